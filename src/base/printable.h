@@ -4,7 +4,7 @@
  * That is control characters (below 0x20, and 0x7f), and the C1 controls 0x80 to 0x9f, both as
  * bytes and as UTF-8 has them; some terminals obey these, too. Other UTF-8 stays as it is.
  *
- * Used where text leaves: hr_fail, hr_log, and what the command prints (cli/output.h).
+ * Used where text leaves: hr_fail, hr_log, and what the command prints (terminal/output.h).
  *
  * Test: tests/unit/base/test_printable.c
  */

@@ -13,7 +13,7 @@
 #include "bench/bench_store.h"
 #include "options/meaning.h"
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "terminal/output.h"
 #include "options/nearest.h"
 #include "base/signals.h"
 #include "group/tune.h"

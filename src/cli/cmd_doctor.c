@@ -6,7 +6,7 @@
 
 #include "cli/commands.h"
 #include "views/doctor_view.h"
-#include "cli/output.h"
+#include "terminal/output.h"
 #include "manual/manual.h"
 #include "json/value.h"
 

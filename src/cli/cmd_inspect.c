@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "terminal/output.h"
 #include "views/inspect_model.h"
 #include "views/inspect_trace.h"
 #include "export/onnx.h"

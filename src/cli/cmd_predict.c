@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "hogring/predict.h"
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "terminal/output.h"
 #include "json/value.h"
 #include "predict/summary.h"
 #include "predict/write.h"

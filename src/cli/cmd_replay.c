@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/output.h"
-#include "cli/outcome.h"
+#include "terminal/output.h"
+#include "watch/outcome.h"
 #include "base/signals.h"
-#include "cli/watch.h"
+#include "watch/watch.h"
 #include "cli/what_if.h"
 #include "hogring/replay.h"
 #include "report/report.h"

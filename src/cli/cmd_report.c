@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/commands.h"
-#include "cli/outcome.h"
-#include "cli/output.h"
+#include "watch/outcome.h"
+#include "terminal/output.h"
 #include "page/page.h"
 #include "report/human.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "terminal/output.h"
 
 static int run(struct hr_cli *cli)
 {

@@ -6,7 +6,7 @@
 
 #include "base/signals.h"
 #include "cli/commands.h"
-#include "cli/output.h"
+#include "terminal/output.h"
 #include "json/value.h"
 #include "shm/process.h"
 #include "terminal/screen.h"

@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/outcome.h"
-#include "cli/output.h"
+#include "watch/outcome.h"
+#include "terminal/output.h"
 #include "base/signals.h"
 #include "kernels/gemm.h"
 

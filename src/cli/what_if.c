@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/outcome.h"
-#include "cli/watch.h"
+#include "watch/outcome.h"
+#include "watch/watch.h"
 #include "options/metric.h"
 #include "report/human.h"
 

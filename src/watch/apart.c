@@ -1,4 +1,4 @@
-#include "cli/apart.h"
+#include "watch/apart.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,8 +7,8 @@
  * Threads: hr_output_begin before any other, hr_output_end behind all.
  * Test:    tests/cli/output.bats
  */
-#ifndef HR_CLI_OUTPUT_H
-#define HR_CLI_OUTPUT_H
+#ifndef HR_TERMINAL_OUTPUT_H
+#define HR_TERMINAL_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,16 +1,14 @@
 /* watch.h - an observer that shows a run on stderr: banner, progress, checkpoints. */
-#ifndef HR_CLI_WATCH_H
-#define HR_CLI_WATCH_H
+#ifndef HR_WATCH_WATCH_H
+#define HR_WATCH_WATCH_H
 
-#include "cli/timeline_watch.h"
+#include "watch/timeline_watch.h"
 #include "options/command_line.h"
 #include "hogring/train.h"
 #include "metrics/metrics.h"
 #include "report/banner_share.h"
 #include "report/progress.h"
 #include "report/report.h"
-
-struct hr_crowd;
 
 struct hr_watch {
     const struct hr_cli *hints;       /* given when the run starts; NULL: none */
@@ -21,8 +19,8 @@ struct hr_watch {
     const char *clock;
     struct hr_progress_view view;
     struct hr_banner_share *share; /* of several runs; NULL: a banner of its own */
-    const struct hr_crowd *crowd;  /* that it is one of, and which; NULL: it is alone */
-    size_t place;
+    void (*tell)(void *arg, const struct hr_progress *progress); /* NULL: it is alone */
+    void *tell_arg;
     const char *data;
     bool quiet, banner;
     struct hr_metrics metrics; /* --log, --tensorboard */
@@ -32,8 +30,9 @@ struct hr_watch {
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
                                   const char *data, const struct hr_progress_subject *subject,
                                   bool quiet);
-/* It is one of several at once, and shows no line of its own on a terminal. */
-void hr_watch_join(struct hr_watch *watch, const struct hr_crowd *crowd, size_t place);
+/* It is one of several at once: its progress is told, and a terminal has no line of its own. */
+void hr_watch_join(struct hr_watch *watch,
+                   void (*tell)(void *arg, const struct hr_progress *progress), void *arg);
 /* --timeline: where it was asked for, the observer also tells of spans. lines is borrowed. */
 void hr_watch_timeline(struct hr_watch *watch, struct hr_timeline_watch *lines,
                        struct hr_observer *observer);

@@ -1,7 +1,7 @@
 /* outcome.h - outputs, checked before a command begins; and what train and compare do with finished
  * runs: JSON, plot, expectations. */
-#ifndef HR_CLI_OUTCOME_H
-#define HR_CLI_OUTCOME_H
+#ifndef HR_WATCH_OUTCOME_H
+#define HR_WATCH_OUTCOME_H
 
 #include "options/command_line.h"
 #include "json/documents.h"

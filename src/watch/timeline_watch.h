@@ -6,8 +6,8 @@
  *     hr_watch_timeline(&watch, &lines, &observer);               watch.h; each run
  *     status = hr_timeline_end(&lines, status);                   after the last
  */
-#ifndef HR_CLI_TIMELINE_WATCH_H
-#define HR_CLI_TIMELINE_WATCH_H
+#ifndef HR_WATCH_TIMELINE_WATCH_H
+#define HR_WATCH_TIMELINE_WATCH_H
 
 #include "hogring/train.h"
 #include "options/command_line.h"

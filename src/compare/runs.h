@@ -1,10 +1,10 @@
-/* compare_runs.h - the runs of one compare, and running them at the same time. */
-#ifndef HR_CLI_COMPARE_RUNS_H
-#define HR_CLI_COMPARE_RUNS_H
+/* runs.h - the runs of one comparison, and the two ways to run them; their face is compare.h. */
+#ifndef HR_COMPARE_RUNS_H
+#define HR_COMPARE_RUNS_H
 
 #include "options/command_line.h"
 #include "json/documents.h"
-#include "cli/watch.h"
+#include "watch/watch.h"
 #include "report/banner_share.h"
 #include "report/progress.h"
 
@@ -36,11 +36,16 @@ struct hr_progress_subject hr_compare_runs_subject(const struct hr_compare_runs 
 void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,
                           const char *message);
 
+/* One after another. */
+HR_CHECKED enum hr_status hr_compare_in_turn(const struct hr_cli *cli,
+                                             const struct hr_dataset *dataset,
+                                             struct hr_compare_runs *runs);
+
 /* All strategies of a seed at once, each in a process of its own that tells the others apart only
  * by the processors they take; seeds one after another. Where there are enough processors each
  * strategy gets a share of its own. */
-HR_CHECKED enum hr_status hr_compare_runs_side_by_side(const struct hr_cli *cli,
-                                                       const struct hr_dataset *dataset,
-                                                       struct hr_compare_runs *runs);
+HR_CHECKED enum hr_status hr_compare_side_by_side(const struct hr_cli *cli,
+                                                  const struct hr_dataset *dataset,
+                                                  struct hr_compare_runs *runs);
 
 #endif

@@ -1,6 +1,6 @@
 /* apart.h - outputs and inputs are files of their own. */
-#ifndef HR_CLI_APART_H
-#define HR_CLI_APART_H
+#ifndef HR_WATCH_APART_H
+#define HR_WATCH_APART_H
 
 #include "options/command_line.h"
 

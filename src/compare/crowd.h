@@ -4,10 +4,10 @@
  *           process, its reader who has forked them.
  * Test:     tests/cli/terminal.bats
  */
-#ifndef HR_CLI_CROWD_H
-#define HR_CLI_CROWD_H
+#ifndef HR_COMPARE_CROWD_H
+#define HR_COMPARE_CROWD_H
 
-#include "cli/compare_runs.h"
+#include "compare/runs.h"
 #include "shm/gauge.h"
 
 struct hr_crowd {
@@ -28,8 +28,9 @@ void hr_crowd_close(struct hr_crowd *crowd);
 void hr_crowd_begin(struct hr_crowd *crowd, size_t first);
 void hr_crowd_end(struct hr_crowd *crowd);
 
-/* By run `first + k`. */
-void hr_crowd_tell(const struct hr_crowd *crowd, size_t k, const struct hr_progress *progress);
+/* Of run `first + k`, for hr_watch_join: its cell, and by whom it is written. */
+void *hr_crowd_cell(const struct hr_crowd *crowd, size_t k);
+void hr_crowd_tell(void *cell, const struct hr_progress *progress);
 /* Some times a second. */
 void hr_crowd_draw(struct hr_crowd *crowd);
 /* Run i has ended. */

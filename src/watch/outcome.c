@@ -1,4 +1,4 @@
-#include "cli/outcome.h"
+#include "watch/outcome.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/path.h"
-#include "cli/apart.h"
+#include "watch/apart.h"
 #include "export/onnx.h"
 #include "plot/plot.h"
 #include "options/sweep.h"

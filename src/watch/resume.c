@@ -1,4 +1,4 @@
-#include "cli/resume.h"
+#include "watch/resume.h"
 
 #include <stdio.h>
 #include <stdlib.h>

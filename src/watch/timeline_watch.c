@@ -1,4 +1,4 @@
-#include "cli/timeline_watch.h"
+#include "watch/timeline_watch.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* resume.h - a run that goes on is the run that began: what is not given comes from its checkpoint.
  */
-#ifndef HR_CLI_RESUME_H
-#define HR_CLI_RESUME_H
+#ifndef HR_WATCH_RESUME_H
+#define HR_WATCH_RESUME_H
 
 #include "options/command_line.h"
 

@@ -1,10 +1,10 @@
-#include "cli/crowd.h"
+#include "compare/crowd.h"
 
 #include <math.h>
 #include <sys/mman.h>
 
 #include "base/clock.h"
-#include "cli/output.h"
+#include "terminal/output.h"
 
 static const double basis_s = 1.0;
 
@@ -45,11 +45,16 @@ void hr_crowd_end(struct hr_crowd *crowd)
         hr_seconds(hr_clock_ns() - crowd->began_ns);
 }
 
-void hr_crowd_tell(const struct hr_crowd *crowd, size_t k, const struct hr_progress *progress)
+void *hr_crowd_cell(const struct hr_crowd *crowd, size_t k)
 {
-    if (!crowd->cell)
+    return crowd->cell ? &crowd->cell[k] : NULL;
+}
+
+void hr_crowd_tell(void *arg, const struct hr_progress *progress)
+{
+    struct hr_course *cell = arg;
+    if (!cell)
         return;
-    struct hr_course *cell = &crowd->cell[k];
     hr_atom64_store_relaxed(&cell->samples, progress->samples); /* partner of all: hr_crowd_draw */
     hr_course_store(&cell->epoch, progress->epoch);
     hr_atom64_store_relaxed(&cell->total, progress->total);

@@ -1,5 +1,4 @@
-#include "cli/compare_runs.h"
-
+/* The runs of a seed at once, each in a process that sends its result back through a pipe. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -11,16 +10,9 @@
 #include <unistd.h>
 
 #include "base/signals.h"
-#include "cli/crowd.h"
-#include "cli/watch.h"
-
-void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,
-                          const char *message)
-{
-    runs->ran[i] = true;
-    runs->status[i] = status;
-    snprintf(runs->message[i], sizeof runs->message[i], "%s", status == HR_OK ? "" : message);
-}
+#include "compare/crowd.h"
+#include "compare/runs.h"
+#include "watch/watch.h"
 
 /* What a process sends back through its pipe; the result's lists follow. */
 struct parcel {
@@ -105,7 +97,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
         options.ranks_beside = runs->per_seed; /* more than enough to be crowded */
     const struct hr_progress_subject subject = hr_compare_runs_subject(runs, i);
     struct hr_observer observer = hr_watch_begin(&watch, &options, cli->data, &subject, cli->quiet);
-    hr_watch_join(&watch, crowd, i - crowd->first);
+    hr_watch_join(&watch, hr_crowd_tell, hr_crowd_cell(crowd, i - crowd->first));
     watch.banner = !cli->quiet && crowd->first == 0;
     share.silent = i > 0;
     watch.share = &share;
@@ -229,9 +221,8 @@ static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant
     hr_compare_runs_note(runs, i, parcel.status, parcel.message);
 }
 
-enum hr_status hr_compare_runs_side_by_side(const struct hr_cli *cli,
-                                            const struct hr_dataset *dataset,
-                                            struct hr_compare_runs *runs)
+enum hr_status hr_compare_side_by_side(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                       struct hr_compare_runs *runs)
 {
     struct entrant entrants[HR_COMPARE_RUNS_MAX];
     enum hr_status status = HR_OK;

@@ -1,6 +1,6 @@
 /* hints.h - lines on stderr about data that train worse than they could, or as something else. */
-#ifndef HR_CLI_HINTS_H
-#define HR_CLI_HINTS_H
+#ifndef HR_WATCH_HINTS_H
+#define HR_WATCH_HINTS_H
 
 #include "options/command_line.h"
 

@@ -1,10 +1,10 @@
-#include "cli/hints.h"
+#include "watch/hints.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "cli/resume.h"
+#include "watch/resume.h"
 #include "data/bytes.h"
 #include "data/look.h"
 

@@ -1,12 +1,11 @@
-#include "cli/watch.h"
+#include "watch/watch.h"
 
 #include <stdio.h>
 
 #include "base/log.h"
-#include "cli/crowd.h"
-#include "cli/hints.h"
-#include "cli/outcome.h"
-#include "cli/output.h"
+#include "watch/hints.h"
+#include "watch/outcome.h"
+#include "terminal/output.h"
 #include "base/signals.h"
 
 static void print_banner(const struct hr_watch *watch, const struct hr_run_info *info,
@@ -65,8 +64,8 @@ static void on_progress(void *arg, const struct hr_progress *progress)
 {
     struct hr_watch *watch = arg;
     hr_metrics_flush(&watch->metrics);
-    if (watch->crowd)
-        hr_crowd_tell(watch->crowd, watch->place, progress);
+    if (watch->tell)
+        watch->tell(watch->tell_arg, progress);
     else
         hr_progress_view_update(&watch->view, progress);
     if (watch->lines && watch->lines->timeline)
@@ -200,10 +199,11 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
     };
 }
 
-void hr_watch_join(struct hr_watch *watch, const struct hr_crowd *crowd, size_t place)
+void hr_watch_join(struct hr_watch *watch,
+                   void (*tell)(void *arg, const struct hr_progress *progress), void *arg)
 {
-    watch->crowd = crowd;
-    watch->place = place;
+    watch->tell = tell;
+    watch->tell_arg = arg;
     watch->view.quiet = watch->view.quiet || watch->view.redraw;
     watch->view.redraw = false;
 }

@@ -1,0 +1,170 @@
+/* Entries x seeds -> runs: each entry of --strategies is read on top of the command line, at each
+ * point of the options that have a list, with each seed; its checkpoint, where it goes on from one,
+ * says what nobody gave. Folders and files of runs are told apart by strategy, place in the list,
+ * and seed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/printable.h"
+#include "compare/compare.h"
+#include "options/entries.h"
+#include "options/meaning.h"
+#include "options/sweep.h"
+#include "watch/resume.h"
+
+/* An option for all runs has to mean something in one of them. */
+static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_compare_runs *runs)
+{
+    static struct hr_cli one;
+    for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
+        enum hr_status status = HR_E_USAGE;
+        memset(one.given, 0, sizeof one.given);
+        one.given[option] = cli->given[option];
+        for (size_t i = 0; i < runs->per_seed && status != HR_OK; i++)
+            status = hr_meaning_check(&one, &runs->options[i]);
+        HR_TRY(status);
+    }
+    for (size_t i = 0; i < runs->per_seed; i++)
+        HR_TRY(hr_timeline_check(cli, &runs->options[i]));
+    return HR_OK;
+}
+
+/* Checkpoints of each strategy, and of each seed where there are several, go to folders of their
+ * own: DIR/ssp, DIR/ssp-2 (the second ssp of the list), DIR/ssp/seed-7. */
+static enum hr_status own_folder(const struct hr_cli *cli, const struct hr_train_options *options,
+                                 size_t twins, char *path, size_t size)
+{
+    char own[1200], twin[24] = "", seed[32] = "";
+    if (!path[0])
+        return HR_OK;
+    if (twins)
+        snprintf(twin, sizeof twin, "-%zu", twins + 1);
+    if (cli->seeds > 1)
+        snprintf(seed, sizeof seed, "/seed-%llu", (unsigned long long)options->seed);
+    const int length = snprintf(own, sizeof own, "%s/%s%s%s", path, options->strategy, twin, seed);
+    if ((size_t)length >= size)
+        return hr_fail(HR_E_USAGE, "%s: too long for a folder's name", path);
+    memcpy(path, own, (size_t)length + 1);
+    return HR_OK;
+}
+
+/* How many earlier runs of this seed have this strategy too. */
+static size_t count_twins(const struct hr_compare_runs *runs, size_t first,
+                          const struct hr_train_options *options)
+{
+    size_t twins = 0;
+    for (size_t i = first; &runs->options[i] != options; i++)
+        twins += !strcmp(runs->options[i].strategy, options->strategy);
+    return twins;
+}
+
+/* What neither the entry nor the command line gives comes from the entry's own checkpoint; data
+ * from the first one's, since there is one for all. */
+static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
+                                   struct hr_train_options *options, bool first)
+{
+    if (!options->resume[0])
+        return HR_OK;
+    own->train = *options;
+    memcpy(own->otherwise, cli->otherwise, sizeof own->otherwise);
+    for (size_t i = 0; i < HR_CLI_OPTIONS; i++)
+        own->given[i] |= cli->given[i];
+    HR_TRY(hr_cli_set(own, HR_TRAIN, "strategy", options->strategy, ""));
+    if (cli->seeds > 1) /* the folder's name says which */
+        hr_cli_mark_given(own, "seed");
+    HR_TRY(hr_cli_resume(own));
+    *options = own->train;
+    memcpy(cli->otherwise, own->otherwise, sizeof cli->otherwise);
+    if (first) {
+        memcpy(cli->data, own->data, sizeof cli->data);
+        cli->data_options = own->data_options;
+    }
+    return HR_OK;
+}
+
+/* own: an entry, with a value for each option that has a list. */
+static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, size_t seed, size_t first,
+                              struct hr_compare_runs *runs)
+{
+    bool given[HR_CLI_OPTIONS];
+    struct hr_train_options *options = &runs->options[runs->n++];
+    *options = own->train;
+    options->seed = cli->train.seed + seed;
+    const size_t twins = count_twins(runs, first, options);
+    hr_watch_name(options, twins, runs->name[runs->n - 1]);
+    HR_TRY(
+        own_folder(cli, options, twins, options->checkpoint_dir, sizeof options->checkpoint_dir));
+    if (strcmp(options->resume, "auto") != 0)
+        HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
+    memcpy(given, own->given, sizeof given);
+    HR_TRY(resume_entry(cli, own, options, runs->n == 1));
+    memcpy(own->given, given, sizeof given);
+    return hr_meaning_check(own, options);
+}
+
+static enum hr_status add_entry(struct hr_cli *cli, char *entry, size_t seed, size_t first,
+                                struct hr_compare_runs *runs)
+{
+    static struct hr_cli read, own;
+    char shown[sizeof runs->entry[0]], swept[sizeof runs->entry[0]];
+    snprintf(shown, sizeof shown, "%.63s", hr_printable(entry).text);
+    HR_TRY(hr_entry_parse(cli, entry, &read));
+    for (size_t k = 0; k < hr_sweep_points(cli); k++) {
+        bool wanted;
+        own = read;
+        HR_TRY(hr_sweep_point(cli, HR_COMPARE, k, &own, &wanted, swept, sizeof swept));
+        if (!wanted)
+            continue;
+        if (runs->n == HR_COMPARE_RUNS_MAX)
+            return hr_fail(HR_E_USAGE,
+                           "more than %d runs: expected shorter lists, or fewer --seeds",
+                           HR_COMPARE_RUNS_MAX);
+        char *name = runs->entry[runs->n];
+        snprintf(name, sizeof shown, "%s", shown);
+        snprintf(name + strlen(name), sizeof shown - strlen(name), "%s", swept);
+        HR_TRY(add_run(cli, &own, seed, first, runs));
+    }
+    return HR_OK;
+}
+
+static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed,
+                                       struct hr_compare_runs *runs)
+{
+    char list[sizeof cli->strategies];
+    char *rest = list, *entry;
+    const size_t first = runs->n;
+    memcpy(list, cli->strategies, sizeof list);
+    while (rest) {
+        HR_TRY(hr_entry_cut(&rest, ',', &entry));
+        HR_TRY(add_entry(cli, entry, seed, first, runs));
+    }
+    return HR_OK;
+}
+
+/* A checkpoint holds what the optimizer's defaults came to; an entry that begins anew has them
+ * open. Labels tell what differs, and that does not. */
+static void leave_defaults_open(struct hr_train_options *options)
+{
+    static struct hr_train_options by_optimizer;
+    double *const mine[] = {&options->weight_decay, &options->eps};
+    const double *const defaults[] = {&by_optimizer.weight_decay, &by_optimizer.eps};
+    by_optimizer = *options;
+    by_optimizer.lr = by_optimizer.weight_decay = by_optimizer.eps = HR_BY_OPTIMIZER;
+    if (hr_train_complete(&by_optimizer) != HR_OK)
+        return; /* there is no such optimizer, as will be said */
+    for (size_t i = 0; i < sizeof mine / sizeof *mine; i++)
+        if (!memcmp(mine[i], defaults[i], sizeof *mine[i]))
+            *mine[i] = HR_BY_OPTIMIZER;
+}
+
+enum hr_status hr_compare_plan(struct hr_cli *cli, struct hr_compare_runs *runs)
+{
+    if (cli->seeds < 1)
+        return hr_fail(HR_E_USAGE, "--seeds 0: expected at least 1");
+    for (size_t seed = 0; seed < cli->seeds; seed++)
+        HR_TRY(add_runs_of_seed(cli, seed, runs));
+    runs->per_seed = runs->n / cli->seeds;
+    for (size_t i = 0; i < runs->n; i++)
+        leave_defaults_open(&runs->options[i]);
+    return check_shared(cli, runs);
+}

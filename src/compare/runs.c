@@ -1,0 +1,86 @@
+/* What is said of the runs of a comparison while they go on, and how they ended. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "compare/compare.h"
+#include "options/entries.h"
+
+_Static_assert((int)HR_REMAINING_RUNS >= (int)HR_COMPARE_RUNS_MAX, "each run has its time");
+
+void hr_compare_runs_begin(struct hr_compare_runs *runs, bool concurrent)
+{
+    const size_t seeds = runs->n / runs->per_seed;
+    snprintf(runs->head, sizeof runs->head, "%zu run%s: %zu %s, %zu seed%s, %s", runs->n,
+             runs->n == 1 ? "" : "s", runs->per_seed, runs->per_seed == 1 ? "setting" : "settings",
+             seeds, seeds == 1 ? "" : "s",
+             concurrent ? "those of a seed at once" : "one after another");
+    runs->share = (struct hr_banner_share){.head = runs->head};
+    runs->remaining = (struct hr_remaining){.n = runs->n, .per_seed = runs->per_seed};
+    for (size_t i = 0; i < runs->n; i++)
+        runs->remaining.epochs[i] = (double)runs->options[i].epochs;
+}
+
+struct hr_progress_subject hr_compare_runs_subject(const struct hr_compare_runs *runs, size_t i)
+{
+    return (struct hr_progress_subject){.label = runs->entry[i],
+                                        .strategy = runs->options[i].strategy,
+                                        .seed = runs->options[i].seed,
+                                        .epochs = (double)runs->options[i].epochs,
+                                        .run = i + 1,
+                                        .runs = runs->n,
+                                        .seeds = runs->n > runs->per_seed,
+                                        .remaining = &runs->remaining};
+}
+
+void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,
+                          const char *message)
+{
+    runs->ran[i] = true;
+    runs->status[i] = status;
+    snprintf(runs->message[i], sizeof runs->message[i], "%s", status == HR_OK ? "" : message);
+}
+
+/* What tells the run from those of other entries. */
+static void name_setting(struct hr_compare_runs *runs, size_t i)
+{
+    const size_t entry = i % runs->per_seed;
+    struct hr_run_result *result = &runs->results[i];
+    hr_entry_setting(runs->options + i - entry, runs->per_seed, entry, result->setting,
+                     sizeof result->setting);
+}
+
+enum hr_status hr_compare_sort_out(struct hr_compare_runs *runs, size_t *good)
+{
+    enum hr_status first = HR_OK;
+    *good = 0;
+    for (size_t i = 0; i < runs->n; i++) {
+        if (!runs->ran[i])
+            continue;
+        if (runs->status[i] == HR_OK) {
+            name_setting(runs, i);
+            const struct hr_run_result result = runs->results[i];
+            runs->results[i] = runs->results[*good];
+            runs->results[(*good)++] = result;
+            continue;
+        }
+        hr_log(HR_LOG_ERROR, "%s, seed %llu: %s", runs->entry[i],
+               (unsigned long long)runs->options[i].seed, runs->message[i]);
+        runs->failed[runs->nfailed++] =
+            (struct hr_failed_run){.label = runs->entry[i],
+                                   .strategy = runs->options[i].strategy,
+                                   .message = runs->message[i],
+                                   .seed = runs->options[i].seed};
+        first = first ? first : runs->status[i];
+    }
+    return first;
+}
+
+void hr_compare_free(struct hr_compare_runs *runs)
+{
+    for (size_t i = 0; runs && i < runs->n; i++)
+        hr_run_result_free(&runs->results[i]);
+    if (runs)
+        hr_banner_share_free(&runs->share);
+    free(runs);
+}
