@@ -64,6 +64,7 @@ static enum hr_status tell_steps(struct hr_play *play)
     for (size_t r = 0; r < play->shared->workers; r++)
         if (play->state[r] == HR_ARRIVED)
             HR_TRY(hr_tell_steps(&play->worker[r], trained));
+    hr_launcher_release(play->drive->launcher);
     return HR_OK;
 }
 

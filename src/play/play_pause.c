@@ -107,6 +107,36 @@ static bool look(struct hr_play *play, struct standing *standing)
     return true;
 }
 
+/* --- what is told --- */
+
+/* It has handed its gradient in, and not heard what became of it. */
+static bool may_be_untold(enum hr_play_state state)
+{
+    return state == HR_WANTS || state == HR_ASKED || state == HR_AT_CUT || state == HR_ARRIVING;
+}
+
+static bool mark_untold(const struct hr_play *play)
+{
+    bool any = false;
+    for (size_t r = 0; r < play->shared->workers; r++) {
+        struct hr_played *played = &play->played[r];
+        played->untold = may_be_untold(play->state[r]) && play->worker[r].telling.n > 0;
+        any = any || played->untold;
+    }
+    return any;
+}
+
+/* Who has a batch again has told, and who was lost never will. */
+static bool all_have_told(const struct hr_play *play)
+{
+    bool all = true;
+    for (size_t r = 0; r < play->shared->workers; r++) {
+        play->played[r].untold = play->played[r].untold && may_be_untold(play->state[r]);
+        all = all && !play->played[r].untold;
+    }
+    return all;
+}
+
 /* --- the save --- */
 
 static struct hr_trained sum_of(const struct hr_pause *pause, size_t workers)
@@ -130,7 +160,9 @@ static void save(struct hr_play *play)
     pause->is_saved = true;
     const struct hr_cut_words had =
         hr_cut_pause(&drive->leader->cuts, index, &trained, drive->driver->now_ns(drive));
+    drive->launcher->holds = mark_untold(play);
     hr_launcher_take(drive->launcher);
+    drive->launcher->holds = false;
     hr_cut_end_pause(&drive->leader->cuts, &had);
     pause->is_saved = false;
     play->next_save = hr_batch_schedule_next_save(&play->shared->schedule, index);
@@ -152,6 +184,8 @@ static void save_if_possible(struct hr_play *play, struct standing *standing)
 enum hr_status hr_play_pause(struct hr_play *play)
 {
     struct standing standing;
+    if (play->drive->launcher->held && all_have_told(play))
+        hr_launcher_release(play->drive->launcher);
     if (!play->shared->pause || !is_due(play) || !all_know_of_losses(play))
         return HR_OK;
     const enum hr_status status = open_standing(play, &standing);

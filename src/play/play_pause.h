@@ -7,6 +7,9 @@
  *           recall: then at the first event behind it. The checkpoint's step is the number of
  *           batches that have been handed out, less that of a step in hand (backup-workers).
  *
+ *   Told    a worker's step is told when it has its next batch: until all whose step may be in the
+ *           copy have told of it, the copy is held (session/launcher.h).
+ *
  * Threads: a play's.
  * Test:    tests/unit/play/test_pause.c, test_pause_steps.c
  */

@@ -104,9 +104,26 @@ bool hr_launcher_writes(const struct hr_launcher *launcher)
     return hr_writer_is_busy(&launcher->writer);
 }
 
+static void start_writing(struct hr_launcher *launcher)
+{
+    launcher->held = false;
+    hr_writer_start(&launcher->writer, hr_save_write, launcher->saver,
+                    &launcher->cuts->control->launcher_bell);
+}
+
+void hr_launcher_release(struct hr_launcher *launcher)
+{
+    if (!launcher->held)
+        return;
+    hr_observed_tell(&launcher->observed);
+    show_progress(launcher); /* who keeps a log writes down what was told */
+    start_writing(launcher);
+}
+
 /* Wait for what is being written. */
 static void settle(struct hr_launcher *launcher)
 {
+    hr_launcher_release(launcher);
     if (!hr_launcher_writes(launcher))
         return;
     const enum hr_status status = hr_writer_finish(&launcher->writer);
@@ -152,11 +169,11 @@ static void take_and_write(struct hr_launcher *launcher, uint64_t asked)
     launcher->result->saves.copy_s += hr_seconds(hr_clock_ns() - began);
     note_rest(launcher);
     let_go_on(launcher, asked);
-    if (status == HR_OK)
-        hr_writer_start(&launcher->writer, hr_save_write, launcher->saver,
-                        &launcher->cuts->control->launcher_bell);
-    else
+    launcher->held = status == HR_OK && launcher->holds;
+    if (status != HR_OK)
         note_saved(launcher, status);
+    else if (!launcher->held)
+        start_writing(launcher);
 }
 
 void hr_launcher_take(struct hr_launcher *launcher)

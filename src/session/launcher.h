@@ -6,6 +6,10 @@
  * checkpoint is written at a time: the next is copied when that is done, so none is left out, and
  * ranks wait for a disk only where they save more than it takes.
  *
+ * Where one process plays all ranks, steps may be in a copy before they are told: such a copy is held
+ * until they are, so that a log is never behind the checkpoint it goes on from. The next save waits
+ * for nothing but the disk.
+ *
  * Between cuts a save is asked for by time or by the observer (a signal): ranks come to rest as
  * soon as their strategy can, or at the next cut (strategy/save_request.h). One request stands for
  * all that come before it is served. Time does not ask while a checkpoint is written, but
@@ -41,6 +45,7 @@ struct hr_launcher {
     struct hr_saver *saver;
     struct hr_run_result *result; /* its `checkpoint` and `saves` */
     bool alone;                   /* it plays all ranks: nobody trains while it waits for a disk */
+    bool holds; /* what it copies is written when hr_launcher_release says so, or at its end */
     /* Its own. */
     int64_t began_ns; /* by the run's clock */
     struct hr_observed observed;
@@ -52,6 +57,7 @@ struct hr_launcher {
         size_t n, room;
     } rests;
     enum hr_status save_status; /* of the last one */
+    bool held;                  /* a copy waits to be written */
     struct hr_writer writer;
 };
 
@@ -73,6 +79,8 @@ bool hr_launcher_writes(const struct hr_launcher *launcher);
 /* Copy the state now, if that is asked for, though it may mean to wait for the disk: what the
  * launcher does next changes it. */
 void hr_launcher_take(struct hr_launcher *launcher);
+/* All steps of a copy that is held are told: it is written. Else nothing. */
+void hr_launcher_release(struct hr_launcher *launcher);
 
 /* All ranks have ended: the last save, which is written when it returns, and the last points. */
 HR_CHECKED enum hr_status hr_launcher_end(struct hr_launcher *launcher);

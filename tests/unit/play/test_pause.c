@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "checkpoint/steps.h"
 #include "session/saved.h"
@@ -179,6 +180,84 @@ static void each_checkpoint_says_what_is_in_hand_and_whoever_goes_on_begins_with
     }
 }
 
+/* --- who looks on --- */
+
+enum { EVERY = 10, LATE_MOST = 256 };
+
+/* Steps that were told though a checkpoint of them, or of later ones, was there already. */
+struct listener {
+    uint64_t saving, nlate;
+    struct {
+        uint64_t saved, step;
+    } late[LATE_MOST];
+};
+
+static void hear_saving(void *arg, uint64_t step)
+{
+    ((struct listener *)arg)->saving = step;
+}
+
+static void path_of(uint64_t step, char path[512])
+{
+    snprintf(path, 512, "%s/step-%08llu", scratch("told"), (unsigned long long)step);
+}
+
+/* The writer gets its time: it takes a few milliseconds. */
+static void hear_step(void *arg, const struct hr_step_report *step)
+{
+    struct listener *listener = arg;
+    char path[512];
+    if (step->step > listener->saving)
+        return;
+    usleep(20000);
+    path_of(listener->saving, path);
+    if (access(path, F_OK) != 0)
+        return;
+    assert_in_range(listener->nlate, 0, LATE_MOST - 1);
+    listener->late[listener->nlate].saved = listener->saving;
+    listener->late[listener->nlate++].step = step->step;
+}
+
+static bool is_in_hand(uint64_t saved, uint64_t step)
+{
+    char path[512];
+    struct hr_checkpoint checkpoint;
+    const double *rows;
+    bool is = false;
+    size_t n;
+    path_of(saved, path);
+    CHECK_OK(hr_checkpoint_load(path, &checkpoint));
+    CHECK_OK(hr_saved_table(&checkpoint, "in_hand", 2, &n, &rows));
+    for (size_t i = 0; i < n; i++)
+        is = is || (rows[2 * i] <= (double)(step - 1) * BATCH &&
+                    (double)(step - 1) * BATCH < rows[2 * i] + rows[2 * i + 1]);
+    hr_checkpoint_free(&checkpoint);
+    return is;
+}
+
+/* Whoever keeps a log, and is killed, lacks no step of the checkpoint that it goes on from. */
+static void a_checkpoint_is_there_when_all_its_steps_are_told(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < NPAUSED; s++) {
+        struct listener listener = {.saving = 0};
+        const struct hr_observer observer = {
+            .arg = &listener, .stepped = hear_step, .saving = hear_saving};
+        struct hr_run_result result;
+        struct hr_train_options options = options_of(paused[s], 3);
+        simulate(&options);
+        options.epochs = 1;
+        options.epoch_size = BATCH * 6 * EVERY;
+        save_to(&options, "told", EVERY);
+        CHECK_OK(hr_train(&options, run_digits(), &observer, &result));
+        assert_int_equal(result.saves.written, 6);
+        hr_run_result_free(&result);
+        assert_true(listener.nlate > 0);
+        for (uint64_t i = 0; i < listener.nlate; i++)
+            assert_true(is_in_hand(listener.late[i].saved, listener.late[i].step));
+    }
+}
+
 static void batches_of_the_lost_are_in_hand(void **state)
 {
     (void)state;
@@ -290,6 +369,7 @@ int main(void)
         cmocka_unit_test(a_run_that_is_saved_has_the_bits_of_one_that_never_was),
         cmocka_unit_test(seconds_and_staleness_are_those_of_a_run_that_never_was_saved),
         cmocka_unit_test(each_checkpoint_says_what_is_in_hand_and_whoever_goes_on_begins_with_it),
+        cmocka_unit_test(a_checkpoint_is_there_when_all_its_steps_are_told),
         cmocka_unit_test(batches_of_the_lost_are_in_hand),
         cmocka_unit_test(one_worker_goes_on_from_anywhere_as_if_it_had_never_stopped),
         cmocka_unit_test(a_replay_that_is_saved_has_the_bits_of_what_was_recorded),
