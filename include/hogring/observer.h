@@ -127,6 +127,9 @@ struct hr_observer {
     void (*evaluated)(void *arg, const struct hr_curve_point *point);
     /* The state is copied, to be saved as this step; nothing that is told from now on is in it. */
     void (*saving)(void *arg, uint64_t step);
+    /* All steps that are in it are told: it is about to be written. Who keeps a log has it complete
+     * now: the run may be killed, and go on from there. */
+    void (*writing)(void *arg);
     void (*saved)(void *arg, const char *path);
     /* Each step of each worker, before the evaluation that follows it, within a second: of a worker
      * in their order. Not by sparse models. NULL: steps cost nothing. */

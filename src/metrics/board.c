@@ -2,11 +2,13 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "metrics/event_keep.h"
 
 /* --- the folder --- */
 
@@ -50,6 +52,38 @@ static double wall_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static enum hr_status open_file(struct hr_board *board, const char *folder)
+{
+    return hr_event_file_open(&board->events, folder, board->began_wall_s);
+}
+
+static struct hr_go_back back_of(const struct hr_board *board)
+{
+    return (struct hr_go_back){
+        .step = board->begins, .redone = board->redone, .nredone = board->nredone};
+}
+
+static enum hr_status go_on(struct hr_board *board, const char *folder,
+                            const struct hr_run_info *info)
+{
+    struct hr_event_keep keep = {0};
+    const size_t bytes = info->nredone * sizeof *board->redone;
+    board->redone = bytes ? malloc(bytes) : NULL;
+    if (bytes && !board->redone)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu steps", info->nredone);
+    if (bytes)
+        memcpy(board->redone, info->redone, bytes);
+    board->nredone = info->nredone;
+    const struct hr_go_back to = back_of(board);
+    enum hr_status status = hr_event_keep_read(&keep, folder, &to);
+    if (status == HR_OK)
+        status = open_file(board, folder);
+    if (status == HR_OK)
+        hr_event_keep_put(&keep, &board->events, board->began_wall_s);
+    hr_event_keep_free(&keep);
+    return status;
+}
+
 enum hr_status hr_board_open(struct hr_board *board, const char *folder, uint64_t every,
                              const struct hr_run_info *info)
 {
@@ -61,11 +95,10 @@ enum hr_status hr_board_open(struct hr_board *board, const char *folder, uint64_
                                .rows = info->conflicts != NULL};
     HR_TRY(hr_step_order_open(&board->order, info->workers));
     HR_TRY(hr_folder_make(folder));
-    HR_TRY(hr_event_file_open(&board->events, folder, board->began_wall_s));
-    if (info->resumed)
-        hr_event_restart(&board->events, board->began_wall_s, info->begins + 1);
+    const enum hr_status status =
+        info->resumed ? go_on(board, folder, info) : open_file(board, folder);
     hr_appender_flush(&board->events.file);
-    return HR_OK;
+    return status;
 }
 
 static double wall_at(const struct hr_board *board, double seconds)
@@ -85,7 +118,9 @@ static void begin_at(struct hr_board *board, uint64_t samples, double seconds)
 static void put_step(struct hr_board *board, const struct hr_merged_step *step)
 {
     struct hr_event_file *events = &board->events;
-    if (step->step % board->every || step->step <= board->begins)
+    const struct hr_go_back to = back_of(board);
+    if (step->step % board->every ||
+        (step->step <= board->begins && !hr_go_back_redoes(&to, step->step)))
         return;
     hr_event_begin(events, wall_at(board, step->seconds), step->step);
     if (step->samples)
@@ -166,5 +201,7 @@ enum hr_status hr_board_close(struct hr_board *board)
     if (board->events.file.open)
         put_steps(board, UINT64_MAX);
     hr_step_order_close(&board->order);
+    free(board->redone);
+    board->redone = NULL;
     return hr_event_file_close(&board->events);
 }

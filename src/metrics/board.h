@@ -20,7 +20,9 @@ struct hr_board {
     struct hr_step_order order;
     struct hr_stale_counts stale;
     uint64_t every, newest;
-    uint64_t begins; /* steps up to this one are in an earlier file, if they were told */
+    uint64_t begins;  /* steps up to this one are in an earlier file, but for */
+    uint64_t *redone; /* (nredone) owned: those */
+    size_t nredone;
     double began_wall_s, began_s; /* the machine's time then, and the run's; < 0: not known yet */
     uint64_t samples;             /* and seconds, at the last evaluation, or to begin with */
     double seconds;

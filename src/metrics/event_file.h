@@ -6,8 +6,8 @@
  *     Summary  1 value: 1 tag, 2 simple_value (float), 5 histo
  *     histo    1 min, 2 max, 3 num, 4 sum, 5 sum_squares; packed: 6 bucket_limit, 7 bucket
  *
- * The first record says brain.Event:2. What a run that goes on at step N has overtaken, TensorBoard
- * drops by itself when the next file begins with a session_log START of step N + 1.
+ * The first record says brain.Event:2. TensorBoard drops what it has read of step N and later ones
+ * where a session_log START of step N follows (event_keep.h).
  *
  * Source:  tensorflow/core/util/event.proto, framework/summary.proto; lib/io/record_writer.h
  * Threads: none.

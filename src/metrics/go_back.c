@@ -100,7 +100,7 @@ static enum hr_status look(struct reading *at, struct hr_gone_back *gone)
     return HR_OK;
 }
 
-static bool is_redone(const struct hr_go_back *to, uint64_t step)
+bool hr_go_back_redoes(const struct hr_go_back *to, uint64_t step)
 {
     for (size_t i = 0; i < to->nredone; i++)
         if (to->redone[i] == step)
@@ -119,7 +119,7 @@ static bool is_overtaken(const struct reading *at)
     const bool has_step = step_of(event, &step);
     if (is_event(event, "step") || is_event(event, "saved"))
         return step > at->to->step ||
-               (at->marker && at->number > at->marker && is_redone(at->to, step));
+               (at->marker && at->number > at->marker && hr_go_back_redoes(at->to, step));
     if (at->marker && at->number > at->marker)
         return true;
     return !is_event(event, "start") && has_step &&

@@ -37,6 +37,9 @@ struct hr_go_back {
     size_t nredone;
 };
 
+/* Is that step, which the checkpoint is behind, made once more? */
+bool hr_go_back_redoes(const struct hr_go_back *to, uint64_t step);
+
 /* HR_E_USAGE: the file is no log of hogring, or has later steps of this run but never saw it saved:
  * another's. HR_E_IO. No file: nothing is done. */
 HR_CHECKED enum hr_status hr_log_go_back(const char *path, const struct hr_go_back *to,

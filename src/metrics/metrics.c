@@ -114,10 +114,18 @@ void hr_metrics_point(struct hr_metrics *metrics, const struct hr_curve_point *p
 
 void hr_metrics_saving(struct hr_metrics *metrics, uint64_t step)
 {
+    metrics->saving = step;
     if (metrics->log.file.open)
         hr_run_log_saving(&metrics->log, step);
-    if (metrics->board.events.file.open) /* who goes on from there drops none up to it */
-        hr_board_flush(&metrics->board, step);
+}
+
+/* Who goes on from there makes none of them again. */
+void hr_metrics_writing(struct hr_metrics *metrics)
+{
+    if (metrics->log.file.open)
+        hr_appender_flush(&metrics->log.file);
+    if (metrics->board.events.file.open)
+        hr_board_flush(&metrics->board, metrics->saving);
 }
 
 void hr_metrics_saved(struct hr_metrics *metrics, const char *path)

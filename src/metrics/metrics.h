@@ -3,7 +3,7 @@
  *     hr_metrics_check(&wish)                    before anything: what could only fail later
  *     struct hr_metrics metrics = {.wish = ...};
  *     hr_metrics_begin(&metrics, info)           an observer's `admits`; then what it is told:
- *     hr_metrics_step, _point, _saving, _saved, _lost
+ *     hr_metrics_step, _point, _saving, _writing, _saved, _lost
  *     hr_metrics_flush                           about ten times a second (`progress`)
  *     hr_metrics_end(&metrics, ...)              always
  *
@@ -30,6 +30,7 @@ struct hr_metrics_wish {
 struct hr_metrics {
     struct hr_metrics_wish wish;
     bool begun;
+    uint64_t saving; /* the step that was copied last */
     struct hr_run_log log;
     struct hr_board board;
 };
@@ -50,6 +51,8 @@ HR_CHECKED enum hr_status hr_metrics_begin(struct hr_metrics *metrics,
 void hr_metrics_step(struct hr_metrics *metrics, const struct hr_step_report *step);
 void hr_metrics_point(struct hr_metrics *metrics, const struct hr_curve_point *point);
 void hr_metrics_saving(struct hr_metrics *metrics, uint64_t step);
+/* All steps that are saved are told: they are in the files when this returns. */
+void hr_metrics_writing(struct hr_metrics *metrics);
 void hr_metrics_saved(struct hr_metrics *metrics, const char *path);
 void hr_metrics_lost(struct hr_metrics *metrics, const struct hr_loss *loss);
 void hr_metrics_flush(struct hr_metrics *metrics);

@@ -173,7 +173,6 @@ void hr_run_log_saving(struct hr_run_log *log, uint64_t step)
 {
     log->saving = step;
     put_object(log, "saving", step, json_object());
-    hr_appender_flush(&log->file); /* the checkpoint must not be there without */
 }
 
 void hr_run_log_saved(struct hr_run_log *log, const char *path)

@@ -107,6 +107,7 @@ bool hr_launcher_writes(const struct hr_launcher *launcher)
 static void start_writing(struct hr_launcher *launcher)
 {
     launcher->held = false;
+    hr_observed_writing(&launcher->observed);
     hr_writer_start(&launcher->writer, hr_save_write, launcher->saver,
                     &launcher->cuts->control->launcher_bell);
 }
@@ -115,8 +116,6 @@ void hr_launcher_release(struct hr_launcher *launcher)
 {
     if (!launcher->held)
         return;
-    hr_observed_tell(&launcher->observed);
-    show_progress(launcher); /* who keeps a log writes down what was told */
     start_writing(launcher);
 }
 

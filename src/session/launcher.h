@@ -6,9 +6,9 @@
  * checkpoint is written at a time: the next is copied when that is done, so none is left out, and
  * ranks wait for a disk only where they save more than it takes.
  *
- * Where one process plays all ranks, steps may be in a copy before they are told: such a copy is held
- * until they are, so that a log is never behind the checkpoint it goes on from. The next save waits
- * for nothing but the disk.
+ * Where one process plays all ranks, steps may be in a copy before they are told: such a copy is
+ * held until they are, so that a log is never behind the checkpoint it goes on from. The next save
+ * waits for nothing but the disk.
  *
  * Between cuts a save is asked for by time or by the observer (a signal): ranks come to rest as
  * soon as their strategy can, or at the next cut (strategy/save_request.h). One request stands for

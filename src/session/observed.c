@@ -138,6 +138,13 @@ void hr_observed_saving(struct hr_observed *observed)
         observer->saving(observer->arg, hr_cut_step(observed->cuts));
 }
 
+void hr_observed_writing(struct hr_observed *observed)
+{
+    hr_observed_tell(observed);
+    if (observed->observer->writing)
+        observed->observer->writing(observed->observer->arg);
+}
+
 void hr_observed_lost(struct hr_observed *observed, const struct hr_loss *loss)
 {
     hr_observed_tell(observed);

@@ -38,6 +38,8 @@ void hr_observed_begin(struct hr_observed *observed);
 void hr_observed_tell(struct hr_observed *observed);
 /* The state as it is at the current cut, or pause, is copied, and will be saved. */
 void hr_observed_saving(struct hr_observed *observed);
+/* All that is in it is told, and it is about to be written. */
+void hr_observed_writing(struct hr_observed *observed);
 /* A rank is lost, and the run goes on. */
 void hr_observed_lost(struct hr_observed *observed, const struct hr_loss *loss);
 

@@ -117,6 +117,11 @@ static void on_saving(void *arg, uint64_t step)
     hr_metrics_saving(&((struct hr_watch *)arg)->metrics, step);
 }
 
+static void on_writing(void *arg)
+{
+    hr_metrics_writing(&((struct hr_watch *)arg)->metrics);
+}
+
 static void on_lost(void *arg, const struct hr_loss *loss)
 {
     hr_metrics_lost(&((struct hr_watch *)arg)->metrics, loss);
@@ -160,6 +165,7 @@ void hr_watch_write(struct hr_watch *watch, const struct hr_metrics_wish *wish,
         return;
     observer->stepped = on_step;
     observer->saving = on_saving;
+    observer->writing = on_writing;
     observer->lost = on_lost;
 }
 

@@ -2,8 +2,7 @@
 
     metrics.py log FILE.jsonl RESULTS.json         the lines add up to what the JSON says
     metrics.py board DIR RESULTS.json              TensorBoard's reader finds the same values
-    metrics.py purged DIR STEP FROM                a run resumed at FROM: no step twice, none missing up to STEP,
-                                                   but of those that were under way when FROM was saved
+    metrics.py purged DIR FILE.jsonl               a run that was resumed: each step once, with the log's loss, rate, norm
     metrics.py records FILE                        TFRecords, by hand: prints wall time, step, tags
 Prints what differs, and exits 1.
 """
@@ -112,11 +111,23 @@ def check_board(folder, results):
             if [e.step for e in told] != [e.step for e in events.Scalars("staleness/mean")]:
                 wrong.append("staleness at other steps than its mean")
 
-def check_purged(folder, last, began):
-    steps = [e.step for e in reader(folder).Scalars("loss/train")]
-    missing = set(range(1, last + 1)) - set(steps)
-    if len(steps) != len(set(steps)) or steps != sorted(steps) or [s for s in missing if not began - 6 < s <= began]:
-        wrong.append(f"steps {steps}")
+def check_purged(folder, log):
+    wanted = defaultdict(list)
+    for line in load(log):
+        if line["event"] == "step":
+            wanted[line["step"]].append(line)
+    events = reader(folder)
+    told = [e.step for e in events.Scalars("loss/train")]
+    if sorted(told) != sorted(wanted):
+        wrong.append(f"steps {told}")
+    for event in events.Scalars("loss/train"):
+        its = wanted[event.step]
+        same(f"loss of step {event.step}", event.value, sum(s["loss"] * s["batch"] for s in its) / sum(s["batch"] for s in its))
+    for event in events.Scalars("lr"):
+        same(f"lr of step {event.step}", event.value, wanted[event.step][-1]["lr"])
+    points = [line["step"] for line in load(log) if line["event"] == "evaluation"]
+    if [e.step for e in events.Scalars("loss/test")] != points:
+        wrong.append(f"evaluations {[e.step for e in events.Scalars('loss/test')]}, wanted {points}")
 
 def crc32c(data):
     crc = 0xffffffff
@@ -143,7 +154,7 @@ if what == "log":
 elif what == "board":
     check_board(*arguments)
 elif what == "purged":
-    check_purged(arguments[0], *map(int, arguments[1:]))
+    check_purged(*arguments)
 else:
     check_records(*arguments)
 print("\n".join(wrong), end="\n" if wrong else "")

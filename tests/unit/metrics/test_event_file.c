@@ -6,21 +6,28 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "metrics/metrics.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
-/* The bytes of the only event file in the scratch folder. */
-static unsigned char *read_events(size_t *bytes)
+/* The name of the only event file in the scratch folder. */
+static void the_event_file(char name[300])
 {
-    char name[300] = "";
+    name[0] = '\0';
     DIR *folder = opendir(scratch("."));
     assert_non_null(folder);
     for (const struct dirent *entry; (entry = readdir(folder)) != NULL;)
         if (strstr(entry->d_name, "events.out.tfevents."))
             memcpy(name, entry->d_name, strlen(entry->d_name) + 1);
     closedir(folder);
+}
+
+static unsigned char *read_events(size_t *bytes)
+{
+    char name[300];
+    the_event_file(name);
     return scratch_read(name, bytes);
 }
 
@@ -184,11 +191,48 @@ static void a_save_has_its_steps_in_the_file(void **state)
     tell(&metrics.board, 1, 2, 2);
     tell(&metrics.board, 1, 3, 2);
     hr_metrics_saving(&metrics, 2);
+    hr_metrics_writing(&metrics);
     unsigned char *data = read_events(&bytes);
     assert_int_equal(read_values(data, bytes, value), 4);
     assert_true(value[0].step == 1 && value[2].step == 2);
     free(data);
     CHECK_OK(hr_metrics_end(&metrics, NULL, NULL, 0));
+}
+
+/* Steps 3 and 5 were in somebody's hands when 6 was saved; the file before has all up to 8. */
+static void a_run_that_goes_on_keeps_what_it_does_not_make_again(void **state)
+{
+    (void)state;
+    const uint64_t redone[] = {5, 3};
+    struct hr_board board;
+    struct value value[80];
+    size_t bytes;
+    const struct hr_run_info first = {.workers = 1};
+    const struct hr_run_info then = {
+        .workers = 1, .resumed = true, .begins = 6, .redone = redone, .nredone = 2};
+    CHECK_OK(hr_board_open(&board, scratch("."), 1, &first));
+    for (uint64_t step = 1; step <= 8; step++)
+        tell(&board, 0, step, (double)step);
+    CHECK_OK(hr_board_close(&board));
+    char old[300];
+    the_event_file(old);
+    CHECK_OK(hr_board_open(&board, scratch("."), 1, &then));
+    assert_int_equal(unlink(scratch(old)), 0);
+    tell(&board, 0, 3, 30);
+    tell(&board, 0, 5, 50);
+    tell(&board, 0, 4, 40); /* it has that */
+    tell(&board, 0, 7, 70);
+    CHECK_OK(hr_board_close(&board));
+    unsigned char *data = read_events(&bytes);
+    const size_t n = read_values(data, bytes, value);
+    static const float want[][2] = {{4, 4}, {6, 6}, {3, 30}, {5, 50}, {7, 70}};
+    assert_true(value[0].restart && value[0].step == 3);
+    assert_int_equal(n, 1 + 2 * 5);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(value[1 + 2 * i].step, (uint64_t)want[i][0]);
+        CHECK_NEAR(value[1 + 2 * i].value, want[i][1], 0, 0);
+    }
+    free(data);
 }
 
 int main(void)
@@ -200,6 +244,8 @@ int main(void)
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(a_save_has_its_steps_in_the_file, scratch_setup,
                                         scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_run_that_goes_on_keeps_what_it_does_not_make_again,
+                                        scratch_setup, scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
