@@ -37,10 +37,12 @@ struct hr_run_info {
     const char *pipeline_schedule; /* and its schedule, */
     const struct hr_stage_report *stage; /* (stages) and what each stage has */
     struct hr_recompute_report recompute;
-    size_t shards, team; /* of split layers, and ranks that share them; 0: none */
-    const char *split;   /* which: "by columns 1; by rows 3, 5" */
-    double lr;           /* of the first update */
-    size_t epochs;
+    size_t shards, team;         /* of split layers, and ranks that share them; 0: none */
+    const char *split;           /* which: "by columns 1; by rows 3, 5" */
+    double lr;                   /* of the first update */
+    size_t epochs;               /* that it may begin; 0: not known, since its length is a time, */
+    double length_s;             /* this one (--budget 60s); else 0 */
+    double length;               /* in epochs: 2.5; 0: not known */
     size_t validation_samples;   /* 0: none */
     const char *validation_data; /* their file; "": held out of the training samples */
     uint64_t steps;              /* in the whole run */

@@ -122,6 +122,8 @@ struct hr_train_options {
     size_t base_batch_size;          /* ... over these; 0: the samples of one worker's batch */
     char async_lr[16];               /* same, or divide: lr / workers in asynchronous strategies */
     uint64_t seed;
+    char budget[32];        /* the run's length in place of epochs: 500Ksamples, 20Kupdates, or
+                                  60s of training; "": epochs */
     uint64_t max_steps;     /* 0: no limit; updates of the model */
     double max_seconds;     /* from the start of the run; 0: no limit */
     char early_stop[64];    /* METRIC,PATIENCE[,MIN-DELTA]: stop when as many evaluations have not

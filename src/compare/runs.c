@@ -8,6 +8,12 @@
 
 _Static_assert((int)HR_REMAINING_RUNS >= (int)HR_COMPARE_RUNS_MAX, "each run has its time");
 
+/* 0: a budget says how long it lasts. */
+static double epochs_of(const struct hr_train_options *options)
+{
+    return options->budget[0] ? 0 : (double)options->epochs;
+}
+
 void hr_compare_runs_begin(struct hr_compare_runs *runs, bool concurrent)
 {
     const size_t seeds = runs->n / runs->per_seed;
@@ -18,7 +24,7 @@ void hr_compare_runs_begin(struct hr_compare_runs *runs, bool concurrent)
     runs->share = (struct hr_banner_share){.head = runs->head};
     runs->remaining = (struct hr_remaining){.n = runs->n, .per_seed = runs->per_seed};
     for (size_t i = 0; i < runs->n; i++)
-        runs->remaining.epochs[i] = (double)runs->options[i].epochs;
+        runs->remaining.epochs[i] = epochs_of(&runs->options[i]);
 }
 
 struct hr_progress_subject hr_compare_runs_subject(const struct hr_compare_runs *runs, size_t i)
@@ -26,7 +32,7 @@ struct hr_progress_subject hr_compare_runs_subject(const struct hr_compare_runs 
     return (struct hr_progress_subject){.label = runs->entry[i],
                                         .strategy = runs->options[i].strategy,
                                         .seed = runs->options[i].seed,
-                                        .epochs = (double)runs->options[i].epochs,
+                                        .epochs = epochs_of(&runs->options[i]),
                                         .run = i + 1,
                                         .runs = runs->n,
                                         .seeds = runs->n > runs->per_seed,

@@ -6,6 +6,7 @@
 #include "base/cpus.h"
 #include "base/printable.h"
 #include "hogring/sparse.h"
+#include "options/budget.h"
 #include "options/task.h"
 #include "shm/control.h"
 #include "strategies/find.h"
@@ -121,7 +122,10 @@ enum hr_status hr_train_options_check(const struct hr_train_options *options, bo
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
         if (row->models != others)
             HR_TRY(hr_option_check(row, options, sparse));
-    if (options->warmup_epochs >= 0 && options->warmup_epochs <= (double)options->epochs)
+    HR_TRY(hr_check_budget(options));
+    const bool known = !options->budget[0]; /* else hr_run_length_check knows */
+    if (options->warmup_epochs >= 0 &&
+        (!known || options->warmup_epochs <= (double)options->epochs))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--warmup-epochs %.15g: expected 0 to %zu", options->warmup_epochs,
                    options->epochs);

@@ -4,6 +4,7 @@
 
 #include "nn/model_text.h"
 #include "optim/optimizer.h"
+#include "options/budget.h"
 #include "options/early_stop.h"
 #include "options/task.h"
 #include "options/train_checks.h"
@@ -148,7 +149,7 @@ static const struct hr_option workers[] = {
 static const struct hr_option training[] = {
     ROW("epochs", COUNT, epochs, DECIDES, "N", "10",
         "each a pass over the data, or --epoch-size samples", RANGE(1, 1 << 20),
-        .models = HR_OF_ALL_MODELS, .first = true),
+        .models = HR_OF_ALL_MODELS, .check = hr_check_epochs, .first = true),
     ROW("epoch-size", COUNT, epoch_size, DECIDES, "N", NULL,
         "samples an epoch; passes run on through epochs", .said = "the training set",
         RANGE(0, 0x1p40)),
@@ -283,8 +284,13 @@ static const struct hr_option updates[] = {
 };
 
 static const struct hr_option limits[] = {
+    ROW("budget", TEXT, budget, DECIDES, "LENGTH", NULL,
+        "how long a run is, in place of --epochs: 500Ksamples, 20Kupdates, or 60s on its clock; "
+        "the same for all that are compared",
+        .models = HR_OF_ALL_MODELS, .check = hr_check_budget, .said = "--epochs"),
     ROW("max-steps", COUNT64, max_steps, BEGINS, "N", NULL,
-        "stop after so many updates of the model", .commands = BOTH | HR_REPLAY),
+        "stop after so many updates of the model, before the run's length",
+        .commands = BOTH | HR_REPLAY),
     ROW("max-seconds", SECONDS, max_seconds, ONCE, "T", NULL, "stop after so long: 90s, 5m",
         RANGE(0, 1e9), .bench_help = "layers, train: how long to measure each model: 5s, 1m",
         .bench_said = "1s", .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),

@@ -123,8 +123,12 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
         print_pipeline(out, info);
     if (info->shards)
         print_shards(out, info);
-    fprintf(out, "  course   %zu epoch%s, %s update%s, ", info->epochs, plural(info->epochs),
-            hr_human_count(count, info->steps), plural(info->steps));
+    if (info->length_s > 0)
+        fprintf(out, "  course   %g s of training, ", info->length_s);
+    else
+        fprintf(out, "  course   %.4g epoch%s, %s update%s, ", info->length,
+                info->length == 1 ? "" : "s", hr_human_count(count, info->steps),
+                plural(info->steps));
     if (info->first)
         fprintf(out, "resumed at %s, ", hr_human_count(count, info->first));
     fprintf(out, "seed %llu\n", (unsigned long long)info->seed);

@@ -193,6 +193,19 @@ static bool may_draw(struct hr_progress_view *view)
     return true;
 }
 
+/* "/10"; nothing where nobody knows. */
+struct of_epochs {
+    char text[24];
+};
+
+static struct of_epochs of_epochs(double epochs, const char *between)
+{
+    struct of_epochs of = {""};
+    if (epochs > 0)
+        snprintf(of.text, sizeof of.text, "%s%.4g", between, epochs);
+    return of;
+}
+
 void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress)
 {
     char rate[HR_HUMAN_MAX];
@@ -201,7 +214,7 @@ void hr_progress_view_update(struct hr_progress_view *view, const struct hr_prog
     if (!may_draw(view))
         return;
     add_subject(&line, view);
-    add(&line, EPOCH, "epoch %.1f/%g", progress->epoch, view->subject.epochs);
+    add(&line, EPOCH, "epoch %.1f%s", progress->epoch, of_epochs(view->subject.epochs, "/").text);
     add_loss(&line, view);
     if (view->rate > 0)
         add(&line, RATE, "%s samples/s", hr_human_short(rate, view->rate));
@@ -216,8 +229,8 @@ void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progr
     if (!may_draw(view))
         return;
     add(&line, NEEDED, "runs %zu to %zu of %zu at once", crowd->first, crowd->last, crowd->runs);
-    add(&line, EPOCH, "epoch %.1f to %.1f of %g", crowd->least_epoch, crowd->most_epoch,
-        crowd->epochs);
+    add(&line, EPOCH, "epoch %.1f to %.1f%s", crowd->least_epoch, crowd->most_epoch,
+        of_epochs(crowd->epochs, " of ").text);
     if (isfinite(crowd->samples_per_s))
         add(&line, RATE, "%s samples/s", hr_human_short(text, crowd->samples_per_s));
     if (isfinite(crowd->left_s))
@@ -253,7 +266,7 @@ void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve
     if (view->quiet || (view->redraw && subject->runs))
         return;
     add_subject(&line, view);
-    add(&line, NEEDED, "epoch %.6g/%g", point->epoch, subject->epochs);
+    add(&line, NEEDED, "epoch %.6g%s", point->epoch, of_epochs(subject->epochs, "/").text);
     add(&line, NEEDED, "loss %s", hr_human_loss(a, point->train_loss));
     add(&line, LOSS, "%s loss %s", point->validated ? "validation" : "test",
         hr_human_loss(b, hr_curve_loss(point)));

@@ -25,7 +25,7 @@ struct hr_progress_subject {
     const char *label; /* as --strategies has it; "" of a run on its own; borrowed */
     const char *strategy;
     uint64_t seed;
-    double epochs;    /* for "epoch 3/10" */
+    double epochs;    /* for "epoch 3/10"; 0: not known */
     size_t run, runs; /* the number of this one, from 1, of so many; 0: it is the only one */
     bool seeds;       /* several */
     const struct hr_remaining *remaining; /* of the other runs; NULL: there are none */

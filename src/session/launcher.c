@@ -1,5 +1,6 @@
 #include "session/launcher.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -61,6 +62,10 @@ static void show_progress(const struct hr_launcher *launcher)
                                    .samples = samples_so_far(launcher)};
     progress.total = schedule->end / schedule->batches_per_epoch * schedule->samples +
                      schedule->end % schedule->batches_per_epoch * schedule->batch - before;
+    if (launcher->max_seconds > 0 && progress.seconds > 0) /* as it goes now, it ends there */
+        progress.total = (uint64_t)fmin((double)progress.total,
+                                        (double)progress.samples *
+                                            fmax(launcher->max_seconds / progress.seconds, 1));
     progress.epoch = (double)(before + progress.samples) / (double)schedule->samples;
     tell_course(launcher, &progress);
     if (launcher->observer->progress)

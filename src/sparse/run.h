@@ -36,6 +36,7 @@
 #include "data/held_out.h"
 #include "group/group.h"
 #include "launch/launch.h"
+#include "options/budget.h"
 #include "session/best_weights.h"
 #include "session/launcher.h"
 #include "session/save.h"
@@ -88,6 +89,7 @@ typedef enum hr_status (*hr_sparse_steps_fn)(struct hr_sparse_worker *worker, co
 
 struct hr_sparse_run {
     struct hr_train_options options;  /* settled */
+    struct hr_run_length length;      /* whole epochs */
     const struct hr_dataset *dataset; /* its test split: what is measured at cuts */
     struct hr_held_out held_out;      /* of which that is the data set, where anything validates; */
     const struct hr_dataset *whole;   /* then whose test split is read at the end; else NULL */

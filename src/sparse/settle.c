@@ -86,7 +86,7 @@ static enum hr_status settle_rate(struct hr_sparse_run *run)
     const struct hr_train_options *o = &run->options;
     const double usual = strcmp(o->model, "mf") ? 0.5 : 0.05;
     run->schedule.lr = (struct hr_lr_schedule){.peak = o->lr < 0 ? usual : o->lr,
-                                               .epochs = (double)o->epochs,
+                                               .epochs = run->length.epochs,
                                                .warmup_epochs = o->warmup_epochs,
                                                .step_epochs = o->lr_step_epochs,
                                                .gamma = o->lr_gamma};
@@ -103,10 +103,12 @@ static void plan_epochs(struct hr_sparse_run *run)
         every = (struct hr_every){.epochs = (every.steps - 1) / rows + 1};
     schedule->samples = schedule->pass = schedule->batches_per_epoch = rows;
     schedule->batch = 1;
-    schedule->end = o->epochs * rows;
+    run->length = hr_run_length(o, rows, 1);
+    run->length.epochs = run->length.epochs > 0 ? (double)run->length.begun : 0; /* whole ones */
+    schedule->end = run->length.begun * rows;
     schedule->checkpoint_every = hr_batch_schedule_every(schedule, &every);
     run->cuts = (struct hr_cuts){
-        .schedule = schedule, .saves = o->checkpoint_dir[0], .curve_room = o->epochs + 1};
+        .schedule = schedule, .saves = o->checkpoint_dir[0], .curve_room = run->length.begun + 1};
 }
 
 static void settle_waiting(struct hr_sparse_run *run)
@@ -134,10 +136,11 @@ enum hr_status hr_sparse_settle(struct hr_sparse_run *run)
     HR_TRY(choose_strategy(run));
     HR_TRY(choose_solver(run));
     HR_TRY(hr_launch_parse(o->launch, &run->launch));
-    HR_TRY(settle_rate(run));
     HR_TRY(hr_sparse_problem_check(o->model, run->dataset));
     HR_TRY(hold_out(run));
     plan_epochs(run);
+    HR_TRY(hr_run_length_check(o, &run->length));
+    HR_TRY(settle_rate(run));
     HR_TRY(look_for_best(run));
     settle_waiting(run);
     return HR_OK;

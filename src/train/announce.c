@@ -143,7 +143,9 @@ enum hr_status hr_announce(const struct hr_run *run)
         .micro_shards = run->job.micro_shards,
         .params = shared->params,
         .lr = (double)hr_batch_schedule_lr(schedule, schedule->first),
-        .epochs = o->epochs,
+        .epochs = run->length.epochs > 0 ? run->length.begun : 0,
+        .length_s = run->length.epochs > 0 ? 0 : hr_run_seconds(o),
+        .length = run->length.epochs,
         .validation_samples = run->final_test.dataset ? run->job.dataset->test.count : 0,
         .validation_data =
             run->final_test.held_out.chosen ? "" : run->job.dataset->options.validation_data,

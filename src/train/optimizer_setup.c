@@ -97,7 +97,7 @@ enum hr_status hr_rate_setup(struct hr_run *run)
     HR_TRY(scale_of(run, &scale));
     schedule->lr.peak = o->lr;
     schedule->lr.warmup_epochs = o->warmup_epochs;
-    schedule->lr.epochs = (double)o->epochs;
+    schedule->lr.epochs = run->length.epochs;
     schedule->lr.step_epochs = o->lr_step_epochs;
     schedule->lr.gamma = o->lr_gamma;
     schedule->lr_factor = divides ? scale / (double)run->shared.workers : scale;

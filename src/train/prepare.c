@@ -182,7 +182,7 @@ static enum hr_status settle_parts(struct hr_train_job *job)
     return HR_OK;
 }
 
-static void lay_out_schedule(struct hr_run *run)
+static enum hr_status lay_out_schedule(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
     struct hr_batch_schedule *schedule = &run->shared.schedule;
@@ -191,12 +191,14 @@ static void lay_out_schedule(struct hr_run *run)
     schedule->samples = o->epoch_size ? o->epoch_size : schedule->pass;
     schedule->batch = shares ? run->job.global_batch : run->job.batch_size * o->accumulate;
     schedule->batches_per_epoch = (schedule->samples + schedule->batch - 1) / schedule->batch;
-    schedule->end = o->epochs * schedule->batches_per_epoch;
+    run->length = hr_run_length(o, schedule->samples, schedule->batch);
+    schedule->end = run->length.end;
     if (o->max_steps && o->max_steps < schedule->end)
         schedule->end = o->max_steps;
     schedule->checkpoint_every =
         o->checkpoint_dir[0] ? hr_batch_schedule_every(schedule, &o->checkpoint_every) : 0;
     schedule->pauses = run->shared.strategy->pause && run->drive.driver->played;
+    return hr_run_length_check(o, &run->length);
 }
 
 /* Whose gradients a worker may wait for while it communicates. */
@@ -234,7 +236,7 @@ static enum hr_status set_up_leader(struct hr_run *run)
     const struct hr_train_options *o = run->job.options;
     struct hr_cuts *cuts = &run->leader.cuts;
     run->leader = (struct hr_leader){
-        .cuts = {.curve_room = o->epochs + 2,
+        .cuts = {.curve_room = run->length.begun + 2,
                  .schedule = &run->shared.schedule,
                  .saves = o->checkpoint_dir[0],
                  .validates = run->final_test.dataset,
@@ -280,7 +282,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(settle_batch(run));
     HR_TRY(settle_parts(&run->job));
     HR_TRY(hr_pipeline_setup(run));
-    lay_out_schedule(run);
+    HR_TRY(lay_out_schedule(run));
     HR_TRY(hr_rate_setup(run));
     HR_TRY(hr_optimizer_setup(run));
     shared->params = hr_model_param_count(run->job.model);

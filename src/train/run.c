@@ -74,7 +74,8 @@ static void begin_launcher(struct hr_run *run)
         .workers = run->shared.workers,
         .seen = &run->shared.stats->seen,
         .seen_stride = sizeof *run->shared.stats,
-        .max_seconds = run->job.options->max_seconds,
+        .max_seconds =
+            run->drive.replay ? run->job.options->max_seconds : hr_run_seconds(run->job.options),
         .save_seconds = run->job.options->checkpoint_every.seconds,
         .now_ns = run->drive.driver->now_ns,
         .clock = &run->drive,

@@ -17,6 +17,7 @@
 
 #include "base/needs.h"
 #include "data/held_out.h"
+#include "options/budget.h"
 #include "session/resume.h"
 #include "session/save.h"
 #include "drive/driver.h"
@@ -32,6 +33,7 @@ struct hr_final_test {
 
 struct hr_run {
     struct hr_train_options options; /* settled: job.options */
+    struct hr_run_length length;
     struct hr_train_job job;
     struct hr_shared_state shared; /* job.shared */
     struct hr_leader leader;

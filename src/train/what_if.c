@@ -7,6 +7,7 @@
 #include "base/median.h"
 #include "base/parse.h"
 #include "drive/replay.h"
+#include "options/budget.h"
 #include "train/run.h"
 #include "train/what_if_deaths.h"
 
@@ -207,7 +208,7 @@ static struct hr_train_options options_of(const struct hr_replay *replay)
     snprintf(options.schedule, sizeof options.schedule, "free");
     options.compute_time[0] = options.record[0] = '\0';
     options.checkpoint_dir[0] = '\0';
-    options.max_seconds = 0;
+    hr_run_forget_seconds(&options);
     if (!options.max_steps || replay->end < options.max_steps)
         options.max_steps = replay->end;
     return options;

@@ -45,6 +45,7 @@ static void on_start(void *arg, const struct hr_run_info *info)
     snprintf(data, sizeof data, guessed ? "%.1023s, label in %s" : "%.1023s", watch->data,
              guessed ? dataset->label_column : "");
     watch->started = true;
+    watch->view.subject.epochs = info->length;
     if (watch->lines) {
         char name[240];
         snprintf(name, sizeof name, "%s, seed %llu",
@@ -191,7 +192,8 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
     const struct hr_progress_subject alone = {.label = "",
                                               .strategy = options->strategy,
                                               .seed = options->seed,
-                                              .epochs = (double)options->epochs};
+                                              .epochs =
+                                                  options->budget[0] ? 0 : (double)options->epochs};
     hr_progress_view_init(&watch->view, hr_output_terminal(), subject ? subject : &alone, quiet);
     return (struct hr_observer){
         .arg = watch,
