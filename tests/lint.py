@@ -25,7 +25,7 @@ UPWARD = set()
 CIRCLES = []
 # Folders whose files have an order, from the bottom: nothing calls what stands after it.
 FILE_ORDER = {
-    "session": "carve machine_bits name_entries saved target_scale class_names input_scale model_input best best_weights cut result kept past save writer observed launcher resume",
+    "session": "carve step_digests machine_bits name_entries saved target_scale class_names input_scale model_input best best_weights cut result kept past save writer observed launcher resume",
     "worker": "conditions measured input prefetch compute_buffers gradient_check gradient parts staged tell count streamed micro_shards worker in_time",
     "drive": "cut_counts trace_text record roll terms rest losses replicas roll_call replay calibrate calibrate_write serve serve_stage real_worker drive_threads",
     "play": "gradient_pool play play_losses play_cut play_pause drive_explore replay_stand replay_losses replay_owed drive_replay",

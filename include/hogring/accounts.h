@@ -67,6 +67,14 @@ struct hr_waited_for {
     size_t stage;  /* of a pipeline: its stage that worked longest, beside the same of the others */
 };
 
+/* A tensor's digest at a step (digest_every). Of what each worker has of its own the part's name
+ * begins with "worker.3."; "worker.3.loss" is of the samples that it has trained on in this epoch.
+ */
+struct hr_step_digest {
+    uint64_t step, digest;
+    char part[128];
+};
+
 #ifdef __cplusplus
 }
 #endif

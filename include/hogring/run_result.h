@@ -232,6 +232,10 @@ struct hr_run_result {
     struct hr_pipeline_report pipeline;
     struct hr_tensor_report tensor;
     bool interrupted;
+    bool repeats; /* the same options give the same bits again, on such a machine */
+    double cpu_s; /* processor time of all its threads and processes, as wall_s */
+    size_t ndigests;
+    struct hr_step_digest *digests; /* (ndigests) owned, by step */
 };
 
 void hr_run_result_free(struct hr_run_result *result);

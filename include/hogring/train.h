@@ -138,8 +138,9 @@ struct hr_train_options {
     double target_rmse;     /* of values: the same when the rmse first was no more; 0: do not */
     char checkpoint_dir[1024]; /* "": save nothing */
     struct hr_every checkpoint_every;
-    size_t keep;         /* newest checkpoints to keep; 0: all */
-    char keep_best[16];  /* and the best one, by such a metric: `best`; "": do not */
+    uint64_t digest_every; /* steps: digests of all tensors there go into the result; 0: none */
+    size_t keep;           /* newest checkpoints to keep; 0: all */
+    char keep_best[16];    /* and the best one, by such a metric: `best`; "": do not */
     bool overwrite;      /* remove another run's checkpoints in checkpoint_dir; else refuse them */
     char resume[1024];   /* a checkpoint or a folder of them; "": start anew */
     bool finished_ok;    /* resume: a finished run is not an error */

@@ -47,4 +47,8 @@ json_t *hr_json_time(const struct hr_run_result *run);
  * time is kept. */
 json_t *hr_json_waiting(const struct hr_run_result *run);
 
+/* "step_digests": [{"step", "parts": {"0.weight": "<16 hex digits>", ...}}], of --digest-every;
+ * null without. */
+json_t *hr_json_step_digests(const struct hr_run_result *run);
+
 #endif

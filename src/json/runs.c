@@ -23,6 +23,7 @@
 #include "report/groups.h"
 #include "report/lost_ranks.h"
 #include "report/report.h"
+#include "session/machine_bits.h"
 
 /* --- a run */
 
@@ -81,8 +82,8 @@ static json_t *run_setting(const struct hr_run_result *run)
 static json_t *run_outcome(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so so so so so so so so so so so so so so so}", "steps",
-        hr_json_count(run->steps), "updates", hr_json_count(run->updates), "applied",
+        "{so so so so so so so so so so so so so so so so so so so so so so so so so so so}",
+        "steps", hr_json_count(run->steps), "updates", hr_json_count(run->updates), "applied",
         run->counts_applied ? hr_json_count(run->applied) : json_null(), "samples",
         hr_json_count(run->samples), "seconds", hr_json_number(run->seconds), "samples_per_s",
         hr_json_number(run->samples_per_s), "train_loss", hr_json_number(run->train_loss),
@@ -93,7 +94,9 @@ static json_t *run_outcome(const struct hr_run_result *run)
         hr_json_count(run->max_skew), "weights_digest", hr_json_text_or_null(run->weights_digest),
         "checkpoint", hr_json_text_or_null(run->checkpoint), "interrupted",
         json_boolean(run->interrupted), "clock", hr_json_text_or_null(run->clock), "wall_seconds",
-        hr_json_number(run->wall_s), "recorded_digest", hr_json_text_or_null(run->recorded_digest),
+        hr_json_number(run->wall_s), "cpu_seconds",
+        run->cpu_s > 0 ? hr_json_number(run->cpu_s) : json_null(), "repeats",
+        json_boolean(run->repeats), "recorded_digest", hr_json_text_or_null(run->recorded_digest),
         "trace", hr_json_text_or_null(run->trace), "record_cost",
         run->record_cost > 0 ? hr_json_number(run->record_cost) : json_null(), "resumed_step",
         run->resumed ? hr_json_count(run->resumed_step) : json_null(), "total_samples",
@@ -189,6 +192,7 @@ static json_t *run_object(const struct hr_run_result *run)
         json_decref(parts[i]);
     }
     if (object && (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
+                   json_object_set_new(object, "step_digests", hr_json_step_digests(run)) != 0 ||
                    json_object_set_new(object, "saves", saves(run)) != 0 ||
                    json_object_set_new(object, "pipeline", hr_json_pipeline(&run->pipeline)) != 0 ||
                    json_object_set_new(object, "tensor", hr_json_tensor(&run->tensor)) != 0)) {
@@ -339,7 +343,8 @@ static json_t *failed_array(const struct hr_failed_run *failed, size_t n)
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
                      const struct hr_endings *endings)
 {
-    return json_pack("{so so so so}", "config", hr_json_config(options, dataset, endings->lists),
+    return json_pack("{so sO? so so so so}", "bits", hr_machine_bits_json(), "given",
+                     endings->given, "config", hr_json_config(options, dataset, endings->lists),
                      "runs", run_array(endings->runs, endings->n), "failed",
                      failed_array(endings->failed, endings->nfailed), "comparison",
                      hr_json_comparison(endings->runs, endings->n, options->target_accuracy));

@@ -199,6 +199,33 @@ json_t *hr_sweep_json(const struct hr_cli *cli, enum hr_command_bit command)
     return lists;
 }
 
+/* As hr_option_text, but that a duration has its unit, and a list all its values. */
+static json_t *given_json(struct hr_cli *cli, size_t i)
+{
+    const struct hr_cli_option option = hr_cli_option_at(i);
+    const struct hr_axis *axis = find_axis(cli, i);
+    const bool unit = option.row->kind == HR_OPTION_DURATION;
+    char text[HR_AXIS_BYTES + 2048];
+    if (axis)
+        return json_string(axis->values);
+    hr_option_text(option.row, (const char *)cli + option.base, text, sizeof text);
+    return json_sprintf("%s%s", text, unit ? "s" : "");
+}
+
+json_t *hr_sweep_given(const struct hr_cli *cli)
+{
+    static struct hr_cli copy;
+    const struct hr_option *row;
+    json_t *given = json_object();
+    copy = *cli;
+    for (size_t i = 0; given && (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (cli->given[i] && json_object_set_new(given, row->name, given_json(&copy, i)) != 0) {
+            json_decref(given);
+            given = NULL;
+        }
+    return given;
+}
+
 size_t hr_sweep_points(const struct hr_cli *cli)
 {
     size_t points = 1;

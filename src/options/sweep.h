@@ -25,6 +25,10 @@ bool hr_sweep_has(const struct hr_cli *cli, const char *name);
 /* The lists by name, each an array of its values: a new reference; NULL: no memory. */
 json_t *hr_sweep_json(const struct hr_cli *cli, enum hr_command_bit command);
 
+/* Every option that was given, by name, as it would be typed again: {"workers": "2", "lr":
+ * "0.01,0.02"}; a new reference; NULL: no memory. */
+json_t *hr_sweep_given(const struct hr_cli *cli);
+
 /* Points there may be: the product over axes. */
 size_t hr_sweep_points(const struct hr_cli *cli);
 

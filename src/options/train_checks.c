@@ -98,3 +98,39 @@ enum hr_status hr_check_inject(const struct hr_train_options *o)
                        explored);
     return HR_OK;
 }
+
+bool hr_train_repeats(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    if (!strcmp(o->clock, "virtual") || strcmp(o->schedule, "free") != 0 || o->workers == 1)
+        return true;
+    return hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->synchronous;
+}
+
+enum hr_status hr_check_digest_every(const struct hr_train_options *o)
+{
+    const bool drains =
+        strcmp(o->pipeline_schedule, "pipedream") && strcmp(o->pipeline_schedule, "unstashed");
+    if (o->checkpoint_dir[0])
+        return hr_fail(HR_E_USAGE, "--digest-every: not with --checkpoint-dir, which says itself "
+                                   "where all rest to be saved; expected one of them");
+    if (o->record[0])
+        return hr_fail(HR_E_USAGE, "--digest-every: not with --record; expected one of them");
+    if (!hr_train_repeats(o))
+        return hr_fail(HR_E_USAGE,
+                       "--digest-every: means nothing with --strategy %s in real time, whose bits "
+                       "are others each time (in virtual time, and under --schedule explore:SEED, "
+                       "they repeat)",
+                       o->strategy);
+    return o->pipeline && !drains
+               ? hr_fail(HR_E_USAGE,
+                         "--digest-every: a pipeline of %s is empty only at the ends of epochs; "
+                         "expected a schedule that drains, as 1f1b",
+                         o->pipeline_schedule)
+               : HR_OK;
+}
+
+uint64_t hr_digest_every(const struct hr_train_options *o)
+{
+    return o->digest_every && hr_check_digest_every(o) == HR_OK ? o->digest_every : 0;
+}

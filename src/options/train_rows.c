@@ -349,6 +349,10 @@ static const struct hr_option results[] = {
     ROW("record-block", TEXT, record_block, DECIDES, "BYTES", "16K",
         "hogwild, recorded: weights that are read or updated at once, 4K to 64K",
         .commands = HR_TRAIN, .needs = {"record", "of what?"}),
+    ROW("digest-every", COUNT64, digest_every, ONCE, "N", NULL,
+        "every N steps, digests of all tensors go into --json, so that hogring gate finds the step "
+        "and the tensor where two runs part; they change no bit",
+        .check = hr_check_digest_every),
     ROW("target-accuracy", NUMBER, target_accuracy, AROUND, "X", NULL,
         "note the seconds until it (0 to 1) is reached", RANGE(0, 1), .models = HR_OF_ALL_MODELS,
         .check = hr_check_of_classes),

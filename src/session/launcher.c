@@ -87,12 +87,20 @@ static enum hr_status look_for_stop(struct hr_launcher *launcher)
 
 /* --- saves --- */
 
+/* Else only digests are kept of what is taken. */
+static bool saves_files(const struct hr_launcher *launcher)
+{
+    return launcher->saver->options->checkpoint_dir[0];
+}
+
 /* A periodic save that fails costs a warning; the run goes on, and the next may succeed. */
 static void note_saved(struct hr_launcher *launcher, enum hr_status status)
 {
     const struct hr_observer *observer = launcher->observer;
     struct hr_run_result *result = launcher->result;
     launcher->save_status = status;
+    if (status == HR_OK && !saves_files(launcher))
+        return;
     if (status != HR_OK) {
         result->saves.failed++;
         hr_log(HR_LOG_WARNING, "%s; training goes on", hr_error_message());
@@ -219,9 +227,9 @@ static void mind_asks(struct hr_launcher *launcher)
     if (asks == launcher->asks_seen)
         return;
     launcher->asks_seen = asks;
-    if (launcher->cuts->saves && !launcher->cuts->request)
+    if (launcher->cuts->saves && saves_files(launcher) && !launcher->cuts->request)
         hr_log(HR_LOG_WARNING, "SIGUSR1: a replay saves at the ends of epochs; it goes on");
-    else if (launcher->cuts->saves)
+    else if (launcher->cuts->saves && saves_files(launcher))
         ask(launcher);
     else
         hr_log(HR_LOG_WARNING, "SIGUSR1 asks for a checkpoint: where to? start with "
@@ -252,6 +260,9 @@ enum hr_status hr_launcher_end(struct hr_launcher *launcher)
 {
     hr_launcher_take(launcher);
     settle(launcher);
+    launcher->result->digests = launcher->saver->digests.list;
+    launcher->result->ndigests = launcher->saver->digests.n;
+    launcher->saver->digests = (struct hr_step_digests){0};
     return hr_launcher_tick(launcher);
 }
 
@@ -261,6 +272,8 @@ void hr_launcher_stop(struct hr_launcher *launcher)
         return;
     hr_launcher_take(launcher);
     settle(launcher);
+    free(launcher->saver->digests.list);
+    launcher->saver->digests = (struct hr_step_digests){0};
     hr_observed_tell(&launcher->observed); /* what ranks have told before they failed */
     free(launcher->rests.index);
     launcher->rests.index = NULL;

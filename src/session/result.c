@@ -132,6 +132,9 @@ void hr_run_result_free(struct hr_run_result *result)
     free(result->waited_for);
     free(result->waited_s);
     free(result->losses);
+    free(result->digests);
+    result->digests = NULL;
+    result->ndigests = 0;
     free(result->pipeline.stage);
     free(result->tensor.layer);
     result->tensor = (struct hr_tensor_report){0};

@@ -26,6 +26,7 @@ struct hr_taken {
     struct hr_tensor *tensors;    /* owned: the model's, then the trainer's */
     struct hr_metadata *metadata; /* owned: the same */
     double *curve;                /* owned */
+    size_t digested[2];           /* tensors of the two files that are the engine's */
     bool is_best;
 };
 
@@ -90,7 +91,7 @@ enum { COPY_ALIGN = 64 };
 
 size_t hr_save_copy_bytes(const struct hr_saver *saver)
 {
-    return saver->options->checkpoint_dir[0] ? saver->bytes + 2 * saver->tensors * COPY_ALIGN : 0;
+    return saver->cuts->saves ? saver->bytes + 2 * saver->tensors * COPY_ALIGN : 0;
 }
 
 /* Each tensor of `file` behind the `used` bytes of the copy. */
@@ -118,6 +119,8 @@ static void describe_all(struct hr_saver *saver, struct hr_taken *taken)
     saver->describe(saver->engine, &checkpoint->model, &checkpoint->trainer);
     copy_tensors(saver, &checkpoint->model, &used);
     copy_tensors(saver, &checkpoint->trainer, &used);
+    taken->digested[0] = checkpoint->model.ntensors;
+    taken->digested[1] = checkpoint->trainer.ntensors;
     describe_model(saver, &checkpoint->model);
     describe_trainer(saver, taken->curve, &checkpoint->trainer);
 }
@@ -150,11 +153,22 @@ void hr_save_drop(struct hr_saver *saver)
 
 /* --- written --- */
 
+static enum hr_status keep_digests(struct hr_saver *saver)
+{
+    const struct hr_checkpoint *checkpoint = &saver->taken->checkpoint;
+    const size_t *n = saver->taken->digested;
+    HR_TRY(hr_step_digests_add(&saver->digests, checkpoint->step, &checkpoint->model, n[0], NULL));
+    return hr_step_digests_add(&saver->digests, checkpoint->step, &checkpoint->trainer, n[1],
+                               saver->losses);
+}
+
 enum hr_status hr_save_write(void *arg)
 {
-    const struct hr_saver *saver = arg;
+    struct hr_saver *saver = arg;
     const struct hr_train_options *o = saver->options;
     struct hr_taken *taken = saver->taken;
+    if (!o->checkpoint_dir[0])
+        return keep_digests(saver);
     HR_TRY(hr_checkpoint_save(o->checkpoint_dir, &taken->checkpoint, o->keep));
     if (taken->is_best)
         hr_checkpoint_mark_best(o->checkpoint_dir, taken->checkpoint.step, o->keep);
@@ -199,8 +213,12 @@ enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoin
 {
     const struct hr_train_options *o = saver->options;
     const struct hr_claimant claimant = {o->checkpoint_dir, from, o->overwrite};
+    const struct hr_batch_schedule *schedule = saver->schedule;
     if (!o->checkpoint_dir[0])
-        return HR_OK;
+        return saver->cuts->saves ? hr_step_digests_check(schedule->checkpoint_every,
+                                                          schedule->end - schedule->first,
+                                                          saver->tensors + saver->workers)
+                                  : HR_OK;
     HR_TRY(hr_claim_take(&claimant, &saver->claim));
     HR_TRY(repair_best(saver, from));
     return hr_checkpoint_prepare(o->checkpoint_dir, bytes_of(saver));

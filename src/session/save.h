@@ -18,6 +18,7 @@
 
 #include "checkpoint/claim.h"
 #include "session/cut.h"
+#include "session/step_digests.h"
 
 struct hr_saver {
     const struct hr_train_options *options;
@@ -41,6 +42,8 @@ struct hr_saver {
     void *engine;
     unsigned char *copy;    /* (hr_save_copy_bytes) of those tensors */
     struct hr_taken *taken; /* owned: what is being written; NULL: nothing */
+    const char *losses;     /* the table of each worker's losses, a row a worker; NULL: none */
+    struct hr_step_digests digests; /* owned: without a checkpoint_dir, of what was taken */
 };
 
 /* Claim options->checkpoint_dir, if set, for the run that begins, or goes on from `from`; check
@@ -49,7 +52,8 @@ HR_CHECKED enum hr_status hr_save_prepare(struct hr_saver *saver, const struct h
 
 /* Copy the state at the current cut: from then on the run may change it. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_save_take(struct hr_saver *saver);
-/* Write what was taken to options->checkpoint_dir; arg: a struct hr_saver. In any thread. */
+/* Write what was taken to options->checkpoint_dir, or without one keep its digests; arg: a struct
+ * hr_saver. In any thread. */
 HR_CHECKED enum hr_status hr_save_write(void *saver);
 /* Where to; of what is taken. */
 const char *hr_save_path(const struct hr_saver *saver);

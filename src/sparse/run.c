@@ -161,6 +161,7 @@ static enum hr_status launch(struct hr_sparse_run *run)
         .saver = &run->saver,
         .result = run->result,
     };
+    run->cpu_began_ns = hr_clock_cpu_ns();
     hr_launcher_begin(&run->launcher);
     HR_TRY(hr_launch_run(&options, &run->stuck));
     HR_TRY(hr_launcher_end(&run->launcher));
@@ -216,6 +217,8 @@ static enum hr_status fill_result(struct hr_sparse_run *run)
     HR_TRY(hr_result_finish(&run->cuts, &run->options, &accounts, result));
     if (run->launcher.began_ns)
         result->wall_s = hr_seconds(hr_clock_ns() - run->launcher.began_ns);
+    result->cpu_s = hr_seconds(hr_clock_cpu_ns() - run->cpu_began_ns);
+    result->repeats = run->options.workers == 1;
     HR_TRY(hr_sparse_test(run, result));
     return hr_sparse_digest(run, result->weights_digest);
 }

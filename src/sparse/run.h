@@ -109,6 +109,7 @@ struct hr_sparse_run {
     size_t ncells[2]; /* of the training rows, of the test rows */
     struct hr_cuts cuts;
     struct hr_launcher launcher;
+    int64_t cpu_began_ns; /* hr_clock_cpu_ns */
     struct hr_saver saver;
 
     struct hr_segment control_segment, segment;

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
+#include "options/train_checks.h"
 #include "session/result.h"
 #include "train/counters.h"
 #include "train/pipeline_setup.h"
@@ -96,6 +97,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     HR_TRY(take_dropped(run, result));
     HR_TRY(hr_pipeline_report(run));
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
+    result->cpu_s = hr_seconds(hr_clock_cpu_ns() - run->cpu_began_ns);
     result->lr = as_written(hr_batch_schedule_lr(
         schedule, run->leader.cuts.cut->index ? run->leader.cuts.cut->index - 1 : 0));
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
@@ -109,6 +111,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     if (!run->drive.recorder)
         result->record_cost = 0;
     hr_losses_report(&run->drive.losses, result);
+    result->repeats = run->job.played || (hr_train_repeats(run->job.options) && !result->nlosses);
     hr_conditions_warn(&run->job, (int64_t)(1e12 * result->seconds));
     return HR_OK;
 }

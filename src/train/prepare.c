@@ -4,6 +4,7 @@
 
 #include "base/cpus.h"
 #include "kernels/gemm.h"
+#include "options/train_checks.h"
 #include "options/train_options.h"
 #include "train/model_file.h"
 #include "worker/prefetch.h"
@@ -195,8 +196,9 @@ static enum hr_status lay_out_schedule(struct hr_run *run)
     schedule->end = run->length.end;
     if (o->max_steps && o->max_steps < schedule->end)
         schedule->end = o->max_steps;
-    schedule->checkpoint_every =
-        o->checkpoint_dir[0] ? hr_batch_schedule_every(schedule, &o->checkpoint_every) : 0;
+    schedule->checkpoint_every = o->checkpoint_dir[0]
+                                     ? hr_batch_schedule_every(schedule, &o->checkpoint_every)
+                                     : hr_digest_every(o);
     schedule->pauses = run->shared.strategy->pause && run->drive.driver->played;
     return hr_run_length_check(o, &run->length);
 }
@@ -238,7 +240,7 @@ static enum hr_status set_up_leader(struct hr_run *run)
     run->leader = (struct hr_leader){
         .cuts = {.curve_room = run->length.begun + 2,
                  .schedule = &run->shared.schedule,
-                 .saves = o->checkpoint_dir[0],
+                 .saves = o->checkpoint_dir[0] || hr_digest_every(o),
                  .validates = run->final_test.dataset,
                  .values = run->job.values.count},
         .job = &run->job,

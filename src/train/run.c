@@ -145,6 +145,7 @@ static enum hr_status train(struct hr_run *run)
     HR_TRY(hr_memory_take(run));
     HR_TRY(init_state(run, checkpoint));
     run->wall_began_ns = hr_clock_ns();
+    run->cpu_began_ns = hr_clock_cpu_ns();
     if (finished) {
         hr_best_state_end(run);
         HR_TRY(hr_result_fill(run));
@@ -158,6 +159,7 @@ static enum hr_status train(struct hr_run *run)
     HR_TRY(begin_feed(run));
     begin_losses(run);
     run->wall_began_ns = hr_clock_ns();
+    run->cpu_began_ns = hr_clock_cpu_ns();
     HR_TRY(hr_divergence_explain(run, run->drive.driver->run(&run->drive)));
     HR_TRY(hr_launcher_end(&run->launcher));
     hr_best_state_end(run);

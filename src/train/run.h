@@ -49,6 +49,7 @@ struct hr_run {
     struct hr_final_test final_test;
     int64_t batches_saved; /* batchnorm's counter in a checkpoint */
     int64_t wall_began_ns; /* by the machine's clock */
+    int64_t cpu_began_ns;  /* hr_clock_cpu_ns */
     uint64_t applied;      /* updates ever made to the first copy of the state before this run */
 };
 

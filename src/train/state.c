@@ -192,6 +192,7 @@ void hr_state_describe(struct hr_run *run)
                  run->shared.workers * sizeof *run->shared.snapshot.shares +
                  2 * run->job.dataset->shape.channels * sizeof(float) + hr_pause_state_bytes(run),
         .describe = describe,
+        .losses = shares_name,
         .engine = run,
     };
 }

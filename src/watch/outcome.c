@@ -143,8 +143,14 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
 {
     const struct hr_run_result *runs = endings->runs;
     char title[2400];
-    if (cli->json[0] || cli->report[0])
-        HR_TRY(hr_publish(cli->json, cli->report, hr_json_runs(&cli->train, dataset, endings)));
+    if (cli->json[0] || cli->report[0]) {
+        struct hr_endings told = *endings;
+        told.given = hr_sweep_given(cli);
+        const enum hr_status status =
+            hr_publish(cli->json, cli->report, hr_json_runs(&cli->train, dataset, &told));
+        json_decref(told.given);
+        HR_TRY(status);
+    }
     if (!cli->plot[0] || endings->n == 0 || was_cut_off(runs, endings->n))
         return HR_OK;
     write_title(cli, dataset, &runs[0], title, sizeof title);

@@ -65,6 +65,9 @@ static struct hr_stage_report stages[] = {
     {"3 to 5", 150, 0.25, 0.5, NAN, 2048, 1, 0, 0, 0, 1},
 };
 
+static struct hr_step_digest digests[] = {
+    {4, 255, "0.weight"}, {4, 1, "0.bias"}, {8, 0, "0.weight"}};
+
 static struct hr_tensor_layer split[] = {{"1", "dense 9", "by columns"}};
 
 static struct hr_run_result full_run(void)
@@ -115,6 +118,8 @@ static struct hr_run_result full_run(void)
     run.validation_samples = 288;
     run.validation_loss = 1.5, run.validation_accuracy = 0.75;
     run.targets = 1;
+    run.cpu_s = 3.25, run.repeats = true;
+    run.digests = digests, run.ndigests = 3;
     run.test_fit = (struct hr_fit){4, 3, 0.5};
     run.validation_fit = (struct hr_fit){3, 2, NAN};
     run.test_evaluations = 1;
@@ -201,6 +206,11 @@ static const struct field run_fields[] = {
     {"weights_digest", "\"0123456789abcdef0123456789abcdef\""},
     {"checkpoint", "\"ck/step-00000460\""},
     {"clock", "\"virtual\""},
+    {"cpu_seconds", "3.25"},
+    {"repeats", "true"},
+    {"step_digests", "[{\"step\":4,\"parts\":{\"0.weight\":\"00000000000000ff\",\"0.bias\":"
+                     "\"0000000000000001\"}},{\"step\":8,\"parts\":{\"0.weight\":"
+                     "\"0000000000000000\"}}]"},
     {"wall_seconds", "2.5"},
     {"recorded_digest", "null"},
     {"trace", "null"},
