@@ -18,9 +18,12 @@ enum hr_isa {
     HR_ISA_V4,    /* x86-64-v4: AVX-512 */
 };
 
-/* The level in use; constant for the life of the process. Any thread. */
+/* The level in use; constant for the life of the process (but for hr_isa_lower). Any thread. */
 enum hr_isa hr_isa(void);
 const char *hr_isa_name(void);
+/* For verify, and in a process of its own: from now on this level, which the machine has. No other
+ * thread is running. */
+void hr_isa_lower(enum hr_isa level);
 
 #define HR_ISA_JOIN_(name, suffix) name##suffix
 #define HR_ISA_JOIN(name, suffix) HR_ISA_JOIN_(name, suffix)

@@ -25,6 +25,7 @@ enum hr_random_stream {
     HR_STREAM_DROP = 10,    /* pushes that are lost: counter = (step, rank and attempt) */
     HR_STREAM_WRONG = 11,   /* which number goes wrong: counter = (step, rank) */
     HR_STREAM_DEATH = 12,   /* who dies in an explored schedule: counter = (event, kind) */
+    HR_STREAM_VERIFY = 13,  /* what hogring verify tries: counter = (case and draw), check */
     HR_STREAM_LOST = 15,    /* hogwild's watched lines: counter = (push, worker) */
     HR_STREAM_FACTORS = 20, /* initial factors of mf: counter = (element / 4) */
     HR_STREAM_SPARSE = 21,  /* sparse rows made up: counter = (draw / 4, row) */

@@ -31,6 +31,7 @@ hr_manual_pages:
         page    failures
         page    doctor
         page    top
+        page    verify
         page    ci
         page    timeline
         page    json

@@ -60,6 +60,9 @@ struct hr_cli {
     bool clean;
     double interval; /* top: seconds */
     bool once;
+    char only[256]; /* verify; "": all checks */
+    double seconds;
+    bool list;
     char color[16];
     const char *positional[256];
     size_t npositional;

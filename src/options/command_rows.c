@@ -12,7 +12,7 @@
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
 #define RUNNING (BOTH | HR_EVAL | HR_PREDICT | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
-#define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT)
+#define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT | HR_VERIFY)
 
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
@@ -41,7 +41,8 @@ static const struct hr_option making[] = {
         "the k-th most frequent feature is drawn in proportion to k^-S", .commands = HR_DATA_MAKE),
     ROW("noise", NUMBER, shape.noise, "X", "0.02", "share of the labels that are wrong",
         .commands = HR_DATA_MAKE),
-    ROW("seed", COUNT64, shape.seed, "N", "1", "of all random numbers", .commands = HR_DATA_MAKE),
+    ROW("seed", COUNT64, shape.seed, "N", "1", "of all random numbers",
+        .commands = HR_DATA_MAKE | HR_VERIFY),
 };
 
 static const struct hr_option workers[] = {
@@ -75,7 +76,8 @@ static const struct hr_option limits[] = {
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
         "write everything as JSON; - for stdout (help json: fields)",
-        .commands = READERS | HR_PREDICT | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR | HR_TOP,
+        .commands = READERS | HR_PREDICT | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR | HR_TOP |
+                    HR_VERIFY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S, kill=none, kill=R@N;"
@@ -247,6 +249,16 @@ static const struct hr_option looking[] = {
         .commands = HR_DOCTOR, .first = true),
 };
 
+static const struct hr_option verification[] = {
+    ROW("seconds", SECONDS, seconds, "T", "30",
+        "time for all checks together: more time, more drawn cases; each is tried once in any case",
+        .commands = HR_VERIFY, .first = true, .range = {.least = 0, .most = 1e6}),
+    ROW("only", TEXT, only, "NAMES", NULL, "these checks, with commas between", .said = "all",
+        .commands = HR_VERIFY, .first = true),
+    ROW("list", FLAG, list, NULL, NULL, "say what each check claims, and check nothing",
+        .commands = HR_VERIFY, .first = true),
+};
+
 static const struct hr_option expert[] = {
     {.name = "config",
      .kind = HR_OPTION_CONFIG,
@@ -276,6 +288,7 @@ const struct hr_option_list hr_command_lists[] = {
     LIST(HR_IN_PAPER, paper),
     LIST(HR_IN_PIPELINES, pipelines),
     LIST(HR_IN_LOOKING, looking),
+    LIST(HR_IN_VERIFYING, verification),
     LIST(HR_IN_EXPERT, expert),
 };
 

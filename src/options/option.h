@@ -69,6 +69,7 @@ enum hr_command_bit {
     HR_PREDICT = 1 << 20,
     HR_TOP = 1 << 17,
     HR_REPORT = 1 << 18,
+    HR_VERIFY = 1 << 24,
     HR_LIBRARY = 1 << 14, /* no command: callers of hr_train set the field */
 };
 
@@ -89,6 +90,7 @@ enum hr_option_section {
     HR_IN_MEASUREMENT,
     HR_IN_PAPER,
     HR_IN_LOOKING,
+    HR_IN_VERIFYING,
     HR_IN_EXPERT,
     HR_SECTIONS
 };

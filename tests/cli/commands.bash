@@ -31,6 +31,8 @@ bench links --topology dgx1
 bench links --sweep
 bench layers --model softmax --max-seconds 0.05s
 report $TMP/run.json --out $TMP/out.html
+verify --list
+verify --only one-worker,memory --seconds 0
 doctor
 doctor --clean --json -
 top --once

@@ -3,7 +3,7 @@
 load support
 
 @test "help shows a dozen options first, and all of them when asked, in 80 columns" {
-  for c in train compare simulate eval replay inspect data bench doctor top; do
+  for c in train compare simulate eval replay inspect data bench doctor top verify; do
     hogring $c --help >"$TMP/first"
     hogring $c --help --all >"$TMP/all"
     hogring help $c --all >"$TMP/page"

@@ -25,7 +25,7 @@ harmless() {
   harmless inspect "$TMP/$evil/none"
   printf '[%s]\n%s = 3\n' "$evil" "$evil" >"$TMP/a.ini"
   harmless train --config "$TMP/a.ini"
-  for command in "$evil" train compare simulate eval replay inspect data bench doctor top; do
+  for command in "$evil" train compare simulate eval replay inspect data bench doctor top verify; do
     harmless "$command" "$evil"
     harmless "$command" "--$evil"
     harmless "$command" --data "$evil" --model "$evil"

@@ -1,0 +1,34 @@
+/* Ranks are the same code as threads and as processes. Processes come first: who forks them must
+ * not have multiplied anything. */
+#include <string.h>
+
+#include "verify/check.h"
+
+static const char *const strategies[] = {"allreduce",      "allreduce", "ps-sync", "local-sgd",
+                                         "backup-workers", "gossip",    NULL};
+static const char *const launches[] = {"process", "thread", NULL};
+
+static enum hr_status run(struct hr_trial *trial)
+{
+    const char *strategy = hr_trial_pick(trial, strategies);
+    const size_t workers = 2 + hr_trial_draw(trial, 3);
+    struct hr_train_options options = hr_trial_options(trial, strategy, workers);
+    if (!strcmp(strategy, "ps-sync"))
+        options.servers = 1 + hr_trial_draw(trial, 3);
+    if (!strcmp(strategy, "local-sgd"))
+        options.sync_every = 1 + hr_trial_draw(trial, 5);
+    for (size_t i = 0; launches[i]; i++) {
+        HR_SAY(options.launch, "%s", launches[i]);
+        HR_TRY(hr_trial_same(trial, &options));
+    }
+    return hr_trial_same(trial, &options);
+}
+
+const struct hr_check hr_check_processes = {
+    .name = "processes",
+    .claim = "processes = threads = again",
+    .story = "allreduce, ps-sync, local-sgd, backup-workers and gossip end with the same bits as "
+             "forked processes, as threads, and as threads once more.",
+    .what = "runs",
+    .run = run,
+};

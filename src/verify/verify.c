@@ -1,0 +1,123 @@
+#include "verify/verify.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+
+#define HR_CHECK_POINTER(name) &hr_check_##name,
+static const struct hr_check *const checks[] = {HR_CHECKS(HR_CHECK_POINTER)};
+#undef HR_CHECK_POINTER
+
+enum { NCHECKS = sizeof checks / sizeof *checks };
+_Static_assert((int)NCHECKS <= (int)HR_VERIFY_CHECKS, "each check has its row");
+
+const struct hr_check *hr_verify_check_at(size_t i)
+{
+    return i < NCHECKS ? checks[i] : NULL;
+}
+
+/* --- which --- */
+
+static const struct hr_check *find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < NCHECKS; i++)
+        if (strlen(checks[i]->name) == length && !memcmp(checks[i]->name, name, length))
+            return checks[i];
+    return NULL;
+}
+
+static void add_row(struct hr_verify *verify, const struct hr_check *check)
+{
+    for (size_t i = 0; i < verify->n; i++)
+        if (verify->row[i].check == check)
+            return;
+    verify->row[verify->n++] = (struct hr_verify_row){.check = check, .worst = NAN};
+}
+
+enum hr_status hr_verify_begin(struct hr_verify *verify, const char *only)
+{
+    verify->n = 0;
+    for (size_t i = 0; !only[0] && i < NCHECKS; i++)
+        add_row(verify, checks[i]);
+    for (const char *at = only; at[0];) {
+        const size_t length = strcspn(at, ",");
+        const struct hr_check *check = find(at, length);
+        if (!check)
+            return hr_fail(HR_E_USAGE, "--only %.*s: there is no such check (--list names them)",
+                           (int)length, at);
+        add_row(verify, check);
+        at += length + (at[length] == ',');
+    }
+    return HR_OK;
+}
+
+/* --- cases in turn --- */
+
+/* Kernels that a run refuses are judged by a check of their own. */
+static bool is_of_the_environment(enum hr_status status)
+{
+    return status == HR_E_NOMEM || status == HR_E_SHM || status == HR_E_IO ||
+           status == HR_E_KERNELS;
+}
+
+static void take(struct hr_verify_row *row, const struct hr_case_answer *answer)
+{
+    if (answer->status != HR_OK) {
+        const bool cannot = is_of_the_environment(answer->status);
+        row->over = true;
+        snprintf(row->why, sizeof row->why, "%s", answer->why);
+        if (!cannot)
+            row->verdict = HR_CHECK_FAILED;
+        else if (row->verdict == HR_CHECK_UNTRIED)
+            row->verdict = HR_CHECK_SKIPPED;
+        return;
+    }
+    row->verdict = HR_CHECK_HOLDS;
+    row->cases++;
+    row->compared += answer->compared;
+    row->worst = fmax(row->worst, answer->worst); /* of a number and none, the number */
+}
+
+/* An untried one; else, of those whose next case should end in time, the one that has used least.
+ */
+static struct hr_verify_row *next_row(struct hr_verify *verify, double left)
+{
+    struct hr_verify_row *least = NULL;
+    for (size_t i = 0; i < verify->n; i++) {
+        struct hr_verify_row *row = &verify->row[i];
+        if (row->over)
+            continue;
+        if (row->verdict == HR_CHECK_UNTRIED)
+            return row;
+        if (row->seconds / (double)row->cases <= left && (!least || row->seconds < least->seconds))
+            least = row;
+    }
+    return least;
+}
+
+enum hr_status hr_verify_run(struct hr_verify *verify, hr_verify_tell_fn tell, void *arg)
+{
+    const int64_t began = hr_clock_ns();
+    struct hr_verify_row *row;
+    while ((row = next_row(verify, verify->seconds - verify->took))) {
+        if (tell)
+            tell(arg, verify, row);
+        const int64_t before = hr_clock_ns();
+        const struct hr_case_answer answer = hr_case_run(verify, row->check, row->cases);
+        HR_TRY(hr_signals_check());
+        row->seconds += hr_seconds(hr_clock_ns() - before);
+        take(row, &answer);
+        verify->took = hr_seconds(hr_clock_ns() - began);
+    }
+    return HR_OK;
+}
+
+size_t hr_verify_count(const struct hr_verify *verify, enum hr_verdict_of_check verdict)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < verify->n; i++)
+        n += verify->row[i].verdict == verdict;
+    return n;
+}
