@@ -169,9 +169,8 @@ struct hr_run_result {
     double wall_s;  /* by the machine's clock, from the first step to the last */
     double seconds, samples_per_s;
     double train_loss, test_loss, test_accuracy; /* of the last evaluation */
-    size_t
-        validation_samples; /* that were held out; the test set is then read once, at the end, and
-                                  not by a run that was interrupted: NaN. 0: none were */
+    /* Held out, 0: none; the test set is then read once, at the end: NaN of an interrupted run. */
+    size_t validation_samples;
     double validation_loss, validation_accuracy; /* of the last evaluation */
     uint64_t test_evaluations; /* how often the test set was read, in the whole training */
     size_t classes;            /* of the labels; 0: it predicts no classes */
@@ -195,9 +194,8 @@ struct hr_run_result {
                                           theirs and those of shares that were never begun */
     size_t ndropped_by;                /* workers */
     uint64_t *dropped_by;              /* (ndropped_by) owned: of each worker */
-    uint64_t resent, duplicates;     /* --inject drop-push: pushes to a server that were sent again;
-                                          of them, those that had arrived before */
-    struct hr_asynchrony asynchrony; /* NaN where no stale gradients were counted */
+    uint64_t resent, duplicates;       /* --inject drop-push: pushes sent again; that had arrived */
+    struct hr_asynchrony asynchrony;   /* NaN where no stale gradients were counted */
     uint64_t max_skew;    /* clocks between the fastest and the slowest worker, at most */
     size_t nworker_times; /* workers */
     struct hr_worker_time *worker_time; /* (nworker_times) owned */
@@ -222,6 +220,8 @@ struct hr_run_result {
     size_t nlosses;
     struct hr_loss *losses; /* (nlosses) owned, in the order in which they were noticed */
     size_t restarts;
+    size_t nanswers;   /* samples of the test split, where wants_answers asked; else 0 */
+    uint32_t *answers; /* (nanswers) owned: the class that each was given; UINT32_MAX: none */
     char weights_digest[33];
     char recorded_digest[33], trace[1024]; /* of a run that was replayed, or recorded; "" */
     uint64_t trace_entries;                /* repeated */

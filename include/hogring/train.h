@@ -144,6 +144,7 @@ struct hr_train_options {
     bool overwrite;      /* remove another run's checkpoints in checkpoint_dir; else refuse them */
     char resume[1024];   /* a checkpoint or a folder of them; "": start anew */
     bool finished_ok;    /* resume: a finished run is not an error */
+    bool wants_answers;  /* the result says what each test sample was answered with */
     size_t ranks_beside; /* ranks of other runs that share the processors (--concurrent) */
     char solver[16];     /* sparse models (hogring/sparse.h): auto, sgd, dual */
     double cost;         /* of sparse models: weight of the losses */

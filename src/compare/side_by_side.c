@@ -121,7 +121,8 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
         write_all(out, result->worker_time, result->nworker_times * sizeof *result->worker_time) &&
         write_all(out, result->waited_for, result->nwaited * sizeof *result->waited_for) &&
         write_all(out, result->waited_s, matrix_bytes(result)) &&
-        write_all(out, result->losses, result->nlosses * sizeof *result->losses);
+        write_all(out, result->losses, result->nlosses * sizeof *result->losses) &&
+        write_all(out, result->answers, result->nanswers * sizeof *result->answers);
     _exit(sent ? 0 : 1);
 }
 
@@ -208,6 +209,7 @@ static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant
         read_list(entrant->pipe, result->nwaited * sizeof *result->waited_for, &whole);
     result->waited_s = read_list(entrant->pipe, matrix_bytes(result), &whole);
     result->losses = read_list(entrant->pipe, result->nlosses * sizeof *result->losses, &whole);
+    result->answers = read_list(entrant->pipe, result->nanswers * sizeof *result->answers, &whole);
     close(entrant->pipe);
     while (waitpid(entrant->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

@@ -223,7 +223,22 @@ static json_t *warnings(const struct hr_run_result *run, const char *label)
     return array;
 }
 
-static json_t *run_array(const struct hr_run_result *runs, size_t n)
+/* As those of eval; null where nobody kept them, or they are of another test split. */
+static json_t *classes(const struct hr_run_result *run, const struct hr_dataset *dataset)
+{
+    if (!run->nanswers || run->nanswers != dataset->test.count)
+        return json_null();
+    const struct hr_evaluation evaluation = {/* borrowed, and read alone */
+                                             .count = run->nanswers,
+                                             .classes = run->classes,
+                                             .class_names = (char **)dataset->class_names,
+                                             .labels = (uint32_t *)dataset->test.labels,
+                                             .answers = run->answers};
+    return hr_json_classes(&evaluation);
+}
+
+static json_t *run_array(const struct hr_run_result *runs, size_t n,
+                         const struct hr_dataset *dataset)
 {
     struct hr_groups groups;
     const char **labels = calloc(n + 1, sizeof *labels);
@@ -234,6 +249,7 @@ static json_t *run_array(const struct hr_run_result *runs, size_t n)
     for (size_t i = 0; good && i < n; i++) {
         json_t *object = run_object(&runs[i]);
         good = json_object_set_new(object, "label", hr_json_text(labels[i])) == 0 &&
+               json_object_set_new(object, "classes", classes(&runs[i], dataset)) == 0 &&
                json_object_set_new(object, "warnings", warnings(&runs[i], labels[i])) == 0;
         good = json_array_append_new(array, object) == 0 && good;
     }
@@ -345,7 +361,7 @@ json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dat
 {
     return json_pack("{so sO? so so so so}", "bits", hr_machine_bits_json(), "given",
                      endings->given, "config", hr_json_config(options, dataset, endings->lists),
-                     "runs", run_array(endings->runs, endings->n), "failed",
+                     "runs", run_array(endings->runs, endings->n, dataset), "failed",
                      failed_array(endings->failed, endings->nfailed), "comparison",
                      hr_json_comparison(endings->runs, endings->n, options->target_accuracy));
 }

@@ -1,4 +1,4 @@
-/* Which classes a model takes for which (eval). */
+/* Which classes a model takes for which: of eval, and of runs, a group of seeds by its first. */
 #include "page/sections.h"
 
 #include <math.h>
@@ -8,25 +8,30 @@
 
 enum { MATRIX_MOST = 20, WORST = 40 };
 
-/* Of a document: its own, or those of its first run that has them. */
-static const json_t *classes_of(const json_t *document)
+/* Of a document (eval), or of a run; NULL. */
+static const json_t *classes_of(const json_t *object)
 {
-    const json_t *classes = hr_field_list(document, "classes"), *run;
-    size_t i;
-    json_array_foreach(json_object_get(document, "runs"), i, run)
-    {
-        if (!classes)
-            classes = hr_field_list(run, "classes");
-    }
+    const json_t *classes = hr_field_list(object, "classes");
     return json_is_object(json_array_get(classes, 0)) ? classes : NULL;
+}
+
+/* Of a group: those of the first of its runs that has them. */
+static const json_t *classes_in(const struct hr_group *group)
+{
+    const json_t *classes = NULL;
+    for (size_t i = 0; i < group->n && !classes; i++)
+        classes = classes_of(group->run[i]);
+    return classes;
 }
 
 bool hr_classes_there(const struct hr_view *view)
 {
+    bool there = false;
     for (size_t s = 0; s < view->nsources; s++)
-        if (classes_of(view->source[s].document))
-            return true;
-    return false;
+        there = there || classes_of(view->source[s].document);
+    for (size_t g = 0; g < view->ngroups; g++)
+        there = there || classes_in(&view->group[g]);
+    return there;
 }
 
 /* So many samples of class `label` were answered with `answer`. */
@@ -153,23 +158,75 @@ static void write_worst(FILE *out, const json_t *worst)
     hr_html_table_end(out);
 }
 
-enum hr_status hr_classes_write(FILE *out, const struct hr_view *view)
+/* --- of documents, and of runs --- */
+
+static void write_title(FILE *out, const char *title)
 {
-    hr_html_section(out, "classes", "Classes");
+    fputs("<h3>", out);
+    hr_html_text(out, title);
+    fputs("</h3>\n", out);
+}
+
+static void write_documents(FILE *out, const struct hr_view *view)
+{
     for (size_t s = 0; s < view->nsources; s++) {
         const json_t *classes = classes_of(view->source[s].document);
         if (!classes)
             continue;
-        if (view->nsources > 1) {
-            fputs("<h3>", out);
-            hr_html_text(out, view->source[s].name);
-            fputs("</h3>\n", out);
-        }
+        if (view->nsources > 1)
+            write_title(out, view->source[s].name);
         if (json_array_size(classes) <= MATRIX_MOST)
             write_matrix(out, classes);
         write_scores(out, classes);
         write_worst(out, hr_field_list(view->source[s].document, "worst"));
     }
+}
+
+/* Whose matrix is shown: those that are drawn, and have one. */
+static size_t find_groups(const struct hr_view *view, const struct hr_group *found[HR_DRAWN])
+{
+    size_t n = 0;
+    for (size_t d = 0; d < view->ndrawn; d++)
+        if (classes_in(&view->group[view->drawn[d]]))
+            found[n++] = &view->group[view->drawn[d]];
+    return n;
+}
+
+/* "allreduce, seed 1": where there are several, the first stands for them. */
+static void write_group_title(FILE *out, const struct hr_group *group)
+{
+    char title[HR_LABEL_MAX + 40], seed[HR_NUMBER_MAX];
+    if (group->n > 1)
+        snprintf(title, sizeof title, "%s, seed %s of %zu runs", group->label,
+                 hr_number_text(seed, hr_field_number(group->run[0], "seed"), 15), group->n);
+    else
+        snprintf(title, sizeof title, "%s", group->label);
+    write_title(out, title);
+}
+
+static void write_groups(FILE *out, const struct hr_view *view)
+{
+    const struct hr_group *group[HR_DRAWN];
+    const size_t n = find_groups(view, group);
+    for (size_t g = 0; g < n; g++) {
+        const json_t *classes = classes_in(group[g]);
+        const bool small = json_array_size(classes) <= MATRIX_MOST;
+        if (n > 1 || group[g]->n > 1)
+            write_group_title(out, group[g]);
+        if (small)
+            write_matrix(out, classes);
+        if (n == 1 || !small)
+            write_scores(out, classes);
+    }
+    if (n < view->ngroups && n == view->ndrawn)
+        fprintf(out, "<p class=\"note\">Of the %zu that are drawn above.</p>\n", n);
+}
+
+enum hr_status hr_classes_write(FILE *out, const struct hr_view *view)
+{
+    hr_html_section(out, "classes", "Classes");
+    write_documents(out, view);
+    write_groups(out, view);
     hr_html_section_end(out);
     return HR_OK;
 }

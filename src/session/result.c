@@ -125,6 +125,9 @@ enum hr_status hr_result_finish(const struct hr_cuts *cuts, const struct hr_trai
 void hr_run_result_free(struct hr_run_result *result)
 {
     free(result->curve);
+    free(result->answers);
+    result->answers = NULL;
+    result->nanswers = 0;
     free(result->stale_parts);
     free(result->stale_counts);
     free(result->dropped_by);

@@ -5,6 +5,8 @@
  * the same order, so the bits are those of a run that evaluates the same weights at its last cut.
  */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "kernels/gemm.h"
 #include "train/run.h"
@@ -32,6 +34,14 @@ size_t hr_final_test_bytes(const struct hr_run *run)
 size_t hr_final_test_errors(const struct hr_run *run)
 {
     return run->final_test.dataset ? hr_measured_bytes(run->final_test.dataset) : 0;
+}
+
+size_t hr_final_test_answers(const struct hr_run *run)
+{
+    const struct hr_dataset *held = run->final_test.dataset;
+    const struct hr_dataset *dataset = held ? held : run->job.dataset;
+    const bool wanted = run->options.wants_answers && !dataset->targets.count;
+    return wanted ? dataset->test.count * sizeof(uint32_t) : 0;
 }
 
 static enum hr_status evaluate(void *arg, size_t rank)
@@ -69,13 +79,40 @@ static enum hr_status run_rank(struct hr_run *run)
     return status;
 }
 
+static enum hr_status take_answers(const struct hr_run *run, size_t count)
+{
+    struct hr_run_result *result = run->result;
+    if (!run->final_test.answers)
+        return HR_OK;
+    result->answers = malloc((count + 1) * sizeof *result->answers);
+    if (!result->answers)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu answers", count);
+    memcpy(result->answers, run->final_test.answers, count * sizeof *result->answers);
+    result->nanswers = count;
+    return HR_OK;
+}
+
+/* Of the last evaluation; where none was of the final weights, they are evaluated once more. */
+static enum hr_status last_answers(struct hr_run *run)
+{
+    const bool measured = run->leader.cuts.cut->measured && !run->result->best.restored;
+    struct hr_train_job *job = &run->final_test.job;
+    if (!run->job.answers || (!measured && run->result->interrupted))
+        return HR_OK;
+    *job = run->job;
+    job->pipeline = NULL;
+    if (!measured)
+        HR_TRY(run_rank(run));
+    return take_answers(run, job->dataset->test.count);
+}
+
 enum hr_status hr_final_test(struct hr_run *run)
 {
     struct hr_final_test *test = &run->final_test;
     struct hr_run_result *result = run->result;
     struct hr_train_job *job = &test->job;
     if (!test->dataset)
-        return HR_OK;
+        return last_answers(run);
     result->validation_samples = run->job.dataset->test.count;
     result->test_loss = result->test_accuracy = (double)NAN;
     if (result->interrupted)
@@ -85,6 +122,7 @@ enum hr_status hr_final_test(struct hr_run *run)
     job->dataset = test->dataset;
     job->cells = test->cells;
     job->errors = test->errors;
+    job->answers = test->answers;
     job->neval = hr_train_job_blocks(job->dataset);
     HR_TRY(run_rank(run));
     const struct hr_measured measured = hr_train_job_measured(job);
@@ -92,5 +130,5 @@ enum hr_status hr_final_test(struct hr_run *run)
     result->test_accuracy = measured.accuracy;
     result->test_fit = measured.fit;
     result->test_evaluations = 1;
-    return HR_OK;
+    return take_answers(run, job->dataset->test.count);
 }

@@ -28,6 +28,7 @@ struct hr_final_test {
     const struct hr_dataset *dataset; /* whose test split it is; NULL: no samples are held out */
     struct hr_eval_cell *cells;       /* its blocks, in the segment */
     double *errors;                   /* as job.errors */
+    uint32_t *answers;                /* in the segment, where they are wanted; else NULL */
     struct hr_train_job job;          /* of the rank that reads it: the run's, but for these */
 };
 
@@ -87,8 +88,10 @@ HR_CHECKED enum hr_status hr_final_test_prepare(struct hr_run *run);
 /* Of its cells in the segment. */
 size_t hr_final_test_bytes(const struct hr_run *run);
 size_t hr_final_test_errors(const struct hr_run *run);
+size_t hr_final_test_answers(const struct hr_run *run);
 /* Behind hr_result_fill: what the final weights come to on the test set, where it has not been read
- * yet. An interrupted run leaves it to the one that goes on. */
+ * yet, and the answers, where they are wanted. An interrupted run leaves it to the one that goes
+ * on. */
 HR_CHECKED enum hr_status hr_final_test(struct hr_run *run);
 
 /* --- announce.c */

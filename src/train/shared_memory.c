@@ -148,6 +148,9 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
     run->final_test.cells = hr_carve(to, counts, hr_final_test_bytes(run));
+    if (hr_final_test_answers(run))
+        run->final_test.answers = hr_carve(to, counts, hr_final_test_answers(run));
+    run->job.answers = run->final_test.dataset ? NULL : run->final_test.answers;
     run->job.errors = hr_carve(to, counts, hr_measured_bytes(run->job.dataset));
     run->final_test.errors = hr_carve(to, counts, hr_final_test_errors(run));
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);

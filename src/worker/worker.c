@@ -356,6 +356,8 @@ static struct hr_batch_result evaluate_block(struct hr_train_worker *self, size_
                              hr_workspace_labels(buffers->workspace));
         hr_model_evaluate_more(job->model, buffers->workspace, job->shared->snapshot.weights, n,
                                &sum);
+        if (job->answers)
+            hr_workspace_answers(buffers->workspace, n, job->answers + first + done);
         add_errors(self, n, errors);
     }
     return sum;

@@ -73,3 +73,29 @@ PY
   refused 3 "only test samples have the label \"2\"" train --model mf --data "$TMP/ratings" --test-data "$TMP/strangers"
   hogring train --model mf --data "$TMP/ratings" --test-data "$TMP/strangers" --classes 3 --quiet >/dev/null
 }
+
+# says_what_it_said RESULTS: its classes have the samples of the test set, and their right answers are its accuracy.
+says_what_it_said() {
+  [ "$(json "$1" '{(sum(c["samples"] for c in r["classes"]), abs(sum(c["samples"] - sum(c["taken_for"].values()) for c in r["classes"]) / 359 - r["test_accuracy"]) < 1e-12) for r in d["runs"]}')" = "{(359, True)}" ]
+}
+
+@test "train and compare say what the test samples were answered with, as eval does" {
+  digits=(train --model softmax --epochs 2 --quiet --json "$TMP/t.json")
+  for how in "--clock virtual" "--launch process" "--launch process --validation-fraction 0.2" "--early-stop accuracy,1 --lr 30 --epochs 4" "--schedule explore:3 --strategy ps-async"; do
+    hogring "${digits[@]}" $how >/dev/null 2>&1
+    says_what_it_said "$TMP/t.json"
+  done
+  [ "$(json "$TMP/t.json" 'd["runs"][0]["best"]')" = None ]
+  hogring compare --model softmax --strategies allreduce,ssp --seeds 2 --concurrent --epochs 1 --quiet --json "$TMP/c.json" >/dev/null
+  says_what_it_said "$TMP/c.json"
+  hogring "${digits[@]}" --checkpoint-dir "$TMP/run" --report "$TMP/run.html" >/dev/null
+  hogring eval "$TMP/run" --json "$TMP/e.json" >/dev/null
+  python3 -c 'import json, sys; a, b = (json.load(open(f)) for f in sys.argv[1:]); assert a["runs"][0]["classes"] == b["classes"]' "$TMP/t.json" "$TMP/e.json"
+  grep -q '<caption>Confusion: classes down' "$TMP/run.html"
+  heaps pets cat dog
+  trains --data "$TMP/pets" --model "flatten, dense 2" --json "$TMP/p.json" >/dev/null
+  [ "$(json "$TMP/p.json" '[c["name"] for c in d["runs"][0]["classes"]]')" = "['cat', 'dog']" ]
+  hogring data make sparse --out "$TMP/s" --rows 100 >/dev/null
+  hogring train --data "$TMP/s" --model logistic --epochs 1 --quiet --json "$TMP/s.json" >/dev/null
+  [ "$(json "$TMP/s.json" 'd["runs"][0]["classes"]')" = None ]
+}

@@ -220,6 +220,7 @@ static const struct field run_fields[] = {
     {"total_updates", "500"},
     {"total_seconds", "2.0"},
     {"interrupted", "false"},
+    {"classes", "null"},
     {"conflicts", "{\"omega\":411,\"delta\":0.75,\"rho\":0.5,\"overlap\":0.125,"
                   "\"lost_sampled\":3,\"writes_sampled\":900}"},
     {"staleness", "{\"mean\":0.65000000000000002,\"p50\":0,\"p99\":3,\"max\":7,"
