@@ -5,6 +5,7 @@
 #include "base/signals.h"
 #include "cli/commands.h"
 #include "compare/compare.h"
+#include "json/value.h"
 #include "options/metric.h"
 #include "options/sweep.h"
 #include "report/report.h"
@@ -17,6 +18,10 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
                                     const struct hr_compare_runs *runs, size_t good)
 {
     json_t *lists = hr_sweep_json(cli, HR_COMPARE);
+    if (lists)
+        json_object_update_new(lists,
+                               json_pack("{so so}", "strategies", hr_json_text(cli->strategies),
+                                         "seeds", hr_json_count(cli->seeds)));
     const enum hr_status status = hr_outcome_write(cli, dataset,
                                                    &(struct hr_endings){.runs = runs->results,
                                                                         .n = good,
@@ -38,8 +43,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         hr_verdict_print(out, runs->results, good, hr_target_asked(&cli->train));
     }
     HR_TRY(write_outcome(cli, dataset, runs, good));
-    if (cli->plot[0] && good)
-        fprintf(out, "\npicture: %s\n", cli->plot);
+    hr_outcome_say(cli, out, "\n");
     if (failed)
         return hr_fail(failed, "not every run ended well: see above");
     if (runs->unwritten)
@@ -52,6 +56,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
 static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
                               struct hr_compare_runs *runs)
 {
+    cli->train.wants_answers = hr_outcome_wants_answers(cli);
     HR_TRY(hr_compare_plan(cli, runs));
     HR_TRY(hr_train_complete(&cli->train)); /* what the settings of each strategy stand upon */
     cli->data_options.admit = hr_compare_admit;

@@ -1,9 +1,11 @@
 /* hogring report - one page of HTML on runs whose JSON was kept. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "cli/commands.h"
 #include "watch/outcome.h"
 #include "terminal/output.h"
@@ -27,6 +29,29 @@ static enum hr_status read_document(const char *path, struct hr_page_source *sou
     if (!source->document)
         return hr_fail(HR_E_FORMAT, "%s: line %d: not JSON: %s", path, error.line, error.text);
     return hr_page_check(source);
+}
+
+/* A document that says what one before says is left out: its runs count once. What is left. */
+static size_t leave_out_twins(struct hr_page_source *sources, size_t n)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t twin = 0;
+        while (twin < kept && !json_equal(sources[twin].document, sources[i].document))
+            twin++;
+        if (twin == kept) {
+            sources[kept++] = sources[i];
+            continue;
+        }
+        if (!strcmp(sources[twin].name, sources[i].name))
+            hr_log(HR_LOG_WARNING, "%s is given twice: it counts once", sources[i].name);
+        else
+            hr_log(HR_LOG_WARNING, "%s says what %s says: it counts once", sources[i].name,
+                   sources[twin].name);
+        json_decref((json_t *)sources[i].document);
+    }
+    memset(sources + kept, 0, (n - kept) * sizeof *sources);
+    return kept;
 }
 
 static enum hr_status write_page(const char *path, const struct hr_page_source *sources, size_t n)
@@ -53,7 +78,7 @@ static enum hr_status report(const struct hr_cli *cli, struct hr_page_source *so
     HR_TRY(hr_file_check_writable(path));
     for (size_t i = 0; i < cli->npositional; i++)
         HR_TRY(read_document(cli->positional[i], &sources[i]));
-    return write_page(path, sources, cli->npositional);
+    return write_page(path, sources, leave_out_twins(sources, cli->npositional));
 }
 
 static int run(struct hr_cli *cli)

@@ -148,6 +148,7 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
     if (cli->export_to[0] && result->checkpoint[0])
         HR_TRY(export_model(cli, result));
     HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
+    hr_outcome_say(cli, hr_outcome_stream(cli), "");
     return result->interrupted
                ? hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
                          (unsigned long long)result->steps,
@@ -161,6 +162,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     struct hr_watch watch;
     char name[HR_RUN_NAME];
     HR_TRY(hr_cli_resume(cli));
+    cli->train.wants_answers = hr_outcome_wants_answers(cli);
     HR_TRY(hr_train_complete(&cli->train));
     HR_TRY(hr_meaning_check(cli, &cli->train));
     HR_TRY(hr_timeline_check(cli, &cli->train));

@@ -11,15 +11,9 @@
 
 #include "page/html.h"
 #include "page/sections.h"
+#include "page/short_labels.h"
 
-enum {
-    MARKED_MOST = 12,
-    LABEL_SHOWN = 16,
-    LABEL_BEGIN = 7,
-    LINE_HEIGHT = 13,
-    LEAD_MOST = 40,
-    LABEL_BYTES = HR_LABEL_MAX + 4
-};
+enum { MARKED_MOST = 12, LINE_HEIGHT = 13, LEAD_MOST = 40 };
 
 /* --- what is to be seen --- */
 
@@ -47,122 +41,13 @@ static const struct hr_point *last_seen(const struct hr_panel *p, const struct h
     return last;
 }
 
-/* --- labels, shortened --- */
-
-struct short_labels {
-    char text[HR_DRAWN][LABEL_BYTES];
-};
-
-static const char *label_of(const struct hr_view *view, size_t s)
-{
-    return view->group[view->drawn[s]].label;
-}
-
-static size_t count_letters(const char *text)
-{
-    size_t letters = 0;
-    for (; *text; text++)
-        letters += (*text & 0xc0) != 0x80;
-    return letters;
-}
-
-/* Where the n-th letter of a text begins. */
-static size_t letter(const char *text, size_t n)
-{
-    size_t at = 0;
-    while (text[at] && ((text[at] & 0xc0) == 0x80 || n-- > 0))
-        at++;
-    return at;
-}
-
-/* Bytes of the words that all labels begin with, but for the name of a number that differs. */
-static size_t shared_head(const struct hr_view *view)
-{
-    const char *first = label_of(view, 0);
-    size_t n = strlen(first);
-    bool number = false;
-    for (size_t s = 1; s < view->ndrawn; s++)
-        while (strncmp(first, label_of(view, s), n) != 0)
-            n--;
-    while (n > 0 && first[n - 1] != ' ')
-        n--;
-    for (size_t s = 0; s < view->ndrawn; s++)
-        number = number || isdigit((unsigned char)label_of(view, s)[n]);
-    if (number && n > 0)
-        for (n--; n > 0 && first[n - 1] != ' ';)
-            n--;
-    return n;
-}
-
-/* Does the word behind this blank belong to a number before it, as in "4 workers lr 0.1"? */
-static bool is_unit(const char *label, size_t at)
-{
-    const char *next = strchr(label + at + 1, ' ');
-    return at > 0 && isdigit((unsigned char)label[at - 1]) &&
-           !(next && isdigit((unsigned char)next[1]));
-}
-
-/* Bytes of the words that all end with, where something is left between head and tail; a number
- * does not begin them. */
-static size_t shared_tail(const struct hr_view *view, size_t head)
-{
-    const char *first = label_of(view, 0);
-    size_t at = strlen(first), best = 0;
-    while (at-- > head + 1) {
-        const size_t n = strlen(first + at);
-        for (size_t s = 1; s < view->ndrawn; s++) {
-            const char *other = label_of(view, s);
-            const size_t length = strlen(other);
-            if (length <= head + n || strcmp(other + length - n, first + at) != 0)
-                return best;
-        }
-        if (first[at] == ' ' && !isdigit((unsigned char)first[at + 1]) && !is_unit(first, at))
-            best = n;
-    }
-    return best;
-}
-
-/* At most LABEL_SHOWN letters. */
-static void cut(char text[LABEL_BYTES], const char *label, size_t bytes)
-{
-    char rest[HR_LABEL_MAX];
-    snprintf(rest, sizeof rest, "%.*s", (int)bytes, label);
-    const size_t letters = count_letters(rest);
-    if (letters <= LABEL_SHOWN)
-        memcpy(text, rest, sizeof rest);
-    else
-        snprintf(text, LABEL_BYTES, "%.*s…%s", (int)letter(rest, LABEL_BEGIN), rest,
-                 rest + letter(rest, letters - (LABEL_SHOWN - LABEL_BEGIN - 1)));
-}
-
-/* Where labels are long, without what they share; those alike even so go by their row in the
- * table of results. */
-static void shorten(const struct hr_view *view, struct short_labels *labels)
-{
-    bool alike[HR_DRAWN] = {false}, wide = false;
-    for (size_t s = 0; s < view->ndrawn; s++)
-        wide = wide || count_letters(label_of(view, s)) > LABEL_SHOWN;
-    const size_t head = wide && view->ndrawn > 1 ? shared_head(view) : 0;
-    const size_t tail = wide && view->ndrawn > 1 ? shared_tail(view, head) : 0;
-    for (size_t s = 0; s < view->ndrawn; s++) {
-        const char *label = label_of(view, s);
-        cut(labels->text[s], label + head, strlen(label) - head - tail);
-        for (size_t o = 0; o < s; o++)
-            if (!strcmp(labels->text[o], labels->text[s]))
-                alike[o] = alike[s] = true;
-    }
-    for (size_t s = 0; s < view->ndrawn; s++)
-        if (alike[s])
-            snprintf(labels->text[s], LABEL_BYTES, "row %zu", view->drawn[s] + 1);
-}
-
 static double label_room(const struct hr_view *view)
 {
-    struct short_labels labels;
+    struct hr_short_labels labels;
     size_t most = 0;
-    shorten(view, &labels);
+    hr_short_labels(view, &labels);
     for (size_t s = 0; s < view->ndrawn; s++) {
-        const size_t letters = count_letters(labels.text[s]);
+        const size_t letters = hr_letters(labels.text[s]);
         most = letters > most ? letters : most;
     }
     return view->ndrawn < 2 ? 14 : 26 + 7.3 * (double)most;
@@ -273,7 +158,7 @@ static void push_apart(struct label *label, size_t n, double top, double bottom)
 static void draw_labels(const struct hr_panel *p)
 {
     struct label label[HR_DRAWN];
-    struct short_labels labels;
+    struct hr_short_labels labels;
     size_t n = 0;
     const struct hr_chart *chart = &p->chart;
     const double x = chart->width - chart->right + 12;
@@ -283,7 +168,7 @@ static void draw_labels(const struct hr_panel *p)
             label[n++] = (struct label){
                 .s = s, .x = value_x(p, last), .end = value_y(p, last->value[p->metric].mean)};
     }
-    shorten(p->view, &labels);
+    hr_short_labels(p->view, &labels);
     qsort(label, n, sizeof *label, by_height);
     push_apart(label, n, chart->top, chart->height - chart->bottom);
     for (size_t i = 0; i < n; i++) {
@@ -294,7 +179,7 @@ static void draw_labels(const struct hr_panel *p)
         hr_marker_write(chart->out, label[i].s, x, label[i].y);
         fprintf(chart->out, "<text class=\"l\" x=\"%.1f\" y=\"%.1f\">", x + 7, label[i].y + 4);
         fputs("<title>", chart->out);
-        hr_html_text(chart->out, label_of(p->view, label[i].s));
+        hr_html_text(chart->out, p->view->group[p->view->drawn[label[i].s]].label);
         fputs("</title>", chart->out);
         hr_html_text(chart->out, labels.text[label[i].s]);
         fputs("</text></g>\n", chart->out);

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -17,6 +18,11 @@
 bool hr_outcome_is_page(const char *path)
 {
     return hr_path_ends_in(path, ".html") || hr_path_ends_in(path, ".htm");
+}
+
+bool hr_outcome_wants_answers(const struct hr_cli *cli)
+{
+    return cli->json[0] || cli->report[0];
 }
 
 static enum hr_status check_output(const char *flag, const char *path)
@@ -155,6 +161,24 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
         return HR_OK;
     write_title(cli, dataset, &runs[0], title, sizeof title);
     return hr_plot_curves(cli->plot, title, runs, endings->n);
+}
+
+/* What an earlier run wrote was removed (hr_outcome_forget). */
+void hr_outcome_say(const struct hr_cli *cli, FILE *out, const char *before)
+{
+    const struct {
+        const char *name, *path;
+    } files[] = {{"picture", cli->plot},
+                 {"report", cli->report},
+                 {"json", strcmp(cli->json, "-") != 0 ? cli->json : ""},
+                 {"log", cli->log},
+                 {"tensorboard", cli->tensorboard},
+                 {"timeline", cli->timeline}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i].path[0] && access(files[i].path, F_OK) == 0) {
+            fprintf(out, "%s%-15s %s\n", before, files[i].name, files[i].path);
+            before = "";
+        }
 }
 
 enum hr_status hr_outcome_failed(const struct hr_cli *cli, const struct hr_dataset *dataset,

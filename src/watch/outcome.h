@@ -17,6 +17,9 @@ HR_CHECKED enum hr_status hr_outcome_check_task(const struct hr_cli *cli,
 /* Does a path have the ending of a page of HTML? */
 bool hr_outcome_is_page(const char *path);
 
+/* Is there anything that would show what each test sample was answered with? */
+bool hr_outcome_wants_answers(const struct hr_cli *cli);
+
 /* When training begins: what an earlier run wrote to --json, --plot and --report goes; whatever is
  * there in the end is of this one. */
 HR_CHECKED enum hr_status hr_outcome_forget(const struct hr_cli *cli);
@@ -25,6 +28,9 @@ HR_CHECKED enum hr_status hr_outcome_forget(const struct hr_cli *cli);
 HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
                                            const struct hr_dataset *dataset,
                                            const struct hr_endings *endings);
+
+/* Which files were written: "report          run.html", a line each; `before` the first. */
+void hr_outcome_say(const struct hr_cli *cli, FILE *out, const char *before);
 
 /* HR_E_EXPECTATION when a run missed --expect-accuracy or --expect-digest. */
 HR_CHECKED enum hr_status hr_outcome_expect(const struct hr_cli *cli,

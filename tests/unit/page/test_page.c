@@ -262,6 +262,26 @@ static void documents_of_one_label_are_told_apart(void **state)
     json_decref(one);
 }
 
+/* Two settings are varied: neither the ends of labels nor their rows say which curve is whose. */
+static void curves_go_by_what_differs(void **state)
+{
+    static const char *const labels[] = {
+        "ps-async lr 0.05 momentum 0.9 batch 16", "ps-async lr 0.1 momentum 0.9 batch 16",
+        "local-sgd lr 0.05 momentum 0.9 batch 32", "local-sgd lr 0.1 momentum 0.9 batch 32"};
+    static const char *const curves[] = {
+        ">ps-async lr 0.05 batch 16<", ">ps-async lr 0.1 batch 16<", ">local-sgd lr 0.05 batch 32<",
+        ">local-sgd lr 0.1 batch 32<"};
+    (void)state;
+    json_t *runs = json_array();
+    for (size_t i = 0; i < 4; i++)
+        json_array_append_new(runs, sample_run(labels[i], 1, 3, 2));
+    char *page = page_of(sample_document(runs));
+    for (size_t i = 0; i < 4; i++)
+        assert_non_null(strstr(page, curves[i]));
+    assert_null(strstr(page, ">row "));
+    free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -275,6 +295,7 @@ int main(void)
         cmocka_unit_test(large_documents_have_pages_that_can_be_read),
         cmocka_unit_test(no_document_breaks_a_page),
         cmocka_unit_test(documents_of_one_label_are_told_apart),
+        cmocka_unit_test(curves_go_by_what_differs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
