@@ -1,0 +1,80 @@
+/* A forecast on a terminal, in 80 columns. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "forecast/forecast.h"
+#include "report/human.h"
+
+static void print_servers(FILE *out, size_t servers)
+{
+    if (servers)
+        fprintf(out, " %3zu", servers);
+    else
+        fputs("   -", out);
+}
+
+/* "1.2-1.9", or what there is to say. */
+static void print_cost(FILE *out, const struct hr_forecast_row *row)
+{
+    char cost[32] = "-";
+    if (!isnan(row->cost_low))
+        snprintf(cost, sizeof cost, row->cost_high - row->cost_low < 0.005 ? "%.2f" : "%.2f-%.2f",
+                 row->cost_low, row->cost_high);
+    fprintf(out, " %10s", cost);
+}
+
+static void print_row(FILE *out, const struct hr_forecast *forecast,
+                      const struct hr_forecast_row *row)
+{
+    char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX], range[2 * HR_HUMAN_MAX];
+    fprintf(out, "%-17s %3zu", row->options.strategy, row->options.workers);
+    print_servers(out, row->servers);
+    snprintf(range, sizeof range, "%s-%s", hr_human_short(low, row->low),
+             hr_human_short(high, row->high));
+    fprintf(out, " %6s %-12s %5.2f %9s", hr_human_short(speed, row->samples_per_s), range,
+            row->speedup, hr_bytes_text(row->memory).text);
+    print_cost(out, row);
+    fprintf(out, "%s\n", forecast->simulated ? "" : row->timed ? " t" : row->validated ? "" : " n");
+}
+
+static void print_head(FILE *out, const struct hr_forecast *forecast)
+{
+    const struct hr_train_options *o = &forecast->rows[0].options;
+    fprintf(out, "# %.40s, batch %zu a worker, %zu processor%s", o->model, o->batch_size,
+            forecast->processors, forecast->processors == 1 ? "" : "s");
+    if (!isnan(forecast->load))
+        fprintf(out, ", load average %.1f", forecast->load);
+    fputc('\n', out);
+    if (forecast->simulated)
+        fprintf(out, "# in virtual time, a gradient takes %.48s\n",
+                o->compute_time[0] ? o->compute_time : "lognormal(10ms,0.3)");
+    else
+        fprintf(out, "# from %zu short runs, %.1f s%s\n", forecast->anchors.n,
+                forecast->anchors.seconds,
+                forecast->anchors.coarse ? "; gradients are long: fewer runs, wider ranges" : "");
+}
+
+static void print_legend(FILE *out, const struct hr_forecast *forecast)
+{
+    bool timed = false, unsure = false;
+    for (size_t i = 0; i < forecast->n; i++) {
+        timed = timed || forecast->rows[i].timed;
+        unsure = unsure || (!forecast->rows[i].timed && !forecast->rows[i].validated);
+    }
+    fputs("speed: over one worker alone; samples: that its batches take, over those of one\n", out);
+    if (timed)
+        fputs("t: timed, no forecast\n", out);
+    if (unsure)
+        fputs("n: not validated: no forecast such as this has been compared with a run\n", out);
+}
+
+void hr_forecast_print(FILE *out, const struct hr_forecast *forecast)
+{
+    print_head(out, forecast);
+    fprintf(out, "%-17s %3s %3s %6s %-12s %5s %9s %10s\n", "strategy", "wrk", "srv", "samp/s",
+            "range", "speed", "memory", "samples");
+    for (size_t i = 0; i < forecast->n; i++)
+        print_row(out, forecast, &forecast->rows[i]);
+    print_legend(out, forecast);
+}
