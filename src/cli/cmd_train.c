@@ -7,6 +7,7 @@
 #include "options/meaning.h"
 #include "options/metric.h"
 #include "cli/commands.h"
+#include "cli/foretold.h"
 #include "terminal/output.h"
 #include "watch/outcome.h"
 #include "watch/resume.h"
@@ -137,17 +138,29 @@ static enum hr_status check_export(const struct hr_cli *cli)
     return hr_onnx_check_model(cli->train.model);
 }
 
+static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                    const struct hr_run_result *result,
+                                    const struct hr_foretold *foretold)
+{
+    json_t *forecast = hr_foretold_json(foretold, result);
+    const enum hr_status status = hr_outcome_write(
+        cli, dataset, &(struct hr_endings){.runs = result, .n = 1, .forecast = forecast});
+    json_decref(forecast);
+    return status;
+}
+
 /* What is told of a run that has ended. */
 static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                           const struct hr_run_result *result)
+                           const struct hr_run_result *result, const struct hr_foretold *foretold)
 {
     if (!result->interrupted || result->ncurve)
         hr_table_print(hr_outcome_stream(cli), result, 1, hr_target_asked(&cli->train),
                        hr_output_width());
     print_end(hr_outcome_stream(cli), result);
+    hr_foretold_print(hr_outcome_stream(cli), foretold, result);
     if (cli->export_to[0] && result->checkpoint[0])
         HR_TRY(export_model(cli, result));
-    HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
+    HR_TRY(write_outcome(cli, dataset, result, foretold));
     hr_outcome_say(cli, hr_outcome_stream(cli), "");
     return result->interrupted
                ? hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
@@ -160,6 +173,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                             struct hr_run_result *result)
 {
     struct hr_watch watch;
+    struct hr_foretold foretold;
     char name[HR_RUN_NAME];
     HR_TRY(hr_cli_resume(cli));
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
@@ -167,6 +181,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_meaning_check(cli, &cli->train));
     HR_TRY(hr_timeline_check(cli, &cli->train));
     HR_TRY(check_export(cli));
+    HR_TRY(hr_foretell_check(cli));
     cli->data_options.admit = hr_train_admit;
     cli->data_options.admit_arg = &cli->train;
     const struct hr_metrics_wish wish =
@@ -174,6 +189,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_metrics_check(&wish));
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
+    HR_TRY(hr_foretell(cli, dataset, &foretold));
     struct hr_timeline_watch lines = {.cli = cli};
     struct hr_observer observer = hr_watch_begin(&watch, &cli->train, cli->data, NULL, cli->quiet);
     watch.hints = cli;
@@ -183,11 +199,12 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     hr_watch_write(&watch, &wish, &observer);
     enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
+    hr_foretold_end(&foretold, &cli->train);
     status = hr_timeline_end(&lines, status);
     if (status != HR_OK)
         return hr_watch_close(&watch, NULL,
                               train_failed(cli, dataset, result, watch.started, status));
-    return hr_watch_close(&watch, result, tell(cli, dataset, result));
+    return hr_watch_close(&watch, result, tell(cli, dataset, result, &foretold));
 }
 
 int hr_cli_train(struct hr_cli *cli)

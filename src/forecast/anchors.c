@@ -80,8 +80,8 @@ static bool is_in_step(const char *strategy)
 /* What a run does beside training: it is timed for that alone. */
 static void leave_out(struct hr_train_options *o)
 {
-    char *const names[] = {o->checkpoint_dir, o->resume,     o->record,
-                           o->calibrate,      o->early_stop, o->keep_best};
+    char *const names[] = {o->checkpoint_dir, o->resume,    o->record, o->calibrate,
+                           o->early_stop,     o->keep_best, o->budget};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         *names[i] = '\0';
     o->checkpoint_every = (struct hr_every){0};

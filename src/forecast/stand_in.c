@@ -18,16 +18,15 @@ enum {
     ALL_STEPS = 2048
 };
 
-/* Of as many samples, all alike. */
-static enum hr_status make_data(size_t samples, struct hr_dataset *out)
+/* Of as many samples, all alike. numbers: the caller's, labels and the pixels behind them. */
+static enum hr_status make_data(size_t samples, struct hr_dataset *out, void **numbers)
 {
-    uint32_t *labels = calloc(samples + 1, sizeof *labels + 1); /* the pixels behind them */
+    uint32_t *labels = *numbers = calloc(samples + 1, sizeof *labels + 1);
     *out = (struct hr_dataset){.name = "stand-in",
                                .shape = {1, 1, 1},
                                .features = HR_FEATURES_BYTES,
                                .classes = 2,
-                               .scale = 1,
-                               .storage = labels};
+                               .scale = 1};
     if (!labels)
         return hr_fail(HR_E_NOMEM, "no memory for %zu samples", samples);
     const uint8_t *pixels = (const uint8_t *)(labels + samples + 1);
@@ -62,7 +61,8 @@ enum hr_status hr_stand_in_gradient(const struct hr_train_options *options, size
                                     size_t samples, double *out)
 {
     struct hr_train_options o = *options;
-    struct hr_dataset data = {0};
+    struct hr_dataset data;
+    void *numbers;
     struct hr_run_result result;
     const struct hr_strategy *strategy;
     const size_t ranks = o.workers + o.servers;
@@ -75,12 +75,13 @@ enum hr_status hr_stand_in_gradient(const struct hr_train_options *options, size
     HR_TRY(slow_down(&o, (4 * (double)units + 2) / (double)params));
     o.max_steps = steps_of(&o, strategy->shares_batch);
     o.epochs = 1 << 20;
+    o.budget[0] = '\0';
     o.lr = 1e-4;
     enum hr_status status =
-        make_data((samples + options->batch_size - 1) / options->batch_size, &data);
+        make_data((samples + options->batch_size - 1) / options->batch_size, &data, &numbers);
     if (status == HR_OK)
         status = hr_train(&o, &data, NULL, &result);
-    free(data.storage);
+    free(numbers);
     HR_TRY(status);
     *out = result.seconds / fmax(1, (double)result.samples);
     hr_run_result_free(&result);

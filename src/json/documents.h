@@ -38,11 +38,12 @@ struct hr_endings {
     size_t n;
     const struct hr_failed_run *failed; /* (nfailed) */
     size_t nfailed;
-    json_t *lists; /* options that were given several values, by name: arrays; NULL: none */
-    json_t *given; /* every option that was given, by name, as typed; NULL: not known */
+    json_t *lists;    /* options that were given several values, by name: arrays; NULL: none */
+    json_t *given;    /* every option that was given, by name, as typed; NULL: not known */
+    json_t *forecast; /* of train --forecast; NULL: none */
 };
 
-/* {"bits", "given", "config", "runs", "failed", "comparison"}
+/* {"bits", "given", "config", "runs", "failed", "comparison", "forecast"}
  *   options  become "config", spelled as the flags, with the lists
  *   dataset  becomes "config"."data" */
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,

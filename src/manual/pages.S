@@ -18,6 +18,7 @@ hr_manual_pages:
         page    models
         page    strategies
         page    compare
+        page    forecast
         page    split
         page    pipeline
         page    virtual-time

@@ -84,7 +84,7 @@ enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int
     for (int answer; (answer = getopt_long(argc, argv, ":h", list, NULL)) != -1;)
         HR_TRY(parse_option(cli, command, argc, argv, answer, seen));
     for (; optind < argc; optind++) {
-        if (command & (HR_TRAIN | HR_COMPARE))
+        if (command & (HR_TRAIN | HR_COMPARE | HR_FORECAST))
             return hr_fail(HR_E_USAGE,
                            "\"%s\": found a word, expected options, which begin with --",
                            argv[optind]);

@@ -41,6 +41,7 @@ struct hr_cli {
     uint64_t log_every;
     size_t seeds;
     bool concurrent, quiet, wide, help, all, emulate;
+    bool forecast;          /* train */
     double expect_accuracy; /* 0: none */
     double expect_rmse;     /* of values; 0: none */
     char expect_digest[64];

@@ -10,9 +10,9 @@
         .help = __VA_ARGS__                                                                        \
     }
 #define BOTH (HR_TRAIN | HR_COMPARE)
-#define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
+#define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST)
 #define RUNNING (BOTH | HR_EVAL | HR_PREDICT | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
-#define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT | HR_VERIFY)
+#define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT | HR_VERIFY | HR_FORECAST)
 
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
@@ -47,10 +47,11 @@ static const struct hr_option making[] = {
 
 static const struct hr_option workers[] = {
     ROW("strategies", TEXT, strategies, "LIST", "allreduce,ps-sync,ps-async,ssp,hogwild",
-        "what to compare, with settings of their own behind colons: allreduce:algorithm=ring,"
+        "what to compare, or forecast, with settings of their own behind colons: "
+        "allreduce:algorithm=ring,"
         "ssp:staleness=1; commas and colons of a value in \"\" or (): "
         "'hogwild:inject=\"slow:0x4\"'",
-        .sparse_usual = "hogwild,locked", .commands = HR_COMPARE, .first = true,
+        .sparse_usual = "hogwild,locked", .commands = HR_COMPARE | HR_FORECAST, .first = true,
         .models = HR_OF_ALL_MODELS),
 };
 
@@ -67,7 +68,7 @@ static const struct hr_option limits[] = {
         "what the whole run may take, workers and data: 512M, 16G; more is refused before it "
         "begins",
         .said = "what the kernel says is available, and what is left of the control group's limit",
-        .commands = RUNNING | HR_TOP, .models = HR_OF_ALL_MODELS),
+        .commands = RUNNING | HR_TOP | HR_FORECAST, .models = HR_OF_ALL_MODELS),
     ROW("color", TEXT, color, "WHEN", "auto",
         "auto: on terminals, unless NO_COLOR is set; always, never", .words = "auto|always|never",
         .commands = ALL, .models = HR_OF_ALL_MODELS),
@@ -83,6 +84,10 @@ static const struct hr_option results[] = {
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S, kill=none, kill=R@N;"
         " several joined by +",
         .commands = HR_REPLAY),
+    ROW("forecast", FLAG, forecast, NULL, NULL,
+        "first forecast samples/s and memory, from 2 s of short runs; the end says how wrong that "
+        "was (help forecast)",
+        .commands = HR_TRAIN),
     ROW("plot", TEXT, plot, "FILE", NULL, "draw loss and accuracy: .svg or .png",
         .bench_help = "draw times over sizes, of layers the roofline, of training samples/s over "
                       "several --workers, of a pipeline a single schedule: .svg or .png",

@@ -10,7 +10,7 @@
     }
 #define ROW(...) ROW_OF(HR_DECIDES, __VA_ARGS__)
 
-#define READERS (HR_TRAIN | HR_COMPARE | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK)
+#define READERS (HR_TRAIN | HR_COMPARE | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST)
 
 static const struct hr_option data[] = {
     ROW("test-data", TEXT, test_data, "FILE", NULL,

@@ -180,7 +180,7 @@ static enum hr_status check_option(const struct hr_option *row, const struct hr_
 
 bool hr_option_is_obeyed(const struct hr_option *row, const struct hr_train_options *o)
 {
-    return strategy_of(o->strategy, o->staleness) &&
+    return (hr_sparse_is_model(o->model) || strategy_of(o->strategy, o->staleness)) &&
            check_beside(row, o, hr_sparse_is_model(o->model)) == HR_OK;
 }
 

@@ -45,11 +45,11 @@ static void add_by_optimizer(char *text, size_t size, const struct hr_option *ro
     }
 }
 
-/* Only train and compare have sparse models. */
+/* Only train, compare and forecast have sparse models. */
 static void add_sparse(char *text, size_t size, const struct hr_option *row, unsigned command)
 {
     const char *said = row->sparse_said ? row->sparse_said : row->sparse_usual;
-    if (said && row->models == HR_OF_ALL_MODELS && command & (HR_TRAIN | HR_COMPARE))
+    if (said && row->models == HR_OF_ALL_MODELS && command & (HR_TRAIN | HR_COMPARE | HR_FORECAST))
         add(text, size, "; sparse models: ", said);
 }
 

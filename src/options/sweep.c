@@ -154,7 +154,7 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
     const bool list = row && is_list(row, value);
     if (row)
         drop_axis(cli, i);
-    if (list && command & (HR_COMPARE | HR_BENCH_TRAIN))
+    if (list && command & (HR_COMPARE | HR_BENCH_TRAIN | HR_FORECAST))
         return add_axis(cli, command, i, value, where);
     const enum hr_status status = hr_cli_set(cli, command, name, value, where);
     if (status != HR_OK && list && command == HR_TRAIN)

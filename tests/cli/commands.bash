@@ -30,6 +30,8 @@ bench all_reduce --sizes 4:4K --workers 2
 bench links --topology dgx1
 bench links --sweep
 bench layers --model softmax --max-seconds 0.05s
+forecast --strategies allreduce --workers 3
+forecast --clock virtual --workers 2 --json $TMP/out.json
 report $TMP/run.json --out $TMP/out.html
 verify --list
 verify --only one-worker,memory --seconds 0
