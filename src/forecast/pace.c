@@ -139,7 +139,7 @@ static double elastic(const struct hr_pace_parts *parts, size_t W, size_t period
     const double P = (double)parts->processors;
     const double local = local_step(parts) * turns / P;
     const double more = fmax(0, parts->elastic - local) * (double)parts->elastic_period;
-    return W == 1 ? parts->alone : local * fmax(1, P / (double)W) + more / (double)period;
+    return (W == 1 ? parts->alone : local * fmax(1, P / (double)W)) + more / (double)period;
 }
 
 double hr_pace_gradient(const struct hr_pace_parts *parts, const struct hr_pace_ask *ask)

@@ -26,7 +26,7 @@
  *                        w(P, S) and w(3 P, S), where it ends to change; more servers as two
  *            ps-sync     W = 1: as ps-async. Else a + b / W through its two, and from one server to
  *                        two as ps-async
- *            elastic-    W = 1: alone. Else what the timed one adds to a local step, as often as
+ *            elastic-    a local step, or alone, and what the timed one adds to it, as often as
  *            averaging   there are exchanges
  *            locked      (sparse) W >= 2 as two workers: they take turns
  *   Unknown  parts are NaN, and so is what needs them.

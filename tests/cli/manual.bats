@@ -127,7 +127,7 @@ flat() { tr -s ' \n' ' '; }
 
 @test "help knows options, and what its pages are about" {
   hogring help lr | flat >"$TMP/lr"
-  grep -q "^train, compare, simulate: --lr RATE learning rate" "$TMP/lr"
+  grep -q "^train, compare, simulate, forecast: --lr RATE learning rate" "$TMP/lr"
   hogring help --lr | flat | cmp - "$TMP/lr"
   hogring help plot | flat | grep -q "loss and accuracy.* bench: --plot FILE draw times"
   hogring help exit | grep -qx "Exit codes"

@@ -91,6 +91,10 @@ static void ranks_that_take_turns(void **state)
     CHECK_NEAR(hr_pace_gradient(&parts, &three), 0.5, 0.01, 0);
     parts.compute = 9e-6;
     parts.together = 12e-6;
+    parts.elastic = (10e-6 * 1.08 + 2e-6) / 2; /* exchanges every 8 steps add 1 us to each */
+    parts.elastic_period = 8;
+    const struct hr_pace_ask rarely = {HR_PACE_ELASTIC, 1, 1, 16};
+    CHECK_NEAR(hr_pace_gradient(&parts, &rarely), 10e-6 + 1e-6 / 2, 1e-12, 0);
     const struct hr_pace_ask local = {HR_PACE_AVERAGED, 2, 0, 8};
     CHECK_NEAR(hr_pace_gradient(&parts, &local), (10e-6 + 2e-6 / 8) / 2, 1e-12, 0);
 }
