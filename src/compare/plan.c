@@ -15,15 +15,7 @@
 /* An option for all runs has to mean something in one of them. */
 static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_compare_runs *runs)
 {
-    static struct hr_cli one;
-    for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
-        enum hr_status status = HR_E_USAGE;
-        memset(one.given, 0, sizeof one.given);
-        one.given[option] = cli->given[option];
-        for (size_t i = 0; i < runs->per_seed && status != HR_OK; i++)
-            status = hr_meaning_check(&one, &runs->options[i]);
-        HR_TRY(status);
-    }
+    HR_TRY(hr_meaning_check_some(cli, runs->options, runs->per_seed));
     for (size_t i = 0; i < runs->per_seed; i++)
         HR_TRY(hr_timeline_check(cli, &runs->options[i]));
     return HR_OK;

@@ -208,3 +208,18 @@ enum hr_status hr_meaning_check(const struct hr_cli *cli, const struct hr_train_
             HR_TRY(check_option(row, &chosen, sparse));
     return hr_meaning_check_link(cli, o->topology);
 }
+
+enum hr_status hr_meaning_check_some(const struct hr_cli *cli, const struct hr_train_options *runs,
+                                     size_t n)
+{
+    static struct hr_cli one;
+    for (size_t option = 0; option < HR_CLI_OPTIONS; option++) {
+        enum hr_status status = HR_E_USAGE;
+        memset(one.given, 0, sizeof one.given);
+        one.given[option] = cli->given[option];
+        for (size_t i = 0; i < n && status != HR_OK; i++)
+            status = hr_meaning_check(&one, &runs[i]);
+        HR_TRY(status);
+    }
+    return HR_OK;
+}

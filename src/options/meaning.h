@@ -15,6 +15,10 @@
 HR_CHECKED enum hr_status hr_meaning_check(const struct hr_cli *cli,
                                            const struct hr_train_options *o);
 
+/* Does each option that was given mean something in one of these (n) runs at least? */
+HR_CHECKED enum hr_status hr_meaning_check_some(const struct hr_cli *cli,
+                                                const struct hr_train_options *runs, size_t n);
+
 /* Would a run of these options obey this one, whatever its value? Asked of its strategy, optimizer
  * and model, and of the options that it goes with. */
 bool hr_option_is_obeyed(const struct hr_option *row, const struct hr_train_options *o);

@@ -124,8 +124,8 @@ static enum hr_status check_values(const struct hr_cli *cli, enum hr_command_bit
     return HR_OK;
 }
 
-static enum hr_status add_axis(struct hr_cli *cli, enum hr_command_bit command, size_t i,
-                               const char *list, const char *where)
+enum hr_status hr_sweep_add(struct hr_cli *cli, enum hr_command_bit command, size_t i,
+                            const char *list, const char *where)
 {
     const char *name = hr_cli_option_at(i).row->name;
     struct hr_axis axis = {.option = i};
@@ -155,7 +155,7 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
     if (row)
         drop_axis(cli, i);
     if (list && command & (HR_COMPARE | HR_BENCH_TRAIN | HR_FORECAST))
-        return add_axis(cli, command, i, value, where);
+        return hr_sweep_add(cli, command, i, value, where);
     const enum hr_status status = hr_cli_set(cli, command, name, value, where);
     if (status != HR_OK && list && command == HR_TRAIN)
         return hr_fail(status, "%s (hogring compare takes several)", hr_error_message());

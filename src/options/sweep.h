@@ -19,6 +19,11 @@
 HR_CHECKED enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command,
                                        const char *name, const char *value, const char *where);
 
+/* The option with this number becomes an axis, of one value or several, whatever the command.
+ * Errors as above. */
+HR_CHECKED enum hr_status hr_sweep_add(struct hr_cli *cli, enum hr_command_bit command,
+                                       size_t option, const char *list, const char *where);
+
 /* Was it given a list? */
 bool hr_sweep_has(const struct hr_cli *cli, const char *name);
 
