@@ -207,10 +207,28 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     return hr_watch_close(&watch, result, tell(cli, dataset, result, &foretold));
 }
 
+/* What belongs to a search, which is in virtual time. */
+static enum hr_status check_search(const struct hr_cli *cli)
+{
+    static const char *const parts[] = {"finalists", "confirm-seeds", "confirm"};
+    if (cli->search[0] && strcmp(cli->train.clock, "virtual") != 0)
+        return hr_fail(HR_E_USAGE, "--search: means nothing with --clock real (it belongs to "
+                                   "virtual, as hogring simulate has it)");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!cli->search[0] && hr_cli_was_given(cli, parts[i]))
+            return hr_fail(HR_E_USAGE, "--%s: means nothing without --search", parts[i]);
+    return HR_OK;
+}
+
 int hr_cli_train(struct hr_cli *cli)
 {
     struct hr_dataset dataset = {0};
     struct hr_run_result result = {0};
+    const enum hr_status asked = check_search(cli);
+    if (asked != HR_OK)
+        return hr_cli_failed(asked);
+    if (cli->search[0])
+        return hr_cli_search(cli);
     const enum hr_status status = train(cli, &dataset, &result);
     hr_run_result_free(&result);
     hr_dataset_close(&dataset);

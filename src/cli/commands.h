@@ -30,6 +30,9 @@ int hr_command_unknown(const char *name);
 /* One run as the options say: what train does, and simulate. The exit code. */
 int hr_cli_train(struct hr_cli *cli);
 
+/* simulate --search: which policy is first. The exit code. */
+int hr_cli_search(struct hr_cli *cli);
+
 /* Print what a data set holds, or write it as JSON (hogring data info, hogring inspect FILE). */
 HR_CHECKED enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name);
 

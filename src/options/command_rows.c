@@ -254,6 +254,23 @@ static const struct hr_option looking[] = {
         .commands = HR_DOCTOR, .first = true),
 };
 
+static const struct hr_option searching[] = {
+    ROW("search", TEXT, search, "SPACE", NULL,
+        "in virtual time: which policy reaches --target-accuracy first? Options with their values: "
+        "\"strategy=ssp,ps-async;staleness=1,4;servers=1,2\"; short trials of all, "
+        "long ones of the better half",
+        .commands = HR_TRAIN),
+    ROW("finalists", COUNT, finalists, "N", "3",
+        "--search: the best so many are trained again, on seeds of their own",
+        .commands = HR_TRAIN),
+    ROW("confirm-seeds", COUNT, confirm_seeds, "N", "5", "--search: on so many seeds",
+        .commands = HR_TRAIN),
+    ROW("confirm", TEXT, confirm, "HOW", "virtual",
+        "--search: real: the chosen one also by the machine's clock, on the same seeds: how wrong "
+        "was the forecast?",
+        .words = "virtual|real", .commands = HR_TRAIN),
+};
+
 static const struct hr_option verification[] = {
     ROW("seconds", SECONDS, seconds, "T", "30",
         "time for all checks together: more time, more drawn cases; each is tried once in any case",
@@ -294,6 +311,7 @@ const struct hr_option_list hr_command_lists[] = {
     LIST(HR_IN_PIPELINES, pipelines),
     LIST(HR_IN_LOOKING, looking),
     LIST(HR_IN_VERIFYING, verification),
+    LIST(HR_IN_SEARCHING, searching),
     LIST(HR_IN_EXPERT, expert),
 };
 

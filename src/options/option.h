@@ -92,6 +92,7 @@ enum hr_option_section {
     HR_IN_PAPER,
     HR_IN_LOOKING,
     HR_IN_VERIFYING,
+    HR_IN_SEARCHING,
     HR_IN_EXPERT,
     HR_SECTIONS
 };

@@ -19,6 +19,7 @@ static const char *const titles[HR_SECTIONS] = {
     [HR_IN_MEASUREMENT] = "Measurement",
     [HR_IN_PAPER] = "On paper (bench links)",
     [HR_IN_LOOKING] = "At runs",
+    [HR_IN_SEARCHING] = "Search among policies, in virtual time",
     [HR_IN_VERIFYING] = "What is verified",
     [HR_IN_EXPERT] = "For tests and experts",
 };

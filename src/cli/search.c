@@ -1,0 +1,134 @@
+/* hogring simulate --search - which policy reaches a target first. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/signals.h"
+#include "cli/commands.h"
+#include "page/publish.h"
+#include "policy/policy.h"
+#include "report/human.h"
+#include "terminal/output.h"
+#include "terminal/style.h"
+#include "train/needs.h"
+#include "watch/outcome.h"
+
+/* A line that is drawn again, some times a second. */
+struct line {
+    FILE *out;
+    int64_t drawn_ns;
+    char what[200];
+};
+
+static void tell(void *arg, const char *what, double left_s)
+{
+    enum { REDRAW_MS = 200, NS_PER_MS = 1000000 };
+    struct line *line = arg;
+    char left[HR_HUMAN_MAX];
+    const bool same = !strcmp(line->what, what);
+    if (same && hr_clock_ns() - line->drawn_ns < REDRAW_MS * (int64_t)NS_PER_MS)
+        return;
+    snprintf(line->what, sizeof line->what, "%s", what);
+    line->drawn_ns = hr_clock_ns();
+    fprintf(line->out, "\r%.100s", what);
+    if (!isnan(left_s))
+        fprintf(line->out, "; about %s left", hr_human_about(left, left_s));
+    fputs("\x1b[K", line->out);
+    fflush(line->out);
+}
+
+/* --- the document: runs of the finalists, and what led to them --- */
+
+static size_t gather_runs(const struct hr_policy_search *search, struct hr_run_result *runs)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < search->nfinalists; i++)
+        for (size_t s = 0; s < search->nseeds; s++) {
+            const struct hr_finalist *finalist = &search->finalist[i];
+            if (finalist->diverged[s])
+                continue;
+            runs[n] = finalist->run[s];
+            snprintf(runs[n].setting, sizeof runs[n].setting, "%s", finalist->setting);
+            n++;
+        }
+    for (size_t s = 0; search->real && s < search->nseeds; s++)
+        if (search->real[s].ncurve) {
+            runs[n] = search->real[s];
+            snprintf(runs[n++].setting, sizeof runs[0].setting, "in real time");
+        }
+    return n;
+}
+
+static enum hr_status publish(const struct hr_policy_search *search)
+{
+    const struct hr_cli *cli = search->cli;
+    if (!cli->json[0] && !cli->report[0])
+        return HR_OK;
+    struct hr_run_result *runs = calloc((search->nfinalists + 1) * search->nseeds, sizeof *runs);
+    if (!runs)
+        return hr_fail(HR_E_NOMEM, "no memory for the document");
+    const struct hr_endings endings = {.runs = runs, .n = gather_runs(search, runs)};
+    json_t *document = hr_json_runs(&cli->train, search->dataset, &endings);
+    if (document && json_object_set_new(document, "search", hr_policy_json(search)) != 0) {
+        json_decref(document);
+        document = NULL;
+    }
+    free(runs); /* lists in there are the search's */
+    return hr_publish(cli->json, cli->report, document);
+}
+
+/* --- the command --- */
+
+static enum hr_status run_steps(struct hr_policy_search *search)
+{
+    HR_TRY(hr_policy_find(search));
+    HR_TRY(hr_policy_confirm(search));
+    return strcmp(search->cli->confirm, "real") ? HR_OK : hr_policy_run_real(search);
+}
+
+static enum hr_status run_search(struct hr_policy_search *search)
+{
+    struct line line = {.out = hr_output_terminal()};
+    HR_TRY(hr_policy_prepare(search));
+    HR_TRY(hr_outcome_forget(search->cli));
+    if (hr_terminal_redraws(STDERR_FILENO) && !search->cli->quiet) {
+        search->tell = tell;
+        search->arg = &line;
+    }
+    hr_signals_run_begins();
+    const enum hr_status status = run_steps(search);
+    hr_signals_run_ended();
+    if (search->tell) {
+        fputs("\r\x1b[K", line.out);
+        fflush(line.out);
+    }
+    HR_TRY(status);
+    hr_policy_print(hr_outcome_stream(search->cli), search);
+    return publish(search);
+}
+
+static enum hr_status work(struct hr_cli *cli, struct hr_policy_search *search)
+{
+    static struct hr_dataset dataset;
+    HR_TRY(hr_cli_check(cli, HR_TRAIN, "confirm"));
+    HR_TRY(hr_policy_check(cli));
+    cli->data_options.admit = hr_train_admit;
+    cli->data_options.admit_arg = &cli->train;
+    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, &dataset));
+    search->dataset = &dataset;
+    HR_TRY(hr_outcome_check_task(cli, &dataset));
+    const enum hr_status status = run_search(search);
+    hr_policy_free(search);
+    hr_dataset_close(&dataset);
+    return status;
+}
+
+int hr_cli_search(struct hr_cli *cli)
+{
+    struct hr_policy_search search = {.cli = cli};
+    const enum hr_status status = work(cli, &search);
+    return status == HR_OK ? 0 : hr_cli_failed(status);
+}

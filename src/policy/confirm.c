@@ -1,0 +1,233 @@
+/* The best few on seeds that chose nothing: who is first there is chosen, and it is said from whom
+ * it can be told apart. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options/entries.h"
+#include "policy/policy.h"
+#include "policy/pairs.h"
+
+static const double ALPHA = 0.05;
+
+static enum hr_status train_finalist(struct hr_policy_search *search, struct hr_finalist *finalist)
+{
+    struct hr_train_options options = search->space.options[finalist->policy];
+    const char *label = search->space.label[finalist->policy];
+    search->share = 1;
+    for (size_t s = 0; s < search->nseeds; s++) {
+        options.seed = search->first_seed + s;
+        hr_policy_begins(search, "confirming %s, seed %llu", label,
+                         (unsigned long long)options.seed);
+        HR_TRY(hr_policy_train(search, &options, true, &finalist->run[s], &finalist->diverged[s]));
+    }
+    return HR_OK;
+}
+
+/* Times as logarithms: what slows a run multiplies them. */
+static void sum_up_times(struct hr_finalist *finalist, const double *logs, size_t n, size_t seeds)
+{
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += logs[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (logs[i] - mean) * (logs[i] - mean);
+    finalist->mean_s = n ? exp(mean) : (double)NAN;
+    finalist->low_s = finalist->high_s = NAN;
+    if (n < seeds || n < 2)
+        return;
+    const double half = hr_pairs_limit(n - 1) * sqrt(squares / ((double)n - 1) / (double)n);
+    finalist->low_s = exp(mean - half);
+    finalist->high_s = exp(mean + half);
+}
+
+static void sum_up(const struct hr_policy_search *search, struct hr_finalist *finalist)
+{
+    double logs[HR_POLICY_SEEDS] = {0}, values = 0;
+    size_t measured = 0;
+    for (size_t s = 0; s < search->nseeds; s++) {
+        const struct hr_run_result *run = &finalist->run[s];
+        if (run->target_seconds >= 0)
+            logs[finalist->reached++] = log(run->target_seconds);
+        if (!finalist->diverged[s] && ++measured)
+            values += hr_metric_at(search->metric, &run->curve[run->ncurve - 1]);
+    }
+    sum_up_times(finalist, logs, finalist->reached, search->nseeds);
+    finalist->value = measured ? values / (double)measured : (double)NAN;
+}
+
+/* --- who is chosen --- */
+
+/* Who reached the target more often; then sooner; then who came to more. */
+static int compare(const struct hr_policy_search *search, const struct hr_finalist *a,
+                   const struct hr_finalist *b)
+{
+    if (a->reached != b->reached)
+        return a->reached > b->reached ? -1 : 1;
+    if (a->reached && a->mean_s != b->mean_s)
+        return a->mean_s < b->mean_s ? -1 : 1;
+    if (hr_metric_better(search->metric, a->value, b->value, 0))
+        return -1;
+    return hr_metric_better(search->metric, b->value, a->value, 0);
+}
+
+static void sort_finalists(struct hr_policy_search *search)
+{
+    for (size_t i = 1; i < search->nfinalists; i++) {
+        const struct hr_finalist one = search->finalist[i];
+        size_t at = i;
+        for (; at > 0 && compare(search, &one, &search->finalist[at - 1]) < 0; at--)
+            search->finalist[at] = search->finalist[at - 1];
+        search->finalist[at] = one;
+    }
+}
+
+/* Where both always reached the target. */
+static void compare_to_first(const struct hr_policy_search *search, struct hr_finalist *finalist)
+{
+    const struct hr_finalist *first = &search->finalist[0];
+    const size_t n = search->nseeds;
+    finalist->p = NAN;
+    finalist->same = hr_pairs_same(first->run, finalist->run, n);
+    if (!finalist->same && first->reached == n && finalist->reached == n)
+        finalist->p = hr_pairs_p(first->run, finalist->run, n);
+}
+
+/* Holm's step-down correction: the smallest p counts for all tests, the next for one less. */
+static void adjust(struct hr_policy_search *search)
+{
+    size_t tests = 0;
+    double least = 0; /* no p becomes less than a smaller one */
+    bool done[HR_POLICY_MOST] = {false};
+    for (size_t i = 1; i < search->nfinalists; i++)
+        tests += !isnan(search->finalist[i].p);
+    for (; tests > 0; tests--) {
+        size_t next = 0;
+        for (size_t i = 1; i < search->nfinalists; i++)
+            if (!done[i] && !isnan(search->finalist[i].p) &&
+                (!next || search->finalist[i].p < search->finalist[next].p))
+                next = i;
+        least = fmax(least, fmin(1, (double)tests * search->finalist[next].p));
+        search->finalist[next].p = least;
+        done[next] = true;
+    }
+}
+
+static void test_finalists(struct hr_policy_search *search)
+{
+    search->finalist[0].p = NAN;
+    for (size_t i = 1; i < search->nfinalists; i++)
+        compare_to_first(search, &search->finalist[i]);
+    adjust(search);
+}
+
+/* --- in a sentence --- */
+
+static void add(struct hr_policy_search *search, const char *text)
+{
+    const size_t used = strlen(search->verdict);
+    snprintf(search->verdict + used, sizeof search->verdict - used, "%s", text);
+}
+
+enum standing { SAME, LATER, OPEN };
+
+/* Beside the chosen one; one that reached the target less often is neither. */
+static bool stands(const struct hr_policy_search *search, const struct hr_finalist *finalist,
+                   enum standing standing)
+{
+    const bool later = finalist->p < ALPHA;
+    if (standing == SAME || finalist->same)
+        return standing == SAME && finalist->same;
+    return standing == LATER ? later : !later && finalist->reached == search->finalist[0].reached;
+}
+
+static bool add_names(struct hr_policy_search *search, enum standing standing, const char *before)
+{
+    bool said = false;
+    for (size_t i = 1; i < search->nfinalists; i++) {
+        const struct hr_finalist *finalist = &search->finalist[i];
+        if (!stands(search, finalist, standing))
+            continue;
+        add(search, said ? ", " : before);
+        add(search, search->space.label[finalist->policy]);
+        said = true;
+    }
+    return said;
+}
+
+static void say_verdict(struct hr_policy_search *search)
+{
+    const struct hr_finalist *first = &search->finalist[0];
+    add(search, "chosen: ");
+    add(search, search->space.label[first->policy]);
+    if (!first->reached)
+        add(search, ", though no finalist reaches the target on these seeds");
+    add_names(search, SAME, "; the same to the bit as ");
+    if (add_names(search, LATER, "; sooner than "))
+        add(search, " by more than chance");
+    if (add_names(search, OPEN, "; not to be told apart from "))
+        add(search, " by these seeds: more --confirm-seeds may tell, or take either");
+}
+
+static enum hr_status make_finalists(struct hr_policy_search *search)
+{
+    search->finalist = calloc(search->nfinalists, sizeof *search->finalist);
+    if (!search->finalist)
+        return hr_fail(HR_E_NOMEM, "no memory for finalists");
+    for (size_t i = 0; i < search->nfinalists; i++) {
+        struct hr_finalist *finalist = &search->finalist[i];
+        finalist->policy = search->order[i];
+        finalist->run = calloc(search->nseeds, sizeof *finalist->run);
+        finalist->diverged = calloc(search->nseeds, sizeof *finalist->diverged);
+        if (!finalist->run || !finalist->diverged)
+            return hr_fail(HR_E_NOMEM, "no memory for the runs of finalists");
+    }
+    return HR_OK;
+}
+
+static enum hr_status name_settings(struct hr_policy_search *search)
+{
+    struct hr_train_options *options = calloc(search->nfinalists, sizeof *options);
+    if (!options)
+        return hr_fail(HR_E_NOMEM, "no memory for finalists");
+    for (size_t i = 0; i < search->nfinalists; i++)
+        options[i] = search->space.options[search->order[i]];
+    for (size_t i = 0; i < search->nfinalists; i++)
+        hr_entry_setting(options, search->nfinalists, i, search->finalist[i].setting,
+                         sizeof search->finalist[i].setting);
+    free(options);
+    return HR_OK;
+}
+
+enum hr_status hr_policy_confirm(struct hr_policy_search *search)
+{
+    HR_TRY(make_finalists(search));
+    HR_TRY(name_settings(search));
+    for (size_t i = 0; i < search->nfinalists; i++) {
+        HR_TRY(train_finalist(search, &search->finalist[i]));
+        sum_up(search, &search->finalist[i]);
+    }
+    sort_finalists(search);
+    test_finalists(search);
+    say_verdict(search);
+    return HR_OK;
+}
+
+void hr_policy_free(struct hr_policy_search *search)
+{
+    for (size_t i = 0; search->finalist && i < search->nfinalists; i++) {
+        struct hr_finalist *finalist = &search->finalist[i];
+        for (size_t s = 0; finalist->run && s < search->nseeds; s++)
+            hr_run_result_free(&finalist->run[s]);
+        free(finalist->run);
+        free(finalist->diverged);
+    }
+    for (size_t s = 0; search->real && s < search->nseeds; s++)
+        hr_run_result_free(&search->real[s]);
+    free(search->finalist);
+    free(search->real);
+    free(search->trial);
+    free(search->order);
+    hr_policy_space_free(&search->space);
+}

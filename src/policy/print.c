@@ -1,0 +1,138 @@
+/* What was tried, dropped, chosen, and how the seeds confirm it. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/policy.h"
+#include "report/human.h"
+
+enum { LABEL = 34 };
+
+static const char *head_of(const struct hr_policy_search *search)
+{
+    return search->metric == HR_METRIC_RMSE ? "rmse" : "acc %";
+}
+
+/* "0.412", or "-": it was not reached. */
+static const char *time_text(char text[HR_HUMAN_MAX], double seconds)
+{
+    snprintf(text, HR_HUMAN_MAX, "-");
+    return seconds >= 0 ? hr_human_seconds(text, seconds) : text;
+}
+
+static void print_rungs(FILE *out, const struct hr_policy_search *search)
+{
+    fputs("rungs: ", out);
+    for (size_t k = 0; k < search->plan.nrungs; k++)
+        fprintf(out, "%s%zu for %.3g", k ? ", " : "", search->plan.rung[k].candidates,
+                search->plan.rung[k].budget);
+    fputs(" of the budget\n", out);
+}
+
+static void print_head(FILE *out, const struct hr_policy_search *search)
+{
+    const struct hr_policy_space *space = &search->space;
+    fprintf(out, "%zu polic%s of %zu combination%s, to %s%s", space->n, space->n == 1 ? "y" : "ies",
+            space->points, space->points == 1 ? "" : "s",
+            hr_target_text(search->metric, search->target).text,
+            search->metric == HR_METRIC_RMSE ? "" : " accuracy");
+    fputs("\n", out);
+    if (search->plan.nrungs)
+        print_rungs(out, search);
+    if (space->left_out[0])
+        fprintf(out, "%s\n", space->left_out);
+    if (space->nrefused)
+        fprintf(out, "%zu cannot be, as %s\n", space->nrefused, space->refused);
+    fputc('\n', out);
+}
+
+static const char *fate_of(const struct hr_policy_search *search, size_t place, char text[32])
+{
+    const struct hr_policy_trial *last = hr_policy_last_trial(search, search->order[place]);
+    if (place < search->nfinalists)
+        return "finalist";
+    snprintf(text, 32, "out at %zu", last->rung + 1);
+    return last->diverged ? "diverged" : text;
+}
+
+/* A label in its column; a longer one in a line of its own. */
+static void print_label(FILE *out, const char *label, int indent)
+{
+    if (strlen(label) <= LABEL)
+        fprintf(out, "%-*s", LABEL, label);
+    else
+        fprintf(out, "%s\n%*s", label, LABEL + indent, "");
+}
+
+static void print_policies(FILE *out, const struct hr_policy_search *search)
+{
+    const struct hr_metric_kind *kind = hr_metric_kind(search->metric);
+    fprintf(out, "     %-*s %10s %8s %7s\n", LABEL, "policy", "length", "target s",
+            head_of(search));
+    for (size_t i = 0; i < search->space.n; i++) {
+        const struct hr_policy_trial *last = hr_policy_last_trial(search, search->order[i]);
+        char time[HR_HUMAN_MAX], fate[32];
+        fprintf(out, "%3zu  ", i + 1);
+        print_label(out, search->space.label[search->order[i]], 5);
+        fprintf(out, " %10s %8s %7.4g  %s\n", last->length, time_text(time, last->target_s),
+                last->value * kind->scale, fate_of(search, i, fate));
+    }
+}
+
+/* "0.412 (0.38 to 0.45)" */
+static const char *mean_text(const struct hr_finalist *finalist, char text[80])
+{
+    char mean[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
+    snprintf(text, 80, "-");
+    if (finalist->reached)
+        snprintf(text, 80, "%s", hr_human_seconds(mean, finalist->mean_s));
+    if (!isnan(finalist->low_s))
+        snprintf(text, 80, "%s (%s to %s)", hr_human_seconds(mean, finalist->mean_s),
+                 hr_human_seconds(low, finalist->low_s), hr_human_seconds(high, finalist->high_s));
+    return text;
+}
+
+static void print_finalists(FILE *out, const struct hr_policy_search *search)
+{
+    const struct hr_metric_kind *kind = hr_metric_kind(search->metric);
+    fprintf(out, "\nconfirmed on seeds %llu to %llu, which chose nothing:\n",
+            (unsigned long long)search->first_seed,
+            (unsigned long long)(search->first_seed + search->nseeds - 1));
+    fprintf(out, "%-*s %5s  %-24s %5s p\n", LABEL, "policy", "hits", "target s (95 %)",
+            head_of(search));
+    for (size_t i = 0; i < search->nfinalists; i++) {
+        const struct hr_finalist *finalist = &search->finalist[i];
+        char hits[24], mean[80], p[16] = "-";
+        snprintf(hits, sizeof hits, "%zu/%zu", finalist->reached, search->nseeds);
+        if (!isnan(finalist->p))
+            snprintf(p, sizeof p, "%.2g", finalist->p);
+        print_label(out, search->space.label[finalist->policy], 0);
+        fprintf(out, " %5s  %-24s %5.4g %s\n", hits, mean_text(finalist, mean),
+                finalist->value * kind->scale, p);
+    }
+    fprintf(out, "\n%s\n", search->verdict);
+}
+
+static void print_real(FILE *out, const struct hr_policy_search *search)
+{
+    const struct hr_forecast_error error = hr_policy_forecast(search);
+    const struct hr_metric_kind *kind = hr_metric_kind(search->metric);
+    fprintf(out, "in real time: %zu of %zu reach it", error.reached, search->nseeds);
+    if (error.both)
+        fprintf(out, ", in %.3g times the time that was forecast (%+.1f %%)", error.ratio,
+                100 * (error.ratio - 1));
+    fprintf(out, "; %s %+.3g%s\n", kind->name, error.value * kind->scale,
+            search->metric == HR_METRIC_RMSE ? "" : " points");
+    if (search->real_without[0])
+        fprintf(out, "real runs did without %s\n", search->real_without);
+}
+
+void hr_policy_print(FILE *out, const struct hr_policy_search *search)
+{
+    print_head(out, search);
+    if (search->ntrials)
+        print_policies(out, search);
+    print_finalists(out, search);
+    if (search->real)
+        print_real(out, search);
+}
