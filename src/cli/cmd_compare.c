@@ -5,6 +5,7 @@
 #include "base/signals.h"
 #include "cli/commands.h"
 #include "compare/compare.h"
+#include "compare/tune.h"
 #include "json/value.h"
 #include "options/metric.h"
 #include "options/sweep.h"
@@ -15,34 +16,40 @@
 #include "watch/watch.h"
 
 static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                                    const struct hr_compare_runs *runs, size_t good)
+                                    const struct hr_compare_runs *runs,
+                                    const struct hr_tuning *tuning, size_t good)
 {
     json_t *lists = hr_sweep_json(cli, HR_COMPARE);
     if (lists)
         json_object_update_new(lists,
                                json_pack("{so so}", "strategies", hr_json_text(cli->strategies),
                                          "seeds", hr_json_count(cli->seeds)));
+    json_t *tuned = tuning->nentries ? hr_json_tuning(tuning) : NULL;
     const enum hr_status status = hr_outcome_write(cli, dataset,
                                                    &(struct hr_endings){.runs = runs->results,
                                                                         .n = good,
                                                                         .failed = runs->failed,
                                                                         .nfailed = runs->nfailed,
+                                                                        .tuning = tuned,
                                                                         .lists = lists});
     json_decref(lists);
+    json_decref(tuned);
     return status;
 }
 
 static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                             struct hr_compare_runs *runs)
+                             struct hr_compare_runs *runs, const struct hr_tuning *tuning)
 {
     FILE *out = hr_outcome_stream(cli);
     size_t good;
     const enum hr_status failed = hr_compare_sort_out(runs, &good);
+    if (tuning->nentries)
+        hr_tuning_print(out, tuning);
     if (good) {
         hr_table_print(out, runs->results, good, hr_target_asked(&cli->train), hr_output_width());
         hr_verdict_print(out, runs->results, good, hr_target_asked(&cli->train));
     }
-    HR_TRY(write_outcome(cli, dataset, runs, good));
+    HR_TRY(write_outcome(cli, dataset, runs, tuning, good));
     hr_outcome_say(cli, out, "\n");
     if (failed)
         return hr_fail(failed, "not every run ended well: see above");
@@ -54,8 +61,9 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
 }
 
 static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
-                              struct hr_compare_runs *runs)
+                              struct hr_compare_runs *runs, struct hr_tuning *tuning)
 {
+    HR_TRY(hr_tune_check(cli));
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
     HR_TRY(hr_compare_plan(cli, runs));
     HR_TRY(hr_train_complete(&cli->train)); /* what the settings of each strategy stand upon */
@@ -66,16 +74,19 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_compare_check(cli, runs, dataset));
     hr_hints_print(cli, dataset);
     HR_TRY(hr_watch_forget(cli, &runs->options[0]));
+    HR_TRY(hr_tune(cli, dataset, runs, tuning));
     HR_TRY(hr_compare_run(cli, dataset, runs));
-    return report(cli, dataset, runs);
+    return report(cli, dataset, runs, tuning);
 }
 
 static int run(struct hr_cli *cli)
 {
     struct hr_dataset dataset = {0};
+    struct hr_tuning tuning = {0};
     struct hr_compare_runs *runs = calloc(1, sizeof *runs);
-    const enum hr_status status = runs ? compare(cli, &dataset, runs)
+    const enum hr_status status = runs ? compare(cli, &dataset, runs, &tuning)
                                        : hr_fail(HR_E_NOMEM, "no memory to compare anything in");
+    hr_tuning_free(&tuning);
     hr_compare_free(runs);
     hr_dataset_close(&dataset);
     return status == HR_OK ? 0 : hr_cli_failed(status);
@@ -86,25 +97,29 @@ const struct hr_command hr_command_compare = {
     .summary = "train under several strategies and show them side by side",
     .bit = HR_COMPARE,
     .usage = "[OPTIONS]",
-    .story = "Every strategy gets the same model, data, initial weights and order of samples, and "
-             "is evaluated at\n"
-             "the same places. Synchronous ones make one update a step with the mean gradient of "
-             "the global batch;\n"
-             "asynchronous ones make one update a worker's minibatch, at the same --lr (--async-lr "
-             "divide: at lr /\n"
-             "workers). They run one after another, so that timings are fair, or all at once "
-             "(--concurrent).\n"
-             "An entry of --strategies has any settings of its own but those that all share: data, "
-             "seed, clock,\n"
-             "--target-accuracy, and where results go. Values that have commas or colons stand in "
-             "quotes or parentheses.\n"
-             "An option that is given several values, as --lr 0.01,0.02, makes a row of each.\n",
+    .story =
+        "Every strategy gets the same model, data, initial weights and order of samples, and "
+        "is evaluated at\n"
+        "the same places. Synchronous ones make one update a step with the mean gradient of "
+        "the global batch;\n"
+        "asynchronous ones make one update a worker's minibatch, at the same --lr (--async-lr "
+        "divide: at lr /\n"
+        "workers). They run one after another, so that timings are fair, or all at once "
+        "(--concurrent).\n"
+        "An entry of --strategies has any settings of its own but those that all share: data, "
+        "seed, clock,\n"
+        "--target-accuracy, and where results go. Values that have commas or colons stand in "
+        "quotes or parentheses.\n"
+        "An option that is given several values, as --lr 0.01,0.02, makes a row of each. Before "
+        "they are compared,\n"
+        "each strategy may choose values of its own (--tune).\n",
     .examples = "  hogring compare\n"
                 "  hogring compare --data fashion-mnist --batch-size 64 --lr 0.02 \\\n"
                 "    --epochs 5 --seeds 3 --plot mlp.svg\n"
                 "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8\n"
                 "  hogring compare --strategies 'ssp,ssp:inject=\"slow:0x4\":lr=0.01'\n"
                 "  hogring compare --strategies ssp --staleness 1,8 --workers 2,4\n"
+                "  hogring compare --tune lr=0.005:0.5 --budget 20Ksamples --seeds 3\n"
                 "  hogring compare --concurrent --json results.json\n",
     .run = run,
 };

@@ -89,6 +89,7 @@ static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, size_t see
     if (strcmp(options->resume, "auto") != 0)
         HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
     memcpy(given, own->given, sizeof given);
+    memcpy(runs->given[runs->n - 1], given, sizeof given);
     HR_TRY(resume_entry(cli, own, options, runs->n == 1));
     memcpy(own->given, given, sizeof given);
     return hr_meaning_check(own, options);
@@ -98,7 +99,8 @@ static enum hr_status add_entry(struct hr_cli *cli, char *entry, size_t seed, si
                                 struct hr_compare_runs *runs)
 {
     static struct hr_cli read, own;
-    char shown[sizeof runs->entry[0]], swept[sizeof runs->entry[0]];
+    char shown[sizeof runs->entry[0]], swept[256], whole[sizeof runs->text[0]];
+    snprintf(whole, sizeof whole, "%s", entry);
     snprintf(shown, sizeof shown, "%.63s", hr_printable(entry).text);
     HR_TRY(hr_entry_parse(cli, entry, &read));
     for (size_t k = 0; k < hr_sweep_points(cli); k++) {
@@ -114,6 +116,8 @@ static enum hr_status add_entry(struct hr_cli *cli, char *entry, size_t seed, si
         char *name = runs->entry[runs->n];
         snprintf(name, sizeof shown, "%s", shown);
         snprintf(name + strlen(name), sizeof shown - strlen(name), "%s", swept);
+        snprintf(runs->text[runs->n], sizeof whole, "%.*s%s", (int)(sizeof whole - sizeof swept),
+                 whole, swept);
         HR_TRY(add_run(cli, &own, seed, first, runs));
     }
     return HR_OK;

@@ -14,7 +14,9 @@ struct hr_compare_runs {
     size_t n, per_seed;
     char entry[HR_COMPARE_RUNS_MAX]
               [64]; /* of --strategies, cut short; runs go by it while they last */
-    char name[HR_COMPARE_RUNS_MAX][HR_RUN_NAME]; /* in files */
+    char text[HR_COMPARE_RUNS_MAX][512];             /* the whole entry, with its values of lists */
+    bool given[HR_COMPARE_RUNS_MAX][HR_CLI_OPTIONS]; /* what the entry itself gives */
+    char name[HR_COMPARE_RUNS_MAX][HR_RUN_NAME];     /* in files */
     struct hr_train_options options[HR_COMPARE_RUNS_MAX];
     struct hr_run_result results[HR_COMPARE_RUNS_MAX];
     enum hr_status status[HR_COMPARE_RUNS_MAX];

@@ -41,6 +41,7 @@ struct hr_endings {
     json_t *lists;    /* options that were given several values, by name: arrays; NULL: none */
     json_t *given;    /* every option that was given, by name, as typed; NULL: not known */
     json_t *forecast; /* of train --forecast; NULL: none */
+    json_t *tuning;   /* hr_json_tuning; NULL: nothing was tuned */
 };
 
 /* {"bits", "given", "config", "runs", "failed", "comparison", "forecast"}
@@ -56,6 +57,10 @@ json_t *hr_json_default_options(void);
 json_t *hr_json_config(const struct hr_train_options *options, const struct hr_dataset *dataset,
                        json_t *lists);
 json_t *hr_json_point(const struct hr_curve_point *point);
+
+/* What was tried before, and chosen: "tuning". */
+struct hr_tuning; /* report/tuning.h */
+json_t *hr_json_tuning(const struct hr_tuning *tuning);
 
 /* --- rows */
 

@@ -359,10 +359,10 @@ static json_t *failed_array(const struct hr_failed_run *failed, size_t n)
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
                      const struct hr_endings *endings)
 {
-    return json_pack("{so sO? so so so so sO?}", "bits", hr_machine_bits_json(), "given",
+    return json_pack("{so sO? so so so so sO? sO*}", "bits", hr_machine_bits_json(), "given",
                      endings->given, "config", hr_json_config(options, dataset, endings->lists),
                      "runs", run_array(endings->runs, endings->n, dataset), "failed",
                      failed_array(endings->failed, endings->nfailed), "comparison",
                      hr_json_comparison(endings->runs, endings->n, options->target_accuracy),
-                     "forecast", endings->forecast);
+                     "forecast", endings->forecast, "tuning", endings->tuning);
 }

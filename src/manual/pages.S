@@ -18,6 +18,7 @@ hr_manual_pages:
         page    models
         page    strategies
         page    compare
+        page    tune
         page    forecast
         page    split
         page    pipeline

@@ -39,6 +39,7 @@ struct hr_cli {
     uint64_t max_memory;     /* 0: what the kernel says there is */
     char log[1024], tensorboard[1024];
     uint64_t log_every;
+    char tune[512], tune_budget[32]; /* compare; "": nothing */
     size_t seeds;
     bool concurrent, quiet, wide, help, all, emulate;
     bool forecast;          /* train */

@@ -178,10 +178,22 @@ static enum hr_status check_option(const struct hr_option *row, const struct hr_
     return row->check ? row->check(o) : HR_OK;
 }
 
+/* --solver auto of a sparse model. */
+static struct hr_train_options with_solver(const struct hr_train_options *o)
+{
+    struct hr_train_options chosen = *o;
+    if (hr_sparse_is_model(o->model) && !strcmp(o->solver, "auto"))
+        snprintf(chosen.solver, sizeof chosen.solver, "%s",
+                 strcmp(o->model, "mf") ? "dual" : "sgd");
+    return chosen;
+}
+
 bool hr_option_is_obeyed(const struct hr_option *row, const struct hr_train_options *o)
 {
-    return (hr_sparse_is_model(o->model) || strategy_of(o->strategy, o->staleness)) &&
-           check_beside(row, o, hr_sparse_is_model(o->model)) == HR_OK;
+    const bool sparse = hr_sparse_is_model(o->model); /* they have a strategy of their own, too */
+    const struct hr_train_options chosen = with_solver(o);
+    return (sparse || strategy_of(o->strategy, o->staleness)) &&
+           check_beside(row, &chosen, sparse) == HR_OK;
 }
 
 enum hr_status hr_meaning_check_link(const struct hr_cli *cli, const char *topology)
@@ -197,10 +209,7 @@ enum hr_status hr_meaning_check(const struct hr_cli *cli, const struct hr_train_
     const bool sparse = hr_sparse_is_model(o->model);
     const struct hr_strategy *strategy;
     const struct hr_option *row;
-    struct hr_train_options chosen = *o;
-    if (sparse && !strcmp(o->solver, "auto"))
-        snprintf(chosen.solver, sizeof chosen.solver, "%s",
-                 strcmp(o->model, "mf") ? "dual" : "sgd");
+    const struct hr_train_options chosen = with_solver(o);
     HR_TRY(sparse ? hr_sparse_meaning_check(cli, o)
                   : hr_strategy_find(o->strategy, o->staleness, &strategy));
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)

@@ -146,11 +146,26 @@ enum hr_status hr_sweep_add(struct hr_cli *cli, enum hr_command_bit command, siz
     return HR_OK;
 }
 
+/* One --tune beside those given before (tune.h). */
+static enum hr_status add_tune(struct hr_cli *cli, const char *value, const char *where)
+{
+    const size_t used = strlen(cli->tune);
+    const int length =
+        snprintf(cli->tune + used, sizeof cli->tune - used, "%s%s", used ? ";" : "", value);
+    hr_cli_mark_given(cli, "tune");
+    if ((size_t)length < sizeof cli->tune - used)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "%s--tune %s: too long; expected less than %zu characters in all",
+                   where, hr_printable(value).text, sizeof cli->tune);
+}
+
 enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
                             const char *value, const char *where)
 {
     const size_t i = hr_cli_option_find(name, command);
     const struct hr_option *row = hr_cli_option_at(i).row;
+    if (row && row->kind == HR_OPTION_TEXT && !strcmp(row->name, "tune"))
+        return add_tune(cli, value, where); /* the one that is given several times */
     const bool list = row && is_list(row, value);
     if (row)
         drop_axis(cli, i);

@@ -60,7 +60,7 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 @test "the examples of the manual run as they stand" {
   case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
   mkdir "$TMP/bin" && ln -s "$PWD/build/hogring" "$TMP/bin/hogring"
-  for t in data compare forecast virtual-time sparse record checkpoints failures ci; do
+  for t in data compare tune forecast virtual-time sparse record checkpoints failures ci; do
     sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' "src/manual/$t.txt" | grep -E '^    hogring ' |
       grep -vE 'bench|--workers 256|--expect-digest D|--model "conv|values.libsvm' >"$TMP/$t.sh"
     mkdir "$TMP/$t"

@@ -71,3 +71,9 @@ rows() {
   refused 2 "expected at most 8 options with a list" compare --lr 1,2 --momentum 0,0.1 --batch-size 1,2 --workers 1,2 \
     --epochs 1,2 --weight-decay 0,1 --clip-norm 0,1 --warmup-epochs 0,1 --accumulate 1,2
 }
+
+@test "models on sparse rows take lists with every strategy and solver that they have" {
+  hogring data make sparse --out "$TMP/rows.svm" >/dev/null
+  hogring compare --model logistic --solver sgd --data "$TMP/rows.svm" --strategies hogwild,locked --lr 0.1,1 --epochs 1 --quiet --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '[(r["strategy"], round(r["lr"], 6)) for r in d["runs"]]')" = "[('hogwild', 0.1), ('hogwild', 1.0), ('locked', 0.1), ('locked', 1.0)]" ]
+}

@@ -1,0 +1,69 @@
+/* tuning.h - what compare --tune has tried, and what it chose: for the table, and for JSON.
+ *
+ * Test: tests/cli/tune.bats
+ */
+#ifndef HR_REPORT_TUNING_H
+#define HR_REPORT_TUNING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "options/metric.h"
+
+enum { HR_TUNED_OPTIONS = 8 };
+
+struct hr_tuned_trial {
+    size_t candidate, rung;
+    uint64_t seed;
+    double budget;      /* in the tuning's unit */
+    uint64_t samples;   /* trained on */
+    double seconds;     /* of the run's clock; NaN: it diverged, and does not say */
+    double score, loss; /* on the validation split; NaN: it diverged */
+};
+
+/* A value of each tuned option; NaN: it means nothing to this entry, or the entry has its own. */
+struct hr_tuned_candidate {
+    double value[HR_TUNED_OPTIONS];
+    double score;     /* mean of its last rung; NaN: it diverged there, or was not tried */
+    size_t trials;    /* in all */
+    uint64_t samples; /* of these */
+};
+
+struct hr_tuned_entry {
+    const char *label, *strategy;
+    char setting[640]; /* the entry of --strategies that makes it again: "ssp:lr=0.02" */
+    size_t ncandidates, chosen;
+    struct hr_tuned_candidate *candidate; /* (ncandidates) owned */
+    bool diverged;                        /* all of them did */
+    size_t ntrials;
+    struct hr_tuned_trial *trial; /* (ntrials) owned */
+    uint64_t samples;
+    int edge[HR_TUNED_OPTIONS]; /* of the choice: 1 the largest tried, -1 the smallest; else 0 */
+};
+
+struct hr_tuning {
+    size_t noptions;
+    const char *option[HR_TUNED_OPTIONS];
+    enum hr_metric metric;
+    const char *unit; /* of budgets: samples, updates, seconds */
+    double longest;   /* the longest trial of the first entry: a whole run */
+    double total;     /* what each entry may spend */
+    double fraction;  /* of the training samples, held out; 0: a file's */
+    bool by_default;  /* nobody asked for that fraction */
+    size_t validation_samples;
+    uint64_t first_seed, last_seed;
+    size_t nentries;
+    struct hr_tuned_entry *entry; /* (nentries) owned */
+};
+
+void hr_tuning_free(struct hr_tuning *tuning);
+
+/* "lr 0.02, momentum 0.9"; "as it is": nothing is tuned of it. */
+void hr_tuning_values(const struct hr_tuning *tuning, const struct hr_tuned_candidate *candidate,
+                      const char *between, char *text, size_t size);
+
+/* What was tried: a row a candidate; what was chosen; how to have it again; choices at an edge. */
+void hr_tuning_print(FILE *out, const struct hr_tuning *tuning);
+
+#endif
