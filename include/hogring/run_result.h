@@ -36,6 +36,8 @@ struct hr_curve_point {
     double validation_loss, validation_accuracy;
     bool values;       /* it predicts values: its accuracies are NaN, and */
     struct hr_fit fit; /* is of the split that was measured */
+    uint64_t step;     /* since the first run began: all up to it are in what was measured; 0: of
+                          a run before this one */
 };
 
 /* What was measured while training: on the validation split, or without one on the test set. */

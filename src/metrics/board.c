@@ -88,11 +88,9 @@ enum hr_status hr_board_open(struct hr_board *board, const char *folder, uint64_
                              const struct hr_run_info *info)
 {
     *board = (struct hr_board){.every = every ? every : 1,
-                               .newest = info->begins,
                                .begins = info->begins,
                                .began_wall_s = wall_now(),
-                               .began_s = info->resumed ? -1 : 0,
-                               .rows = info->conflicts != NULL};
+                               .began_s = info->resumed ? -1 : 0};
     HR_TRY(hr_step_order_open(&board->order, info->workers));
     HR_TRY(hr_folder_make(folder));
     const enum hr_status status =
@@ -142,7 +140,6 @@ static void put_steps(struct hr_board *board, uint64_t complete)
 void hr_board_step(struct hr_board *board, const struct hr_step_report *step)
 {
     begin_at(board, step->samples, step->seconds);
-    board->newest = step->step > board->newest ? step->step : board->newest;
     if (step->staleness >= 0)
         hr_stale_counts_add(&board->stale, (uint64_t)step->staleness);
     const enum hr_status status = hr_step_order_add(&board->order, step);
@@ -171,9 +168,7 @@ void hr_board_point(struct hr_board *board, const struct hr_curve_point *point)
     struct hr_event_file *events = &board->events;
     begin_at(board, point->samples, point->seconds);
     put_steps(board, UINT64_MAX);
-    if (board->rows)
-        board->newest = point->samples;
-    hr_event_begin(events, wall_at(board, point->seconds), board->newest);
+    hr_event_begin(events, wall_at(board, point->seconds), point->step);
     put_measured(board, point);
     if (point->seconds > board->seconds)
         hr_event_scalar(events, "throughput/samples_per_s",

@@ -95,8 +95,7 @@ enum hr_status hr_run_log_open(struct hr_run_log *log, const struct hr_log_start
     char *name = NULL;
     *log = (struct hr_run_log){.every = start->every ? start->every : 1,
                                .workers = start->info->workers,
-                               .newest = start->info->begins,
-                               .rows = start->info->conflicts != NULL};
+                               .newest = start->info->begins};
     enum hr_status status = make_head(log, start->run, &name);
     const struct hr_go_back to = {name, start->info->begins, start->info->redone,
                                   start->info->nredone};
@@ -157,14 +156,13 @@ void hr_run_log_point(struct hr_run_log *log, const struct hr_curve_point *point
 {
     struct hr_stale_counts *stale = &log->stale;
     json_t *line = hr_json_point(point);
-    if (log->rows)
-        log->newest = point->samples;
+    log->newest = point->step > log->newest ? point->step : log->newest;
     if (line && stale->updates)
         json_object_set_new(line, "staleness",
                             json_pack("{so so so}", "updates", hr_json_count(stale->updates),
                                       "mean", hr_json_number(hr_stale_counts_mean(stale)), "max",
                                       hr_json_count(stale->max)));
-    put_object(log, "evaluation", log->newest, line);
+    put_object(log, "evaluation", point->step, line);
     hr_appender_flush(&log->file);
     hr_stale_counts_clear(stale);
 }

@@ -26,7 +26,6 @@ struct hr_run_log {
     uint64_t every;  /* a line for each step that it divides */
     uint64_t newest; /* step */
     uint64_t saving; /* the step that is being saved */
-    bool rows;       /* sparse models tell of no steps: a sample is one */
     size_t workers;
     double (*untold)[4]; /* (workers) owned: load, compute, communicate, wait since its last line */
     struct hr_stale_counts stale;

@@ -97,6 +97,7 @@ void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
     HR_ASSERT(cut->points < cuts->curve_room);
     point.samples = cuts->past.samples + cut->trained.samples;
     point.seconds = cuts->past.seconds + hr_seconds(cut->train_ns);
+    point.step = hr_cut_step(cuts);
     cuts->curve[cut->points] = hr_cut_measured(cuts, point);
     hr_atom64_store_release(&cut->ncurve, cut->points + 1); /* partner: hr_launcher_tick */
     cut->measured = cut->index + 1;

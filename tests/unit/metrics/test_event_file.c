@@ -155,8 +155,9 @@ static void a_board_has_one_value_a_step(void **state)
     hr_board_flush(&board, 0); /* step 6 of the other may come */
     tell(&board, 0, 6, 4);
     tell(&board, 0, 7, 5);
-    hr_board_point(&board, &(struct hr_curve_point){
-                               .samples = 60, .seconds = 8, .train_loss = 3, .test_loss = 2.5});
+    hr_board_point(&board,
+                   &(struct hr_curve_point){
+                       .step = 7, .samples = 60, .seconds = 8, .train_loss = 3, .test_loss = 2.5});
     CHECK_OK(hr_board_close(&board));
     unsigned char *data = read_events(&bytes);
     const size_t n = read_values(data, bytes, value);

@@ -18,8 +18,9 @@ struct heard {
     double epoch_loss[EPOCHS + 1], epoch_samples[EPOCHS + 1]; /* of steps, from 1 */
     uint8_t seen[STEPS_MOST];
     size_t points, saves, saved, lost;
-    bool slow;       /* workers get ahead of who listens */
-    char wrong[160]; /* "": nothing */
+    uint64_t measured; /* the step of the last point */
+    bool slow;         /* workers get ahead of who listens */
+    char wrong[160];   /* "": nothing */
     double point_loss[EPOCHS + 1];
 };
 
@@ -71,6 +72,7 @@ static void hear_point(void *arg, const struct hr_curve_point *point)
 {
     struct heard *heard = arg;
     heard->point_loss[heard->points++] = point->train_loss;
+    heard->measured = point->step;
 }
 
 static void hear_saving(void *arg, uint64_t step)
@@ -128,6 +130,7 @@ static void check_all(const struct heard *heard, const struct hr_run_result *res
     assert_int_equal(heard->samples, result->samples);
     assert_int_equal(heard->dropped, result->dropped);
     assert_int_equal(heard->newest, result->steps);
+    assert_int_equal(heard->measured, result->steps);
     check_times(heard, result);
     assert_int_equal(heard->points, result->ncurve);
     for (size_t e = 0; e < heard->points; e++)
@@ -263,6 +266,7 @@ static void a_lost_worker_is_told_of(void **state)
         CHECK_OK(hr_train(&options, run_digits(), &observer, &result));
         assert_string_equal(heard.wrong, "");
         assert_int_equal(heard.lost, 1);
+        assert_int_equal(heard.measured, result.steps); /* though nobody told of it */
         assert_in_range(heard.samples, result.samples - 16,
                         result.samples + result.losses[0].lost_samples +
                             result.losses[0].again_samples);
