@@ -59,24 +59,23 @@ extern "C" {
 #endif
 
 #define HR_NET_CHECKED __attribute__((warn_unused_result))
-
 struct hr_net;       /* a network: layers and loss */
 struct hr_net_space; /* one thread's activations */
-
 /* --- the network ------------------------------------------------------------------------- */
 
 /* Zeros are defaults. */
 struct hr_net_options {
     const char *layers;     /* "conv 32 3x3 pad 1, relu, maxpool 2, flatten, dense 10", or a name as
-                              "mlp" (hogring help models); flatten stands before dense, for
-                              tables too; has to be there */
+                              "mlp" (hogring help models); flatten stands before dense; needed */
     struct hr_shape input;  /* of one sample: (channels, height, width), each at least 1; of a table
                               (columns, 1, 1) */
-    size_t classes;         /* labels are below it. 0: as many as the last layer has outputs (a name
-                              as "mlp" then has 2); a single output tells 2 apart with bce, and
-                              with mse is near the label's number, any below 2^24 */
+    size_t classes;         /* labels are below it. 0: as many as there are outputs ("mlp" then has
+                              2); a single one tells 2 apart with bce, and is near the label's
+                              number with mse, any below 2^24 */
     const char *loss;       /* "cross-entropy", "bce" or "mse" [cross-entropy] */
     double label_smoothing; /* of cross-entropy, 0 to below 1 */
+    size_t targets; /* values that it predicts, one an output, by mse or huber [mse]; 0: classes */
+    double huber_delta; /* of huber [1] */
 };
 
 /* HR_E_USAGE with the place in the text when it does not parse, and when layers do not fit the
@@ -96,7 +95,8 @@ void hr_net_close(struct hr_net *net); /* NULL: nothing */
 const char *hr_net_layers(const struct hr_net *net);
 size_t hr_net_features(const struct hr_net *net); /* floats of a sample */
 size_t hr_net_outputs(const struct hr_net *net);  /* floats that the last layer gives for it */
-size_t hr_net_classes(const struct hr_net *net);  /* labels are below it */
+size_t hr_net_classes(const struct hr_net *net);  /* labels are below it; 0: it predicts values */
+size_t hr_net_targets(const struct hr_net *net);  /* values that it predicts; 0: classes */
 size_t hr_net_params(const struct hr_net *net);   /* floats of all tensors */
 size_t hr_net_tensors(const struct hr_net *net);
 
@@ -134,7 +134,7 @@ HR_NET_CHECKED enum hr_status hr_net_load(const struct hr_net *net, const char *
                                           size_t count);
 /* Save as checkpoint `step` in the folder dir (made where it is missing), durably, beside others
  * (checkpoint.h): `hogring eval`, `train --init-weights`, PyTorch and hr_net_load read it. There is
- * no optimizer state in it. One rank alone saves. HR_E_IO. */
+ * no optimizer state in it; targets are not standardised. One rank alone saves. HR_E_IO. */
 HR_NET_CHECKED enum hr_status hr_net_save(const struct hr_net *net, const char *dir, uint64_t step,
                                           const float *params, size_t count);
 
@@ -144,9 +144,8 @@ HR_NET_CHECKED enum hr_status hr_net_save(const struct hr_net *net, const char *
 struct hr_net_space_options {
     uint64_t seed;  /* of dropout, as `hogring train --seed` */
     size_t threads; /* that share the work of a pass, 1 to 256 [1] */
-    size_t
-        at_once; /* threads of this process that will compute at once, at most 1024: address space
-                       is set aside for them [the processors allowed] */
+    size_t at_once; /* threads of this process that will compute at once, at most 1024, for which
+                       address space is set aside [the processors allowed] */
 };
 
 /* Bytes of memory for batches of up to max_batch samples, at least 1. options: NULL for zeros. */
@@ -174,12 +173,13 @@ struct hr_net_batch {
     const uint32_t *labels;  /* (B), each below hr_net_classes; NULL: there is no loss to compute */
     uint64_t epoch;          /* dropout is drawn by (space's seed, epoch, sample, unit), */
     const uint32_t *samples; /* (B) numbers of the samples, say in a data set; NULL: 0, 1, ... */
+    const float *targets; /* (B, hr_net_targets) in place of labels, where values are predicted */
 };
 
 /* Sums over the samples of a batch. */
 struct hr_net_result {
     double loss;    /* their mean is loss / B */
-    size_t correct; /* samples whose answer is their label */
+    size_t correct; /* samples whose answer is their label; 0 where values are predicted */
 };
 
 /* All that training needs of a batch: forward in HR_NET_TRAIN, loss, backward.
@@ -196,7 +196,7 @@ HR_NET_CHECKED enum hr_status hr_net_gradient(struct hr_net_space *space, const 
 HR_NET_CHECKED enum hr_status hr_net_forward(struct hr_net_space *space, const float *params,
                                              size_t count, const struct hr_net_batch *batch,
                                              enum hr_net_mode mode, const float **outputs);
-/* then what that forward's outputs mean: the loss against its labels (HR_E_USAGE: it had none); */
+/* then what that forward's outputs mean: the loss (HR_E_USAGE: it had no labels, nor targets); */
 HR_NET_CHECKED enum hr_status hr_net_loss(struct hr_net_space *space, struct hr_net_result *out);
 /* probabilities (B, hr_net_outputs) out, `floats` in all: softmax with cross-entropy, sigmoids with
  * bce (HR_E_USAGE: mse has none); */
@@ -208,7 +208,7 @@ HR_NET_CHECKED enum hr_status hr_net_answers(struct hr_net_space *space, uint32_
                                              size_t answers);
 /* Last, and once, the way back, behind a forward in HR_NET_TRAIN with the same params.
  *   doutputs  (B, hr_net_outputs) in, `floats` in all: d loss / d outputs of a loss of the caller's
- *             own; NULL and 0: that of the net's, which needs labels
+ *             own; NULL and 0: that of the net's, which needs labels or targets
  *   grads     (count) out, as above */
 HR_NET_CHECKED enum hr_status hr_net_backward(struct hr_net_space *space, const float *params,
                                               size_t count, const float *doutputs, size_t floats,

@@ -61,6 +61,21 @@ static enum hr_status build(struct hr_model_options *options, struct hr_model **
     return hr_model_build(options, out);
 }
 
+/* Its loss is computed here (passes.c): the model's own has no values. */
+static enum hr_status build_values(const struct hr_net_options *options,
+                                   struct hr_model_options *model, struct hr_model **out)
+{
+    if (options->classes)
+        return hr_fail(HR_E_USAGE, "found %zu classes and %zu targets, expected one of them",
+                       options->classes, options->targets);
+    if (!options->loss)
+        model->loss = HR_LOSS_MSE;
+    model->huber_delta =
+        options->huber_delta > 0 || options->huber_delta < 0 ? options->huber_delta : 1;
+    model->wanted = (struct hr_target_table){.count = options->targets};
+    return hr_model_build(model, out);
+}
+
 static enum hr_status list_segments(struct hr_net *net)
 {
     const size_t n = hr_model_tensor_count(net->model);
@@ -89,16 +104,18 @@ static enum hr_status fill(const struct hr_net_options *options, struct hr_net *
                        HR_MAX_CLASSES);
     if (options->loss)
         HR_TRY(hr_loss_parse(options->loss, &model.loss));
-    if (model.loss == HR_LOSS_HUBER)
-        return hr_fail(HR_E_USAGE, "loss huber: is of values and not of labels; expected "
-                                   "cross-entropy, bce or mse, or a loss of the program's own "
-                                   "(hr_net_backward)");
-    HR_TRY(build(&model, &net->model));
+    if (model.loss == HR_LOSS_HUBER && !options->targets)
+        return hr_fail(HR_E_USAGE, "loss huber: is of values and not of labels; expected targets, "
+                                   "or cross-entropy, bce or mse");
+    HR_TRY(options->targets ? build_values(options, &model, &net->model)
+                            : build(&model, &net->model));
     net->input = options->input;
     net->features = hr_shape_elems(options->input);
     net->classes = model.classes;
     net->loss = model.loss;
     net->label_smoothing = model.label_smoothing;
+    net->targets = options->targets;
+    net->huber_delta = model.huber_delta;
     HR_TRY(list_segments(net));
     return try_kernels();
 }
@@ -150,6 +167,11 @@ size_t hr_net_outputs(const struct hr_net *net)
 size_t hr_net_classes(const struct hr_net *net)
 {
     return net ? net->classes : 0;
+}
+
+size_t hr_net_targets(const struct hr_net *net)
+{
+    return net ? net->targets : 0;
 }
 
 size_t hr_net_params(const struct hr_net *net)

@@ -17,6 +17,8 @@ struct hr_net {
     size_t features, classes;
     enum hr_loss_kind loss;
     double label_smoothing;
+    size_t targets; /* values that it predicts; 0: classes */
+    double huber_delta;
 };
 
 /* HR_E_USAGE unless floats is aligned, has `count` of them, and these are as many as `wanted`.

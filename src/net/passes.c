@@ -5,6 +5,7 @@
 
 #include "base/fpenv.h"
 #include "net/space.h"
+#include "nn/loss.h"
 
 /* --- arguments --- */
 
@@ -31,6 +32,19 @@ static enum hr_status check_labels(const struct hr_net *net, const struct hr_net
     return HR_OK;
 }
 
+/* Labels where classes are told apart, targets where values are predicted. */
+static enum hr_status check_wanted(const struct hr_net *net, const struct hr_net_batch *batch)
+{
+    const size_t floats = batch->count * net->targets;
+    if (net->targets && batch->labels)
+        return hr_fail(HR_E_USAGE, "labels: the net predicts values, expected targets");
+    if (!net->targets && batch->targets)
+        return hr_fail(HR_E_USAGE, "targets: the net tells classes apart, expected labels");
+    if (batch->targets)
+        HR_TRY(hr_net_check_floats("targets", batch->targets, floats, floats));
+    return check_labels(net, batch);
+}
+
 static enum hr_status check_batch(const struct hr_net_space *space,
                                   const struct hr_net_batch *batch)
 {
@@ -44,7 +58,7 @@ static enum hr_status check_batch(const struct hr_net_space *space,
     if ((uintptr_t)batch->samples % alignof(uint32_t))
         return hr_fail(HR_E_USAGE, "samples: found address %p, expected one aligned to %zu bytes",
                        (const void *)batch->samples, alignof(uint32_t));
-    return check_labels(space->net, batch);
+    return check_wanted(space->net, batch);
 }
 
 /* --- passes, with arguments that are good --- */
@@ -59,12 +73,14 @@ static void forward(struct hr_net_space *space, const float *params,
                B * space->net->features * sizeof *batch->x);
     if (B && batch->labels)
         memcpy(hr_workspace_labels(workspace), batch->labels, B * sizeof *batch->labels);
+    if (B && batch->targets)
+        memcpy(space->targets, batch->targets, B * space->net->targets * sizeof *batch->targets);
     hr_workspace_draw(workspace, batch->epoch, batch->samples);
     hr_model_forward(space->net->model, workspace, params, B, mode == HR_NET_TRAIN);
     hr_workspace_draw(workspace, 0, NULL); /* which were borrowed */
     space->B = B;
     space->passed = true;
-    space->labelled = batch->labels || !B;
+    space->labelled = batch->labels || batch->targets || !B;
     space->may_go_back = mode == HR_NET_TRAIN;
 }
 
@@ -74,9 +90,28 @@ static void backward(struct hr_net_space *space, const float *params, float *gra
     space->may_go_back = false;
 }
 
+/* The batch's targets are a table, of which sample b has row b. */
+static struct hr_batch_result loss_of_values(struct hr_net_space *space, bool wanted)
+{
+    const struct hr_net *net = space->net;
+    struct hr_workspace *workspace = space->workspace;
+    const struct hr_loss of = {.kind = net->loss,
+                               .outputs = net->targets,
+                               .classes = space->B,
+                               .delta = (float)net->huber_delta,
+                               .wanted = {net->targets, space->B, space->targets}};
+    uint32_t *rows = hr_workspace_labels(workspace);
+    for (size_t b = 0; b < space->B; b++)
+        rows[b] = (uint32_t)b;
+    return hr_loss(&of, space->B, hr_workspace_outputs(workspace), rows,
+                   wanted ? hr_workspace_output_grads(workspace) : NULL);
+}
+
 static struct hr_net_result loss(struct hr_net_space *space, bool wanted)
 {
-    const struct hr_batch_result sums = hr_workspace_loss(space->workspace, space->B, wanted);
+    const struct hr_batch_result sums = space->net->targets
+                                            ? loss_of_values(space, wanted)
+                                            : hr_workspace_loss(space->workspace, space->B, wanted);
     return (struct hr_net_result){sums.loss_sum, sums.correct};
 }
 
@@ -90,8 +125,10 @@ enum hr_status hr_net_gradient(struct hr_net_space *space, const float *params, 
     HR_TRY(hr_net_check(space->net, "params", params, count));
     HR_TRY(hr_net_check(space->net, "grads", grads, count));
     HR_TRY(check_batch(space, batch));
-    if (batch->count && !batch->labels)
-        return hr_fail(HR_E_USAGE, "labels: found NULL, expected %zu", batch->count);
+    if (batch->count && !batch->labels && !batch->targets)
+        return hr_fail(HR_E_USAGE, "%s: found NULL, expected %zu",
+                       space->net->targets ? "targets" : "labels",
+                       batch->count * (space->net->targets ? space->net->targets : 1));
     const uint64_t mode = hr_fp_mode();
     hr_fp_flush_denormals();
     forward(space, params, batch, HR_NET_TRAIN);
@@ -128,7 +165,7 @@ enum hr_status hr_net_loss(struct hr_net_space *space, struct hr_net_result *out
     if (!out)
         return hr_fail(HR_E_USAGE, "hr_net_loss: found NULL for the result");
     if (!space->labelled)
-        return hr_fail(HR_E_USAGE, "the space's last forward pass had no labels");
+        return hr_fail(HR_E_USAGE, "the space's last forward pass had no labels, nor targets");
     const uint64_t mode = hr_fp_mode();
     hr_fp_flush_denormals();
     *out = loss(space, false);
@@ -175,6 +212,9 @@ enum hr_status hr_net_probabilities(struct hr_net_space *space, float *out, size
 enum hr_status hr_net_answers(struct hr_net_space *space, uint32_t *out, size_t answers)
 {
     HR_TRY(check_passed(space));
+    if (space->net->targets)
+        return hr_fail(HR_E_USAGE,
+                       "hr_net_answers: the net predicts values, which are its outputs");
     if (answers != space->B || (!out && answers) || (uintptr_t)out % alignof(uint32_t))
         return hr_fail(HR_E_USAGE, "answers: found %zu at %p, expected %zu", answers, (void *)out,
                        space->B);
@@ -195,8 +235,9 @@ enum hr_status hr_net_backward(struct hr_net_space *space, const float *params, 
     if (doutputs || floats)
         HR_TRY(hr_net_check_floats("doutputs", doutputs, floats, wanted));
     else if (!space->labelled)
-        return hr_fail(HR_E_USAGE, "hr_net_backward: found neither labels in the forward pass, nor "
-                                   "doutputs");
+        return hr_fail(HR_E_USAGE,
+                       "hr_net_backward: found neither labels or targets in the forward "
+                       "pass, nor doutputs");
     const uint64_t mode = hr_fp_mode();
     hr_fp_flush_denormals();
     if (!doutputs)

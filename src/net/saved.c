@@ -8,6 +8,7 @@
 #include "net/net.h"
 #include "session/model_input.h"
 #include "session/saved.h"
+#include "session/target_scale.h"
 #include "train/model_file.h"
 #include "train/model_tensors.h"
 
@@ -57,6 +58,7 @@ static enum hr_status shape_of(const struct hr_checkpoint *checkpoint, struct hr
 static enum hr_status open_saved(const struct hr_checkpoint *checkpoint, struct hr_shape input,
                                  struct hr_net **out)
 {
+    const char *targets = hr_metadata_get(&checkpoint->model, "hogring.targets");
     const double classes = number_of(checkpoint, "hogring.classes");
     struct hr_net_options options = {
         .layers = hr_metadata_get(&checkpoint->model, "hogring.model"),
@@ -64,6 +66,8 @@ static enum hr_status open_saved(const struct hr_checkpoint *checkpoint, struct 
         .classes = classes >= 1 && classes <= HR_MAX_CLASSES ? (size_t)classes : 0,
         .loss = hr_metadata_get(&checkpoint->model, "hogring.loss"),
         .label_smoothing = number_of(checkpoint, "hogring.label_smoothing"),
+        .targets = targets ? strtoull(targets, NULL, 10) : 0,
+        .huber_delta = number_of(checkpoint, "hogring.huber_delta"),
     };
     if (!options.layers)
         return hr_fail(HR_E_FORMAT,
@@ -134,32 +138,56 @@ static void put_metadata(const struct hr_net *net, uint64_t step, struct hr_tens
     hr_saved_put(file, "hogring.step", "%" PRIu64, step);
     hr_saved_put(file, "hogring.loss", "%s", hr_loss_name(net->loss));
     hr_saved_put(file, "hogring.label_smoothing", "%.17g", net->label_smoothing);
-    hr_saved_put(file, "hogring.classes", "%zu", net->classes);
+    if (net->targets)
+        hr_saved_put(file, "hogring.huber_delta", "%.17g", net->huber_delta);
+    else
+        hr_saved_put(file, "hogring.classes", "%zu", net->classes);
+}
+
+/* Targets are what they are: of mean 0 and deviation 1. */
+static enum hr_status put_targets(const struct hr_net *net, struct hr_tensor_file *file)
+{
+    const size_t n = net->targets;
+    struct hr_target_scale scale = {.count = n,
+                                    .mean = calloc(n + 1, sizeof *scale.mean),
+                                    .deviation = calloc(n + 1, sizeof *scale.deviation),
+                                    .name = calloc(n + 1, sizeof *scale.name)};
+    const bool enough = scale.mean && scale.deviation && scale.name;
+    for (size_t k = 0; enough && k < n; k++)
+        scale.deviation[k] = 1;
+    if (enough)
+        hr_target_scale_put(&scale, file);
+    hr_target_scale_free(&scale);
+    return enough ? HR_OK : hr_fail(HR_E_NOMEM, "no memory to name %zu targets", n);
 }
 
 enum hr_status hr_net_save(const struct hr_net *net, const char *dir, uint64_t step,
                            const float *params, size_t count)
 {
     enum { ENTRIES = 8 };
-    struct hr_metadata metadata[ENTRIES];
     uint64_t batches = step;
     HR_TRY(hr_net_check(net, "params", params, count));
     if (!dir || !dir[0])
         return hr_fail(HR_E_USAGE, "dir: found %s, expected a folder", dir ? "\"\"" : "NULL");
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     struct hr_tensor *tensors = calloc(2 * hr_net_tensors(net), sizeof *tensors);
+    const size_t entries = ENTRIES + (net->targets ? 1 + net->targets : 0);
+    struct hr_metadata *metadata = calloc(entries, sizeof *metadata);
     enum hr_status status = HR_OK;
-    if (!checkpoint || !tensors) {
+    if (!checkpoint || !tensors || !metadata) {
         status = hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
         goto out;
     }
     checkpoint->step = step;
     checkpoint->model = (struct hr_tensor_file){.tensors = tensors, .metadata = metadata};
     put_metadata(net, step, &checkpoint->model);
+    if (net->targets)
+        HR_TRY_GOTO(put_targets(net, &checkpoint->model), status, out);
     HR_TRY_GOTO(put_tensors(net, params, &batches, &checkpoint->model), status, out);
     HR_TRY_GOTO(hr_checkpoint_prepare(dir, count * sizeof *params), status, out);
     HR_TRY_GOTO(hr_checkpoint_save(dir, checkpoint, 0), status, out);
 out:
+    free(metadata);
     free(tensors);
     free(checkpoint);
     return status;

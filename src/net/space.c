@@ -28,6 +28,11 @@ static struct hr_workspace_options workspace_options(const struct hr_net_space_o
     return (struct hr_workspace_options){.seed = o->seed, .threads = o->threads};
 }
 
+static bool target_bytes(const struct hr_net *net, size_t max_batch, size_t *bytes)
+{
+    return hr_size_mul(max_batch, net->targets * sizeof(float), bytes);
+}
+
 /* Wherever the memory begins, there is an aligned address in its first bytes. */
 enum hr_status hr_net_space_bytes(const struct hr_net *net, size_t max_batch,
                                   const struct hr_net_space_options *options, size_t *bytes)
@@ -38,9 +43,11 @@ enum hr_status hr_net_space_bytes(const struct hr_net *net, size_t max_batch,
     const struct hr_workspace_options of = workspace_options(o);
     const size_t own = HR_ARENA_ALIGN + hr_arena_need(sizeof(struct hr_net_space));
     const size_t rest = hr_workspace_place_bytes(net->model, max_batch, &of);
+    size_t values, all;
     if (!bytes)
         return hr_fail(HR_E_USAGE, "bytes: found NULL");
-    if (!rest || !hr_size_add(own, rest, bytes))
+    if (!rest || !target_bytes(net, max_batch, &values) || !hr_size_add(own, rest, &all) ||
+        !hr_size_add(all, values, bytes))
         return hr_fail(HR_E_NOMEM, "a space for batches of %zu samples is too large", max_batch);
     return HR_OK;
 }
@@ -64,8 +71,10 @@ enum hr_status hr_net_space_open(const struct hr_net *net, size_t max_batch,
     struct hr_net_space *space = (void *)at;
     const struct hr_workspace_options of = workspace_options(&o);
     *space = (struct hr_net_space){.net = net, .max_batch = max_batch};
-    space->workspace =
-        hr_workspace_place(net->model, max_batch, &of, at + hr_arena_need(sizeof *space));
+    at += hr_arena_need(sizeof *space);
+    space->workspace = hr_workspace_place(net->model, max_batch, &of, at);
+    at += hr_workspace_place_bytes(net->model, max_batch, &of);
+    space->targets = net->targets ? (void *)at : NULL;
     *out = space;
     return HR_OK;
 }

@@ -91,7 +91,7 @@ try {
                                    samples.data()));
             hr_dataset_gather(&digits, &digits.train, samples.data(), half, x.data(),
                               labels.data());
-            const hr_net_batch batch = {half, x.data(), nullptr, epoch, samples.data()};
+            const hr_net_batch batch = {half, x.data(), nullptr, epoch, samples.data(), nullptr};
             check(hr_net_forward(space.space, params.data(), n, &batch, HR_NET_TRAIN, &outputs));
             loss += squared(outputs, x.data(), half, pixels, doutputs);
             check(hr_net_backward(space.space, params.data(), n, doutputs.data(), doutputs.size(),

@@ -26,10 +26,12 @@ class Shape(Structure):
     _fields_ = [(name, c_size_t) for name in ("channels", "height", "width")]
 
 class NetOptions(Structure):
-    _fields_ = [("layers", c_char_p), ("input", Shape), ("classes", c_size_t), ("loss", c_char_p), ("label_smoothing", c_double)]
+    _fields_ = [("layers", c_char_p), ("input", Shape), ("classes", c_size_t), ("loss", c_char_p), ("label_smoothing", c_double),
+                ("targets", c_size_t), ("huber_delta", c_double)]
 
 class Batch(Structure):
-    _fields_ = [("count", c_size_t), ("x", c_void_p), ("labels", c_void_p), ("epoch", c_uint64), ("samples", c_void_p)]
+    _fields_ = [("count", c_size_t), ("x", c_void_p), ("labels", c_void_p), ("epoch", c_uint64), ("samples", c_void_p),
+                ("targets", c_void_p)]
 
 class Result(Structure):
     _fields_ = [("loss", c_double), ("correct", c_size_t)]
@@ -75,11 +77,11 @@ class Network:
         return self.params[view.offset:view.offset + view.count].reshape(view.shape[:view.ndim])
 
     def gradient(self, x, y, epoch, samples):
-        batch = Batch(len(y), at(x), at(y), epoch, at(samples))
+        batch = Batch(len(y), at(x), at(y), epoch, at(samples), None)
         check(hogring.hr_net_gradient(self.space, at(self.params), self.n, byref(batch), at(self.grads), None))
 
     def correct(self, x, y):
-        result, batch = Result(), Batch(len(y), at(x), at(y), 0, None)
+        result, batch = Result(), Batch(len(y), at(x), at(y), 0, None, None)
         check(hogring.hr_net_forward(self.space, at(self.params), self.n, byref(batch), c_int(EVALUATE), None))
         check(hogring.hr_net_loss(self.space, byref(result)))
         return result.correct

@@ -57,7 +57,7 @@ static enum hr_status gather(const struct job *job, const struct hr_split *split
         for (size_t i = 0; i < count; i++)
             mine->samples[i] = (uint32_t)(first + i);
     hr_dataset_gather(&job->digits, split, mine->samples, count, mine->x, mine->labels);
-    *out = (struct hr_net_batch){count, mine->x, mine->labels, epoch, mine->samples};
+    *out = (struct hr_net_batch){count, mine->x, mine->labels, epoch, mine->samples, NULL};
     return HR_OK;
 }
 

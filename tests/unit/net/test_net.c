@@ -16,7 +16,7 @@ enum { MOST_B = 12 };
 struct rig {
     struct hr_net *net;
     size_t n, features, outputs, bytes;
-    float *params, *grads, *x;
+    float *params, *grads, *x, *targets;
     unsigned char *memory;
     struct hr_net_space *space;
     uint32_t *labels;
@@ -36,13 +36,18 @@ static void draw_batch(struct rig *rig, uint32_t seed)
     for (size_t b = 0; b < MOST_B; b++)
         rig->labels[b] = (uint32_t)(unit(&seed) * (float)rig->outputs);
     rig->batch = (struct hr_net_batch){.count = MOST_B, .x = rig->x, .labels = rig->labels};
+    if (!rig->targets)
+        return;
+    for (size_t i = 0; i < MOST_B * rig->outputs; i++)
+        rig->targets[i] = 4 * unit(&seed) - 2;
+    rig->batch.labels = NULL;
+    rig->batch.targets = rig->targets;
 }
 
 /* offset: bytes by which the space's memory is off any alignment */
-static struct rig rig_of(const char *layers, struct hr_shape input, const char *loss, size_t offset)
+static struct rig rig_with(struct hr_net_options options, size_t offset)
 {
     struct rig rig = {0};
-    const struct hr_net_options options = {.layers = layers, .input = input, .loss = loss};
     const struct hr_net_space_options of_space = {.seed = 7, .threads = 2};
     CHECK_OK(hr_net_open(&options, &rig.net));
     rig.n = hr_net_params(rig.net);
@@ -54,6 +59,8 @@ static struct rig rig_of(const char *layers, struct hr_shape input, const char *
     CHECK_OK(hr_net_space_bytes(rig.net, MOST_B, &of_space, &rig.bytes));
     rig.memory = malloc(rig.bytes + offset);
     rig.labels = malloc(MOST_B * sizeof *rig.labels);
+    if (options.targets)
+        rig.targets = malloc(MOST_B * options.targets * sizeof(float));
     assert_true(rig.labels && rig.params && rig.grads && rig.x && rig.memory);
     memset(rig.memory, 0x5a, rig.bytes + offset);
     CHECK_OK(
@@ -63,8 +70,15 @@ static struct rig rig_of(const char *layers, struct hr_shape input, const char *
     return rig;
 }
 
+static struct rig rig_of(const char *layers, struct hr_shape input, const char *loss, size_t offset)
+{
+    return rig_with((struct hr_net_options){.layers = layers, .input = input, .loss = loss},
+                    offset);
+}
+
 static void rig_end(struct rig *rig)
 {
+    free(rig->targets);
     free(rig->params), free(rig->grads), free(rig->x), free(rig->memory), free(rig->labels);
     hr_net_close(rig->net);
 }
@@ -110,6 +124,45 @@ static void gradients_are_finite_differences(void **state)
         struct hr_net_result result;
         CHECK_OK(hr_net_gradient(rig.space, rig.params, rig.n, &rig.batch, rig.grads, &result));
         CHECK_NEAR(result.loss, loss_at(&rig), 0, 0);
+        check_differences(&rig, loss_at);
+        rig_end(&rig);
+    }
+}
+
+/* The mean over a sample's four outputs, as PyTorch's MSELoss and HuberLoss give it. */
+static double loss_by_hand(const struct rig *rig, double delta)
+{
+    const float *y;
+    double sum = 0;
+    CHECK_OK(hr_net_forward(rig->space, rig->params, rig->n, &rig->batch, HR_NET_TRAIN, &y));
+    for (size_t i = 0; i < MOST_B * rig->outputs; i++) {
+        const double d = fabs((double)y[i] - (double)rig->targets[i]);
+        sum += delta == 0 ? d * d : d <= delta ? d * d / 2 : delta * (d - delta / 2);
+    }
+    return sum / (double)rig->outputs;
+}
+
+static void values_are_learned_by_mse_and_huber(void **state)
+{
+    static const struct {
+        const char *loss;
+        double asked, delta;
+    } cases[] = {{NULL, 0, 0}, {"mse", 0, 0}, {"huber", 0, 1}, {"huber", 0.25, 0.25}};
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        struct rig rig = rig_with((struct hr_net_options){.layers = convolutional,
+                                                          .input = small,
+                                                          .loss = cases[i].loss,
+                                                          .targets = 4,
+                                                          .huber_delta = cases[i].asked},
+                                  i);
+        struct hr_net_result result;
+        assert_int_equal(hr_net_targets(rig.net), 4);
+        assert_int_equal(hr_net_classes(rig.net), 0);
+        CHECK_OK(hr_net_gradient(rig.space, rig.params, rig.n, &rig.batch, rig.grads, &result));
+        CHECK_NEAR(result.loss, loss_at(&rig), 0, 0);
+        CHECK_NEAR(result.loss, loss_by_hand(&rig, cases[i].delta), 0, 1e-5);
+        assert_int_equal(result.correct, 0);
         check_differences(&rig, loss_at);
         rig_end(&rig);
     }
@@ -331,6 +384,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_are_finite_differences),
+        cmocka_unit_test(values_are_learned_by_mse_and_huber),
         cmocka_unit_test(a_loss_of_the_callers_own_goes_back),
         cmocka_unit_test(steps_have_the_bits_of_the_whole),
         cmocka_unit_test(dropout_is_drawn_by_sample_and_not_by_batch),

@@ -6,6 +6,7 @@
 
 #include "hogring/hogring.h"
 #include "support/check.h"
+#include "support/scratch.h"
 
 enum { B = 4 };
 
@@ -133,6 +134,73 @@ static void batches_are_looked_at(void **state)
     hr_net_close(net);
 }
 
+static void values_are_no_labels(void **state)
+{
+    (void)state;
+    const struct hr_net_options options = {
+        .layers = "flatten, dense 2", .input = {3, 1, 1}, .targets = 2};
+    struct hr_net_options bad = options;
+    struct hr_net *net, *classes = net_of("flatten, dense 10");
+    struct hr_net_space *space;
+    const float x[3] = {1, 2, 3}, targets[2] = {0.5, 0.25};
+    const uint32_t label = 0;
+    float params[8] = {0}, grads[8];
+    size_t bytes;
+    bad.targets = 3;
+    CHECK_FAILS(hr_net_open(&bad, &net), HR_E_USAGE);
+    bad = options;
+    bad.loss = "cross-entropy";
+    CHECK_FAILS(hr_net_open(&bad, &net), HR_E_USAGE);
+    bad = options;
+    bad.classes = 2;
+    CHECK_FAILS(hr_net_open(&bad, &net), HR_E_USAGE);
+    CHECK_MESSAGE("found 2 classes and 2 targets, expected one of them");
+    CHECK_OK(hr_net_open(&options, &net));
+    CHECK_OK(hr_net_space_bytes(net, 1, NULL, &bytes));
+    void *memory = malloc(bytes);
+    CHECK_OK(hr_net_space_open(net, 1, NULL, memory, bytes, &space));
+    const struct hr_net_batch good = {.count = 1, .x = x, .targets = targets};
+    const struct hr_net_batch labels = {.count = 1, .x = x, .labels = &label};
+    const struct hr_net_batch neither = {.count = 1, .x = x};
+    uint32_t answer;
+    CHECK_OK(hr_net_gradient(space, params, 8, &good, grads, NULL));
+    CHECK_FAILS(hr_net_gradient(space, params, 8, &labels, grads, NULL), HR_E_USAGE);
+    CHECK_MESSAGE("labels: the net predicts values, expected targets");
+    CHECK_FAILS(hr_net_gradient(space, params, 8, &neither, grads, NULL), HR_E_USAGE);
+    CHECK_MESSAGE("targets: found NULL, expected 2");
+    CHECK_FAILS(hr_net_answers(space, &answer, 1), HR_E_USAGE);
+    CHECK_FAILS(hr_net_probabilities(space, grads, 2), HR_E_USAGE);
+    free(memory);
+    hr_net_close(net);
+    hr_net_close(classes);
+}
+
+/* What was learned of values is evaluated by the command: in their own units. */
+static void values_are_saved_as_values(void **state)
+{
+    (void)state;
+    const struct hr_net_options options = {.layers = "flatten, dense 2",
+                                           .input = {3, 1, 1},
+                                           .loss = "huber",
+                                           .targets = 2,
+                                           .huber_delta = 0.5};
+    struct hr_net *net, *again;
+    float params[8] = {1, 2, 3, 4, 5, 6, 7, 8}, read[8];
+    struct hr_checkpoint checkpoint;
+    CHECK_OK(hr_net_open(&options, &net));
+    CHECK_OK(hr_net_save(net, scratch("values"), 3, params, 8));
+    CHECK_OK(hr_net_open_saved(scratch("values"), (struct hr_shape){0}, &again));
+    assert_int_equal(hr_net_targets(again), 2);
+    CHECK_OK(hr_net_load(again, scratch("values"), read, 8));
+    assert_memory_equal(read, params, sizeof params);
+    CHECK_OK(hr_checkpoint_load(scratch("values/step-00000003"), &checkpoint));
+    assert_string_equal(hr_metadata_get(&checkpoint.model, "hogring.target.1"), "0 1 ");
+    assert_string_equal(hr_metadata_get(&checkpoint.model, "hogring.huber_delta"), "0.5");
+    hr_checkpoint_free(&checkpoint);
+    hr_net_close(net);
+    hr_net_close(again);
+}
+
 static void rules_are_looked_at(void **state)
 {
     (void)state;
@@ -219,6 +287,9 @@ int main(void)
         cmocka_unit_test(arrays_of_another_size_are_refused),
         cmocka_unit_test(spaces_need_their_memory),
         cmocka_unit_test(batches_are_looked_at),
+        cmocka_unit_test(values_are_no_labels),
+        cmocka_unit_test_setup_teardown(values_are_saved_as_values, scratch_setup,
+                                        scratch_teardown),
         cmocka_unit_test(rules_are_looked_at),
         cmocka_unit_test(an_epochs_order_is_a_permutation),
         cmocka_unit_test(what_is_saved_is_read),
