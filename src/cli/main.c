@@ -18,8 +18,10 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     enum hr_status status = hr_cli_parse(&cli, command->bit, argc, argv);
     if (status == HR_OK)
         status = hr_cli_check(&cli, command->bit, "color");
-    if (status != HR_OK)
+    if (status != HR_OK) {
+        hr_output_fold(false);
         return hr_cli_failed(status);
+    }
     if (cli.help) {
         hr_help_print_command(stdout, command, cli.all);
         return 0;

@@ -11,6 +11,8 @@
 enum { FEW_LABELS = 10, ROWS_LOOKED_AT = 4096 };
 
 static const float unlike_scales = 1000, large_scale = 100;
+/* A large one beside small ones: at usual rates a network then gives all samples one answer. */
+static const float outgrown = 10, outgrowing_scale = 50;
 
 /* --- labels */
 
@@ -122,8 +124,10 @@ static void compare_scales(const struct feature_look *looks, size_t n, size_t ro
             out->large = f;
         }
     }
-    out->unlike = out->scales[0] > 0 && out->scales[1] >= unlike_scales * out->scales[0];
-    out->all_large = out->scales[0] > large_scale;
+    const float least = out->scales[0], most = out->scales[1];
+    out->all_large = least > large_scale;
+    out->unlike = least > 0 && (most >= unlike_scales * least ||
+                                (most >= outgrowing_scale && most >= outgrown * least));
 }
 
 enum hr_status hr_look_at_scales(const struct hr_dataset *dataset, struct hr_scale_look *out)

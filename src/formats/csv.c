@@ -237,7 +237,7 @@ static enum hr_status fail_number(const struct hr_csv_reader *r, const struct hr
 {
     return hr_fail(HR_E_FORMAT,
                    "%s: line %zu, column %zu: \"%s\", expected a finite number (the %s is %s; "
-                   "--%s names another)",
+                   "--%s names another); a column of words is to be left out, or to be numbers",
                    r->name, r->line, f->column, hr_shown(f->text, f->bytes).text,
                    layout->targets.count ? "target" : "label", layout->label_place,
                    layout->targets.count ? "target" : "label-column");

@@ -101,6 +101,20 @@ PY
   [ ! -s "$TMP/stderr" ]
 }
 
+@test "one large feature beside small ones gets a hint, and all of about one size none" {
+  python3 -c '
+import random, sys
+r = random.Random(1)
+for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
+    with open(sys.argv[1] + "/" + name, "w") as f:
+        f.write("a,b,c,kind\n")
+        for _ in range(60): f.write(",".join(f"{r.random() * s:.2f}" for s in scales) + "," + r.choice("xy") + "\n")' "$TMP"
+  hogring train --data "$TMP/mixed" --model softmax --epochs 1 2>"$TMP/stderr" >/dev/null
+  grep -qE "feature 3 goes to [0-9.]+, feature 2 to 1[0-9.]+: --normalize would give all the same weight" "$TMP/stderr"
+  hogring train --data "$TMP/alike" --model softmax --epochs 1 2>"$TMP/stderr" >/dev/null
+  ! grep -q -- "--normalize" "$TMP/stderr"
+}
+
 @test "features of unlike scales get a hint, once" {
   table "$TMP/s" km,grams,kind "(i % 5, 5000 * (i % 7), 'ab'[i % 2])"
   trains 2 --data "$TMP/s"

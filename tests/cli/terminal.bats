@@ -30,6 +30,13 @@ colour=$'\x1b\\[(0|1|3[1-3])m'
   done
 }
 
+@test "nor is what is refused before anything is known of the terminal" {
+  needs_terminal
+  shown 60x24 -- train --workers 1,2,4,8 || [ $? = 2 ]
+  has "expected a whole number"
+  [ "$(longest)" -le 60 ] || { longest; return 1; }
+}
+
 @test "runs of a comparison: what they share once, then what differs" {
   needs_terminal
   shown 80x24 -- "${runs[@]}"

@@ -99,12 +99,14 @@ static bool unlike(const char *text, size_t small, size_t large)
     return look.unlike;
 }
 
-static void scales_a_thousandfold_apart_are_unlike(void **state)
+static void scales_far_apart_are_unlike(void **state)
 {
     (void)state;
     assert_true(unlike("a,b,c,k\n1,0,2000,x\n1,0,-2000,y\n1,0,2000,x\n", 0, 2));
     assert_true(unlike("a,b,k\n5000,2,x\n5000,-2,y\n5000,2,x\n", 1, 0));
-    assert_false(unlike("a,b,k\n500,2,x\n500,-2,y\n500,2,x\n", 0, 0));
+    assert_true(unlike("a,b,k\n500,2,x\n500,-2,y\n500,2,x\n", 1, 0)); /* and one is large */
+    assert_false(unlike("a,b,k\n500,60,x\n500,-60,y\n500,60,x\n", 0, 0));
+    assert_false(unlike("a,b,k\n40,2,x\n40,-2,y\n40,2,x\n", 0, 0));
     assert_false(unlike("a,b,k\n0,2,x\n0,-2,y\n0,2,x\n", 0, 0));
     assert_false(unlike("a,b,k\n0,2,x\n1e-9,-2,y\n0,2,x\n0,3,x\n0,2,y\n0,1,x\n", 0, 0));
 }
@@ -188,7 +190,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(numbers_of_which_most_differ_are_values),
         IN_SCRATCH(classes_are_classes),
-        IN_SCRATCH(scales_a_thousandfold_apart_are_unlike),
+        IN_SCRATCH(scales_far_apart_are_unlike),
         IN_SCRATCH(features_above_a_hundred_are_all_large),
         IN_SCRATCH(the_largest_value_is_that_of_all_kinds),
         IN_SCRATCH(labels_of_tests_alone_are_looked_at),
