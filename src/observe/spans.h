@@ -25,6 +25,11 @@
 
 enum { HR_SPANS_PENDING = 64, HR_SPANS_SHORT_NS = 20000 };
 
+/* In the number of a message: between the stages of a pipeline; between workers. Else it is a
+ * request to a server where bit 40 is set, or a reply. */
+#define HR_STAGE_MESSAGE (UINT64_C(1) << 63)
+#define HR_PEER_MESSAGE (UINT64_C(1) << 62)
+
 struct hr_span {
     enum hr_span_kind kind;
     enum hr_span_part part;

@@ -7,7 +7,7 @@
 static uint64_t number_of(const struct hr_stage *stage, size_t before, bool forward, size_t micro)
 {
     const size_t M = stage->pipeline->options.shape.micro_batches;
-    return UINT64_C(1) << 63 | (uint64_t)stage->place.group << 52 | (uint64_t)before << 42 |
+    return HR_STAGE_MESSAGE | (uint64_t)stage->place.group << 52 | (uint64_t)before << 42 |
            (uint64_t)forward << 41 | ((stage->step * M + micro) & ((UINT64_C(1) << 41) - 1));
 }
 

@@ -252,7 +252,7 @@ static void average(struct hr_worker *worker)
                    place_of(shared, worker->rank, own->steps));
     for (size_t j = 0; j < shared->workers; j++)
         if (j != worker->rank && weights[j] > 0)
-            worker->stats->bytes_received += shared->params * sizeof(float);
+            hr_peer_took(worker, j, shared->params * sizeof(float));
     worker->weights = out;
     own->steps++;
     own->sent = false;
@@ -282,7 +282,7 @@ static void offer(struct hr_worker *worker)
     for (size_t j = 0; j < shared->workers; j++)
         if (are_neighbours(shared, worker->rank, j) && !is_gone(shared, j)) {
             worker->stats->bytes_sent += size;
-            hr_peer_send(shared, worker->rank, j, size);
+            hr_peer_send(worker, j, size);
         }
     if (shared->outlives) /* partner: lost. Not before the others have it, or can get it */
         hr_atom64_store_release(&worker->stats->done, worker->index);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "observe/spans.h"
 #include "shm/control.h"
 
 const char hr_order_of_arrival[] = "as gradients arrive";
@@ -234,9 +235,29 @@ struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t inde
     return hr_step_of(&shared->optimizer, lr / slower, samples, number);
 }
 
-void hr_peer_send(const struct hr_shared_state *shared, size_t from, size_t to, uint64_t bytes)
+/* Unlike those of servers and of stages: one a step, from the one to the other. */
+static void tell_message(const struct hr_worker *worker, size_t from, size_t to)
 {
+    const struct hr_shared_state *shared = worker->shared;
+    const bool sent = worker->rank == from;
+    const uint64_t step = worker->index & ((UINT64_C(1) << 40) - 1);
+    if (shared->spans)
+        hr_spans_message(shared->spans[worker->rank], sent, sent ? to : from,
+                         HR_PEER_MESSAGE | (uint64_t)(from * shared->workers + to) << 40 | step);
+}
+
+void hr_peer_took(const struct hr_worker *worker, size_t from, uint64_t bytes)
+{
+    worker->stats->bytes_received += bytes;
+    tell_message(worker, from, worker->rank);
+}
+
+void hr_peer_send(const struct hr_worker *worker, size_t to, uint64_t bytes)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const size_t from = worker->rank;
     const struct hr_posted what = {from, to, bytes};
+    tell_message(worker, from, to);
     if (!shared->posted || !shared->posted(shared->posted_arg, &what))
         shared->strategy->deliver(shared, from, to);
 }

@@ -102,8 +102,10 @@ struct hr_range hr_export_stripe(struct hr_worker *worker);
 /* The same of the mean of replicas, one a seat, in the order T(n); the pointers are changed. */
 struct hr_range hr_export_mean(struct hr_worker *worker, const float **replicas);
 
-/* Worker `from` has something for worker `to`: strategy->deliver, now or when a driver says so. */
-void hr_peer_send(const struct hr_shared_state *shared, size_t from, size_t to, uint64_t bytes);
+/* The worker has something of this step for worker `to`: strategy->deliver, now or when a driver
+ * says so. Who takes it says so, for those who look on. */
+void hr_peer_send(const struct hr_worker *worker, size_t to, uint64_t bytes);
+void hr_peer_took(const struct hr_worker *worker, size_t from, uint64_t bytes);
 
 /* For strategies without owners: nothing to send, and always ready. */
 void hr_tell_nobody(struct hr_worker *worker);

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "observe/spans.h"
+
 static size_t place_of(const struct hr_flows *flows, uint64_t number)
 {
     return (size_t)((number * UINT64_C(0x9e3779b97f4a7c15)) >> 20) & (flows->room - 1);
@@ -59,6 +61,15 @@ bool hr_flows_match(struct hr_flows *flows, const struct hr_flow_end *end,
     *slot = *end;
     slot->used = true;
     return false;
+}
+
+const char *hr_flow_name(uint64_t number)
+{
+    if (number & HR_STAGE_MESSAGE)
+        return "activation";
+    if (number & HR_PEER_MESSAGE)
+        return "replica";
+    return number >> 40 & 1 ? "request" : "reply";
 }
 
 void hr_flows_clear(struct hr_flows *flows)

@@ -341,9 +341,6 @@ static void put_span(struct hr_timeline *t, const struct hr_span_report *span)
 
 static void put_flow(struct hr_timeline *t, const struct hr_flow_end *end)
 {
-    const char *name = "activation";
-    if (!(end->number >> 63))
-        name = end->number >> 40 & 1 ? "request" : "reply";
     if (!begin(t, end->sent ? "s" : "f", end->rank))
         return;
     put_time(t, end->at_ns);
@@ -352,7 +349,7 @@ static void put_flow(struct hr_timeline *t, const struct hr_flow_end *end)
     put_text(t, ".");
     put_count(t, end->number);
     put_text(t, "\",\"name\":\"");
-    put_text(t, name);
+    put_text(t, hr_flow_name(end->number));
     put_text(t, end->sent ? "\",\"cat\":\"message\"}" : "\",\"cat\":\"message\",\"bp\":\"e\"}");
 }
 

@@ -15,6 +15,8 @@ timed() {
   for strategy in allreduce ps-sync ps-async ssp local-sgd elastic-averaging backup-workers gossip hogwild; do
     timed --workers 3 --strategy $strategy
   done
+  timed --workers 4 --strategy gossip
+  [ "$(grep -c '"ph":"f".*"name":"replica"' "$TMP/line.json")" = 192 ] # 24 steps to 2 neighbours each
   timed --workers 2 --launch process
   timed --workers 2 --launch process --strategy ssp --servers 2
   timed --workers 3 --strategy ps-sync --servers 2 --placement colocated
