@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/signals.h"
 #include "cli/commands.h"
@@ -12,6 +13,7 @@
 #include "options/meaning.h"
 #include "options/sweep.h"
 #include "terminal/output.h"
+#include "terminal/style.h"
 #include "watch/outcome.h"
 
 enum { MOST_ROWS = 256 };
@@ -132,6 +134,20 @@ static enum hr_status show(const struct hr_cli *cli, const struct hr_dataset *da
         cli->json, json_pack("{so so}", "config", config, "forecast", hr_forecast_json(forecast)));
 }
 
+/* On a terminal, a line that the table takes the place of. */
+static void say_what_takes_time(const struct hr_forecast *forecast)
+{
+    const bool simulates = !strcmp(forecast->rows[0].options.clock, "virtual");
+    if (hr_terminal_redraws(STDERR_FILENO))
+        fprintf(stderr, "%s ...\r", simulates ? "simulating" : "timing short runs, 2 s");
+}
+
+static void say_that_it_is_over(void)
+{
+    if (hr_terminal_redraws(STDERR_FILENO))
+        fputs("\033[K", stderr);
+}
+
 static enum hr_status forecast_all(struct hr_cli *cli, struct hr_dataset *dataset,
                                    struct hr_forecast *forecast)
 {
@@ -139,11 +155,13 @@ static enum hr_status forecast_all(struct hr_cli *cli, struct hr_dataset *datase
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     for (size_t i = 0; i < forecast->n; i++)
         HR_TRY(hr_train_check(&forecast->rows[i].options, dataset));
+    say_what_takes_time(forecast);
     HR_TRY(hr_forecast_make(&(struct hr_forecast_ask){.dataset = dataset,
                                                       .seconds = timing_s,
                                                       .noise_seconds = noise_s,
                                                       .stop = hr_signals_seen},
                             forecast));
+    say_that_it_is_over();
     return show(cli, dataset, forecast);
 }
 

@@ -1,6 +1,7 @@
 /* A forecast on a terminal, in 80 columns. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "forecast/forecast.h"
@@ -40,19 +41,23 @@ static void print_row(FILE *out, const struct hr_forecast *forecast,
 
 static void print_head(FILE *out, const struct hr_forecast *forecast)
 {
+    enum { MOST = 40 };
     const struct hr_train_options *o = &forecast->rows[0].options;
-    fprintf(out, "# %.40s, batch %zu a worker, %zu processor%s", o->model, o->batch_size,
+    const struct hr_anchors *anchors = &forecast->anchors;
+    fprintf(out, "# %.*s%s, batch %zu a worker\n", MOST, o->model,
+            strlen(o->model) > MOST ? "..." : "", o->batch_size);
+    if (forecast->simulated) {
+        fprintf(out, "# in virtual time, a gradient takes %.40s\n",
+                o->compute_time[0] ? o->compute_time : "lognormal(10ms,0.3)");
+        return;
+    }
+    fprintf(out, "# from %zu short runs, %.1f s, on %zu processor%s", anchors->n, anchors->seconds,
             forecast->processors, forecast->processors == 1 ? "" : "s");
     if (!isnan(forecast->load))
         fprintf(out, ", load average %.1f", forecast->load);
     fputc('\n', out);
-    if (forecast->simulated)
-        fprintf(out, "# in virtual time, a gradient takes %.48s\n",
-                o->compute_time[0] ? o->compute_time : "lognormal(10ms,0.3)");
-    else
-        fprintf(out, "# from %zu short runs, %.1f s%s\n", forecast->anchors.n,
-                forecast->anchors.seconds,
-                forecast->anchors.coarse ? "; gradients are long: fewer runs, wider ranges" : "");
+    if (anchors->coarse)
+        fputs("# gradients are long: fewer runs were timed, ranges are wider\n", out);
 }
 
 static void print_legend(FILE *out, const struct hr_forecast *forecast)

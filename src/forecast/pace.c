@@ -126,12 +126,18 @@ static double served(const struct hr_pace_parts *parts, size_t W, size_t S)
     return over_workers(parts, timed, W);
 }
 
+/* Two servers in place of one, where ranks share processors: all that has been seen. */
+static const double least_for_servers = 0.75, most_for_servers = 2;
+
 static double served_in_step(const struct hr_pace_parts *parts, size_t W, size_t S)
 {
     if (W == 1)
         return parts->served_alone;
     const double one = over_workers(parts, parts->in_step, W);
-    return S == 1 ? one : fmax(one / 2, one + served(parts, W, S) - served(parts, W, 1));
+    if (S == 1)
+        return one;
+    const double more = served(parts, W, S) / served(parts, W, 1);
+    return one * fmin(most_for_servers, fmax(least_for_servers, more));
 }
 
 static double elastic(const struct hr_pace_parts *parts, size_t W, size_t period)

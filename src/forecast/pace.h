@@ -25,7 +25,7 @@
  *            and ssp     W >= P: work, and waiting that more workers hide: a + b / W through
  *                        w(P, S) and w(3 P, S), where it ends to change; more servers as two
  *            ps-sync     W = 1: as ps-async. Else a + b / W through its two, and from one server to
- *                        two as ps-async
+ *                        two in the proportion of ps-async
  *            elastic-    a local step, or alone, and what the timed one adds to it, as often as
  *            averaging   there are exchanges
  *            locked      (sparse) W >= 2 as two workers: they take turns

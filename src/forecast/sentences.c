@@ -2,8 +2,10 @@
  * meet. A claim is made where ranges leave no doubt. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/fold.h"
 #include "forecast/forecast.h"
 #include "report/human.h"
 
@@ -41,17 +43,17 @@ static void say_speed(FILE *out, const struct hr_forecast *forecast)
         fputs("More workers help: ", out);
         name_row(out, best);
         fprintf(out,
-                " train %.2f times\n(%.2f to %.2f) as many samples a second as one alone (%s).\n",
+                " train %.2f times (%.2f to %.2f) as many samples a second as one alone (%s).\n",
                 best->speedup, low, high, one);
     } else if (high < 1) {
         fprintf(out, "More workers do not help: the best, ");
         name_row(out, best);
-        fprintf(out, ", will be slower\nthan 1 here: %.2f (%.2f to %.2f) of its %s samples/s.\n",
+        fprintf(out, ", will be slower than 1 here: %.2f (%.2f to %.2f) of its %s samples/s.\n",
                 best->speedup, low, high, one);
     } else {
         fputs("It cannot be told whether more workers help: the best, ", out);
         name_row(out, best);
-        fprintf(out, ",\ntrain %.2f (%.2f to %.2f) times the %s samples/s of one alone.\n",
+        fprintf(out, ", train %.2f (%.2f to %.2f) times the %s samples/s of one alone.\n",
                 best->speedup, low, high, one);
     }
 }
@@ -61,28 +63,37 @@ static bool is_slower(const struct hr_forecast *forecast, const struct hr_foreca
     return row->options.workers > 1 && row->high < forecast->alone;
 }
 
-/* Who is slower than one alone, beyond doubt: a line for each strategy. */
+/* Who is slower than one alone, beyond doubt, where somebody is not: a line for each strategy. */
 static void say_slower(FILE *out, const struct hr_forecast *forecast)
 {
-    enum { WIDTH = 78 };
-    const char *strategy = "";
-    int column = 0;
+    const char *strategy = NULL;
+    const struct hr_forecast_row *best = fastest(forecast);
+    if (!best || best->high < forecast->alone)
+        return;
     for (size_t i = 0; i < forecast->n; i++) {
-        char piece[64], servers[24] = "";
         const struct hr_forecast_row *row = &forecast->rows[i];
         if (!is_slower(forecast, row))
             continue;
-        const bool same = !strcmp(strategy, row->options.strategy);
+        if (!strategy || strcmp(strategy, row->options.strategy) != 0)
+            fprintf(out, "%sSlower than 1 here: %s with", strategy ? ".\n" : "",
+                    row->options.strategy);
         strategy = row->options.strategy;
+        fprintf(out, " %zu", row->options.workers);
         if (row->servers)
-            snprintf(servers, sizeof servers, "+%zu", row->servers);
-        const int length = snprintf(piece, sizeof piece, " %zu%s", row->options.workers, servers);
-        if (!same || column + length > WIDTH)
-            column = fprintf(out, "%sSlower than 1 here: %s with", column ? ".\n" : "", strategy);
-        column += fprintf(out, "%s", piece);
+            fprintf(out, "+%zu", row->servers);
     }
-    if (column)
+    if (strategy)
         fputs(".\n", out);
+}
+
+/* Of a machine that does other work, runs waver as much as what was timed. */
+static void say_load(FILE *out, const struct hr_forecast *forecast)
+{
+    if (!forecast->simulated && forecast->load > (double)forecast->processors)
+        fprintf(out,
+                "Other programs were busy (load average %.1f): a forecast is of the time that they "
+                "left just then.\n",
+                forecast->load);
 }
 
 static void say_crowd(FILE *out, const struct hr_forecast *forecast)
@@ -120,11 +131,11 @@ static void say_cost(FILE *out, const struct hr_forecast *forecast)
     if (!best)
         return;
     fprintf(out,
-            "A global batch of %zu takes %.2f to %.2f times the samples of one of %zu, with a\n",
+            "A global batch of %zu takes %.2f to %.2f times the samples of one of %zu, with a ",
             best->global_batch, best->cost_low, best->cost_high, best->options.batch_size);
     fputs("rate that suits each: ", out);
     name_row(out, best);
-    fprintf(out, " would reach\na loss %.2f to %.2f times as soon as one.\n",
+    fprintf(out, " would reach a loss %.2f to %.2f times as soon as one.\n",
             best->low / forecast->alone / best->cost_high,
             best->high / forecast->alone / best->cost_low);
 }
@@ -157,7 +168,7 @@ static void say_conflicts(FILE *out, const struct hr_forecast *forecast)
     if (!c->omega)
         return;
     fprintf(out,
-            "Rows: Omega %zu features at most, Delta %.3g of the rows have the commonest one,\n",
+            "Rows: Omega %zu features at most, Delta %.3g of the rows have the commonest one, ",
             c->omega, c->delta);
     fprintf(out, "rho %.3g share one with some row (a sample), who have %.2g of it in common.\n",
             c->rho, c->overlap);
@@ -165,15 +176,31 @@ static void say_conflicts(FILE *out, const struct hr_forecast *forecast)
         out,
         "Hogwild's bound on steps, with others %.0f step%s behind: %.3g times those of one%s.\n",
         lag, lag > 1 ? "s" : "", hr_forecast_bound(c, lag),
-        hr_forecast_bound(c, lag) > 2 ? ";\na bound: where rows share features it promises nothing"
+        hr_forecast_bound(c, lag) > 2 ? "; a bound: where rows share features it promises nothing"
                                       : "");
 }
 
+static bool put(void *out, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, out) == n;
+}
+
+/* A sentence a line, and long ones broken. */
 void hr_forecast_say(FILE *out, const struct hr_forecast *forecast)
 {
-    say_speed(out, forecast);
-    say_slower(out, forecast);
-    say_crowd(out, forecast);
-    say_noise(out, forecast);
-    say_conflicts(out, forecast);
+    struct hr_fold fold = {.width = 80};
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *lines = open_memstream(&text, &bytes);
+    if (!lines)
+        return;
+    say_speed(lines, forecast);
+    say_slower(lines, forecast);
+    say_crowd(lines, forecast);
+    say_load(lines, forecast);
+    say_noise(lines, forecast);
+    say_conflicts(lines, forecast);
+    if (fclose(lines) == 0)
+        hr_fold(&fold, text, bytes, put, out);
+    free(text);
 }
