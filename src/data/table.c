@@ -159,11 +159,16 @@ static enum hr_status copy_marked(const char *name, const struct hr_table *from,
     return HR_OK;
 }
 
+size_t hr_table_held_out_count(size_t count, double fraction)
+{
+    const size_t wanted = (size_t)((double)count * fraction + 0.5);
+    return hr_min_size(wanted ? wanted : 1, count - 1);
+}
+
 /* Mark the samples to hold out; they are the first of an epoch that no training reaches. */
 static void mark_test(uint8_t *marks, size_t count, double fraction)
 {
-    const size_t wanted = (size_t)((double)count * fraction + 0.5);
-    const size_t tests = hr_min_size(wanted ? wanted : 1, count - 1);
+    const size_t tests = hr_table_held_out_count(count, fraction);
     const struct hr_sampler sampler = hr_sampler_of(0, UINT64_MAX, count);
     for (size_t i = 0; i < tests; i++) {
         uint32_t sample;

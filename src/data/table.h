@@ -56,6 +56,9 @@ HR_CHECKED enum hr_status hr_table_names(const char *name, const struct hr_table
 HR_CHECKED enum hr_status hr_table_hold_out(const char *name, struct hr_table *table,
                                             double fraction, struct hr_table *test);
 
+/* How many of `count` samples, at least 2, that takes. */
+size_t hr_table_held_out_count(size_t count, double fraction);
+
 /* rows (n) out, ascending: which of `count` samples that takes, from 0. n: how many those are.
  * HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_table_held_out_rows(const char *name, size_t count, double fraction,

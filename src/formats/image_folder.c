@@ -246,15 +246,12 @@ static enum hr_status take_room(const char *name, const struct hr_data_options *
     return hr_take(name, bytes, out);
 }
 
-/* Before anything is decoded: the pixels of all splits, and where test samples are held out of the
- * training samples, the copies that take their place. */
+/* Before anything is decoded: the pixels of all splits. */
 static enum hr_status ask_for_room(const struct splits *s, struct hr_shape shape)
 {
     size_t count = 0, bytes;
     for (size_t split = 0; split < SPLITS; split++)
         count += s->of[split].list.count;
-    if (!s->of[TEST].list.count)
-        count += s->of[TRAIN].list.count;
     if (!hr_size_mul(hr_shape_elems(shape), count, &bytes))
         return hr_fail(HR_E_FORMAT, "%s: %zu pictures are too many", s->name, count);
     return hr_memory_ask(s->name, bytes);
@@ -303,25 +300,40 @@ static void write_note(const struct split *split, const struct splits *s)
             missing == 1 ? "is" : "are");
 }
 
-static enum hr_status read_split(const struct splits *s, struct hr_shape shape,
-                                 const struct hr_storage *storage, struct split *split)
+/* Files [first, first + count) of a split, into a table. */
+static enum hr_status read_files(const struct splits *s, struct hr_shape shape,
+                                 const struct hr_storage *storage, const struct split *split,
+                                 size_t first, size_t count, struct hr_table *table)
 {
-    struct hr_table *table = split->table;
-    const size_t count = split->list.count;
+    struct hr_image_list list = split->list;
     void *memory;
-    if (!count)
-        return HR_OK;
+    list.files += first;
+    list.count = count;
     table->shape = shape;
     HR_TRY(take_room(split->folder, s->options, shape, count, &memory));
     table->pixels = memory;
     HR_TRY(hr_take(split->folder, count * sizeof *table->labels, &memory));
     table->labels = memory;
-    HR_TRY(hr_image_load(&split->list, shape, table->pixels));
+    HR_TRY(hr_image_load(&list, shape, table->pixels));
     for (size_t i = 0; i < count; i++)
-        table->labels[i] = number_of(storage, split->list.classes[split->list.files[i].label]);
+        table->labels[i] = number_of(storage, list.classes[list.files[i].label]);
     table->count = count;
-    write_note(split, s);
     return HR_OK;
+}
+
+/* Test samples that are held out are read where they stay: there is no second copy of anything. */
+static enum hr_status read_split(const struct splits *s, struct hr_shape shape,
+                                 const struct hr_storage *storage, struct split *split)
+{
+    size_t held = 0, count = split->list.count;
+    if (!count)
+        return HR_OK;
+    write_note(split, s);
+    if (split == &s->of[TRAIN] && !s->of[TEST].list.count)
+        HR_TRY(hr_image_list_hold_out(&split->list, s->name, s->options->test_fraction, &held));
+    count -= held;
+    HR_TRY(read_files(s, shape, storage, split, 0, count, split->table));
+    return held ? read_files(s, shape, storage, split, count, held, s->of[TEST].table) : HR_OK;
 }
 
 static enum hr_status read_splits(struct splits *s, struct hr_storage *storage)

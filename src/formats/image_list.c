@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/path.h"
+#include "data/table.h"
 
 /* The folders from a class down to one. */
 struct branch {
@@ -312,4 +313,33 @@ bool hr_image_list_flat(const char *folder)
 bool hr_image_list_has_folders(const char *folder)
 {
     return any_within(folder, FOLDER, 0);
+}
+
+static void move_behind(struct hr_image_list *list, const uint32_t *rows, size_t n,
+                        struct hr_image_file *held)
+{
+    size_t at = 0, taken = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (taken < n && rows[taken] == i)
+            held[taken++] = list->files[i];
+        else
+            list->files[at++] = list->files[i];
+    memcpy(list->files + at, held, n * sizeof *held);
+}
+
+enum hr_status hr_image_list_hold_out(struct hr_image_list *list, const char *name, double fraction,
+                                      size_t *held)
+{
+    const size_t n = list->count < 2 ? 0 : hr_table_held_out_count(list->count, fraction);
+    uint32_t *rows = malloc((n + 1) * sizeof *rows);
+    struct hr_image_file *files = malloc((n + 1) * sizeof *files);
+    enum hr_status status = rows && files ? HR_OK : hr_fail(HR_E_NOMEM, "%s: no memory", name);
+    if (status == HR_OK && n)
+        status = hr_table_held_out_rows(name, list->count, fraction, n, rows);
+    if (status == HR_OK)
+        move_behind(list, rows, n, files);
+    *held = n;
+    free(rows);
+    free(files);
+    return status;
 }
