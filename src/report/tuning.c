@@ -30,15 +30,14 @@ void hr_tuning_values(const struct hr_tuning *tuning, const struct hr_tuned_cand
 
 static void print_head(FILE *out, const struct hr_tuning *tuning)
 {
-    char budget[HR_HUMAN_MAX];
-    fprintf(
-        out, "tuning: each strategy has %s %s to search with, the longest trial %.0f %% of it\n",
-        hr_human_short(budget, tuning->total), tuning->unit, 100 * tuning->longest / tuning->total);
-    fprintf(out, "scored by %s on %zu validation samples", hr_metric_kind(tuning->metric)->name,
-            tuning->validation_samples);
+    char total[HR_HUMAN_MAX], longest[HR_HUMAN_MAX];
+    fprintf(out, "tuning: %s %s for each strategy, in trials of up to %s\n",
+            hr_human_short(total, tuning->total), tuning->unit,
+            hr_human_short(longest, tuning->longest));
+    fprintf(out, "scored on %zu validation samples", tuning->validation_samples);
     if (tuning->fraction > 0)
-        fprintf(out, " (%.3g %% of the training samples%s)", 100 * tuning->fraction,
-                tuning->by_default ? ", by default" : "");
+        fprintf(out, ", %s%.3g %% of those to train on", tuning->by_default ? "by default " : "",
+                100 * tuning->fraction);
     fprintf(out, "\nseeds %llu to %llu; the test set is not read\n\n",
             (unsigned long long)tuning->first_seed, (unsigned long long)tuning->last_seed);
 }
