@@ -25,7 +25,8 @@ def row_of(cell, table):
     values = table.values(cell)
     centre, low, high = mean_interval([value.number for value in values])
     return {"cell": cell.label(), "tuned": table.tuned[cell], "mean": centre, "low": low, "high": high,
-            "censored": sum(value.censored for value in values), "seeds": len(values)}
+            "censored": sum(value.censored for value in values), "seeds": len(values),
+            **({"chosen": chosen} if any(chosen := [run.get("chosen", {}) for run in table.runs[cell]]) else {})}
 
 
 def shell_loops(experiment):
@@ -64,14 +65,22 @@ def chosen(value, choices):
     return value + (" (edge)" if len(choices) > 1 and value in (choices[0], choices[-1]) else "")
 
 
+def choices_of(row):
+    """What hogring's own --tune chose, a value a seed: "lr 0.01 0.02 0.01"."""
+    names = dict.fromkeys(name for values in row.get("chosen", []) for name in values)
+    return ", ".join(" ".join([name] + [f"{values[name]:g}" for values in row["chosen"] if name in values]) for name in names)
+
+
 def figures(entry):
-    tuned = list(entry["tune"])
-    yield "| " + " | ".join([entry["measure"], "mean", "95 % interval"] + [f"tuned {name}" for name in tuned]) + " |"
-    yield "|" + "---|" * (3 + len(tuned))
+    tuned, own = list(entry["tune"]), any("chosen" in row for row in entry["rows"])
+    heads = [entry["measure"], "mean", "95 % interval"] + [f"tuned {name}" for name in tuned] + ["chosen"] * own
+    yield "| " + " | ".join(heads) + " |"
+    yield "|" + "---|" * len(heads)
     for row in entry["rows"]:
         bound = f"> {row['censored']} of {row['seeds']}" if row["censored"] else ""
         cells = [row["cell"], f"{rounded(row['mean'])} {bound}".strip(), f"{rounded(row['low'])} to {rounded(row['high'])}"]
-        yield "| " + " | ".join(cells + [chosen(row["tuned"][name], entry["tune"][name]) for name in tuned]) + " |"
+        cells += [chosen(row["tuned"][name], entry["tune"][name]) for name in tuned]
+        yield "| " + " | ".join(cells + [choices_of(row)] * own) + " |"
 
 
 def pairs(entry):

@@ -5,7 +5,7 @@
     finding = the published finding, in words
     source  = who published it
     seeds   = 5                      judged runs of each cell: --seed 1 to 5
-    command = simulate               or train; `clock = real` runs one at a time on all processors
+    command = simulate               or train, or compare with one of its --strategies; `clock = real` runs one at a time on all processors
     measure = seconds to test_loss 0.6           (measures.py says which there are)
     remark  = what a reader should know of the result
     prepare = data pack --out FILE   a hogring command that makes a file, once
