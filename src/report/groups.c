@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stats/interval.h"
+
 /* --- labels */
 
 static void append(char *label, size_t size, const char *text)

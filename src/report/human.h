@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "report/stats.h"
+#include "stats/spread.h"
 
 enum { HR_HUMAN_MAX = 64 };
 

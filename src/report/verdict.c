@@ -3,6 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "stats/holm.h"
+#include "stats/welch.h"
+
 bool hr_verdict_tested(const struct hr_verdict *v, size_t g)
 {
     return v->score[g].n > 1 && !v->groups.group[g].interrupted && isfinite(v->score[g].mean);

@@ -1,0 +1,109 @@
+/* Student's t by the incomplete beta function; quantiles by bisection of the cumulative function,
+ * until no number is between the two ends.
+ *
+ * The noncentral t is a mixture of beta functions with Poisson's weights (Lenth's formula, for
+ * t >= 0, with x = t^2 / (df + t^2) and m = delta^2 / 2):
+ *
+ *   P(T <= t) = Phi(-delta) + 1/2 sum_j [p_j I_x(j + 1/2, df/2) + q_j I_x(j + 1, df/2)]
+ *   p_j = exp(-m) m^j / j!      q_j = delta / sqrt(2) exp(-m) m^j / Gamma(j + 3/2)
+ *
+ * Lenth begins at j = 0, where exp(-m) is 0 for a large delta. Here the sum begins at its largest
+ * weight, j = m, and goes both ways until what is added is nothing. */
+#include "stats/student.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/error.h"
+#include "stats/beta.h"
+
+/* Computed as the small tail itself: 1 - cdf would lose all digits of a tiny p. */
+double hr_student_two_sided(double t, double df)
+{
+    return isinf(t) ? 0 : hr_beta_incomplete(df / 2, 0.5, df / (df + t * t));
+}
+
+double hr_student_cdf(double t, double df)
+{
+    const double tail = hr_student_two_sided(t, df) / 2;
+    return t < 0 ? tail : 1 - tail;
+}
+
+double hr_student_quantile(double p, double df)
+{
+    HR_ASSERT(p > 0 && p < 1);
+    if (p == 0.5)
+        return 0;
+    const double tail = 2 * fmin(p, 1 - p);
+    double low = 0, high = 1;
+    while (hr_student_two_sided(high, df) > tail && high < DBL_MAX / 2)
+        high *= 2;
+    for (double t = (low + high) / 2; t > low && t < high; t = (low + high) / 2)
+        *(hr_student_two_sided(t, df) > tail ? &low : &high) = t;
+    return p < 0.5 ? -high : high;
+}
+
+/* --- noncentral */
+
+static double phi(double z)
+{
+    return erfc(-z / sqrt(2)) / 2;
+}
+
+struct mixture {
+    double x, df, delta, m;
+};
+
+/* The term j of the sum. */
+static double term(const struct mixture *s, double j)
+{
+    const double common = -s->m + (j > 0 ? j * log(s->m) : 0);
+    const double p = exp(common - lgamma(j + 1));
+    const double q = s->delta / sqrt(2) * exp(common - lgamma(j + 1.5));
+    return p * hr_beta_incomplete(j + 0.5, s->df / 2, s->x) +
+           q * hr_beta_incomplete(j + 1, s->df / 2, s->x);
+}
+
+/* The weights fall from their largest on, and the beta functions with j. Below it the weights
+ * alone fall, so the whole way down is as long as some deviations of Poisson's. */
+static double mixed(const struct mixture *s)
+{
+    const double top = floor(s->m), deviations = 12 * sqrt(s->m) + 40;
+    double sum = 0;
+    for (double j = top; j >= fmax(0, top - deviations); j--)
+        sum += term(s, j);
+    for (double j = top + 1; j <= top + deviations; j++) {
+        const double next = term(s, j);
+        sum += next;
+        if (fabs(next) < DBL_EPSILON * fabs(sum) / 16)
+            break;
+    }
+    return sum / 2;
+}
+
+double hr_noncentral_t_cdf(double t, double df, double delta)
+{
+    if (delta == 0)
+        return hr_student_cdf(t, df);
+    if (t < 0)
+        return 1 - hr_noncentral_t_cdf(-t, df, -delta);
+    if (isinf(t))
+        return 1;
+    const double x = t * t / (df + t * t);
+    const struct mixture s = {.x = x, .df = df, .delta = delta, .m = delta * delta / 2};
+    return fmin(1, fmax(0, phi(-delta) + (t > 0 ? mixed(&s) : 0)));
+}
+
+double hr_noncentral_t_delta(double t, double df, double p)
+{
+    double low = t - 1, high = t + 1; /* the probability falls with delta */
+    while (hr_noncentral_t_cdf(t, df, low) < p)
+        low -= high - low;
+    while (hr_noncentral_t_cdf(t, df, high) > p)
+        high += high - low;
+    while (high - low > 1e-9 * (1 + fabs(low))) {
+        const double delta = (low + high) / 2;
+        *(hr_noncentral_t_cdf(t, df, delta) > p ? &low : &high) = delta;
+    }
+    return (low + high) / 2;
+}
