@@ -1,9 +1,7 @@
 /* run_result.h - what happened in a run: losses, accuracy, times, bytes, staleness, lost ranks.
  *
  * hr_train and hr_replay_run fill a struct hr_run_result; free it with hr_run_result_free. Times
- * are in seconds of the run's clock, counts are exact.
- *
- * Threads: plain values.
+ * are in seconds of the run's clock, counts are exact. Threads: plain values.
  */
 #ifndef HOGRING_RUN_RESULT_H
 #define HOGRING_RUN_RESULT_H
@@ -171,6 +169,7 @@ struct hr_run_result {
     double wall_s;  /* by the machine's clock, from the first step to the last */
     double seconds, samples_per_s;
     double train_loss, test_loss, test_accuracy; /* of the last evaluation */
+    size_t test_samples;                         /* of the test set; 0: it is not known */
     /* Held out, 0: none; the test set is then read once, at the end: NaN of an interrupted run. */
     size_t validation_samples;
     double validation_loss, validation_accuracy; /* of the last evaluation */

@@ -11,6 +11,7 @@
 #include "options/sweep.h"
 #include "report/report.h"
 #include "terminal/output.h"
+#include "verdict/verdict.h"
 #include "watch/hints.h"
 #include "watch/outcome.h"
 #include "watch/watch.h"
@@ -31,6 +32,7 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
                                                                         .failed = runs->failed,
                                                                         .nfailed = runs->nfailed,
                                                                         .tuning = tuned,
+                                                                        .margin = cli->margin,
                                                                         .lists = lists});
     json_decref(lists);
     json_decref(tuned);
@@ -47,7 +49,9 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         hr_tuning_print(out, tuning);
     if (good) {
         hr_table_print(out, runs->results, good, hr_target_asked(&cli->train), hr_output_width());
-        hr_verdict_print(out, runs->results, good, hr_target_asked(&cli->train));
+        hr_verdict_print(out, runs->results, good,
+                         (struct hr_verdict_wish){.target = hr_target_asked(&cli->train),
+                                                  .margin = cli->margin});
     }
     HR_TRY(write_outcome(cli, dataset, runs, tuning, good));
     hr_outcome_say(cli, out, "\n");

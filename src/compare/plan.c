@@ -153,6 +153,26 @@ static void leave_defaults_open(struct hr_train_options *options)
             *mine[i] = HR_BY_OPTIMIZER;
 }
 
+/* A margin is shown by the spread of differences over seeds. */
+static enum hr_status check_margin(const struct hr_cli *cli, const struct hr_compare_runs *runs)
+{
+    if (!hr_cli_was_given(cli, "margin"))
+        return HR_OK;
+    if (!(cli->margin > 0))
+        return hr_fail(HR_E_USAGE, "--margin %g: expected more than 0, as 0.5", cli->margin);
+    if (cli->seeds < 2)
+        return hr_fail(HR_E_USAGE,
+                       "--margin %g: means nothing with one seed; expected --seeds 2 "
+                       "or more, over which differences vary",
+                       cli->margin);
+    if (runs->per_seed < 2)
+        return hr_fail(HR_E_USAGE,
+                       "--margin %g: there is nothing to compare %s with; expected "
+                       "several --strategies, or an option with a list",
+                       cli->margin, runs->entry[0]);
+    return HR_OK;
+}
+
 enum hr_status hr_compare_plan(struct hr_cli *cli, struct hr_compare_runs *runs)
 {
     if (cli->seeds < 1)
@@ -162,5 +182,6 @@ enum hr_status hr_compare_plan(struct hr_cli *cli, struct hr_compare_runs *runs)
     runs->per_seed = runs->n / cli->seeds;
     for (size_t i = 0; i < runs->n; i++)
         leave_defaults_open(&runs->options[i]);
+    HR_TRY(check_margin(cli, runs));
     return check_shared(cli, runs);
 }

@@ -1,5 +1,6 @@
 #include "json/comparison.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include "json/value.h"
 #include "report/lost_ranks.h"
 #include "report/report.h"
-#include "report/verdict.h"
 
 static json_t *spread(const struct hr_run_group *group, hr_measure_fn measure)
 {
@@ -23,15 +23,16 @@ static json_t *strategy(const struct hr_verdict *v, size_t g)
     const bool judged = hr_verdict_tested(v, g) && g != v->best;
     return json_pack(
         "{so so so so so so so so so so so so so so so so}", "label", hr_json_text(group->label),
-        "strategy", hr_json_text(group->run[0]->strategy), "seeds", hr_json_count(group->n),
-        "interrupted", json_boolean(group->interrupted), "test_accuracy",
-        spread(group, hr_measure_accuracy), "test_rmse", spread(group, hr_measure_rmse), "test_mae",
-        spread(group, hr_measure_mae), "test_r2", spread(group, hr_measure_r2), "test_loss",
-        spread(group, hr_measure_test_loss), "train_loss", spread(group, hr_measure_train_loss),
-        "seconds", spread(group, hr_measure_seconds), "samples_per_s",
-        spread(group, hr_measure_rate), "updates", spread(group, hr_measure_updates),
-        "p_against_best", judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(),
-        "worse_than_best", json_boolean(judged && hr_verdict_worse(v, g)), "runs_with_losses",
+        "strategy", hr_json_text(group->run[0]->strategy), "seeds",
+        hr_json_count(hr_run_group_seeds(group)), "interrupted", json_boolean(group->interrupted),
+        "test_accuracy", spread(group, hr_measure_accuracy), "test_rmse",
+        spread(group, hr_measure_rmse), "test_mae", spread(group, hr_measure_mae), "test_r2",
+        spread(group, hr_measure_r2), "test_loss", spread(group, hr_measure_test_loss),
+        "train_loss", spread(group, hr_measure_train_loss), "seconds",
+        spread(group, hr_measure_seconds), "samples_per_s", spread(group, hr_measure_rate),
+        "updates", spread(group, hr_measure_updates), "p_against_best",
+        judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(), "worse_than_best",
+        json_boolean(judged && hr_verdict_worse(v, g)), "runs_with_losses",
         hr_json_count(hr_run_group_lost(group)));
 }
 
@@ -71,8 +72,92 @@ static json_t *pairs(const struct hr_verdict *v)
     return array;
 }
 
+/* --- tests */
+
+/* null: from somewhere to somewhere, as far as is known. */
+static json_t *interval(struct hr_interval x, bool ratio)
+{
+    if (!isfinite(x.low) || !isfinite(x.high))
+        return json_null();
+    return json_pack("[o, o]", hr_json_number(ratio ? exp(x.low) : x.low),
+                     hr_json_number(ratio ? exp(x.high) : x.high));
+}
+
+static json_t *effect(const struct hr_paired *test)
+{
+    if (!isfinite(test->effect))
+        return json_null();
+    return json_pack("{so so}", "value", hr_json_number(test->effect), "interval",
+                     interval(test->of_effect, false));
+}
+
+/* How much a margin leaves to chance, in both directions. */
+static json_t *margin(const struct hr_verdict *v, size_t a, size_t b)
+{
+    const struct hr_family *family = &v->score_tests;
+    if (!(v->wish.margin > 0))
+        return json_null();
+    return json_pack("{so so}", "a_not_worse_p",
+                     hr_json_number(hr_family_pair(family, a, b)->not_worse_p), "b_not_worse_p",
+                     hr_json_number(hr_family_pair(family, b, a)->not_worse_p));
+}
+
+/* Of a metric the difference a - b, of costs the ratio a / b. */
+static json_t *comparison(const struct hr_verdict *v, const struct hr_family *family,
+                          const char *metric, size_t a, size_t b)
+{
+    const struct hr_pair *pair = hr_family_pair(family, a, b);
+    const struct hr_paired *t = &pair->test;
+    const bool ratio = family != &v->score_tests, tested = pair->state == HR_PAIR_TESTED;
+    return json_pack(
+        "{so so ss so so so so so so so ss so so ss}", "a", hr_json_text(v->groups.group[a].label),
+        "b", hr_json_text(v->groups.group[b].label), "metric", metric, "n", hr_json_count(t->n),
+        "difference", tested && !ratio ? hr_json_number(t->difference) : json_null(), "ratio",
+        tested && ratio ? hr_json_number(exp(t->difference)) : json_null(), "interval",
+        tested ? interval(t->interval, ratio) : json_null(), "p",
+        tested ? hr_json_number(t->p) : json_null(), "p_adjusted",
+        tested ? hr_json_number(pair->p) : json_null(), "effect", tested ? effect(t) : json_null(),
+        "method",
+        !tested       ? "none"
+        : pair->exact ? "signs"
+                      : "paired t",
+        "unknown", hr_json_count(pair->unknown), "margin",
+        tested && !ratio ? margin(v, a, b) : json_null(), "verdict",
+        hr_verdict_word(v, family, a, b));
+}
+
+static void add_comparisons(json_t *array, const struct hr_verdict *v,
+                            const struct hr_family *family, const char *metric)
+{
+    for (size_t a = 0; a < family->groups; a++)
+        for (size_t b = a + 1; b < family->groups; b++)
+            if (hr_verdict_tested(v, a) && hr_verdict_tested(v, b))
+                json_array_append_new(array, comparison(v, family, metric, a, b));
+}
+
+static json_t *comparisons(const struct hr_verdict *v)
+{
+    json_t *array = json_array();
+    add_comparisons(array, v, &v->score_tests, hr_metric_kind(v->metric)->name);
+    add_comparisons(array, v, &v->cost_tests[HR_COST_SECONDS], "target_seconds");
+    add_comparisons(array, v, &v->cost_tests[HR_COST_SAMPLES], "target_samples");
+    return array;
+}
+
+static json_t *power(const struct hr_verdict *v)
+{
+    const struct hr_family_power power = hr_family_power(&v->score_tests, hr_verdict_margin(v));
+    if (power.pairs == 0)
+        return json_null();
+    return json_pack("{so so so so so so so}", "power", hr_json_number(HR_POWER_WANTED), "tests",
+                     hr_json_count(v->score_tests.tests), "seeds", hr_json_count(power.pairs),
+                     "spread", hr_json_number(power.spread), "difference",
+                     hr_json_number(power.difference), "aim", hr_json_number(power.aim),
+                     "seeds_for_aim", hr_json_count(power.more));
+}
+
 /* The verdict in words, without the blanks that lines begin with. */
-static json_t *sentences(const struct hr_run_result *runs, size_t n, double target)
+static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish)
 {
     char *text = NULL;
     size_t bytes;
@@ -80,7 +165,7 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, double targ
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return array;
-    hr_verdict_print(out, runs, n, target);
+    hr_verdict_print(out, runs, n, wish);
     if (fclose(out) == 0)
         for (char *rest, *line = strtok_r(text, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest))
@@ -89,22 +174,25 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, double targ
     return array;
 }
 
-json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, double target)
+json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish)
 {
     static const char *const compared_at[] = {"last", "best", "mixed"};
     struct hr_verdict v;
-    if (hr_verdict_make(&v, runs, n) != HR_OK)
+    if (hr_verdict_make(&v, runs, n, wish) != HR_OK)
         return NULL;
     json_t *object = json_null();
     if (v.groups.n > 1)
         object = json_pack(
-            "{ss so so so so ss so so so}", "test", "Welch, two-sided, Holm over all pairs",
-            "level", hr_json_number(HR_VERDICT_LEVEL), "metric",
+            "{ss so so so so so ss so so so so so}", "test",
+            "paired t over the seeds, two-sided, Holm over all pairs", "level",
+            hr_json_number(HR_VERDICT_LEVEL), "metric",
             hr_json_text(hr_metric_kind(v.metric)->name), "best",
             v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label) : json_null(),
+            "margin", wish.margin > 0 ? hr_json_number(hr_verdict_margin(&v)) : json_null(),
             "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)), "compared_at",
             compared_at[hr_best_compared(&v.groups)], "strategies", strategies(&v), "pairs",
-            pairs(&v), "sentences", sentences(runs, n, target));
+            pairs(&v), "comparisons", comparisons(&v), "power", power(&v), "sentences",
+            sentences(runs, n, wish));
     hr_verdict_free(&v);
     return object;
 }

@@ -4,20 +4,19 @@
 
 #include <jansson.h>
 
-#include "hogring/train.h"
+#include "verdict/verdict.h"
 
-/* "comparison": {"test", "level", "best", "strategies": [{"label", "strategy", "seeds",
- * "interrupted", "test_accuracy", "test_loss", "train_loss", "seconds", "samples_per_s", "updates",
- * "p_against_best", "worse_than_best"}]}; an entry a strategy (runs that differ only in their
- * seed), in the order of the table.
+/* "comparison": {"test", "level", "metric", "best", "margin", "lost_alike", "compared_at",
+ * "strategies", "pairs", "comparisons", "power", "sentences"}; null for fewer than two strategies.
+ * src/manual/json.txt says what each is.
  *
- * Figures of runs are {"mean", "sd", "min", "max"} over the seeds; sd is that of the sample.
- * "sentences": what hr_verdict_print says, line by line; target is its.
- *
- * "best": the label with the best mean accuracy among the tested strategies (several seeds, none
- * interrupted); null: none was tested. "p_against_best": Welch's p adjusted by Holm (verdict.h);
- * null for the best and for those not tested. "comparison" is null for fewer than two strategies.
- */
-json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, double target);
+ *   strategies   an entry a strategy (runs that differ only in their seed), in the table's order.
+ *                Figures are {"mean", "sd", "min", "max"} over the runs; sd is that of the sample
+ *   best         the label with the best mean score among the tested strategies (several seeds,
+ *                none interrupted); null: none was tested
+ *   comparisons  each pair of tested strategies, of the metric and, with a target, of what it took
+ *   pairs        the same of the metric alone, as earlier versions had it
+ *   sentences    what hr_verdict_print says, line by line */
+json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish);
 
 #endif

@@ -38,6 +38,7 @@ struct hr_endings {
     size_t n;
     const struct hr_failed_run *failed; /* (nfailed) */
     size_t nfailed;
+    double margin;    /* --margin; 0: none */
     json_t *lists;    /* options that were given several values, by name: arrays; NULL: none */
     json_t *given;    /* every option that was given, by name, as typed; NULL: not known */
     json_t *forecast; /* of train --forecast; NULL: none */

@@ -82,14 +82,15 @@ static json_t *run_setting(const struct hr_run_result *run)
 static json_t *run_outcome(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so so so so so so so so so so so so so so so so so}",
+        "{so so so so so so so so so so so so so so so so so so so so so so so so so so so so}",
         "steps", hr_json_count(run->steps), "updates", hr_json_count(run->updates), "applied",
         run->counts_applied ? hr_json_count(run->applied) : json_null(), "samples",
         hr_json_count(run->samples), "seconds", hr_json_number(run->seconds), "samples_per_s",
         hr_json_number(run->samples_per_s), "train_loss", hr_json_number(run->train_loss),
-        "test_loss", hr_json_number(run->test_loss), "test_accuracy",
-        hr_json_number(run->test_accuracy), "test_fit", fit(&run->test_fit, run->targets),
-        "targets", hr_json_count(run->targets), "target_seconds",
+        "test_samples", hr_json_count(run->test_samples), "test_loss",
+        hr_json_number(run->test_loss), "test_accuracy", hr_json_number(run->test_accuracy),
+        "test_fit", fit(&run->test_fit, run->targets), "targets", hr_json_count(run->targets),
+        "target_seconds",
         run->target_seconds < 0 ? json_null() : hr_json_number(run->target_seconds), "max_skew",
         hr_json_count(run->max_skew), "weights_digest", hr_json_text_or_null(run->weights_digest),
         "checkpoint", hr_json_text_or_null(run->checkpoint), "interrupted",
@@ -363,6 +364,8 @@ json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dat
                      endings->given, "config", hr_json_config(options, dataset, endings->lists),
                      "runs", run_array(endings->runs, endings->n, dataset), "failed",
                      failed_array(endings->failed, endings->nfailed), "comparison",
-                     hr_json_comparison(endings->runs, endings->n, options->target_accuracy),
+                     hr_json_comparison(endings->runs, endings->n,
+                                        (struct hr_verdict_wish){.target = hr_target_asked(options),
+                                                                 .margin = endings->margin}),
                      "forecast", endings->forecast, "tuning", endings->tuning);
 }

@@ -41,6 +41,7 @@ struct hr_cli {
     uint64_t log_every;
     char tune[512], tune_budget[32]; /* compare; "": nothing */
     size_t seeds;
+    double margin; /* 0: none */
     bool concurrent, quiet, wide, help, all, emulate;
     bool forecast;          /* train */
     double expect_accuracy; /* 0: none */

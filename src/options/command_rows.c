@@ -58,6 +58,10 @@ static const struct hr_option workers[] = {
 static const struct hr_option training[] = {
     ROW("seeds", COUNT, seeds, "N", "1", "repeat with seeds seed .. seed + N - 1",
         .commands = HR_COMPARE, .first = true, .models = HR_OF_ALL_MODELS),
+    ROW("margin", NUMBER, margin, "X", NULL,
+        "say who is no worse than the best by X, and who is equal within X: points of accuracy, or "
+        "units of rmse or loss (help compare)",
+        .commands = HR_COMPARE, .range = {.most = 1e9, .above = true}, .models = HR_OF_ALL_MODELS),
     ROW("concurrent", FLAG, concurrent, NULL, NULL,
         "all strategies at once, side by side, sharing the processors", .commands = HR_COMPARE,
         .models = HR_OF_ALL_MODELS),

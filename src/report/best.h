@@ -1,7 +1,7 @@
 /* best.h - which evaluation was the best, where a run ended early, and whose weights it has: told
  * under the table (--early-stop, --keep-best).
  *
- * Threads: none. Tests: tests/cli/early_stop.bats, tests/unit/report/test_verdict.c
+ * Threads: none. Tests: tests/cli/early_stop.bats, tests/unit/verdict/test_verdict.c
  */
 #ifndef HR_REPORT_BEST_H
 #define HR_REPORT_BEST_H

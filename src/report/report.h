@@ -3,7 +3,7 @@
  *   banner.c     who trains what, how, and what the strategy guarantees
  *   advice.c     what a user may want to change, with numbers
  *   asynchrony.c below it: staleness, clock skew, effective step size, momentum, lost updates
- *   table.c      one row a strategy; with several seeds mean and deviation, and a verdict in words
+ *   table.c      one row a strategy; with several seeds mean and deviation
  *   lost_ranks.c below it: who was lost on the way
  *   plot.c       loss and accuracy against samples and against seconds, drawn by gnuplot
  *
@@ -50,11 +50,5 @@ bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
  * what there is no room for is named. 0: any width. */
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target,
                     size_t width);
-
-/* Sentences that compare several strategies over several seeds: which are less accurate than which
- * by more than chance (Welch's t test at 5 %, corrected for all pairs), which is fastest, which
- * lost ranks or diverged, which reaches the target first. Prints nothing for one seed or one
- * strategy. */
-void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n, double target);
 
 #endif

@@ -181,6 +181,7 @@ static void fill_configuration(const struct hr_sparse_run *run, struct hr_run_re
     snprintf(result->optimizer, sizeof result->optimizer, "%s", o->solver);
     result->workers = o->workers;
     result->targets = run->cuts.values;
+    result->test_samples = (run->whole ? run->whole : run->dataset)->test.count;
     result->params = run->problem.params;
     result->batch_size = result->global_batch = result->threads_per_worker = 1;
     result->seed = o->seed;

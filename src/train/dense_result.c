@@ -24,6 +24,8 @@ static bool is_bounded(const struct hr_run *run)
 
 static void fill_configuration(const struct hr_run *run, struct hr_run_result *result)
 {
+    const struct hr_dataset *held_out_of = run->final_test.dataset;
+    const struct hr_dataset *whole = held_out_of ? held_out_of : run->job.dataset;
     const struct hr_shared_state *shared = &run->shared;
     const bool all_reduces = hr_strategy_obeys(shared->strategy, "algorithm");
     const struct hr_algorithm *algorithm = shared->group_options.algorithm;
@@ -45,6 +47,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->params = shared->params;
     result->frozen_params = shared->optimizer.frozen;
     result->classes = run->job.dataset->classes;
+    result->test_samples = whole->test.count;
     result->targets = run->job.values.count;
     result->batch_size = run->job.batch_size;
     result->global_batch = run->job.global_batch;

@@ -68,3 +68,14 @@ labels() {
   refused 2 "--strategies: --epoch: no such option here; did you mean --epochs" compare --strategies allreduce:epoch=1
   refused 2 "allreduce:: expected name=value" compare --strategies allreduce:
 }
+
+@test "a margin says who is no worse, and means nothing with one seed" {
+  refused 2 "--margin 0.5: means nothing with one seed" compare --margin 0.5
+  refused 2 "--margin 0.5: there is nothing to compare allreduce with" compare --strategies allreduce --seeds 2 --margin 0.5
+  refused 2 "--margin" compare --seeds 2 --margin 0
+  hogring compare "${quick[@]}" --strategies allreduce,ps-sync,local-sgd --seeds 3 --margin 90 --json "$TMP/out.json" >"$TMP/stdout" 2>/dev/null
+  grep -q "^  Bit for bit the same weights as allreduce direct with every seed, so not tested: ps-sync\.$" "$TMP/stdout"
+  grep -q "^Margin: 90 points, shown at 5 %" "$TMP/stdout"
+  [ "$(json "$TMP/out.json" '[c["verdict"] for c in d["comparison"]["comparisons"]]')" = "['identical', 'equal within', 'equal within']" ]
+  [ "$(json "$TMP/out.json" 'd["comparison"]["margin"], d["comparison"]["power"]["tests"]')" = "(0.9, 1)" ]
+}

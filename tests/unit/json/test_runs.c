@@ -73,6 +73,7 @@ static struct hr_tensor_layer split[] = {{"1", "dense 9", "by columns"}};
 static struct hr_run_result full_run(void)
 {
     struct hr_run_result run = sample_run("ssp", 7, 1.0 / 3);
+    run.test_samples = 359;
     run.frozen_params = 64;
     run.saves = (struct hr_saves){3, 1, 0.125, 0.25, 0.5};
     run.stale_updates = 100, run.stale_sum = 65;
@@ -197,6 +198,7 @@ static const struct field run_fields[] = {
     {"seconds", "1.5"},
     {"samples_per_s", "9800.0"},
     {"train_loss", "0.125"},
+    {"test_samples", "359"},
     {"test_loss", "0.25"},
     {"test_accuracy", "0.33333333333333331"},
     {"test_fit", "{\"rmse\":4.0,\"mae\":3.0,\"r2\":0.5}"},

@@ -1,0 +1,82 @@
+/* family.h - one figure of all strategies, each pair tested, corrected for how many there are.
+ *
+ * Strategies whose weights are bit for bit the same are one in the tests: they are identical, which
+ * needs no test, and count once in Holm's correction.
+ *
+ * Correcting only for pairs with the best would not do: the best was chosen by the same figures,
+ * and chance differences would pass more often than the stated level.
+ *
+ * Margins: that a is not worse than b by a margin is a one-sided test in either direction, of which
+ * at most one of a pair's two can be wrong; Holm's factors are therefore those of as many tests as
+ * there are pairs (Shaffer's). Both together say that the two are equal within the margin.
+ *
+ * Threads: none. Test: tests/unit/verdict/test_family.c
+ * Source: J. P. Shaffer, "Modified sequentially rejective multiple test procedures", Journal of the
+ *     American Statistical Association 81, 1986. D. J. Schuirmann, 1987 (stats/paired.h).
+ */
+#ifndef HR_VERDICT_FAMILY_H
+#define HR_VERDICT_FAMILY_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "stats/paired.h"
+
+#define HR_VERDICT_LEVEL 0.05
+#define HR_POWER_WANTED 0.8
+
+enum hr_pair_state { HR_PAIR_UNTESTED, HR_PAIR_IDENTICAL, HR_PAIR_TESTED };
+
+struct hr_pair {
+    enum hr_pair_state state;
+    struct hr_paired test; /* of a - b, or of log a - log b; its p is that of the pair alone */
+    double p;              /* adjusted; 1 where not tested */
+    double not_worse_p;    /* adjusted: that a is worse than b by the margin; 1 without margin */
+    bool exact;            /* of times: some are not known (stats/times.h) */
+    size_t unknown;
+};
+
+/* How a pair is tested: fill `test` (and exact, unknown); false: it cannot be. */
+typedef bool (*hr_pair_fn)(const void *arg, size_t a, size_t b, struct hr_pair *pair);
+
+struct hr_family {
+    size_t groups, tests; /* tests: pairs that were tested, identical strategies counted once */
+    struct hr_pair *pair; /* (groups, groups) owned: [a * groups + b], and mirrored */
+};
+
+struct hr_family_wish {
+    size_t groups;
+    const size_t *twin; /* (groups) the first group that is identical to it: itself, if none is */
+    hr_pair_fn test;    /* asked for a < b, both first of their kind */
+    const void *arg;
+    double margin; /* 0: none */
+    bool higher;   /* is better */
+};
+
+HR_CHECKED enum hr_status hr_family_make(struct hr_family *family,
+                                         const struct hr_family_wish *wish);
+void hr_family_free(struct hr_family *family);
+
+/* a against b; a != b. */
+static inline const struct hr_pair *hr_family_pair(const struct hr_family *family, size_t a,
+                                                   size_t b)
+{
+    return &family->pair[a * family->groups + b];
+}
+
+/* Is a different from b by more than chance, and a's figure the higher one? */
+bool hr_family_higher(const struct hr_family *family, size_t a, size_t b);
+
+/* What the pairs that were tested say of the spread. Differences have the deviation `spread` (root
+ * of the mean square); with `pairs` seeds (the least of any pair) those under `difference` are
+ * found with 80 % power at the level over all tests; `more` seeds find `aim`. 0 pairs: nothing is
+ * known. */
+struct hr_family_power {
+    size_t pairs, more;
+    double spread, difference, aim;
+};
+
+/* aim: the margin; 0: half of what is found now. */
+struct hr_family_power hr_family_power(const struct hr_family *family, double aim);
+
+#endif

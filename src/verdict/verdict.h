@@ -1,0 +1,76 @@
+/* verdict.h - what a comparison over several seeds proves, and what it does not.
+ *
+ * Seeds pair runs. The score (test accuracy; where values are predicted rmse, less being better;
+ * where neither was measured the test loss) of each pair of strategies is tested by Student's
+ * paired test over the seeds that both have, with Holm's correction over all pairs (family.h); so
+ * is what a target took, in seconds and in samples (stats/times.h), each a family of its own.
+ *
+ *     struct hr_verdict verdict;
+ *     HR_TRY(hr_verdict_make(&verdict, runs, n, wish));
+ *     ... hr_family_pair(&verdict.score_tests, a, b)->p ...
+ *     hr_verdict_free(&verdict);
+ *
+ * Threads: none. Test: tests/unit/verdict/test_verdict.c; how often it claims what is not so, and
+ * finds what is: tests/unit/verdict/test_calibration.c
+ */
+#ifndef HR_VERDICT_VERDICT_H
+#define HR_VERDICT_VERDICT_H
+
+#include <stdio.h>
+
+#include "report/groups.h"
+#include "verdict/family.h"
+#include "verdict/pairing.h"
+
+/* What was asked of the runs. */
+struct hr_verdict_wish {
+    double target; /* --target-accuracy or --target-rmse; 0: none */
+    double margin; /* --margin: points of accuracy, or the metric's own units; 0: none */
+};
+
+struct hr_verdict {
+    struct hr_verdict_wish wish;
+    struct hr_groups groups;
+    enum hr_metric metric;          /* that is compared: accuracy, else rmse, else loss */
+    struct hr_spread *score;        /* (groups) owned; of the test set */
+    size_t *twin;                   /* (groups) owned: the first tested group of the same weights */
+    struct hr_family score_tests;   /* of scores */
+    struct hr_family cost_tests[2]; /* by enum hr_cost; zeroed without target */
+    size_t best;                    /* the tested group of the best mean; groups.n: none is */
+    size_t least_seeds, most_seeds; /* of groups that are tested */
+};
+
+/* Of n runs, borrowed. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_verdict_make(struct hr_verdict *verdict,
+                                          const struct hr_run_result *runs, size_t n,
+                                          struct hr_verdict_wish wish);
+/* Harmless on a zeroed struct. */
+void hr_verdict_free(struct hr_verdict *verdict);
+
+/* Has the group several seeds, and no interrupted run? */
+bool hr_verdict_tested(const struct hr_verdict *verdict, size_t group);
+/* The adjusted p of two groups' scores. */
+double hr_verdict_p(const struct hr_verdict *verdict, size_t a, size_t b);
+/* Is the group's mean worse than another's? */
+bool hr_verdict_below(const struct hr_verdict *verdict, size_t group, size_t than);
+/* Is the group's score worse than another's (the best's) by more than chance? */
+bool hr_verdict_worse_than(const struct hr_verdict *verdict, size_t group, size_t than);
+bool hr_verdict_worse(const struct hr_verdict *verdict, size_t group);
+/* The margin in the metric's own units: 0.005 for 0.5 points. */
+double hr_verdict_margin(const struct hr_verdict *verdict);
+/* Is a no worse than b by the margin, by more than chance? Always, where they are identical. */
+bool hr_verdict_not_worse(const struct hr_verdict *verdict, size_t a, size_t b);
+
+/* What is to be said of a pair: "worse", "better" (a than b); with a margin "equal within",
+ * "no worse within", "no better within"; "identical", "not told", "not tested". Of costs, less is
+ * better, and there is no margin. */
+const char *hr_verdict_word(const struct hr_verdict *verdict, const struct hr_family *family,
+                            size_t a, size_t b);
+
+/* Sentences that compare several strategies over several seeds: which are worse than which by more
+ * than chance, which differences could have been found, which is fastest, which lost ranks or
+ * diverged, which reaches the target first. Prints nothing for one seed or one strategy. */
+void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
+                      struct hr_verdict_wish wish);
+
+#endif

@@ -1,0 +1,34 @@
+/* A verdict in sentences: the order of its subjects. */
+#include <stdio.h>
+
+#include "report/best.h"
+#include "verdict/sentences.h"
+
+static size_t count_tested(const struct hr_verdict *v)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < v->groups.n; g++)
+        n += hr_verdict_tested(v, g);
+    return n;
+}
+
+void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
+                      struct hr_verdict_wish wish)
+{
+    struct hr_verdict v;
+    if (hr_verdict_make(&v, runs, n, wish) != HR_OK) {
+        fprintf(out, "(no verdict: %s)\n", hr_error_message());
+        return;
+    }
+    if (count_tested(&v) > 1) {
+        fputc('\n', out);
+        hr_say_scores(out, &v);
+        hr_say_margin(out, &v);
+        hr_best_epochs_print(out, &v.groups);
+        hr_say_speed(out, &v.groups);
+        hr_say_lost(out, &v.groups);
+        hr_say_rising(out, &v.groups);
+        hr_say_target(out, &v);
+    }
+    hr_verdict_free(&v);
+}
