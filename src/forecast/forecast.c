@@ -72,8 +72,8 @@ enum hr_status hr_forecast_check(const struct hr_train_options *o)
 
 /* --- ranges --- */
 
-/* The errors of forecasts that were measured. With these, and with what timed runs varied by, nine
- * of ten measurements were in the range (98 of 110). tests/forecast/ measures them again. */
+/* The errors of forecasts that were measured. With these, and with what timed runs varied by, 98
+ * and 86 of 110 measurements on a busy machine were in the range: tests/forecast/. */
 static const struct {
     enum hr_pace_kind kind;
     double uncrowded, crowded; /* relative; 0: not measured */
