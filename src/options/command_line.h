@@ -47,6 +47,8 @@ struct hr_cli {
     double expect_accuracy; /* 0: none */
     double expect_rmse;     /* of values; 0: none */
     char expect_digest[64];
+    char against[1024], slower[32], junit[1024], annotations[16]; /* gate; "": none */
+    size_t pairs;
     size_t ranks, group_size;
     char sizes[64], transport[32], link[64], topology[1024], type[32], redop[32];
     char buffers[32], loop[32];

@@ -12,7 +12,7 @@
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST)
 #define RUNNING (BOTH | HR_EVAL | HR_PREDICT | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
-#define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT | HR_VERIFY | HR_FORECAST)
+#define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT | HR_VERIFY | HR_FORECAST | HR_GATE)
 
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
@@ -91,7 +91,7 @@ static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
         "write everything as JSON; - for stdout (help json: fields)",
         .commands = READERS | HR_PREDICT | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR | HR_TOP |
-                    HR_VERIFY,
+                    HR_VERIFY | HR_GATE,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S, kill=none, kill=R@N;"
@@ -163,10 +163,29 @@ static const struct hr_option results[] = {
         .models = HR_OF_ALL_MODELS),
     ROW("quiet", FLAG, quiet, NULL, NULL,
         "no banner, no progress: neither a terminal's line nor a log's lines",
-        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
+        .commands = BOTH | HR_REPLAY | HR_GATE, .models = HR_OF_ALL_MODELS),
     ROW("wide", FLAG, wide, NULL, NULL,
         "all columns of tables and whole lines, however few columns the terminal has",
         .commands = RUNNING, .models = HR_OF_ALL_MODELS),
+};
+
+static const struct hr_option gate[] = {
+    ROW("against", TEXT, against, "BINARY", NULL,
+        "the old program: where bits differ both run again, to find the step, the tensor and the "
+        "rank; where the baseline is another machine's, its runs here take their place",
+        .commands = HR_GATE, .first = true),
+    ROW("slower", TEXT, slower, "X%", NULL,
+        "with --against: time both, in turn, and fail where a strategy is slower by more than "
+        "that, in seconds or in processor time; of 100 gates one is wrong",
+        .commands = HR_GATE, .first = true),
+    ROW("pairs", COUNT, pairs, "N", "10", "of --slower: runs of each binary, one seed each",
+        .commands = HR_GATE, .first = true),
+    ROW("junit", TEXT, junit, "FILE.xml", NULL, "write the verdicts as JUnit's XML",
+        .commands = HR_GATE, .first = true),
+    ROW("annotations", TEXT, annotations, "WHERE", "auto",
+        "github: say what has not passed as GitHub's annotations; none; auto: where GITHUB_ACTIONS "
+        "is true",
+        .words = "auto|github|none", .commands = HR_GATE),
 };
 
 static const struct hr_option measurement[] = {
@@ -313,19 +332,13 @@ static const struct hr_option expert[] = {
     }
 
 const struct hr_option_list hr_command_lists[] = {
-    LIST(HR_IN_DATA, data),
-    LIST(HR_IN_MAKING, making),
-    LIST(HR_IN_WORKERS, workers),
-    LIST(HR_IN_TRAINING, training),
-    LIST(HR_IN_LIMITS, limits),
-    LIST(HR_IN_RESULTS, results),
-    LIST(HR_IN_MEASUREMENT, measurement),
-    LIST(HR_IN_PAPER, paper),
-    LIST(HR_IN_PIPELINES, pipelines),
-    LIST(HR_IN_LOOKING, looking),
-    LIST(HR_IN_VERIFYING, verification),
-    LIST(HR_IN_SEARCHING, searching),
-    LIST(HR_IN_EXPERT, expert),
+    LIST(HR_IN_DATA, data),           LIST(HR_IN_MAKING, making),
+    LIST(HR_IN_WORKERS, workers),     LIST(HR_IN_TRAINING, training),
+    LIST(HR_IN_LIMITS, limits),       LIST(HR_IN_RESULTS, results),
+    LIST(HR_IN_RESULTS, gate),        LIST(HR_IN_MEASUREMENT, measurement),
+    LIST(HR_IN_PAPER, paper),         LIST(HR_IN_PIPELINES, pipelines),
+    LIST(HR_IN_LOOKING, looking),     LIST(HR_IN_VERIFYING, verification),
+    LIST(HR_IN_SEARCHING, searching), LIST(HR_IN_EXPERT, expert),
 };
 
 const size_t hr_command_nlists = sizeof hr_command_lists / sizeof *hr_command_lists;

@@ -69,6 +69,7 @@ enum hr_command_bit {
     HR_PREDICT = 1 << 20,
     HR_TOP = 1 << 17,
     HR_REPORT = 1 << 18,
+    HR_GATE = 1 << 21,
     HR_VERIFY = 1 << 24,
     HR_FORECAST = 1 << 29,
     HR_LIBRARY = 1 << 14, /* no command: callers of hr_train set the field */

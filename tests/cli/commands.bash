@@ -35,6 +35,7 @@ forecast --clock virtual --workers 2 --json $TMP/out.json
 report $TMP/run.json --out $TMP/out.html
 verify --list
 verify --only one-worker,memory --seconds 0
+gate $TMP/run.json --quiet
 doctor
 doctor --clean --json -
 top --once

@@ -1,0 +1,146 @@
+#include "gate/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/signals.h"
+
+enum { NOT_FOUND = 127, PATIENCE_NS = 20000000 };
+
+/* --- files in between --- */
+
+enum hr_status hr_gate_folder_make(char folder[HR_PATH_MAX])
+{
+    const char *parent = getenv("TMPDIR");
+    HR_TRY(hr_path(folder, "%s/hogring-gate-XXXXXX", parent && parent[0] ? parent : "/tmp"));
+    return mkdtemp(folder) ? HR_OK
+                           : hr_fail_errno(HR_E_IO, "%s: no folder for files in between", folder);
+}
+
+void hr_gate_folder_remove(const char *folder)
+{
+    if (folder[0])
+        (void)!hr_folder_remove(folder);
+}
+
+/* --- the child --- */
+
+static _Noreturn void be_child(const struct hr_gate_child *child, char *const *argv, int out,
+                               int err)
+{
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    dup2(out, STDOUT_FILENO);
+    if (child->quiet)
+        dup2(err, STDERR_FILENO);
+    execvp(child->binary, argv);
+    _exit(NOT_FOUND);
+}
+
+/* Until it has ended; a signal that came to us alone is passed on. */
+static int wait_for(pid_t pid)
+{
+    int state = 0, passed_on = 0;
+    while (waitpid(pid, &state, WNOHANG) == 0) {
+        const struct timespec patience = {.tv_nsec = PATIENCE_NS};
+        for (; passed_on < hr_signals_seen(NULL); passed_on++)
+            kill(pid, SIGTERM);
+        nanosleep(&patience, NULL);
+    }
+    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+}
+
+static enum hr_status start(const struct hr_gate_child *child, char *const *argv,
+                            const char *errors, int *code)
+{
+    const int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    enum hr_status status = HR_OK;
+    fflush(NULL);
+    hr_signals_run_begins();
+    const pid_t pid = out < 0 || err < 0 ? -1 : fork();
+    if (pid == 0)
+        be_child(child, argv, out, err);
+    if (pid < 0)
+        status = hr_fail_errno(HR_E_IO, "%s: cannot be started", child->binary);
+    else
+        *code = wait_for(pid);
+    hr_signals_run_ended();
+    if (out >= 0)
+        close(out);
+    if (err >= 0)
+        close(err);
+    return status;
+}
+
+/* The last line that it wrote, without "hogring: ". */
+static void last_line(const char *path, char *text, size_t size)
+{
+    static const char name[] = "hogring: ";
+    char *all, *line;
+    size_t bytes;
+    snprintf(text, size, "it said nothing");
+    if (hr_file_read_all(path, (size_t)1 << 24, &all, &bytes) != HR_OK)
+        return;
+    while (bytes > 0 && all[bytes - 1] == '\n')
+        all[--bytes] = '\0';
+    line = strrchr(all, '\n');
+    line = line ? line + 1 : all;
+    if (!strncmp(line, name, sizeof name - 1))
+        line += sizeof name - 1;
+    if (line[0])
+        snprintf(text, size, "%s", hr_printable(line).text);
+    free(all);
+}
+
+/* How it ended, where it left nothing to be judged. */
+static enum hr_status complain(const struct hr_gate_child *child, const char *command, int code,
+                               const char *errors)
+{
+    char said[200];
+    if (hr_signals_seen(NULL))
+        return hr_fail(HR_E_INTERRUPTED, "interrupted");
+    if (code == NOT_FOUND)
+        return hr_fail(HR_E_IO, "%s: no such program", child->binary);
+    if (child->quiet)
+        last_line(errors, said, sizeof said);
+    else
+        snprintf(said, sizeof said, "see above");
+    return hr_fail(code == 2 ? HR_E_USAGE : HR_E_IO, "%s %s ended with %d: %s", child->binary,
+                   command, code, said);
+}
+
+enum hr_status hr_gate_child_run(const struct hr_gate_child *child,
+                                 const struct hr_gate_words *words, const char *name,
+                                 struct hr_gate_document *out)
+{
+    char json[HR_PATH_MAX], option[HR_PATH_MAX + 16], errors[HR_PATH_MAX], quiet[] = "--quiet";
+    char *argv[HR_GATE_WORDS_MAX + 4] = {(char *)child->binary};
+    size_t n = 1;
+    int code = 0;
+    *out = (struct hr_gate_document){.name = "the new runs"};
+    HR_TRY(hr_path(json, "%s/%s", child->folder, name));
+    HR_TRY(hr_path(errors, "%s/stderr", child->folder));
+    HR_TRY(hr_file_forget(json));
+    for (size_t i = 0; i < words->n; i++)
+        argv[n++] = words->word[i];
+    snprintf(option, sizeof option, "--json=%s", json);
+    argv[n++] = option;
+    if (child->quiet)
+        argv[n++] = quiet;
+    HR_TRY(start(child, argv, errors, &code));
+    if (hr_signals_seen(NULL) || (code != 0 && code != 1 && code != 4) || access(json, R_OK) != 0)
+        return complain(child, words->word[0], code, errors);
+    HR_TRY(hr_gate_read(json, true, out));
+    out->name = "the new runs";
+    return HR_OK;
+}

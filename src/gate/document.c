@@ -1,0 +1,183 @@
+#include "gate/document.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "base/printable.h"
+
+static const size_t cap = (size_t)1 << 28; /* bytes of a document */
+
+/* --- fields --- */
+
+const char *hr_gate_text(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "";
+}
+
+double hr_gate_number(const json_t *object, const char *name)
+{
+    const json_t *value = json_object_get(object, name);
+    return json_is_number(value) ? json_number_value(value) : (double)NAN;
+}
+
+void hr_gate_seed(const json_t *run, char text[24])
+{
+    const json_t *seed = json_object_get(run, "seed");
+    if (json_is_integer(seed))
+        snprintf(text, 24, "%" PRId64, (int64_t)json_integer_value(seed));
+    else
+        snprintf(text, 24, "%.20s", json_is_string(seed) ? json_string_value(seed) : "");
+}
+
+const char *hr_gate_command(const struct hr_gate_document *document)
+{
+    const char *word =
+        json_string_value(json_array_get(json_object_get(document->json, "command"), 1));
+    static const char *const known[] = {"train", "compare", "simulate"};
+    for (size_t i = 0; word && i < sizeof known / sizeof *known; i++)
+        if (!strcmp(word, known[i]))
+            return known[i];
+    return "";
+}
+
+/* --- runs --- */
+
+size_t hr_gate_nruns(const struct hr_gate_document *document)
+{
+    return json_array_size(json_object_get(document->json, "runs"));
+}
+
+const json_t *hr_gate_run_at(const struct hr_gate_document *document, size_t i)
+{
+    return json_array_get(json_object_get(document->json, "runs"), i);
+}
+
+const json_t *hr_gate_run_find(const struct hr_gate_document *document, const char *label,
+                               const char *seed)
+{
+    for (size_t i = 0; i < hr_gate_nruns(document); i++) {
+        const json_t *run = hr_gate_run_at(document, i);
+        char own[24];
+        if (strcmp(hr_gate_text(run, "label"), label) != 0)
+            continue;
+        hr_gate_seed(run, own);
+        if (!strcmp(own, seed))
+            return run;
+    }
+    return NULL;
+}
+
+/* --- checks --- */
+
+/* Three numbers with points between, as far as they are there. */
+static bool is_later(const char *version, const char *than)
+{
+    unsigned a[3] = {0}, b[3] = {0};
+    if (sscanf(version, "%u.%u.%u", &a[0], &a[1], &a[2]) < 1 ||
+        sscanf(than, "%u.%u.%u", &b[0], &b[1], &b[2]) < 1)
+        return false;
+    for (size_t i = 0; i < 3; i++)
+        if (a[i] != b[i])
+            return a[i] > b[i];
+    return false;
+}
+
+static enum hr_status check_kind(const struct hr_gate_document *document)
+{
+    const json_t *json = document->json;
+    const char *version = hr_gate_text(json, "hogring"), *name = document->name;
+    if (!json_is_object(json) || !version[0])
+        return hr_fail(HR_E_FORMAT, "%s: not a document of hogring's --json", name);
+    if (is_later(version, HR_VERSION))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: was written by hogring %s, which is later than this, %s; expected one "
+                       "of this version or an earlier one",
+                       name, hr_printable(version).text, HR_VERSION);
+    if (!json_is_array(json_object_get(json, "runs")) ||
+        !json_is_object(json_object_get(json, "config")))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: has no runs of training; expected --json of train, compare or simulate",
+                       name);
+    const char *word = json_string_value(json_array_get(json_object_get(json, "command"), 1));
+    if (word && !hr_gate_command(document)[0])
+        return hr_fail(
+            HR_E_FORMAT,
+            "%s: was written by hogring %s; expected --json of train, compare or simulate", name,
+            hr_printable(word).text);
+    return HR_OK;
+}
+
+static enum hr_status check_run(const struct hr_gate_document *document, size_t i)
+{
+    const json_t *run = hr_gate_run_at(document, i);
+    static const char *const texts[] = {"label", "strategy", "weights_digest"};
+    char seed[24];
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
+        if (!hr_gate_text(run, texts[t])[0])
+            return hr_fail(HR_E_FORMAT,
+                           "%s: runs[%zu] has no \"%s\", so it cannot be judged (earlier versions "
+                           "had none): make it again",
+                           document->name, i, texts[t]);
+    hr_gate_seed(run, seed);
+    if (!seed[0])
+        return hr_fail(HR_E_FORMAT, "%s: runs[%zu] has no \"seed\"", document->name, i);
+    const char *label = hr_gate_text(run, "label");
+    if (json_is_true(json_object_get(run, "interrupted")))
+        return hr_fail(HR_E_FORMAT, "%s: %s, seed %s, was interrupted; expected whole runs",
+                       document->name, hr_printable(label).text, hr_printable(seed).text);
+    if (hr_gate_run_find(document, label, seed) != run)
+        return hr_fail(HR_E_FORMAT, "%s: has %s, seed %s, twice", document->name,
+                       hr_printable(label).text, hr_printable(seed).text);
+    return HR_OK;
+}
+
+enum hr_status hr_gate_check(const struct hr_gate_document *document, bool fresh)
+{
+    HR_TRY(check_kind(document));
+    const json_t *failed = json_array_get(json_object_get(document->json, "failed"), 0);
+    const size_t n = hr_gate_nruns(document);
+    char seed[24];
+    hr_gate_seed(failed, seed);
+    if (failed && !fresh)
+        return hr_fail(HR_E_FORMAT, "%s: %s, seed %s, failed; expected runs that ended well",
+                       document->name, hr_printable(hr_gate_text(failed, "label")).text,
+                       hr_printable(seed).text);
+    if (n == 0 && !fresh)
+        return hr_fail(HR_E_FORMAT, "%s: has no runs, so there is nothing to judge by",
+                       document->name);
+    if (n > HR_GATE_RUNS_MAX)
+        return hr_fail(HR_E_FORMAT, "%s: has %zu runs; expected at most %d", document->name, n,
+                       HR_GATE_RUNS_MAX);
+    for (size_t i = 0; i < n; i++)
+        HR_TRY(check_run(document, i));
+    return HR_OK;
+}
+
+enum hr_status hr_gate_read(const char *path, bool fresh, struct hr_gate_document *out)
+{
+    char *text;
+    size_t bytes;
+    json_error_t error;
+    *out = (struct hr_gate_document){.name = path};
+    HR_TRY(hr_file_read_all(path, cap, &text, &bytes));
+    out->json = hr_json_load(text, bytes, &error);
+    const bool no_memory = hr_json_no_memory();
+    free(text);
+    if (no_memory)
+        return hr_fail(HR_E_NOMEM, "%s: no memory to read it", path);
+    if (!out->json)
+        return hr_fail(HR_E_FORMAT, "%s: line %d: not JSON: %s", path, error.line, error.text);
+    return hr_gate_check(out, fresh);
+}
+
+void hr_gate_document_free(struct hr_gate_document *document)
+{
+    json_decref(document->json);
+    document->json = NULL;
+}

@@ -1,0 +1,50 @@
+/* document.h - a baseline: what --json of an earlier train, compare or simulate wrote.
+ *
+ * Every sentence of an error names the file, what was found and what was expected. What a document
+ * of an earlier version lacks is no error here: whoever needs it says so.
+ *
+ * Threads: none. Test: tests/unit/gate/test_document.c
+ */
+#ifndef HR_GATE_DOCUMENT_H
+#define HR_GATE_DOCUMENT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+
+enum { HR_GATE_RUNS_MAX = 4096 };
+
+struct hr_gate_document {
+    const char *name; /* of the file; borrowed */
+    json_t *json;     /* owned */
+};
+
+/* Read and check a file; hr_gate_document_free it. HR_E_IO; HR_E_FORMAT: not JSON, of another
+ * program or command, of a later version, without runs, with runs that failed or were interrupted,
+ * with one label and seed twice, or without what a run is judged by. `fresh`: runs may have failed,
+ * which is then what is judged. */
+HR_CHECKED enum hr_status hr_gate_read(const char *path, bool fresh, struct hr_gate_document *out);
+/* The same checks of one that is in memory. */
+HR_CHECKED enum hr_status hr_gate_check(const struct hr_gate_document *document, bool fresh);
+void hr_gate_document_free(struct hr_gate_document *document);
+
+/* "train", "compare" or "simulate"; "": it does not say. */
+const char *hr_gate_command(const struct hr_gate_document *document);
+
+/* --- a run of one --- */
+
+size_t hr_gate_nruns(const struct hr_gate_document *document);
+const json_t *hr_gate_run_at(const struct hr_gate_document *document, size_t i);
+/* The run of that label and seed (as text); NULL: there is none. */
+const json_t *hr_gate_run_find(const struct hr_gate_document *document, const char *label,
+                               const char *seed);
+
+/* A field's text; "" where there is none. */
+const char *hr_gate_text(const json_t *object, const char *name);
+/* A number; NaN where there is none. */
+double hr_gate_number(const json_t *object, const char *name);
+/* The seed as digits: numbers beyond 2^63 - 1 are strings in JSON. */
+void hr_gate_seed(const json_t *run, char text[24]);
+
+#endif

@@ -1,0 +1,304 @@
+/* For each label of the baseline:
+ *  1. its seeds and those of the new runs are put side by side
+ *  2. a seed that is missing, or has failed, fails the strategy
+ *  3. digests that are all equal pass it. Where they are not, and have to be, it fails; else the
+ *     band is its rule, if there are seeds enough
+ * and when all rules are known, the bands, which share the false alarms, are judged.
+ */
+#include "gate/judge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gate/same.h"
+
+/* The runs of a label, side by side. */
+struct side_by_side {
+    const json_t **there, **here; /* (n) here: NULL: missing */
+    size_t n, met;
+};
+
+static bool is_first(const struct hr_gate_document *document, size_t i)
+{
+    const char *label = hr_gate_text(hr_gate_run_at(document, i), "label");
+    for (size_t j = 0; j < i; j++)
+        if (!strcmp(hr_gate_text(hr_gate_run_at(document, j), "label"), label))
+            return false;
+    return true;
+}
+
+size_t hr_gate_nlabels(const struct hr_gate_document *document)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < hr_gate_nruns(document); i++)
+        n += is_first(document, i);
+    return n;
+}
+
+static void put_side_by_side(const struct hr_gate_document *baseline,
+                             const struct hr_gate_document *fresh, const char *label,
+                             struct side_by_side *runs)
+{
+    runs->n = runs->met = 0;
+    for (size_t i = 0; i < hr_gate_nruns(baseline); i++) {
+        const json_t *run = hr_gate_run_at(baseline, i);
+        char seed[24];
+        if (strcmp(hr_gate_text(run, "label"), label) != 0)
+            continue;
+        hr_gate_seed(run, seed);
+        runs->there[runs->n] = run;
+        runs->here[runs->n] = hr_gate_run_find(fresh, label, seed);
+        runs->met += runs->here[runs->n++] != NULL;
+    }
+}
+
+/* --- digests --- */
+
+static void compare_digests(const struct side_by_side *runs, struct hr_gate_strategy *strategy)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (runs->here[i] &&
+            strcmp(hr_gate_text(runs->there[i], "weights_digest"),
+                   hr_gate_text(runs->here[i], "weights_digest")) != 0 &&
+            strategy->differ++ == 0)
+            hr_gate_seed(runs->there[i], strategy->seed);
+}
+
+/* Earlier versions do not say it of the baseline's. */
+static bool bits_repeat(const struct side_by_side *runs)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (json_is_false(json_object_get(runs->there[i], "repeats")) ||
+            (runs->here[i] && !json_is_true(json_object_get(runs->here[i], "repeats"))))
+            return false;
+    return true;
+}
+
+/* Other ranks than there: then nothing else is comparable either. */
+static const char *other_ranks(const struct side_by_side *runs)
+{
+    static const char *const names[] = {"workers", "servers", "global_batch"};
+    for (size_t i = 0; i < runs->n; i++)
+        for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+            const double there = hr_gate_number(runs->there[i], names[k]);
+            const double here = hr_gate_number(runs->here[i], names[k]);
+            if (runs->here[i] && fabs(there - here) > 0)
+                return names[k];
+        }
+    return NULL;
+}
+
+/* --- bands --- */
+
+static double value_of(const json_t *run, size_t metric)
+{
+    static const char *const fields[] = {"test_accuracy", "test_loss"};
+    const double value = hr_gate_number(run, fields[metric]);
+    return metric == 0 && isnan(value) ? hr_gate_number(json_object_get(run, "test_fit"), "rmse")
+                                       : value;
+}
+
+/* What the baseline measured of all its seeds. */
+static void choose_metrics(const struct side_by_side *runs, struct hr_gate_strategy *strategy)
+{
+    static const char *const names[] = {"accuracy", "loss"};
+    for (size_t m = 0; m < HR_GATE_METRICS; m++) {
+        bool measured = true, values = false;
+        for (size_t i = 0; i < runs->n; i++) {
+            measured = measured && isfinite(value_of(runs->there[i], m));
+            values = values || isnan(hr_gate_number(runs->there[i], "test_accuracy"));
+        }
+        if (measured)
+            strategy->metric[strategy->nmetrics++].name = m == 0 && values ? "rmse" : names[m];
+    }
+}
+
+static enum hr_status judge_band(const struct side_by_side *runs, double level, double samples,
+                                 struct hr_gate_strategy *strategy)
+{
+    double *seen = calloc(2 * runs->n, sizeof *seen), *fresh = seen ? seen + runs->n : NULL;
+    if (!seen)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu runs", runs->n);
+    for (size_t m = 0; m < strategy->nmetrics; m++) {
+        struct hr_gate_metric *metric = &strategy->metric[m];
+        const size_t which = strcmp(metric->name, "loss") ? 0 : 1;
+        const double step = !strcmp(metric->name, "accuracy") && samples > 0 ? 1 / samples : 0;
+        size_t k = 0;
+        for (size_t i = 0; i < runs->n; i++) {
+            seen[i] = value_of(runs->there[i], which);
+            if (runs->here[i])
+                fresh[k++] = value_of(runs->here[i], which);
+        }
+        metric->band = hr_gate_band_of(seen, runs->n, fresh, k, step, level);
+        if (metric->band.outside)
+            strategy->verdict = HR_GATE_FAILED;
+    }
+    free(seen);
+    return HR_OK;
+}
+
+/* --- a strategy --- */
+
+static void say_missing(const struct hr_gate_document *fresh, const struct side_by_side *runs,
+                        struct hr_gate_strategy *strategy)
+{
+    const json_t *failed = json_object_get(fresh->json, "failed");
+    const char *message = "it is not among the new runs";
+    for (size_t i = 0; i < runs->n && !strategy->seed[0]; i++)
+        if (!runs->here[i])
+            hr_gate_seed(runs->there[i], strategy->seed);
+    for (size_t i = 0; i < json_array_size(failed); i++) {
+        char seed[24];
+        hr_gate_seed(json_array_get(failed, i), seed);
+        if (!strcmp(seed, strategy->seed) &&
+            !strncmp(hr_gate_text(json_array_get(failed, i), "label"), strategy->label,
+                     strcspn(strategy->label, " ")))
+            message = hr_gate_text(json_array_get(failed, i), "message");
+    }
+    strategy->verdict = HR_GATE_FAILED;
+    strategy->rule = HR_GATE_BY_NOTHING;
+    snprintf(strategy->why, sizeof strategy->why, "seed %s failed: %.160s", strategy->seed,
+             message);
+}
+
+/* Digests differ, and it is not their fault: is there a band? */
+static void fall_back(struct hr_gate_strategy *strategy, const char *cause)
+{
+    const bool enough = strategy->seeds >= HR_GATE_SEEDS_LEAST && strategy->nmetrics > 0;
+    strategy->rule = enough ? HR_GATE_BY_BAND : HR_GATE_BY_NOTHING;
+    strategy->verdict = enough ? HR_GATE_PASSED : HR_GATE_NOT_JUDGED;
+    if (enough)
+        snprintf(strategy->why, sizeof strategy->why, "%s", cause);
+    else if (strategy->nmetrics == 0)
+        snprintf(strategy->why, sizeof strategy->why,
+                 "%s, and the baseline has no accuracy or loss of it", cause);
+    else
+        snprintf(strategy->why, sizeof strategy->why,
+                 "%s, and a band needs %d seeds: the baseline has %zu", cause, HR_GATE_SEEDS_LEAST,
+                 strategy->seeds);
+}
+
+static void choose_rule(const struct hr_gate_document *baseline,
+                        const struct hr_gate_document *fresh, const struct side_by_side *runs,
+                        struct hr_gate_strategy *strategy)
+{
+    char cause[120];
+    const char *other = hr_gate_other_bits(baseline, runs->there[0], fresh, runs->here[0]);
+    strategy->rule = HR_GATE_BY_DIGESTS;
+    if (strategy->differ == 0) {
+        snprintf(strategy->why, sizeof strategy->why, "the same bits");
+    } else if (!bits_repeat(runs)) {
+        fall_back(strategy, "its bits are others each time");
+    } else if (other && !other[0]) {
+        fall_back(strategy, "the baseline does not say its machine's bits");
+    } else if (other) {
+        snprintf(cause, sizeof cause, "the baseline's machine has another %s", other);
+        fall_back(strategy, cause);
+    } else {
+        strategy->verdict = HR_GATE_FAILED;
+        snprintf(strategy->why, sizeof strategy->why, "%zu of %zu seeds have other bits, first %s",
+                 strategy->differ, strategy->seeds, strategy->seed);
+    }
+}
+
+static double mean_speed(const json_t *const *runs, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += hr_gate_number(runs[i], "samples_per_s");
+    return n ? sum / (double)n : (double)NAN;
+}
+
+static enum hr_status look_at(const struct hr_gate_document *baseline,
+                              const struct hr_gate_document *fresh, struct side_by_side *runs,
+                              struct hr_gate_strategy *strategy)
+{
+    put_side_by_side(baseline, fresh, strategy->label, runs);
+    strategy->seeds = runs->n;
+    strategy->fresh = runs->met;
+    choose_metrics(runs, strategy);
+    const char *other = other_ranks(runs);
+    if (other)
+        return hr_fail(HR_E_USAGE,
+                       "%s: %s has other %s than in the baseline, which does not say "
+                       "how many were asked for",
+                       fresh->name, strategy->label, other);
+    strategy->speed[0] = mean_speed(runs->there, runs->n);
+    strategy->speed[1] = runs->met == runs->n ? mean_speed(runs->here, runs->n) : (double)NAN;
+    if (runs->met < runs->n) {
+        say_missing(fresh, runs, strategy);
+        return HR_OK;
+    }
+    compare_digests(runs, strategy);
+    choose_rule(baseline, fresh, runs, strategy);
+    return HR_OK;
+}
+
+/* --- all --- */
+
+static void count(struct hr_gate_judgement *out)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        out->passed += out->strategy[i].verdict == HR_GATE_PASSED;
+        out->failed += out->strategy[i].verdict == HR_GATE_FAILED;
+        out->unjudged += out->strategy[i].verdict == HR_GATE_NOT_JUDGED;
+    }
+}
+
+static enum hr_status judge_all(const struct hr_gate_document *baseline,
+                                const struct hr_gate_document *fresh, size_t speeds,
+                                struct side_by_side *runs, struct hr_gate_judgement *out)
+{
+    const double samples =
+        hr_gate_number(json_object_get(json_object_get(baseline->json, "config"), "data"), "test");
+    for (size_t i = 0; i < hr_gate_nruns(baseline); i++)
+        if (is_first(baseline, i)) {
+            struct hr_gate_strategy *strategy = &out->strategy[out->n++];
+            strategy->label = hr_gate_text(hr_gate_run_at(baseline, i), "label");
+            HR_TRY(look_at(baseline, fresh, runs, strategy));
+            if (strategy->rule == HR_GATE_BY_BAND)
+                out->intervals += strategy->nmetrics;
+        }
+    out->intervals += speeds;
+    out->level = HR_GATE_FALSE_ALARMS / (out->intervals ? (double)out->intervals : 1);
+    for (size_t i = 0; i < out->n; i++)
+        if (out->strategy[i].rule == HR_GATE_BY_BAND) {
+            put_side_by_side(baseline, fresh, out->strategy[i].label, runs);
+            HR_TRY(judge_band(runs, out->level, samples, &out->strategy[i]));
+        }
+    return HR_OK;
+}
+
+enum hr_status hr_gate_judge(const struct hr_gate_document *baseline,
+                             const struct hr_gate_document *fresh, size_t speeds,
+                             struct hr_gate_judgement *out)
+{
+    const size_t n = hr_gate_nruns(baseline);
+    *out = (struct hr_gate_judgement){0};
+    HR_TRY(hr_gate_same(baseline, fresh));
+    struct side_by_side runs = {.there = calloc(n, sizeof *runs.there),
+                                .here = calloc(n, sizeof *runs.here)};
+    out->strategy = calloc(hr_gate_nlabels(baseline), sizeof *out->strategy);
+    enum hr_status status = HR_E_NOMEM;
+    if (runs.there && runs.here && out->strategy)
+        status = judge_all(baseline, fresh, speeds, &runs, out);
+    else
+        status = hr_fail(HR_E_NOMEM, "no memory for %zu runs", n);
+    if (hr_gate_nruns(fresh))
+        out->bits = hr_gate_other_bits(baseline, hr_gate_run_at(baseline, 0), fresh,
+                                       hr_gate_run_at(fresh, 0));
+    count(out);
+    free((void *)runs.there);
+    free((void *)runs.here);
+    if (status != HR_OK)
+        hr_gate_judgement_free(out);
+    return status;
+}
+
+void hr_gate_judgement_free(struct hr_gate_judgement *judgement)
+{
+    free(judgement->strategy);
+    *judgement = (struct hr_gate_judgement){0};
+}

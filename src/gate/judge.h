@@ -1,0 +1,68 @@
+/* judge.h - are the new runs what the baseline says? One rule a strategy, and it is named.
+ *
+ *   digests   where a run's bits repeat, and this machine has the baseline's: every seed's weights
+ *             have the digest that they had. Equal digests need no such machine: they are proof.
+ *   band      else: the means of accuracy (of values: rmse) and loss over the seeds are where the
+ *             baseline's seeds, 5 at least, say that they will be, and their ranks say so, too
+ *             (band.h)
+ *   nothing   where there are fewer. That is said, and is no pass.
+ *
+ * All intervals together raise a false alarm in at most 1 % of gates: each has its equal share of
+ * that (Bonferroni), and so has each test of speed (speed.h).
+ *
+ * Threads: none. Test: tests/unit/gate/test_judge.c, test_null.c
+ */
+#ifndef HR_GATE_JUDGE_H
+#define HR_GATE_JUDGE_H
+
+#include "gate/band.h"
+#include "gate/document.h"
+#include "gate/place.h"
+
+#define HR_GATE_FALSE_ALARMS 0.01
+enum { HR_GATE_LABELS_MAX = 256, HR_GATE_METRICS = 2 };
+
+enum hr_gate_rule { HR_GATE_BY_DIGESTS, HR_GATE_BY_BAND, HR_GATE_BY_NOTHING };
+enum hr_gate_verdict { HR_GATE_PASSED, HR_GATE_FAILED, HR_GATE_NOT_JUDGED };
+
+/* A figure that is judged by its band. */
+struct hr_gate_metric {
+    const char *name; /* "accuracy", "rmse", "loss" */
+    struct hr_gate_band band;
+};
+
+/* A strategy: the runs of one label. */
+struct hr_gate_strategy {
+    const char *label; /* borrowed of the baseline */
+    enum hr_gate_rule rule;
+    enum hr_gate_verdict verdict;
+    size_t seeds, fresh; /* of the baseline; of them that are among the new runs */
+    size_t differ;       /* seeds whose digests differ */
+    char seed[24];       /* the first of these, or the first that is missing */
+    size_t nmetrics;
+    struct hr_gate_metric metric[HR_GATE_METRICS];
+    double speed[2]; /* mean samples/s: there, and now; NaN: not known. Never judged here */
+    char why[200];   /* the rule, or what was found, in words */
+};
+
+struct hr_gate_judgement {
+    struct hr_gate_strategy *strategy; /* (n) owned */
+    size_t n;
+    size_t passed, failed, unjudged;
+    size_t intervals; /* among which false alarms are shared: those of bands, and `speeds` */
+    double level;     /* of each */
+    const char *bits; /* what of the machine is another, as "isa"; "": the baseline does not say;
+                         NULL: nothing */
+};
+
+/* Judge the new runs by the old ones; speeds: tests of speed that share the false alarms. The
+ * documents have to outlive it. HR_E_USAGE: they are of other data or options; HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_gate_judge(const struct hr_gate_document *baseline,
+                                        const struct hr_gate_document *fresh, size_t speeds,
+                                        struct hr_gate_judgement *out);
+void hr_gate_judgement_free(struct hr_gate_judgement *judgement);
+
+/* How many labels a document has. */
+size_t hr_gate_nlabels(const struct hr_gate_document *document);
+
+#endif
