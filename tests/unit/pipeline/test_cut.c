@@ -6,11 +6,11 @@
 #include "pipeline/cut.h"
 #include "support/check.h"
 
-enum { PIECES = 10 };
+enum { PIECES = 10, MOST_PARTS = 32 };
 
 struct cut {
     int64_t most, squares;
-    size_t first[PIECES + 1];
+    size_t first[MOST_PARTS + 1];
 };
 
 static struct cut measure(const int64_t *cost, size_t parts, const size_t *first)
@@ -138,7 +138,7 @@ static void a_cut_for_ranks_is_the_best_of_all(void **state)
 /* Too many to look at all of them: it ends, and is nearly even. */
 static void many_pieces_are_cut_nearly_evenly(void **state)
 {
-    enum { MANY = 200, RANKS = 8, RUNS = 32 };
+    enum { MANY = 200, RANKS = 8, RUNS = MOST_PARTS };
     int64_t cost[MANY];
     size_t first[RUNS + 1];
     (void)state;
