@@ -235,7 +235,9 @@ words = set(re.findall(r"\w+", open(sys.argv[1]).read()))
 def names(value):
     if isinstance(value, list):
         return set().union(*map(names, value))
-    return set(value).union(*map(names, value.values())) if isinstance(value, dict) else set()
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(names(v) for k, v in value.items() if k != "taken_for")) # its keys are names of classes
 for path in sys.argv[2:]:
     out = json.load(open(path))
     missing = ({*out} | names(out["machine"]) | names(out["runs"])) - words
