@@ -7,7 +7,10 @@
 
 #include "options/entries.h"
 #include "policy/policy.h"
-#include "policy/pairs.h"
+#include "stats/holm.h"
+#include "stats/spread.h"
+#include "stats/student.h"
+#include "verdict/pairing.h"
 
 static const double ALPHA = 0.05;
 
@@ -26,35 +29,26 @@ static enum hr_status train_finalist(struct hr_policy_search *search, struct hr_
 }
 
 /* Times as logarithms: what slows a run multiplies them. */
-static void sum_up_times(struct hr_finalist *finalist, const double *logs, size_t n, size_t seeds)
-{
-    double mean = 0, squares = 0;
-    for (size_t i = 0; i < n; i++)
-        mean += logs[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        squares += (logs[i] - mean) * (logs[i] - mean);
-    finalist->mean_s = n ? exp(mean) : (double)NAN;
-    finalist->low_s = finalist->high_s = NAN;
-    if (n < seeds || n < 2)
-        return;
-    const double half = hr_pairs_limit(n - 1) * sqrt(squares / ((double)n - 1) / (double)n);
-    finalist->low_s = exp(mean - half);
-    finalist->high_s = exp(mean + half);
-}
-
 static void sum_up(const struct hr_policy_search *search, struct hr_finalist *finalist)
 {
-    double logs[HR_POLICY_SEEDS] = {0}, values = 0;
+    const size_t n = search->nseeds;
+    double times[HR_POLICY_SEEDS] = {0}, values = 0;
     size_t measured = 0;
-    for (size_t s = 0; s < search->nseeds; s++) {
+    for (size_t s = 0; s < n; s++) {
         const struct hr_run_result *run = &finalist->run[s];
         if (run->target_seconds >= 0)
-            logs[finalist->reached++] = log(run->target_seconds);
+            times[finalist->reached++] = log(run->target_seconds);
         if (!finalist->diverged[s] && ++measured)
             values += hr_metric_at(search->metric, &run->curve[run->ncurve - 1]);
     }
-    sum_up_times(finalist, logs, finalist->reached, search->nseeds);
+    const struct hr_spread spread = hr_spread_of(times, finalist->reached);
+    finalist->mean_s = finalist->reached ? exp(spread.mean) : (double)NAN;
     finalist->value = measured ? values / (double)measured : (double)NAN;
+    finalist->interval = (struct hr_interval){NAN, NAN};
+    if (finalist->reached < n || n < 2)
+        return;
+    const double half = hr_student_quantile(0.975, (double)n - 1) * spread.sd / sqrt((double)n);
+    finalist->interval = (struct hr_interval){exp(spread.mean - half), exp(spread.mean + half)};
 }
 
 /* --- who is chosen --- */
@@ -83,43 +77,50 @@ static void sort_finalists(struct hr_policy_search *search)
     }
 }
 
-/* Where both always reached the target. */
-static void compare_to_first(const struct hr_policy_search *search, struct hr_finalist *finalist)
+/* Its runs as a group; false: one diverged, and is no sample of anything. */
+static bool group_of(const struct hr_policy_search *search, const struct hr_finalist *finalist,
+                     const struct hr_run_result **runs, struct hr_run_group *group)
 {
-    const struct hr_finalist *first = &search->finalist[0];
-    const size_t n = search->nseeds;
-    finalist->p = NAN;
-    finalist->same = hr_pairs_same(first->run, finalist->run, n);
-    if (!finalist->same && first->reached == n && finalist->reached == n)
-        finalist->p = hr_pairs_p(first->run, finalist->run, n);
+    *group = (struct hr_run_group){.n = search->nseeds, .run = runs};
+    for (size_t s = 0; s < search->nseeds; s++) {
+        runs[s] = &finalist->run[s];
+        if (finalist->diverged[s])
+            return false;
+    }
+    return true;
 }
 
-/* Holm's step-down correction: the smallest p counts for all tests, the next for one less. */
-static void adjust(struct hr_policy_search *search)
+/* Paired by seed: the same weights, order of samples, and times of gradients. */
+static void compare_to_first(const struct hr_policy_search *search, struct hr_finalist *finalist)
 {
-    size_t tests = 0;
-    double least = 0; /* no p becomes less than a smaller one */
-    bool done[HR_POLICY_MOST] = {false};
-    for (size_t i = 1; i < search->nfinalists; i++)
-        tests += !isnan(search->finalist[i].p);
-    for (; tests > 0; tests--) {
-        size_t next = 0;
-        for (size_t i = 1; i < search->nfinalists; i++)
-            if (!done[i] && !isnan(search->finalist[i].p) &&
-                (!next || search->finalist[i].p < search->finalist[next].p))
-                next = i;
-        least = fmax(least, fmin(1, (double)tests * search->finalist[next].p));
-        search->finalist[next].p = least;
-        done[next] = true;
-    }
+    const struct hr_run_result *ours[HR_POLICY_SEEDS], *firsts[HR_POLICY_SEEDS];
+    struct hr_run_group own, first;
+    finalist->p = NAN;
+    if (search->nseeds < 2 || !group_of(search, finalist, ours, &own) ||
+        !group_of(search, &search->finalist[0], firsts, &first))
+        return;
+    finalist->same = hr_groups_identical(&first, &own);
+    if (!finalist->same)
+        finalist->p = hr_pair_costs(&first, &own, HR_COST_SECONDS).test.p;
 }
 
 static void test_finalists(struct hr_policy_search *search)
 {
-    search->finalist[0].p = NAN;
-    for (size_t i = 1; i < search->nfinalists; i++)
-        compare_to_first(search, &search->finalist[i]);
-    adjust(search);
+    struct hr_comparison *tests = calloc(search->nfinalists, sizeof *tests);
+    size_t n = 0;
+    for (size_t i = 0; i < search->nfinalists; i++) {
+        struct hr_finalist *finalist = &search->finalist[i];
+        finalist->p = NAN;
+        if (i)
+            compare_to_first(search, finalist);
+        if (tests && !isnan(finalist->p))
+            tests[n++] = (struct hr_comparison){.a = 0, .b = i, .p = finalist->p};
+    }
+    if (n)
+        hr_holm_adjust(tests, n);
+    for (size_t k = 0; k < n; k++)
+        search->finalist[tests[k].b].p = tests[k].p;
+    free(tests);
 }
 
 /* --- in a sentence --- */

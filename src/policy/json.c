@@ -68,9 +68,9 @@ static json_t *finalists_json(const struct hr_policy_search *search)
             json_pack("{so so so so so so so so}", "policy",
                       hr_json_text(search->space.label[it->policy]), "reached",
                       hr_json_count(it->reached), "target_seconds", times_json(search, it->run),
-                      "mean", hr_json_number(it->mean_s), "low", hr_json_number(it->low_s), "high",
-                      hr_json_number(it->high_s), "value", hr_json_number(it->value), "p",
-                      hr_json_number(it->p), "same_as_chosen", (int)it->same));
+                      "mean", hr_json_number(it->mean_s), "low", hr_json_number(it->interval.low),
+                      "high", hr_json_number(it->interval.high), "value", hr_json_number(it->value),
+                      "p", hr_json_number(it->p), "same_as_chosen", (int)it->same));
     }
     return list;
 }

@@ -24,6 +24,7 @@
 #include "options/metric.h"
 #include "policy/space.h"
 #include "search/halving.h"
+#include "stats/paired.h"
 
 enum { HR_POLICY_SEEDS = 64 }; /* of a confirmation, at most */
 
@@ -43,10 +44,10 @@ struct hr_finalist {
     struct hr_run_result *run; /* (seeds) owned; those that diverged are zeroed */
     bool *diverged;            /* (seeds) owned */
     size_t reached;
-    double mean_s;        /* geometric, of those that reached it; NaN */
-    double low_s, high_s; /* its 95 % interval; NaN where not all reached it */
-    double value;         /* mean of the metric at the end */
-    bool same;            /* to the bit, as the chosen one, on every seed */
+    double mean_s;               /* geometric, of those that reached it; NaN */
+    struct hr_interval interval; /* 95 %, of the mean; NaN where not all reached it */
+    double value;                /* mean of the metric at the end */
+    bool same;                   /* to the bit, as the chosen one, on every seed */
     double p; /* that it is no other than the chosen one in time, Holm's; NaN of that itself */
 };
 

@@ -86,9 +86,10 @@ static const char *mean_text(const struct hr_finalist *finalist, char text[80])
     snprintf(text, 80, "-");
     if (finalist->reached)
         snprintf(text, 80, "%s", hr_human_seconds(mean, finalist->mean_s));
-    if (!isnan(finalist->low_s))
+    if (!isnan(finalist->interval.low))
         snprintf(text, 80, "%s (%s to %s)", hr_human_seconds(mean, finalist->mean_s),
-                 hr_human_seconds(low, finalist->low_s), hr_human_seconds(high, finalist->high_s));
+                 hr_human_seconds(low, finalist->interval.low),
+                 hr_human_seconds(high, finalist->interval.high));
     return text;
 }
 

@@ -182,8 +182,8 @@ static void figures_are_those_of_the_runs(void **state)
             squares += pow(log(finalist->run[s].target_seconds) - logs, 2);
         const double half = 4.302652729911275 * sqrt(squares / 2 / 3); /* t of 2 at 97.5 % */
         CHECK_NEAR(finalist->mean_s, exp(logs), 1e-9, 0);
-        CHECK_NEAR(finalist->low_s, exp(logs - half), 1e-6, 0);
-        CHECK_NEAR(finalist->high_s, exp(logs + half), 1e-6, 0);
+        CHECK_NEAR(finalist->interval.low, exp(logs - half), 1e-6, 0);
+        CHECK_NEAR(finalist->interval.high, exp(logs + half), 1e-6, 0);
         CHECK_NEAR(finalist->value, values, 1e-9, 0);
         assert_int_equal(finalist->reached, 3);
     }
