@@ -126,6 +126,8 @@ static void curves_have_labels_of_their_own(void **state)
                                             "allreduce direct workers 2 lr 0.01"};
     static const char *const alike[] = {"stochastic one with other words",
                                         "stochastic two with other words", "hogwild"};
+    static const char *const longer[] = {"stochastic one with several other words",
+                                         "stochastic two with several other words"};
     (void)state;
     char *page = page_of(sample_document(
         json_pack("[oo]", sample_run(long_ones[0], 1, 3, 1), sample_run(long_ones[1], 1, 3, 1))));
@@ -140,6 +142,13 @@ static void curves_have_labels_of_their_own(void **state)
     page = page_of(
         sample_document(json_pack("[ooo]", sample_run(alike[0], 1, 3, 1),
                                   sample_run(alike[1], 1, 3, 1), sample_run(alike[2], 1, 3, 1))));
+    assert_non_null(strstr(page, "</title>stochastic one with other words</text>"));
+    assert_non_null(strstr(page, "</title>stochastic two with other words</text>"));
+    assert_non_null(strstr(page, "</title>hogwild</text>"));
+    free(page);
+    page = page_of(
+        sample_document(json_pack("[ooo]", sample_run(longer[0], 1, 3, 1),
+                                  sample_run(longer[1], 1, 3, 1), sample_run(alike[2], 1, 3, 1))));
     assert_non_null(strstr(page, "</title>row 1</text>"));
     assert_non_null(strstr(page, "</title>row 2</text>"));
     assert_non_null(strstr(page, "</title>hogwild</text>"));

@@ -21,6 +21,7 @@ static struct hr_run_info info_of(const char *strategy, const char *model)
                                 .params = 10,
                                 .lr = 0.02,
                                 .epochs = 5,
+                                .length = 5,
                                 .steps = 40,
                                 .seed = 7};
 }
