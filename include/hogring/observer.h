@@ -68,15 +68,17 @@ struct hr_progress {
 /* A worker's step: a gradient that it computed, and what became of it. */
 struct hr_step_report {
     size_t worker;
-    uint64_t step;     /* from 1, since the first run began: of a global batch, or of the worker's
+    uint64_t step;    /* from 1, since the first run began: of a global batch, or of the worker's
                          minibatch, as batches are handed out */
-    uint64_t epoch;    /* from 1 */
-    uint64_t samples;  /* handed out so far, this step's included, since the first run began */
-    double seconds;    /* of training so far, without evaluation: as in struct hr_curve_point */
-    size_t batch;      /* samples in this gradient */
-    double loss;       /* mean over them */
-    double lr;         /* of its update */
-    double norm;       /* of the mean gradient, before clipping; NaN: not known */
+    uint64_t epoch;   /* from 1 */
+    uint64_t samples; /* handed out so far, this step's included, since the first run began */
+    double seconds;   /* of training so far, without evaluation: as in struct hr_curve_point */
+    size_t batch;     /* samples in this gradient */
+    double loss;      /* mean over them */
+    uint64_t rows;    /* of a sparse model's block: so many steps, and `step` is the last, as blocks
+                         are done; 0: this is one step */
+    double lr;        /* of its update; NaN: it has none (solver dual) */
+    double norm;      /* of the mean gradient, before clipping; NaN: not known */
     int64_t staleness; /* of its update; < 0: it made none that is counted */
     bool dropped;      /* it came too late (backup-workers), and counts for nothing */
     double load_s, compute_s, communicate_s, wait_s; /* since the worker's report before */
@@ -134,7 +136,7 @@ struct hr_observer {
     void (*writing)(void *arg);
     void (*saved)(void *arg, const char *path);
     /* Each step of each worker, before the evaluation that follows it, within a second: of a worker
-     * in their order. Not by sparse models. NULL: steps cost nothing. */
+     * in their order. Of sparse models, each block of rows. NULL: steps cost nothing. */
     void (*stepped)(void *arg, const struct hr_step_report *step);
     /* Stretches of time of all ranks, of batches from spans_from on and before spans_to: of a rank
      * in the order in which they ended, but for a step. NULL: they cost nothing. */

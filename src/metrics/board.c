@@ -117,13 +117,14 @@ static void put_step(struct hr_board *board, const struct hr_merged_step *step)
 {
     struct hr_event_file *events = &board->events;
     const struct hr_go_back to = back_of(board);
-    if (step->step % board->every ||
+    if (!hr_step_is_one_in(board->every, step->step, step->rows) ||
         (step->step <= board->begins && !hr_go_back_redoes(&to, step->step)))
         return;
     hr_event_begin(events, wall_at(board, step->seconds), step->step);
     if (step->samples)
         hr_event_scalar(events, "loss/train", step->loss / (double)step->samples);
-    hr_event_scalar(events, "lr", step->lr);
+    if (isfinite(step->lr))
+        hr_event_scalar(events, "lr", step->lr);
     if (step->norms)
         hr_event_scalar(events, "norm", step->norm / (double)step->norms);
     hr_event_end(events);

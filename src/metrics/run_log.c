@@ -12,6 +12,7 @@
 #include "json/documents.h"
 #include "json/value.h"
 #include "metrics/go_back.h"
+#include "metrics/step_order.h"
 
 /* --- lines --- */
 
@@ -133,14 +134,17 @@ void hr_run_log_step(struct hr_run_log *log, const struct hr_step_report *step)
     log->newest = step->step > log->newest ? step->step : log->newest;
     if (step->staleness >= 0)
         hr_stale_counts_add(&log->stale, (uint64_t)step->staleness);
-    if (step->step % log->every)
+    if (!hr_step_is_one_in(log->every, step->step, step->rows))
         return;
     add(&line, "%sstep\",\"step\":%" PRIu64 ",\"worker\":%zu,\"epoch\":%" PRIu64, log->head,
         step->step, step->worker, step->epoch);
     add(&line, ",\"samples\":%" PRIu64 ",\"batch\":%zu", step->samples, step->batch);
     add_number(&line, "seconds", step->seconds);
     add_number(&line, "loss", step->loss);
-    add(&line, ",\"lr\":%.7g", step->lr); /* a float: as people write it */
+    if (isfinite(step->lr))
+        add(&line, ",\"lr\":%.7g", step->lr); /* a float: as people write it */
+    else
+        add_number(&line, "lr", step->lr);
     add_number(&line, "norm", step->norm);
     add_number(&line, "staleness", step->staleness < 0 ? (double)NAN : (double)step->staleness);
     add_number(&line, "load_s", spent[0]);

@@ -23,7 +23,7 @@
 struct hr_run_log {
     struct hr_appender file;
     char *head;      /* owned: {"run":NAME,"event":" */
-    uint64_t every;  /* a line for each step that it divides */
+    uint64_t every;  /* a line for each step that it divides, or block of rows with one */
     uint64_t newest; /* step */
     uint64_t saving; /* the step that is being saved */
     size_t workers;

@@ -61,6 +61,7 @@ enum hr_status hr_step_order_add(struct hr_step_order *order, const struct hr_st
     *newest = step->step > *newest ? step->step : *newest;
     merged->seconds = step->seconds > merged->seconds ? step->seconds : merged->seconds;
     merged->lr = step->lr;
+    merged->rows = step->rows;
     if (step->dropped)
         return HR_OK;
     if (isfinite(step->norm)) {

@@ -21,6 +21,7 @@ struct hr_merged_step {
     double seconds;  /* of the last */
     double loss;     /* sum over samples */
     size_t samples;  /* dropped gradients have none here, and no norm */
+    uint64_t rows;   /* as in struct hr_step_report */
     double lr, norm; /* the last's rate; the sum of norms, of so many: */
     size_t norms;
 };
@@ -31,6 +32,12 @@ struct hr_step_order {
     struct hr_merged_step *pending; /* (room) owned: [first, end), in order */
     size_t first, end, room;
 };
+
+/* Is it one in `every`, or are such among its rows? */
+static inline bool hr_step_is_one_in(uint64_t every, uint64_t step, uint64_t rows)
+{
+    return step / every != (step - (rows ? rows : 1)) / every;
+}
 
 HR_CHECKED enum hr_status hr_step_order_open(struct hr_step_order *order, size_t workers);
 /* HR_E_NOMEM: it is dropped. */

@@ -125,7 +125,7 @@ static const struct hr_option results[] = {
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("log-every", COUNT64, log_every, "N", "1",
         "--log, --tensorboard: one step in N; the times of a line are those since the one before",
-        .commands = BOTH | HR_REPLAY),
+        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("tensorboard", TEXT, tensorboard, "DIR", NULL,
         "write loss, rate, accuracy and staleness for TensorBoard, a folder a run below DIR",
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),

@@ -19,7 +19,9 @@ void hr_launcher_begin(struct hr_launcher *launcher)
     launcher->observed = (struct hr_observed){.observer = launcher->observer,
                                               .cuts = launcher->cuts,
                                               .feed = launcher->feed,
-                                              .by_staleness = launcher->by_staleness};
+                                              .by_staleness = launcher->by_staleness,
+                                              .by_rows = launcher->by_rows,
+                                              .rateless = launcher->rateless};
     hr_observed_begin(&launcher->observed);
     launcher->due_ns = launcher->began_ns + nanoseconds(launcher->save_seconds);
 }

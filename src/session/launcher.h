@@ -32,9 +32,9 @@
 struct hr_launcher {
     const struct hr_observer *observer;
     const struct hr_cuts *cuts;
-    const struct hr_feed *feed; /* from ranks; NULL: there is none */
-    bool by_staleness;          /* observed.h */
-    struct hr_atom32 *stop;     /* enum hr_stop; partner: who begins a batch */
+    const struct hr_feed *feed;           /* from ranks; NULL: there is none */
+    bool by_staleness, by_rows, rateless; /* observed.h */
+    struct hr_atom32 *stop;               /* enum hr_stop; partner: who begins a batch */
     size_t workers;
     const struct hr_atom64 *seen; /* samples of the first worker so far; an estimate */
     size_t seen_stride;           /* bytes from one worker's to the next one's */

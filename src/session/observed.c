@@ -1,5 +1,7 @@
 #include "session/observed.h"
 
+#include <math.h>
+
 #include "base/clock.h"
 
 enum hr_status hr_observer_begins(const struct hr_observer *observer,
@@ -19,6 +21,19 @@ static uint64_t samples_before(const struct hr_batch_schedule *schedule, uint64_
     return batch.epoch * schedule->samples + batch.first;
 }
 
+/* Of the update that a record tells of. */
+static double rate_of(const struct hr_observed *observed, const struct hr_step_record *record)
+{
+    const struct hr_batch_schedule *schedule = observed->cuts->schedule;
+    if (observed->rateless)
+        return NAN;
+    if (observed->by_rows)
+        return (double)hr_lr_at(&schedule->lr, (double)(record->index / schedule->samples), 1);
+    const double rate = (double)hr_batch_schedule_lr(schedule, record->index);
+    const bool slower = observed->by_staleness && record->staleness < HR_DROPPED;
+    return slower ? rate / (1 + (double)record->staleness) : rate;
+}
+
 static void take_step(const struct hr_observed *observed, size_t rank,
                       const struct hr_step_record *record)
 {
@@ -26,7 +41,6 @@ static void take_step(const struct hr_observed *observed, size_t rank,
     const struct hr_batch_schedule *schedule = cuts->schedule;
     const struct hr_batch batch = hr_batch_schedule_batch(schedule, record->index);
     const bool counted = record->staleness < HR_DROPPED;
-    const double rate = (double)hr_batch_schedule_lr(schedule, record->index);
     const struct hr_step_report report = {
         .worker = rank,
         .step = 1 + record->index + cuts->past.steps,
@@ -36,7 +50,8 @@ static void take_step(const struct hr_observed *observed, size_t rank,
         .seconds = cuts->past.seconds + hr_seconds(record->at_ns),
         .batch = record->samples,
         .loss = record->loss_sum / (double)record->samples,
-        .lr = observed->by_staleness && counted ? rate / (1 + (double)record->staleness) : rate,
+        .rows = observed->by_rows ? record->samples : 0,
+        .lr = rate_of(observed, record),
         .norm = (double)record->norm,
         .staleness = counted ? (int64_t)record->staleness : -1,
         .dropped = record->staleness == HR_DROPPED,

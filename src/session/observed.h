@@ -17,9 +17,11 @@ struct hr_observed {
     const struct hr_cuts *cuts;
     const struct hr_feed *feed; /* NULL: nobody tells of steps */
     bool by_staleness;          /* the rate of an update is over 1 + its staleness */
-    size_t points;              /* told so far; to begin with those of the runs before */
-    uint64_t ends;              /* of the epoch of the next point: steps from there on are behind */
-    bool held;                  /* such a step is there, and waits for the point */
+    bool by_rows;  /* a record is of rows up to its index, at the rate of their epoch */
+    bool rateless; /* their steps have none */
+    size_t points; /* told so far; to begin with those of the runs before */
+    uint64_t ends; /* of the epoch of the next point: steps from there on are behind */
+    bool held;     /* such a step is there, and waits for the point */
 };
 
 /* Does it want records of ranks? */

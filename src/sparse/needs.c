@@ -69,6 +69,8 @@ enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
     if (run->cuts.saves && run->dual)
         hr_needs_add(needs, "copies to save", d->train.count, sizeof *run->alphas);
     hr_needs_add(needs, "counters and curve", run->cuts.curve_room, sizeof *run->cuts.curve);
+    if (run->launcher.observer && run->launcher.observer->stepped)
+        hr_needs_add(needs, "records of steps", 1, hr_feed_bytes(o->workers, HR_FEED_SLOTS));
     hr_needs_add(needs, "rings", 1, group_bytes);
     return HR_OK;
 }

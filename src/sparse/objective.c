@@ -13,6 +13,14 @@ static double loss_of(enum hr_sparse_model model, double margin)
     return margin > 0 ? log1p(exp(-margin)) : log1p(exp(margin)) - margin;
 }
 
+double hr_sparse_row_loss(const struct hr_sparse_problem *p, size_t row, double margin)
+{
+    if (p->model != HR_SPARSE_LINEAR)
+        return loss_of(p->model, margin);
+    const double error = hr_sparse_target(p, p->train.labels[row]) - margin;
+    return error * error / 2;
+}
+
 /* What was to be predicted, about 0, and what is left of it. */
 static void add_value(struct hr_sparse_cell *cell, double value, double error)
 {

@@ -30,6 +30,26 @@ void hr_sparse_defaults(struct hr_train_options *options)
 
 /* --- memory --- */
 
+/* Records of blocks, for who looks on. */
+static void lay_out_feed(struct hr_sparse_run *run, struct hr_carver *to)
+{
+    struct hr_feed *feed = &run->feed;
+    if (!run->launcher.observer->stepped)
+        return;
+    *feed = (struct hr_feed){.nranks = run->options.workers, .slots = HR_FEED_SLOTS, .steps = true};
+    run->trained = hr_carve(to, "", sizeof *run->trained);
+    feed->memory = hr_carve(to, "", hr_feed_bytes(feed->nranks, feed->slots));
+}
+
+static void begin_feed(struct hr_sparse_run *run)
+{
+    if (!hr_feed_is_on(&run->feed))
+        return;
+    run->feed.launcher = &run->control->launcher_bell;
+    hr_feed_init(&run->feed, run->feed.memory);
+    hr_atom64_store_relaxed(run->trained, run->schedule.first);
+}
+
 static enum hr_status lay_out(struct hr_sparse_run *run, struct hr_carver *to)
 {
     const struct hr_sparse_problem *p = &run->problem;
@@ -57,6 +77,7 @@ static enum hr_status lay_out(struct hr_sparse_run *run, struct hr_carver *to)
     }
     run->saved = hr_carve(to, "", run->cuts.saves * p->params * sizeof *run->saved);
     run->saver.copy = hr_carve(to, "", hr_save_copy_bytes(&run->saver));
+    lay_out_feed(run, to);
     return HR_OK;
 }
 
@@ -75,6 +96,7 @@ static enum hr_status take_memory(struct hr_sparse_run *run)
     hr_about_run(&run->control->about, run->options.strategy, count.used);
     HR_TRY(lay_out(run, &(struct hr_carver){.base = run->segment.base}));
     run->cuts.cut->index = run->schedule.first;
+    begin_feed(run);
     return hr_group_init(run->group, &run->group_options);
 }
 
@@ -151,6 +173,9 @@ static enum hr_status launch(struct hr_sparse_run *run)
     run->launcher = (struct hr_launcher){
         .observer = run->launcher.observer,
         .cuts = &run->cuts,
+        .feed = &run->feed,
+        .by_rows = true,
+        .rateless = run->dual,
         .stop = run->stop,
         .workers = run->options.workers,
         .seen = &run->tally->seen,

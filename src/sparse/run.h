@@ -9,6 +9,7 @@
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
  *            lock       one update at a time
  *            settle     options; run  memory, result        state      checkpoints
+ *            tell       blocks, to who looks on
  *            evaluate   a checkpoint's weights on test rows generate   rows like RCV1's
  *            needs      what that memory is, beforehand
  *   Epoch    one permutation of the training rows (data/sampler.h), a function of (seed, epoch);
@@ -19,10 +20,11 @@
  *            saved, the clock stands still, and no worker may change a weight.
  *   Index    of cuts and checkpoints: rows trained since the first run began
  *   Memory   an unnamed segment: [ cut | stop | lock | worker lines | group | cells | curve |
- *            alphas | weights | copies ]; the rows are private memory that children inherit.
+ *            alphas | weights | copies | feed ]; the rows are private memory that children inherit.
  *   Atomics  weights: Hogwild's relaxed loads and stores. alphas: plain; in an epoch a row is
  *            taken by one worker, and a barrier lies between epochs. claim: fetch-add by the worker
- *            that takes a block. stop: the launcher (release), workers (acquire).
+ *            that takes a block. trained: fetch-add by who is done with one. stop: the launcher
+ *            (release), workers (acquire).
  *   Promise  one worker: the same bits from run to run, as thread and as process, stopped and
  *            resumed or not. More: no torn weight; an update that meets another between its load
  *            and its store is lost, and counted by sample. A step that is not a finite number stops
@@ -36,6 +38,7 @@
 #include "data/held_out.h"
 #include "group/group.h"
 #include "launch/launch.h"
+#include "observe/feed.h"
 #include "options/budget.h"
 #include "session/best_weights.h"
 #include "session/launcher.h"
@@ -126,7 +129,9 @@ struct hr_sparse_run {
     struct hr_atom64 *factors;    /* (params / 2) mf, in pairs: the same memory */
     struct hr_best_weights best;  /* --early-stop; in the order of files */
 
-    float *saved; /* (params) the weights in the order of files, when they are saved */
+    struct hr_feed feed;       /* of blocks; off: nobody looks on */
+    struct hr_atom64 *trained; /* rows since the first run began; with a feed only */
+    float *saved;              /* (params) the weights in the order of files, when they are saved */
     double blocks[HR_MAX_RANKS];
 };
 
@@ -153,6 +158,11 @@ struct hr_sparse_worker {
     size_t hot;   /* weights of which it keeps copies (hot.h) */
     bool reaches; /* weights are worth fetching ahead: they are shared, or large */
     double inner_eps;
+    /* Where somebody looks on (tell.c). */
+    bool tells;
+    double loss_sum;              /* of the block in hand */
+    struct hr_step_record untold; /* the block before; samples 0: none */
+    int64_t told_ns[HR_ACTIVITIES], span_began_ns;
 };
 
 /* settle.c: the constants of a run whose options and data set are there. hr_held_out_close
@@ -170,7 +180,12 @@ HR_CHECKED enum hr_status hr_sparse_fits(struct hr_sparse_run *run,
 /* A rank, from start to end. */
 HR_CHECKED enum hr_status hr_sparse_worker_main(void *run, size_t rank);
 
-/* The solvers. */
+/* tell.c: a block is done; and it is known how this worker spent its time until the next, or the
+ * cut: the launcher is told. Each is nothing where nobody looks on. */
+void hr_sparse_done_block(struct hr_sparse_worker *worker, size_t rows);
+HR_CHECKED enum hr_status hr_sparse_tell(struct hr_sparse_worker *worker);
+
+/* The solvers: they add to loss_sum what each row costs before its step, where `tells` is set. */
 HR_CHECKED enum hr_status hr_sparse_sgd(struct hr_sparse_worker *worker, const uint32_t *order,
                                         size_t n);
 HR_CHECKED enum hr_status hr_sparse_dual(struct hr_sparse_worker *worker, const uint32_t *order,
@@ -196,6 +211,9 @@ void hr_sparse_set_weights(const struct hr_sparse_run *run, const float *weights
  * on. */
 HR_CHECKED enum hr_status hr_sparse_test(const struct hr_sparse_run *run,
                                          struct hr_run_result *result);
+
+/* What the objective sums of a training row: margin is that of its class, or (linear) w.x. */
+double hr_sparse_row_loss(const struct hr_sparse_problem *p, size_t row, double margin);
 
 /* This rank's share of the cells. */
 void hr_sparse_evaluate(const struct hr_sparse_worker *worker);

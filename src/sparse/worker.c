@@ -31,9 +31,11 @@ static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
         if (at >= shard.end)
             return HR_OK;
         const size_t n = hr_min_size(HR_SPARSE_BLOCK, shard.end - at);
+        HR_TRY(hr_sparse_tell(worker));
         hr_sampler_fill(sampler, at, n, order);
         HR_TRY(run->steps(worker, order, n));
         worker->tally->rows += n;
+        hr_sparse_done_block(worker, n);
         hr_atom64_store_relaxed(&worker->tally->seen, worker->tally->rows); /* an estimate */
         tell(worker);
     }
@@ -64,6 +66,7 @@ static enum hr_status begin_span(struct hr_sparse_worker *worker)
     HR_TRY(hr_member_barrier(&worker->member));
     hr_account_open(&tally->account,
                     hr_account_latest(&run->tally->began_ns, run->options.workers, sizeof *tally));
+    worker->span_began_ns = tally->account.since_ns;
     if (worker->rank == 0)
         run->cuts.cut->span_began_ns = tally->account.since_ns;
     return HR_OK;
@@ -81,7 +84,7 @@ static enum hr_status end_span(struct hr_sparse_worker *worker)
                      hr_account_latest(&run->tally->came_ns, run->options.workers, sizeof *tally));
     if (worker->rank == 0)
         run->cuts.cut->span_ended_ns = tally->account.since_ns;
-    return HR_OK;
+    return hr_sparse_tell(worker);
 }
 
 /* --- a cut: the leader decides, between barriers --- */
@@ -205,6 +208,7 @@ enum hr_status hr_sparse_worker_main(void *arg, size_t rank)
         .tally = &run->tally[rank],
         .hot = hr_min_size(run->hot_copies, run->problem.params),
         .reaches = is_worth_reaching(run),
+        .tells = hr_feed_is_on(&run->feed),
     };
     const struct hr_place place = {.group = run->group,
                                    .segment = run->segment.base,

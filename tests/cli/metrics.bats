@@ -182,3 +182,84 @@ END
   (cd "$TMP" && "$python" page.py) >"$TMP/said"
   grep -q "allreduce/seed-1" "$TMP/said"
 }
+
+ratings() { awk 'BEGIN { for (i = 0; i < 1500; i++) printf "%d %d:%.2f %d:%.2f\n", int(i * 7.3) % 50, 1 + i % 15, 3 + i % 4 / 2, 20 + i % 7, 4 - i % 3 }' >"$TMP/r"; }
+values() { awk '{ $1 = NR % 17 + $1; print }' "$TMP/s" >"$TMP/v"; }
+rows_of() { case $1 in mf) echo "$TMP/r" ;; linear) echo "$TMP/v" ;; *) echo "$TMP/s" ;; esac; }
+
+@test "blocks of sparse models add up, change no bit, and lose nothing with --log-every" {
+  hogring data make sparse --out "$TMP/s" --rows 1500 >/dev/null
+  ratings
+  values
+  for m in logistic:dual logistic:sgd svm:dual svm:sgd linear:dual linear:sgd mf:sgd; do
+    a=(train --model ${m%:*} --solver ${m#*:} --data "$(rows_of ${m%:*})" --epochs 2 --quiet)
+    hogring "${a[@]}" --workers 1 --json "$TMP/a.json" >/dev/null
+    hogring "${a[@]}" --workers 1 --json "$TMP/b.json" --log "$TMP/b" --tensorboard "$TMP/tb" --overwrite >/dev/null
+    [ "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"]')" ]
+    metrics log "$TMP/b" "$TMP/b.json"
+    hogring "${a[@]}" --workers 3 --launch process --json "$TMP/c.json" --log "$TMP/c" --overwrite >/dev/null
+    metrics log "$TMP/c" "$TMP/c.json"
+    hogring "${a[@]}" --workers 1 --log "$TMP/d" --log-every 1000 --overwrite >/dev/null
+    python3 - "$TMP/b" "$TMP/d" ${m#*:} <<'END'
+import json, sys
+b, d = [[l for l in map(json.loads, open(f)) if l["event"] == "step"] for f in sys.argv[1:3]]
+of = lambda s: (s["step"], s["loss"], s["lr"])
+assert [of(s) for s in d] == [of(s) for s in b if s["step"] // 1000 > (s["step"] - s["batch"]) // 1000] and len(d) == 2, d
+assert all((s["lr"] is None) == (sys.argv[3] == "dual") for s in b), b
+assert sys.argv[3] == "dual" or len({s["lr"] for s in b if s["epoch"] == 1}) == 1 and b[0]["lr"] > b[-1]["lr"], b
+END
+    metrics records "$TMP"/tb/*/*/events* | grep -qx "$(($(grep -c '"event":"\(step\|evaluation\)"' "$TMP/b") + 1)) records"
+  done
+}
+
+# With weights that stay, the objectives of two costs differ by the sum of the losses.
+@test "the loss of blocks is what the objective sums" {
+  hogring data make sparse --out "$TMP/s" --rows 1500 >/dev/null
+  ratings
+  values
+  for m in logistic svm linear mf; do
+    a=(train --model $m --solver sgd --data "$(rows_of $m)" --quiet)
+    hogring "${a[@]}" --epochs 2 --checkpoint-dir "$TMP/$m" >/dev/null
+    a+=(--epochs 1 --lr 1e-12 --init-weights "$(ls "$TMP/$m"/step-*/model.safetensors | tail -n 1)")
+    hogring "${a[@]}" --cost 1 --workers 2 --log "$TMP/$m.jsonl" --json "$TMP/1.json" >/dev/null
+    hogring "${a[@]}" --cost 3 --json "$TMP/3.json" >/dev/null
+    python3 - "$TMP/$m.jsonl" "$TMP/1.json" "$TMP/3.json" <<'END'
+import json, sys
+told = sum(s["loss"] * s["batch"] for s in map(json.loads, open(sys.argv[1])) if s["event"] == "step")
+one, three = [json.load(open(f))["runs"][0]["train_loss"] for f in sys.argv[2:]]
+assert told > 0 and abs(told - (three - one) / 2) < 1e-4 * told, (told, one, three)
+END
+  done
+}
+
+# broken SIGNAL WORKERS [LOG]: a sparse run that a signal ends on its way, and that is resumed, and has the blocks of LOG.
+broken() {
+  local a=(train --data "$TMP/s" --model svm --solver sgd --workers $2 --quiet --log "$TMP/$1" --checkpoint-dir "$TMP/$1.c" --epochs 40 --resume auto)
+  "${HOGRING:-build/hogring}" "${a[@]}" >/dev/null 2>&1 &
+  pid=$!
+  for _ in $(seq 400); do ! grep -qs '"saved"' "$TMP/$1" || break; sleep 0.02; done
+  kill -$1 "$pid" 2>/dev/null || true
+  wait "$pid" 2>/dev/null || true
+  pid=
+  hogring "${a[@]}" --json "$TMP/$1.json" >/dev/null
+  python3 - "$TMP/$1" "$TMP/$1.json" "${@:3}" <<'END'
+import json, sys
+log = [json.loads(l) for l in open(sys.argv[1])]
+run, done = json.load(open(sys.argv[2]))["runs"][0], 0
+blocks = sorted((l["step"], l["batch"], l["loss"], l["lr"]) for l in log if l["event"] == "step")
+for step, rows, *_ in blocks:
+    assert step == done + rows, (step, rows, done)
+    done = step
+assert done == run["steps"] == [l for l in log if l["event"] == "evaluation"][-1]["step"], (done, run["steps"])
+if len(sys.argv) > 3:
+    whole = [json.loads(l) for l in open(sys.argv[3])]
+    assert blocks == [(l["step"], l["batch"], l["loss"], l["lr"]) for l in whole if l["event"] == "step"]
+END
+}
+
+@test "a sparse run that was killed, or stopped in the middle of an epoch, and resumed has each block once" {
+  hogring data make sparse --out "$TMP/s" --rows 8000 >/dev/null
+  hogring train --data "$TMP/s" --model svm --solver sgd --workers 1 --quiet --epochs 40 --log "$TMP/whole" >/dev/null
+  broken KILL 1 "$TMP/whole"
+  broken INT 3
+}
