@@ -158,8 +158,9 @@ struct hr_run_result {
     double repro_cost; /* time of gradients by micro-shards over that of whole ones; 0: not known */
     bool bounded;      /* workers are at most staleness_bound clocks apart */
     uint64_t seed, staleness_bound;
-    uint64_t steps;   /* updates since the first run began */
-    uint64_t updates; /* of the model in this run */
+    size_t event_order; /* of several orders of events with one seed, from 1; 0: there is one */
+    uint64_t steps;     /* updates since the first run began */
+    uint64_t updates;   /* of the model in this run */
     uint64_t samples;
     bool resumed;
     uint64_t resumed_step;               /* at which this run went on */

@@ -146,6 +146,7 @@ struct hr_train_options {
     bool finished_ok;    /* resume: a finished run is not an error */
     bool wants_answers;  /* the result says what each test sample was answered with */
     size_t ranks_beside; /* ranks of other runs that share the processors (--concurrent) */
+    size_t event_order;  /* of times that are drawn: 0 and 1 are the same, 2 draws others */
     char solver[16];     /* sparse models (hogring/sparse.h): auto, sgd, dual */
     double cost;         /* of sparse models: weight of the losses */
     size_t factors;      /* of mf */

@@ -9,6 +9,8 @@ enum hr_status hr_compare_in_turn(const struct hr_cli *cli, const struct hr_data
 {
     struct hr_timeline_watch lines = {.cli = cli};
     for (size_t i = 0; i < runs->n && !hr_signals_seen(NULL); i++) {
+        if (runs->spared[i])
+            continue;
         struct hr_watch watch;
         const struct hr_train_options *options = &runs->options[i];
         const struct hr_progress_subject subject = hr_compare_runs_subject(runs, i);

@@ -10,7 +10,13 @@
 #include "options/entries.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
+#include "options/train_checks.h"
 #include "watch/resume.h"
+
+/* All entries with one seed, in one order of events. */
+struct repetition {
+    size_t seed, order, first; /* the seed and the order from 0; the first of the runs */
+};
 
 /* An option for all runs has to mean something in one of them. */
 static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_compare_runs *runs)
@@ -74,16 +80,43 @@ static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
     return HR_OK;
 }
 
+/* The runs of other orders than the first are called by it, in files too; a folder of checkpoints
+ * does not tell of its order. */
+static void append_order(char *name, size_t size, const char *form, size_t order)
+{
+    char text[40];
+    const int length = snprintf(text, sizeof text, form, order + 1);
+    const size_t used = strnlen(name, size - 1 - (size_t)length); /* names are cut, orders not */
+    memcpy(name + used, text, (size_t)length + 1);
+}
+
+static enum hr_status set_order(struct hr_compare_runs *runs, size_t i, size_t order)
+{
+    const struct hr_train_options *o = &runs->options[i];
+    if (o->checkpoint_dir[0] || o->resume[0])
+        return hr_fail(HR_E_USAGE, "--orders: not with --%s; expected one of them",
+                       o->resume[0] ? "resume" : "checkpoint-dir");
+    runs->options[i].event_order = order + 1;
+    runs->spared[i] = order > 0 && !hr_train_has_orders(&runs->options[i]);
+    if (order == 0)
+        return HR_OK;
+    append_order(runs->name[i], sizeof runs->name[i], "-order-%zu", order);
+    append_order(runs->entry[i], sizeof runs->entry[i], " order %zu", order);
+    return HR_OK;
+}
+
 /* own: an entry, with a value for each option that has a list. */
-static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, size_t seed, size_t first,
+static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, struct repetition which,
                               struct hr_compare_runs *runs)
 {
     bool given[HR_CLI_OPTIONS];
     struct hr_train_options *options = &runs->options[runs->n++];
     *options = own->train;
-    options->seed = cli->train.seed + seed;
-    const size_t twins = count_twins(runs, first, options);
+    options->seed = cli->train.seed + which.seed;
+    const size_t twins = count_twins(runs, which.first, options);
     hr_watch_name(options, twins, runs->name[runs->n - 1]);
+    if (cli->orders > 1)
+        HR_TRY(set_order(runs, runs->n - 1, which.order));
     HR_TRY(
         own_folder(cli, options, twins, options->checkpoint_dir, sizeof options->checkpoint_dir));
     if (strcmp(options->resume, "auto") != 0)
@@ -95,7 +128,7 @@ static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, size_t see
     return hr_meaning_check(own, options);
 }
 
-static enum hr_status add_entry(struct hr_cli *cli, char *entry, size_t seed, size_t first,
+static enum hr_status add_entry(struct hr_cli *cli, char *entry, struct repetition which,
                                 struct hr_compare_runs *runs)
 {
     static struct hr_cli read, own;
@@ -110,29 +143,30 @@ static enum hr_status add_entry(struct hr_cli *cli, char *entry, size_t seed, si
         if (!wanted)
             continue;
         if (runs->n == HR_COMPARE_RUNS_MAX)
-            return hr_fail(HR_E_USAGE,
-                           "more than %d runs: expected shorter lists, or fewer --seeds",
-                           HR_COMPARE_RUNS_MAX);
+            return hr_fail(
+                HR_E_USAGE,
+                "more than %d runs: expected shorter lists, or fewer --seeds or --orders",
+                HR_COMPARE_RUNS_MAX);
         char *name = runs->entry[runs->n];
         snprintf(name, sizeof shown, "%s", shown);
         snprintf(name + strlen(name), sizeof shown - strlen(name), "%s", swept);
         snprintf(runs->text[runs->n], sizeof whole, "%.*s%s", (int)(sizeof whole - sizeof swept),
                  whole, swept);
-        HR_TRY(add_run(cli, &own, seed, first, runs));
+        HR_TRY(add_run(cli, &own, which, runs));
     }
     return HR_OK;
 }
 
-static enum hr_status add_runs_of_seed(struct hr_cli *cli, size_t seed,
-                                       struct hr_compare_runs *runs)
+static enum hr_status add_repetition(struct hr_cli *cli, size_t seed, size_t order,
+                                     struct hr_compare_runs *runs)
 {
     char list[sizeof cli->strategies];
     char *rest = list, *entry;
-    const size_t first = runs->n;
+    const struct repetition which = {seed, order, runs->n};
     memcpy(list, cli->strategies, sizeof list);
     while (rest) {
         HR_TRY(hr_entry_cut(&rest, ',', &entry));
-        HR_TRY(add_entry(cli, entry, seed, first, runs));
+        HR_TRY(add_entry(cli, entry, which, runs));
     }
     return HR_OK;
 }
@@ -173,15 +207,56 @@ static enum hr_status check_margin(const struct hr_cli *cli, const struct hr_com
     return HR_OK;
 }
 
+/* Before runs are planned. Two seeds: orders alone would leave nothing to split. */
+static enum hr_status check_orders(const struct hr_cli *cli)
+{
+    if (!hr_cli_was_given(cli, "orders"))
+        return HR_OK;
+    if (cli->orders < 2)
+        return hr_fail(HR_E_USAGE,
+                       "--orders %zu: one order says nothing of others; expected 2 or "
+                       "more",
+                       cli->orders);
+    if (cli->seeds < 2)
+        return hr_fail(HR_E_USAGE,
+                       "--orders %zu: means nothing with one seed; expected --seeds 2 or more, "
+                       "that a spread can be split into seeds and orders",
+                       cli->orders);
+    if (cli->concurrent)
+        return hr_fail(HR_E_USAGE,
+                       "--orders: not with --concurrent, whose runs disturb each other's order; "
+                       "expected one of them");
+    return HR_OK;
+}
+
+/* Orders have to mean something to an entry. */
+static enum hr_status check_ordered(const struct hr_cli *cli, const struct hr_compare_runs *runs)
+{
+    bool some = false;
+    if (cli->orders < 2)
+        return HR_OK;
+    for (size_t i = 0; i < runs->per_seed; i++)
+        some |= hr_train_has_orders(&runs->options[i]);
+    return some ? HR_OK
+                : hr_fail(HR_E_USAGE,
+                          "--orders %zu: no entry depends on the order of events; expected an "
+                          "asynchronous strategy, as ssp, with several workers",
+                          cli->orders);
+}
+
 enum hr_status hr_compare_plan(struct hr_cli *cli, struct hr_compare_runs *runs)
 {
     if (cli->seeds < 1)
         return hr_fail(HR_E_USAGE, "--seeds 0: expected at least 1");
+    HR_TRY(check_orders(cli));
+    runs->orders = cli->orders;
     for (size_t seed = 0; seed < cli->seeds; seed++)
-        HR_TRY(add_runs_of_seed(cli, seed, runs));
-    runs->per_seed = runs->n / cli->seeds;
+        for (size_t order = 0; order < cli->orders; order++)
+            HR_TRY(add_repetition(cli, seed, order, runs));
+    runs->per_seed = runs->n / (cli->seeds * cli->orders);
     for (size_t i = 0; i < runs->n; i++)
         leave_defaults_open(&runs->options[i]);
     HR_TRY(check_margin(cli, runs));
+    HR_TRY(check_ordered(cli, runs));
     return check_shared(cli, runs);
 }

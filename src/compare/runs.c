@@ -14,17 +14,32 @@ static double epochs_of(const struct hr_train_options *options)
     return options->budget[0] ? 0 : (double)options->epochs;
 }
 
+/* Those that are run, of the first `end`. */
+static size_t count_runs(const struct hr_compare_runs *runs, size_t end)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < end; i++)
+        n += !runs->spared[i];
+    return n;
+}
+
 void hr_compare_runs_begin(struct hr_compare_runs *runs, bool concurrent)
 {
-    const size_t seeds = runs->n / runs->per_seed;
-    snprintf(runs->head, sizeof runs->head, "%zu run%s: %zu %s, %zu seed%s, %s", runs->n,
-             runs->n == 1 ? "" : "s", runs->per_seed, runs->per_seed == 1 ? "setting" : "settings",
-             seeds, seeds == 1 ? "" : "s",
+    const size_t seeds = runs->n / runs->per_seed / runs->orders;
+    char orders[40] = "";
+    const size_t n = count_runs(runs, runs->n);
+    if (runs->orders > 1)
+        snprintf(orders, sizeof orders, " x %zu orders", runs->orders);
+    snprintf(runs->head, sizeof runs->head, "%zu run%s: %zu %s, %zu seed%s%s, %s", n,
+             n == 1 ? "" : "s", runs->per_seed, runs->per_seed == 1 ? "setting" : "settings", seeds,
+             seeds == 1 ? "" : "s", orders,
              concurrent ? "those of a seed at once" : "one after another");
     runs->share = (struct hr_banner_share){.head = runs->head};
     runs->remaining = (struct hr_remaining){.n = runs->n, .per_seed = runs->per_seed};
-    for (size_t i = 0; i < runs->n; i++)
+    for (size_t i = 0; i < runs->n; i++) {
         runs->remaining.epochs[i] = epochs_of(&runs->options[i]);
+        runs->remaining.spared[i] = runs->spared[i];
+    }
 }
 
 struct hr_progress_subject hr_compare_runs_subject(const struct hr_compare_runs *runs, size_t i)
@@ -33,8 +48,8 @@ struct hr_progress_subject hr_compare_runs_subject(const struct hr_compare_runs 
                                         .strategy = runs->options[i].strategy,
                                         .seed = runs->options[i].seed,
                                         .epochs = epochs_of(&runs->options[i]),
-                                        .run = i + 1,
-                                        .runs = runs->n,
+                                        .run = count_runs(runs, i) + 1,
+                                        .runs = count_runs(runs, runs->n),
                                         .seeds = runs->n > runs->per_seed,
                                         .remaining = &runs->remaining};
 }

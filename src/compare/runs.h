@@ -22,6 +22,8 @@ struct hr_compare_runs {
     enum hr_status status[HR_COMPARE_RUNS_MAX];
     char message[HR_COMPARE_RUNS_MAX][480];
     bool ran[HR_COMPARE_RUNS_MAX];
+    bool spared[HR_COMPARE_RUNS_MAX]; /* another order, of what no order changes: is not run */
+    size_t orders;                    /* of events, with each seed */
     struct hr_remaining remaining;
     char head[160]; /* of what they share */
     struct hr_banner_share share;

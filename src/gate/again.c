@@ -31,6 +31,7 @@ static enum hr_status check_repeatable(const struct hr_gate_document *document, 
         const char *name, *why;
     } never[] = {
         {"resume", "it went on from a checkpoint, which is not in it"},
+        {"orders", "a seed has several runs in it"},
         {"record", "it was recorded, and hogring replay repeats it"},
         {"max-seconds", "the clock ended it; expected --max-steps"},
     };

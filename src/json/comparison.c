@@ -9,6 +9,7 @@
 #include "json/value.h"
 #include "report/lost_ranks.h"
 #include "report/report.h"
+#include "verdict/orders.h"
 
 static json_t *spread(const struct hr_run_group *group, hr_measure_fn measure)
 {
@@ -17,12 +18,24 @@ static json_t *spread(const struct hr_run_group *group, hr_measure_fn measure)
                      "min", hr_json_number(s.least), "max", hr_json_number(s.most));
 }
 
+/* null: each seed was run once. */
+static json_t *orders(const struct hr_verdict *v, const struct hr_run_group *group)
+{
+    struct hr_orders o;
+    if (!hr_run_group_orders(group, v->metric, &o))
+        return json_null();
+    return json_pack("{so so so so so so}", "runs", hr_json_count(o.score.n), "same_weights",
+                     json_boolean(o.same), "sd_seeds", hr_json_number(o.score.between), "sd_orders",
+                     hr_json_number(o.score.within), "share_of_seeds",
+                     hr_json_number(o.score.share), "p_seeds", hr_json_number(o.score.p));
+}
+
 static json_t *strategy(const struct hr_verdict *v, size_t g)
 {
     const struct hr_run_group *group = &v->groups.group[g];
     const bool judged = hr_verdict_tested(v, g) && g != v->best;
     return json_pack(
-        "{so so so so so so so so so so so so so so so so}", "label", hr_json_text(group->label),
+        "{so so so so so so so so so so so so so so so so so}", "label", hr_json_text(group->label),
         "strategy", hr_json_text(group->run[0]->strategy), "seeds",
         hr_json_count(hr_run_group_seeds(group)), "interrupted", json_boolean(group->interrupted),
         "test_accuracy", spread(group, hr_measure_accuracy), "test_rmse",
@@ -33,7 +46,7 @@ static json_t *strategy(const struct hr_verdict *v, size_t g)
         "updates", spread(group, hr_measure_updates), "p_against_best",
         judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(), "worse_than_best",
         json_boolean(judged && hr_verdict_worse(v, g)), "runs_with_losses",
-        hr_json_count(hr_run_group_lost(group)));
+        hr_json_count(hr_run_group_lost(group)), "orders", orders(v, group));
 }
 
 static json_t *strategies(const struct hr_verdict *v)
@@ -181,7 +194,7 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr
     if (hr_verdict_make(&v, runs, n, wish) != HR_OK)
         return NULL;
     json_t *object = json_null();
-    if (v.groups.n > 1)
+    if (v.groups.n > 1 || (n && runs[0].event_order))
         object = json_pack(
             "{ss so so so so so ss so so so so so}", "test",
             "paired t over the seeds, two-sided, Holm over all pairs", "level",

@@ -7,7 +7,8 @@
 #include "verdict/verdict.h"
 
 /* "comparison": {"test", "level", "metric", "best", "margin", "lost_alike", "compared_at",
- * "strategies", "pairs", "comparisons", "power", "sentences"}; null for fewer than two strategies.
+ * "strategies", "pairs", "comparisons", "power", "sentences"}; null for fewer than two strategies,
+ * but with --orders.
  * src/manual/json.txt says what each is.
  *
  *   strategies   an entry a strategy (runs that differ only in their seed), in the table's order.

@@ -40,7 +40,7 @@ struct hr_cli {
     char log[1024], tensorboard[1024];
     uint64_t log_every;
     char tune[512], tune_budget[32]; /* compare; "": nothing */
-    size_t seeds;
+    size_t seeds, orders;
     double margin; /* 0: none */
     bool concurrent, quiet, wide, help, all, emulate;
     bool forecast;          /* train */

@@ -58,6 +58,10 @@ static const struct hr_option workers[] = {
 static const struct hr_option training[] = {
     ROW("seeds", COUNT, seeds, "N", "1", "repeat with seeds seed .. seed + N - 1",
         .commands = HR_COMPARE, .first = true, .models = HR_OF_ALL_MODELS),
+    ROW("orders", COUNT, orders, "N", "1",
+        "run each seed of asynchronous strategies in N orders of events, and split their spread "
+        "into seeds and orders; in real time an order is a repetition (help compare)",
+        .commands = HR_COMPARE, .range = {.least = 1, .most = 256}),
     ROW("margin", NUMBER, margin, "X", NULL,
         "say who is no worse than the best by X, and who is equal within X: points of accuracy, or "
         "units of rmse or loss (help compare)",

@@ -1,5 +1,6 @@
 #include "options/train_checks.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "netsim/inject.h"
@@ -105,6 +106,13 @@ bool hr_train_repeats(const struct hr_train_options *o)
     if (!strcmp(o->clock, "virtual") || strcmp(o->schedule, "free") != 0 || o->workers == 1)
         return true;
     return hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->synchronous;
+}
+
+bool hr_train_has_orders(const struct hr_train_options *o)
+{
+    struct hr_train_options real = *o;
+    snprintf(real.clock, sizeof real.clock, "real");
+    return !hr_train_repeats(&real);
 }
 
 enum hr_status hr_check_digest_every(const struct hr_train_options *o)

@@ -24,6 +24,8 @@ HR_CHECKED enum hr_status hr_check_digest_every(const struct hr_train_options *o
 /* Of a network: do the same options give the same bits again? Not where the order of messages in
  * real time decides; nor where a rank is lost on the way. */
 bool hr_train_repeats(const struct hr_train_options *o);
+/* Does another order of events change the bits, in virtual time that of other compute times? */
+bool hr_train_has_orders(const struct hr_train_options *o);
 /* --digest-every as a run of these options obeys it: 0 where it means nothing. */
 uint64_t hr_digest_every(const struct hr_train_options *o);
 

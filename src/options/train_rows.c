@@ -372,6 +372,7 @@ static const struct hr_option expert[] = {
         "fast (OpenBLAS) or reference (plain C)", .words = "fast|reference",
         .commands = BOTH | HR_BENCH_NETS | HR_FORECAST),
     ROW("ranks-beside", COUNT, ranks_beside, ONCE, "N", NULL, "", .commands = HR_LIBRARY),
+    ROW("event-order", COUNT, event_order, ONCE, "N", NULL, "", .commands = HR_LIBRARY),
 };
 
 #define LIST(section, rows)                                                                        \

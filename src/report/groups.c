@@ -184,7 +184,7 @@ static bool takes(const struct hr_run_group *group, const struct hr_run_result *
     if (!same_setting(group->run[0], run))
         return false;
     for (size_t i = 0; i < group->n; i++)
-        if (group->run[i]->seed == run->seed)
+        if (group->run[i]->seed == run->seed && group->run[i]->event_order == run->event_order)
             return false;
     return true;
 }

@@ -20,10 +20,16 @@
 
 struct hr_run_group {
     char label[160];                  /* "allreduce direct", "ssp s=3"; differs from all others */
-    size_t n;                         /* runs: seeds */
+    size_t n;                         /* runs: seeds, with --orders each several times */
     const struct hr_run_result **run; /* (n) borrowed runs, in the order given */
     bool interrupted;                 /* any of them */
 };
+
+/* What its runs are counted in: a seed has one, but with --orders. */
+static inline const char *hr_run_group_unit(const struct hr_run_group *group)
+{
+    return group->run[0]->event_order ? "runs" : "seeds";
+}
 
 struct hr_groups {
     size_t n, most; /* groups; runs in the largest */

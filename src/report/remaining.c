@@ -43,6 +43,8 @@ double hr_remaining_after(const struct hr_remaining *remaining, size_t now, doub
         all.n += one.n > 0;
     }
     for (size_t i = now + 1; i < remaining->n; i++) {
+        if (remaining->spared[i])
+            continue;
         struct mean one = of_entry(remaining, i % remaining->per_seed, now, now_s);
         one = one.n ? one : all;
         seconds += one.sum / (double)one.n * fmax(remaining->epochs[i], 1); /* 0 / 0: unknown */

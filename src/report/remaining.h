@@ -9,6 +9,7 @@
 #ifndef HR_REPORT_REMAINING_H
 #define HR_REPORT_REMAINING_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { HR_REMAINING_RUNS = 256 };
@@ -17,6 +18,7 @@ struct hr_remaining {
     size_t n, per_seed; /* run i is of entry i mod per_seed */
     double epochs[HR_REMAINING_RUNS];
     double seconds[HR_REMAINING_RUNS]; /* it took; 0: it has not run, or failed */
+    bool spared[HR_REMAINING_RUNS];    /* it will not run */
 };
 
 /* Seconds that run i will take, as the same entry did with other seeds; not a number: it has not

@@ -271,7 +271,7 @@ static void print_seeds(FILE *out, const struct hr_groups *groups)
     fprintf(out, "mean %s standard deviation of ", hr_human_utf8() ? "\xc2\xb1" : "+-");
     if (least < groups->most)
         fprintf(out, "%zu to ", least);
-    fprintf(out, "%zu seeds", groups->most);
+    fprintf(out, "%zu %s", groups->most, hr_run_group_unit(&groups->group[0]));
 }
 
 /* Which figures are of the whole training, and which of this run. */
@@ -301,8 +301,8 @@ static void print_rising(FILE *out, const struct hr_run_group *group)
         return;
     fprintf(out, "! %s", advice);
     if (group->n > 1)
-        fprintf(out, " (seed %llu; %zu of %zu seeds)", (unsigned long long)group->run[i]->seed,
-                hr_run_group_rose(group), group->n);
+        fprintf(out, " (seed %llu; %zu of %zu %s)", (unsigned long long)group->run[i]->seed,
+                hr_run_group_rose(group), group->n, hr_run_group_unit(group));
     fputc('\n', out);
 }
 

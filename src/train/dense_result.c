@@ -55,6 +55,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->micro_shards = run->job.micro_shards;
     result->repro_cost = hr_micro_shards_cost(&run->job);
     result->seed = run->job.options->seed;
+    result->event_order = run->job.options->event_order;
     result->bounded = is_bounded(run);
     result->staleness_bound = run->job.options->staleness;
 }

@@ -123,8 +123,9 @@ void hr_say_target(FILE *out, const struct hr_verdict *v)
                 hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)));
     for (size_t g = 0; g < groups->n; g++)
         if (reached(&groups->group[g]) < groups->group[g].n)
-            fprintf(out, "  %s: %zu of %zu seeds reached it.\n", groups->group[g].label,
-                    reached(&groups->group[g]), groups->group[g].n);
+            fprintf(out, "  %s: %zu of %zu %s reached it.\n", groups->group[g].label,
+                    reached(&groups->group[g]), groups->group[g].n,
+                    hr_run_group_unit(&groups->group[g]));
     say_told(out, v, HR_COST_SECONDS, first);
     say_told(out, v, HR_COST_SAMPLES, first_of(groups, HR_COST_SAMPLES));
     say_censored(out, v);

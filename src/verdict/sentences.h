@@ -29,6 +29,8 @@ void hr_say_names(FILE *out, const struct hr_verdict *v, const char *head, hr_ch
 void hr_say_scores(FILE *out, const struct hr_verdict *v);
 /* margin.c */
 void hr_say_margin(FILE *out, const struct hr_verdict *v);
+/* orders.c */
+void hr_say_orders(FILE *out, const struct hr_verdict *v);
 /* costs.c */
 void hr_say_target(FILE *out, const struct hr_verdict *v);
 /* speed.c */

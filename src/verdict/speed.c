@@ -76,8 +76,8 @@ void hr_say_rising(FILE *out, const struct hr_groups *groups)
         const struct hr_run_group *group = &groups->group[g];
         if (hr_run_group_rose(group) == 0)
             continue;
-        fprintf(out, "%s%s (%zu of %zu seeds)", before, group->label, hr_run_group_rose(group),
-                group->n);
+        fprintf(out, "%s%s (%zu of %zu %s)", before, group->label, hr_run_group_rose(group),
+                group->n, hr_run_group_unit(group));
         before = ", ";
     }
     if (before[0] == ',')
@@ -92,8 +92,8 @@ void hr_say_lost(FILE *out, const struct hr_groups *groups)
         const struct hr_run_group *group = &groups->group[g];
         if (hr_run_group_lost(group) == 0)
             continue;
-        fprintf(out, "%s%s (%zu of %zu seeds)", before, group->label, hr_run_group_lost(group),
-                group->n);
+        fprintf(out, "%s%s (%zu of %zu %s)", before, group->label, hr_run_group_lost(group),
+                group->n, hr_run_group_unit(group));
         before = ", ";
     }
     if (before[0] == ',')

@@ -24,11 +24,15 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
         fputc('\n', out);
         hr_say_scores(out, &v);
         hr_say_margin(out, &v);
+        hr_say_orders(out, &v);
         hr_best_epochs_print(out, &v.groups);
         hr_say_speed(out, &v.groups);
         hr_say_lost(out, &v.groups);
         hr_say_rising(out, &v.groups);
         hr_say_target(out, &v);
+    } else if (n && runs[0].event_order) {
+        fputc('\n', out);
+        hr_say_orders(out, &v);
     }
     hr_verdict_free(&v);
 }

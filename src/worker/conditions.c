@@ -11,7 +11,15 @@
 #include "worker/job.h"
 
 /* Each use of random numbers has a seed of its own. */
-enum { SEED_COMPUTE = 1, SEED_SERVE, SEED_INJECT };
+enum { SEED_COMPUTE = 1, SEED_SERVE, SEED_INJECT, SEEDS = SEED_INJECT };
+
+/* Of times, which each order of events draws anew: weights, batches and numbers that go wrong are
+ * the seed's. */
+static uint64_t seed_of(const struct hr_train_job *job, unsigned use)
+{
+    const size_t order = job->options->event_order;
+    return hr_delay_seed(job->options->seed, use + SEEDS * (unsigned)(order ? order - 1 : 0));
+}
 
 /* Links: a topology whose first ranks are the workers, then the servers, then the workers' other
  * stages; --link alone is a switch in the middle, and a wire like that from each rank. */
@@ -242,23 +250,21 @@ static int64_t base_ps(const struct hr_train_job *job, size_t rank, uint64_t ste
         return recorded_ps(conditions->times, rank, step);
     if (!conditions->has_compute)
         return own_ps;
-    return hr_delay_ps(&conditions->compute, hr_delay_seed(job->options->seed, SEED_COMPUTE), rank,
-                       step);
+    return hr_delay_ps(&conditions->compute, seed_of(job, SEED_COMPUTE), rank, step);
 }
 
 int64_t hr_conditions_compute_ps(const struct hr_train_job *job, size_t rank, uint64_t step,
                                  int64_t own_ps)
 {
     const struct hr_conditions *conditions = &job->conditions;
-    const uint64_t seed = job->options->seed;
-    return hr_inject_ps(&conditions->inject, hr_delay_seed(seed, SEED_INJECT), rank, step,
+    return hr_inject_ps(&conditions->inject, seed_of(job, SEED_INJECT), rank, step,
                         base_ps(job, rank, step, own_ps));
 }
 
 void hr_conditions_slow_stages(const struct hr_train_job *job, size_t rank, uint64_t step,
                                double *slow)
 {
-    const uint64_t seed = hr_delay_seed(job->options->seed, SEED_INJECT);
+    const uint64_t seed = seed_of(job, SEED_INJECT);
     for (size_t k = 0; k < job->pipeline->ranks; k++)
         slow[k] = hr_inject_stage_factor(&job->conditions.inject, seed, rank, k, step);
 }
@@ -275,7 +281,7 @@ int64_t hr_conditions_load_ps(const struct hr_train_job *job, size_t rank)
 
 int64_t hr_conditions_serve_ps(const struct hr_train_job *job, size_t shard, uint64_t number)
 {
-    return hr_delay_ps(&job->conditions.serve, hr_delay_seed(job->options->seed, SEED_SERVE),
+    return hr_delay_ps(&job->conditions.serve, seed_of(job, SEED_SERVE),
                        job->shared->workers + shard, number);
 }
 

@@ -186,6 +186,7 @@ static const struct field run_fields[] = {
     {"batch_size", "32"},
     {"global_batch", "64"},
     {"seed", "7"},
+    {"event_order", "null"},
     {"staleness_bound", "3"},
     {"lr", "0.050000000000000003"},
     {"threads_per_worker", "2"},
