@@ -8,7 +8,8 @@
  *   p_j = exp(-m) m^j / j!      q_j = delta / sqrt(2) exp(-m) m^j / Gamma(j + 3/2)
  *
  * Lenth begins at j = 0, where exp(-m) is 0 for a large delta. Here the sum begins at its largest
- * weight, j = m, and goes both ways until what is added is nothing. */
+ * weight, j = m, and goes both ways until what is added is nothing. Where delta is larger yet an
+ * integral takes its place. */
 #include "stats/student.h"
 
 #include <float.h>
@@ -16,6 +17,7 @@
 
 #include "base/error.h"
 #include "stats/beta.h"
+#include "stats/gamma.h"
 
 /* Computed as the small tail itself: 1 - cdf would lose all digits of a tiny p. */
 double hr_student_two_sided(double t, double df)
@@ -81,14 +83,32 @@ static double mixed(const struct mixture *s)
     return sum / 2;
 }
 
+/* For a large delta the sum has too many terms, but the integral over the numerator's normal part,
+ * P(chi2 >= df ((z + delta) / t)^2), is smooth: Simpson's rule, over what z may be. */
+static double integrated(double t, double df, double delta)
+{
+    enum { HALVES = 400 };
+    const double end = 12, h = end / HALVES;
+    double sum = 0;
+    for (int i = -HALVES; i <= HALVES; i++) {
+        const double z = i * h, s = (z + delta) / t;
+        const double weight = i == -HALVES || i == HALVES ? 1 : (i + HALVES) % 2 ? 4 : 2;
+        sum += weight * exp(-z * z / 2) * hr_gamma_upper(df / 2, df * s * s / 2);
+    }
+    return sum * h / 3 / sqrt(8 * atan(1));
+}
+
 double hr_noncentral_t_cdf(double t, double df, double delta)
 {
+    static const double large = 37; /* beyond it e^(-delta^2 / 2) has no double */
     if (delta == 0)
         return hr_student_cdf(t, df);
     if (t < 0)
         return 1 - hr_noncentral_t_cdf(-t, df, -delta);
-    if (isinf(t))
+    if (isinf(t) || delta < -large)
         return 1;
+    if (delta > large)
+        return t > 0 ? fmin(1, integrated(t, df, delta)) : 0;
     const double x = t * t / (df + t * t);
     const struct mixture s = {.x = x, .df = df, .delta = delta, .m = delta * delta / 2};
     return fmin(1, fmax(0, phi(-delta) + (t > 0 ? mixed(&s) : 0)));

@@ -79,3 +79,10 @@ labels() {
   [ "$(json "$TMP/out.json" '[c["verdict"] for c in d["comparison"]["comparisons"]]')" = "['identical', 'equal within', 'equal within']" ]
   [ "$(json "$TMP/out.json" 'd["comparison"]["margin"], d["comparison"]["power"]["tests"]')" = "(0.9, 1)" ]
 }
+
+@test "a margin of any size has an answer" {
+  for margin in 1e-9 1e9 1e300; do
+    timeout 20 "${HOGRING:-build/hogring}" compare "${quick[@]}" --strategies allreduce,ssp --clock virtual --workers 2 --seeds 3 --margin $margin >"$TMP/said"
+    grep -q "^Margin: " "$TMP/said"
+  done
+}
