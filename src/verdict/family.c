@@ -70,6 +70,22 @@ static void adjust_margins(struct hr_family *family, const struct hr_family_wish
         at(family, list[i].a, list[i].b)->not_worse_p = list[i].p;
 }
 
+/* Before twins have copies: each test counts once. */
+static void measure_spread(struct hr_family *family)
+{
+    double squares = 0, n = 0;
+    for (size_t i = 0; i < family->groups * family->groups; i++) {
+        const struct hr_paired *test = &family->pair[i].test;
+        if (family->pair[i].state != HR_PAIR_TESTED || !(test->sd > 0))
+            continue;
+        squares += test->sd * test->sd;
+        n++;
+        if (!family->least_pairs || test->n < family->least_pairs)
+            family->least_pairs = test->n;
+    }
+    family->spread = n > 0 ? sqrt(squares / n) : 0;
+}
+
 /* What holds for the first of its kind holds for all. */
 static void copy_to_twins(struct hr_family *family, const size_t *twin)
 {
@@ -98,6 +114,7 @@ enum hr_status hr_family_make(struct hr_family *family, const struct hr_family_w
     adjust(family, list, family->tests);
     if (wish->margin > 0)
         adjust_margins(family, wish, list, family->tests);
+    measure_spread(family);
     copy_to_twins(family, wish->twin);
     free(list);
     return HR_OK;
@@ -118,20 +135,10 @@ bool hr_family_higher(const struct hr_family *family, size_t a, size_t b)
 
 struct hr_family_power hr_family_power(const struct hr_family *family, double aim)
 {
-    struct hr_family_power power = {0};
-    double squares = 0, n = 0;
-    for (size_t i = 0; i < family->groups * family->groups; i++) {
-        const struct hr_paired *test = &family->pair[i].test;
-        if (family->pair[i].state != HR_PAIR_TESTED || !(test->sd > 0))
-            continue;
-        squares += test->sd * test->sd;
-        n++;
-        power.pairs = power.pairs && power.pairs < test->n ? power.pairs : test->n;
-    }
-    if (n == 0)
+    struct hr_family_power power = {.spread = family->spread, .pairs = family->least_pairs};
+    if (power.pairs == 0)
         return power;
     const double level = HR_VERDICT_LEVEL / (double)family->tests;
-    power.spread = sqrt(squares / n);
     power.difference = power.spread * hr_power_difference(power.pairs, level, HR_POWER_WANTED);
     power.aim = aim > 0 ? aim : power.difference / 2;
     power.more = hr_power_pairs(power.aim / power.spread, level, HR_POWER_WANTED, SEEDS_MOST);

@@ -42,6 +42,8 @@ typedef bool (*hr_pair_fn)(const void *arg, size_t a, size_t b, struct hr_pair *
 struct hr_family {
     size_t groups, tests; /* tests: pairs that were tested, identical strategies counted once */
     struct hr_pair *pair; /* (groups, groups) owned: [a * groups + b], and mirrored */
+    double spread; /* of differences: root mean square over the tests that have any; 0: none has */
+    size_t least_pairs; /* of runs, in one of those tests */
 };
 
 struct hr_family_wish {

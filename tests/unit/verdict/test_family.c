@@ -73,6 +73,29 @@ static void power_is_of_the_mean_spread_and_all_pairs(void **state)
     hr_family_free(&family);
 }
 
+static void a_spread_counts_each_test_once(void **state)
+{
+    (void)state;
+    static const size_t twins[] = {0, 1, 1, 1};
+    struct hr_family one, four;
+    const struct hr_family_wish wish = {.groups = 2, .twin = twins, .test = test},
+                                more = {.groups = 4, .twin = twins, .test = test};
+    assert_int_equal(hr_family_make(&one, &wish), HR_OK);
+    assert_int_equal(hr_family_make(&four, &more), HR_OK);
+    CHECK_NEAR(four.spread, one.spread, 1e-15, 0);
+    static const size_t alone[] = {0, 1, 2, 2};
+    const struct hr_family_wish three = {.groups = 4, .twin = alone, .test = test};
+    double squares = 0;
+    hr_family_free(&four);
+    assert_int_equal(hr_family_make(&four, &three), HR_OK);
+    for (size_t a = 0; a < 3; a++)
+        for (size_t b = a + 1; b < 3; b++)
+            squares += pow(hr_family_pair(&four, a, b)->test.sd, 2);
+    CHECK_NEAR(hr_family_power(&four, 0).spread, sqrt(squares / 3), 1e-12, 0);
+    hr_family_free(&one);
+    hr_family_free(&four);
+}
+
 static void seeds_that_both_have_are_paired(void **state)
 {
     (void)state;
@@ -95,6 +118,7 @@ int main(void)
         cmocka_unit_test(holm_counts_identical_groups_once),
         cmocka_unit_test(margins_are_corrected_for_as_many_tests_as_pairs),
         cmocka_unit_test(power_is_of_the_mean_spread_and_all_pairs),
+        cmocka_unit_test(a_spread_counts_each_test_once),
         cmocka_unit_test(seeds_that_both_have_are_paired),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
