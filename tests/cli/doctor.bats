@@ -15,6 +15,7 @@ await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sl
 
 # begin ARGUMENTS...: a run without end, $pid.
 begin() {
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" train --workers 2 --epochs 1000000 --timeout 60s "$@" 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT

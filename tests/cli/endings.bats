@@ -13,6 +13,7 @@ for_each_launch() { for launch in thread process; do "$1" $launch || return 1; d
 
 interrupt_and_resume() {
   rm -rf "$TMP/c"
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" train "${long[@]}" --launch "$1" --checkpoint-dir "$TMP/c" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   await "$TMP/err" "epoch 2/"
@@ -27,6 +28,7 @@ interrupt_and_resume() {
 @test "SIGINT finishes the step, saves, exits 130, leaves nothing" { for_each_launch interrupt_and_resume; }
 
 @test "SIGTERM exits 143" {
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" train "${long[@]}" 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "epoch 1/"
@@ -37,6 +39,7 @@ interrupt_and_resume() {
 }
 
 slow_to_end() {
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" train --epochs 1 --launch "$1" --strategy "$2" "${@:3}" 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "promise"
@@ -61,6 +64,7 @@ slow_to_end() {
 interrupted() {
   local file=$1
   shift
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" "$@" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   await "$file" .
@@ -92,6 +96,7 @@ interrupted() {
 }
 
 @test "compare side by side passes a signal on" {
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" compare "${long[@]}" --concurrent --json "$TMP/json" 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "hogwild seed 1  epoch 1/"
@@ -104,6 +109,7 @@ interrupted() {
 @test "a killed worker process is named, and the run ends with 4" {
   for strategy in allreduce ps-sync ps-async hogwild; do
     # No wait ends by its deadline: who goes on has noticed the death.
+    : >"$TMP/err"
     "${HOGRING:-build/hogring}" train "${long[@]}" --strategy $strategy --launch process --timeout 1h 2>"$TMP/err" >/dev/null &
     pid=$!
     await "$TMP/err" "epoch 1/"
@@ -118,6 +124,7 @@ interrupted() {
 }
 
 @test "workers die with a launcher that is killed" {
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" train "${long[@]}" --launch process 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "epoch 1/"
@@ -137,6 +144,7 @@ interrupted() {
 }
 
 @test "a wait has a deadline" {
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" train "${long[@]}" --launch process --timeout 1s 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "epoch 1/"

@@ -47,6 +47,7 @@ END
 @test "a save that is asked for changes no bit: it waits for the end of the epoch" {
   options="--workers 1 --pipeline 3 --pipeline-schedule pipedream --epochs 4 --epoch-size 60000"
   want=$(digest --epochs 4 --epoch-size 60000 --pipeline-schedule pipedream)
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" train $options --checkpoint-dir "$TMP/run" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && break; sleep 0.02; done

@@ -8,6 +8,7 @@ long=(--model softmax --epochs 100000 --quiet --launch process --workers 4 --pla
 started() {
   local count=$1
   shift
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" "$@" 2>"$TMP/err" >/dev/null &
   pid=$!
   for _ in $(seq 100); do [ "$(pgrep -c -P $pid)" -ge "$count" ] && return; sleep 0.05; done

@@ -72,6 +72,7 @@ killed_and_resumed() {
   make_rows 20000
   set -- --model logistic --workers 1 --epochs 300
   whole=$(sparse "$@" | digest)
+  : >"$TMP/err"
   "${HOGRING:-build/hogring}" train --data "$TMP/a.libsvm" "$@" --checkpoint-dir "$TMP/c" --checkpoint-every 10000000 2>"$TMP/err" >/dev/null &
   pid=$!
   for _ in $(seq 200); do grep -q "epoch [0-9]*/300" "$TMP/err" && break; sleep 0.02; done
