@@ -28,6 +28,7 @@ struct gate {
     struct hr_gate_speeds speeds;
     struct hr_gate_more *more;
     double slower;
+    char helpless[160]; /* why both binaries do not find the step; "" */
 };
 
 /* --- what is asked --- */
@@ -61,6 +62,8 @@ static enum hr_status check(struct gate *gate)
                        HR_GATE_PAIRS_LEAST, HR_GATE_PAIRS_MAX);
     if (cli->slower[0])
         HR_TRY(parse_slower(cli->slower, &gate->slower));
+    if (cli->against[0])
+        HR_TRY(hr_gate_child_check("--against", cli->against));
     return cli->junit[0] ? hr_file_check_writable(cli->junit) : HR_OK;
 }
 
@@ -110,6 +113,12 @@ static enum hr_status get_fresh(struct gate *gate)
 
 /* --- what is judged --- */
 
+/* No fault of the old program. */
+static bool is_own(enum hr_status status)
+{
+    return status == HR_E_INTERRUPTED || status == HR_E_NOMEM;
+}
+
 /* Where the baseline's machine is another, the old binary's runs on this one take its place. */
 static enum hr_status judge(struct gate *gate)
 {
@@ -119,9 +128,16 @@ static enum hr_status judge(struct gate *gate)
     if (!gate->judgement.bits || !gate->cli->against[0])
         return HR_OK;
     say(gate, "the baseline's bits are another machine's: the old binary runs it here");
-    HR_TRY(run_all(gate, gate->cli->against, &gate->older));
+    const enum hr_status status = run_all(gate, gate->cli->against, &gate->older);
+    if (status != HR_OK && (is_own(status) || gate->judgement.failed == 0))
+        return status;
+    if (status != HR_OK) { /* what has failed has failed without it */
+        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
+        hr_gate_document_free(&gate->older);
+        return HR_OK;
+    }
     hr_gate_judgement_free(&gate->judgement);
-    return hr_gate_judge(&gate->older, &gate->fresh, speeds, &gate->judgement);
+    return hr_gate_judge_by(&gate->baseline, &gate->older, &gate->fresh, speeds, &gate->judgement);
 }
 
 static const struct hr_gate_document *judged_by(const struct gate *gate)
@@ -131,7 +147,7 @@ static const struct hr_gate_document *judged_by(const struct gate *gate)
 
 /* --- where bits part --- */
 
-static enum hr_status locate(const struct gate *gate, size_t i)
+static enum hr_status locate(struct gate *gate, size_t i)
 {
     const struct hr_gate_strategy *strategy = &gate->judgement.strategy[i];
     const struct hr_gate_child older = child_of(gate, gate->cli->against, false);
@@ -141,18 +157,27 @@ static enum hr_status locate(const struct gate *gate, size_t i)
         hr_gate_place_of(hr_gate_run_find(judged_by(gate), strategy->label, strategy->seed),
                          hr_gate_run_find(&gate->fresh, strategy->label, strategy->seed));
     const bool exact = place.known && place.step - place.equal_until == 1;
-    if (!exact && gate->cli->against[0]) {
+    if (!exact && gate->cli->against[0] && !gate->helpless[0]) {
         const struct hr_gate_search search = {.baseline = &gate->baseline,
                                               .older = &older,
                                               .newer = &newer,
                                               .label = strategy->label,
                                               .seed = strategy->seed};
         say(gate, "bits differ: both binaries run again, to find the step");
-        HR_TRY(hr_gate_search_run(&search, &place));
+        struct hr_gate_place found;
+        const enum hr_status status = hr_gate_search_run(&search, &found);
+        if (is_own(status))
+            return status;
+        if (status == HR_OK)
+            place = found;
+        else
+            snprintf(gate->helpless, sizeof gate->helpless, "%s", hr_error_message());
     }
     if (place.known)
         snprintf(where, HR_GATE_TEXT, "seed %s: %s", strategy->seed,
                  hr_gate_place_text(&place, text, sizeof text));
+    else if (gate->helpless[0])
+        snprintf(where, HR_GATE_TEXT, "where: not found: %s", gate->helpless);
     else if (gate->cli->against[0])
         snprintf(where, HR_GATE_TEXT, "seed %s: the old binary gives the new bits here, too",
                  strategy->seed);
@@ -163,6 +188,22 @@ static enum hr_status locate(const struct gate *gate, size_t i)
     return HR_OK;
 }
 
+/* A pair that lacks a run is no pair; what few are left would be judged as if none had failed. */
+static void compare_speeds(struct gate *gate, size_t i)
+{
+    struct hr_gate_more *more = &gate->more[i];
+    const struct hr_gate_pairs *pairs =
+        hr_gate_pairs_find(&gate->speeds, gate->judgement.strategy[i].label);
+    for (size_t c = 0; pairs && c < HR_GATE_CLOCKS; c++)
+        more->ratio[c] =
+            hr_gate_ratio_of(pairs->log_ratio[c], pairs->n[c], gate->judgement.level, gate->slower);
+    if (!pairs || pairs->missing)
+        snprintf(more->untimed, sizeof more->untimed, "not judged: %zu of %zu pairs lack a run",
+                 pairs ? pairs->missing : gate->cli->pairs, gate->cli->pairs);
+    else if (isnan(more->ratio[HR_GATE_WALL].mean) && isnan(more->ratio[HR_GATE_CPU].mean))
+        snprintf(more->untimed, sizeof more->untimed, "not judged: the runs do not say their time");
+}
+
 static enum hr_status measure(struct gate *gate)
 {
     const struct hr_gate_child older = child_of(gate, gate->cli->against, false);
@@ -170,13 +211,16 @@ static enum hr_status measure(struct gate *gate)
     char line[80];
     snprintf(line, sizeof line, "timing %zu pairs of runs", gate->cli->pairs);
     say(gate, line);
-    HR_TRY(
-        hr_gate_speeds_measure(&gate->baseline, &older, &newer, gate->cli->pairs, &gate->speeds));
+    const enum hr_status status =
+        hr_gate_speeds_measure(&gate->baseline, &older, &newer, gate->cli->pairs, &gate->speeds);
+    if (is_own(status))
+        return status;
     for (size_t i = 0; i < gate->judgement.n; i++)
-        for (size_t c = 0; c < HR_GATE_CLOCKS; c++)
-            gate->more[i].ratio[c] =
-                hr_gate_ratio_of(gate->speeds.label[i].log_ratio[c], gate->speeds.label[i].n[c],
-                                 gate->judgement.level, gate->slower);
+        if (status == HR_OK)
+            compare_speeds(gate, i);
+        else
+            snprintf(gate->more[i].untimed, sizeof gate->more[i].untimed, "not measured: %.180s",
+                     hr_error_message());
     return HR_OK;
 }
 

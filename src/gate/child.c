@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -34,6 +35,35 @@ void hr_gate_folder_remove(const char *folder)
 }
 
 /* --- the child --- */
+
+static bool is_program(const char *path)
+{
+    struct stat info;
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        errno = S_ISDIR(info.st_mode) ? EISDIR : EACCES;
+    else if (access(path, X_OK) == 0)
+        return true;
+    return false;
+}
+
+enum hr_status hr_gate_child_check(const char *option, const char *binary)
+{
+    const char *path = getenv("PATH");
+    if (strchr(binary, '/'))
+        return is_program(binary) ? HR_OK
+                                  : hr_fail(HR_E_USAGE, "%s %s: %s; expected a program", option,
+                                            binary, strerror(errno));
+    for (path = path ? path : "/bin:/usr/bin"; *path; path += *path == ':') {
+        char full[HR_PATH_MAX];
+        const size_t length = strcspn(path, ":");
+        snprintf(full, sizeof full, "%.*s/%s", (int)length, path, binary);
+        if (is_program(full))
+            return HR_OK;
+        path += length;
+    }
+    return hr_fail(HR_E_USAGE, "%s %s: no such program in PATH (of this folder it is ./%s)", option,
+                   binary, binary);
+}
 
 static _Noreturn void be_child(const struct hr_gate_child *child, char *const *argv, int out,
                                int err)

@@ -24,6 +24,9 @@ struct hr_gate_child {
 HR_CHECKED enum hr_status hr_gate_folder_make(char folder[HR_PATH_MAX]);
 void hr_gate_folder_remove(const char *folder);
 
+/* HR_E_USAGE: there is no such program, or nobody may run it. */
+HR_CHECKED enum hr_status hr_gate_child_check(const char *option, const char *binary);
+
 /* Run it, and read the JSON that it writes: of runs that failed, too (exit 1, 4). HR_E_USAGE: it
  * refused the command line, with its last line on stderr; HR_E_IO: there is no such program, or it
  * left no JSON; HR_E_INTERRUPTED; HR_E_FORMAT as hr_gate_read. */

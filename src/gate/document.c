@@ -73,6 +73,21 @@ const json_t *hr_gate_run_find(const struct hr_gate_document *document, const ch
     return NULL;
 }
 
+const char *hr_gate_failure(const struct hr_gate_document *document, const char *label,
+                            const char *seed)
+{
+    const json_t *failed = json_object_get(document->json, "failed");
+    const char *message = NULL;
+    for (size_t i = 0; i < json_array_size(failed); i++) {
+        const json_t *one = json_array_get(failed, i);
+        char own[24];
+        hr_gate_seed(one, own);
+        if (!strcmp(own, seed) && !strncmp(hr_gate_text(one, "label"), label, strcspn(label, " ")))
+            message = hr_gate_text(one, "message");
+    }
+    return message;
+}
+
 /* --- checks --- */
 
 /* Three numbers with points between, as far as they are there. */

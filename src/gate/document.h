@@ -40,6 +40,11 @@ const json_t *hr_gate_run_at(const struct hr_gate_document *document, size_t i);
 const json_t *hr_gate_run_find(const struct hr_gate_document *document, const char *label,
                                const char *seed);
 
+/* What is said of that label's and seed's failed run; NULL: nothing. Labels of failed runs lack
+ * what only a run knows, as "direct" of "allreduce direct". */
+const char *hr_gate_failure(const struct hr_gate_document *document, const char *label,
+                            const char *seed);
+
 /* A field's text; "" where there is none. */
 const char *hr_gate_text(const json_t *object, const char *name);
 /* A number; NaN where there is none. */

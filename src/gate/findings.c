@@ -12,12 +12,14 @@ enum hr_gate_verdict hr_gate_verdict_of(const struct hr_gate_findings *findings,
 {
     if (findings->timed && hr_gate_is_slower(&findings->more[i]))
         return HR_GATE_FAILED;
-    return findings->judgement->strategy[i].verdict;
+    const enum hr_gate_verdict verdict = findings->judgement->strategy[i].verdict;
+    const bool untimed = findings->timed && findings->more[i].untimed[0];
+    return verdict == HR_GATE_PASSED && untimed ? HR_GATE_NOT_JUDGED : verdict;
 }
 
 enum hr_gate_verdict hr_gate_verdict_of_all(const struct hr_gate_findings *findings)
 {
-    enum hr_gate_verdict all = HR_GATE_PASSED;
+    enum hr_gate_verdict all = findings->judgement->n ? HR_GATE_PASSED : HR_GATE_NOT_JUDGED;
     for (size_t i = 0; i < findings->judgement->n; i++) {
         const enum hr_gate_verdict one = hr_gate_verdict_of(findings, i);
         if (one == HR_GATE_FAILED)
@@ -52,7 +54,11 @@ static void add_speed(const struct hr_gate_findings *findings, const struct hr_g
                       char *text, size_t size)
 {
     static const char *const clocks[] = {"seconds", "processor time"};
-    char one[200];
+    char one[256];
+    if (findings->timed && more->untimed[0]) {
+        snprintf(one, sizeof one, "%sspeed: %s", text[0] ? "; " : "", more->untimed);
+        add(text, size, one);
+    }
     for (size_t c = 0; c < HR_GATE_CLOCKS; c++)
         if (findings->timed && more->ratio[c].slower) {
             snprintf(

@@ -16,6 +16,7 @@ enum { HR_GATE_TEXT = 640 };
 struct hr_gate_more {
     struct hr_gate_ratio ratio[HR_GATE_CLOCKS]; /* means NaN: not measured */
     char where[HR_GATE_TEXT];                   /* its bits part; "" */
+    char untimed[200];                          /* why its speed is not judged; "" */
 };
 
 struct hr_gate_findings {
@@ -30,7 +31,7 @@ struct hr_gate_findings {
 bool hr_gate_is_slower(const struct hr_gate_more *more);
 /* The verdict on a strategy, its speed included. */
 enum hr_gate_verdict hr_gate_verdict_of(const struct hr_gate_findings *findings, size_t i);
-/* And on all: failed, where one is; else not judged, where one is not. */
+/* And on all: failed, where one is; else not judged, where one is not, or there is none. */
 enum hr_gate_verdict hr_gate_verdict_of_all(const struct hr_gate_findings *findings);
 
 /* "ps-sync: 3 of 5 seeds have other bits, first 1; equal at step 12, ...": why a strategy has not

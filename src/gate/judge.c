@@ -1,6 +1,7 @@
 /* For each label of the baseline:
  *  1. its seeds and those of the new runs are put side by side
- *  2. a seed that is missing, or has failed, fails the strategy
+ *  2. a seed that is missing, or has failed, fails the strategy; one that the old program lost,
+ *     whose runs are judged by in the baseline's place, leaves it unjudged
  *  3. digests that are all equal pass it. Where they are not, and have to be, it fails; else the
  *     band is its rule, if there are seeds enough
  * and when all rules are known, the bands, which share the false alarms, are judged.
@@ -12,12 +13,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "gate/same.h"
 
 /* The runs of a label, side by side. */
 struct side_by_side {
-    const json_t **there, **here; /* (n) here: NULL: missing */
-    size_t n, met;
+    const json_t **there, **here; /* (n) NULL: missing */
+    size_t n, met, lost;          /* here; not there */
 };
 
 static bool is_first(const struct hr_gate_document *document, size_t i)
@@ -37,19 +39,24 @@ size_t hr_gate_nlabels(const struct hr_gate_document *document)
     return n;
 }
 
-static void put_side_by_side(const struct hr_gate_document *baseline,
-                             const struct hr_gate_document *fresh, const char *label,
+/* Documents: of the baseline, which has all labels and seeds; what is judged by; the new. */
+struct documents {
+    const struct hr_gate_document *baseline, *older, *fresh;
+};
+
+static void put_side_by_side(const struct documents *of, const char *label,
                              struct side_by_side *runs)
 {
-    runs->n = runs->met = 0;
-    for (size_t i = 0; i < hr_gate_nruns(baseline); i++) {
-        const json_t *run = hr_gate_run_at(baseline, i);
+    runs->n = runs->met = runs->lost = 0;
+    for (size_t i = 0; i < hr_gate_nruns(of->baseline); i++) {
+        const json_t *run = hr_gate_run_at(of->baseline, i);
         char seed[24];
         if (strcmp(hr_gate_text(run, "label"), label) != 0)
             continue;
         hr_gate_seed(run, seed);
-        runs->there[runs->n] = run;
-        runs->here[runs->n] = hr_gate_run_find(fresh, label, seed);
+        runs->there[runs->n] = hr_gate_run_find(of->older, label, seed);
+        runs->here[runs->n] = hr_gate_run_find(of->fresh, label, seed);
+        runs->lost += runs->there[runs->n] == NULL;
         runs->met += runs->here[runs->n++] != NULL;
     }
 }
@@ -141,26 +148,37 @@ static enum hr_status judge_band(const struct side_by_side *runs, double level, 
 
 /* --- a strategy --- */
 
-static void say_missing(const struct hr_gate_document *fresh, const struct side_by_side *runs,
-                        struct hr_gate_strategy *strategy)
+/* The first seed of the label that a document lacks, and what its program said of it. */
+static const char *missing_from(const struct documents *of, const struct hr_gate_document *lacking,
+                                struct hr_gate_strategy *strategy)
 {
-    const json_t *failed = json_object_get(fresh->json, "failed");
-    const char *message = "it is not among the new runs";
-    for (size_t i = 0; i < runs->n && !strategy->seed[0]; i++)
-        if (!runs->here[i])
-            hr_gate_seed(runs->there[i], strategy->seed);
-    for (size_t i = 0; i < json_array_size(failed); i++) {
+    for (size_t i = 0; i < hr_gate_nruns(of->baseline) && !strategy->seed[0]; i++) {
+        const json_t *run = hr_gate_run_at(of->baseline, i);
         char seed[24];
-        hr_gate_seed(json_array_get(failed, i), seed);
-        if (!strcmp(seed, strategy->seed) &&
-            !strncmp(hr_gate_text(json_array_get(failed, i), "label"), strategy->label,
-                     strcspn(strategy->label, " ")))
-            message = hr_gate_text(json_array_get(failed, i), "message");
+        hr_gate_seed(run, seed);
+        if (!strcmp(hr_gate_text(run, "label"), strategy->label) &&
+            !hr_gate_run_find(lacking, strategy->label, seed))
+            memcpy(strategy->seed, seed, sizeof seed);
     }
+    return hr_gate_failure(lacking, strategy->label, strategy->seed);
+}
+
+static void say_missing(const struct documents *of, struct hr_gate_strategy *strategy)
+{
+    const char *message = missing_from(of, of->fresh, strategy);
     strategy->verdict = HR_GATE_FAILED;
     strategy->rule = HR_GATE_BY_NOTHING;
     snprintf(strategy->why, sizeof strategy->why, "seed %s failed: %.160s", strategy->seed,
-             message);
+             message ? message : "it is not among the new runs");
+}
+
+static void say_lost(const struct documents *of, struct hr_gate_strategy *strategy)
+{
+    const char *message = missing_from(of, of->older, strategy);
+    strategy->verdict = HR_GATE_NOT_JUDGED;
+    strategy->rule = HR_GATE_BY_NOTHING;
+    snprintf(strategy->why, sizeof strategy->why, "the old program's seed %s failed: %.140s",
+             strategy->seed, message ? message : "it is not among its runs");
 }
 
 /* Digests differ, and it is not their fault: is there a band? */
@@ -211,11 +229,10 @@ static double mean_speed(const json_t *const *runs, size_t n)
     return n ? sum / (double)n : (double)NAN;
 }
 
-static enum hr_status look_at(const struct hr_gate_document *baseline,
-                              const struct hr_gate_document *fresh, struct side_by_side *runs,
+static enum hr_status look_at(const struct documents *of, struct side_by_side *runs,
                               struct hr_gate_strategy *strategy)
 {
-    put_side_by_side(baseline, fresh, strategy->label, runs);
+    put_side_by_side(of, strategy->label, runs);
     strategy->seeds = runs->n;
     strategy->fresh = runs->met;
     choose_metrics(runs, strategy);
@@ -224,15 +241,19 @@ static enum hr_status look_at(const struct hr_gate_document *baseline,
         return hr_fail(HR_E_USAGE,
                        "%s: %s has other %s than in the baseline, which does not say "
                        "how many were asked for",
-                       fresh->name, strategy->label, other);
-    strategy->speed[0] = mean_speed(runs->there, runs->n);
+                       of->fresh->name, hr_printable(strategy->label).text, other);
+    strategy->speed[0] = runs->lost ? (double)NAN : mean_speed(runs->there, runs->n);
     strategy->speed[1] = runs->met == runs->n ? mean_speed(runs->here, runs->n) : (double)NAN;
     if (runs->met < runs->n) {
-        say_missing(fresh, runs, strategy);
+        say_missing(of, strategy);
+        return HR_OK;
+    }
+    if (runs->lost) {
+        say_lost(of, strategy);
         return HR_OK;
     }
     compare_digests(runs, strategy);
-    choose_rule(baseline, fresh, runs, strategy);
+    choose_rule(of->older, of->fresh, runs, strategy);
     return HR_OK;
 }
 
@@ -247,17 +268,17 @@ static void count(struct hr_gate_judgement *out)
     }
 }
 
-static enum hr_status judge_all(const struct hr_gate_document *baseline,
-                                const struct hr_gate_document *fresh, size_t speeds,
+static enum hr_status judge_all(const struct documents *of, size_t speeds,
                                 struct side_by_side *runs, struct hr_gate_judgement *out)
 {
+    const struct hr_gate_document *baseline = of->baseline;
     const double samples =
         hr_gate_number(json_object_get(json_object_get(baseline->json, "config"), "data"), "test");
     for (size_t i = 0; i < hr_gate_nruns(baseline); i++)
         if (is_first(baseline, i)) {
             struct hr_gate_strategy *strategy = &out->strategy[out->n++];
             strategy->label = hr_gate_text(hr_gate_run_at(baseline, i), "label");
-            HR_TRY(look_at(baseline, fresh, runs, strategy));
+            HR_TRY(look_at(of, runs, strategy));
             if (strategy->rule == HR_GATE_BY_BAND)
                 out->intervals += strategy->nmetrics;
         }
@@ -265,7 +286,7 @@ static enum hr_status judge_all(const struct hr_gate_document *baseline,
     out->level = HR_GATE_FALSE_ALARMS / (out->intervals ? (double)out->intervals : 1);
     for (size_t i = 0; i < out->n; i++)
         if (out->strategy[i].rule == HR_GATE_BY_BAND) {
-            put_side_by_side(baseline, fresh, out->strategy[i].label, runs);
+            put_side_by_side(of, out->strategy[i].label, runs);
             HR_TRY(judge_band(runs, out->level, samples, &out->strategy[i]));
         }
     return HR_OK;
@@ -275,20 +296,29 @@ enum hr_status hr_gate_judge(const struct hr_gate_document *baseline,
                              const struct hr_gate_document *fresh, size_t speeds,
                              struct hr_gate_judgement *out)
 {
+    return hr_gate_judge_by(baseline, baseline, fresh, speeds, out);
+}
+
+enum hr_status hr_gate_judge_by(const struct hr_gate_document *baseline,
+                                const struct hr_gate_document *older,
+                                const struct hr_gate_document *fresh, size_t speeds,
+                                struct hr_gate_judgement *out)
+{
+    const struct documents documents = {baseline, older, fresh};
     const size_t n = hr_gate_nruns(baseline);
     *out = (struct hr_gate_judgement){0};
-    HR_TRY(hr_gate_same(baseline, fresh));
+    HR_TRY(hr_gate_same(older, fresh));
     struct side_by_side runs = {.there = calloc(n, sizeof *runs.there),
                                 .here = calloc(n, sizeof *runs.here)};
     out->strategy = calloc(hr_gate_nlabels(baseline), sizeof *out->strategy);
     enum hr_status status = HR_E_NOMEM;
     if (runs.there && runs.here && out->strategy)
-        status = judge_all(baseline, fresh, speeds, &runs, out);
+        status = judge_all(&documents, speeds, &runs, out);
     else
         status = hr_fail(HR_E_NOMEM, "no memory for %zu runs", n);
-    if (hr_gate_nruns(fresh))
-        out->bits = hr_gate_other_bits(baseline, hr_gate_run_at(baseline, 0), fresh,
-                                       hr_gate_run_at(fresh, 0));
+    if (hr_gate_nruns(older) && hr_gate_nruns(fresh))
+        out->bits =
+            hr_gate_other_bits(older, hr_gate_run_at(older, 0), fresh, hr_gate_run_at(fresh, 0));
     count(out);
     free((void *)runs.there);
     free((void *)runs.here);

@@ -60,6 +60,13 @@ struct hr_gate_judgement {
 HR_CHECKED enum hr_status hr_gate_judge(const struct hr_gate_document *baseline,
                                         const struct hr_gate_document *fresh, size_t speeds,
                                         struct hr_gate_judgement *out);
+/* The same by `older`: the old program's runs of the baseline on this machine, in the place of the
+ * baseline's. Which strategies and seeds there are is the baseline's to say: what is not among
+ * older is not judged. Labels are borrowed of the baseline. */
+HR_CHECKED enum hr_status hr_gate_judge_by(const struct hr_gate_document *baseline,
+                                           const struct hr_gate_document *older,
+                                           const struct hr_gate_document *fresh, size_t speeds,
+                                           struct hr_gate_judgement *out);
 void hr_gate_judgement_free(struct hr_gate_judgement *judgement);
 
 /* How many labels a document has. */

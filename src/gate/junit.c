@@ -76,7 +76,10 @@ static void put_strategy(FILE *out, const struct hr_gate_findings *findings, siz
                 s->metric[m].band.outside ? "failure" : NULL, text);
     if (findings->timed)
         put_one(out, counts, s->label, "speed",
-                hr_gate_is_slower(&findings->more[i]) ? "failure" : NULL, text);
+                hr_gate_is_slower(&findings->more[i]) ? "failure"
+                : findings->more[i].untimed[0]        ? "skipped"
+                                                      : NULL,
+                text);
 }
 
 enum hr_status hr_gate_junit(const struct hr_gate_findings *findings, char **text, size_t *bytes)

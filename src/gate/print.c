@@ -36,9 +36,9 @@ static void print_rules(FILE *out, const struct hr_gate_findings *findings)
         print_verdict(out, hr_gate_verdict_of(findings, i));
         hr_gate_failures(findings, i, failures, sizeof failures);
         fprintf(out, "  %s\n",
-                failures[0]                               ? failures
-                : strategy->verdict == HR_GATE_NOT_JUDGED ? "see below"
-                                                          : strategy->why);
+                failures[0]                                             ? failures
+                : hr_gate_verdict_of(findings, i) == HR_GATE_NOT_JUDGED ? "see below"
+                                                                        : strategy->why);
     }
 }
 

@@ -1,6 +1,8 @@
 #include "gate/search.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "base/printable.h"
 
@@ -11,6 +13,25 @@ static const json_t *find(const struct hr_gate_search *search,
                           const struct hr_gate_document *document)
 {
     return hr_gate_run_find(document, search->label, search->seed);
+}
+
+static enum hr_status check_ran(const struct hr_gate_search *search,
+                                const struct hr_gate_child *child,
+                                const struct hr_gate_document *document)
+{
+    const char *message = hr_gate_failure(document, search->label, search->seed);
+    if (find(search, document))
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT, "%s: seed %s failed: %s", child->binary,
+                   hr_printable(search->seed).text,
+                   hr_printable(message ? message : "it is not among its runs").text);
+}
+
+static bool same_weights(const struct hr_gate_search *search, const struct hr_gate_document *older,
+                         const struct hr_gate_document *newer)
+{
+    return !strcmp(hr_gate_text(find(search, older), "weights_digest"),
+                   hr_gate_text(find(search, newer), "weights_digest"));
 }
 
 /* Both, as far as `until` (0: the end), with digests every so many steps. */
@@ -24,7 +45,15 @@ static enum hr_status compare_at(const struct hr_gate_search *search, uint64_t u
     HR_TRY_GOTO(hr_gate_words_cut(&words, search->seed, until, every), status, out);
     HR_TRY_GOTO(hr_gate_child_run(search->older, &words, "older.json", &older), status, out);
     HR_TRY_GOTO(hr_gate_child_run(search->newer, &words, "newer.json", &newer), status, out);
+    HR_TRY_GOTO(check_ran(search, search->older, &older), status, out);
+    HR_TRY_GOTO(check_ran(search, search->newer, &newer), status, out);
     *place = hr_gate_place_of(find(search, &older), find(search, &newer));
+    if (place->compared == 0)
+        status =
+            hr_fail(HR_E_FORMAT, "%s: its runs have no digests of steps", search->older->binary);
+    else if (!place->known && until == 0 && !same_weights(search, &older, &newer))
+        status = hr_fail(HR_E_FORMAT, "equal at step %" PRIu64 ", different at the end",
+                         place->equal_until);
 out:
     hr_gate_document_free(&older);
     hr_gate_document_free(&newer);

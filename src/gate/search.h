@@ -21,7 +21,8 @@ struct hr_gate_search {
     const char *label, *seed;
 };
 
-/* Where the two part: place->known is false where they do not. HR_E_*: as hr_gate_child_run. */
+/* Where the two part: place->known is false where they do not. HR_E_*: as hr_gate_child_run;
+ * HR_E_FORMAT: a run of one has failed, or has no digests of steps. */
 HR_CHECKED enum hr_status hr_gate_search_run(const struct hr_gate_search *search,
                                              struct hr_gate_place *place);
 

@@ -25,9 +25,19 @@ struct hr_gate_ratio hr_gate_ratio_of(const double *log_ratio, size_t n, double 
 
 /* --- measured --- */
 
+const struct hr_gate_pairs *hr_gate_pairs_find(const struct hr_gate_speeds *speeds,
+                                               const char *label)
+{
+    for (size_t l = 0; l < speeds->nlabels; l++)
+        if (!strcmp(speeds->label[l].label, label))
+            return &speeds->label[l];
+    return NULL;
+}
+
 static void add_pair(struct hr_gate_pairs *pairs, const json_t *older, const json_t *newer)
 {
     static const char *const fields[HR_GATE_CLOCKS] = {"wall_seconds", "cpu_seconds"};
+    pairs->missing += !older || !newer;
     for (size_t c = 0; c < HR_GATE_CLOCKS; c++) {
         const double ratio = hr_gate_number(newer, fields[c]) / hr_gate_number(older, fields[c]);
         if (ratio > 0 && isfinite(ratio))
@@ -61,10 +71,7 @@ static enum hr_status make_room(const struct hr_gate_document *baseline,
     speeds->label = calloc(hr_gate_nlabels(baseline), sizeof *speeds->label);
     for (size_t i = 0; speeds->label && i < hr_gate_nruns(baseline); i++) {
         const char *label = hr_gate_text(hr_gate_run_at(baseline, i), "label");
-        size_t l = 0;
-        while (l < speeds->nlabels && strcmp(speeds->label[l].label, label) != 0)
-            l++;
-        if (l < speeds->nlabels)
+        if (hr_gate_pairs_find(speeds, label))
             continue;
         struct hr_gate_pairs *pairs = &speeds->label[speeds->nlabels++];
         *pairs = (struct hr_gate_pairs){.label = label};

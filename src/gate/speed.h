@@ -20,6 +20,7 @@ enum { HR_GATE_WALL, HR_GATE_CPU, HR_GATE_CLOCKS };
 /* The pairs of a strategy. */
 struct hr_gate_pairs {
     const char *label; /* borrowed of the baseline */
+    size_t missing;    /* pairs that lack a run of it */
     size_t n[HR_GATE_CLOCKS];
     double *log_ratio[HR_GATE_CLOCKS]; /* (n, pairs) owned */
 };
@@ -38,6 +39,10 @@ struct hr_gate_speeds {
     struct hr_gate_pairs *label; /* (nlabels) owned */
     size_t nlabels, pairs;
 };
+
+/* The pairs of a label; NULL: it has none. */
+const struct hr_gate_pairs *hr_gate_pairs_find(const struct hr_gate_speeds *speeds,
+                                               const char *label);
 
 /* Run `pairs` pairs of one seed of the baseline; hr_gate_speeds_free them. Errors as
  * hr_gate_child_run. */

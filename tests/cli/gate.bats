@@ -148,6 +148,88 @@ END
   says "3 pairs, in turn"
 }
 
+# stand_in NAME LINE...: a program that is this one, but for these lines before (sh; "$@" is its command line).
+stand_in() {
+  local name=$1
+  shift
+  { echo '#!/bin/bash'; printf '%s\n' "$@"; echo "exec $(me) \"\$@\""; } >"$TMP/$name"
+  chmod +x "$TMP/$name"
+}
+# Its command line with other strategies.
+instead() { echo 'a=(); for x; do case $x in --strategies=*) x=--strategies='"$1"';; esac; a+=("$x"); done; set -- "${a[@]}"'; }
+
+@test "what the old program lost is not judged, by name, and no gate passes without it" {
+  hogring compare "${small[@]}" --model mlp --strategies allreduce,ps-sync --json "$TMP/b.json" >/dev/null
+  edited "$TMP/b.json" 'd["bits"]["isa"] = "z9"
+for r in d["runs"]: r["weights_digest"] = "0"'
+  stand_in none "$(instead allreduce:lr=1000000,ps-sync:lr=1000000)"
+  stand_in half "$(instead allreduce,ps-sync:lr=1000000)"
+  gates 2 "$TMP/edited.json" --against "$TMP/none"
+  says "gate: NOT JUDGED: allreduce direct, ps-sync; 0 of 2 strategies passed"
+  says "ps-sync: the old program's seed 1 failed: "
+  gates 2 "$TMP/edited.json" --against "$TMP/half" --junit "$TMP/gate.xml"
+  says "gate: NOT JUDGED: ps-sync; 1 of 2 strategies passed"
+  grep -q '<skipped message="the old program' "$TMP/gate.xml"
+  gates 2 "$TMP/b.json" --against "$TMP/half" --slower 1000% --pairs 3 --json "$TMP/g.json"
+  says "gate: NOT JUDGED: ps-sync; 1 of 2 strategies passed"
+  says "ps-sync: speed: not judged: 3 of 3 pairs lack a run"
+  [ "$(json "$TMP/g.json" '[s["verdict"] for s in d["gate"]["strategies"]]')" = "['passed', 'not judged']" ]
+}
+
+@test "labels that the old program alone has mean nothing" {
+  hogring compare "${small[@]}" --strategies allreduce,ps-sync --json "$TMP/b.json" >/dev/null
+  edited "$TMP/b.json" 'd["bits"]["isa"] = "z9"'
+  cat >"$TMP/more" <<END
+#!/bin/sh
+$(me) "\$@" || exit
+for word; do case \$word in --json=*) exec python3 - "\${word#--json=}" <<'CODE'
+import json, sys
+d = json.load(open(sys.argv[1]))
+d["runs"] = [dict(d["runs"][0], label=f"extra {i}", wall_seconds=1e-9) for i in range(200)] + d["runs"]
+json.dump(d, open(sys.argv[1], "w"))
+CODE
+esac; done
+END
+  chmod +x "$TMP/more"
+  gates 0 "$TMP/edited.json" --against "$TMP/more" --slower 1000% --pairs 3
+  [ "$(tail -1 "$TMP/said")" = "gate: passed: 2 strategies (2 by digests, 0 by band)" ]
+}
+
+@test "what failed has failed, though the old program does not help to say where" {
+  hogring train "${small[@]}" --model mlp --json "$TMP/b.json" >/dev/null
+  edited "$TMP/b.json" 'd["runs"][0]["weights_digest"] = "0"'
+  stand_in refuses 'case "$*" in *--digest-every*) echo "hogring: --digest-every: no option" >&2; exit 2;; esac'
+  stand_in crashes 'kill -SEGV $$'
+  stand_in babbles 'for x; do case $x in --json=*) echo "[" >"${x#--json=}"; exit 0;; esac; done'
+  stand_in diverges 'set -- "$@" --lr=1000000'
+  while IFS='|' read -r name reason; do
+    gates 1 "$TMP/edited.json" --against "$TMP/$name" --json "$TMP/g.json" --junit "$TMP/gate.xml"
+    says "where: not found: "; says "$reason"
+    says "gate: FAILED: allreduce direct (digests); 0 of 1 strategy passed"
+    [ "$(json "$TMP/g.json" 'd["gate"]["verdict"]')" = failed ]
+    grep -q '<failure.*not found' "$TMP/gate.xml"
+    rm "$TMP/g.json" "$TMP/gate.xml"
+  done <<'END'
+refuses|ended with 2: --digest-every: no option
+crashes|ended with 139: it said nothing
+babbles|not JSON
+diverges|seed 1 failed: 
+END
+  gates 1 "$TMP/edited.json" --against "$TMP/crashes" --slower 20% --pairs 3
+  says "speed: not measured: "
+  gates 1 "$TMP/edited.json" --against "$(me)"
+  says "the old binary gives the new bits here, too"
+}
+
+@test "a program that cannot be run is refused at once" {
+  hogring train "${small[@]}" --json "$TMP/b.json" >/dev/null
+  : >"$TMP/plain"
+  refused 2 "--against $TMP/none: No such file or directory" gate "$TMP/b.json" --against "$TMP/none"
+  refused 2 "--against $TMP/plain: Permission denied" gate "$TMP/b.json" --against "$TMP/plain"
+  refused 2 "--against $TMP: Is a directory" gate "$TMP/b.json" --against "$TMP"
+  refused 2 "no such program in PATH" gate "$TMP/b.json" --against no-such-program
+}
+
 @test "what is no baseline is refused in a line" {
   hogring train "${small[@]}" --json "$TMP/b.json" >/dev/null
   hogring bench all_reduce --sizes 4:4 --json "$TMP/bench.json" >/dev/null
