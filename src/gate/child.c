@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/signals.h"
@@ -69,6 +70,7 @@ static _Noreturn void be_child(const struct hr_gate_child *child, char *const *a
                                int err)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    setpgid(0, 0);
     dup2(out, STDOUT_FILENO);
     if (child->quiet)
         dup2(err, STDERR_FILENO);
@@ -76,22 +78,35 @@ static _Noreturn void be_child(const struct hr_gate_child *child, char *const *a
     _exit(NOT_FOUND);
 }
 
-/* Until it has ended; a signal that came to us alone is passed on. */
-static int wait_for(pid_t pid)
+/* Until it has ended, of itself, at a signal that came to us alone, or because it is late. Who does
+ * not heed SIGTERM is killed a second later. */
+static int wait_for(pid_t pid, int64_t end_ns, bool *late)
 {
-    int state = 0, passed_on = 0;
+    int state = 0, told = 0;
+    int64_t kill_ns = INT64_MAX;
     while (waitpid(pid, &state, WNOHANG) == 0) {
         const struct timespec patience = {.tv_nsec = PATIENCE_NS};
-        for (; passed_on < hr_signals_seen(NULL); passed_on++)
-            kill(pid, SIGTERM);
+        const int64_t now = hr_clock_ns();
+        *late = now >= end_ns;
+        if (told < hr_signals_seen(NULL) + *late) {
+            kill_ns = told ? kill_ns : now + HR_NS_PER_SECOND;
+            told = hr_signals_seen(NULL) + *late;
+            kill(-pid, SIGTERM);
+        }
+        if (now >= kill_ns)
+            kill(-pid, SIGKILL);
         nanosleep(&patience, NULL);
     }
+    if (told)
+        kill(-pid, SIGKILL); /* what it had started, and left */
     return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
 }
 
 static enum hr_status start(const struct hr_gate_child *child, char *const *argv,
-                            const char *errors, int *code)
+                            const char *errors, int *code, bool *late)
 {
+    const int64_t end_ns =
+        child->most_s > 0 ? hr_clock_ns() + (int64_t)(child->most_s * 1e9) : INT64_MAX;
     const int out = open("/dev/null", O_WRONLY | O_CLOEXEC);
     const int err = open(errors, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     enum hr_status status = HR_OK;
@@ -100,10 +115,12 @@ static enum hr_status start(const struct hr_gate_child *child, char *const *argv
     const pid_t pid = out < 0 || err < 0 ? -1 : fork();
     if (pid == 0)
         be_child(child, argv, out, err);
-    if (pid < 0)
+    if (pid < 0) {
         status = hr_fail_errno(HR_E_IO, "%s: cannot be started", child->binary);
-    else
-        *code = wait_for(pid);
+    } else {
+        setpgid(pid, pid); /* whoever of the two is first */
+        *code = wait_for(pid, end_ns, late);
+    }
     hr_signals_run_ended();
     if (out >= 0)
         close(out);
@@ -157,6 +174,7 @@ enum hr_status hr_gate_child_run(const struct hr_gate_child *child,
     char *argv[HR_GATE_WORDS_MAX + 4] = {(char *)child->binary};
     size_t n = 1;
     int code = 0;
+    bool late = false;
     *out = (struct hr_gate_document){.name = "the new runs"};
     HR_TRY(hr_path(json, "%s/%s", child->folder, name));
     HR_TRY(hr_path(errors, "%s/stderr", child->folder));
@@ -167,7 +185,10 @@ enum hr_status hr_gate_child_run(const struct hr_gate_child *child,
     argv[n++] = option;
     if (child->quiet)
         argv[n++] = quiet;
-    HR_TRY(start(child, argv, errors, &code));
+    HR_TRY(start(child, argv, errors, &code, &late));
+    if (late && !hr_signals_seen(NULL))
+        return hr_fail(HR_E_IO, "%s %s: had not ended after %.3g s, and was ended", child->binary,
+                       words->word[0], child->most_s);
     if (hr_signals_seen(NULL) || (code != 0 && code != 1 && code != 4) || access(json, R_OK) != 0)
         return complain(child, words->word[0], code, errors);
     HR_TRY(hr_gate_read(json, true, out));

@@ -32,6 +32,19 @@ enum hr_gate_verdict hr_gate_verdict_of_all(const struct hr_gate_findings *findi
 
 /* --- words --- */
 
+struct hr_printable hr_gate_label(const char *label)
+{
+    enum { LABEL_MAX = 60 };
+    struct hr_printable out = hr_printable(label);
+    size_t end = LABEL_MAX - 3;
+    if (strlen(out.text) <= LABEL_MAX)
+        return out;
+    while (((unsigned char)out.text[end] & 0xc0) == 0x80)
+        end--; /* a character is whole or not there */
+    memcpy(out.text + end, "...", 4);
+    return out;
+}
+
 /* Appended to a text of that size. */
 static void add(char *text, size_t size, const char *more)
 {
@@ -116,7 +129,7 @@ static void add_those(const struct hr_gate_findings *findings, enum hr_gate_verd
         if (hr_gate_verdict_of(findings, i) != verdict)
             continue;
         add(text, size, between);
-        add(text, size, findings->judgement->strategy[i].label);
+        add(text, size, hr_gate_label(findings->judgement->strategy[i].label).text);
         if (hr_gate_failures(findings, i, failures, sizeof failures)[0]) {
             add(text, size, " (");
             add(text, size, failures);

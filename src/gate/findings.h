@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/printable.h"
 #include "gate/judge.h"
 #include "gate/speed.h"
 
@@ -33,6 +34,9 @@ bool hr_gate_is_slower(const struct hr_gate_more *more);
 enum hr_gate_verdict hr_gate_verdict_of(const struct hr_gate_findings *findings, size_t i);
 /* And on all: failed, where one is; else not judged, where one is not, or there is none. */
 enum hr_gate_verdict hr_gate_verdict_of_all(const struct hr_gate_findings *findings);
+
+/* A label as it is printed: nothing that a terminal obeys, and of 60 bytes at most. */
+struct hr_printable hr_gate_label(const char *label);
 
 /* "ps-sync: 3 of 5 seeds have other bits, first 1; equal at step 12, ...": why a strategy has not
  * passed; "" where it has. Returns text. */

@@ -130,7 +130,7 @@ void hr_gate_annotate(FILE *out, const struct hr_gate_findings *findings)
             continue;
         fprintf(out, "::%s title=hogring gate%%3A ",
                 verdict == HR_GATE_FAILED ? "error" : "warning");
-        put_command(out, findings->judgement->strategy[i].label, ":,");
+        put_command(out, hr_gate_label(findings->judgement->strategy[i].label).text, ":,");
         fputs("::", out);
         put_command(out, hr_gate_reason(findings, i, text, sizeof text), "");
         fputc('\n', out);

@@ -20,7 +20,7 @@ static void print_verdict(FILE *out, enum hr_gate_verdict verdict)
 /* Cut to its column. */
 static void print_label(FILE *out, const char *label)
 {
-    fprintf(out, "%-*.*s", LABEL, LABEL - 1, label);
+    fprintf(out, "%-*.*s", LABEL, LABEL - 1, hr_printable(label).text);
 }
 
 static void print_rules(FILE *out, const struct hr_gate_findings *findings)
@@ -35,10 +35,12 @@ static void print_rules(FILE *out, const struct hr_gate_findings *findings)
         fprintf(out, "%-10s%5zu  ", rules[strategy->rule], strategy->seeds);
         print_verdict(out, hr_gate_verdict_of(findings, i));
         hr_gate_failures(findings, i, failures, sizeof failures);
-        fprintf(out, "  %s\n",
-                failures[0]                                             ? failures
-                : hr_gate_verdict_of(findings, i) == HR_GATE_NOT_JUDGED ? "see below"
-                                                                        : strategy->why);
+        fputs("  ", out);
+        hr_put_printable(out, failures[0] ? failures
+                              : hr_gate_verdict_of(findings, i) == HR_GATE_NOT_JUDGED
+                                  ? "see below"
+                                  : strategy->why);
+        fputc('\n', out);
     }
 }
 
@@ -115,11 +117,13 @@ static void print_reasons(FILE *out, const struct hr_gate_findings *findings)
     char text[2 * HR_GATE_TEXT];
     for (size_t i = 0; i < findings->judgement->n; i++) {
         const enum hr_gate_verdict verdict = hr_gate_verdict_of(findings, i);
-        if (verdict != HR_GATE_PASSED)
-            fprintf(out, "\n%s%s%s: %s\n",
-                    hr_style(out, verdict == HR_GATE_FAILED ? HR_BAD : HR_WARN),
-                    findings->judgement->strategy[i].label, hr_style(out, HR_PLAIN),
-                    hr_gate_reason(findings, i, text, sizeof text));
+        if (verdict != HR_GATE_PASSED) {
+            fprintf(out, "\n%s%s%s: ", hr_style(out, verdict == HR_GATE_FAILED ? HR_BAD : HR_WARN),
+                    hr_gate_label(findings->judgement->strategy[i].label).text,
+                    hr_style(out, HR_PLAIN));
+            hr_put_printable(out, hr_gate_reason(findings, i, text, sizeof text));
+            fputc('\n', out);
+        }
     }
 }
 

@@ -56,14 +56,17 @@ enum hr_status hr_apart_check(const struct hr_cli *cli)
                                     place_of("--worst-sheet", cli->worst_sheet),
                                     place_of("--export", cli->export_to),
                                     place_of("--record", cli->train.record),
-                                    place_of("--calibrate", cli->train.calibrate)};
+                                    place_of("--calibrate", cli->train.calibrate),
+                                    place_of("--junit", cli->junit)};
     const size_t noutputs = sizeof outputs / sizeof *outputs;
     struct place inputs[MOST_FILES] = {
-        place_of("--data", cli->data), place_of("--test-data", cli->data_options.test_data),
+        place_of("--data", cli->data),
+        place_of("--test-data", cli->data_options.test_data),
         place_of("--validation-data", cli->data_options.validation_data),
         place_of("--init-weights", cli->train.init_weights),
-        place_of("--topology", cli->train.topology)};
-    size_t ninputs = 5;
+        place_of("--topology", cli->train.topology),
+        place_of("--against", cli->against)};
+    size_t ninputs = 6;
     for (size_t i = 0; i < cli->npositional && ninputs < MOST_FILES; i++)
         inputs[ninputs++] = place_of("the input", cli->positional[i]);
     for (size_t i = 0; i < noutputs; i++) {

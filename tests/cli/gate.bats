@@ -230,6 +230,33 @@ END
   refused 2 "no such program in PATH" gate "$TMP/b.json" --against no-such-program
 }
 
+@test "what is read is not written over" {
+  python3 -c 'for i in range(300): print(i % 7, i % 5, i % 2, sep=",")' >"$TMP/d.csv"
+  hogring train --quiet --data "$TMP/d.csv" --model softmax --workers 2 --epochs 1 --json "$TMP/b.json" >/dev/null
+  cp "$TMP/b.json" "$TMP/n.json"; cp "$(me)" "$TMP/older"
+  md5sum "$TMP"/*.json "$TMP/d.csv" "$TMP/older" >"$TMP/sums"
+  refused 2 "written over" gate "$TMP/b.json" "$TMP/n.json" --json "$TMP/n.json"
+  refused 2 "written over" gate "$TMP/b.json" --junit "$TMP/b.json"
+  refused 2 "is what --against reads" gate "$TMP/b.json" --against "$TMP/older" --json "$TMP/older"
+  refused 2 "is what --data reads" gate "$TMP/b.json" --junit "$TMP/d.csv"
+  refused 2 "are one file" gate "$TMP/b.json" --json "$TMP/x" --junit "$TMP/./x"
+  refused 2 "--junit -: expected a file" gate "$TMP/b.json" --junit -
+  md5sum --quiet -c "$TMP/sums"
+}
+
+@test "interrupted once, it ends an old program that does not heed it" {
+  hogring train "${small[@]}" --json "$TMP/b.json" >/dev/null
+  edited "$TMP/b.json" 'd["runs"][0]["weights_digest"] = "0"'
+  stand_in hangs "trap '' TERM INT" "echo \$\$ >$TMP/pid" 'while :; do sleep 1; done'
+  mkdir "$TMP/tmp"
+  TMPDIR=$TMP/tmp "$(me)" gate "$TMP/edited.json" --against "$TMP/hangs" --quiet >"$TMP/out" 2>&1 &
+  pid=$!
+  for _ in $(seq 400); do [ ! -s "$TMP/pid" ] || break; sleep 0.05; done
+  ends_at TERM 143
+  [ -z "$(ls "$TMP/tmp")" ]
+  ! kill -0 "$(cat "$TMP/pid")" 2>/dev/null
+}
+
 @test "what is no baseline is refused in a line" {
   hogring train "${small[@]}" --json "$TMP/b.json" >/dev/null
   hogring bench all_reduce --sizes 4:4 --json "$TMP/bench.json" >/dev/null

@@ -51,8 +51,42 @@ static void the_summary_is_one_line(void **state)
     expect_summary(2, 2, HR_GATE_FAILED, "gate: FAILED: ssp (accuracy); 0 of 2 strategies passed");
     expect_summary(3, 1, HR_GATE_NOT_JUDGED, "gate: NOT JUDGED: hogwild; 0 of 1 strategy passed");
     expect_summary(0, 4, HR_GATE_FAILED,
-                   "gate: FAILED: ps <sync> \"a\"\x01 (digests), ssp (accuracy); 1 of 4 strategies "
+                   "gate: FAILED: ps <sync> \"a\"? (digests), ssp (accuracy); 1 of 4 strategies "
                    "passed");
+}
+
+static void a_label_forges_no_line(void **state)
+{
+    (void)state;
+    char text[400], *page = NULL, longest[301] = "";
+    size_t bytes;
+    struct hr_gate_strategy *last = &strategies[3];
+    const struct hr_gate_strategy was = *last;
+    last->label = "x\ngate: passed: 9 strategies";
+    expect_summary(3, 1, HR_GATE_NOT_JUDGED,
+                   "gate: NOT JUDGED: x?gate: passed: 9 strategies; 0 of 1 strategy passed");
+    snprintf(last->why, sizeof last->why, "few\n::error::forged");
+    const struct hr_gate_findings findings = of(3, 1);
+    FILE *out = open_memstream(&page, &bytes);
+    hr_gate_print(out, &findings);
+    fclose(out);
+    assert_null(strstr(page, "\ngate: passed"));
+    assert_null(strstr(page, "\n::error"));
+    assert_non_null(strstr(page, "\nx?gate: passed: 9 strategies: few?::error::forged\n"));
+    free(page);
+    memset(longest, 'l', sizeof longest - 1);
+    last->label = longest;
+    assert_int_equal(strlen(hr_gate_label(longest).text), 60);
+    assert_null(strstr(hr_gate_summary(&findings, text, sizeof text), longest));
+    memcpy(longest + 56, "\xc3\xa9", 2); /* cut before this, not within */
+    assert_int_equal(strlen(hr_gate_label(longest).text), 59);
+    *last = was;
+}
+
+static void a_gate_that_judged_nothing_has_not_passed(void **state)
+{
+    (void)state;
+    expect_summary(0, 0, HR_GATE_NOT_JUDGED, "gate: NOT JUDGED: ; 0 of 0 strategies passed");
 }
 
 static void speed_fails_what_else_passed(void **state)
@@ -84,7 +118,7 @@ static void xml_and_annotations_are_spelled_safely(void **state)
     FILE *out = open_memstream(&said, &bytes);
     hr_gate_annotate(out, &findings);
     fclose(out);
-    assert_non_null(strstr(said, "::error title=hogring gate%3A ps <sync> \"a\"%01::2 of 5 seeds"));
+    assert_non_null(strstr(said, "::error title=hogring gate%3A ps <sync> \"a\"?::2 of 5 seeds"));
     assert_non_null(strstr(said, "100%25 at step 4%0A\n"));
     assert_non_null(strstr(said, "::warning title=hogring gate%3A hogwild::few\n"));
     free(said);
@@ -108,6 +142,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_summary_is_one_line),
+        cmocka_unit_test(a_label_forges_no_line),
+        cmocka_unit_test(a_gate_that_judged_nothing_has_not_passed),
         cmocka_unit_test(speed_fails_what_else_passed),
         cmocka_unit_test(xml_and_annotations_are_spelled_safely),
         cmocka_unit_test(a_ratio_is_students_of_logarithms),
