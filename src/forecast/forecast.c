@@ -135,14 +135,19 @@ static size_t batch_of(const struct hr_train_options *o)
     return hr_sparse_is_model(o->model) ? 1 : o->batch_size;
 }
 
+/* Under ssp nobody runs ahead of staleness 0. */
+static enum hr_pace_kind kind_of(const struct hr_train_options *o)
+{
+    return !strcmp(o->strategy, "ssp") && !o->staleness ? HR_PACE_SERVED_IN_STEP
+                                                        : hr_pace_kind_of(o->strategy);
+}
+
 static void pace(const struct hr_forecast *forecast, struct hr_forecast_row *row)
 {
     const struct hr_train_options *o = &row->options;
     const struct hr_anchor *timed =
         hr_anchors_find(&forecast->anchors, o->strategy, o->workers, row->servers);
-    const struct hr_pace_ask ask = {.kind = !strcmp(o->strategy, "ssp") && !o->staleness
-                                                ? HR_PACE_SERVED_IN_STEP
-                                                : hr_pace_kind_of(o->strategy),
+    const struct hr_pace_ask ask = {.kind = kind_of(o),
                                     .workers = o->workers,
                                     .servers = row->servers,
                                     .period = o->sync_every};
@@ -214,11 +219,8 @@ double hr_forecast_bound(const struct hr_conflicts *c, double lag)
 static unsigned kinds_of(const struct hr_forecast *forecast)
 {
     unsigned kinds = 0;
-    for (size_t i = 0; i < forecast->n; i++) {
-        const struct hr_train_options *o = &forecast->rows[i].options;
-        const bool in_step = !strcmp(o->strategy, "ssp") && !o->staleness;
-        kinds |= 1u << (in_step ? HR_PACE_SERVED_IN_STEP : hr_pace_kind_of(o->strategy));
-    }
+    for (size_t i = 0; i < forecast->n; i++)
+        kinds |= 1u << kind_of(&forecast->rows[i].options);
     return kinds;
 }
 

@@ -80,8 +80,3 @@ double hr_paired_not_above(const struct hr_paired *paired, double margin)
     mirrored.difference = -paired->difference;
     return hr_paired_not_below(&mirrored, margin);
 }
-
-double hr_paired_equivalence(const struct hr_paired *paired, double margin)
-{
-    return fmax(hr_paired_not_below(paired, margin), hr_paired_not_above(paired, margin));
-}

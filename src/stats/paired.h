@@ -45,7 +45,5 @@ struct hr_paired hr_paired_test(const double *a, const double *b, size_t n, doub
 double hr_paired_not_below(const struct hr_paired *paired, double margin);
 /* The same that it is at or above the margin. */
 double hr_paired_not_above(const struct hr_paired *paired, double margin);
-/* Two one-sided tests: p that the mean difference is not within the margin, margin > 0. */
-double hr_paired_equivalence(const struct hr_paired *paired, double margin);
 
 #endif

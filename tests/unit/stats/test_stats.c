@@ -6,7 +6,6 @@
 #include "stats/interval.h"
 #include "stats/spread.h"
 #include "stats/student.h"
-#include "stats/welch.h"
 #include "support/check.h"
 
 static void spread_is_mean_and_sample_deviation(void **state)
@@ -67,31 +66,6 @@ static void student_cdf_gives_the_table(void **state)
     CHECK_NEAR(hr_student_cdf(-1e6, 2), 0.5e-12, 1e-6, 0); /* a tail keeps its digits */
 }
 
-static void welch_gives_a_worked_example(void **state)
-{
-    (void)state;
-    const double a[] = {1, 2, 3}, b[] = {2, 4, 6};
-    const struct hr_spread x = hr_spread_of(a, 3), y = hr_spread_of(b, 3);
-    /* t = -2 / sqrt(5/3), df = (5/3)^2 / ((1/9 + 16/9) / 2) = 50/17 */
-    const double want = 2 * hr_student_cdf(-2 / sqrt(5.0 / 3), 50.0 / 17);
-    CHECK_NEAR(hr_welch_p(&x, &y), want, 1e-12, 0);
-    CHECK_NEAR(hr_welch_p(&y, &x), want, 1e-12, 0);
-    CHECK_NEAR(hr_welch_p(&x, &y), 0.2208808, 0, 1e-7); /* by Simpson's rule */
-}
-
-static void welch_says_nothing_without_spread_or_with_one_value(void **state)
-{
-    (void)state;
-    const double a[] = {0.9, 0.9}, b[] = {0.8, 0.8}, c[] = {0.5, 0.6};
-    const struct hr_spread x = hr_spread_of(a, 2), y = hr_spread_of(b, 2);
-    const struct hr_spread one = hr_spread_of(c, 1), two = hr_spread_of(c, 2);
-    const struct hr_spread none = {.mean = NAN, .sd = NAN, .n = 2};
-    assert_true(hr_welch_p(&x, &y) == 1);
-    assert_true(hr_welch_p(&one, &two) == 1);
-    assert_true(hr_welch_p(&none, &two) == 1);
-    assert_true(hr_welch_p(&x, &two) < 1);
-}
-
 static void holm_multiplies_by_the_tests_left_and_never_falls(void **state)
 {
     (void)state;
@@ -124,8 +98,6 @@ int main(void)
         cmocka_unit_test(equal_values_have_no_spread_at_all),
         cmocka_unit_test(incomplete_beta_is_the_binomial_sum),
         cmocka_unit_test(student_cdf_gives_the_table),
-        cmocka_unit_test(welch_gives_a_worked_example),
-        cmocka_unit_test(welch_says_nothing_without_spread_or_with_one_value),
         cmocka_unit_test(wilson_stays_within_0_and_1),
         cmocka_unit_test(holm_multiplies_by_the_tests_left_and_never_falls),
     };

@@ -1,10 +1,9 @@
-/* Quantiles, the noncentral t, power, prediction and components, against scipy 1.17.1 and
+/* Quantiles, the noncentral t, power and components, against scipy 1.17.1 and
  * statsmodels 0.15.0; the calls that gave the values stand above them. */
 #include <math.h>
 
 #include "stats/components.h"
 #include "stats/power.h"
-#include "stats/prediction.h"
 #include "stats/student.h"
 #include "support/check.h"
 
@@ -99,19 +98,6 @@ static void power_tells_differences_and_pairs(void **state)
     assert_true(hr_power_pairs(50, 0.05, 0.8, 100) == 2);
 }
 
-static void prediction_is_by_students_t(void **state)
-{
-    (void)state;
-    /* mean 0.6, sd 0.479583152331, n = 5: scipy.stats.t.ppf(.995, 4) sd sqrt(1/3 + 1/5), and
-     * t.ppf(1 - .01 / 6, 4) sd sqrt(1 + 1/5) */
-    const struct hr_spread seen = {.mean = 0.6, .sd = 0.479583152331, .n = 5};
-    CHECK_NEAR(hr_predict_mean(&seen, 3, 0.99).high, 0.6 + 1.612529045428945, 1e-9, 0);
-    CHECK_NEAR(hr_predict_mean(&seen, 3, 0.99).low, 0.6 - 1.612529045428945, 1e-9, 0);
-    CHECK_NEAR(hr_predict_each(&seen, 3, 0.99).high, 0.6 + 3.2856198598348962, 1e-9, 0);
-    const struct hr_spread one = {.mean = 1, .n = 1};
-    assert_true(isinf(hr_predict_mean(&one, 1, 0.95).low));
-}
-
 static void components_split_the_variance(void **state)
 {
     (void)state;
@@ -149,7 +135,6 @@ int main(void)
         cmocka_unit_test(delta_is_where_the_noncentral_t_has_p),
         cmocka_unit_test(power_is_statsmodels),
         cmocka_unit_test(power_tells_differences_and_pairs),
-        cmocka_unit_test(prediction_is_by_students_t),
         cmocka_unit_test(components_split_the_variance),
         cmocka_unit_test(components_know_what_cannot_be_told),
     };
