@@ -73,10 +73,11 @@ static double summed(const struct hr_pace_parts *parts, size_t W)
 {
     const double P = (double)parts->processors;
     const double together = parts->processors == 1 ? parts->alone : parts->together;
-    const double exchange = fmax(0, together - parts->compute) / P; /* of each worker */
     if (W <= parts->processors)
         return on_line(parts, parts->alone, parts->together, W) / (double)W;
-    const double gradient = fmax(0, parts->round - P * exchange);
+    /* Of each worker; P of them may wait asleep, and those who take turns do not. */
+    const double exchange = fmin(fmax(0, together - parts->compute), parts->round) / P;
+    const double gradient = parts->round - P * exchange;
     return rounds_of(parts, W, gradient) * gradient / (double)W + exchange;
 }
 

@@ -16,7 +16,8 @@
  *              elastic   w of elastic-averaging at (2 P, 1)
  *   Model    allreduce   W <= P: the step lies on a line between alone and together; else it is
  *                        ceil(W / P) gradients in turn, and W times what each adds to the exchange,
- *                        e = (together - compute) / P. Of gradients longer than the scheduler's
+ *                        e = (together - compute) / P, but no more than all of
+ *                        round. Of gradients longer than the scheduler's
  *                        slices, processors do W / P in the same time, since none idles
  *            hogwild     W <= P: the same line to `free`; else free / P, and what turns cost
  *            local-sgd   a local step is a gradient and an update; the rest of `together` is the

@@ -99,6 +99,21 @@ static void ranks_that_take_turns(void **state)
     CHECK_NEAR(hr_pace_gradient(&parts, &local), (10e-6 + 2e-6 / 8) / 2, 1e-12, 0);
 }
 
+/* Two workers who wait for each other asleep may take longer than four who take turns. */
+static void turns_cost_no_more_than_was_timed(void **state)
+{
+    (void)state;
+    struct hr_pace_parts parts = hr_pace_nothing(2);
+    parts.alone = 70e-6;
+    parts.together = 600e-6;
+    parts.round = 140e-6;
+    parts.compute = 80e-6; /* an exchange of 520 us: more than a step of four */
+    for (size_t workers = 4; workers <= 12; workers += 2) {
+        const struct hr_pace_ask ask = {HR_PACE_SUMMED, workers, 0, 1};
+        CHECK_NEAR(hr_pace_gradient(&parts, &ask), 140e-6 / 2, 1e-12, 0);
+    }
+}
+
 static void what_was_not_timed_is_not_known(void **state)
 {
     (void)state;
@@ -115,6 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_not_timed_is_what_the_simulator_says),
         cmocka_unit_test(ranks_that_take_turns),
+        cmocka_unit_test(turns_cost_no_more_than_was_timed),
         cmocka_unit_test(what_was_not_timed_is_not_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
