@@ -72,15 +72,16 @@ enum hr_status hr_forecast_check(const struct hr_train_options *o)
 
 /* --- ranges --- */
 
-/* The errors of forecasts that were measured. With these, and with what timed runs varied by, 98
- * and 86 of 110 measurements on a busy machine were in the range: tests/forecast/. */
+/* What nine of ten forecasts were off by at most on a calm machine, rounded up to 0.05: those of
+ * tests/forecast/, 110. Only 9 had no more ranks than processors; a kind that has fewer than two
+ * such rows has the figure of its crowded ones, or an older one (allreduce, ps-sync). */
 static const struct {
     enum hr_pace_kind kind;
     double uncrowded, crowded; /* relative; 0: not measured */
 } errors[] = {
-    {HR_PACE_SUMMED, 0.15, 0.25},         {HR_PACE_FREE, 0.15, 0.2},
-    {HR_PACE_AVERAGED, 0.2, 0.3},         {HR_PACE_SERVED, 0.3, 0.3},
-    {HR_PACE_SERVED_IN_STEP, 0.35, 0.35}, {HR_PACE_ELASTIC, 0.4, 0.4},
+    {HR_PACE_SUMMED, 0.15, 0.5},         {HR_PACE_FREE, 0.15, 0.15},
+    {HR_PACE_AVERAGED, 0.25, 0.4},       {HR_PACE_SERVED, 0.35, 0.35},
+    {HR_PACE_SERVED_IN_STEP, 0.35, 0.3}, {HR_PACE_ELASTIC, 0.35, 0.35},
 };
 
 /* They were measured on two processors, with up to as many workers and servers. */
