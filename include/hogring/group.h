@@ -12,9 +12,10 @@
  *           group: some ranks, numbered anew from 0 in the order they were given. The world is the
  *           group of all. count: elements, never bytes. block: what one rank gives or gets.
  * Memory    a buffer is the caller's. Any memory will do. Ranks that are processes reach each
- *           other's buffers in place when they come from hr_group_alloc, and otherwise copy through
- *           rings. In one all_reduce either all ranks' buffers come from there or none does
- *           (HR_E_MISMATCH). Threads reach everything.
+ *           other's buffers in place when they come from hr_group_alloc; others are copied,
+ *           through shared memory. In one all_reduce either all ranks' buffers come from
+ *           hr_group_alloc or none does (HR_E_MISMATCH). Threads reach everything. What others
+ *           reach they read and write between a rank's call and its return, at no other time.
  * In place  where a call says so, input and output may be the same memory, which saves a copy.
  *           Otherwise they must not overlap.
  * Calls     all ranks of a group call the same operations in the same order with the same count,

@@ -15,80 +15,47 @@ size_t hr_stages_bytes(size_t nranks)
     return 2 * nranks * (size_t)HR_STAGE_BYTES;
 }
 
-static unsigned char *stage_of(const struct hr_member *member, size_t rank)
-{
-    const struct hr_direct *s = &member->direct;
-    return s->stages + (s->pieces % 2 * member->options.nranks + rank) * HR_STAGE_BYTES;
-}
-
 static size_t elem_bytes(const struct hr_member *member)
 {
     return hr_type_bytes(member->job.kind.type);
 }
 
-/* The chunk of `rank` in this piece, in bytes from the piece's start. */
-static struct hr_region chunk_of(const struct hr_member *member, size_t rank)
+/* Elements of a piece, but for the last one. */
+static size_t piece_elems(const struct hr_member *member)
 {
-    const struct hr_layout piece = {.count = member->direct.count,
-                                    .elem_bytes = elem_bytes(member),
-                                    .nchunks = member->options.nranks};
-    return hr_layout_region(&piece, rank, 1);
+    return member->direct.staged ? HR_STAGE_BYTES / elem_bytes(member) : member->job.count;
 }
 
-/* The caller's buffers, at this piece. */
-static const unsigned char *own_in(const struct hr_member *member)
+static size_t count_of(const struct hr_member *member, size_t piece)
 {
-    return (const unsigned char *)member->job.in + member->direct.first * elem_bytes(member);
+    const size_t most = piece_elems(member);
+    return hr_min_size(most, member->job.count - piece * most);
 }
 
-static unsigned char *own_out(const struct hr_member *member)
+/* The chunk of `rank` in a piece, in bytes from the piece's start. */
+static struct hr_region chunk_of(const struct hr_member *member, size_t piece, size_t rank)
 {
-    return (unsigned char *)member->job.out + member->direct.first * elem_bytes(member);
+    const struct hr_layout layout = {.count = count_of(member, piece),
+                                     .elem_bytes = elem_bytes(member),
+                                     .nchunks = member->options.nranks};
+    return hr_layout_region(&layout, rank, 1);
 }
 
-/* --- a piece --- */
+/* --- in place --- */
 
-static void copy_in(struct hr_member *member)
+static void post_whereabouts(struct hr_member *member)
 {
-    for (size_t r = 0; r < member->options.nranks; r++) {
-        const struct hr_region chunk = chunk_of(member, r);
-        if (r != member->rank && chunk.bytes)
-            memcpy(stage_of(member, member->rank) + chunk.begin, own_in(member) + chunk.begin,
-                   chunk.bytes);
-    }
-}
-
-static void copy_out(struct hr_member *member)
-{
-    for (size_t r = 0; r < member->options.nranks; r++) {
-        const struct hr_region chunk = chunk_of(member, r);
-        if (r != member->rank && chunk.bytes)
-            memcpy(own_out(member) + chunk.begin, stage_of(member, r) + chunk.begin, chunk.bytes);
-    }
-}
-
-static void begin_piece(struct hr_member *member, size_t first)
-{
-    struct hr_direct *s = &member->direct;
     const uintptr_t segment = (uintptr_t)member->place.segment;
-    const size_t left = member->job.count - first;
-    s->first = first;
-    s->count = s->staged ? hr_min_size(left, HR_STAGE_BYTES / elem_bytes(member)) : left;
-    s->reduced = false;
-    s->pieces++;
-    hr_member_account_direct(member, s->count);
-    if (s->staged)
-        copy_in(member);
-    const unsigned char *in = s->staged ? stage_of(member, member->rank) : own_in(member);
-    const unsigned char *out = s->staged ? in : own_out(member);
-    const struct whereabouts mine = {(uintptr_t)in - segment, (uintptr_t)out - segment};
+    const struct whereabouts mine = {(uintptr_t)member->job.in - segment,
+                                     (uintptr_t)member->job.out - segment};
+    hr_member_account_direct(member, member->job.count);
     hr_post(&member->posts, &member->call, &mine, sizeof mine);
 }
 
-/* Reduce the own chunk: into everybody's output; staged, into ours and what others copy out. */
-static void reduce_own(struct hr_member *member)
+/* The own chunk, into everybody's output. */
+static void reduce_in_place(struct hr_member *member)
 {
-    const struct hr_region mine = chunk_of(member, member->rank);
+    const struct hr_region mine = chunk_of(member, 0, member->rank);
     const uintptr_t segment = (uintptr_t)member->place.segment;
     const void *in[HR_MAX_RANKS];
     void *out[HR_MAX_RANKS];
@@ -98,15 +65,68 @@ static void reduce_own(struct hr_member *member)
         in[r] = (const void *)(segment + (uintptr_t)at.in + mine.begin);
         out[r] = (void *)(segment + (uintptr_t)at.out + mine.begin);
     }
-    size_t nout = member->options.nranks;
-    if (member->direct.staged) {
-        in[member->rank] = own_in(member) + mine.begin;
-        out[0] = own_out(member) + mine.begin;
-        out[1] = stage_of(member, member->rank) + mine.begin;
-        nout = member->options.nranks > 1 ? 2 : 1;
-    }
-    hr_element_tree(member->job.kind, out, nout, in, member->options.nranks,
+    hr_element_tree(member->job.kind, out, member->options.nranks, in, member->options.nranks,
                     mine.bytes / elem_bytes(member));
+}
+
+/* --- staged --- */
+
+static unsigned char *stage_of(const struct hr_member *member, size_t piece, size_t rank)
+{
+    return member->direct.stages + (piece % 2 * member->options.nranks + rank) * HR_STAGE_BYTES;
+}
+
+/* The caller's buffers, at a piece. */
+static const unsigned char *own_in(const struct hr_member *member, size_t piece)
+{
+    return (const unsigned char *)member->job.in + piece * piece_elems(member) * elem_bytes(member);
+}
+
+static unsigned char *own_out(const struct hr_member *member, size_t piece)
+{
+    return (unsigned char *)member->job.out + piece * piece_elems(member) * elem_bytes(member);
+}
+
+/* Copy what others own of a piece. */
+static void copy_chunks(const struct hr_member *member, size_t piece, unsigned char *to,
+                        const unsigned char *from)
+{
+    for (size_t r = 0; r < member->options.nranks; r++) {
+        const struct hr_region chunk = chunk_of(member, piece, r);
+        if (r != member->rank && chunk.bytes)
+            memcpy(to + chunk.begin, from + chunk.begin, chunk.bytes);
+    }
+}
+
+/* The own chunk of a piece, over the inputs on the stages. */
+static void reduce_staged(const struct hr_member *member, size_t piece)
+{
+    const struct hr_region mine = chunk_of(member, piece, member->rank);
+    const void *in[HR_MAX_RANKS];
+    void *out[HR_MAX_RANKS];
+    for (size_t r = 0; r < member->options.nranks; r++)
+        in[r] = out[r] = stage_of(member, piece, r) + mine.begin;
+    in[member->rank] = own_in(member, piece) + mine.begin;
+    out[member->rank] = own_out(member, piece) + mine.begin;
+    if (mine.bytes)
+        hr_element_tree(member->job.kind, out, member->options.nranks, in, member->options.nranks,
+                        mine.bytes / elem_bytes(member));
+}
+
+/* A stage is free for a piece when this rank has copied the one before out of it, which it does
+ * after all owners have stored their sums there. */
+static void take_step(struct hr_member *member, size_t step)
+{
+    const struct hr_direct *s = &member->direct;
+    unsigned char *stage = stage_of(member, step, member->rank);
+    if (step >= 2)
+        copy_chunks(member, step - 2, own_out(member, step - 2), stage);
+    if (step < s->pieces) {
+        hr_member_account_direct(member, count_of(member, step));
+        copy_chunks(member, step, stage, own_in(member, step));
+    }
+    if (step >= 1 && step <= s->pieces)
+        reduce_staged(member, step - 1);
 }
 
 /* --- the method --- */
@@ -115,8 +135,17 @@ static void start(struct hr_member *member)
 {
     struct hr_direct *s = &member->direct;
     s->staged = member->choice.own_memory;
-    HR_ASSERT(!s->staged || s->stages);
-    begin_piece(member, 0);
+    s->step = 0;
+    s->pieces = 1;
+    if (!s->staged) {
+        post_whereabouts(member);
+        return;
+    }
+    HR_ASSERT(s->stages);
+    if (member->job.count)
+        s->pieces = (member->job.count - 1) / piece_elems(member) + 1;
+    take_step(member, 0);
+    hr_post(&member->posts, &member->call, NULL, 0);
 }
 
 static bool test(struct hr_member *member)
@@ -126,17 +155,14 @@ static bool test(struct hr_member *member)
         if (!hr_posts_agree(member))
             return true;
         hr_place_moves(&member->place);
-        if (!s->reduced) {
-            reduce_own(member);
-            s->reduced = true;
-            hr_post(&member->posts, &member->call, NULL, 0);
-            continue;
-        }
+        const bool last = ++s->step == s->pieces + 1;
         if (s->staged)
-            copy_out(member);
-        if (s->first + s->count == member->job.count)
+            take_step(member, s->step);
+        else if (!last)
+            reduce_in_place(member);
+        if (last)
             return true;
-        begin_piece(member, s->first + s->count);
+        hr_post(&member->posts, &member->call, NULL, 0);
     }
     return false;
 }
