@@ -90,7 +90,11 @@ END
   says "equal at step 39, different at step 40: first in worker.1.0.weight (1 of 3 parts); rank 1's part differs, 1 of 2 ranks' are equal"
 }
 
+# The reference kernels' bits are the same on every machine: there none has others.
+own_bits() { [[ "$(hogring --version)" == *reference* ]] && skip "there are no other kernels here"; :; }
+
 @test "where the machine has other bits the band judges, or the old program's runs here" {
+  own_bits
   hogring train "${small[@]}" --json "$TMP/b.json" >/dev/null
   edited "$TMP/b.json" 'd["bits"]["isa"] = "z9"; d["runs"][0]["weights_digest"] = "0"'
   gates 2 "$TMP/edited.json"
@@ -159,6 +163,7 @@ stand_in() {
 instead() { echo 'a=(); for x; do case $x in --strategies=*) x=--strategies='"$1"';; esac; a+=("$x"); done; set -- "${a[@]}"'; }
 
 @test "what the old program lost is not judged, by name, and no gate passes without it" {
+  own_bits
   hogring compare "${small[@]}" --model mlp --strategies allreduce,ps-sync --json "$TMP/b.json" >/dev/null
   edited "$TMP/b.json" 'd["bits"]["isa"] = "z9"
 for r in d["runs"]: r["weights_digest"] = "0"'
