@@ -2,10 +2,14 @@
  * Rows stand `row` floats apart, so that C may be some of the channels. One copy an instruction set
  * (base/isa.h); all give the same bits.
  *
- * Order: each channel's sums go over the rows from the first to the last, in double, where a
- * float's square is exact.
+ * Order: rows are cut into blocks of HR_NORM_BLOCK; each channel's sum of a block goes over its
+ * rows from the first to the last, in double, where a float's square is exact. Sums stay in
+ * registers meanwhile, those of several channels, or of two blocks, side by side.
  *
- * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_batchnorm.c
+ * A relu behind the normalisation is done here too, in both directions. Its mask is the sign of
+ * what `apply` wrote, and is computed again from x: the same operations, the same bits.
+ *
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/kernels/test_norm.c
  */
 #ifndef HR_KERNELS_NORM_H
 #define HR_KERNELS_NORM_H
@@ -15,13 +19,22 @@
 
 #include "base/isa.h"
 
+enum { HR_NORM_BLOCK = 512 };
+
+static inline size_t hr_norm_blocks(size_t R)
+{
+    return (R + HR_NORM_BLOCK - 1) / HR_NORM_BLOCK;
+}
+
 struct hr_norm {
-    /* sums (2,C) out, overwritten: of x (R,C), and of its squares */
+    /* sums (blocks,2,C) out, overwritten: of x (R,C), and of its squares */
     void (*moments)(size_t R, size_t C, size_t row, const float *x, double *sums);
 
-    /* sums (2,C) out, overwritten: of dy (R,C), and of dy * (x - mean);  mean (C) */
+    /* sums (blocks,2,C) out, overwritten: of dy (R,C), and of dy * (x - mean);  mean (C)
+     *   gate (3,C) NULL, or apply's coef when a relu followed it: where that gave nothing above 0,
+     *        dy counts as 0 */
     void (*gradients)(size_t R, size_t C, size_t row, const float *x, const float *dy,
-                      const double *mean, double *sums);
+                      const double *mean, const float *gate, double *sums);
 
     /* y (R,C) = (x - center) * scale + shift, and max(0, .) with `relu`; coef (3,C): center, scale,
      * shift; y may be x */
@@ -29,9 +42,9 @@ struct hr_norm {
                   float *y);
 
     /* dx (R,C) = scale * (dy - shift - (x - center) * slope); coef (4,C): center, scale, shift,
-     * slope; dx may be dy */
+     * slope; gate as above; dx may be dy */
     void (*backward)(size_t R, size_t C, size_t row, const float *x, const float *dy,
-                     const float *coef, float *dx);
+                     const float *coef, const float *gate, float *dx);
 };
 
 HR_ISA_KERNELS(hr_norm)

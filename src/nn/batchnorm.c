@@ -10,7 +10,9 @@
  * R = 1: PyTorch refuses to train on one value a channel; here its variance is 0, so y = bias,
  * and nothing flows back to x.
  *
- * Order: blocks of BLOCK_ROWS values, each summed from its first on, the blocks added in their
+ * A relu behind it is done in the same passes (kernels/norm.h).
+ *
+ * Order: blocks of HR_NORM_BLOCK values, each summed from its first on, the blocks added in their
  * order; in double. Threads take whole blocks, so they change no bit.
  */
 #include <math.h>
@@ -21,7 +23,7 @@
 #include "kernels/norm.h"
 #include "kernels/team.h"
 
-enum { BLOCK_ROWS = 512 };
+enum { TASK_ROWS = 2 * HR_NORM_BLOCK }; /* of a thread */
 static const double EPSILON = 1e-5;
 
 /* size[0], size[1]: channels C and pixels of a sample */
@@ -50,11 +52,6 @@ static enum hr_status fit(struct hr_layer *layer)
     return HR_OK;
 }
 
-static size_t blocks_of(size_t R)
-{
-    return (R + BLOCK_ROWS - 1) / BLOCK_ROWS;
-}
-
 /* saved: mean and variance of the batch, (2,C) doubles */
 static size_t saved_bytes(const struct hr_layer *layer, size_t B)
 {
@@ -62,12 +59,14 @@ static size_t saved_bytes(const struct hr_layer *layer, size_t B)
     return 2 * layer->size[0] * sizeof(double);
 }
 
-/* scratch: the blocks' sums (blocks,2,C) and their total (2,C), doubles; coefficients (4,C) */
+/* scratch: the blocks' sums (blocks,2,C) and their total (2,C), doubles; coefficients (3,C) of
+ * forward and (4,C) of backward */
 static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threads)
 {
     (void)threads;
     const size_t C = layer->size[0];
-    return (blocks_of(B * layer->size[1]) + 1) * 2 * C * sizeof(double) + 4 * C * sizeof(float);
+    return (hr_norm_blocks(B * layer->size[1]) + 1) * 2 * C * sizeof(double) +
+           7 * C * sizeof(float);
 }
 
 /* One loop over the rows of a batch, in blocks. */
@@ -79,6 +78,7 @@ struct job {
     float *out;          /* (R,C) y or dx */
     double *saved;       /* (2,row) its channels of mean, and of variance */
     const float *coef;   /* (3,C) or (4,C) */
+    const float *gate;   /* (3,C) of forward, where relu's gradient is wanted too, or NULL */
     double *sums;        /* (1 + blocks,2,C): the total, then a block each */
     bool relu;
 };
@@ -103,34 +103,39 @@ static struct job job_of(const struct hr_layer *layer, const struct hr_pass *pas
 
 static float *coefficients(const struct job *job)
 {
-    return (float *)(job->sums + (blocks_of(job->R) + 1) * 2 * job->C);
+    return (float *)(job->sums + (hr_norm_blocks(job->R) + 1) * 2 * job->C);
 }
 
-static size_t rows_of(const struct job *job, size_t block)
+static size_t tasks_of(const struct job *job)
 {
-    return hr_min_size(BLOCK_ROWS, job->R - block * BLOCK_ROWS);
+    return (job->R + TASK_ROWS - 1) / TASK_ROWS;
 }
 
-static void sum_block(void *arg, size_t block, size_t thread)
+static size_t rows_of(const struct job *job, size_t task)
+{
+    return hr_min_size(TASK_ROWS, job->R - task * TASK_ROWS);
+}
+
+static void sum_task(void *arg, size_t task, size_t thread)
 {
     const struct job *job = arg;
-    const size_t at = block * BLOCK_ROWS * job->row;
-    double *sums = job->sums + (block + 1) * 2 * job->C;
+    const size_t at = task * TASK_ROWS * job->row, rows = rows_of(job, task);
+    double *sums = job->sums + (1 + task * TASK_ROWS / HR_NORM_BLOCK) * 2 * job->C;
     (void)thread;
     if (job->dy)
-        hr_norm()->gradients(rows_of(job, block), job->C, job->row, job->x + at, job->dy + at,
-                             job->saved, sums);
+        hr_norm()->gradients(rows, job->C, job->row, job->x + at, job->dy + at, job->saved,
+                             job->gate, sums);
     else
-        hr_norm()->moments(rows_of(job, block), job->C, job->row, job->x + at, sums);
+        hr_norm()->moments(rows, job->C, job->row, job->x + at, sums);
 }
 
-static void write_block(void *arg, size_t block, size_t thread)
+static void write_task(void *arg, size_t task, size_t thread)
 {
     const struct job *job = arg;
-    const size_t at = block * BLOCK_ROWS * job->row, rows = rows_of(job, block);
+    const size_t at = task * TASK_ROWS * job->row, rows = rows_of(job, task);
     (void)thread;
     if (job->dy)
-        hr_norm()->backward(rows, job->C, job->row, job->x + at, job->dy + at, job->coef,
+        hr_norm()->backward(rows, job->C, job->row, job->x + at, job->dy + at, job->coef, job->gate,
                             job->out + at);
     else
         hr_norm()->apply(rows, job->C, job->row, job->x + at, job->coef, job->relu, job->out + at);
@@ -140,8 +145,8 @@ static void write_block(void *arg, size_t block, size_t thread)
 static void sum_blocks(struct job *job)
 {
     memset(job->sums, 0, 2 * job->C * sizeof *job->sums);
-    hr_team_run(job->threads, blocks_of(job->R), sum_block, job);
-    for (size_t block = 1; block <= blocks_of(job->R); block++)
+    hr_team_run(job->threads, tasks_of(job), sum_task, job);
+    for (size_t block = 1; block <= hr_norm_blocks(job->R); block++)
         for (size_t c = 0; c < 2 * job->C; c++)
             job->sums[c] += job->sums[block * 2 * job->C + c];
 }
@@ -149,6 +154,28 @@ static void sum_blocks(struct job *job)
 static double inverse_of(double var)
 {
     return 1 / sqrt(var + EPSILON);
+}
+
+/* The batch's coefficients of forward. */
+static void write_coefficients(const struct job *job, const float *params, float *coef)
+{
+    const size_t C = job->C;
+    for (size_t c = 0; c < C; c++) {
+        coef[c] = (float)job->saved[c];
+        coef[C + c] = (float)(inverse_of(job->saved[job->row + c]) * (double)params[c]);
+        coef[2 * C + c] = params[job->row + c];
+    }
+}
+
+/* Those of the running statistics. */
+static void write_running_coefficients(const struct job *job, const float *params, float *coef)
+{
+    const size_t C = job->C, row = job->row;
+    for (size_t c = 0; c < C; c++) {
+        coef[c] = params[2 * row + c];
+        coef[C + c] = (float)(inverse_of((double)params[3 * row + c]) * (double)params[c]);
+        coef[2 * C + c] = params[row + c];
+    }
 }
 
 /* The batch's mean and variance, into saved. */
@@ -168,25 +195,20 @@ static void measure(struct job *job)
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     struct job job = job_of(layer, pass);
-    const size_t C = job.C, row = job.row;
-    const float *weight = pass->params + job.begin, *bias = weight + row; /* (C) each */
-    const float *mean = weight + 2 * row, *var = weight + 3 * row;        /* (C) the running ones */
-    const double *saved = job.saved;
+    const float *params = pass->params + job.begin;
     float *coef = coefficients(&job);
     job.dy = NULL;
     if (pass->B == 0)
         return;
-    if (pass->draw)
+    if (pass->draw) {
         measure(&job);
-    for (size_t c = 0; c < C; c++) {
-        const double inverse = inverse_of(pass->draw ? saved[row + c] : (double)var[c]);
-        coef[c] = pass->draw ? (float)saved[c] : mean[c];
-        coef[C + c] = (float)(inverse * (double)weight[c]);
-        coef[2 * C + c] = bias[c];
+        write_coefficients(&job, params, coef);
+    } else {
+        write_running_coefficients(&job, params, coef);
     }
     job.coef = coef;
     job.out = pass->y + job.begin;
-    hr_team_run(job.threads, blocks_of(job.R), write_block, &job);
+    hr_team_run(job.threads, tasks_of(&job), write_task, &job);
 }
 
 /* The "gradients" of the running statistics (model.h). */
@@ -207,19 +229,21 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
     const size_t C = job.C, row = job.row;
     const double *saved = job.saved;
     float *dweight = pass->grads + job.begin, *dbias = dweight + row;
-    float *coef = coefficients(&job);
+    float *gate = coefficients(&job), *coef = gate + 3 * C;
     if (pass->B == 0) {
         for (size_t t = 0; t < 4; t++)
             memset(dweight + t * row, 0, C * sizeof *dweight);
         return;
     }
+    write_coefficients(&job, pass->params + job.begin, gate);
+    job.gate = layer->absorbs ? gate : NULL;
     sum_blocks(&job);
     for (size_t c = 0; c < C; c++) {
         const double inverse = inverse_of(saved[row + c]), product = job.sums[C + c] * inverse;
         dweight[c] = (float)product;
         dbias[c] = (float)job.sums[c];
-        coef[c] = (float)saved[c];
-        coef[C + c] = (float)(inverse * (double)pass->params[job.begin + c]);
+        coef[c] = gate[c];
+        coef[C + c] = gate[C + c];
         coef[2 * C + c] = (float)(job.sums[c] / (double)job.R);
         coef[3 * C + c] = (float)(product / (double)job.R * inverse);
     }
@@ -227,12 +251,13 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
     job.coef = coef;
     job.out = pass->dx ? pass->dx + job.begin : NULL;
     if (pass->dx)
-        hr_team_run(job.threads, blocks_of(job.R), write_block, &job);
+        hr_team_run(job.threads, tasks_of(&job), write_task, &job);
 }
 
 const struct hr_layer_type hr_layer_batchnorm = {
     .name = "batchnorm",
     .can_fuse_relu = true,
+    .can_absorb_relu = true,
     .may_cut[HR_CUT_CHANNELS] = true,
     .parse = hr_layer_parse_nothing,
     .fit = fit,

@@ -41,7 +41,8 @@ static void settle_places(struct hr_model *model)
             model->layers[i].in_place = false;
 }
 
-/* A layer that can does the work of the relu behind it: one pass over y instead of two. */
+/* A layer that can does the work of the relu behind it: one pass over y instead of two, and over dy
+ * where it can that too. */
 static void fuse_relus(struct hr_model *model)
 {
     for (size_t i = 0; i + 1 < model->text.nlayers; i++) {
@@ -49,6 +50,8 @@ static void fuse_relus(struct hr_model *model)
         layer->relu_follows = layer->type->can_fuse_relu && next->type == &hr_layer_relu &&
                               next->in_place && model->text.layers[i + 1].from[0] == i;
         next->done_before = layer->relu_follows;
+        next->absorbed = layer->relu_follows && layer->type->can_absorb_relu;
+        layer->absorbs = next->absorbed;
     }
 }
 

@@ -83,8 +83,8 @@ struct hr_layer {
                           model takes this back where others need x */
     bool relu_follows; /* forward also does the work of the relu layer behind it */
     bool done_before;  /* the layer before does this one's forward */
-    size_t absorbs;    /* the layers right behind this one (in memory too), the last of them a
-                          maxpool, whose work it does, forward and backward: then pass->y and
+    size_t absorbs;    /* the layers right behind this one (in memory too) whose work it does,
+                          forward and backward: a relu, a maxpool, or both; then pass->y and
                           pass->dy are those of the last of them */
     bool absorbed;     /* by a layer before: nothing is called, and only the last one has a y */
     size_t first_tensor, param_offset; /* in the model's tensors and parameters */
@@ -130,7 +130,8 @@ struct hr_strips hr_strips_of(const struct hr_dims *dims, size_t B, struct hr_ch
 struct hr_layer_type {
     const char *name;
     bool can_fuse_relu;    /* forward obeys relu_follows */
-    bool can_fuse_pool;    /* forward and backward obey absorbs */
+    bool can_absorb_relu;  /* and backward too, as absorbs says */
+    bool can_fuse_pool;    /* forward and backward obey absorbs of a maxpool */
     bool reads_y;          /* backward needs y, so nobody may overwrite it */
     bool has_halves;       /* backward computes grads and dx each without the other, too */
     bool may_cut[HR_CUTS]; /* forward and backward obey a pass's channels, so cut */

@@ -13,11 +13,13 @@ enum { MAX_VALUES = 40000, MAX_C = 17 };
 static float x[MAX_VALUES], y[MAX_VALUES], dy[MAX_VALUES], dx[MAX_VALUES];
 static float params[4 * MAX_C], grads[4 * MAX_C];
 static double saved[2 * MAX_C];
+static bool relu; /* stands behind, and is the layer's work */
 
 /* One training pass over B samples of C channels and P pixels, forward and backward. */
 static void run(size_t B, size_t C, size_t P, size_t threads)
 {
-    struct hr_layer layer = {.type = &hr_layer_batchnorm};
+    struct hr_layer layer = {
+        .type = &hr_layer_batchnorm, .relu_follows = relu, .absorbs = relu ? 1 : 0};
     const struct hr_draw draw = {.seed = 1};
     layer.in = (struct hr_dims){.ndim = 3, .size = {C, P, 1}};
     CHECK_OK(hr_layer_batchnorm.fit(&layer));
@@ -97,6 +99,32 @@ static void threads_change_no_bit(void **state)
     }
 }
 
+static void a_relu_behind_changes_no_bit(void **state)
+{
+    (void)state;
+    static float y1[MAX_VALUES], dx1[MAX_VALUES], given[MAX_VALUES], grads1[4 * MAX_C];
+    const size_t B = 9, C = MAX_C, P = 251, n = B * C * P;
+    fill(0);
+    run(B, C, P, 1);
+    memcpy(given, dy, sizeof dy);
+    for (size_t i = 0; i < n; i++) {
+        y1[i] = y[i] > 0 ? y[i] : 0;
+        dy[i] = y[i] > 0 ? dy[i] : 0;
+    }
+    run(B, C, P, 1);
+    memcpy(dx1, dx, sizeof dx);
+    memcpy(grads1, grads, sizeof grads);
+    memcpy(dy, given, sizeof dy);
+    relu = true;
+    for (size_t threads = 1; threads <= 3; threads++) {
+        run(B, C, P, threads);
+        CHECK_SAME_FLOATS(y, y1, n);
+        CHECK_SAME_FLOATS(dx, dx1, n);
+        CHECK_SAME_FLOATS(grads, grads1, 4 * C);
+    }
+    relu = false;
+}
+
 static void the_normalised_have_mean_zero_and_variance_one(void **state)
 {
     (void)state;
@@ -132,6 +160,7 @@ int main(void)
         cmocka_unit_test(one_value_a_channel_has_no_variance),
         cmocka_unit_test(large_means_do_not_drown_the_variance),
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(a_relu_behind_changes_no_bit),
         cmocka_unit_test(the_normalised_have_mean_zero_and_variance_one),
         cmocka_unit_test(what_is_not_a_number_stays_in_its_channel),
     };
