@@ -9,6 +9,7 @@
 #ifndef HR_KERNELS_ELEMENTWISE_H
 #define HR_KERNELS_ELEMENTWISE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/isa.h"
@@ -25,6 +26,14 @@ struct hr_elementwise {
 
     /* dx (count) = y (count) > 0 ? dy (count) : 0, y being the output of relu; dx may be dy */
     void (*relu_backward)(size_t count, const float *y, const float *dy, float *dx);
+
+    /* y (count) = x (count) + x2 (count), and max(0, .) with `relu`; y may be x */
+    void (*sum)(size_t count, const float *x, const float *x2, bool relu, float *y);
+
+    /* The gradient of that, one for each: dx, dx2 (count) = dy (count), and 0 where y <= 0.
+     *   y    NULL: there was no relu          dx   NULL: not wanted; may be dy
+     *   dx2  NULL: not wanted */
+    void (*sum_backward)(size_t count, const float *y, const float *dy, float *dx, float *dx2);
 
     /* db (O) = sum over the rows b = 0, 1, ... of dy (B,O), `row` floats apart, from 0 on;
      * overwritten */

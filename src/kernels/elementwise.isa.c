@@ -43,6 +43,42 @@ static void relu_backward(size_t count, const float *y, const float *dy, float *
         dx[i] = y[i] <= 0.0f ? 0.0f : dy[i];
 }
 
+static void sum(size_t count, const float *x, const float *x2, bool with_relu, float *y)
+{
+    if (with_relu) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            y[i] = relu_of(x[i] + x2[i]);
+    } else {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++)
+            y[i] = x[i] + x2[i];
+    }
+}
+
+static void copy(size_t count, const float *from, float *to)
+{
+    if (to && to != from)
+        memcpy(to, from, count * sizeof *to);
+}
+
+static void sum_backward(size_t count, const float *y, const float *dy, float *dx, float *dx2)
+{
+    if (!y) {
+        copy(count, dy, dx2);
+        copy(count, dy, dx);
+    } else if (dx && dx2) {
+#pragma omp simd
+        for (size_t i = 0; i < count; i++) {
+            const float d = y[i] <= 0.0f ? 0.0f : dy[i];
+            dx[i] = d;
+            dx2[i] = d;
+        }
+    } else if (dx || dx2) {
+        relu_backward(count, y, dy, dx ? dx : dx2);
+    }
+}
+
 static void column_add(size_t B, size_t O, const float *dy, size_t row, float *db)
 {
     for (size_t b = 0; b < B; b++, dy += row) {
@@ -63,6 +99,8 @@ const struct hr_elementwise HR_ISA_NAME(hr_elementwise) = {
     .bias_relu = bias_relu,
     .relu = relu,
     .relu_backward = relu_backward,
+    .sum = sum,
+    .sum_backward = sum_backward,
     .column_sums = column_sums,
     .column_add = column_add,
 };

@@ -1,9 +1,10 @@
 /* residual ( ... ) shortcut ( ... ) - the end of such a block: y = body(x) + shortcut(x), and
  * body(x) + x without a shortcut. The layers inside stand before it in the model's list; this one
- * reads two outputs, of which the body's is overwritten. */
+ * reads two outputs, of which the body's is overwritten. A relu behind it is done in the same
+ * passes. */
 #include <string.h>
 
-#include "base/vec.h"
+#include "kernels/elementwise.h"
 #include "nn/layer.h"
 
 static enum hr_status fit(struct hr_layer *layer)
@@ -22,27 +23,24 @@ static enum hr_status fit(struct hr_layer *layer)
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     const struct hr_strips strips = hr_layer_strips(layer, pass);
-    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step) {
-        if (pass->y != pass->x)
-            memcpy(pass->y + at, pass->x + at, strips.length * sizeof *pass->y);
-        hr_vec()->add(pass->y + at, pass->x2 + at, strips.length);
-    }
+    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step)
+        hr_elementwise()->sum(strips.length, pass->x + at, pass->x2 + at, layer->relu_follows,
+                              pass->y + at);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     const struct hr_strips strips = hr_layer_strips(layer, pass);
-    const size_t bytes = strips.length * sizeof *pass->dy;
-    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step) {
-        if (pass->dx2)
-            memcpy(pass->dx2 + at, pass->dy + at, bytes);
-        if (pass->dx && pass->dx != pass->dy)
-            memcpy(pass->dx + at, pass->dy + at, bytes);
-    }
+    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step)
+        hr_elementwise()->sum_backward(strips.length, layer->absorbs ? pass->y + at : NULL,
+                                       pass->dy + at, pass->dx ? pass->dx + at : NULL,
+                                       pass->dx2 ? pass->dx2 + at : NULL);
 }
 
 const struct hr_layer_type hr_layer_residual = {
     .name = "residual",
+    .can_fuse_relu = true,
+    .can_absorb_relu = true,
     .may_cut[HR_CUT_CHANNELS] = true,
     .parse = hr_layer_parse_nothing,
     .fit = fit,

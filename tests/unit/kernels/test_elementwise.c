@@ -72,6 +72,48 @@ static void bias_and_relu_in_one_pass_are_the_two_in_turn(void **state)
     for_each_table_and_shape(check_bias);
 }
 
+static void check_sum(const struct hr_elementwise *table, size_t B, size_t O)
+{
+    for (int with_relu = 0; with_relu < 2; with_relu++) {
+        for (size_t i = 0; i < B * O; i++) {
+            want[i] = x[i] + d[i];
+            want[i] = with_relu && want[i] < 0 ? 0.0f : want[i];
+        }
+        memcpy(got, x, sizeof got);
+        table->sum(B * O, got, d, with_relu, got);
+        CHECK_SAME_FLOATS(got, want, B * O);
+    }
+}
+
+static void a_sum_is_written_where_its_first_stands_and_perhaps_through_relu(void **state)
+{
+    (void)state;
+    for_each_table_and_shape(check_sum);
+}
+
+/* x is the output of relu here: what it lets through is what is above 0, or no number. */
+static void check_sum_backward(const struct hr_elementwise *table, size_t B, size_t O)
+{
+    static float second[MAX_COUNT];
+    for (int way = 0; way < 8; way++) {
+        const bool with_relu = way & 1, first = way & 2, other = way & 4;
+        for (size_t i = 0; i < B * O; i++)
+            want[i] = with_relu && x[i] <= 0 ? 0.0f : d[i];
+        memcpy(got, d, sizeof got);
+        table->sum_backward(B * O, with_relu ? x : NULL, got, first ? got : NULL,
+                            other ? second : NULL);
+        CHECK_SAME_FLOATS(got, first ? want : d, B * O);
+        if (other)
+            CHECK_SAME_FLOATS(second, want, B * O);
+    }
+}
+
+static void a_sum_hands_its_gradient_to_who_wants_it(void **state)
+{
+    (void)state;
+    for_each_table_and_shape(check_sum_backward);
+}
+
 static void check_relu(const struct hr_elementwise *table, size_t B, size_t O)
 {
     for (size_t i = 0; i < B * O; i++)
@@ -148,6 +190,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bias_and_relu_in_one_pass_are_the_two_in_turn),
+        cmocka_unit_test(a_sum_is_written_where_its_first_stands_and_perhaps_through_relu),
+        cmocka_unit_test(a_sum_hands_its_gradient_to_who_wants_it),
         cmocka_unit_test(relu_keeps_what_is_not_negative),
         cmocka_unit_test(relu_passes_gradients_where_its_output_is_positive),
         cmocka_unit_test(columns_are_summed_in_row_order),
