@@ -26,7 +26,7 @@ CIRCLES = []
 # Folders whose files have an order, from the bottom: nothing calls what stands after it.
 FILE_ORDER = {
     "session": "carve step_digests machine_bits name_entries saved target_scale class_names input_scale model_input best best_weights cut result kept past save writer observed launcher resume",
-    "worker": "conditions measured input prefetch compute_buffers gradient_check gradient parts staged tell count streamed micro_shards worker in_time",
+    "worker": "conditions measured input prefetch compute_buffers buffer_pool gradient_check gradient parts staged tell count streamed micro_shards worker evaluate in_time",
     "drive": "cut_counts trace_text record roll terms rest losses replicas roll_call replay calibrate calibrate_write serve serve_stage real_worker drive_threads",
     "play": "gradient_pool play play_losses play_cut play_pause drive_explore replay_stand replay_losses replay_owed drive_replay",
     "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",

@@ -15,6 +15,8 @@
 #include "drive/roll_call.h"
 #include "drive/real_worker.h"
 #include "drive/serve_stage.h"
+#include "worker/buffer_pool.h"
+#include "worker/evaluate.h"
 #include "worker/in_time.h"
 
 static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell, hr_ready_fn ready,
@@ -121,7 +123,7 @@ static enum hr_status at_cut(struct hr_real_worker *seat)
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EXPORTED));
     HR_TRY(seat->strategy->verify(worker));
     if (leader->cuts.cut->evaluate)
-        hr_train_worker_evaluate(&seat->trainer);
+        HR_TRY(hr_train_worker_evaluate(&seat->trainer));
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EVALUATED));
     if (worker->seat == 0)
         hr_leader_conclude(leader);
@@ -261,12 +263,13 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
 {
     const struct hr_train_job *job = drive->job;
     struct hr_shared_state *shared = job->shared;
-    struct hr_compute_buffers buffers;
+    struct hr_compute_buffers own = {0};
     struct hr_real_worker seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
     enum hr_status status = HR_OK;
     bool joins = false;
     HR_TRY(hr_kernels_init_process(hr_train_job_threads(job)));
-    HR_TRY(hr_compute_buffers_start(&buffers, job));
+    if (!job->pool)
+        HR_TRY(hr_compute_buffers_start(&own, job));
     if (hr_roster_is_gone(shared->control, rank))
         HR_TRY_GOTO(come_back(&seat, rank, &joins), status, out);
     if (seat.over) /* it came too late */
@@ -281,13 +284,14 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
         hr_account_open(&seat.worker->stats->account, hr_clock_ns());
     }
     hr_arrivals_begin(seat.worker, hr_clock_ns());
-    hr_train_worker_borrow(&seat.trainer, &buffers);
+    if (!job->pool)
+        hr_train_worker_borrow(&seat.trainer, &own);
     hr_real_worker_tell_spans(&seat);
     status = work(&seat);
     hr_real_worker_stop_spans(&seat);
     hr_control_phase(shared->control, rank, HR_PHASE_FINISHED);
 out:
-    hr_compute_buffers_stop(&buffers);
+    hr_compute_buffers_stop(&own);
     return status;
 }
 
@@ -319,7 +323,8 @@ static size_t next_again(void *arg)
 
 static enum hr_status drive_threads(struct hr_drive *drive)
 {
-    const struct hr_train_job *job = drive->job;
+    struct hr_train_job *job = drive->job;
+    HR_TRY(hr_buffer_pool_start(job, &job->pool));
     const struct hr_launch_options options = {
         .launch = job->launch,
         .nranks = job->nranks,
@@ -335,7 +340,12 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .again = job->shared->outlives ? next_again : NULL,
         .losses = &drive->losses,
     };
-    return hr_launch_run(&options, &drive->stuck);
+    const enum hr_status status = hr_launch_run(&options, &drive->stuck);
+    if (!drive->stuck) { /* else a thread may still have one of them */
+        hr_buffer_pool_stop(job->pool);
+        job->pool = NULL;
+    }
+    return status;
 }
 
 const struct hr_driver hr_driver_threads = {.now_ns = hr_driver_real_ns, .run = drive_threads};

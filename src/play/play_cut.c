@@ -1,6 +1,7 @@
 #include "play/play_cut.h"
 
 #include "drive/roll.h"
+#include "worker/evaluate.h"
 
 bool hr_play_at_cut(const struct hr_play *play)
 {
@@ -21,8 +22,7 @@ static enum hr_status evaluate(void *arg, size_t rank, struct hr_compute_buffers
 {
     struct hr_play *play = arg;
     hr_train_worker_borrow(&play->worker[rank], buffers);
-    hr_train_worker_evaluate(&play->worker[rank]);
-    return HR_OK;
+    return hr_train_worker_evaluate(&play->worker[rank]);
 }
 
 static enum hr_status evaluate_all(struct hr_play *play)

@@ -160,9 +160,26 @@ bool hr_wait_is_recalled(const struct hr_waiter *waiter)
            hr_atom32_load_relaxed(waiter->recall) != waiter->recall_seen;
 }
 
+/* Since when nothing has moved. */
+struct stillness {
+    int64_t since;
+    uint64_t beat;
+};
+
+static int64_t still_for(const struct hr_waiter *waiter, struct stillness *still)
+{
+    const int64_t now = hr_clock_ns();
+    const uint64_t beat = /* partner: worker/buffer_pool.c; it carries nothing */
+        waiter->beat ? hr_atom64_load_relaxed(waiter->beat) : still->beat;
+    if (beat != still->beat)
+        *still = (struct stillness){now, beat};
+    return now - still->since;
+}
+
 static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready,
                                   void *arg, const char *what, int64_t start)
 {
+    struct stillness still = {start, waiter->beat ? hr_atom64_load_relaxed(waiter->beat) : 0};
     int64_t look_at = LOOK_UP_NS; /* measured by the clock: rings may wake us often */
     if (spin(waiter, ready, arg, start))
         return HR_OK;
@@ -179,12 +196,13 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
             look_at = waited + LOOK_UP_NS;
             continue;
         }
-        if (waiter->timeout_ns && waited >= waiter->timeout_ns)
+        const int64_t stands = still_for(waiter, &still);
+        if (waiter->timeout_ns && stands >= waiter->timeout_ns)
             return hr_fail(HR_E_TIMEOUT, "waited %.1f s for %s (--timeout)", hr_seconds(waited),
                            what);
         int64_t longest = LOOK_UP_NS;
-        if (waiter->timeout_ns && waiter->timeout_ns - waited < longest)
-            longest = waiter->timeout_ns - waited;
+        if (waiter->timeout_ns && waiter->timeout_ns - stands < longest)
+            longest = waiter->timeout_ns - stands;
         if (park(waiter, bell, ready, arg, longest))
             return HR_OK;
     }

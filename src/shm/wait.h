@@ -68,6 +68,9 @@ struct hr_waiter {
      * changes it rings every bell. */
     const struct hr_atom32 *recall;
     uint32_t recall_seen;
+    /* Where this word moves, others get on, one after the other: the deadline begins anew. NULL:
+     * never. */
+    const struct hr_atom64 *beat;
     void (*look)(void *arg); /* every 50 ms of a wait: look around, must not block; or NULL */
     void *look_arg;
 };

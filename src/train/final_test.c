@@ -11,7 +11,7 @@
 #include "kernels/gemm.h"
 #include "train/run.h"
 #include "worker/measured.h"
-#include "worker/worker.h"
+#include "worker/evaluate.h"
 
 enum hr_status hr_final_test_prepare(struct hr_run *run)
 {
@@ -52,9 +52,9 @@ static enum hr_status evaluate(void *arg, size_t rank)
     HR_TRY(hr_kernels_init_process(1));
     HR_TRY(hr_compute_buffers_start(&buffers, job));
     hr_train_worker_borrow(&worker, &buffers);
-    hr_train_worker_evaluate(&worker);
+    const enum hr_status status = hr_train_worker_evaluate(&worker);
     hr_compute_buffers_stop(&buffers);
-    return HR_OK;
+    return status;
 }
 
 /* Its control block is its own: that of the run says that all have ended. */

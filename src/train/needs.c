@@ -8,7 +8,7 @@
 #include "hogring/checkpoint.h"
 #include "session/saved.h"
 #include "server/server.h"
-#include "worker/compute_buffers.h"
+#include "worker/buffer_pool.h"
 #include "worker/prefetch.h"
 #include "train/run.h"
 
@@ -49,7 +49,8 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
 {
     const struct hr_shared_state *shared = &run->shared;
     const bool played = run->job.played, prefetches = hr_train_job_prefetches(&run->job);
-    const size_t buffers = played ? run->drive.driver->threads(run->job.options) : shared->workers;
+    const size_t buffers =
+        played ? run->drive.driver->threads(run->job.options) : hr_buffer_pool_size(&run->job);
     const size_t before = needs->bytes;
     size_t for_evaluation;
     const size_t buffer_bytes = hr_compute_buffers_bytes(&run->job, &for_evaluation);

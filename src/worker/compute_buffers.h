@@ -1,8 +1,9 @@
 /* compute_buffers.h - the memory in which a gradient is computed and its batch decoded.
  *
- * In real time every worker has its own. When one process plays all workers, each computing thread
- * has one, and a worker borrows it for the time of a gradient: activations exist once a core, not
- * once a worker. A gradient is a pure function of weights and batch, so the buffers decide no bit.
+ * In real time every worker has its own, or where they are more than there are processors, borrows
+ * one (buffer_pool.h). When one process plays all workers, each computing thread has one, and a
+ * worker borrows it for the time of a gradient: activations exist once a core, not once a worker.
+ * A gradient is a pure function of weights and batch, so the buffers decide no bit.
  *
  * Threads: they belong to one thread at a time.
  */

@@ -59,7 +59,7 @@ static enum hr_status gradient(struct hr_train_worker *self, const struct hr_tas
     const int64_t had = hr_clock_thread_ns(), before = computed_ns(self);
     HR_TRY(hr_train_worker_gradient(self, task));
     const int64_t away = computed_ns(self) - before - (hr_clock_thread_ns() - had);
-    self->worker.stats->preempted_ns += away > 0 ? away : 0;
+    self->worker.stats->preempted_ns += away > self->stood_ns ? away - self->stood_ns : 0;
     return HR_OK;
 }
 

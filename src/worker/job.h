@@ -51,6 +51,9 @@ struct hr_train_job {
     struct hr_wires wires;        /* emulated links; without ranks: there are none */
     struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */
     struct hr_shared_state *shared;
+    struct hr_buffer_pool
+        *pool;                /* the driver's: what workers compute in, one after the other; NULL:
+                                  * each has its own (buffer_pool.h) */
     const struct hr_cut *cut; /* what the leader says at a cut */
     struct hr_eval_cell
         *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */

@@ -9,6 +9,7 @@
 #include "base/size.h"
 #include "kernels/gemm.h"
 #include "strategy/shared.h"
+#include "worker/buffer_pool.h"
 #include "worker/count.h"
 #include "worker/gradient.h"
 #include "worker/micro_shards.h"
@@ -160,6 +161,7 @@ enum hr_status hr_train_worker_start(struct hr_train_worker *self, const struct 
                    .spin_ns = job->spin_ns,
                    .yield_ns = job->yield_ns,
                    .timeout_ns = job->timeout_ns,
+                   .beat = job->pool ? hr_buffer_pool_beat(job->pool) : NULL,
                    .account = &job->shared->stats[rank].account},
     };
     HR_TRY(start_prefetch(self, rank));
@@ -194,6 +196,23 @@ void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buff
     self->buffers = buffers;
     buffers->borrower = self;
     buffers->final = hand_over;
+}
+
+enum hr_status hr_train_worker_sit(struct hr_train_worker *self)
+{
+    struct hr_buffer_pool *pool = self->job->pool;
+    struct hr_compute_buffers *buffers;
+    if (!pool)
+        return HR_OK;
+    HR_TRY(hr_buffer_pool_take(pool, &self->waiter, self->worker.rank, &buffers, &self->stood_ns));
+    hr_train_worker_borrow(self, buffers);
+    return HR_OK;
+}
+
+void hr_train_worker_rise(struct hr_train_worker *self)
+{
+    if (self->job->pool)
+        hr_buffer_pool_give_back(self->job->pool, self->buffers);
 }
 
 struct sleeper {
@@ -318,66 +337,20 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     self->check.threads = worker->shared->update_threads;
     size_t samples = share.count;
     struct hr_batch_result result;
+    HR_TRY(hr_train_worker_sit(self));
+    worker->stats->preempted_ns += self->stood_ns;
     if (self->job->pipeline)
         HR_TRY(hr_staged_gradient(self, &batch, task->index, &samples, &result));
     else
         result = self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
                  : self->parts > 1       ? hr_parts_gradient(self, &batch, &samples)
                                          : hr_gradient_of(self, &share, task->index, worker->grads);
+    hr_train_worker_rise(self); /* what follows may wait, or sleep */
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));
     hr_tell_norm(self, samples);
     hr_count_gradient(self, task->index, samples, result.loss_sum);
     return HR_OK;
-}
-
-/* What the workspace's batch was predicted to be, and what it is. */
-static void add_errors(struct hr_train_worker *self, size_t n, double *errors)
-{
-    const struct hr_train_job *job = self->job;
-    struct hr_workspace *workspace = self->buffers->workspace;
-    if (job->values.count)
-        hr_fit_add(&job->values, &job->dataset->targets, n, hr_workspace_outputs(workspace),
-                   hr_workspace_labels(workspace), errors);
-}
-
-/* Test samples [first, first + count), in pieces that fit the workspace. */
-static struct hr_batch_result evaluate_block(struct hr_train_worker *self, size_t first,
-                                             size_t count, double *errors)
-{
-    const struct hr_train_job *job = self->job;
-    struct hr_compute_buffers *buffers = self->buffers;
-    struct hr_batch_result sum = {0};
-    const size_t rows = hr_input_eval_rows(job->dataset);
-    for (size_t done = 0; done < count; done += rows) {
-        const size_t n = hr_min_size(rows, count - done);
-        hr_input_decode_test(&buffers->input, first + done, n,
-                             hr_workspace_input(buffers->workspace),
-                             hr_workspace_labels(buffers->workspace));
-        hr_model_evaluate_more(job->model, buffers->workspace, job->shared->snapshot.weights, n,
-                               &sum);
-        if (job->answers)
-            hr_workspace_answers(buffers->workspace, n, job->answers + first + done);
-        add_errors(self, n, errors);
-    }
-    return sum;
-}
-
-void hr_train_worker_evaluate(struct hr_train_worker *self)
-{
-    const struct hr_train_job *job = self->job;
-    const size_t tests = job->dataset->test.count;
-    hr_workspace_lend(self->buffers->workspace, NULL, NULL);
-    for (size_t block = self->worker.seat; block < job->neval; block += self->worker.seats) {
-        const size_t first = block * HR_EVAL_BLOCK;
-        const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
-        const size_t sums = 2 * job->values.count;
-        double *errors = job->errors + block * sums;
-        if (sums)
-            memset(errors, 0, sums * sizeof *errors);
-        const struct hr_batch_result result = evaluate_block(self, first, count, errors);
-        job->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
-    }
 }
 
 void hr_train_worker_leave_cut(struct hr_train_worker *self)

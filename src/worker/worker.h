@@ -5,7 +5,7 @@
  *     hr_train_worker_borrow        memory to compute in
  *     hr_train_worker_begin         a batch
  *     hr_train_worker_gradient      of its share of it, into worker.grads
- *     hr_train_worker_evaluate, hr_train_worker_leave_cut
+ *     hr_train_worker_evaluate (evaluate.h), hr_train_worker_leave_cut
  *     hr_train_worker_stop
  *
  * A gradient's way: hr_train_worker_gradient (which samples, what is counted) -> micro_shards.h
@@ -39,6 +39,7 @@ struct hr_train_worker {
     struct hr_gradient_check check;
     int64_t final_ns;            /* spent by the strategy in the middle of backward, in all */
     int64_t slept_ns;            /* of this batch: injected loading time */
+    int64_t stood_ns;            /* the last wait for buffers of the job's pool */
     int64_t late_ns;             /* how much too late it was woken last */
     uint32_t life;               /* of the ranks of its pipeline (stages/pipeline.h) */
     struct hr_versions versions; /* of its weights: staged.h */
@@ -65,6 +66,11 @@ HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 /* Compute in these buffers from now on. */
 void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers);
 
+/* Where the job has a pool of buffers: borrow some of it, and give them back. Else nothing.
+ * HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: nobody gave any back. */
+HR_CHECKED enum hr_status hr_train_worker_sit(struct hr_train_worker *self);
+void hr_train_worker_rise(struct hr_train_worker *self);
+
 /* Before its gradient: what --inject does to its weights, and what of the run decides how it is
  * counted. A gradient reads nothing that others change. */
 void hr_train_worker_begin(struct hr_train_worker *self, const struct hr_task *task);
@@ -76,8 +82,6 @@ HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
 /* Before it arrives at a cut: finish the batches that are on their way, if any. */
 HR_CHECKED enum hr_status hr_train_worker_drain(struct hr_train_worker *self);
 
-/* Evaluate blocks seat, seat + seats, ... of the test split from the snapshot. */
-void hr_train_worker_evaluate(struct hr_train_worker *self);
 /* After a cut: where the next one is. */
 void hr_train_worker_leave_cut(struct hr_train_worker *self);
 

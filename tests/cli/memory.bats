@@ -12,12 +12,34 @@ setup() {
   grep -qE '^  memory   [0-9.]+ MiB: .*weights and gradients' "$TMP/err"
 }
 
+@test "threads that are more than processors take weights and gradients, and nothing else" {
+  cat >"$TMP/peak.py" <<'PY'
+import os, resource, subprocess, sys
+if len(sys.argv) > 2: # the child: its peak alone
+    subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
+    sys.exit()
+os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:2]))
+def peak(strategy, workers):
+    run = [sys.executable, sys.argv[0], sys.argv[1], "train", "--model", "mlp", "--strategy", strategy,
+           "--workers", str(workers), "--epochs", "1", "--momentum", "0.9", "--quiet"]
+    return int(subprocess.run(run, capture_output=True, check=True, text=True).stdout)
+params = 64 * 256 + 256 + 256 * 128 + 128 + 128 * 10 + 10
+for strategy, floats in ("allreduce", 2), ("hogwild", 4), ("local-sgd", 4): # more: velocity, its copy
+    each = (peak(strategy, 34) - peak(strategy, 2)) / 32
+    most = 4 * params * floats + (300 << 10) # a thread, its counters
+    print(strategy, each, most)
+    assert each < most, (strategy, each, most)
+PY
+  python3 "$TMP/peak.py" "${HOGRING:-build/hogring}"
+}
+
 @test "a run that is too large is refused with the sum and what would fit" {
-  refused 3 "this run needs" train --workers 8 --max-memory 8M
+  refused 3 "this run needs" train --launch process --workers 8 --max-memory 8M # each its own buffers
   grep -q "weights and gradients" "$TMP/stderr"
   grep -q -- "(--max-memory); --workers 4 would fit" "$TMP/stderr"
-  hogring train "${quick[@]}" --model mlp --workers 4 --max-memory 8M
-  refused 3 "TiB" train --model "flatten, dense 5000000, relu, dense 300, relu, dense 10" --workers 64
+  hogring train "${quick[@]}" --model mlp --launch process --workers 4 --max-memory 8M
+  refused 3 "GiB" train --model "flatten, dense 5000000, relu, dense 300, relu, dense 10" --workers 64
   refused 2 "--max-memory lots: expected a size, as 512M or 16G" train --max-memory lots
 }
 

@@ -123,6 +123,7 @@ static void more_workers_need_more_and_fewer_are_advised(void **state)
     struct hr_train_options options = run_options("allreduce", 32);
     struct hr_needs many = {0}, one = {0};
     snprintf(options.model, sizeof options.model, "%s", WIDE);
+    snprintf(options.launch, sizeof options.launch, "process"); /* each its own buffers */
     CHECK_OK(hr_train_needs(&options, run_digits(), &many));
     options.workers = 1;
     CHECK_OK(hr_train_needs(&options, run_digits(), &one));

@@ -1,0 +1,45 @@
+/* buffer_pool.h - compute buffers for more workers than there are processors.
+ *
+ *   Story    threads of one process: as many compute buffers as processors, and a worker has one
+ *            for the time of a gradient, or of its part of an evaluation. So activations exist
+ *            once a processor, and those that compute have one to themselves.
+ *   Order    whoever asks while one is free has it at once, unless another has waited for longer
+ *            than a slice of a processor: then it is that one's turn. So nobody is left behind,
+ *            and no processor idles while the next one wakes up.
+ *   Waiting  a holder computes and waits for nobody, so there is always one who gives back. Not for
+ *            workers that do wait in the middle of a gradient (pipelines, --overlap on): those have
+ *            buffers of their own. A wait counts as computing without a processor, which it is.
+ *   Deadline begins anew whenever somebody gives back, here and in all other waits of the workers:
+ *            while others compute, one after the other, nobody hangs.
+ *
+ * Threads: take and give_back are the workers'; bytes decide no bit (compute_buffers.h).
+ * Test:    tests/unit/worker/test_buffer_pool.c
+ */
+#ifndef HR_WORKER_BUFFER_POOL_H
+#define HR_WORKER_BUFFER_POOL_H
+
+#include "shm/wait.h"
+#include "worker/compute_buffers.h"
+
+struct hr_buffer_pool;
+
+/* How many compute buffers the workers of a run in real time need. */
+size_t hr_buffer_pool_size(const struct hr_train_job *job);
+/* *out is NULL where each worker has its own. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_buffer_pool_start(const struct hr_train_job *job,
+                                               struct hr_buffer_pool **out);
+/* When all have given back. Harmless on NULL. */
+void hr_buffer_pool_stop(struct hr_buffer_pool *pool);
+
+/* How often buffers were given back: what moves while a run goes on. */
+const struct hr_atom64 *hr_buffer_pool_beat(const struct hr_buffer_pool *pool);
+
+/* Worker `rank` waits for buffers, and has them until it gives them back.
+ *   waited_ns  out: for how long; its account books that as what it was doing
+ * HR_E_ABORTED, HR_E_RECALLED; HR_E_TIMEOUT: nobody gave back for as long as `waiter` waits. */
+HR_CHECKED enum hr_status hr_buffer_pool_take(struct hr_buffer_pool *pool,
+                                              const struct hr_waiter *waiter, size_t rank,
+                                              struct hr_compute_buffers **out, int64_t *waited_ns);
+void hr_buffer_pool_give_back(struct hr_buffer_pool *pool, struct hr_compute_buffers *buffers);
+
+#endif
