@@ -4,6 +4,7 @@
 #include <string.h>
 
 static enum hr_isa detected = HR_ISA_PLAIN;
+static bool has_bf16;
 
 static const char *const names[] = {"plain", "v3", "v4"};
 
@@ -25,6 +26,8 @@ __attribute__((constructor)) static void detect(void)
 {
     detected = best_of_machine();
     const char *wanted = getenv("HOGRING_ISA");
+    has_bf16 = detected == HR_ISA_V4 && __builtin_cpu_supports("avx512bf16") &&
+               !(wanted && !strcmp(wanted, names[HR_ISA_V4]));
     for (int level = HR_ISA_PLAIN; wanted && level < (int)detected; level++)
         if (!strcmp(wanted, names[level]))
             detected = (enum hr_isa)level;
@@ -41,7 +44,13 @@ const char *hr_isa_name(void)
     return names[detected];
 }
 
+bool hr_isa_has_bf16(void)
+{
+    return has_bf16 && detected == HR_ISA_V4;
+}
+
 void hr_isa_lower(enum hr_isa level)
 {
     detected = level;
+    has_bf16 = false;
 }

@@ -7,10 +7,16 @@
  * copy contracts or reorders floating point, so all give the same bits, but for
  * kernels/micro.isa.c, which says so.
  *
- * HOGRING_ISA=plain|v3|v4 in the environment asks for a lower level than the machine's.
+ * The kernels of bfloat16 (kernels/bf16.h) have one copy more, v4bf16: v4 with AVX512_BF16. It
+ * gives the same bits as the others, so it is no level of its own.
+ *
+ * HOGRING_ISA=plain|v3|v4 in the environment asks for a lower level than the machine's; v4 is lower
+ * than v4 with AVX512_BF16.
  */
 #ifndef HR_BASE_ISA_H
 #define HR_BASE_ISA_H
+
+#include <stdbool.h>
 
 enum hr_isa {
     HR_ISA_PLAIN, /* whatever the compiler's default target is */
@@ -21,8 +27,10 @@ enum hr_isa {
 /* The level in use; constant for the life of the process (but for hr_isa_lower). Any thread. */
 enum hr_isa hr_isa(void);
 const char *hr_isa_name(void);
-/* For verify, and in a process of its own: from now on this level, which the machine has. No other
- * thread is running. */
+/* The level is v4, and there is AVX512_BF16, which may be used. */
+bool hr_isa_has_bf16(void);
+/* For verify, and in a process of its own: from now on this level, which the machine has, without
+ * AVX512_BF16. No other thread is running. */
 void hr_isa_lower(enum hr_isa level);
 
 #define HR_ISA_JOIN_(name, suffix) name##suffix
@@ -31,11 +39,17 @@ void hr_isa_lower(enum hr_isa level);
 
 #ifdef __x86_64__
 #define HR_ISA_DECLARE(type, name) extern const type name##_plain, name##_v3, name##_v4
+#define HR_ISA_DECLARE_BF16(type, name)                                                            \
+    HR_ISA_DECLARE(type, name);                                                                    \
+    extern const type name##_v4bf16
+#define HR_ISA_PICK_BF16(name) (hr_isa_has_bf16() ? &name##_v4bf16 : HR_ISA_PICK(name))
 #define HR_ISA_PICK(name)                                                                          \
     (hr_isa() == HR_ISA_V4 ? &name##_v4 : hr_isa() == HR_ISA_V3 ? &name##_v3 : &name##_plain)
 #else
 #define HR_ISA_DECLARE(type, name) extern const type name##_plain
 #define HR_ISA_PICK(name) (&name##_plain)
+#define HR_ISA_DECLARE_BF16(type, name) HR_ISA_DECLARE(type, name)
+#define HR_ISA_PICK_BF16(name) HR_ISA_PICK(name)
 #endif
 
 /* The copies of `struct name`, and name() for the one in use. */

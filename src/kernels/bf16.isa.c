@@ -1,0 +1,218 @@
+/* Loops that round, compiled once for each instruction set (see base/isa.h), and once more with
+ * AVX512_BF16. */
+#include "kernels/bf16.h"
+
+#include "base/size.h"
+#include "kernels/simd.h"
+
+/* --- rounding --- */
+
+static void round_floats(size_t count, const float *x, float *y)
+{
+#pragma omp simd
+    for (size_t i = 0; i < count; i++)
+        y[i] = hr_bf16_round(x[i]);
+}
+
+#ifdef __AVX512F__
+/* --- sixteen lanes --- */
+
+#ifdef __AVX512BF16__
+/* Pairs of x's 16 floats and y's, the halves side by side. */
+static inline __m512i halves(__m512 low, __m512 high)
+{
+    return (__m512i)_mm512_cvtne2ps_pbh(high, low);
+}
+
+static inline __m512i pairs_of(__m512 even, __m512 odd)
+{
+    const __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(odd));
+    const __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(even));
+    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
+}
+#else
+static inline __m512i rounded(__m512 x)
+{
+    enum { NAN_EITHER = 0x81, DENORMAL = 0x20 };
+    const __m512i all = _mm512_castps_si512(x);
+    const __m512i last = _mm512_and_si512(_mm512_srli_epi32(all, 16), _mm512_set1_epi32(1));
+    __m512i sum = _mm512_add_epi32(all, _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff)));
+    const __mmask16 nan = _mm512_fpclass_ps_mask(x, NAN_EITHER);
+    const __mmask16 denormal = _mm512_fpclass_ps_mask(x, DENORMAL);
+    sum = _mm512_mask_or_epi32(sum, nan, all, _mm512_set1_epi32(0x400000));
+    return _mm512_mask_and_epi32(sum, denormal, all, _mm512_set1_epi32(INT32_MIN));
+}
+
+static inline __m512i pairs_of(__m512 even, __m512 odd)
+{
+    const __m512i high = _mm512_and_si512(rounded(odd), _mm512_set1_epi32(-65536));
+    return _mm512_or_si512(_mm512_srli_epi32(rounded(even), 16), high);
+}
+
+static inline __m512i halves(__m512 low, __m512 high)
+{
+    const __m512i x = _mm512_srli_epi32(rounded(low), 16), y = _mm512_srli_epi32(rounded(high), 16);
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(x)),
+                              _mm512_cvtepi32_epi16(y), 1);
+}
+#endif
+
+static inline __mmask16 first(size_t count)
+{
+    return (__mmask16)(count >= LANES ? 0xffff : (1u << count) - 1);
+}
+
+static inline __m512 load_first(const float *x, size_t count)
+{
+    return _mm512_maskz_loadu_ps(first(count), x);
+}
+
+static void pack(size_t count, const float *x, uint32_t *pairs)
+{
+    for (size_t i = 0; i < count; i += 2 * LANES) {
+        const size_t left = count - i, low = hr_min_size(left, LANES), n = left < 2 * LANES;
+        const __m512 odd_ones =
+            n ? load_first(x + i + low, left - low) : _mm512_loadu_ps(x + i + LANES);
+        const __m512i got = halves(load_first(x + i, low), odd_ones);
+        _mm512_mask_storeu_epi32(pairs + i / 2, first((left + 1) / 2), got);
+    }
+}
+
+/* One row of pairs of two rows, or, of one row, with zeros. */
+static inline void pack_row(size_t columns, const float *even, const float *odd, size_t width,
+                            uint32_t *to)
+{
+    for (size_t j = 0; j < width; j += LANES) {
+        const size_t n = columns > j ? columns - j : 0;
+        const __m512 high = odd ? load_first(odd + j, n) : _mm512_setzero_ps();
+        _mm512_mask_storeu_epi32(to + j, first(width - j), pairs_of(load_first(even + j, n), high));
+    }
+}
+
+static void pack_two(size_t rows, size_t columns, const float *even, const float *odd,
+                     size_t stride, size_t width, uint32_t *pairs)
+{
+    for (size_t r = 0; r < rows; r++, pairs += width)
+        pack_row(columns, even + r * stride, odd ? odd + r * stride : NULL, width, pairs);
+}
+
+static void pack_rows(size_t K, size_t columns, const float *x, size_t stride, size_t width,
+                      uint32_t *panel)
+{
+    for (size_t k = 0; k < K; k += 2, x += 2 * stride, panel += width)
+        pack_row(columns, x, k + 1 < K ? x + stride : NULL, width, panel);
+}
+
+/* 16 rows of 16 pairs, turned round: row i of the result is what stood in column i. */
+static inline void turn(__m512i v[LANES])
+{
+    __m512i t[LANES];
+    for (size_t i = 0; i < LANES; i += 2) {
+        t[i] = _mm512_unpacklo_epi32(v[i], v[i + 1]);
+        t[i + 1] = _mm512_unpackhi_epi32(v[i], v[i + 1]);
+    }
+    for (size_t i = 0; i < LANES; i += 4) { /* v[i + c]: column c of four, in each quarter */
+        v[i] = _mm512_unpacklo_epi64(t[i], t[i + 2]);
+        v[i + 1] = _mm512_unpackhi_epi64(t[i], t[i + 2]);
+        v[i + 2] = _mm512_unpacklo_epi64(t[i + 1], t[i + 3]);
+        v[i + 3] = _mm512_unpackhi_epi64(t[i + 1], t[i + 3]);
+    }
+    for (size_t c = 0; c < 4; c++) { /* quarters of rows 0-7, of 8-15 */
+        t[c] = _mm512_shuffle_i32x4(v[c], v[c + 4], 0x88);
+        t[c + 4] = _mm512_shuffle_i32x4(v[c], v[c + 4], 0xdd);
+        t[c + 8] = _mm512_shuffle_i32x4(v[c + 8], v[c + 12], 0x88);
+        t[c + 12] = _mm512_shuffle_i32x4(v[c + 8], v[c + 12], 0xdd);
+    }
+    for (size_t c = 0; c < 4; c++) {
+        v[c] = _mm512_shuffle_i32x4(t[c], t[c + 8], 0x88);
+        v[c + 4] = _mm512_shuffle_i32x4(t[c + 4], t[c + 12], 0x88);
+        v[c + 8] = _mm512_shuffle_i32x4(t[c], t[c + 8], 0xdd);
+        v[c + 12] = _mm512_shuffle_i32x4(t[c + 4], t[c + 12], 0xdd);
+    }
+}
+
+/* Up to 16 columns of a panel, up to 32 k of each. */
+static inline void pack_square(size_t count, size_t columns, const float *x, size_t stride,
+                               size_t width, __mmask16 lanes, uint32_t *to)
+{
+    __m512i v[LANES];
+    const size_t low = hr_min_size(count, LANES), high = count - low;
+#pragma GCC unroll 16
+    for (size_t j = 0; j < LANES; j++, x += stride)
+        v[j] = j < columns ? halves(load_first(x, low), load_first(x + low, high))
+                           : _mm512_setzero_si512();
+    turn(v);
+    const size_t rows = (count + 1) / 2;
+#pragma GCC unroll 16
+    for (size_t p = 0; p < LANES; p++)
+        if (p < rows)
+            _mm512_mask_storeu_epi32(to + p * width, lanes, v[p]);
+}
+
+static void pack_columns(size_t K, size_t columns, const float *x, size_t stride, size_t width,
+                         uint32_t *panel)
+{
+    for (size_t k = 0; k < K; k += 2 * LANES)
+        for (size_t j = 0; j < width; j += LANES) {
+            const size_t count = hr_min_size(2 * LANES, K - k);
+            const size_t n = columns > j ? hr_min_size(columns - j, LANES) : 0;
+            uint32_t *to = panel + k / 2 * width + j;
+            if (count == 2 * LANES && n == LANES)
+                pack_square(2 * LANES, LANES, x + j * stride + k, stride, width, 0xffff, to);
+            else
+                pack_square(count, n, x + j * stride + k, stride, width, first(width - j), to);
+        }
+}
+
+#else
+/* --- one value at a time --- */
+
+/* One row of pairs of two rows, or, of one row, with zeros. */
+static void pack_row(size_t columns, const float *even, const float *odd, size_t width,
+                     uint32_t *to)
+{
+    for (size_t i = 0; odd && i < columns; i++)
+        to[i] = hr_bf16_pair(even[i], odd[i]);
+    for (size_t i = 0; !odd && i < columns; i++)
+        to[i] = hr_bf16_pair(even[i], 0);
+    memset(to + columns, 0, (width - columns) * sizeof *to);
+}
+
+static void pack_two(size_t rows, size_t columns, const float *even, const float *odd,
+                     size_t stride, size_t width, uint32_t *pairs)
+{
+    for (size_t r = 0; r < rows; r++, pairs += width)
+        pack_row(columns, even + r * stride, odd ? odd + r * stride : NULL, width, pairs);
+}
+
+static void pack(size_t count, const float *x, uint32_t *pairs)
+{
+    for (size_t i = 0; i < count / 2; i++)
+        pairs[i] = hr_bf16_pair(x[2 * i], x[2 * i + 1]);
+    if (count % 2)
+        pairs[count / 2] = hr_bf16_pair(x[count - 1], 0);
+}
+
+static void pack_rows(size_t K, size_t columns, const float *x, size_t stride, size_t width,
+                      uint32_t *panel)
+{
+    for (size_t k = 0; k < K; k += 2, x += 2 * stride, panel += width)
+        pack_row(columns, x, k + 1 < K ? x + stride : NULL, width, panel);
+}
+
+static void pack_columns(size_t K, size_t columns, const float *x, size_t stride, size_t width,
+                         uint32_t *panel)
+{
+    for (size_t k = 0; k < K; k += 2, panel += width)
+        for (size_t j = 0; j < width; j++) {
+            const float *at = x + j * stride + k;
+            panel[j] = j < columns ? hr_bf16_pair(at[0], k + 1 < K ? at[1] : 0) : 0;
+        }
+}
+#endif
+
+const struct hr_bf16 HR_ISA_NAME(hr_bf16) = {.round = round_floats,
+                                             .pack = pack,
+                                             .pack_two = pack_two,
+                                             .pack_rows = pack_rows,
+                                             .pack_columns = pack_columns};

@@ -1,0 +1,267 @@
+/* The tile of bfloat16 products, compiled once for each instruction set (see base/isa.h), and once
+ * more with AVX512_BF16: there 12 rows of two vectors make 24 accumulators; two units with a
+ * latency of six cycles want 12 at least. Elsewhere a pair is two multiply-adds, and 4 rows of two
+ * vectors do; without them the reference (bf16.c) does, a value at a time. */
+#include "kernels/micro_bf16.h"
+
+#include "base/error.h"
+#include "base/size.h"
+#include "kernels/bf16.h"
+#include "kernels/simd.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum { WIDTH = HR_BF16_COLUMNS };
+#ifdef __AVX512BF16__
+enum { ROWS = HR_BF16_ROWS };
+#else
+enum { ROWS = 4 };
+#endif
+
+/* One vector of 32-bit pairs onto sums. */
+#if defined __AVX512BF16__
+typedef __m512i pairs;
+
+INLINE pairs load_pairs(const uint32_t *from)
+{
+    return _mm512_loadu_si512(from);
+}
+
+INLINE vec dot(uint32_t a, pairs b, vec sum)
+{
+    return _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_epi32((int)a), (__m512bh)b);
+}
+#elif defined __FMA__
+typedef struct {
+    vec even, odd;
+} pairs;
+typedef int32_t loose_bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+
+INLINE pairs load_pairs(const uint32_t *from)
+{
+    const bits both = *(const loose_bits *)from;
+    return (pairs){(vec)(both << 16), (vec)(both & -65536)};
+}
+
+INLINE vec multiply_add(float a, vec b, vec c)
+{
+#ifdef __AVX512F__
+    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+#else
+    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+#endif
+}
+
+INLINE vec dot(uint32_t a, pairs b, vec sum)
+{
+    return multiply_add(hr_bf16_even(a), b.even, multiply_add(hr_bf16_odd(a), b.odd, sum));
+}
+#else
+typedef const uint32_t *pairs;
+
+INLINE pairs load_pairs(const uint32_t *from)
+{
+    return from;
+}
+
+INLINE vec dot(uint32_t a, pairs b, vec sum)
+{
+    for (size_t i = 0; i < LANES; i++)
+        sum[i] = hr_bf16_dot(a, b[i], sum[i]);
+    return sum;
+}
+#endif
+
+/* --- what is asked for at the end --- */
+
+INLINE vec rounded(vec x)
+{
+    union {
+        vec v;
+        bits b;
+    } is = {.v = x};
+    const bits size = is.b & INT32_MAX, sign = is.b & INT32_MIN;
+    const bits value = is.b + 0x7fff + (is.b >> 16 & 1);
+    const bits nan = size > 0x7f800000, denormal = size < 0x800000;
+    is.b = ((nan & (is.b | 0x400000)) | (denormal & sign) | (~(nan | denormal) & value)) & -65536;
+    return is.v;
+}
+
+INLINE vec relu_of(vec x)
+{
+    return (vec)((bits)x & ~(bits)(x < 0.0f));
+}
+
+/* Columns [j, j + count) of a row of c. */
+INLINE void finish(const struct hr_micro_bf16 *micro, vec sum, float *c, size_t j, size_t count)
+{
+    if (micro->bias)
+        sum += load_part(micro->bias + j, count);
+    if (micro->round)
+        sum = rounded(sum);
+    if (micro->relu)
+        sum = relu_of(sum);
+    store_part(c + j, sum, count);
+}
+
+/* --- the tile --- */
+
+/* Two vectors of columns from j on, or one; of c `rows` and `columns` are wanted. */
+struct part {
+    size_t rows, j, columns;
+};
+
+struct sums {
+    vec left[ROWS], right[ROWS];
+};
+
+INLINE struct sums begin(const struct hr_micro_bf16 *micro, struct part part, const float *c,
+                         size_t rows, bool wide)
+{
+    const size_t left = hr_min_size(part.columns, LANES), right = part.columns - left;
+    struct sums sum = {0};
+    for (size_t i = 0; micro->more && i < hr_min_size(rows, part.rows); i++) {
+        sum.left[i] = load_part(c + part.j, left);
+        if (wide)
+            sum.right[i] = load_part(c + part.j + LANES, right);
+        c += micro->c_stride;
+    }
+    return sum;
+}
+
+/* A part of whole vectors, all rows. */
+INLINE void begin_whole(const struct hr_micro_bf16 *micro, size_t j, const float *c, size_t rows,
+                        bool wide, struct sums *sum)
+{
+#pragma GCC unroll 12
+    for (size_t i = 0; i < rows; i++, c += micro->c_stride) {
+        sum->left[i] = load(c + j);
+        if (wide)
+            sum->right[i] = load(c + j + LANES);
+    }
+}
+
+INLINE void end(const struct hr_micro_bf16 *micro, struct part part, float *c, bool wide,
+                const struct sums *sum)
+{
+    const size_t left = hr_min_size(part.columns, LANES), right = part.columns - left;
+    for (size_t i = 0; i < part.rows; i++, c += micro->c_stride) {
+        finish(micro, sum->left[i], c, part.j, left);
+        if (wide)
+            finish(micro, sum->right[i], c, part.j + LANES, right);
+    }
+}
+
+INLINE void end_whole(const struct hr_micro_bf16 *micro, size_t j, float *c, size_t rows, bool wide,
+                      const struct sums *sum)
+{
+#pragma GCC unroll 12
+    for (size_t i = 0; i < rows; i++, c += micro->c_stride) {
+        finish(micro, sum->left[i], c, j, LANES);
+        if (wide)
+            finish(micro, sum->right[i], c, j + LANES, LANES);
+    }
+}
+
+/* Where values of a stand: in a panel, or at row[i][offset[p]]. */
+struct left {
+    const uint32_t *panel, *const *row, *offset;
+};
+
+/* One pair of `rows` rows. The barrier keeps the compiler from starting the next one early, for
+ * which there are no registers. */
+INLINE void step(struct sums *sum, const uint32_t *const *a, size_t o, const uint32_t *b,
+                 size_t rows, bool wide, bool packed)
+{
+    const pairs left = load_pairs(b), right = load_pairs(wide ? b + LANES : b);
+#pragma GCC unroll 12
+    for (size_t i = 0; i < rows; i++) {
+        const uint32_t value = packed ? a[0][o + i] : a[i][o];
+        sum->left[i] = dot(value, left, sum->left[i]);
+        if (wide)
+            sum->right[i] = dot(value, right, sum->right[i]);
+    }
+}
+
+/* From what c is, if it is wanted, on. */
+INLINE struct sums multiply(const struct hr_micro_bf16 *micro, const struct left *from,
+                            struct part part, const float *c, size_t rows, bool wide, bool packed,
+                            bool whole)
+{
+    const uint32_t *a[ROWS], *b = micro->b + part.j, *offset = from->offset;
+    const size_t K = micro->K;
+    struct sums sum = {0};
+    if (micro->more && whole)
+        begin_whole(micro, part.j, c, rows, wide, &sum);
+    else if (micro->more)
+        sum = begin(micro, part, c, rows, wide);
+#pragma GCC unroll 12
+    for (size_t i = 0; i < rows; i++)
+        a[i] = packed ? from->panel : from->row[i];
+    for (size_t p = 0, at = 0; p < K; p++, at += HR_BF16_ROWS, b += WIDTH) {
+        __asm__ volatile("" : "+r"(at), "+r"(b) : : "memory");
+        step(&sum, a, packed ? at : offset[p], b, rows, wide, packed);
+    }
+    return sum;
+}
+
+INLINE void one_part(const struct hr_micro_bf16 *micro, const struct left *from, struct part part,
+                     float *c, size_t rows, bool wide, bool packed)
+{
+    const bool whole = part.rows == rows && part.columns == (wide ? 2 * LANES : LANES);
+    const struct sums sum = multiply(micro, from, part, c, rows, wide, packed, whole);
+    if (whole)
+        end_whole(micro, part.j, c, rows, wide, &sum);
+    else
+        end(micro, part, c, wide, &sum);
+}
+
+INLINE void sized_part(const struct hr_micro_bf16 *micro, const struct left *from, struct part part,
+                       float *c, bool wide, bool packed)
+{
+    if (ROWS > 8 && part.rows > 8)
+        one_part(micro, from, part, c, ROWS, wide, packed);
+    else if (ROWS > 8 && part.rows > 4)
+        one_part(micro, from, part, c, 8, wide, packed);
+    else
+        one_part(micro, from, part, c, 4, wide, packed);
+}
+
+/* All columns of at most ROWS rows. */
+INLINE void row_of_parts(const struct hr_micro_bf16 *micro, const struct left *from, size_t rows,
+                         float *c, bool packed)
+{
+    for (size_t j = 0; j < micro->columns; j += 2 * LANES) {
+        const struct part part = {rows, j, hr_min_size(micro->columns - j, 2 * LANES)};
+        if (part.columns > LANES)
+            sized_part(micro, from, part, c, true, packed);
+        else
+            sized_part(micro, from, part, c, false, packed);
+    }
+}
+
+static void tile(const struct hr_micro_bf16 *micro, const uint32_t *a, size_t rows)
+{
+    HR_ASSERT(rows >= 1 && rows <= HR_BF16_ROWS && micro->columns >= 1 && micro->columns <= WIDTH);
+    for (size_t i = 0; i < rows; i += ROWS) {
+        const struct left from = {.panel = a + i};
+        row_of_parts(micro, &from, hr_min_size(rows - i, ROWS), micro->c + i * micro->c_stride,
+                     true);
+    }
+}
+
+static void tall(const struct hr_micro_bf16 *micro, const uint32_t *a, const uint32_t *offset,
+                 const uint32_t *row, size_t nrows)
+{
+    const uint32_t *rows_of_a[ROWS];
+    const struct left from = {.row = rows_of_a, .offset = offset};
+    HR_ASSERT(micro->columns >= 1 && micro->columns <= WIDTH);
+    for (size_t first = 0; first < nrows; first += ROWS) {
+        const size_t rows = hr_min_size(ROWS, nrows - first);
+        for (size_t i = 0; i < ROWS; i++)
+            rows_of_a[i] = a + row[first + (i < rows ? i : 0)];
+        row_of_parts(micro, &from, rows, micro->c + first * micro->c_stride, false);
+    }
+}
+
+const struct hr_tiles_bf16 HR_ISA_NAME(hr_tiles_bf16) = {.tile = tile, .tall = tall};
