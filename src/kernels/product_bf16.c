@@ -1,0 +1,216 @@
+#include "kernels/product_bf16.h"
+
+#include <limits.h>
+#include <string.h>
+
+#include "base/fpenv.h"
+#include "base/size.h"
+#include "kernels/bf16.h"
+#include "kernels/micro_bf16.h"
+#include "kernels/team.h"
+
+enum {
+    ROWS = HR_BF16_ROWS,
+    WIDTH = HR_BF16_COLUMNS,
+    PIECE = 224,              /* pairs: 28 KiB of b, and 10.5 KiB of a go through beside it */
+    BLOCK_PAIRS = 128 * 1024, /* of a: 512 KiB */
+    MADDS_TO_SHARE = 1 << 18, /* below, threads cost more than they do */
+};
+
+/* How the work is split: the same for all tasks of a product. */
+struct cut {
+    const struct hr_gemm *gemm;
+    bool round;
+    size_t pieces;       /* of k */
+    size_t block_rows;   /* of a */
+    size_t thread_pairs; /* of scratch */
+    size_t row_parts, column_parts, npanels;
+};
+
+/* The rows and columns of one task. */
+struct part {
+    size_t row, rows, column, columns;
+    uint32_t *block, *panel; /* of a, (rows / 12, pairs, 12); of b, (pairs, 32) */
+};
+
+/* Values [k, k + count) of each sum. */
+struct piece {
+    size_t k, count;
+    bool first, last;
+};
+
+static size_t tiles_of(size_t rows)
+{
+    return (rows + ROWS - 1) / ROWS;
+}
+
+static size_t pairs_of(size_t K)
+{
+    return (K + 1) / 2;
+}
+
+static size_t pieces_of(size_t K)
+{
+    return (pairs_of(K) + PIECE - 1) / PIECE;
+}
+
+/* Pairs of the longest piece. */
+static size_t longest_piece(size_t K)
+{
+    const size_t pieces = pieces_of(K);
+    return pieces ? (pairs_of(K) + pieces - 1) / pieces : 0;
+}
+
+/* As even as can be. */
+static size_t block_rows(size_t M, size_t K)
+{
+    const size_t most = BLOCK_PAIRS / (longest_piece(K) * ROWS), tiles = tiles_of(M);
+    const size_t blocks = (tiles + most - 1) / most;
+    return (tiles + blocks - 1) / blocks * ROWS;
+}
+
+/* A block, then a panel. */
+static size_t block_pairs(size_t rows, size_t K)
+{
+    return hr_round_up(rows * longest_piece(K), 16);
+}
+
+size_t hr_product_bf16_scratch_bytes(size_t M, size_t K, size_t threads)
+{
+    const size_t longest = hr_min_size(pairs_of(K), PIECE);
+    const size_t block = hr_min_size(tiles_of(M) * ROWS * longest, BLOCK_PAIRS);
+    return threads * (hr_round_up(block, 16) + longest * WIDTH) * sizeof(uint32_t);
+}
+
+/* --- one task --- */
+
+static struct piece piece_of(size_t K, size_t pieces, size_t number)
+{
+    const size_t begin = hr_split_begin(pairs_of(K), pieces, number);
+    const size_t end = hr_split_begin(pairs_of(K), pieces, number + 1);
+    return (struct piece){2 * begin, hr_min_size(2 * end, K) - 2 * begin, number == 0,
+                          number + 1 == pieces};
+}
+
+/* Rows [row, row + rows) of a, in panels of 12. */
+static void pack_a(const struct hr_gemm *g, struct piece piece, size_t row, size_t rows,
+                   uint32_t *block)
+{
+    const size_t stride = hr_gemm_a_row(g), panel = pairs_of(piece.count) * ROWS;
+    for (size_t i = 0; i < rows; i += ROWS, block += panel) {
+        const size_t n = hr_min_size(ROWS, rows - i);
+        if (g->form == HR_GEMM_TN)
+            hr_bf16()->pack_rows(piece.count, n, g->a + piece.k * stride + row + i, stride, ROWS,
+                                 block);
+        else
+            hr_bf16()->pack_columns(piece.count, n, g->a + (row + i) * stride + piece.k, stride,
+                                    ROWS, block);
+    }
+}
+
+/* Up to 32 columns of b from `column` on. */
+static void pack_b(const struct hr_gemm *g, struct piece piece, size_t column, size_t columns,
+                   uint32_t *panel)
+{
+    const size_t stride = hr_gemm_b_row(g);
+    if (g->form == HR_GEMM_NT)
+        hr_bf16()->pack_columns(piece.count, columns, g->b + column * stride + piece.k, stride,
+                                WIDTH, panel);
+    else
+        hr_bf16()->pack_rows(piece.count, columns, g->b + piece.k * stride + column, stride, WIDTH,
+                             panel);
+}
+
+/* The block's rows, `rows` from `row` on, times one panel. */
+static void multiply_panel(const struct cut *cut, const struct part *part, struct piece piece,
+                           size_t row, size_t rows, size_t column)
+{
+    const struct hr_gemm *g = cut->gemm;
+    struct hr_micro_bf16 micro = {.K = pairs_of(piece.count),
+                                  .b = part->panel,
+                                  .columns =
+                                      hr_min_size(WIDTH, part->column + part->columns - column),
+                                  .c = g->c + row * hr_gemm_c_row(g) + column,
+                                  .c_stride = hr_gemm_c_row(g),
+                                  .more = !piece.first,
+                                  .round = piece.last && cut->round,
+                                  .relu = piece.last && g->relu,
+                                  .bias = piece.last && g->bias ? g->bias + column : NULL};
+    const uint32_t *a = part->block;
+    pack_b(g, piece, column, micro.columns, part->panel);
+    for (size_t i = 0; i < rows; i += ROWS, a += micro.K * ROWS) {
+        hr_tiles_bf16()->tile(&micro, a, hr_min_size(ROWS, rows - i));
+        micro.c += ROWS * micro.c_stride;
+    }
+}
+
+static void multiply_part(const struct cut *cut, const struct part *part)
+{
+    const size_t K = cut->gemm->K;
+    for (size_t n = 0; n < cut->pieces; n++) {
+        const struct piece piece = piece_of(K, cut->pieces, n);
+        for (size_t i = 0; i < part->rows; i += cut->block_rows) {
+            const size_t rows = hr_min_size(cut->block_rows, part->rows - i);
+            pack_a(cut->gemm, piece, part->row + i, rows, part->block);
+            for (size_t j = 0; j < part->columns; j += WIDTH)
+                multiply_panel(cut, part, piece, part->row + i, rows, part->column + j);
+        }
+    }
+}
+
+static void one_task(void *arg, size_t task, size_t thread)
+{
+    const struct cut *cut = arg;
+    const struct hr_gemm *g = cut->gemm;
+    const uint64_t mode = hr_fp_mode();
+    const size_t c = task / cut->row_parts, r = task % cut->row_parts;
+    const size_t panel = hr_split_begin(cut->npanels, cut->column_parts, c);
+    const size_t end = hr_split_begin(cut->npanels, cut->column_parts, c + 1) * WIDTH;
+    struct part part = {.row = hr_split_begin(g->M, cut->row_parts, r), .column = panel * WIDTH};
+    part.rows = hr_split_begin(g->M, cut->row_parts, r + 1) - part.row;
+    part.columns = hr_min_size(end, g->N) - part.column;
+    part.block = (uint32_t *)g->scratch + thread * cut->thread_pairs;
+    part.panel = part.block + block_pairs(cut->block_rows, g->K);
+    hr_fp_flush_denormals();
+    multiply_part(cut, &part);
+    hr_fp_mode_set(mode);
+}
+
+/* --- the whole --- */
+
+/* K = 0: sums are zero. */
+static void store_bias(const struct hr_gemm *g, bool round)
+{
+    for (size_t i = 0; i < g->M; i++)
+        for (size_t j = 0; j < g->N; j++) {
+            const float sum = g->bias ? round ? hr_bf16_round(g->bias[j]) : g->bias[j] : 0;
+            g->c[i * hr_gemm_c_row(g) + j] = g->relu && sum < 0 ? 0 : sum;
+        }
+}
+
+void hr_gemm_bf16(const struct hr_gemm *g, bool round)
+{
+    HR_ASSERT(g->M <= INT_MAX && g->N <= INT_MAX && g->K <= INT_MAX && g->threads >= 1);
+    if (g->M == 0 || g->N == 0)
+        return;
+    if (g->K == 0) {
+        store_bias(g, round);
+        return;
+    }
+    const size_t npanels = (g->N + WIDTH - 1) / WIDTH;
+    const bool shared = g->threads > 1 && g->M * g->N >= MADDS_TO_SHARE / g->K;
+    struct cut cut = {.gemm = g,
+                      .round = round,
+                      .pieces = pieces_of(g->K),
+                      .block_rows = block_rows(g->M, g->K),
+                      .row_parts = 1,
+                      .column_parts = 1,
+                      .npanels = npanels};
+    cut.thread_pairs = block_pairs(cut.block_rows, g->K) + longest_piece(g->K) * WIDTH;
+    if (shared) {
+        cut.column_parts = hr_min_size(g->threads, npanels);
+        cut.row_parts =
+            hr_min_size((g->threads + cut.column_parts - 1) / cut.column_parts, tiles_of(g->M));
+    }
+    hr_team_run(shared ? g->threads : 1, cut.column_parts * cut.row_parts, one_task, &cut);
+}
