@@ -8,6 +8,7 @@
 #include "support/check.h"
 #include "support/scratch.h"
 #include "drive/driver.h"
+#include "server/server.h"
 #include "strategies/find.h"
 
 enum { WORKERS = 3, SERVERS = 1, STEPS = 2000, MS = 1000 * 1000 };
@@ -95,6 +96,69 @@ static void a_run_is_written_down_as_the_models_it_was_made_from(void **state)
     assert_string_equal(text, "constant(20us)");
     read_option("link", text);
     assert_string_equal(text, "1000GB/s,5us");
+    discard(run);
+}
+
+static void post(struct measured *run, size_t worker, uint64_t bytes)
+{
+    const struct hr_posted what = {.from = worker, .to = WORKERS, .bytes = bytes};
+    assert_false(run->shared.posted(run->shared.posted_arg, &what));
+}
+
+/* Each has its own times: those of its message's coming, and of its own service. */
+static void pulls_and_pushes_are_timed_apart(void **state)
+{
+    (void)state;
+    struct measured *run = measured("ps-async", SERVERS);
+    const struct hr_calibration *kept = &run->drive.calibration;
+    const struct hr_samples *pulls = &kept->served[HR_SENT_PULL],
+                            *pushes = &kept->served[HR_SENT_PUSH];
+    const struct hr_samples *noticed = &kept->noticed[WORKERS];
+    struct hr_shard shard = {.number = 0, .taken = {.kind = HR_PULL, .worker = 1}};
+    const int64_t before = hr_clock_ns();
+    post(run, 1, sizeof(struct hr_message));
+    /* The server waited since long ago, and began 5 s after the pull came; service ends now. */
+    hr_calibrate_take(&run->drive, &shard, before - MS, before + 5000 * (int64_t)MS);
+    assert_int_equal(pulls->seen, 1);
+    assert_int_equal(pushes->seen, 0);
+    assert_int_equal(noticed->seen, 1);
+    assert_true(noticed->ns[0] > 4000 * (int64_t)MS && noticed->ns[0] <= 5000 * (int64_t)MS);
+    assert_true(pulls->ns[0] < -4000 * (int64_t)MS && pulls->ns[0] >= -5000 * (int64_t)MS);
+    /* A push that lay there when the server came to look: served since then, and not noticed. */
+    post(run, 1, sizeof(struct hr_message) + 1);
+    shard.taken.kind = HR_PUSH;
+    const int64_t since = hr_clock_ns() + 1;
+    while (hr_clock_ns() <= since)
+        continue;
+    hr_calibrate_take(&run->drive, &shard, since, since + 5000 * (int64_t)MS);
+    assert_int_equal(pulls->seen, 1);
+    assert_int_equal(pushes->seen, 1);
+    assert_int_equal(noticed->seen, 1);
+    assert_true(pushes->ns[0] >= 0 && pushes->ns[0] < 4000 * (int64_t)MS);
+    /* What is neither has no time. */
+    shard.taken.kind = HR_DUPLICATE;
+    hr_calibrate_take(&run->drive, &shard, since, since);
+    assert_int_equal(pulls->seen + pushes->seen, 2);
+    discard(run);
+}
+
+static void pulls_and_pushes_are_written_apart(void **state)
+{
+    (void)state;
+    char text[4096] = "";
+    struct measured *run = measured("ps-async", SERVERS);
+    for (size_t w = 0; w < WORKERS; w++)
+        fill(&run->drive.calibration.compute[w], "4ms", w, 1);
+    fill(&run->drive.calibration.served[HR_SENT_PULL], "20us", 0, 1);
+    fill(&run->drive.calibration.served[HR_SENT_PUSH], "60us", 0, 1);
+    run->drive.calibration.served[HR_SENT_PULL].seen = STEPS / 4;
+    CHECK_OK(hr_calibrate_write(&run->drive));
+    FILE *file = fopen(scratch("model.ini"), "r");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    assert_non_null(strstr(text, "\n# 500 pulls, mean 20 us\n"));
+    assert_non_null(strstr(text, "\n# 2000 pushes, mean 60 us\n"));
     discard(run);
 }
 
@@ -275,6 +339,8 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
     const struct CMUnitTest tests[] = {
+        TEST(pulls_and_pushes_are_timed_apart),
+        TEST(pulls_and_pushes_are_written_apart),
         TEST(a_run_is_written_down_as_the_models_it_was_made_from),
         TEST(too_few_steps_make_no_straggler),
         TEST(what_fits_no_model_is_kept_as_it_is),
