@@ -22,11 +22,19 @@
 #include "strategies/find.h"
 #include "terminal/style.h"
 
-enum { MOST_MODELS = 32, MOST_ROWS = 256, MOST_ROUNDS = 99, NAME_BYTES = 1024, VIRTUAL_STEPS = 30 };
+enum {
+    MOST_MODELS = 32,
+    MOST_ROWS = 256,
+    MOST_ROUNDS = HR_SHARE_MOST_ROUNDS,
+    ROUNDS = 7, /* short ones: what disturbs the machine is to hit roof and work alike */
+    VIRTUAL_STEPS = 30
+};
+#define ROUND_SECONDS 0.25
 
 /* What is measured in each round, of a row. */
 struct series {
-    double speed[MOST_ROUNDS], roof[MOST_ROUNDS];
+    double speed[MOST_ROUNDS];
+    struct hr_roof_round roof[MOST_ROUNDS];
     struct hr_run_result result[MOST_ROUNDS];
 };
 
@@ -70,7 +78,7 @@ static void settle_options(const struct train_bench *bench, struct hr_train_opti
     options->lr = 1e-4;
     if (hr_cli_was_given(bench->cli, "max-seconds"))
         return;
-    options->max_seconds = virtual ? 0 : bench->cli->naxes ? 0.5 : 1;
+    options->max_seconds = virtual ? 0 : ROUND_SECONDS;
     if (virtual && hr_strategy_find(options->strategy, options->staleness, &strategy) == HR_OK)
         options->max_steps = VIRTUAL_STEPS * (strategy->shares_batch ? 1 : options->workers);
 }
@@ -202,19 +210,23 @@ static enum hr_status time_gradients(struct train_bench *bench)
     return HR_OK;
 }
 
+/* The roof, the work, the roof again. */
 static enum hr_status measure_row(struct train_bench *bench, size_t i, size_t round)
 {
     struct series *series = &bench->series[i];
-    const bool virtual = !strcmp(bench->options[i].clock, "virtual");
-    HR_TRY(train(bench, &bench->options[i], &series->result[round]));
+    struct hr_roof_round *roof = &series->roof[round];
+    const struct hr_train_options *options = &bench->options[i];
+    const bool real = strcmp(options->clock, "virtual") != 0;
+    if (real)
+        HR_TRY(hr_compute_roof(options, bench->rows[i].roof_kind, &roof->before));
+    HR_TRY(train(bench, options, &series->result[round]));
     series->speed[round] = series->result[round].samples_per_s;
-    if (!virtual)
-        HR_TRY(hr_compute_roof(&bench->options[i], &series->roof[round]));
-    return HR_OK;
+    roof->rate = 2 * bench->rows[i].madds * series->speed[round];
+    return real ? hr_compute_roof(options, bench->rows[i].roof_kind, &roof->after) : HR_OK;
 }
 
 /* The round of median speed is shown. */
-static void conclude(struct hr_speed_row *row, struct series *series, size_t rounds)
+static void conclude(struct hr_speed_row *row, struct series *series, size_t rounds, bool real)
 {
     double sorted[MOST_ROUNDS];
     size_t middle = 0;
@@ -229,7 +241,8 @@ static void conclude(struct hr_speed_row *row, struct series *series, size_t rou
             middle = k;
     }
     row->result = series->result[middle];
-    row->roof_flops = hr_median(series->roof, rounds);
+    row->measured = real ? series->roof : NULL;
+    row->roof = hr_roof_share(series->roof, real ? rounds : 0);
 }
 
 /* A line that is redrawn: many rows take minutes. */
@@ -250,7 +263,8 @@ static enum hr_status measure_all(struct train_bench *bench)
         }
     say_where(bench, bench->nrows * bench->rounds);
     for (size_t i = 0; i < bench->nrows && status == HR_OK; i++)
-        conclude(&bench->rows[i], &bench->series[i], bench->rounds);
+        conclude(&bench->rows[i], &bench->series[i], bench->rounds,
+                 strcmp(bench->options[i].clock, "virtual") != 0);
     return status;
 }
 
@@ -272,7 +286,8 @@ static void print_head(const struct train_bench *bench)
         printf("# virtual time: a gradient takes %s%s\n", o->compute_time,
                bench->cli->train.compute_time[0] ? "" : ", as one worker alone does here");
     if (bench->rounds > 1)
-        printf("# median of %zu rounds, in turns\n", bench->rounds);
+        printf("# median of %zu rounds, in turns%s\n", bench->rounds,
+               virtual ? "" : ", the roof before and after each");
 }
 
 static enum hr_status report(struct train_bench *bench)
@@ -303,7 +318,7 @@ static enum hr_status run_bench(struct train_bench *bench)
                                    "expects several: --workers 1,2,4");
     HR_TRY(plan_rows(bench));
     const bool virtual = !strcmp(cli->train.clock, "virtual"); /* the same again each time */
-    bench->rounds = cli->rounds ? cli->rounds : cli->naxes && !virtual ? 3 : 1;
+    bench->rounds = cli->rounds ? cli->rounds : virtual ? 1 : ROUNDS;
     if (bench->rounds > MOST_ROUNDS)
         return hr_fail(HR_E_USAGE, "--rounds %zu: expected at most %d", cli->rounds, MOST_ROUNDS);
     hr_bench_data_fill(&bench->data);

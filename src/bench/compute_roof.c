@@ -3,12 +3,13 @@
 #include <sys/mman.h>
 
 #include "hogring/group.h"
-#include "kernels/gemm.h"
-#include "report/layers.h"
+#include "kernels/select.h"
+#include "kernels/team.h"
 
-enum { ROOF_ROUNDS = 5 };
+#define SECONDS 0.02
 
 struct roof {
+    enum hr_roof_kind kind;
     size_t threads;
     double flops;
 };
@@ -16,19 +17,14 @@ struct roof {
 static enum hr_status measure(struct hr_group *world, void *arg)
 {
     struct roof *roof = arg;
-    struct hr_roof_meter *meter;
     (void)world;
-    HR_TRY(hr_kernels_init_process(roof->threads));
-    HR_TRY(hr_roof_meter_create(roof->threads, ROOF_ROUNDS, false, &meter));
-    for (int i = 0; i < ROOF_ROUNDS; i++)
-        hr_roof_meter_round(meter);
-    const struct hr_roofs roofs = hr_roof_meter_read(meter);
-    roof->flops = hr_roofs_flops(&roofs);
-    hr_roof_meter_destroy(meter);
+    HR_TRY(hr_kernels_init_process(1));
+    roof->flops = hr_tile_roof(roof->kind, roof->threads, SECONDS);
     return HR_OK;
 }
 
-enum hr_status hr_compute_roof(const struct hr_train_options *options, double *flops)
+enum hr_status hr_compute_roof(const struct hr_train_options *options, enum hr_roof_kind kind,
+                               double *flops)
 {
     const struct hr_world_options world = {.nranks = 1,
                                            .launch = "process",
@@ -38,7 +34,10 @@ enum hr_status hr_compute_roof(const struct hr_train_options *options, double *f
         mmap(NULL, sizeof *roof, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (roof == MAP_FAILED)
         return hr_fail_errno(HR_E_NOMEM, "no memory to measure the machine in");
+    roof->kind = kind;
     roof->threads = options->workers * options->threads_per_worker;
+    if (roof->threads > HR_TEAM_MAX) /* the processors are all busy with fewer */
+        roof->threads = HR_TEAM_MAX;
     const enum hr_status status = hr_world_run(&world, measure, roof);
     *flops = roof->flops;
     munmap(roof, sizeof *roof);

@@ -4,10 +4,12 @@
 
 #include "base/error.h"
 #include "hogring/train.h"
+#include "kernels/tile_roof.h"
 
-/* FLOP/s of the workers of a run together; takes a tenth of a second. It is measured in a process
- * of its own: one that has used a team of threads or BLAS must not fork workers. HR_E_NOMEM, and
- * errors of that process. */
-HR_CHECKED enum hr_status hr_compute_roof(const struct hr_train_options *options, double *flops);
+/* Operations a second of the workers' threads together, as many and as freely placed as in a run;
+ * takes 30 ms. It is measured in a process of its own: one that has used a team of threads or BLAS
+ * must not fork workers. HR_E_NOMEM, and errors of that process. */
+HR_CHECKED enum hr_status hr_compute_roof(const struct hr_train_options *options,
+                                          enum hr_roof_kind kind, double *flops);
 
 #endif

@@ -4,6 +4,12 @@
 #include "json/documents.h"
 #include "json/value.h"
 
+/* A share of a roof; null where that wavered, and where it cannot be. */
+static json_t *share(double of_roof, double spread)
+{
+    return hr_json_number(hr_roofs_is_share(of_roof, spread) ? of_roof : NAN);
+}
+
 static json_t *roofs_object(const struct hr_roofs *roofs)
 {
     json_t *memory = json_array();
@@ -11,16 +17,19 @@ static json_t *roofs_object(const struct hr_roofs *roofs)
     for (enum hr_level level = 0; level < HR_LEVELS; level++)
         if (roofs->level_bytes[level] > 0)
             failed |= json_array_append_new(
-                memory, json_pack("{ss so so}", "level", hr_level_name(level), "holds_bytes",
+                memory, json_pack("{ss so so so}", "level", hr_level_name(level), "holds_bytes",
                                   hr_json_number(roofs->level_bytes[level]), "bytes_per_s",
-                                  hr_json_number(roofs->bytes_per_s[level])));
+                                  hr_json_number(roofs->bytes_per_s[level]), "spread",
+                                  hr_json_number(roofs->level_spread[level])));
     if (failed) {
         json_decref(memory);
         return NULL;
     }
-    return json_pack("{so so ss so so so}", "threads", hr_json_count(roofs->threads), "flops_per_s",
-                     hr_json_number(hr_roofs_flops(roofs)), "source", hr_roofs_flops_source(roofs),
-                     "blas_flops_per_s", hr_json_number(roofs->blas_flops), "tile_flops_per_s",
+    return json_pack("{so so so ss so so so}", "threads", hr_json_count(roofs->threads),
+                     "flops_per_s", hr_json_number(hr_roofs_flops(roofs)), "spread",
+                     hr_json_number(hr_roofs_flops_spread(roofs)), "source",
+                     hr_roofs_flops_source(roofs), "blas_flops_per_s",
+                     hr_json_number(roofs->blas_flops), "tile_flops_per_s",
                      hr_json_number(roofs->tile_flops), "memory", memory);
 }
 
@@ -34,9 +43,9 @@ static json_t *row_object(const struct hr_profile *profile, const struct hr_prof
                      hr_json_number(row->work.madds), "bytes", hr_json_number(row->work.bytes),
                      "flops_per_s", hr_json_number(j.flops), "bytes_per_s",
                      hr_json_number(j.bytes_per_s), "level", hr_level_name(j.level),
-                     "of_compute_roof", hr_json_number(j.of_compute), "of_memory_roof",
-                     hr_json_number(j.of_memory), "bound",
-                     known ? json_string(hr_bound_name(j.bound)) : json_null());
+                     "of_compute_roof", share(j.of_compute, hr_roofs_flops_spread(&profile->roofs)),
+                     "of_memory_roof", share(j.of_memory, profile->roofs.level_spread[j.level]),
+                     "bound", known ? json_string(hr_bound_name(j.bound)) : json_null());
 }
 
 static json_t *rows_array(const struct hr_profile *profile)
@@ -55,11 +64,12 @@ static json_t *rows_array(const struct hr_profile *profile)
 static json_t *total_object(const struct hr_profile *profile)
 {
     const double flops = 2 * profile->madds / profile->step_s;
-    return json_pack("{so so so so so so}", "seconds", hr_json_number(profile->step_s), "steps",
-                     hr_json_count(profile->steps), "madds", hr_json_number(profile->madds),
-                     "flops_per_s", hr_json_number(flops), "of_compute_roof",
-                     hr_json_number(flops / hr_roofs_flops(&profile->roofs)), "samples_per_s",
-                     hr_json_number((double)profile->batch_size / profile->step_s));
+    return json_pack(
+        "{so so so so so so}", "seconds", hr_json_number(profile->step_s), "steps",
+        hr_json_count(profile->steps), "madds", hr_json_number(profile->madds), "flops_per_s",
+        hr_json_number(flops), "of_compute_roof",
+        share(flops / hr_roofs_flops(&profile->roofs), hr_roofs_flops_spread(&profile->roofs)),
+        "samples_per_s", hr_json_number((double)profile->batch_size / profile->step_s));
 }
 
 json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels)
@@ -77,6 +87,32 @@ json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels)
                      total_object(profile), "bound", bound);
 }
 
+/* What a share was made of, and why there is none. */
+static json_t *roof_object(const struct hr_speed_row *row)
+{
+    const struct hr_roof_share *roof = &row->roof;
+    const bool known = roof->lack == HR_SHARE_IS_KNOWN;
+    char text[64];
+    json_t *rounds = json_array();
+    int failed = rounds == NULL;
+    for (size_t i = 0; i < row->rounds; i++)
+        failed |= json_array_append_new(
+            rounds, json_pack("{so so so}", "flops_per_s", hr_json_number(row->measured[i].rate),
+                              "roof_before", hr_json_number(row->measured[i].before), "roof_after",
+                              hr_json_number(row->measured[i].after)));
+    if (failed) {
+        json_decref(rounds);
+        return NULL;
+    }
+    return json_pack("{ss so so so so so so so}", "kind", hr_roof_kind_name(row->roof_kind),
+                     "low_flops_per_s", hr_json_number(roof->roof.low), "high_flops_per_s",
+                     hr_json_number(roof->roof.high), "spread",
+                     hr_json_number(hr_middle_spread(roof->roof)), "share_low",
+                     hr_json_number(known ? roof->share.low : NAN), "share_high",
+                     hr_json_number(known ? roof->share.high : NAN), "no_share",
+                     hr_json_text_or_null(hr_roof_share_lack(roof, text)), "rounds", rounds);
+}
+
 static json_t *speed_object(const struct hr_speed_row *row)
 {
     const struct hr_run_result *r = &row->result;
@@ -88,7 +124,7 @@ static json_t *speed_object(const struct hr_speed_row *row)
                              hr_json_number(share[HR_SPEED_UPDATE]), "communicate",
                              hr_json_number(share[HR_SPEED_COMMUNICATE]), "wait",
                              hr_json_number(share[HR_SPEED_WAIT]));
-    return json_pack("{so so so so so so so so so so so so so so so so so so so so so}", "model",
+    return json_pack("{so so so so so so so so so so so so so so so so so so so so so so}", "model",
                      hr_json_text(row->model), "layers", hr_json_text(r->model), "params",
                      hr_json_count(r->params), "strategy", hr_json_text(r->strategy), "launch",
                      hr_json_text(r->launch), "kernels", hr_json_text(r->kernels), "workers",
@@ -101,8 +137,9 @@ static json_t *speed_object(const struct hr_speed_row *row)
                      hr_json_number(row->most), "ideal_samples_per_s", hr_json_number(row->ideal),
                      "flops_per_sample", hr_json_number(2 * row->madds), "flops_per_s",
                      hr_json_number(hr_speed_flops(row)), "roof_flops_per_s",
-                     hr_json_number(row->roof_flops > 0 ? row->roof_flops : NAN), "of_compute_roof",
-                     hr_json_number(hr_speed_share(row)), "time", time);
+                     hr_json_number(row->measured ? row->roof.roof.median : NAN), "of_compute_roof",
+                     hr_json_number(hr_speed_share(row)), "roof",
+                     row->measured ? roof_object(row) : json_null(), "time", time);
 }
 
 json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n)

@@ -10,8 +10,8 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "kernels/gemm.h"
-#include "kernels/micro.h"
 #include "kernels/team.h"
+#include "kernels/tile_roof.h"
 
 /* --- judging --- */
 
@@ -35,6 +35,16 @@ double hr_roofs_flops(const struct hr_roofs *roofs)
 const char *hr_roofs_flops_source(const struct hr_roofs *roofs)
 {
     return roofs->blas_flops > roofs->tile_flops ? "OpenBLAS" : "register tile";
+}
+
+double hr_roofs_flops_spread(const struct hr_roofs *roofs)
+{
+    return roofs->blas_flops > roofs->tile_flops ? roofs->blas_spread : roofs->tile_spread;
+}
+
+bool hr_roofs_is_share(double of_roof, double spread)
+{
+    return spread <= HR_ROOF_MOST_SPREAD && of_roof <= 1;
 }
 
 enum hr_level hr_roofs_level(const struct hr_roofs *roofs, double bytes)
@@ -62,7 +72,8 @@ struct hr_judgement hr_roofs_judge(const struct hr_roofs *roofs, struct hr_work 
 
 /* --- measuring --- */
 
-enum { GEMM = 1024, PANEL_FLOATS = 4096, TILES = 500, SWEPT_BYTES = 16 << 20 };
+#define TILE_SECONDS 5e-3
+enum { GEMM = 1024, SWEPT_BYTES = 16 << 20 };
 enum { BLAS = HR_LEVELS, TILE, ROOFS }; /* behind the levels, in `rates` */
 
 struct hr_roof_meter {
@@ -73,7 +84,6 @@ struct hr_roof_meter {
     size_t stream_floats;   /* a thread's, of `stream` */
     float *stream;          /* (threads, stream_floats) */
     float *a, *b, *c;       /* (threads, GEMM, GEMM) each, or NULL */
-    float *panels;          /* (threads, 3 * PANEL_FLOATS) */
     enum hr_level level;    /* swept now */
     unsigned char *scratch; /* (threads, scratch_bytes) of hr_gemm, or NULL */
     size_t scratch_bytes;
@@ -110,10 +120,9 @@ static enum hr_status take_memory(struct hr_roof_meter *meter)
     const bool blas = !hr_kernels_are_reference();
     const size_t t = meter->threads, square = blas ? t * GEMM * GEMM : 0;
     meter->scratch_bytes = blas ? hr_round_up(hr_gemm_scratch_bytes(GEMM, 1), HR_ARENA_ALIGN) : 0;
-    const size_t stream = t * meter->stream_floats, panels = t * 3 * PANEL_FLOATS;
+    const size_t stream = t * meter->stream_floats;
     HR_TRY(hr_arena_init(&meter->arena, hr_arena_need(stream * sizeof(float)) +
                                             3 * hr_arena_need(square * sizeof(float)) +
-                                            hr_arena_need(panels * sizeof(float)) +
                                             hr_arena_need(t * meter->scratch_bytes) +
                                             ROOFS * hr_arena_need(meter->rounds * sizeof(double))));
     meter->stream = take_ones(&meter->arena, stream);
@@ -121,22 +130,19 @@ static enum hr_status take_memory(struct hr_roof_meter *meter)
     meter->b = take_ones(&meter->arena, square);
     meter->c = take_ones(&meter->arena, square);
     meter->scratch = hr_arena_take(&meter->arena, t * meter->scratch_bytes);
-    meter->panels = take_ones(&meter->arena, panels);
     for (size_t i = 0; i < ROOFS; i++)
         meter->rates[i] = hr_arena_take(&meter->arena, meter->rounds * sizeof(double));
     return HR_OK;
 }
 
-enum hr_status hr_roof_meter_create(size_t threads, size_t rounds, bool memory,
-                                    struct hr_roof_meter **out)
+enum hr_status hr_roof_meter_create(size_t threads, size_t rounds, struct hr_roof_meter **out)
 {
     struct hr_roof_meter *meter = calloc(1, sizeof *meter);
     if (!meter)
         return hr_fail(HR_E_NOMEM, "no memory to measure the machine in");
     meter->threads = threads;
     meter->rounds = rounds;
-    if (memory)
-        choose_levels(meter);
+    choose_levels(meter);
     const enum hr_status status = take_memory(meter);
     if (status != HR_OK) {
         free(meter);
@@ -190,27 +196,6 @@ static void multiply(void *arg, size_t task, size_t thread)
     hr_gemm(&gemm);
 }
 
-/* The same tile again and again; all that it touches stays in L1. */
-static void multiply_tiles(void *arg, size_t task, size_t thread)
-{
-    const struct hr_roof_meter *meter = arg;
-    float *const panel = meter->panels + task * 3 * PANEL_FLOATS;
-    const size_t columns = hr_tiles()->columns, K = PANEL_FLOATS / columns;
-    (void)thread;
-    struct hr_micro micro = {.K = K,
-                             .a_step = HR_MICRO_ROWS,
-                             .b = panel,
-                             .b_stride = columns,
-                             .rows = HR_MICRO_ROWS,
-                             .columns = columns,
-                             .c = panel + 2 * PANEL_FLOATS,
-                             .c_stride = columns};
-    for (size_t i = 0; i < HR_MICRO_ROWS; i++)
-        micro.a[i] = panel + PANEL_FLOATS + i;
-    for (int i = 0; i < TILES; i++)
-        hr_tiles()->tile(&micro);
-}
-
 /* What all threads together did in a second; `each` is one thread's part. */
 static double rate(struct hr_roof_meter *meter, hr_team_fn fn, double each)
 {
@@ -221,7 +206,7 @@ static double rate(struct hr_roof_meter *meter, hr_team_fn fn, double each)
 
 void hr_roof_meter_round(struct hr_roof_meter *meter)
 {
-    const size_t columns = hr_tiles()->columns, k = meter->done++;
+    const size_t k = meter->done++;
     HR_ASSERT(k < meter->rounds);
     for (enum hr_level level = 0; level < HR_LEVELS; level++) {
         const size_t bytes = meter->sweep_bytes[level];
@@ -233,21 +218,25 @@ void hr_roof_meter_round(struct hr_roof_meter *meter)
     }
     if (!hr_kernels_are_reference())
         meter->rates[BLAS][k] = rate(meter, multiply, 2.0 * GEMM * GEMM * GEMM);
-    meter->rates[TILE][k] =
-        rate(meter, multiply_tiles,
-             2.0 * TILES * HR_MICRO_ROWS * (double)columns * (double)(PANEL_FLOATS / columns));
+    meter->rates[TILE][k] = hr_tile_roof(HR_ROOF_FLOAT32, meter->threads, TILE_SECONDS);
 }
 
 struct hr_roofs hr_roof_meter_read(struct hr_roof_meter *meter)
 {
+    const struct hr_middle blas = hr_middle(meter->rates[BLAS], meter->done),
+                           tile = hr_middle(meter->rates[TILE], meter->done);
     struct hr_roofs roofs = {.threads = meter->threads,
-                             .blas_flops = hr_median(meter->rates[BLAS], meter->done),
-                             .tile_flops = hr_median(meter->rates[TILE], meter->done)};
-    double farther = 0;
+                             .blas_flops = blas.median,
+                             .tile_flops = tile.median,
+                             .blas_spread = blas.median > 0 ? hr_middle_spread(blas) : 0,
+                             .tile_spread = hr_middle_spread(tile)};
+    struct hr_middle farther = {0};
     for (int level = HR_LEVEL_MEMORY; level >= 0; level--) { /* nearer levels are never slower */
-        farther = fmax(farther, hr_median(meter->rates[level], meter->done));
-        roofs.bytes_per_s[level] = farther;
+        const struct hr_middle own = hr_middle(meter->rates[level], meter->done);
+        farther = own.median > farther.median ? own : farther;
+        roofs.bytes_per_s[level] = farther.median;
         roofs.level_bytes[level] = meter->level_bytes[level];
+        roofs.level_spread[level] = hr_middle_spread(farther);
     }
     return roofs;
 }

@@ -2,7 +2,7 @@
  * piece of work runs into.
  *
  *     compute   multiply-adds of a matrix product: OpenBLAS at 1024^3, or the register tile of
- *               micro.h out of L1, whichever is faster; with the reference kernels the latter
+ *               tile_roof.h out of L1, whichever is faster; with the reference kernels the latter
  *     memory    x[i] = a * x[i] over a buffer that stays in L1, L2, L3, or in no cache: bytes read
  *               plus bytes written
  *
@@ -36,11 +36,18 @@ struct hr_roofs {
     double tile_flops;
     double bytes_per_s[HR_LEVELS];
     double level_bytes[HR_LEVELS]; /* what stays there; 0: no such level; DRAM: infinite */
+    /* How far the rounds left each of them open, as a share of it (hr_middle_spread). */
+    double blas_spread, tile_spread, level_spread[HR_LEVELS];
 };
+
+/* A roof that wavers more than this is not fit to be divided by, and a share above 1 cannot be. */
+#define HR_ROOF_MOST_SPREAD 0.05
+bool hr_roofs_is_share(double of_roof, double spread);
 
 /* The compute roof, and whether it is OpenBLAS's ("OpenBLAS" or "register tile"). */
 double hr_roofs_flops(const struct hr_roofs *roofs);
 const char *hr_roofs_flops_source(const struct hr_roofs *roofs);
+double hr_roofs_flops_spread(const struct hr_roofs *roofs);
 
 /* The smallest level that holds so many bytes, shared out over the threads. */
 enum hr_level hr_roofs_level(const struct hr_roofs *roofs, double bytes);
@@ -75,9 +82,8 @@ struct hr_judgement hr_roofs_judge(const struct hr_roofs *roofs, struct hr_work 
 
 struct hr_roof_meter;
 
-/* Memory for `rounds` rounds with `threads` threads. With `memory`, for the memory roofs too: twice
- * L3, at least 64 MiB. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_roof_meter_create(size_t threads, size_t rounds, bool memory,
+/* Memory for `rounds` rounds with `threads` threads: twice L3, at least 64 MiB. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_roof_meter_create(size_t threads, size_t rounds,
                                                struct hr_roof_meter **out);
 void hr_roof_meter_destroy(struct hr_roof_meter *meter);
 

@@ -264,8 +264,8 @@ static const struct hr_option pipelines[] = {
     ROW("rounds", COUNT, rounds, "N", "0",
         "pipeline: also train in real time, N times half a second each, in turns with one worker "
         "that accumulates as many micro-batches: the bubble that was measured; train: measure each "
-        "row N times, in turns",
-        .said = "pipeline: none, on paper alone; train: 1, of lists 3",
+        "row N times, in turns, and the roof before and after each",
+        .said = "pipeline: none, on paper alone; train: 7, in virtual time 1",
         .commands = HR_BENCH_PIPELINE | HR_BENCH_TRAIN),
     ROW("chunks", COUNT, chunks, "V", "2", "interleaved: parts of the model that each stage has",
         .commands = HR_BENCH_PIPELINE),

@@ -296,8 +296,9 @@ static const struct hr_option limits[] = {
         "stop after so many updates of the model, before the run's length",
         .commands = BOTH | HR_REPLAY),
     ROW("max-seconds", SECONDS, max_seconds, ONCE, "T", NULL, "stop after so long: 90s, 5m",
-        RANGE(0, 1e9), .bench_help = "layers, train: how long to measure each model: 5s, 1m",
-        .bench_said = "1s", .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),
+        RANGE(0, 1e9), .bench_help = "how long to measure each model, train: a round: 5s, 1m",
+        .bench_said = "1s; train: 250ms", .commands = BOTH | HR_BENCH_NETS,
+        .models = HR_OF_ALL_MODELS),
     ROW("early-stop", TEXT, early_stop, DECIDES, "METRIC,PATIENCE[,MIN-DELTA]", NULL,
         "loss,5: stop when 5 evaluations have not improved the loss (or accuracy; of values "
         "rmse, mae, r2) by more than MIN-DELTA, and end with the weights of the best; read on the "

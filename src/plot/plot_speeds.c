@@ -38,7 +38,7 @@ static void find_curves(struct picture *picture)
 /* samples/s at which the multiplications alone would reach the roof */
 static double roof_of(const struct hr_speed_row *row)
 {
-    return row->roof_flops / (2 * row->madds);
+    return row->roof.roof.median / (2 * row->madds);
 }
 
 static void write_data(FILE *out, const struct picture *picture)
@@ -74,7 +74,7 @@ static bool draws_roof(const struct picture *picture)
 {
     for (size_t i = 0; i < picture->n; i++) {
         const struct hr_speed_row *row = &picture->rows[i];
-        if (strcmp(row->model, picture->rows[0].model) || row->roof_flops <= 0 ||
+        if (strcmp(row->model, picture->rows[0].model) || !row->measured ||
             roof_of(row) > 3 * picture->most)
             return false;
     }

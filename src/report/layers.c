@@ -3,7 +3,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/roof_share.h"
+
 /* --- the machine --- */
+
+static void print_wavering(FILE *out, const char *name, double spread)
+{
+    char number[16];
+    if (spread > HR_ROOF_MOST_SPREAD)
+        fprintf(out, "# no share of %s: that roof wavered by %s %%\n", name,
+                hr_spread_text(spread, number));
+}
 
 void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)
 {
@@ -18,6 +28,10 @@ void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)
         if (roofs->level_bytes[level] > 0)
             fprintf(out, " %s %.1f", hr_level_name(level), roofs->bytes_per_s[level] * 1e-9);
     fputs(" GB/s\n", out);
+    print_wavering(out, "compute", hr_roofs_flops_spread(roofs));
+    for (enum hr_level level = 0; level < HR_LEVELS; level++)
+        if (roofs->level_bytes[level] > 0)
+            print_wavering(out, hr_level_name(level), roofs->level_spread[level]);
 }
 
 /* --- layers --- */
@@ -31,6 +45,15 @@ static int widest_name(const struct hr_profile *profile)
     return (int)widest;
 }
 
+/* "      82%"; of a roof that wavered, or that is less than what was reached, nothing. */
+static void print_share(FILE *out, double of_roof, double spread)
+{
+    if (hr_roofs_is_share(of_roof, spread))
+        fprintf(out, " %7.0f%%", 100 * of_roof);
+    else
+        fprintf(out, " %8s", spread > HR_ROOF_MOST_SPREAD ? "-" : "over");
+}
+
 static void print_row(FILE *out, const struct hr_profile_row *row, const struct hr_profile *profile,
                       int width)
 {
@@ -41,12 +64,14 @@ static void print_row(FILE *out, const struct hr_profile_row *row, const struct 
         return;
     }
     const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
-    if (row->work.madds > 0)
-        fprintf(out, " %9.1f %7.0f%%", j.flops * 1e-9, 100 * j.of_compute);
-    else
+    if (row->work.madds > 0) {
+        fprintf(out, " %9.1f", j.flops * 1e-9);
+        print_share(out, j.of_compute, hr_roofs_flops_spread(&profile->roofs));
+    } else
         fprintf(out, " %9s %8s", "-", "-");
-    fprintf(out, " %9.1f %7.0f%% %-5s %s\n", j.bytes_per_s * 1e-9, 100 * j.of_memory,
-            hr_level_name(j.level), hr_bound_name(j.bound));
+    fprintf(out, " %9.1f", j.bytes_per_s * 1e-9);
+    print_share(out, j.of_memory, profile->roofs.level_spread[j.level]);
+    fprintf(out, " %-5s %s\n", hr_level_name(j.level), hr_bound_name(j.bound));
 }
 
 static double seconds_of_rows(const struct hr_profile *profile)
@@ -63,10 +88,11 @@ static void print_totals(FILE *out, const struct hr_profile *profile, int width)
     const double flops = 2 * profile->madds / profile->step_s;
     fprintf(out, "%-*s  %-16s %10.1f %6.1f%%\n", width, "between them", "",
             (profile->step_s - rows) * 1e6, 100 * (1 - rows / profile->step_s));
-    fprintf(out, "%-*s  %-16s %10.1f %6.1f%% %9.1f %7.0f%%   %.0f samples/s\n", width, "whole step",
-            "", profile->step_s * 1e6, 100.0, flops * 1e-9,
-            100 * flops / hr_roofs_flops(&profile->roofs),
-            (double)profile->batch_size / profile->step_s);
+    fprintf(out, "%-*s  %-16s %10.1f %6.1f%% %9.1f", width, "whole step", "", profile->step_s * 1e6,
+            100.0, flops * 1e-9);
+    print_share(out, flops / hr_roofs_flops(&profile->roofs),
+                hr_roofs_flops_spread(&profile->roofs));
+    fprintf(out, "   %.0f samples/s\n", (double)profile->batch_size / profile->step_s);
 }
 
 /* The longest row among those with this bound; NULL: none. */
@@ -83,6 +109,19 @@ static const struct hr_profile_row *longest(const struct hr_profile *profile, en
     return found;
 }
 
+/* " (74 % of the compute roof)" */
+static void print_binding_share(FILE *out, const struct hr_roofs *roofs,
+                                const struct hr_profile_row *row)
+{
+    const struct hr_judgement j = hr_roofs_judge(roofs, row->work, row->seconds);
+    const bool compute = j.of_compute >= j.of_memory;
+    const double of_roof = fmax(j.of_compute, j.of_memory);
+    const double spread = compute ? hr_roofs_flops_spread(roofs) : roofs->level_spread[j.level];
+    if (hr_roofs_is_share(of_roof, spread))
+        fprintf(out, " (%.0f %% of the %s roof)", 100 * of_roof,
+                compute ? "compute" : hr_level_name(j.level));
+}
+
 /* "83 % of the layers' time is bound by compute (most in 1 dense 256, backward weights: 74 % of
  * that roof)" */
 static void print_verdict(FILE *out, const struct hr_profile *profile)
@@ -94,16 +133,27 @@ static void print_verdict(FILE *out, const struct hr_profile *profile)
         const struct hr_profile_row *row = longest(profile, bound);
         if (!row || share[bound] < 0.005)
             continue;
-        const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
-        fprintf(out,
-                "%s%.0f %% of the layers' time is bound by %s, most of it in \"%s\" %s (%.0f %%"
-                " of the %s roof)",
-                lead, 100 * share[bound], hr_bound_name(bound), row->layer, hr_part_name(row->part),
-                100 * fmax(j.of_compute, j.of_memory),
-                j.of_compute >= j.of_memory ? "compute" : hr_level_name(j.level));
+        fprintf(out, "%s%.0f %% of the layers' time is bound by %s, most of it in \"%s\" %s", lead,
+                100 * share[bound], hr_bound_name(bound), row->layer, hr_part_name(row->part));
+        print_binding_share(out, &profile->roofs, row);
         lead = ";\n";
     }
     fputs(".\n", out);
+}
+
+static bool over_a_roof(const struct hr_profile *profile)
+{
+    const struct hr_roofs *roofs = &profile->roofs;
+    for (size_t i = 0; i < profile->n; i++) {
+        const struct hr_profile_row *row = &profile->rows[i];
+        if (!(row->seconds > 0))
+            continue;
+        const struct hr_judgement j = hr_roofs_judge(roofs, row->work, row->seconds);
+        if ((j.of_compute > 1 && hr_roofs_flops_spread(roofs) <= HR_ROOF_MOST_SPREAD) ||
+            (j.of_memory > 1 && roofs->level_spread[j.level] <= HR_ROOF_MOST_SPREAD))
+            return true;
+    }
+    return false;
 }
 
 void hr_layers_print(FILE *out, const struct hr_profile *profile)
@@ -114,6 +164,11 @@ void hr_layers_print(FILE *out, const struct hr_profile *profile)
     for (size_t i = 0; i < profile->n; i++)
         print_row(out, &profile->rows[i], profile, width);
     print_totals(out, profile, width);
+    if (over_a_roof(profile))
+        fputs(
+            "over: more than that roof, which cannot be: the machine was disturbed while it was "
+            "measured,\nor the work reads more than it writes, and the roof does as much of both\n",
+            out);
     fputc('\n', out);
     print_verdict(out, profile);
 }

@@ -11,7 +11,7 @@ double hr_speed_flops(const struct hr_speed_row *row)
 
 double hr_speed_share(const struct hr_speed_row *row)
 {
-    return row->roof_flops > 0 ? hr_speed_flops(row) / row->roof_flops : NAN;
+    return row->roof.lack == HR_SHARE_IS_KNOWN ? row->roof.share.median : NAN;
 }
 
 /* --- workers --- */
@@ -98,6 +98,25 @@ static void print_time(FILE *out, const struct hr_run_result *result, bool real)
     fputc('\n', out);
 }
 
+/* "  82 % [80, 84]" */
+static void print_share(FILE *out, const struct hr_roof_share *roof)
+{
+    if (roof->lack == HR_SHARE_IS_KNOWN)
+        fprintf(out, " %4.0f %% [%2.0f, %2.0f]", 100 * roof->share.median, 100 * roof->share.low,
+                100 * roof->share.high);
+    else
+        fprintf(out, " %15s", "no share");
+}
+
+static void print_lack(FILE *out, const struct hr_speed_row *row)
+{
+    char label[256], text[64];
+    if (!row->measured || row->roof.lack == HR_SHARE_IS_KNOWN)
+        return;
+    write_label(row, false, label, sizeof label);
+    fprintf(out, "%s: no share: %s\n", label, hr_roof_share_lack(&row->roof, text));
+}
+
 static void print_row(FILE *out, const struct hr_speed_row *row, int width, bool scaled)
 {
     char label[256];
@@ -106,9 +125,9 @@ static void print_row(FILE *out, const struct hr_speed_row *row, int width, bool
     if (scaled)
         fprintf(out, " %6.0f %%", 100 * row->result.samples_per_s / row->ideal);
     fprintf(out, " %8.4g %8.1f", 2e-6 * row->madds, hr_speed_flops(row) * 1e-9);
-    if (row->roof_flops > 0)
-        fprintf(out, " %5.0f %%", 100 * hr_speed_share(row));
-    print_time(out, &row->result, row->roof_flops > 0);
+    if (row->measured)
+        print_share(out, &row->roof);
+    print_time(out, &row->result, row->measured);
 }
 
 void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
@@ -121,15 +140,17 @@ void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
         width = (int)strlen(label) > width ? (int)strlen(label) : width;
         scaled = scaled || rows[i].result.workers != rows[0].result.workers;
     }
-    const bool real = n && rows[0].roof_flops > 0;
+    const bool real = n && rows[0].measured;
     fprintf(out, "%-*s %9s%s %8s %8s%s  %s %%\n", width, "model", "samples/s",
-            scaled ? " of ideal" : "", "MFLOP", "GFLOP/s", real ? " of roof" : "",
+            scaled ? " of ideal" : "", "MFLOP", "GFLOP/s", real ? "  of roof [95 %]" : "",
             real ? "l/f/b/u/c/w" : "l/g/c/w");
     for (size_t i = 0; i < n; i++)
         print_row(out, &rows[i], width, scaled);
     fprintf(out, "%s, of the workers' time\n",
             real ? "l/f/b/u/c/w: load / forward / backward / update / communicate / wait"
                  : "l/g/c/w: load / gradient / communicate / wait");
+    for (size_t i = 0; i < n; i++)
+        print_lack(out, &rows[i]);
     if (scaled)
         fputs("ideal: the speed with the fewest workers, for each worker\n", out);
 }

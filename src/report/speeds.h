@@ -8,6 +8,8 @@
 #include <stdio.h>
 
 #include "hogring/train.h"
+#include "kernels/tile_roof.h"
+#include "report/roof_share.h"
 
 enum { HR_SPEED_SETTING = 160 };
 
@@ -19,13 +21,14 @@ struct hr_speed_row {
     size_t rounds;                  /* in how many it was measured */
     double least, most;             /* samples/s of these */
     double madds;                   /* of a sample, forward and backward */
-    double roof_flops;              /* all workers' threads together, measured beside it, median;
-                                       0: virtual time has none */
+    enum hr_roof_kind roof_kind;
+    const struct hr_roof_round *measured; /* (rounds) borrowed; NULL: virtual time has no roof */
+    struct hr_roof_share roof;            /* of all workers' threads together */
     double ideal; /* samples/s: those of the row that has the fewest workers and is
                                        like this one but for them, times as many as it has more */
 };
 
-/* FLOP/s reached, and its share of the roof (target T4: 0.65 to 0.88). */
+/* FLOP/s reached, and its share of the roof (target T4: 0.65 to 0.88); NaN where there is none. */
 double hr_speed_flops(const struct hr_speed_row *row);
 double hr_speed_share(const struct hr_speed_row *row);
 

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "kernels/roofs.h"
+#include "kernels/tile_roof.h"
 #include "support/check.h"
 
 /* 100 GFLOP/s; 200, 100, 20, 10 GB/s out of 32 KiB, 512 KiB, 16 MiB and DRAM. */
@@ -73,7 +74,7 @@ static void this_machine_has_roofs(void **state)
     (void)state;
     for (size_t threads = 1; threads <= 2; threads++) {
         struct hr_roof_meter *meter;
-        CHECK_OK(hr_roof_meter_create(threads, 1, true, &meter));
+        CHECK_OK(hr_roof_meter_create(threads, 1, &meter));
         hr_roof_meter_round(meter);
         const struct hr_roofs roofs = hr_roof_meter_read(meter);
         hr_roof_meter_destroy(meter);
@@ -86,17 +87,31 @@ static void this_machine_has_roofs(void **state)
     }
 }
 
+/* A rate, whatever the window, and however many threads share the processors: generous bounds. */
 static void the_compute_roof_can_be_had_alone(void **state)
 {
     (void)state;
-    struct hr_roof_meter *meter;
-    CHECK_OK(hr_roof_meter_create(1, 1, false, &meter));
-    hr_roof_meter_round(meter);
-    const struct hr_roofs roofs = hr_roof_meter_read(meter);
-    hr_roof_meter_destroy(meter);
-    assert_true(hr_roofs_flops(&roofs) > 0);
-    for (enum hr_level level = 0; level < HR_LEVELS; level++)
-        assert_true(roofs.level_bytes[level] == 0);
+    assert_string_equal(hr_roof_kind_name(HR_ROOF_FLOAT32), "float32");
+    double most = 0;
+    for (int i = 0; i < 5; i++)
+        most = fmax(most, hr_tile_roof(HR_ROOF_FLOAT32, 1, 1e-3));
+    assert_true(most > 1e8 && most < 1e13);
+    assert_true(hr_tile_roof(HR_ROOF_FLOAT32, 16, 4e-3) < 16 * 1.5 * most);
+    assert_true(hr_tile_roof(HR_ROOF_FLOAT32, 16, 4e-3) > 0);
+}
+
+static void a_share_is_of_a_steady_roof_and_at_most_one(void **state)
+{
+    (void)state;
+    assert_true(hr_roofs_is_share(0.8, 0.05));
+    assert_false(hr_roofs_is_share(0.8, 0.051));
+    assert_false(hr_roofs_is_share(1.01, 0.01));
+    struct hr_roofs other = machine;
+    other.tile_spread = 0.01;
+    other.blas_spread = 0.02;
+    assert_true(hr_roofs_flops_spread(&other) == 0.01);
+    other.blas_flops = 110e9;
+    assert_true(hr_roofs_flops_spread(&other) == 0.02);
 }
 
 int main(void)
@@ -108,6 +123,7 @@ int main(void)
         cmocka_unit_test(what_is_far_from_both_roofs_is_overhead),
         cmocka_unit_test(this_machine_has_roofs),
         cmocka_unit_test(the_compute_roof_can_be_had_alone),
+        cmocka_unit_test(a_share_is_of_a_steady_roof_and_at_most_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,11 +73,40 @@ static void roofs_name_their_sources_and_levels(void **state)
     free(text);
 }
 
+static void a_roof_that_wavers_or_is_passed_gives_no_share(void **state)
+{
+    (void)state;
+    struct capture capture;
+    struct hr_profile other = profile;
+    other.roofs.tile_spread = 0.12;
+    other.roofs.level_spread[HR_LEVEL_MEMORY] = 0.051;
+    capture_begin(&capture);
+    hr_roofs_print(capture.out, &other.roofs);
+    hr_layers_print(capture.out, &other);
+    char *text = capture_end(&capture);
+    check_has(text, "# no share of compute: that roof wavered by 12 %\n");
+    check_has(text, "# no share of DRAM: that roof wavered by 5.1 %\n");
+    check_has(text, "0 dense 10, relu  forward              4000.0   50.0%      80.0        -");
+    check_has(text, "      5.0        - DRAM  memory\n");
+    check_has(text, "forward;\n29 % ");
+    assert_null(strstr(text, "over:"));
+    free(text);
+    other.roofs = profile.roofs;
+    other.roofs.tile_flops = 79e9;
+    capture_begin(&capture);
+    hr_layers_print(capture.out, &other);
+    text = capture_end(&capture);
+    check_has(text, "50.0%      80.0     over");
+    check_has(text, "over: more than that roof, which cannot be");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_says_what_binds_a_step),
         cmocka_unit_test(roofs_name_their_sources_and_levels),
+        cmocka_unit_test(a_roof_that_wavers_or_is_passed_gives_no_share),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,8 @@
 #include "support/capture.h"
 #include "support/check.h"
 
+static const struct hr_roof_round rounds[] = {{1e12, 4e12, 4e12}};
+
 /* 1000 samples/s of 1 GFLOP on a roof of 4 TFLOP/s; 10 s, of which 1, 2, 3, 1, 2, 1. */
 static const struct hr_speed_row speed = {
     .model = "mlp",
@@ -18,7 +20,9 @@ static const struct hr_speed_row speed = {
                .communicate_s = 2,
                .wait_s = 1},
     .madds = 0.5e9,
-    .roof_flops = 4e12,
+    .rounds = 1,
+    .measured = rounds,
+    .roof = {.roof = {4e12, 4e12, 4e12}, .share = {0.25, 0.24, 0.27}},
     .ideal = 1000,
 };
 
@@ -28,7 +32,9 @@ static void speed_is_held_against_the_roof(void **state)
     CHECK_NEAR(hr_speed_flops(&speed), 1e12, 1e-12, 0);
     CHECK_NEAR(hr_speed_share(&speed), 0.25, 1e-12, 0);
     struct hr_speed_row simulated = speed;
-    simulated.roof_flops = 0;
+    simulated.roof = hr_roof_share(NULL, 0);
+    assert_true(isnan(hr_speed_share(&simulated)));
+    simulated.roof.lack = HR_SHARE_ROOF_WAVERED;
     assert_true(isnan(hr_speed_share(&simulated)));
 }
 
@@ -93,16 +99,17 @@ static void a_table_says_what_differs(void **state)
     struct hr_speed_row rows[] = {row("mlp", ":strategy=ssp:workers=1:model=mlp", 1, 1000),
                                   row("mlp", ":strategy=ssp:workers=2:model=mlp", 2, 1500)};
     hr_speeds_set_ideal(rows, 2);
+    rows[1].roof = (struct hr_roof_share){.lack = HR_SHARE_ROOF_WAVERED, .roof = {100, 100, 112}};
     char *text = table(rows, 2);
-    check_has(
-        text,
-        "mlp ssp, workers 1      1000    100 %     1000   1000.0    25 %  10/20/30/10/20/10\n");
-    check_has(
-        text,
-        "mlp ssp, workers 2      1500     75 %     1000   1500.0    38 %  10/20/30/10/20/10\n");
+    check_has(text, "mlp ssp, workers 1      1000    100 %     1000   1000.0   25 % [24, 27]  "
+                    "10/20/30/10/20/10\n");
+    check_has(text, "mlp ssp, workers 2      1500     75 %     1000   1500.0        no share  "
+                    "10/20/30/10/20/10\n");
+    check_has(text, "\nmlp ssp, workers 2: no share: the roof wavered by 12 %\n");
+    assert_null(strstr(text, "workers 1: no share"));
     check_has(text, "ideal: the speed with the fewest workers");
     free(text);
-    rows[0].roof_flops = rows[1].roof_flops = 0;
+    rows[0].measured = rows[1].measured = NULL;
     rows[1].result.workers = 1;
     text = table(rows, 2);
     check_has(text, "mlp ssp, workers 1      1000     1000   1000.0  10/60/20/10\n");

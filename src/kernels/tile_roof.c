@@ -1,0 +1,89 @@
+#include "kernels/tile_roof.h"
+
+#include <stdalign.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "kernels/micro.h"
+#include "kernels/team.h"
+
+/* A batch of tiles is timed in tens of microseconds, far less than a window. */
+enum { PANEL_FLOATS = 4096, BATCH = 50 };
+
+struct window {
+    enum hr_roof_kind kind;
+    int64_t until;
+    struct {
+        alignas(128) double operations;
+        int64_t ended;
+    } done[HR_TEAM_MAX];
+};
+
+/* --- what is multiplied: each does a batch, and says how many operations that was --- */
+
+/* All that the tile touches stays in L1. */
+static double multiply_float32(float *panels)
+{
+    const size_t columns = hr_tiles()->columns, K = PANEL_FLOATS / columns;
+    struct hr_micro micro = {.K = K,
+                             .a_step = HR_MICRO_ROWS,
+                             .b = panels,
+                             .b_stride = columns,
+                             .rows = HR_MICRO_ROWS,
+                             .columns = columns,
+                             .c = panels + 2 * PANEL_FLOATS,
+                             .c_stride = columns};
+    for (size_t i = 0; i < HR_MICRO_ROWS; i++)
+        micro.a[i] = panels + PANEL_FLOATS + i;
+    for (int i = 0; i < BATCH; i++)
+        hr_tiles()->tile(&micro);
+    return 2.0 * BATCH * HR_MICRO_ROWS * (double)(columns * K);
+}
+
+static const struct {
+    const char *name;
+    double (*multiply)(float *panels); /* (3, PANEL_FLOATS), all ones before the first batch */
+} kinds[HR_ROOF_KINDS] = {
+    [HR_ROOF_FLOAT32] = {"float32", multiply_float32},
+};
+
+const char *hr_roof_kind_name(enum hr_roof_kind kind)
+{
+    return kinds[kind].name;
+}
+
+/* --- all threads at once --- */
+
+static void fill(void *arg, size_t task, size_t thread)
+{
+    struct window *window = arg;
+    alignas(128) float panels[3 * PANEL_FLOATS];
+    (void)thread;
+    for (size_t i = 0; i < 3 * PANEL_FLOATS; i++)
+        panels[i] = 1.0f;
+    double operations = 0;
+    int64_t now = hr_clock_ns();
+    for (; now < window->until; now = hr_clock_ns())
+        operations += kinds[window->kind].multiply(panels);
+    window->done[task].operations = operations;
+    window->done[task].ended = now;
+}
+
+double hr_tile_roof(enum hr_roof_kind kind, size_t threads, double seconds)
+{
+    HR_ASSERT(threads >= 1 && threads <= HR_TEAM_MAX);
+    struct window window = {.kind = kind};
+    int64_t began = hr_clock_ns(), ended = 0;
+    window.until = began + (int64_t)(0.2e9 * seconds);
+    hr_team_run(threads, threads, fill, &window);
+    began = hr_clock_ns();
+    window.until = began + (int64_t)(1e9 * seconds);
+    hr_team_run(threads, threads, fill, &window);
+    double operations = 0;
+    for (size_t i = 0; i < threads; i++) {
+        operations += window.done[i].operations;
+        if (window.done[i].operations > 0 && window.done[i].ended > ended)
+            ended = window.done[i].ended;
+    }
+    return operations / hr_seconds(ended - began);
+}
