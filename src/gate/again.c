@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "options/budget.h"
 #include "options/command_line.h"
+#include "options/entries.h"
 #include "options/sweep.h"
 
 /* Of the command's own: where it writes, and what it looks like. A save changes no bit. */
@@ -25,20 +26,54 @@ static bool is_output(const char *name)
     return false;
 }
 
+static const struct never {
+    const char *name, *why;
+} never[] = {
+    {"resume", "it went on from a checkpoint, which is not in it"},
+    {"orders", "a seed has several runs in it"},
+    {"record", "it was recorded, and hogring replay repeats it"},
+    {"max-seconds", "the clock ended it; expected --max-steps"},
+};
+static const size_t nnever = sizeof never / sizeof *never;
+
+/* An entry of --strategies has settings of its own, behind colons. */
+static enum hr_status check_entry(const struct hr_gate_document *document, char *entry)
+{
+    char *settings = entry, *setting;
+    HR_TRY(hr_entry_cut(&settings, ':', &setting));
+    while (settings) {
+        HR_TRY(hr_entry_cut(&settings, ':', &setting));
+        for (size_t i = 0; i < nnever; i++) {
+            const size_t length = strlen(never[i].name);
+            if (!strncmp(setting, never[i].name, length) && setting[length] == '=')
+                return hr_fail(HR_E_USAGE,
+                               "%s: an entry of --strategies has %s: %s; no gate runs it again",
+                               document->name, hr_printable(setting).text, never[i].why);
+        }
+    }
+    return HR_OK;
+}
+
+static enum hr_status check_entries(const struct hr_gate_document *document, const char *strategies)
+{
+    char *const copy = strdup(strategies), *rest = copy, *entry;
+    enum hr_status status = copy ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a gate");
+    while (rest && status == HR_OK) {
+        status = hr_entry_cut(&rest, ',', &entry);
+        if (status == HR_OK)
+            status = check_entry(document, entry);
+    }
+    free(copy);
+    return status;
+}
+
 static enum hr_status check_repeatable(const struct hr_gate_document *document, const json_t *given)
 {
-    static const struct {
-        const char *name, *why;
-    } never[] = {
-        {"resume", "it went on from a checkpoint, which is not in it"},
-        {"orders", "a seed has several runs in it"},
-        {"record", "it was recorded, and hogring replay repeats it"},
-        {"max-seconds", "the clock ended it; expected --max-steps"},
-    };
-    for (size_t i = 0; i < sizeof never / sizeof *never; i++)
+    for (size_t i = 0; i < nnever; i++)
         if (json_object_get(given, never[i].name))
             return hr_fail(HR_E_USAGE, "%s: was made with --%s: %s; no gate runs it again",
                            document->name, never[i].name, never[i].why);
+    HR_TRY(check_entries(document, hr_gate_text(given, "strategies")));
     const bool real = strcmp(hr_gate_text(given, "clock"), "virtual") != 0;
     struct hr_budget budget = {HR_BUDGET_NONE, 0};
     if (hr_budget_parse(hr_gate_text(given, "budget"), &budget) && real &&

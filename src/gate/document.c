@@ -58,19 +58,15 @@ const json_t *hr_gate_run_at(const struct hr_gate_document *document, size_t i)
     return json_array_get(json_object_get(document->json, "runs"), i);
 }
 
+const json_t *hr_gate_runs_of(const struct hr_gate_document *document, const char *label)
+{
+    return json_object_get(document->labels, label);
+}
+
 const json_t *hr_gate_run_find(const struct hr_gate_document *document, const char *label,
                                const char *seed)
 {
-    for (size_t i = 0; i < hr_gate_nruns(document); i++) {
-        const json_t *run = hr_gate_run_at(document, i);
-        char own[24];
-        if (strcmp(hr_gate_text(run, "label"), label) != 0)
-            continue;
-        hr_gate_seed(run, own);
-        if (!strcmp(own, seed))
-            return run;
-    }
-    return NULL;
+    return json_object_get(hr_gate_runs_of(document, label), seed);
 }
 
 const char *hr_gate_failure(const struct hr_gate_document *document, const char *label,
@@ -119,6 +115,11 @@ static enum hr_status check_kind(const struct hr_gate_document *document)
         return hr_fail(HR_E_FORMAT,
                        "%s: has no runs of training; expected --json of train, compare or simulate",
                        name);
+    if (json_is_object(json_object_get(json, "search")))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: was written by simulate --search: its runs are the search's own; "
+                       "expected --json of train, compare, or simulate without --search",
+                       name);
     const char *word = json_string_value(json_array_get(json_object_get(json, "command"), 1));
     if (word && !hr_gate_command(document)[0])
         return hr_fail(
@@ -128,9 +129,26 @@ static enum hr_status check_kind(const struct hr_gate_document *document)
     return HR_OK;
 }
 
-static enum hr_status check_run(const struct hr_gate_document *document, size_t i)
+/* Among those of its label. */
+static enum hr_status note_run(struct hr_gate_document *document, const char *label,
+                               const char *seed, json_t *run)
 {
-    const json_t *run = hr_gate_run_at(document, i);
+    json_t *seeds = json_object_get(document->labels, label);
+    if (!seeds && !json_object_set_new(document->labels, label, json_object()))
+        seeds = json_object_get(document->labels, label);
+    if (json_object_get(seeds, seed))
+        return hr_fail(HR_E_FORMAT,
+                       hr_gate_number(run, "event_order") > 1
+                           ? "%s: was made with --orders: %s has several runs with seed %s, and a "
+                             "gate judges one; expected runs without --orders"
+                           : "%s: has %s, seed %s, twice",
+                       document->name, hr_printable(label).text, hr_printable(seed).text);
+    return json_object_set(seeds, seed, run) ? hr_fail(HR_E_NOMEM, "no memory for a gate") : HR_OK;
+}
+
+static enum hr_status check_run(struct hr_gate_document *document, size_t i)
+{
+    json_t *run = json_array_get(json_object_get(document->json, "runs"), i);
     static const char *const texts[] = {"label", "strategy", "weights_digest"};
     char seed[24];
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
@@ -146,13 +164,10 @@ static enum hr_status check_run(const struct hr_gate_document *document, size_t 
     if (json_is_true(json_object_get(run, "interrupted")))
         return hr_fail(HR_E_FORMAT, "%s: %s, seed %s, was interrupted; expected whole runs",
                        document->name, hr_printable(label).text, hr_printable(seed).text);
-    if (hr_gate_run_find(document, label, seed) != run)
-        return hr_fail(HR_E_FORMAT, "%s: has %s, seed %s, twice", document->name,
-                       hr_printable(label).text, hr_printable(seed).text);
-    return HR_OK;
+    return note_run(document, label, seed, run);
 }
 
-enum hr_status hr_gate_check(const struct hr_gate_document *document, bool fresh)
+enum hr_status hr_gate_check(struct hr_gate_document *document, bool fresh)
 {
     HR_TRY(check_kind(document));
     const json_t *failed = json_array_get(json_object_get(document->json, "failed"), 0);
@@ -169,6 +184,8 @@ enum hr_status hr_gate_check(const struct hr_gate_document *document, bool fresh
     if (n > HR_GATE_RUNS_MAX)
         return hr_fail(HR_E_FORMAT, "%s: has %zu runs; expected at most %d", document->name, n,
                        HR_GATE_RUNS_MAX);
+    json_decref(document->labels);
+    document->labels = json_object();
     for (size_t i = 0; i < n; i++)
         HR_TRY(check_run(document, i));
     return HR_OK;
@@ -193,6 +210,7 @@ enum hr_status hr_gate_read(const char *path, bool fresh, struct hr_gate_documen
 
 void hr_gate_document_free(struct hr_gate_document *document)
 {
+    json_decref(document->labels);
     json_decref(document->json);
-    document->json = NULL;
+    document->json = document->labels = NULL;
 }

@@ -18,6 +18,7 @@ enum { HR_GATE_RUNS_MAX = 4096 };
 struct hr_gate_document {
     const char *name; /* of the file; borrowed */
     json_t *json;     /* owned */
+    json_t *labels;   /* owned: {label: {seed: its run}}, in their order; of hr_gate_check */
 };
 
 /* Read and check a file; hr_gate_document_free it. HR_E_IO; HR_E_FORMAT: not JSON, of another
@@ -25,8 +26,8 @@ struct hr_gate_document {
  * with one label and seed twice, or without what a run is judged by. `fresh`: runs may have failed,
  * which is then what is judged. */
 HR_CHECKED enum hr_status hr_gate_read(const char *path, bool fresh, struct hr_gate_document *out);
-/* The same checks of one that is in memory. */
-HR_CHECKED enum hr_status hr_gate_check(const struct hr_gate_document *document, bool fresh);
+/* The same checks of one that is in memory; only behind them its runs are found. */
+HR_CHECKED enum hr_status hr_gate_check(struct hr_gate_document *document, bool fresh);
 void hr_gate_document_free(struct hr_gate_document *document);
 
 /* "train", "compare" or "simulate"; "": it does not say. */
@@ -36,6 +37,8 @@ const char *hr_gate_command(const struct hr_gate_document *document);
 
 size_t hr_gate_nruns(const struct hr_gate_document *document);
 const json_t *hr_gate_run_at(const struct hr_gate_document *document, size_t i);
+/* Those of a label by their seeds, {seed: run}; NULL: none. */
+const json_t *hr_gate_runs_of(const struct hr_gate_document *document, const char *label);
 /* The run of that label and seed (as text); NULL: there is none. */
 const json_t *hr_gate_run_find(const struct hr_gate_document *document, const char *label,
                                const char *seed);

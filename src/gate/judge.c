@@ -22,21 +22,9 @@ struct side_by_side {
     size_t n, met, lost;          /* here; not there */
 };
 
-static bool is_first(const struct hr_gate_document *document, size_t i)
-{
-    const char *label = hr_gate_text(hr_gate_run_at(document, i), "label");
-    for (size_t j = 0; j < i; j++)
-        if (!strcmp(hr_gate_text(hr_gate_run_at(document, j), "label"), label))
-            return false;
-    return true;
-}
-
 size_t hr_gate_nlabels(const struct hr_gate_document *document)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < hr_gate_nruns(document); i++)
-        n += is_first(document, i);
-    return n;
+    return json_object_size(document->labels);
 }
 
 /* Documents: of the baseline, which has all labels and seeds; what is judged by; the new. */
@@ -47,13 +35,11 @@ struct documents {
 static void put_side_by_side(const struct documents *of, const char *label,
                              struct side_by_side *runs)
 {
+    const char *seed;
+    json_t *run;
     runs->n = runs->met = runs->lost = 0;
-    for (size_t i = 0; i < hr_gate_nruns(of->baseline); i++) {
-        const json_t *run = hr_gate_run_at(of->baseline, i);
-        char seed[24];
-        if (strcmp(hr_gate_text(run, "label"), label) != 0)
-            continue;
-        hr_gate_seed(run, seed);
+    json_object_foreach((json_t *)hr_gate_runs_of(of->baseline, label), seed, run)
+    {
         runs->there[runs->n] = hr_gate_run_find(of->older, label, seed);
         runs->here[runs->n] = hr_gate_run_find(of->fresh, label, seed);
         runs->lost += runs->there[runs->n] == NULL;
@@ -152,13 +138,12 @@ static enum hr_status judge_band(const struct side_by_side *runs, double level, 
 static const char *missing_from(const struct documents *of, const struct hr_gate_document *lacking,
                                 struct hr_gate_strategy *strategy)
 {
-    for (size_t i = 0; i < hr_gate_nruns(of->baseline) && !strategy->seed[0]; i++) {
-        const json_t *run = hr_gate_run_at(of->baseline, i);
-        char seed[24];
-        hr_gate_seed(run, seed);
-        if (!strcmp(hr_gate_text(run, "label"), strategy->label) &&
-            !hr_gate_run_find(lacking, strategy->label, seed))
-            memcpy(strategy->seed, seed, sizeof seed);
+    const char *seed;
+    json_t *run;
+    json_object_foreach((json_t *)hr_gate_runs_of(of->baseline, strategy->label), seed, run)
+    {
+        if (!strategy->seed[0] && !hr_gate_run_find(lacking, strategy->label, seed))
+            snprintf(strategy->seed, sizeof strategy->seed, "%s", seed);
     }
     return hr_gate_failure(lacking, strategy->label, strategy->seed);
 }
@@ -274,14 +259,16 @@ static enum hr_status judge_all(const struct documents *of, size_t speeds,
     const struct hr_gate_document *baseline = of->baseline;
     const double samples =
         hr_gate_number(json_object_get(json_object_get(baseline->json, "config"), "data"), "test");
-    for (size_t i = 0; i < hr_gate_nruns(baseline); i++)
-        if (is_first(baseline, i)) {
-            struct hr_gate_strategy *strategy = &out->strategy[out->n++];
-            strategy->label = hr_gate_text(hr_gate_run_at(baseline, i), "label");
-            HR_TRY(look_at(of, runs, strategy));
-            if (strategy->rule == HR_GATE_BY_BAND)
-                out->intervals += strategy->nmetrics;
-        }
+    const char *label;
+    json_t *seeds;
+    json_object_foreach(baseline->labels, label, seeds)
+    {
+        struct hr_gate_strategy *strategy = &out->strategy[out->n++];
+        strategy->label = label;
+        HR_TRY(look_at(of, runs, strategy));
+        if (strategy->rule == HR_GATE_BY_BAND)
+            out->intervals += strategy->nmetrics;
+    }
     out->intervals += speeds;
     out->level = HR_GATE_FALSE_ALARMS / (out->intervals ? (double)out->intervals : 1);
     for (size_t i = 0; i < out->n; i++)

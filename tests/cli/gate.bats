@@ -277,6 +277,13 @@ END
   edited "$TMP/b.json" 'del d["given"]'; refused 3 "does not say what was given (earlier versions did not)" gate "$TMP/edited.json"
   edited "$TMP/b.json" 'd["given"]["resume"] = "x"'; refused 2 "no gate runs it again" gate "$TMP/edited.json"
   edited "$TMP/b.json" 'd["given"]["budget"] = "2s"'; refused 2 "the clock ended it" gate "$TMP/edited.json"
+  edited "$TMP/b.json" 'd["given"]["strategies"] = "ssp:link=\"1GB/s,5us\":lr=0.1,ssp:max-seconds=1"'
+  refused 2 "an entry of --strategies has max-seconds=1: the clock ended it" gate "$TMP/edited.json"
+  hogring compare "${small[@]}" --strategies ps-async --seeds 2 --orders 2 --json "$TMP/orders.json" >/dev/null
+  refused 3 "was made with --orders: ps-async has several runs with seed 1" gate "$TMP/orders.json"
+  hogring simulate --quiet --search "strategy=allreduce,ssp" --workers 2 --max-steps 4 --target-accuracy 0.1 --json "$TMP/search.json" >/dev/null
+  refused 3 "was written by simulate --search" gate "$TMP/search.json"
+  refused 2 '--slower "": expected X%' gate "$TMP/b.json" --slower ""
   edited "$TMP/b.json" 'd["config"]["data"]["digest"] = "0"'; refused 2 "its data are others" gate "$TMP/edited.json" "$TMP/b.json"
   edited "$TMP/b.json" 'd["config"]["lr"] = 0.5'; refused 2 "--lr was 0.5 in the baseline" gate "$TMP/edited.json" "$TMP/b.json"
   edited "$TMP/b.json" 'd["given"]["lr"] = "many"'; refused 2 "expected" gate "$TMP/edited.json" --quiet

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "gate/document.h"
+#include "support/check.h"
 
 struct sample {
     const char *label;
@@ -34,7 +35,9 @@ static inline struct hr_gate_document sample_document(const struct sample *sampl
         "command", "hogring", "compare", "bits", "kernels", "OpenBLAS", "reference", 0, "isa", isa,
         "gemm", "1", "libm", "2", "given", "lr", "0.1", "normalize", "on", "config", "lr", 0.1,
         "data", "name", "digits", "digest", "abc", "test", 360, "runs", runs, "failed");
-    return (struct hr_gate_document){.name = "sample.json", .json = json};
+    struct hr_gate_document document = {.name = "sample.json", .json = json};
+    CHECK_OK(hr_gate_check(&document, true));
+    return document;
 }
 
 #endif

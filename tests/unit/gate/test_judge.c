@@ -1,6 +1,7 @@
 /* Which rule judges a strategy, and what it says. */
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "gate/findings.h"
 #include "sample_documents.h"
@@ -162,6 +163,30 @@ static void a_band_is_of_trimmed_means_and_ranks(void **state)
     assert_true(hr_gate_band_of(seen, 5, unknown, 5, 0, 0.05).outside);
 }
 
+/* A gate of many labels takes no time that grows with their square: that was 8 s. */
+static void thousands_of_labels_are_no_work(void **state)
+{
+    (void)state;
+    static struct sample samples[HR_GATE_RUNS_MAX];
+    static char labels[HR_GATE_RUNS_MAX][16];
+    struct hr_gate_judgement judgement;
+    for (size_t i = 0; i < HR_GATE_RUNS_MAX; i++) {
+        snprintf(labels[i], sizeof labels[i], "label %zu", i);
+        samples[i] = (struct sample){labels[i], 1, "aa", 0.9, 0.1, true};
+    }
+    struct hr_gate_document there = sample_document(samples, HR_GATE_RUNS_MAX, "v4");
+    struct hr_gate_document here = sample_document(samples, HR_GATE_RUNS_MAX, "v4");
+    const clock_t begun = clock();
+    CHECK_OK(hr_gate_check(&there, false));
+    CHECK_OK(hr_gate_judge(&there, &here, 0, &judgement));
+    assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
+    assert_int_equal(judgement.passed, HR_GATE_RUNS_MAX);
+    assert_string_equal(judgement.strategy[4095].label, "label 4095");
+    hr_gate_judgement_free(&judgement);
+    hr_gate_document_free(&there);
+    hr_gate_document_free(&here);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +197,7 @@ int main(void)
         cmocka_unit_test(false_alarms_are_shared),
         cmocka_unit_test(a_missing_run_fails),
         cmocka_unit_test(other_options_and_data_are_refused),
+        cmocka_unit_test(thousands_of_labels_are_no_work),
         cmocka_unit_test(a_band_is_of_trimmed_means_and_ranks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
