@@ -57,6 +57,14 @@ static enum hr_status check_once(const struct hr_option *row, bool *seen)
     return HR_OK;
 }
 
+static enum hr_status read_config(struct hr_cli *cli, enum hr_command_bit command, const char *path)
+{
+    if (cli->nconfigs == HR_CLI_CONFIGS)
+        return hr_fail(HR_E_USAGE, "--config %s: expected at most %d files", path, HR_CLI_CONFIGS);
+    cli->config[cli->nconfigs++] = path;
+    return hr_config_read(cli, command, path);
+}
+
 /* seen: options that stood on this line. */
 static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit command, int argc,
                                    char **argv, int answer, bool *seen)
@@ -71,7 +79,7 @@ static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit comma
     if (row->kind == HR_OPTION_OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
         optarg = argv[optind++];
     return row->kind == HR_OPTION_CONFIG
-               ? hr_config_read(cli, command, optarg)
+               ? read_config(cli, command, optarg)
                : hr_sweep_set(cli, command, row->name, optarg ? optarg : "", "");
 }
 

@@ -11,7 +11,7 @@
 #include "hogring/sparse.h"
 #include "options/train_options.h"
 
-enum { HR_CLI_OPTIONS = 192 }; /* at most */
+enum { HR_CLI_OPTIONS = 192, HR_CLI_CONFIGS = 8 }; /* at most */
 
 /* An option that was given a list of values (sweep.h). */
 enum { HR_AXES = 8, HR_AXIS_BYTES = 256 };
@@ -71,6 +71,8 @@ struct hr_cli {
     double seconds;
     bool list;
     char color[16];
+    const char *config[HR_CLI_CONFIGS]; /* files that options were read from; borrowed */
+    size_t nconfigs;
     const char *positional[256];
     size_t npositional;
     struct hr_axis axes[HR_AXES];

@@ -67,6 +67,11 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     const struct hr_option *row = option.row;
     if (!row)
         return hr_cli_option_unknown(name, command, where);
+    /* Of training, "" is one of the values: what a checkpoint had may be none now. */
+    const bool own = option.base == 0 && row != hr_train_option_find(name);
+    if (own && row->kind == HR_OPTION_TEXT && !value[0])
+        return hr_fail(HR_E_USAGE, "%s--%s \"\": expected %s; without the option there is none",
+                       where, name, row->metavar);
     if (row->kind == HR_OPTION_CONFIG)
         return hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where);
     if (!hr_option_store(row, (char *)cli + option.base, value))

@@ -31,8 +31,9 @@ void hr_tuning_values(const struct hr_tuning *tuning, const struct hr_tuned_cand
 static void print_head(FILE *out, const struct hr_tuning *tuning)
 {
     char total[HR_HUMAN_MAX], longest[HR_HUMAN_MAX];
-    fprintf(out, "tuning: %s %s for each strategy, in trials of up to %s\n",
-            hr_human_short(total, tuning->total), tuning->unit,
+    fprintf(out, "tuning: %s %.*s for each strategy, in trials of up to %s\n",
+            hr_human_short(total, tuning->total),
+            (int)strlen(tuning->unit) - (tuning->total <= 1 && tuning->total >= 1), tuning->unit,
             hr_human_short(longest, tuning->longest));
     fprintf(out, "scored on %zu validation samples", tuning->validation_samples);
     if (tuning->fraction > 0)

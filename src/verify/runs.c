@@ -89,7 +89,7 @@ enum hr_status hr_trial_same(struct hr_trial *trial, const struct hr_train_optio
     if (status != HR_OK) {
         snprintf(why, sizeof why, "%s", hr_error_message());
         write_differences(mine, sizeof mine, options, &trial->base);
-        return hr_fail(status, "%s: %s", mine, why);
+        return hr_fail(status, "%s%s%s", mine, mine[0] ? ": " : "", why);
     }
     const enum hr_status same = hr_trial_same_digest(trial, options, "", result.weights_digest);
     hr_run_result_free(&result);

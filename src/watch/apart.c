@@ -42,7 +42,7 @@ static bool same_place(const struct place *a, const struct place *b)
            !strcmp(a->name, b->name);
 }
 
-enum { MOST_FILES = 24 };
+enum { MOST_FILES = 32 };
 
 enum hr_status hr_apart_check(const struct hr_cli *cli)
 {
@@ -67,6 +67,8 @@ enum hr_status hr_apart_check(const struct hr_cli *cli)
         place_of("--topology", cli->train.topology),
         place_of("--against", cli->against)};
     size_t ninputs = 6;
+    for (size_t i = 0; i < cli->nconfigs; i++)
+        inputs[ninputs++] = place_of("--config", cli->config[i]);
     for (size_t i = 0; i < cli->npositional && ninputs < MOST_FILES; i++)
         inputs[ninputs++] = place_of("the input", cli->positional[i]);
     for (size_t i = 0; i < noutputs; i++) {

@@ -51,10 +51,6 @@ static enum hr_status check_metrics(const struct hr_cli *cli)
     if (hr_cli_was_given(cli, "overwrite") && !wanted && !cli->train.checkpoint_dir[0])
         return hr_fail(HR_E_USAGE, "--overwrite: what? give --checkpoint-dir, --log or "
                                    "--tensorboard too");
-    if (hr_cli_was_given(cli, "log") && !cli->log[0])
-        return hr_fail(HR_E_USAGE, "--log \"\": expected a file, as run.jsonl");
-    if (hr_cli_was_given(cli, "tensorboard") && !cli->tensorboard[0])
-        return hr_fail(HR_E_USAGE, "--tensorboard \"\": expected a folder, as runs");
     if (!strcmp(cli->log, "-"))
         return hr_fail(HR_E_USAGE, "--log -: expected a file, as run.jsonl");
     return check_unblocked("log", cli->log);
@@ -72,6 +68,9 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
                        cli->expect_accuracy);
     HR_TRY(hr_apart_check(cli));
     HR_TRY(check_metrics(cli));
+    if (hr_cli_was_given(cli, "digest-every") && !cli->json[0])
+        return hr_fail(HR_E_USAGE, "--digest-every: for whom? its digests are in the JSON: give "
+                                   "--json FILE too");
     if (strcmp(cli->json, "-") != 0)
         HR_TRY(check_output("json", cli->json));
     HR_TRY(check_output("plot", cli->plot));

@@ -149,8 +149,8 @@ END
   refused 3 "--log $TMP/none/log" train "${quick[@]}" --log "$TMP/none/log"
   refused 2 "--log-every: of what?" train "${quick[@]}" --log-every 2
   refused 2 "--log-every 0: expected 1 or more" train "${quick[@]}" --log-every 0 --log "$TMP/x"
-  refused 2 '--log "": expected a file' train "${quick[@]}" --log ""
-  refused 2 '--tensorboard "": expected a folder' train "${quick[@]}" --tensorboard ""
+  refused 2 '--log "": expected FILE.jsonl' train "${quick[@]}" --log ""
+  refused 2 '--tensorboard "": expected DIR' train "${quick[@]}" --tensorboard ""
   refused 2 "--overwrite: what?" train "${quick[@]}" --overwrite
   [ "$before" = "$(cat "$TMP/log" | md5sum)" ]
   hogring train "${quick[@]}" --log "$TMP/log" --tensorboard "$TMP/tb" --overwrite >/dev/null

@@ -24,6 +24,20 @@ load support
   refused 2 "options begin with two dashes" train -e 3
 }
 
+@test "an empty value is none" {
+  refused 2 '--only "": expected NAMES; without the option there is none' verify --only ""
+  refused 2 '--search "": expected SPACE' simulate --search "" --target-accuracy 0.5
+  refused 2 '--json "": expected FILE' train --json ""
+  echo 'json =' >"$TMP/config"
+  refused 2 "$TMP/config: --json \"\": expected FILE" train --config "$TMP/config"
+}
+
+@test "a configuration is not written over" {
+  echo 'epochs = 1' >"$TMP/config"
+  refused 2 "--json $TMP/config: is what --config reads" train --config "$TMP/config" --json "$TMP/config"
+  [ "$(cat "$TMP/config")" = "epochs = 1" ]
+}
+
 @test "worker counts out of range" {
   for n in 0 65 1000; do refused 2 "--workers $n: expected 1 to 64" train --workers $n; done
   refused 2 "at most 64 ranks" train --strategy ps-sync --workers 60 --servers 5

@@ -42,6 +42,11 @@ load support
   grep -q "1 hold, 0 FAILED, 1 skipped$" "$TMP/table"
 }
 
+@test "verify: without room for matrix products a reason begins with itself" {
+  (ulimit -v 150000; hogring verify --only instructions --seconds 0) >"$TMP/table"
+  grep -q "^instructions, skipped: no room for OpenBLAS" "$TMP/table"
+}
+
 @test "verify: a tiny /dev/shm, with which all else holds" {
   [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || skip "needs root and mount namespaces"
   unshare -m bash -ec 'mount -t tmpfs -o size=64k none /dev/shm; "$1" verify --seconds 0' - "${HOGRING:-build/hogring}" >"$TMP/table"
@@ -53,4 +58,5 @@ load support
   refused 2 "there is no such check" verify --only nothing
   refused 2 "expected options alone" verify rings
   refused 2 "--seconds" verify --seconds -1
+  refused 2 "--json: means nothing with --list" verify --list --json "$TMP/json"
 }
