@@ -85,11 +85,14 @@ static void drain_line(struct line *line, size_t rank, hr_take_record_fn take, v
     struct hr_ring *ring = ring_of(line);
     const struct hr_message *record;
     const uint64_t there = hr_ring_committed_spsc(ring) - hr_ring_taken_spsc(ring);
-    for (uint64_t i = 0; i < there && (record = hr_ring_peek_spsc(ring)) != NULL; i++) {
-        if (!take(arg, rank, record))
-            break;
-        hr_ring_release_spsc(ring);
-    }
+    size_t left = (size_t)there, run, took;
+    do {
+        run = hr_ring_peek_run_spsc(ring, left, &record);
+        for (took = 0; took < run && take(arg, rank, &record[took]); took++)
+            ;
+        hr_ring_release_run_spsc(ring, took);
+        left -= took;
+    } while (took && took == run);
     if (there)
         hr_bell_ring(&line->room);
 }

@@ -7,6 +7,7 @@
  * Memory:    the caller gives hr_ring_bytes() bytes, aligned to HR_LINE; nothing here allocates,
  *            and no pointer is stored inside, so it may lie at another address in each process.
  * Threads:   one producer (reserve, commit, drained), one consumer (peek, release); init before.
+ *            Runs and single messages may be mixed, on either side.
  * Ordering:  commit stores tail (release)  <->  peek loads tail (acquire)
  *            release stores head (release) <->  reserve and drained load head (acquire)
  *            Each side keeps a copy of the other's index and reloads it only when the copy says
@@ -55,26 +56,59 @@ static inline size_t hr_ring_bytes(size_t slots)
            (slots * sizeof(struct hr_message) + HR_LINE - 1) / HR_LINE * HR_LINE;
 }
 
+enum { HR_RING_AHEAD = 32 }; /* slots; by measurement */
+
+static inline size_t hr_ring_least(uint64_t a, uint64_t b, uint64_t c)
+{
+    const uint64_t least = a < b ? a : b;
+    return (size_t)(least < c ? least : c);
+}
+
 /* Make an empty ring whose indices start at `start` (0, but for tests of wrapping). */
 void hr_ring_init(struct hr_ring *ring, size_t slots, uint64_t start);
 
-/* The next free slot, to be filled and committed; NULL when the ring is full. Producer only. */
-static inline struct hr_message *hr_ring_try_reserve_spsc(struct hr_ring *ring)
+/* A *run* is slots that lie one behind the other. It ends where the slots do, and is as long as the
+ * copy of the other's index says: there may be more.
+ *
+ * A run of free slots, to be filled and committed in order: how many, 0 when the ring is full, at
+ * most `most`; *slot is the first. Producer only. */
+static inline size_t hr_ring_try_reserve_run_spsc(struct hr_ring *ring, size_t most,
+                                                  struct hr_message **slot)
 {
     const uint64_t tail = hr_atom64_load_relaxed(&ring->tail); /* our own word */
-    if (tail - ring->head_seen > ring->mask) {
+    uint64_t taken = tail - ring->head_seen;
+    if (taken > ring->mask) {
         ring->head_seen = hr_atom64_load_acquire(&ring->head); /* partner: release */
-        if (tail - ring->head_seen > ring->mask)
-            return NULL;
+        taken = tail - ring->head_seen;
     }
-    return &ring->slot[tail & ring->mask];
+    *slot = &ring->slot[tail & ring->mask];
+    return hr_ring_least(most, ring->mask + 1 - taken, ring->mask + 1 - (tail & ring->mask));
+}
+
+/* Hand the first n slots of the reserved run over. Producer only. */
+static inline void hr_ring_commit_run_spsc(struct hr_ring *ring, size_t n)
+{
+    const uint64_t tail = hr_atom64_load_relaxed(&ring->tail);
+    hr_atom64_store_release(&ring->tail, tail + n); /* partner: peek */
+}
+
+/* The next free slot, to be filled and committed; NULL when the ring is full. Asks for the line of
+ * one that will be filled soon, and is free, which the consumer read last. Producer only. */
+static inline struct hr_message *hr_ring_try_reserve_spsc(struct hr_ring *ring)
+{
+    struct hr_message *slot;
+    if (!hr_ring_try_reserve_run_spsc(ring, 1, &slot))
+        return NULL;
+    const uint64_t soon = hr_atom64_load_relaxed(&ring->tail) + HR_RING_AHEAD;
+    if (soon - ring->head_seen <= ring->mask)
+        __builtin_prefetch(&ring->slot[soon & ring->mask], 1);
+    return slot;
 }
 
 /* Hand the reserved slot over. Producer only. */
 static inline void hr_ring_commit_spsc(struct hr_ring *ring)
 {
-    const uint64_t tail = hr_atom64_load_relaxed(&ring->tail);
-    hr_atom64_store_release(&ring->tail, tail + 1); /* partner: peek */
+    hr_ring_commit_run_spsc(ring, 1);
 }
 
 /* Has the consumer released everything? Producer only. True acknowledges all that was sent. */
@@ -105,23 +139,36 @@ static inline bool hr_ring_released_spsc(struct hr_ring *ring, uint64_t ticket)
     return (int64_t)(ring->head_seen - ticket) >= 0;
 }
 
+/* A run of the oldest messages, valid until released: how many, 0 when the ring is empty, at most
+ * `most`; *message is the first. Consumer only. */
+static inline size_t hr_ring_peek_run_spsc(struct hr_ring *ring, size_t most,
+                                           const struct hr_message **message)
+{
+    const uint64_t head = hr_atom64_load_relaxed(&ring->head); /* our own word */
+    if (head == ring->tail_seen)
+        ring->tail_seen = hr_atom64_load_acquire(&ring->tail); /* partner: commit */
+    *message = &ring->slot[head & ring->mask];
+    return hr_ring_least(most, ring->tail_seen - head, ring->mask + 1 - (head & ring->mask));
+}
+
+/* Give the first n slots of the peeked run back. Consumer only. */
+static inline void hr_ring_release_run_spsc(struct hr_ring *ring, size_t n)
+{
+    const uint64_t head = hr_atom64_load_relaxed(&ring->head);
+    hr_atom64_store_release(&ring->head, head + n); /* partner: reserve, drained */
+}
+
 /* The oldest message, valid until released; NULL when the ring is empty. Consumer only. */
 static inline const struct hr_message *hr_ring_peek_spsc(struct hr_ring *ring)
 {
-    const uint64_t head = hr_atom64_load_relaxed(&ring->head); /* our own word */
-    if (head == ring->tail_seen) {
-        ring->tail_seen = hr_atom64_load_acquire(&ring->tail); /* partner: commit */
-        if (head == ring->tail_seen)
-            return NULL;
-    }
-    return &ring->slot[head & ring->mask];
+    const struct hr_message *message;
+    return hr_ring_peek_run_spsc(ring, 1, &message) ? message : NULL;
 }
 
 /* Give the peeked slot back. Consumer only. */
 static inline void hr_ring_release_spsc(struct hr_ring *ring)
 {
-    const uint64_t head = hr_atom64_load_relaxed(&ring->head);
-    hr_atom64_store_release(&ring->head, head + 1); /* partner: reserve, drained */
+    hr_ring_release_run_spsc(ring, 1);
 }
 
 /* How many messages were released: the number, from 0, of the oldest. Consumer only. */
@@ -141,8 +188,9 @@ static inline void hr_ring_rewind_spsc(struct hr_ring *ring, uint64_t place)
 /* Drop all messages that are there. Consumer only. */
 static inline void hr_ring_drop_spsc(struct hr_ring *ring)
 {
-    while (hr_ring_peek_spsc(ring))
-        hr_ring_release_spsc(ring);
+    const struct hr_message *message;
+    for (size_t n; (n = hr_ring_peek_run_spsc(ring, SIZE_MAX, &message)) != 0;)
+        hr_ring_release_run_spsc(ring, n);
 }
 
 #endif

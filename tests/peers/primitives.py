@@ -8,8 +8,10 @@ from allreduce import K, M, size_name, time_name
 from cells import Cell, Load, interval, judge, median, ratio
 from contenders import Point
 
-# (ours, theirs): the same words moved; then ours as it is against their usual item
-PAIRS = (("ours, 1 word of 64 B", "theirs, 8 B items"), ("ours, all 64 B", "theirs, 64 B items"))
+# (ours, theirs, must of Mops/s): the same words moved. Eight of their small items share a line; each
+# of ours has one, whatever is written into it.
+PAIRS = (("ours, 1 word of 64 B", "theirs, 8 B items", 1.0), ("ours, 1 word, in runs", "theirs, 8 B items", 1.0),
+         ("ours, all 64 B", "theirs, 64 B items", 1.2), ("ours, all 64 B, in runs", "theirs, 64 B items", 1.2))
 
 
 def load_line(load):
@@ -25,18 +27,19 @@ def rings(options, program):
     if cell.ended != "ok":
         print(f"  no result: {cell.ended}: {cell.error}")
     answer = []
-    for ours, theirs in PAIRS:
+    for ours, theirs, most in PAIRS:
         if ours not in rows or theirs not in rows:
             continue
-        for what, unit, must, stretch, less in (("mops", "Mops/s", 1.0, 1.2, False), ("trip_ns", "ns a round trip", 1.05, 1.0, True)):
+        for what, unit, must, stretch, less in (("mops", "Mops/s", most, 1.2, False), ("trip_ns", "ns a round trip", 1.05, 1.0, True)):
             a, b = rows[ours][what], rows[theirs][what]
+            if not a:  # runs have no round trip
+                continue
             result = ratio(a, b)
             verdict = judge(result, must, stretch, load, less)
-            print(f"  P1  {ours:20} {median(a):8.1f}   {theirs:18} {median(b):8.1f} {unit:16} {interval(result)} "
+            print(f"  P1  {ours:23} {median(a):8.1f}   {theirs:18} {median(b):8.1f} {unit:16} {interval(result)} "
                   f"{'<=' if less else '>='} {must}x, {stretch}x  {verdict}")
             answer.append({"id": "P1", "ours": ours, "theirs": theirs, "unit": unit, "must": must, "stretch": stretch, **(result or {}),
                            "verdict": verdict, "samples_ours": a, "samples_theirs": b, "load": load})
-    print("  a bulk call of ours: not there yet")
     return answer
 
 

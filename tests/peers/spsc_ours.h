@@ -16,6 +16,9 @@ void ours_destroy(void *ring);
 void ours_produce(void *ring, uint64_t n, int words);
 /* The sum of all words read; n * (n - 1) / 2 * words when nothing was lost. */
 uint64_t ours_consume(void *ring, uint64_t n, int words);
+/* The same, up to 32 messages at a time. */
+void ours_produce_runs(void *ring, uint64_t n, int words);
+uint64_t ours_consume_runs(void *ring, uint64_t n, int words);
 /* n round trips over two rings; the echoing side returns what the other sent. */
 void ours_ping(void *there, void *back, uint64_t n, int words);
 void ours_echo(void *there, void *back, uint64_t n, int words);

@@ -172,6 +172,53 @@ static void drained_is_true_when_all_was_released(void **state)
     }
 }
 
+/* Send messages k ... in runs of at most `most`; how many went. */
+static size_t send_run(struct hr_ring *ring, uint64_t k, size_t most)
+{
+    struct hr_message *slot;
+    const size_t run = hr_ring_try_reserve_run_spsc(ring, most, &slot);
+    for (size_t i = 0; i < run; i++)
+        slot[i] = message_of(k + i);
+    hr_ring_commit_run_spsc(ring, run);
+    return run;
+}
+
+static size_t take_run(struct hr_ring *ring, uint64_t k, size_t most, uint64_t *wrong)
+{
+    const struct hr_message *message;
+    const size_t run = hr_ring_peek_run_spsc(ring, most, &message);
+    for (size_t i = 0; i < run; i++) {
+        const struct hr_message want = message_of(k + i);
+        *wrong += memcmp(&message[i], &want, sizeof want) != 0;
+    }
+    hr_ring_release_run_spsc(ring, run);
+    return run;
+}
+
+static void runs_end_where_the_slots_do_and_where_others_begin(void **state)
+{
+    (void)state;
+    uint64_t wrong = 0;
+    struct hr_ring *ring = ring_create(SLOTS, 3);
+    assert_int_equal(take_run(ring, 0, SLOTS, &wrong), 0);
+    assert_int_equal(send_run(ring, 0, 2), 2);
+    assert_int_equal(send_run(ring, 2, SLOTS), SLOTS - 5); /* slot 5 to the last */
+    assert_int_equal(send_run(ring, SLOTS - 3, SLOTS), 3); /* those before slot 3 */
+    assert_int_equal(send_run(ring, SLOTS, SLOTS), 0);
+    assert_null(hr_ring_try_reserve_spsc(ring));
+    assert_int_equal(take_run(ring, 0, 0, &wrong), 0);
+    assert_int_equal(take_run(ring, 0, 1, &wrong), 1);
+    assert_int_equal(send_run(ring, SLOTS, SLOTS), 1);
+    assert_int_equal(take_run(ring, 1, SLOTS, &wrong), SLOTS - 4);
+    assert_int_equal(take_run(ring, SLOTS - 3, 2, &wrong), 2);
+    assert_true(try_take(ring, SLOTS - 1, &wrong)); /* singly */
+    assert_int_equal(take_run(ring, SLOTS, SLOTS, &wrong), 1);
+    assert_int_equal(take_run(ring, SLOTS + 1, SLOTS, &wrong), 0);
+    assert_true(hr_ring_drained_spsc(ring));
+    assert_int_equal(wrong, 0);
+    free(ring);
+}
+
 /* --- threads ---------------------------------------------------------------------------------- */
 
 struct lane {
@@ -221,6 +268,40 @@ static void two_threads_pass_every_message_in_order(void **state)
     pthread_join(thread, NULL);
     assert_int_equal(consumer.wrong, 0);
     assert_null(hr_ring_peek_spsc(ring)); /* nothing came twice */
+    free(ring);
+}
+
+static void *produce_runs(void *arg)
+{
+    struct lane *lane = arg;
+    for (uint64_t k = 0, sent; k < lane->messages; k += sent) {
+        const uint64_t left = lane->messages - k, most = 1 + k % 40;
+        sent = send_run(lane->out, k, (size_t)(left < most ? left : most));
+        if (!sent)
+            back_off(lane);
+    }
+    return NULL;
+}
+
+static void two_threads_pass_runs_in_order(void **state)
+{
+    (void)state;
+    struct hr_ring *ring = ring_create(64, UINT64_MAX - 500);
+    struct lane producer = {.out = ring, .messages = check_count(1000000, 10000000)};
+    struct lane consumer = {.in = ring};
+    uint64_t taken = 0;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, produce_runs, &producer), 0);
+    while (taken < producer.messages) {
+        const size_t run = take_run(ring, taken, 1 + taken % 23, &consumer.wrong);
+        taken += run;
+        if (!run)
+            back_off(&consumer);
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(taken, producer.messages);
+    assert_int_equal(consumer.wrong, 0);
+    assert_true(hr_ring_drained_spsc(ring));
     free(ring);
 }
 
@@ -277,7 +358,9 @@ int main(void)
         cmocka_unit_test(reserve_and_peek_change_nothing),
         cmocka_unit_test(the_newest_is_what_was_committed_last),
         cmocka_unit_test(drained_is_true_when_all_was_released),
+        cmocka_unit_test(runs_end_where_the_slots_do_and_where_others_begin),
         cmocka_unit_test(two_threads_pass_every_message_in_order),
+        cmocka_unit_test(two_threads_pass_runs_in_order),
         cmocka_unit_test(messages_go_round_a_circle_of_three),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
