@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernels/simd.h"
+
 /* Written so that NaN is kept, and so that it is one instruction (max with NaN's operand last). */
 static inline float relu_of(float x)
 {
@@ -79,13 +81,32 @@ static void sum_backward(size_t count, const float *y, const float *dy, float *d
     }
 }
 
+/* `vectors` of columns side by side, a constant; `count` columns of the last. */
+static inline __attribute__((always_inline)) void add_columns(size_t B, const float *dy, size_t row,
+                                                              size_t vectors, size_t count,
+                                                              float *db)
+{
+    vec sum[4];
+    for (size_t v = 0; v < vectors; v++)
+        sum[v] = load_part(db + v * LANES, count);
+    for (size_t b = 0; b < B; b++, dy += row)
+#pragma GCC unroll 4
+        for (size_t v = 0; v < vectors; v++)
+            sum[v] += load_part(dy + v * LANES, count);
+    for (size_t v = 0; v < vectors; v++)
+        store_part(db + v * LANES, sum[v], count);
+}
+
+/* The sums of a few columns stay in registers. */
 static void column_add(size_t B, size_t O, const float *dy, size_t row, float *db)
 {
-    for (size_t b = 0; b < B; b++, dy += row) {
-#pragma omp simd
-        for (size_t o = 0; o < O; o++)
-            db[o] = db[o] + dy[o];
-    }
+    size_t o = 0;
+    for (; O - o >= 4 * LANES; o += 4 * LANES)
+        add_columns(B, dy + o, row, 4, LANES, db + o);
+    for (; O - o >= LANES; o += LANES)
+        add_columns(B, dy + o, row, 1, LANES, db + o);
+    if (O > o)
+        add_columns(B, dy + o, row, 1, O - o, db + o);
 }
 
 static void column_sums(size_t B, size_t O, const float *dy, size_t row, float *db)
