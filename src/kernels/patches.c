@@ -16,6 +16,28 @@ size_t hr_panels_at(size_t rows, size_t row, size_t column)
     return (panel * rows + row) * width + column % width;
 }
 
+/* Are so few columns, of rows that stand so, for the narrow tiles? */
+static bool is_narrow(size_t columns, struct hr_line line)
+{
+    return columns <= hr_narrow_tiles()->columns && line.length >= HR_NARROW_QUAD;
+}
+
+static void multiply_narrow(const struct hr_patches *patches, const float *image,
+                            const struct hr_micro *micro)
+{
+    const struct hr_narrow narrow = {.K = micro->K,
+                                     .a = image,
+                                     .offset = micro->offset,
+                                     .b = micro->b,
+                                     .b_stride = micro->b_stride,
+                                     .columns = micro->columns,
+                                     .c = micro->c,
+                                     .c_stride = micro->c_stride,
+                                     .bias = micro->bias,
+                                     .relu = micro->relu};
+    hr_narrow_tiles()->rows(&narrow, patches->pixel, patches->pixel_line, 0, patches->npixels);
+}
+
 void hr_patches_multiply(const struct hr_patches *patches, const float *image, const float *panels,
                          const float *bias, bool relu, const struct hr_matrix *y)
 {
@@ -28,20 +50,65 @@ void hr_patches_multiply(const struct hr_patches *patches, const float *image, c
         micro.columns = hr_min_size(width, y->columns - j);
         micro.bias = bias ? bias + j : NULL;
         micro.c = y->at + j;
-        hr_tiles()->tall(&micro, image, patches->pixel, patches->npixels);
+        if (is_narrow(micro.columns, patches->pixel_line))
+            multiply_narrow(patches, image, &micro);
+        else
+            hr_tiles()->tall(&micro, image, patches->pixel, patches->npixels);
     }
 }
 
 /* Pixels that are summed at a time: their dy stays in L1 while all rows of dw use it. */
 enum { RUN = 512 };
 
-/* Copy columns [0, width) of rows of dy side by side: rows a power of two apart would share cache
- * sets. */
-static void pack(const struct hr_matrix *dy, const float *from, size_t rows, size_t width,
-                 float *panel)
+/* Copy some columns of rows of dy side by side, `width` apart: rows a power of two apart would
+ * share cache sets. */
+static void pack(const struct hr_matrix *dy, const float *from, size_t rows, size_t columns,
+                 size_t width, float *panel)
 {
     for (size_t r = 0; r < rows; r++)
-        memcpy(panel + r * width, from + r * dy->stride, width * sizeof *panel);
+        memcpy(panel + r * width, from + r * dy->stride, columns * sizeof *panel);
+}
+
+bool hr_patches_read_beyond(const struct hr_patches *patches, size_t columns)
+{
+    const size_t left = columns % hr_tiles()->columns;
+    return left > 0 && !is_narrow(left, patches->tap_line);
+}
+
+/* What is summed at a time: dw of columns [j, j + columns), and `count` pixels from `first` on. */
+struct run {
+    size_t j, columns, first, count;
+    const float *panel;
+    size_t stride;
+    bool add;
+};
+
+static void correlate_run(const struct hr_patches *patches, const float *image,
+                          const struct run *run, size_t from, size_t to, float *dw, size_t dw_row)
+{
+    const uint32_t *pixel = patches->pixel + run->first;
+    if (is_narrow(run->columns, patches->tap_line)) {
+        const struct hr_narrow narrow = {.K = run->count,
+                                         .a = image,
+                                         .offset = pixel,
+                                         .b = run->panel,
+                                         .b_stride = run->stride,
+                                         .columns = run->columns,
+                                         .c = dw + run->j,
+                                         .c_stride = dw_row,
+                                         .add = run->add};
+        hr_narrow_tiles()->rows(&narrow, patches->tap, patches->tap_line, from, to);
+        return;
+    }
+    const struct hr_micro micro = {.K = run->count,
+                                   .offset = pixel,
+                                   .b = run->panel,
+                                   .b_stride = run->stride,
+                                   .columns = run->columns,
+                                   .c = dw + from * dw_row + run->j,
+                                   .c_stride = dw_row,
+                                   .add = run->add};
+    hr_tiles()->tall(&micro, image, patches->tap + from, to - from);
 }
 
 void hr_patches_correlate(const struct hr_patches *patches, const float *image,
@@ -50,21 +117,22 @@ void hr_patches_correlate(const struct hr_patches *patches, const float *image,
     _Alignas(64) float panel[RUN * HR_MICRO_MAX_COLUMNS];
     const size_t width = hr_tiles()->columns, runs = (patches->npixels + RUN - 1) / RUN;
     const bool packed = dy->stride > width && to - from > 4 * HR_MICRO_ROWS;
-    struct hr_micro micro = {.b_stride = packed ? width : dy->stride, .c_stride = dy->columns};
-    for (size_t j = 0; j < dy->columns; j += width) {
-        micro.columns = hr_min_size(width, dy->columns - j);
-        micro.c = dw + from * dy->columns + j;
+    for (size_t j = 0; j < dy->columns; j += width)
         for (size_t r = 0; r < runs; r++) {
             const size_t first = hr_split_begin(patches->npixels, runs, r);
-            micro.K = hr_split_begin(patches->npixels, runs, r + 1) - first;
-            micro.offset = patches->pixel + first;
-            micro.b = dy->at + first * dy->stride + j;
-            micro.add = add || r > 0;
+            struct run run = {.j = j,
+                              .columns = hr_min_size(width, dy->columns - j),
+                              .first = first,
+                              .count = hr_split_begin(patches->npixels, runs, r + 1) - first,
+                              .panel = dy->at + first * dy->stride + j,
+                              .stride = dy->stride,
+                              .add = add || r > 0};
             if (packed) {
-                pack(dy, micro.b, micro.K, width, panel);
-                micro.b = panel;
+                const bool all = hr_patches_read_beyond(patches, run.columns);
+                pack(dy, run.panel, run.count, all ? width : run.columns, width, panel);
+                run.panel = panel;
+                run.stride = width;
             }
-            hr_tiles()->tall(&micro, image, patches->tap + from, to - from);
+            correlate_run(patches, image, &run, from, to, dw, dy->columns);
         }
-    }
 }

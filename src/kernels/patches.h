@@ -3,7 +3,8 @@
  *     patch(p, k) = image[pixel[p] + tap[k]]          p < npixels, k < ntaps
  *
  * So any stride, dilation, padding (zeros stand around the image in memory) and group of channels
- * is two short tables, and a convolution is a product by the register tile (micro.h).
+ * is two short tables, and a convolution is a product by the register tile (micro.h), or where
+ * columns are few by the narrow one (narrow.h).
  *
  * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_conv.c
  */
@@ -14,9 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/narrow.h"
+
 struct hr_patches {
     size_t npixels, ntaps;
     const uint32_t *pixel, *tap;
+    struct hr_line pixel_line, tap_line;
 };
 
 /* Floats of a (rows, columns) matrix as panels: columns [0, width) of all rows, then the next, and
@@ -37,9 +41,13 @@ struct hr_matrix {
 void hr_patches_multiply(const struct hr_patches *patches, const float *image, const float *panels,
                          const float *bias, bool relu, const struct hr_matrix *y);
 
+/* Does correlate read behind the last of so many columns of dy, up to the tile's width? */
+bool hr_patches_read_beyond(const struct hr_patches *patches, size_t columns);
+
 /* dw rows [from, to) of (ntaps, columns) = patches^T * dy (npixels, columns), or with `add` that is
  * added; summed in the order of the pixels.
- *   dy  floats up to the tile's width behind the last column of a row must be readable */
+ *   dy  where read_beyond says so, floats up to the tile's width behind the last column of a row
+ *       must be readable */
 void hr_patches_correlate(const struct hr_patches *patches, const float *image,
                           const struct hr_matrix *dy, size_t from, size_t to, bool add, float *dw);
 

@@ -98,7 +98,13 @@ struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, u
         for (size_t kx = 0; kx < w->width; kx++)
             for (size_t c = 0; c < conv->Cg; c++)
                 tap[ntaps++] = (uint32_t)(w->dilation * (ky * row + kx * step) + c);
-    return (struct hr_patches){npixels, ntaps, pixel, tap};
+    const bool filter_row = conv->groups == 1 && w->dilation == 1; /* is one run of memory */
+    return (struct hr_patches){npixels,
+                               ntaps,
+                               pixel,
+                               tap,
+                               {s->OW, w->stride * step},
+                               {filter_row ? w->width * conv->Cg : conv->Cg, 1}};
 }
 
 /* weight[o][c][ky][kx] of group g stands at the g-th group's beginning + this. */
@@ -195,7 +201,8 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
                 (uint32_t)(((rows.base + y) * frame->width + columns.base + x) * frame->channels);
     npixels = repeat_pixels(frame, pixel, npixels);
     const size_t ntaps = phase_taps(conv, number, tap);
-    phase.patches = (struct hr_patches){npixels, ntaps, pixel, tap};
+    phase.patches = (struct hr_patches){
+        npixels, ntaps, pixel, tap, {phase.columns, frame->channels}, {conv->Og, 1}};
     return phase;
 }
 

@@ -37,7 +37,7 @@ static const float *plain_dy(const struct hr_conv_job *job, struct hr_conv_part 
     const size_t plane = s->OH * s->OW * job->conv.O;
     const float *dy = pass->dy + part.first * job->out;
     const uint8_t *places = pass->saved;
-    if (!job->pool && job->conv.Og % hr_tiles()->columns == 0)
+    if (!job->pool && !hr_patches_read_beyond(&job->patches, job->conv.Og))
         return dy;
     if (!job->pool)
         return memcpy(own, dy, part.count * plane * sizeof *own);
