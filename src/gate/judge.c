@@ -108,6 +108,14 @@ static void choose_metrics(const struct side_by_side *runs, struct hr_gate_strat
     }
 }
 
+/* No metric is below 0, and no accuracy above 1. */
+static void keep_possible(struct hr_interval *interval, const char *metric)
+{
+    interval->low = fmax(interval->low, 0);
+    if (!strcmp(metric, "accuracy"))
+        interval->high = fmin(interval->high, 1);
+}
+
 static enum hr_status judge_band(const struct side_by_side *runs, double level, double samples,
                                  struct hr_gate_strategy *strategy)
 {
@@ -125,6 +133,7 @@ static enum hr_status judge_band(const struct side_by_side *runs, double level, 
                 fresh[k++] = value_of(runs->here[i], which);
         }
         metric->band = hr_gate_band_of(seen, runs->n, fresh, k, step, level);
+        keep_possible(&metric->band.interval, metric->name);
         if (metric->band.outside)
             strategy->verdict = HR_GATE_FAILED;
     }

@@ -69,11 +69,13 @@ static void print_bands(FILE *out, const struct hr_gate_findings *findings)
         }
     }
     if (any)
-        fprintf(out,
-                "seen 80 %%: a change as large would be noticed in 80 of 100 gates; in 1 of 100\n"
-                "all these intervals together raise a false alarm (%zu, of %.4g %% each)%s\n",
-                judgement->intervals, 100 * judgement->level,
-                findings->timed ? ", speed's included" : "");
+        fprintf(
+            out,
+            "seen 80 %%: a change as large would be noticed in about 80 of 100 gates where seeds\n"
+            "vary normally, in 70 or more where a few lie far out; in 1 of 100 gates all these\n"
+            "intervals together raise a false alarm (%zu, of %.4g %% each)%s\n",
+            judgement->intervals, 100 * judgement->level,
+            findings->timed ? ", speed's included" : "");
 }
 
 static void print_speed(FILE *out, const struct hr_gate_findings *findings)

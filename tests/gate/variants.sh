@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
 # A gate in a real set-up: hogring is changed and built, in a copy, three times: a strategy's bits, 30 % of speed, and a
 # point of accuracy; each gate has to fail, and to say what. Then unchanged repeats, none of which may fail.
+# The point: three of ten updates are lost, which took 1.03 points of accuracy (160 seeds each, trimmed means 95.91 and
+# 94.88 %). Of 8 gates each, 30 seeds caught it in 2, 60 in 5, 90 in 8, as "seen 80 %" says that they would: about 1.2,
+# 1.0 and 0.7 points.
 #   tests/gate/variants.sh [FOLDER] [REPEATS]    takes some minutes; prints what gates said, and how often they failed
 set -eu
 cd "$(dirname "$0")/../.."
@@ -33,12 +36,12 @@ patched slow src/worker/gradient.c 'if (!self->job->played) {' \
     if (!self->job->played) {'
 patched worse src/server/server_shard.c 'const float *g = shared->grads[worker] + shard->first;' \
   'const float *g = shared->grads[worker] + shard->first;
-    if (shard->version % 2) { shard->version++; if (out) memcpy(out, shard->weights, shard->count * sizeof *out); return; }'
+    if (shard->version % 10 < 3) { shard->version++; if (out) memcpy(out, shard->weights, shard->count * sizeof *out); return; }'
 
 run=(--quiet --workers 3 --lr 0.02)
 [ -f all.json ] || ./hogring-main compare "${run[@]}" --epochs 4 --seeds 5 --digest-every 8 --json all.json \
   --strategies allreduce,ps-sync,local-sgd,ps-async,hogwild >/dev/null
-[ -f async.json ] || ./hogring-main compare "${run[@]}" --epochs 10 --seeds 30 --json async.json --strategies ps-async >/dev/null
+[ -f async.json ] || ./hogring-main compare "${run[@]}" --epochs 10 --seeds 90 --json async.json --strategies ps-async >/dev/null
 [ -f speed.json ] || ./hogring-main compare --quiet --workers 2 --model cnn --max-steps 40 --json speed.json \
   --strategies allreduce,ps-sync >/dev/null
 

@@ -187,6 +187,30 @@ static void thousands_of_labels_are_no_work(void **state)
     hr_gate_document_free(&here);
 }
 
+/* A mean near the end of what can be has a band that ends there. */
+static void no_accuracy_is_expected_above_all_samples(void **state)
+{
+    (void)state;
+    static const double there[] = {0.9, 0.95, 1, 1, 1}, loss[] = {0.01, 0.2, 0.02, 0.3, 0.1};
+    struct sample old[5], new[5];
+    struct hr_gate_judgement judgement;
+    for (int i = 0; i < 5; i++) {
+        old[i] = (struct sample){"a", i, "aa", there[i], loss[i], false};
+        new[i] = (struct sample){"a", i, "bb", there[4 - i], loss[4 - i], false};
+    }
+    struct hr_gate_document baseline = sample_document(old, 5, "v4");
+    struct hr_gate_document fresh = sample_document(new, 5, "v4");
+    CHECK_OK(hr_gate_judge(&baseline, &fresh, 0, &judgement));
+    const struct hr_gate_metric *metric = judgement.strategy[0].metric;
+    CHECK_NEAR(metric[0].band.interval.high, 1, 0, 0);
+    assert_true(metric[0].band.interval.low < 0.9);
+    CHECK_NEAR(metric[1].band.interval.low, 0, 0, 0);
+    assert_int_equal(judgement.passed, 1);
+    hr_gate_judgement_free(&judgement);
+    hr_gate_document_free(&baseline);
+    hr_gate_document_free(&fresh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +221,7 @@ int main(void)
         cmocka_unit_test(false_alarms_are_shared),
         cmocka_unit_test(a_missing_run_fails),
         cmocka_unit_test(other_options_and_data_are_refused),
+        cmocka_unit_test(no_accuracy_is_expected_above_all_samples),
         cmocka_unit_test(thousands_of_labels_are_no_work),
         cmocka_unit_test(a_band_is_of_trimmed_means_and_ranks),
     };

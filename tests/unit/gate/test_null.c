@@ -113,11 +113,55 @@ static void the_power_is_what_is_said(void **state)
     assert_true(fabs((double)found / (double)n - 0.8) < (n == 1000 ? 0.05 : 0.08));
 }
 
+enum tails { TWO_LONG, ONE_LONG };
+
+/* Student's t of 3 degrees of freedom; or an exponential one. */
+static double with_tails(enum tails tails, uint64_t gate, uint32_t which, uint32_t i)
+{
+    double squares = 0;
+    const double z = normal(gate, 8 + which, 4 * i);
+    if (tails == ONE_LONG)
+        return log(erfc(z / sqrt(2)) / 2);
+    for (uint32_t k = 1; k < 4; k++) {
+        const double one = normal(gate, 8 + which, 4 * i + k);
+        squares += one * one;
+    }
+    return z / sqrt(squares / 3);
+}
+
+/* With long tails the power is less than said, and no less than the page says. */
+static void long_tails_leave_most_of_the_power(void **state)
+{
+    (void)state;
+    enum { SEEDS = 10 };
+    const size_t n = check_count(300, 1000);
+    const double level = 0.001;
+    for (enum tails tails = TWO_LONG; tails <= ONE_LONG; tails++) {
+        double seen[SEEDS], fresh[SEEDS], squares = 0, told = 0;
+        size_t found = 0;
+        for (uint64_t turn = 0; turn < 2 * n; turn++) { /* first the spread, then the gates */
+            for (uint32_t i = 0; i < SEEDS; i++) {
+                seen[i] = with_tails(tails, turn, 0, i);
+                fresh[i] = with_tails(tails, turn, 1, i) - (turn < n ? 0 : told);
+            }
+            const struct hr_gate_band band = hr_gate_band_of(seen, SEEDS, fresh, SEEDS, 0, level);
+            squares += turn < n ? band.sd * band.sd / (double)n : 0;
+            if (turn == n - 1)
+                told = hr_gate_band_told(&band) / band.sd * sqrt(squares);
+            found += turn >= n && band.outside;
+        }
+        printf("10 seeds, %s: a change of %.2f is seen in %zu of %zu\n",
+               tails == ONE_LONG ? "one long tail" : "two long tails", told, found, n);
+        assert_in_range(found, n * 65 / 100, n * 85 / 100);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unchanged_runs_raise_no_alarm),
         cmocka_unit_test(the_power_is_what_is_said),
+        cmocka_unit_test(long_tails_leave_most_of_the_power),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
