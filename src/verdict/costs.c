@@ -43,6 +43,14 @@ static bool costs_more(const struct hr_verdict *v, const struct hr_family *famil
     return hr_family_higher(family, g, than);
 }
 
+/* Means of virtual time may be exactly equal. */
+static bool as_soon(const struct hr_verdict *v, size_t g, size_t than)
+{
+    const double mean = mean_cost(&v->groups.group[g], HR_COST_SECONDS);
+    const double least = mean_cost(&v->groups.group[than], HR_COST_SECONDS);
+    return fabs(mean - least) <= 1e-12 * least;
+}
+
 static bool later(const struct hr_verdict *v, size_t g, size_t than)
 {
     return costs_more(v, &v->cost_tests[HR_COST_SECONDS], g, than);
@@ -51,6 +59,12 @@ static bool later(const struct hr_verdict *v, size_t g, size_t than)
 static bool more(const struct hr_verdict *v, size_t g, size_t than)
 {
     return costs_more(v, &v->cost_tests[HR_COST_SAMPLES], g, than);
+}
+
+/* Equal weights took equally many samples: said once. */
+static bool more_once(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return v->twin[g] == g && more(v, g, than);
 }
 
 static size_t count_told(const struct hr_family *family)
@@ -66,8 +80,8 @@ static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, s
 {
     char head[300];
     const struct hr_family *family = &v->cost_tests[cost];
-    struct hr_pair_list list = {
-        .head = head, .choose = cost == HR_COST_SECONDS ? later : more, .family = family};
+    struct hr_pair_list list = {.head = head, .family = family};
+    const bool seconds = cost == HR_COST_SECONDS;
     if (family->tests == 0)
         return;
     if (count_told(family) == 0) {
@@ -77,7 +91,8 @@ static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, s
     for (list.than = 0; list.than < v->groups.n; list.than++) {
         snprintf(head, sizeof head, "More %s than %s by more than chance:", units[cost],
                  v->groups.group[list.than].label);
-        if (list.than == first || first == v->groups.n)
+        list.choose = seconds ? later : list.than == first ? more : more_once;
+        if (seconds || list.than == first || v->twin[list.than] == list.than)
             hr_say_pairs(out, v, &list);
     }
 }
@@ -107,19 +122,20 @@ static void say_censored(FILE *out, const struct hr_verdict *v)
 
 void hr_say_target(FILE *out, const struct hr_verdict *v)
 {
-    char text[HR_HUMAN_MAX];
+    char text[HR_HUMAN_MAX], names[HR_NAMES_MAX] = "";
     const struct hr_groups *groups = &v->groups;
     const size_t first = first_of(groups, HR_COST_SECONDS);
     if (!(v->wish.target > 0))
         return;
+    const size_t firsts = first < groups->n ? hr_names_of(v, as_soon, first, names) : 0;
     const struct hr_metric_text asked =
         hr_target_text(hr_metric_of_run(groups->group[0].run[0]), v->wish.target);
     fprintf(out, "%sTarget:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
     if (first == groups->n)
         fprintf(out, "no strategy reached %s with every seed.\n", asked.text);
     else
-        fprintf(out, "%s reached %s first, after %s s on average.\n", groups->group[first].label,
-                asked.text,
+        fprintf(out, "%s reached %s first, %safter %s s on average.\n", names, asked.text,
+                firsts > 1 ? "together, " : "",
                 hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)));
     for (size_t g = 0; g < groups->n; g++)
         if (reached(&groups->group[g]) < groups->group[g].n)

@@ -88,3 +88,21 @@ void hr_say_names(FILE *out, const struct hr_verdict *v, const char *head, hr_ch
     if (before != head)
         fputs(".\n", out);
 }
+
+size_t hr_names_of(const struct hr_verdict *v, hr_choose_fn choose, size_t than,
+                   char text[HR_NAMES_MAX])
+{
+    size_t n = 0, left = 0, used = 0;
+    for (size_t g = 0; g < v->groups.n; g++)
+        left += choose(v, g, than);
+    text[0] = '\0';
+    for (size_t g = 0; g < v->groups.n && used < HR_NAMES_MAX; g++)
+        if (choose(v, g, than)) {
+            const char *between = n == 0 ? "" : left == 1 ? " and " : ", ";
+            used += (size_t)snprintf(text + used, HR_NAMES_MAX - used, "%s%s", between,
+                                     v->groups.group[g].label);
+            n++;
+            left--;
+        }
+    return n;
+}

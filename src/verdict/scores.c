@@ -84,7 +84,8 @@ static const char *size_text(const struct hr_verdict *v, double difference, char
 static void say_best(FILE *out, const struct hr_verdict *v)
 {
     char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX];
-    const char *label = v->groups.group[v->best].label;
+    char names[HR_NAMES_MAX];
+    const size_t bests = hr_names_of(v, hr_verdict_shares_best, v->best, names);
     const char *bold = hr_style(out, HR_BOLD), *plain = hr_style(out, HR_PLAIN);
     const size_t last = worst(v);
     score_text(v, v->best, best);
@@ -92,14 +93,15 @@ static void say_best(FILE *out, const struct hr_verdict *v)
     seeds_text(v, seeds);
     fprintf(out, "%s%s:%s ", bold, score_title(v), plain);
     if (count_told(v)) {
-        fprintf(out, "%s has the best mean, %s over %s.\n", label, best, seeds);
+        fprintf(out, "%s %s the best mean, %s over %s.\n", names, bests > 1 ? "share" : "has", best,
+                seeds);
         return;
     }
     fprintf(out, "no difference can be told from %s.\n", seeds);
-    if (v->score[last].mean == v->score[v->best].mean)
+    if (!hr_verdict_below(v, last, v->best))
         fprintf(out, "  Their means are equal, %s.\n", best);
     else
-        fprintf(out, "  The best mean is %s's, %s; the %s %s's, %s.\n", label, best,
+        fprintf(out, "  The best mean is %s's, %s; the %s %s's, %s.\n", names, best,
                 hr_metric_kind(v->metric)->higher ? "lowest" : "highest",
                 v->groups.group[last].label, least);
 }

@@ -25,6 +25,11 @@ size_t hr_say_pairs(FILE *out, const struct hr_verdict *v, const struct hr_pair_
 void hr_say_names(FILE *out, const struct hr_verdict *v, const char *head, hr_choose_fn choose,
                   size_t than);
 
+/* Their names, as "a, b and c"; cut at the end. How many there are. */
+enum { HR_NAMES_MAX = 600 };
+size_t hr_names_of(const struct hr_verdict *v, hr_choose_fn choose, size_t than,
+                   char text[HR_NAMES_MAX]);
+
 /* scores.c */
 void hr_say_scores(FILE *out, const struct hr_verdict *v);
 /* margin.c */

@@ -26,7 +26,15 @@ static enum hr_metric compared(const struct hr_groups *groups)
 
 bool hr_verdict_below(const struct hr_verdict *v, size_t g, size_t than)
 {
-    return hr_metric_better(v->metric, v->score[than].mean, v->score[g].mean, 0);
+    const double rounding = 1e-12 * fabs(v->score[than].mean); /* of means: no difference */
+    return hr_metric_better(v->metric, v->score[than].mean, v->score[g].mean, rounding);
+}
+
+bool hr_verdict_shares_best(const struct hr_verdict *v, size_t g, size_t than)
+{
+    (void)than;
+    return g == v->best ||
+           (hr_verdict_tested(v, g) && v->twin[g] == g && !hr_verdict_below(v, g, v->best));
 }
 
 static void measure(struct hr_verdict *v)
@@ -156,12 +164,13 @@ const char *hr_verdict_word(const struct hr_verdict *v, const struct hr_family *
         return pair->state == HR_PAIR_IDENTICAL ? "identical" : "not tested";
     const bool up = scores && hr_verdict_not_worse(v, a, b);
     const bool down = scores && hr_verdict_not_worse(v, b, a);
+    const bool told = hr_family_higher(family, a, b) || hr_family_higher(family, b, a);
+    if (told && hr_family_higher(family, a, b) == more)
+        return down ? "better, equal within" : "better";
+    if (told)
+        return up ? "worse, equal within" : "worse";
     if (up && down)
         return "equal within";
-    if (hr_family_higher(family, a, b))
-        return more ? "better" : "worse";
-    if (hr_family_higher(family, b, a))
-        return more ? "worse" : "better";
     return up ? "no worse within" : down ? "no better within" : "not told";
 }
 

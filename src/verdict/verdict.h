@@ -51,8 +51,10 @@ void hr_verdict_free(struct hr_verdict *verdict);
 bool hr_verdict_tested(const struct hr_verdict *verdict, size_t group);
 /* The adjusted p of two groups' scores. */
 double hr_verdict_p(const struct hr_verdict *verdict, size_t a, size_t b);
-/* Is the group's mean worse than another's? */
+/* Is the group's mean worse than another's, by more than rounding? */
 bool hr_verdict_below(const struct hr_verdict *verdict, size_t group, size_t than);
+/* Is it the best, or its mean equal to the best's, with weights of its own? `than` is not read. */
+bool hr_verdict_shares_best(const struct hr_verdict *verdict, size_t group, size_t than);
 /* Is the group's score worse than another's (the best's) by more than chance? */
 bool hr_verdict_worse_than(const struct hr_verdict *verdict, size_t group, size_t than);
 bool hr_verdict_worse(const struct hr_verdict *verdict, size_t group);
@@ -62,8 +64,9 @@ double hr_verdict_margin(const struct hr_verdict *verdict);
 bool hr_verdict_not_worse(const struct hr_verdict *verdict, size_t a, size_t b);
 
 /* What is to be said of a pair: "worse", "better" (a than b); with a margin "equal within",
- * "no worse within", "no better within"; "identical", "not told", "not tested". Of costs, less is
- * better, and there is no margin. */
+ * "no worse within", "no better within"; who is worse or better and yet within the margin is
+ * "worse, equal within"; "identical", "not told", "not tested". Of costs, less is better, and there
+ * is no margin. */
 const char *hr_verdict_word(const struct hr_verdict *verdict, const struct hr_family *family,
                             size_t a, size_t b);
 

@@ -126,6 +126,48 @@ static void times_to_the_target_are_paired(void **state)
     free(text);
 }
 
+/* Eight seeds of three, which reach the target at these evaluations. */
+static char *verdict_of_times(const size_t reached[3])
+{
+    struct hr_run_result runs[24];
+    struct hr_curve_point curve[24][4];
+    for (size_t i = 0; i < 24; i++) {
+        const double pace = 1 + 0.02 * (double)(i / 3 * (i / 3) % 5);
+        runs[i] = sample_run("hogwild", i / 3, 0.5 + 0.01 * (double)(i * i % 7));
+        runs[i].workers = 2 + i % 3;
+        runs[i].curve = curve[i];
+        runs[i].ncurve = 4;
+        for (size_t k = 0; k < 4; k++)
+            curve[i][k] = (struct hr_curve_point){.seconds = (pace + 0.001 * (double)(i % 7)) *
+                                                             (double)(k + 5),
+                                                  .samples = 64 * (k + 5)};
+        for (size_t k = 0; k < 4 && i % 3 == 1 && reached[0] == reached[1]; k++)
+            curve[i][k].seconds = curve[i - 1][k].seconds;
+        runs[i].target_seconds = curve[i][reached[i % 3]].seconds;
+    }
+    return verdict(runs, 24, 0.5);
+}
+
+static void differences_beside_the_first_are_told_too(void **state)
+{
+    (void)state;
+    char *text = verdict_of_times((const size_t[]){1, 2, 3});
+    expect(text, "Target: hogwild 2W1PS reached 50 % first, after ", true);
+    expect(text, "More seconds than hogwild 3W1PS by more than chance:\n    hogwild 4W1PS  1.1",
+           true);
+    expect(text, "More seconds than hogwild 4W1PS", false);
+    free(text);
+}
+
+static void who_is_as_soon_is_first_too(void **state)
+{
+    (void)state;
+    char *text = verdict_of_times((const size_t[]){1, 1, 3});
+    expect(text, "Target: hogwild 2W1PS and hogwild 3W1PS reached 50 % first, together, after ",
+           true);
+    free(text);
+}
+
 static void times_that_are_not_known_are_tested_by_signs(void **state)
 {
     (void)state;
@@ -149,6 +191,8 @@ int main(void)
         cmocka_unit_test(the_power_says_what_could_be_told),
         cmocka_unit_test(a_margin_shows_who_is_no_worse_and_who_is_equal),
         cmocka_unit_test(times_to_the_target_are_paired),
+        cmocka_unit_test(differences_beside_the_first_are_told_too),
+        cmocka_unit_test(who_is_as_soon_is_first_too),
         cmocka_unit_test(times_that_are_not_known_are_tested_by_signs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -209,6 +209,28 @@ static void what_is_equal_is_said_to_be(void **state)
     free(text);
 }
 
+/* Of 0.1, 0.2 and 0.3 the mean is another one in another order, by a bit. */
+static void rounding_decides_no_best_mean(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[9];
+    fill(runs, "hogwild", 0.2, 0.1);
+    fill(runs + 3, "allreduce", 0.2, 0.1);
+    fill(runs + 6, "ssp", 0.02, 0.01);
+    for (size_t i = 6; i < 9; i++)
+        runs[i].test_accuracy = runs[i - 6].test_accuracy / 1e3;
+    runs[0].test_accuracy = 0.1, runs[1].test_accuracy = 0.2, runs[2].test_accuracy = 0.3;
+    runs[3].test_accuracy = 0.3, runs[4].test_accuracy = 0.2, runs[5].test_accuracy = 0.1;
+    char *text = verdict(runs, 9, 0);
+    expect(text, "The best mean is hogwild and allreduce direct's, 20.00 %; the lowest ssp", true);
+    free(text);
+    for (size_t i = 0; i < 6; i++)
+        runs[i].test_accuracy = 0.9 + runs[i].test_accuracy / 1e4;
+    text = verdict(runs, 9, 0);
+    expect(text, "hogwild and allreduce direct share the best mean, 90.00 % over 3 seeds.", true);
+    free(text);
+}
+
 static void who_learned_nothing_is_named_beside_the_fastest(void **state)
 {
     (void)state;
@@ -326,6 +348,7 @@ int main(void)
         cmocka_unit_test(an_interrupted_strategy_is_not_tested),
         cmocka_unit_test(the_fastest_was_so_with_every_seed),
         cmocka_unit_test(what_is_equal_is_said_to_be),
+        cmocka_unit_test(rounding_decides_no_best_mean),
         cmocka_unit_test(who_learned_nothing_is_named_beside_the_fastest),
         cmocka_unit_test(only_who_reached_the_target_with_every_seed_is_first),
     };
