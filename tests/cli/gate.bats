@@ -42,7 +42,7 @@ edited() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); exec(
   hogring compare "${small[@]}" --strategies allreduce,local-sgd,ps-async --seeds 5 --json "$TMP/b.json" >/dev/null
   gates 0 "$TMP/b.json" --json "$TMP/g.json"
   [ "$(tail -1 "$TMP/said")" = "gate: passed: 3 strategies (2 by digests, 1 by band)" ]
-  says "in 1 of 100 all these intervals together raise a false alarm (2, of 0.5 % each)"
+  says "in 1 of 100 gates all these intervals together raise a false alarm (2, of 0.5 % each)"
   awk 'length > 80 { print; bad = 1 } END { exit bad }' "$TMP/said"
   [ "$(json "$TMP/g.json" '[(s["rule"], s["verdict"], len(s["bands"])) for s in d["gate"]["strategies"]]')" = \
     "[('digests', 'passed', 0), ('digests', 'passed', 0), ('band', 'passed', 2)]" ]
