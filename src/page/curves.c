@@ -137,7 +137,7 @@ static void write_notes(FILE *out, const struct hr_view *view, const struct hr_s
     if (clocks_differ(view))
         fputs("Seconds are not of one kind: some runs had a virtual clock. ", out);
     if (has_several(view))
-        fputs("Lines: means over the seeds at the same evaluation; bands: from the least to the "
+        fputs("Lines: means over the runs at the same evaluation; bands: from the least to the "
               "most of them. ",
               out);
     if (!isnan(an_update))

@@ -15,6 +15,7 @@ static const struct {
     bool (*there)(const struct hr_view *view);
     enum hr_status (*write)(FILE *out, const struct hr_view *view);
 } sections[] = {{"results", "Results", hr_results_there, hr_results_write},
+                {"comparisons", "Comparisons", hr_comparisons_there, hr_comparisons_write},
                 {"tuning", "Tuning", hr_tuning_there, hr_tuning_write},
                 {"curves", "Learning curves", hr_curves_there, hr_curves_write},
                 {"time", "Time", hr_times_there, hr_times_write},

@@ -29,6 +29,9 @@ HR_CHECKED enum hr_status hr_waits_write(FILE *out, const struct hr_view *view);
 bool hr_staleness_there(const struct hr_view *view);
 HR_CHECKED enum hr_status hr_staleness_write(FILE *out, const struct hr_view *view);
 
+bool hr_comparisons_there(const struct hr_view *view);
+HR_CHECKED enum hr_status hr_comparisons_write(FILE *out, const struct hr_view *view);
+
 bool hr_tuning_there(const struct hr_view *view);
 HR_CHECKED enum hr_status hr_tuning_write(FILE *out, const struct hr_view *view);
 bool hr_losses_there(const struct hr_view *view);

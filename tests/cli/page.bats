@@ -10,6 +10,11 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
   hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --strategies allreduce,ssp,hogwild --report "$TMP/compare.html" --json "$TMP/compare.json" >/dev/null
   check "$TMP/compare.html" "$TMP/compare.json"
   grep -q '<li>Accuracy: ' "$TMP/compare.html" # the verdict in words
+  hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --orders 2 --clock virtual --compute-time 'uniform(1ms,2ms)' --strategies allreduce,ps-sync,ssp \
+    --target-accuracy 0.2 --margin 5 --report "$TMP/tests.html" --json "$TMP/tests.json" >/dev/null
+  check "$TMP/tests.html" "$TMP/tests.json"
+  [ "$(json "$TMP/tests.json" 'len(d["comparison"]["comparisons"])')" = 9 ]
+  grep -q 'Lines: means over the runs' "$TMP/tests.html"
   hogring simulate "${quick[@]}" --workers 64 --epochs 2 --batch-size 2 --strategy ps-async --report "$TMP/simulate.html" --json "$TMP/simulate.json" >/dev/null
   check "$TMP/simulate.html" "$TMP/simulate.json"
   hogring train "${quick[@]}" --strategy ps-async --record "$TMP/run.trace" >/dev/null

@@ -160,6 +160,24 @@ def check_results(checker, document):
                 wrong.append(f"{row[0]}: {title} {text} instead of {mean}")
 
 
+def check_comparisons(checker, document):
+    """A row a test, in the document's order: sizes in points or as a ratio, p, and the verdict."""
+    tests, rows = (document.get("comparison") or {}).get("comparisons", []), table_of(checker, "tests") or [[]]
+    if len(rows) - 1 != len(tests):
+        return wrong.append(f"{len(rows) - 1} rows of {len(tests)} comparisons")
+    for row, test in zip(rows[1:], tests):
+        factor = 100 if test["metric"] == "accuracy" else 1
+        size = test["difference"] if test["ratio"] is None else test["ratio"]
+        want = [] if size is None else [factor * x for x in [size] + (test["interval"] or [])]
+        got = [float(x) for x in re.findall(r"[-+]?[\d.]+(?:e[-+]?\d+)?", row[4])]
+        if len(got) != len(want) or not all(math.isclose(g, w, rel_tol=6e-3, abs_tol=1e-9) for g, w in zip(got, want)):
+            wrong.append(f"{row[0]}, {row[1]}: {row[4]} instead of {want}")
+        if test["p_adjusted"] is not None and not math.isclose(float(row[6]), test["p_adjusted"], rel_tol=6e-2):
+            wrong.append(f"{row[0]}, {row[1]}: p {row[6]} instead of {test['p_adjusted']}")
+        if [row[0], row[1], row[3], row[8]] != [test["a"], test["b"], str(test["n"]), test["verdict"]]:
+            wrong.append(f"{row} instead of {test}")
+
+
 def check_times(checker, document):
     """Shares of loading, computing, communicating and waiting in the time of all workers."""
     rows = next((table["rows"] for table in checker.tables if "bars" in table["class"].split() and "wait, %" in table["rows"][0]), None)
@@ -193,6 +211,7 @@ def main():
         document = json.load(open(sys.argv[2]))
         check_curves(checker, document)
         check_results(checker, document)
+        check_comparisons(checker, document)
         check_staleness(checker, document)
         check_times(checker, document)
     print("\n".join(f"{sys.argv[1]}: {line}" for line in wrong[:20]) or f"{sys.argv[1]}: good")
