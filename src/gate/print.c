@@ -49,9 +49,14 @@ static void print_band(FILE *out, const char *label, const struct hr_gate_metric
     const struct hr_gate_band *band = &metric->band;
     const double unit = strcmp(metric->name, "accuracy") ? 1 : 100;
     print_label(out, label);
-    fprintf(out, "%-11s%8.4g%9.3g ..%8.3g%8.4g%s%9.2g\n", unit > 1 ? "accuracy %" : metric->name,
+    const double told = unit * hr_gate_band_told(band);
+    fprintf(out, "%-11s%8.4g%9.3g ..%8.3g%8.4g%s", unit > 1 ? "accuracy %" : metric->name,
             unit * band->mean, unit * band->interval.low, unit * band->interval.high,
-            unit * band->now, band->outside ? " *" : "  ", unit * hr_gate_band_told(band));
+            unit * band->now, band->outside ? " *" : "  ");
+    if (unit > 1 && told > unit) /* no accuracy changes as much */
+        fprintf(out, "%9s\n", "none");
+    else
+        fprintf(out, "%9.2g\n", told);
 }
 
 static void print_bands(FILE *out, const struct hr_gate_findings *findings)
@@ -69,13 +74,12 @@ static void print_bands(FILE *out, const struct hr_gate_findings *findings)
         }
     }
     if (any)
-        fprintf(
-            out,
-            "seen 80 %%: a change as large would be noticed in about 80 of 100 gates where seeds\n"
-            "vary normally, in 70 or more where a few lie far out; in 1 of 100 gates all these\n"
-            "intervals together raise a false alarm (%zu, of %.4g %% each)%s\n",
-            judgement->intervals, 100 * judgement->level,
-            findings->timed ? ", speed's included" : "");
+        fprintf(out,
+                "seen 80 %%: a change as large would be noticed in about 80 of 100 gates where\n"
+                "seeds vary normally, in 70 or more where a few lie far out; in 1 of 100 gates\n"
+                "all these intervals together raise a false alarm (%zu, of %.4g %% each)%s\n",
+                judgement->intervals, 100 * judgement->level,
+                findings->timed ? ", speed's included" : "");
 }
 
 static void print_speed(FILE *out, const struct hr_gate_findings *findings)
