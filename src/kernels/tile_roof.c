@@ -4,11 +4,21 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fpenv.h"
 #include "kernels/micro.h"
+#include "kernels/micro_bf16.h"
 #include "kernels/team.h"
 
 /* A batch of tiles is timed in tens of microseconds, far less than a window. */
-enum { PANEL_FLOATS = 4096, BATCH = 50 };
+enum { PANEL_FLOATS = 4096, PAIRS = 128, BATCH = 50 };
+
+#define ONES 0x3f803f80u /* two of bfloat16 */
+
+/* A thread's. What a tile of either kind touches stays in L1. */
+struct panels {
+    alignas(128) float values[3 * PANEL_FLOATS];                               /* ones */
+    alignas(128) uint32_t a[PAIRS * HR_BF16_ROWS], b[PAIRS * HR_BF16_COLUMNS]; /* pairs of ones */
+};
 
 struct window {
     enum hr_roof_kind kind;
@@ -21,30 +31,43 @@ struct window {
 
 /* --- what is multiplied: each does a batch, and says how many operations that was --- */
 
-/* All that the tile touches stays in L1. */
-static double multiply_float32(float *panels)
+static double multiply_float32(struct panels *panels)
 {
+    float *values = panels->values;
     const size_t columns = hr_tiles()->columns, K = PANEL_FLOATS / columns;
     struct hr_micro micro = {.K = K,
                              .a_step = HR_MICRO_ROWS,
-                             .b = panels,
+                             .b = values,
                              .b_stride = columns,
                              .rows = HR_MICRO_ROWS,
                              .columns = columns,
-                             .c = panels + 2 * PANEL_FLOATS,
+                             .c = values + 2 * PANEL_FLOATS,
                              .c_stride = columns};
     for (size_t i = 0; i < HR_MICRO_ROWS; i++)
-        micro.a[i] = panels + PANEL_FLOATS + i;
+        micro.a[i] = values + PANEL_FLOATS + i;
     for (int i = 0; i < BATCH; i++)
         hr_tiles()->tile(&micro);
     return 2.0 * BATCH * HR_MICRO_ROWS * (double)(columns * K);
 }
 
+static double multiply_bfloat16(struct panels *panels)
+{
+    const struct hr_micro_bf16 micro = {.K = PAIRS,
+                                        .b = panels->b,
+                                        .columns = HR_BF16_COLUMNS,
+                                        .c = panels->values,
+                                        .c_stride = HR_BF16_COLUMNS};
+    for (int i = 0; i < BATCH; i++)
+        hr_tiles_bf16()->tile(&micro, panels->a, HR_BF16_ROWS);
+    return 2.0 * BATCH * HR_BF16_ROWS * HR_BF16_COLUMNS * 2 * PAIRS;
+}
+
 static const struct {
     const char *name;
-    double (*multiply)(float *panels); /* (3, PANEL_FLOATS), all ones before the first batch */
+    double (*multiply)(struct panels *panels);
 } kinds[HR_ROOF_KINDS] = {
     [HR_ROOF_FLOAT32] = {"float32", multiply_float32},
+    [HR_ROOF_BFLOAT16] = {"bfloat16", multiply_bfloat16},
 };
 
 const char *hr_roof_kind_name(enum hr_roof_kind kind)
@@ -57,14 +80,19 @@ const char *hr_roof_kind_name(enum hr_roof_kind kind)
 static void fill(void *arg, size_t task, size_t thread)
 {
     struct window *window = arg;
-    alignas(128) float panels[3 * PANEL_FLOATS];
+    struct panels panels;
     (void)thread;
+    hr_fp_flush_denormals();
     for (size_t i = 0; i < 3 * PANEL_FLOATS; i++)
-        panels[i] = 1.0f;
+        panels.values[i] = 1.0f;
+    for (size_t i = 0; i < PAIRS * HR_BF16_ROWS; i++)
+        panels.a[i] = ONES;
+    for (size_t i = 0; i < PAIRS * HR_BF16_COLUMNS; i++)
+        panels.b[i] = ONES;
     double operations = 0;
     int64_t now = hr_clock_ns();
     for (; now < window->until; now = hr_clock_ns())
-        operations += kinds[window->kind].multiply(panels);
+        operations += kinds[window->kind].multiply(&panels);
     window->done[task].operations = operations;
     window->done[task].ended = now;
 }

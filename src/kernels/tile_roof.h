@@ -1,8 +1,8 @@
 /* tile_roof.h - the compute roof: what register tiles do out of L1, with all threads at once.
  *
- * Every thread multiplies the same tile (micro.h) again and again until a common time has come, and
- * what they have done by then is added up. So threads that start late, or share a processor, count
- * for what they did; a rate times the number of threads would not.
+ * Every thread multiplies the same tile (micro.h, micro_bf16.h) again and again until a common time
+ * has come, and what they have done by then is added up. So threads that start late, or share a
+ * processor, count for what they did; a rate times the number of threads would not.
  *
  * Threads: one thread measures; it starts a team (team.h).
  * Test: tests/unit/kernels/test_roofs.c
@@ -13,9 +13,9 @@
 #include <stddef.h>
 
 /* What is multiplied: a row here and in tile_roof.c each. */
-enum hr_roof_kind { HR_ROOF_FLOAT32, HR_ROOF_KINDS };
+enum hr_roof_kind { HR_ROOF_FLOAT32, HR_ROOF_BFLOAT16, HR_ROOF_KINDS };
 
-/* "float32" */
+/* "float32", "bfloat16": products of these, sums in float32 */
 const char *hr_roof_kind_name(enum hr_roof_kind kind);
 
 /* Operations a second, two a multiply-add, of all threads together; takes a fifth more than

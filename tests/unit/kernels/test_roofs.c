@@ -91,13 +91,16 @@ static void this_machine_has_roofs(void **state)
 static void the_compute_roof_can_be_had_alone(void **state)
 {
     (void)state;
-    assert_string_equal(hr_roof_kind_name(HR_ROOF_FLOAT32), "float32");
-    double most = 0;
-    for (int i = 0; i < 5; i++)
-        most = fmax(most, hr_tile_roof(HR_ROOF_FLOAT32, 1, 1e-3));
-    assert_true(most > 1e8 && most < 1e13);
-    assert_true(hr_tile_roof(HR_ROOF_FLOAT32, 16, 4e-3) < 16 * 1.5 * most);
-    assert_true(hr_tile_roof(HR_ROOF_FLOAT32, 16, 4e-3) > 0);
+    static const char *const names[HR_ROOF_KINDS] = {"float32", "bfloat16"};
+    for (enum hr_roof_kind kind = 0; kind < HR_ROOF_KINDS; kind++) {
+        double most = 0;
+        assert_string_equal(hr_roof_kind_name(kind), names[kind]);
+        for (int i = 0; i < 5; i++)
+            most = fmax(most, hr_tile_roof(kind, 1, 1e-3));
+        assert_true(most > 1e8 && most < 1e13);
+        const double crowded = hr_tile_roof(kind, 16, 4e-3);
+        assert_true(crowded > 0 && crowded < 16 * 1.5 * most);
+    }
 }
 
 static void a_share_is_of_a_steady_roof_and_at_most_one(void **state)
