@@ -58,7 +58,7 @@ say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
 SONAME  := libhogring.so.0
 HEADERS := $(wildcard include/hogring/*.h)
 
-.PHONY: all experiments soak oracle safety-cost help install uninstall deps demo check test long peers asan tsan lint format clean list units show-demo run-tests \
+.PHONY: all experiments soak oracle safety-cost help install uninstall deps demo check test long peers peers-venv asan tsan lint format clean list units show-demo run-tests \
   model run-model fuzz run-fuzz arm64 coverage run-coverage
 .SECONDARY:
 
@@ -187,8 +187,14 @@ coverage:                                      ## branches of ring, checkpoints 
 run-coverage: $(filter $(COVERING:%=$(B)/tests/%),$(TESTS))
 	@tests/run.sh -j $(JOBS) -t 600 $^
 	@sh tests/coverage.sh $(B)
-peers: all                                     ## measure beside Open MPI, MPICH, gloo, PyTorch, LIBLINEAR what of them is installed: tests/peers/FIGURES.md
-	@python3 tests/peers/compare.py $(PEERS)
+peers: all                                     ## measure beside PyTorch, JAX, TensorFlow and MPIs, what of them is there: tests/peers/FIGURES.md
+	@PEERS_VENV="$(PEERS_VENV)" python3 tests/peers/compare.py $(PEERS)
+# PyTorch's package has CUDA's libraries linked in, and does not load without them: 8 GB in all.
+PEERS_VENV ?= build/peers-venv
+peers-venv:                                    ## PyTorch, JAX, TensorFlow, Intel MPI from PyPI into PEERS_VENV (build/peers-venv, 8 GB)
+	@test -x $(PEERS_VENV)/bin/python || python3 -m venv $(PEERS_VENV)
+	$(PEERS_VENV)/bin/python -m pip install --quiet --no-cache-dir --upgrade torch numpy jax tensorflow-cpu impi-rt impi-devel
+	@$(PEERS_VENV)/bin/python -c 'import torch, jax; print("PyTorch", torch.__version__, "JAX", jax.__version__)'
 experiments: all                               ## published findings checked: tests/experiments/results; ONLY=name
 	@python3 tests/experiments/run.py $(ONLY)
 soak: all                                          ## drawn runs, faults and kills for SECONDS (60): accounts and digests checked

@@ -9,7 +9,7 @@ from cells import Load, interval, judge, median, ratio
 from contenders import Point
 
 K, M = 1 << 10, 1 << 20
-MPI = ("Open MPI", "MPICH")
+MPI = ("Open MPI", "MPICH", "Intel MPI")
 NEAR = 1.25   # times the best of its peer: scouted twice
 HOPELESS = 8  # times slower than the best peer of its kind in scouting: not carried into the rounds
 
@@ -60,7 +60,7 @@ def targets(ranks, crowded, point):
 
 def settings_of(peers, ranks, crowded, scratch):
     settings = []
-    for name, make in (("Open MPI", contenders.open_mpi), ("MPICH", contenders.mpich)):
+    for name, make in (("Open MPI", contenders.open_mpi), ("MPICH", contenders.mpich), ("Intel MPI", contenders.intel_mpi)):
         if name in peers:
             settings += make(peers[name]["launcher"], peers[name]["program"], ranks, crowded, scratch)
     if "gloo" in peers:
@@ -80,6 +80,7 @@ class Contest:
         self.peers = [name for name in (*MPI, "gloo") if name in peers]
         self.scouted, self.best, self.samples = [], {}, {}
         self.wrong, self.notes, self.facts, self.load = [], [], {}, {}
+        self.hopeless, self.wanted = HOPELESS, None  # wanted: {(kind, point)} of ours; None: all
 
     # --- one launch ---
 
@@ -142,7 +143,7 @@ class Contest:
         for (peer, point), (time, setting) in list(self.best.items()):
             kind = MPI if peer in MPI and not self.crowded else self.peers if self.crowded else (peer,)
             fastest = min(self.best[p, point][0] for p in kind if (p, point) in self.best)
-            if time > HOPELESS * fastest:
+            if time > self.hopeless * fastest:
                 self.samples[peer, point] = []  # said in the table, not run again
 
     # --- rounds ---
@@ -163,7 +164,8 @@ class Contest:
             if copy_in is not None and not self.crowded:
                 kinds["copy-in"] = ["--launch", "process", *copy_in]
             if loop is not None:
-                cells += [(kind, [*words, *loop], [point]) for kind, words in kinds.items()]
+                cells += [(kind, [*words, *loop], [point]) for kind, words in kinds.items()
+                          if self.wanted is None or (kind, point) in self.wanted]
         return cells
 
     def rounds(self):
@@ -254,7 +256,7 @@ def print_contest(contest):
         if not line:
             time, setting = contest.best[peer, point]
             contest.notes.append(f"{peer}, {size_name(point.bytes)}: {time_name(time)} us at its best ({setting.name}) "
-                                 f"in scouting, over {HOPELESS} times the best peer's: not run again")
+                                 f"in scouting, over {contest.hopeless} times the best peer's: not run again")
     for peer in contest.peers:
         for point in contest.points:
             if (peer, point) not in contest.best:

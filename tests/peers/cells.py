@@ -119,6 +119,19 @@ def median(values):
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
 
 
+def middle(values):
+    """(median, low, high): where the median lies with 95 %, from order statistics, as hr_middle of the program has it."""
+    ordered, n = sorted(values), len(values)
+    out, term = 0, 0.5 ** n
+    tail = term
+    while True:
+        term *= (n - out) / (out + 1)
+        tail += term
+        if 2 * tail > 0.05:
+            return median(ordered), ordered[out], ordered[n - 1 - out]
+        out += 1
+
+
 def ratio(over, under, draws=2000):
     """median(over) / median(under) with a bootstrap 95 % interval over the rounds that have both;
     None below three such rounds."""

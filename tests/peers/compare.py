@@ -2,18 +2,21 @@
 """hogring beside its peers on this machine, in one run: the ratio of medians, with a bootstrap 95 %
 interval, next to the targets. An idle machine gives the only figures worth quoting.
 
-    make peers                              all of it, half an hour
-    tests/peers/compare.py --quick          few rounds and sizes, under 2
-    tests/peers/compare.py --only allreduce|training|pipelines|primitives|convolutions|sparse|virtual|layers|store
+    make peers                              the table beside the newest peers, a quarter of an hour
+    make peers PEERS="--rows mlp,lenet"     chosen rows of it; the page keeps the others
+    make peers PEERS=--quick                few rounds and sizes: to see that it works
+    make peers PEERS=--all                  every part: half an hour more
+    make peers PEERS="--only NAME"          primitives, allreduce, training, pipelines, convolutions, sparse, virtual, layers, store
 
-Each part becomes a section of FIGURES.md here, unless it is --quick; build/peers.json has all figures. Exits 0 unless somebody's sum is wrong. What is not installed is
-skipped, and said so; Debian: libopenmpi-dev openmpi-bin libmpich-dev mpich libgloo-dev g++ python3-torch liblinear-dev.
+`make peers-venv` gets the newest peers from PyPI. Each part becomes a section of FIGURES.md here, unless it is --quick; build/peers.json
+has all figures. Exits 0 unless somebody's sum is wrong. What is not installed is skipped, and said so; Debian: libopenmpi-dev
+openmpi-bin libmpich-dev mpich libgloo-dev g++ liblinear-dev, and python3-torch where there is no such environment.
 """
 import sys
 sys.dont_write_bytecode = True
 import argparse, glob, json, os, platform, shutil, subprocess, tempfile, time
 
-import allreduce, contenders, figures, pipelines, primitives, training
+import allreduce, contenders, figures, pages, pipelines, primitives, table, training, venv
 from cells import adopt_orphans, which
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,6 +29,9 @@ def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="few rounds and sizes: to see that it works")
     parser.add_argument("--only", choices=[name for name, _, _ in PARTS])
+    parser.add_argument("--all", action="store_true", help="every part, not the table alone")
+    parser.add_argument("--rows", help=f"of the table: {','.join(table.NAMES)} [all]")
+    parser.add_argument("--build-limit", type=float, default=240, help="seconds that a peer may compile a network [240]")
     parser.add_argument("--rounds", type=int, help="interleaved rounds [7; quick 3]")
     parser.add_argument("--ranks", help="numbers of ranks [2,4,8; quick 2,4]")
     parser.add_argument("--large", action="store_true", help="256M too")
@@ -37,7 +43,12 @@ def options_of(arguments):
     options.rounds = max(3, options.rounds or (3 if options.quick else 7))
     options.scout_limit = options.scout_limit or (5 if options.quick else 20)
     options.ranks = [int(n) for n in (options.ranks or ("2,4" if options.quick else "2,4,8")).split(",")]
-    options.hogring = os.path.join(BUILD, "hogring")
+    options.hogring, options.programs = os.path.join(BUILD, "hogring"), PROGRAMS
+    options.rows = options.rows and options.rows.split(",")
+    unknown = set(options.rows or []) - set(table.NAMES)
+    if unknown:
+        parser.error(f"--rows {','.join(unknown)}: expected some of {', '.join(table.NAMES)}")
+    options.only = options.only or (None if options.all else "table")
     return options
 
 
@@ -54,11 +65,14 @@ def cache_sizes():
 
 def machine():
     with open("/proc/cpuinfo") as file:
-        model = next((line.split(":")[1].strip() for line in file if line.startswith("model name")), "?")
+        lines = file.read().splitlines()
+    model = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "?")
+    family = next((int(line.split(":")[1]) for line in lines if line.startswith("cpu family")), None)
+    flags = next((line.split(":")[1].split() for line in lines if line.startswith("flags")), [])
     return {"cpu": model, "processors": len(os.sched_getaffinity(0)), "caches": cache_sizes(),
             "kernel": platform.release(), "architecture": platform.machine(),
             "page_bytes": os.sysconf("SC_PAGE_SIZE"), "loadavg": open("/proc/loadavg").read().split()[:3],
-            "when": time.strftime("%Y-%m-%d %H:%M")}
+            "when": time.strftime("%Y-%m-%d %H:%M"), "flags": flags, "family": family}
 
 
 def compile_program(command, name):
@@ -86,6 +100,14 @@ def build_peers():
         program = compile_program([tools[0], "-std=c11", "-O3", "-march=native", *here("mpi_allreduce.c")], f"mpi_allreduce.{kind}")
         if program:
             peers[name] = {"program": program, "launcher": tools[1]}
+    intel = venv.intel_mpi()
+    if not intel:
+        print("skipped: no Intel MPI (make peers-venv)")
+    else:
+        program = compile_program(["cc", "-std=c11", "-O3", "-march=native", *here("mpi_allreduce.c"), *intel["flags"], "-pthread", "-lm"],
+                                  "mpi_allreduce.intel")
+        if program:
+            peers["Intel MPI"] = {"program": program, "launcher": intel["launcher"]}
     if not which("g++") or not os.path.exists("/usr/include/gloo/allreduce.h"):
         print("skipped: no gloo for C++ (Debian: libgloo-dev g++)")
         return peers
@@ -204,8 +226,16 @@ def part_store(options, facts, report):
     return run_command(options, "build/hogring", "bench", "store", "--sweep", "--link", "200MB/s", "--sizes", "4M:4M")
 
 
+def part_table(options, facts, report):
+    chosen = options.rows or table.NAMES
+    report["table"] = table.run(options, build_peers() if "allreduce" in chosen else {}, facts, tell)
+    report["wrong sums"] = report["table"]["rows"].get("allreduce", {}).get("wrong", [])
+    print(pages.table_text(report["table"], facts))
+
+
 # Name, heading in FIGURES.md, and what measures it; False: there was nothing to measure with.
 PARTS = [
+    ("table", "Beside the newest peers", part_table),
     ("primitives", "Primitives", part_primitives),
     ("allreduce", "All-reduce", part_allreduce),
     ("training", "Training", part_training),
@@ -223,7 +253,8 @@ def run_part(options, facts, report, name, heading, part):
         measured = part(options, facts, report) is not False
     if measured and not options.quick:
         command = ["tests/peers/compare.py", *sys.argv[1:], *(() if options.only else ("--only", name))]
-        figures.write(options.page, heading, facts, " ".join(command), printed.text)
+        figures.write(options.page, heading, facts, " ".join(command), printed.text, as_it_is=name == "table")
+        figures.quote_in(os.path.join(ROOT, "README.md"), options.page)
 
 
 def main():
@@ -231,6 +262,8 @@ def main():
     sys.stdout.reconfigure(line_buffering=True)
     os.makedirs(PROGRAMS, exist_ok=True)
     adopt_orphans()
+    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # a setting of this shell is nobody's best
+        os.environ.pop(name, None)
     facts, began = machine(), time.monotonic()
     report = {"machine": facts, "quick": options.quick, "rounds": options.rounds}
     caches = ", ".join(f"{level} {size >> 10} KiB" for level, size in sorted(facts["caches"].items()))

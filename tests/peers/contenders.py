@@ -67,6 +67,18 @@ def mpich(launcher, program, ranks, crowded, scratch):
             for name, polls in (("auto", "0"), ("auto", "1"), ("no device", "0"), ("no device", "1"))]
 
 
+def intel_mpi(launcher, program, ranks, crowded, scratch):
+    """From a Python environment (venv.py). Without a fabric named it looks for a network first."""
+    fixed = {"I_MPI_ROOT": os.path.dirname(os.path.dirname(launcher)), "I_MPI_FABRICS": "shm", "TMPDIR": scratch,
+             "I_MPI_PIN": "0" if crowded else "1"}
+    ways = {"default": {}, "pt2pt": {"I_MPI_COLL_INTRANODE": "pt2pt"}, "no shm collectives": {"I_MPI_COLL_INTRANODE_SHM_OPT": "0"}}
+    ways |= {f"allreduce {k}": {"I_MPI_ADJUST_ALLREDUCE": k, "I_MPI_COLL_INTRANODE": "pt2pt"} for k in ("1", "2", "8")}
+    ways |= {f"shm {kind}": {"I_MPI_SHM": kind} for kind in ("icx", "skx")}
+    if crowded:
+        ways = {f"{name} yield": {**way, "I_MPI_WAIT_MODE": "1"} for name, way in ways.items()} | {"default": {}}
+    return [Setting("Intel MPI", name, [launcher, "-n", str(ranks), program], {**fixed, **way}) for name, way in ways.items()]
+
+
 def gloo(program, ranks, crowded):
     ways = [(algorithm, "async") for algorithm in ("new", "new-bcube", "ring", "ring_chunked", "halving_doubling", "bcube")]
     ways += [(algorithm, wait) for algorithm in ("ring", "ring_chunked", "halving_doubling", "bcube")

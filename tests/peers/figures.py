@@ -2,6 +2,12 @@
 import contextlib, os, re, sys, tempfile
 
 
+FIRST = "Beside the newest peers"  # stands before all others
+# Rows of it, and how README calls them.
+QUOTED = {"`mlp`, 2 workers, `allreduce`": "`mlp` on 2 workers", "`cnn`, 2 workers, `allreduce`": "`cnn`", "`resnet8` at 3x32x32, 1 worker": "`resnet8` on one",
+          "all_reduce of 1M, shared buffers": "all_reduce of 1 MiB"}
+
+
 class Captured:
     text = ""
 
@@ -32,13 +38,49 @@ def replaced(page, heading, body):
     if at:
         sections[at[0]] = section
     else:
-        sections.append(section)
+        sections.insert(1 if heading == FIRST else len(sections), section)
     return "\n".join(text.strip() + "\n" for text in sections)
 
 
-def write(path, heading, facts, command, text):
+def write(path, heading, facts, command, text, as_it_is=False):
     with open(path) as file:
         page = file.read()
     where = f"{facts['cpu']}, {facts['processors']} processors, {facts['when']}, load {facts['loadavg'][0]} before it: `{command}`"
+    body = text if as_it_is else f"{where}\n\n```\n{text.strip()}\n```"
     with open(path, "w") as file:
-        file.write(replaced(page, heading, f"{where}\n\n```\n{text.strip()}\n```"))
+        file.write(replaced(page, heading, body))
+
+
+# --- what README quotes ---
+
+LINK = "- [tests/peers/FIGURES.md](tests/peers/FIGURES.md): how fast it is"
+
+
+def quote(page):
+    """README's line about the page: what it says of the rows that are ratios of training, in its own figures."""
+    table = page.split(f"## {FIRST}\n")[1].split("\n## ")[0] if f"## {FIRST}\n" in page else ""
+    said = []
+    for name, words in QUOTED.items():
+        row = next((line for line in table.splitlines() if line.startswith(f"| {name} ")), None)
+        ratio = re.search(r"\| ([0-9.]+)x \[", row or "")
+        if ratio:
+            said.append(f"{words} {ratio[1]}x")
+    what = f": {', '.join(said)}" if said else ", beside Open MPI, MPICH, PyTorch and LIBLINEAR"
+    return f"{LINK}{what}; `make peers` repeats it."
+
+
+def quote_in(readme, path):
+    """README has the page's figures, and no others."""
+    with open(path) as file:
+        wanted = quote(file.read())
+    with open(readme) as file:
+        lines = file.read().split("\n")
+    with open(readme, "w") as file:
+        file.write("\n".join(wanted if line.startswith(LINK) else line for line in lines))
+
+
+if __name__ == "__main__":  # figures.py README PAGE: does README quote the page?
+    with open(sys.argv[1]) as readme, open(sys.argv[2]) as page:
+        wanted, there = quote(page.read()), [line for line in readme.read().split("\n") if line.startswith(LINK)]
+    if there != [wanted]:
+        sys.exit(f"README says\n  {there}\nand the page\n  {wanted}")

@@ -2,6 +2,7 @@
 machine's matrix products set: `mlp` and `cnn` on Fashion-MNIST, batch 64 a worker, samples/s."""
 import os, random, resource, threading
 
+import venv
 from cells import Cell, Load, interval, judge, median, ratio, which
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -37,7 +38,7 @@ ASYNCHRONOUS = ("ps-async", "ssp", "hogwild")  # a step is one worker's minibatc
 
 
 def python_with_torch():
-    for python in ("/usr/bin/python3", which("python3")):
+    for python in (venv.python(), "/usr/bin/python3", which("python3")):
         if python and Cell([python, "-c", "import torch"], {}, 60).ended == "ok":
             return python
     return None

@@ -1,0 +1,55 @@
+#!/usr/bin/env bats
+# What make peers makes of what it measured: medians, intervals, shares that are withheld; and README quotes the page.
+load support
+
+@test "README quotes the page of figures, and nothing else" {
+  python3 tests/peers/figures.py README.md tests/peers/FIGURES.md
+  sed '/tests\/peers\/FIGURES.md\](/s/:.*/: 99 times as fast; `make peers` repeats it./' README.md >"$TMP/README"
+  run python3 tests/peers/figures.py "$TMP/README" tests/peers/FIGURES.md
+  [ "$status" -eq 1 ]
+  [[ "$output" == *"README says"* ]]
+}
+
+@test "the table holds medians against the best peer, and says why a share is withheld" {
+  python3 - "$BATS_TEST_DIRNAME/../peers" "$TMP" <<'PY'
+import sys
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import cells, figures, pages, table
+
+def roofs(*sides, rate=80):
+    return [{"kind": "float32", "threads": 1, "flops_per_s": rate, "roof_before": a, "roof_after": b} for a, b in sides]
+
+load = {"others": 0.01, "steal": 0.0, "loadavg": "1 1 1"}
+steady = roofs((100, 100), (100, 102), (102, 100), (100, 100))
+row = {"when": "2026-01-01 00:00", "ours": [300, 310, 320, None], "roofs": steady, "load": load,
+       "tried": {"JAX (jit)": 151.0, "TensorFlow (tf.function)": 50.0},
+       "theirs": [{"who": "PyTorch (eager)", "samples": [100, 110, 90, 100]}, {"who": "JAX (jit)", "samples": [150, 155, 160, 150]}]}
+wavering = dict(row, roofs=roofs((100, 100), (100, 112), (100, 89), (111, 88)))
+passed = dict(row, roofs=roofs((100, 100), (100, 100), (100, 100), rate=125))
+point = {"buffers": "shared", "loop": "barrier", "bytes": 1 << 20, "ours": [10.0, 10.0, 10.0], "theirs": [25.0, 25.0, 26.0], "who": "MPICH (auto)"}
+kept = {"rows": {"mlp": row, "lenet": wavering, "vgg-small": passed, "dense-bf16": {"when": row["when"], "left out": "no --precision"},
+                 "mlp-ddp": dict(row, ours=[290, 300, 310, 300]),
+                 "allreduce": {"when": row["when"], "points": [point], "load": load, "notes": ["said"]}},
+        "versions": {"PyTorch": "2.15.0"}, "notes": ["JAX was slow"]}
+facts = {"cpu": "AMD EPYC", "family": 26, "processors": 2, "kernel": "6", "loadavg": ["1", "1", "1"], "flags": ["avx512f", "avx512_bf16", "hypervisor"]}
+text = pages.table_text(kept, facts)
+for said in ("2 processors of an AMD EPYC with AVX-512 and AVX512_BF16 (Zen 5), a virtual machine, Linux 6", "PyTorch 2.15.0",
+             "| `mlp`, 1 worker | 64 | 310 [300, 320] | JAX (jit): 152 [150, 160] | 2.00x [2.00, 2.00] | 80 % [79, 80] |",
+             "none: the roof wavered by 24.0 %", "none: 125 % cannot be", "left out: no --precision", "left out: not measured yet",
+             "| all_reduce of 1M, shared buffers | 10.00 [10.00, 10.00] | MPICH (auto): 25.00 [25.00, 26.00] | 2.50x [2.50, 2.60] |",
+             "- mlp: PyTorch (eager) 100 [90, 110]; JAX (jit) 152 [150, 160]; TensorFlow (tf.function) 50", "- note: JAX was slow", "- note: said"):
+    assert said in text, (said, text)
+kept["rows"]["mlp"]["load"] = dict(load, others=0.3)
+assert "not to be quoted" in pages.table_text(kept, facts) and "not to be quoted" not in text
+assert cells.middle(range(1, 13)) == (6.5, 3, 10)
+
+# The page keeps other sections, this one stands first, and README's line has its ratios.
+page = figures.replaced("# Page\n\n## Other\n\nkept\n", figures.FIRST, text)
+assert page.index(figures.FIRST) < page.index("## Other") and "kept" in page
+line = figures.quote(page)
+assert "`mlp` on 2 workers 1.97x" in line and "all_reduce of 1 MiB 2.50x" in line, line
+assert "LIBLINEAR" in figures.quote("# Page\n")
+assert len({row.name for row in table.rows()}) == len(table.rows()) == 12
+PY
+}
