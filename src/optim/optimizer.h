@@ -80,6 +80,7 @@ struct hr_rule {
     /* Of them, the one that is the momentum, and its field of struct hr_optimizer; NULL: none. */
     const char *momentum_option;
     size_t momentum_at;
+    const struct hr_rule *no_momentum; /* the same where that is 0, with less state; or NULL */
     hr_update_fn update;
     /* r of a tensor, whose state may move on the way; NULL: it needs no norms.
      *   w, g (params) in, state (nstates, params) in and out */

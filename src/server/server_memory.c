@@ -34,10 +34,19 @@ size_t hr_server_losses_bytes(const struct hr_shared_state *shared)
                   : 0;
 }
 
+/* Room for sums of gradients, or one that is compensated (ps-async, ssp); not where a shard makes
+ * its update from a push where that lies. */
+static size_t scratch_floats(const struct hr_shared_state *shared)
+{
+    const bool in_place =
+        !shared->strategy->shares_batch && shared->options->delay_compensation == 0;
+    return in_place ? 0 : shared->params;
+}
+
 static size_t copy_bytes(const struct hr_shared_state *shared)
 {
-    return 2 * array_bytes(shared->params) + array_bytes(hr_ratio_floats(shared)) +
-           array_bytes(served_state_floats(shared));
+    return array_bytes(shared->params) + array_bytes(scratch_floats(shared)) +
+           array_bytes(hr_ratio_floats(shared)) + array_bytes(served_state_floats(shared));
 }
 
 /* --- logs: for each shard [a line | ring | notes] --- */
@@ -132,7 +141,7 @@ float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy)
 
 float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy)
 {
-    return behind(hr_server_scratch(shared, copy), shared->params);
+    return behind(hr_server_scratch(shared, copy), scratch_floats(shared));
 }
 
 float *hr_server_state(const struct hr_shared_state *shared, size_t copy)

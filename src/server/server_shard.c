@@ -40,8 +40,10 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
     hr_shard_know_seats(shard);
     const bool updates = !shared->strategy->private_state;
     HR_ASSERT(!updates || shared->servers == 1 || !hr_optimizer_needs_norms(&shared->optimizer));
-    memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));
-    for (size_t at = first; updates && at < hr_state_floats(shared); at += shared->params)
+    if (!shared->snapshot.live)
+        memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));
+    for (size_t at = first; updates && shared->snapshot.state && at < hr_state_floats(shared);
+         at += shared->params)
         memcpy(shard->state + at, shared->snapshot.state + at, shard->count * sizeof(float));
     return HR_OK;
 }

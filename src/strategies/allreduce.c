@@ -83,7 +83,7 @@ static size_t worker_bytes(const struct hr_shared_state *shared)
 
 static void init(struct hr_shared_state *shared)
 {
-    if (is_fused(shared))
+    if (is_fused(shared) && shared->snapshot.state)
         memcpy(shared->own, shared->snapshot.state, hr_state_floats(shared) * sizeof(float));
     if (shared->outlives)
         hr_term_record_begin(shared, record_of(shared));
@@ -285,6 +285,12 @@ static bool meets(const struct hr_worker *worker)
     return !is_alone(worker->shared);
 }
 
+/* All replicas are equal. */
+static float *at_rest(const struct hr_shared_state *shared)
+{
+    return shared->weights[0];
+}
+
 static void export_part(struct hr_worker *worker)
 {
     const struct hr_range stripe = hr_export_stripe(worker);
@@ -365,5 +371,6 @@ const struct hr_strategy hr_strategy_allreduce = {
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
     .export_part = export_part,
+    .at_rest = at_rest,
     .verify = hr_verify_replica,
 };

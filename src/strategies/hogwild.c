@@ -88,7 +88,8 @@ static void store_floats(struct hr_atom64 *live, size_t first_pair, const float 
 
 static void init(struct hr_shared_state *shared)
 {
-    store_floats(live_weights(shared), 0, shared->snapshot.weights, shared->params);
+    if (!shared->snapshot.live)
+        store_floats(live_weights(shared), 0, shared->snapshot.weights, shared->params);
     hr_ledger_init(ledger_of(shared), shared);
 }
 
@@ -225,6 +226,12 @@ static void export_part(struct hr_worker *worker)
     hr_export_own_state(worker);
 }
 
+/* Floats again for as long as all rest: a barrier stands on either side. */
+static float *at_rest(const struct hr_shared_state *shared)
+{
+    return (float *)(void *)live_weights(shared);
+}
+
 static void lost(struct hr_shared_state *shared, size_t worker)
 {
     hr_ledger_lose(ledger_of(shared), shared, worker);
@@ -275,6 +282,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .arrive = hr_pushes_arrive,
     .arrived = hr_always_ready,
     .export_part = export_part,
+    .at_rest = at_rest,
     .verify = hr_verify_nothing,
     .lost = lost,
     .missing = missing,

@@ -158,8 +158,15 @@ void hr_server_leave(struct hr_worker *worker)
     .restate = hr_shard_restate, .missing = hr_server_missing, .may_join = hr_server_may_join,     \
     .pause = hr_server_pause
 
+/* What the shards hold, slice behind slice. */
+static float *at_rest(const struct hr_shared_state *shared)
+{
+    return hr_server_weights(shared, 0);
+}
+
 const struct hr_strategy hr_strategy_ps_sync = {
     .name = "ps-sync",
+    .at_rest = at_rest,
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",
     .order = "T(n), leaves in rank order",
     .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
@@ -177,6 +184,7 @@ const struct hr_strategy hr_strategy_ps_sync = {
 
 const struct hr_strategy hr_strategy_ps_async = {
     .name = "ps-async",
+    .at_rest = at_rest,
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
     .order = hr_order_of_arrival,
     .options =
@@ -197,6 +205,7 @@ static enum hr_status prepare_ssp(struct hr_shared_state *shared)
 
 const struct hr_strategy hr_strategy_ssp = {
     .name = "ssp",
+    .at_rest = at_rest,
     .guarantee = "each push applied once, whole; fastest - slowest <= staleness",
     .order = hr_order_of_arrival,
     .options = (const char *const[]){"staleness", "servers", "server-replicas", "placement",

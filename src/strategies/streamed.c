@@ -30,7 +30,8 @@ static size_t bytes(const struct hr_shared_state *shared)
 
 static void init(struct hr_shared_state *shared)
 {
-    memcpy(shared->own, shared->snapshot.state, bytes(shared));
+    if (shared->snapshot.state)
+        memcpy(shared->own, shared->snapshot.state, bytes(shared));
 }
 
 static enum hr_status start(struct hr_worker *worker)

@@ -80,8 +80,9 @@ struct hr_range hr_stripe_of(const struct hr_worker *worker)
 struct hr_range hr_export_stripe(struct hr_worker *worker)
 {
     const struct hr_range stripe = hr_stripe_of(worker);
-    memcpy(worker->shared->snapshot.weights + stripe.begin, worker->weights + stripe.begin,
-           stripe.count * sizeof(float));
+    if (!worker->shared->snapshot.live)
+        memcpy(worker->shared->snapshot.weights + stripe.begin, worker->weights + stripe.begin,
+               stripe.count * sizeof(float));
     return stripe;
 }
 
@@ -122,7 +123,8 @@ size_t hr_ratio_floats(const struct hr_shared_state *shared)
 void hr_export_state(const struct hr_shared_state *shared, const float *state, size_t begin,
                      size_t count)
 {
-    for (size_t at = begin; at < hr_state_floats(shared); at += shared->params)
+    for (size_t at = begin; shared->snapshot.state && at < hr_state_floats(shared);
+         at += shared->params)
         memcpy(shared->snapshot.state + at, state + at, count * sizeof(float));
 }
 
@@ -130,7 +132,9 @@ void hr_export_own_state(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const size_t floats = hr_state_floats(shared);
-    memcpy(shared->snapshot.state + worker->rank * floats, worker->state, floats * sizeof(float));
+    if (shared->snapshot.state)
+        memcpy(shared->snapshot.state + worker->rank * floats, worker->state,
+               floats * sizeof(float));
     shared->snapshot.applied[worker->rank] = worker->applied;
 }
 
@@ -148,7 +152,7 @@ static bool is_gone(const struct hr_worker *worker)
 void hr_take_up_weights(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    if (!is_gone(worker))
+    if (!is_gone(worker) && worker->weights != shared->snapshot.weights)
         memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
 }
 
@@ -185,7 +189,7 @@ enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
                        shared->optimizer.rule->name, shared->params);
     worker->ratio = worker->state + floats;
     worker->applied = anew ? 0 : shared->snapshot.applied[copy];
-    if (anew)
+    if (anew || !shared->snapshot.state)
         memset(worker->state, 0, floats * sizeof(float));
     else if (!is_gone(worker))
         memcpy(worker->state, shared->snapshot.state + copy * floats, floats * sizeof(float));

@@ -93,11 +93,14 @@ struct hr_epoch_share {
     double loss, samples; /* samples are counted in doubles, as they are saved */
 };
 
-/* The state of the model at a cut: what evaluation reads and checkpoints hold. */
+/* The state of the model at a cut: what evaluation reads and checkpoints hold. Where nobody saves a
+ * run, records it or takes it back to a cut, it needs no copy: all rest while it is read. */
 struct hr_snapshot {
-    float *weights;      /* (params) */
-    float *state;        /* (state_copies, nstates, params) the optimiser's */
-    uint64_t *applied;   /* (state_copies) updates ever made to that copy */
+    float *weights;    /* (params) */
+    bool live;         /* those are the weights of the run itself (strategy->at_rest) */
+    float *state;      /* (state_copies, nstates, params) the optimiser's; NULL: it begins at 0, and
+                            nobody reads it */
+    uint64_t *applied; /* (state_copies) updates ever made to that copy */
     size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
     float *replicas; /* (replica_copies, params) of workers; all are `weights` where not `apart`,
                             unless strategy->keeps_replicas */

@@ -144,6 +144,8 @@ struct hr_strategy {
     /* After all have arrived; then, after all have exported, verify. Both are repeated where a
      * worker is lost at the cut. */
     void (*export_part)(struct hr_worker *worker);
+    /* Where the weights stand, all together, while all rest at a cut; NULL: nowhere. */
+    float *(*at_rest)(const struct hr_shared_state *shared);
     enum hr_status (*verify)(struct hr_worker *worker);
 
     /* Between two events, where one process plays all ranks: copy weights, states and replicas, and

@@ -51,6 +51,8 @@ enum hr_status hr_optimizer_setup(struct hr_run *run)
     optimizer->rule = &run->own_rule;
     HR_TRY(o->update_rule ? hr_rule_own(o->update_rule, o->optimizer, &run->own_rule)
                           : hr_rule_find(o->optimizer, &optimizer->rule));
+    if (optimizer->rule->no_momentum && o->momentum == 0)
+        optimizer->rule = optimizer->rule->no_momentum;
     HR_TRY(check_servers(run));
     optimizer->segments = run->tensors = calloc(n, sizeof *run->tensors);
     if (!run->tensors)

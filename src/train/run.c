@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/log.h"
+#include "checkpoint/digest.h"
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
 #include "launch/runs.h"
@@ -52,6 +53,8 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
         HR_TRY(hr_init_weights(&run->job, shared->snapshot.weights));
     if (!checkpoint) /* else they are restored */
         hr_state_share(run);
+    run->job.begins_with =
+        hr_digest64(shared->snapshot.weights, shared->params * sizeof *shared->snapshot.weights);
     run->applied = shared->snapshot.applied[0];
     if (shared->strategy->init)
         shared->strategy->init(shared);

@@ -50,6 +50,8 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
         keeps->snapshot = there;
 }
 
+static const char copy[] = "copies to evaluate and save";
+
 static void lay_out_best(struct hr_run *run, struct hr_carver *to)
 {
     static const char what[] = "best weights";
@@ -127,9 +129,38 @@ static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
         job->stage_memory = hr_carve(to, "between stages", workers * hr_pipeline_bytes(pipeline));
 }
 
+/* Is the state at a cut read when ranks go on, or by those who begin, from a checkpoint? Where one
+ * process plays all ranks, they do not go on together. */
+static bool copies_cuts(const struct hr_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    return run->leader.cuts.saves || o->resume[0] || o->record[0] || run->drive.replay ||
+           run->shared.outlives || run->drive.driver->played;
+}
+
+static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
+{
+    struct hr_shared_state *shared = &run->shared;
+    const bool copies = copies_cuts(run);
+    shared->snapshot.live = !copies && shared->strategy->at_rest;
+    if (!shared->snapshot.live)
+        shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
+    if (copies)
+        shared->snapshot.state =
+            hr_carve_arena(to, copy, hr_state_floats(shared) * shared->snapshot.state_copies);
+    shared->snapshot.applied =
+        hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
+    if (shared->snapshot.replica_copies || has_tied_replicas(run))
+        shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
+    if (has_tied_replicas(run))
+        shared->snapshot.since =
+            hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.since);
+    shared->snapshot.apart = hr_carve(to, copy, sizeof *shared->snapshot.apart);
+}
+
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
-    static const char counts[] = "counters and curve", copy[] = "copies to evaluate and save";
+    static const char counts[] = "counters and curve";
     struct hr_shared_state *shared = &run->shared;
     struct hr_leader *leader = &run->leader;
     size_t group_bytes = 0;
@@ -154,17 +185,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     run->job.errors = hr_carve(to, counts, hr_measured_bytes(run->job.dataset));
     run->final_test.errors = hr_carve(to, counts, hr_final_test_errors(run));
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
-    shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
-    shared->snapshot.state =
-        hr_carve_arena(to, copy, hr_state_floats(shared) * shared->snapshot.state_copies);
-    shared->snapshot.applied =
-        hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
-    if (shared->snapshot.replica_copies || has_tied_replicas(run))
-        shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
-    if (has_tied_replicas(run))
-        shared->snapshot.since =
-            hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.since);
-    shared->snapshot.apart = hr_carve(to, copy, sizeof *shared->snapshot.apart);
+    lay_out_snapshot(run, to);
     run->saver.copy = hr_carve(to, copy, hr_save_copy_bytes(&run->saver));
     lay_out_pause(run, to);
     lay_out_best(run, to);
@@ -180,6 +201,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     if (shared->strategy->bytes)
         shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
                                shared->strategy->bytes(shared));
+    if (shared->snapshot.live && to->base)
+        shared->snapshot.weights = shared->strategy->at_rest(shared);
     hr_record_place(&run->drive, hr_carve(to, "trace", hr_record_bytes(&run->drive)));
     hr_calibration_place(&run->drive, hr_carve(to, counts, hr_calibration_bytes(&run->job)));
     shared->segment = to->base;

@@ -278,13 +278,16 @@ enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t ch
 static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint *checkpoint,
                                  const char *prefix, size_t copy, size_t array)
 {
+    const bool without = run->shared.optimizer.rule->no_momentum && /* begins at 0, then */
+                         hr_saved_number(checkpoint, HR_KEPT_OPTION "momentum") == 0;
     for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
         char name[128];
-        if (info->role != HR_TENSOR_TRAINED)
-            continue;
         snprintf(name, sizeof name, "%s%s.%s", prefix, info->name,
                  run->shared.optimizer.rule->state_names[array]);
+        if (info->role != HR_TENSOR_TRAINED ||
+            (without && !hr_tensor_get(&checkpoint->trainer, name)))
+            continue;
         HR_TRY(hr_load_tensor(checkpoint, &checkpoint->trainer, info, name,
                               array_of(run, copy, array)));
     }

@@ -54,6 +54,7 @@ struct hr_train_job {
     struct hr_buffer_pool
         *pool;                /* the driver's: what workers compute in, one after the other; NULL:
                                   * each has its own (buffer_pool.h) */
+    uint64_t begins_with;     /* digest64 of the weights that the run begins with */
     const struct hr_cut *cut; /* what the leader says at a cut */
     struct hr_eval_cell
         *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
+#include "checkpoint/digest.h"
 #include "kernels/gemm.h"
 #include "strategy/shared.h"
 #include "worker/buffer_pool.h"
@@ -290,9 +291,8 @@ static enum hr_status check_finite(struct hr_train_worker *self, const struct hr
                    (unsigned long long)(share->first + share->count));
 }
 
-/* Is this gradient taken at the initial weights: this worker's first, before any update? The
- * snapshot holds them until the first cut. Only for random weights do so few losses tell where the
- * loss began. */
+/* Is this gradient taken at the initial weights: this worker's first, before any update? Only for
+ * random weights do so few losses tell where the loss began. */
 static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
 {
     const struct hr_train_job *job = self->job;
@@ -301,8 +301,8 @@ static bool is_at_the_start(const struct hr_train_worker *self, uint64_t index)
     const bool at_random = shared->schedule.first == 0 && !job->options->init_weights[0];
     return at_random && worker->steps == 0 && job->cut->concluded == 0 &&
            index < hr_batch_schedule_next_cut(&shared->schedule, 0) &&
-           !memcmp(worker->weights, shared->snapshot.weights,
-                   shared->params * sizeof *worker->weights);
+           hr_digest64(worker->weights, shared->params * sizeof *worker->weights) ==
+               job->begins_with;
 }
 
 void hr_train_worker_begin(struct hr_train_worker *self, const struct hr_task *task)

@@ -34,6 +34,38 @@ PY
   python3 "$TMP/peak.py" "${HOGRING:-build/hogring}"
 }
 
+@test "two workers take their weights and gradients, and what the manual's table says" {
+  cat >"$TMP/sizes.py" <<'PY'
+import re, resource, subprocess, sys
+if len(sys.argv) > 2: # the child: its peak alone, and what it said
+    err = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True, text=True).stderr
+    print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
+    print(re.search(r"^  memory +([0-9.]+ [KMG]iB)", err, re.M).group(1))
+    sys.exit()
+def run(*options):
+    out = subprocess.run([sys.executable, sys.argv[0], sys.argv[1], "train", *options], capture_output=True, check=True, text=True).stdout
+    peak, said = out.splitlines()
+    number, unit = said.split()
+    return int(peak), float(number) * 1024 ** (1 + "KMG".index(unit[0]))
+w, params = 2, 64 * 5500 + 5500 + 5500 * 5400 + 5400 + 5400 * 10 + 10
+table = {"allreduce": lambda m: 2 * w + m, "ps-async": lambda m: 2 * w + 1 + m, "ssp": lambda m: 2 * w + 1 + m,
+         "ps-sync": lambda m: 2 * w + 2 + m, "hogwild": lambda m: 2 * w + 1 + w * m,
+         "local-sgd": lambda m: 2 * w + 1 + w * m, "elastic-averaging": lambda m: 2 * w + 2 + w * m,
+         "backup-workers": lambda m: 2 * w + 3 + m, "gossip": lambda m: 4 * w + 1 + w * m}
+for strategy, times in table.items():
+    for m in 0, 1:
+        peak, said = run("--model", "flatten, dense 5500, relu, dense 5400, relu, dense 10", "--strategy", strategy,
+                         "--workers", "2", "--momentum", str(0.9 * m), "--batch-size", "8", "--max-steps", "4")
+        planned = (times(m) + 0.5) * 4 * params # 0.5: activations to evaluate with, the program
+        print(strategy, m, peak / params / 4, said / params / 4)
+        assert peak <= planned, (strategy, m, peak, planned)
+        assert abs(peak / said - 1) < 0.15, (strategy, m, peak, said)
+        if strategy == "allreduce":
+            assert peak <= (4.5 + m) * 4 * params
+PY
+  python3 "$TMP/sizes.py" "${HOGRING:-build/hogring}"
+}
+
 @test "a run that is too large is refused with the sum and what would fit" {
   refused 3 "this run needs" train --launch process --workers 8 --max-memory 8M # each its own buffers
   grep -q "weights and gradients" "$TMP/stderr"
