@@ -145,7 +145,6 @@ static void begin_shard(const struct hr_layer *layer, const struct hr_pass *pass
             shard->layers[i].in.size[0] = n;
     }
     shard->layers[0].size[5] = n;
-    shard->layers[0].cut = HR_CUT_NOT;
     shard->pass = *pass;
     const size_t used = take_copies(layer, pass->B, n, pass->scratch, copies);
     shard->pass.scratch = (unsigned char *)pass->scratch + used;
@@ -243,6 +242,7 @@ const struct hr_layer_type hr_layer_conv = {
     .can_fuse_pool = true,
     .has_halves = true,
     .may_cut[HR_CUT_COLUMNS] = true,
+    .rounds = {true, true},
     .parse = parse,
     .fit = fit,
     .saved_bytes = saved_bytes,

@@ -6,22 +6,31 @@
 #include "kernels/pool.h"
 #include "kernels/team.h"
 
+/* What a phase computes, before it is copied to its pixels. */
+static size_t strip_elems(const struct hr_conv *conv)
+{
+    return conv->dy_frame.images * conv->slide.H * conv->slide.W * conv->Cg;
+}
+
 static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char *base,
                       struct hr_conv_memory *out)
 {
     struct hr_conv_views views = {base, 0};
     const struct hr_sliding *s = &conv->slide;
     const struct hr_window *w = &s->window;
-    const size_t taps = w->height * w->width * conv->Og;
+    const struct hr_conv in_memory = hr_conv_in_memory(conv);
+    const size_t taps = w->height * w->width * in_memory.Og;
+    const size_t panels = hr_conv_panels_elems(conv, taps, conv->Cg);
+    const size_t pooled = conv->bf16 ? s->OH * s->OW * conv->O : 0;
     *out = (struct hr_conv_memory){0};
     out->phases = hr_conv_view(&views, w->stride * w->stride, sizeof(struct hr_phase));
     out->pixel = hr_conv_view(&views, conv->dy_frame.images * s->H * s->W, sizeof(uint32_t));
     out->tap = hr_conv_view(&views, taps, sizeof(uint32_t));
-    out->panels =
-        hr_conv_view(&views, conv->groups * hr_panels_elems(taps, conv->Cg), sizeof(float));
-    out->frames = hr_conv_view(&views, threads * hr_frame_elems(&conv->dy_frame), sizeof(float));
-    out->planes = hr_conv_view(&views, threads * conv->dy_frame.images * s->H * s->W * conv->Cg,
-                               sizeof(float));
+    out->panels = hr_conv_view(&views, conv->groups * panels, sizeof(float));
+    out->frames =
+        hr_conv_view(&views, threads * hr_frame_elems(&in_memory.dy_frame), sizeof(float));
+    out->planes = hr_conv_view(&views, threads * strip_elems(conv), sizeof(float));
+    out->pooled = hr_conv_view(&views, threads * pooled, sizeof(float));
     return views.used;
 }
 
@@ -31,20 +40,37 @@ size_t hr_conv_data_bytes(const struct hr_conv *conv, size_t threads)
     return lay_out(conv, threads, NULL, &unused);
 }
 
-/* Copy dy's images, or the pool's gradient of them, into the middle of a frame. */
-static const float *framed_dy(const struct hr_conv_job *job, struct hr_conv_part part, float *own)
+/* The gradient of the pooled images [first, first + count), each `step` numbers behind the one
+ * before it, rows of pixels x_row. */
+static void pool_back(const struct hr_conv_job *job, struct hr_conv_part part, float *to,
+                      size_t step, size_t x_row)
 {
     const struct hr_pass *pass = job->pass;
-    const struct hr_frame *frame = &job->conv.dy_frame;
-    if (!job->pool)
-        return hr_conv_framed(frame, pass->dy + part.first * job->out, part.count, own);
     const uint8_t *places = pass->saved;
-    for (size_t n = 0; n < part.count; n++) {
+    for (size_t n = 0; n < part.count; n++, to += step) {
         const size_t at = (part.first + n) * job->out;
         hr_pooling()->max_back(&job->pool_window, job->relu ? pass->y + at : NULL, pass->dy + at,
-                               places + at,
-                               own + n * hr_frame_image_elems(frame) + hr_frame_origin(frame),
-                               frame->width * frame->channels);
+                               places + at, to, x_row);
+    }
+}
+
+/* Copy dy's images, or the pool's gradient of them, into the middle of a frame. */
+static const void *framed_dy(const struct hr_conv_job *job, struct hr_conv_part part, size_t thread)
+{
+    const struct hr_conv *conv = &job->conv;
+    const struct hr_frame *frame = &job->in_memory.dy_frame;
+    const size_t image = hr_frame_image_elems(frame), plane = frame->H * frame->W * conv->O;
+    void *own = hr_conv_at(job->memory.frames, thread * hr_frame_elems(frame));
+    float *pooled = job->memory.pooled + thread * plane;
+    if (!job->pool)
+        return hr_conv_framed(conv, frame, conv->Og, job->pass->dy + part.first * job->out,
+                              part.count, own);
+    if (!conv->bf16)
+        pool_back(job, part, (float *)own + hr_frame_origin(frame), image,
+                  frame->width * frame->channels);
+    for (size_t n = 0; conv->bf16 && n < part.count; n++) {
+        pool_back(job, (struct hr_conv_part){part.first + n, 1}, pooled, 0, frame->W * conv->O);
+        hr_frame_fill_pairs(frame, conv->groups, conv->Og, pooled, 1, hr_conv_at(own, n * image));
     }
     return own;
 }
@@ -62,30 +88,39 @@ static void scatter(const struct hr_conv_job *job, const struct hr_phase *phase,
     }
 }
 
+/* One phase of group g. */
+static void data_phase(const struct hr_conv_job *job, const struct hr_phase *phase,
+                       struct hr_conv_part part, size_t g, const void *images, float *strip)
+{
+    const struct hr_conv *conv = &job->conv;
+    const bool direct = conv->slide.window.stride == 1;
+    const size_t panels = hr_conv_panels_elems(conv, phase->patches.ntaps, conv->Cg);
+    float *dx = job->pass->dx + part.first * job->in + g * conv->Cg;
+    struct hr_patches patches = phase->patches;
+    patches.npixels = part.count * phase->rows * phase->columns;
+    const struct hr_conv_product product = {
+        .patches = &patches,
+        .images = hr_conv_at(images, g * job->in_memory.Og),
+        .panels = hr_conv_at(job->memory.panels, phase->panels + g * panels),
+        .whole = !job->partial};
+    hr_conv_multiply(
+        conv, &product,
+        &(struct hr_matrix){direct ? dx : strip, conv->Cg, direct ? conv->slide.C : conv->Cg});
+    if (!direct)
+        scatter(job, phase, strip, part.count, dx);
+}
+
 static void data_part(void *arg, size_t task, size_t thread)
 {
     const struct hr_conv_job *job = arg;
     const struct hr_conv *conv = &job->conv;
-    const size_t stride = conv->slide.window.stride, pixels = conv->slide.H * conv->slide.W;
+    const size_t stride = conv->slide.window.stride;
     const struct hr_conv_part part = hr_conv_part_of(&conv->dy_frame, job->pass->B, task);
-    const float *images =
-        framed_dy(job, part, job->memory.frames + thread * hr_frame_elems(&conv->dy_frame));
-    float *strip = job->memory.planes + thread * conv->dy_frame.images * pixels * conv->Cg;
-    for (size_t n = 0; n < stride * stride; n++) {
-        const struct hr_phase *phase = &job->memory.phases[n];
-        const size_t panels = hr_panels_elems(phase->patches.ntaps, conv->Cg);
-        struct hr_patches patches = phase->patches;
-        patches.npixels = part.count * phase->rows * phase->columns;
-        for (size_t g = 0; g < conv->groups; g++) {
-            float *dx = job->pass->dx + part.first * job->in + g * conv->Cg;
-            const struct hr_matrix y = stride == 1 ? (struct hr_matrix){dx, conv->Cg, conv->slide.C}
-                                                   : (struct hr_matrix){strip, conv->Cg, conv->Cg};
-            hr_patches_multiply(&patches, images + g * conv->Og,
-                                job->memory.panels + phase->panels + g * panels, NULL, false, &y);
-            if (stride > 1)
-                scatter(job, phase, strip, part.count, dx);
-        }
-    }
+    const void *images = framed_dy(job, part, thread);
+    float *strip = job->memory.planes + thread * strip_elems(conv);
+    for (size_t n = 0; n < stride * stride; n++)
+        for (size_t g = 0; g < conv->groups; g++)
+            data_phase(job, &job->memory.phases[n], part, g, images, strip);
 }
 
 void hr_conv_backward_data(struct hr_conv_job *job)
@@ -98,15 +133,15 @@ void hr_conv_backward_data(struct hr_conv_job *job)
     size_t panels = 0;
     for (size_t n = 0; n < stride * stride; n++) {
         struct hr_phase *phase = &job->memory.phases[n];
-        *phase = hr_conv_phase(conv, n, pixel, tap);
+        *phase = hr_conv_phase(&job->in_memory, n, pixel, tap);
         phase->panels = panels;
         pixel += phase->patches.npixels;
         tap += phase->patches.ntaps;
         for (size_t g = 0; g < conv->groups; g++) {
-            hr_conv_phase_pack(conv, n, g, pass->params, job->memory.panels + panels);
-            panels += hr_panels_elems(phase->patches.ntaps, conv->Cg);
+            hr_conv_phase_pack(conv, n, g, pass->params, hr_conv_at(job->memory.panels, panels));
+            panels += hr_conv_panels_elems(conv, phase->patches.ntaps, conv->Cg);
         }
     }
-    hr_conv_zero_frames(&conv->dy_frame, pass->threads, job->memory.frames);
+    hr_conv_zero_frames(&job->in_memory.dy_frame, pass->threads, job->memory.frames);
     hr_team_run(pass->threads, hr_conv_parts(&conv->dy_frame, pass->B), data_part, job);
 }

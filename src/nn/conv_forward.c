@@ -8,13 +8,14 @@ static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char 
                       struct hr_conv_memory *out)
 {
     struct hr_conv_views views = {base, 0};
-    const size_t panels = hr_panels_elems(conv->ntaps, conv->Og);
+    const struct hr_conv in_memory = hr_conv_in_memory(conv);
+    const size_t panels = hr_conv_panels_elems(conv, in_memory.ntaps, conv->Og);
     *out = (struct hr_conv_memory){0};
     out->pixel = hr_conv_view(&views, conv->x_frame.images * conv->slide.OH * conv->slide.OW,
                               sizeof(uint32_t));
-    out->tap = hr_conv_view(&views, conv->ntaps, sizeof(uint32_t));
+    out->tap = hr_conv_view(&views, in_memory.ntaps, sizeof(uint32_t));
     out->panels = hr_conv_view(&views, conv->groups * panels, sizeof(float));
-    out->frames = hr_conv_view(&views, threads * hr_frame_elems(&conv->x_frame), sizeof(float));
+    out->frames = hr_conv_view(&views, threads * hr_frame_elems(&in_memory.x_frame), sizeof(float));
     out->planes = hr_conv_view(&views, threads * hr_conv_plane_elems(conv), sizeof(float));
     return views.used;
 }
@@ -30,21 +31,29 @@ static void forward_part(void *arg, size_t task, size_t thread)
     const struct hr_conv_job *job = arg;
     const struct hr_conv *conv = &job->conv;
     const struct hr_pass *pass = job->pass;
+    const struct hr_frame *frame = &job->in_memory.x_frame;
+    const size_t panels = hr_conv_panels_elems(conv, job->in_memory.ntaps, conv->Og);
     const float *bias = pass->params + conv->O * conv->ntaps;
-    const struct hr_conv_part part = hr_conv_part_of(&conv->x_frame, pass->B, task);
+    const struct hr_conv_part part = hr_conv_part_of(frame, pass->B, task);
     const size_t b = part.first;
     struct hr_patches patches = job->patches;
     patches.npixels = part.count * conv->slide.OH * conv->slide.OW;
-    const float *images =
-        hr_conv_framed(&conv->x_frame, pass->x + b * job->in, part.count,
-                       job->memory.frames + thread * hr_frame_elems(&conv->x_frame));
+    const void *images =
+        hr_conv_framed(conv, frame, conv->Cg, pass->x + b * job->in, part.count,
+                       hr_conv_at(job->memory.frames, thread * hr_frame_elems(frame)));
     float *y = pass->y + b * job->out;
     float *plane = job->pool ? job->memory.planes + thread * hr_conv_plane_elems(conv) : y;
-    for (size_t g = 0; g < conv->groups; g++)
-        hr_patches_multiply(&patches, images + g * conv->Cg,
-                            job->memory.panels + g * hr_panels_elems(conv->ntaps, conv->Og),
-                            bias + g * conv->Og, job->relu,
-                            &(struct hr_matrix){plane + g * conv->Og, conv->Og, conv->O});
+    for (size_t g = 0; g < conv->groups; g++) {
+        const struct hr_conv_product product = {.patches = &patches,
+                                                .images = hr_conv_at(images, g * job->in_memory.Cg),
+                                                .panels =
+                                                    hr_conv_at(job->memory.panels, g * panels),
+                                                .bias = bias + g * conv->Og,
+                                                .relu = job->relu,
+                                                .whole = true};
+        hr_conv_multiply(conv, &product,
+                         &(struct hr_matrix){plane + g * conv->Og, conv->Og, conv->O});
+    }
     uint8_t *places = pass->saved;
     const size_t plane_elems = conv->slide.OH * conv->slide.OW * conv->O;
     for (size_t n = 0; job->pool && n < part.count; n++)
@@ -57,10 +66,10 @@ void hr_conv_forward(struct hr_conv_job *job)
     const struct hr_pass *pass = job->pass;
     const struct hr_conv *conv = &job->conv;
     lay_out(conv, pass->threads, pass->scratch, &job->memory);
-    job->patches = hr_conv_patches(conv, job->memory.pixel, job->memory.tap);
+    job->patches = hr_conv_patches(&job->in_memory, job->memory.pixel, job->memory.tap);
+    const size_t panels = hr_conv_panels_elems(conv, job->patches.ntaps, conv->Og);
     for (size_t g = 0; g < conv->groups; g++)
-        hr_conv_pack(conv, g, pass->params,
-                     job->memory.panels + g * hr_panels_elems(conv->ntaps, conv->Og));
-    hr_conv_zero_frames(&conv->x_frame, pass->threads, job->memory.frames);
+        hr_conv_pack(conv, g, pass->params, hr_conv_at(job->memory.panels, g * panels));
+    hr_conv_zero_frames(&job->in_memory.x_frame, pass->threads, job->memory.frames);
     hr_team_run(pass->threads, hr_conv_parts(&conv->x_frame, pass->B), forward_part, job);
 }

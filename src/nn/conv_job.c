@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "kernels/micro.h"
+#include "kernels/patches_bf16.h"
 
 const struct hr_layer *hr_conv_pool(const struct hr_layer *layer)
 {
@@ -14,9 +15,11 @@ struct hr_conv_job hr_conv_job_of(const struct hr_layer *layer, const struct hr_
 {
     struct hr_conv_job job = {.pass = pass,
                               .conv = hr_conv_of(layer),
+                              .partial = layer->cut == HR_CUT_COLUMNS,
                               .relu = layer->relu_follows,
                               .pool = hr_conv_pool(layer),
                               .in = hr_dims_elems(&layer->in)};
+    job.in_memory = hr_conv_in_memory(&job.conv);
     if (job.pool)
         job.pool_window = hr_sliding_of(job.pool);
     job.out = hr_dims_elems(job.pool ? &job.pool->out : &layer->out);
@@ -46,16 +49,30 @@ struct hr_conv_part hr_conv_part_of(const struct hr_frame *frame, size_t B, size
     return (struct hr_conv_part){first, hr_min_size(frame->images, B - first)};
 }
 
-const float *hr_conv_framed(const struct hr_frame *frame, const float *images, size_t count,
-                            float *own)
+const void *hr_conv_framed(const struct hr_conv *conv, const struct hr_frame *frame,
+                           size_t channels, const float *images, size_t count, void *own)
 {
-    if (hr_frame_is_bare(frame))
+    if (conv->bf16)
+        hr_frame_fill_pairs(frame, conv->groups, channels, images, count, own);
+    else if (hr_frame_is_bare(frame))
         return images;
-    hr_frame_fill(frame, images, count, own);
+    else
+        hr_frame_fill(frame, images, count, own);
     return own;
 }
 
-void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, float *frames)
+void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, void *frames)
 {
-    memset(frames, 0, threads * hr_frame_elems(frame) * sizeof *frames);
+    memset(frames, 0, threads * hr_frame_elems(frame) * sizeof(float));
+}
+
+void hr_conv_multiply(const struct hr_conv *conv, const struct hr_conv_product *product,
+                      const struct hr_matrix *y)
+{
+    const struct hr_bf16_end end = {product->bias, product->whole, product->relu};
+    if (conv->bf16)
+        hr_patches_multiply_bf16(product->patches, product->images, product->panels, &end, y);
+    else
+        hr_patches_multiply(product->patches, product->images, product->panels, product->bias,
+                            product->relu, y);
 }

@@ -6,24 +6,28 @@
 
 #include "nn/conv_layout.h"
 
-/* Scratch memory of a pass; what it does not need is NULL. */
+/* Scratch memory of a pass; what it does not need is NULL. Numbers of frames and panels are floats,
+ * or with bf16 pairs (conv_layout.h), 32 bits each. */
 struct hr_conv_memory {
     uint32_t *pixel, *tap;   /* tables of patches */
     struct hr_phase *phases; /* (stride * stride) */
-    float *panels;           /* packed weights */
-    float *frames;           /* (threads, frame) */
+    void *panels;            /* packed weights */
+    void *frames;            /* (threads, frame) */
     float *planes;           /* (threads, plane) outputs of a part, or gradients */
+    float *pooled;           /* bf16: (threads) images of gradients that come through the pool */
+    uint32_t *dy;            /* bf16: (threads, groups, panels) gradients of pairs of images */
     float *dw;               /* (groups, ntaps, Og) */
 };
 
 /* One pass over one batch. */
 struct hr_conv_job {
     const struct hr_pass *pass;
-    struct hr_conv conv;
-    bool relu;                     /* follows */
-    const struct hr_layer *pool;   /* does too, or NULL */
-    struct hr_sliding pool_window; /* of the pool */
-    size_t in, out;                /* floats of a sample of x and of y, which may be the pool's */
+    struct hr_conv conv, in_memory; /* conv_layout.h */
+    bool partial;                   /* of a shard: dx is a sum that is not whole yet */
+    bool relu;                      /* follows */
+    const struct hr_layer *pool;    /* does too, or NULL */
+    struct hr_sliding pool_window;  /* of the pool */
+    size_t in, out;                 /* floats of a sample of x and of y, which may be the pool's */
     struct hr_conv_memory memory;
     struct hr_patches patches;
 };
@@ -59,9 +63,27 @@ struct hr_conv_part {
 size_t hr_conv_parts(const struct hr_frame *frame, size_t B);
 struct hr_conv_part hr_conv_part_of(const struct hr_frame *frame, size_t B, size_t task);
 
-/* Images with zeros around them: themselves, or a copy in `own`, where the zeros are already. */
-const float *hr_conv_framed(const struct hr_frame *frame, const float *images, size_t count,
-                            float *own);
-void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, float *frames);
+/* The index-th number of a frame or of panels. */
+static inline void *hr_conv_at(const void *numbers, size_t index)
+{
+    return (unsigned char *)(uintptr_t)numbers + index * sizeof(float);
+}
+
+/* Images with zeros around them: themselves, or a copy in `own`, where the zeros are already.
+ *   channels  of a group of the images; the frame's may be pairs of them */
+const void *hr_conv_framed(const struct hr_conv *conv, const struct hr_frame *frame,
+                           size_t channels, const float *images, size_t count, void *own);
+void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, void *frames);
+
+/* Patches times panels, of whichever numbers they are: bias and relu as asked, rounded where the
+ * layer is of bfloat16 values and the sums are whole. */
+struct hr_conv_product {
+    const struct hr_patches *patches;
+    const void *images, *panels;
+    const float *bias; /* NULL: none */
+    bool relu, whole;
+};
+void hr_conv_multiply(const struct hr_conv *conv, const struct hr_conv_product *product,
+                      const struct hr_matrix *y);
 
 #endif

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/bf16.h"
+#include "kernels/patches_bf16.h"
 
 /* dy with zeros around it, along one side: after `lead` zeros, pixel a of the padded input (in
  * strides) finds the output that tap t reached at a + lead - t * dilation / stride. */
@@ -27,6 +29,7 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer)
 {
     struct hr_conv conv = {
         .slide = hr_sliding_of(layer), .O = layer->size[5], .groups = layer->size[6]};
+    conv.bf16 = layer->precision == HR_PRECISION_BF16;
     const struct hr_sliding *s = &conv.slide;
     const struct hr_window *w = &s->window;
     conv.Cg = s->C / conv.groups;
@@ -43,6 +46,19 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer)
     frame_side(s->W, s->OW, w->width, w, &dy->left, &dy->width);
     dy->images = images_at_once(s->H * s->W, dy);
     return conv;
+}
+
+struct hr_conv hr_conv_in_memory(const struct hr_conv *conv)
+{
+    struct hr_conv paired = *conv;
+    if (!conv->bf16)
+        return paired;
+    paired.Cg = (conv->Cg + 1) / 2;
+    paired.Og = (conv->Og + 1) / 2;
+    paired.slide.C = paired.x_frame.channels = conv->groups * paired.Cg;
+    paired.O = paired.dy_frame.channels = conv->groups * paired.Og;
+    paired.ntaps = conv->slide.window.height * conv->slide.window.width * paired.Cg;
+    return paired;
 }
 
 size_t hr_frame_elems(const struct hr_frame *frame)
@@ -72,6 +88,43 @@ void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t cou
     for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
         for (size_t y = 0; y < frame->H; y++, images += row)
             memcpy(to + y * step, images, row * sizeof *to);
+}
+
+/* One row of pixels. */
+static void pair_row(size_t pixels, size_t groups, size_t channels, const float *x, uint32_t *to)
+{
+    if (channels % 2 == 0) {
+        hr_bf16()->pack(pixels * groups * channels, x, to);
+        return;
+    }
+    for (size_t p = 0; p < pixels * groups; p++, x += channels) {
+        for (size_t c = 0; c + 1 < channels; c += 2)
+            *to++ = hr_bf16_pair(x[c], x[c + 1]);
+        *to++ = hr_bf16_pair(x[channels - 1], 0);
+    }
+}
+
+void hr_frame_fill_pairs(const struct hr_frame *frame, size_t groups, size_t channels,
+                         const float *images, size_t count, uint32_t *to)
+{
+    const size_t row = frame->W * groups * channels, step = frame->width * frame->channels;
+    to += hr_frame_origin(frame);
+    for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
+        for (size_t y = 0; y < frame->H; y++, images += row)
+            pair_row(frame->W, groups, channels, images, to + y * step);
+}
+
+void hr_frame_fill_two(const struct hr_frame *frame, const float *images, size_t count,
+                       uint32_t *to)
+{
+    const size_t row = frame->W * frame->channels, step = frame->width * frame->channels;
+    const size_t image = frame->H * row;
+    to += hr_frame_origin(frame);
+    for (size_t n = 0; n < count; n += 2, images += 2 * image, to += hr_frame_image_elems(frame))
+        for (size_t y = 0; y < frame->H; y++) {
+            const float *even = images + y * row, *odd = n + 1 < count ? even + image : NULL;
+            hr_bf16()->pack_two(1, row, even, odd, row, row, to + y * step);
+        }
 }
 
 /* The table of one image's pixels, behind it those of the others; returns how many in all. */
@@ -114,14 +167,42 @@ static size_t weight_at(const struct hr_conv *conv, size_t o, size_t c, size_t s
     return (o * conv->Cg + c) * spots + spot;
 }
 
-void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, float *panels)
+size_t hr_conv_panels_elems(const struct hr_conv *conv, size_t rows, size_t columns)
 {
-    weight += g * conv->Og * conv->ntaps;
+    return conv->bf16 ? hr_panels_bf16_elems(rows, columns) : hr_panels_elems(rows, columns);
+}
+
+/* A pair of channels is one of rows. */
+static void pack_pairs(const struct hr_conv *conv, const float *weight, uint32_t *panels)
+{
+    const size_t spots = conv->slide.window.height * conv->slide.window.width;
+    const size_t pairs = (conv->Cg + 1) / 2, rows = spots * pairs;
+    memset(panels, 0, hr_panels_bf16_elems(rows, conv->Og) * sizeof *panels);
+    for (size_t c = 0; c < conv->Cg; c += 2)
+        for (size_t spot = 0; spot < spots; spot++)
+            for (size_t o = 0; o < conv->Og; o++) {
+                const float even = weight[weight_at(conv, o, c, spot)];
+                const float odd = c + 1 < conv->Cg ? weight[weight_at(conv, o, c + 1, spot)] : 0;
+                panels[hr_panels_bf16_at(rows, spot * pairs + c / 2, o)] = hr_bf16_pair(even, odd);
+            }
+}
+
+static void pack_floats(const struct hr_conv *conv, const float *weight, float *panels)
+{
     memset(panels, 0, hr_panels_elems(conv->ntaps, conv->Og) * sizeof *panels);
     for (size_t o = 0; o < conv->Og; o++)
         for (size_t k = 0; k < conv->ntaps; k++)
             panels[hr_panels_at(conv->ntaps, k, o)] =
                 weight[weight_at(conv, o, k % conv->Cg, k / conv->Cg)];
+}
+
+void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, void *panels)
+{
+    weight += g * conv->Og * conv->ntaps;
+    if (conv->bf16)
+        pack_pairs(conv, weight, panels);
+    else
+        pack_floats(conv, weight, panels);
 }
 
 void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float *dweight)
@@ -206,17 +287,39 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
     return phase;
 }
 
+/* Row k of the phase's panels: a pair of outputs, of the last perhaps one. */
+static void phase_pairs_row(const struct hr_conv *conv, size_t spot, size_t o, const float *weight,
+                            size_t rows, size_t k, uint32_t *panels)
+{
+    for (size_t c = 0; c < conv->Cg; c++) {
+        const float even = weight[weight_at(conv, o, c, spot)];
+        const float odd = o + 1 < conv->Og ? weight[weight_at(conv, o + 1, c, spot)] : 0;
+        panels[hr_panels_bf16_at(rows, k, c)] = hr_bf16_pair(even, odd);
+    }
+}
+
+static void phase_floats_row(const struct hr_conv *conv, size_t spot, size_t o, const float *weight,
+                             size_t rows, size_t k, float *panels)
+{
+    for (size_t c = 0; c < conv->Cg; c++)
+        panels[hr_panels_at(rows, k, c)] = weight[weight_at(conv, o, c, spot)];
+}
+
 void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, const float *weight,
-                        float *panels)
+                        void *panels)
 {
     const size_t spots = conv->slide.window.height * conv->slide.window.width;
-    size_t ntaps = 0, k = 0, ky, kx;
+    const size_t step = conv->bf16 ? 2 : 1;
+    size_t rows = 0, k = 0, ky, kx;
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
-        ntaps += conv->Og;
+        rows += (conv->Og + step - 1) / step;
     weight += g * conv->Og * conv->ntaps;
-    memset(panels, 0, hr_panels_elems(ntaps, conv->Cg) * sizeof *panels);
+    memset(panels, 0, hr_conv_panels_elems(conv, rows, conv->Cg) * sizeof(float));
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
-        for (size_t o = 0; o < conv->Og; o++, k++)
-            for (size_t c = 0; c < conv->Cg; c++)
-                panels[hr_panels_at(ntaps, k, c)] = weight[weight_at(conv, o, c, spot)];
+        for (size_t o = 0; o < conv->Og; o += step, k++) {
+            if (conv->bf16)
+                phase_pairs_row(conv, spot, o, weight, rows, k, panels);
+            else
+                phase_floats_row(conv, spot, o, weight, rows, k, panels);
+        }
 }

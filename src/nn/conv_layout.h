@@ -29,9 +29,14 @@ struct hr_conv {
     size_t ntaps;             /* of a group's filter: height * width * Cg */
     struct hr_frame x_frame;  /* for forward and the weights' gradient */
     struct hr_frame dy_frame; /* for backward-data */
+    bool bf16;                /* of bfloat16 values (kernels/patches_bf16.h) */
 };
 
 struct hr_conv hr_conv_of(const struct hr_layer *layer);
+/* What forward's and backward-data's tables, frames and panels are made by. The convolution itself;
+ * with bf16 that where a channel, of x and of y, is a pair of them, and a number is a pair's 32
+ * bits: of an odd group the last pair has a zero. */
+struct hr_conv hr_conv_in_memory(const struct hr_conv *conv);
 
 size_t hr_frame_elems(const struct hr_frame *frame);       /* of all images */
 size_t hr_frame_image_elems(const struct hr_frame *frame); /* of one, with its zeros */
@@ -41,6 +46,12 @@ bool hr_frame_is_bare(const struct hr_frame *frame);
 size_t hr_frame_origin(const struct hr_frame *frame);
 /* Copy images into their places; the zeros around them must be there already. */
 void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t count, float *to);
+/* The same of pairs: images of `groups` times `channels` floats a pixel. */
+void hr_frame_fill_pairs(const struct hr_frame *frame, size_t groups, size_t channels,
+                         const float *images, size_t count, uint32_t *to);
+/* And of pairs of images, `count` images in all; of an odd number the last with zeros. */
+void hr_frame_fill_two(const struct hr_frame *frame, const float *images, size_t count,
+                       uint32_t *to);
 
 /* --- forward and the weights' gradient --- */
 
@@ -48,8 +59,11 @@ void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t cou
  * later. Fewer images are fewer pixels. */
 struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, uint32_t *tap);
 
+/* Numbers of a (rows, columns) matrix as panels. */
+size_t hr_conv_panels_elems(const struct hr_conv *conv, size_t rows, size_t columns);
+
 /* panels (ntaps, Og) of group g, of weight (O,Cg,KH,KW) */
-void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, float *panels);
+void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, void *panels);
 
 /* group g of dweight (O,Cg,KH,KW) = dw (ntaps,Og) */
 void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float *dweight);
@@ -70,6 +84,6 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
 
 /* panels (phase's taps, Cg) of group g, of weight (O,Cg,KH,KW) */
 void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, const float *weight,
-                        float *panels);
+                        void *panels);
 
 #endif

@@ -6,8 +6,10 @@
  * A shard has some rows of W (by columns: of y) or some columns of it (by rows: of W^T, as the
  * field says), and biases of its own.
  */
+#include "base/size.h"
 #include "kernels/gemm.h"
 #include "kernels/elementwise.h"
+#include "kernels/product_bf16.h"
 #include "nn/layer.h"
 
 static enum hr_status parse(struct hr_layer *layer, const struct hr_layer_text *text)
@@ -37,8 +39,20 @@ static enum hr_status fit(struct hr_layer *layer)
 /* Sums over inputs forward, over samples for dW, over outputs for dx. */
 static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threads)
 {
-    const size_t I = layer->in.size[0], O = layer->out.size[0], widest = I > O ? I : O;
-    return hr_gemm_scratch_bytes(widest > B ? widest : B, threads);
+    const size_t I = layer->in.size[0], O = layer->out.size[0], widest = hr_max_size(I, O);
+    if (layer->precision == HR_PRECISION_BF16)
+        return hr_max_size(hr_product_bf16_scratch_bytes(B, widest, threads),
+                           hr_product_bf16_scratch_bytes(O, B, threads));
+    return hr_gemm_scratch_bytes(hr_max_size(widest, B), threads);
+}
+
+/* `round`: what is stored is no partial sum, but a layer's output or its gradient. */
+static void multiply(const struct hr_layer *layer, const struct hr_gemm *gemm, bool round)
+{
+    if (layer->precision == HR_PRECISION_BF16)
+        hr_gemm_bf16(gemm, round);
+    else
+        hr_gemm(gemm);
 }
 
 /* The part of the product that a pass is about: inputs and outputs. */
@@ -56,20 +70,22 @@ static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
     const bool sums = layer->cut == HR_CUT_ROWS;
     struct hr_channels in, out;
     ranges_of(layer, pass, &in, &out);
-    hr_gemm(&(struct hr_gemm){.form = HR_GEMM_NT,
-                              .M = pass->B,
-                              .N = out.end - out.begin,
-                              .K = in.end - in.begin,
-                              .a = pass->x + in.begin,
-                              .a_row = I,
-                              .b = weight + out.begin * I + in.begin,
-                              .b_row = I,
-                              .c = pass->y + out.begin,
-                              .c_row = O,
-                              .bias = sums ? NULL : bias + out.begin,
-                              .relu = layer->relu_follows && !sums,
-                              .scratch = pass->scratch,
-                              .threads = pass->threads});
+    multiply(layer,
+             &(struct hr_gemm){.form = HR_GEMM_NT,
+                               .M = pass->B,
+                               .N = out.end - out.begin,
+                               .K = in.end - in.begin,
+                               .a = pass->x + in.begin,
+                               .a_row = I,
+                               .b = weight + out.begin * I + in.begin,
+                               .b_row = I,
+                               .c = pass->y + out.begin,
+                               .c_row = O,
+                               .bias = sums ? NULL : bias + out.begin,
+                               .relu = layer->relu_follows && !sums,
+                               .scratch = pass->scratch,
+                               .threads = pass->threads},
+             !sums);
 }
 
 static void backward_weights(const struct hr_layer *layer, const struct hr_pass *pass,
@@ -78,18 +94,20 @@ static void backward_weights(const struct hr_layer *layer, const struct hr_pass 
     const size_t I = layer->in.size[0], O = layer->out.size[0];
     const struct hr_channels biases = layer->cut == HR_CUT_ROWS ? pass->out : out;
     float *dweight = pass->grads, *dbias = dweight + O * I; /* (O,I), (O) */
-    hr_gemm(&(struct hr_gemm){.form = HR_GEMM_TN,
-                              .M = out.end - out.begin,
-                              .N = in.end - in.begin,
-                              .K = pass->B,
-                              .a = pass->dy + out.begin,
-                              .a_row = O,
-                              .b = pass->x + in.begin,
-                              .b_row = I,
-                              .c = dweight + out.begin * I + in.begin,
-                              .c_row = I,
-                              .scratch = pass->scratch,
-                              .threads = pass->threads});
+    multiply(layer,
+             &(struct hr_gemm){.form = HR_GEMM_TN,
+                               .M = out.end - out.begin,
+                               .N = in.end - in.begin,
+                               .K = pass->B,
+                               .a = pass->dy + out.begin,
+                               .a_row = O,
+                               .b = pass->x + in.begin,
+                               .b_row = I,
+                               .c = dweight + out.begin * I + in.begin,
+                               .c_row = I,
+                               .scratch = pass->scratch,
+                               .threads = pass->threads},
+             false);
     hr_elementwise()->column_sums(pass->B, biases.end - biases.begin, pass->dy + biases.begin, O,
                                   dbias + biases.begin);
 }
@@ -99,18 +117,20 @@ static void backward_data(const struct hr_layer *layer, const struct hr_pass *pa
                           struct hr_channels in, struct hr_channels out)
 {
     const size_t I = layer->in.size[0], O = layer->out.size[0];
-    hr_gemm(&(struct hr_gemm){.form = HR_GEMM_NN,
-                              .M = pass->B,
-                              .N = in.end - in.begin,
-                              .K = out.end - out.begin,
-                              .a = pass->dy + out.begin,
-                              .a_row = O,
-                              .b = pass->params + out.begin * I + in.begin,
-                              .b_row = I,
-                              .c = pass->dx + in.begin,
-                              .c_row = I,
-                              .scratch = pass->scratch,
-                              .threads = pass->threads});
+    multiply(layer,
+             &(struct hr_gemm){.form = HR_GEMM_NN,
+                               .M = pass->B,
+                               .N = in.end - in.begin,
+                               .K = out.end - out.begin,
+                               .a = pass->dy + out.begin,
+                               .a_row = O,
+                               .b = pass->params + out.begin * I + in.begin,
+                               .b_row = I,
+                               .c = pass->dx + in.begin,
+                               .c_row = I,
+                               .scratch = pass->scratch,
+                               .threads = pass->threads},
+             layer->cut != HR_CUT_COLUMNS);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
@@ -128,6 +148,7 @@ const struct hr_layer_type hr_layer_dense = {
     .can_fuse_relu = true,
     .has_halves = true,
     .may_cut = {[HR_CUT_COLUMNS] = true, [HR_CUT_ROWS] = true},
+    .rounds = {true, true},
     .parse = parse,
     .fit = fit,
     .scratch_bytes = scratch_bytes,

@@ -29,6 +29,7 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 
 const struct hr_layer_type hr_layer_flatten = {
     .name = "flatten",
+    .rounds = {true, true},
     .parse = hr_layer_parse_nothing,
     .fit = fit,
     .forward = forward,

@@ -1,6 +1,7 @@
 #include "nn/layer.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char *hr_dims_text(const struct hr_dims *dims, char *buffer, size_t bytes)
 {
@@ -67,4 +68,22 @@ enum hr_status hr_layer_parse_nothing(struct hr_layer *layer, const struct hr_la
         return hr_fail(HR_E_USAGE, "found \"%.40s\", expected nothing behind \"%s\"",
                        text->words[1], layer->type->name);
     return HR_OK;
+}
+
+static const char *const precisions[] = {
+    [HR_PRECISION_FLOAT32] = "float32", [HR_PRECISION_BF16] = "bf16"};
+
+enum hr_status hr_precision_parse(const char *name, enum hr_precision *out)
+{
+    for (size_t i = 0; i < sizeof precisions / sizeof *precisions; i++)
+        if (!strcmp(name, precisions[i])) {
+            *out = (enum hr_precision)i;
+            return HR_OK;
+        }
+    return hr_fail(HR_E_USAGE, "--precision %s: expected float32 or bf16", name);
+}
+
+const char *hr_precision_name(enum hr_precision precision)
+{
+    return precisions[precision];
 }

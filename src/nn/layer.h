@@ -77,8 +77,9 @@ struct hr_layer {
     struct hr_dims in2; /* residual alone: of its second input */
     size_t ntensors;    /* fit fills these in, in the order of the parameter array */
     struct hr_layer_tensor tensors[HR_LAYER_MAX_TENSORS];
-    size_t fan_in;     /* inputs of one output; bound of the initial values of all its tensors */
-    double madds;      /* multiply-adds of one sample's forward pass */
+    size_t fan_in; /* inputs of one output; bound of the initial values of all its tensors */
+    double madds;  /* multiply-adds of one sample's forward pass */
+    enum hr_precision precision; /* of bf16: y and dx are rounded, by it or by who asks (rounds) */
     bool in_place;     /* fit: backward does not need x, so y may be x in memory, and dx dy; the
                           model takes this back where others need x */
     bool relu_follows; /* forward also does the work of the relu layer behind it */
@@ -135,6 +136,8 @@ struct hr_layer_type {
     bool reads_y;          /* backward needs y, so nobody may overwrite it */
     bool has_halves;       /* backward computes grads and dx each without the other, too */
     bool may_cut[HR_CUTS]; /* forward and backward obey a pass's channels, so cut */
+    bool rounds[2];        /* of bfloat16 values, forward and backward make such, but for partial
+                              sums of a layer that is cut */
     /* words[1..] to layer->size; HR_E_USAGE says what was found and expected. */
     enum hr_status (*parse)(struct hr_layer *layer, const struct hr_layer_text *text);
     /* layer->in is known: fill in out, tensors, fan_in, madds; HR_E_USAGE when it does not fit. */

@@ -70,6 +70,7 @@ const struct hr_layer_type hr_layer_maxpool = {
     .name = "maxpool",
     .may_cut[HR_CUT_CHANNELS] = true,
     .reads_y = true, /* where a convolution does its work */
+    .rounds = {true, false},
     .parse = parse,
     .fit = hr_pool_fit,
     .saved_bytes = saved_bytes,

@@ -71,6 +71,7 @@ static enum hr_status build_layer(struct hr_model *model, size_t index)
     struct hr_layer *layer = &model->layers[index];
     HR_TRY(hr_layer_parse(text, model->text.nlayers == 1, layer));
     layer->index = index;
+    layer->precision = model->precision;
     layer->in = *output_of(model, text->from[0]);
     if (text->nfrom > 1)
         layer->in2 = *output_of(model, text->from[1]);
@@ -223,6 +224,7 @@ enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_
         return hr_fail(HR_E_NOMEM, "no memory for a model");
     model->input = in;
     model->classes = options->classes;
+    model->precision = options->precision;
     model->loss =
         (struct hr_loss){.kind = options->loss,
                          .smoothing = (float)options->label_smoothing,
@@ -266,6 +268,11 @@ void hr_model_destroy(struct hr_model *model)
 const char *hr_model_text(const struct hr_model *model)
 {
     return model->text.list;
+}
+
+enum hr_precision hr_model_precision(const struct hr_model *model)
+{
+    return model->precision;
 }
 
 size_t hr_model_outputs(const struct hr_model *model)

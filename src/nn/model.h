@@ -12,7 +12,8 @@
  * A model is immutable; a workspace is the private memory of one computing thread (activations,
  * nothing else). This module knows no ranks.
  *
- * Arithmetic: float32; a sample's loss is rounded to float and added to a double in sample order.
+ * Arithmetic: float32, or a model's precision (below); a sample's loss is rounded to float and
+ * added to a double in sample order.
  * Gradients are SUMS over the samples of the batch, never means: the division by the number of
  * samples happens in the optimizer's update (optim/rules.h) and nowhere else. The bits of a result
  * depend on (batch size, parameters, input) and on the GEMM in use, not on the thread.
@@ -57,6 +58,17 @@ struct hr_target_table {
 HR_CHECKED enum hr_status hr_loss_parse(const char *name, enum hr_loss_kind *out);
 const char *hr_loss_name(enum hr_loss_kind kind);
 
+/* What a model computes with. bf16: products take bfloat16 values and sum in float32
+ * (kernels/bf16.h); the output of every layer, and every gradient of one, is a bfloat16 value, kept
+ * in a float: rounded once where it is computed, and again where gradients of several readers are
+ * added. Inputs and weights are rounded where they enter a product. Statistics, the insides of
+ * norms, the loss and the gradients of parameters are float32, as parameters are. */
+enum hr_precision { HR_PRECISION_FLOAT32, HR_PRECISION_BF16 };
+
+/* "float32", "bf16"; HR_E_USAGE lists them. */
+HR_CHECKED enum hr_status hr_precision_parse(const char *name, enum hr_precision *out);
+const char *hr_precision_name(enum hr_precision precision);
+
 struct hr_model_options {
     const char *description; /* a built-in name (model_text.c lists them) or a layer list */
     struct hr_shape input;   /* of one sample */
@@ -67,6 +79,7 @@ struct hr_model_options {
     double label_smoothing;        /* 0 to below 1; cross-entropy only */
     struct hr_target_table wanted; /* count > 0: as many outputs, mse or huber; classes is then 0 */
     double huber_delta;            /* above 0; huber only */
+    enum hr_precision precision;
 };
 
 /* Build the model. HR_E_USAGE with the place in the text when it does not parse, when the layers do
@@ -83,6 +96,7 @@ void hr_model_destroy(struct hr_model *model);
 /* The layer list in full (what a built-in name stands for), words one blank and layers ", " apart;
  * owned by the model. */
 const char *hr_model_text(const struct hr_model *model);
+enum hr_precision hr_model_precision(const struct hr_model *model);
 size_t hr_model_outputs(const struct hr_model *model);
 size_t hr_model_param_count(const struct hr_model *model);
 size_t hr_model_tensor_count(const struct hr_model *model);

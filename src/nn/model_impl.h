@@ -1,5 +1,5 @@
 /* model_impl.h - inside of struct hr_model and struct hr_workspace, for model.c, graph.c, part.c,
- * split.c, meets.c, workspace.c, propagate.c and profile.c only. */
+ * split.c, workspace.c, shards.c, propagate.c and profile.c only. */
 #ifndef HR_NN_MODEL_IMPL_H
 #define HR_NN_MODEL_IMPL_H
 
@@ -43,8 +43,9 @@ struct hr_model {
     struct hr_layer *layers;        /* (text.nlayers), owned */
     struct hr_tensor_info *tensors; /* (ntensors), owned */
     size_t ntensors, param_count;
-    struct hr_flow *flows; /* (text.nlayers), owned */
-    struct hr_slot *slots; /* (nslots), owned */
+    enum hr_precision precision; /* each layer's, too */
+    struct hr_flow *flows;       /* (text.nlayers), owned */
+    struct hr_slot *slots;       /* (nslots), owned */
     size_t nslots;
     size_t first_trained; /* the first layer that has a backward */
     struct hr_dims input; /* of one sample */
@@ -58,8 +59,6 @@ struct hr_model {
 HR_CHECKED enum hr_status hr_graph_plan(struct hr_model *model);
 /* Slots alone, of a part: its layers have the whole model's places. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_graph_route(struct hr_model *model);
-/* Where ranks meet, of a part whose layers are cut and routed. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_meets_plan(struct hr_model *part);
 
 /* What a layer leaves of a batch. */
 struct hr_trace {
@@ -97,5 +96,19 @@ struct hr_workspace {
     uint64_t moved;   /* bytes */
     bool left;        /* the team's ranks do not meet any more */
 };
+
+/* A layer's pass over a batch: this rank's share of it, with what is summed over shards and rounded
+ * (shards.c). It meets the others where it must. */
+void hr_shards_forward(struct hr_workspace *workspace, const struct hr_layer *layer,
+                       const struct hr_pass *pass);
+void hr_shards_backward(struct hr_workspace *workspace, const struct hr_layer *layer,
+                        const struct hr_pass *pass);
+/* The share alone, which is in nobody's way: gradients of parameters. */
+void hr_shards_do(struct hr_workspace *workspace, const struct hr_layer *layer,
+                  const struct hr_pass *pass, bool backward);
+/* to += dx, both (B,dims) gradients of an input of the layer's: of the channels whose gradient this
+ * rank has computed. `to` NULL: nothing. */
+void hr_shards_add(const struct hr_workspace *workspace, const struct hr_layer *layer,
+                   const struct hr_dims *dims, const float *dx, float *to, size_t B);
 
 #endif

@@ -112,6 +112,7 @@ enum hr_status hr_model_part(const struct hr_model *model, size_t first, size_t 
     part->text.nlayers = end - first;
     part->loss = model->loss;
     part->classes = model->classes;
+    part->precision = model->precision;
     part->pixels_first = first == 0 && model->pixels_first;
     part->input = first == 0 ? model->input : model->layers[first - 1].out;
     part->part = (struct hr_part_place){.first = first,

@@ -2,13 +2,10 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/size.h"
-#include "base/vec.h"
-#include "kernels/elementwise.h"
+#include "kernels/bf16.h"
 #include "nn/model_impl.h"
 #include "nn/part.h"
 #include "nn/planes.h"
-#include "nn/split.h"
 
 static const float *output_of(const struct hr_workspace *workspace, size_t from)
 {
@@ -34,142 +31,6 @@ static struct hr_pass pass_of(const struct hr_workspace *workspace, size_t i, co
     };
 }
 
-static void ask(const struct hr_workspace *workspace, const struct hr_layer *layer,
-                const struct hr_pass *pass, bool backward)
-{
-    if (workspace->options.watch)
-        workspace->options.watch(workspace->options.arg, layer, pass, backward);
-    else
-        (backward ? layer->type->backward : layer->type->forward)(layer, pass);
-}
-
-/* --- shards (split.h) --- */
-
-static size_t first_shard(const struct hr_workspace *workspace)
-{
-    const struct hr_team_seat *team = &workspace->options.team;
-    return hr_split_begin(workspace->model->shards, team->ranks, team->rank);
-}
-
-static size_t end_shard(const struct hr_workspace *workspace)
-{
-    const struct hr_team_seat *team = &workspace->options.team;
-    return hr_split_begin(workspace->model->shards, team->ranks, team->rank + 1);
-}
-
-/* The channels of all of a rank's shards. */
-static struct hr_channels own_range(const struct hr_workspace *workspace,
-                                    const struct hr_dims *dims)
-{
-    const size_t shards = workspace->model->shards, C = dims->size[0];
-    return (struct hr_channels){hr_split_range(C, shards, first_shard(workspace)).begin,
-                                hr_split_range(C, shards, end_shard(workspace) - 1).end};
-}
-
-static void meet(struct hr_workspace *workspace, bool sums)
-{
-    const struct hr_team_seat *team = &workspace->options.team;
-    if (team->ranks > 1 && !workspace->left)
-        workspace->left = !team->meet(team->arg, sums);
-}
-
-/* It reads all of an array of which others wrote the other channels. */
-static void count_gathered(struct hr_workspace *workspace, const struct hr_dims *dims, size_t B)
-{
-    const struct hr_channels own = own_range(workspace, dims);
-    if (workspace->options.team.ranks > 1)
-        workspace->moved += sizeof(float) * B * (hr_dims_elems(dims) / dims->size[0]) *
-                            (dims->size[0] - (own.end - own.begin));
-}
-
-static float *partial_of(const struct hr_workspace *workspace, size_t shard)
-{
-    return workspace->partial + shard * workspace->partial_elems;
-}
-
-/* to (B,dims), the rank's channels of it: the shards' partial sums, added in T(S). */
-static void add_partials(struct hr_workspace *workspace, const struct hr_dims *dims, size_t B,
-                         float *to)
-{
-    const size_t shards = workspace->model->shards;
-    const size_t own = end_shard(workspace) - first_shard(workspace);
-    const struct hr_strips strips = hr_strips_of(dims, B, own_range(workspace, dims));
-    const float *from[HR_VEC_MAX_INPUTS];
-    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step) {
-        float *out = to + at;
-        for (size_t s = 0; s < shards; s++)
-            from[s] = partial_of(workspace, s) + at;
-        hr_vec()->tree_sum(&out, 1, from, shards, strips.length);
-    }
-    workspace->moved += sizeof(float) * strips.count * strips.length * (shards - own);
-}
-
-/* The same, y of a layer by rows: with what each shard left to do. */
-static void end_sums(struct hr_workspace *workspace, const struct hr_layer *layer,
-                     const struct hr_pass *pass)
-{
-    const struct hr_channels own = own_range(workspace, &layer->out);
-    const size_t I = layer->in.size[0], O = layer->out.size[0], n = own.end - own.begin;
-    const float *bias = pass->params + O * I + own.begin;
-    const struct hr_elementwise *loops = hr_elementwise();
-    meet(workspace, true);
-    if (workspace->left)
-        return;
-    add_partials(workspace, &layer->out, pass->B, pass->y);
-    for (size_t b = 0; b < pass->B; b++)
-        (layer->relu_follows ? loops->bias_relu : loops->bias_add)(1, n, bias,
-                                                                   pass->y + b * O + own.begin);
-}
-
-static void ask_shards(struct hr_workspace *workspace, const struct hr_layer *layer,
-                       const struct hr_pass *whole, bool backward)
-{
-    const size_t shards = workspace->model->shards;
-    struct hr_pass pass = *whole;
-    for (size_t s = first_shard(workspace); s < end_shard(workspace); s++) {
-        pass.in = hr_split_range(layer->in.size[0], shards, s);
-        pass.out = hr_split_range(layer->out.size[0], shards, s);
-        if (layer->cut == HR_CUT_ROWS && !backward)
-            pass.y = partial_of(workspace, s);
-        if (layer->cut == HR_CUT_COLUMNS && pass.dx)
-            pass.dx = partial_of(workspace, s);
-        ask(workspace, layer, &pass, backward);
-    }
-}
-
-/* What this rank has to do of a layer, */
-static void do_share(struct hr_workspace *workspace, const struct hr_layer *layer,
-                     const struct hr_pass *pass, bool backward)
-{
-    if (layer->cut != HR_CUT_NOT)
-        ask_shards(workspace, layer, pass, backward);
-    else if (workspace->options.team.rank == 0)
-        ask(workspace, layer, pass, backward);
-}
-
-/* once nobody else is in its way. */
-static void do_layer(struct hr_workspace *workspace, const struct hr_layer *layer,
-                     const struct hr_pass *pass, bool backward)
-{
-    if (layer->meets[backward])
-        meet(workspace, false);
-    if (workspace->left)
-        return;
-    do_share(workspace, layer, pass, backward);
-}
-
-static void forward_layer(struct hr_workspace *workspace, const struct hr_layer *layer,
-                          const struct hr_pass *pass)
-{
-    do_layer(workspace, layer, pass, false);
-    if (layer->cut == HR_CUT_COLUMNS)
-        count_gathered(workspace, &layer->in, pass->B);
-    else if (layer->cut == HR_CUT_ROWS)
-        end_sums(workspace, layer, pass);
-}
-
-/* --- passes --- */
-
 /* Returns the logits (B, classes). */
 static const float *forward(struct hr_workspace *workspace, const float *params, size_t B,
                             bool training)
@@ -187,7 +48,7 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
             pass.draw = NULL;
         }
         if (!layer->done_before && !layer->absorbed)
-            forward_layer(workspace, layer, &pass);
+            hr_shards_forward(workspace, layer, &pass);
     }
     return hr_workspace_outputs(workspace);
 }
@@ -218,19 +79,6 @@ static struct hr_pass backward_pass_of(const struct hr_workspace *workspace, siz
     return pass;
 }
 
-/* An input that has several readers: of the channels whose gradient the rank has computed. */
-static void add_gradient(const struct hr_workspace *workspace, const struct hr_layer *layer,
-                         const struct hr_dims *dims, const float *dx, float *to, size_t B)
-{
-    const struct hr_channels all = {0, dims->size[0]};
-    if (!to || workspace->left || (layer->cut == HR_CUT_NOT && workspace->options.team.rank))
-        return;
-    const struct hr_strips strips =
-        hr_strips_of(dims, B, layer->cut == HR_CUT_NOT ? all : own_range(workspace, dims));
-    for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step)
-        hr_vec()->add(to + at, dx + at, strips.length);
-}
-
 /* One layer's backward; where an input has several readers, gradients are added. */
 static void backward_layer(struct hr_workspace *workspace, size_t i, const float *params, size_t B,
                            float *grads)
@@ -238,16 +86,9 @@ static void backward_layer(struct hr_workspace *workspace, size_t i, const float
     const struct hr_layer *layer = &workspace->model->layers[i];
     const struct hr_flow *flow = &workspace->model->flows[i];
     const struct hr_pass pass = backward_pass_of(workspace, i, params, B, grads);
-    do_layer(workspace, layer, &pass, true);
-    if (layer->cut == HR_CUT_ROWS)
-        count_gathered(workspace, &layer->out, B);
-    if (layer->cut == HR_CUT_COLUMNS && pass.dx) {
-        meet(workspace, true);
-        if (!workspace->left)
-            add_partials(workspace, &layer->in, B, pass.dx);
-    }
-    add_gradient(workspace, layer, &layer->in, pass.dx, slot_of(workspace, flow->add_to[0]), B);
-    add_gradient(workspace, layer, &layer->in2, pass.dx2, slot_of(workspace, flow->add_to[1]), B);
+    hr_shards_backward(workspace, layer, &pass);
+    hr_shards_add(workspace, layer, &layer->in, pass.dx, slot_of(workspace, flow->add_to[0]), B);
+    hr_shards_add(workspace, layer, &layer->in2, pass.dx2, slot_of(workspace, flow->add_to[1]), B);
 }
 
 static bool has_backward(const struct hr_model *model, size_t i)
@@ -255,9 +96,20 @@ static bool has_backward(const struct hr_model *model, size_t i)
     return model->flows[i].trained && !model->layers[i].absorbed;
 }
 
+/* The loss is not a layer, and may be the caller's. */
+static void round_loss(struct hr_workspace *workspace, size_t B)
+{
+    const struct hr_model *model = workspace->model;
+    float *dy = hr_workspace_output_grads(workspace);
+    if (model->precision == HR_PRECISION_BF16 && !model->part.goes_on &&
+        workspace->options.team.rank == 0)
+        hr_bf16()->round(B * hr_model_outputs(model), dy, dy);
+}
+
 static void backward(struct hr_workspace *workspace, const float *params, size_t B, float *grads)
 {
     const struct hr_model *model = workspace->model;
+    round_loss(workspace, B);
     for (size_t i = model->text.nlayers; i-- > 0;) {
         if (!has_backward(model, i))
             continue;
@@ -270,6 +122,7 @@ static void backward(struct hr_workspace *workspace, const float *params, size_t
 static void backward_data(struct hr_workspace *workspace, const float *params, size_t B)
 {
     const struct hr_model *model = workspace->model;
+    round_loss(workspace, B);
     for (size_t i = model->text.nlayers; i-- > 0;)
         if (has_backward(model, i))
             backward_layer(workspace, i, params, B, workspace->batch->grads[i]);
@@ -285,7 +138,7 @@ static void backward_weights(struct hr_workspace *workspace, const float *params
         if (layer->type->has_halves) {
             struct hr_pass pass = backward_pass_of(workspace, i, params, B, of_layer);
             pass.dx = NULL;
-            do_share(workspace, layer, &pass, true); /* which is in nobody's way */
+            hr_shards_do(workspace, layer, &pass, true); /* which is in nobody's way */
         } else if (layer->ntensors && workspace->options.team.rank == 0) {
             memcpy(of_layer, workspace->batch->grads[i],
                    hr_layer_param_count(layer) * sizeof *of_layer);

@@ -27,6 +27,7 @@ const struct hr_layer_type hr_layer_relu = {
     .name = "relu",
     .reads_y = true,
     .may_cut[HR_CUT_CHANNELS] = true,
+    .rounds = {true, true},
     .parse = hr_layer_parse_nothing,
     .fit = fit,
     .forward = forward,

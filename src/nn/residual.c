@@ -42,6 +42,7 @@ const struct hr_layer_type hr_layer_residual = {
     .can_fuse_relu = true,
     .can_absorb_relu = true,
     .may_cut[HR_CUT_CHANNELS] = true,
+    .rounds = {false, true},
     .parse = hr_layer_parse_nothing,
     .fit = fit,
     .forward = forward,

@@ -17,8 +17,8 @@
  *
  * Ranks that compute together have one workspace's activations between them (hr_workspace_share);
  * the weights and gradients of a shard are touched by its rank alone. A rank writes its channels of
- * an array, and reads others' only after all have met: where that must be is worked out beforehand
- * (meets.c).
+ * an array, and reads others' only after all have met: where that must be is worked out
+ * beforehand.
  *
  *     hr_split_plan(whole, S, &split)           of the whole model: whatever parts it is cut into,
  *     hr_part_split(part, &split)               they are split alike

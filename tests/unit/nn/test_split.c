@@ -38,6 +38,15 @@ static const struct net nets[] = {
 };
 enum { NNETS = sizeof nets / sizeof *nets };
 
+static enum hr_precision precision;
+
+static int of_bfloat16_values(void **state)
+{
+    (void)state;
+    precision = HR_PRECISION_BF16;
+    return 0;
+}
+
 struct rig {
     struct hr_model *whole;
     size_t nparams, features;
@@ -68,7 +77,9 @@ static float *floats(size_t count)
 static void open_rig(struct rig *rig, const struct net *net)
 {
     memset(rig, 0, sizeof *rig);
-    CHECK_OK(hr_model_create(net->list, net->input, CLASSES, &rig->whole));
+    const struct hr_model_options options = {
+        .description = net->list, .input = net->input, .classes = CLASSES, .precision = precision};
+    CHECK_OK(hr_model_build(&options, &rig->whole));
     rig->nparams = hr_model_param_count(rig->whole);
     rig->features = net->input.channels * net->input.height * net->input.width;
     rig->params = floats(rig->nparams);
@@ -397,5 +408,7 @@ int main(void)
         cmocka_unit_test(channels_are_cut_in_eights),
         cmocka_unit_test(too_many_shards_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest again[] = {tests[0], tests[3]};
+    return cmocka_run_group_tests(tests, NULL, NULL) +
+           cmocka_run_group_tests(again, of_bfloat16_values, NULL);
 }
