@@ -11,6 +11,7 @@
 #include "base/median.h"
 #include "base/size.h"
 #include "hogring/sparse.h"
+#include "strategies/find.h"
 
 /* Workers: one, or so many times the processors. */
 struct plan {
@@ -74,7 +75,8 @@ static double *part_at(struct hr_pace_parts *parts, const struct plan *plan)
 
 static bool is_in_step(const char *strategy)
 {
-    return !strcmp(strategy, "allreduce") || !strcmp(strategy, "ps-sync");
+    const struct hr_strategy *found;
+    return hr_strategy_find(strategy, 1, &found) == HR_OK && found->shares_batch;
 }
 
 /* What a run does beside training: it is timed for that alone. */

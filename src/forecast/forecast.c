@@ -96,12 +96,21 @@ static double error_of(enum hr_pace_kind kind, bool crowded)
     return 0;
 }
 
+/* Of what it is with its staleness: nobody runs ahead of 0. */
+static enum hr_pace_kind kind_of(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    const bool dense = !hr_sparse_is_model(o->model) &&
+                       hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK;
+    return hr_pace_kind_of(dense ? strategy->name : o->strategy);
+}
+
 static void set_range(const struct hr_forecast *forecast, struct hr_forecast_row *row)
 {
     const struct hr_train_options *o = &row->options;
     const struct hr_anchors *anchors = &forecast->anchors;
     const bool crowded = o->workers + row->servers > forecast->processors;
-    const double error = error_of(hr_pace_kind_of(o->strategy), crowded);
+    const double error = error_of(kind_of(o), crowded);
     const bool plain = !strcmp(o->launch, "thread") && o->threads_per_worker == 1 &&
                        !strcmp(o->overlap, "off") && !o->prefetch && !anchors->coarse;
     row->validated = error > 0 && plain && forecast->processors == MEASURED_PROCESSORS &&
@@ -134,13 +143,6 @@ static bool shares_batch(const struct hr_train_options *o)
 static size_t batch_of(const struct hr_train_options *o)
 {
     return hr_sparse_is_model(o->model) ? 1 : o->batch_size;
-}
-
-/* Under ssp nobody runs ahead of staleness 0. */
-static enum hr_pace_kind kind_of(const struct hr_train_options *o)
-{
-    return !strcmp(o->strategy, "ssp") && !o->staleness ? HR_PACE_SERVED_IN_STEP
-                                                        : hr_pace_kind_of(o->strategy);
 }
 
 static void pace(const struct hr_forecast *forecast, struct hr_forecast_row *row)

@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "gate/judge.h"
-#include "stats/spread.h"
-#include "stats/student.h"
+#include "stats/interval.h"
 
 struct hr_gate_ratio hr_gate_ratio_of(const double *log_ratio, size_t n, double level,
                                       double slower)
@@ -15,10 +14,9 @@ struct hr_gate_ratio hr_gate_ratio_of(const double *log_ratio, size_t n, double 
     if (n < 2)
         return ratio;
     const struct hr_spread spread = hr_spread_of(log_ratio, n);
-    const double half =
-        hr_student_quantile(1 - level, (double)(n - 1)) * spread.sd / sqrt((double)n);
+    const struct hr_interval logs = hr_mean_interval(&spread, 1 - level);
     ratio.mean = exp(spread.mean);
-    ratio.interval = (struct hr_interval){exp(spread.mean - half), exp(spread.mean + half)};
+    ratio.interval = (struct hr_interval){exp(logs.low), exp(logs.high)};
     ratio.slower = ratio.interval.low > 1 + slower;
     return ratio;
 }

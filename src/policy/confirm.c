@@ -8,8 +8,7 @@
 #include "options/entries.h"
 #include "policy/policy.h"
 #include "stats/holm.h"
-#include "stats/spread.h"
-#include "stats/student.h"
+#include "stats/interval.h"
 #include "verdict/pairing.h"
 
 static const double ALPHA = 0.05;
@@ -47,8 +46,8 @@ static void sum_up(const struct hr_policy_search *search, struct hr_finalist *fi
     finalist->interval = (struct hr_interval){NAN, NAN};
     if (finalist->reached < n || n < 2)
         return;
-    const double half = hr_student_quantile(0.975, (double)n - 1) * spread.sd / sqrt((double)n);
-    finalist->interval = (struct hr_interval){exp(spread.mean - half), exp(spread.mean + half)};
+    const struct hr_interval logs = hr_mean_interval(&spread, 0.975);
+    finalist->interval = (struct hr_interval){exp(logs.low), exp(logs.high)};
 }
 
 /* --- who is chosen --- */

@@ -1,7 +1,5 @@
 /* One thread plays all ranks in a drawn order of events. A synchronous run is the same in every
  * order; an asynchronous one is a function of it: the same again, and another in another order. */
-#include <string.h>
-
 #include "verify/check.h"
 
 static const char *const synchronous[] = {"allreduce", "ps-sync", "local-sgd", NULL};
@@ -12,7 +10,7 @@ static enum hr_status check_synchronous(struct hr_trial *trial, size_t workers)
 {
     const char *strategy = hr_trial_pick(trial, synchronous);
     struct hr_train_options options = hr_trial_options(trial, strategy, workers);
-    if (!strcmp(strategy, "allreduce"))
+    if (hr_trial_obeys(strategy, "algorithm"))
         HR_SAY(options.algorithm, "%s", hr_trial_pick(trial, algorithms));
     HR_TRY(hr_trial_same(trial, &options));
     for (size_t i = 0; i < 3; i++) {

@@ -13,6 +13,7 @@
 #ifndef HR_VERIFY_CHECK_H
 #define HR_VERIFY_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -57,6 +58,9 @@ const char *hr_trial_pick(struct hr_trial *trial, const char *const *names);
  * same for all of a case. */
 struct hr_train_options hr_trial_options(struct hr_trial *trial, const char *strategy,
                                          size_t workers);
+/* Has the strategy servers, of which there may be several? Does it obey an option of its own? */
+bool hr_trial_served(const char *strategy);
+bool hr_trial_obeys(const char *strategy, const char *option);
 /* Put text into a field of options that is an array. */
 #define HR_SAY(field, ...) ((void)snprintf(field, sizeof(field), __VA_ARGS__))
 

@@ -1,7 +1,5 @@
 /* Ranks are the same code as threads and as processes. Processes come first: who forks them must
  * not have multiplied anything. */
-#include <string.h>
-
 #include "verify/check.h"
 
 static const char *const strategies[] = {"allreduce",      "allreduce", "ps-sync", "local-sgd",
@@ -13,9 +11,9 @@ static enum hr_status run(struct hr_trial *trial)
     const char *strategy = hr_trial_pick(trial, strategies);
     const size_t workers = 2 + hr_trial_draw(trial, 3);
     struct hr_train_options options = hr_trial_options(trial, strategy, workers);
-    if (!strcmp(strategy, "ps-sync"))
+    if (hr_trial_served(strategy))
         options.servers = 1 + hr_trial_draw(trial, 3);
-    if (!strcmp(strategy, "local-sgd"))
+    if (hr_trial_obeys(strategy, "sync-every"))
         options.sync_every = 1 + hr_trial_draw(trial, 5);
     for (size_t i = 0; launches[i]; i++) {
         HR_SAY(options.launch, "%s", launches[i]);

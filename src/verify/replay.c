@@ -1,6 +1,4 @@
 /* Asynchronous runs in real time, recorded, beside their replays. */
-#include <string.h>
-
 #include "hogring/replay.h"
 #include "verify/check.h"
 
@@ -28,7 +26,7 @@ static enum hr_status run(struct hr_trial *trial)
         hr_trial_options(trial, strategy, 2 + hr_trial_draw(trial, 3));
     HR_TRY(hr_trial_folder(trial));
     HR_SAY(options.record, "%.511s/trace", trial->folder);
-    if (!strcmp(strategy, "ps-async") || !strcmp(strategy, "ssp"))
+    if (hr_trial_served(strategy))
         options.servers = 1 + hr_trial_draw(trial, 3);
     HR_TRY(hr_trial_same(trial, &options));
     return repeat(trial, &options);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "options/train_options.h"
+#include "strategies/find.h"
 #include "verify/check.h"
 
 /* Dense layers of odd sizes, whole images, statistics of a batch, units that are dropped. */
@@ -60,6 +61,24 @@ static void write_differences(char *text, size_t size, const struct hr_train_opt
         used += (size_t)snprintf(text + used, size - used, "%s--%s %s%s%s", used ? " " : "",
                                  row->name, quote, value, quote);
     }
+}
+
+static const struct hr_strategy *table_of(const char *strategy)
+{
+    const struct hr_strategy *table = NULL;
+    return hr_strategy_find(strategy, 1, &table) == HR_OK ? table : NULL;
+}
+
+bool hr_trial_served(const char *strategy)
+{
+    const struct hr_strategy *table = table_of(strategy);
+    return table && table->served && !table->one_shard;
+}
+
+bool hr_trial_obeys(const char *strategy, const char *option)
+{
+    const struct hr_strategy *table = table_of(strategy);
+    return table && hr_strategy_obeys(table, option);
 }
 
 enum hr_status hr_trial_same_digest(struct hr_trial *trial, const struct hr_train_options *options,

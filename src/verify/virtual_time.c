@@ -1,7 +1,5 @@
 /* In virtual time one process plays all ranks, and events have made-up times: of what does not
  * depend on the order of events, the bits are those of threads. */
-#include <string.h>
-
 #include "verify/check.h"
 
 static const char *const strategies[] = {"allreduce", "ps-sync", "local-sgd", "gossip", NULL};
@@ -21,7 +19,7 @@ static enum hr_status run(struct hr_trial *trial)
         HR_SAY(options.compute_time, "%s", hr_trial_pick(trial, times));
         HR_SAY(options.inject, "%s", hr_trial_pick(trial, troubles));
         HR_SAY(options.link, "%s", hr_trial_pick(trial, links));
-        if (!strcmp(strategy, "ps-sync"))
+        if (hr_trial_served(strategy))
             options.servers = 1 + hr_trial_draw(trial, 3);
         HR_TRY(hr_trial_same(trial, &options));
     }

@@ -61,6 +61,12 @@ houses() { # price is linear in what is known, but for noise; rent follows it
     --strategies allreduce,allreduce:lr=1e-5 --json "$TMP/a.json" >"$TMP/out"
   grep -q "^RMSE: allreduce.* has the best mean, [0-9.]* over 3 seeds" "$TMP/out"
   grep -q "^Target: allreduce.* reached rmse 60 first" "$TMP/out"
+  [ "$(json "$TMP/a.json" '[c["metric"] for c in d["comparison"]["comparisons"]]')" = "['rmse', 'target_seconds', 'target_samples']" ]
+  hogring compare --data "$TMP/h.csv" --target price --normalize --epochs 4 --seeds 3 --quiet --target-rmse 60 --concurrent \
+    --strategies allreduce,allreduce:lr=1e-5 --json "$TMP/c.json" >/dev/null
+  [ "$(json "$TMP/c.json" '[(c["difference"], c["verdict"]) for c in d["comparison"]["comparisons"] if c["metric"] == "rmse"]')" = \
+    "$(json "$TMP/a.json" '[(c["difference"], c["verdict"]) for c in d["comparison"]["comparisons"] if c["metric"] == "rmse"]')" ]
+  refused 2 "--target-loss: no such option here" compare --target-loss 0.5
   [ "$(json "$TMP/a.json" 'd["comparison"]["metric"], d["comparison"]["strategies"][0]["test_rmse"]["mean"] < d["comparison"]["strategies"][1]["test_rmse"]["mean"]')" = "('rmse', True)" ]
 }
 

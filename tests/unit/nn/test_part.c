@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/philox.h"
 #include "nn/part.h"
 #include "support/check.h"
+#include "support/floats.h"
 
 enum { B = 5, BATCHES = 3, MOST = 64 };
 
@@ -55,18 +55,6 @@ struct rig {
     float *y[MOST][BATCHES], *dy[MOST][BATCHES]; /* behind each part */
     uint32_t labels[BATCHES][B], samples[BATCHES][B];
 };
-
-static float draw(size_t i, uint32_t stream)
-{
-    return 2 * hr_random_unit(hr_random_block(check_seed(), HR_STREAM_TEST, i, stream).v[0]) - 1;
-}
-
-static float *floats(size_t count)
-{
-    float *out = calloc(count + 1, sizeof *out);
-    assert_non_null(out);
-    return out;
-}
 
 static void open_rig(struct rig *rig, const struct net *net)
 {

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/philox.h"
 #include "kernels/select.h"
 #include "nn/split.h"
 #include "support/check.h"
+#include "support/floats.h"
 
 enum { B = 9, CLASSES = 10, MOST_RANKS = 4 };
 
@@ -61,18 +61,6 @@ struct rig {
     struct hr_batch_result result;
     uint64_t moved[MOST_RANKS];
 };
-
-static float draw(size_t i, uint32_t stream)
-{
-    return 2 * hr_random_unit(hr_random_block(check_seed(), HR_STREAM_TEST, i, stream).v[0]) - 1;
-}
-
-static float *floats(size_t count)
-{
-    float *out = calloc(count + 1, sizeof *out);
-    assert_non_null(out);
-    return out;
-}
 
 static void open_rig(struct rig *rig, const struct net *net)
 {

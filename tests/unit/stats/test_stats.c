@@ -80,6 +80,17 @@ static void holm_multiplies_by_the_tests_left_and_never_falls(void **state)
 
 /* 0 of 10 and 5 of 10: Brown, Cai, DasGupta, "Interval estimation for a binomial proportion", 2001,
  * formula (4). */
+/* Of 1, 2, 4, 5: scipy's t.ppf(0.975, 3) times sqrt(10 / 3) / 2. */
+static void a_mean_has_students_interval(void **state)
+{
+    (void)state;
+    const double values[] = {1, 2, 4, 5};
+    const struct hr_spread spread = hr_spread_of(values, 4);
+    const struct hr_interval interval = hr_mean_interval(&spread, 0.975);
+    CHECK_NEAR(interval.high, 3 + 3.182446305284263 * sqrt(10 / 3.0) / 2, 1e-9, 0);
+    CHECK_NEAR(interval.low + interval.high, 6, 1e-12, 0);
+}
+
 static void wilson_stays_within_0_and_1(void **state)
 {
     (void)state;
@@ -98,6 +109,7 @@ int main(void)
         cmocka_unit_test(equal_values_have_no_spread_at_all),
         cmocka_unit_test(incomplete_beta_is_the_binomial_sum),
         cmocka_unit_test(student_cdf_gives_the_table),
+        cmocka_unit_test(a_mean_has_students_interval),
         cmocka_unit_test(wilson_stays_within_0_and_1),
         cmocka_unit_test(holm_multiplies_by_the_tests_left_and_never_falls),
     };
