@@ -25,12 +25,12 @@ static json_t *roofs_object(const struct hr_roofs *roofs)
         json_decref(memory);
         return NULL;
     }
-    return json_pack("{so so so ss so so so}", "threads", hr_json_count(roofs->threads),
-                     "flops_per_s", hr_json_number(hr_roofs_flops(roofs)), "spread",
-                     hr_json_number(hr_roofs_flops_spread(roofs)), "source",
-                     hr_roofs_flops_source(roofs), "blas_flops_per_s",
-                     hr_json_number(roofs->blas_flops), "tile_flops_per_s",
-                     hr_json_number(roofs->tile_flops), "memory", memory);
+    return json_pack(
+        "{ss so so so ss so so so}", "kind", hr_roof_kind_name(roofs->kind), "threads",
+        hr_json_count(roofs->threads), "flops_per_s", hr_json_number(hr_roofs_flops(roofs)),
+        "spread", hr_json_number(hr_roofs_flops_spread(roofs)), "source",
+        hr_roofs_flops_source(roofs), "blas_flops_per_s", hr_json_number(roofs->blas_flops),
+        "tile_flops_per_s", hr_json_number(roofs->tile_flops), "memory", memory);
 }
 
 static json_t *row_object(const struct hr_profile *profile, const struct hr_profile_row *row)

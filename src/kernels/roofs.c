@@ -11,7 +11,6 @@
 #include "base/vec.h"
 #include "kernels/gemm.h"
 #include "kernels/team.h"
-#include "kernels/tile_roof.h"
 
 /* --- judging --- */
 
@@ -77,6 +76,7 @@ enum { GEMM = 1024, SWEPT_BYTES = 16 << 20 };
 enum { BLAS = HR_LEVELS, TILE, ROOFS }; /* behind the levels, in `rates` */
 
 struct hr_roof_meter {
+    enum hr_roof_kind kind;
     size_t threads, rounds, done;
     double *rates[ROOFS];          /* (rounds) each */
     size_t sweep_bytes[HR_LEVELS]; /* of one thread, to stay in that level; 0: none */
@@ -115,9 +115,15 @@ static float *take_ones(struct hr_arena *arena, size_t count)
     return x;
 }
 
+/* OpenBLAS multiplies float32 alone. */
+static bool has_blas(const struct hr_roof_meter *meter)
+{
+    return meter->kind == HR_ROOF_FLOAT32 && !hr_kernels_are_reference();
+}
+
 static enum hr_status take_memory(struct hr_roof_meter *meter)
 {
-    const bool blas = !hr_kernels_are_reference();
+    const bool blas = has_blas(meter);
     const size_t t = meter->threads, square = blas ? t * GEMM * GEMM : 0;
     meter->scratch_bytes = blas ? hr_round_up(hr_gemm_scratch_bytes(GEMM, 1), HR_ARENA_ALIGN) : 0;
     const size_t stream = t * meter->stream_floats;
@@ -135,11 +141,13 @@ static enum hr_status take_memory(struct hr_roof_meter *meter)
     return HR_OK;
 }
 
-enum hr_status hr_roof_meter_create(size_t threads, size_t rounds, struct hr_roof_meter **out)
+enum hr_status hr_roof_meter_create(enum hr_roof_kind kind, size_t threads, size_t rounds,
+                                    struct hr_roof_meter **out)
 {
     struct hr_roof_meter *meter = calloc(1, sizeof *meter);
     if (!meter)
         return hr_fail(HR_E_NOMEM, "no memory to measure the machine in");
+    meter->kind = kind;
     meter->threads = threads;
     meter->rounds = rounds;
     choose_levels(meter);
@@ -216,16 +224,17 @@ void hr_roof_meter_round(struct hr_roof_meter *meter)
         if (bytes)
             meter->rates[level][k] = rate(meter, sweep, 2.0 * (double)(sweeps(bytes) * bytes));
     }
-    if (!hr_kernels_are_reference())
+    if (has_blas(meter))
         meter->rates[BLAS][k] = rate(meter, multiply, 2.0 * GEMM * GEMM * GEMM);
-    meter->rates[TILE][k] = hr_tile_roof(HR_ROOF_FLOAT32, meter->threads, TILE_SECONDS);
+    meter->rates[TILE][k] = hr_tile_roof(meter->kind, meter->threads, TILE_SECONDS);
 }
 
 struct hr_roofs hr_roof_meter_read(struct hr_roof_meter *meter)
 {
     const struct hr_middle blas = hr_middle(meter->rates[BLAS], meter->done),
                            tile = hr_middle(meter->rates[TILE], meter->done);
-    struct hr_roofs roofs = {.threads = meter->threads,
+    struct hr_roofs roofs = {.kind = meter->kind,
+                             .threads = meter->threads,
                              .blas_flops = blas.median,
                              .tile_flops = tile.median,
                              .blas_spread = blas.median > 0 ? hr_middle_spread(blas) : 0,

@@ -24,6 +24,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "kernels/tile_roof.h"
 
 enum hr_level { HR_LEVEL_L1, HR_LEVEL_L2, HR_LEVEL_L3, HR_LEVEL_MEMORY, HR_LEVELS };
 
@@ -31,8 +32,9 @@ enum hr_level { HR_LEVEL_L1, HR_LEVEL_L2, HR_LEVEL_L3, HR_LEVEL_MEMORY, HR_LEVEL
 const char *hr_level_name(enum hr_level level);
 
 struct hr_roofs {
+    enum hr_roof_kind kind; /* what is multiplied for the compute roof */
     size_t threads;
-    double blas_flops; /* operations a second, two a multiply-add; 0: no BLAS in use */
+    double blas_flops; /* operations a second, two a multiply-add; 0: no BLAS in use for these */
     double tile_flops;
     double bytes_per_s[HR_LEVELS];
     double level_bytes[HR_LEVELS]; /* what stays there; 0: no such level; DRAM: infinite */
@@ -83,8 +85,8 @@ struct hr_judgement hr_roofs_judge(const struct hr_roofs *roofs, struct hr_work 
 struct hr_roof_meter;
 
 /* Memory for `rounds` rounds with `threads` threads: twice L3, at least 64 MiB. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_roof_meter_create(size_t threads, size_t rounds,
-                                               struct hr_roof_meter **out);
+HR_CHECKED enum hr_status hr_roof_meter_create(enum hr_roof_kind kind, size_t threads,
+                                               size_t rounds, struct hr_roof_meter **out);
 void hr_roof_meter_destroy(struct hr_roof_meter *meter);
 
 /* One measurement of every roof, some 50 ms; at most `rounds` of them. */

@@ -17,9 +17,9 @@ static void print_wavering(FILE *out, const char *name, double spread)
 
 void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)
 {
-    fprintf(out, "# roofs, %zu thread%s: compute %.1f GFLOP/s (%s", roofs->threads,
+    fprintf(out, "# roofs, %zu thread%s: compute %.1f GFLOP/s (%s, %s", roofs->threads,
             roofs->threads == 1 ? "" : "s", hr_roofs_flops(roofs) * 1e-9,
-            hr_roofs_flops_source(roofs));
+            hr_roof_kind_name(roofs->kind), hr_roofs_flops_source(roofs));
     if (roofs->blas_flops > 0)
         fprintf(out, "; OpenBLAS at 1024^3 %.1f, register tile in L1 %.1f",
                 roofs->blas_flops * 1e-9, roofs->tile_flops * 1e-9);

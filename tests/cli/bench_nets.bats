@@ -73,6 +73,7 @@ PYTHON
   [ "$(json "$TMP/out.json" 'd["total"]["madds"]')" = "$((8 * (2 * 64 * 16 + 3 * 16 * 10))).0" ]
   [ "$(json "$TMP/out.json" 'abs(sum(d["bound"].values()) - 1) < 1e-9')" = True ]
   recomputed layers "$TMP/out.json"
+  [ "$(json "$TMP/out.json" 'd["roofs"]["kind"]')" = float32 ]
 }
 
 @test "bench layers takes data, threads and kernels, and draws the roofline" {

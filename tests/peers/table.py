@@ -105,7 +105,7 @@ class Training:
             command = [venv.python(), os.path.join(HERE, f"{kind if kind == 'torch_pairs' else kind + '_steps'}.py")]
             pin = ["taskset", "-c", last_processor()] if row.workers == 1 else []
             self.running[key] = Peer(pin + command, os.path.join(self.options.programs, f"{kind}.log"),
-                                     {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": os.path.join(self.options.programs, "inductor")})
+                                     {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": os.path.join(venv.folder(), "inductor-cache")})
         return self.running[key]
 
     def text(self, row):

@@ -74,7 +74,7 @@ static void this_machine_has_roofs(void **state)
     (void)state;
     for (size_t threads = 1; threads <= 2; threads++) {
         struct hr_roof_meter *meter;
-        CHECK_OK(hr_roof_meter_create(threads, 1, &meter));
+        CHECK_OK(hr_roof_meter_create(HR_ROOF_FLOAT32, threads, 1, &meter));
         hr_roof_meter_round(meter);
         const struct hr_roofs roofs = hr_roof_meter_read(meter);
         hr_roof_meter_destroy(meter);
@@ -103,6 +103,20 @@ static void the_compute_roof_can_be_had_alone(void **state)
     }
 }
 
+/* OpenBLAS has nothing to say of bfloat16. */
+static void a_kind_has_its_own_compute_roof(void **state)
+{
+    (void)state;
+    struct hr_roof_meter *meter;
+    CHECK_OK(hr_roof_meter_create(HR_ROOF_BFLOAT16, 1, 1, &meter));
+    hr_roof_meter_round(meter);
+    const struct hr_roofs roofs = hr_roof_meter_read(meter);
+    hr_roof_meter_destroy(meter);
+    assert_int_equal(roofs.kind, HR_ROOF_BFLOAT16);
+    assert_true(roofs.blas_flops == 0 && roofs.tile_flops > 0 && roofs.tile_spread == 0);
+    assert_string_equal(hr_roofs_flops_source(&roofs), "register tile");
+}
+
 static void a_share_is_of_a_steady_roof_and_at_most_one(void **state)
 {
     (void)state;
@@ -126,6 +140,7 @@ int main(void)
         cmocka_unit_test(what_is_far_from_both_roofs_is_overhead),
         cmocka_unit_test(this_machine_has_roofs),
         cmocka_unit_test(the_compute_roof_can_be_had_alone),
+        cmocka_unit_test(a_kind_has_its_own_compute_roof),
         cmocka_unit_test(a_share_is_of_a_steady_roof_and_at_most_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

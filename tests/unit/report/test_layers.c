@@ -65,11 +65,12 @@ static void roofs_name_their_sources_and_levels(void **state)
     roofs.blas_flops = 120e9;
     hr_roofs_print(capture.out, &roofs);
     char *text = capture_end(&capture);
-    check_has(text, "1 thread: compute 100.0 GFLOP/s (register tile); memory");
+    check_has(text, "1 thread: compute 100.0 GFLOP/s (float32, register tile); memory");
     check_has(text, "L1 10.0 L2 10.0 DRAM 10.0 GB/s\n");
-    check_has(text,
-              "compute 120.0 GFLOP/s (OpenBLAS; OpenBLAS at 1024^3 120.0, register tile in L1 "
-              "100.0)");
+    check_has(
+        text,
+        "compute 120.0 GFLOP/s (float32, OpenBLAS; OpenBLAS at 1024^3 120.0, register tile in L1 "
+        "100.0)");
     free(text);
 }
 
