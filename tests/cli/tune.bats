@@ -130,6 +130,11 @@ for i in range(200):
   [ "$(grep -c "chosen" "$TMP/out.html")" -ge 2 ]
 }
 
+@test "a budget of one is no plural" {
+  hogring compare "${quick[@]}" --strategies allreduce --workers 2 --seeds 2 --tune lr=0.1,0.2 --tune-budget 1samples >"$TMP/said"
+  grep -q "^tuning: 1 sample for each strategy" "$TMP/said"
+}
+
 @test "what cannot be tuned is refused" {
   refused 2 "expected LOW:HIGH" compare --tune lr=0.5:0.005
   refused 2 "expected LOW:HIGH" compare --tune lr=0:1
