@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/lanes.h"
 #include "kernels/micro.h"
 
 size_t hr_panels_elems(size_t rows, size_t columns)
@@ -16,17 +17,39 @@ size_t hr_panels_at(size_t rows, size_t row, size_t column)
     return (panel * rows + row) * width + column % width;
 }
 
-/* Are so few columns, of rows that stand so, for the narrow tiles? */
-static bool is_narrow(size_t columns, struct hr_line line)
+/* Which tiles a product of some columns is made of, by how its rows stand. */
+enum tiles { WIDE, NARROW, IN_LANES };
+
+/* How much of what is computed is wanted. */
+static double used(size_t count, size_t at_a_time)
 {
-    return columns <= hr_narrow_tiles()->columns && line.length >= HR_NARROW_QUAD;
+    return (double)count / (double)hr_round_up(count, at_a_time);
 }
 
-static void multiply_narrow(const struct hr_patches *patches, const float *image,
-                            const struct hr_micro *micro)
+/* A fifth less for turning what comes out of lanes, and what goes in. */
+bool hr_patches_want_lanes(size_t columns, size_t length)
+{
+    if (columns > HR_LANES_MAX_COLUMNS || length == 0)
+        return false;
+    const double lanes =
+        used(length, hr_lanes()->rows) * (double)columns / (double)hr_lanes_columns(columns);
+    const double narrow = used(columns, hr_narrow_tiles()->columns);
+    return 0.8 * lanes > narrow;
+}
+
+static enum tiles tiles_for(size_t columns, struct hr_line line)
+{
+    if (line.step == 1 && hr_patches_want_lanes(columns, line.length))
+        return IN_LANES;
+    return columns <= hr_narrow_tiles()->columns && line.length >= HR_NARROW_QUAD ? NARROW : WIDE;
+}
+
+/* Rows [from, to) of what micro says, in tiles of either kind. */
+static void multiply_few(enum tiles tiles, const struct hr_micro *micro, const float *a,
+                         const uint32_t *row, struct hr_line line, size_t from, size_t to)
 {
     const struct hr_narrow narrow = {.K = micro->K,
-                                     .a = image,
+                                     .a = a,
                                      .offset = micro->offset,
                                      .b = micro->b,
                                      .b_stride = micro->b_stride,
@@ -34,8 +57,9 @@ static void multiply_narrow(const struct hr_patches *patches, const float *image
                                      .c = micro->c,
                                      .c_stride = micro->c_stride,
                                      .bias = micro->bias,
-                                     .relu = micro->relu};
-    hr_narrow_tiles()->rows(&narrow, patches->pixel, patches->pixel_line, 0, patches->npixels);
+                                     .relu = micro->relu,
+                                     .add = micro->add};
+    (tiles == NARROW ? hr_narrow_tiles()->rows : hr_lanes()->tiles)(&narrow, row, line, from, to);
 }
 
 void hr_patches_multiply(const struct hr_patches *patches, const float *image, const float *panels,
@@ -50,8 +74,10 @@ void hr_patches_multiply(const struct hr_patches *patches, const float *image, c
         micro.columns = hr_min_size(width, y->columns - j);
         micro.bias = bias ? bias + j : NULL;
         micro.c = y->at + j;
-        if (is_narrow(micro.columns, patches->pixel_line))
-            multiply_narrow(patches, image, &micro);
+        const enum tiles tiles = tiles_for(micro.columns, patches->pixel_line);
+        if (tiles != WIDE)
+            multiply_few(tiles, &micro, image, patches->pixel, patches->pixel_line, 0,
+                         patches->npixels);
         else
             hr_tiles()->tall(&micro, image, patches->pixel, patches->npixels);
     }
@@ -72,7 +98,8 @@ static void pack(const struct hr_matrix *dy, const float *from, size_t rows, siz
 bool hr_patches_read_beyond(const struct hr_patches *patches, size_t columns)
 {
     const size_t left = columns % hr_tiles()->columns;
-    return left > 0 && !is_narrow(left, patches->tap_line);
+    const enum tiles tiles = left > 0 ? tiles_for(left, patches->tap_line) : NARROW;
+    return tiles == WIDE || (tiles == IN_LANES && left < hr_lanes_columns(left));
 }
 
 /* What is summed at a time: dw of columns [j, j + columns), and `count` pixels from `first` on. */
@@ -86,28 +113,20 @@ struct run {
 static void correlate_run(const struct hr_patches *patches, const float *image,
                           const struct run *run, size_t from, size_t to, float *dw, size_t dw_row)
 {
-    const uint32_t *pixel = patches->pixel + run->first;
-    if (is_narrow(run->columns, patches->tap_line)) {
-        const struct hr_narrow narrow = {.K = run->count,
-                                         .a = image,
-                                         .offset = pixel,
-                                         .b = run->panel,
-                                         .b_stride = run->stride,
-                                         .columns = run->columns,
-                                         .c = dw + run->j,
-                                         .c_stride = dw_row,
-                                         .add = run->add};
-        hr_narrow_tiles()->rows(&narrow, patches->tap, patches->tap_line, from, to);
+    const enum tiles tiles = tiles_for(run->columns, patches->tap_line);
+    struct hr_micro micro = {.K = run->count,
+                             .offset = patches->pixel + run->first,
+                             .b = run->panel,
+                             .b_stride = run->stride,
+                             .columns = run->columns,
+                             .c = dw + run->j,
+                             .c_stride = dw_row,
+                             .add = run->add};
+    if (tiles != WIDE) {
+        multiply_few(tiles, &micro, image, patches->tap, patches->tap_line, from, to);
         return;
     }
-    const struct hr_micro micro = {.K = run->count,
-                                   .offset = pixel,
-                                   .b = run->panel,
-                                   .b_stride = run->stride,
-                                   .columns = run->columns,
-                                   .c = dw + from * dw_row + run->j,
-                                   .c_stride = dw_row,
-                                   .add = run->add};
+    micro.c += from * dw_row;
     hr_tiles()->tall(&micro, image, patches->tap + from, to - from);
 }
 

@@ -4,7 +4,7 @@
  *
  * So any stride, dilation, padding (zeros stand around the image in memory) and group of channels
  * is two short tables, and a convolution is a product by the register tile (micro.h), or where
- * columns are few by the narrow one (narrow.h).
+ * columns are few by the narrow one (narrow.h), or with pixels in lanes (lanes.h).
  *
  * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_conv.c
  */
@@ -22,6 +22,10 @@ struct hr_patches {
     const uint32_t *pixel, *tap;
     struct hr_line pixel_line, tap_line;
 };
+
+/* Is a product of so few columns, of rows in lines of `length`, faster with rows in lanes, where
+ * they stand side by side? A rule of shape and instruction set alone. */
+bool hr_patches_want_lanes(size_t columns, size_t length);
 
 /* Floats of a (rows, columns) matrix as panels: columns [0, width) of all rows, then the next, and
  * zeros up to the tile's width (micro.h). */

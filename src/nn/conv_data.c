@@ -12,6 +12,13 @@ static size_t strip_elems(const struct hr_conv *conv)
     return conv->dy_frame.images * conv->slide.H * conv->slide.W * conv->Cg;
 }
 
+/* dy with its channels one after another, for few columns (kernels/lanes.h). */
+static bool wants_planes(const struct hr_conv *conv)
+{
+    return !conv->bf16 && conv->groups == 1 && conv->O > 1 &&
+           hr_patches_want_lanes(conv->Cg, conv->slide.W / conv->slide.window.stride);
+}
+
 static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char *base,
                       struct hr_conv_memory *out)
 {
@@ -21,7 +28,7 @@ static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char 
     const struct hr_conv in_memory = hr_conv_in_memory(conv);
     const size_t taps = w->height * w->width * in_memory.Og;
     const size_t panels = hr_conv_panels_elems(conv, taps, conv->Cg);
-    const size_t pooled = conv->bf16 ? s->OH * s->OW * conv->O : 0;
+    const size_t pooled = conv->bf16 || wants_planes(conv) ? s->OH * s->OW * conv->O : 0;
     *out = (struct hr_conv_memory){0};
     out->phases = hr_conv_view(&views, w->stride * w->stride, sizeof(struct hr_phase));
     out->pixel = hr_conv_view(&views, conv->dy_frame.images * s->H * s->W, sizeof(uint32_t));
@@ -65,12 +72,12 @@ static const void *framed_dy(const struct hr_conv_job *job, struct hr_conv_part 
     if (!job->pool)
         return hr_conv_framed(conv, frame, conv->Og, job->pass->dy + part.first * job->out,
                               part.count, own);
-    if (!conv->bf16)
+    if (!conv->bf16 && !frame->planes)
         pool_back(job, part, (float *)own + hr_frame_origin(frame), image,
                   frame->width * frame->channels);
-    for (size_t n = 0; conv->bf16 && n < part.count; n++) {
+    for (size_t n = 0; (conv->bf16 || frame->planes) && n < part.count; n++) {
         pool_back(job, (struct hr_conv_part){part.first + n, 1}, pooled, 0, frame->W * conv->O);
-        hr_frame_fill_pairs(frame, conv->groups, conv->Og, pooled, 1, hr_conv_at(own, n * image));
+        hr_conv_framed(conv, frame, conv->Og, pooled, 1, hr_conv_at(own, n * image));
     }
     return own;
 }
@@ -128,6 +135,7 @@ void hr_conv_backward_data(struct hr_conv_job *job)
     const struct hr_pass *pass = job->pass;
     const struct hr_conv *conv = &job->conv;
     const size_t stride = conv->slide.window.stride;
+    job->in_memory.dy_frame.planes = wants_planes(conv);
     lay_out(conv, pass->threads, pass->scratch, &job->memory);
     uint32_t *pixel = job->memory.pixel, *tap = job->memory.tap;
     size_t panels = 0;

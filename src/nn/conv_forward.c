@@ -65,6 +65,9 @@ void hr_conv_forward(struct hr_conv_job *job)
 {
     const struct hr_pass *pass = job->pass;
     const struct hr_conv *conv = &job->conv;
+    job->in_memory.x_frame.planes = !conv->bf16 && conv->groups == 1 && conv->slide.C > 1 &&
+                                    conv->slide.window.stride == 1 &&
+                                    hr_patches_want_lanes(conv->O, conv->slide.OW);
     lay_out(conv, pass->threads, pass->scratch, &job->memory);
     job->patches = hr_conv_patches(&job->in_memory, job->memory.pixel, job->memory.tap);
     const size_t panels = hr_conv_panels_elems(conv, job->patches.ntaps, conv->Og);

@@ -14,7 +14,7 @@ struct hr_conv_memory {
     void *panels;            /* packed weights */
     void *frames;            /* (threads, frame) */
     float *planes;           /* (threads, plane) outputs of a part, or gradients */
-    float *pooled;           /* bf16: (threads) images of gradients that come through the pool */
+    float *pooled;           /* bf16, planes: (threads) images that come through the pool */
     uint32_t *dy;            /* bf16: (threads, groups, panels) gradients of pairs of images */
     float *dw;               /* (groups, ntaps, Og) */
 };

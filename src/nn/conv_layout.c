@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "kernels/bf16.h"
+#include "kernels/lanes.h"
 #include "kernels/patches_bf16.h"
 
 /* dy with zeros around it, along one side: after `lead` zeros, pixel a of the padded input (in
@@ -71,23 +72,37 @@ size_t hr_frame_image_elems(const struct hr_frame *frame)
     return frame->height * frame->width * frame->channels;
 }
 
+size_t hr_frame_step(const struct hr_frame *frame)
+{
+    return frame->planes ? 1 : frame->channels;
+}
+
+size_t hr_frame_channel(const struct hr_frame *frame)
+{
+    return frame->planes ? frame->height * frame->width : 1;
+}
+
 bool hr_frame_is_bare(const struct hr_frame *frame)
 {
-    return frame->height == frame->H && frame->width == frame->W;
+    return frame->height == frame->H && frame->width == frame->W && !frame->planes;
 }
 
 size_t hr_frame_origin(const struct hr_frame *frame)
 {
-    return (frame->top * frame->width + frame->left) * frame->channels;
+    return (frame->top * frame->width + frame->left) * hr_frame_step(frame);
 }
 
 void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t count, float *to)
 {
-    const size_t row = frame->W * frame->channels, step = frame->width * frame->channels;
+    const size_t C = frame->channels, row = frame->W * C;
+    const size_t step = frame->width * hr_frame_step(frame);
     to += hr_frame_origin(frame);
     for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
         for (size_t y = 0; y < frame->H; y++, images += row)
-            memcpy(to + y * step, images, row * sizeof *to);
+            if (frame->planes)
+                hr_lanes()->turn(frame->W, C, images, C, to + y * step, hr_frame_channel(frame));
+            else
+                memcpy(to + y * step, images, row * sizeof *to);
 }
 
 /* One row of pixels. */
@@ -141,7 +156,8 @@ struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, u
 {
     const struct hr_sliding *s = &conv->slide;
     const struct hr_window *w = &s->window;
-    const size_t step = s->C, row = conv->x_frame.width * step;
+    const size_t step = hr_frame_step(&conv->x_frame), channel = hr_frame_channel(&conv->x_frame);
+    const size_t row = conv->x_frame.width * step;
     size_t npixels = 0, ntaps = 0;
     for (size_t y = 0; y < s->OH; y++)
         for (size_t x = 0; x < s->OW; x++)
@@ -150,14 +166,14 @@ struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, u
     for (size_t ky = 0; ky < w->height; ky++)
         for (size_t kx = 0; kx < w->width; kx++)
             for (size_t c = 0; c < conv->Cg; c++)
-                tap[ntaps++] = (uint32_t)(w->dilation * (ky * row + kx * step) + c);
-    const bool filter_row = conv->groups == 1 && w->dilation == 1; /* is one run of memory */
+                tap[ntaps++] = (uint32_t)(w->dilation * (ky * row + kx * step) + c * channel);
+    const bool filter_row = conv->groups == 1 && w->dilation == 1 && channel == 1; /* is one run */
     return (struct hr_patches){npixels,
                                ntaps,
                                pixel,
                                tap,
                                {s->OW, w->stride * step},
-                               {filter_row ? w->width * conv->Cg : conv->Cg, 1}};
+                               {filter_row ? w->width * conv->Cg : conv->Cg, channel}};
 }
 
 /* weight[o][c][ky][kx] of group g stands at the g-th group's beginning + this. */
@@ -256,12 +272,13 @@ static size_t phase_taps(const struct hr_conv *conv, size_t number, uint32_t *ta
     const struct hr_window *w = &conv->slide.window;
     const struct hr_frame *frame = &conv->dy_frame;
     const size_t spots = w->height * w->width;
-    size_t ntaps = 0, ky, kx;
+    const size_t step = hr_frame_step(frame), channel = hr_frame_channel(frame);
+    size_t ntaps = 0, ky = 0, kx = 0;
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++) {
         const size_t y = frame->top - ky * w->dilation / w->stride;
         const size_t x = frame->left - kx * w->dilation / w->stride;
         for (size_t o = 0; o < conv->Og; o++)
-            tap[ntaps++] = (uint32_t)((y * frame->width + x) * frame->channels + o);
+            tap[ntaps++] = (uint32_t)((y * frame->width + x) * step + o * channel);
     }
     return ntaps;
 }
@@ -275,15 +292,16 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
     const struct side columns = side_of(s->W, number % s->window.stride, &s->window);
     struct hr_phase phase = {
         .y = rows.first, .x = columns.first, .rows = rows.count, .columns = columns.count};
+    const size_t step = hr_frame_step(frame);
     size_t npixels = 0;
     for (size_t y = 0; y < rows.count; y++)
         for (size_t x = 0; x < columns.count; x++)
             pixel[npixels++] =
-                (uint32_t)(((rows.base + y) * frame->width + columns.base + x) * frame->channels);
+                (uint32_t)(((rows.base + y) * frame->width + columns.base + x) * step);
     npixels = repeat_pixels(frame, pixel, npixels);
     const size_t ntaps = phase_taps(conv, number, tap);
     phase.patches = (struct hr_patches){
-        npixels, ntaps, pixel, tap, {phase.columns, frame->channels}, {conv->Og, 1}};
+        npixels, ntaps, pixel, tap, {phase.columns, step}, {conv->Og, hr_frame_channel(frame)}};
     return phase;
 }
 

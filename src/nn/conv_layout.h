@@ -21,7 +21,12 @@ struct hr_frame {
     size_t channels, H, W;
     size_t top, left, height, width;
     size_t images;
+    bool planes; /* one channel after another instead, for pixels in lanes (kernels/lanes.h) */
 };
+
+/* Floats from a pixel to its right neighbour, and from a channel to the next. */
+size_t hr_frame_step(const struct hr_frame *frame);
+size_t hr_frame_channel(const struct hr_frame *frame);
 
 struct hr_conv {
     struct hr_sliding slide;

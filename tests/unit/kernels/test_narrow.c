@@ -2,8 +2,10 @@
  * multiply-add is spelled out, so that equality is exact. */
 #include <math.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/philox.h"
+#include "kernels/lanes.h"
 #include "kernels/narrow.h"
 #include "support/check.h"
 
@@ -16,6 +18,7 @@ static uint32_t offset[MAX_K], row[MAX_ROWS];
 
 struct copy {
     const struct hr_narrow_tiles *table;
+    const struct hr_lanes *lanes;
     bool fused;
 };
 
@@ -23,12 +26,12 @@ struct copy {
 static size_t runnable(struct copy out[3])
 {
     size_t n = 0;
-    out[n++] = (struct copy){&hr_narrow_tiles_plain, false};
+    out[n++] = (struct copy){&hr_narrow_tiles_plain, &hr_lanes_plain, false};
 #ifdef __x86_64__
     if (hr_isa() >= HR_ISA_V3)
-        out[n++] = (struct copy){&hr_narrow_tiles_v3, true};
+        out[n++] = (struct copy){&hr_narrow_tiles_v3, &hr_lanes_v3, true};
     if (hr_isa() >= HR_ISA_V4)
-        out[n++] = (struct copy){&hr_narrow_tiles_v4, true};
+        out[n++] = (struct copy){&hr_narrow_tiles_v4, &hr_lanes_v4, true};
 #endif
     return n;
 }
@@ -88,6 +91,18 @@ static void check_rows(const struct copy *copy, struct hr_narrow narrow, struct 
     CHECK_SAME_FLOATS(got, want, MAX_ROWS * C_STRIDE); /* what is outside is as it was */
 }
 
+static void check_lanes(const struct copy *copy, struct hr_narrow narrow, size_t length,
+                        size_t from, size_t to)
+{
+    const struct hr_line line = {length, 1};
+    memcpy(got, old, sizeof got);
+    memcpy(want, old, sizeof want);
+    place_rows(line);
+    copy->lanes->tiles(&narrow, row, line, from, to);
+    follow(&narrow, from, to, copy->fused);
+    CHECK_SAME_FLOATS(got, want, MAX_ROWS * C_STRIDE);
+}
+
 static struct hr_narrow narrow_of(size_t K, size_t columns, unsigned way)
 {
     return (struct hr_narrow){.K = K,
@@ -141,6 +156,88 @@ static void sums_may_be_empty_and_long(void **state)
             check_rows(&copies[n], narrow_of(lengths[k], 3, 1), (struct hr_line){9, 2}, 0, 54);
 }
 
+static void rows_in_lanes_are_the_same(void **state)
+{
+    (void)state;
+    struct copy copies[3];
+    fill_all();
+    for (size_t n = runnable(copies); n-- > 0;)
+        for (size_t columns = 1; columns <= HR_LANES_MAX_COLUMNS; columns++)
+            for (unsigned way = 0; way < 5; way++)
+                for (size_t length = 1; length <= MAX_ROWS; length++)
+                    check_lanes(&copies[n], narrow_of(way == 4 ? MAX_K : 7, columns, way), length,
+                                0, MAX_ROWS / length * length);
+}
+
+static void any_rows_in_lanes_are_the_same(void **state)
+{
+    (void)state;
+    struct copy copies[3];
+    fill_all();
+    for (size_t n = runnable(copies); n-- > 0;)
+        for (size_t from = 0; from <= 20; from++)
+            for (size_t to = from; to <= MAX_ROWS; to++)
+                for (size_t length = 3; length <= 36; length += 11)
+                    check_lanes(&copies[n], narrow_of(3, 6, 4), length, from, to);
+}
+
+/* The first float behind a page that is followed by one that may not be touched. */
+static float *end_of_page(void)
+{
+    static float *end;
+    const size_t page = 4096;
+    if (!end) {
+        unsigned char *at =
+            mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        assert_true(at != MAP_FAILED && mprotect(at + page, page, PROT_NONE) == 0);
+        end = (float *)(void *)(at + page);
+    }
+    return end;
+}
+
+/* Rows at the end of memory: a page's last floats, which nobody may read beyond. */
+static void nothing_behind_the_rows_is_read(void **state)
+{
+    (void)state;
+    struct copy copies[3];
+    fill_all();
+    for (size_t n = runnable(copies); n-- > 0;)
+        for (size_t length = 1; length <= 20; length++) {
+            float *end = end_of_page();
+            struct hr_narrow narrow = narrow_of(1, 3, 0);
+            uint32_t begin[20];
+            const uint32_t none = 0;
+            for (uint32_t r = 0; r < 20; r++)
+                begin[r] = r;
+            narrow.a = end - length;
+            narrow.offset = &none;
+            memcpy(end - length, a, length * sizeof *a);
+            memcpy(got, old, sizeof got);
+            copies[n].lanes->tiles(&narrow, begin, (struct hr_line){length, 1}, 0, length);
+            for (size_t r = 0; r < length; r++)
+                assert_true(got[r * C_STRIDE] == a[r] * b[0]);
+        }
+}
+
+static void blocks_are_turned_round(void **state)
+{
+    (void)state;
+    enum { SIDE = 35 };
+    static float to[SIDE * SIDE], turned[SIDE * SIDE];
+    struct copy copies[3];
+    fill_all();
+    for (size_t n = runnable(copies); n-- > 0;)
+        for (size_t rows = 0; rows <= SIDE; rows++)
+            for (size_t columns = 0; columns <= SIDE; columns++) {
+                memset(to, 0, sizeof to);
+                memset(turned, 0, sizeof turned);
+                for (size_t i = 0; i < rows * columns; i++)
+                    turned[i % columns * SIDE + i / columns] = a[i / columns * 37 + i % columns];
+                copies[n].lanes->turn(rows, columns, a, 37, to, SIDE);
+                CHECK_SAME_FLOATS(to, turned, SIDE * SIDE);
+            }
+}
+
 static void relu_keeps_what_is_no_number(void **state)
 {
     (void)state;
@@ -159,6 +256,10 @@ int main(void)
         cmocka_unit_test(rows_are_what_the_definition_says),
         cmocka_unit_test(any_rows_of_them_are_the_same),
         cmocka_unit_test(sums_may_be_empty_and_long),
+        cmocka_unit_test(rows_in_lanes_are_the_same),
+        cmocka_unit_test(any_rows_in_lanes_are_the_same),
+        cmocka_unit_test(nothing_behind_the_rows_is_read),
+        cmocka_unit_test(blocks_are_turned_round),
         cmocka_unit_test(relu_keeps_what_is_no_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
