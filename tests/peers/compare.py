@@ -23,6 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.path.join(ROOT, "build")
 PROGRAMS = os.path.join(BUILD, "peers")
+PAGE = os.path.join(HERE, "FIGURES.md")
 
 
 def options_of(arguments):
@@ -37,7 +38,7 @@ def options_of(arguments):
     parser.add_argument("--large", action="store_true", help="256M too")
     parser.add_argument("--limit", type=float, default=60, help="seconds that one launch may take [60]")
     parser.add_argument("--scout-limit", type=float, help="the same in scouting [20; quick 5]")
-    parser.add_argument("--page", default=os.path.join(HERE, "FIGURES.md"), help="whose sections are replaced")
+    parser.add_argument("--page", default=PAGE, help="whose sections are replaced")
     parser.add_argument("--json", default=os.path.join(BUILD, "peers.json"))
     options = parser.parse_args(arguments)
     options.rounds = max(3, options.rounds or (3 if options.quick else 7))
@@ -254,7 +255,8 @@ def run_part(options, facts, report, name, heading, part):
     if measured and not options.quick:
         command = ["tests/peers/compare.py", *sys.argv[1:], *(() if options.only else ("--only", name))]
         figures.write(options.page, heading, facts, " ".join(command), printed.text, as_it_is=name == "table")
-        figures.quote_in(os.path.join(ROOT, "README.md"), options.page)
+        if options.page == PAGE:
+            figures.quote_in(os.path.join(ROOT, "README.md"), options.page)
 
 
 def main():
