@@ -157,7 +157,7 @@ class Training:
             return {"left out": "this build of hogring has no --precision"}
         if not venv.python():
             return {"left out": "no Python environment with peers (make peers-venv)"}
-        load = Load()
+        load, began = Load(), time.monotonic()
         tried = self.scout(row)
         kept = [(kind, setting) for rate, kind, setting in tried[:MOST] if rate * NEAR >= tried[0][0]]
         sides = ["ours", *range(len(kept))]
@@ -173,7 +173,7 @@ class Training:
         if row.workers > 1:
             for key in [key for key in self.running if isinstance(key, tuple)]:
                 self.running.pop(key).close()
-        self.tell(f"{row.name}: {self.options.rounds} rounds")
+        self.tell(f"{row.name}: {self.options.rounds} rounds, {time.monotonic() - began:.0f} s")
         theirs = [{"who": f"{LABELS[kind]} ({said(kind, setting)})", "samples": samples[i]} for i, (kind, setting) in enumerate(kept)]
         return {"ours": samples["ours"], "roofs": roofs, "theirs": theirs, "load": load.so_far(),
                 "tried": {f"{LABELS[kind]} ({said(kind, setting)})": rate for rate, kind, setting in tried}}
