@@ -79,12 +79,14 @@ static inline void store_part(float *to, vec value, size_t count)
  * intrinsics, because compilers convert one number at a time. */
 static inline bits load_bytes(const uint8_t *from, size_t count)
 {
+#if defined __AVX512F__
+    const __mmask16 some = count < LANES ? (__mmask16)((1u << count) - 1) : 0xffff;
+    return (bits)_mm512_cvtepu8_epi32(_mm_maskz_loadu_epi8(some, from));
+#else
     uint8_t whole[LANES] = {0};
     if (count < LANES)
         from = memcpy(whole, from, count);
-#if defined __AVX512F__
-    return (bits)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)from));
-#elif defined __AVX2__
+#if defined __AVX2__
     return (bits)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)from));
 #else
     bits value;
@@ -92,14 +94,17 @@ static inline bits load_bytes(const uint8_t *from, size_t count)
         value[i] = from[i];
     return value;
 #endif
+#endif
 }
 
 static inline void store_bytes(uint8_t *to, bits value, size_t count)
 {
-    uint8_t whole[LANES], *at = count < LANES ? whole : to;
 #if defined __AVX512F__
-    _mm_storeu_si128((__m128i *)(void *)at, _mm512_cvtepi32_epi8((__m512i)value));
-#elif defined __AVX2__
+    const __mmask16 some = count < LANES ? (__mmask16)((1u << count) - 1) : 0xffff;
+    _mm_mask_storeu_epi8(to, some, _mm512_cvtepi32_epi8((__m512i)value));
+#else
+    uint8_t whole[LANES], *at = count < LANES ? whole : to;
+#if defined __AVX2__
     const __m128i low = _mm256_castsi256_si128((__m256i)value);
     const __m128i words = _mm_packs_epi32(low, _mm256_extracti128_si256((__m256i)value, 1));
     _mm_storel_epi64((__m128i *)(void *)at, _mm_packus_epi16(words, words));
@@ -109,6 +114,7 @@ static inline void store_bytes(uint8_t *to, bits value, size_t count)
 #endif
     if (count < LANES)
         memcpy(to, whole, count);
+#endif
 }
 
 #endif
