@@ -35,6 +35,10 @@ struct hr_elementwise {
      *   dx2  NULL: not wanted */
     void (*sum_backward)(size_t count, const float *y, const float *dy, float *dx, float *dx2);
 
+    /* to (B,O) = from (B,O), whose rows are as many floats apart as said */
+    void (*copy_rows)(size_t B, size_t O, const float *from, size_t from_row, float *to,
+                      size_t to_row);
+
     /* db (O) = sum over the rows b = 0, 1, ... of dy (B,O), `row` floats apart, from 0 on;
      * overwritten */
     void (*column_sums)(size_t B, size_t O, const float *dy, size_t row, float *db);

@@ -81,6 +81,14 @@ static void sum_backward(size_t count, const float *y, const float *dy, float *d
     }
 }
 
+static void copy_rows(size_t B, size_t O, const float *from, size_t from_row, float *to,
+                      size_t to_row)
+{
+    for (size_t b = 0; b < B; b++, from += from_row, to += to_row)
+        for (size_t o = 0; o < O; o += LANES)
+            store_part(to + o, load_part(from + o, O - o), O - o);
+}
+
 /* `vectors` of columns side by side, a constant; `count` columns of the last. */
 static inline __attribute__((always_inline)) void add_columns(size_t B, const float *dy, size_t row,
                                                               size_t vectors, size_t count,
@@ -122,6 +130,7 @@ const struct hr_elementwise HR_ISA_NAME(hr_elementwise) = {
     .relu_backward = relu_backward,
     .sum = sum,
     .sum_backward = sum_backward,
+    .copy_rows = copy_rows,
     .column_sums = column_sums,
     .column_add = column_add,
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "nn/conv_job.h"
+#include "kernels/elementwise.h"
 #include "kernels/pool.h"
 #include "kernels/team.h"
 
@@ -90,9 +91,21 @@ static void scatter(const struct hr_conv_job *job, const struct hr_phase *phase,
     const size_t stride = s->window.stride, count = job->conv.Cg;
     for (size_t row = 0; row < images * phase->rows; row++) {
         const size_t y = row / phase->rows * s->H + phase->y + row % phase->rows * stride;
-        for (size_t x = phase->x; x < s->W; x += stride, from += count)
-            memcpy(dx + (y * s->W + x) * s->C, from, count * sizeof *dx);
+        hr_elementwise()->copy_rows(phase->columns, count, from, count,
+                                    dx + (y * s->W + phase->x) * s->C, stride * s->C);
+        from += phase->columns * count;
     }
+}
+
+/* Pixels that no tap of the filter ever touches. */
+static void zero_untouched(const struct hr_conv_job *job, struct hr_conv_part part)
+{
+    const size_t stride = job->conv.slide.window.stride;
+    bool untouched = false;
+    for (size_t n = 0; n < stride * stride; n++)
+        untouched |= job->memory.phases[n].patches.ntaps == 0;
+    if (untouched)
+        memset(job->pass->dx + part.first * job->in, 0, part.count * job->in * sizeof(float));
 }
 
 /* One phase of group g. */
@@ -125,8 +138,9 @@ static void data_part(void *arg, size_t task, size_t thread)
     const struct hr_conv_part part = hr_conv_part_of(&conv->dy_frame, job->pass->B, task);
     const void *images = framed_dy(job, part, thread);
     float *strip = job->memory.planes + thread * strip_elems(conv);
+    zero_untouched(job, part);
     for (size_t n = 0; n < stride * stride; n++)
-        for (size_t g = 0; g < conv->groups; g++)
+        for (size_t g = 0; g < conv->groups && job->memory.phases[n].patches.ntaps; g++)
             data_phase(job, &job->memory.phases[n], part, g, images, strip);
 }
 

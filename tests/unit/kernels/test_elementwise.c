@@ -114,6 +114,23 @@ static void a_sum_hands_its_gradient_to_who_wants_it(void **state)
     for_each_table_and_shape(check_sum_backward);
 }
 
+static void check_copy_rows(const struct hr_elementwise *table, size_t B, size_t O)
+{
+    const size_t from_row = O + 3, to_row = O + 1, rows = B > 60 ? 60 : B;
+    memcpy(got, d, sizeof got);
+    memcpy(want, d, sizeof want);
+    for (size_t i = 0; i < rows * O; i++)
+        want[i / O * to_row + i % O] = x[i / O * from_row + i % O];
+    table->copy_rows(rows, O, x, from_row, got, to_row);
+    CHECK_SAME_FLOATS(got, want, MAX_COUNT); /* what lies between rows stays */
+}
+
+static void rows_are_copied_to_where_others_lie_between(void **state)
+{
+    (void)state;
+    for_each_table_and_shape(check_copy_rows);
+}
+
 static void check_relu(const struct hr_elementwise *table, size_t B, size_t O)
 {
     for (size_t i = 0; i < B * O; i++)
@@ -191,6 +208,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bias_and_relu_in_one_pass_are_the_two_in_turn),
         cmocka_unit_test(a_sum_is_written_where_its_first_stands_and_perhaps_through_relu),
+        cmocka_unit_test(rows_are_copied_to_where_others_lie_between),
         cmocka_unit_test(a_sum_hands_its_gradient_to_who_wants_it),
         cmocka_unit_test(relu_keeps_what_is_not_negative),
         cmocka_unit_test(relu_passes_gradients_where_its_output_is_positive),
