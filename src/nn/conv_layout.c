@@ -206,10 +206,14 @@ static void pack_pairs(const struct hr_conv *conv, const float *weight, uint32_t
 static void pack_floats(const struct hr_conv *conv, const float *weight, float *panels)
 {
     memset(panels, 0, hr_panels_elems(conv->ntaps, conv->Og) * sizeof *panels);
-    for (size_t o = 0; o < conv->Og; o++)
-        for (size_t k = 0; k < conv->ntaps; k++)
-            panels[hr_panels_at(conv->ntaps, k, o)] =
-                weight[weight_at(conv, o, k % conv->Cg, k / conv->Cg)];
+    const size_t spots = conv->slide.window.height * conv->slide.window.width;
+    const size_t width = hr_panels_elems(1, 1);
+    for (size_t o = 0; o < conv->Og; o++) {
+        float *to = panels + hr_panels_at(conv->ntaps, 0, o);
+        for (size_t spot = 0; spot < spots; spot++)
+            for (size_t c = 0; c < conv->Cg; c++, to += width)
+                *to = weight[weight_at(conv, o, c, spot)];
+    }
 }
 
 void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, void *panels)
@@ -224,9 +228,11 @@ void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, voi
 void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float *dweight)
 {
     dweight += g * conv->Og * conv->ntaps;
-    for (size_t o = 0; o < conv->Og; o++)
-        for (size_t k = 0; k < conv->ntaps; k++)
-            dweight[weight_at(conv, o, k % conv->Cg, k / conv->Cg)] = dw[k * conv->Og + o];
+    const size_t spots = conv->slide.window.height * conv->slide.window.width;
+    for (size_t spot = 0; spot < spots; spot++)
+        for (size_t c = 0; c < conv->Cg; c++)
+            for (size_t o = 0; o < conv->Og; o++)
+                dweight[weight_at(conv, o, c, spot)] = *dw++;
 }
 
 /* --- backward-data --- */
@@ -319,8 +325,11 @@ static void phase_pairs_row(const struct hr_conv *conv, size_t spot, size_t o, c
 static void phase_floats_row(const struct hr_conv *conv, size_t spot, size_t o, const float *weight,
                              size_t rows, size_t k, float *panels)
 {
-    for (size_t c = 0; c < conv->Cg; c++)
-        panels[hr_panels_at(rows, k, c)] = weight[weight_at(conv, o, c, spot)];
+    const size_t width = hr_panels_elems(1, 1);
+    float *to = panels + hr_panels_at(rows, k, 0);
+    for (size_t c = 0; c < conv->Cg; c += width, to += rows * width)
+        for (size_t i = 0; i < width && c + i < conv->Cg; i++)
+            to[i] = weight[weight_at(conv, o, c + i, spot)];
 }
 
 void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, const float *weight,
