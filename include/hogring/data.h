@@ -167,6 +167,13 @@ void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *
 enum hr_status hr_dataset_order(uint64_t seed, uint64_t epoch, size_t count, size_t first, size_t n,
                                 uint32_t *samples);
 
+/* The same of --shuffle-window: each epoch begins at another sample, goes round once, and shuffles
+ * windows of so many neighbours, and the samples of each.
+ *   window   0, or count and more: none, the order above */
+enum hr_status hr_dataset_order_in_windows(uint64_t seed, uint64_t epoch, size_t count,
+                                           size_t window, size_t first, size_t n,
+                                           uint32_t *samples);
+
 #ifdef __cplusplus
 }
 #endif

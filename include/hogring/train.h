@@ -103,6 +103,7 @@ struct hr_train_options {
     double validation_fraction; /* of the training samples, held out; what is measured meanwhile is
                                    measured on them, and the test set once, at the end; 0: none */
     char augment[64];           /* of training batches: "", flip, crop:PAD, or flip,crop:PAD */
+    size_t shuffle_window;      /* neighbours that are shuffled with each other; 0: all samples */
     bool normalize;     /* (x - mean) / std of each channel, measured over the training split */
     size_t prefetch;    /* batches that a thread decodes ahead, for each worker; 0: none */
     char optimizer[32]; /* sgd, adagrad, adam, adamw, lars, lamb */

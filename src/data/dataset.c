@@ -176,7 +176,7 @@ static void enlarge_pages(const struct hr_storage *storage, const struct hr_data
 {
     const struct hr_split *train = &dataset->train;
     const size_t elems = train->count * hr_shape_elems(dataset->shape);
-    if (storage->map)
+    if (storage->map || storage->train.map)
         return; /* a file's pages */
     if (dataset->features == HR_FEATURES_BYTES)
         hr_pages_enlarge(train->pixels, elems);

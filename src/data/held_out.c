@@ -58,6 +58,22 @@ enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fractio
     return HR_OK;
 }
 
+static int compare_rows(const void *a, const void *b)
+{
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void hr_held_out_sort(struct hr_held_out *held_out)
+{
+    const size_t held = held_out->dataset.test.count;
+    uint32_t *chosen = held_out->chosen;
+    if (!chosen)
+        return;
+    qsort(chosen, held, sizeof *chosen, compare_rows);
+    qsort(chosen + held, held_out->dataset.train.count, sizeof *chosen, compare_rows);
+}
+
 static uint64_t pairs_of(const struct hr_split *split, size_t sample)
 {
     const size_t row = hr_split_row(split, sample);

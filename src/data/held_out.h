@@ -34,6 +34,8 @@ static inline bool hr_held_out_asked(const struct hr_dataset *dataset, double fr
  * error. HR_E_USAGE: fewer than two samples, or it has both; HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fraction,
                                            uint64_t seed, struct hr_held_out *out);
+/* Take both parts in the order of their rows, for data that are read as they lie. */
+void hr_held_out_sort(struct hr_held_out *held_out);
 /* Copy both parts of a sparse data set into arrays of their own, for readers of all rows. Nothing
  * where they are that already. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_held_out_gather(struct hr_held_out *held_out);

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/philox.h"
-#include "hogring/data.h"
 
 /* Smallest h >= 1 with 2^(2h) >= count. */
 static uint32_t half_bits_of(uint32_t count)
@@ -13,16 +12,28 @@ static uint32_t half_bits_of(uint32_t count)
     return half;
 }
 
-struct hr_sampler hr_sampler_of(uint64_t seed, uint64_t epoch, size_t count)
+/* Keys are blocks `sequence` and following of the stream. */
+static struct hr_sampler sampler_of(uint64_t seed, enum hr_random_stream stream, uint64_t epoch,
+                                    uint32_t sequence, size_t count)
 {
     HR_ASSERT(count >= 1 && count < (size_t)1 << 31);
     struct hr_sampler sampler = {(uint32_t)count, half_bits_of((uint32_t)count), {0}};
     for (uint32_t i = 0; i < HR_SAMPLER_ROUNDS; i += 4) {
-        const struct hr_philox block = hr_random_block(seed, HR_STREAM_SHUFFLE, epoch, i / 4);
+        const struct hr_philox block = hr_random_block(seed, stream, epoch, sequence + i / 4);
         for (uint32_t j = 0; j < 4; j++)
             sampler.keys[i + j] = block.v[j];
     }
     return sampler;
+}
+
+struct hr_sampler hr_sampler_of(uint64_t seed, uint64_t epoch, size_t count)
+{
+    return sampler_of(seed, HR_STREAM_SHUFFLE, epoch, 0, count);
+}
+
+struct hr_sampler hr_sampler_within(uint64_t seed, uint64_t epoch, uint32_t window, size_t count)
+{
+    return sampler_of(seed, HR_STREAM_WINDOW, epoch, HR_SAMPLER_ROUNDS / 4 * window, count);
 }
 
 /* A hash of (half, key); the top bits are the best ones. */
@@ -56,16 +67,4 @@ void hr_sampler_fill(const struct hr_sampler *sampler, size_t first, size_t n, u
     for (size_t i = 0; i < n; i++)
         while (samples[i] >= order.count) /* ends: the cycle leads back to first + i < count */
             samples[i] = encrypt(&order, samples[i]);
-}
-
-enum hr_status hr_dataset_order(uint64_t seed, uint64_t epoch, size_t count, size_t first, size_t n,
-                                uint32_t *samples)
-{
-    if (count < 1 || count >= (size_t)1 << 31 || first > count || n > count - first ||
-        (n && !samples))
-        return hr_fail(HR_E_USAGE, "samples %zu to %zu of an epoch of %zu%s: there are none", first,
-                       first + n, count, n && !samples ? " to NULL" : "");
-    const struct hr_sampler sampler = hr_sampler_of(seed, epoch, count);
-    hr_sampler_fill(&sampler, first, n, samples);
-    return HR_OK;
 }

@@ -27,6 +27,9 @@ struct hr_sampler {
 /* The order of epoch `epoch` over `count` samples, 1 <= count < 2^31. */
 struct hr_sampler hr_sampler_of(uint64_t seed, uint64_t epoch, size_t count);
 
+/* Another one, of a window of samples that has this number, below 2^31 (order.h). */
+struct hr_sampler hr_sampler_within(uint64_t seed, uint64_t epoch, uint32_t window, size_t count);
+
 /* Samples at positions first .. first + n - 1 of the order; first + n <= count. */
 void hr_sampler_fill(const struct hr_sampler *sampler, size_t first, size_t n, uint32_t *samples);
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/size.h"
 #include "data/bytes.h"
@@ -10,9 +11,11 @@
 
 void hr_table_free(struct hr_table *table)
 {
+    if (table->map)
+        munmap(table->map, table->map_bytes);
     if (!table->borrowed) {
-        free(table->pixels);
-        free(table->values);
+        free(table->map ? NULL : table->pixels);
+        free(table->map ? NULL : table->values);
         free(table->rows);
         free(table->columns);
         free(table->labels);
@@ -83,6 +86,8 @@ size_t hr_table_bytes(const struct hr_table *table)
     const size_t pairs = hr_table_pairs(table);
     if (table->borrowed)
         return 0;
+    if (table->map)
+        return labels;
     switch (table->features) {
     case HR_FEATURES_BYTES:
         return labels + elems;

@@ -24,6 +24,8 @@ struct hr_table {
     uint32_t *columns;
     uint32_t *labels;
     bool borrowed;
+    void *map; /* owned: the mapping that pixels or values lie in; NULL: they are memory */
+    size_t map_bytes;
     /* CSV: */
     char label_column[80];   /* where the labels stand */
     bool label_guessed;      /* the header alone says so */
@@ -41,7 +43,7 @@ struct hr_split hr_table_split(const struct hr_table *table);
 /* Pairs of a sparse table; 0 for others. */
 size_t hr_table_pairs(const struct hr_table *table);
 
-/* Bytes of its arrays; 0 when they are borrowed. */
+/* Bytes of its arrays in memory: not of borrowed or mapped ones. */
 size_t hr_table_bytes(const struct hr_table *table);
 
 /* Its feature_names as a list (shape.channels) that points into them; free() it. NULL where there

@@ -6,11 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/size.h"
 #include "formats/formats.h"
-
-static const char magic[6] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
 
 /* --- the header, a literal of Python */
 
@@ -141,7 +138,7 @@ static enum hr_status take_type(const struct header *h, struct hr_npy *npy)
                    h->name, hr_shown(h->descr, strlen(h->descr)).text);
 }
 
-static enum hr_status check_size(const char *name, struct hr_npy *npy, size_t there)
+enum hr_status hr_npy_check_size(const char *name, struct hr_npy *npy, size_t there)
 {
     size_t bytes = npy->item;
     npy->count = 1;
@@ -155,12 +152,11 @@ static enum hr_status check_size(const char *name, struct hr_npy *npy, size_t th
     return HR_OK;
 }
 
-/* Read the header: `begin` bytes before the elements, which may be missing. */
-static enum hr_status parse_head(const char *name, const void *memory, size_t bytes,
+enum hr_status hr_npy_parse_head(const char *name, const void *memory, size_t bytes,
                                  struct hr_npy *npy, size_t *begin)
 {
     const uint8_t *at = memory;
-    if (bytes < 10 || memcmp(at, magic, sizeof magic) != 0)
+    if (bytes < 10 || memcmp(at, HR_NPY_MAGIC, HR_NPY_MAGIC_BYTES) != 0)
         return hr_fail(HR_E_FORMAT, "%s: does not begin as an npy file does (93 'NUMPY')", name);
     if (at[6] < 1 || at[6] > 3)
         return hr_fail(HR_E_FORMAT, "%s: has version %d, expected 1 to 3", name, at[6]);
@@ -182,8 +178,8 @@ enum hr_status hr_npy_parse(const char *name, const void *memory, size_t bytes, 
 {
     struct hr_npy npy = {0};
     size_t begin;
-    HR_TRY(parse_head(name, memory, bytes, &npy, &begin));
-    HR_TRY(check_size(name, &npy, bytes - begin));
+    HR_TRY(hr_npy_parse_head(name, memory, bytes, &npy, &begin));
+    HR_TRY(hr_npy_check_size(name, &npy, bytes - begin));
     npy.data = (const uint8_t *)memory + begin;
     *out = npy;
     return HR_OK;
@@ -240,8 +236,7 @@ static enum hr_status take_floats(const char *name, const struct hr_npy *npy,
     return HR_OK;
 }
 
-/* (n,F), (n,H,W) or (n,C,H,W) */
-static struct hr_shape shape_of(const struct hr_npy *npy)
+struct hr_shape hr_npy_shape(const struct hr_npy *npy)
 {
     const size_t *s = npy->shape;
     return npy->ndim == 2   ? (struct hr_shape){s[1], 1, 1}
@@ -257,7 +252,7 @@ enum hr_status hr_npy_take_features(const char *name, const struct hr_npy *npy,
         return hr_fail(HR_E_FORMAT, "%s: has %zu dimensions, expected 2 to 4: (n,F) ... (n,C,H,W)",
                        name, npy->ndim);
     table->count = npy->shape[0];
-    table->shape = shape_of(npy);
+    table->shape = hr_npy_shape(npy);
     if (npy->count == 0)
         return hr_fail(HR_E_FORMAT, "%s: has no elements, expected some", name);
     table->features = npy->kind == 'u' && npy->item == 1 ? HR_FEATURES_BYTES : HR_FEATURES_FLOATS;
@@ -330,61 +325,3 @@ enum hr_status hr_npy_take_labels(const char *name, const struct hr_npy *npy,
     }
     return HR_OK;
 }
-
-/* --- the format */
-
-static enum hr_status read_array(const char *folder, const char *stem, const char *split,
-                                 struct hr_labels *labels, struct hr_table *table)
-{
-    char path[HR_PATH_MAX];
-    struct hr_array content;
-    struct hr_npy npy;
-    HR_TRY(hr_path(path, "%s/%s_%s.npy", folder, stem, split));
-    HR_TRY(hr_bytes_read_file(path, &content));
-    enum hr_status st = hr_npy_parse(path, content.data, content.bytes, &npy);
-    if (st == HR_OK)
-        st = stem[0] == 'X' ? hr_npy_take_features(path, &npy, table)
-                            : hr_npy_take_labels(path, &npy, labels, table);
-    free(content.data);
-    return st;
-}
-
-static enum hr_status read_pair(const char *folder, const char *split, struct hr_labels *labels,
-                                struct hr_table *table)
-{
-    HR_TRY(read_array(folder, "X", split, labels, table));
-    return read_array(folder, "y", split, labels, table);
-}
-
-static bool matches(const struct hr_probe *probe)
-{
-    return probe->folder && hr_folder_has(probe->path, "X_train.npy");
-}
-
-/* May samples of such a size be read? */
-static enum hr_status admit(const char *folder, const struct hr_data_options *options)
-{
-    char path[HR_PATH_MAX], head[HR_NPY_MAX_HEADER + 12];
-    struct hr_npy npy = {0};
-    size_t bytes, begin;
-    HR_TRY(hr_path(path, "%s/X_train.npy", folder));
-    HR_TRY(hr_bytes_peek_file(path, head, sizeof head, &bytes));
-    HR_TRY(parse_head(path, head, bytes, &npy, &begin));
-    return npy.ndim < 2 ? HR_OK : hr_format_admit(options, shape_of(&npy));
-}
-
-static enum hr_status open_folder(const char *path, const struct hr_data_options *options,
-                                  struct hr_storage *storage)
-{
-    HR_TRY(admit(path, options));
-    HR_TRY(read_pair(path, "train", &storage->labels, &storage->train));
-    if (hr_folder_has(path, "X_test.npy") || hr_folder_has(path, "y_test.npy"))
-        HR_TRY(read_pair(path, "test", &storage->labels, &storage->test));
-    storage->scale = storage->train.features == HR_FEATURES_BYTES ? 1.0f / 255.0f : 1.0f;
-    return HR_OK;
-}
-
-const struct hr_format hr_format_npy = {.name = "npy",
-                                        .options = HR_OPTION_TEST_FRACTION | HR_OPTION_VALUES,
-                                        .matches = matches,
-                                        .open = open_folder};

@@ -7,7 +7,7 @@
  * A data set is a folder of X_train.npy, y_train.npy, X_test.npy, y_test.npy (without the last two,
  * test samples are held out). X is (n,F), (n,H,W) or (n,C,H,W): u1 is kept as bytes with scale
  * 1/255, other integers and f4, f8 become floats. y is (n), integers or finite floats; of a
- * regression (n) or (n,k).
+ * regression (n) or (n,k). X_*.npy of u1 or f4 and 1 GiB and more are mapped, and have no limit.
  *
  * Errors: HR_E_FORMAT with file, found and expected. Threads: none.
  * Test: tests/unit/formats/test_npy.c
@@ -21,7 +21,8 @@
 #include "data/labels.h"
 #include "data/table.h"
 
-enum { HR_NPY_MAX_DIMS = 4, HR_NPY_MAX_HEADER = 10000 };
+#define HR_NPY_MAGIC "\x93NUMPY"
+enum { HR_NPY_MAGIC_BYTES = 6, HR_NPY_MAX_DIMS = 4, HR_NPY_MAX_HEADER = 10000 };
 
 /* A view of an array in memory. */
 struct hr_npy {
@@ -36,6 +37,14 @@ struct hr_npy {
 /* Look at `bytes` bytes; every size is checked. *out is written on success. */
 HR_CHECKED enum hr_status hr_npy_parse(const char *name, const void *memory, size_t bytes,
                                        struct hr_npy *out);
+
+/* The header alone: *begin bytes before the elements, which may be missing. */
+HR_CHECKED enum hr_status hr_npy_parse_head(const char *name, const void *memory, size_t bytes,
+                                            struct hr_npy *npy, size_t *begin);
+/* Are there as many elements in the bytes behind it? Sets npy->count. */
+HR_CHECKED enum hr_status hr_npy_check_size(const char *name, struct hr_npy *npy, size_t there);
+/* (n,F), (n,H,W) or (n,C,H,W) */
+struct hr_shape hr_npy_shape(const struct hr_npy *npy);
 
 /* Features of a table that is free of them, and its labels; freed by the caller whatever
  * the outcome. */

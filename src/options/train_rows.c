@@ -165,8 +165,7 @@ static const struct hr_option training[] = {
         "samples a step of all workers, instead of --batch-size; times N with --accumulate N",
         RANGE(0, 1 << 24), .said = "batch-size times workers"),
     ROW("accumulate", COUNT, accumulate, DECIDES, "N", "1",
-        "minibatches of each worker whose gradients make one update together: it takes N times "
-        "the samples",
+        "minibatches of each worker that make one update together, of N times the samples",
         RANGE(1, 1024)),
     ROW("reduce", TEXT, reduce, DECIDES, "HOW", "sum",
         "sum, or repro: the same bits whatever the number of workers (1, 2, 4, 8); needs "
@@ -182,6 +181,9 @@ static const struct hr_option training[] = {
         "of training images: flip, crop:PAD (behind PAD zeros), or flip,crop:PAD", .said = "none"),
     ROW("normalize", FLAG, normalize, DECIDES, NULL, NULL, "scale each channel to mean 0, std 1",
         .commands = BOTH | HR_FORECAST),
+    ROW("shuffle-window", COUNT, shuffle_window, DECIDES, "N", "0",
+        "neighbours that are shuffled with each other, for files larger than memory; 0: all",
+        RANGE(0, 0x1p31), .zero_is_off = true),
     ROW("prefetch", COUNT, prefetch, AROUND, "N", "0",
         "a thread beside each worker decodes up to N batches ahead; 0: none", RANGE(0, 64),
         .with = {{"clock", "real"}, {"reduce", "sum"}, {"schedule", "free"}}, .zero_is_off = true,
@@ -279,8 +281,7 @@ static const struct hr_option updates[] = {
         .models = HR_OF_ALL_MODELS, .sparse_usual = "0.9", SPARSE_RANGE(1e-9, 1),
         .with = {{"solver", "sgd"}, {"lr-schedule", "step"}}),
     ROW("scale-lr", TEXT, scale_lr, DECIDES, "HOW", "none",
-        "multiply the rate by the samples of one update over --base-batch-size (linear), by their "
-        "square root (sqrt), or not (none)",
+        "multiply the rate by an update's samples over --base-batch-size, or by their square root",
         .words = "linear|sqrt|none"),
     ROW("base-batch-size", COUNT, base_batch_size, DECIDES, "N", NULL,
         "samples that --lr is meant for", .said = "the batch size of one worker", RANGE(0, 1 << 24),
@@ -289,8 +290,7 @@ static const struct hr_option updates[] = {
 
 static const struct hr_option limits[] = {
     ROW("budget", TEXT, budget, DECIDES, "LENGTH", NULL,
-        "how long a run is, in place of --epochs: 500Ksamples, 20Kupdates, or 60s on its clock; "
-        "the same for all that are compared",
+        "in place of --epochs: 500Ksamples, 20Kupdates, or 60s on its clock; the same for all",
         .models = HR_OF_ALL_MODELS, .check = hr_check_budget, .said = "--epochs"),
     ROW("max-steps", COUNT64, max_steps, BEGINS, "N", NULL,
         "stop after so many updates of the model, before the run's length",

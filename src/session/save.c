@@ -250,6 +250,17 @@ static enum hr_status check_held_out(const struct hr_saver *saver,
                    checkpoint->path, was, is);
 }
 
+/* Else a pass would have samples twice. */
+static enum hr_status check_order(const struct hr_saver *saver,
+                                  const struct hr_checkpoint *checkpoint)
+{
+    char was[32], is[32];
+    const double kept = hr_saved_number(checkpoint, HR_KEPT_OPTION "shuffle-window");
+    snprintf(was, sizeof was, "%.0f", kept);
+    snprintf(is, sizeof is, "%zu", saver->options->shuffle_window);
+    return hr_saved_same(checkpoint, "--shuffle-window", was, is);
+}
+
 static enum hr_status check_same(const struct hr_saver *saver,
                                  const struct hr_checkpoint *checkpoint)
 {
@@ -259,6 +270,7 @@ static enum hr_status check_same(const struct hr_saver *saver,
     HR_TRY(hr_saved_same(checkpoint, "model", hr_metadata_get(&checkpoint->model, "hogring.model"),
                          saver->model));
     HR_TRY(check_held_out(saver, checkpoint));
+    HR_TRY(check_order(saver, checkpoint));
     HR_TRY(hr_saved_same(checkpoint, "data", hr_metadata_get(trainer, "data"),
                          saver->dataset->digest));
     HR_TRY(hr_saved_count(checkpoint, "seed", &seed));

@@ -21,6 +21,8 @@ enum hr_status hr_final_test_prepare(struct hr_run *run)
         return HR_OK;
     test->dataset = run->job.dataset;
     HR_TRY(hr_held_out_open(test->dataset, o->validation_fraction, o->seed, &test->held_out));
+    if (o->shuffle_window)
+        hr_held_out_sort(&test->held_out);
     run->job.dataset = &test->held_out.dataset;
     return HR_OK;
 }

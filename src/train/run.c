@@ -11,6 +11,7 @@
 #include "base/cpus.h"
 #include "base/log.h"
 #include "checkpoint/digest.h"
+#include "data/ahead.h"
 #include "hogring/checkpoint.h"
 #include "kernels/gemm.h"
 #include "launch/runs.h"
@@ -119,6 +120,25 @@ static void begin_losses(struct hr_run *run)
     hr_losses_begin(losses, &run->leader);
 }
 
+/* Only a mapped file is read while a run trains. */
+static enum hr_reading reading_of(const struct hr_run *run)
+{
+    const struct hr_dataset *dataset = run->job.dataset;
+    const size_t window = run->options.shuffle_window;
+    if (!hr_ahead_may_ask(dataset))
+        return HR_READS_MEMORY;
+    if (window && window < dataset->train.count)
+        return HR_READS_WINDOWS;
+    if (!hr_ahead_is_too_large(dataset))
+        return HR_READS_MEMORY;
+    hr_log(HR_LOG_INFO,
+           "%s: is larger than the memory there is, and samples are taken from all over it: "
+           "--shuffle-window N reads it in order",
+           dataset->name);
+    hr_ahead_expect_scattered(dataset);
+    return HR_READS_SCATTERED;
+}
+
 static enum hr_status train(struct hr_run *run)
 {
     bool finished = false;
@@ -140,6 +160,7 @@ static enum hr_status train(struct hr_run *run)
         if (!run->drive.replay)
             HR_TRY(hr_resume_finished(&run->saver, checkpoint, run->result, &finished));
     }
+    run->job.reading = reading_of(run);
     HR_TRY(hr_kernels_check()); /* behind every refusal */
     if (checkpoint && !run->drive.replay)
         HR_TRY(hr_kept_check(checkpoint, run->job.micro_shards > 0));

@@ -1,7 +1,7 @@
 /* input.h - a worker's input: its share of a batch, as floats.
  *
  *   index -> batch (batch_schedule.h) -> share of this worker -> pieces of passes -> samples
- *   (sampler.h)
+ *   (data/order.h)
  *         -> gathered into x (n, features), y (n) -> augmented, scaled (data/transform.h)
  *
  * A pure function of (job, rank, index), so who decodes, and when, changes no bit.
@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "data/sampler.h"
+#include "data/order.h"
 #include "strategy/batch_schedule.h"
 
 struct hr_dataset;
@@ -27,8 +27,9 @@ struct hr_input {
     uint32_t *samples;              /* (max_samples) owned; numbers of what was decoded last */
     uint64_t pass;                  /* over the data, of the first of them */
     float *plane;                   /* (height * width) owned; scratch of augmentation */
-    struct hr_sampler sampler;
-    uint64_t sampler_pass; /* whose order it is */
+    struct hr_order order;
+    uint64_t order_pass; /* whose order it is */
+    bool asked;          /* the disk for what it begins with (job->reading) */
 };
 
 /* Bytes that hr_input_init takes. */
