@@ -49,7 +49,8 @@ static void die_as_server(struct hr_play *play, size_t shard)
     struct hr_shard *it = &play->shard[shard];
     const size_t states = shared->strategy->private_state ? 0 : hr_state_floats(shared);
     memset(it->weights, 0xff, it->count * sizeof *it->weights);
-    memset(it->sum, 0xff, it->count * sizeof *it->sum);
+    if (it->sum)
+        memset(it->sum, 0xff, it->count * sizeof *it->sum);
     for (size_t at = it->first; at < states; at += shared->params)
         memset(it->state + at, 0xff, it->count * sizeof *it->state);
     if (play->played[play->shared->workers + shard].up)

@@ -127,8 +127,8 @@ struct hr_ring *hr_server_requests(const struct hr_shared_state *shared, size_t 
 struct hr_ring *hr_server_replies(const struct hr_shared_state *shared, size_t worker,
                                   size_t shard);
 
-/* A copy of the servers' arrays: weights and scratch, (params) each; ratio (tensors), used where
- * there is one shard; state (nstates, params). */
+/* A copy of the servers' arrays: weights (params); scratch (params), or NULL where no shard needs
+ * any; ratio (tensors), used where there is one shard; state (nstates, params). */
 float *hr_server_weights(const struct hr_shared_state *shared, size_t copy);
 float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy);
 float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy);

@@ -136,12 +136,12 @@ static float *behind(float *array, size_t floats)
 
 float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy)
 {
-    return behind(hr_server_weights(shared, copy), shared->params);
+    return scratch_floats(shared) ? behind(hr_server_weights(shared, copy), shared->params) : NULL;
 }
 
 float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy)
 {
-    return behind(hr_server_scratch(shared, copy), scratch_floats(shared));
+    return behind(behind(hr_server_weights(shared, copy), shared->params), scratch_floats(shared));
 }
 
 float *hr_server_state(const struct hr_shared_state *shared, size_t copy)

@@ -15,6 +15,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
     const size_t number = owner % shared->servers;
     const size_t copy = shared->single ? 0 : owner / shared->servers;
     const size_t first = hr_server_slice(shared, number);
+    float *scratch = hr_server_scratch(shared, copy);
     *shard = (struct hr_shard){
         .shared = shared,
         .number = number,
@@ -24,7 +25,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
         .weights = hr_server_weights(shared, copy) + first,
         .state = hr_server_state(shared, copy),
         .ratio = hr_server_ratio(shared, copy),
-        .sum = hr_server_scratch(shared, copy) + first,
+        .sum = scratch ? scratch + first : NULL,
         .before = shared->snapshot.applied[0],
         .next = hr_atom64_load_acquire(&shared->dispenser->next), /* partner: who began the term */
         .loses = shared->outlives && shared->strategy->lose,

@@ -110,7 +110,7 @@ struct hr_shard {
     float *weights;              /* (count) in the segment */
     float *state;                /* (nstates, params) in the segment: that of all shards */
     float *ratio;                /* (tensors) for hr_step_measure */
-    float *sum;                  /* (count) scratch for T(n) */
+    float *sum;                  /* (count) scratch for T(n); NULL: nothing is summed */
     uint64_t version;            /* updates applied in this run */
     uint64_t before;             /* updates made to state before it */
     size_t ndone, ngone;

@@ -36,7 +36,8 @@ static inline void bury(size_t owner)
 {
     struct hr_shard *shard = &script.shard[owner];
     memset(shard->weights, 0xff, shard->count * sizeof(float));
-    memset(shard->sum, 0xff, shard->count * sizeof(float));
+    if (shard->sum)
+        memset(shard->sum, 0xff, shard->count * sizeof(float));
     for (size_t at = shard->first; at < hr_state_floats(shared()); at += shared()->params)
         memset(shard->state + at, 0xff, shard->count * sizeof(float));
     shared()->strategy->shard_stop(shard);

@@ -220,7 +220,7 @@ static void die(size_t owner)
 
 static void open_run(const struct hr_strategy *strategy, size_t servers)
 {
-    struct hr_train_options options;
+    static struct hr_train_options options; /* read for as long as the run is open */
     hr_train_defaults(&options);
     options.staleness = 1 + draw(3);
     open_with(strategy, servers, 2, &options);
