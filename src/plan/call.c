@@ -1,7 +1,6 @@
 #include "plan/call.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* Bits of a kind. */
 enum { ALGORITHM_AT = 8, TYPE_AT = 16, REDOP_AT = 20, OWN_MEMORY_AT = 24, NIBBLE = 15, BYTE = 255 };
@@ -12,11 +11,6 @@ uint32_t hr_call_kind(enum hr_operation operation, const struct hr_algorithm *al
     const uint32_t number = algorithm ? (uint32_t)hr_algorithm_number(algorithm) : 0;
     return (uint32_t)operation | number << ALGORITHM_AT | (uint32_t)kind.type << TYPE_AT |
            (uint32_t)kind.redop << REDOP_AT | (uint32_t)own_memory << OWN_MEMORY_AT;
-}
-
-bool hr_call_equal(const struct hr_call *a, const struct hr_call *b)
-{
-    return memcmp(a, b, sizeof *a) == 0;
 }
 
 void hr_call_describe(char *text, size_t size, const struct hr_call *call)

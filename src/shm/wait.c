@@ -208,14 +208,26 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
     }
 }
 
+/* Look at the bell until it has rung, for a moment: `ready` takes longer than a look. */
+static void listen(const struct hr_bell *bell, uint32_t seen)
+{
+    for (int poll = 0; poll < POLLS_A_CLOCK; poll++) {
+        if (hr_atom32_load_relaxed(&bell->word) != seen) /* `ready` acquires what it needs */
+            return;
+        hr_cpu_relax();
+    }
+}
+
 enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready,
                              void *arg, const char *what)
 {
     /* A wait that ends at once is not timed: reading the clock twice would take as long. */
     for (int poll = 0; poll < (waiter->spin_ns ? POLLS_A_CLOCK : 1); poll++) {
+        const uint32_t seen = hr_atom32_load_relaxed(&bell->word);
         if (ready(arg))
             return HR_OK;
-        hr_cpu_relax();
+        if (waiter->spin_ns)
+            listen(bell, seen);
     }
     const int64_t start = hr_clock_ns();
     const enum hr_activity was = hr_account_turn(waiter->account, HR_WAIT);
