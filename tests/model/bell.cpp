@@ -7,6 +7,7 @@
  *   two_parked    two wait on one bell, one rings
  *   two_ringers   two wait on one bell for different things, each told by another
  *   some          ring_some wakes at most one of two, a later ring wakes all
+ *   listener      one who spins listens to the bell, and waits as long as something moves
  *   unasked       work that does not wait sees that the run is aborted, or (recalled) recalled
  *   calibration   the hand-off between two threads by which spinning is measured
  */
@@ -24,6 +25,7 @@ enum hr_status hr_fail(enum hr_status status, const char *, ...)
 struct cell {
     struct hr_bell bell;
     struct hr_atom32 word[2], never;
+    struct hr_atom64 beat;
 };
 
 struct asked {
@@ -50,7 +52,7 @@ template <int threads> struct bell_suite : hr_suite<threads> {
     void setup()
     {
         memset(&cell, 0, sizeof cell);
-        hr_model_share(cell.bell.word, cell.word[0], cell.word[1], cell.never);
+        hr_model_share(cell.bell.word, cell.word[0], cell.word[1], cell.never, cell.beat);
     }
 
     void tell(unsigned word, unsigned value)
@@ -142,6 +144,22 @@ struct some_one : bell_suite<2> {
     }
 };
 
+struct listener : bell_suite<2> {
+    void thread(unsigned index)
+    {
+        if (index) {
+            struct asked asked = {&cell, 0, 1};
+            struct hr_waiter waiter = {&cell.never, 1, 0, 0, 0, 0};
+            waiter.beat = &cell.beat;
+            HR_MODEL_CHECK(hr_wait_until(&waiter, &cell.bell, is_told, &asked, "word") == HR_OK);
+            HR_MODEL_CHECK(data[0]($) == 1);
+        } else {
+            tell(0, 1);
+            hr_bell_ring(&cell.bell);
+        }
+    }
+};
+
 struct calibration : hr_suite<2> {
     struct hr_atom32 whose;
 
@@ -190,7 +208,8 @@ int main(void)
 {
     static const hr_entry entries[] = {HR_SUITE(one_each, 4, 6),    HR_SUITE(two_parked, 3, 4),
                                        HR_SUITE(two_ringers, 2, 3), HR_SUITE(some, 3, 4),
-                                       HR_SUITE(some_one, 5, 9),    HR_SUITE(unasked, 3, 5),
-                                       HR_SUITE(recalled, 3, 5),    HR_SUITE(calibration, 0, 1)};
-    return hr_model_main("bell: wait and wake", "shm/wait.c", entries, 8);
+                                       HR_SUITE(some_one, 5, 9),    HR_SUITE(listener, 2, 3),
+                                       HR_SUITE(unasked, 3, 5),     HR_SUITE(recalled, 3, 5),
+                                       HR_SUITE(calibration, 0, 1)};
+    return hr_model_main("bell: wait and wake", "shm/wait.c", entries, 9);
 }

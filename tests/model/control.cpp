@@ -91,6 +91,7 @@ template <int threads> struct control_suite : hr_suite<threads> {
         written($) = 0;
         dying = ALIVE;
         hr_model_share(control->abort, control->abort_claimed, control->launcher_bell.word, gone);
+        hr_model_share(control->course.train_loss, control->course.loss, control->course.accuracy);
         for (unsigned r = 0; r < RANKS; r++)
             hr_model_share(control->rank[r].bell.word, control->rank[r].pid, control->rank[r].step);
         hr_control_init(control, RANKS);

@@ -1,6 +1,8 @@
 /* model.cpp - the searches and the futex behind the models; see model.hpp. */
 #include "model.hpp"
 
+#include "base/account.h"
+
 #undef syscall
 
 hr_site *hr_weakened;
@@ -19,6 +21,8 @@ size_t hr_cpus_allowed(void)
 {
     abort();
 }
+
+_Thread_local struct hr_account_watch *hr_account_watch; /* nobody keeps an account here */
 
 /* --- futex: the compare and the falling asleep are one step, as under the kernel's lock --- */
 

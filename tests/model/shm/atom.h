@@ -30,6 +30,7 @@
 
 #define _Static_assert static_assert
 #define _Noreturn [[noreturn]]
+#define _Thread_local thread_local
 #define HR_LINE 128
 
 struct hr_atom32 {
