@@ -14,6 +14,7 @@
 #include "drive/replicas.h"
 #include "drive/roll_call.h"
 #include "drive/real_worker.h"
+#include "drive/resting.h"
 #include "drive/serve_stage.h"
 #include "worker/buffer_pool.h"
 #include "worker/evaluate.h"
@@ -23,11 +24,21 @@ static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell,
                               void *arg, const char *what)
 {
     struct hr_wanted wanted = {&seat->server, ready, arg};
-    const bool serves = seat->owns_shard;
+    struct hr_resting_asker asker = {.resting = seat->drive->resting,
+                                     .rank = seat->worker->rank,
+                                     .account = &seat->worker->stats->account,
+                                     .ready = ready,
+                                     .arg = arg};
+    if (seat->owns_shard) {
+        ready = hr_serve_then_look;
+        arg = &wanted;
+    } else if (asker.resting) {
+        hr_resting_ask(&asker);
+        ready = hr_resting_serve_then_look;
+        arg = &asker;
+    }
     return hr_say_for_whom(seat->shared, seat->worker->rank,
-                           hr_wait_until(&seat->trainer.waiter, bell,
-                                         serves ? hr_serve_then_look : ready,
-                                         serves ? &wanted : arg, what));
+                           hr_wait_until(&seat->trainer.waiter, bell, ready, arg, what));
 }
 
 /* --- a step: ask for weights and a batch, compute its gradient, hand it in --- */
@@ -325,6 +336,7 @@ static enum hr_status drive_threads(struct hr_drive *drive)
 {
     struct hr_train_job *job = drive->job;
     HR_TRY(hr_buffer_pool_start(job, &job->pool));
+    enum hr_status status = hr_resting_open(drive, &drive->resting);
     const struct hr_launch_options options = {
         .launch = job->launch,
         .nranks = job->nranks,
@@ -340,8 +352,11 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .again = job->shared->outlives ? next_again : NULL,
         .losses = &drive->losses,
     };
-    const enum hr_status status = hr_launch_run(&options, &drive->stuck);
+    if (status == HR_OK)
+        status = hr_launch_run(&options, &drive->stuck);
     if (!drive->stuck) { /* else a thread may still have one of them */
+        hr_resting_close(drive->resting);
+        drive->resting = NULL;
         hr_buffer_pool_stop(job->pool);
         job->pool = NULL;
     }

@@ -22,6 +22,7 @@
 #include "drive/losses.h"
 
 struct hr_play;
+struct hr_resting;
 
 /* The events of an explored run, a fixed list: an act of each worker; of each server, that it takes
  * the oldest message of each worker; and where losses are outlived, these of each rank. */
@@ -51,6 +52,7 @@ struct hr_drive {
     struct hr_calibration calibration;
     struct hr_recorder *recorder;   /* owned; NULL: nothing is recorded (record.h) */
     void *record_tails;             /* of logs, in the segment */
+    struct hr_resting *resting;     /* owned; NULL: servers are busy ranks (resting.h) */
     const struct hr_replay *replay; /* what is replayed; NULL: nothing */
     uint64_t explore_seed;
     const struct hr_chooser *chooser; /* NULL: the seed decides */

@@ -105,8 +105,7 @@ static enum hr_status take_next(struct hr_server *server)
     return HR_OK;
 }
 
-/* Recalled: rest, and begin again from the snapshot. */
-static enum hr_status rest(struct hr_server *server)
+enum hr_status hr_server_rest(struct hr_server *server)
 {
     struct hr_shared_state *shared = server->shard.shared;
     const enum hr_status rested = hr_rest_at(&server->rest, HR_STAGE_SPAN);
@@ -123,7 +122,7 @@ enum hr_status hr_serve(struct hr_server *server)
     while (!shared->strategy->over(&server->shard)) {
         enum hr_status status = take_next(server);
         if (status == HR_E_RECALLED)
-            status = rest(server);
+            status = hr_server_rest(server);
         HR_TRY(hr_say_for_whom(shared, rank, status));
     }
     return HR_OK;
@@ -149,46 +148,4 @@ void hr_server_close(struct hr_server *server)
 {
     if (server->shard.shared)
         server->shard.shared->strategy->shard_stop(&server->shard);
-}
-
-/* One that was started again: all others are recalled, and the snapshot is that of the last cut; at
- * once, or where its replica has gone on at the next cut, however far away that is. */
-static enum hr_status come_back(struct hr_server *server, bool *over)
-{
-    const int64_t timeout = server->waiter.timeout_ns;
-    server->waiter.timeout_ns = 0;
-    const enum hr_status status = hr_rest_join(&server->rest, over);
-    server->waiter.timeout_ns = timeout;
-    HR_TRY(status);
-    return *over ? HR_OK : rest(server);
-}
-
-static void tell_spans(struct hr_server *server, size_t rank)
-{
-    const struct hr_drive *drive = server->drive;
-    const struct hr_shared_state *shared = drive->job->shared;
-    if (!shared->spans)
-        return;
-    hr_spans_open(&server->spans, &shared->feed, rank, &server->waiter, drive->driver->now_ns,
-                  drive);
-    shared->spans[rank] = &server->spans;
-}
-
-enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank)
-{
-    struct hr_control *control = drive->job->shared->control;
-    struct hr_server server = {0};
-    enum hr_status status = hr_server_open(&server, drive, rank - drive->job->shared->workers);
-    bool over = false;
-    if (status == HR_OK && hr_roster_is_gone(control, rank))
-        status = come_back(&server, &over);
-    if (status == HR_OK && !over) {
-        hr_control_phase(control, rank, HR_PHASE_SERVE);
-        server.began_ns = hr_clock_coarse_ns();
-        tell_spans(&server, rank);
-        status = hr_serve(&server);
-        hr_control_phase(control, rank, HR_PHASE_FINISHED);
-    }
-    hr_server_close(&server);
-    return status;
 }

@@ -43,8 +43,8 @@ bool hr_serve_then_look(void *wanted);
 
 /* Until all workers are done. HR_E_GONE: it was told to die. */
 HR_CHECKED enum hr_status hr_serve(struct hr_server *server);
-/* The whole life of a rank that is a server. */
-HR_CHECKED enum hr_status hr_serve_rank(const struct hr_drive *drive, size_t rank);
+/* Recalled: rest, and begin again from the snapshot. */
+HR_CHECKED enum hr_status hr_server_rest(struct hr_server *server);
 
 /* A wait passed its deadline: name a rank that is computing, or sleeping for --inject, which is the
  * usual cause. */

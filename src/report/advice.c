@@ -10,7 +10,7 @@
 bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
 {
     const struct hr_cpu_budget budget = hr_cpu_budget();
-    const size_t servers_apart = info->colocated ? 0 : info->servers;
+    const size_t servers_apart = info->colocated || info->servers_rest ? 0 : info->servers;
     const size_t threads = info->workers + servers_apart;
     char quota[32] = "none", servers[48] = "";
     if (threads <= 2 * info->processors || info->played)

@@ -43,6 +43,7 @@ static void print_head(FILE *out, const struct hr_run_info *info)
     if (info->served)
         fprintf(out, " and %zu server%s%s", info->servers, plural(info->servers),
                 info->colocated             ? " colocated in them"
+                : info->servers_rest        ? ", which they serve themselves,"
                 : info->server_replicas > 1 ? ", each with a replica,"
                                             : "");
     print_launch(out, info);

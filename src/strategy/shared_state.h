@@ -154,6 +154,7 @@ struct hr_shared_state {
     bool reissues;      /* their batches are handed out again (--lost-batch) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
+    bool rests;                    /* ..., which sleeps: who waits serves (drive/resting.h) */
     bool repeats;                  /* a replay: shards take losses when they are told to */
     bool single;                   /* a replay: of two copies one does the work of both */
     struct hr_trace_log *logs;     /* (servers) what shards take; borrowed; NULL: not recorded */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cpus.h"
+#include "drive/resting.h"
 #include "kernels/gemm.h"
 #include "train/freeze.h"
 #include "train/optimizer_setup.h"
@@ -160,6 +161,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .averages = shared->strategy->synchronous && shared->strategy->private_state,
         .served = shared->strategy->served,
         .colocated = shared->colocated,
+        .servers_rest = hr_resting_would(&run->drive),
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
         .played = run->job.played,
     };
