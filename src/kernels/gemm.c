@@ -65,11 +65,14 @@ static struct hr_product turned(const struct hr_product *p)
     return other;
 }
 
+enum { MOST_SAMPLES_PACKED = 96 };
+
 /* Packing b takes about a cycle for three floats, storing c by columns one for each; with few
  * samples and a large weight matrix it is better to pack the samples. */
 static bool better_turned(const struct hr_gemm *g)
 {
-    return g->form == HR_GEMM_NT && g->N > g->M && (g->N - g->M) * g->K > 4 * g->M * g->N;
+    return g->form == HR_GEMM_NT && g->M <= MOST_SAMPLES_PACKED && g->N > g->M &&
+           (g->N - g->M) * g->K > 4 * g->M * g->N;
 }
 
 static void multiply_own(const struct hr_gemm *g)

@@ -2,10 +2,9 @@
  *
  *     c[i][j] = sum over k = 0, 1, ... of a[i][k] * b[k][j]  (+ bias)  (relu)
  *
- *     b in blocks of columns, packed (pack.h) to stay in the second cache level,
- *       or, when few rows of a follow, in place
- *       rows of a, six or four at a time, in place or, when strided, packed
- *         panels of the block: one register tile each
+ *     c stored by rows, more than a few: blocks that stay in the caches (product_blocks.h)
+ *     a small b, few rows of a: b in place, rows of a six or four at a time, a tile (micro.h) each
+ *     c stored by columns: b packed, rows of a in place, tiles turned round as they are stored
  *
  * One task of a team is a part of the rows by a part of the columns.
  *

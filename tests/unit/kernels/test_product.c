@@ -10,7 +10,7 @@
 #include "kernels/product.h"
 #include "support/check.h"
 
-enum { MAX_FLOATS = 160 * 1100, MAX_C = 40000, MAX_THREADS = 3 };
+enum { MAX_FLOATS = 460 * 1100, MAX_C = 40000, MAX_THREADS = 3 };
 
 static float a[MAX_FLOATS], b[MAX_FLOATS], bias[1000], got[MAX_C], want[MAX_C];
 static bool fused;
@@ -116,24 +116,54 @@ static void every_way_of_storing_gives_the_same(void **state)
     }
 }
 
-/* Of the sums so long that b is cut into blocks, and one panel is larger than a block. */
+/* Both sides of the blocks of k and of rows, and of what a tile can move of the next panel. */
 static void blocks_change_no_bit(void **state)
 {
     (void)state;
-    for (unsigned way = 0; way < 8; way++)
-        check(13, 150, 1000, way);
-    for (unsigned way = 0; way < 8; way++)
+    static const size_t lengths[] = {1000, 1023, 1024, 1025, 1032, 2047, 2049, 3080};
+    for (unsigned way = 0; way < 8; way++) {
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+            check(13 + k, 150, lengths[k], way);
         check(9, 17, 9000, way);
+        check(23, 64, 1030, way | 24);
+    }
+    for (unsigned way = 0; way < 4; way++)
+        for (size_t rows = 191; rows <= 194; rows++) {
+            check(rows, 97, 3, way);
+            check(2 * rows + 14, 33, 1025, way);
+            check(rows + 72, 65, 70, way);
+        }
+}
+
+/* Operands that end where their memory does: AddressSanitizer watches. */
+static void nothing_is_read_behind_the_end(void **state)
+{
+    (void)state;
+    static const size_t shapes[][3] = {{13, 32, 9},   {25, 64, 40},   {48, 96, 33},
+                                       {64, 10, 100}, {31, 33, 1025}, {14, 31, 1}};
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (unsigned way = 0; way < 4; way++) {
+            const size_t M = shapes[s][0], N = shapes[s][1], K = shapes[s][2];
+            struct hr_product p = product_of(M, N, K, way);
+            float *const x = malloc(M * K * sizeof *x), *const y = malloc(K * N * sizeof *y);
+            assert_true(x && y);
+            memcpy(x, a, M * K * sizeof *x);
+            memcpy(y, b, K * N * sizeof *y);
+            p.a = x, p.a_row = way & 1 ? 1 : K, p.a_step = way & 1 ? M : 1;
+            p.b = y, p.b_step = way & 2 ? 1 : N, p.b_column = way & 2 ? K : 1;
+            memset(want, 0x7f, sizeof want);
+            follow(&p);
+            run(&p, got);
+            CHECK_SAME_FLOATS(got, want, MAX_C);
+            free(x), free(y);
+        }
 }
 
 static void threads_change_no_bit(void **state)
 {
     (void)state;
     static const size_t shapes[][3] = {
-        {200, 150, 16},
-        {7, 150, 1000},
-        {151, 7, 900},
-        {2, 150, 999},
+        {200, 150, 16}, {7, 150, 1000}, {151, 7, 900}, {2, 150, 999}, {90, 200, 1100},
     };
     static float alone[MAX_C];
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
@@ -168,6 +198,7 @@ int main(void)
         cmocka_unit_test(every_element_is_its_own_chain),
         cmocka_unit_test(every_way_of_storing_gives_the_same),
         cmocka_unit_test(blocks_change_no_bit),
+        cmocka_unit_test(nothing_is_read_behind_the_end),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(relu_keeps_what_is_no_number),
     };

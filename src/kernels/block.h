@@ -1,0 +1,65 @@
+/* block.h - the register tile of long products: like micro.h's, but of more rows where the machine
+ * has registers for them, rows at regular steps, and sums that may go on from c.
+ *
+ *     c[i][j] (+)= sum over k = 0, 1, ..., K-1 of a[i][k] * b[k][j]
+ *
+ * Order: micro.h's chain over k. A tile that goes on begins its chain with c instead of 0: a sum
+ * that is cut into pieces of k has the bits of the whole, however it is cut.
+ *
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/kernels/test_product.c
+ */
+#ifndef HR_KERNELS_BLOCK_H
+#define HR_KERNELS_BLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/isa.h"
+#include "kernels/select.h"
+
+/* While a tile multiplies it moves a row of the next panel for every HR_BLOCK_MOVED_K of its k, and
+ * fetches the row that is moved HR_BLOCK_AHEAD rows later. */
+enum { HR_BLOCK_MOST_ROWS = 12, HR_BLOCK_MOVED_K = 4, HR_BLOCK_AHEAD = 16 };
+
+struct hr_block {
+    size_t K;
+    const float *a; /* a[i * a_row + k * a_step], tile_rows(rows) rows to be read */
+    size_t a_row, a_step;
+    const float *b; /* (K, width): a panel without gaps */
+    size_t rows, columns;
+    float *c;
+    size_t c_row;
+    bool go_on;
+    const float *bias; /* (columns), or NULL */
+    bool relu;         /* c = max(0, c + bias); NaN stays NaN */
+
+    size_t moved; /* rows of `from` to be moved: at most K / HR_BLOCK_MOVED_K; 0 for narrow tiles */
+    const float *from;
+    size_t from_step;
+    float *to; /* (moved, width), without gaps */
+};
+
+struct hr_blocks {
+    size_t width; /* of a panel, as hr_tiles's */
+    size_t rows;  /* of the largest tile */
+
+    /* Of how many rows the next tile is made where `left` are left to be done: more than
+     * `left` only when that is odd, or 2. */
+    size_t (*tile_rows)(size_t left);
+
+    /* One tile; rows at most tile_rows(rows). */
+    void (*tile)(const struct hr_block *block);
+
+    /* A panel of b stored by columns, 1 to width of them: to[k * width + j] = b[j * stride + k].
+     * Columns that are missing are copies of the last, or what was there before. */
+    void (*turn)(size_t K, size_t columns, const float *b, size_t stride, float *to);
+};
+
+HR_ISA_DECLARE(struct hr_blocks, hr_blocks);
+
+static inline const struct hr_blocks *hr_blocks(void)
+{
+    return hr_kernels_are_reference() ? &hr_blocks_plain : HR_ISA_PICK(hr_blocks);
+}
+
+#endif

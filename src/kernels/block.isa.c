@@ -1,0 +1,314 @@
+/* The tile of block.h, compiled once for each instruction set (see base/isa.h). With 32 registers
+ * it has 12 rows of two vectors: 24 sums, two vectors of b and one value of a; with 16 it has 6
+ * rows. Rows come in threes, so that three of them need one pointer. */
+#include "kernels/block.h"
+
+#include "base/error.h"
+#include "base/size.h"
+#include "kernels/simd.h"
+
+#if defined __AVX512F__
+enum { ROWS = 12 };
+#else
+enum { ROWS = 6 };
+#endif
+
+enum { COLUMNS = 2 * LANES };
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* c + a * b, in one rounding where the machine has it. */
+INLINE vec multiply_add(float a, vec b, vec c)
+{
+#if defined __AVX512F__
+    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+#elif defined __FMA__
+    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+#else
+    return c + a * b;
+#endif
+}
+
+struct sums {
+    vec left[ROWS], right[ROWS];
+};
+
+/* The first of each three rows. */
+struct rows {
+    const float *three[4];
+};
+
+INLINE float at_row(const struct rows *a, size_t a_row, size_t i)
+{
+    return a->three[i / 3][i % 3 * a_row];
+}
+
+/* One k; the barrier keeps the compiler from starting the next one early, for which there are no
+ * registers, and from using a pointer for each row. */
+INLINE void step(struct sums *sum, struct rows *a, size_t a_row, size_t a_step, const float **b,
+                 size_t rows, bool wide)
+{
+    __asm__ volatile("" : "+r"(*b), "+r"(a->three[0]), "+r"(a->three[1]) : : "memory");
+    if (rows > 6)
+        __asm__ volatile("" : "+r"(a->three[2]), "+r"(a->three[3]));
+    const vec left = load(*b), right = wide ? load(*b + LANES) : left;
+#pragma GCC unroll 12
+    for (size_t i = 0; i < rows; i++) {
+        const float x = at_row(a, a_row, i);
+        sum->left[i] = multiply_add(x, left, sum->left[i]);
+        if (wide)
+            sum->right[i] = multiply_add(x, right, sum->right[i]);
+    }
+    *b += COLUMNS;
+#pragma GCC unroll 4
+    for (size_t t = 0; t < 4; t++)
+        a->three[t] += a_step;
+}
+
+INLINE void start(const struct hr_block *block, struct sums *sum, size_t rows, bool wide)
+{
+    const size_t left = hr_min_size(block->columns, LANES), right = block->columns - left;
+    const float *c = block->c;
+    const size_t c_row = block->c_row;
+    if (block->rows == rows && block->columns == (wide ? COLUMNS : LANES)) {
+#pragma GCC unroll 12
+        for (size_t i = 0; i < rows; i++, c += c_row) {
+            sum->left[i] = load(c);
+            if (wide)
+                sum->right[i] = load(c + LANES);
+        }
+        return;
+    }
+#pragma GCC unroll 12
+    for (size_t i = 0; i < rows; i++, c += c_row)
+        if (i < block->rows) {
+            sum->left[i] = load_part(c, left);
+            if (wide)
+                sum->right[i] = load_part(c + LANES, right);
+        }
+}
+
+/* A row of the next panel moved to where it will be read; a later one is fetched. */
+INLINE void move_row(const float *from, size_t step, float *to)
+{
+    __builtin_prefetch(from + HR_BLOCK_AHEAD * step);
+    __builtin_prefetch(from + HR_BLOCK_AHEAD * step + LANES);
+    store(to, load(from));
+    store(to + LANES, load(from + LANES));
+}
+
+INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide, bool moves)
+{
+    const size_t K = block->K, a_row = block->a_row, a_step = block->a_step;
+    const float *b = block->b;
+    struct rows a;
+    struct sums sum = {0};
+    if (block->go_on)
+        start(block, &sum, rows, wide);
+#pragma GCC unroll 4
+    for (size_t t = 0; t < 4; t++)
+        a.three[t] = block->a + (3 * t < rows ? 3 * t * a_row : 0);
+    size_t k = 0;
+    if (moves) {
+        const size_t most = HR_BLOCK_MOVED_K * block->moved, from_step = block->from_step;
+        const float *from = block->from;
+        float *to = block->to;
+        while (k < most) {
+            move_row(from, from_step, to);
+            from += from_step;
+            to += COLUMNS;
+            for (const size_t end = k + HR_BLOCK_MOVED_K; k < end; k++)
+                step(&sum, &a, a_row, a_step, &b, rows, wide);
+        }
+    }
+    for (; k < K; k++)
+        step(&sum, &a, a_row, a_step, &b, rows, wide);
+    return sum;
+}
+
+/* Zero where x < 0, x (NaN too) elsewhere. */
+INLINE vec relu_of(vec x)
+{
+    return (vec)((bits)x & ~(bits)(x < 0.0f));
+}
+
+INLINE vec finish(vec sum, const struct hr_block *block, vec bias)
+{
+    if (block->bias)
+        sum += bias;
+    return block->relu ? relu_of(sum) : sum;
+}
+
+INLINE void put(const struct hr_block *block, const struct sums *sum, size_t rows, bool wide)
+{
+    const size_t c_row = block->c_row;
+    float *c = block->c;
+    if (block->rows == rows && block->columns == (wide ? COLUMNS : LANES) && !block->bias &&
+        !block->relu) {
+#pragma GCC unroll 12
+        for (size_t i = 0; i < rows; i++, c += c_row) {
+            store(c, sum->left[i]);
+            if (wide)
+                store(c + LANES, sum->right[i]);
+        }
+        return;
+    }
+    const size_t left = hr_min_size(block->columns, LANES), right = block->columns - left;
+    const vec none = {0}, bias_left = block->bias ? load_part(block->bias, left) : none;
+    const vec bias_right = wide && block->bias ? load_part(block->bias + LANES, right) : none;
+#pragma GCC unroll 12
+    for (size_t i = 0; i < rows; i++, c += c_row)
+        if (i < block->rows) {
+            store_part(c, finish(sum->left[i], block, bias_left), left);
+            if (wide)
+                store_part(c + LANES, finish(sum->right[i], block, bias_right), right);
+        }
+}
+
+#define NOINLINE static __attribute__((noinline))
+#define TILE(rows)                                                                                 \
+    NOINLINE void tile_##rows(const struct hr_block *block)                                        \
+    {                                                                                              \
+        const struct sums sum = multiply(block, rows, true, false);                                \
+        put(block, &sum, rows, true);                                                              \
+    }                                                                                              \
+    NOINLINE void moving_##rows(const struct hr_block *block)                                      \
+    {                                                                                              \
+        const struct sums sum = multiply(block, rows, true, true);                                 \
+        put(block, &sum, rows, true);                                                              \
+    }                                                                                              \
+    NOINLINE void narrow_##rows(const struct hr_block *block)                                      \
+    {                                                                                              \
+        const struct sums sum = multiply(block, rows, false, false);                               \
+        put(block, &sum, rows, false);                                                             \
+    }
+
+TILE(4)
+TILE(6)
+#if defined __AVX512F__
+TILE(8)
+TILE(12)
+#endif
+
+typedef void (*tile_fn)(const struct hr_block *block);
+
+static const tile_fn tiles[ROWS / 2 + 1][3] = {
+    [2] = {narrow_4, tile_4, moving_4},
+    [3] = {narrow_6, tile_6, moving_6},
+#if defined __AVX512F__
+    [4] = {narrow_8, tile_8, moving_8},
+    [6] = {narrow_12, tile_12, moving_12},
+#endif
+};
+
+static size_t tile_rows(size_t left)
+{
+    static const size_t of[] = {0, 4, 4, 4, 4, 6, 6, 4, 4, 6, 6, 6};
+#if defined __AVX512F__
+    static const size_t many[] = {0, 4, 4, 4, 4, 6, 6, 8, 8, 12, 6, 12, 12, 12, 8, 12};
+    return left < 16 ? many[left] : 12;
+    (void)of;
+#else
+    return left < 12 ? of[left] : 6;
+#endif
+}
+
+static void tile(const struct hr_block *block)
+{
+    const size_t rows = tile_rows(block->rows);
+    const size_t kind = block->columns <= LANES ? 0 : block->moved ? 2 : 1;
+    tiles[rows / 2][kind](block);
+}
+
+/* --- columns turned into rows --- */
+
+#if defined __AVX2__ && !defined __AVX512F__
+
+#define LOW_32 0, 8, 1, 9, 4, 12, 5, 13
+#define HIGH_32 2, 10, 3, 11, 6, 14, 7, 15
+#define LOW_64 0, 1, 8, 9, 4, 5, 12, 13
+#define HIGH_64 2, 3, 10, 11, 6, 7, 14, 15
+#define LOW_128 0, 1, 2, 3, 8, 9, 10, 11
+#define HIGH_128 4, 5, 6, 7, 12, 13, 14, 15
+
+/* A square turned round: inside halves of vectors, for these cost less, then the halves. */
+INLINE void turn_square(vec row[LANES])
+{
+    vec half[LANES];
+#pragma GCC unroll 2
+    for (size_t i = 0; i < LANES; i += 4) {
+        const vec low_01 = __builtin_shufflevector(row[i], row[i + 1], LOW_32);
+        const vec high_01 = __builtin_shufflevector(row[i], row[i + 1], HIGH_32);
+        const vec low_23 = __builtin_shufflevector(row[i + 2], row[i + 3], LOW_32);
+        const vec high_23 = __builtin_shufflevector(row[i + 2], row[i + 3], HIGH_32);
+        half[i] = __builtin_shufflevector(low_01, low_23, LOW_64);
+        half[i + 1] = __builtin_shufflevector(low_01, low_23, HIGH_64);
+        half[i + 2] = __builtin_shufflevector(high_01, high_23, LOW_64);
+        half[i + 3] = __builtin_shufflevector(high_01, high_23, HIGH_64);
+    }
+#pragma GCC unroll 4
+    for (size_t i = 0; i < 4; i++) {
+        row[i] = __builtin_shufflevector(half[i], half[i + 4], LOW_128);
+        row[i + 4] = __builtin_shufflevector(half[i], half[i + 4], HIGH_128);
+    }
+}
+
+#else
+
+#if defined __AVX512F__
+#define LOW_HALVES 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define HIGH_HALVES 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#else
+#define LOW_HALVES 0, 4, 1, 5
+#define HIGH_HALVES 2, 6, 3, 7
+#endif
+
+/* A square turned round: each round deals the first half of the vectors and the second half like
+ * two halves of a pack of cards, and after log2(LANES) rounds rows have become columns. */
+INLINE void turn_square(vec row[LANES])
+{
+#pragma GCC unroll 4
+    for (size_t round = 1; round < LANES; round *= 2) {
+        vec dealt[LANES];
+#pragma GCC unroll 8
+        for (size_t i = 0; i < LANES / 2; i++) {
+            dealt[2 * i] = __builtin_shufflevector(row[i], row[i + LANES / 2], LOW_HALVES);
+            dealt[2 * i + 1] = __builtin_shufflevector(row[i], row[i + LANES / 2], HIGH_HALVES);
+        }
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES; i++)
+            row[i] = dealt[i];
+    }
+}
+
+#endif
+
+/* `count` k, at most LANES, of LANES columns, the last of which may be missing. */
+INLINE void turn_columns(size_t count, size_t columns, const float *b, size_t stride, float *to)
+{
+    vec row[LANES];
+#pragma GCC unroll 16
+    for (size_t j = 0; j < LANES; j++) {
+        const float *from = b + hr_min_size(j, columns - 1) * stride;
+        row[j] = load_part(from, count);
+        __builtin_prefetch(from + HR_BLOCK_AHEAD * LANES / 4);
+    }
+    turn_square(row);
+#pragma GCC unroll 16
+    for (size_t l = 0; l < LANES; l++)
+        if (l < count)
+            store(to + l * COLUMNS, row[l]);
+}
+
+static void turn(size_t K, size_t columns, const float *b, size_t stride, float *to)
+{
+    for (size_t k = 0; k < K; k += LANES, to += LANES * COLUMNS) {
+        const size_t count = hr_min_size(LANES, K - k);
+        turn_columns(count, hr_min_size(columns, LANES), b + k, stride, to);
+        if (columns > LANES)
+            turn_columns(count, columns - LANES, b + LANES * stride + k, stride, to + LANES);
+    }
+}
+
+const struct hr_blocks HR_ISA_NAME(hr_blocks) = {
+    .width = COLUMNS, .rows = ROWS, .tile_rows = tile_rows, .tile = tile, .turn = turn};
