@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/isa.h"
+
 static struct {
     void *library;
     __typeof__(&cblas_sgemm) sgemm;
@@ -72,13 +74,19 @@ static void load(void)
         write_name();
 }
 
+/* The fastest that do without OpenBLAS. */
+static const char *other_kernels(void)
+{
+    return hr_isa() == HR_ISA_PLAIN ? "reference" : "fast";
+}
+
 enum hr_status hr_blas_open(void)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, load);
     if (!blas.failure[0])
         return HR_OK;
-    return hr_fail(HR_E_IO, "%s; --kernels reference does without it", blas.failure);
+    return hr_fail(HR_E_IO, "%s; --kernels %s does without it", blas.failure, other_kernels());
 }
 
 /* --- room --- */
@@ -122,8 +130,8 @@ enum hr_status hr_blas_prepare(size_t threads)
         return HR_OK;
     return hr_fail(HR_E_NOMEM,
                    "no room for OpenBLAS, which takes %zu MiB of addresses for each of %zu "
-                   "thread%s (ulimit -v); --kernels reference takes none",
-                   ROOM >> 20, threads, threads == 1 ? "" : "s");
+                   "thread%s (ulimit -v); --kernels %s takes none",
+                   ROOM >> 20, threads, threads == 1 ? "" : "s", other_kernels());
 }
 
 /* --- the calls --- */

@@ -2,7 +2,12 @@
  *
  * It is not linked: a linked OpenBLAS starts its threads before main, and where one of them finds
  * no memory it asks for ever, so that neither a fork nor an exit comes to an end (they join it).
- * Loaded from here it is told beforehand to start none. Commands that multiply nothing do without.
+ * Loaded from here it is told beforehand to start none. It is loaded where it multiplies
+ * (select.h), and nowhere else.
+ *
+ * It chooses its core, which decides its speed and bits, by the processor; OPENBLAS_CORETYPE in the
+ * environment forces another: as Haswell it reaches half of what it does as SkylakeX or Cooperlake
+ * on a processor with AVX-512. Its name says which core it is.
  *
  * Threads: any number may call at once; each has its own memory.
  * Test:    tests/unit/kernels/test_blas.c
@@ -27,7 +32,7 @@ HR_CHECKED enum hr_status hr_blas_prepare(size_t threads);
  * Aborts where hr_blas_open fails. */
 void hr_blas_multiply(const struct hr_gemm *gemm);
 
-/* "OpenBLAS 0.3.21 Zen"; static storage. */
+/* "OpenBLAS 0.3.21 SkylakeX", with the core it computes as; static storage. */
 const char *hr_blas_name(void);
 
 /* OpenBLAS's own words on how it was built, and how it starts threads ("pthreads"). */

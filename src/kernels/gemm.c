@@ -4,22 +4,19 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/isa.h"
 #include "base/size.h"
 #include "kernels/blas.h"
-#include "kernels/gemm_naive.h"
 #include "kernels/elementwise.h"
 #include "kernels/product.h"
 
-static void multiply_long(const struct hr_gemm *g)
+/* Without bias and relu. */
+static void multiply_with_blas(const struct hr_gemm *g)
 {
-#ifndef HR_NO_BLAS
-    if (!hr_kernels_are_reference()) {
-        hr_blas_multiply(g);
-        return;
-    }
+#ifdef HR_NO_BLAS
+    (void)g;
+#else
+    hr_blas_multiply(g);
 #endif
-    hr_gemm_naive(g);
 }
 
 /* --- our own --- */
@@ -83,20 +80,14 @@ static void multiply_own(const struct hr_gemm *g)
 
 /* --- which --- */
 
-static const size_t own_K[] = {
-    [HR_GEMM_NN] = HR_GEMM_OWN_K_NN,
-    [HR_GEMM_NT] = HR_GEMM_OWN_K_NT,
-    [HR_GEMM_TN] = HR_GEMM_OWN_K_TN,
-};
-
-static bool is_own(const struct hr_gemm *g)
+const char *hr_gemm_order(void)
 {
-    return g->K <= own_K[g->form] && (hr_isa() != HR_ISA_PLAIN || hr_kernels_are_reference());
+    return hr_kernels_use_blas() ? "OpenBLAS's" : "from the first term to the last";
 }
 
 size_t hr_gemm_scratch_bytes(size_t K, size_t threads)
 {
-    return hr_product_scratch_bytes(hr_min_size(K, HR_GEMM_OWN_K_NT), threads);
+    return hr_product_scratch_bytes(K, threads);
 }
 
 /* To `rows` rows from c on, that have no gaps. */
@@ -115,13 +106,13 @@ void hr_gemm(const struct hr_gemm *g)
     HR_ASSERT(g->M <= INT_MAX && g->N <= INT_MAX && g->K <= INT_MAX && g->threads >= 1);
     if (g->M == 0 || g->N == 0)
         return;
-    if (g->K > 0 && is_own(g)) {
+    if (g->K > 0 && !hr_kernels_use_blas()) {
         multiply_own(g);
         return;
     }
     const size_t c_row = hr_gemm_c_row(g), rows = c_row == g->N ? g->M : 1;
     if (g->K > 0)
-        multiply_long(g);
+        multiply_with_blas(g);
     for (size_t i = 0; i < g->M; i += rows) {
         if (g->K == 0)
             memset(g->c + i * c_row, 0, rows * g->N * sizeof *g->c);

@@ -1,15 +1,17 @@
 /* gemm.h - row-major single-precision matrix products, and the one seam to BLAS.
  *
- * Who multiplies is decided by the shape alone:
- *   products of our own (product.h)   sums of up to HR_GEMM_OWN_K_NN, _NT and _TN terms
- *   OpenBLAS's sgemm, one thread      longer ones; and all of them where there are no fused
- *                                     multiply-adds to build on (base/isa.h: plain)
- * Measured on Zen 3 (AVX2) as OpenBLAS 0.3.21's time over ours (tests/peers/gemm_shapes.c): dense
- * layers of the built-in models at batch 32 to 256, 88 products, geometric mean 1.35: forward 1.0
- * to 1.46, dW 1.1 to 1.55 (of ten outputs 1.7 to 2.2), dx 1.0 to 1.37 (from ten outputs 2); where
- * both are OpenBLAS's, 0.93 to 1.03, which is as far as the figures can be trusted. Beyond the
- * limits: tn of 256 terms 0.90 to 0.99, of 1024 0.7; nn of 2048 0.91, of 8192 0.90; nt of 8192
- * 0.99 to 1.12. AVX-512 was not measured.
+ * Who multiplies follows from the kernels alone (select.h): products of our own (product.h), or
+ * OpenBLAS's sgemm on one thread, with `--kernels openblas` and where there are no fused
+ * multiply-adds to build on (base/isa.h: plain).
+ *
+ * Measured on one of 2 processors of an AMD EPYC with AVX-512 (Zen 5), a virtual machine, beside
+ * others' work, against OpenBLAS 0.3.21 as SkylakeX, interleaved, the best of many rounds
+ * (tests/peers/gemm_shapes.c). Ours as a share of the register tile out of L1, and over OpenBLAS:
+ *     64^3           0.87 0.87 0.85    0.88 0.88 1.31     nn, tn, nt
+ *     256^3          0.94 0.94 0.92    1.03 1.04 1.04
+ *     1024^3         0.87 0.86 0.85    1.01 0.99 1.02
+ *     4096^3         0.86 0.86 0.79    0.93 0.90 0.86
+ *     64x1024x4096   0.85 0.82 0.89    1.45 1.40 1.43
  *
  * The reference is the same code on the plain tile, whose bits are those of gemm_naive.h and the
  * same on every machine: builds without BLAS (make BLAS=naive), under ThreadSanitizer, and with
@@ -32,9 +34,6 @@ enum hr_gemm_form {
     HR_GEMM_NT, /* a (M,K), b (N,K) */
     HR_GEMM_TN, /* a (K,M), b (K,N) */
 };
-
-/* The longest sums of our own products. */
-enum { HR_GEMM_OWN_K_NN = 1024, HR_GEMM_OWN_K_NT = 4096, HR_GEMM_OWN_K_TN = 192 };
 
 /* C (M,N) = A (M,K) * B (K,N), then + bias, then max(0, .). */
 struct hr_gemm {
@@ -69,5 +68,8 @@ static inline size_t hr_gemm_c_row(const struct hr_gemm *g)
 }
 
 size_t hr_gemm_scratch_bytes(size_t K, size_t threads);
+
+/* In which order sums are added: what decides bits beside hr_kernels_name. */
+const char *hr_gemm_order(void);
 
 #endif

@@ -15,8 +15,9 @@
 
 enum hr_status hr_kernels_select(enum hr_kernels kernels)
 {
-    if (kernels == HR_KERNELS_FAST)
-        return hr_fail(HR_E_USAGE, "kernels \"fast\": this build has no BLAS, only \"reference\"");
+    if (kernels != HR_KERNELS_REFERENCE)
+        return hr_fail(HR_E_USAGE, "kernels \"%s\": this build has no BLAS, only \"reference\"",
+                       kernels == HR_KERNELS_FAST ? "fast" : "openblas");
     return HR_OK;
 }
 
@@ -28,6 +29,11 @@ const char *hr_kernels_name(void)
 bool hr_kernels_are_reference(void)
 {
     return true;
+}
+
+bool hr_kernels_use_blas(void)
+{
+    return false;
 }
 
 enum hr_status hr_kernels_check(void)
@@ -49,6 +55,12 @@ enum hr_status hr_kernels_select(enum hr_kernels kernels)
 {
     selected = kernels;
     return HR_OK;
+}
+
+bool hr_kernels_use_blas(void)
+{
+    return selected == HR_KERNELS_OPENBLAS ||
+           (selected == HR_KERNELS_FAST && hr_isa() == HR_ISA_PLAIN);
 }
 
 /* --- can OpenBLAS be trusted? --- */
@@ -76,18 +88,20 @@ static enum hr_status refuse(const struct hr_gemm_answer *answer)
     hr_gemm_answer_text(answer, text);
     return hr_fail(HR_E_KERNELS,
                    "OpenBLAS, tried with two threads that multiply at once, gave %s (\"%.120s\", "
-                   "%s); %s--kernels reference does without it, and is slow",
+                   "%s); %s%s does without it",
                    text, hr_blas_config(), hr_blas_threading(),
                    answer->verdict == HR_GEMM_WRONG ? ""
                                                     : "the machine may be too busy or full: "
-                                                      "try again; ");
+                                                      "try again; ",
+                   hr_isa() == HR_ISA_PLAIN ? "--kernels reference, which is slow,"
+                                            : "--kernels fast");
 }
 
 enum hr_status hr_kernels_check(void)
 {
     enum { CALLERS = 2 };
     struct hr_gemm_answer answer = {HR_GEMM_STARVED, 0};
-    if (selected != HR_KERNELS_FAST || trust.good)
+    if (!hr_kernels_use_blas() || trust.good)
         return HR_OK;
     HR_TRY(hr_blas_prepare(CALLERS)); /* which the child inherits */
     for (int i = 0; i < 2 && answer.verdict != HR_GEMM_GOOD && answer.verdict != HR_GEMM_WRONG; i++)
@@ -99,7 +113,7 @@ enum hr_status hr_kernels_check(void)
 
 enum hr_status hr_kernels_init_process(size_t threads)
 {
-    return selected == HR_KERNELS_FAST ? hr_blas_prepare(threads) : HR_OK;
+    return hr_kernels_use_blas() ? hr_blas_prepare(threads) : HR_OK;
 }
 
 bool hr_kernels_are_reference(void)
@@ -107,20 +121,29 @@ bool hr_kernels_are_reference(void)
     return selected == HR_KERNELS_REFERENCE;
 }
 
-static char fast_name[112];
+static char tiles_name[16], blas_name[112];
 
-static void write_fast_name(void)
+static void write_tiles_name(void)
 {
-    snprintf(fast_name, sizeof fast_name, "%s, tiles %s", hr_blas_name(), hr_isa_name());
+    snprintf(tiles_name, sizeof tiles_name, "tiles %s", hr_isa_name());
+}
+
+static void write_blas_name(void)
+{
+    snprintf(blas_name, sizeof blas_name, "%s, tiles %s", hr_blas_name(), hr_isa_name());
 }
 
 const char *hr_kernels_name(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    if (selected != HR_KERNELS_FAST)
+    static pthread_once_t tiles_once = PTHREAD_ONCE_INIT, blas_once = PTHREAD_ONCE_INIT;
+    if (selected == HR_KERNELS_REFERENCE)
         return "reference";
-    pthread_once(&once, write_fast_name);
-    return fast_name;
+    if (!hr_kernels_use_blas()) {
+        pthread_once(&tiles_once, write_tiles_name);
+        return tiles_name;
+    }
+    pthread_once(&blas_once, write_blas_name);
+    return blas_name;
 }
 
 #endif
@@ -136,5 +159,7 @@ enum hr_status hr_kernels_select_named(const char *name)
         return hr_kernels_select(fast_here);
     if (!strcmp(name, "reference"))
         return hr_kernels_select(HR_KERNELS_REFERENCE);
-    return hr_fail(HR_E_USAGE, "--kernels %s: expected fast or reference", name);
+    if (!strcmp(name, "openblas"))
+        return hr_kernels_select(HR_KERNELS_OPENBLAS);
+    return hr_fail(HR_E_USAGE, "--kernels %s: expected fast, reference or openblas", name);
 }

@@ -30,12 +30,9 @@ static struct hr_digest_text digest_of_libm(void)
 
 json_t *hr_machine_bits_json(void)
 {
-    char gemm[64];
-    snprintf(gemm, sizeof gemm, "nn %d, nt %d, tn %d", HR_GEMM_OWN_K_NN, HR_GEMM_OWN_K_NT,
-             HR_GEMM_OWN_K_TN);
     return json_pack("{ss sb ss ss ss}", "kernels", hr_kernels_name(), "reference",
-                     hr_kernels_are_reference(), "isa", hr_isa_name(), "gemm", gemm, "libm",
-                     digest_of_libm().hex);
+                     hr_kernels_are_reference(), "isa", hr_isa_name(), "gemm", hr_gemm_order(),
+                     "libm", digest_of_libm().hex);
 }
 
 static const char *text_of(const json_t *machine, const char *name)

@@ -15,7 +15,7 @@ enum { MOST_SIDE = 160, MOST_K = 4500, MOST_ELEMENTS = 1 << 20, PRODUCTS = 12, T
 
 static const enum hr_gemm_form forms[] = {HR_GEMM_NN, HR_GEMM_NT, HR_GEMM_TN};
 static const char *const names[] = {"nn", "nt", "tn"};
-static const char *const kernels[] = {"fast", "fast", "reference", NULL};
+static const char *const kernels[] = {"fast", "fast", "reference", "openblas", NULL};
 
 struct floats {
     float *a, *b, *c, *bias;
@@ -31,16 +31,12 @@ static void fill(struct hr_trial *trial, float *x, size_t count)
     }
 }
 
-/* Sums that our kernels add, and longer ones, which are OpenBLAS's (gemm.h). */
-static size_t draw_length(struct hr_trial *trial, enum hr_gemm_form form)
+/* Short sums, and those around the ends of blocks (product_blocks.h). */
+static size_t draw_length(struct hr_trial *trial)
 {
-    static const size_t own[] = {
-        [HR_GEMM_NN] = HR_GEMM_OWN_K_NN,
-        [HR_GEMM_NT] = HR_GEMM_OWN_K_NT,
-        [HR_GEMM_TN] = HR_GEMM_OWN_K_TN,
-    };
+    static const size_t ends[] = {256, 1024, 2048, 4096};
     return hr_trial_draw(trial, 2) ? 1 + hr_trial_draw(trial, 200)
-                                   : own[form] - 40 + hr_trial_draw(trial, 80);
+                                   : ends[hr_trial_draw(trial, 4)] - 40 + hr_trial_draw(trial, 80);
 }
 
 static struct hr_gemm draw_product(struct hr_trial *trial, const struct floats *floats)
@@ -51,7 +47,7 @@ static struct hr_gemm draw_product(struct hr_trial *trial, const struct floats *
                               .b = floats->b,
                               .c = floats->c,
                               .scratch = floats->scratch};
-    product.K = draw_length(trial, product.form);
+    product.K = draw_length(trial);
     product.M = 1 + hr_trial_draw(trial, product.K > 300 ? most / 4 : most);
     product.N = 1 + hr_trial_draw(trial, product.K > 300 ? most / 4 : most);
     product.bias = hr_trial_draw(trial, 2) ? floats->bias : NULL;

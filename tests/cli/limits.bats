@@ -47,7 +47,7 @@ under() {
   digest=$(awk '/digest/ {print $3}' "$TMP/said")
   for kib in 60000 100000 250000; do
     code=0
-    timeout -s KILL $patience bash -c "ulimit -v $kib; exec \"\$@\"" -- "${HOGRING:-build/hogring}" train "${quick[@]}" \
+    timeout -s KILL $patience bash -c "ulimit -v $kib; exec \"\$@\"" -- "${HOGRING:-build/hogring}" train "${quick[@]}" --kernels openblas \
       >"$TMP/said" 2>&1 || code=$?
     [ $code = 3 ] || [ $code = 1 ] || [ $code = 0 ]
     [ -n "$digest" ]

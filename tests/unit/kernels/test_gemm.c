@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/philox.h"
+#include "base/isa.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_naive.h"
 #include "support/check.h"
@@ -123,19 +124,31 @@ static void chosen_kernels_multiply_every_shape(void **state)
     sweep();
 }
 
-/* The longest sums of our own, and those that go to BLAS. */
+/* Both sides of blocks of k, by our own products and by OpenBLAS. */
 static void long_sums_are_added_up_too(void **state)
 {
     (void)state;
     static const size_t lengths[] = {
-        HR_GEMM_OWN_K_TN,     HR_GEMM_OWN_K_TN + 1, HR_GEMM_OWN_K_NN,
-        HR_GEMM_OWN_K_NN + 1, HR_GEMM_OWN_K_NT,     HR_GEMM_OWN_K_NT + 1,
+        192, 193, 1024, 1025, 4096, 4097,
     };
     fill_all();
     for (size_t f = 0; f < NFORMS; f++)
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
             for (size_t way = 0; way < 4; way++)
                 check_shape(&forms[f], 1 + way % 3, 3 - way % 3, lengths[k], way);
+}
+
+/* OpenBLAS as oracle: the same shapes, small and large, all its. */
+static void openblas_agrees(void **state)
+{
+    (void)state;
+#ifndef HR_NO_BLAS
+    CHECK_OK(hr_kernels_select(HR_KERNELS_OPENBLAS));
+    CHECK_OK(hr_kernels_init_process(1));
+    sweep();
+    long_sums_are_added_up_too(state);
+    CHECK_OK(hr_kernels_select(HR_KERNELS_FAST));
+#endif
 }
 
 static void threads_change_no_bit(void **state)
@@ -218,8 +231,12 @@ static void selected_kernels_are_named_and_used(void **state)
     CHECK_FAILS(hr_kernels_select(HR_KERNELS_FAST), HR_E_USAGE);
     CHECK_MESSAGE("no BLAS");
 #else
-    CHECK_OK(hr_kernels_select(HR_KERNELS_FAST));
+    CHECK_OK(hr_kernels_select(HR_KERNELS_OPENBLAS));
+    assert_true(hr_kernels_use_blas());
     assert_memory_equal(hr_kernels_name(), "OpenBLAS ", 9);
+    CHECK_OK(hr_kernels_select(HR_KERNELS_FAST));
+    assert_int_equal(hr_kernels_use_blas(), hr_isa() == HR_ISA_PLAIN);
+    assert_memory_equal(hr_kernels_name(), hr_kernels_use_blas() ? "OpenBLAS " : "tiles v", 7);
 #endif
 }
 
@@ -264,7 +281,7 @@ static void gaps_between_rows_change_no_bit(void **state)
             check_gaps(&forms[f], 13, 9, 0);
             check_gaps(&forms[f], 13, 9, 17);
             check_gaps(&forms[f], 70, 40, 64);
-            check_gaps(&forms[f], 2, 2, 4200); /* BLAS */
+            check_gaps(&forms[f], 2, 2, 4200);
         }
         CHECK_OK(hr_kernels_select(HR_KERNELS_REFERENCE));
     }
@@ -276,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chosen_kernels_multiply_every_shape),
         cmocka_unit_test(long_sums_are_added_up_too),
+        cmocka_unit_test(openblas_agrees),
         cmocka_unit_test(gaps_between_rows_change_no_bit),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(reference_gives_the_bits_of_the_naive_loops),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/isa.h"
+#include "kernels/select.h"
 #include "support/traces.h"
 #include "options/train_options.h"
 
@@ -238,9 +239,11 @@ static void other_kernels_are_refused_unless_they_were_the_reference(void **stat
     snprintf(isa, sizeof isa, "\"isa\": \"%s\"", hr_isa_name());
 #ifndef HR_NO_BLAS
     refuse_header(isa, "\"isa\": \"v9\"", HR_E_USAGE, "whose isa was \"v9\"");
-    refuse_header("\"kernels\": \"OpenBLAS", "\"kernels\": \"ClosedBLAS", HR_E_USAGE,
+    char kernels[128];
+    snprintf(kernels, sizeof kernels, "\"kernels\": \"%s", hr_kernels_name());
+    refuse_header(kernels, "\"kernels\": \"ClosedBLAS", HR_E_USAGE,
                   "whose kernels was \"ClosedBLAS");
-    refuse_header("\"gemm\": \"nn 1024", "\"gemm\": \"nn 7", HR_E_USAGE, "whose gemm was \"nn 7");
+    refuse_header("\"gemm\": \"", "\"gemm\": \"nn 7, ", HR_E_USAGE, "whose gemm was \"nn 7");
 #endif
     refuse_header("\"libm\": \"", "\"libm\": \"0", HR_E_USAGE, "whose libm was \"0");
     char digest[33];
