@@ -25,7 +25,8 @@ struct hr_block {
     size_t K;
     const float *a; /* a[i * a_row + k * a_step], tile_rows(rows) rows to be read */
     size_t a_row, a_step;
-    const float *b; /* (K, width): a panel without gaps */
+    const float *b; /* row k is b + k * b_step, readable to the tile's width */
+    size_t b_step;
     size_t rows, columns;
     float *c;
     size_t c_row;

@@ -46,7 +46,7 @@ INLINE float at_row(const struct rows *a, size_t a_row, size_t i)
 /* One k; the barrier keeps the compiler from starting the next one early, for which there are no
  * registers, and from using a pointer for each row. */
 INLINE void step(struct sums *sum, struct rows *a, size_t a_row, size_t a_step, const float **b,
-                 size_t rows, bool wide)
+                 size_t b_step, size_t rows, bool wide)
 {
     __asm__ volatile("" : "+r"(*b), "+r"(a->three[0]), "+r"(a->three[1]) : : "memory");
     if (rows > 6)
@@ -59,7 +59,7 @@ INLINE void step(struct sums *sum, struct rows *a, size_t a_row, size_t a_step, 
         if (wide)
             sum->right[i] = multiply_add(x, right, sum->right[i]);
     }
-    *b += COLUMNS;
+    *b += b_step;
 #pragma GCC unroll 4
     for (size_t t = 0; t < 4; t++)
         a->three[t] += a_step;
@@ -100,6 +100,7 @@ INLINE void move_row(const float *from, size_t step, float *to)
 INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide, bool moves)
 {
     const size_t K = block->K, a_row = block->a_row, a_step = block->a_step;
+    const size_t b_step = block->b_step;
     const float *b = block->b;
     struct rows a;
     struct sums sum = {0};
@@ -118,11 +119,11 @@ INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide
             from += from_step;
             to += COLUMNS;
             for (const size_t end = k + HR_BLOCK_MOVED_K; k < end; k++)
-                step(&sum, &a, a_row, a_step, &b, rows, wide);
+                step(&sum, &a, a_row, a_step, &b, b_step, rows, wide);
         }
     }
     for (; k < K; k++)
-        step(&sum, &a, a_row, a_step, &b, rows, wide);
+        step(&sum, &a, a_row, a_step, &b, b_step, rows, wide);
     return sum;
 }
 

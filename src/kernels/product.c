@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/block.h"
 #include "kernels/micro.h"
 #include "kernels/pack.h"
 #include "kernels/product_blocks.h"
@@ -164,11 +165,13 @@ static void one_task(void *arg, size_t task, size_t thread)
         multiply_part(p, (struct part){row, rows, column, columns, .block = scratch}, cut->width);
 }
 
-/* Is b not worth packing, because few rows follow, or because it stays in the caches as it is? */
+/* Is b not worth packing, because few rows follow, or because it stays in the caches as it is? Then
+ * a strip of tiles costs less than blocks, unless these have larger tiles. */
 static bool is_small(const struct hr_product *p)
 {
-    return p->rows <= FEW_ROWS || (p->rows <= ROWS_IN_PLACE && p->K * p->b_step <= BLOCK_FLOATS &&
-                                   p->a_step == 1 && p->b_column == 1);
+    return p->rows <= FEW_ROWS ||
+           (hr_blocks()->rows == ROWS && p->rows <= ROWS_IN_PLACE &&
+            p->K * p->b_step <= BLOCK_FLOATS && p->a_step == 1 && p->b_column == 1);
 }
 
 void hr_product(const struct hr_product *p)

@@ -13,7 +13,9 @@ enum {
      * block costs turning b round. */
     MOST_ROWS = 192,
     MOST_ROWS_TURNING = 264,
-    K_STEP = 8, /* blocks of k begin at multiples */
+    K_STEP = 8,         /* blocks of k begin at multiples */
+    ROWS_IN_PLACE = 72, /* of a, up to which a b of so many floats is not worth packing: */
+    MOST_B_IN_PLACE = 64 * 1024,
     MOST_ROW_IN_PLACE = 512,
     PANELS_IN_PLACE = 3,      /* a is read in place when no more panels follow ... */
     MOST_STEP_IN_PLACE = 256, /* ... and its k stand no farther apart */
@@ -51,6 +53,7 @@ struct walk {
     size_t at, count;          /* panels multiplied with, of so many in all */
     float *packed;             /* packed_floats */
     float *panel[2];           /* now, next */
+    bool b_in_place;           /* but for the panel at the edge */
     struct range rows, k;      /* of the block of a */
     const float *a;            /* a[i][k] of the block, in place or packed */
     size_t a_row, a_step;      /* within a tile */
@@ -168,10 +171,18 @@ static struct panel panel_at(const struct walk *w, size_t at)
     return panel;
 }
 
+/* A tile reads a panel's whole width. */
+static bool is_in_place(const struct walk *w, const struct panel *panel)
+{
+    return w->b_in_place && panel->columns == w->width;
+}
+
 /* Its rows from `done` on; by columns all of them. */
 static void pack_panel(const struct walk *w, const struct panel *panel, size_t done, float *to)
 {
     const struct hr_product *p = w->p;
+    if (is_in_place(w, panel))
+        return;
     if (p->b_column == 1)
         hr_pack_rows(panel->k.count - done, panel->columns, panel->b + done * p->b_step, p->b_step,
                      w->width, to + done * w->width);
@@ -185,7 +196,8 @@ static void pack_panel(const struct walk *w, const struct panel *panel, size_t d
 static size_t rows_a_tile(const struct walk *w, const struct panel *panel, const struct panel *next)
 {
     const size_t share = parts_of(next->k.count, parts_of(w->rows.count, hr_blocks()->rows));
-    if (w->p->b_column != 1 || panel->columns <= w->width / 2 || next->columns < w->width)
+    if (w->p->b_column != 1 || w->b_in_place || panel->columns <= w->width / 2 ||
+        next->columns < w->width)
         return 0;
     return hr_min_size(share, panel->k.count / HR_BLOCK_MOVED_K);
 }
@@ -193,11 +205,12 @@ static size_t rows_a_tile(const struct walk *w, const struct panel *panel, const
 static struct hr_block first_tile(const struct walk *w, const struct panel *panel)
 {
     const struct hr_product *p = w->p;
-    const bool last = panel->k.begin + panel->k.count == p->K;
+    const bool last = panel->k.begin + panel->k.count == p->K, in_place = is_in_place(w, panel);
     return (struct hr_block){
         .K = panel->k.count,
         .a_row = w->a_row,
-        .b = w->panel[w->at % 2],
+        .b = in_place ? panel->b : w->panel[w->at % 2],
+        .b_step = in_place ? p->b_step : w->width,
         .columns = panel->columns,
         .c = p->c + (w->part->row + w->rows.begin) * p->c_row + panel->column,
         .c_row = p->c_row,
@@ -257,6 +270,8 @@ void hr_product_blocks(const struct hr_product *p, const struct hr_product_part 
     w.nrows = parts_of(part->rows, p->b_column == 1 ? MOST_ROWS : MOST_ROWS_TURNING);
     w.npanels = parts_of(part->columns, w.width);
     w.count = w.nrows * w.nk * w.npanels;
+    w.b_in_place =
+        p->b_column == 1 && part->rows <= ROWS_IN_PLACE && p->K * p->b_step <= MOST_B_IN_PLACE;
     struct panel panel = panel_at(&w, 0);
     pack_panel(&w, &panel, 0, w.panel[0]);
     for (; w.at < w.count; w.at++) {
