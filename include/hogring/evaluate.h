@@ -33,6 +33,8 @@ struct hr_evaluation {
     uint32_t *labels;       /* (count) of the samples, as the model numbers its classes; owned */
     uint32_t *answers;      /* (count) the model's: the first largest output, or as the loss has it;
                                UINT32_MAX where an output is not a number; owned */
+    const char *precision;  /* float32, bf16: what it was computed in, as the file says; NULL: of
+                               sparse models */
     const char *loss;       /* cross-entropy, bce, mse; NULL: of sparse models */
     float *losses;          /* (count) of each sample; NULL: of sparse models; owned */
 };

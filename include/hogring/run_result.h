@@ -147,8 +147,8 @@ struct hr_saves {
  * before; all other counts and times are of this run alone. */
 struct hr_run_result {
     char strategy[32], algorithm[32], launch[16], placement[16], order[96], kernels[64];
-    char model[1024], optimizer[32];
-    char manner[96];   /* as in struct hr_run_info */
+    char model[1024], optimizer[32], precision[16]; /* float32, bf16; "": of sparse models */
+    char manner[96];                                /* as in struct hr_run_info */
     char setting[160]; /* other options in which it differs from runs compared with it; "" */
     size_t workers, servers, batch_size, global_batch, params;
     size_t frozen_params;   /* of the params: not trained (--freeze) */

@@ -54,12 +54,13 @@ struct hr_train_options {
     double label_smoothing; /* cross-entropy */
     char init_weights[1024]; /* a .safetensors file or a checkpoint; "": drawn from the seed */
     bool replace_head;       /* but for the last layer, which is drawn from the seed */
-    char freeze[256];  /* globs over names of tensors, as "0.*,2.bias", that are not trained; "" */
-    char launch[16];   /* thread, process */
-    char schedule[32]; /* free; explore:SEED: one thread plays all ranks, in a drawn order */
-    char kernels[16];  /* fast, reference */
-    size_t workers;    /* 1 to 64; default: the processors allowed, at least 2 */
-    size_t servers;    /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
+    char freeze[256];   /* globs over names of tensors, as "0.*,2.bias", that are not trained; "" */
+    char launch[16];    /* thread, process */
+    char schedule[32];  /* free; explore:SEED: one thread plays all ranks, in a drawn order */
+    char kernels[16];   /* fast, reference */
+    char precision[16]; /* of a network: float32, bf16: what its products and activations are */
+    size_t workers;     /* 1 to 64; default: the processors allowed, at least 2 */
+    size_t servers;     /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
     size_t server_replicas; /* ranks of each server: 1, or 2, of which one may be lost */
     char placement[16]; /* dedicated: each shard is a rank; colocated: worker s serves shard s */
     uint64_t staleness; /* of ssp, in clocks */

@@ -6,6 +6,7 @@
 #include "base/fpenv.h"
 #include "bench/bench_data.h"
 #include "base/signals.h"
+#include "kernels/bf16.h"
 #include "kernels/gemm.h"
 #include "plot/plot.h"
 #include "json/documents.h"
@@ -25,6 +26,12 @@ static enum hr_status check(const struct hr_cli *cli)
     return hr_kernels_select_named(o->kernels);
 }
 
+static const char *kernels_of(const struct hr_cli *cli)
+{
+    return strcmp(cli->train.precision, hr_precision_name(HR_PRECISION_BF16)) ? hr_kernels_name()
+                                                                              : hr_bf16_name();
+}
+
 static enum hr_status show(const struct hr_cli *cli, const struct hr_profile *profile)
 {
     char title[200];
@@ -32,7 +39,7 @@ static enum hr_status show(const struct hr_cli *cli, const struct hr_profile *pr
         hr_roofs_print(stdout, &profile->roofs);
         hr_layers_print(stdout, profile);
     }
-    HR_TRY(hr_publish(cli->json, cli->report, hr_json_layers(profile, hr_kernels_name())));
+    HR_TRY(hr_publish(cli->json, cli->report, hr_json_layers(profile, kernels_of(cli))));
     snprintf(title, sizeof title, "%.100s: batch %zu, %zu thread%s", cli->train.model,
              profile->batch_size, profile->threads, profile->threads == 1 ? "" : "s");
     return cli->plot[0] ? hr_plot_layers(cli->plot, title, profile) : HR_OK;
@@ -46,11 +53,14 @@ static enum hr_status measure(const struct hr_cli *cli, const struct hr_bench_da
     struct hr_model *model;
     HR_TRY(hr_kernels_check());
     HR_TRY(hr_kernels_init_process(o->threads_per_worker));
-    HR_TRY(hr_model_create(o->model, data->dataset.shape, data->dataset.classes, &model));
+    struct hr_model_options options = {
+        .description = o->model, .input = data->dataset.shape, .classes = data->dataset.classes};
+    HR_TRY(hr_precision_parse(o->precision, &options.precision));
+    HR_TRY(hr_model_build(&options, &model));
     if (strcmp(cli->json, "-") != 0)
         printf("# layers of \"%s\" on %s: %zu parameters, batch %zu, %zu thread%s, kernels %s\n",
                hr_model_text(model), data->name, hr_model_param_count(model), o->batch_size,
-               o->threads_per_worker, o->threads_per_worker == 1 ? "" : "s", hr_kernels_name());
+               o->threads_per_worker, o->threads_per_worker == 1 ? "" : "s", kernels_of(cli));
     fflush(stdout); /* it takes a while */
     const enum hr_status status =
         hr_profile_measure(model, o->batch_size, o->threads_per_worker, seconds, profile);

@@ -126,12 +126,15 @@ static enum hr_status check_given(const struct train_bench *bench)
     return HR_OK;
 }
 
-static enum hr_status count_madds(const struct train_bench *bench, struct hr_speed_row *row)
+static enum hr_status count_madds(const struct train_bench *bench,
+                                  const struct hr_train_options *options, struct hr_speed_row *row)
 {
     const struct hr_dataset *set = &bench->data.dataset;
     struct hr_model *model;
     HR_TRY(hr_model_create(row->model, set->shape, set->classes, &model));
     row->madds = hr_model_madds(model);
+    if (!strcmp(options->precision, hr_precision_name(HR_PRECISION_BF16)))
+        row->roof_kind = HR_ROOF_BFLOAT16;
     hr_model_destroy(model);
     return HR_OK;
 }
@@ -155,7 +158,7 @@ static enum hr_status plan_rows(struct train_bench *bench)
         for (size_t k = 0; k < hr_sweep_points(bench->cli); k++)
             HR_TRY(add_row(bench, bench->models[m], k));
     for (size_t i = 0; i < bench->nrows; i++)
-        HR_TRY(count_madds(bench, &bench->rows[i]));
+        HR_TRY(count_madds(bench, &bench->options[i], &bench->rows[i]));
     return check_given(bench);
 }
 
@@ -191,7 +194,8 @@ static enum hr_status time_gradient(const struct train_bench *bench,
 static bool same_gradient(const struct hr_train_options *a, const struct hr_train_options *b)
 {
     return !strcmp(a->model, b->model) && a->batch_size == b->batch_size &&
-           a->threads_per_worker == b->threads_per_worker && !strcmp(a->kernels, b->kernels);
+           a->threads_per_worker == b->threads_per_worker && !strcmp(a->kernels, b->kernels) &&
+           !strcmp(a->precision, b->precision);
 }
 
 static enum hr_status time_gradients(struct train_bench *bench)
@@ -281,6 +285,8 @@ static void print_head(const struct train_bench *bench)
         printf(" %zu worker%s,", o->workers, o->workers == 1 ? "" : "s");
     if (!hr_sweep_has(bench->cli, "batch-size"))
         printf(" batch %zu a worker,", o->batch_size);
+    if (!hr_sweep_has(bench->cli, "precision"))
+        printf(" %s,", o->precision);
     printf(" kernels %s\n", o->kernels);
     if (virtual)
         printf("# virtual time: a gradient takes %s%s\n", o->compute_time,

@@ -100,7 +100,9 @@ enum hr_status hr_replay_prepare(struct hr_drive *drive)
     HR_TRY(check_saves(replay, drive->job->shared));
     HR_TRY(hr_strategy_same_graph(drive->job->shared, replay->options.gossip_graph,
                                   replay->graph_digest));
-    HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->texts.machine, replay->path));
+    HR_TRY(hr_machine_bits_check(hr_replay_own(replay)->texts.machine,
+                                 hr_machine_bits_are_bf16(drive->job->options->precision),
+                                 replay->path));
     if (trace->nowners != owners)
         return hr_fail(HR_E_FORMAT, "%s: has logs of %zu owners, expected %zu", replay->path,
                        trace->nowners, owners);

@@ -61,7 +61,8 @@ const char *hr_gate_other_bits(const struct hr_gate_document *baseline, const js
     if (json_is_object(there) && json_is_object(here) &&
         json_object_set(there, "kernels", json_object_get(old_run, "kernels")) == 0 &&
         json_object_set(here, "kernels", json_object_get(new_run, "kernels")) == 0)
-        other = hr_machine_bits_difference(there, here);
+        other = hr_machine_bits_difference(
+            there, here, hr_machine_bits_are_bf16(hr_gate_text(new_run, "precision")));
     json_decref(there);
     json_decref(here);
     return other;

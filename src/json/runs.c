@@ -63,18 +63,19 @@ static json_t *curve(const struct hr_run_result *run)
 static json_t *run_setting(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so so so so so so so so so so so so so}", "strategy",
+        "{so so so so so so so so so so so so so so so so so so so so so so so so}", "strategy",
         hr_json_text(run->strategy), "manner", hr_json_text_or_null(run->manner), "setting",
         hr_json_text_or_null(run->setting), "optimizer", hr_json_text_or_null(run->optimizer),
         "algorithm", hr_json_text_or_null(run->algorithm), "order",
         hr_json_text_or_null(run->order), "launch", hr_json_text_or_null(run->launch), "placement",
         hr_json_text_or_null(run->placement), "kernels", hr_json_text_or_null(run->kernels),
-        "model", hr_json_text_or_null(run->model), "params", hr_json_count(run->params),
-        "frozen_params", hr_json_count(run->frozen_params), "workers", hr_json_count(run->workers),
-        "servers", hr_json_count(run->servers), "batch_size", hr_json_count(run->batch_size),
-        "global_batch", hr_json_count(run->global_batch), "seed", hr_json_count(run->seed),
-        "event_order", run->event_order ? hr_json_count(run->event_order) : json_null(),
-        "staleness_bound", run->bounded ? hr_json_count(run->staleness_bound) : json_null(), "lr",
+        "precision", hr_json_text_or_null(run->precision), "model",
+        hr_json_text_or_null(run->model), "params", hr_json_count(run->params), "frozen_params",
+        hr_json_count(run->frozen_params), "workers", hr_json_count(run->workers), "servers",
+        hr_json_count(run->servers), "batch_size", hr_json_count(run->batch_size), "global_batch",
+        hr_json_count(run->global_batch), "seed", hr_json_count(run->seed), "event_order",
+        run->event_order ? hr_json_count(run->event_order) : json_null(), "staleness_bound",
+        run->bounded ? hr_json_count(run->staleness_bound) : json_null(), "lr",
         hr_json_number(run->lr), "threads_per_worker", hr_json_count(run->threads_per_worker),
         "micro_shards", hr_json_count(run->micro_shards), "repro_cost",
         run->repro_cost > 0 ? hr_json_number(run->repro_cost) : json_null());

@@ -21,3 +21,11 @@ float hr_bf16_fma(float a, float b, float c)
     }
     return (float)sum;
 }
+
+const char *hr_bf16_name(void)
+{
+    static const char *const names[] = {"bf16, tiles plain", "bf16, tiles v3", "bf16, tiles v4"};
+    if (hr_kernels_are_reference())
+        return "bf16, reference";
+    return hr_isa_has_bf16() ? "bf16, tiles v4bf16" : names[hr_isa()];
+}

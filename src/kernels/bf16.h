@@ -87,6 +87,9 @@ static inline float hr_bf16_dot(uint32_t a, uint32_t b, float sum)
                        hr_bf16_fma(hr_bf16_odd(a), hr_bf16_odd(b), sum));
 }
 
+/* "bf16, tiles v4bf16", "bf16, reference": which copy is in use; static storage. */
+const char *hr_bf16_name(void);
+
 enum { HR_BF16_MAX_WIDTH = 32 }; /* of a panel: 12, 16 or 32 */
 
 /* Loops that round. A panel (K pairs, width) holds pairs of k: row p is k = 2p and 2p + 1, and

@@ -16,6 +16,7 @@
 hr_manual_pages:
         page    data
         page    models
+        page    precision
         page    strategies
         page    compare
         page    tune

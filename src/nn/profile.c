@@ -269,7 +269,9 @@ static enum hr_status prepare(struct bench *bench, size_t threads)
     for (size_t b = 0; b < bench->B; b++)
         bench->samples[b] = (uint32_t)b;
     hr_workspace_draw(bench->workspace, 0, bench->samples);
-    return hr_roof_meter_create(HR_ROOF_FLOAT32, threads, ROUNDS, &bench->meter);
+    return hr_roof_meter_create(model->precision == HR_PRECISION_BF16 ? HR_ROOF_BFLOAT16
+                                                                      : HR_ROOF_FLOAT32,
+                                threads, ROUNDS, &bench->meter);
 }
 
 static void clean_up(struct bench *bench)

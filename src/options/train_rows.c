@@ -89,9 +89,11 @@ static const struct hr_option model[] = {
     ROW("replace-head", FLAG, replace_head, BEGINS, NULL, NULL,
         "of --init-weights: leave the last layer out, and draw it from the seed: for other classes",
         .commands = BOTH | HR_REPLAY, .needs = {"init-weights", "of what?"}),
+    ROW("precision", TEXT, precision, DECIDES, "WHICH", "float32",
+        "of a network; bf16: products and activations of bfloat16 values (help precision)",
+        .words = "float32|bf16", .commands = BOTH | HR_BENCH_NETS | HR_FORECAST),
     ROW("freeze", TEXT, freeze, DECIDES, "PATTERN[,...]", NULL,
-        "keep the tensors with these names, as \"0.*,2.bias\", as they are: only the others are "
-        "trained"),
+        "keep tensors with these names, as \"0.*,2.bias\", as they are: all others are trained"),
 };
 
 static const struct hr_option workers[] = {
@@ -168,8 +170,7 @@ static const struct hr_option training[] = {
         "minibatches of each worker that make one update together, of N times the samples",
         RANGE(1, 1024)),
     ROW("reduce", TEXT, reduce, DECIDES, "HOW", "sum",
-        "sum, or repro: the same bits whatever the number of workers (1, 2, 4, 8); needs "
-        "--global-batch-size",
+        "sum, or repro: the same bits for 1, 2, 4 and 8 workers; needs --global-batch-size",
         .words = "sum|repro"),
     ROW("micro-shards", COUNT, micro_shards, DECIDES, "N", "8",
         "pieces that repro cuts a global batch into; at least the workers, a power of two",
@@ -223,12 +224,11 @@ static const struct hr_option times[] = {
         .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST, .with = {{"schedule", "free"}}),
     ROW("inject", TEXT, inject, BEGINS, "LIST", NULL,
         "trouble on purpose: slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, "
-        "in "
-        "a tenth of its steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes 5 ms "
-        "later), kill:2@step=100, kill:2@time=3s, kill:server:0@step=300 (with --on-loss it goes "
-        "on), kill:any@p=0.01x3 and stall:any@p=0.01x3 (under explore), nan:1@step=7 (in its "
-        "gradient), flip-bit:weights:1@step=9, "
-        "drop-push:p=0.01+50ms (pushes are lost, and sent again); hogring help failures",
+        "in a tenth of its steps), stall:1@step=50+3s, load:0+5ms (each batch of worker 0 comes "
+        "5 ms later), kill:2@step=100, kill:2@time=3s, kill:server:0@step=300 (with --on-loss it "
+        "goes on), kill:any@p=0.01x3 and stall:any@p=0.01x3 (under explore), nan:1@step=7 (in "
+        "its gradient), flip-bit:weights:1@step=9, drop-push:p=0.01+50ms (pushes are lost, and "
+        "sent again); hogring help failures",
         .commands = BOTH | HR_BENCH_TRAIN, .check = hr_check_inject),
     ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,
         "virtual: how long a server takes a message", .said = "0s",

@@ -101,11 +101,11 @@ static enum hr_status tell_difference(const char *path, bool promised, const cha
     return HR_OK;
 }
 
-enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, bool promised)
+enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, bool bf16, bool promised)
 {
     enum hr_status status = HR_OK;
     json_t *there = machine_of(checkpoint), *here = hr_machine_bits_json();
-    const char *name = there ? hr_machine_bits_difference(there, here) : NULL;
+    const char *name = there ? hr_machine_bits_difference(there, here, bf16) : NULL;
     if (name)
         status = tell_difference(checkpoint->path, promised, name, there, here);
     else if (!there)

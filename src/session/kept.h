@@ -19,7 +19,9 @@ void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset
                  struct hr_tensor_file *file);
 
 /* Warn when this machine's kernels give other bits than the checkpoint's; HR_E_USAGE when the run
- * promises bits (--reduce repro). */
-HR_CHECKED enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, bool promised);
+ * promises bits (--reduce repro).
+ *   bf16  of a model of bfloat16 values (machine_bits.h) */
+HR_CHECKED enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, bool bf16,
+                                        bool promised);
 
 #endif

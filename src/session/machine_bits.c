@@ -9,6 +9,7 @@
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"
 #include "kernels/gemm.h"
+#include "nn/model.h"
 
 enum { ARGUMENTS = 4096 };
 
@@ -41,24 +42,29 @@ static const char *text_of(const json_t *machine, const char *name)
     return text ? text : "";
 }
 
-const char *hr_machine_bits_difference(const json_t *there, const json_t *here)
+bool hr_machine_bits_are_bf16(const char *precision)
+{
+    return !strcmp(precision, hr_precision_name(HR_PRECISION_BF16));
+}
+
+const char *hr_machine_bits_difference(const json_t *there, const json_t *here, bool bf16)
 {
     static const char *const names[] = {"libm", "kernels", "isa", "gemm"};
     const bool reference = json_is_true(json_object_get(there, "reference")) &&
                            json_is_true(json_object_get(here, "reference"));
-    for (size_t i = 0; i < (reference ? 1 : 4); i++)
+    for (size_t i = 0; i < (reference || bf16 ? 1 : 4); i++)
         if (strcmp(text_of(there, names[i]), text_of(here, names[i])) != 0)
             return names[i];
     return NULL;
 }
 
-enum hr_status hr_machine_bits_check(const json_t *recorded, const char *where)
+enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf16, const char *where)
 {
     enum hr_status status = HR_OK;
     json_t *here = hr_machine_bits_json();
     if (!here)
         return hr_fail(HR_E_NOMEM, "no memory to describe this machine");
-    const char *name = hr_machine_bits_difference(recorded, here);
+    const char *name = hr_machine_bits_difference(recorded, here, bf16);
     if (name && !json_object_get(recorded, name))
         status = hr_fail(HR_E_FORMAT, "%s: its machine has no \"%s\"", where, name);
     else if (name)

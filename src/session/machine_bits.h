@@ -10,6 +10,9 @@
  * The reference kernels need only libm to agree: they are compiled with -ffp-contract=off, add in
  * one order, and use, besides + - * /, only sqrt, which IEEE 754 rounds correctly.
  *
+ * Models of bfloat16 values (--precision bf16) need only libm to agree, too: no product of theirs
+ * is BLAS's, and their tiles give the same bits at every level (kernels/bf16.h).
+ *
  * Threads: pure, after the kernels were selected.
  * Test: tests/unit/train/test_replay.c
  */
@@ -17,6 +20,7 @@
 #define HR_TRAIN_MACHINE_BITS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "base/error.h"
 
@@ -25,9 +29,12 @@ json_t *hr_machine_bits_json(void);
 
 /* Can this machine give the bits of that one? HR_E_USAGE names what differs; HR_E_FORMAT: not such
  * an object. `where` begins the message. */
-HR_CHECKED enum hr_status hr_machine_bits_check(const json_t *recorded, const char *where);
+HR_CHECKED enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf16,
+                                                const char *where);
 
 /* The name of the first field whose difference changes bits, as "isa"; NULL: there is none. */
-const char *hr_machine_bits_difference(const json_t *there, const json_t *here);
+const char *hr_machine_bits_difference(const json_t *there, const json_t *here, bool bf16);
+/* Is this a network's --precision for which bf16 above holds? */
+bool hr_machine_bits_are_bf16(const char *precision);
 
 #endif

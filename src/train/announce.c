@@ -4,6 +4,7 @@
 
 #include "base/cpus.h"
 #include "drive/resting.h"
+#include "kernels/bf16.h"
 #include "kernels/gemm.h"
 #include "train/freeze.h"
 #include "train/optimizer_setup.h"
@@ -106,6 +107,12 @@ static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
     return status;
 }
 
+const char *hr_run_kernels(const struct hr_run *run)
+{
+    return hr_model_precision(run->job.model) == HR_PRECISION_BF16 ? hr_bf16_name()
+                                                                   : hr_kernels_name();
+}
+
 enum hr_status hr_announce(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
@@ -126,7 +133,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .launch = run->job.played ? run->drive.driver->title : hr_launch_name(run->job.launch),
         .guarantee = shared->strategy->guarantee,
         .model = hr_model_text(run->job.model),
-        .kernels = hr_kernels_name(),
+        .kernels = hr_run_kernels(run),
         .optimizer = optimizer,
         .lr_schedule = rate,
         .manner = manner,

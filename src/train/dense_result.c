@@ -35,7 +35,8 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
              shared->strategy->order ? shared->strategy->order : algorithm->order);
     snprintf(result->launch, sizeof result->launch, "%s",
              run->job.played ? "events" : hr_launch_name(run->job.launch));
-    snprintf(result->kernels, sizeof result->kernels, "%s", hr_kernels_name());
+    snprintf(result->kernels, sizeof result->kernels, "%s", hr_run_kernels(run));
+    snprintf(result->precision, sizeof result->precision, "%s", run->job.options->precision);
     snprintf(result->model, sizeof result->model, "%.1023s", hr_model_text(run->job.model));
     snprintf(result->optimizer, sizeof result->optimizer, "%s", shared->optimizer.rule->name);
     hr_strategy_describe(shared, result->manner, sizeof result->manner);

@@ -184,6 +184,7 @@ static enum hr_status evaluate(struct evaluation *e, const struct hr_checkpoint 
     hr_fp_flush_denormals();
     HR_TRY(hr_kernels_init_process(1));
     snprintf(out->model, sizeof out->model, "%.1023s", hr_model_text(e->model));
+    out->precision = hr_precision_name(hr_model_precision(e->model));
     return run_blocks(e, dataset, out);
 }
 

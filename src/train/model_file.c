@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "session/input_scale.h"
@@ -35,6 +36,7 @@ enum hr_status hr_run_model(const struct hr_train_options *options,
                                      .wanted = {values->count, values->rows, values->values},
                                      .huber_delta = options->huber_delta};
     HR_TRY(hr_loss_parse(options->loss, &model.loss));
+    HR_TRY(hr_precision_parse(options->precision, &model.precision));
     return build(&model, dataset, out);
 }
 
@@ -45,6 +47,7 @@ enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char
     const char *delta = hr_metadata_get(&checkpoint->model, "hogring.huber_delta");
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
     const char *smoothing = hr_metadata_get(&checkpoint->model, "hogring.label_smoothing");
+    const char *precision = hr_metadata_get(&checkpoint->model, "hogring.precision");
     struct hr_model_options model = {.description = layers,
                                      .input = dataset->shape,
                                      .classes = dataset->classes,
@@ -60,6 +63,10 @@ enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char
                        checkpoint->path);
     if (loss)
         HR_TRY(hr_loss_parse(loss, &model.loss));
+    if (precision && hr_precision_parse(precision, &model.precision) != HR_OK)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: metadata \"hogring.precision\" is \"%s\", expected float32 or bf16",
+                       checkpoint->path, hr_printable(precision).text);
     return build(&model, dataset, out);
 }
 

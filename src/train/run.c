@@ -163,7 +163,8 @@ static enum hr_status train(struct hr_run *run)
     run->job.reading = reading_of(run);
     HR_TRY(hr_kernels_check()); /* behind every refusal */
     if (checkpoint && !run->drive.replay)
-        HR_TRY(hr_kept_check(checkpoint, run->job.micro_shards > 0));
+        HR_TRY(hr_kept_check(checkpoint, hr_machine_bits_are_bf16(run->job.options->precision),
+                             run->job.micro_shards > 0));
     HR_TRY(hr_save_prepare(&run->saver, checkpoint));
     hr_runs_sweep();
     HR_TRY(hr_memory_take(run));

@@ -18,6 +18,7 @@
 #include "base/needs.h"
 #include "data/held_out.h"
 #include "options/budget.h"
+#include "session/machine_bits.h"
 #include "session/resume.h"
 #include "session/save.h"
 #include "drive/driver.h"
@@ -97,6 +98,8 @@ HR_CHECKED enum hr_status hr_final_test(struct hr_run *run);
 /* --- announce.c */
 /* HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_announce(const struct hr_run *run);
+/* What multiplies: "OpenBLAS 0.3.21 Zen, tiles v3", "bf16, tiles v4bf16"; static storage. */
+const char *hr_run_kernels(const struct hr_run *run);
 
 /* --- result.c */
 HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);

@@ -1,11 +1,13 @@
 /* One source, several instruction sets: vector kernels of all give the same bits; so do whole runs
- * of the reference kernels, and of the fast ones where both have fused multiply-adds. Levels are
+ * of the reference kernels and of bfloat16 values, and of the fast ones where both have fused
+ * multiply-adds. Levels are
  * lowered one by one: v4, v3, plain, as far as the processor has them. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/isa.h"
 #include "base/vec.h"
+#include "kernels/select.h"
 #include "verify/check.h"
 
 enum { MOST = 700, INPUTS = 9 };
@@ -71,6 +73,21 @@ static enum hr_status check_runs(struct hr_trial *trial, enum hr_isa best)
     return HR_OK;
 }
 
+/* First with AVX512_BF16, if there is; each lowering is without. */
+static enum hr_status check_bf16(struct hr_trial *trial, enum hr_isa best)
+{
+    struct hr_train_options options = hr_trial_options(trial, "allreduce", 2);
+    HR_SAY(options.precision, "bf16");
+    hr_trial_anew(trial);
+    HR_TRY(hr_trial_same(trial, &options));
+    for (int level = (int)best; level >= HR_ISA_PLAIN; level--) {
+        hr_isa_lower((enum hr_isa)level);
+        HR_TRY(hr_trial_same(trial, &options));
+    }
+    hr_isa_lower(best);
+    return HR_OK;
+}
+
 static enum hr_status run(struct hr_trial *trial)
 {
     const enum hr_isa best = hr_isa();
@@ -79,6 +96,8 @@ static enum hr_status run(struct hr_trial *trial)
     struct outcome want;
     if (best == HR_ISA_PLAIN)
         return hr_fail(HR_E_IO, "this processor, or HOGRING_ISA, has the plain ones alone");
+    HR_TRY(hr_kernels_check()); /* so that its reason is its own, and no run's */
+    HR_TRY(check_bf16(trial, best));
     compute(count, n, salt, &want);
     for (int level = (int)best - 1; level >= HR_ISA_PLAIN; level--) {
         hr_isa_lower((enum hr_isa)level);
@@ -91,9 +110,10 @@ static enum hr_status run(struct hr_trial *trial)
 const struct hr_check hr_check_instructions = {
     .name = "instructions",
     .claim = "plain = v3 = v4",
-    .story = "Each instruction set that this processor has, forced: vector kernels and whole runs "
-             "of --kernels reference have the same bits under all; whole runs of the fast kernels "
-             "under v3 and v4.",
+    .story =
+        "Each instruction set that this processor has, forced: vector kernels and whole runs "
+        "of --kernels reference and of --precision bf16 have the same bits under all, with and "
+        "without AVX512_BF16; whole runs of the fast kernels under v3 and v4.",
     .what = "pieces",
     .run = run,
 };

@@ -15,6 +15,7 @@ static inline struct hr_run_result sample_run(const char *strategy, uint64_t see
         .placement = "colocated",
         .order = "as gradients arrive",
         .kernels = "OpenBLAS 0.3.21 Haswell",
+        .precision = "bf16",
         .model = "flatten, dense 10",
         .optimizer = "lamb",
         .workers = 2,

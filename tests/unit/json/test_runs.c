@@ -160,6 +160,7 @@ static const struct field run_fields[] = {
     {"launch", "\"thread\""},
     {"placement", "\"colocated\""},
     {"kernels", "\"OpenBLAS 0.3.21 Haswell\""},
+    {"precision", "\"bf16\""},
     {"model", "\"flatten, dense 10\""},
     {"params", "650"},
     {"frozen_params", "64"},

@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+# --precision bf16: the same bits along every rung of the ladder; what says it; what is refused.
+load support
+
+net=(--model "conv 6 3x3 pad 1, relu, maxpool 2, batchnorm, flatten, dense 40, relu, dense 10" --epochs 1 --max-steps 12 --precision bf16)
+digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p'; }
+
+@test "synchronous strategies, launches, threads, kernels and instruction sets agree" {
+  want=$(digest --workers 2)
+  [ -n "$want" ]
+  [ "$(digest --workers 2 --precision float32)" != "$want" ]
+  for how in "--strategy ps-sync" "--strategy ssp --staleness 0" "--algorithm tree" "--launch process" \
+    "--threads-per-worker 2" "--kernels reference" "--clock virtual" "--overlap on" "--schedule explore:3"; do
+    [ "$(digest --workers 2 $how)" = "$want" ] || { echo "$how"; return 1; }
+  done
+  for isa in plain v3 v4; do
+    [ "$(HOGRING_ISA=$isa digest --workers 2)" = "$want" ] || { echo "$isa"; return 1; }
+  done
+}
+
+@test "one worker: asynchronous strategies agree, recorded and replayed too" {
+  want=$(digest --workers 1)
+  for how in ps-async hogwild local-sgd; do
+    [ "$(digest --workers 1 --strategy $how)" = "$want" ] || { echo "$how"; return 1; }
+  done
+  hogring train "${net[@]}" --workers 2 --strategy ps-async --record "$TMP/run.trace" --quiet >"$TMP/stdout"
+  hogring replay "$TMP/run.trace" --quiet >"$TMP/again"
+  [ "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/stdout")" = "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/again")" ]
+  refused 2 "--precision: no such option here" replay "$TMP/run.trace" --precision float32
+  HOGRING_ISA=plain hogring replay "$TMP/run.trace" --quiet >"$TMP/plain"
+  [ "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/plain")" = "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/again")" ]
+}
+
+@test "pipelines are the whole, accumulated; shards are computed by any ranks; numbers of workers change no bit" {
+  want=$(digest --workers 1 --batch-size 8 --accumulate 4)
+  [ -n "$want" ]
+  mlp=(--model mlp)
+  whole=$(digest "${mlp[@]}" --workers 1 --batch-size 8 --accumulate 4)
+  for schedule in 1f1b zero-bubble gpipe; do
+    [ "$(digest "${mlp[@]}" --workers 1 --batch-size 32 --pipeline 2 --micro-batches 4 --pipeline-schedule $schedule)" = "$whole" ] || return 1
+  done
+  shards=$(digest "${mlp[@]}" --workers 1 --tensor-shards 2)
+  [ -n "$shards" ]
+  [ "$shards" != "$(digest "${mlp[@]}" --workers 1)" ]
+  [ "$(digest "${mlp[@]}" --workers 1 --tensor-shards 2 --tensor-parallel 2)" = "$shards" ]
+  [ "$(digest "${mlp[@]}" --workers 1 --tensor-shards 2 --tensor-parallel 2 --launch process)" = "$shards" ]
+  repro=$(digest --workers 1 --reduce repro --global-batch-size 64)
+  [ "$(digest --workers 2 --reduce repro --global-batch-size 64)" = "$repro" ]
+}
+
+@test "banner, JSON, checkpoints and eval say it; tensors stay float32" {
+  hogring train "${net[@]}" --workers 1 --checkpoint-dir "$TMP/run" --checkpoint-every 6 --json "$TMP/out.json" 2>"$TMP/stderr" >"$TMP/stdout"
+  grep -q "engine   kernels bf16, tiles " "$TMP/stderr"
+  [ "$(json "$TMP/out.json" 'd["config"]["precision"], d["runs"][0]["precision"]')" = "('bf16', 'bf16')" ]
+  json "$TMP/out.json" 'd["runs"][0]["kernels"]' | grep -q "^bf16, tiles "
+  last=$(ls -d "$TMP"/run/step* | sort -V | tail -1)
+  hogring eval "$last" --json "$TMP/eval.json" | grep -q "samples, computed in bf16)"
+  [ "$(json "$TMP/eval.json" 'd["precision"], d["test_loss"]')" = "('bf16', $(json "$TMP/out.json" 'd["runs"][0]["test_loss"]'))" ]
+  python3 - "$last/model.safetensors" <<'END'
+import json, struct, sys
+data = open(sys.argv[1], "rb").read()
+header = json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]])
+assert header.pop("__metadata__")["hogring.precision"] == "bf16"
+assert {t["dtype"] for t in header.values()} <= {"F32", "I64"}, header
+END
+  first=$(ls -d "$TMP"/run/step* | sort -V | head -1)
+  want=$(grep -o 'weights digest  [0-9a-f]*' "$TMP/stdout")
+  hogring train --resume "$first" --max-steps 12 --quiet >"$TMP/resumed"
+  [ "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/resumed")" = "$want" ]
+  hogring train --resume "$first" --max-steps 12 --precision float32 --json "$TMP/other.json" --quiet >/dev/null
+  [ "$(json "$TMP/other.json" 'd["runs"][0]["precision"]')" = "float32" ]
+}
+
+@test "compare and bench take it; what cannot be is refused" {
+  hogring compare --model softmax --epochs 1 --workers 1 --strategies allreduce,allreduce:precision=bf16 2>/dev/null >"$TMP/stdout"
+  grep -q "^allreduce direct precision bf16 " "$TMP/stdout"
+  hogring bench train --model mlp --workers 1 --max-seconds 0.2 --precision float32,bf16 --json "$TMP/bench.json" >/dev/null
+  [ "$(json "$TMP/bench.json" '[r["roof"]["kind"] for r in d["rows"]]')" = "['float32', 'bfloat16']" ]
+  hogring bench layers --model mlp --max-seconds 0.2 --precision bf16 --json "$TMP/layers.json" >/dev/null
+  json "$TMP/layers.json" 'd["kernels"]' | grep -q "^bf16, tiles "
+  refused 2 "--precision half: expected float32 or bf16" train --precision half
+  refused 2 "--precision: means nothing with --model logistic" train --model logistic --precision bf16
+}
