@@ -106,11 +106,11 @@ struct hr_bf16 {
     void (*pack_two)(size_t rows, size_t columns, const float *even, const float *odd,
                      size_t stride, size_t width, uint32_t *pairs);
 
-    /* panel of x[k][j] = x[k * stride + j], j < columns */
+    /* panels end to end of x[k][j] = x[k * stride + j], for any number of columns */
     void (*pack_rows)(size_t K, size_t columns, const float *x, size_t stride, size_t width,
-                      uint32_t *panel);
+                      uint32_t *panels);
 
-    /* panel of x[k][j] = x[j * stride + k], j < columns */
+    /* one panel of x[k][j] = x[j * stride + k], j < columns <= width */
     void (*pack_columns)(size_t K, size_t columns, const float *x, size_t stride, size_t width,
                          uint32_t *panel);
 };

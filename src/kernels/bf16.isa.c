@@ -82,6 +82,16 @@ static void pack(size_t count, const float *x, uint32_t *pairs)
 static inline void pack_row(size_t columns, const float *even, const float *odd, size_t width,
                             uint32_t *to)
 {
+    if (columns == 2 * LANES && odd) { /* of most panels */
+        _mm512_storeu_si512(to, pairs_of(_mm512_loadu_ps(even), _mm512_loadu_ps(odd)));
+        _mm512_storeu_si512(to + LANES,
+                            pairs_of(_mm512_loadu_ps(even + LANES), _mm512_loadu_ps(odd + LANES)));
+        even += columns;
+        odd += columns;
+        to += columns;
+        width -= columns;
+        columns = 0;
+    }
     for (size_t j = 0; j < width; j += LANES) {
         const size_t n = columns > j ? columns - j : 0;
         const __m512 high = odd ? load_first(odd + j, n) : _mm512_setzero_ps();
@@ -94,13 +104,6 @@ static void pack_two(size_t rows, size_t columns, const float *even, const float
 {
     for (size_t r = 0; r < rows; r++, pairs += width)
         pack_row(columns, even + r * stride, odd ? odd + r * stride : NULL, width, pairs);
-}
-
-static void pack_rows(size_t K, size_t columns, const float *x, size_t stride, size_t width,
-                      uint32_t *panel)
-{
-    for (size_t k = 0; k < K; k += 2, x += 2 * stride, panel += width)
-        pack_row(columns, x, k + 1 < K ? x + stride : NULL, width, panel);
 }
 
 /* 16 rows of 16 pairs, turned round: row i of the result is what stood in column i. */
@@ -193,13 +196,6 @@ static void pack(size_t count, const float *x, uint32_t *pairs)
         pairs[count / 2] = hr_bf16_pair(x[count - 1], 0);
 }
 
-static void pack_rows(size_t K, size_t columns, const float *x, size_t stride, size_t width,
-                      uint32_t *panel)
-{
-    for (size_t k = 0; k < K; k += 2, x += 2 * stride, panel += width)
-        pack_row(columns, x, k + 1 < K ? x + stride : NULL, width, panel);
-}
-
 static void pack_columns(size_t K, size_t columns, const float *x, size_t stride, size_t width,
                          uint32_t *panel)
 {
@@ -210,6 +206,19 @@ static void pack_columns(size_t K, size_t columns, const float *x, size_t stride
         }
 }
 #endif
+
+/* Row by row, so that whole lines of x are read. */
+static void pack_rows(size_t K, size_t columns, const float *x, size_t stride, size_t width,
+                      uint32_t *panels)
+{
+    const size_t panel = (K + 1) / 2 * width;
+    for (size_t k = 0; k < K; k += 2, x += 2 * stride, panels += width) {
+        const float *odd = k + 1 < K ? x + stride : NULL;
+        uint32_t *to = panels;
+        for (size_t j = 0; j < columns; j += width, to += panel)
+            pack_row(hr_min_size(width, columns - j), x + j, odd ? odd + j : NULL, width, to);
+    }
+}
 
 const struct hr_bf16 HR_ISA_NAME(hr_bf16) = {.round = round_floats,
                                              .pack = pack,

@@ -14,6 +14,7 @@ enum {
     WIDTH = HR_BF16_COLUMNS,
     PIECE = 224,              /* pairs: 28 KiB of b, and 10.5 KiB of a go through beside it */
     BLOCK_PAIRS = 128 * 1024, /* of a: 512 KiB */
+    GROUP = 4,                /* panels of b that are packed at a time: a row's lines are whole */
     MADDS_TO_SHARE = 1 << 18, /* below, threads cost more than they do */
 };
 
@@ -30,7 +31,7 @@ struct cut {
 /* The rows and columns of one task. */
 struct part {
     size_t row, rows, column, columns;
-    uint32_t *block, *panel; /* of a, (rows / 12, pairs, 12); of b, (pairs, 32) */
+    uint32_t *block, *panels; /* of a, (rows / 12, pairs, 12); of b, (4, pairs, 32) */
 };
 
 /* Values [k, k + count) of each sum. */
@@ -69,7 +70,7 @@ static size_t block_rows(size_t M, size_t K)
     return (tiles + blocks - 1) / blocks * ROWS;
 }
 
-/* A block, then a panel. */
+/* A block, then a group of panels. */
 static size_t block_pairs(size_t rows, size_t K)
 {
     return hr_round_up(rows * longest_piece(K), 16);
@@ -79,7 +80,7 @@ size_t hr_product_bf16_scratch_bytes(size_t M, size_t K, size_t threads)
 {
     const size_t longest = hr_min_size(pairs_of(K), PIECE);
     const size_t block = hr_min_size(tiles_of(M) * ROWS * longest, BLOCK_PAIRS);
-    return threads * (hr_round_up(block, 16) + longest * WIDTH) * sizeof(uint32_t);
+    return threads * (hr_round_up(block, 16) + longest * GROUP * WIDTH) * sizeof(uint32_t);
 }
 
 /* --- one task --- */
@@ -97,37 +98,33 @@ static void pack_a(const struct hr_gemm *g, struct piece piece, size_t row, size
                    uint32_t *block)
 {
     const size_t stride = hr_gemm_a_row(g), panel = pairs_of(piece.count) * ROWS;
-    for (size_t i = 0; i < rows; i += ROWS, block += panel) {
-        const size_t n = hr_min_size(ROWS, rows - i);
-        if (g->form == HR_GEMM_TN)
-            hr_bf16()->pack_rows(piece.count, n, g->a + piece.k * stride + row + i, stride, ROWS,
-                                 block);
-        else
-            hr_bf16()->pack_columns(piece.count, n, g->a + (row + i) * stride + piece.k, stride,
-                                    ROWS, block);
-    }
+    if (g->form == HR_GEMM_TN)
+        hr_bf16()->pack_rows(piece.count, rows, g->a + piece.k * stride + row, stride, ROWS, block);
+    for (size_t i = 0; g->form != HR_GEMM_TN && i < rows; i += ROWS, block += panel)
+        hr_bf16()->pack_columns(piece.count, hr_min_size(ROWS, rows - i),
+                                g->a + (row + i) * stride + piece.k, stride, ROWS, block);
 }
 
-/* Up to 32 columns of b from `column` on. */
+/* Up to 128 columns of b from `column` on. */
 static void pack_b(const struct hr_gemm *g, struct piece piece, size_t column, size_t columns,
-                   uint32_t *panel)
+                   uint32_t *panels)
 {
-    const size_t stride = hr_gemm_b_row(g);
-    if (g->form == HR_GEMM_NT)
-        hr_bf16()->pack_columns(piece.count, columns, g->b + column * stride + piece.k, stride,
-                                WIDTH, panel);
-    else
+    const size_t stride = hr_gemm_b_row(g), panel = pairs_of(piece.count) * WIDTH;
+    if (g->form != HR_GEMM_NT)
         hr_bf16()->pack_rows(piece.count, columns, g->b + piece.k * stride + column, stride, WIDTH,
-                             panel);
+                             panels);
+    for (size_t j = 0; g->form == HR_GEMM_NT && j < columns; j += WIDTH, panels += panel)
+        hr_bf16()->pack_columns(piece.count, hr_min_size(WIDTH, columns - j),
+                                g->b + (column + j) * stride + piece.k, stride, WIDTH, panels);
 }
 
 /* The block's rows, `rows` from `row` on, times one panel. */
 static void multiply_panel(const struct cut *cut, const struct part *part, struct piece piece,
-                           size_t row, size_t rows, size_t column)
+                           size_t row, size_t rows, size_t column, const uint32_t *panel)
 {
     const struct hr_gemm *g = cut->gemm;
     struct hr_micro_bf16 micro = {.K = pairs_of(piece.count),
-                                  .b = part->panel,
+                                  .b = panel,
                                   .columns =
                                       hr_min_size(WIDTH, part->column + part->columns - column),
                                   .c = g->c + row * hr_gemm_c_row(g) + column,
@@ -137,10 +134,23 @@ static void multiply_panel(const struct cut *cut, const struct part *part, struc
                                   .relu = piece.last && g->relu,
                                   .bias = piece.last && g->bias ? g->bias + column : NULL};
     const uint32_t *a = part->block;
-    pack_b(g, piece, column, micro.columns, part->panel);
     for (size_t i = 0; i < rows; i += ROWS, a += micro.K * ROWS) {
         hr_tiles_bf16()->tile(&micro, a, hr_min_size(ROWS, rows - i));
         micro.c += ROWS * micro.c_stride;
+    }
+}
+
+static void multiply_block(const struct cut *cut, const struct part *part, struct piece piece,
+                           size_t row, size_t rows)
+{
+    const size_t panel = pairs_of(piece.count) * WIDTH;
+    pack_a(cut->gemm, piece, row, rows, part->block);
+    for (size_t j = 0; j < part->columns; j += GROUP * WIDTH) {
+        const size_t columns = hr_min_size(GROUP * WIDTH, part->columns - j);
+        pack_b(cut->gemm, piece, part->column + j, columns, part->panels);
+        for (size_t i = 0; i < columns; i += WIDTH)
+            multiply_panel(cut, part, piece, row, rows, part->column + j + i,
+                           part->panels + i / WIDTH * panel);
     }
 }
 
@@ -150,10 +160,8 @@ static void multiply_part(const struct cut *cut, const struct part *part)
     for (size_t n = 0; n < cut->pieces; n++) {
         const struct piece piece = piece_of(K, cut->pieces, n);
         for (size_t i = 0; i < part->rows; i += cut->block_rows) {
-            const size_t rows = hr_min_size(cut->block_rows, part->rows - i);
-            pack_a(cut->gemm, piece, part->row + i, rows, part->block);
-            for (size_t j = 0; j < part->columns; j += WIDTH)
-                multiply_panel(cut, part, piece, part->row + i, rows, part->column + j);
+            multiply_block(cut, part, piece, part->row + i,
+                           hr_min_size(cut->block_rows, part->rows - i));
         }
     }
 }
@@ -170,7 +178,7 @@ static void one_task(void *arg, size_t task, size_t thread)
     part.rows = hr_split_begin(g->M, cut->row_parts, r + 1) - part.row;
     part.columns = hr_min_size(end, g->N) - part.column;
     part.block = (uint32_t *)g->scratch + thread * cut->thread_pairs;
-    part.panel = part.block + block_pairs(cut->block_rows, g->K);
+    part.panels = part.block + block_pairs(cut->block_rows, g->K);
     hr_fp_flush_denormals();
     multiply_part(cut, &part);
     hr_fp_mode_set(mode);
@@ -206,7 +214,7 @@ void hr_gemm_bf16(const struct hr_gemm *g, bool round)
                       .row_parts = 1,
                       .column_parts = 1,
                       .npanels = npanels};
-    cut.thread_pairs = block_pairs(cut.block_rows, g->K) + longest_piece(g->K) * WIDTH;
+    cut.thread_pairs = block_pairs(cut.block_rows, g->K) + longest_piece(g->K) * GROUP * WIDTH;
     if (shared) {
         cut.column_parts = hr_min_size(g->threads, npanels);
         cut.row_parts =

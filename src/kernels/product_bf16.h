@@ -7,7 +7,7 @@
  *
  *     pieces of k, as many pairs as let a panel of b stay in the first cache level
  *       blocks of rows of a, packed to stay in the second
- *         panels of 32 columns of b, packed one at a time
+ *         panels of 32 columns of b, packed four at a time
  *           12 rows of the block: one register tile each, going on from the c of the piece before
  *
  * One task of a team is a part of the rows by a part of the columns.

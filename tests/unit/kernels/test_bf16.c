@@ -164,15 +164,16 @@ static void check_panel(const struct copy *copy, const float *x, size_t K, size_
 {
     static uint32_t got[MAX];
     const size_t stride = (by_rows ? columns : K) + 1, step = by_rows ? stride : 1;
-    const size_t column = by_rows ? 1 : stride, end = (K + 1) / 2 * width;
+    const size_t column = by_rows ? 1 : stride, panel = (K + 1) / 2 * width;
+    const size_t end = panel * ((columns + width - 1) / width);
     memset(got, 0x7f, sizeof got);
     (by_rows ? copy->loops->pack_rows : copy->loops->pack_columns)(K, columns, x, stride, width,
                                                                    got);
     for (size_t k = 0; k < K; k += 2)
-        for (size_t j = 0; j < width; j++) {
+        for (size_t j = 0; j < end / panel * width; j++) {
             const float *at = x + k * step + j * column;
             const uint32_t want = j < columns ? hr_bf16_pair(at[0], k + 1 < K ? at[step] : 0) : 0;
-            assert_int_equal(got[k / 2 * width + j], want);
+            assert_int_equal(got[j / width * panel + k / 2 * width + j % width], want);
         }
     assert_int_equal(got[end], 0x7f7f7f7f);
 }
@@ -185,9 +186,9 @@ static void every_copy_makes_the_same_panels(void **state)
     fill(x, MAX, 3);
     for (size_t c = 0; c < ncopies; c++)
         for (size_t w = 0; w < 3; w++)
-            for (size_t columns = 1; columns <= widths[w]; columns++)
+            for (size_t columns = 1; columns <= 2 * widths[w] + 3; columns++)
                 for (size_t K = 1; K < 70; K += K < 35 ? 1 : 7)
-                    for (size_t by_rows = 0; by_rows < 2; by_rows++)
+                    for (size_t by_rows = columns > widths[w]; by_rows < 2; by_rows++)
                         check_panel(&copies[c], x, K, columns, widths[w], by_rows);
 }
 
