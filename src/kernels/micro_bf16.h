@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "base/isa.h"
+#include "kernels/narrow.h"
 #include "kernels/select.h"
 
 enum { HR_BF16_ROWS = 12, HR_BF16_COLUMNS = 32 };
@@ -39,9 +40,10 @@ struct hr_tiles_bf16 {
     /* a (K, 12) is a panel, too, of which `rows` are wanted. */
     void (*tile)(const struct hr_micro_bf16 *micro, const uint32_t *a, size_t rows);
 
-    /* Tiles one below the other: row i of c, i < nrows, is made of a[row[i] + offset[p]]. */
+    /* Tiles one below the other: row i of c, i < nrows, is made of a[row[i] + offset[p]].
+     *   line  how rows stand (narrow.h): evenly, so that more of them fit a tile */
     void (*tall)(const struct hr_micro_bf16 *micro, const uint32_t *a, const uint32_t *offset,
-                 const uint32_t *row, size_t nrows);
+                 const uint32_t *row, struct hr_line line, size_t nrows);
 };
 
 HR_ISA_DECLARE_BF16(struct hr_tiles_bf16, hr_tiles_bf16);

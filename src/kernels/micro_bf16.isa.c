@@ -250,13 +250,80 @@ static void tile(const struct hr_micro_bf16 *micro, const uint32_t *a, size_t ro
     }
 }
 
+/* --- one vector wide: quads of rows, as in narrow.isa.c --- */
+
+#ifdef __AVX512BF16__
+enum { QUAD = HR_NARROW_QUAD, QUADS = 6, QUAD_ROWS = QUAD * QUADS };
+
+/* A quad's rows at one pair. The barrier keeps its address one register. */
+INLINE void step_quad(const uint32_t *a, size_t step, pairs b, vec sum[QUAD])
+{
+    __asm__ volatile("" : "+r"(a));
+    sum[0] = dot(a[0], b, sum[0]);
+    sum[1] = dot(a[step], b, sum[1]);
+    sum[2] = dot(a[2 * step], b, sum[2]);
+    sum[3] = dot(a[3 * step], b, sum[3]);
+}
+
+/* 24 rows, each four of which stand `step` apart. */
+static void quads(const struct hr_micro_bf16 *micro, const uint32_t *a, const uint32_t *offset,
+                  const uint32_t *row, size_t step, float *c)
+{
+    const uint32_t *const first = a + row[0], *b = micro->b;
+    const size_t columns = micro->columns, stride = micro->c_stride, K = micro->K;
+    vec sum[QUADS][QUAD] = {0};
+    ptrdiff_t behind[QUADS];
+#pragma GCC unroll 6
+    for (size_t q = 0; q < QUADS; q++)
+        behind[q] = (ptrdiff_t)row[QUAD * q] - (ptrdiff_t)row[0];
+    if (micro->more) {
+#pragma GCC unroll 24
+        for (size_t i = 0; i < QUAD_ROWS; i++)
+            sum[i / QUAD][i % QUAD] = load_part(c + i * stride, columns);
+    }
+    for (size_t p = 0; p < K; p++, b += WIDTH) {
+        const pairs right = load_pairs(b);
+        const uint32_t *at = first + offset[p];
+        step_quad(at, step, right, sum[0]);
+#pragma GCC unroll 6
+        for (size_t q = 1; q < QUADS; q++)
+            step_quad(at + behind[q], step, right, sum[q]);
+    }
+#pragma GCC unroll 24
+    for (size_t i = 0; i < QUAD_ROWS; i++)
+        finish(micro, sum[i / QUAD][i % QUAD], c + i * stride, 0, columns);
+}
+
+/* How many of the rows are done so. */
+static size_t all_quads(const struct hr_micro_bf16 *micro, const uint32_t *a,
+                        const uint32_t *offset, const uint32_t *row, struct hr_line line,
+                        size_t nrows)
+{
+    size_t done = 0;
+    if (micro->columns > LANES || line.length == 0 || line.length % QUAD)
+        return 0;
+    for (; done + QUAD_ROWS <= nrows; done += QUAD_ROWS)
+        quads(micro, a, offset, row + done, line.step, micro->c + done * micro->c_stride);
+    return done;
+}
+#else
+static size_t all_quads(const struct hr_micro_bf16 *micro, const uint32_t *a,
+                        const uint32_t *offset, const uint32_t *row, struct hr_line line,
+                        size_t nrows)
+{
+    (void)micro, (void)a, (void)offset, (void)row, (void)line, (void)nrows;
+    return 0;
+}
+#endif
+
 static void tall(const struct hr_micro_bf16 *micro, const uint32_t *a, const uint32_t *offset,
-                 const uint32_t *row, size_t nrows)
+                 const uint32_t *row, struct hr_line line, size_t nrows)
 {
     const uint32_t *rows_of_a[ROWS];
     const struct left from = {.row = rows_of_a, .offset = offset};
     HR_ASSERT(micro->columns >= 1 && micro->columns <= WIDTH);
-    for (size_t first = 0; first < nrows; first += ROWS) {
+    for (size_t first = all_quads(micro, a, offset, row, line, nrows); first < nrows;
+         first += ROWS) {
         const size_t rows = hr_min_size(ROWS, nrows - first);
         for (size_t i = 0; i < ROWS; i++)
             rows_of_a[i] = a + row[first + (i < rows ? i : 0)];

@@ -29,7 +29,8 @@ void hr_patches_multiply_bf16(const struct hr_patches *patches, const uint32_t *
         micro.columns = hr_min_size(WIDTH, y->columns - j);
         micro.bias = end->bias ? end->bias + j : NULL;
         micro.c = y->at + j;
-        hr_tiles_bf16()->tall(&micro, image, patches->tap, patches->pixel, patches->npixels);
+        hr_tiles_bf16()->tall(&micro, image, patches->tap, patches->pixel, patches->pixel_line,
+                              patches->npixels);
     }
     hr_fp_mode_set(mode);
 }
@@ -54,6 +55,7 @@ void hr_patches_correlate_bf16(const struct hr_patches *patches, const uint32_t 
             micro.b = panels + j * patches->npixels + first * WIDTH;
             micro.more = more || r > 0;
             hr_tiles_bf16()->tall(&micro, image, patches->pixel + first, patches->tap + from,
+                                  from % HR_NARROW_QUAD ? (struct hr_line){0} : patches->tap_line,
                                   to - from);
         }
     }

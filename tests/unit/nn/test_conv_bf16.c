@@ -215,6 +215,8 @@ static void every_shape_gives_its_sums(void **state)
         {"conv 6 5x5 pad 2", 1, 9, 8},
         {"conv 32 3x3 pad 1", 3, 8, 8},
         {"conv 16 3x3 pad 1", 16, 7, 5},
+        {"conv 16 3x3 pad 1", 16, 8, 8},
+        {"conv 12 3x2 stride 2 pad 1", 8, 9, 15},
         {"conv 33 3x3 pad 1", 4, 5, 6},
         {"conv 65 1x1", 7, 4, 4},
         {"conv 5 3x3 stride 2 pad 1", 6, 9, 9},
