@@ -78,6 +78,7 @@ END
   [ "$(json "$TMP/bench.json" '[r["roof"]["kind"] for r in d["rows"]]')" = "['float32', 'bfloat16']" ]
   hogring bench layers --model mlp --max-seconds 0.2 --precision bf16 --json "$TMP/layers.json" >/dev/null
   json "$TMP/layers.json" 'd["kernels"]' | grep -q "^bf16, tiles "
+  refused 2 "--kernels openblas: has no products of bfloat16 values" train --precision bf16 --kernels openblas
   refused 2 "--precision half: expected float32 or bf16" train --precision half
   refused 2 "--precision: means nothing with --model logistic" train --model logistic --precision bf16
 }
