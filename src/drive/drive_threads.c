@@ -37,6 +37,9 @@ static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell,
         ready = hr_resting_serve_then_look;
         arg = &asker;
     }
+    if (ready(arg))
+        return HR_OK;
+    hr_train_worker_pass(&seat->trainer);
     return hr_say_for_whom(seat->shared, seat->worker->rank,
                            hr_wait_until(&seat->trainer.waiter, bell, ready, arg, what));
 }
@@ -78,8 +81,10 @@ static enum hr_status next_task(struct hr_real_worker *seat, struct hr_task *tas
     seat->accepted_ns = hr_calibrate_step(seat->drive, worker->rank,
                                           &(struct hr_step_times){seat->accepted_ns, began, idle},
                                           task->kind == HR_TASK_CUT);
-    if (task->kind == HR_TASK_CUT)
+    if (task->kind == HR_TASK_CUT) {
+        hr_train_worker_pass(&seat->trainer);
         return HR_OK;
+    }
     return hr_tell_steps(&seat->trainer, seat->trained_ns + hr_clock_ns());
 }
 

@@ -21,6 +21,8 @@ struct hr_buffer_pool {
     size_t size, nfree;
     size_t queue[HR_MAX_RANKS];     /* ranks that wait, first come first */
     int64_t since_ns[HR_MAX_RANKS]; /* each of them, as queue */
+    int64_t
+        turn_ns[HR_MAX_RANKS]; /* when the turn of a rank began that waited, or found no queue */
     size_t nqueue;
     struct hr_control *control;
     struct hr_atom64 beat; /* written under the lock; partner: waiters */
@@ -117,9 +119,13 @@ static void unlock_and_ring(struct hr_buffer_pool *pool)
 }
 
 /* Is it this rank's turn, if anything is free? */
-static bool has_turn(const struct hr_buffer_pool *pool, size_t rank)
+static bool has_turn(struct hr_buffer_pool *pool, size_t rank)
 {
-    return !pool->nqueue || pool->queue[0] == rank || hr_clock_ns() - pool->since_ns[0] < SLICE_NS;
+    const int64_t now = hr_clock_ns();
+    const bool begins = !pool->nqueue || pool->queue[0] == rank;
+    if (begins && pool->nfree)
+        pool->turn_ns[rank] = now;
+    return begins || now - pool->since_ns[0] < SLICE_NS || now - pool->turn_ns[rank] < SLICE_NS;
 }
 
 /* (hr_ready_fn) Take one, or stand in the queue. */
@@ -161,10 +167,34 @@ enum hr_status hr_buffer_pool_take(struct hr_buffer_pool *pool, const struct hr_
     return status;
 }
 
+static void put_back(struct hr_buffer_pool *pool, struct hr_compute_buffers *buffers)
+{
+    pool->free[pool->nfree++] = buffers;
+    hr_atom64_store_release(&pool->beat, hr_atom64_load_relaxed(&pool->beat) + 1);
+}
+
 void hr_buffer_pool_give_back(struct hr_buffer_pool *pool, struct hr_compute_buffers *buffers)
 {
     pthread_mutex_lock(&pool->lock);
-    pool->free[pool->nfree++] = buffers;
-    hr_atom64_store_release(&pool->beat, hr_atom64_load_relaxed(&pool->beat) + 1);
+    put_back(pool, buffers);
+    unlock_and_ring(pool);
+}
+
+bool hr_buffer_pool_lay_down(struct hr_buffer_pool *pool, size_t rank,
+                             struct hr_compute_buffers *buffers)
+{
+    pthread_mutex_lock(&pool->lock);
+    put_back(pool, buffers);
+    const bool keeps = hr_clock_ns() - pool->turn_ns[rank] < SLICE_NS;
+    if (keeps)
+        pthread_mutex_unlock(&pool->lock);
+    else
+        unlock_and_ring(pool);
+    return keeps;
+}
+
+void hr_buffer_pool_pass(struct hr_buffer_pool *pool)
+{
+    pthread_mutex_lock(&pool->lock);
     unlock_and_ring(pool);
 }

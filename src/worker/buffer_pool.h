@@ -6,6 +6,9 @@
  *   Order    whoever asks while one is free has it at once, unless another has waited for longer
  *            than a slice of a processor: then it is that one's turn. So nobody is left behind,
  *            and no processor idles while the next one wakes up.
+ *   Turns    one that does not wait for others between its gradients computes several in its turn,
+ *            which lasts a slice: it lays the buffers down, and nobody is woken before it waits or
+ *            its turn is over. So there is not a switch a gradient, and what it reads stays near.
  *   Waiting  a holder computes and waits for nobody, so there is always one who gives back. Not for
  *            workers that do wait in the middle of a gradient (pipelines, --overlap on): those have
  *            buffers of their own. A wait counts as computing without a processor, which it is.
@@ -41,5 +44,10 @@ HR_CHECKED enum hr_status hr_buffer_pool_take(struct hr_buffer_pool *pool,
                                               const struct hr_waiter *waiter, size_t rank,
                                               struct hr_compute_buffers **out, int64_t *waited_ns);
 void hr_buffer_pool_give_back(struct hr_buffer_pool *pool, struct hr_compute_buffers *buffers);
+/* The same where it will soon ask again. True: its turn lasts, and nobody was woken; before it
+ * waits for anything, or ends, it has to pass the turn on. */
+bool hr_buffer_pool_lay_down(struct hr_buffer_pool *pool, size_t rank,
+                             struct hr_compute_buffers *buffers);
+void hr_buffer_pool_pass(struct hr_buffer_pool *pool);
 
 #endif

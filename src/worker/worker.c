@@ -216,6 +216,23 @@ void hr_train_worker_rise(struct hr_train_worker *self)
         hr_buffer_pool_give_back(self->job->pool, self->buffers);
 }
 
+/* What follows may wait, or sleep. */
+static void rise_for_now(struct hr_train_worker *self)
+{
+    if (!self->job->pool || hr_conditions_matter(&self->job->conditions))
+        hr_train_worker_rise(self);
+    else
+        self->keeps_turn =
+            hr_buffer_pool_lay_down(self->job->pool, self->worker.rank, self->buffers);
+}
+
+void hr_train_worker_pass(struct hr_train_worker *self)
+{
+    if (self->keeps_turn)
+        hr_buffer_pool_pass(self->job->pool);
+    self->keeps_turn = false;
+}
+
 struct sleeper {
     struct hr_waiter waiter;
     const struct hr_atom32 *stop;
@@ -345,7 +362,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
         result = self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
                  : self->parts > 1       ? hr_parts_gradient(self, &batch, &samples)
                                          : hr_gradient_of(self, &share, task->index, worker->grads);
-    hr_train_worker_rise(self); /* what follows may wait, or sleep */
+    rise_for_now(self);
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));
     hr_tell_norm(self, samples);

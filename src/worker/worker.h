@@ -40,6 +40,7 @@ struct hr_train_worker {
     int64_t final_ns;            /* spent by the strategy in the middle of backward, in all */
     int64_t slept_ns;            /* of this batch: injected loading time */
     int64_t stood_ns;            /* the last wait for buffers of the job's pool */
+    bool keeps_turn;             /* of the pool, and has to pass it on */
     int64_t late_ns;             /* how much too late it was woken last */
     uint32_t life;               /* of the ranks of its pipeline (stages/pipeline.h) */
     struct hr_versions versions; /* of its weights: staged.h */
@@ -70,6 +71,8 @@ void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buff
  * HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: nobody gave any back. */
 HR_CHECKED enum hr_status hr_train_worker_sit(struct hr_train_worker *self);
 void hr_train_worker_rise(struct hr_train_worker *self);
+/* Before it waits for others: those who wait for its buffers may go on (buffer_pool.h). */
+void hr_train_worker_pass(struct hr_train_worker *self);
 
 /* Before its gradient: what --inject does to its weights, and what of the run decides how it is
  * counted. A gradient reads nothing that others change. */

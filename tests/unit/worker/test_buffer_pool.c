@@ -102,7 +102,7 @@ static void as_many_as_processors_and_everyone_has_a_turn(void **state)
     close_place(&at);
 }
 
-/* All buffers are out; worker `rank` waits for one in vain. */
+/* All buffers are out; worker `rank` waits for one, in vain or not. */
 static void *wait_in_vain(void *arg)
 {
     const struct visitor *v = arg;
@@ -142,6 +142,30 @@ static void a_wait_ends_by_an_abort_or_when_nobody_gives_back(void **state)
     at.waiter.abort = &(struct hr_atom32){0};
     CHECK_OK(hr_buffer_pool_take(at.pool, &at.waiter, 0, &one, &waited));
     assert_ptr_equal(one, all[0]);
+    close_place(&at);
+}
+
+/* Another waits. Who lays its buffers down wakes it only when its own turn is over, or passed. */
+static void a_turn_lasts_until_it_is_passed_on(void **state)
+{
+    (void)state;
+    struct hr_compute_buffers *all[WORKERS];
+    struct place at;
+    pthread_t thread;
+    void *status;
+    open_place(&at);
+    const size_t rank = WORKERS - 1;
+    const struct hr_bell *bell = &at.shared.control->rank[rank].bell;
+    struct visitor visitor = {&at, rank};
+    take_all(&at, all);
+    assert_int_equal(pthread_create(&thread, NULL, wait_in_vain, &visitor), 0);
+    while (!(hr_atom32_load_acquire(&bell->word) & 1)) /* it has parked */
+        sched_yield();
+    const bool keeps = hr_buffer_pool_lay_down(at.pool, 0, all[0]);
+    assert_int_equal(hr_bell_has_rung(bell, 1), !keeps); /* else this thread slept for its turn */
+    hr_buffer_pool_pass(at.pool);
+    pthread_join(thread, &status);
+    assert_int_equal((uintptr_t)status, HR_OK);
     close_place(&at);
 }
 
@@ -202,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_many_as_processors_and_everyone_has_a_turn),
         cmocka_unit_test(a_wait_ends_by_an_abort_or_when_nobody_gives_back),
+        cmocka_unit_test(a_turn_lasts_until_it_is_passed_on),
         cmocka_unit_test(a_deadline_begins_anew_while_others_compute),
     };
     take_two_processors();
