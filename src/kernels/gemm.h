@@ -5,13 +5,18 @@
  * multiply-adds to build on (base/isa.h: plain).
  *
  * Measured on one of 2 processors of an AMD EPYC with AVX-512 (Zen 5), a virtual machine, beside
- * others' work, against OpenBLAS 0.3.21 as SkylakeX, interleaved, the best of many rounds
- * (tests/peers/gemm_shapes.c). Ours as a share of the register tile out of L1, and over OpenBLAS:
- *     64^3           0.87 0.87 0.85    0.88 0.88 1.31     nn, tn, nt
- *     256^3          0.94 0.94 0.92    1.03 1.04 1.04
- *     1024^3         0.87 0.86 0.85    1.01 0.99 1.02
- *     4096^3         0.86 0.86 0.79    0.93 0.90 0.86
- *     64x1024x4096   0.85 0.82 0.89    1.45 1.40 1.43
+ * others' work, against OpenBLAS 0.3.21 as Cooperlake, interleaved, medians of 15 rounds
+ * (tests/peers/gemm_shapes.c). Ours as a share of the register tile out of L1, and over OpenBLAS;
+ * nn, nt, tn:
+ *     64^3             0.94 0.84 0.93    0.95 1.30 0.95
+ *     256^3            0.94 0.88 0.85    1.11 1.09 1.03
+ *     1024^3           0.89 0.86 0.88    1.02 0.99 0.97
+ *     2048^3           0.85 0.79 0.83    0.96 0.91 0.93
+ *     4096^3           0.85 0.83 0.86    0.92 0.90 0.91
+ *     64x1024x4096     0.85 0.77 0.85    1.34 1.29 1.31
+ *     256x2048x2048    0.86 0.85 0.89    1.04 1.05 1.04
+ * Layers of ten outputs fill ten lanes of 16: 0.60 to 0.88 of OpenBLAS, whose small kernels add
+ * such sums in another order.
  *
  * The reference is the same code on the plain tile, whose bits are those of gemm_naive.h and the
  * same on every machine: builds without BLAS (make BLAS=naive), under ThreadSanitizer, and with

@@ -1,12 +1,14 @@
-/* Our products beside OpenBLAS's on one thread, on the dense layers of the built-in models (P5), and
- * what share of the machine's multiply-adds each reaches (P6).
+/* Our products beside OpenBLAS's on one thread, and what share of the machine's multiply-adds each
+ * reaches: on the dense layers of the built-in models (P5, P6), or on shapes.
  *
  *   gemm_shapes ROUNDS BATCH,BATCH,...
+ *   gemm_shapes ROUNDS MxNxK,MxNxK,...      all three forms of each
  *
  * In every round each product is done by both, first the one and then the other, for about 2 ms of
- * processor time; before each layer, OpenBLAS's 1024^3 and a loop of multiply-adds in registers
- * alone. One JSON line a product: GFLOP/s, medians of the rounds, and the ratio of the median times;
- * then one with the least of the ratios and their geometric mean.
+ * processor time; before each layer or shape, OpenBLAS's 1024^3 and the register tile out of L1.
+ * One JSON line a product: GFLOP/s, medians of the rounds, and the ratio of the median times; then
+ * one with the least of the ratios and their geometric mean. "core" is OpenBLAS's: mind what
+ * OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE say in the environment.
  */
 #include <cblas.h>
 #undef I /* of complex.h, which it brings */
@@ -17,6 +19,7 @@
 #include <time.h>
 
 #include "kernels/gemm.h"
+#include "kernels/micro.h"
 
 enum { MOST_ROUNDS = 99, SIDE = 1024, NS_A_ROUND = 2000000 };
 
@@ -78,31 +81,28 @@ static void theirs(const struct hr_gemm *g)
                 (int)g->N);
 }
 
-/* Twelve sums of one vector each, which no memory is needed for; GFLOP/s. */
-#ifdef __AVX2__
-#include <immintrin.h>
+/* The register tile out of L1, GFLOP/s; the best of a few, since others use the machine. */
 static double peak(void)
 {
-    enum { SUMS = 12, TIMES = 200000 };
-    __m256 sum[SUMS], x = _mm256_set1_ps(0.5f);
-    for (int i = 0; i < SUMS; i++)
-        sum[i] = _mm256_set1_ps((float)i);
-    const double began = processor_ns();
-    for (int t = 0; t < TIMES; t++) {
-#pragma GCC unroll 12
-        for (int i = 0; i < SUMS; i++) {
-            sum[i] = _mm256_fmadd_ps(sum[i], x, x);
-            __asm__ volatile("" : "+x"(sum[i]));
-        }
+    enum { K = 256, TIMES = 200, TRIES = 5, ROWS = HR_MICRO_ROWS };
+    static float memory[K * (HR_MICRO_MAX_COLUMNS + ROWS) + ROWS * HR_MICRO_MAX_COLUMNS];
+    const size_t columns = hr_tiles()->columns;
+    float *const a = memory + K * HR_MICRO_MAX_COLUMNS;
+    struct hr_micro tile = {.K = K, .a_step = ROWS, .b = memory, .b_stride = columns};
+    double best = 0;
+    tile.rows = ROWS;
+    tile.columns = tile.c_stride = columns;
+    tile.c = a + K * ROWS;
+    for (size_t i = 0; i < ROWS; i++)
+        tile.a[i] = a + i;
+    for (int try = 0; try < TRIES; try++) {
+        const double began = processor_ns();
+        for (int i = 0; i < TIMES; i++)
+            hr_tiles()->tile(&tile);
+        best = fmax(best, 2.0 * ROWS * (double)columns * K * TIMES / (processor_ns() - began));
     }
-    return 16.0 * SUMS * TIMES / (processor_ns() - began);
+    return best;
 }
-#else
-static double peak(void)
-{
-    return NAN;
-}
-#endif
 
 /* ns a product */
 static double run(void (*multiply)(const struct hr_gemm *), const struct hr_gemm *g)
@@ -118,7 +118,7 @@ static double run(void (*multiply)(const struct hr_gemm *), const struct hr_gemm
 struct tally {
     size_t rounds, n;
     double least, log_sum;
-    double big, fma; /* GFLOP/s of OpenBLAS's 1024^3 and of registers alone, as last measured */
+    double big, fma; /* GFLOP/s of OpenBLAS's 1024^3 and of the tile, as last measured */
 };
 
 static void measure_limits(struct tally *tally)
@@ -153,9 +153,10 @@ static void measure(struct tally *tally, const char *name, const struct hr_gemm 
     const double ratio = blas_ns / own_ns;
     printf(
         "{\"layer\": \"%s\", \"form\": \"%s\", \"M\": %zu, \"N\": %zu, \"K\": %zu, \"ours\": %.1f, "
-        "\"openblas\": %.1f, \"openblas_1024\": %.1f, \"fma_peak\": %.1f, \"ratio\": %.3f}\n",
-        name, form_names[g->form], g->M, g->N, g->K, flops / own_ns, flops / blas_ns, tally->big,
-        tally->fma, ratio);
+        "\"openblas\": %.1f, \"core\": \"%s\", \"openblas_1024\": %.1f, \"fma_peak\": %.1f, "
+        "\"ratio\": %.3f}\n",
+        name, form_names[g->form], g->M, g->N, g->K, flops / own_ns, flops / blas_ns,
+        openblas_get_corename(), tally->big, tally->fma, ratio);
     fflush(stdout);
     tally->least = fmin(tally->least, ratio);
     tally->log_sum += log(ratio);
@@ -180,6 +181,22 @@ static void measure_layer(struct tally *tally, const struct layer *layer, size_t
     free(x), free(w), free(y), free(scratch);
 }
 
+static void measure_shape(struct tally *tally, const char *text, size_t M, size_t N, size_t K)
+{
+    static const enum hr_gemm_form forms[] = {HR_GEMM_NN, HR_GEMM_NT, HR_GEMM_TN};
+    float *a = numbers(M * K), *b = numbers(K * N), *c = numbers(M * N);
+    float *scratch = numbers(hr_gemm_scratch_bytes(K, 1));
+    struct hr_gemm g = {.M = M, .N = N, .K = K, .a = a, .b = b, .c = c};
+    g.scratch = scratch;
+    g.threads = 1;
+    measure_limits(tally);
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        g.form = forms[i];
+        measure(tally, text, &g);
+    }
+    free(a), free(b), free(c), free(scratch);
+}
+
 int main(int argc, char **argv)
 {
     struct tally tally = {.least = INFINITY};
@@ -187,10 +204,16 @@ int main(int argc, char **argv)
         tally.rounds = strtoul(argv[1], NULL, 10);
     if (tally.rounds < 1 || tally.rounds > MOST_ROUNDS ||
         hr_kernels_select(HR_KERNELS_FAST) != HR_OK) {
-        fprintf(stderr, "gemm_shapes ROUNDS BATCH,BATCH,...    at most %d rounds\n", MOST_ROUNDS);
+        fprintf(stderr, "gemm_shapes ROUNDS BATCH,...|MxNxK,...    at most %d rounds\n",
+                MOST_ROUNDS);
         return 2;
     }
     for (char *at = strtok(argv[2], ","); at; at = strtok(NULL, ",")) {
+        size_t M, N, K;
+        if (sscanf(at, "%zux%zux%zu", &M, &N, &K) == 3 && M && N && K) {
+            measure_shape(&tally, at, M, N, K);
+            continue;
+        }
         const size_t B = strtoul(at, NULL, 10);
         for (size_t i = 0; B && i < sizeof layers / sizeof *layers; i++)
             measure_layer(&tally, &layers[i], B);
