@@ -17,7 +17,8 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
   grep -q 'Lines: means over the runs' "$TMP/tests.html"
   hogring simulate "${quick[@]}" --workers 64 --epochs 2 --batch-size 2 --strategy ps-async --report "$TMP/simulate.html" --json "$TMP/simulate.json" >/dev/null
   check "$TMP/simulate.html" "$TMP/simulate.json"
-  hogring train "${quick[@]}" --strategy ps-async --record "$TMP/run.trace" >/dev/null
+  # Long enough that each worker has a turn, on a busy machine, too.
+  hogring train "${quick[@]}" --epochs 20 --strategy ps-async --record "$TMP/run.trace" >/dev/null
   hogring replay "$TMP/run.trace" --quiet --report "$TMP/replay.html" >/dev/null
   check "$TMP/replay.html"
   hogring replay "$TMP/run.trace" --quiet --what-if link=1Gbps --report "$TMP/what-if.html" >/dev/null
