@@ -289,8 +289,10 @@ enum hr_status hr_staged_compute_ps(const struct hr_train_job *job, size_t worke
 int64_t hr_staged_longer_ns(const struct hr_train_job *job, size_t worker)
 {
     const size_t ranks = job->pipeline ? job->pipeline->seats : 0;
+    if (ranks == 0)
+        return 0;
     const struct hr_stage_account *account = &job->stage_accounts[worker * ranks];
-    int64_t ns = ranks ? -account->span_ns : 0;
+    int64_t ns = -account->span_ns;
     for (size_t k = 0; k < ranks; k++)
         ns += account[k].busy_ns - account[k].again_ns;
     return ns;
