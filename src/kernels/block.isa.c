@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/size.h"
-#include "kernels/simd.h"
+#include "kernels/tile_steps.h"
 
 #if defined __AVX512F__
 enum { ROWS = 12 };
@@ -14,20 +14,6 @@ enum { ROWS = 6 };
 #endif
 
 enum { COLUMNS = 2 * LANES };
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* c + a * b, in one rounding where the machine has it. */
-INLINE vec multiply_add(float a, vec b, vec c)
-{
-#if defined __AVX512F__
-    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
-#elif defined __FMA__
-    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-#else
-    return c + a * b;
-#endif
-}
 
 struct sums {
     vec left[ROWS], right[ROWS];
@@ -125,12 +111,6 @@ INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide
     for (; k < K; k++)
         step(&sum, &a, a_row, a_step, &b, b_step, rows, wide);
     return sum;
-}
-
-/* Zero where x < 0, x (NaN too) elsewhere. */
-INLINE vec relu_of(vec x)
-{
-    return (vec)((bits)x & ~(bits)(x < 0.0f));
 }
 
 INLINE vec finish(vec sum, const struct hr_block *block, vec bias)

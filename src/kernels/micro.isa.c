@@ -7,23 +7,9 @@
 
 #include "base/error.h"
 #include "base/size.h"
-#include "kernels/simd.h"
+#include "kernels/tile_steps.h"
 
 enum { ROWS = HR_MICRO_ROWS, FEW = HR_MICRO_FEW_ROWS, COLUMNS = 2 * LANES };
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* c + a * b, in one rounding where the machine has it. */
-INLINE vec multiply_add(float a, vec b, vec c)
-{
-#if defined __AVX512F__
-    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
-#elif defined __FMA__
-    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-#else
-    return c + a * b;
-#endif
-}
 
 struct sums {
     vec left[ROWS], right[ROWS];
@@ -61,12 +47,6 @@ INLINE struct sums multiply(const struct hr_micro *micro, const uint32_t *offset
         step(&sum, a, offset ? offset[k] : at, b, rows, wide);
     }
     return sum;
-}
-
-/* Zero where x < 0, x (NaN too) elsewhere. */
-INLINE vec relu_of(vec x)
-{
-    return (vec)((bits)x & ~(bits)(x < 0.0f));
 }
 
 /* Store half a row of the tile, columns [j, j + count), with bias, relu or add as micro asks. */

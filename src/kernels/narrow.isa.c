@@ -4,29 +4,9 @@
 
 #include "base/error.h"
 #include "base/size.h"
-#include "kernels/simd.h"
+#include "kernels/tile_steps.h"
 
 enum { QUAD = HR_NARROW_QUAD, QUADS = LANES == 16 ? 6 : 3 };
-
-#define INLINE static inline __attribute__((always_inline))
-
-/* c + a * b, in one rounding where the machine has it. */
-INLINE vec multiply_add(float a, vec b, vec c)
-{
-#if defined __AVX512F__
-    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
-#elif defined __FMA__
-    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-#else
-    return c + a * b;
-#endif
-}
-
-/* Zero where x < 0, x (NaN too) elsewhere. */
-INLINE vec relu_of(vec x)
-{
-    return (vec)((bits)x & ~(bits)(x < 0.0f));
-}
 
 /* Rows [first, last) of the four are wanted; its row 0 would be row `row` of c. */
 struct quad {
