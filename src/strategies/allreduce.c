@@ -9,8 +9,8 @@
  *              apart    (other algorithms, and updates that need norms: --clip-norm, lars, lamb)
  *                       every rank gets the sum and updates its own replica, with a state of its
  *                       own.
- *            A worker alone whose ranks have split its gradient, and wait, has as many threads
- *            for its update: there is nothing to sum.
+ *            A worker alone (fused) has nothing to sum, and updates from its gradient in place;
+ *            where ranks have split that, and wait, with as many threads.
  *            Gradients are summed at once, or (--overlap) in buckets while backward goes on:
  *            buckets.h.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
@@ -138,7 +138,7 @@ enum { PIECE = 1 << 12 }; /* elements that a thread updates at a time */
 
 static bool is_alone(const struct hr_shared_state *shared)
 {
-    return shared->update_threads > 1 && shared->workers == 1 && is_fused(shared);
+    return shared->workers == 1 && is_fused(shared);
 }
 
 static void update_piece(void *arg, size_t piece, size_t thread)
@@ -154,7 +154,8 @@ static void update_alone(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    hr_team_run(shared->update_threads, (shared->params + PIECE - 1) / PIECE, update_piece, worker);
+    hr_team_run(hr_max_size(shared->update_threads, 1), (shared->params + PIECE - 1) / PIECE,
+                update_piece, worker);
     hr_account_turn(&worker->stats->account, was);
 }
 
