@@ -28,8 +28,9 @@ enum hr_random_stream {
     HR_STREAM_VERIFY = 13,  /* what hogring verify tries: counter = (case and draw), check */
     HR_STREAM_LOST = 15,    /* hogwild's watched lines: counter = (push, worker) */
     HR_STREAM_FACTORS = 20, /* initial factors of mf: counter = (element / 4) */
-    HR_STREAM_WINDOW = 16,  /* order within windows: counter = (epoch), window and round */
-    HR_STREAM_SPARSE = 21,  /* sparse rows made up: counter = (draw / 4, row) */
+    HR_STREAM_FACTORS_OF_GRADIENTS = 22, /* powersgd: counter = (element / 4), tensor and column */
+    HR_STREAM_WINDOW = 16, /* order within windows: counter = (epoch), window and round */
+    HR_STREAM_SPARSE = 21, /* sparse rows made up: counter = (draw / 4, row) */
 };
 
 struct hr_philox {
