@@ -20,6 +20,10 @@ enum {
     LEAST_SPIN_NS = 200 * 1000,
     MOST_SPIN_NS = 500 * 1000,
     POLLS_A_CLOCK = 16, /* reading the clock costs more than a poll */
+    /* Of who polls, and parks. */
+    LEAST_NAP_NS = 20 * 1000,
+    MOST_NAP_NS = 1000 * 1000,
+    NAP_SHARE = 16,
 };
 
 static struct timespec timespec_of(int64_t ns)
@@ -101,6 +105,8 @@ void hr_bell_ring_some(struct hr_bell *bell, uint32_t count)
 static bool look(struct hr_waiter *waiter, hr_ready_fn ready, void *arg)
 {
     waiter->under_way = false;
+    if (waiter->poll)
+        waiter->poll(waiter->poll_arg);
     if (ready(arg))
         return true;
     hr_account_turn(waiter->account, waiter->under_way ? HR_COMMUNICATE : HR_WAIT);
@@ -123,6 +129,13 @@ static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t
     return false;
 }
 
+/* How long to sleep at a time when messages come that nobody rings for. */
+static int64_t nap_ns(int64_t waited)
+{
+    const int64_t share = waited / NAP_SHARE;
+    return share < LEAST_NAP_NS ? LEAST_NAP_NS : share > MOST_NAP_NS ? MOST_NAP_NS : share;
+}
+
 /* Park once, for 50 ms at most. The parked bit stays set on a time-out: others may be
  * parked too. */
 static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready, void *arg,
@@ -138,7 +151,7 @@ static bool park(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn rea
         longest = until < 1 ? 1 : until < longest ? until : longest;
     }
     waiter->parks++;
-    const bool rings = !waiter->alarm_ns;
+    const bool rings = !waiter->alarm_ns && !waiter->poll;
     const bool overslept = sleep_on(bell, seen, waiter, longest) && rings;
     if (!look(waiter, ready, arg))
         return false;
@@ -203,6 +216,8 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
         int64_t longest = LOOK_UP_NS;
         if (waiter->timeout_ns && waiter->timeout_ns - stands < longest)
             longest = waiter->timeout_ns - stands;
+        if (waiter->poll && nap_ns(waited) < longest)
+            longest = nap_ns(waited);
         if (park(waiter, bell, ready, arg, longest))
             return HR_OK;
     }
@@ -226,7 +241,9 @@ enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_
         const uint32_t seen = hr_atom32_load_relaxed(&bell->word);
         if (ready(arg))
             return HR_OK;
-        if (waiter->spin_ns)
+        if (waiter->poll)
+            waiter->poll(waiter->poll_arg);
+        else if (waiter->spin_ns)
             listen(bell, seen);
     }
     const int64_t start = hr_clock_ns();

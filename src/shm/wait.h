@@ -25,7 +25,7 @@
  * where; before Linux 5.16 they look up every 50 ms, which they do in any case.
  *
  * Threads: any number may ring; any number may park on one bell.
- * Test: tests/unit/shm/test_wait.c
+ * Test: tests/unit/shm/test_wait.c, tests/unit/shm/test_wait_poll.c
  */
 #ifndef HR_SHM_WAIT_H
 #define HR_SHM_WAIT_H
@@ -73,6 +73,11 @@ struct hr_waiter {
     const struct hr_atom64 *beat;
     void (*look)(void *arg); /* every 50 ms of a wait: look around, must not block; or NULL */
     void *look_arg;
+    /* Moves what nobody here rings for (messages of other machines); must not block. Called while
+     * it spins and at each look, and whoever parks sleeps a sixteenth of the time that it has
+     * waited at most, 20 us to 1 ms. NULL: there is nothing of that kind. */
+    void (*poll)(void *arg);
+    void *poll_arg;
 };
 
 typedef bool (*hr_ready_fn)(void *arg);
