@@ -1,0 +1,141 @@
+/* carrier.h - carries rings between machines, with the bytes that their messages speak of.
+ *
+ * Every machine has laid out the same segment for all ranks. A ring whose producer lives on machine
+ * a and whose consumer lives on b is there in both; the carrier of a is its consumer, that of b its
+ * producer:
+ *
+ *     machine a                                   machine b
+ *     rank: commit --> ring                       ring --> rank: peek, use, release
+ *                       | carrier: take    commit: carrier ^     |
+ *     segment [......bytes......]           [......bytes......]  |  at the same offsets
+ *                       +------------- wire -----------------+   |
+ *     rank: drained <-- released when sent        <-- credits <--+
+ *
+ *   Sending    A message is taken when the ring over there has room for it, and its slot is
+ *              released when its bytes have been sent: then the memory may be overwritten, and
+ *              `drained` costs no round trip. Long bodies go in parts, so that no ring waits long
+ *              for another.
+ *   Landing    Bytes land at the offset from which they came, as soon as no earlier message of that
+ *              machine that speaks of any of them is unreleased; until then they wait beside the
+ *              segment, and hold up nothing but their own ring.
+ *   Credits    How many messages of a ring have been released over there rides on whatever goes the
+ *              other way, or goes alone when half a ring's are due.
+ *   Words      Small regions with one writing machine (hr_carrier_track) go with the next message,
+ *              of any ring, to each machine that has an older version of them; and they are in
+ *              force before that message is delivered. So whoever has seen an effect has seen
+ *              the words stored before its cause, over however many machines it came.
+ *   Beats      Ten times a second each machine tells the others what its ranks do: their lines of
+ *              the control segment are then as good elsewhere, to 0.1 s.
+ *   Losses     A machine of which nothing has come for the deadline, though this one listened, or
+ *              that the wire knows to be gone, is lost: the run is aborted with HR_E_LOST, naming
+ *              its host and ranks. An abort, wherever it is, is told to all.
+ *   Letters    Bytes for who listens on a channel of another machine: what is no ring.
+ *
+ * Who moves it: hr_carrier_poll, called by whoever waits (hr_waiter.poll), and the carrier's own
+ *            thread (hr_carrier_start), which sleeps 20 us to 1 ms between two looks, longer when
+ *            nothing moves. Where ranks are processes the thread of their launcher alone.
+ * Threads:   add, track and listen before start; poll, post and leave by any thread. One of them at
+ *            a time has the carrier; who polls does not wait for it. Of a ring that is carried the
+ *            carrier is the one consumer, or producer, on this machine.
+ * Ordering:  a ring's messages arrive in their order, and of one machine all that it sent before in
+ *            any ring has landed. Between machines nothing else is ordered.
+ * Bells:     a rank that commits or releases rings the bell of its peer, as ever, in the control
+ *            segment of its own machine; that is how the carrier sees that there is something to do
+ *            (and looks at every ring once a millisecond, for those that ring none). A rank that
+ *            lives here is rung when something arrives for it, or when it has room again.
+ * Memory:    private, but for the bytes that are carried, which lie in the segment.
+ * Errors:    after open nothing fails but the run: hr_control_abort, here and on all machines.
+ * Source:    in-order windows as in Go-Back-N; words as in causal broadcast (Birman, Schiper,
+ *            Stephenson 1991), with versions for vector clocks, as each has one writer.
+ */
+#ifndef HR_MACHINES_CARRIER_H
+#define HR_MACHINES_CARRIER_H
+
+#include "machines/wire.h"
+#include "shm/control.h"
+#include "shm/homes.h"
+#include "shm/ring.h"
+
+struct hr_carrier;
+
+struct hr_carrier_options {
+    struct hr_wire *wire; /* the carrier's until it is closed; then the caller closes it */
+    struct hr_homes homes;
+    struct hr_control *control; /* of all ranks */
+    void *segment;              /* offsets count from here */
+    size_t segment_bytes;
+    int64_t timeout_ns; /* of silence; 0: only the wire says who is lost */
+    int64_t beat_ns;    /* 0: 100 ms */
+    size_t part_bytes;  /* bodies are sent in parts of so many bytes; 0: 1 MiB */
+};
+
+/* HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_carrier_open(const struct hr_carrier_options *options,
+                                          struct hr_carrier **out);
+/* Stop its thread, and forget what is under way. Harmless on NULL. */
+void hr_carrier_close(struct hr_carrier *carrier);
+
+/* What goes with a message: `bytes` bytes at `offset` of the segment. */
+struct hr_cargo {
+    size_t offset, bytes;
+    bool slot; /* they belong to that slot of the ring alone: nobody else's lie there */
+};
+
+/* What goes with a message of that ring. Called by the sender's machine only. */
+typedef struct hr_cargo (*hr_cargo_fn)(const void *arg, const struct hr_ring *ring,
+                                       const struct hr_message *message);
+
+/* A ring in the segment, from rank `from` to rank `to` of the run. All machines add the same rings
+ * in the same order; those that do not end here, or begin and end here, are only counted. NULL:
+ * nothing goes with its messages. arg stays the caller's, and is read until close. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_carrier_add_ring(struct hr_carrier *carrier, struct hr_ring *ring,
+                                              size_t from, size_t to, hr_cargo_fn cargo,
+                                              const void *arg);
+
+enum { HR_TRACKED_BYTES = 128, HR_TRACKED_REGIONS = 16 };
+
+/* Words in the segment with one writer, rank `writer`: at most HR_TRACKED_BYTES, a multiple of 8,
+ * read and written as hr_atom64 or smaller parts of one. As many times, in the same order, on all
+ * machines. */
+void hr_carrier_track(struct hr_carrier *carrier, size_t writer, void *words, size_t bytes);
+
+/* Move what can be moved, unless another thread does; never waits. arg is the carrier: for
+ * hr_waiter's poll. */
+void hr_carrier_poll(void *carrier);
+
+/* A thread that polls from now on, until close. HR_E_FAILED. */
+HR_CHECKED enum hr_status hr_carrier_start(struct hr_carrier *carrier);
+
+/* --- letters --- */
+
+enum { HR_CARRIER_CHANNELS = 8, HR_LETTER_NOTE = 128 /* bytes, a multiple of 8 */ };
+
+/* Who listens: wire.h's sink, with the letter's note as the head. What comes while nobody listens
+ * waits, with all that is behind it from that machine. */
+void hr_carrier_listen(struct hr_carrier *carrier, size_t channel, const struct hr_wire_sink *sink);
+
+/* Send a note (copied) and a body, in whole, to machine `to`'s listener. Letters to one machine are
+ * sent in their order. *done counts up by one when the body is the caller's again (release), and
+ * `bell` is rung; both may be NULL, and then the body never changes. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_carrier_post(struct hr_carrier *carrier, size_t to, size_t channel,
+                                          const void *note, size_t note_bytes, const void *body,
+                                          size_t bytes, struct hr_atom32 *done,
+                                          struct hr_bell *bell);
+
+/* --- the end --- */
+
+/* This machine is through, well or badly, and is not lost when it falls silent. */
+void hr_carrier_leave(struct hr_carrier *carrier);
+/* Is everything sent, and have all others left, or been lost? Until then go on polling: others may
+ * wait for what is under way. arg is the carrier: an hr_ready_fn. */
+bool hr_carrier_is_over(void *carrier);
+
+/* What has been carried so far, both ways, heads included. */
+struct hr_carried {
+    uint64_t messages_sent, bytes_sent;
+    uint64_t messages_received, bytes_received;
+    uint64_t put_aside; /* bodies that could not land at once */
+};
+struct hr_carried hr_carrier_carried(struct hr_carrier *carrier);
+
+#endif
