@@ -203,6 +203,28 @@ void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_
                                              .apply_arg = arg});
 }
 
+static void exchange(struct hr_member *member, enum hr_operation operation, const uint32_t *in,
+                     uint32_t *out, size_t count)
+{
+    hr_member_start(member, &(struct hr_job){.operation = operation,
+                                             .kind = {.type = HR_INT32},
+                                             .in = in,
+                                             .out = out,
+                                             .count = count});
+}
+
+void hr_member_all_to_all_start(struct hr_member *member, const uint32_t *in, uint32_t *out,
+                                size_t count)
+{
+    exchange(member, HR_OP_ALL_TO_ALL, in, out, count);
+}
+
+void hr_member_all_gather_start(struct hr_member *member, const uint32_t *in, uint32_t *out,
+                                size_t count)
+{
+    exchange(member, HR_OP_ALL_GATHER, in, out, count);
+}
+
 enum hr_status hr_member_all_reduce(struct hr_member *member, float *buffer, size_t count)
 {
     hr_member_all_reduce_start(member, buffer, count);

@@ -46,11 +46,11 @@ static enum hr_status find_edges(const struct hr_group_options *options, struct 
     const struct hr_algorithm *algorithm = planned_algorithm(options);
     struct hr_plan_for of = {.n = options->nranks, .group_size = options->group_size};
     memset(edges, 0, sizeof *edges);
-    if (options->any_operation) {
+    if (options->any_operation || options->blocks) {
         for (size_t from = 0; from < of.n; from++)
             for (size_t to = 0; to < of.n; to++) {
                 edges->collective[from][to] = from != to;
-                edges->p2p[from][to] = true;
+                edges->p2p[from][to] = options->any_operation;
             }
         return HR_OK;
     }

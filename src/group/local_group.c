@@ -211,25 +211,56 @@ static void sum_and_store(struct hr_local_group *local, const struct hr_algorith
         hr_merged_plan_perform(local->merged, job->kind, local->out, job->first, job->count);
 }
 
+/* --- blocks --- */
+
+/* Block q of rank r: all_to_all puts it where rank q keeps block r, all_gather has one of each. */
+static void exchange_blocks(struct hr_local_group *local, const struct hr_job *job)
+{
+    const size_t n = local->options.nranks, bytes = job->count * hr_type_bytes(job->kind.type);
+    const bool gathers = job->operation == HR_OP_ALL_GATHER;
+    for (size_t to = 0; bytes && to < n; to++)
+        for (size_t from = 0; from < n; from++) {
+            const unsigned char *in = local->place[from].in;
+            unsigned char *out = (unsigned char *)local->place[to].out + from * bytes;
+            in += gathers ? 0 : to * bytes;
+            if (in != out)
+                memcpy(out, in, bytes);
+        }
+    account_one_shot(local, bytes); /* a block to each, and one from each */
+}
+
+/* --- all of it --- */
+
+static bool has_blocks(const struct hr_job *job)
+{
+    return job->operation == HR_OP_ALL_TO_ALL || job->operation == HR_OP_ALL_GATHER;
+}
+
 static void sum_for_all(const struct hr_member *last, const struct hr_algorithm *algorithm)
 {
     struct hr_local_group *local = last->local;
     const struct hr_job *job = &last->job;
-    if (job->operation == HR_OP_REDUCE_APPLY)
+    if (has_blocks(job))
+        exchange_blocks(local, job);
+    else if (job->operation == HR_OP_REDUCE_APPLY)
         sum_and_apply(local, job);
     else
         sum_and_store(local, algorithm, job);
-    account(local, algorithm, job);
+    if (!has_blocks(job))
+        account(local, algorithm, job);
     local->arrived = 0;
     local->summed++;
     if (!local->on_sum) {
         hr_local_group_release(local);
         return;
     }
+    const size_t bytes = job->count * hr_type_bytes(job->kind.type);
     const struct hr_local_group_sum what = {.number = local->summed,
-                                            .bytes = job->count * hr_type_bytes(job->kind.type),
+                                            .bytes = has_blocks(job) ? local->options.nranks * bytes
+                                                                     : bytes,
                                             .first = job->first,
-                                            .algorithm = algorithm,
+                                            .algorithm = has_blocks(job) ? NULL : algorithm,
+                                            .plan = hr_operation_facts(job->operation)->plan,
                                             .last_rank = last->rank};
     local->on_sum(local->on_sum_arg, &what);
 }
@@ -252,7 +283,8 @@ static void start(struct hr_member *member)
     const struct hr_algorithm *algorithm = member->choice.algorithm;
     struct hr_local_group *local = member->local;
     const struct hr_job *job = &member->job;
-    HR_ASSERT(job->operation == HR_OP_ALL_REDUCE || job->operation == HR_OP_REDUCE_APPLY);
+    HR_ASSERT(job->operation == HR_OP_ALL_REDUCE || job->operation == HR_OP_REDUCE_APPLY ||
+              has_blocks(job));
     HR_ASSERT(member->call.sequence == local->released + 1); /* the sum before has been released */
     local->place[member->rank] = (struct place){member->call, job->in, job->out};
     if (!local->arrived++)

@@ -32,7 +32,9 @@
  *   Memory   taken by hr_local_group_create: 1024 ranks need 0.1 MB, and a plan, which is made anew
  *            when a local group begins with another number of them.
  *
- * Only all_reduce and reduce_apply; nothing waits here, so hr_member_wait is for collectives that
+ *   Blocks   all_to_all and all_gather are done alike, and told as sums: what->plan is theirs.
+ *
+ * Only these four; nothing waits here, so hr_member_wait is for collectives that
  * are over already, and hr_member_bell is NULL.
  *
  * Threads: all ranks of a local group belong to one thread at a time.
@@ -50,9 +52,10 @@ struct hr_local_group;
 /* A sum that has just been made. */
 struct hr_local_group_sum {
     uint64_t number;                      /* of this local, from 1 */
-    size_t bytes;                         /* of each rank's buffer */
+    size_t bytes;                         /* of each rank's buffer, of all blocks */
     size_t first;                         /* flat index of its first element */
-    const struct hr_algorithm *algorithm; /* never auto: what that chose */
+    const struct hr_algorithm *algorithm; /* never auto: what that chose; of blocks NULL */
+    hr_plan_fn plan;                      /* of blocks, one a rank; NULL: the algorithm's */
     size_t last_rank;                     /* who came last */
 };
 

@@ -29,6 +29,7 @@ struct hr_group_options {
     size_t one_shot_bytes; /* auto: up to here one-shot; at most HR_POST_BYTES */
     bool any_operation;    /* room for all collectives and messages; else all_reduce, broadcast,
                               barrier */
+    bool blocks;           /* room for all_to_all and all_gather, besides what else there is */
     size_t slot_bytes;     /* of payload a ring slot holds; 0: payload never travels by ring */
     bool copies;           /* payload always travels by ring */
 };

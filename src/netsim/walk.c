@@ -50,11 +50,14 @@ static bool receives(const struct hr_row *row)
 static uint64_t bytes_of(const struct world *world, const struct hr_plan *plan,
                          const struct hr_row *row)
 {
-    const struct hr_layout layout = {.count = world->of->bytes / sizeof(float),
+    const struct hr_walk_options *of = world->of;
+    const size_t count = of->bytes / sizeof(float);
+    const struct hr_layout layout = {.count = of->blocks ? count / of->n : count,
                                      .elem_bytes = sizeof(float),
+                                     .blocks = of->blocks,
                                      .nchunks = plan->nchunks,
                                      .run = plan->run,
-                                     .first = world->of->first};
+                                     .first = of->first};
     return hr_layout_pieces(&layout, row->chunk, row->span).left;
 }
 

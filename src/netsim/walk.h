@@ -26,6 +26,7 @@ struct hr_walk_options {
     size_t root, group_size; /* handed to the plan */
     uint64_t bytes;
     size_t first; /* the flat index of the buffer's first float, where it is part of a whole */
+    bool blocks;  /* the buffer is a block a rank, all equal, and chunks are blocks */
 };
 
 struct hr_walk {

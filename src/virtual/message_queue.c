@@ -192,6 +192,11 @@ enum hr_status hr_message_queue_depart(struct hr_message_queue *queue, int64_t n
 
 /* --- sums --- */
 
+static hr_plan_fn plan_of(const struct hr_local_group_sum *sum)
+{
+    return sum->plan ? sum->plan : sum->algorithm->plan;
+}
+
 static enum hr_status walk(const struct hr_message_queue *queue,
                            const struct hr_local_group_sum *sum, const uint16_t *rank, size_t n,
                            struct hr_walked *out)
@@ -203,14 +208,15 @@ static enum hr_status walk(const struct hr_message_queue *queue,
         .topology = queue->topology,
         .node = node,
         .n = n,
-        .plan = sum->algorithm->plan,
+        .plan = plan_of(sum),
         .group_size = queue->group_size,
         .bytes = sum->bytes,
         .first = sum->first,
+        .blocks = sum->plan != NULL,
     };
     struct hr_walk result;
     HR_TRY(hr_walk(&options, &result));
-    *out = (struct hr_walked){sum->algorithm, sum->bytes, sum->first, result.ps, result.moving_ps};
+    *out = (struct hr_walked){plan_of(sum), sum->bytes, sum->first, result.ps, result.moving_ps};
     result.moving_ps = NULL; /* now owned by *out */
     hr_walk_fini(&result);
     return HR_OK;
@@ -221,7 +227,7 @@ static const struct hr_walked *find_walked(const struct hr_message_queue *queue,
 {
     for (size_t i = 0; i < queue->nwalked; i++) {
         const struct hr_walked *walked = &queue->walked[i];
-        if (walked->algorithm == sum->algorithm && walked->bytes == sum->bytes &&
+        if (walked->plan == plan_of(sum) && walked->bytes == sum->bytes &&
             walked->first == sum->first)
             return walked;
     }

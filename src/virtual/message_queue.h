@@ -30,7 +30,7 @@ struct hr_message_queue {
     struct hr_links links;
     /* Times of all-reduces computed so far: one a bucket. */
     struct hr_walked {
-        const struct hr_algorithm *algorithm;
+        hr_plan_fn plan;
         size_t bytes, first;
         int64_t ps;
         int64_t *moving_ps; /* (ranks) owned */

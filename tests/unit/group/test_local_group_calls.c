@@ -136,6 +136,49 @@ static void a_sum_is_seen_when_the_driver_releases_it(void **state)
     party_close(&party);
 }
 
+static uint32_t word(size_t from, size_t to, size_t i)
+{
+    return (uint32_t)(from * 10000 + to * 100 + i);
+}
+
+/* Of all_to_all each block once, of all_gather each rank's own, in place. */
+static void blocks_go_where_they_belong_and_are_counted(void **state)
+{
+    (void)state;
+    enum { N = 5, EACH = 7 };
+    static uint32_t in[N][N * EACH], out[N][N * EACH];
+    struct party party;
+    party_open(&party, &(struct hr_group_options){.nranks = N, .algorithm = &hr_allreduce_ring}, 8);
+    hr_local_group_on_sum(party.local, summed, &party);
+    for (size_t r = 0; r < N; r++) {
+        for (size_t k = 0; k < N * EACH; k++)
+            in[r][k] = word(r, k / EACH, k % EACH);
+        hr_member_all_to_all_start(&party.member[r], in[r], out[r], EACH);
+    }
+    assert_ptr_equal(party.last.plan, hr_plan_all_to_all);
+    assert_int_equal(party.last.bytes, N * EACH * sizeof(uint32_t));
+    assert_false(hr_member_test(&party.member[0]));
+    party.unreleased = false;
+    hr_local_group_release(party.local);
+    for (size_t r = 0; r < N; r++) {
+        CHECK_OK(hr_member_wait(&party.member[r]));
+        for (size_t k = 0; k < N * EACH; k++)
+            assert_int_equal(out[r][k], word(k / EACH, r, k % EACH));
+        hr_member_all_gather_start(&party.member[r], in[r] + r * EACH, in[r], EACH);
+    }
+    assert_ptr_equal(party.last.plan, hr_plan_all_gather);
+    hr_local_group_release(party.local);
+    for (size_t r = 0; r < N; r++) {
+        CHECK_OK(hr_member_wait(&party.member[r]));
+        for (size_t k = 0; k < N * EACH; k++)
+            assert_int_equal(in[r][k], word(k / EACH, k / EACH, k % EACH));
+        assert_int_equal(hr_member_traffic(&party.member[r]).bytes_sent,
+                         2 * (N - 1) * EACH * sizeof(uint32_t));
+        assert_int_equal(hr_member_traffic(&party.member[r]).messages_received, 2 * (N - 1));
+    }
+    party_close(&party);
+}
+
 /* One step of a rank: look whether its sum is there, check it, begin the next. */
 static void play_rank(struct party *party, size_t rank, uint64_t *finished)
 {
@@ -187,6 +230,7 @@ int main(void)
         cmocka_unit_test(other_types_operators_and_outputs_work_as_well),
         cmocka_unit_test(ranks_that_call_different_sums_are_all_told_both),
         cmocka_unit_test(a_sum_is_seen_when_the_driver_releases_it),
+        cmocka_unit_test(blocks_go_where_they_belong_and_are_counted),
         cmocka_unit_test(ranks_run_ahead_into_the_next_sum_in_any_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -200,6 +200,25 @@ static void after_a_drop_others_may_sum(void **state)
     assert_int_equal(again, of_fast);
 }
 
+/* Three blocks of 1 MB from each, and to each, over links of 1 GB/s; not the ring's time. */
+static void blocks_have_the_time_of_their_own_plan(void **state)
+{
+    (void)state;
+    static const uint16_t all[] = {0, 1, 2, 3};
+    const struct hr_local_group_sum blocks = {.bytes = 4 * MB, .plan = hr_plan_all_gather},
+                                    to_all = {.bytes = 4 * MB, .plan = hr_plan_all_to_all},
+                                    sum = {.bytes = 4 * MB, .algorithm = &hr_allreduce_direct};
+    const int64_t *moving_ps;
+    int64_t gathered, exchanged, summed;
+    wire_up(star);
+    CHECK_OK(hr_message_queue_all_reduce(&queue, &sum, all, 4, &summed, &moving_ps));
+    CHECK_OK(hr_message_queue_all_reduce(&queue, &blocks, all, 4, &gathered, &moving_ps));
+    CHECK_OK(hr_message_queue_all_reduce(&queue, &to_all, all, 4, &exchanged, &moving_ps));
+    assert_int_equal(gathered, 3 * MS);
+    assert_int_equal(exchanged, 3 * MS);
+    assert_true(summed > 5 * MS);
+}
+
 /* --- at random --- */
 
 enum { MESSAGES = 80, FREED = MESSAGES }; /* what an event says: which is posted, or FREED */
@@ -336,6 +355,7 @@ int main(void)
         cmocka_unit_test_teardown(without_links_everything_leaves_and_arrives_at_once, take_down),
         cmocka_unit_test_teardown(what_has_not_left_may_be_dropped, take_down),
         cmocka_unit_test_teardown(after_a_drop_others_may_sum, take_down),
+        cmocka_unit_test_teardown(blocks_have_the_time_of_their_own_plan, take_down),
         cmocka_unit_test(messages_leave_as_they_do_when_all_are_looked_at_every_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
