@@ -1,4 +1,8 @@
-/* clock.h - monotonic time, and processor time, in nanoseconds. */
+/* clock.h - monotonic time, and processor time, in nanoseconds.
+ *
+ * A run on several machines has one clock, machine 0's: each of the others adds the difference to
+ * its own, which it measures before the run begins (hr_clock_set_offset).
+ */
 #ifndef HR_BASE_CLOCK_H
 #define HR_BASE_CLOCK_H
 
@@ -8,12 +12,30 @@
 
 #define HR_NS_PER_SECOND 1000000000LL
 
-/* Nanoseconds of CLOCK_MONOTONIC; comparable between the processes of one machine. */
-static inline int64_t hr_clock_ns(void)
+/* What is added to this machine's clock; 0 but for machines beside machine 0. Constant while there
+ * are other threads that look at the time. */
+extern int64_t hr_clock_offset_ns;
+
+/* From now on hr_clock_ns is this machine's clock and so much. Processes forked later inherit it.
+ */
+static inline void hr_clock_set_offset(int64_t ns)
+{
+    hr_clock_offset_ns = ns;
+}
+
+/* Nanoseconds of CLOCK_MONOTONIC, this machine's own: for the kernel, and to measure offsets. */
+static inline int64_t hr_clock_own_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
+}
+
+/* Nanoseconds of the run's clock; comparable between the processes of one machine, and, as far as
+ * offsets could be measured, between the machines of one run. */
+static inline int64_t hr_clock_ns(void)
+{
+    return hr_clock_own_ns() + hr_clock_offset_ns;
 }
 
 /* The same clock as of the last tick of the kernel, some milliseconds ago; four times as cheap. */
@@ -21,7 +43,7 @@ static inline int64_t hr_clock_coarse_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
+    return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec + hr_clock_offset_ns;
 }
 
 /* Processor time of the calling thread; waiting for a processor does not count. */

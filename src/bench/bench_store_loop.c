@@ -41,7 +41,7 @@ static void add_over_link(void *arg, const struct hr_store_update *what, float *
                           const float *pushed)
 {
     struct wire *wire = arg;
-    const int64_t now = hr_clock_ns();
+    const int64_t now = hr_clock_own_ns();
     const uint64_t bytes = 2 * what->count * sizeof(float); /* there and back */
     const int64_t busy_ps = hr_link_busy_ps(bytes, wire->link->bandwidth) + wire->link->latency_ps;
     wire->free_at = (now > wire->free_at ? now : wire->free_at) + busy_ps / 1000;

@@ -64,6 +64,7 @@ static void see_rank(const struct hr_run_file *run, size_t r, struct hr_look *lo
     const uint64_t since = hr_atom64_load_relaxed(&line->since);
     rank->view = (struct hr_rank_view){
         .pid = (long)hr_atom64_load_relaxed(&line->pid),
+        .host = line->host,
         .phase = (enum hr_phase)hr_atom32_load_relaxed(&line->phase),
         .step = hr_atom64_load_relaxed(&line->step),
         .over = hr_atom32_load_relaxed(&line->result) != HR_RUNNING ||
@@ -133,7 +134,8 @@ static enum hr_run_state state_of(const struct hr_run_file *run, const struct hr
 void hr_look_at(const struct hr_run_file *run, int64_t long_ns, struct hr_look *look)
 {
     const struct hr_control *control = run->control;
-    const int64_t now = hr_clock_ns(), last = hr_run_last_seen(control);
+    const int64_t now = hr_clock_own_ns() + control->about.clock_offset,
+                  last = hr_run_last_seen(control);
     *look = (struct hr_look){.waits = {.rules = rules_of(control, long_ns),
                                        .nranks = control->nranks,
                                        .now = run->dead && last < now ? last : now}};

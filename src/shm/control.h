@@ -7,6 +7,10 @@
  * It is small and keeps its name while the run lives, so that a monitor can attach and a crash can
  * be read afterwards (hogring doctor). It holds no pointers. Times are those of hr_clock_ns.
  *
+ * Of a run on several machines each has one, with lines for all ranks: what those of the others say
+ * is written here by who carries it. They have the name of their host, and no pid: no process of
+ * theirs can be looked at from here.
+ *
  * Test: tests/unit/shm/test_control.c
  */
 #ifndef HR_SHM_CONTROL_H
@@ -19,7 +23,7 @@
 #include "shm/segment.h"
 #include "shm/wait.h"
 
-enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 6 };
+enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 7, HR_HOST_TEXT = 48 };
 
 /* What a rank is doing; the words appear in messages. */
 #define HR_PHASE_LIST(X)                                                                           \
@@ -52,6 +56,7 @@ struct hr_rank_status {
     struct hr_atom64 since;  /* it has had this phase; partner: hogring doctor */
     struct hr_atom32 killed; /* how often it died because it was told to (--inject), counted before
                                 it does; partner: its next life */
+    char host[HR_HOST_TEXT]; /* of a rank on another machine; "": it is here. Constant */
     struct hr_presence presence;
     struct hr_gauge gauge; /* a line of its own; writer: the rank */
     alignas(HR_LINE) struct hr_bell bell;
@@ -70,6 +75,7 @@ enum hr_seating { HR_SEATS_PLAYED, HR_SEATS_THREADS, HR_SEATS_PROCESSES, HR_SEAT
 struct hr_about {
     int64_t began;                   /* when the segment was made */
     int64_t began_s;                 /* the same, in seconds since 1970 */
+    int64_t clock_offset;            /* hr_clock_ns less this machine's own clock */
     uint32_t seating;                /* enum hr_seating; played: one process acts for all ranks */
     uint32_t workers, owners, waits; /* who waits for whom: struct hr_wait_rules */
     uint32_t first_stage, stages;    /* stages: ranks of a pipeline, */
@@ -107,6 +113,15 @@ void hr_about_fill(struct hr_about *about);
 
 /* That it is a run under a strategy, with so much shared memory beside this. */
 void hr_about_run(struct hr_about *about, const char *strategy, size_t segment_bytes);
+
+/* Rank `rank` is on another machine, of that name (cut to what fits). Before ranks start. */
+void hr_control_place(struct hr_control *control, size_t rank, const char *host);
+bool hr_control_is_elsewhere(const struct hr_control *control, size_t rank);
+/* "rank 3", or of another machine "rank 3 (on node-b)". */
+struct hr_rank_text {
+    char text[80];
+};
+struct hr_rank_text hr_control_rank_text(const struct hr_control *control, size_t rank);
 
 /* The recorder of rank `rank`. It alone writes; others read, any time. */
 struct hr_flight *hr_control_flight(struct hr_control *control, size_t rank);

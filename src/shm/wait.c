@@ -45,7 +45,7 @@ static long futex_wait_all(struct hr_atom32 *word, uint32_t seen, const struct h
                            int64_t ns)
 {
 #ifdef SYS_futex_waitv
-    const struct timespec until = timespec_of(hr_clock_ns() + ns);
+    const struct timespec until = timespec_of(hr_clock_own_ns() + ns);
     const struct futex_waitv words[] = {
         {.val = seen, .uaddr = (uintptr_t)&word->word, .flags = FUTEX_32},
         {.val = 0, .uaddr = (uintptr_t)&waiter->abort->word, .flags = FUTEX_32},

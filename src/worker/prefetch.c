@@ -43,9 +43,9 @@ static bool may_decode(const struct hr_prefetch *p)
 static void sleep_on(struct hr_prefetch *p)
 {
     const int64_t ns = hr_conditions_load_ps(p->options.job, p->options.rank) / 1000;
-    const int64_t until = hr_clock_ns() + ns;
+    const int64_t until = hr_clock_own_ns() + ns;
     const struct timespec end = {until / HR_NS_PER_SECOND, until % HR_NS_PER_SECOND};
-    while (ns > 0 && !p->over && !p->stale && hr_clock_ns() < until)
+    while (ns > 0 && !p->over && !p->stale && hr_clock_own_ns() < until)
         pthread_cond_clockwait(&p->room, &p->lock, CLOCK_MONOTONIC, &end);
 }
 
