@@ -243,7 +243,7 @@ static bool give_up_on(struct seat *seats, size_t started)
             kill(seats[r].pid, SIGKILL);
             while (waitpid(seats[r].pid, NULL, 0) < 0 && errno == EINTR)
                 continue;
-            hr_control_abort(seats[r].options->control, r, HR_E_LOST,
+            hr_control_abort(seats[r].options->control, seats[r].rank, HR_E_LOST,
                              "did not react to the end of the run, and was killed");
         } else {
             pthread_detach(seats[r].thread);
@@ -277,19 +277,19 @@ static void wait_for_stopped(const struct hr_launch_options *options, const stru
 {
     const int64_t now = hr_clock_ns();
     const int64_t longest = options->timeout_ns + (running > 1 ? FIRST_WORD_NS : 0);
-    size_t r = 0;
-    while (r < started && !is_stopped(&seats[r]))
-        r++;
-    *since = r == started ? 0 : *since ? *since : now;
+    size_t s = 0;
+    while (s < started && !is_stopped(&seats[s]))
+        s++;
+    *since = s == started ? 0 : *since ? *since : now;
     if (!*since || !options->timeout_ns || now - *since < longest)
         return;
     char text[100];
     snprintf(text, sizeof text, "the launcher waited %.1f s for its end (--timeout)",
              hr_seconds(now - *since));
-    if (hr_atom32_load_acquire(&options->control->rank[r].result) == HR_RUNNING)
+    if (hr_atom32_load_acquire(&options->control->rank[seats[s].rank].result) == HR_RUNNING)
         hr_control_abort(options->control, HR_MAX_RANKS, HR_E_TIMEOUT, text);
     else
-        kill(seats[r].pid, SIGKILL); /* it has done all it had to */
+        kill(seats[s].pid, SIGKILL); /* it has done all it had to */
 }
 
 struct rung {
@@ -333,7 +333,7 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
     int64_t aborted_at = 0, tick_at = 0, look_at = 0, stopped_since = 0;
     struct hr_stall stall;
     bool woken = true;
-    hr_stall_begin(&stall, &options->stall, started);
+    hr_stall_begin(&stall, &options->stall, options->nranks);
     for (;;) {
         /* Read before looking around, so that no ring falls between. */
         struct rung rung = {&control->launcher_bell,
@@ -378,16 +378,19 @@ enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuc
 {
     struct seat seats[HR_MAX_RANKS] = {0};
     struct hr_child_watch children = {0};
+    enum hr_status status = HR_OK;
     size_t started = 0;
-    HR_ASSERT(options->nranks <= HR_MAX_RANKS);
+    HR_ASSERT(options->nranks <= HR_MAX_RANKS && !(options->homes && options->again));
     describe(options);
-    for (; started < options->nranks; started++) {
-        seats[started] = (struct seat){.options = options, .rank = started};
-        const enum hr_status status = start_rank(&seats[started]);
-        if (status != HR_OK) {
+    for (size_t rank = 0; rank < options->nranks && status == HR_OK; rank++) {
+        if (options->homes && !hr_homes_here(options->homes, rank))
+            continue;
+        seats[started] = (struct seat){.options = options, .rank = rank};
+        status = start_rank(&seats[started]);
+        if (status == HR_OK)
+            started++;
+        else
             hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
-            break;
-        }
     }
     watch_deaths(&children, seats, started);
     *stuck = watch(options, seats, started, &children);

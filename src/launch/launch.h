@@ -4,6 +4,10 @@
  * call of `main`; when it returns an error, or its process dies, the whole run is aborted through
  * the control block and the first failure is what the launcher returns.
  *
+ * Of a run on several machines this one starts those that live here, and has the others' lines in
+ * the control block beside them: they are waited for, and named, but not looked after
+ * (shm/control.h). There no rank is started again.
+ *
  * Processes: forked before any team of threads or BLAS call of this process; they ignore SIGINT and
  * SIGTERM (the launcher decides what a signal means), and die with the launcher.
  */
@@ -12,6 +16,7 @@
 
 #include "launch/stall.h"
 #include "shm/control.h"
+#include "shm/homes.h"
 
 enum hr_launch { HR_LAUNCH_THREAD, HR_LAUNCH_PROCESS };
 
@@ -23,7 +28,8 @@ const char *hr_launch_name(enum hr_launch launch);
 
 struct hr_launch_options {
     enum hr_launch launch;
-    size_t nranks;
+    size_t nranks;                /* of the run */
+    const struct hr_homes *homes; /* those that live here are started; NULL: all */
     struct hr_control *control;
     enum hr_status (*main)(void *arg, size_t rank); /* runs in the rank */
     /* Runs in the launcher about every tick_ns, and whenever control->launcher_bell rings; an error

@@ -78,6 +78,8 @@ static void tame(struct hr_control *control)
     control->about.command[sizeof control->about.command - 1] = '\0';
     control->about.strategy[sizeof control->about.strategy - 1] = '\0';
     control->failure.message[sizeof control->failure.message - 1] = '\0';
+    for (size_t r = 0; r < control->nranks; r++)
+        control->rank[r].host[sizeof control->rank[r].host - 1] = '\0';
 }
 
 /* Ranks that are played have no recorders. */

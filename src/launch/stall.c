@@ -111,12 +111,14 @@ static bool say_who_goes_on(struct hr_stall *stall, char *text, size_t size)
     for (size_t r = 0; r < stall->waits.nranks; r++) {
         const struct hr_rank_view *view = &stall->waits.rank[r].view;
         struct hr_said_rank *said = &stall->said[r];
+        char name[HR_RANK_NAME];
         if (!said->goes_on)
             continue;
         said->said = said->goes_on = false;
         if (view->stopped)
             continue;
-        snprintf(text, size, "rank %zu (pid %ld) goes on after %.1f s", r, view->pid,
+        hr_rank_view_name(r, view, name, sizeof name);
+        snprintf(text, size, "%s goes on after %.1f s", name,
                  hr_seconds(stall->waits.now - said->said_since));
         return true;
     }
@@ -150,6 +152,7 @@ static struct hr_rank_view view_of(const struct hr_stall *stall, const struct hr
     /* Partner: the rank, or who starts it. Relaxed, but for its end: they order no data. */
     struct hr_rank_view view = {
         .pid = (long)hr_atom64_load_relaxed(&line->pid),
+        .host = line->host,
         .phase = (enum hr_phase)hr_atom32_load_relaxed(&line->phase),
         .step = hr_atom64_load_relaxed(&line->step),
         .over =

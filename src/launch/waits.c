@@ -171,11 +171,22 @@ static void add_doing(struct line *line, const struct hr_rank_view *view)
         add(line, " at step %llu", (unsigned long long)view->step);
 }
 
+/* "rank 2 (pid 4711)", "rank 5 (on node-b)" */
+void hr_rank_view_name(size_t r, const struct hr_rank_view *view, char *text, size_t size)
+{
+    if (view->host && view->host[0])
+        snprintf(text, size, "rank %zu (on %s)", r, view->host);
+    else
+        snprintf(text, size, "rank %zu (pid %ld)", r, view->pid);
+}
+
 /* "rank 2 (pid 4711) has been computing a gradient at step 40 for 10.2 s" */
 static void add_rank(struct line *line, const struct hr_waits *waits, size_t r)
 {
     const struct hr_seen_rank *rank = &waits->rank[r];
-    add(line, "rank %zu (pid %ld) has been ", r, rank->view.pid);
+    char name[HR_RANK_NAME];
+    hr_rank_view_name(r, &rank->view, name, sizeof name);
+    add(line, "%s has been ", name);
     if (rank->view.stopped) {
         add(line, "stopped for %s%.1f s, while ", rank->not_before ? "up to " : "",
             hr_seconds(waits->now - rank->stopped_since));

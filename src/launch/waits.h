@@ -39,12 +39,17 @@ struct hr_wait_rules {
 
 /* What is seen of a rank at one look. */
 struct hr_rank_view {
-    long pid;
+    long pid;         /* 0: on another machine, or not started */
+    const char *host; /* of another machine, borrowed; NULL or "": this one */
     enum hr_phase phase;
     uint64_t step;
     bool over; /* it has returned, or is lost */
     bool stopped;
 };
+
+/* What it is called: "rank 2 (pid 4711)", "rank 5 (on node-b)". */
+enum { HR_RANK_NAME = 80 };
+void hr_rank_view_name(size_t r, const struct hr_rank_view *view, char *text, size_t size);
 
 /* And since when. */
 struct hr_seen_rank {

@@ -30,6 +30,26 @@ void hr_control_init(struct hr_control *control, size_t nranks)
     hr_course_store(&control->course.accuracy, NAN);
 }
 
+void hr_control_place(struct hr_control *control, size_t rank, const char *host)
+{
+    HR_ASSERT(rank < control->nranks && host[0]);
+    snprintf(control->rank[rank].host, sizeof control->rank[rank].host, "%s", host);
+}
+
+bool hr_control_is_elsewhere(const struct hr_control *control, size_t rank)
+{
+    return control->rank[rank].host[0];
+}
+
+struct hr_rank_text hr_control_rank_text(const struct hr_control *control, size_t rank)
+{
+    struct hr_rank_text said;
+    const char *host = control->rank[rank].host;
+    snprintf(said.text, sizeof said.text, "rank %zu%s%s%s", rank, host[0] ? " (on " : "", host,
+             host[0] ? ")" : "");
+    return said;
+}
+
 bool hr_control_claim(struct hr_control *control, size_t rank)
 {
     /* Relaxed: it only says who writes the record; `abort` publishes the record. */
@@ -69,8 +89,9 @@ enum hr_status hr_control_failure(const struct hr_control *control)
     if (failure->rank >= control->nranks)
         return hr_fail(failure->status, "%s", failure->message);
     const uint64_t step = hr_atom64_load_relaxed(&control->rank[failure->rank].step);
+    const struct hr_rank_text who = hr_control_rank_text(control, failure->rank);
     if (!step) /* ranks that only communicate count none */
-        return hr_fail(failure->status, "rank %u: %s", failure->rank, failure->message);
-    return hr_fail(failure->status, "rank %u, step %llu: %s", failure->rank,
-                   (unsigned long long)step, failure->message);
+        return hr_fail(failure->status, "%s: %s", who.text, failure->message);
+    return hr_fail(failure->status, "%s, step %llu: %s", who.text, (unsigned long long)step,
+                   failure->message);
 }

@@ -73,6 +73,50 @@ static void every_rank_runs_once(void **state)
     }
 }
 
+/* Three machines; ours is the second. Ranks 2 and 3 live here, and so does rank 6. */
+static const struct hr_homes second = {3, 1, {0, 0, 1, 1, 2, 2, 1}};
+
+/* Of a run of several machines: nobody runs, looks after or waits for the others. */
+static void only_a_part_of_the_ranks_may_run_here(void **state)
+{
+    (void)state;
+    FOR_EACH_LAUNCH(launch)
+    {
+        struct ranks ranks = {.nranks = 7, .floats = 1, .launch = launch, .bare = true};
+        ranks.body = leave_a_mark;
+        ranks.homes = &second;
+        ranks_open(&ranks);
+        CHECK_OK(ranks_run(&ranks));
+        assert_false(ranks.stuck);
+        for (size_t r = 0; r < 7; r++) {
+            const bool here = r == 2 || r == 3 || r == 6;
+            assert_int_equal((int)*ranks_floats(&ranks, r), here ? (int)r + 1 : 0);
+            assert_int_equal(hr_atom64_load_relaxed(&ranks.control->rank[r].pid) != 0, here);
+        }
+        ranks_close(&ranks);
+    }
+}
+
+static enum hr_status fail_at_the_third(struct rank *me)
+{
+    return me->rank == 3 ? hr_fail(HR_E_IO, "no room") : HR_OK;
+}
+
+static void a_failure_has_the_rank_of_the_whole_run(void **state)
+{
+    (void)state;
+    FOR_EACH_LAUNCH(launch)
+    {
+        struct ranks ranks = {.nranks = 6, .floats = 1, .launch = launch, .bare = true};
+        ranks.body = fail_at_the_third;
+        ranks.homes = &second;
+        ranks_open(&ranks);
+        CHECK_FAILS(ranks_run(&ranks), HR_E_IO);
+        CHECK_MESSAGE("rank 3: no room");
+        ranks_close(&ranks);
+    }
+}
+
 static enum hr_status note_the_pid(struct rank *me)
 {
     const struct hr_rank_status *line = &me->ranks->control->rank[me->rank];
@@ -322,6 +366,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(launch_names_are_read_back),
         cmocka_unit_test_teardown(every_rank_runs_once, nothing_is_left),
+        cmocka_unit_test_teardown(only_a_part_of_the_ranks_may_run_here, nothing_is_left),
+        cmocka_unit_test_teardown(a_failure_has_the_rank_of_the_whole_run, nothing_is_left),
         cmocka_unit_test_teardown(every_rank_knows_its_pid, nothing_is_left),
         cmocka_unit_test_teardown(ignored_sigchld_hangs_nothing, nothing_is_left),
         cmocka_unit_test_teardown(first_failure_comes_back_with_its_rank, nothing_is_left),

@@ -48,7 +48,7 @@ static const char *read_view(const char *text, struct hr_rank_view *view)
 
 static void look(struct run *run, const char *ranks)
 {
-    struct hr_rank_view view[8];
+    struct hr_rank_view view[8] = {0};
     char line[900];
     enum hr_stall_word word;
     for (size_t r = 0; r < run->stall.waits.nranks; r++) {

@@ -59,6 +59,28 @@ static void control_block_says_who_waits_unless_one_is_lost_or_the_run_is_over(v
     free(control);
 }
 
+/* Its line is there, but no process that could be looked at. */
+static void who_is_on_another_machine_is_named_with_it(void **state)
+{
+    static const char expected[] = "hogring: warning: rank 1 (on node-b) has been computing a "
+                                   "gradient at step 7 for ";
+    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(2));
+    char said[2000];
+    (void)state;
+    assert_non_null(control);
+    memset(control, 0, hr_control_bytes(2));
+    hr_control_init(control, 2);
+    hr_control_place(control, 1, "node-b");
+    hr_atom64_store_release(&control->rank[0].pid, (uint64_t)getpid());
+    for (size_t r = 0; r < 2; r++) {
+        hr_control_step(control, r, 7);
+        hr_control_phase(control, r, r ? HR_PHASE_COMPUTE : HR_PHASE_COMMUNICATE);
+    }
+    look_thrice(control, said, sizeof said);
+    assert_memory_equal(said, expected, sizeof expected - 1);
+    free(control);
+}
+
 /* The launcher leaves what it sees for who looks from outside, though it has nothing to say. */
 static void looks_leave_since_when_a_process_is_stopped(void **state)
 {
@@ -98,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(control_block_says_who_waits_unless_one_is_lost_or_the_run_is_over),
+        cmocka_unit_test(who_is_on_another_machine_is_named_with_it),
         cmocka_unit_test(looks_leave_since_when_a_process_is_stopped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,6 +56,27 @@ static void every_rank_writes_lines_of_its_own(void **state)
     assert_int_equal(offsetof(struct hr_control, abort) % HR_LINE, 0);
 }
 
+static void ranks_on_other_machines_have_their_names(void **state)
+{
+    struct hr_control *control = *state;
+    char longer[2 * HR_HOST_TEXT];
+    hr_control_place(control, 2, "node-b");
+    assert_false(hr_control_is_elsewhere(control, 0));
+    assert_true(hr_control_is_elsewhere(control, 2));
+    assert_string_equal(hr_control_rank_text(control, 0).text, "rank 0");
+    assert_string_equal(hr_control_rank_text(control, 2).text, "rank 2 (on node-b)");
+    hr_control_abort(control, 2, HR_E_FAILED, "disk full");
+    CHECK_FAILS(hr_control_failure(control), HR_E_FAILED);
+    CHECK_MESSAGE("rank 2 (on node-b): disk full");
+    hr_control_step(control, 2, 7);
+    CHECK_FAILS(hr_control_failure(control), HR_E_FAILED);
+    CHECK_MESSAGE("rank 2 (on node-b), step 7: disk full");
+    memset(longer, 'n', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    hr_control_place(control, 1, longer);
+    assert_int_equal(strlen(control->rank[1].host), HR_HOST_TEXT - 1);
+}
+
 static void phases_and_steps_belong_to_their_rank(void **state)
 {
     struct hr_control *control = *state;
@@ -194,6 +215,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CONTROL_TEST(block_says_what_it_is),
         CONTROL_TEST(every_rank_writes_lines_of_its_own),
+        CONTROL_TEST(ranks_on_other_machines_have_their_names),
         CONTROL_TEST(phases_and_steps_belong_to_their_rank),
         CONTROL_TEST(every_phase_has_a_text),
         CONTROL_TEST(first_failure_stands_with_rank_and_step),
