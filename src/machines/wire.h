@@ -66,8 +66,8 @@ struct hr_wire_table {
 /* A transport's own struct begins with this. */
 struct hr_wire {
     const struct hr_wire_table *table;
-    size_t machines, self;            /* self < machines <= HR_WIRE_MACHINES */
-    const char (*host)[HR_WIRE_HOST]; /* (machines): names, for people; the transport's memory */
+    size_t machines, self;      /* self < machines <= HR_WIRE_MACHINES */
+    char (*host)[HR_WIRE_HOST]; /* (machines): names, for people; the transport's memory */
 };
 
 /* Send to machine `to`, not self. False: no room now; nothing has been taken, poll and try again.
