@@ -25,6 +25,14 @@
 
 enum { HR_BF16_ROWS = 12, HR_BF16_COLUMNS = 32 };
 
+/* What is read soon: two lines from each from + i * step on, i < count. The tile fetches them on
+ * its way, one for HR_BF16_FETCHED_PAIRS, as many as it comes to. */
+struct hr_fetch {
+    const float *from;
+    size_t step, count;
+};
+enum { HR_BF16_FETCHES = 3, HR_BF16_FETCHED_PAIRS = 4 };
+
 struct hr_micro_bf16 {
     size_t K;          /* pairs */
     const uint32_t *b; /* (K, 32): a panel (bf16.h) */
@@ -34,6 +42,7 @@ struct hr_micro_bf16 {
     bool more;         /* begin with c, not with 0 */
     bool round, relu;  /* what is stored; NaN stays NaN */
     const float *bias; /* (columns), or NULL */
+    struct hr_fetch fetch[HR_BF16_FETCHES];
 };
 
 struct hr_tiles_bf16 {

@@ -11,7 +11,7 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
-enum { WIDTH = HR_BF16_COLUMNS };
+enum { WIDTH = HR_BF16_COLUMNS, LINE = 16 };
 #ifdef __AVX512BF16__
 enum { ROWS = HR_BF16_ROWS };
 #else
@@ -198,7 +198,22 @@ INLINE struct sums multiply(const struct hr_micro_bf16 *micro, const struct left
 #pragma GCC unroll 12
     for (size_t i = 0; i < rows; i++)
         a[i] = packed ? from->panel : from->row[i];
-    for (size_t p = 0, at = 0; p < K; p++, at += HR_BF16_ROWS, b += WIDTH) {
+    size_t p = 0, at = 0;
+    for (size_t f = 0; packed && rows == HR_BF16_ROWS && wide && f < HR_BF16_FETCHES; f++) {
+        const float *next = micro->fetch[f].from;
+        for (size_t i = 0; i < micro->fetch[f].count && p + HR_BF16_FETCHED_PAIRS <= K; i++) {
+            __builtin_prefetch(next, 0, 2);
+            __builtin_prefetch(next + LINE, 0, 2);
+            next += micro->fetch[f].step;
+            for (const size_t end = p + HR_BF16_FETCHED_PAIRS; p < end; p++) {
+                __asm__ volatile("" : "+r"(at), "+r"(b) : : "memory");
+                step(&sum, a, at, b, rows, wide, packed);
+                at += HR_BF16_ROWS;
+                b += WIDTH;
+            }
+        }
+    }
+    for (; p < K; p++, at += HR_BF16_ROWS, b += WIDTH) {
         __asm__ volatile("" : "+r"(at), "+r"(b) : : "memory");
         step(&sum, a, packed ? at : offset[p], b, rows, wide, packed);
     }

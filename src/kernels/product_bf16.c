@@ -15,6 +15,7 @@ enum {
     PIECE = 224,              /* pairs: 28 KiB of b, and 10.5 KiB of a go through beside it */
     BLOCK_PAIRS = 128 * 1024, /* of a: 512 KiB */
     GROUP = 4,                /* panels of b that are packed at a time: a row's lines are whole */
+    FAR = 1 << 17,            /* floats that are fetched before they are read */
     MADDS_TO_SHARE = 1 << 18, /* below, threads cost more than they do */
 };
 
@@ -118,6 +119,25 @@ static void pack_b(const struct hr_gemm *g, struct piece piece, size_t column, s
                                 g->b + (column + j) * stride + piece.k, stride, WIDTH, panels);
 }
 
+/* The b of the next panels, from `column` on, is fetched while the tiles before it multiply: tile
+ * `number` of `tiles` has its share of one panel's. */
+static struct hr_fetch next_of_b(const struct hr_gemm *g, struct piece piece, size_t column,
+                                 size_t number, size_t tiles)
+{
+    const size_t stride = hr_gemm_b_row(g);
+    if (column >= g->N || g->N * g->K < FAR)
+        return (struct hr_fetch){0};
+    if (g->form != HR_GEMM_NT) {
+        const size_t k = hr_split_begin(piece.count, tiles, number);
+        return (struct hr_fetch){g->b + (piece.k + k) * stride + column, stride,
+                                 hr_split_begin(piece.count, tiles, number + 1) - k};
+    }
+    if (number * WIDTH >= piece.count)
+        return (struct hr_fetch){0};
+    return (struct hr_fetch){g->b + column * stride + piece.k + number * WIDTH, stride,
+                             hr_min_size(WIDTH, g->N - column)};
+}
+
 /* The block's rows, `rows` from `row` on, times one panel. */
 static void multiply_panel(const struct cut *cut, const struct part *part, struct piece piece,
                            size_t row, size_t rows, size_t column, const uint32_t *panel)
@@ -135,6 +155,10 @@ static void multiply_panel(const struct cut *cut, const struct part *part, struc
                                   .bias = piece.last && g->bias ? g->bias + column : NULL};
     const uint32_t *a = part->block;
     for (size_t i = 0; i < rows; i += ROWS, a += micro.K * ROWS) {
+        micro.fetch[0] = next_of_b(g, piece, column + GROUP * WIDTH, i / ROWS, tiles_of(rows));
+        if (i + 2 * ROWS <= rows && g->M * g->N >= FAR)
+            micro.fetch[1] =
+                (struct hr_fetch){micro.c + ROWS * micro.c_stride, micro.c_stride, ROWS};
         hr_tiles_bf16()->tile(&micro, a, hr_min_size(ROWS, rows - i));
         micro.c += ROWS * micro.c_stride;
     }
