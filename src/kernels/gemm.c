@@ -38,6 +38,8 @@ static struct hr_product product_of(const struct hr_gemm *g)
         .c = g->c,
         .c_row = hr_gemm_c_row(g),
         .c_column = 1,
+        .taker = g->taker,
+        .taken_at = g->taken_at,
         .bias = g->bias,
         .relu = g->relu,
         .scratch = g->scratch,
@@ -68,7 +70,7 @@ enum { MOST_SAMPLES_PACKED = 96 };
  * samples and a large weight matrix it is better to pack the samples. */
 static bool better_turned(const struct hr_gemm *g)
 {
-    return g->form == HR_GEMM_NT && g->M <= MOST_SAMPLES_PACKED && g->N > g->M &&
+    return g->form == HR_GEMM_NT && !g->taker && g->M <= MOST_SAMPLES_PACKED && g->N > g->M &&
            (g->N - g->M) * g->K > 4 * g->M * g->N;
 }
 
@@ -76,6 +78,14 @@ static void multiply_own(const struct hr_gemm *g)
 {
     const struct hr_product product = product_of(g), other = turned(&product);
     hr_product(better_turned(g) ? &other : &product);
+}
+
+void hr_gemm_taken_whole(const struct hr_gemm *g)
+{
+    const size_t c_row = hr_gemm_c_row(g);
+    const struct hr_final_piece all = {g->taken_at, g->M, g->N, c_row, g->c, c_row};
+    if (g->taker)
+        g->taker->take(g->taker->arg, &all);
 }
 
 /* --- which --- */
@@ -118,4 +128,5 @@ void hr_gemm(const struct hr_gemm *g)
             memset(g->c + i * c_row, 0, rows * g->N * sizeof *g->c);
         add_bias(g, rows, g->c + i * c_row);
     }
+    hr_gemm_taken_whole(g);
 }

@@ -32,6 +32,7 @@
 #include <stddef.h>
 
 #include "kernels/select.h"
+#include "kernels/taker.h"
 
 /* How the operands are stored: the second letter of a pair says n as it is, t transposed. */
 enum hr_gemm_form {
@@ -45,11 +46,13 @@ struct hr_gemm {
     enum hr_gemm_form form;
     size_t M, N, K; /* at most INT_MAX (asserted); K = 0: the sums are zero; M or N = 0: nothing */
     const float *a, *b;
-    float *c;                   /* (M,N), overwritten; aliasing: none */
-    size_t a_row, b_row, c_row; /* floats from a row of what is stored to the next; 0: no gaps.
+    float *c;                     /* (M,N), overwritten; aliasing: none */
+    const struct hr_taker *taker; /* of c, which is memory then, gaps and all; NULL: nobody */
+    size_t taken_at;              /* index of c[0][0] for it; rows follow one another c_row apart */
+    size_t a_row, b_row, c_row;   /* floats from a row of what is stored to the next; 0: no gaps.
                                  * With gaps they are parts of larger matrices. */
-    const float *bias;          /* (N), added to every row; NULL: none */
-    bool relu;                  /* NaN stays NaN */
+    const float *bias;            /* (N), added to every row; NULL: none */
+    bool relu;                    /* NaN stays NaN */
     void *scratch;  /* hr_gemm_scratch_bytes(K or more, threads or more), 64-byte aligned */
     size_t threads; /* that may share the work; at least 1. They change no bit. */
 };
@@ -73,6 +76,9 @@ static inline size_t hr_gemm_c_row(const struct hr_gemm *g)
 }
 
 size_t hr_gemm_scratch_bytes(size_t K, size_t threads);
+
+/* For who multiplies: all of c is there, and is one piece for its taker, if there is one. */
+void hr_gemm_taken_whole(const struct hr_gemm *gemm);
 
 /* In which order sums are added: what decides bits beside hr_kernels_name. */
 const char *hr_gemm_order(void);

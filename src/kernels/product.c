@@ -188,5 +188,13 @@ void hr_product(const struct hr_product *p)
         cut.row_parts = hr_min_size((p->threads + cut.column_parts - 1) / cut.column_parts,
                                     (p->rows + ROWS - 1) / ROWS);
     }
+    const bool in_pieces = !shared && cut.blocks && hr_product_blocks_takes(p);
+    struct hr_product untaken = *p;
+    untaken.taker = NULL;
+    if (!in_pieces)
+        cut.product = &untaken;
     hr_team_run(shared ? p->threads : 1, cut.column_parts * cut.row_parts, one_task, &cut);
+    if (p->taker && !in_pieces)
+        p->taker->take(p->taker->arg, &(struct hr_final_piece){p->taken_at, p->rows, p->columns,
+                                                               p->c_row, p->c, p->c_row});
 }

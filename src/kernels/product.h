@@ -19,18 +19,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "kernels/taker.h"
+
 struct hr_product {
     size_t rows, columns, K; /* at least 1 each */
     const float *a;
     size_t a_row, a_step; /* a[i][k] is a[i * a_row + k * a_step]; one of them is 1 */
     const float *b;
-    size_t b_step, b_column; /* b[k][j] is b[k * b_step + j * b_column]; one of them is 1 */
-    float *c;                /* overwritten; neither a nor b */
-    size_t c_row, c_column;  /* c[i][j] is c[i * c_row + j * c_column]; one of them is 1 */
-    const float *bias;       /* of a column when c_column is 1, else of a row; NULL: none */
-    bool relu;               /* c = max(0, sum + bias); NaN stays NaN */
-    void *scratch;           /* hr_product_scratch_bytes, 64-byte aligned */
-    size_t threads;          /* that may share the work (team.h) */
+    size_t b_step, b_column;      /* b[k][j] is b[k * b_step + j * b_column]; one of them is 1 */
+    float *c;                     /* overwritten; neither a nor b */
+    size_t c_row, c_column;       /* c[i][j] is c[i * c_row + j * c_column]; one of them is 1 */
+    const struct hr_taker *taker; /* as in gemm.h, where c_column is 1; or NULL */
+    size_t taken_at;
+    const float *bias; /* of a column when c_column is 1, else of a row; NULL: none */
+    bool relu;         /* c = max(0, sum + bias); NaN stays NaN */
+    void *scratch;     /* hr_product_scratch_bytes, 64-byte aligned */
+    size_t threads;    /* that may share the work (team.h) */
 };
 
 /* Grows with K and with threads. */

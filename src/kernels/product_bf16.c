@@ -14,6 +14,7 @@ enum {
     WIDTH = HR_BF16_COLUMNS,
     PIECE = 224,              /* pairs: 28 KiB of b, and 10.5 KiB of a go through beside it */
     BLOCK_PAIRS = 128 * 1024, /* of a: 512 KiB */
+    STRIPS = 8,               /* of 12 rows of a that are packed at a time, where c is taken */
     GROUP = 4,                /* panels of b that are packed at a time: a row's lines are whole */
     FAR = 1 << 17,            /* floats that are fetched before they are read */
     MADDS_TO_SHARE = 1 << 18, /* below, threads cost more than they do */
@@ -190,6 +191,68 @@ static void multiply_part(const struct cut *cut, const struct part *part)
     }
 }
 
+/* --- c taken a strip of 12 rows at a time --- */
+
+/* Panels of b that stay in the second level, in the place of a block of a; 0: c is not taken so. */
+static size_t panels_kept(const struct hr_gemm *g)
+{
+    const size_t longest = pairs_of(g->K);
+    const size_t room = hr_min_size(tiles_of(g->M) * ROWS * longest, BLOCK_PAIRS);
+    const bool large = g->taker && g->M * g->N >= HR_TAKER_LEAST;
+    return large && longest <= PIECE ? room / (longest * WIDTH) : 0;
+}
+
+/* What takes c is not to be in a mode of ours. */
+static void multiply_strip(const struct hr_gemm *g, bool round, const uint32_t *a,
+                           const uint32_t *panels, const float *bias,
+                           const struct hr_final_piece *strip)
+{
+    const uint64_t mode = hr_fp_mode();
+    struct hr_micro_bf16 micro = {.K = pairs_of(g->K),
+                                  .b = panels,
+                                  .c = strip->values,
+                                  .c_stride = strip->stride,
+                                  .round = round,
+                                  .relu = g->relu};
+    hr_fp_flush_denormals();
+    for (size_t j = 0; j < strip->columns; j += WIDTH) {
+        for (size_t n = 0; n < HR_TAKER_BESIDE && g->taker->beside[n]; n++)
+            micro.fetch[n] =
+                (struct hr_fetch){g->taker->beside[n] + strip->begin + j, strip->step, strip->rows};
+        micro.columns = hr_min_size(WIDTH, strip->columns - j);
+        micro.bias = bias ? bias + j : NULL;
+        hr_tiles_bf16()->tile(&micro, a, strip->rows);
+        micro.b += micro.K * WIDTH;
+        micro.c += WIDTH;
+    }
+    hr_fp_mode_set(mode);
+    g->taker->take(g->taker->arg, strip);
+}
+
+/* b is packed once, some panels at a time; c is memory for one strip. */
+static void multiply_taken(const struct hr_gemm *g, bool round, size_t kept)
+{
+    const struct piece all = {0, g->K, true, true};
+    const size_t c_row = hr_gemm_c_row(g);
+    uint32_t *const panels = g->scratch, *const strips = panels + kept * pairs_of(g->K) * WIDTH;
+    for (size_t j = 0; j < g->N; j += kept * WIDTH) {
+        const size_t columns = hr_min_size(kept * WIDTH, g->N - j);
+        for (size_t p = 0; p < columns; p += GROUP * WIDTH)
+            pack_b(g, all, j + p, hr_min_size(GROUP * WIDTH, columns - p),
+                   panels + p * pairs_of(g->K));
+        for (size_t i = 0; i < g->M; i += STRIPS * ROWS) {
+            const size_t rows = hr_min_size(STRIPS * ROWS, g->M - i);
+            pack_a(g, all, i, rows, strips);
+            for (size_t r = 0; r < rows; r += ROWS)
+                multiply_strip(g, round, strips + r * pairs_of(g->K), panels,
+                               g->bias ? g->bias + j : NULL,
+                               &(struct hr_final_piece){g->taken_at + (i + r) * c_row + j,
+                                                        hr_min_size(ROWS, rows - r), columns, c_row,
+                                                        g->c, columns});
+        }
+    }
+}
+
 static void one_task(void *arg, size_t task, size_t thread)
 {
     const struct cut *cut = arg;
@@ -220,17 +283,8 @@ static void store_bias(const struct hr_gemm *g, bool round)
         }
 }
 
-void hr_gemm_bf16(const struct hr_gemm *g, bool round)
+static void multiply(const struct hr_gemm *g, bool round, size_t npanels, bool shared)
 {
-    HR_ASSERT(g->M <= INT_MAX && g->N <= INT_MAX && g->K <= INT_MAX && g->threads >= 1);
-    if (g->M == 0 || g->N == 0)
-        return;
-    if (g->K == 0) {
-        store_bias(g, round);
-        return;
-    }
-    const size_t npanels = (g->N + WIDTH - 1) / WIDTH;
-    const bool shared = g->threads > 1 && g->M * g->N >= MADDS_TO_SHARE / g->K;
     struct cut cut = {.gemm = g,
                       .round = round,
                       .pieces = pieces_of(g->K),
@@ -245,4 +299,22 @@ void hr_gemm_bf16(const struct hr_gemm *g, bool round)
             hr_min_size((g->threads + cut.column_parts - 1) / cut.column_parts, tiles_of(g->M));
     }
     hr_team_run(shared ? g->threads : 1, cut.column_parts * cut.row_parts, one_task, &cut);
+}
+
+void hr_gemm_bf16(const struct hr_gemm *g, bool round)
+{
+    HR_ASSERT(g->M <= INT_MAX && g->N <= INT_MAX && g->K <= INT_MAX && g->threads >= 1);
+    if (g->M == 0 || g->N == 0)
+        return;
+    const size_t kept = g->K ? panels_kept(g) : 0, npanels = (g->N + WIDTH - 1) / WIDTH;
+    const bool shared = g->threads > 1 && g->K && g->M * g->N >= MADDS_TO_SHARE / g->K;
+    if (kept && !shared) {
+        multiply_taken(g, round, kept);
+        return;
+    }
+    if (g->K)
+        multiply(g, round, npanels, shared);
+    else
+        store_bias(g, round);
+    hr_gemm_taken_whole(g);
 }

@@ -10,6 +10,9 @@
  *         panels of 32 columns of b, packed four at a time
  *           12 rows of the block: one register tile each, going on from the c of the piece before
  *
+ * While tiles multiply they fetch the next b, and the next c. Where c is taken (taker.h)
+ * panels of b stay in the second level instead, and c comes in strips of 12 rows.
+ *
  * One task of a team is a part of the rows by a part of the columns.
  *
  * The bits of an element depend on its row of a and its column of b alone: on no block, no edge,

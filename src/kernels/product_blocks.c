@@ -17,6 +17,7 @@ enum {
     ROWS_IN_PLACE = 72, /* of a, up to which a b of so many floats is not worth packing: */
     MOST_B_IN_PLACE = 64 * 1024,
     MOST_ROW_IN_PLACE = 512,
+    PANELS_TAKEN = 8,         /* of c, that a taker gets at a time: 192 KiB of a block */
     PANELS_IN_PLACE = 3,      /* a is read in place when no more panels follow ... */
     MOST_STEP_IN_PLACE = 256, /* ... and its k stand no farther apart */
     GROUP_TILES = 4,          /* of strided rows packed at a time, so that whole lines are read */
@@ -192,6 +193,36 @@ static void pack_panel(const struct walk *w, const struct panel *panel, size_t d
 
 /* --- c --- */
 
+/* Columns from a row to the next of what is taken. */
+static size_t taken_row(const struct walk *w)
+{
+    return hr_min_size(PANELS_TAKEN * w->width, w->part->columns);
+}
+
+static float *c_at(const struct walk *w, const struct panel *panel)
+{
+    if (w->p->taker)
+        return w->p->c + w->at % w->npanels % PANELS_TAKEN * w->width;
+    return w->p->c + (w->part->row + w->rows.begin) * w->p->c_row + panel->column;
+}
+
+/* The panel is done: was it the last of those that are taken together? */
+static void give(const struct walk *w, const struct panel *panel)
+{
+    const struct hr_taker *taker = w->p->taker;
+    const size_t j = w->at % w->npanels, before = j % PANELS_TAKEN * w->width;
+    if (!taker || (j + 1 < w->npanels && (j + 1) % PANELS_TAKEN))
+        return;
+    const size_t row = w->part->row + w->rows.begin, column = panel->column - before;
+    taker->take(taker->arg,
+                &(struct hr_final_piece){.begin = w->p->taken_at + row * w->p->c_row + column,
+                                         .rows = w->rows.count,
+                                         .columns = before + panel->columns,
+                                         .step = w->p->c_row,
+                                         .values = w->p->c,
+                                         .stride = taken_row(w)});
+}
+
 /* Of the next panel's rows, how many each tile moves; 0 where tiles cannot. */
 static size_t rows_a_tile(const struct walk *w, const struct panel *panel, const struct panel *next)
 {
@@ -212,8 +243,8 @@ static struct hr_block first_tile(const struct walk *w, const struct panel *pane
         .b = in_place ? panel->b : w->panel[w->at % 2],
         .b_step = in_place ? p->b_step : w->width,
         .columns = panel->columns,
-        .c = p->c + (w->part->row + w->rows.begin) * p->c_row + panel->column,
-        .c_row = p->c_row,
+        .c = c_at(w, panel),
+        .c_row = p->taker ? taken_row(w) : p->c_row,
         .go_on = panel->k.begin > 0,
         .bias = p->bias && last ? p->bias + panel->column : NULL,
         .relu = p->relu && last,
@@ -260,6 +291,11 @@ size_t hr_product_blocks_floats(size_t K)
     return hr_round_up(packed_floats(K), LINE) + 2 * hr_blocks()->width * hr_min_size(K, MOST_K);
 }
 
+bool hr_product_blocks_takes(const struct hr_product *p)
+{
+    return p->taker && p->K <= MOST_K && p->rows * p->columns >= HR_TAKER_LEAST;
+}
+
 void hr_product_blocks(const struct hr_product *p, const struct hr_product_part *part,
                        float *scratch)
 {
@@ -282,5 +318,6 @@ void hr_product_blocks(const struct hr_product *p, const struct hr_product_part 
             take_a(&w);
         }
         multiply_panel(&w, &panel);
+        give(&w, &panel);
     }
 }

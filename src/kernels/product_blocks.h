@@ -27,7 +27,11 @@ struct hr_product_part {
 /* Floats that one task needs; grows with K up to 1024. */
 size_t hr_product_blocks_floats(size_t K);
 
-/* c stored by rows.
+/* Does it hand c to the taker a few panels of a block at a time, out of the caches? Not where a
+ * sum has several blocks of k. */
+bool hr_product_blocks_takes(const struct hr_product *product);
+
+/* c stored by rows. With a taker, c is memory for one piece after the other.
  *   scratch  hr_product_blocks_floats(product->K), 64-byte aligned, nobody else's */
 void hr_product_blocks(const struct hr_product *product, const struct hr_product_part *part,
                        float *scratch);

@@ -105,11 +105,18 @@ static void backward_weights(const struct hr_layer *layer, const struct hr_pass 
                                .b_row = I,
                                .c = dweight + out.begin * I + in.begin,
                                .c_row = I,
+                               .taker = pass->taker,
+                               .taken_at = layer->param_offset + out.begin * I + in.begin,
                                .scratch = pass->scratch,
                                .threads = pass->threads},
              false);
     hr_elementwise()->column_sums(pass->B, biases.end - biases.begin, pass->dy + biases.begin, O,
                                   dbias + biases.begin);
+    if (pass->taker)
+        pass->taker->take(
+            pass->taker->arg,
+            &(struct hr_final_piece){
+                .begin = layer->param_offset + O * I, .rows = 1, .columns = O, .values = dbias});
 }
 
 /* By columns dx is a partial sum. */
@@ -137,15 +144,16 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
 {
     struct hr_channels in, out;
     ranges_of(layer, pass, &in, &out);
-    if (pass->grads)
-        backward_weights(layer, pass, in, out);
     if (pass->dx)
         backward_data(layer, pass, in, out);
+    if (pass->grads)
+        backward_weights(layer, pass, in, out); /* whose taker may change the weights */
 }
 
 const struct hr_layer_type hr_layer_dense = {
     .name = "dense",
     .can_fuse_relu = true,
+    .hands_over = true,
     .has_halves = true,
     .may_cut = {[HR_CUT_COLUMNS] = true, [HR_CUT_ROWS] = true},
     .rounds = {true, true},

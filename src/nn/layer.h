@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "kernels/taker.h"
 #include "nn/layers.h"
 #include "nn/model.h"
 #include "nn/model_text.h"
@@ -115,8 +116,10 @@ struct hr_pass {
     void *saved;         /* saved_bytes: what forward leaves for backward; NULL in evaluation */
     void *scratch;       /* scratch_bytes: contents undefined */
     size_t threads;      /* that may share the work (team.h) */
-    const struct hr_draw *draw; /* NULL in evaluation, which is how a layer knows */
-    struct hr_channels in, out; /* of a layer that is cut: the shard's channels of x and of y */
+    const struct hr_taker *taker; /* of grads, by the model's indices, where the kind hands_over;
+                                     NULL: nobody */
+    const struct hr_draw *draw;   /* NULL in evaluation, which is how a layer knows */
+    struct hr_channels in, out;   /* of a layer that is cut: the shard's channels of x and of y */
 };
 
 /* Some floats of x, or of y, that is alike: `count` strips, `step` apart, from `first` on. */
@@ -134,6 +137,8 @@ struct hr_layer_type {
     bool can_absorb_relu;  /* and backward too, as absorbs says */
     bool can_fuse_pool;    /* forward and backward obey absorbs of a maxpool */
     bool reads_y;          /* backward needs y, so nobody may overwrite it */
+    bool hands_over;       /* backward obeys a taker: of each tensor, as soon as nothing reads its
+                              parameters any more */
     bool has_halves;       /* backward computes grads and dx each without the other, too */
     bool may_cut[HR_CUTS]; /* forward and backward obey a pass's channels, so cut */
     bool rounds[2];        /* of bfloat16 values, forward and backward make such, but for partial

@@ -192,6 +192,11 @@ enum hr_loss_kind hr_model_loss(const struct hr_model *model);
  * labels (B), which the passes may overwrite; NULL, NULL: from the workspace's own again. */
 void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels);
 
+/* Gradients of the passes that follow go to this taker (kernels/taker.h), once nothing of the batch
+ * reads their parameters, which it may change; NULL: to grads. Borrowed. Not of a team's. */
+struct hr_taker;
+void hr_workspace_give(struct hr_workspace *workspace, const struct hr_taker *taker);
+
 struct hr_batch_result {
     double loss_sum;    /* of the samples' losses; not finite when training diverged */
     size_t correct;     /* of classes: samples whose answer (loss.h) is the label; never one with an

@@ -61,6 +61,19 @@ static void say_done(const struct hr_workspace *workspace, const struct hr_layer
         workspace->options.done(workspace->options.arg, layer->param_offset, count);
 }
 
+/* Of a layer that does not hand over its gradients itself. */
+static void hand_over(const struct hr_workspace *workspace, const struct hr_layer *layer,
+                      float *grads)
+{
+    const struct hr_taker *taker = workspace->taker;
+    const size_t count = hr_layer_param_count(layer);
+    if (taker && count && !layer->type->hands_over)
+        taker->take(taker->arg, &(struct hr_final_piece){.begin = layer->param_offset,
+                                                         .rows = 1,
+                                                         .columns = count,
+                                                         .values = grads});
+}
+
 static float *slot_of(const struct hr_workspace *workspace, size_t slot)
 {
     return slot == HR_NO_SLOT ? NULL : workspace->batch->slots[slot];
@@ -73,6 +86,7 @@ static struct hr_pass backward_pass_of(const struct hr_workspace *workspace, siz
     const struct hr_flow *flow = &workspace->model->flows[i];
     struct hr_pass pass = pass_of(workspace, i, params, B);
     pass.grads = grads;
+    pass.taker = workspace->taker;
     pass.dy = slot_of(workspace, flow->dy);
     pass.dx = slot_of(workspace, flow->dx[0]);
     pass.dx2 = slot_of(workspace, flow->dx[1]);
@@ -114,6 +128,7 @@ static void backward(struct hr_workspace *workspace, const float *params, size_t
         if (!has_backward(model, i))
             continue;
         backward_layer(workspace, i, params, B, grads + model->layers[i].param_offset);
+        hand_over(workspace, &model->layers[i], grads + model->layers[i].param_offset);
         say_done(workspace, &model->layers[i]);
     }
 }

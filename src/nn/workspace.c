@@ -355,6 +355,12 @@ static void move_traces(struct hr_workspace *workspace, const float *before, flo
             traces[i].y = now;
 }
 
+void hr_workspace_give(struct hr_workspace *workspace, const struct hr_taker *taker)
+{
+    HR_ASSERT(workspace->options.team.ranks <= 1);
+    workspace->taker = taker;
+}
+
 void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels)
 {
     struct hr_kept_batch *batch = workspace->batch;

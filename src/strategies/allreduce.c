@@ -9,8 +9,9 @@
  *              apart    (other algorithms, and updates that need norms: --clip-norm, lars, lamb)
  *                       every rank gets the sum and updates its own replica, with a state of its
  *                       own.
- *            A worker alone (fused) has nothing to sum, and updates from its gradient in place;
- *            where ranks have split that, and wait, with as many threads.
+ *            A worker alone (fused) has nothing to sum: it updates during backward, from pieces of
+ *            its gradient that are in the caches, and no gradient is stored; or from a whole one in
+ *            place, where ranks have split it, and wait, with as many threads.
  *            Gradients are summed at once, or (--overlap) in buckets while backward goes on:
  *            buckets.h.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
@@ -113,6 +114,7 @@ struct own {
     struct hr_step step; /* the update in progress */
     struct hr_buckets buckets;
     bool offered; /* a gradient is being summed */
+    bool taken;   /* its update has been made in pieces */
 };
 
 static struct own *own_of(const struct hr_worker *worker)
@@ -148,6 +150,19 @@ static void update_piece(void *arg, size_t piece, size_t thread)
     (void)thread;
     hr_step_update(&own_of(worker)->step, begin, hr_min_size(PIECE, worker->shared->params - begin),
                    worker->weights + begin, worker->state, worker->grads + begin);
+}
+
+/* The same during backward, out of the caches. */
+static void take_piece(struct hr_worker *worker, const struct hr_final_piece *piece)
+{
+    struct own *own = own_of(worker);
+    const size_t run = hr_final_run(piece), rows = run ? 1 : piece->rows;
+    own->taken = true;
+    for (size_t i = 0; i < rows; i++) {
+        const size_t begin = piece->begin + i * piece->step;
+        hr_step_update(&own->step, begin, run ? run : piece->columns, worker->weights + begin,
+                       worker->state, piece->values + i * piece->stride);
+    }
 }
 
 static void update_alone(struct hr_worker *worker)
@@ -245,11 +260,11 @@ static void keep_stripe(const struct hr_worker *worker, uint64_t index)
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     if (own_of(worker)->offered) {
-        if (is_alone(worker->shared))
+        if (is_alone(worker->shared) && !own_of(worker)->taken)
             update_alone(worker);
-        else
+        else if (!is_alone(worker->shared))
             HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
-        own_of(worker)->offered = false;
+        own_of(worker)->offered = own_of(worker)->taken = false;
         hr_count_traffic(worker);
         if (!is_fused(worker->shared))
             update_replica(worker);
@@ -368,6 +383,8 @@ const struct hr_strategy hr_strategy_allreduce = {
     .accept = accept,
     .final = final,
     .meets = meets,
+    .takes_pieces = is_alone,
+    .take_piece = take_piece,
     .offer = offer,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,

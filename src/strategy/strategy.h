@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/taker.h"
 #include "shm/ring.h"
 #include "strategy/arrivals.h"
 #include "strategy/replay_log.h"
@@ -128,6 +129,10 @@ struct hr_strategy {
     enum hr_status (*accept)(struct hr_worker *worker, struct hr_task *task);
     /* During backward: grads [offset, params) are final; NULL: not called. */
     void (*final)(struct hr_worker *worker, size_t offset);
+    /* Can it make an update out of pieces of a gradient, each during backward, so that no gradient
+     * is ever whole? Then take one. NULL, NULL: it cannot. */
+    bool (*takes_pieces)(const struct hr_shared_state *shared);
+    void (*take_piece)(struct hr_worker *worker, const struct hr_final_piece *piece);
     void (*offer)(struct hr_worker *worker);
     /* Will it wait for other workers once it has offered the gradient in hand? NULL: never, or
      * always where there is `awaits`. For worker `peer`, which has a seat? NULL: for all; with

@@ -35,14 +35,37 @@ static void name_parts(struct hr_train_worker *self, int64_t began, int64_t turn
     hr_spans_name(spans, HR_SPAN_COMPUTE, HR_SPAN_BACKWARD, turned, ended);
 }
 
+/* Of a worker alone, whose strategy updates from it. */
+static void hand_over(void *arg, const struct hr_final_piece *piece)
+{
+    struct hr_train_worker *self = arg;
+    const int64_t began = hr_clock_ns();
+    if (hr_gradient_check_piece(&self->check, piece))
+        self->worker.shared->strategy->take_piece(&self->worker, piece);
+    self->final_ns += hr_clock_ns() - began;
+}
+
+static struct hr_taker taker_of(struct hr_train_worker *self)
+{
+    const struct hr_worker *worker = &self->worker;
+    const size_t params = worker->shared->params;
+    struct hr_taker taker = {hand_over, self, {worker->weights}};
+    for (size_t s = 0; s < worker->shared->optimizer.rule->nstates && s + 1 < HR_TAKER_BESIDE; s++)
+        taker.beside[s + 1] = worker->state + s * params;
+    return taker;
+}
+
 struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct hr_batch *piece,
                                       uint64_t ahead, float *grads)
 {
     struct hr_worker_stats *stats = self->worker.stats;
     load(self, piece, ahead);
+    const struct hr_taker taker = taker_of(self);
+    hr_workspace_give(self->buffers->workspace, hr_train_job_gives_away(self->job) ? &taker : NULL);
     const int64_t began = hr_clock_ns(), between = self->final_ns;
     const struct hr_batch_result result = hr_model_gradient(
         self->job->model, self->buffers->workspace, self->worker.weights, piece->count, grads);
+    hr_workspace_give(self->buffers->workspace, NULL);
     if (!self->job->played) {
         const int64_t ended = hr_clock_ns(), turned = began + result.forward_ns;
         stats->forward_ns += result.forward_ns;

@@ -50,5 +50,30 @@ bool hr_gradient_check_from(struct hr_gradient_check *check, size_t offset)
         return true;
     for (check->found = offset; isfinite(check->grads[check->found]);)
         check->found++;
+    check->value = check->grads[check->found];
     return false;
+}
+
+/* The numbers of parameters [begin, begin + count). */
+static void check_row(struct hr_gradient_check *check, size_t begin, size_t count, float *values)
+{
+    size_t i = 0;
+    if (check->nan_at >= begin && check->nan_at < begin + count)
+        values[check->nan_at - begin] = NAN;
+    if (hr_vec()->all_finite(values, count))
+        return;
+    while (isfinite(values[i]))
+        i++;
+    check->found = begin + i;
+    check->value = values[i];
+}
+
+bool hr_gradient_check_piece(struct hr_gradient_check *check, const struct hr_final_piece *piece)
+{
+    const size_t run = hr_final_run(piece), rows = run ? 1 : piece->rows;
+    check->unchecked = 0;
+    for (size_t i = 0; check->found == SIZE_MAX && i < rows; i++)
+        check_row(check, piece->begin + i * piece->step, run ? run : piece->columns,
+                  piece->values + i * piece->stride);
+    return check->found == SIZE_MAX;
 }

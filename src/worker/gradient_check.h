@@ -24,17 +24,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/taker.h"
+
 struct hr_gradient_check {
     float *grads;     /* borrowed */
     size_t unchecked; /* grads [0, unchecked) may still change */
     size_t nan_at;    /* this one becomes NaN when it is checked, on purpose; SIZE_MAX: none */
     size_t threads;   /* that look; 0: one */
     size_t found;     /* one that is not finite; SIZE_MAX: there was none so far */
+    float value;      /* of it */
 };
 
 /* A new gradient of so many numbers. */
 void hr_gradient_check_begin(struct hr_gradient_check *check, float *grads, size_t params,
                              size_t nan_at);
+/* These are final: what follows comes in pieces, too. May this one be handed over: are it and all
+ * before it finite? */
+bool hr_gradient_check_piece(struct hr_gradient_check *check, const struct hr_final_piece *piece);
 /* grads [offset, params) are final. May they be handed over: are all of them finite? */
 bool hr_gradient_check_from(struct hr_gradient_check *check, size_t offset);
 

@@ -289,8 +289,7 @@ static void say_what_is_not_finite(const struct hr_train_worker *self, double lo
     while (at >= hr_model_tensor(model, t)->offset + hr_model_tensor(model, t)->count)
         t++;
     snprintf(text, size, "the gradient is not finite, though the loss is: %s in %s",
-             isnan(self->check.grads[at]) ? "a nan" : "an infinity",
-             hr_model_tensor(model, t)->name);
+             isnan(self->check.value) ? "a nan" : "an infinity", hr_model_tensor(model, t)->name);
 }
 
 /* A loss that is not finite, though the gradient is, is no smaller trouble. */

@@ -9,6 +9,7 @@
 #include "kernels/gemm.h"
 #include "kernels/product.h"
 #include "support/check.h"
+#include "support/takes.h"
 
 enum { MAX_FLOATS = 460 * 1100, MAX_C = 40000, MAX_THREADS = 3 };
 
@@ -66,15 +67,20 @@ static void follow(const struct hr_product *p)
         }
 }
 
-static void run(struct hr_product *p, float *c)
+static void run_in(struct hr_product *p, float *c)
 {
     p->scratch = aligned_alloc(64, hr_product_scratch_bytes(p->K, p->threads));
     assert_non_null(p->scratch);
     memset(p->scratch, 0xff, hr_product_scratch_bytes(p->K, p->threads));
-    memset(c, 0x7f, MAX_C * sizeof *c); /* what is between the rows of c stays */
     p->c = c;
     hr_product(p);
     free(p->scratch);
+}
+
+static void run(struct hr_product *p, float *c)
+{
+    memset(c, 0x7f, MAX_C * sizeof *c); /* what is between the rows of c stays */
+    run_in(p, c);
 }
 
 static void check(size_t rows, size_t columns, size_t K, unsigned way)
@@ -177,6 +183,36 @@ static void threads_change_no_bit(void **state)
         }
 }
 
+/* Both sides of what is taken at a time; a large c comes in pieces where sums have one block of k.
+ */
+static void what_is_taken_is_the_same(void **state)
+{
+    (void)state;
+    enum { MOST = 530 * 600 };
+    static const size_t shapes[][3] = {{300, 60, 9},  {10, 300, 40},  {530, 515, 20},
+                                       {515, 520, 3}, {400, 700, 17}, {460, 572, 1030}};
+    static float alone[MOST], c[MOST], taken[MOST + 5];
+    struct takes takes;
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (unsigned way = 0; way < 32; way += way & 3 ? 1 : 5) {
+            struct hr_product p = product_of(shapes[s][0], shapes[s][1], shapes[s][2], way & ~4u);
+            const size_t count = p.rows * p.c_row;
+            assert_true(count <= MOST);
+            memset(alone, 0x7f, sizeof alone);
+            run_in(&p, alone);
+            p.taken_at = 5;
+            p.threads = 1 + way % 2;
+            const struct hr_taker taker = takes_into(&takes, taken, MOST + 5, a);
+            p.taker = &taker;
+            run_in(&p, c);
+            CHECK_SAME_FLOATS(taken + p.taken_at, alone, MOST);
+            const bool in_pieces = p.threads == 1 && p.K <= 1024 && p.rows * p.columns >= 1 << 18;
+            assert_true(takes.pieces == 1 || in_pieces);
+            if (fused && in_pieces)
+                assert_true(takes.pieces > 1);
+        }
+}
+
 static void relu_keeps_what_is_no_number(void **state)
 {
     (void)state;
@@ -200,6 +236,7 @@ int main(void)
         cmocka_unit_test(blocks_change_no_bit),
         cmocka_unit_test(nothing_is_read_behind_the_end),
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(what_is_taken_is_the_same),
         cmocka_unit_test(relu_keeps_what_is_no_number),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

@@ -12,6 +12,7 @@
 #include "kernels/micro_bf16.h"
 #include "kernels/product_bf16.h"
 #include "support/check.h"
+#include "support/takes.h"
 
 enum { MAX_FLOATS = 1 << 18, MAX_C = 1 << 16, MAX_THREADS = 3 };
 
@@ -76,17 +77,22 @@ static void follow(const struct hr_gemm *g, bool round)
         }
 }
 
-static void run(struct hr_gemm *g, bool round, float *c)
+static void run_in(struct hr_gemm *g, bool round, float *c)
 {
     const size_t bytes =
         hr_round_up(hr_product_bf16_scratch_bytes(g->M, g->K, g->threads), 64) + 64;
     g->scratch = aligned_alloc(64, bytes);
     assert_non_null(g->scratch);
     memset(g->scratch, 0xff, bytes);
-    memset(c, 0x7f, MAX_C * sizeof *c); /* what is between the rows of c stays */
     g->c = c;
     hr_gemm_bf16(g, round);
     free(g->scratch);
+}
+
+static void run(struct hr_gemm *g, bool round, float *c)
+{
+    memset(c, 0x7f, MAX_C * sizeof *c); /* what is between the rows of c stays */
+    run_in(g, round, c);
 }
 
 static void check(size_t M, size_t N, size_t K, unsigned way)
@@ -149,6 +155,46 @@ static void threads_change_no_bit(void **state)
                 run(&g, way / 12 & 1, got);
                 CHECK_SAME_FLOATS(got, alone, MAX_C);
             }
+        }
+}
+
+/* Who takes c does so in the mode of the caller. */
+static void takes_in_its_mode(void *arg, const struct hr_final_piece *piece)
+{
+    const volatile float least = 0x1p-126f;
+    assert_true(fpclassify(least / 2) == FP_SUBNORMAL);
+    takes_take(arg, piece);
+}
+
+/* Both sides of a strip, of those that are packed together, and of the panels that are kept; small
+ * arrays, and sums of several pieces, are taken whole. */
+static void what_is_taken_is_the_same(void **state)
+{
+    (void)state;
+    enum { MOST = 1 << 19 };
+    static const size_t shapes[][3] = {{1, 5, 0},       {11, 65, 1},    {97, 400, 33},
+                                       {541, 529, 4},   {265, 1030, 9}, {37, 7100, 2},
+                                       {530, 500, 433}, {40, 6600, 34}, {300, 900, 449}};
+    static float alone[MOST], c[MOST], taken[MOST + 7], x[MOST], y[MOST];
+    struct takes takes;
+    fill(x, MOST, 3);
+    fill(y, MOST, 4);
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        for (unsigned way = 0; way < 24; way += 1 + way % 2) {
+            const size_t M = shapes[s][0], N = shapes[s][1], K = shapes[s][2];
+            struct hr_gemm g = {.form = (enum hr_gemm_form)(way % 3), .M = M, .N = N, .K = K};
+            g.a = x, g.b = y, g.c_row = N + 3, g.relu = way / 3 & 2, g.threads = 1;
+            g.bias = way / 3 & 1 ? y + 5 : NULL;
+            assert_true(M * g.c_row <= MOST && M * K <= MOST && N * K <= MOST);
+            memset(alone, 0x7f, sizeof alone);
+            run_in(&g, way / 12 & 1, alone);
+            struct hr_taker taker = takes_into(&takes, taken, MOST + 7, x);
+            taker.take = takes_in_its_mode;
+            g.taker = &taker;
+            g.taken_at = 7;
+            run_in(&g, way / 12 & 1, c);
+            CHECK_SAME_FLOATS(taken + g.taken_at, alone, MOST);
+            assert_int_equal(takes.pieces > 1, K && K <= 448 && M * N >= 1 << 18);
         }
 }
 
@@ -216,6 +262,7 @@ int main(void)
         cmocka_unit_test(random_shapes_do_too),
         cmocka_unit_test(pieces_and_blocks_change_no_bit),
         cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(what_is_taken_is_the_same),
         cmocka_unit_test(flushes_in_any_mode),
         cmocka_unit_test(relu_keeps_what_is_no_number),
         cmocka_unit_test(every_instruction_set_gives_the_same_bits),

@@ -76,6 +76,43 @@ static void a_nan_on_purpose_is_found_like_any_other(void **state)
     }
 }
 
+/* Pieces of several rows: what is found is said by its place in the whole, with its value. */
+static void pieces_of_rows_are_checked_too(void **state)
+{
+    (void)state;
+    enum { ROWS = 3, COLUMNS = 7, STEP = 20, BEGIN = 100, STRIDE = 9 };
+    float run[ROWS * COLUMNS] = {0};
+    struct hr_gradient_check check;
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) { /* without gaps */
+        run[i] = NAN;
+        hr_gradient_check_begin(&check, NULL, PARAMS, SIZE_MAX);
+        assert_false(hr_gradient_check_piece(
+            &check, &(struct hr_final_piece){BEGIN, ROWS, COLUMNS, COLUMNS, run, COLUMNS}));
+        assert_int_equal(check.found, BEGIN + i);
+        run[i] = 0;
+    }
+    for (size_t i = 0; i < ROWS * COLUMNS; i++) {
+        float values[ROWS * STRIDE] = {0};
+        const struct hr_final_piece piece = {BEGIN, ROWS, COLUMNS, STEP, values, STRIDE};
+        const size_t at = BEGIN + i / COLUMNS * STEP + i % COLUMNS;
+        values[COLUMNS] = NAN; /* between rows */
+        hr_gradient_check_begin(&check, NULL, PARAMS, SIZE_MAX);
+        assert_true(hr_gradient_check_piece(&check, &piece));
+        values[i / COLUMNS * STRIDE + i % COLUMNS] = i % 2 ? -INFINITY : NAN;
+        assert_false(hr_gradient_check_piece(&check, &piece));
+        assert_int_equal(check.found, at);
+        assert_true(i % 2 ? isinf(check.value) : isnan(check.value));
+        values[i / COLUMNS * STRIDE + i % COLUMNS] = 0;
+        assert_false(hr_gradient_check_piece(&check, &piece)); /* nothing more is handed over */
+        assert_false(hr_gradient_check_from(&check, 0));
+        values[(ROWS - 1) * STRIDE + COLUMNS - 1] = NAN; /* the first counts */
+        hr_gradient_check_begin(&check, NULL, PARAMS, at);
+        assert_false(hr_gradient_check_piece(&check, &piece));
+        assert_int_equal(check.found, at);
+        assert_true(isnan(values[i / COLUMNS * STRIDE + i % COLUMNS]));
+    }
+}
+
 /* What else is wrong later does not hide the first. */
 static void the_first_that_was_found_is_kept(void **state)
 {
@@ -123,6 +160,7 @@ int main(void)
         cmocka_unit_test(a_finite_gradient_is_handed_over_whole),
         cmocka_unit_test(nothing_is_handed_over_from_the_piece_on_that_is_not_finite),
         cmocka_unit_test(a_nan_on_purpose_is_found_like_any_other),
+        cmocka_unit_test(pieces_of_rows_are_checked_too),
         cmocka_unit_test(the_first_that_was_found_is_kept),
         cmocka_unit_test(a_strategy_hears_of_finite_pieces_alone),
     };
