@@ -33,6 +33,18 @@ static const char *name_of(unsigned mask)
     return "all_reduce";
 }
 
+static enum hr_status needs_another(const struct hr_option *row)
+{
+    char kinds_text[160] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < NKINDS; i++)
+        if (row->commands & kinds[i].kind)
+            length +=
+                (size_t)snprintf(kinds_text + length, sizeof kinds_text - length,
+                                 "%s\"hogring bench %s\"", length ? " or " : "", kinds[i].name);
+    return hr_fail(HR_E_USAGE, "--%s: means nothing without %s", row->name, kinds_text);
+}
+
 enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_command_bit kind)
 {
     if (kind != HR_BENCH_COLLECTIVES && cli->npositional > 1)
@@ -46,8 +58,7 @@ enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_command_
     if (!row)
         return HR_OK;
     if (kind == HR_BENCH_COLLECTIVES)
-        return hr_fail(HR_E_USAGE, "--%s: means nothing without \"hogring bench %s\"", row->name,
-                       name_of(row->commands));
+        return needs_another(row);
     return hr_fail(HR_E_USAGE, "--%s: means nothing with bench %s", row->name, name_of(kind));
 }
 

@@ -15,6 +15,11 @@
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };
 
+static bool is_bf16(const struct hr_cli *cli)
+{
+    return !strcmp(cli->train.precision, hr_precision_name(HR_PRECISION_BF16));
+}
+
 static enum hr_status check(const struct hr_cli *cli)
 {
     const struct hr_train_options *o = &cli->train;
@@ -23,13 +28,12 @@ static enum hr_status check(const struct hr_cli *cli)
     if (o->threads_per_worker < 1 || o->threads_per_worker > MOST_THREADS)
         return hr_fail(HR_E_USAGE, "--threads-per-worker %zu: expected 1 to %d",
                        o->threads_per_worker, MOST_THREADS);
-    return hr_kernels_select_named(o->kernels);
+    return hr_kernels_select_named(o->kernels, is_bf16(cli));
 }
 
 static const char *kernels_of(const struct hr_cli *cli)
 {
-    return strcmp(cli->train.precision, hr_precision_name(HR_PRECISION_BF16)) ? hr_kernels_name()
-                                                                              : hr_bf16_name();
+    return is_bf16(cli) ? hr_bf16_name() : hr_kernels_name();
 }
 
 static enum hr_status show(const struct hr_cli *cli, const struct hr_profile *profile)

@@ -148,7 +148,7 @@ const char *hr_kernels_name(void)
 
 #endif
 
-enum hr_status hr_kernels_select_named(const char *name)
+enum hr_status hr_kernels_select_named(const char *name, bool bf16)
 {
 #ifdef HR_NO_BLAS
     const enum hr_kernels fast_here = HR_KERNELS_REFERENCE;
@@ -159,6 +159,10 @@ enum hr_status hr_kernels_select_named(const char *name)
         return hr_kernels_select(fast_here);
     if (!strcmp(name, "reference"))
         return hr_kernels_select(HR_KERNELS_REFERENCE);
+    if (!strcmp(name, "openblas") && bf16)
+        return hr_fail(HR_E_USAGE,
+                       "--kernels openblas: has no products of bfloat16 values; expected fast or "
+                       "reference with --precision bf16");
     if (!strcmp(name, "openblas"))
         return hr_kernels_select(HR_KERNELS_OPENBLAS);
     return hr_fail(HR_E_USAGE, "--kernels %s: expected fast, reference or openblas", name);

@@ -26,8 +26,9 @@ HR_CHECKED enum hr_status hr_kernels_select(enum hr_kernels kernels);
 HR_CHECKED enum hr_status hr_kernels_check(void);
 
 /* The same by name, for options: "fast" is the best that this build has, so without BLAS it is the
- * reference; "reference"; "openblas". HR_E_USAGE says what was found. */
-HR_CHECKED enum hr_status hr_kernels_select_named(const char *name);
+ * reference; "reference"; "openblas", which has no products of bfloat16 values: not where a network
+ * computes in them (bf16). HR_E_USAGE says what was found. */
+HR_CHECKED enum hr_status hr_kernels_select_named(const char *name, bool bf16);
 
 /* Are the plain C kernels selected, whose bits are the same on every machine? */
 bool hr_kernels_are_reference(void);

@@ -146,11 +146,7 @@ static enum hr_status parse_names(struct hr_run *run)
     shared->repeats = shared->single = run->drive.replay;
     run->job.played = run->drive.driver->played;
     run->job.simulated = run->drive.driver->simulated;
-    if (hr_machine_bits_are_bf16(o->precision) && !strcmp(o->kernels, "openblas"))
-        return hr_fail(HR_E_USAGE,
-                       "--kernels openblas: has no products of bfloat16 values; expected "
-                       "fast or reference with --precision bf16");
-    return hr_kernels_select_named(o->kernels);
+    return hr_kernels_select_named(o->kernels, hr_machine_bits_are_bf16(o->precision));
 }
 
 /* --batch-size and --global-batch-size: two ways to say the same. */

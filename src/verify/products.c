@@ -107,7 +107,7 @@ static enum hr_status multiply(struct hr_trial *trial, struct floats *floats)
 
 static enum hr_status run(struct hr_trial *trial)
 {
-    HR_TRY(hr_kernels_select_named(hr_trial_pick(trial, kernels)));
+    HR_TRY(hr_kernels_select_named(hr_trial_pick(trial, kernels), false));
     HR_TRY(hr_kernels_init_process(THREADS));
     const size_t bytes = hr_gemm_scratch_bytes(MOST_K, THREADS);
     struct floats floats = {.a = malloc(MOST_ELEMENTS * sizeof(float)),

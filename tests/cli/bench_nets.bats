@@ -148,7 +148,8 @@ PYTHON
   refused 2 "--rounds 100: expected at most 99" bench train --model softmax --rounds 100
   refused 2 "--compute-time" bench train --model softmax --compute-time 10
   refused 2 "--ranks: means nothing with bench layers" bench layers --ranks 2
-  refused 2 '--batch-size: means nothing without "hogring bench layers"' bench all_reduce --batch-size 2
+  refused 2 '--batch-size: means nothing without "hogring bench layers" or "hogring bench train"' bench all_reduce --batch-size 2
+  refused 2 '--precision: means nothing without "hogring bench layers" or "hogring bench train"' bench all_reduce --precision bf16
   refused 2 '--workers: means nothing without "hogring bench train"' bench all_reduce --workers 2
   refused 2 'expected nothing behind "layers"' bench layers mlp
   refused 2 "expected a name that ends in .svg or .png" bench layers --plot "$TMP/x.pdf"

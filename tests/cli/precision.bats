@@ -79,6 +79,7 @@ END
   hogring bench layers --model mlp --max-seconds 0.2 --precision bf16 --json "$TMP/layers.json" >/dev/null
   json "$TMP/layers.json" 'd["kernels"]' | grep -q "^bf16, tiles "
   refused 2 "--kernels openblas: has no products of bfloat16 values" train --precision bf16 --kernels openblas
+  refused 2 "--kernels openblas: has no products of bfloat16 values" bench layers --model mlp --precision bf16 --kernels openblas
   refused 2 "--precision half: expected float32 or bf16" train --precision half
   refused 2 "--precision: means nothing with --model logistic" train --model logistic --precision bf16
 }

@@ -285,7 +285,7 @@ static void gaps_between_rows_change_no_bit(void **state)
         }
         CHECK_OK(hr_kernels_select(HR_KERNELS_REFERENCE));
     }
-    CHECK_OK(hr_kernels_select_named("fast"));
+    CHECK_OK(hr_kernels_select_named("fast", false));
 }
 
 int main(void)

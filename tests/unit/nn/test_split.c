@@ -296,7 +296,7 @@ static void sums_over_shards_are_those_of_a_naive_twin(void **state)
     hr_workspace_destroy(workspace);
     hr_model_destroy(rig.part);
     close_rig(&rig);
-    const enum hr_status fast = hr_kernels_select_named("fast");
+    const enum hr_status fast = hr_kernels_select_named("fast", false);
     CHECK_OK(fast);
 }
 
