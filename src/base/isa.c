@@ -49,6 +49,15 @@ bool hr_isa_has_bf16(void)
     return has_bf16 && detected == HR_ISA_V4;
 }
 
+const char *hr_isa_unknown(void)
+{
+    const char *wanted = getenv("HOGRING_ISA");
+    for (size_t level = 0; wanted && level < sizeof names / sizeof *names; level++)
+        if (!*wanted || !strcmp(wanted, names[level]))
+            return NULL;
+    return wanted;
+}
+
 void hr_isa_lower(enum hr_isa level)
 {
     detected = level;

@@ -11,7 +11,8 @@
  * gives the same bits as the others, so it is no level of its own.
  *
  * HOGRING_ISA=plain|v3|v4 in the environment asks for a lower level than the machine's; v4 is lower
- * than v4 with AVX512_BF16.
+ * than v4 with AVX512_BF16. Nothing else is a level: the command refuses it, the library has the
+ * machine's.
  */
 #ifndef HR_BASE_ISA_H
 #define HR_BASE_ISA_H
@@ -29,6 +30,8 @@ enum hr_isa hr_isa(void);
 const char *hr_isa_name(void);
 /* The level is v4, and there is AVX512_BF16, which may be used. */
 bool hr_isa_has_bf16(void);
+/* What HOGRING_ISA holds where that is no level; NULL: it is one, or empty, or not set. */
+const char *hr_isa_unknown(void);
 /* For verify, and in a process of its own: from now on this level, which the machine has, without
  * AVX512_BF16. No other thread is running. */
 void hr_isa_lower(enum hr_isa level);

@@ -43,7 +43,10 @@ static int run(int argc, char **argv)
         hr_help_print(stderr);
         return 2;
     }
-    const char *name = argv[1];
+    const char *name = argv[1], *level = hr_isa_unknown();
+    if (level)
+        return hr_cli_failed(
+            hr_fail(HR_E_USAGE, "HOGRING_ISA=%s: expected plain, v3 or v4", level));
     if (!strcmp(name, "--version")) {
         printf("hogring %s (%s, vector kernels %s)\n", HR_VERSION, hr_kernels_name(),
                hr_isa_name());
