@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/leftovers.h"
@@ -313,6 +314,20 @@ enum hr_status hr_file_read_at(int fd, const char *path, size_t offset, void *ou
                            offset + bytes);
         done += (size_t)got;
     }
+    return HR_OK;
+}
+
+enum hr_status hr_file_map(int fd, const char *path, size_t bytes, void **map)
+{
+    void *at = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (at == MAP_FAILED && errno == ENOMEM)
+        return hr_fail(HR_E_IO,
+                       "%s: %zu bytes cannot be mapped: address space is limited (ulimit -v), and "
+                       "mapped files count there; --max-memory limits memory alone",
+                       path, bytes);
+    if (at == MAP_FAILED)
+        return hr_fail_errno(HR_E_IO, "%s: %zu bytes cannot be mapped", path, bytes);
+    *map = at;
     return HR_OK;
 }
 

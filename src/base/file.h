@@ -83,6 +83,10 @@ HR_CHECKED enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes)
 HR_CHECKED enum hr_status hr_file_read_at(int fd, const char *path, size_t offset, void *out,
                                           size_t bytes);
 
+/* A file that is open, for reading; HR_E_IO also where address space is limited. `map` is out, for
+ * munmap. A file that is cut while it is mapped raises SIGBUS where it is read (signals.h). */
+HR_CHECKED enum hr_status hr_file_map(int fd, const char *path, size_t bytes, void **map);
+
 /* The whole file.
  *   cap    HR_E_FORMAT when it is larger; nothing is allocated then
  *   text   out: free() it; a 0 stands behind the last byte; untouched on error */

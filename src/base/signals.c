@@ -10,6 +10,7 @@
 /* Seconds from a signal until the process leaves: who reads or measures has that long to end in its
  * own way, who has a run behind it time for the table, the JSON and the plot. */
 enum { LEAVE_S = 1, REPORT_S = 10 };
+enum { LOST_FILE = 3 }; /* the exit code */
 
 /* A handler runs in any thread: what it counts is not its reader's own. */
 static atomic_int seen, first, running, ran, asked;
@@ -50,6 +51,22 @@ static void on_alarm(int number)
     alarm(LEAVE_S);
 }
 
+/* Where the read is done again it raises the signal again, which then ends the process. */
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    static const char words[] =
+        "hogring: a mapped data file is shorter than when it was opened, or its disk failed "
+        "(SIGBUS); files are replaced by a new one (mv), never cut or rewritten in place\n";
+    (void)context;
+    signal(number, SIG_DFL);
+    if (info->si_code == BUS_ADRALN || write(STDERR_FILENO, words, sizeof words - 1) < 0)
+        return;
+    if (getpid() != command)
+        return;
+    hr_leftovers_remove();
+    _exit(LOST_FILE);
+}
+
 void hr_signals_catch(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
@@ -61,6 +78,7 @@ void hr_signals_catch(void)
     sigaction(SIGALRM, &action, NULL);
     action.sa_handler = on_ask;
     sigaction(SIGUSR1, &action, NULL);
+    sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO}, NULL);
     /* A closed pipe and a file size limit are errors of write, not an end without words. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);

@@ -1,6 +1,8 @@
 /* signals.h - Ctrl-C: in a run the first finishes the step and saves, the second leaves, the third
  * is not asked. Elsewhere the first ends the command, within a second whatever it is doing: reading
- * from a FIFO, writing into one, or computing. */
+ * from a FIFO, writing into one, or computing. And SIGBUS: a mapped file that was cut, or that its
+ * disk does not give, ends the command with a line and exit code 3; a rank that is a process says
+ * that line, and dies of the signal. */
 #ifndef HR_BASE_SIGNALS_H
 #define HR_BASE_SIGNALS_H
 
@@ -8,7 +10,7 @@
 
 #include "base/error.h"
 
-/* Count SIGINT, SIGTERM and SIGHUP from now on, and SIGUSR1. */
+/* Count SIGINT, SIGTERM and SIGHUP from now on, and SIGUSR1; say what SIGBUS means. */
 void hr_signals_catch(void);
 
 /* Between the two a run is on that asks hr_signals_seen, and is not cut short; what it leaves to

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -31,9 +30,8 @@ static enum hr_status check_finite(const char *name, const struct hr_table *tabl
 static enum hr_status map_elements(const char *path, int fd, size_t bytes, size_t begin,
                                    const struct hr_npy *npy, struct hr_table *table)
 {
-    void *map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (map == MAP_FAILED)
-        return hr_fail_errno(HR_E_IO, "%s: %zu bytes cannot be mapped", path, bytes);
+    void *map;
+    HR_TRY(hr_file_map(fd, path, bytes, &map));
     uint8_t *data = (uint8_t *)map + begin;
     table->map = map;
     table->map_bytes = bytes;

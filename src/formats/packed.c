@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <xxhash.h>
@@ -293,13 +292,11 @@ static enum hr_status map_file(const char *path, struct hr_storage *storage)
     int fd;
     size_t bytes;
     HR_TRY(hr_file_open(path, &fd, &bytes));
-    void *map = bytes ? mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
+    const enum hr_status status = hr_file_map(fd, path, bytes, &storage->map);
     close(fd);
-    if (map == MAP_FAILED)
-        return hr_fail(HR_E_IO, "%s: %zu bytes cannot be mapped", path, bytes);
-    storage->map = map;
-    storage->map_bytes = bytes;
-    return HR_OK;
+    if (status == HR_OK)
+        storage->map_bytes = bytes;
+    return status;
 }
 
 /* Otherwise changed bytes would be trained on under the old digest. */

@@ -28,8 +28,8 @@
  * What opening checks: the header's digest, every size and offset against the file, labels, rows
  * and columns against their bounds (one pass over those), the names' ends, and in files of up to
  * 1 GiB the hash of each section (some ms for 55 MB; a note says where it was left out).
- * hr_packed_verify digests everything. A file that is cut while it is mapped raises SIGBUS: replace
- * files, do not rewrite them.
+ * hr_packed_verify digests everything. A file that is cut while it is mapped raises SIGBUS
+ * (base/signals.h): replace files, do not rewrite them.
  *
  * Errors: HR_E_FORMAT, HR_E_IO. Threads: none. Test: tests/unit/formats/test_packed.c
  */
