@@ -39,6 +39,12 @@ bool hr_ahead_is_too_large(const struct hr_dataset *dataset)
     return hr_ahead_may_ask(dataset) && features_of(dataset).bytes > hr_memory_there_is().bytes;
 }
 
+size_t hr_ahead_largest_window(const struct hr_dataset *dataset)
+{
+    const size_t fit = hr_memory_there_is().bytes / 2 / features_of(dataset).sample;
+    return fit ? fit : 1;
+}
+
 /* Bytes [begin, end) of the features. */
 static void advise(const struct mapped *features, size_t begin, size_t end, int advice)
 {

@@ -18,6 +18,10 @@ struct hr_split;
 bool hr_ahead_may_ask(const struct hr_dataset *dataset);
 bool hr_ahead_is_too_large(const struct hr_dataset *dataset);
 
+/* The largest window of which two fit into the memory there is, at least 1: one is trained on, and
+ * the next is asked for. */
+size_t hr_ahead_largest_window(const struct hr_dataset *dataset);
+
 /* Samples are taken from all over the file: let the kernel read what is touched, and not what lies
  * beside it. */
 void hr_ahead_expect_scattered(const struct hr_dataset *dataset);

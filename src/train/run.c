@@ -127,8 +127,14 @@ static enum hr_reading reading_of(const struct hr_run *run)
     const size_t window = run->options.shuffle_window;
     if (!hr_ahead_may_ask(dataset))
         return HR_READS_MEMORY;
-    if (window && window < dataset->train.count)
+    if (window && window < dataset->train.count) {
+        if (hr_ahead_is_too_large(dataset) && window > hr_ahead_largest_window(dataset))
+            hr_log(HR_LOG_INFO,
+                   "%s: two windows of %zu samples are larger than the memory there is; "
+                   "--shuffle-window %zu would fit",
+                   dataset->name, window, hr_ahead_largest_window(dataset));
         return HR_READS_WINDOWS;
+    }
     if (!hr_ahead_is_too_large(dataset))
         return HR_READS_MEMORY;
     hr_log(HR_LOG_INFO,

@@ -53,10 +53,38 @@ PY
   hogring train "${large[@]}" --max-memory 24M >/dev/null 2>"$TMP/err"
   grep -q "large.hrp: is larger than the memory there is, .*--shuffle-window N reads it in order" "$TMP/err"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["weights_digest"]')" = "$want" ]
+  hogring train "${large[@]}" --max-memory 24M --shuffle-window 20000 >/dev/null 2>"$TMP/err"
+  fits=$(sed -n 's/.*large.hrp: two windows of 20000 samples are larger than the memory there is; --shuffle-window \([0-9]*\) would fit$/\1/p' "$TMP/err")
+  [ "$fits" -gt 5000 ]
+  [ "$fits" -lt 12583 ] # half of 24M
+  hogring train "${large[@]}" --max-memory 24M --shuffle-window $((fits - 500)) >/dev/null 2>"$TMP/err"
+  ! grep -q "larger than the memory" "$TMP/err" || return 1
   hogring train "${large[@]}" --shuffle-window 5000 >/dev/null 2>"$TMP/err"
+  ! grep -q "larger than the memory" "$TMP/err" || return 1
   want=$(json "$TMP/out.json" 'd["runs"][0]["weights_digest"]')
   hogring train "${large[@]}" --shuffle-window 5000 --data "$TMP/npy" >/dev/null 2>"$TMP/err"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["weights_digest"], d["config"]["shuffle-window"]')" = "('$want', 5000)" ]
+}
+
+@test "a file that is cut while it is mapped, or that address space does not hold, is an error with words" {
+  printf 'a,b,label\n' >"$TMP/rows.csv"
+  awk 'BEGIN { for (i = 0; i < 20000; i++) print i % 7 ".5," i % 3 "," i % 2 }' >>"$TMP/rows.csv"
+  hogring data pack --data "$TMP/rows.csv" --out "$TMP/whole.hrp" >/dev/null
+  for launch in "thread 3" "process 4"; do
+    set -- $launch
+    cp "$TMP/whole.hrp" "$TMP/cut.hrp"
+    forever --data "$TMP/cut.hrp" --model "flatten, dense 2" --launch "$1"
+    truncate -s 1000 "$TMP/cut.hrp"
+    code=0
+    wait "$pid" || code=$?
+    [ "$code" = "$2" ] || { echo "$1: exit $code"; cat "$TMP/err"; return 1; }
+    grep -q "a mapped data file is shorter than when it was opened, or its disk failed (SIGBUS)" "$TMP/err"
+  done
+  truncate -s 200M "$TMP/cut.hrp"
+  code=0
+  (ulimit -v 150000; hogring data info "$TMP/cut.hrp" >/dev/null 2>"$TMP/err") || code=$?
+  [ "$code" = 3 ]
+  grep -q "cut.hrp: 209715200 bytes cannot be mapped: address space is limited (ulimit -v)" "$TMP/err"
 }
 
 @test "windows are refused where they mean nothing" {
