@@ -21,6 +21,13 @@
  * fetches the row that is moved HR_BLOCK_AHEAD rows later. */
 enum { HR_BLOCK_MOST_ROWS = 12, HR_BLOCK_MOVED_K = 4, HR_BLOCK_AHEAD = 16 };
 
+/* What is read soon: two lines from each from + i * step on, i < count. */
+struct hr_fetch {
+    const float *from;
+    size_t step, count;
+};
+enum { HR_BLOCK_FETCHES = 3 };
+
 struct hr_block {
     size_t K;
     const float *a; /* a[i * a_row + k * a_step], tile_rows(rows) rows to be read */
@@ -38,6 +45,9 @@ struct hr_block {
     const float *from;
     size_t from_step;
     float *to; /* (moved, width), without gaps */
+    struct hr_fetch
+        fetch[HR_BLOCK_FETCHES]; /* as many as K / HR_BLOCK_MOVED_K in all, by tiles that
+                                                are not narrow */
 };
 
 struct hr_blocks {

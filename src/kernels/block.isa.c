@@ -83,6 +83,29 @@ INLINE void move_row(const float *from, size_t step, float *to)
     store(to + LANES, load(from + LANES));
 }
 
+/* The next to be fetched: at->from + i * at->step. */
+struct fetches {
+    const struct hr_fetch *at;
+    size_t i;
+};
+
+INLINE bool has_more(struct fetches *next, const struct hr_block *block)
+{
+    while (next->at < block->fetch + HR_BLOCK_FETCHES && next->i == next->at->count)
+        *next = (struct fetches){next->at + 1, 0};
+    return next->at < block->fetch + HR_BLOCK_FETCHES;
+}
+
+INLINE void fetch_one(struct fetches *next, const struct hr_block *block)
+{
+    enum { LINE = 16 };
+    if (!has_more(next, block))
+        return;
+    const float *from = next->at->from + next->i++ * next->at->step;
+    __builtin_prefetch(from, 1, 2);
+    __builtin_prefetch(from + LINE, 1, 2);
+}
+
 INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide, bool moves)
 {
     const size_t K = block->K, a_row = block->a_row, a_step = block->a_step;
@@ -100,10 +123,14 @@ INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide
         const size_t most = HR_BLOCK_MOVED_K * block->moved, from_step = block->from_step;
         const float *from = block->from;
         float *to = block->to;
-        while (k < most) {
-            move_row(from, from_step, to);
-            from += from_step;
-            to += COLUMNS;
+        struct fetches fetches = {block->fetch, 0};
+        while (k < most || (k + HR_BLOCK_MOVED_K <= K && has_more(&fetches, block))) {
+            if (k < most) {
+                move_row(from, from_step, to);
+                from += from_step;
+                to += COLUMNS;
+            }
+            fetch_one(&fetches, block);
             for (const size_t end = k + HR_BLOCK_MOVED_K; k < end; k++)
                 step(&sum, &a, a_row, a_step, &b, b_step, rows, wide);
         }
@@ -197,7 +224,8 @@ static size_t tile_rows(size_t left)
 static void tile(const struct hr_block *block)
 {
     const size_t rows = tile_rows(block->rows);
-    const size_t kind = block->columns <= LANES ? 0 : block->moved ? 2 : 1;
+    const bool busy = block->moved || block->fetch[0].count;
+    const size_t kind = block->columns <= LANES ? 0 : busy ? 2 : 1;
     tiles[rows / 2][kind](block);
 }
 

@@ -20,17 +20,14 @@
 #include <stdint.h>
 
 #include "base/isa.h"
+#include "kernels/block.h"
 #include "kernels/narrow.h"
 #include "kernels/select.h"
 
 enum { HR_BF16_ROWS = 12, HR_BF16_COLUMNS = 32 };
 
-/* What is read soon: two lines from each from + i * step on, i < count. The tile fetches them on
- * its way, one for HR_BF16_FETCHED_PAIRS, as many as it comes to. */
-struct hr_fetch {
-    const float *from;
-    size_t step, count;
-};
+/* A tile of 12 whole rows fetches on its way, one for HR_BF16_FETCHED_PAIRS, as many as it comes
+ * to. */
 enum { HR_BF16_FETCHES = 3, HR_BF16_FETCHED_PAIRS = 4 };
 
 struct hr_micro_bf16 {

@@ -206,6 +206,12 @@ static float *c_at(const struct walk *w, const struct panel *panel)
     return w->p->c + (w->part->row + w->rows.begin) * w->p->c_row + panel->column;
 }
 
+/* Of its first element in c, for who takes it. */
+static size_t index_of(const struct walk *w, const struct panel *panel)
+{
+    return w->p->taken_at + (w->part->row + w->rows.begin) * w->p->c_row + panel->column;
+}
+
 /* The panel is done: was it the last of those that are taken together? */
 static void give(const struct walk *w, const struct panel *panel)
 {
@@ -213,14 +219,12 @@ static void give(const struct walk *w, const struct panel *panel)
     const size_t j = w->at % w->npanels, before = j % PANELS_TAKEN * w->width;
     if (!taker || (j + 1 < w->npanels && (j + 1) % PANELS_TAKEN))
         return;
-    const size_t row = w->part->row + w->rows.begin, column = panel->column - before;
-    taker->take(taker->arg,
-                &(struct hr_final_piece){.begin = w->p->taken_at + row * w->p->c_row + column,
-                                         .rows = w->rows.count,
-                                         .columns = before + panel->columns,
-                                         .step = w->p->c_row,
-                                         .values = w->p->c,
-                                         .stride = taken_row(w)});
+    taker->take(taker->arg, &(struct hr_final_piece){.begin = index_of(w, panel) - before,
+                                                     .rows = w->rows.count,
+                                                     .columns = before + panel->columns,
+                                                     .step = w->p->c_row,
+                                                     .values = w->p->c,
+                                                     .stride = taken_row(w)});
 }
 
 /* Of the next panel's rows, how many each tile moves; 0 where tiles cannot. */
@@ -264,6 +268,7 @@ static void multiply_panel(const struct walk *w, const struct panel *panel)
     float *const to = w->panel[(w->at + 1) % 2];
     struct hr_block block = first_tile(w, panel);
     block.from_step = w->p->b_step;
+    const struct hr_taker *taker = w->p->taker;
     for (size_t i = 0; i < w->rows.count; i += block.rows) {
         const size_t left = w->rows.count - i, tile_rows = blocks->tile_rows(left);
         block.rows = hr_min_size(tile_rows, left);
@@ -272,6 +277,9 @@ static void multiply_panel(const struct walk *w, const struct panel *panel)
         block.moved = hr_min_size(each, next.k.count - moved);
         block.from = next.b + moved * block.from_step;
         block.to = to + moved * w->width;
+        for (size_t n = 0; taker && n < HR_TAKER_BESIDE && taker->beside[n]; n++)
+            block.fetch[n] = (struct hr_fetch){
+                taker->beside[n] + index_of(w, panel) + i * w->p->c_row, w->p->c_row, block.rows};
         blocks->tile(&block);
         moved += block.moved;
         block.c += block.rows * block.c_row;
