@@ -53,3 +53,43 @@ assert "LIBLINEAR" in figures.quote("# Page\n")
 assert len({row.name for row in table.rows()}) == len(table.rows()) == 12
 PY
 }
+
+@test "an environment that is not there is refused, and no row that was measured is lost to one that was not" {
+  run env PEERS_VENV="$TMP/none" python3 tests/peers/compare.py --quick --rows mlp
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"PEERS_VENV=$TMP/none: has no bin/python; make peers-venv PEERS_VENV=$TMP/none makes it"* ]] || return 1
+  PEERS_VENV="$TMP/none" python3 - "$BATS_TEST_DIRNAME/../peers" "$TMP" <<'PY'
+import json, os, sys, types
+sys.dont_write_bytecode = True
+sys.path.insert(0, sys.argv[1])
+import compare, figures, pages, table
+
+scratch = sys.argv[2]
+row = {"when": "2026-01-01 00:00", "ours": [300, 310, 320], "roofs": [], "theirs": [], "tried": {}}
+facts = {"cpu": "AMD EPYC", "processors": 2, "kernel": "6", "loadavg": ["1", "1", "1"], "flags": [], "family": 26}
+options = types.SimpleNamespace(programs=scratch, quick=False, rows=["mlp", "dense"], hogring="build/hogring", page=os.path.join(scratch, "page"))
+with open(os.path.join(scratch, "table.json"), "w") as file:
+    json.dump({"cpu": facts["cpu"], "rows": {"mlp": row}}, file)
+kept = table.run(options, {}, facts, lambda text: None)
+assert kept["rows"]["mlp"] == row, kept
+assert "left out" in kept["rows"]["dense"], kept
+
+text = pages.table_text(kept, facts)
+page = figures.replaced("# Page\n\n## Other\n\nkept\n", figures.FIRST, text)
+assert figures.lost(page, text) == figures.lost("# Page\n", text) == []
+kept["rows"].pop("mlp")
+assert figures.lost(page, pages.table_text(kept, facts)) == ["`mlp`, 1 worker"]
+
+def written(page):
+    """Is the page rewritten by a run that could measure nothing, beside the figures in table.json?"""
+    with open(options.page, "w") as file:
+        file.write(page)
+    return compare.part_table(options, facts, {})
+
+assert written("# Page\n")
+assert written(page)
+os.remove(os.path.join(scratch, "table.json"))
+assert not written(page)
+assert not written("# Page\n")
+PY
+}

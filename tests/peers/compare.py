@@ -49,6 +49,8 @@ def options_of(arguments):
     unknown = set(options.rows or []) - set(table.NAMES)
     if unknown:
         parser.error(f"--rows {','.join(unknown)}: expected some of {', '.join(table.NAMES)}")
+    if venv.missing():
+        parser.error(venv.missing())
     options.only = options.only or (None if options.all else "table")
     return options
 
@@ -231,7 +233,14 @@ def part_table(options, facts, report):
     chosen = options.rows or table.NAMES
     report["table"] = table.run(options, build_peers() if "allreduce" in chosen else {}, facts, tell)
     report["wrong sums"] = report["table"]["rows"].get("allreduce", {}).get("wrong", [])
-    print(pages.table_text(report["table"], facts))
+    text = pages.table_text(report["table"], facts)
+    print(text)
+    with open(options.page) as page:
+        lost = figures.lost(page.read(), text)
+    if lost:
+        print(f"the page keeps its table: it has figures of {', '.join(lost)}, which are neither measured now nor in build/peers; "
+              "make peers without --rows measures all")
+    return not lost and any("left out" not in found for found in report["table"]["rows"].values())
 
 
 # Name, heading in FIGURES.md, and what measures it; False: there was nothing to measure with.

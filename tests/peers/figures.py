@@ -51,6 +51,18 @@ def write(path, heading, facts, command, text, as_it_is=False):
         file.write(replaced(page, heading, body))
 
 
+def measured(table):
+    """The first cells of its rows that have figures."""
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ") and "left out:" not in line]
+    return [cells[0][2:] for cells in rows if cells[0] != "| work"]
+
+
+def lost(page, table):
+    """Rows with figures on the page that this table would put none in the place of."""
+    there = page.split(f"## {FIRST}\n")[1].split("\n## ")[0] if f"## {FIRST}\n" in page else ""
+    return [row for row in measured(there) if row not in measured(table)]
+
+
 # --- what README quotes ---
 
 LINK = "- [tests/peers/FIGURES.md](tests/peers/FIGURES.md): how fast it is"

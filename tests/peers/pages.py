@@ -105,7 +105,7 @@ def table_text(kept, facts):
              "Medians of interleaved rounds, and in brackets where they lie with 95 %; each peer at the best of its settings (compile or not,",
              "channels_last or not, pinned or not, autocast for bfloat16), found by trying all; one worker is one thread on one processor. The",
              "roof is what register tiles do out of L1 on as many threads, measured before and after each round: "
-             + "; ".join(roof_lines(rows)) + ".", "", *training_lines(rows)]
+             + ("; ".join(roof_lines(rows)) or "none here") + ".", "", *training_lines(rows)]
     if "allreduce" in rows:
         lines += ["", "Two processes, float sum; medians over rounds of each launch's median:", "", *allreduce_lines(rows["allreduce"])]
     lines += ["", "All peers, samples/s: with an interval, those that took part in the rounds; without, those that were tried before them and far slower.", ""]

@@ -227,7 +227,11 @@ def run(options, peers, facts, tell):
     chosen = options.rows or NAMES
     for row in rows():
         if row.name in chosen:
-            kept["rows"][row.name] = {"when": time.strftime("%Y-%m-%d %H:%M"), **training.measure(row)}
+            found = {"when": time.strftime("%Y-%m-%d %H:%M"), **training.measure(row)}
+            if "left out" not in found or "ours" not in kept["rows"].get(row.name, {}):
+                kept["rows"][row.name] = found
+            else:
+                tell(f"{row.name}: left out: {found['left out']}; the figures of {kept['rows'][row.name]['when']} stay")
     training.close()
     if "allreduce" in chosen:
         kept["rows"]["allreduce"] = {"when": time.strftime("%Y-%m-%d %H:%M"), **measure_allreduce(options, peers, facts, options.scratch, tell)}

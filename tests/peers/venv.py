@@ -6,9 +6,22 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 
 
+DEFAULT = os.path.join(ROOT, "build", "peers-venv")
+
+
+def wanted():
+    return os.path.abspath(os.environ.get("PEERS_VENV") or DEFAULT)
+
+
 def folder():
-    place = os.path.abspath(os.environ.get("PEERS_VENV") or os.path.join(ROOT, "build", "peers-venv"))
-    return place if os.path.exists(os.path.join(place, "bin", "python")) else None
+    return wanted() if os.path.exists(os.path.join(wanted(), "bin", "python")) else None
+
+
+def missing():
+    """Why there is none, where one was asked for by name; else None."""
+    if folder() or wanted() == DEFAULT:
+        return None
+    return f"PEERS_VENV={wanted()}: has no bin/python; make peers-venv PEERS_VENV={wanted()} makes it"
 
 
 def python():
