@@ -122,6 +122,15 @@ static void print_binding_share(FILE *out, const struct hr_roofs *roofs,
                 compute ? "compute" : hr_level_name(j.level));
 }
 
+static bool a_roof_wavered(const struct hr_roofs *roofs)
+{
+    bool wavered = hr_roofs_flops_spread(roofs) > HR_ROOF_MOST_SPREAD;
+    for (enum hr_level level = 0; level < HR_LEVELS; level++)
+        wavered = wavered || (roofs->level_bytes[level] > 0 &&
+                              roofs->level_spread[level] > HR_ROOF_MOST_SPREAD);
+    return wavered;
+}
+
 /* "83 % of the layers' time is bound by compute (most in 1 dense 256, backward weights: 74 % of
  * that roof)" */
 static void print_verdict(FILE *out, const struct hr_profile *profile)
@@ -138,7 +147,11 @@ static void print_verdict(FILE *out, const struct hr_profile *profile)
         print_binding_share(out, &profile->roofs, row);
         lead = ";\n";
     }
-    fputs(".\n", out);
+    if (*lead)
+        fputs(".\n", out);
+    if (*lead && a_roof_wavered(&profile->roofs))
+        fputs("What binds is a guess, since a roof wavered: measure again on an idle machine.\n",
+              out);
 }
 
 static bool over_a_roof(const struct hr_profile *profile)
