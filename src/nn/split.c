@@ -110,6 +110,9 @@ enum hr_status hr_split_plan(const struct hr_model *model, size_t shards,
     const size_t most = most_shards(model, out);
     if (shards <= most)
         return HR_OK;
+    if (most < 2)
+        return hr_fail(HR_E_USAGE, "no layer that can be cut has eight channels for each of two "
+                                   "shards; expected a model with a wider one");
     return hr_fail(HR_E_USAGE,
                    "the widest layer that can be cut has eight channels for at most %zu shards; "
                    "expected 1 to %zu",

@@ -88,4 +88,6 @@ END_OF_PYTHON
 --tensor-parallel 2 --on-loss continue|--on-loss
 --tensor-shards 2 --accumulate 2|--tensor-shards 2: not with --accumulate
 END_OF_LIST
+  refused 2 "--tensor-shards 2: no layer that can be cut has eight channels for each of two shards" \
+    train --model "flatten, dense 1, dense 10" --tensor-shards 2
 }
