@@ -106,7 +106,7 @@ PYTHON
 }
 
 @test "bench train measures every combination of values, in rounds" {
-  hogring bench train --input 1x8x8 --model softmax,mlp --strategy allreduce,ps-async --workers 1,2 --servers 1,2 --max-seconds 0.02 --rounds 3 \
+  hogring bench train --input 1x8x8 --model softmax,mlp --strategy allreduce,ps-async --workers 1,2 --servers 1,2 --max-seconds 0.1 --rounds 3 \
     --json "$TMP/out.json" --plot "$TMP/speed.svg" >"$TMP/table"
   [ "$(json "$TMP/out.json" 'sorted(set((r["model"], r["strategy"], r["workers"], r["servers"]) for r in d["rows"])) == sorted([(m, "allreduce", w, 0) for m in ("softmax", "mlp") for w in (1, 2)] + [(m, "ps-async", w, p) for m in ("softmax", "mlp") for w in (1, 2) for p in (1, 2)])')" = True ]
   [ "$(json "$TMP/out.json" 'len(d["rows"]), set(r["rounds"] for r in d["rows"])')" = "(12, {3})" ]
