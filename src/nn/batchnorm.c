@@ -271,6 +271,7 @@ const struct hr_layer_type hr_layer_batchnorm = {
     .can_fuse_relu = true,
     .can_absorb_relu = true,
     .may_cut[HR_CUT_CHANNELS] = true,
+    .rounds = {true, true},
     .parse = hr_layer_parse_nothing,
     .fit = fit,
     .saved_bytes = saved_bytes,
