@@ -1,6 +1,8 @@
 /* maxpool K [stride S] [pad P] - torch.nn.MaxPool2d(K, S, P); the stride is K when it is left out.
  * Behind a convolution it is the convolution that does its work (layer.h, absorbs). */
+#include "base/size.h"
 #include "nn/layer.h"
+#include "kernels/bf16.h"
 #include "kernels/pool.h"
 #include "kernels/team.h"
 #include "nn/window.h"
@@ -47,6 +49,17 @@ static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
     hr_team_run(pass->threads, pass->B, forward_image, &job);
 }
 
+/* Where windows overlap gradients are added, and sums are no bfloat16 values any more. */
+static void round_image(const struct job *job, float *dx)
+{
+    const struct hr_sliding *s = &job->sliding;
+    const size_t largest = hr_max_size(s->window.height, s->window.width);
+    if (job->layer->precision != HR_PRECISION_BF16 || s->window.stride >= largest)
+        return;
+    for (size_t pixel = 0; pixel < s->H * s->W; pixel++, dx += s->step)
+        hr_bf16()->round(s->C, dx, dx);
+}
+
 static void backward_image(void *arg, size_t b, size_t thread)
 {
     (void)thread;
@@ -57,6 +70,7 @@ static void backward_image(void *arg, size_t b, size_t thread)
     const uint8_t *places = pass->saved;
     hr_pooling()->max_back(&job->sliding, NULL, pass->dy + out, places + out, pass->dx + in,
                            job->sliding.W * job->sliding.step);
+    round_image(job, pass->dx + in);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
@@ -70,7 +84,7 @@ const struct hr_layer_type hr_layer_maxpool = {
     .name = "maxpool",
     .may_cut[HR_CUT_CHANNELS] = true,
     .reads_y = true, /* where a convolution does its work */
-    .rounds = {true, false},
+    .rounds = {true, true},
     .parse = parse,
     .fit = hr_pool_fit,
     .saved_bytes = saved_bytes,

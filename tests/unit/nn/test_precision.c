@@ -48,6 +48,9 @@ static const struct net nets[] = {
      "10",
      {3, 10, 10},
      6},
+    {"conv 4 3x3 pad 1, batchnorm, maxpool 3 stride 2 pad 1, sigmoid, maxpool 2, flatten, dense 10",
+     {2, 9, 9},
+     30},
 };
 enum { NNETS = sizeof nets / sizeof *nets };
 
