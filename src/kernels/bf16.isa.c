@@ -7,12 +7,30 @@
 
 /* --- rounding --- */
 
+#ifdef __AVX512BF16__
+static inline __m512 as_floats(__m256bh values)
+{
+    return (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)values), 16);
+}
+
+static void round_floats(size_t count, const float *x, float *y)
+{
+    const size_t whole = count - count % LANES;
+    const __mmask16 rest = (__mmask16)((1u << count % LANES) - 1);
+    for (size_t i = 0; i < whole; i += LANES)
+        _mm512_storeu_ps(y + i, as_floats(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + i))));
+    if (rest)
+        _mm512_mask_storeu_ps(
+            y + whole, rest, as_floats(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(rest, x + whole))));
+}
+#else
 static void round_floats(size_t count, const float *x, float *y)
 {
 #pragma omp simd
     for (size_t i = 0; i < count; i++)
         y[i] = hr_bf16_round(x[i]);
 }
+#endif
 
 #ifdef __AVX512F__
 /* --- sixteen lanes --- */
