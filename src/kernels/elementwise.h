@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/isa.h"
 
@@ -45,6 +46,15 @@ struct hr_elementwise {
 
     /* The same, from db on: added to what is there */
     void (*column_add)(size_t B, size_t O, const float *dy, size_t row, float *db);
+
+    /* bits (count / 8, rounded up) out: bit i is set where word i of blocks counter, counter + 1,
+     * ... (base/philox.h, four words each) is at least `least`; zeros behind the last
+     *   counter  its first word counts the blocks; `key` is the seed */
+    void (*draw_bits)(size_t count, const uint32_t counter[4], uint64_t key, uint32_t least,
+                      uint8_t *bits);
+
+    /* to (count) = from (count) times `scale` where the bit is set, else 0; to may be from */
+    void (*keep)(size_t count, const uint8_t *bits, float scale, const float *from, float *to);
 };
 
 HR_ISA_KERNELS(hr_elementwise)

@@ -123,6 +123,66 @@ static void column_sums(size_t B, size_t O, const float *dy, size_t row, float *
     column_add(B, O, dy, row, db);
 }
 
+/* --- dropout --- */
+
+enum { BLOCKS = 16 }; /* of Philox side by side */
+
+/* The ten rounds of base/philox.c on each. */
+static void draw_blocks(const uint32_t counter[4], uint64_t key, uint32_t w[4][BLOCKS])
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+    for (uint32_t l = 0; l < BLOCKS; l++) {
+        w[0][l] = counter[0] + l;
+        w[1][l] = counter[1], w[2][l] = counter[2], w[3][l] = counter[3];
+    }
+    for (int round = 0; round < 10; round++, k0 += 0x9E3779B9u, k1 += 0xBB67AE85u) {
+#pragma omp simd
+        for (size_t l = 0; l < BLOCKS; l++) {
+            const uint64_t p0 = (uint64_t)0xD2511F53u * w[0][l];
+            const uint64_t p1 = (uint64_t)0xCD9E8D57u * w[2][l];
+            w[0][l] = (uint32_t)(p1 >> 32) ^ w[1][l] ^ k0;
+            w[2][l] = (uint32_t)(p0 >> 32) ^ w[3][l] ^ k1;
+            w[1][l] = (uint32_t)p1;
+            w[3][l] = (uint32_t)p0;
+        }
+    }
+}
+
+static void draw_bits(size_t count, const uint32_t counter[4], uint64_t key, uint32_t least,
+                      uint8_t *mask)
+{
+    uint32_t at[4] = {counter[0], counter[1], counter[2], counter[3]};
+    for (size_t i = 0; i < count; i += 4 * BLOCKS, at[0] += BLOCKS) {
+        uint32_t w[4][BLOCKS], four[BLOCKS];
+        draw_blocks(at, key, w);
+#pragma omp simd
+        for (size_t l = 0; l < BLOCKS; l++)
+            four[l] = (uint32_t)(w[0][l] >= least) | (uint32_t)(w[1][l] >= least) << 1 |
+                      (uint32_t)(w[2][l] >= least) << 2 | (uint32_t)(w[3][l] >= least) << 3;
+        for (size_t b = 0; b < BLOCKS / 2 && i + 8 * b < count; b++) {
+            const size_t left = count - i - 8 * b;
+            mask[i / 8 + b] = (uint8_t)((four[2 * b] | four[2 * b + 1] << 4) &
+                                        (left < 8 ? (1u << left) - 1 : 0xff));
+        }
+    }
+}
+
+static void keep(size_t count, const uint8_t *mask, float scale, const float *from, float *to)
+{
+    enum { EIGHT = 8 };
+    size_t i = 0;
+    for (; i + EIGHT <= count; i += EIGHT) {
+        const int32_t byte = mask[i / EIGHT];
+#pragma omp simd
+        for (int32_t l = 0; l < EIGHT; l++) {
+            const float grown = from[i + (size_t)l] * scale;
+            to[i + (size_t)l] = byte & 1 << l ? grown : 0.0f;
+        }
+    }
+    for (; i < count; i++)
+        to[i] = mask[i / EIGHT] >> (i % EIGHT) & 1 ? from[i] * scale : 0.0f;
+}
+
 const struct hr_elementwise HR_ISA_NAME(hr_elementwise) = {
     .bias_add = bias_add,
     .bias_relu = bias_relu,
@@ -133,4 +193,6 @@ const struct hr_elementwise HR_ISA_NAME(hr_elementwise) = {
     .copy_rows = copy_rows,
     .column_sums = column_sums,
     .column_add = column_add,
+    .draw_bits = draw_bits,
+    .keep = keep,
 };

@@ -10,6 +10,7 @@
 
 #include "base/parse.h"
 #include "base/philox.h"
+#include "kernels/elementwise.h"
 #include "nn/layer.h"
 
 /* rate: P */
@@ -41,36 +42,15 @@ static size_t saved_bytes(const struct hr_layer *layer, size_t B)
     return B * row_bytes(layer);
 }
 
-/* The bits of units 4 block .. 4 block + 3: 1 is kept. */
-static unsigned draw_four(const struct hr_layer *layer, const struct hr_draw *draw, uint32_t sample,
-                          size_t block)
-{
-    const uint32_t dropped = (uint32_t)(layer->rate * 0x1p32);
-    const struct hr_philox counter = {{(uint32_t)block, sample, (uint32_t)draw->epoch,
-                                       HR_STREAM_DROPOUT | (uint32_t)layer->index << 8}};
-    const struct hr_philox r =
-        hr_philox4x32(counter, (uint32_t)draw->seed, (uint32_t)(draw->seed >> 32));
-    unsigned bits = 0;
-    for (unsigned i = 0; i < 4; i++)
-        bits |= (unsigned)(r.v[i] >= dropped) << i;
-    return bits;
-}
-
 /* Units [first, first + count) of a sample, first a multiple of eight: bytes that are nobody
- * else's. */
+ * else's. 1 is kept. */
 static void draw_units(const struct hr_layer *layer, const struct hr_draw *draw, uint32_t sample,
                        size_t first, size_t count, uint8_t *bits)
 {
-    memset(bits + first / 8, 0, (count + 7) / 8);
-    for (size_t block = first / 4; 4 * block < first + count; block++)
-        bits[block / 2] |= (uint8_t)(draw_four(layer, draw, sample, block) << 4 * (block % 2));
-}
-
-/* to (count) = from (count) where the bit is set, times `scale`, else 0; to may be from */
-static void apply(size_t count, const uint8_t *bits, float scale, const float *from, float *to)
-{
-    for (size_t i = 0; i < count; i++)
-        to[i] = bits[i / 8] >> (i % 8) & 1 ? from[i] * scale : 0.0f;
+    const uint32_t dropped = (uint32_t)(layer->rate * 0x1p32);
+    const uint32_t counter[4] = {(uint32_t)(first / 4), sample, (uint32_t)draw->epoch,
+                                 HR_STREAM_DROPOUT | (uint32_t)layer->index << 8};
+    hr_elementwise()->draw_bits(count, counter, draw->seed, dropped, bits + first / 8);
 }
 
 /* A sample's strips: one, unless its channels are cut. */
@@ -90,7 +70,7 @@ static void apply_rows(const struct hr_layer *layer, const struct hr_pass *pass,
     const float scale = (float)(1 / (1 - layer->rate));
     for (size_t b = 0; b < pass->B; b++, bits += row_bytes(layer), from += elems, to += elems)
         for (size_t r = 0, at = strips.first; r < strips.count; r++, at += strips.step)
-            apply(strips.length, bits + at / 8, scale, from + at, to + at);
+            hr_elementwise()->keep(strips.length, bits + at / 8, scale, from + at, to + at);
 }
 
 static void forward(const struct hr_layer *layer, const struct hr_pass *pass)

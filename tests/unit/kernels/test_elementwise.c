@@ -203,6 +203,53 @@ static void library_calls_reach_their_kernels(void **state)
     assert_true(sums[0] == 22 && sums[1] == 22);
 }
 
+/* Both sides of a byte, of a block of Philox, and of those that are drawn together; the counter
+ * wraps. */
+static void bits_are_drawn_one_block_after_the_other(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {0, 1, 3, 4, 5, 7, 8, 9, 31, 63, 64, 65, 120, 128, 1003};
+    const struct hr_elementwise *tables[3];
+    const uint64_t key = check_seed() * 0x100000001u + 5;
+    for (size_t n = runnable_tables(tables); n-- > 0;)
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            const uint32_t counter[4] = {c % 2 ? UINT32_MAX - 3 : 7, 11, (uint32_t)c, 13};
+            const uint32_t least = c % 3 ? 0x4ccccccc : 0;
+            uint8_t bits[127], wanted[127];
+            memset(bits, 0x5a, sizeof bits);
+            memset(wanted, 0x5a, sizeof wanted);
+            memset(wanted, 0, (counts[c] + 7) / 8);
+            for (uint32_t i = 0; i < counts[c]; i++) {
+                const struct hr_philox block = {
+                    {counter[0] + i / 4, counter[1], counter[2], counter[3]}};
+                const struct hr_philox r =
+                    hr_philox4x32(block, (uint32_t)key, (uint32_t)(key >> 32));
+                wanted[i / 8] |= (uint8_t)((r.v[i % 4] >= least) << i % 8);
+            }
+            tables[n]->draw_bits(counts[c], counter, key, least, bits);
+            assert_memory_equal(bits, wanted, sizeof bits);
+        }
+}
+
+static void check_keep(const struct hr_elementwise *table, size_t B, size_t O)
+{
+    static uint8_t bits[MAX_COUNT / 8 + 1];
+    for (size_t i = 0; i < sizeof bits; i++)
+        bits[i] = (uint8_t)(i * 181 >> 2);
+    memcpy(want, x, sizeof want);
+    memcpy(got, x, sizeof got);
+    for (size_t i = 0; i < B * O; i++)
+        want[i] = bits[i / 8] >> (i % 8) & 1 ? x[i] * 1.25f : 0.0f;
+    table->keep(B * O, bits, 1.25f, got, got);
+    CHECK_SAME_FLOATS(got, want, MAX_COUNT);
+}
+
+static void what_is_kept_grows(void **state)
+{
+    (void)state;
+    for_each_table_and_shape(check_keep);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -214,6 +261,8 @@ int main(void)
         cmocka_unit_test(relu_passes_gradients_where_its_output_is_positive),
         cmocka_unit_test(columns_are_summed_in_row_order),
         cmocka_unit_test(library_calls_reach_their_kernels),
+        cmocka_unit_test(bits_are_drawn_one_block_after_the_other),
+        cmocka_unit_test(what_is_kept_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
