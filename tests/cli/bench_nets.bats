@@ -146,6 +146,8 @@ PYTHON
   refused 2 "--plot: draws samples/s over workers, of which bench train expects several" bench train --plot "$TMP/x.svg"
   refused 2 "--workers 1,2: bench store expects a single value" bench store --workers 1,2
   refused 2 "--rounds 100: expected at most 99" bench train --model softmax --rounds 100
+  refused 2 "--max-seconds 0: expected how long a round takes" bench train --model softmax --max-seconds 0
+  refused 2 'layer 0 "softmax": is a model of its own' bench train --model softmax,cmm
   refused 2 "--compute-time" bench train --model softmax --compute-time 10
   refused 2 "--ranks: means nothing with bench layers" bench layers --ranks 2
   refused 2 '--batch-size: means nothing without "hogring bench layers" or "hogring bench train"' bench all_reduce --batch-size 2
