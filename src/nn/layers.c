@@ -16,6 +16,14 @@ static void list_word(char *list, size_t bytes, const char *word)
     snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", word);
 }
 
+static bool is_builtin(const char *word)
+{
+    for (const char *const *builtin = hr_model_builtins(); *builtin; builtin++)
+        if (!strcmp(word, *builtin))
+            return true;
+    return false;
+}
+
 static enum hr_status fail_unknown(const char *word, bool alone)
 {
     const char *choices[MAX_CHOICES + 1] = {NULL};
@@ -25,16 +33,23 @@ static enum hr_status fail_unknown(const char *word, bool alone)
         choices[n] = types[n]->name;
         list_word(layers, sizeof layers, types[n]->name);
     }
-    for (const char *const *builtin = hr_model_builtins(); alone && *builtin; builtin++) {
+    for (const char *const *builtin = hr_model_builtins(); *builtin; builtin++) {
+        list_word(models, sizeof models, *builtin);
+        if (!alone)
+            continue;
         HR_ASSERT(n < MAX_CHOICES);
         choices[n++] = *builtin;
-        list_word(models, sizeof models, *builtin);
     }
+    if (is_builtin(word))
+        return hr_fail(HR_E_USAGE,
+                       "is a model of its own and no layer; expected layers, or names of models "
+                       "alone: %s",
+                       models);
     const char *closest = hr_closest_word(word, choices);
     if (closest)
         snprintf(hint, sizeof hint, ", did you mean \"%s\"?", closest);
     return hr_fail(HR_E_USAGE, "unknown layer%s (layers: %s%s%s)", hint, layers,
-                   alone ? "; models: " : "", models);
+                   alone ? "; models: " : "", alone ? models : "");
 }
 
 enum hr_status hr_layer_parse(const struct hr_layer_text *text, bool alone, struct hr_layer *out)

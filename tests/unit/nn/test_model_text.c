@@ -66,6 +66,9 @@ static void errors_name_the_place_and_the_remedy(void **state)
     static const char *const table[][2] = {
         {"flatten, relu, dens 10",
          "model: layer 2 \"dens 10\": unknown layer, did you mean \"dense\"? " LAYERS ")"},
+        {"mlp, cmm",
+         "model: layer 0 \"mlp\": is a model of its own and no layer; expected layers, or "
+         "names of models alone: " MODELS},
         {"flatten, lstm 10", "model: layer 1 \"lstm 10\": unknown layer " LAYERS ")"},
         {"mpl", "model: layer 0 \"mpl\": unknown layer, did you mean \"mlp\"? " LAYERS
                 "; models: " MODELS ")"},
