@@ -185,6 +185,15 @@ static inline void hr_ring_rewind_spsc(struct hr_ring *ring, uint64_t place)
     hr_atom64_store_release(&ring->head, place); /* partner: reserve, drained */
 }
 
+/* Message number `number`, from 0, which is not released; NULL: it has not been committed. Consumer
+ * only: for one that releases later than it reads. */
+static inline const struct hr_message *hr_ring_peek_at_spsc(const struct hr_ring *ring,
+                                                            uint64_t number)
+{
+    const uint64_t tail = hr_atom64_load_acquire(&ring->tail); /* partner: commit */
+    return (int64_t)(tail - number) > 0 ? &ring->slot[number & ring->mask] : NULL;
+}
+
 /* Drop all messages that are there. Consumer only. */
 static inline void hr_ring_drop_spsc(struct hr_ring *ring)
 {
