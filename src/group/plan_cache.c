@@ -33,7 +33,8 @@ static bool is_for(const struct entry *entry, const struct hr_algorithm *algorit
 {
     const struct hr_plan_for *is = &entry->of;
     return entry->made && entry->algorithm == algorithm && is->rank == of->rank && is->n == of->n &&
-           is->root == of->root && is->group_size == of->group_size && is->in_place == of->in_place;
+           is->root == of->root && is->group_size == of->group_size && is->upper == of->upper &&
+           is->in_place == of->in_place;
 }
 
 enum hr_status hr_plan_cache_find(struct hr_plan_cache *cache, enum hr_operation operation,

@@ -8,7 +8,8 @@
  *     recv   -, peer        wait for what peer sends, and keep it for the next sum
  *     add    out, peer      wait for it; out = out + it
  *     copy   buffer, peer   wait for it; buffer = it
- *     sum    buffer, -      buffer = T(n) over what was kept and the input, leaves in rank order
+ *     sum    buffer, own    buffer = T(n) over what was kept and this rank's own part, leaves in
+ *                           rank order; `peer` is the buffer where that stands, as a rule the input
  *     take   out, -         out = buffer, as the rank starts (input) or ends (scratch)
  *     drain  -, -           wait until the peers need nothing of mine any more
  *
@@ -67,12 +68,16 @@ struct hr_plan {
     struct hr_row *rows; /* owned */
 };
 
+struct hr_algorithm;
+
 /* What a plan is made for. */
 struct hr_plan_for {
     size_t rank, n;
-    size_t root;       /* where it matters */
-    size_t group_size; /* of hierarchical: ranks a node */
-    bool in_place;     /* this rank's output is its input */
+    size_t root;                      /* where it matters */
+    size_t group_size;                /* of hierarchical: ranks a node */
+    const struct hr_algorithm *upper; /* of hierarchical: among the leaders, one that adds in T and
+                                         deals nothing; NULL: a tree */
+    bool in_place;                    /* this rank's output is its input */
 };
 
 typedef enum hr_status (*hr_plan_fn)(struct hr_plan *plan, const struct hr_plan_for *of);

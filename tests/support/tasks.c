@@ -10,6 +10,7 @@ static struct hr_plan_for plan_for(const struct task *task, size_t rank)
                                 .n = task->n,
                                 .root = task->root,
                                 .group_size = task->group_size,
+                                .upper = task->upper,
                                 .in_place = task->in_place};
 }
 
@@ -42,12 +43,18 @@ static void each_root(struct task task, task_fn visit)
 
 void each_task(size_t n, size_t count, task_fn visit)
 {
+    static const struct hr_algorithm *const uppers[] = {NULL, &hr_allreduce_direct,
+                                                        &hr_allreduce_one_shot, &hr_allreduce_tree};
     struct task task = {.n = n, .count = count, .operation = HR_OP_ALL_REDUCE};
     for (size_t i = 1; (task.algorithm = hr_algorithm_at(i)); i++)
         each_root(task, visit);
     task.algorithm = &hr_allreduce_hierarchical;
-    for (task.group_size = 2; task.group_size <= 4; task.group_size++)
-        each_root(task, visit);
+    for (task.group_size = 1; task.group_size <= 4; task.group_size++)
+        for (size_t u = 0; u < sizeof uppers / sizeof *uppers; u++) {
+            task.upper = uppers[u];
+            each_root(task, visit);
+        }
+    task.upper = NULL;
     task.algorithm = NULL;
     for (task.operation = HR_OP_BARRIER; task.operation < HR_OPERATIONS; task.operation++)
         if (hr_operation_facts(task.operation)->plan)

@@ -9,6 +9,7 @@ struct task {
     enum hr_operation operation;
     const struct hr_algorithm *algorithm;
     size_t n, count, root, group_size;
+    const struct hr_algorithm *upper; /* of hierarchical */
     bool in_place;
 };
 

@@ -36,7 +36,7 @@ static size_t exchanges_with(const struct hr_plan *plan, size_t peer, bool sendi
 static void check_row(const struct task *task, const struct hr_plan *plan, size_t rank, size_t i)
 {
     const struct hr_row *row = &plan->rows[i];
-    assert_in_range(row->peer, 0, task->n - 1);
+    assert_in_range(row->peer, 0, row->action == HR_ROW_SUM ? HR_BUFFERS - 1 : task->n - 1);
     assert_in_range(row->chunk + row->span, 1, plan->nchunks);
     assert_true(i == 0 || row->step >= row[-1].step);
     assert_false((row->action == HR_ROW_SEND || receives(row)) && row->peer == rank);

@@ -140,7 +140,7 @@ static void sum_by_hand(struct world *world, size_t rank, const struct hr_row *r
     const struct hr_region region = hr_layout_region(&world->layout, row->chunk, row->span);
     const size_t begin = region.begin / sizeof(float);
     for (size_t i = 0; i < region.bytes / sizeof(float); i++) {
-        float sum = world->buffer[rank][HR_IN][begin + i];
+        float sum = world->buffer[rank][row->peer][begin + i];
         for (size_t r = 0; r < world->task.n; r++)
             sum += world->kept[rank][r] ? world->kept[rank][r][i] : 0;
         world->buffer[rank][row->buffer][begin + i] = sum;
@@ -291,6 +291,13 @@ static uint64_t total_formula(const struct hr_algorithm *algorithm, uint64_t n, 
     return 2 * (n - 1) * S;
 }
 
+/* Of hierarchical with one-shot among the leaders. */
+static uint64_t total_by_one_shot(const struct task *task, uint64_t S)
+{
+    const uint64_t nodes = (task->n + task->group_size - 1) / task->group_size;
+    return 2 * (task->n - nodes) * S + nodes * (nodes - 1) * S;
+}
+
 /* Sent by the rank that sends most. */
 static uint64_t most_formula(const struct hr_algorithm *algorithm, uint64_t n, uint64_t S)
 {
@@ -314,7 +321,9 @@ static void check_bytes(const struct task *task)
         most = world->bytes_from[r] > most ? world->bytes_from[r] : most;
     }
     const uint64_t S = task->count * sizeof(float);
-    assert_int_equal(total, OPERATIONS * total_formula(algorithm, task->n, S));
+    assert_int_equal(total, OPERATIONS * (task->upper == &hr_allreduce_one_shot
+                                              ? total_by_one_shot(task, S)
+                                              : total_formula(algorithm, task->n, S)));
     if (algorithm == &hr_allreduce_direct || algorithm == &hr_allreduce_ring ||
         algorithm == &hr_allreduce_bidirectional_ring || algorithm == &hr_allreduce_one_shot ||
         algorithm == &hr_allreduce_master_worker || algorithm == &hr_allreduce_tree)
