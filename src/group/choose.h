@@ -9,6 +9,10 @@
 
 #include "group/member.h"
 
+/* Between machines everything goes by plan: how an operation on so many bytes does. */
+struct hr_choice hr_choose_apart(const struct hr_group_options *options,
+                                 enum hr_operation operation, size_t bytes);
+
 struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *job);
 
 #endif

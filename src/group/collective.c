@@ -141,7 +141,8 @@ static enum hr_status name_missing(const struct hr_member *member)
     hr_call_describe(call, sizeof call, &member->call);
     for (size_t r = 0; r < member->options.nranks; r++) {
         const size_t used = strlen(missing);
-        if (hr_seat_sequence(&member->barrier.shared->seat[r]) >= member->call.sequence)
+        if (!hr_homes_together(&member->options.homes, r, member->rank) ||
+            hr_seat_sequence(&member->barrier.shared->seat[r]) >= member->call.sequence)
             continue;
         last[0] = '\0';
         if (!used)
@@ -149,8 +150,11 @@ static enum hr_status name_missing(const struct hr_member *member)
         snprintf(missing + used, sizeof missing - used, "%s%zu%s", used ? ", " : "", r, last);
     }
     return hr_fail(HR_E_TIMEOUT, "%s: %s %s%s%s", waited, call,
-                   missing[0] ? "was not called by rank " : "was called by all ranks", missing,
-                   stopped);
+                   missing[0] ? "was not called by rank "
+                   : hr_homes_apart(&member->options.homes)
+                       ? "was called by all ranks of this machine"
+                       : "was called by all ranks",
+                   missing, stopped);
 }
 
 enum hr_status hr_member_wait(struct hr_member *member)
@@ -174,7 +178,8 @@ enum hr_status hr_member_wait(struct hr_member *member)
 
 bool hr_can_apply(const struct hr_group_options *options)
 {
-    return options->algorithm == &hr_allreduce_direct && !options->plan_only && !options->copies;
+    return options->algorithm == &hr_allreduce_direct && !options->plan_only && !options->copies &&
+           !hr_homes_apart(&options->homes);
 }
 
 void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count)

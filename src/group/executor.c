@@ -123,17 +123,19 @@ static enum hr_status land(struct hr_executor *ex, const struct hr_row *row, siz
     return HR_OK;
 }
 
-/* Add or copy what arrived of a row's pieces; what is in place lies as it does here. */
+/* Add or copy what arrived of a row's pieces; what is in place lies as it does here, from the piece
+ * with which it begins. */
 static void take_pieces(struct hr_member *member, const struct hr_row *row,
                         const struct hr_pieces *all, const struct hr_incoming *incoming)
 {
     struct hr_executor *ex = &member->executor;
     const unsigned char *together = incoming->data;
     struct hr_pieces piece = hr_pieces_part(all, ex->received, incoming->bytes);
+    const size_t first = piece.begin;
     for (; piece.bytes; hr_pieces_next(&piece)) {
         unsigned char *mine = at(ex, row->buffer, piece.begin);
         const unsigned char *theirs =
-            incoming->in_place ? incoming->data + (piece.begin - all->begin) : together;
+            incoming->in_place ? incoming->data + (piece.begin - first) : together;
         if (row->action == HR_ROW_ADD)
             hr_element_fold(member->job.kind, mine, theirs, piece.bytes / ex->layout.elem_bytes);
         else
@@ -191,7 +193,7 @@ static void sum_row(struct hr_member *member, const struct hr_row *row)
     const void *by_rank[HR_MAX_RANKS] = {0}, *in[HR_MAX_RANKS];
     void *out = at(ex, row->buffer, region.begin);
     size_t n = 0;
-    by_rank[member->rank] = at(ex, HR_IN, region.begin);
+    by_rank[member->rank] = at(ex, (uint8_t)row->peer, region.begin);
     for (size_t k = 0; k < ex->nkept; k++)
         by_rank[ex->kept[k].peer] = ex->kept[k].in_place
                                         ? ex->kept[k].at
@@ -284,7 +286,8 @@ static void start(struct hr_member *member)
     const struct hr_plan_for of = {.rank = member->rank,
                                    .n = member->options.nranks,
                                    .root = job->root,
-                                   .group_size = member->options.group_size,
+                                   .group_size = member->choice.group_size,
+                                   .upper = member->choice.upper,
                                    .in_place = ex->base[HR_IN] == ex->base[HR_OUT]};
     member->status =
         hr_plan_cache_find(member->plans, job->operation, member->choice.algorithm, &of, &plan);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "group/choose.h"
 #include "group/stream.h"
 #include "group/p2p.h"
 #include "group/plan_cache.h"
@@ -41,6 +42,20 @@ static const struct hr_algorithm *planned_algorithm(const struct hr_group_option
     return direct ? &hr_allreduce_direct : options->algorithm;
 }
 
+/* Whatever may be chosen between machines, for calls of any size. */
+static enum hr_status find_edges_apart(const struct hr_group_options *options, struct edges *edges)
+{
+    const struct hr_choice choices[] = {hr_choose_apart(options, HR_OP_ALL_REDUCE, 0),
+                                        hr_choose_apart(options, HR_OP_ALL_REDUCE, SIZE_MAX),
+                                        hr_choose_apart(options, HR_OP_BARRIER, 0)};
+    for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
+        HR_TRY(add_edges(edges, choices[i].algorithm->plan,
+                         (struct hr_plan_for){.n = options->nranks,
+                                              .group_size = choices[i].group_size,
+                                              .upper = choices[i].upper}));
+    return HR_OK;
+}
+
 static enum hr_status find_edges(const struct hr_group_options *options, struct edges *edges)
 {
     const struct hr_algorithm *algorithm = planned_algorithm(options);
@@ -54,7 +69,9 @@ static enum hr_status find_edges(const struct hr_group_options *options, struct 
             }
         return HR_OK;
     }
-    if (algorithm)
+    if (hr_homes_apart(&options->homes))
+        HR_TRY(find_edges_apart(options, edges));
+    else if (algorithm)
         HR_TRY(add_edges(edges, algorithm->plan, of));
     for (; of.root < of.n; of.root++)
         HR_TRY(add_edges(edges, hr_plan_broadcast, of));
@@ -127,6 +144,30 @@ static void init_stream(void *arg, size_t from, size_t to, bool p2p, size_t at)
 enum hr_status hr_group_init(void *memory, const struct hr_group_options *options)
 {
     return each_stream(options, init_stream, memory);
+}
+
+struct visit {
+    unsigned char *memory;
+    const struct hr_group_options *options;
+    hr_ring_fn visit;
+    void *arg;
+    enum hr_status status;
+};
+
+static void visit_ring(void *arg, size_t from, size_t to, bool p2p, size_t at)
+{
+    struct visit *visit = arg;
+    (void)p2p;
+    if (visit->status == HR_OK && !hr_homes_together(&visit->options->homes, from, to))
+        visit->status = visit->visit(visit->arg, from, to, (void *)(visit->memory + at));
+}
+
+enum hr_status hr_group_each_ring_apart(const struct hr_group_options *options, void *memory,
+                                        hr_ring_fn visit, void *arg)
+{
+    struct visit all = {memory, options, visit, arg, HR_OK};
+    HR_TRY(each_stream(options, visit_ring, &all));
+    return all.status;
 }
 
 static void find_stream(void *arg, size_t from, size_t to, bool p2p, size_t at)

@@ -18,6 +18,7 @@
 #include "group/one_shot.h"
 #include "group/reduce_barrier.h"
 #include "shm/control.h"
+#include "shm/homes.h"
 
 struct hr_group_options {
     size_t nranks; /* 1 .. HR_MAX_RANKS; in a local group HR_LOCAL_GROUP_RANKS */
@@ -32,6 +33,7 @@ struct hr_group_options {
     bool blocks;           /* room for all_to_all and all_gather, besides what else there is */
     size_t slot_bytes;     /* of payload a ring slot holds; 0: payload never travels by ring */
     bool copies;           /* payload always travels by ring */
+    struct hr_homes homes; /* on which machine each rank of the group lives; zeroed: all on one */
 };
 
 /* Where a rank finds what it shares. */
@@ -98,6 +100,9 @@ struct hr_choice {
     const struct hr_method *method;
     const struct hr_algorithm *algorithm; /* of an all_reduce, else NULL */
     bool own_memory; /* the method is for buffers that the others do not reach */
+    /* Of hierarchical. */
+    size_t group_size;
+    const struct hr_algorithm *upper;
 };
 
 struct hr_local_group;

@@ -55,6 +55,7 @@ static void add_sum(struct merger *merger, size_t rank)
     const size_t n = merger->merged->n;
     const struct walker *walker = &merger->walker[rank];
     const struct hr_row *rows = walker->plan.rows, *sum = &rows[walker->row];
+    HR_ASSERT(sum->peer == HR_IN);
     for (size_t r = 0; r < n; r++)
         merger->is_kept[r] = r == rank;
     for (size_t i = walker->row; i-- > 0 && rows[i].action != HR_ROW_SUM;)

@@ -71,20 +71,44 @@ static bool all_reach(const struct hr_place *place, const struct hr_outgoing *ou
                             last - p->begin);
 }
 
+/* One message; or to another machine one a piece, which is carried alone. */
+static enum hr_push push_in_place(struct hr_member *member, struct hr_stream *stream, size_t peer,
+                                  const struct hr_call *call, struct hr_outgoing *outgoing)
+{
+    const struct hr_pieces *all = &outgoing->pieces;
+    const bool whole = hr_homes_together(&member->options.homes, member->rank, peer);
+    do {
+        struct hr_message *message = hr_ring_try_reserve_spsc(stream->ring);
+        if (!message)
+            return HR_PUSH_LATER;
+        const size_t left = all->left - outgoing->done;
+        const struct hr_pieces rest = hr_pieces_part(all, outgoing->done, left);
+        const size_t bytes = whole ? left : rest.bytes;
+        const uintptr_t data = (uintptr_t)outgoing->origin + (left ? rest.begin : all->begin);
+        commit(member, stream, peer, call, message,
+               (uint64_t)(data - (uintptr_t)member->place.segment), bytes);
+        outgoing->done += bytes;
+    } while (outgoing->done < all->left);
+    return HR_PUSHED_IN_PLACE;
+}
+
 enum hr_push hr_stream_push(struct hr_member *member, struct hr_stream *stream, size_t peer,
                             const struct hr_call *call, struct hr_outgoing *outgoing)
 {
-    const struct hr_place *place = &member->place;
-    const size_t bytes = outgoing->pieces.left;
-    const uintptr_t data = (uintptr_t)outgoing->origin + outgoing->pieces.begin;
-    if (member->options.copies || !all_reach(place, outgoing))
+    if (member->options.copies || !all_reach(&member->place, outgoing))
         return push_payload(member, stream, peer, call, outgoing);
-    struct hr_message *message = hr_ring_try_reserve_spsc(stream->ring);
-    if (!message)
-        return HR_PUSH_LATER;
-    commit(member, stream, peer, call, message, (uint64_t)(data - (uintptr_t)place->segment),
-           bytes);
-    return HR_PUSHED_IN_PLACE;
+    return push_in_place(member, stream, peer, call, outgoing);
+}
+
+struct hr_carries hr_stream_carries(const struct hr_ring *ring, size_t slot_bytes,
+                                    const struct hr_message *message)
+{
+    const uintptr_t payload = (uintptr_t)ring + hr_ring_bytes(HR_STREAM_SLOTS) +
+                              (size_t)(message - ring->slot) * slot_bytes;
+    const bool slot = message->word[ADDRESS] == BY_PAYLOAD;
+    return (struct hr_carries){.slot = slot ? (const void *)payload : NULL,
+                               .offset = slot ? 0 : message->word[ADDRESS],
+                               .bytes = message->word[BYTES]};
 }
 
 /* Emulated links: a message is there when its time has come. */

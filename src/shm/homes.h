@@ -30,6 +30,12 @@ static inline bool hr_homes_here(const struct hr_homes *homes, size_t rank)
     return homes->machine[rank] == homes->self;
 }
 
+/* Do these two live on one machine? */
+static inline bool hr_homes_together(const struct hr_homes *homes, size_t a, size_t b)
+{
+    return homes->machine[a] == homes->machine[b];
+}
+
 /* The first `nranks` ranks are dealt out in equal contiguous runs; nranks is a multiple. */
 static inline void hr_homes_deal(struct hr_homes *homes, size_t nranks, size_t machines,
                                  size_t self)
