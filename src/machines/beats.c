@@ -168,12 +168,26 @@ static void tell_leave(struct hr_carrier *carrier)
     }
 }
 
+/* Whoever leaves stays until that is known, because a wire that is closed may drop what it has. */
+static void tell_seen(struct hr_carrier *carrier)
+{
+    for (size_t m = 0; m < carrier->machines; m++) {
+        struct hr_machine *machine = &carrier->machine[m];
+        struct hr_head head;
+        if (machine->seen_told || !machine->left || !hr_carrier_speaks_to(carrier, m))
+            continue;
+        hr_head_begin(&head, HR_HEAD_LEAVE_SEEN);
+        machine->seen_told = hr_carrier_send(carrier, m, &head, NULL, 0, NULL);
+    }
+}
+
 void hr_beats_go(struct hr_carrier *carrier)
 {
     const int64_t passed = carrier->now - carrier->scanned;
     tell_abort(carrier);
     if (carrier->leaves)
         tell_leave(carrier);
+    tell_seen(carrier);
     if (passed < HR_SCAN_NS)
         return;
     listen_for_silence(carrier, passed);

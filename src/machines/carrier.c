@@ -43,6 +43,7 @@ static bool parse(const void *head, size_t bytes, struct parsed *parsed)
     case HR_HEAD_BEAT:
     case HR_HEAD_ABORT:
     case HR_HEAD_LEAVE:
+    case HR_HEAD_LEAVE_SEEN:
     case HR_HEAD_NOTHING:
         return true;
     }
@@ -107,6 +108,8 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
         hr_beats_abort_arrived(carrier, from);
     else if (parsed.base->kind == HR_HEAD_LEAVE)
         carrier->machine[from].left = true;
+    else if (parsed.base->kind == HR_HEAD_LEAVE_SEEN)
+        carrier->machine[from].seen = true;
 }
 
 /* --- polling --- */
@@ -206,8 +209,10 @@ enum hr_status hr_carrier_open(const struct hr_carrier_options *options, struct 
     carrier->machines = machines;
     carrier->self = options->wire->self;
     carrier->scanned = hr_clock_ns();
-    for (size_t m = 0; m < machines; m++)
+    for (size_t m = 0; m < machines; m++) {
         carrier->machine[m].beat_done = true;
+        carrier->machine[m].landings = 1;
+    }
     pthread_mutex_init(&carrier->lock, NULL);
     *out = carrier;
     return HR_OK;
@@ -260,7 +265,7 @@ bool hr_carrier_is_over(void *arg)
     for (size_t m = 0; m < carrier->machines; m++) {
         const struct hr_machine *machine = &carrier->machine[m];
         if (hr_carrier_speaks_to(carrier, m))
-            over &= machine->left && machine->leave_told && machine->beat_done;
+            over &= machine->left && machine->seen && machine->beat_done;
     }
     pthread_mutex_unlock(&carrier->lock);
     return over;

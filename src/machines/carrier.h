@@ -16,8 +16,8 @@
  *              `drained` costs no round trip. Long bodies go in parts, so that no ring waits long
  *              for another.
  *   Landing    Bytes land at the offset from which they came, as soon as no earlier message of that
- *              machine that speaks of any of them is unreleased; until then they wait beside the
- *              segment, and hold up nothing but their own ring.
+ *              machine that speaks of any of them is unreleased, or where they lie there already;
+ *              until then they wait beside the segment, and hold up nothing but their own ring.
  *   Credits    How many messages of a ring have been released over there rides on whatever goes the
  *              other way, or goes alone when half a ring's are due.
  *   Words      Small regions with one writing machine (hr_carrier_track) go with the next message,

@@ -16,7 +16,8 @@ enum hr_head_kind {
     HR_HEAD_BEAT,        /* body: lines */
     HR_HEAD_ABORT,       /* body: struct hr_failure */
     HR_HEAD_LEAVE,
-    HR_HEAD_NOTHING /* credits and words alone */
+    HR_HEAD_LEAVE_SEEN, /* it has come, and its sender may go */
+    HR_HEAD_NOTHING     /* credits and words alone */
 };
 
 struct hr_head_base {

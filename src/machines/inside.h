@@ -61,6 +61,7 @@ struct hr_landed {
     unsigned char *aside; /* owned; NULL: they, or nothing, lie in the segment */
     bool whole;           /* all of it has come */
     bool waits;           /* it is not committed */
+    uint64_t compared;    /* with what lies there: machine's landings then */
     struct hr_message message;
 };
 
@@ -95,6 +96,7 @@ struct hr_beat_line {
 struct hr_machine {
     struct hr_landed *landed; /* in their order */
     size_t nlanded, room;
+    uint64_t landings;       /* of what had waited, from 1 */
     struct hr_landing **due; /* (rings) */
     size_t ndue;
     uint64_t knows[HR_TRACKED_REGIONS]; /* the version it has */
@@ -107,6 +109,7 @@ struct hr_machine {
     struct hr_failure failure;              /* of its abort */
     int64_t silent_ns;
     bool left, gone;
+    bool seen_told, seen; /* that it leaves, and that this one does */
 };
 
 struct hr_carrier {

@@ -3,7 +3,12 @@
  *   Story    what has landed and is not released is remembered, machine by machine, in the order of
  *            its coming. Bytes that overlap with something remembered, or whose ring has something
  *            waiting, are put aside; they are copied to their place when nothing before them in
- *            the list overlaps any more.
+ *            the list overlaps any more. If they are what lies there they need not wait: the same
+ *            memory was sent to several.
+ *   Safety   whoever overwrites what it has sent would, on one machine, have waited until all had
+ *            released it. So who waits for a release here, with other bytes, comes after it in
+ *            every order of one machine, and nobody waits in a circle. Of the same bytes that is
+ *            not true: a rank may keep its message until the others have theirs.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +31,17 @@ static void forget_released(struct hr_machine *machine)
     machine->nlanded = kept;
 }
 
-/* Does something before number `n` in the list lie where these bytes go? */
-static bool is_taken(const struct hr_machine *machine, size_t n, size_t begin, size_t bytes)
+static bool overlap(const struct hr_landed *landed, size_t begin, size_t bytes)
 {
-    for (size_t i = 0; i < n; i++) {
-        const struct hr_landed *other = &machine->landed[i];
-        if (begin < other->begin + other->bytes && other->begin < begin + bytes)
+    return begin < landed->begin + landed->bytes && landed->begin < begin + bytes;
+}
+
+/* Does something that is remembered lie where these bytes go? */
+static bool is_taken(const struct hr_machine *machine, size_t begin, size_t bytes)
+{
+    for (size_t i = 0; i < machine->nlanded; i++)
+        if (overlap(&machine->landed[i], begin, bytes))
             return true;
-    }
     return false;
 }
 
@@ -89,7 +97,7 @@ static bool choose(struct hr_carrier *carrier, struct hr_machine *machine, struc
     if (apart && !l->aside)
         return true;
     forget_released(machine);
-    const bool waits = l->aside || is_taken(machine, machine->nlanded, head->offset, head->bytes);
+    const bool waits = l->aside || is_taken(machine, head->offset, head->bytes);
     unsigned char *aside = waits && !apart ? malloc(head->bytes) : NULL;
     struct hr_landed *landed = waits && !apart && !aside ? NULL : append(machine);
     if (!landed) {
@@ -158,9 +166,41 @@ static bool is_next(const struct hr_landed *landed)
            hr_ring_committed_spsc(landed->landing->ring) == landed->number;
 }
 
-static void land(struct hr_carrier *carrier, struct hr_landed *landed)
+/* Do the bytes that wait lie there already? Asked again when something has landed since. */
+static bool lies_there(const struct hr_carrier *carrier, const struct hr_machine *machine,
+                       struct hr_landed *landed)
 {
-    if (landed->aside)
+    const unsigned char *there = (const unsigned char *)carrier->options.segment + landed->begin;
+    if (!landed->aside)
+        return true;
+    if (landed->compared == machine->landings)
+        return false;
+    landed->compared = machine->landings;
+    return memcmp(there, landed->aside, landed->bytes) == 0;
+}
+
+/* What a message that waits meets in its place. */
+enum meets { MEETS_NOTHING, MEETS_BYTES, MEETS_ONE_TO_COME };
+
+static enum meets what_it_meets(const struct hr_machine *machine, size_t n)
+{
+    enum meets meets = MEETS_NOTHING;
+    for (size_t i = 0; i < n; i++) {
+        const struct hr_landed *other = &machine->landed[i];
+        if (!overlap(other, machine->landed[n].begin, machine->landed[n].bytes))
+            continue;
+        if (other->waits || !other->whole)
+            return MEETS_ONE_TO_COME;
+        meets = MEETS_BYTES;
+    }
+    return meets;
+}
+
+static void land(struct hr_carrier *carrier, struct hr_machine *machine, struct hr_landed *landed,
+                 bool copies)
+{
+    machine->landings++;
+    if (landed->aside && copies)
         memcpy((unsigned char *)carrier->options.segment + landed->begin, landed->aside,
                landed->bytes);
     free(landed->aside);
@@ -183,8 +223,11 @@ void hr_landing_go(struct hr_carrier *carrier)
         forget_released(machine);
         for (size_t i = 0; i < machine->nlanded; i++) {
             struct hr_landed *landed = &machine->landed[i];
-            if (is_next(landed) && !is_taken(machine, i, landed->begin, landed->bytes))
-                land(carrier, landed);
+            const enum meets meets =
+                is_next(landed) ? what_it_meets(machine, i) : MEETS_ONE_TO_COME;
+            if (meets == MEETS_NOTHING ||
+                (meets == MEETS_BYTES && lies_there(carrier, machine, landed)))
+                land(carrier, machine, landed, meets == MEETS_NOTHING);
         }
     }
 }

@@ -62,6 +62,8 @@ static bool send_part(struct hr_carrier *carrier, struct hr_sending *s)
         s->now = s->cargo ? s->cargo(s->arg, s->ring, message) : (struct hr_cargo){0};
         s->begun = true;
         s->sent = 0;
+        HR_ASSERT(s->now.offset <= carrier->options.segment_bytes &&
+                  s->now.bytes <= carrier->options.segment_bytes - s->now.offset);
     }
     const size_t left = s->now.bytes - s->sent, most = carrier->options.part_bytes,
                  bytes = left < most ? left : most;
