@@ -23,6 +23,7 @@ extern "C" {
 struct hr_run_info {
     const char *strategy, *algorithm, *launch, *guarantee, *model, *kernels, *order;
     const char *optimizer; /* name and settings: "adam, beta1 0.9, ..." */
+    const char *compress;  /* "topk:1% with error feedback: 3.8 KiB ..."; "": nothing is */
     const char *manner;    /* the strategy's own options: "sync-every 8"; "": it has none */
     const char *times;     /* models of the times of gradients and messages; "": real times */
     const char *task;      /* of values: "mse of price (mean 350, deviation 120)"; NULL: classes */

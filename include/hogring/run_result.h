@@ -1,7 +1,6 @@
 /* run_result.h - what happened in a run: losses, accuracy, times, bytes, staleness, lost ranks.
- *
- * hr_train and hr_replay_run fill a struct hr_run_result; free it with hr_run_result_free. Times
- * are in seconds of the run's clock, counts are exact. Threads: plain values.
+ * hr_train and hr_replay_run fill it; free it with hr_run_result_free. Times are in seconds of the
+ * run's clock, counts are exact. Threads: plain values.
  */
 #ifndef HOGRING_RUN_RESULT_H
 #define HOGRING_RUN_RESULT_H
@@ -208,11 +207,11 @@ struct hr_run_result {
     double waited_for_others_s, stalled_s;
     size_t nwaited;
     struct hr_waited_for *waited_for; /* (nwaited) owned: by who was waited for */
-    double *waited_s; /* (nwaited, nwaited) owned: [i][j] that i waited and j cost; or NULL: of more
-                         than 64 workers only waited_for is kept */
+    double *waited_s; /* (nwaited, nwaited) owned: [i][j] that i waited, j cost; NULL: over 64 */
     double forward_s, backward_s;            /* parts of compute_s; the rest of it is updating */
     uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, or were not */
     uint64_t bytes_sent, bytes_received;     /* by workers */
+    uint64_t bytes_uncompressed;             /* what bytes_sent would be without options.compress */
     uint64_t bytes_replicated; /* of those sent: what servers' replicas took as well */
     bool counts_applied;       /* servers have the state: `updates` again, as they counted them, */
     uint64_t applied;          /* those that are in the weights */

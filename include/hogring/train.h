@@ -93,6 +93,8 @@ struct hr_train_options {
     char overlap[8];      /* on: gradients are summed in buckets while backward goes on; off */
     char bucket_size[16]; /* bytes that a bucket has at least: 256K, 1M */
     char transport[16];   /* zero-copy, or copy: gradients travel through the rings (allreduce) */
+    char compress[32];    /* gradients on their way: bf16, fp16, int8, topk:1%, powersgd:2; "": as
+                             they are */
     char link[64];        /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
     char task[16];        /* auto: refuse labels that look like values; classify: each is a class;
                              regress: they are values (the data set's targets) */

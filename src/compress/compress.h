@@ -86,6 +86,8 @@ struct hr_compress_pair {
     float value;
 };
 size_t hr_compress_largest(const struct hr_compress *c, size_t n); /* how many */
+/* Of k pairs, those with an index below `end`. */
+size_t hr_compress_pairs_before(const struct hr_compress_pair *pair, size_t k, size_t end);
 
 static inline bool hr_compress_is_sparse(const struct hr_compress *c)
 {

@@ -71,6 +71,19 @@ size_t hr_compress_largest(const struct hr_compress *c, size_t n)
     return k < 1 ? hr_min_size(1, n) : hr_min_size((size_t)k, n);
 }
 
+size_t hr_compress_pairs_before(const struct hr_compress_pair *pair, size_t k, size_t end)
+{
+    size_t low = 0;
+    while (low < k) {
+        const size_t middle = low + (k - low) / 2;
+        if (pair[middle].index < end)
+            low = middle + 1;
+        else
+            k = middle;
+    }
+    return low;
+}
+
 static size_t bytes(const struct hr_compress *c, size_t n)
 {
     return hr_compress_largest(c, n) * sizeof(struct hr_compress_pair);

@@ -135,7 +135,7 @@ static enum hr_status at_cut(struct hr_real_worker *seat)
     HR_TRY(hr_real_worker_end_span(seat));
     if (worker->seat == 0)
         hr_leader_decide(leader);
-    seat->strategy->export_part(worker);
+    hr_worker_export(worker);
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EXPORTED));
     HR_TRY(seat->strategy->verify(worker));
     if (leader->cuts.cut->evaluate)

@@ -25,6 +25,7 @@ hr_manual_pages:
         page    pipeline
         page    virtual-time
         page    collectives
+        page    compress
         page    store
         page    sparse
         page    bench

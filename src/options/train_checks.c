@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "compress/compress.h"
 #include "netsim/inject.h"
 #include "strategies/find.h"
 
@@ -22,6 +23,12 @@ enum hr_status hr_check_batch(const struct hr_train_options *o)
                    "--batch-size: means nothing with --global-batch-size %zu, "
                    "which says the same of all workers",
                    o->global_batch_size);
+}
+
+enum hr_status hr_check_compress(const struct hr_train_options *o)
+{
+    struct hr_compress compress;
+    return hr_compress_parse(o->compress, &compress);
 }
 
 /* In real time a link is one of the rings that gradients travel in, which allreduce alone has. */

@@ -1,5 +1,5 @@
-/* train_row.h - how rows of training's options are written: train_rows.c, pipeline_rows.c,
- * sparse_rows.c.
+/* train_row.h - how rows of training's options are written: train_rows.c, gradient_rows.c,
+ * pipeline_rows.c, sparse_rows.c.
  *
  * Threads: constants.
  */
@@ -19,7 +19,8 @@
 #define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
 #define BOTH (HR_TRAIN | HR_COMPARE)
 
-enum { HR_PIPELINE_ROWS = 8, HR_SPARSE_ROWS = 4 };
+enum { HR_GRADIENT_ROWS = 5, HR_PIPELINE_ROWS = 8, HR_SPARSE_ROWS = 4 };
+extern const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS];
 extern const struct hr_option hr_pipeline_rows[HR_PIPELINE_ROWS];
 extern const struct hr_option hr_sparse_rows[HR_SPARSE_ROWS];
 

@@ -193,22 +193,6 @@ static const struct hr_option training[] = {
         .models = HR_OF_ALL_MODELS, .first = true, .commands = BOTH | HR_FORECAST),
 };
 
-static const struct hr_option gradients[] = {
-    ROW("overlap", TEXT, overlap, DECIDES, "on|off", "off",
-        "sum gradients in buckets while backward still computes the rest", .words = "on|off",
-        .with = {{"clock", "real"}}, .commands = BOTH | HR_FORECAST),
-    ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
-        "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
-    ROW("transport", TEXT, transport, AROUND, "HOW", "zero-copy",
-        "zero-copy: peers read gradients in place; copy: they go through the rings",
-        .words = "zero-copy|copy", .with = {{"clock", "real"}}, .between_ranks = true),
-    ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
-        "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
-        "copy); virtual: one each, to a switch (a star)",
-        .with = {{"schedule", "free"}}, .between_ranks = true, .or_stages = true,
-        .check = hr_check_link, .commands = BOTH | HR_FORECAST),
-};
-
 static const struct hr_option times[] = {
     ROW("clock", TEXT, clock, AROUND, "WHICH", "real",
         "real, or virtual: up to 1024 workers whose gradients are computed and whose time is "
@@ -385,7 +369,7 @@ const struct hr_option_list hr_train_lists[] = {
     LIST(HR_IN_DATA, model),
     LIST(HR_IN_WORKERS, workers),
     LIST(HR_IN_TRAINING, training),
-    LIST(HR_IN_GRADIENTS, gradients),
+    LIST(HR_IN_GRADIENTS, hr_gradient_rows),
     LIST(HR_IN_PIPELINES, hr_pipeline_rows),
     LIST(HR_IN_TIME, times),
     LIST(HR_IN_UPDATES, updates),

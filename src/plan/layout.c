@@ -136,3 +136,18 @@ size_t hr_layout_bytes(const struct hr_layout *layout)
 {
     return (layout->blocks ? layout->nchunks : 1) * layout->count * layout->elem_bytes;
 }
+
+enum hr_status hr_algorithm_sends(const struct hr_algorithm *algorithm,
+                                  const struct hr_plan_for *of, size_t count, uint64_t *bytes)
+{
+    struct hr_plan plan = {0};
+    const enum hr_status status = algorithm->plan(&plan, of);
+    const struct hr_layout layout = {
+        .count = count, .elem_bytes = sizeof(float), .nchunks = plan.nchunks, .run = plan.run};
+    *bytes = 0;
+    for (size_t i = 0; status == HR_OK && i < plan.nrows; i++)
+        if (plan.rows[i].action == HR_ROW_SEND)
+            *bytes += hr_layout_pieces(&layout, plan.rows[i].chunk, plan.rows[i].span).left;
+    hr_plan_fini(&plan);
+    return status;
+}

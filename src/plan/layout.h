@@ -93,6 +93,11 @@ static inline void hr_pieces_next(struct hr_pieces *pieces)
 unsigned char *hr_layout_origin(const struct hr_layout *layout, const void *buffer,
                                 enum hr_extent extent, size_t own);
 
+/* Bytes that a rank of an all-reduce of `count` floats sends; HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_algorithm_sends(const struct hr_algorithm *algorithm,
+                                             const struct hr_plan_for *of, size_t count,
+                                             uint64_t *bytes);
+
 /* Bytes from block or chunk 0 to the end. */
 size_t hr_layout_bytes(const struct hr_layout *layout);
 

@@ -80,7 +80,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
     hr_roll_cut(drive, drive->leader->cuts.cut->halt);
     for (size_t r = 0; r < workers; r++)
         if (play->state[r] == HR_ARRIVED)
-            strategy->export_part(&play->worker[r].worker);
+            hr_worker_export(&play->worker[r].worker);
     for (size_t r = 0; r < workers; r++)
         if (play->state[r] == HR_ARRIVED)
             HR_TRY(strategy->verify(&play->worker[r].worker));

@@ -37,8 +37,8 @@ static bool has_key(const struct block *block, const char *const *keys)
 /* A run's own, whether another's is the same or not. */
 static bool is_own(const struct block *block)
 {
-    static const char *const keys[] = {"batch",  "manner", "reduce",  "pipeline",
-                                       "tensor", "course", "promise", NULL};
+    static const char *const keys[] = {"batch",  "manner", "compress", "reduce", "pipeline",
+                                       "tensor", "course", "promise",  NULL};
     return has_key(block, keys);
 }
 

@@ -1,8 +1,24 @@
 #include "server/server_requests.h"
 
 #include "netsim/inject.h"
+#include "strategy/compression.h"
 
-static uint64_t slice_bytes(const struct hr_shared_state *shared, size_t shard)
+/* Of what the worker pushes, or exchanges. */
+static uint64_t slice_bytes(const struct hr_worker *worker, size_t shard)
+{
+    return hr_compression_slice_bytes(worker, hr_server_slice(worker->shared, shard),
+                                      hr_server_slice(worker->shared, shard + 1));
+}
+
+uint64_t hr_requests_push_bytes(const struct hr_worker *worker)
+{
+    uint64_t bytes = 0;
+    for (size_t s = 0; s < worker->shared->servers; s++)
+        bytes += slice_bytes(worker, s);
+    return bytes;
+}
+
+static uint64_t plain_bytes(const struct hr_shared_state *shared, size_t shard)
 {
     return (hr_server_slice(shared, shard + 1) - hr_server_slice(shared, shard)) * sizeof(float);
 }
@@ -14,7 +30,7 @@ static void send_to(const struct hr_worker *worker, size_t shard, const struct h
     const struct hr_posted what = {
         .from = worker->rank,
         .to = shared->workers + shard,
-        .bytes = sizeof *request + (carries ? slice_bytes(shared, shard) : 0),
+        .bytes = sizeof *request + (carries ? slice_bytes(worker, shard) : 0),
     };
     hr_server_send(shared, worker->rank, &what, request);
 }
@@ -59,7 +75,8 @@ static void attempt(struct hr_worker *worker)
         const enum hr_inject_loss loss = loss_of(worker, s, requests->attempts);
         if (requests->attempts > 0) {
             worker->stats->resent++;
-            worker->stats->bytes_sent += slice_bytes(worker->shared, s);
+            worker->stats->bytes_sent += slice_bytes(worker, s);
+            worker->stats->bytes_plain += plain_bytes(worker->shared, s);
         }
         if (loss != HR_LOSS_MESSAGE)
             send_to(worker, s, &requests->push);

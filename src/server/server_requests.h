@@ -22,6 +22,8 @@
 
 /* Send a request to every shard, with the next number. */
 void hr_requests_send(struct hr_worker *worker, struct hr_message *request);
+/* Of the worker's push in hand, to all shards together: each carries its slice. */
+uint64_t hr_requests_push_bytes(const struct hr_worker *worker);
 /* Of the requests that a dead worker sent in its last life, the number of the last that came to the
  * shard, once or more often; 0: none did. By who knows that it is dead. */
 uint64_t hr_requests_came(const struct hr_shared_state *shared, size_t worker, size_t shard);

@@ -12,6 +12,7 @@
  *            A worker alone (fused) has nothing to sum: it updates during backward, from pieces of
  *            its gradient that are in the caches, and no gradient is stored; or from a whole one in
  *            place, where ranks have split it, and wait, with as many threads.
+ *            With --compress the sum is compressed_sum.h's, and updates are apart.
  *            Gradients are summed at once, or (--overlap) in buckets while backward goes on:
  *            buckets.h.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
@@ -49,13 +50,16 @@ static const size_t past_caches_bytes = (size_t)16 << 20;
 
 static bool is_fused(const struct hr_shared_state *shared)
 {
-    return hr_can_apply(&shared->group_options) && !hr_optimizer_needs_norms(&shared->optimizer);
+    return hr_can_apply(&shared->group_options) && !hr_compression_of(shared) &&
+           !hr_optimizer_needs_norms(&shared->optimizer);
 }
 
-/* The strategy's memory: [the one state of the fused form | term | image]; without losses the first
- * alone. */
+/* The strategy's memory: [the one state of the fused form, or packets | term | image]; without
+ * losses the first alone. */
 static size_t state_bytes(const struct hr_shared_state *shared)
 {
+    if (hr_compression_of(shared))
+        return hr_compressed_sum_bytes(shared);
     return is_fused(shared) ? hr_round_up(hr_state_floats(shared) * sizeof(float), HR_LINE) : 0;
 }
 
@@ -205,6 +209,7 @@ static enum hr_status start(struct hr_worker *worker)
         .apply = is_fused(shared) ? apply : NULL,
         .arg = worker,
     };
+    HR_TRY(hr_compressed_sum_begin(&own_of(worker)->buckets.compressed, worker, shared->own));
     if (!is_fused(shared))
         return hr_state_start(worker, 0);
     worker->state = shared->own;
@@ -292,7 +297,7 @@ static void offer(struct hr_worker *worker)
     own_of(worker)->offered = true;
     if (is_alone(worker->shared))
         return;
-    hr_buckets_final(&own_of(worker)->buckets, 0);
+    hr_buckets_all(&own_of(worker)->buckets, worker->index - 1);
     worker->bell = own_of(worker)->buckets.bell;
 }
 
@@ -364,7 +369,7 @@ static uint64_t settle(struct hr_shared_state *shared)
 const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
-    .options = (const char *const[]){"algorithm", "link", "topology", NULL},
+    .options = (const char *const[]){"algorithm", "compress", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
     .recalls = true,

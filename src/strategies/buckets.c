@@ -51,8 +51,15 @@ static bool advance(struct hr_buckets *buckets)
     }
 }
 
+static bool compresses(const struct hr_buckets *buckets)
+{
+    return buckets->compressed.worker && buckets->compressed.worker->compressing;
+}
+
 void hr_buckets_final(struct hr_buckets *buckets, size_t offset)
 {
+    if (compresses(buckets))
+        return;
     const size_t end = buckets->nfull ? buckets->begin[buckets->nfull - 1] : buckets->params;
     if (offset < end && (offset == 0 || end - offset >= buckets->least)) {
         HR_ASSERT(buckets->nfull < HR_BUCKETS_MAX);
@@ -61,8 +68,19 @@ void hr_buckets_final(struct hr_buckets *buckets, size_t offset)
     advance(buckets);
 }
 
+void hr_buckets_all(struct hr_buckets *buckets, uint64_t index)
+{
+    hr_buckets_final(buckets, 0);
+    if (!compresses(buckets))
+        return;
+    hr_compressed_sum_start(&buckets->compressed, index);
+    buckets->bell = buckets->compressed.bell;
+}
+
 bool hr_buckets_test(struct hr_buckets *buckets)
 {
+    if (compresses(buckets))
+        return hr_compressed_sum_test(&buckets->compressed);
     if (advance(buckets))
         return true;
     if (hr_member_bell(buckets->member) != buckets->bell && buckets->member->place.waiter)
@@ -72,5 +90,5 @@ bool hr_buckets_test(struct hr_buckets *buckets)
 
 enum hr_status hr_buckets_finish(struct hr_buckets *buckets)
 {
-    return buckets->status;
+    return compresses(buckets) ? buckets->compressed.status : buckets->status;
 }

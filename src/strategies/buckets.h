@@ -12,6 +12,7 @@
  *            model alone, and all ranks have the same ones.
  *   Order    that of the group's algorithm, which follows from an element's index in the whole
  *            gradient alone (plan/plan.h): the bits are those of one sum over all.
+ *   --compress  the whole gradient is summed at once, by compressed_sum.h.
  *   Source   Li et al., "PyTorch Distributed", VLDB 2020 (gradient bucketing).
  *
  * Threads: belongs to its worker, like the member.
@@ -19,7 +20,7 @@
 #ifndef HR_STRATEGIES_BUCKETS_H
 #define HR_STRATEGIES_BUCKETS_H
 
-#include "group/group.h"
+#include "strategies/compressed_sum.h"
 
 enum { HR_BUCKETS_MAX = 256 };
 
@@ -33,7 +34,8 @@ struct hr_buckets {
     /* Of the current gradient: bucket i is [begin[i], begin[i - 1]), begin[-1] being params. */
     size_t begin[HR_BUCKETS_MAX];
     size_t nfull, nbegun;
-    bool open; /* bucket nbegun - 1 is being summed */
+    bool open;                           /* bucket nbegun - 1 is being summed */
+    struct hr_compressed_sum compressed; /* in place of buckets, where the run compresses */
     enum hr_status status;
     struct hr_bell *bell; /* what the worker parks on */
 };
@@ -42,6 +44,8 @@ struct hr_buckets {
 void hr_buckets_reset(struct hr_buckets *buckets);
 /* grads [offset, params) are final now. */
 void hr_buckets_final(struct hr_buckets *buckets, size_t offset);
+/* All of it is final, the gradient of batch `index`. */
+void hr_buckets_all(struct hr_buckets *buckets, uint64_t index);
 /* Make what progress can be made; true when all buckets are summed, or one failed. */
 bool hr_buckets_test(struct hr_buckets *buckets);
 /* The status of the sums. */

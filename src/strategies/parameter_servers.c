@@ -3,6 +3,7 @@
 #include "server/server_replica.h"
 #include "server/server_requests.h"
 #include "server/server_settle.h"
+#include "strategy/compression.h"
 #include "strategy/settle.h"
 #include "server/staleness.h"
 #include "strategies/strategies.h"
@@ -115,7 +116,9 @@ void hr_server_push(struct hr_worker *worker, uint64_t index)
     push.word[HR_REQUEST_INDEX] = index;
     push.word[HR_REQUEST_SAMPLES] = worker->samples;
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
-    worker->stats->bytes_sent += worker->shared->params * sizeof(float);
+    hr_compression_push(worker, index);
+    worker->stats->bytes_sent += hr_requests_push_bytes(worker);
+    worker->stats->bytes_plain += worker->shared->params * sizeof(float);
     worker->stats->bytes_replicated += hr_replicated_bytes(worker->shared);
     ((struct hr_pushing *)worker->own)->pushed = true;
     hr_requests_send(worker, &push);
@@ -170,7 +173,7 @@ const struct hr_strategy hr_strategy_ps_sync = {
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",
     .order = "T(n), leaves in rank order",
     .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
-                                     "link", "topology", NULL},
+                                     "compress", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
     .recalls = true,
@@ -187,9 +190,9 @@ const struct hr_strategy hr_strategy_ps_async = {
     .at_rest = at_rest,
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
     .order = hr_order_of_arrival,
-    .options =
-        (const char *const[]){"servers", "server-replicas", "placement", "server-time", "async-lr",
-                              "staleness-lr", "delay-compensation", "link", "topology", NULL},
+    .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
+                                     "async-lr", "staleness-lr", "delay-compensation", "compress",
+                                     "link", "topology", NULL},
     .prepare = hr_stale_prepare,
     .describe = hr_stale_describe,
     .stored = true,
@@ -210,7 +213,7 @@ const struct hr_strategy hr_strategy_ssp = {
     .order = hr_order_of_arrival,
     .options = (const char *const[]){"staleness", "servers", "server-replicas", "placement",
                                      "server-time", "async-lr", "staleness-lr",
-                                     "delay-compensation", "link", "topology", NULL},
+                                     "delay-compensation", "compress", "link", "topology", NULL},
     .in_step = &hr_strategy_ps_sync,
     .prepare = prepare_ssp,
     .describe = hr_stale_describe,

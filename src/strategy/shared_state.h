@@ -22,6 +22,7 @@
 #include "strategy/stale.h"
 
 struct hr_strategy;
+struct hr_compression;
 struct hr_inject;
 struct hr_pause;
 struct hr_trace_log;
@@ -47,6 +48,7 @@ struct hr_worker_stats {
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
     uint64_t bytes_replicated;   /* of those sent: what a server's replica takes as well */
+    uint64_t bytes_plain;        /* what bytes_sent would be without --compress */
     int64_t repro_ns, whole_ns;  /* gradients of the same batches by micro-shards, and at once */
     uint64_t resent;             /* parts of pushes sent again: server_requests.h */
     struct hr_atom64 duplicates; /* of them, those that were taken before. Counted by shards; read
@@ -111,6 +113,7 @@ struct hr_snapshot {
                       its last exchange; else NULL */
     struct hr_epoch_losses *losses;
     struct hr_epoch_share *shares; /* (workers) */
+    float *errors;                 /* (workers, hr_compression_state_floats) or NULL */
 };
 
 /* A copy of the snapshot as it was at the last cut, since the snapshot itself is written at the
@@ -143,6 +146,7 @@ struct hr_shared_state {
                                            prepare */
     void *setup; /* what strategy->prepare made of them, or NULL; one block, owned */
     struct hr_optimizer optimizer;
+    const struct hr_compression *compression; /* NULL: as compression.h's none */
     struct hr_batch_schedule schedule;
     struct hr_begins_with begins_with;
     struct hr_group_options group_options;
@@ -153,6 +157,7 @@ struct hr_shared_state {
     bool outlives;      /* the run outlives ranks that are lost (--on-loss) */
     bool reissues;      /* their batches are handed out again (--lost-batch) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
+    bool local;                    /* the workers' group is one thread's */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
     bool rests;                    /* ..., which sleeps: who waits serves (drive/resting.h) */
     bool repeats;                  /* a replay: shards take losses when they are told to */

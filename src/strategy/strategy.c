@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "strategy/compression.h"
 
 const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strategy)
 {
@@ -77,16 +78,27 @@ enum hr_status hr_worker_start(struct hr_worker *worker)
     worker->own = calloc(1, strategy->worker_own + 1);
     if (!worker->own)
         return hr_fail(HR_E_NOMEM, "no memory for a worker");
-    const enum hr_status status = strategy->start(worker);
-    if (status != HR_OK)
+    enum hr_status status = hr_compression_start(worker);
+    if (status == HR_OK)
+        status = strategy->start(worker);
+    if (status != HR_OK) {
+        hr_compression_stop(worker);
         free(worker->own);
+    }
     return status;
+}
+
+void hr_worker_export(struct hr_worker *worker)
+{
+    worker->shared->strategy->export_part(worker);
+    hr_compression_export(worker);
 }
 
 void hr_worker_drop(struct hr_worker *worker)
 {
     if (worker->shared->strategy->stop)
         worker->shared->strategy->stop(worker);
+    hr_compression_stop(worker);
     free(worker->own);
 }
 

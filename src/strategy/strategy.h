@@ -24,6 +24,7 @@
 #include "strategy/shard.h"
 #include "strategy/shared_state.h"
 
+struct hr_compressing;
 struct hr_pause;
 struct hr_standing;
 
@@ -64,9 +65,10 @@ struct hr_worker {
     size_t samples;         /* in its gradient */
     double epoch_loss;      /* that of stats before it */
     struct hr_requests requests;
-    struct hr_coming coming; /* to the next exchange: arrivals.h */
-    struct hr_spans *spans;  /* of its time: observe/spans.h; NULL: nobody looks on */
-    void *own;               /* strategy->worker_own bytes, zeroed before start */
+    struct hr_compressing *compressing; /* owned; compression.h; NULL: nothing is compressed */
+    struct hr_coming coming;            /* to the next exchange: arrivals.h */
+    struct hr_spans *spans;             /* of its time: observe/spans.h; NULL: nobody looks on */
+    void *own;                          /* strategy->worker_own bytes, zeroed before start */
 };
 
 struct hr_strategy {
@@ -214,6 +216,8 @@ void hr_worker_sit_out(struct hr_worker *worker);
 
 /* strategy->meets, as it is told there. */
 bool hr_worker_meets(const struct hr_worker *worker);
+/* strategy->export_part, and what compression keeps. */
+void hr_worker_export(struct hr_worker *worker);
 /* strategy->at_cut, if there is one. */
 void hr_worker_at_cut(struct hr_worker *worker);
 

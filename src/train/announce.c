@@ -6,6 +6,7 @@
 #include "drive/resting.h"
 #include "kernels/bf16.h"
 #include "kernels/gemm.h"
+#include "train/compress_setup.h"
 #include "train/freeze.h"
 #include "train/optimizer_setup.h"
 #include "train/pipeline_setup.h"
@@ -44,7 +45,7 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
 struct said {
     struct hr_stage_report *stage; /* malloc'd, and so is: */
     uint64_t *redone;
-    char split[400], task[400];
+    char split[400], task[400], compress[160];
 };
 
 static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run_info *info,
@@ -97,6 +98,8 @@ static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
 {
     struct said said = {0};
     add_task(&run->job, info, &said);
+    hr_compress_text(run, said.compress, sizeof said.compress);
+    info->compress = said.compress;
     enum hr_status status = add_pipeline(&run->job, info, &said);
     if (status == HR_OK)
         status = add_redone(run, info, &said);

@@ -5,6 +5,7 @@
 
 #include "server/staleness.h"
 #include "strategy/arrivals.h"
+#include "strategy/compression.h"
 #include "train/counters.h"
 
 /* A histogram: a worker's, a key's, or that of all updates. */
@@ -91,7 +92,8 @@ enum hr_status hr_account_staleness(struct hr_run *run)
     return HR_OK;
 }
 
-static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_result *result)
+static void fold_worker(const struct hr_worker_stats *stats, bool compressed,
+                        struct hr_run_result *result)
 {
     _Static_assert((int)HR_RESULT_STALENESS_BUCKETS == (int)HR_STALENESS_BUCKETS,
                    "the same histogram");
@@ -103,6 +105,7 @@ static void fold_worker(const struct hr_worker_stats *stats, struct hr_run_resul
     result->prefetch_misses += stats->prefetch_misses;
     result->bytes_sent += stats->bytes_sent;
     result->bytes_replicated += stats->bytes_replicated;
+    result->bytes_uncompressed += compressed ? stats->bytes_plain : stats->bytes_sent;
     result->bytes_received += stats->bytes_received;
     result->resent += stats->resent;
     result->duplicates += hr_atom64_load_relaxed(&stats->duplicates); /* all have ended */
@@ -127,7 +130,7 @@ void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
     for (size_t w = 0; w < run->shared.workers; w++) {
         if (run->shared.strategy->never_stale)
             count_in_step(&run->shared.stats[w]);
-        fold_worker(&run->shared.stats[w], result);
+        fold_worker(&run->shared.stats[w], hr_compression_of(&run->shared), result);
     }
 }
 

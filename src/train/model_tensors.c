@@ -99,3 +99,16 @@ enum hr_status hr_load_tensors(const struct hr_checkpoint *checkpoint,
     }
     return hr_misfits_refuse(checkpoint, &misfits);
 }
+
+void hr_model_counter_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                          int64_t *batches)
+{
+    static const char before[] = "running_var";
+    const size_t length = strlen(info->name), part = sizeof before - 1;
+    if (length < part || strcmp(info->name + length - part, before) != 0)
+        return;
+    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
+    *tensor = (struct hr_tensor){.dtype = HR_I64, .bytes = sizeof *batches, .data = batches};
+    snprintf(tensor->name, sizeof tensor->name, "%.*snum_batches_tracked", (int)(length - part),
+             info->name);
+}

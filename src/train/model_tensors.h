@@ -42,4 +42,9 @@ void hr_try_tensor(const struct hr_tensor_file *file, const struct hr_tensor_inf
 HR_CHECKED enum hr_status hr_misfits_refuse(const struct hr_checkpoint *checkpoint,
                                             struct hr_misfits *misfits);
 
+/* PyTorch's load_state_dict expects a counter after batchnorm's variance: behind other tensors
+ * nothing. */
+void hr_model_counter_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,
+                          int64_t *batches);
+
 #endif

@@ -8,6 +8,7 @@
 #include "hogring/checkpoint.h"
 #include "session/saved.h"
 #include "server/server.h"
+#include "strategy/compression.h"
 #include "worker/buffer_pool.h"
 #include "worker/prefetch.h"
 #include "train/run.h"
@@ -18,7 +19,9 @@ static size_t received_bytes(const struct hr_run *run)
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_group_options *o = &shared->group_options;
     const bool keeps = o->copies || o->algorithm == &hr_allreduce_one_shot;
-    return keeps && !shared->strategy->served ? shared->params * sizeof(float) : 0;
+    return keeps && !shared->strategy->served && !hr_compression_of(shared)
+               ? shared->params * sizeof(float)
+               : 0;
 }
 
 /* Address space of a thread's stack: as much as it may grow to. */
@@ -64,6 +67,7 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
     if (shared->strategy->worker_bytes)
         hr_needs_add(needs, "optimizer state", shared->workers,
                      shared->strategy->worker_bytes(shared));
+    hr_needs_add(needs, "compression", shared->workers, hr_compression_worker_bytes(shared));
     hr_needs_add(needs, "received gradients", shared->workers, received_bytes(run));
     if (prefetches)
         hr_needs_add(needs, "prefetch", shared->workers,

@@ -6,6 +6,7 @@
 #include "kernels/gemm.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
+#include "train/compress_setup.h"
 #include "train/model_file.h"
 #include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
@@ -56,6 +57,7 @@ void hr_run_finish(struct hr_run *run)
     hr_held_out_close(&run->final_test.held_out);
     hr_resume_close(&run->resume);
     hr_strategy_forget(&run->shared);
+    hr_compression_fini(&run->compression);
     free(run->tensors);
     free(run->shared.begins_with.index);
     free(run->shared.spans);
@@ -145,6 +147,7 @@ static enum hr_status parse_names(struct hr_run *run)
                        o->strategy);
     shared->repeats = shared->single = run->drive.replay;
     run->job.played = run->drive.driver->played;
+    shared->local = run->drive.driver->local;
     run->job.simulated = run->drive.driver->simulated;
     return hr_kernels_select_named(o->kernels, hr_machine_bits_are_bf16(o->precision));
 }
@@ -199,7 +202,8 @@ static enum hr_status lay_out_schedule(struct hr_run *run)
     schedule->checkpoint_every = o->checkpoint_dir[0]
                                      ? hr_batch_schedule_every(schedule, &o->checkpoint_every)
                                      : hr_digest_every(o);
-    schedule->pauses = run->shared.strategy->pause && run->drive.driver->played;
+    /* Where something is compressed, a gradient that is given up would take its error with it. */
+    schedule->pauses = run->shared.strategy->pause && run->drive.driver->played && !o->compress[0];
     return hr_run_length_check(o, &run->length);
 }
 
@@ -289,6 +293,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_optimizer_setup(run));
     shared->params = hr_model_param_count(run->job.model);
     HR_TRY(hr_strategy_prepare(shared));
+    HR_TRY(hr_compress_setup(run));
     if (run->drive.replay)
         HR_TRY(hr_replay_prepare(&run->drive));
     shared->group_options.nranks = shared->workers;

@@ -21,6 +21,7 @@
 #include "session/machine_bits.h"
 #include "session/resume.h"
 #include "session/save.h"
+#include "strategy/compression.h"
 #include "drive/driver.h"
 
 /* The test set of a run that holds out a validation split: read once, after training. */
@@ -43,9 +44,10 @@ struct hr_run {
     struct hr_drive drive;
     struct hr_saver saver;
     struct hr_run_result *result;
-    struct hr_needs needs;            /* what it takes */
-    struct hr_param_segment *tensors; /* (tensors) owned: what the optimizer knows of the model */
-    struct hr_rule own_rule;          /* of options.update_rule; else unused */
+    struct hr_needs needs;             /* what it takes */
+    struct hr_param_segment *tensors;  /* (tensors) owned: what the optimizer knows of the model */
+    struct hr_compression compression; /* shared.compression */
+    struct hr_rule own_rule;           /* of options.update_rule; else unused */
     struct hr_segment control_segment, segment;
     struct hr_resume resume;
     struct hr_final_test final_test;

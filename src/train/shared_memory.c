@@ -1,5 +1,6 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "session/carve.h"
+#include "strategy/compression.h"
 #include "strategy/pause.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"
@@ -156,6 +157,9 @@ static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
         shared->snapshot.since =
             hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.since);
     shared->snapshot.apart = hr_carve(to, copy, sizeof *shared->snapshot.apart);
+    if (copies && hr_compression_of(shared))
+        shared->snapshot.errors =
+            hr_carve_arena(to, copy, shared->workers * hr_compression_state_floats(shared));
 }
 
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)

@@ -11,6 +11,7 @@
 #include "session/past.h"
 #include "strategy/shared.h"
 #include "train/best_state.h"
+#include "train/compress_state.h"
 #include "train/model_tensors.h"
 #include "train/pause_state.h"
 
@@ -63,26 +64,12 @@ void hr_state_share(struct hr_run *run)
 
 /* --- saved --- */
 
-/* PyTorch's load_state_dict expects a counter after batchnorm's variance. */
-static void add_counter(struct hr_tensor_file *file, const struct hr_tensor_info *info,
-                        int64_t *batches)
-{
-    static const char before[] = "running_var";
-    const size_t length = strlen(info->name), part = sizeof before - 1;
-    if (length < part || strcmp(info->name + length - part, before) != 0)
-        return;
-    struct hr_tensor *tensor = &file->tensors[file->ntensors++];
-    *tensor = (struct hr_tensor){.dtype = HR_I64, .bytes = sizeof *batches, .data = batches};
-    snprintf(tensor->name, sizeof tensor->name, "%.*snum_batches_tracked", (int)(length - part),
-             info->name);
-}
-
 static void fill_model(struct hr_run *run, struct hr_tensor_file *file)
 {
     for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
         const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
         hr_model_tensor_put(file, info, "", "", hr_best_state_model(run));
-        add_counter(file, info, &run->batches_saved);
+        hr_model_counter_put(file, info, &run->batches_saved);
     }
     hr_saved_put(file, "hogring.loss", "%s", run->job.options->loss);
     hr_saved_put(file, "hogring.precision", "%s", run->job.options->precision);
@@ -155,6 +142,7 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
     for (size_t w = 0; w < replicas_apart(run); w++)
         fill_replica(run, w, trainer);
     hr_pause_state_put(run, trainer);
+    hr_compress_state_put(run, trainer);
     add_scaling(&run->job.scaling, trainer);
     hr_saved_put_table(trainer, shares_name, run->shared.workers, SHARE,
                        (double *)(void *)snapshot->shares);
@@ -184,14 +172,16 @@ void hr_state_describe(struct hr_run *run)
         .workers = run->shared.workers,
         .batch_size = run->job.batch_size,
         .tensors = tensors * (2 + state_arrays(run) + most_replicas + ends_with_best) +
-                   STEP_TENSORS + HR_PAUSE_TENSORS + SHARES_TENSORS + SCALING_TENSORS,
+                   STEP_TENSORS + HR_PAUSE_TENSORS + SHARES_TENSORS + SCALING_TENSORS +
+                   hr_compress_state_tensors(run),
         .metadata = METADATA,
         .bytes = (1 + state_arrays(run) + most_replicas + ends_with_best) * run->shared.params *
                      sizeof(float) +
                  tensors * sizeof run->batches_saved +
                  run->shared.snapshot.state_copies * sizeof *run->shared.snapshot.applied +
                  run->shared.workers * sizeof *run->shared.snapshot.shares +
-                 2 * run->job.dataset->shape.channels * sizeof(float) + hr_pause_state_bytes(run),
+                 2 * run->job.dataset->shape.channels * sizeof(float) + hr_pause_state_bytes(run) +
+                 hr_compress_state_bytes(run),
         .describe = describe,
         .losses = shares_name,
         .engine = run,
@@ -390,6 +380,7 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
         HR_TRY(load_state(run, checkpoint, copy, saved));
     HR_TRY(load_replicas(run, checkpoint, saved));
     HR_TRY(hr_pause_state_load(run, checkpoint));
+    HR_TRY(hr_compress_state_load(run, checkpoint));
     *run->shared.snapshot.losses =
         (struct hr_epoch_losses){hr_saved_number(checkpoint, "first_epoch_loss"),
                                  hr_saved_number(checkpoint, "last_epoch_loss")};

@@ -1,0 +1,32 @@
+/* The options of how gradients travel, a row each (option.h says what stands in one). */
+#include <stddef.h>
+
+#include "compress/compress.h"
+#include "options/train_checks.h"
+#include "options/train_row.h"
+
+static const char *compressor_at(size_t i)
+{
+    const struct hr_compressor *compressor = hr_compressor_at(i);
+    return compressor ? compressor->example : NULL;
+}
+
+const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS] = {
+    ROW("overlap", TEXT, overlap, DECIDES, "on|off", "off",
+        "sum gradients in buckets while backward still computes the rest", .words = "on|off",
+        .with = {{"clock", "real"}}, .commands = BOTH | HR_FORECAST),
+    ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
+        "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
+    ROW("transport", TEXT, transport, AROUND, "HOW", "zero-copy",
+        "zero-copy: peers read gradients in place; copy: they go through the rings",
+        .words = "zero-copy|copy", .with = {{"clock", "real"}}, .between_ranks = true),
+    ROW("compress", TEXT, compress, DECIDES, "HOW", NULL,
+        "gradients on their way, for slow links, with error feedback (hogring help compress): ",
+        .name_at = compressor_at, .said = "none", .between_ranks = true, .check = hr_check_compress,
+        .commands = BOTH | HR_BENCH_TRAIN),
+    ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
+        "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
+        "copy); virtual: one each, to a switch (a star)",
+        .with = {{"schedule", "free"}}, .between_ranks = true, .or_stages = true,
+        .check = hr_check_link, .commands = BOTH | HR_FORECAST),
+};

@@ -1,0 +1,315 @@
+#include "strategy/compression.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "base/vec.h"
+#include "strategy/shared.h"
+
+/* --- of a run --- */
+
+/* "--compress X: not with WHAT: WHY" */
+static enum hr_status not_with(const struct hr_train_options *o, const char *what, const char *why)
+{
+    return hr_fail(HR_E_USAGE, "--compress %s: not with %s: %s", o->compress, what, why);
+}
+
+static enum hr_status check_strategy(const struct hr_shared_state *shared,
+                                     const struct hr_compress *how)
+{
+    const struct hr_train_options *o = shared->options;
+    const bool sums = !shared->strategy->served;
+    char algorithm[64];
+    snprintf(algorithm, sizeof algorithm, "--algorithm %.32s", o->algorithm);
+    const bool direct = shared->group_options.algorithm == &hr_allreduce_direct;
+    if (!sums && hr_compress_is_factors(how))
+        return not_with(o, o->strategy,
+                        "its factors are sums over all workers, which push to servers one by one; "
+                        "expected allreduce, or another compressor");
+    if (sums && !direct && !hr_compress_is_factors(how))
+        return not_with(o, algorithm,
+                        "packets go to the owners of the sums at once, as in direct, or each "
+                        "partial sum would be rounded again; expected auto or direct");
+    return HR_OK;
+}
+
+static enum hr_status check(const struct hr_shared_state *shared, const struct hr_compress *how)
+{
+    const struct hr_train_options *o = shared->options;
+    if (strcmp(o->on_loss, "stop") != 0)
+        return not_with(o, "--on-loss",
+                        "the error that a lost worker keeps is lost with it; expected stop");
+    if (strcmp(o->reduce, "sum") != 0)
+        return not_with(o, "--reduce repro",
+                        "what is rounded depends on how many workers there are; expected sum");
+    if (!strcmp(o->overlap, "on"))
+        return not_with(o, "--overlap on",
+                        "a gradient is compressed as a whole; expected --overlap off");
+    if (shared->params > UINT32_MAX)
+        return not_with(o, "so many parameters", "an index has 32 bits");
+    return check_strategy(shared, how);
+}
+
+static size_t count_of(const struct hr_optimizer *optimizer, enum hr_segment_role role)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < optimizer->nsegments; i++)
+        count += optimizer->segments[i].role == role ? optimizer->segments[i].count : 0;
+    return count;
+}
+
+enum hr_status hr_compression_begin(struct hr_shared_state *shared, struct hr_compression *out)
+{
+    const struct hr_optimizer *optimizer = &shared->optimizer;
+    const struct hr_train_options *o = shared->options;
+    *out = (struct hr_compression){0};
+    HR_TRY(hr_compress_parse(o->compress, &out->how));
+    if (!out->how.how)
+        return HR_OK;
+    HR_TRY(check(shared, &out->how));
+    shared->compression = out;
+    if (hr_compress_is_factors(&out->how)) {
+        out->count = optimizer->params;
+        return hr_factors_begin(&out->factors, out->how.rank, optimizer->nsegments, o->seed);
+    }
+    out->count = count_of(optimizer, HR_SEGMENT_TRAINED);
+    out->exact = count_of(optimizer, HR_SEGMENT_STATISTIC);
+    out->gathered = out->count < optimizer->params;
+    shared->group_options.blocks = !shared->strategy->served;
+    return HR_OK;
+}
+
+void hr_compression_fini(struct hr_compression *compression)
+{
+    hr_factors_fini(&compression->factors);
+    *compression = (struct hr_compression){0};
+}
+
+size_t hr_compression_own_blocks(const struct hr_shared_state *shared)
+{
+    const struct hr_compression *c = hr_compression_of(shared);
+    const size_t blocks = (c->count + HR_COMPRESS_BLOCK - 1) / HR_COMPRESS_BLOCK;
+    return (blocks + shared->workers - 1) / shared->workers;
+}
+
+static size_t more_floats(const struct hr_shared_state *shared)
+{
+    const struct hr_compression *c = hr_compression_of(shared);
+    if (hr_compress_is_factors(&c->how))
+        return c->factors.q_floats;
+    return c->how.how->block_bytes && !shared->strategy->served
+               ? hr_compression_own_blocks(shared) * HR_COMPRESS_BLOCK
+               : 0;
+}
+
+size_t hr_compression_state_floats(const struct hr_shared_state *shared)
+{
+    const struct hr_compression *c = hr_compression_of(shared);
+    return c ? c->count + more_floats(shared) : 0;
+}
+
+static size_t vector_floats(const struct hr_compression *c)
+{
+    return c->gathered ? c->count : 0;
+}
+
+static size_t packet_bytes(const struct hr_shared_state *shared)
+{
+    const struct hr_compression *c = hr_compression_of(shared);
+    return shared->strategy->served ? c->how.how->bytes(&c->how, c->count) : 0;
+}
+
+size_t hr_compression_worker_bytes(const struct hr_shared_state *shared)
+{
+    const struct hr_compression *c = hr_compression_of(shared);
+    return c ? (hr_compression_state_floats(shared) + vector_floats(c)) * sizeof(float) +
+                   packet_bytes(shared)
+             : 0;
+}
+
+/* --- of a worker --- */
+
+static float *snapshot_of(const struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    float *errors = shared->snapshot.errors;
+    return errors ? errors + worker->rank * hr_compression_state_floats(shared) : NULL;
+}
+
+enum hr_status hr_compression_start(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const struct hr_compression *c = hr_compression_of(shared);
+    const size_t floats = hr_compression_state_floats(shared);
+    worker->compressing = NULL;
+    if (!c)
+        return HR_OK;
+    struct hr_compressing *own =
+        calloc(1, hr_round_up(sizeof *own, HR_LINE) + hr_compression_worker_bytes(shared));
+    if (!own)
+        return hr_fail(HR_E_NOMEM, "no memory for what %s keeps of a gradient", c->how.how->name);
+    own->state = (float *)(void *)((unsigned char *)own + hr_round_up(sizeof *own, HR_LINE));
+    own->error = own->state;
+    own->more = own->state + c->count;
+    own->vector = c->gathered ? own->state + floats : NULL;
+    own->packet = packet_bytes(shared) ? own->state + floats + vector_floats(c) : NULL;
+    if (snapshot_of(worker))
+        memcpy(own->state, snapshot_of(worker), floats * sizeof(float));
+    worker->compressing = own;
+    return HR_OK;
+}
+
+void hr_compression_stop(struct hr_worker *worker)
+{
+    free(worker->compressing);
+    worker->compressing = NULL;
+}
+
+void hr_compression_export(const struct hr_worker *worker)
+{
+    if (worker->compressing && snapshot_of(worker))
+        memcpy(snapshot_of(worker), worker->compressing->state,
+               hr_compression_state_floats(worker->shared) * sizeof(float));
+}
+
+/* --- tensors --- */
+
+/* Tensors of that role, end to end: from the parameters, or back. */
+static void move(const struct hr_worker *worker, enum hr_segment_role role, float *vector,
+                 bool back)
+{
+    const struct hr_optimizer *optimizer = &worker->shared->optimizer;
+    for (size_t i = 0; i < optimizer->nsegments; i++) {
+        const struct hr_param_segment *segment = &optimizer->segments[i];
+        float *grads = worker->grads + segment->begin;
+        if (segment->role != role)
+            continue;
+        memcpy(back ? grads : vector, back ? vector : grads, segment->count * sizeof *grads);
+        vector += segment->count;
+    }
+}
+
+float *hr_compression_vector(const struct hr_worker *worker)
+{
+    float *vector = worker->compressing->vector;
+    return vector ? vector : worker->grads;
+}
+
+float *hr_compression_gather(const struct hr_worker *worker)
+{
+    if (worker->compressing->vector)
+        move(worker, HR_SEGMENT_TRAINED, worker->compressing->vector, false);
+    return hr_compression_vector(worker);
+}
+
+void hr_compression_scatter(const struct hr_worker *worker)
+{
+    if (worker->compressing->vector)
+        move(worker, HR_SEGMENT_TRAINED, worker->compressing->vector, true);
+}
+
+void hr_compression_take_exact(const struct hr_worker *worker, float *exact)
+{
+    move(worker, HR_SEGMENT_STATISTIC, exact, false);
+}
+
+void hr_compression_put_exact(const struct hr_worker *worker, const float *exact)
+{
+    const struct hr_optimizer *optimizer = &worker->shared->optimizer;
+    for (size_t i = 0; i < optimizer->nsegments; i++)
+        if (optimizer->segments[i].role == HR_SEGMENT_STATISTIC) {
+            const size_t count = optimizer->segments[i].count;
+            memcpy(worker->grads + optimizer->segments[i].begin, exact, count * sizeof *exact);
+            exact += count;
+        }
+}
+
+void hr_compression_scale(const struct hr_shared_state *shared, uint64_t index, bool back,
+                          float *error, size_t n)
+{
+    const uint64_t full = shared->schedule.batch;
+    const uint64_t count = hr_batch_schedule_batch(&shared->schedule, index).count;
+    const double share = (double)count / (double)full;
+    if (count != full)
+        hr_vec()->scale(error, (float)(back ? 1 / share : share), n);
+}
+
+/* --- a push --- */
+
+void hr_compression_push(const struct hr_worker *worker, uint64_t index)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const struct hr_compression *c = hr_compression_of(shared);
+    const struct hr_compressing *own = worker->compressing;
+    if (!own)
+        return;
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
+    float *vector = hr_compression_gather(worker);
+    hr_compression_scale(shared, index, false, own->error, c->count);
+    c->how.how->encode(&c->how, c->count, vector, own->error, own->packet);
+    c->how.how->decode(&c->how, c->count, own->packet, vector);
+    hr_compression_scale(shared, index, true, own->error, c->count);
+    hr_compression_scatter(worker);
+    hr_account_turn(&worker->stats->account, was);
+}
+
+/* How many values of a role lie before parameter `at`. */
+static size_t before(const struct hr_optimizer *optimizer, enum hr_segment_role role, size_t at)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < optimizer->nsegments; i++) {
+        const struct hr_param_segment *segment = &optimizer->segments[i];
+        if (segment->role == role && segment->begin < at)
+            count += hr_min_size(segment->count, at - segment->begin);
+    }
+    return count;
+}
+
+/* Values [begin, end) of the packet: of blocks that are cut each part has the scale. */
+static uint64_t part_bytes(const struct hr_compression *c, const void *packet, size_t begin,
+                           size_t end)
+{
+    if (hr_compress_is_sparse(&c->how)) {
+        const size_t k = hr_compress_largest(&c->how, c->count);
+        return (hr_compress_pairs_before(packet, k, end) -
+                hr_compress_pairs_before(packet, k, begin)) *
+               sizeof(struct hr_compress_pair);
+    }
+    const size_t first = begin / HR_COMPRESS_BLOCK * HR_COMPRESS_BLOCK;
+    const size_t skipped = begin - first;
+    const size_t a_value = c->how.how->block_bytes / HR_COMPRESS_BLOCK;
+    return begin < end ? c->how.how->bytes(&c->how, end - first) - skipped * a_value : 0;
+}
+
+uint64_t hr_compression_slice_bytes(const struct hr_worker *worker, size_t begin, size_t end)
+{
+    const struct hr_compression *c = hr_compression_of(worker->shared);
+    const struct hr_optimizer *optimizer = &worker->shared->optimizer;
+    if (!c)
+        return (end - begin) * sizeof(float);
+    const size_t exact = before(optimizer, HR_SEGMENT_STATISTIC, end) -
+                         before(optimizer, HR_SEGMENT_STATISTIC, begin);
+    return exact * sizeof(float) + part_bytes(c, worker->compressing->packet,
+                                              before(optimizer, HR_SEGMENT_TRAINED, begin),
+                                              before(optimizer, HR_SEGMENT_TRAINED, end));
+}
+
+uint64_t hr_compression_push_bytes(const struct hr_shared_state *shared)
+{
+    const struct hr_compression *c = hr_compression_of(shared);
+    const struct hr_optimizer *optimizer = &shared->optimizer;
+    uint64_t bytes = c ? c->exact * sizeof(float) : 0;
+    if (!c || !shared->strategy->served)
+        return 0;
+    if (hr_compress_is_sparse(&c->how))
+        return bytes + packet_bytes(shared);
+    for (size_t s = 0; s < shared->servers; s++) {
+        const size_t begin = hr_stripe_begin(shared->params, shared->servers, s);
+        const size_t end = hr_stripe_begin(shared->params, shared->servers, s + 1);
+        bytes += part_bytes(c, NULL, before(optimizer, HR_SEGMENT_TRAINED, begin),
+                            before(optimizer, HR_SEGMENT_TRAINED, end));
+    }
+    return bytes;
+}
