@@ -101,8 +101,9 @@ END
   start --stall-warn 300ms --timeout 60s
   victim=$(child_of $pid 2)
   kill -STOP "$victim"
-  for _ in $(seq 200); do grep -q "(--stall-warn)" "$TMP/err" && break; sleep 0.05; done
-  grep -qE "rank 1 \\(pid $victim\\) has been stopped for .*; rank 0 (has|and 1 more have) waited" "$TMP/err"
+  said="rank 1 \\(pid $victim\\) has been stopped for .*; rank 0 (has|and 1 more have) waited"
+  for _ in $(seq 200); do grep -qE "$said" "$TMP/err" && break; sleep 0.05; done
+  grep -qE "$said" "$TMP/err"
   kill -CONT "$victim"
   for _ in $(seq 200); do grep -q "goes on after" "$TMP/err" && break; sleep 0.05; done
   kill -INT $pid
