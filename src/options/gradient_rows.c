@@ -22,8 +22,9 @@ const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS] = {
         .words = "zero-copy|copy", .with = {{"clock", "real"}}, .between_ranks = true),
     ROW("compress", TEXT, compress, DECIDES, "HOW", NULL,
         "gradients on their way, for slow links, with error feedback (hogring help compress): ",
-        .name_at = compressor_at, .said = "none", .between_ranks = true, .check = hr_check_compress,
-        .commands = BOTH | HR_BENCH_TRAIN),
+        .name_at = compressor_at, .said = "none",
+        .otherwise = "elsewhere weights travel, whose rounding nothing makes good, or nothing does",
+        .between_ranks = true, .check = hr_check_compress, .commands = BOTH | HR_BENCH_TRAIN),
     ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
         "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
         "copy); virtual: one each, to a switch (a star)",

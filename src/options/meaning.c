@@ -28,8 +28,10 @@ static void add(struct names *names, const char *name, size_t length)
 static enum hr_status refuse(const struct hr_option *row, const char *chooser, const char *choice,
                              const struct names *belongs)
 {
-    return hr_fail(HR_E_USAGE, "--%s: means nothing with --%s %s (it belongs to %s%s%s)", row->name,
-                   chooser, choice, belongs->text, belongs->n > 1 ? " and " : "", belongs->last);
+    const bool why = row->otherwise && !strcmp(chooser, "strategy");
+    return hr_fail(HR_E_USAGE, "--%s: means nothing with --%s %s (it belongs to %s%s%s%s%s)",
+                   row->name, chooser, choice, belongs->text, belongs->n > 1 ? " and " : "",
+                   belongs->last, why ? ": " : "", why ? row->otherwise : "");
 }
 
 /* --- with other options --- */

@@ -137,9 +137,10 @@ struct hr_option {
     struct {
         const char *option, *values; /* "schedule", "free"; several: "linear|sqrt" */
     } with[3];
-    bool zero_is_off;   /* and 0, or off, asks for nothing, which is right with anything */
-    bool between_ranks; /* it is about messages, and one worker alone sends none, */
-    bool or_stages;     /* but for those between stages of its pipeline, in virtual time */
+    const char *otherwise; /* with other strategies: why it means nothing; NULL: it is plain */
+    bool zero_is_off;      /* and 0, or off, asks for nothing, which is right with anything */
+    bool between_ranks;    /* it is about messages, and one worker alone sends none, */
+    bool or_stages;        /* but for those between stages of its pipeline, in virtual time */
     struct {
         const char *option, *question; /* --keep: where to? give --checkpoint-dir too */
     } needs;

@@ -19,7 +19,7 @@
  *
  * Memory:   packets lie where all ranks reach them: hr_compressed_sum_bytes, in the strategy's.
  * Threads:  a worker's own; as a member's operation, nothing waits.
- * Test:     tests/unit/train/test_compress.c
+ * Test:     tests/unit/strategies/test_compressed_sum.c, tests/unit/train/test_compress.c
  */
 #ifndef HR_STRATEGIES_COMPRESSED_SUM_H
 #define HR_STRATEGIES_COMPRESSED_SUM_H

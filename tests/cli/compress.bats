@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# --compress: each strategy with each compressor works, or is refused with the reason.
+load support
+
+HOWS="bf16 fp16 int8 topk:1% powersgd:2"
+
+digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
+
+# trains FILE OPTIONS...: a run of a few steps
+trains() {
+  local file=$1
+  shift
+  hogring train --workers 3 --epochs 1 --quiet --json "$file" "$@" >/dev/null
+}
+
+@test "each strategy with each compressor: sent in fewer bytes, or refused" {
+  for strategy in allreduce ps-sync ps-async ssp backup-workers; do
+    for how in $HOWS; do
+      if [ "$strategy/$how" != "allreduce/$how" ] && [ "$how" = powersgd:2 ]; then
+        refused 2 "sums over all workers" train --workers 3 --strategy "$strategy" --compress "$how"
+        continue
+      fi
+      trains "$TMP/run" --strategy "$strategy" --compress "$how" --clock virtual --link 1Gb/s,50us
+      [ "$(json "$TMP/run" '0 < d["runs"][0]["bytes"]["sent"] < 0.52 * d["runs"][0]["bytes"]["uncompressed"]')" = True ]
+      [ "$(json "$TMP/run" 'd["config"]["compress"]')" = "$how" ]
+    done
+  done
+  for strategy in gossip local-sgd elastic-averaging hogwild; do
+    refused 2 "weights travel" train --workers 3 --strategy "$strategy" --compress bf16
+  done
+}
+
+@test "threads, processes, rings with links and virtual time have the same bits, whatever is sent" {
+  for how in $HOWS; do
+    trains "$TMP/threads" --compress "$how"
+    trains "$TMP/processes" --compress "$how" --launch process
+    trains "$TMP/rings" --compress "$how" --launch process --transport copy --link 1Gb/s,50us
+    trains "$TMP/virtual" --compress "$how" --clock virtual
+    for other in processes rings virtual; do
+      [ "$(digest "$TMP/threads")" = "$(digest "$TMP/$other")" ]
+      [ "$(json "$TMP/threads" 'd["runs"][0]["bytes"]')" = "$(json "$TMP/$other" 'd["runs"][0]["bytes"]')" ]
+    done
+  done
+}
+
+@test "every instruction set gives the same errors and packets: kernels by shape aside, the same bits" {
+  for how in $HOWS; do
+    HOGRING_ISA=plain trains "$TMP/plain" --compress "$how" --kernels reference
+    trains "$TMP/best" --compress "$how" --kernels reference
+    [ "$(digest "$TMP/plain")" = "$(digest "$TMP/best")" ]
+  done
+}
+
+@test "pipelines and tensor ranks hand over the gradient of their replica" {
+  for how in $HOWS; do
+    trains "$TMP/whole" --workers 2 --compress "$how" --accumulate 2 --batch-size 16
+    trains "$TMP/split" --workers 2 --compress "$how" --pipeline 2 --micro-batches 2 --batch-size 32
+    [ "$(json "$TMP/split" 'd["runs"][0]["bytes"]["sent"] < d["runs"][0]["bytes"]["uncompressed"]')" = True ]
+    [ "$(digest "$TMP/whole")" = "$(digest "$TMP/split")" ]
+  done
+}
+
+@test "a recorded asynchronous run is replayed to the bit" {
+  for strategy in ps-async ssp; do
+    for how in bf16 topk:1%; do
+      trains "$TMP/a" --strategy "$strategy" --compress "$how" --launch process --record "$TMP/trace"
+      hogring replay "$TMP/trace" --quiet --json "$TMP/b" >/dev/null
+      [ "$(digest "$TMP/a")" = "$(digest "$TMP/b")" ]
+      rm "$TMP/trace"
+    done
+  done
+}
+
+@test "errors are left out where they fit no more, and that is said" {
+  trains "$TMP/a" --compress topk:1% --checkpoint-dir "$TMP/c"
+  hogring train --workers 2 --epochs 2 --compress topk:1% --resume "$TMP/c" --json "$TMP/b" >/dev/null 2>"$TMP/said"
+  grep -q "kept errors of --compress" "$TMP/said"
+  hogring train --workers 3 --epochs 2 --compress topk:1% --resume "$TMP/c" --json "$TMP/b" >/dev/null 2>"$TMP/said"
+  [ "$(grep -c "kept errors of --compress" "$TMP/said")" = 0 ]
+}
+
+@test "mlp learns with each compressor" {
+  hogring train --workers 2 --epochs 20 --quiet --json "$TMP/plain" >/dev/null
+  for how in bf16 fp16 int8 topk:10% powersgd:4; do
+    hogring train --workers 2 --epochs 20 --quiet --compress "$how" --json "$TMP/run" >/dev/null
+    [ "$(json "$TMP/run" "d['runs'][0]['test_accuracy'] > $(json "$TMP/plain" 'd["runs"][0]["test_accuracy"]') - 0.03")" = True ]
+  done
+}
+
+@test "the banner says what a worker sends, with and without" {
+  hogring train --workers 2 --max-steps 1 --compress int8 2>&1 | grep -q "compress int8 with error feedback: .* sent a worker and step, .* without"
+  hogring help compress | grep -q "error feedback"
+}
+
+@test "what cannot be compressed is refused" {
+  refused 2 "expected one of bf16, fp16, int8, topk:1%, powersgd:2" train --compress gzip
+  refused 2 "expected one of" train --compress topk:0%
+  refused 2 "expected one of" train --compress powersgd:65
+  refused 2 "one alone sends no messages" train --workers 1 --compress bf16
+  refused 2 "a gradient is compressed as a whole" train --workers 2 --compress bf16 --overlap on
+  refused 2 "depends on how many workers" train --workers 2 --compress bf16 --reduce repro --global-batch-size 64
+  refused 2 "would be rounded again" train --workers 2 --compress bf16 --algorithm ring
+  refused 2 "is lost with it" train --workers 2 --compress bf16 --on-loss continue
+  trains "$TMP/ring" --compress powersgd:2 --algorithm ring
+}
