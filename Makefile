@@ -1,8 +1,10 @@
 # hogring: make help lists the targets.
 VERSION := 0.1.0
+COMMA   := ,
 DATE    := 2026-11-22
 CONFIG  ?= release
 BLAS    ?= openblas
+MPI     ?= auto
 V       ?= 0
 B       := build/$(CONFIG)
 # The release build is what people run, so it stands where they look for it.
@@ -39,7 +41,13 @@ MARCH.v3 := -march=x86-64-v3
 MARCH.v4 := -march=x86-64-v4 -mprefer-vector-width=512
 MARCH.v4bf16 := $(MARCH.v4) -mavx512bf16
 
-SOURCES := $(filter-out %.isa.c src/bench/% src/cli/%,$(wildcard src/*/*.c))
+# One command a library, beside the one without; off, openmpi, mpich, or what is there.
+MPIS    := $(if $(filter release,$(CONFIG)),$(filter-out off,$(if $(filter auto,$(MPI)),$(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m))),$(MPI))))
+mpi     = $(filter -I% -L% -l% -Wl$(COMMA)%,$(shell mpicc.$(1) -show))
+$(foreach m,$(filter-out auto off openmpi mpich,$(MPI)),$(error MPI=$(m): expected openmpi, mpich or off))
+$(foreach m,$(filter-out auto off,$(MPI)),$(if $(shell command -v mpicc.$(m)),,$(error MPI=$(m): there is no mpicc.$(m) (Debian: lib$(m)-dev))))
+
+SOURCES := $(filter-out %.isa.c %_mpi.c src/bench/% src/cli/%,$(wildcard src/*/*.c))
 KERNELS := $(wildcard src/*/*.isa.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) \
   $(if $(filter v4,$(ISAS)),$(patsubst %.c,$(B)/%.v4bf16.o,$(filter %bf16.isa.c,$(KERNELS)))) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
@@ -67,10 +75,24 @@ PACKAGES := gcc libc6-dev pkgconf libopenblas-dev libjansson-dev libxxhash-dev l
   dataset-fashion-mnist $(if $(filter test asan tsan long,$(MAKECMDGOALS)),libcmocka-dev bats python3 procps) \
   $(if $(filter asan tsan,$(MAKECMDGOALS)),clang libclang-rt-14-dev) $(if $(filter model,$(MAKECMDGOALS)),relacy-dev g++)
 
-all: $(BIN)/hogring $(BIN)/libhogring.a        ## build the command and the library
+all: $(BIN)/hogring $(BIN)/libhogring.a $(MPIS:%=$(BIN)/hogring-%)  ## build the command and the library
 
 $(BIN)/hogring: $(CLI) $(BIN)/libhogring.a
 	$(call say,LINK) $(CC) -pie $(HR_LDFLAGS) -o $@ $^ $(HR_LIBS)
+define mpi_rule
+$(B)/%_mpi.$(1).o: %_mpi.c Makefile
+	@mkdir -p $$(@D)
+	$$(call say,CC) $(CC) $$(HR_CFLAGS) $$(filter -I%,$$(call mpi,$(1))) -c -o $$@ $$<
+$(B)/tests/machines/%.$(1).o: tests/machines/%.c Makefile
+	@mkdir -p $$(@D)
+	$$(call say,CC) $(CC) $$(HR_CFLAGS) $$(filter -I%,$$(call mpi,$(1))) -c -o $$@ $$<
+$(BIN)/hogring-$(1): $(CLI) $(WITH_MPI:%=$(B)/%.$(1).o) $(BIN)/libhogring.a
+	$$(call say,LINK) $(CC) -pie $$(HR_LDFLAGS) -o $$@ $$^ $$(HR_LIBS) $$(filter-out -I%,$$(call mpi,$(1)))
+$(B)/tests/machines/%-$(1): $(B)/tests/machines/%.$(1).o $(WITH_MPI:%=$(B)/%.$(1).o) $(BIN)/libhogring.a
+	$$(call say,LINK) $(CC) $$(HR_LDFLAGS) -o $$@ $$^ $$(HR_LIBS) $$(filter-out -I%,$$(call mpi,$(1)))
+endef
+WITH_MPI := $(basename $(wildcard src/*/*_mpi.c))
+$(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 $(BIN)/libhogring.a: $(OBJECTS)
 	@mkdir -p $(@D)
 	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
@@ -104,7 +126,7 @@ $(B)/tests/model/%.o: tests/model/%.cpp Makefile
 $(MODELS): $(B)/tests/model/%: $(B)/tests/model/%.o $(B)/tests/model/model.o
 	$(call say,LINK) $(CXX) -pthread -o $@ $^
 -include $(MODELS:=.d) $(B)/tests/model/model.d
--include $(FUZZERS:=.d) $(OBJECTS:.o=.d) $(CLI:.o=.d) $(TESTS:=.d) $(SUPPORT:.o=.d)
+-include $(foreach m,$(MPIS),$(WITH_MPI:%=$(B)/%.$(m).d)) $(FUZZERS:=.d) $(OBJECTS:.o=.d) $(CLI:.o=.d) $(TESTS:=.d) $(SUPPORT:.o=.d)
 
 # --- for people ---------------------------------------------------------------------------------
 deps:                                          ## install the Debian packages that are missing
@@ -133,7 +155,7 @@ endef
 export PC_FILE
 install: all $(B)/$(SONAME)                    ## command, libraries, headers, hogring.pc, man pages: PREFIX, DESTDIR
 	install -d $(addprefix $(DESTDIR)$(PREFIX)/,bin lib/pkgconfig include/hogring share/man/man1 share/man/man7 share/doc/hogring/examples share/bash-completion/completions)
-	install -m 755 $(BIN)/hogring $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BIN)/hogring $(MPIS:%=$(BIN)/hogring-%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(BIN)/libhogring.a $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(B)/$(SONAME) $(DESTDIR)$(PREFIX)/lib
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/libhogring.so
@@ -144,7 +166,7 @@ install: all $(B)/$(SONAME)                    ## command, libraries, headers, h
 	@for page in $$($(BIN)/hogring help --man); do \
 	  $(BIN)/hogring help --man $$page >$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page || exit 1; done
 uninstall:                                     ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/hogring lib/libhogring.a lib/libhogring.so lib/$(SONAME) lib/pkgconfig/hogring.pc)
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/hogring bin/hogring-openmpi bin/hogring-mpich lib/libhogring.a lib/libhogring.so lib/$(SONAME) lib/pkgconfig/hogring.pc)
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring.[17] $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring-*.[17]
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hogring
 	rm -rf $(DESTDIR)$(PREFIX)/include/hogring $(DESTDIR)$(PREFIX)/share/doc/hogring

@@ -14,6 +14,7 @@
 #include "base/signals.h"
 #include "watch/watch.h"
 #include "export/onnx.h"
+#include "machines/start.h"
 #include "report/human.h"
 #include "report/report.h"
 #include "session/saved.h"
@@ -224,9 +225,10 @@ int hr_cli_train(struct hr_cli *cli)
 {
     struct hr_dataset dataset = {0};
     struct hr_run_result result = {0};
-    const enum hr_status asked = check_search(cli);
-    if (asked != HR_OK)
-        return hr_cli_failed(asked);
+    if (check_search(cli) != HR_OK)
+        return hr_cli_failed(HR_E_USAGE);
+    if (hr_mpi_check() != HR_OK)
+        return hr_cli_failed(HR_E_USAGE);
     if (cli->search[0])
         return hr_cli_search(cli);
     const enum hr_status status = train(cli, &dataset, &result);

@@ -10,6 +10,7 @@
 #include "terminal/output.h"
 #include "base/signals.h"
 #include "kernels/gemm.h"
+#include "machines/start.h"
 
 static int run_command(const struct hr_command *command, int argc, char **argv)
 {
@@ -62,5 +63,5 @@ int main(int argc, char **argv)
 {
     hr_signals_catch();
     hr_output_begin();
-    return hr_output_end(run(argc, argv));
+    return hr_mpi_leave(hr_output_end(run(argc, argv)));
 }
