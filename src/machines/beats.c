@@ -40,7 +40,7 @@ static void beat(struct hr_carrier *carrier, size_t to)
     if (!machine->beat_done)
         return;
     const size_t n = write_lines(carrier, machine->out);
-    hr_head_begin(&head, HR_HEAD_BEAT)->lines = (uint32_t)n;
+    hr_head_begin(&head, HR_HEAD_BEAT)->number = (uint32_t)n;
     if (!hr_carrier_send(carrier, to, &head, machine->out, n * sizeof *machine->out,
                          &machine->beat_done))
         machine->beat_done = true;
@@ -100,7 +100,7 @@ static void lose(struct hr_carrier *carrier, size_t machine, const char *how)
 
 static void listen_for_silence(struct hr_carrier *carrier, int64_t passed)
 {
-    const int64_t deadline = carrier->options.timeout_ns;
+    const int64_t deadline = carrier->options.timeout_ns / 4 * 3;
     char text[120];
     size_t machine;
     while (hr_wire_lost(carrier->options.wire, &machine, text, sizeof text))
@@ -113,8 +113,9 @@ static void listen_for_silence(struct hr_carrier *carrier, int64_t passed)
         carrier->machine[m].silent_ns += passed;
         if (!deadline || carrier->machine[m].silent_ns < deadline)
             continue;
-        snprintf(text, sizeof text, "nothing has come from it for %.1f s (--timeout)",
-                 hr_seconds(deadline));
+        snprintf(text, sizeof text, "nothing has come from it for %.1f s (--timeout %.1f)",
+                 hr_seconds(carrier->machine[m].silent_ns),
+                 hr_seconds(carrier->options.timeout_ns));
         lose(carrier, m, text);
     }
 }
@@ -128,22 +129,28 @@ static void tell_abort(struct hr_carrier *carrier)
         return;
     if (!carrier->failure.status)
         carrier->failure = control->failure;
+    const size_t rank = carrier->failure.rank;
+    const uint64_t step =
+        rank < control->nranks ? hr_atom64_load_relaxed(&control->rank[rank].step) : 0;
     for (size_t m = 0; m < carrier->machines; m++) {
         struct hr_machine *machine = &carrier->machine[m];
         struct hr_head head;
         if (machine->abort_told || !hr_carrier_speaks_to(carrier, m))
             continue;
-        hr_head_begin(&head, HR_HEAD_ABORT);
+        hr_head_begin(&head, HR_HEAD_ABORT)->number = (uint32_t)step;
         machine->abort_told =
             hr_carrier_send(carrier, m, &head, &carrier->failure, sizeof carrier->failure, NULL);
     }
 }
 
-void hr_beats_abort_arrived(struct hr_carrier *carrier, size_t from)
+void hr_beats_abort_arrived(struct hr_carrier *carrier, size_t from, uint32_t step)
 {
     struct hr_machine *machine = &carrier->machine[from];
+    const size_t rank = machine->failure.rank;
     machine->failure.message[sizeof machine->failure.message - 1] = '\0';
     machine->abort_told = true; /* it knows */
+    if (rank < carrier->options.control->nranks && !hr_homes_here(&carrier->options.homes, rank))
+        hr_control_step(carrier->options.control, rank, step);
     hr_control_abort(carrier->options.control, machine->failure.rank, machine->failure.status,
                      machine->failure.message);
 }

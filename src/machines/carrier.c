@@ -103,9 +103,9 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
     else if (parsed.letter)
         hr_letters_arrived(carrier, from, parsed.letter, parsed.note, parsed.base->last);
     else if (parsed.base->kind == HR_HEAD_BEAT)
-        hr_beats_arrived(carrier, from, parsed.base->lines);
+        hr_beats_arrived(carrier, from, parsed.base->number);
     else if (parsed.base->kind == HR_HEAD_ABORT)
-        hr_beats_abort_arrived(carrier, from);
+        hr_beats_abort_arrived(carrier, from, parsed.base->number);
     else if (parsed.base->kind == HR_HEAD_LEAVE)
         carrier->machine[from].left = true;
     else if (parsed.base->kind == HR_HEAD_LEAVE_SEEN)

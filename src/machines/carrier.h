@@ -26,8 +26,8 @@
  *              the words stored before its cause, over however many machines it came.
  *   Beats      Ten times a second each machine tells the others what its ranks do: their lines of
  *              the control segment are then as good elsewhere, to 0.1 s.
- *   Losses     A machine of which nothing has come for the deadline, though this one listened, or
- *              that the wire knows to be gone, is lost: the run is aborted with HR_E_LOST, naming
+ *   Losses     A machine of which nothing has come for long, though this one listened, or that
+ *              the wire knows to be gone, is lost: the run is aborted with HR_E_LOST, naming
  *              its host and ranks. An abort, wherever it is, is told to all.
  *   Letters    Bytes for who listens on a channel of another machine: what is no ring.
  *
@@ -64,7 +64,8 @@ struct hr_carrier_options {
     struct hr_control *control; /* of all ranks */
     void *segment;              /* offsets count from here */
     size_t segment_bytes;
-    int64_t timeout_ns; /* of silence; 0: only the wire says who is lost */
+    int64_t timeout_ns; /* of a wait: a machine that is silent for three quarters of it is lost, so
+                           that it is named before who waits for it; 0: only the wire says it */
     int64_t beat_ns;    /* 0: 100 ms */
     size_t part_bytes;  /* bodies are sent in parts of so many bytes; 0: 1 MiB */
 };

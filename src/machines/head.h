@@ -22,8 +22,8 @@ enum hr_head_kind {
 
 struct hr_head_base {
     uint8_t kind, credits, words;
-    uint8_t last;   /* the last part of its body */
-    uint32_t lines; /* of a beat */
+    uint8_t last;    /* the last part of its body */
+    uint32_t number; /* of lines, of a beat; of the step at which it failed, of an abort */
 };
 
 struct hr_head_message {

@@ -211,6 +211,6 @@ void hr_letters_drop(struct hr_carrier *carrier, size_t machine);
 
 void hr_beats_go(struct hr_carrier *carrier);
 void hr_beats_arrived(struct hr_carrier *carrier, size_t from, size_t lines);
-void hr_beats_abort_arrived(struct hr_carrier *carrier, size_t from);
+void hr_beats_abort_arrived(struct hr_carrier *carrier, size_t from, uint32_t step);
 
 #endif

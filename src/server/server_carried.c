@@ -1,0 +1,42 @@
+#include "server/server_carried.h"
+
+#include "server/server.h"
+#include "shm/pair.h"
+
+/* The slice of shard `shard` in the vector of a worker, which lies in the segment. */
+static struct hr_cargo slice(const struct hr_shared_state *shared, const float *vector,
+                             size_t shard)
+{
+    const size_t first = hr_server_slice(shared, shard);
+    return (struct hr_cargo){
+        .offset = (uintptr_t)(vector + first) - (uintptr_t)shared->segment,
+        .bytes = (hr_server_slice(shared, shard + 1) - first) * sizeof *vector};
+}
+
+static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
+                                const struct hr_message *message)
+{
+    const struct hr_shared_state *shared = arg;
+    const size_t pair =
+        ((uintptr_t)ring - (uintptr_t)shared->own) / hr_pair_bytes(HR_SERVER_SLOTS);
+    const size_t worker = pair / shared->servers, shard = pair % shared->servers;
+    if (message->kind == HR_PUSH)
+        return slice(shared, shared->grads[worker], shard);
+    if (message->kind == HR_PUSHPULL || message->kind == HR_WEIGHTS)
+        return slice(shared, shared->weights[worker], shard);
+    return (struct hr_cargo){0};
+}
+
+enum hr_status hr_server_carry(const struct hr_shared_state *shared, struct hr_carrier *carrier)
+{
+    HR_ASSERT(shared->copies == 1);
+    for (size_t w = 0; w < shared->workers; w++)
+        for (size_t s = 0; s < shared->servers; s++) {
+            const size_t owner = hr_shard_rank(shared, s);
+            HR_TRY(hr_carrier_add_ring(carrier, hr_server_requests(shared, w, s), w, owner,
+                                       cargo_of, shared));
+            HR_TRY(hr_carrier_add_ring(carrier, hr_server_replies(shared, w, s), owner, w,
+                                       cargo_of, shared));
+        }
+    return HR_OK;
+}
