@@ -8,17 +8,16 @@ static struct hr_cargo slice(const struct hr_shared_state *shared, const float *
                              size_t shard)
 {
     const size_t first = hr_server_slice(shared, shard);
-    return (struct hr_cargo){
-        .offset = (uintptr_t)(vector + first) - (uintptr_t)shared->segment,
-        .bytes = (hr_server_slice(shared, shard + 1) - first) * sizeof *vector};
+    return (struct hr_cargo){.offset = (uintptr_t)(vector + first) - (uintptr_t)shared->segment,
+                             .bytes =
+                                 (hr_server_slice(shared, shard + 1) - first) * sizeof *vector};
 }
 
 static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
                                 const struct hr_message *message)
 {
     const struct hr_shared_state *shared = arg;
-    const size_t pair =
-        ((uintptr_t)ring - (uintptr_t)shared->own) / hr_pair_bytes(HR_SERVER_SLOTS);
+    const size_t pair = ((uintptr_t)ring - (uintptr_t)shared->own) / hr_pair_bytes(HR_SERVER_SLOTS);
     const size_t worker = pair / shared->servers, shard = pair % shared->servers;
     if (message->kind == HR_PUSH)
         return slice(shared, shared->grads[worker], shard);
@@ -35,8 +34,8 @@ enum hr_status hr_server_carry(const struct hr_shared_state *shared, struct hr_c
             const size_t owner = hr_shard_rank(shared, s);
             HR_TRY(hr_carrier_add_ring(carrier, hr_server_requests(shared, w, s), w, owner,
                                        cargo_of, shared));
-            HR_TRY(hr_carrier_add_ring(carrier, hr_server_replies(shared, w, s), owner, w,
-                                       cargo_of, shared));
+            HR_TRY(hr_carrier_add_ring(carrier, hr_server_replies(shared, w, s), owner, w, cargo_of,
+                                       shared));
         }
     return HR_OK;
 }

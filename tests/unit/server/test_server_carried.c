@@ -46,6 +46,9 @@ static void open_play(struct play *play, const struct hr_strategy *strategy, siz
                       uint32_t trouble)
 {
     memset(play, 0, sizeof *play);
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    options.sync_every = 2;
     play->machines = machines;
     play->homes.machines = (uint8_t)machines;
     for (size_t w = 0; w < WORKERS; w++)
@@ -55,8 +58,11 @@ static void open_play(struct play *play, const struct hr_strategy *strategy, siz
     wire_mesh_open(&play->mesh, machines);
     for (size_t m = 0; m < machines; m++) {
         script_open(&play->script[m], strategy,
-                    (struct script_plan){
-                        .workers = WORKERS, .servers = SERVERS, .batches = 100, .params = 70});
+                    (struct script_plan){.workers = WORKERS,
+                                         .servers = SERVERS,
+                                         .batches = 100,
+                                         .options = &options,
+                                         .params = 70});
         if (machines > 1)
             open_carrier(play, m, trouble);
     }
