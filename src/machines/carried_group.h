@@ -1,6 +1,7 @@
 /* carried_group.h - a group whose ranks live on several machines: which of its rings are carried.
  *
  * Memory: `carried` is the caller's, and is read until the carrier is closed.
+ * Test:   tests/unit/machines/test_carried_group.c
  */
 #ifndef HR_MACHINES_CARRIED_GROUP_H
 #define HR_MACHINES_CARRIED_GROUP_H

@@ -47,6 +47,7 @@
  * Errors:    after open nothing fails but the run: hr_control_abort, here and on all machines.
  * Source:    in-order windows as in Go-Back-N; words as in causal broadcast (Birman, Schiper,
  *            Stephenson 1991), with versions for vector clocks, as each has one writer.
+ * Test:      tests/unit/machines/test_carrier.c
  */
 #ifndef HR_MACHINES_CARRIER_H
 #define HR_MACHINES_CARRIER_H
