@@ -17,24 +17,30 @@ struct run_case {
     const char *strategy, *model, *optimizer, *algorithm, *transport, *clock;
     size_t workers, batch, prefetch;
     size_t servers, replicas; /* 0: not of servers that outlive losses */
+    const char *compress;     /* "": nothing is */
 };
 
 static const struct run_case cases[] = {
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 1, 32, 0, 0, 0},
-    {"allreduce", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
-    {"allreduce", WIDE, "sgd", "ring", "zero-copy", "real", 3, 32, 0, 0, 0},
-    {"allreduce", WIDE, "sgd", "tree", "copy", "real", 4, 32, 0, 0, 0},
-    {"allreduce", WIDE, "lamb", "auto", "zero-copy", "real", 2, 32, 0, 0, 0},
-    {"ps-sync", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
-    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, 0},
-    {"hogwild", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
-    {"local-sgd", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
-    {"elastic-averaging", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0},
-    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, 0},
-    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 600, 2, 0, 0},
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0},
-    {"ps-async", WIDE, "adam", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0},
-    {"ps-async", "softmax", "sgd", "auto", "zero-copy", "virtual", 300, 4, 0, 150, 2},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 1, 32, 0, 0, 0, ""},
+    {"allreduce", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
+    {"allreduce", WIDE, "sgd", "ring", "zero-copy", "real", 3, 32, 0, 0, 0, ""},
+    {"allreduce", WIDE, "sgd", "tree", "copy", "real", 4, 32, 0, 0, 0, ""},
+    {"allreduce", WIDE, "lamb", "auto", "zero-copy", "real", 2, 32, 0, 0, 0, ""},
+    {"ps-sync", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
+    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, 0, ""},
+    {"hogwild", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
+    {"local-sgd", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
+    {"elastic-averaging", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
+    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, 0, ""},
+    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 600, 2, 0, 0, ""},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0, ""},
+    {"ps-async", WIDE, "adam", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0, ""},
+    {"ps-async", "softmax", "sgd", "auto", "zero-copy", "virtual", 300, 4, 0, 150, 2, ""},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "bf16"},
+    {"allreduce", WIDE, "sgd", "auto", "copy", "real", 3, 32, 0, 0, 0, "int8"},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0, "topk:1%"},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "powersgd:2"},
+    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "fp16"},
 };
 
 static struct hr_train_options options_of(const struct run_case *c)
@@ -49,6 +55,7 @@ static struct hr_train_options options_of(const struct run_case *c)
     options.batch_size = c->batch;
     options.prefetch = c->prefetch;
     options.max_steps = 2 * c->workers;
+    snprintf(options.compress, sizeof options.compress, "%s", c->compress);
     if (!c->servers)
         return options;
     options.servers = c->servers;
@@ -110,9 +117,9 @@ static void the_sum_is_what_runs_take(void **state)
         const bool true_enough =
             said <= took + took / 2 + 1024 && took <= said + said / 5 + STACKS_AND_LIBRARIES;
         if (!true_enough || getenv("HOGRING_VERBOSE"))
-            print_error("%s, %s, %s, %s, %s clock, %zu workers: said %zu KiB, took %zu KiB (%s)\n",
-                        c->strategy, c->optimizer, c->algorithm, c->transport, c->clock, c->workers,
-                        said, took, text);
+            print_error("%s, %s, %s, %s, %s clock, %s, %zu workers: said %zu, took %zu KiB (%s)\n",
+                        c->strategy, c->optimizer, c->algorithm, c->transport, c->clock,
+                        c->compress, c->workers, said, took, text);
         assert_true(true_enough);
     }
 }
