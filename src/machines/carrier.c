@@ -63,7 +63,7 @@ static bool place(void *arg, size_t from, const void *head, size_t head_bytes, s
         return false;
     }
     if (parsed.message)
-        return hr_landing_place(carrier, from, parsed.message, where);
+        return hr_landing_place(carrier, from, parsed.message, parsed.base->last, where);
     if (parsed.letter)
         return hr_letters_place(carrier, from, parsed.letter, parsed.note, where);
     *where = parsed.base->kind == HR_HEAD_BEAT ? (void *)machine->in : &machine->failure;

@@ -112,8 +112,8 @@ HR_CHECKED enum hr_status hr_carrier_start(struct hr_carrier *carrier);
 
 enum { HR_CARRIER_CHANNELS = 8, HR_LETTER_NOTE = 128 /* bytes, a multiple of 8 */ };
 
-/* Who listens: wire.h's sink, with the letter's note as the head. What comes while nobody listens
- * waits, with all that is behind it from that machine. */
+/* Who listens: wire.h's sink, with the letter's note as the head; of a machine a letter at a time.
+ * What comes while nobody listens waits, with all that is behind it from that machine. */
 void hr_carrier_listen(struct hr_carrier *carrier, size_t channel, const struct hr_wire_sink *sink);
 
 /* Send a note (copied) and a body, in whole, to machine `to`'s listener. Letters to one machine are

@@ -46,7 +46,7 @@ struct hr_landing {
     uint8_t machine;
     bool due;          /* among those whose credits are due */
     uint64_t told;     /* releases that the sender knows of, or will */
-    uint64_t expected; /* the number of the message that comes next */
+    uint64_t expected; /* the number of the message that is placed next */
     size_t aside;      /* messages that wait for their place */
     /* Of the message that is coming. */
     bool receiving;
@@ -194,7 +194,7 @@ void hr_credits_alone(struct hr_carrier *carrier);
 
 void hr_landing_go(struct hr_carrier *carrier);
 bool hr_landing_place(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
-                      void **where);
+                      bool last, void **where);
 void hr_landing_arrived(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
                         bool last);
 

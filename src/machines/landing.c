@@ -120,15 +120,16 @@ static bool choose(struct hr_carrier *carrier, struct hr_machine *machine, struc
 }
 
 bool hr_landing_place(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
-                      void **where)
+                      bool last, void **where)
 {
     struct hr_landing *l = find(carrier, from, head);
     if (!l)
         return false;
     if (!l->receiving && !choose(carrier, &carrier->machine[from], l, head))
         return false;
-    l->receiving = true;
     *where = l->where + head->part_at;
+    l->receiving = !last;
+    l->expected += last;
     return true;
 }
 
@@ -148,8 +149,6 @@ void hr_landing_arrived(struct hr_carrier *carrier, size_t from, const struct hr
     if (!last)
         return;
     struct hr_landed *landed = remembered(&carrier->machine[from], l, head->number);
-    l->receiving = false;
-    l->expected++;
     if (landed)
         landed->whole = true;
     if (landed && landed->waits)

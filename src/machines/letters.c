@@ -111,8 +111,8 @@ bool hr_letters_place(struct hr_carrier *carrier, size_t from, const struct hr_h
     const struct hr_wire_sink *sink =
         head->channel < HR_CARRIER_CHANNELS ? &carrier->sink[head->channel] : NULL;
     void *at = NULL;
-    if (!sink || !sink->place)
-        return false;
+    if (!sink || !sink->place || (machine->receiving && !head->part_at))
+        return false; /* one at a time */
     if (!machine->receiving &&
         !sink->place(sink->arg, from, note, head->note_bytes, head->bytes, &at))
         return false;

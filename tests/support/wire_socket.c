@@ -10,7 +10,7 @@
 
 #include "support/check.h"
 
-enum { QUEUED = 8, FEW_BYTES = 13 };
+enum { QUEUED = 8, HELD = 4, FEW_BYTES = 13 };
 
 struct frame {
     uint64_t head_bytes, body_bytes;
@@ -34,11 +34,19 @@ struct incoming {
     bool placed;
 };
 
+/* It has come, and nobody has been told: what is behind it may be placed before. */
+struct held {
+    _Alignas(8) unsigned char head[HR_WIRE_HEAD];
+    size_t head_bytes;
+};
+
 struct peer {
     int *end;
     struct outgoing out[QUEUED];
     size_t first, queued;
     struct incoming in;
+    struct held held[HELD];
+    size_t nheld;
     bool gone, told;
     const char *how;
 };
@@ -193,6 +201,23 @@ static bool pull(struct wire_socket *wire, struct peer *peer, void *to, size_t b
     return true;
 }
 
+static void tell_all(struct peer *peer, size_t from, const struct hr_wire_sink *sink)
+{
+    for (size_t i = 0; i < peer->nheld; i++)
+        sink->arrived(sink->arg, from, peer->held[i].head, peer->held[i].head_bytes);
+    peer->nheld = 0;
+}
+
+static void has_come(struct wire_socket *wire, size_t from, const struct hr_wire_sink *sink)
+{
+    struct peer *peer = &wire->peer[from];
+    struct held *held = &peer->held[peer->nheld++];
+    memcpy(held->head, peer->in.head, peer->in.frame.head_bytes);
+    held->head_bytes = peer->in.frame.head_bytes;
+    if (peer->nheld == HELD || !in_trouble(wire))
+        tell_all(peer, from, sink);
+}
+
 /* Go on with one message; true when it is complete. */
 static bool receive(struct wire_socket *wire, size_t from, const struct hr_wire_sink *sink,
                     bool *any)
@@ -216,7 +241,7 @@ static bool receive(struct wire_socket *wire, size_t from, const struct hr_wire_
         return false;
     in->got = 0;
     in->placed = false;
-    sink->arrived(sink->arg, from, in->head, in->frame.head_bytes);
+    has_come(wire, from, sink);
     return true;
 }
 
@@ -228,6 +253,8 @@ static bool poll_all(struct hr_wire *base, const struct hr_wire_sink *sink)
         struct peer *peer = &wire->peer[p];
         while (!peer->gone && p != base->self && peer->queued && push(wire, peer))
             any = true;
+        if (!in_trouble(wire))
+            tell_all(peer, p, sink);
         while (!peer->gone && p != base->self && !in_trouble(wire) && receive(wire, p, sink, &any))
             any = true;
     }
