@@ -17,10 +17,16 @@ static void add_tensor(struct hr_factors *factors, const struct hr_tensor_info *
         hr_factors_add(factors, info->offset, info->count, 0);
 }
 
+bool hr_run_compresses(const struct hr_run *run)
+{
+    return run->options.compress[0] && run->shared.workers > 1 &&
+           hr_strategy_obeys(run->shared.strategy, "compress");
+}
+
 enum hr_status hr_compress_setup(struct hr_run *run)
 {
     struct hr_compression *compression = &run->compression;
-    if (!hr_strategy_obeys(run->shared.strategy, "compress") || run->shared.workers < 2)
+    if (!hr_run_compresses(run))
         return HR_OK;
     HR_TRY(hr_compression_begin(&run->shared, compression));
     if (!hr_compress_is_factors(&compression->how))

@@ -7,6 +7,9 @@
 
 #include "train/run.h"
 
+/* Was it asked to compress, and does its strategy, of several workers, obey? */
+bool hr_run_compresses(const struct hr_run *run);
+
 /* Set run->compression; the strategy is prepared. HR_E_USAGE: not with that; HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_compress_setup(struct hr_run *run);
 

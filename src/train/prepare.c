@@ -203,7 +203,8 @@ static enum hr_status lay_out_schedule(struct hr_run *run)
                                      ? hr_batch_schedule_every(schedule, &o->checkpoint_every)
                                      : hr_digest_every(o);
     /* Where something is compressed, a gradient that is given up would take its error with it. */
-    schedule->pauses = run->shared.strategy->pause && run->drive.driver->played && !o->compress[0];
+    schedule->pauses =
+        run->shared.strategy->pause && run->drive.driver->played && !hr_run_compresses(run);
     return hr_run_length_check(o, &run->length);
 }
 

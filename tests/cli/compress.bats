@@ -79,6 +79,15 @@ trains() {
   [ "$(grep -c "kept errors of --compress" "$TMP/said")" = 0 ]
 }
 
+@test "beside strategies that compress, saves of those that do not change no bit" {
+  for how in "" bf16; do
+    hogring compare --strategies hogwild,ps-async --workers 3 --clock virtual --epochs 2 --checkpoint-dir "$TMP/c" --checkpoint-every 11 \
+      --overwrite --compress "$how" --quiet --json "$TMP/run$how" >/dev/null
+  done
+  [ "$(digest "$TMP/run")" = "$(digest "$TMP/runbf16")" ]
+  [ "$(json "$TMP/run" 'd["runs"][1]["weights_digest"]')" != "$(json "$TMP/runbf16" 'd["runs"][1]["weights_digest"]')" ]
+}
+
 @test "mlp learns with each compressor" {
   hogring train --workers 2 --epochs 20 --quiet --json "$TMP/plain" >/dev/null
   for how in bf16 fp16 int8 topk:10% powersgd:4; do
