@@ -50,7 +50,8 @@ static struct hr_taker taker_of(struct hr_train_worker *self)
     const struct hr_worker *worker = &self->worker;
     const size_t params = worker->shared->params;
     struct hr_taker taker = {hand_over, self, {worker->weights}};
-    for (size_t s = 0; s < worker->shared->optimizer.rule->nstates && s + 1 < HR_TAKER_BESIDE; s++)
+    const size_t nstates = worker->state ? worker->shared->optimizer.rule->nstates : 0;
+    for (size_t s = 0; s < nstates && s + 1 < HR_TAKER_BESIDE; s++)
         taker.beside[s + 1] = worker->state + s * params;
     return taker;
 }

@@ -11,7 +11,7 @@
 #include "support/check.h"
 #include "support/takes.h"
 
-enum { MAX_FLOATS = 460 * 1100, MAX_C = 40000, MAX_THREADS = 3 };
+enum { MAX_FLOATS = 600 * 1100, MAX_C = 40000, MAX_THREADS = 3 };
 
 static float a[MAX_FLOATS], b[MAX_FLOATS], bias[1000], got[MAX_C], want[MAX_C];
 static bool fused;
@@ -47,6 +47,7 @@ static struct hr_product product_of(size_t rows, size_t columns, size_t K, unsig
     p.bias = way & 8 ? bias : NULL;
     p.relu = way & 16;
     p.threads = 1;
+    assert_true((rows + 1) * (K + 1) <= MAX_FLOATS && (columns + 2) * (K + 2) <= MAX_FLOATS);
     return p;
 }
 
