@@ -24,6 +24,7 @@ enum {
     LEAST_NAP_NS = 20 * 1000,
     MOST_NAP_NS = 1000 * 1000,
     NAP_SHARE = 16,
+    POLLING = 10, /* times as long it spins: bytes move while it looks, and not while it sleeps */
 };
 
 static struct timespec timespec_of(int64_t ns)
@@ -115,7 +116,8 @@ static bool look(struct hr_waiter *waiter, hr_ready_fn ready, void *arg)
 
 static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t start)
 {
-    for (int64_t spun = 0; spun < waiter->spin_ns; spun = hr_clock_ns() - start)
+    const int64_t budget = waiter->poll ? POLLING * waiter->spin_ns : waiter->spin_ns;
+    for (int64_t spun = 0; spun < budget; spun = hr_clock_ns() - start)
         for (int poll = 0; poll < POLLS_A_CLOCK; poll++) {
             if (look(waiter, ready, arg))
                 return true;

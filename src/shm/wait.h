@@ -74,8 +74,8 @@ struct hr_waiter {
     void (*look)(void *arg); /* every 50 ms of a wait: look around, must not block; or NULL */
     void *look_arg;
     /* Moves what nobody here rings for (messages of other machines); must not block. Called while
-     * it spins and at each look, and whoever parks sleeps a sixteenth of the time that it has
-     * waited at most, 20 us to 1 ms. NULL: there is nothing of that kind. */
+     * it spins, ten times as long, and at each look; and whoever parks sleeps a sixteenth of the
+     * time that it has waited at most, 20 us to 1 ms. NULL: there is nothing of that kind. */
     void (*poll)(void *arg);
     void *poll_arg;
 };
