@@ -5,8 +5,9 @@
 /* Bytes; for more, it pays that early ranks sum blocks of late ones. */
 enum { LARGEST_BY_DIRECT = 128 << 10 };
 
-/* Among leaders of machines: up to here each has all of the others', in one step. */
-enum { LARGEST_BY_ONE_SHOT = 16 << 10 };
+/* Among leaders of machines: up to here each has all of the others', in one step. Of two leaders
+ * that is as many bytes as direct has, in half the steps. */
+enum { LARGEST_BY_ONE_SHOT = 16 << 10, LARGEST_BY_ONE_SHOT_OF_TWO = 1 << 20 };
 
 static struct hr_choice by_plan(const struct hr_group_options *o,
                                 const struct hr_algorithm *algorithm)
@@ -47,7 +48,9 @@ struct hr_choice hr_choose_apart(const struct hr_group_options *o, enum hr_opera
     struct hr_choice choice = by_plan(o, &hr_allreduce_hierarchical);
     if (!choice.group_size || barrier || is_auto)
         choice.group_size = each;
-    choice.upper = bytes <= LARGEST_BY_ONE_SHOT ? &hr_allreduce_one_shot : &hr_allreduce_direct;
+    const size_t most =
+        o->nranks <= 2 * choice.group_size ? LARGEST_BY_ONE_SHOT_OF_TWO : LARGEST_BY_ONE_SHOT;
+    choice.upper = bytes <= most ? &hr_allreduce_one_shot : &hr_allreduce_direct;
     return choice;
 }
 

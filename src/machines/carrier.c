@@ -12,6 +12,7 @@ enum {
     PART_BYTES = 1 << 20,
     LEAST_NAP_NS = 20 * 1000,
     MOST_NAP_NS = 1000 * 1000,
+    NAP_SHARE = 16,              /* of the time since something moved: as in shm/wait.c */
     OTHERS_POLL_NS = 200 * 1000, /* somebody has within that time: the thread need not */
 };
 
@@ -173,10 +174,15 @@ static bool poll_alone(struct hr_carrier *carrier)
 static void *run(void *arg)
 {
     struct hr_carrier *carrier = arg;
-    int64_t nap = LEAST_NAP_NS;
+    int64_t moved = hr_clock_ns();
     prctl(PR_SET_TIMERSLACK, 1);
     while (!hr_atom32_load_acquire(&carrier->stop)) { /* partner: hr_carrier_close */
-        nap = poll_alone(carrier) ? LEAST_NAP_NS : 2 * nap > MOST_NAP_NS ? MOST_NAP_NS : 2 * nap;
+        const bool moves = poll_alone(carrier);
+        const int64_t now = hr_clock_ns(), share = (now - moved) / NAP_SHARE;
+        moved = moves ? now : moved;
+        const int64_t nap = moves || share < LEAST_NAP_NS ? LEAST_NAP_NS
+                            : share > MOST_NAP_NS         ? MOST_NAP_NS
+                                                          : share;
         nanosleep(&(struct timespec){.tv_nsec = nap}, NULL);
     }
     return NULL;

@@ -32,8 +32,9 @@
  *   Letters    Bytes for who listens on a channel of another machine: what is no ring.
  *
  * Who moves it: hr_carrier_poll, called by whoever waits (hr_waiter.poll), and the carrier's own
- *            thread (hr_carrier_start), which sleeps 20 us to 1 ms between two looks, longer when
- *            nothing moves. Where ranks are processes the thread of their launcher alone.
+ *            thread (hr_carrier_start), which sleeps between two looks, a sixteenth of the time
+ *            since something moved, 20 us to 1 ms. Where ranks are processes their launcher's
+ *            thread alone.
  * Threads:   add, track and listen before start; poll, post and leave by any thread. One of them at
  *            a time has the carrier; who polls does not wait for it. Of a ring that is carried the
  *            carrier is the one consumer, or producer, on this machine.

@@ -66,7 +66,7 @@ static enum hr_status rank_main(struct machine *machine, size_t number)
     me.waiter = (struct hr_waiter){.abort = &machine->control->abort,
                                    .spin_ns = 20000,
                                    .timeout_ns = m->timeout_ns,
-                                   .poll = machine->carrier ? hr_carrier_poll : NULL,
+                                   .poll = machine->carrier && !m->alone ? hr_carrier_poll : NULL,
                                    .poll_arg = machine->carrier};
     const struct hr_place place = place_of(machine, &me.waiter);
     HR_TRY(hr_member_init(&me.member, &m->options, &place, number));

@@ -38,7 +38,8 @@ struct outcome {
 
 struct machines {
     size_t machines, each; /* ranks */
-    bool fork, carries;    /* carries: each has a thread that does */
+    bool fork, carries;    /* carries: each has a thread that does, */
+    bool alone;            /* and nobody else: as where ranks are processes */
     size_t floats, results;
     struct hr_group_options options; /* nranks and homes are filled in */
     uint32_t trouble;                /* of the wire, in percent */

@@ -113,6 +113,24 @@ static void threads_as_machines_have_the_bits_of_one(void **state)
     several_machines_have_the_bits_of_one(false);
 }
 
+/* As where ranks are processes, and their launcher carries for them. */
+static void thread_that_carries_does_for_ranks_that_do_not(void **state)
+{
+    (void)state;
+    struct machines m = {.machines = 2,
+                         .each = 2,
+                         .carries = true,
+                         .alone = true,
+                         .floats = LARGEST,
+                         .results = 64,
+                         .body = reduce_and_broadcast};
+    struct machines one = run_way(&ways[0], 1, 4, false, 0);
+    CHECK_OK(machines_run(&m));
+    check_same(&m, &one, "auto");
+    machines_close(&m);
+    machines_close(&one);
+}
+
 static void processes_as_machines_have_the_bits_of_one(void **state)
 {
     (void)state;
@@ -125,6 +143,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_as_machines_have_the_bits_of_one),
+        cmocka_unit_test(thread_that_carries_does_for_ranks_that_do_not),
         cmocka_unit_test(processes_as_machines_have_the_bits_of_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
