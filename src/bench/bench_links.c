@@ -91,7 +91,7 @@ static double bandwidth_at_ranks(const struct hr_topology *topology)
     double least = INFINITY;
     for (size_t r = 0; r < topology->nranks; r++)
         for (size_t w = 0; w < topology->nwires; w++) {
-            const struct hr_wire *wire = &topology->wire[w];
+            const struct hr_topology_wire *wire = &topology->wire[w];
             if (wire->a == topology->rank_node[r] || wire->b == topology->rank_node[r])
                 least = fmin(least, wire->link.bandwidth);
         }

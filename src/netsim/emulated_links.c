@@ -31,7 +31,7 @@ static bool holds(const struct hr_wire_path *path, uint16_t channel)
 static enum hr_status add_hop(struct hr_wire_path *path, const struct hr_topology *topology,
                               size_t wire_number, size_t node, double slower)
 {
-    const struct hr_wire *wire = &topology->wire[wire_number];
+    const struct hr_topology_wire *wire = &topology->wire[wire_number];
     const double ns_per_byte = 1e9 * slower / hr_wire_bandwidth(wire);
     if (path->hops + 2 > HR_WIRE_HOPS)
         return hr_fail(HR_E_USAGE, "--topology: emulation has paths of at most %d links",

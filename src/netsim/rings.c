@@ -50,7 +50,7 @@ static void list_wires(struct search *search)
 {
     const struct hr_topology *topology = search->topology;
     for (size_t w = 0; w < topology->nwires; w++) {
-        const struct hr_wire *wire = &topology->wire[w];
+        const struct hr_topology_wire *wire = &topology->wire[w];
         const size_t a = rank_of(topology, wire->a), b = rank_of(topology, wire->b);
         if (a == HR_TOPOLOGY_NONE || b == HR_TOPOLOGY_NONE || wire->medium != HR_TOPOLOGY_NONE)
             continue;

@@ -41,7 +41,8 @@ enum hr_status hr_topology_add_node(struct hr_topology *topology, const char *na
     return HR_OK;
 }
 
-enum hr_status hr_topology_add_wire(struct hr_topology *topology, const struct hr_wire *wire)
+enum hr_status hr_topology_add_wire(struct hr_topology *topology,
+                                    const struct hr_topology_wire *wire)
 {
     void *wires = topology->wire;
     if (topology->nwires == HR_TOPOLOGY_WIRES)

@@ -41,7 +41,7 @@ struct hr_node {
 };
 
 /* A link of the text: two directions. */
-struct hr_wire {
+struct hr_topology_wire {
     uint16_t a, b; /* nodes */
     uint16_t lanes;
     uint16_t medium; /* HR_TOPOLOGY_NONE: its own */
@@ -50,11 +50,11 @@ struct hr_wire {
 
 struct hr_topology {
     size_t nnodes, nranks, nwires, nmedia;
-    struct hr_node *node;   /* (nnodes) owned, as all that follow */
-    uint16_t *rank_node;    /* (nranks) */
-    struct hr_wire *wire;   /* (nwires) */
-    struct hr_node *medium; /* (nmedia) */
-    uint16_t *next;         /* (nnodes, nnodes) from, to: the wire to take first */
+    struct hr_node *node;          /* (nnodes) owned, as all that follow */
+    uint16_t *rank_node;           /* (nranks) */
+    struct hr_topology_wire *wire; /* (nwires) */
+    struct hr_node *medium;        /* (nmedia) */
+    uint16_t *next;                /* (nnodes, nnodes) from, to: the wire to take first */
 };
 
 /* star:N, ring:N with links like `link`, or else a file. HR_E_USAGE, HR_E_FORMAT ("file:line:
@@ -73,13 +73,13 @@ void hr_topology_fini(struct hr_topology *topology);
 size_t hr_topology_node(const struct hr_topology *topology, const char *name);
 
 /* The other end of a wire. */
-static inline size_t hr_wire_across(const struct hr_wire *wire, size_t node)
+static inline size_t hr_wire_across(const struct hr_topology_wire *wire, size_t node)
 {
     return wire->a == node ? wire->b : wire->a;
 }
 
 /* Of all its lanes together. */
-static inline double hr_wire_bandwidth(const struct hr_wire *wire)
+static inline double hr_wire_bandwidth(const struct hr_topology_wire *wire)
 {
     return wire->link.bandwidth * wire->lanes;
 }
@@ -91,7 +91,7 @@ static inline double hr_wire_bandwidth(const struct hr_wire *wire)
 HR_CHECKED enum hr_status hr_topology_add_node(struct hr_topology *topology, const char *name,
                                                bool is_rank);
 HR_CHECKED enum hr_status hr_topology_add_wire(struct hr_topology *topology,
-                                               const struct hr_wire *wire);
+                                               const struct hr_topology_wire *wire);
 HR_CHECKED enum hr_status hr_topology_add_medium(struct hr_topology *topology, const char *name,
                                                  uint16_t *medium);
 HR_CHECKED enum hr_status hr_topology_finish(struct hr_topology *topology);

@@ -22,11 +22,11 @@ static enum hr_status make_star(struct hr_topology *topology, size_t n, const st
     HR_TRY(add_ranks(topology, n));
     HR_TRY(hr_topology_add_node(topology, "switch", false));
     for (size_t r = 0; r < n; r++)
-        HR_TRY(hr_topology_add_wire(topology, &(struct hr_wire){.a = (uint16_t)r,
-                                                                .b = (uint16_t)n,
-                                                                .lanes = 1,
-                                                                .medium = HR_TOPOLOGY_NONE,
-                                                                .link = *link}));
+        HR_TRY(hr_topology_add_wire(topology, &(struct hr_topology_wire){.a = (uint16_t)r,
+                                                                         .b = (uint16_t)n,
+                                                                         .lanes = 1,
+                                                                         .medium = HR_TOPOLOGY_NONE,
+                                                                         .link = *link}));
     return hr_topology_finish(topology);
 }
 
@@ -34,11 +34,12 @@ static enum hr_status make_ring(struct hr_topology *topology, size_t n, const st
 {
     HR_TRY(add_ranks(topology, n));
     for (size_t r = 0; r < (n == 2 ? 1 : n); r++)
-        HR_TRY(hr_topology_add_wire(topology, &(struct hr_wire){.a = (uint16_t)r,
-                                                                .b = (uint16_t)((r + 1) % n),
-                                                                .lanes = 1,
-                                                                .medium = HR_TOPOLOGY_NONE,
-                                                                .link = *link}));
+        HR_TRY(
+            hr_topology_add_wire(topology, &(struct hr_topology_wire){.a = (uint16_t)r,
+                                                                      .b = (uint16_t)((r + 1) % n),
+                                                                      .lanes = 1,
+                                                                      .medium = HR_TOPOLOGY_NONE,
+                                                                      .link = *link}));
     return hr_topology_finish(topology);
 }
 

@@ -60,7 +60,7 @@ static void reach_from(struct routing *routing, struct hr_topology *topology, si
                        size_t *reached)
 {
     for (uint32_t i = routing->begin[v]; i < routing->begin[v + 1]; i++) {
-        const struct hr_wire *wire = &topology->wire[routing->list[i]];
+        const struct hr_topology_wire *wire = &topology->wire[routing->list[i]];
         const size_t u = hr_wire_across(wire, v);
         const double width = narrower(routing->width[v], hr_wire_bandwidth(wire));
         if (routing->far[u] == NOT_SEEN) {

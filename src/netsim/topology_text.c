@@ -104,7 +104,7 @@ static enum hr_status read_link(struct reader *reader, struct hr_link *link)
     return hr_link_parse(where, text, link) == HR_OK ? HR_OK : HR_E_FORMAT;
 }
 
-static enum hr_status read_lanes(struct reader *reader, struct hr_wire *wire)
+static enum hr_status read_lanes(struct reader *reader, struct hr_topology_wire *wire)
 {
     uint64_t lanes = 0;
     if (reader->word[0] != 'x')
@@ -116,7 +116,7 @@ static enum hr_status read_lanes(struct reader *reader, struct hr_wire *wire)
     return HR_OK;
 }
 
-static enum hr_status read_medium(struct reader *reader, struct hr_wire *wire)
+static enum hr_status read_medium(struct reader *reader, struct hr_topology_wire *wire)
 {
     if (strcmp(reader->word, "shared") != 0)
         return HR_OK;
@@ -127,14 +127,14 @@ static enum hr_status read_medium(struct reader *reader, struct hr_wire *wire)
     return HR_OK;
 }
 
-static enum hr_status check_ends(const struct reader *reader, const struct hr_wire *wire)
+static enum hr_status check_ends(const struct reader *reader, const struct hr_topology_wire *wire)
 {
     const struct hr_topology *topology = reader->topology;
     const char *a = topology->node[wire->a].name, *b = topology->node[wire->b].name;
     if (wire->a == wire->b)
         return COMPLAIN(reader, "link %s %s: expected two different nodes", a, b);
     for (size_t w = 0; w < topology->nwires; w++) {
-        const struct hr_wire *other = &topology->wire[w];
+        const struct hr_topology_wire *other = &topology->wire[w];
         if ((other->a == wire->a && other->b == wire->b) ||
             (other->a == wire->b && other->b == wire->a))
             return COMPLAIN(reader, "link %s %s: there is one already; write x2 for two lanes", a,
@@ -145,7 +145,7 @@ static enum hr_status check_ends(const struct reader *reader, const struct hr_wi
 
 static enum hr_status read_wire(struct reader *reader)
 {
-    struct hr_wire wire = {.lanes = 1, .medium = HR_TOPOLOGY_NONE};
+    struct hr_topology_wire wire = {.lanes = 1, .medium = HR_TOPOLOGY_NONE};
     HR_TRY(read_end(reader, &wire.a));
     HR_TRY(read_end(reader, &wire.b));
     HR_TRY(check_ends(reader, &wire));

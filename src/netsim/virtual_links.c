@@ -29,7 +29,7 @@ void hr_links_clear(struct hr_links *links)
 
 /* One link of a path. */
 struct hop {
-    const struct hr_wire *wire;
+    const struct hr_topology_wire *wire;
     struct hr_channel *channel, *medium; /* NULL: none */
     size_t from;
 };
@@ -38,7 +38,7 @@ static struct hop hop_at(const struct hr_links *links, size_t from, size_t to)
 {
     const struct hr_topology *topology = links->topology;
     const size_t number = topology->next[from * topology->nnodes + to];
-    const struct hr_wire *wire = &topology->wire[number];
+    const struct hr_topology_wire *wire = &topology->wire[number];
     struct hr_channel *media = links->channel + 2 * topology->nwires;
     return (struct hop){
         .wire = wire,
@@ -149,7 +149,7 @@ char *hr_channel_name(const struct hr_topology *topology, size_t channel,
                  topology->medium[channel - 2 * topology->nwires].name);
         return text;
     }
-    const struct hr_wire *wire = &topology->wire[channel / 2];
+    const struct hr_topology_wire *wire = &topology->wire[channel / 2];
     const size_t from = channel % 2 ? wire->b : wire->a;
     snprintf(text, HR_CHANNEL_NAME, "%s>%s", topology->node[from].name,
              topology->node[hr_wire_across(wire, from)].name);

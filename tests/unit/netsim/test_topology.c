@@ -114,8 +114,8 @@ static void limits_are_checked(void **state)
     free(nodes);
     t = (struct hr_topology){0};
     for (size_t i = 0; i < HR_TOPOLOGY_WIRES; i++)
-        CHECK_OK(hr_topology_add_wire(&t, &(struct hr_wire){.lanes = 1}));
-    CHECK_FAILS(hr_topology_add_wire(&t, &(struct hr_wire){.lanes = 1}), HR_E_FORMAT);
+        CHECK_OK(hr_topology_add_wire(&t, &(struct hr_topology_wire){.lanes = 1}));
+    CHECK_FAILS(hr_topology_add_wire(&t, &(struct hr_topology_wire){.lanes = 1}), HR_E_FORMAT);
     CHECK_MESSAGE("more than 16384 links");
     hr_topology_fini(&t);
 }
