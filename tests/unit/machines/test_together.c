@@ -1,0 +1,199 @@
+/* Machines at the start: what one says all know, a failure is everybody's, clocks are compared. */
+#include "machines/together.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "support/check.h"
+#include "support/wire_socket.h"
+
+enum { MACHINES = 4 };
+
+static const int64_t SECOND = HR_NS_PER_SECOND;
+
+/* What a machine does, in a process of its own. */
+typedef enum hr_status (*machine_fn)(struct hr_together *together, size_t self);
+
+/* Exit codes of children: 0 as it should be, 9 a check of its own failed. */
+#define MACHINE_CHECK(condition)                                                                   \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                        \
+            _exit(9);                                                                              \
+        }                                                                                          \
+    } while (0)
+
+static void play(struct wire_mesh *mesh, size_t self, machine_fn body, int64_t timeout_ns,
+                 uint32_t trouble, bool parts)
+{
+    struct hr_together together;
+    struct hr_wire *wire;
+    alarm(60);
+    MACHINE_CHECK(wire_socket_open(mesh, self, 7, trouble, &wire) == HR_OK);
+    wire_mesh_keep(mesh, self);
+    hr_together_open(wire, timeout_ns, &together);
+    const enum hr_status status = body(&together, self);
+    if (status != HR_OK)
+        fprintf(stderr, "host-%zu: %s\n", self, hr_error_message());
+    MACHINE_CHECK(status == HR_OK);
+    if (parts)
+        MACHINE_CHECK(hr_together_part(&together) == HR_OK);
+    hr_wire_close(wire);
+    _exit(0);
+}
+
+/* How each machine ended: its exit code, or 100 and the signal. */
+static void run_machines(machine_fn body, int64_t timeout_ns, uint32_t trouble, bool parts,
+                         int ended[MACHINES])
+{
+    struct wire_mesh mesh;
+    pid_t pid[MACHINES];
+    wire_mesh_open(&mesh, MACHINES);
+    for (size_t m = 0; m < MACHINES; m++) {
+        pid[m] = fork();
+        assert_true(pid[m] >= 0);
+        if (pid[m] == 0)
+            play(&mesh, m, body, timeout_ns, trouble, parts);
+    }
+    wire_mesh_close(&mesh);
+    for (size_t m = 0; m < MACHINES; m++) {
+        int status;
+        assert_int_equal(waitpid(pid[m], &status, 0), pid[m]);
+        ended[m] = WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+    }
+}
+
+static void check_all_end_well(machine_fn body, uint32_t trouble)
+{
+    int ended[MACHINES];
+    run_machines(body, 20 * SECOND, trouble, true, ended);
+    for (size_t m = 0; m < MACHINES; m++)
+        assert_int_equal(ended[m], 0);
+}
+
+/* --- words --- */
+
+static enum hr_status say_many_words(struct hr_together *together, size_t self)
+{
+    for (uint64_t round = 0; round < 50; round++) {
+        uint64_t mine[HR_TOGETHER_BYTES / 8], all[MACHINES][HR_TOGETHER_BYTES / 8];
+        const size_t n = 1 + round % (sizeof mine / 8); /* now short, now as long as can be */
+        for (size_t i = 0; i < n; i++)
+            mine[i] = 1000 * round + 10 * i + self;
+        HR_TRY(hr_together_gather(together, mine, n * 8, all, "words"));
+        for (size_t m = 0; m < MACHINES; m++)
+            for (size_t i = 0; i < n; i++)
+                MACHINE_CHECK(((uint64_t *)all)[m * n + i] == 1000 * round + 10 * i + m);
+    }
+    return HR_OK;
+}
+
+static void what_one_says_all_know(void **state)
+{
+    (void)state;
+    check_all_end_well(say_many_words, 0);
+    check_all_end_well(say_many_words, 30);
+}
+
+/* --- failures --- */
+
+static enum hr_status one_has_failed(struct hr_together *together, size_t self)
+{
+    MACHINE_CHECK(hr_together_fail(together, HR_OK, "all") == HR_OK);
+    const enum hr_status mine = self == 2 ? hr_fail(HR_E_IO, "no such file: digits") : HR_OK;
+    const enum hr_status all = hr_together_fail(together, mine, "all");
+    MACHINE_CHECK(all == HR_E_IO);
+    MACHINE_CHECK(!strcmp(hr_error_message(),
+                          self == 2 ? "no such file: digits" : "host-2: no such file: digits"));
+    return HR_OK;
+}
+
+static void a_failure_is_everybodys(void **state)
+{
+    (void)state;
+    check_all_end_well(one_has_failed, 0);
+}
+
+static enum hr_status the_last_never_comes(struct hr_together *together, size_t self)
+{
+    uint32_t mine = 1, all[MACHINES];
+    MACHINE_CHECK(hr_together_fail(together, HR_OK, "all") == HR_OK);
+    if (self == MACHINES - 1)
+        kill(getpid(), SIGKILL);
+    const int64_t began = hr_clock_ns();
+    MACHINE_CHECK(hr_together_gather(together, &mine, sizeof mine, all, "words") == HR_E_LOST);
+    MACHINE_CHECK(strstr(hr_error_message(), "host-3 is lost: "));
+    MACHINE_CHECK(hr_clock_ns() - began < 5 * SECOND);
+    sleep(1); /* who leaves is gone, too */
+    return HR_OK;
+}
+
+static void who_is_gone_is_named_at_once(void **state)
+{
+    int ended[MACHINES];
+    (void)state;
+    run_machines(the_last_never_comes, 20 * SECOND, 0, false, ended);
+    for (size_t m = 0; m < MACHINES; m++)
+        assert_int_equal(ended[m], m == MACHINES - 1 ? 100 + SIGKILL : 0);
+}
+
+static enum hr_status one_is_too_slow(struct hr_together *together, size_t self)
+{
+    uint32_t mine = 1, all[MACHINES];
+    if (self == 1)
+        sleep(2);
+    const enum hr_status status =
+        hr_together_gather(together, &mine, sizeof mine, all, "all to begin");
+    if (self != 1) {
+        MACHINE_CHECK(status == HR_E_TIMEOUT);
+        MACHINE_CHECK(strstr(hr_error_message(), "s for all to begin: not there: host-1"));
+    }
+    return HR_OK;
+}
+
+static void who_does_not_come_in_time_is_named(void **state)
+{
+    int ended[MACHINES];
+    (void)state;
+    run_machines(one_is_too_slow, SECOND / 2, 0, false, ended);
+    for (size_t m = 0; m < MACHINES; m++)
+        assert_int_equal(ended[m], 0);
+}
+
+/* --- clocks --- */
+
+static enum hr_status compare_clocks(struct hr_together *together, size_t self)
+{
+    HR_TRY(hr_together_clock(together));
+    for (size_t m = 0; m < MACHINES; m++) { /* in truth they are one */
+        const struct hr_machine_clock *clock = &together->clock[m];
+        MACHINE_CHECK(clock->error_ns >= 0 && clock->error_ns < SECOND);
+        MACHINE_CHECK(clock->offset_ns <= clock->error_ns && -clock->offset_ns <= clock->error_ns);
+    }
+    MACHINE_CHECK(together->clock[0].error_ns == 0 && together->clock[0].offset_ns == 0);
+    MACHINE_CHECK(hr_clock_offset_ns == together->clock[self].offset_ns);
+    return HR_OK;
+}
+
+static void clocks_are_known_to_half_a_round_trip(void **state)
+{
+    (void)state;
+    check_all_end_well(compare_clocks, 0);
+    check_all_end_well(compare_clocks, 30);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_one_says_all_know),
+        cmocka_unit_test(a_failure_is_everybodys),
+        cmocka_unit_test(who_is_gone_is_named_at_once),
+        cmocka_unit_test(who_does_not_come_in_time_is_named),
+        cmocka_unit_test(clocks_are_known_to_half_a_round_trip),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
