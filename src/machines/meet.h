@@ -1,0 +1,71 @@
+/* meet.h - ranks of all machines come together, and then all have the same state.
+ *
+ *   ranks      come; the last one of its machine conducts:
+ *   conductor  finds what its machine has changed (twin.h)
+ *              says that it has come                                   COME
+ *              when all have: sends what was changed                   RUN ..., PACK, END
+ *              when it has all of the others', and its own is sent:    lets its ranks go on
+ *
+ *   So a meeting is a barrier of all ranks behind which each machine's areas hold what any rank had
+ *   stored before it: what is plain memory between barriers on one machine may be so on several.
+ *   Bytes land where they belong as they come, since by then everybody here is at rest and what we
+ *   changed is known. Nobody leaves before all have come, and none waits for another to leave.
+ *
+ * Threads:  at by ranks; alone and close by the launcher. The carrier's pollers write what arrives.
+ * Ordering: arrived (acq_rel, by each) carries ranks' stores to the conductor; COME goes behind
+ *           its comparison; came and ended (release by a poller, acquire by the conductor) carry
+ *           what has landed; passed (release) carries it to all ranks here.
+ * Memory:   words in shared memory of this machine alone; the twin, and two packets a machine.
+ * Errors:   HR_E_TIMEOUT names who has not come; HR_E_ABORTED; HR_E_NOMEM; HR_E_FAILED: another
+ *           machine meets elsewhere, or sends what is not shared.
+ * Source:   barriers that carry diffs: Keleher et al., "TreadMarks", USENIX 1994.
+ * Test:     tests/unit/machines/test_meet.c
+ */
+#ifndef HR_MACHINES_MEET_H
+#define HR_MACHINES_MEET_H
+
+#include "machines/carrier.h"
+#include "machines/twin.h"
+
+struct hr_meet;
+
+struct hr_meet_options {
+    struct hr_carrier *carrier;
+    const struct hr_wire *wire; /* the carrier's: for names */
+    struct hr_homes homes;
+    size_t nranks; /* ranks [0, nranks) meet; at least one lives on each machine */
+    struct hr_control *control;
+    void *segment;
+    const struct hr_area *area; /* (nareas), copied; the same on all machines */
+    size_t nareas;
+    void *words; /* (hr_meet_words_bytes) zeroed; shared by the ranks of this machine */
+    size_t channel;
+};
+
+size_t hr_meet_words_bytes(void);
+
+/* From now on all machines have the same in these areas. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_meet **out);
+/* Harmless on NULL. Nothing may arrive any more: the carrier is closed, or nobody polls. */
+void hr_meet_close(struct hr_meet *meet);
+
+/* Rank `rank` comes; when this returns all have, and have what they had stored.
+ *   waiter  the rank's, which polls the carrier
+ *   stage   where it meets, 0 .. 31: the same for all, and which areas are compared (twin.h)
+ *   what    in words, for messages: "a cut" */
+HR_CHECKED enum hr_status hr_meet_at(struct hr_meet *meet, size_t rank, struct hr_waiter *waiter,
+                                     unsigned stage, const char *what);
+/* The same by machines' launchers, behind all ranks. */
+HR_CHECKED enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *waiter,
+                                        unsigned stage, const char *what);
+
+/* What a meeting takes beside the segment. */
+size_t hr_meet_bytes(const struct hr_area *area, size_t nareas);
+
+/* So far: meetings, and bytes that were sent in them. */
+struct hr_met {
+    uint64_t meetings, bytes;
+};
+struct hr_met hr_meet_so_far(const struct hr_meet *meet);
+
+#endif

@@ -1,0 +1,360 @@
+/* Meetings: ranks of several machines, here threads with a segment a machine, have the same memory
+ * behind one. */
+#include "machines/meet.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/philox.h"
+#include "support/check.h"
+#include "support/wire_socket.h"
+
+enum { MACHINES = 3, HERE = 2, RANKS = MACHINES * HERE, BYTES = 1 << 18 };
+
+static const int64_t SECOND = HR_NS_PER_SECOND;
+
+/* Small words; lines; what only machine 0 reads; what is compared at stage 3 alone. */
+static const struct hr_area areas[] = {
+    {.offset = 4096, .bytes = 1000, .unit = 1},
+    {.offset = 8192, .bytes = 150000, .unit = 128},
+    {.offset = 180224, .bytes = 20000, .unit = 8, .for_first = true},
+    {.offset = 204800, .bytes = 30000, .unit = 4, .stages = 1u << 3},
+};
+enum { AREAS = sizeof areas / sizeof *areas };
+
+struct machine {
+    struct wire_mesh *mesh;
+    size_t self;
+    struct hr_wire *wire;
+    struct hr_carrier *carrier;
+    struct hr_meet *meet;
+    struct hr_control *control;
+    unsigned char *segment;
+};
+
+struct rank {
+    struct machine *machine;
+    size_t rank;
+    pthread_t thread;
+    enum hr_status (*body)(struct rank *me);
+    struct hr_waiter waiter;
+    enum hr_status status;
+    char message[600];
+};
+
+static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self, uint32_t trouble)
+{
+    *m = (struct machine){.mesh = mesh, .self = self};
+    struct hr_homes homes = {0};
+    hr_homes_deal(&homes, RANKS, MACHINES, self);
+    CHECK_OK(wire_socket_open(mesh, self, 11, trouble, &m->wire));
+    m->control = aligned_alloc(HR_LINE, hr_control_bytes(RANKS));
+    m->segment = aligned_alloc(4096, BYTES);
+    assert_true(m->control && m->segment);
+    memset(m->control, 0, hr_control_bytes(RANKS));
+    memset(m->segment, 0, BYTES);
+    hr_control_init(m->control, RANKS);
+    for (size_t r = 0; r < RANKS; r++)
+        if (!hr_homes_here(&homes, r))
+            hr_control_place(m->control, r, m->wire->host[homes.machine[r]]);
+    const struct hr_carrier_options carried = {.wire = m->wire,
+                                               .homes = homes,
+                                               .control = m->control,
+                                               .segment = m->segment,
+                                               .segment_bytes = BYTES,
+                                               .timeout_ns = 20 * SECOND,
+                                               .part_bytes = 10000};
+    CHECK_OK(hr_carrier_open(&carried, &m->carrier));
+    const struct hr_meet_options options = {.carrier = m->carrier,
+                                            .wire = m->wire,
+                                            .homes = homes,
+                                            .nranks = RANKS,
+                                            .control = m->control,
+                                            .segment = m->segment,
+                                            .area = areas,
+                                            .nareas = AREAS,
+                                            .words = m->segment};
+    assert_true(hr_meet_words_bytes() <= areas[0].offset);
+    CHECK_OK(hr_meet_open(&options, &m->meet));
+}
+
+static void close_machine(struct machine *m)
+{
+    hr_carrier_close(m->carrier);
+    hr_meet_close(m->meet);
+    hr_wire_close(m->wire);
+    free(m->control);
+    free(m->segment);
+}
+
+static void *rank_main(void *arg)
+{
+    struct rank *me = arg;
+    me->status = me->body(me);
+    snprintf(me->message, sizeof me->message, "%s", me->status ? hr_error_message() : "");
+    if (me->status != HR_OK)
+        hr_control_abort(me->machine->control, me->rank, me->status, me->message);
+    hr_carrier_leave(me->machine->carrier);
+    /* The last thing that is said may be under way still when it is over. */
+    for (int more = 50, most = 40000; more && most; most--) {
+        more -= hr_carrier_is_over(me->machine->carrier);
+        hr_carrier_poll(me->machine->carrier);
+        usleep(100);
+    }
+    return NULL;
+}
+
+static void run(struct machine *machines, struct rank *ranks,
+                enum hr_status (*body)(struct rank *me), int64_t timeout_ns)
+{
+    for (size_t r = 0; r < RANKS; r++) {
+        struct machine *m = &machines[r / HERE];
+        ranks[r] = (struct rank){
+            .machine = m,
+            .rank = r,
+            .body = body,
+            .waiter = {.abort = &m->control->abort,
+                       .timeout_ns = timeout_ns,
+                       .poll = hr_carrier_poll,
+                       .poll_arg = m->carrier},
+        };
+        assert_int_equal(pthread_create(&ranks[r].thread, NULL, rank_main, &ranks[r]), 0);
+    }
+    for (size_t r = 0; r < RANKS; r++)
+        pthread_join(ranks[r].thread, NULL);
+}
+
+static void open_all(struct wire_mesh *mesh, struct machine *machines, uint32_t trouble)
+{
+    wire_mesh_open(mesh, MACHINES);
+    for (size_t m = 0; m < MACHINES; m++)
+        open_machine(&machines[m], mesh, m, trouble);
+}
+
+static void close_all(struct wire_mesh *mesh, struct machine *machines)
+{
+    for (size_t m = 0; m < MACHINES; m++)
+        close_machine(&machines[m]);
+    wire_mesh_close(mesh);
+}
+
+/* --- several writers --- */
+
+enum { MEETINGS = 12 };
+
+/* What rank `writer` writes into a byte before a meeting; -1: nothing. Units have a writer each;
+ * some meetings change much, some little, some nothing. */
+static int written(uint64_t meeting, size_t area, size_t at)
+{
+    const size_t unit = at / areas[area].unit;
+    const struct hr_philox random = hr_random_block(meeting, HR_STREAM_NAME, unit, (uint32_t)area);
+    const uint32_t often = meeting % 3 == 0 ? 2 : meeting % 3 == 1 ? 97 : 0;
+    return often && random.v[0] % often == 0 ? (int)((random.v[1] + at) & 0xff) : -1;
+}
+
+static size_t writer_of(size_t area, size_t at)
+{
+    return at / areas[area].unit % RANKS;
+}
+
+static void write_mine(const struct rank *me, uint64_t meeting)
+{
+    for (size_t a = 0; a < AREAS; a++)
+        for (size_t at = 0; at < areas[a].bytes; at++) {
+            const int byte = written(meeting, a, at);
+            if (byte >= 0 && writer_of(a, at) == me->rank)
+                me->machine->segment[areas[a].offset + at] = (unsigned char)byte;
+        }
+}
+
+/* Everything that was written before the meeting is here, and nothing else has changed. */
+static enum hr_status check_all(const struct rank *me, uint64_t meeting, unsigned stage,
+                                unsigned char *model)
+{
+    for (size_t a = 0; a < AREAS; a++)
+        for (size_t at = 0; at < areas[a].bytes; at++) {
+            unsigned char *expected = &model[areas[a].offset + at];
+            const int byte = written(meeting, a, at);
+            if (byte >= 0)
+                *expected = (unsigned char)byte;
+            if ((areas[a].for_first && me->machine->self) || (areas[a].stages && stage != 3))
+                continue; /* some have it, some do not */
+            if (me->machine->segment[areas[a].offset + at] != *expected)
+                return hr_fail(HR_E_FAILED, "meeting %d: byte %zu of area %zu is %d, not %d",
+                               (int)meeting, at, a, me->machine->segment[areas[a].offset + at],
+                               *expected);
+        }
+    return HR_OK;
+}
+
+static enum hr_status write_and_meet(struct rank *me)
+{
+    unsigned char *model = calloc(1, BYTES);
+    enum hr_status status = HR_OK;
+    for (uint64_t meeting = 1; meeting <= MEETINGS && status == HR_OK; meeting++) {
+        const unsigned stage = meeting % 4 == 0 ? 3 : 1;
+        write_mine(me, meeting);
+        status = hr_meet_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
+        if (status == HR_OK)
+            status = check_all(me, meeting, stage, model);
+        if (status == HR_OK) /* nobody writes before all have looked */
+            status = hr_meet_at(me->machine->meet, me->rank, &me->waiter, 0, "a cut");
+    }
+    free(model);
+    return status;
+}
+
+static void what_any_rank_wrote_is_everywhere(void **state)
+{
+    (void)state;
+    for (uint32_t trouble = 0; trouble <= 30; trouble += 30) {
+        struct wire_mesh mesh;
+        struct machine machines[MACHINES];
+        struct rank ranks[RANKS];
+        open_all(&mesh, machines, trouble);
+        run(machines, ranks, write_and_meet, 20 * SECOND);
+        for (size_t r = 0; r < RANKS; r++)
+            if (ranks[r].status != HR_OK)
+                fail_msg("rank %zu: %s", r, ranks[r].message);
+        for (size_t m = 0; m < MACHINES; m++) {
+            const struct hr_met met = hr_meet_so_far(machines[m].meet);
+            assert_int_equal(met.meetings, 2 * MEETINGS);
+            assert_true(met.bytes > 0);
+        }
+        close_all(&mesh, machines);
+    }
+}
+
+/* --- what goes wrong --- */
+
+static enum hr_status the_fourth_fails(struct rank *me)
+{
+    HR_TRY(hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
+    if (me->rank == 3)
+        return hr_fail(HR_E_IO, "disk full");
+    return hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+}
+
+static void a_failure_ends_the_meeting_everywhere(void **state)
+{
+    struct wire_mesh mesh;
+    struct machine machines[MACHINES];
+    struct rank ranks[RANKS];
+    const int64_t began = hr_clock_ns();
+    (void)state;
+    open_all(&mesh, machines, 0);
+    run(machines, ranks, the_fourth_fails, 20 * SECOND);
+    assert_true(hr_clock_ns() - began < 10 * SECOND);
+    for (size_t r = 0; r < RANKS; r++)
+        assert_int_equal(ranks[r].status, r == 3 ? HR_E_IO : HR_E_ABORTED);
+    for (size_t m = 0; m < MACHINES; m++) {
+        CHECK_FAILS(hr_control_failure(machines[m].control), HR_E_IO);
+        CHECK_MESSAGE(m == 1 ? "rank 3: disk full" : "rank 3 (on host-1): disk full");
+    }
+    close_all(&mesh, machines);
+}
+
+static enum hr_status the_last_sleeps(struct rank *me)
+{
+    if (me->rank == RANKS - 1)
+        usleep(3000 * 1000);
+    return hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+}
+
+/* Who has waited long enough names the machine that has not come, or the rank beside it. */
+static void who_does_not_come_in_time_is_named(void **state)
+{
+    struct wire_mesh mesh;
+    struct machine machines[MACHINES];
+    struct rank ranks[RANKS];
+    size_t timeouts = 0;
+    (void)state;
+    open_all(&mesh, machines, 0);
+    run(machines, ranks, the_last_sleeps, SECOND);
+    for (size_t r = 0; r < RANKS - 1; r++) {
+        const bool beside = r / HERE == MACHINES - 1;
+        if (ranks[r].status != HR_E_TIMEOUT)
+            continue;
+        timeouts++;
+        if (beside)
+            assert_non_null(strstr(ranks[r].message, "a cut: not there: rank 5"));
+        else
+            assert_true(strstr(ranks[r].message, "not there: host-2 (ranks 4 to 5)") ||
+                        strstr(ranks[r].message, "all of this machine are there"));
+    }
+    assert_true(timeouts > 0);
+    close_all(&mesh, machines);
+}
+
+static enum hr_status one_meets_elsewhere(struct rank *me)
+{
+    const unsigned stage = me->machine->self == 2 ? 5 : 1;
+    return hr_meet_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
+}
+
+static void machines_that_meet_elsewhere_are_told(void **state)
+{
+    struct wire_mesh mesh;
+    struct machine machines[MACHINES];
+    struct rank ranks[RANKS];
+    size_t mismatches = 0;
+    (void)state;
+    open_all(&mesh, machines, 0);
+    run(machines, ranks, one_meets_elsewhere, 5 * SECOND);
+    for (size_t r = 0; r < RANKS; r++) {
+        assert_true(ranks[r].status != HR_OK);
+        mismatches += ranks[r].status == HR_E_MISMATCH &&
+                      strstr(ranks[r].message, "a cut: this machine meets at stage") != NULL;
+    }
+    assert_true(mismatches > 0);
+    close_all(&mesh, machines);
+}
+
+/* --- a machine that is gone --- */
+
+static enum hr_status the_second_machine_is_cut_off(struct rank *me)
+{
+    HR_TRY(hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
+    if (me->machine->self == 1) { /* nobody polls there any more */
+        for (size_t p = 0; p < MACHINES; p++)
+            if (p != 1)
+                shutdown(me->machine->mesh->end[1][p], SHUT_RDWR);
+        return hr_fail(HR_E_FAILED, "is cut off");
+    }
+    return hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+}
+
+static void a_lost_machine_ends_the_meeting(void **state)
+{
+    struct wire_mesh mesh;
+    struct machine machines[MACHINES];
+    struct rank ranks[RANKS];
+    const int64_t began = hr_clock_ns();
+    (void)state;
+    open_all(&mesh, machines, 0);
+    run(machines, ranks, the_second_machine_is_cut_off, 20 * SECOND);
+    assert_true(hr_clock_ns() - began < 10 * SECOND);
+    for (size_t m = 0; m < MACHINES; m += 2) {
+        assert_int_equal(ranks[m * HERE].status, HR_E_ABORTED);
+        CHECK_FAILS(hr_control_failure(machines[m].control), HR_E_LOST);
+        assert_non_null(strstr(hr_error_message(), "host-1"));
+    }
+    close_all(&mesh, machines);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_any_rank_wrote_is_everywhere),
+        cmocka_unit_test(a_failure_ends_the_meeting_everywhere),
+        cmocka_unit_test(who_does_not_come_in_time_is_named),
+        cmocka_unit_test(machines_that_meet_elsewhere_are_told),
+        cmocka_unit_test(a_lost_machine_ends_the_meeting),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
