@@ -80,7 +80,9 @@ static enum hr_status look_for_stop(struct hr_launcher *launcher)
     const int asked = observer->should_stop ? observer->should_stop(observer->arg) : 0;
     if (asked >= 2)
         return hr_fail(HR_E_INTERRUPTED, "interrupted twice: left at once, without saving");
-    if (asked == 1)
+    const bool elsewhere = /* partner: who takes letters */
+        launcher->elsewhere && hr_atom32_load_acquire(&launcher->elsewhere->stop);
+    if (asked == 1 || elsewhere)
         hr_atom32_store_release(launcher->stop, HR_STOP_INTERRUPTED); /* partner: in the header */
     else if (launcher->max_seconds > 0 && seconds_so_far(launcher) >= launcher->max_seconds)
         hr_atom32_store_release(launcher->stop, HR_STOP_DONE);
@@ -225,7 +227,9 @@ void hr_launcher_mind_time(struct hr_launcher *launcher)
 static void mind_asks(struct hr_launcher *launcher)
 {
     const struct hr_observer *observer = launcher->observer;
-    const unsigned asks = observer->saves_asked ? observer->saves_asked(observer->arg) : 0;
+    unsigned asks = observer->saves_asked ? observer->saves_asked(observer->arg) : 0;
+    if (launcher->elsewhere) /* partner: who takes letters */
+        asks += hr_atom32_load_acquire(&launcher->elsewhere->saves);
     if (asks == launcher->asks_seen)
         return;
     launcher->asks_seen = asks;
@@ -246,9 +250,34 @@ static void mind_saves(struct hr_launcher *launcher)
         hr_launcher_take(launcher);
 }
 
+/* --- a launcher that follows --- */
+
+/* The snapshot that is saved is another machine's: here it may be overwritten at once. */
+static enum hr_status follow(struct hr_launcher *launcher)
+{
+    const struct hr_observer *observer = launcher->observer;
+    /* Partner: hr_cut_conclude, of another machine. */
+    const uint64_t wanted = hr_atom64_load_acquire(&launcher->cuts->cut->saves_asked);
+    const int asked = observer->should_stop ? observer->should_stop(observer->arg) : 0;
+    const unsigned asks = observer->saves_asked ? observer->saves_asked(observer->arg) : 0;
+    if (wanted != launcher->saves_seen)
+        let_go_on(launcher, wanted);
+    if (asked >= 2)
+        return hr_fail(HR_E_INTERRUPTED, "interrupted twice: left at once, without saving");
+    if (asked && !launcher->stop_passed)
+        HR_TRY(launcher->pass_on(launcher->pass_arg, true));
+    if (asks != launcher->asks_seen)
+        HR_TRY(launcher->pass_on(launcher->pass_arg, false));
+    launcher->stop_passed = asked > 0;
+    launcher->asks_seen = asks;
+    return HR_OK;
+}
+
 enum hr_status hr_launcher_tick(void *arg)
 {
     struct hr_launcher *launcher = arg;
+    if (launcher->pass_on)
+        return follow(launcher);
     hr_observed_tell(&launcher->observed);
     mind_saves(launcher);
     mind_asks(launcher);
@@ -260,6 +289,8 @@ enum hr_status hr_launcher_tick(void *arg)
 
 enum hr_status hr_launcher_end(struct hr_launcher *launcher)
 {
+    if (launcher->pass_on)
+        return HR_OK;
     hr_launcher_take(launcher);
     settle(launcher);
     launcher->result->digests = launcher->saver->digests.list;
@@ -270,7 +301,7 @@ enum hr_status hr_launcher_end(struct hr_launcher *launcher)
 
 void hr_launcher_stop(struct hr_launcher *launcher)
 {
-    if (!launcher->cuts) /* it has not begun */
+    if (!launcher->cuts || launcher->pass_on) /* it has not begun, or follows */
         return;
     hr_launcher_take(launcher);
     settle(launcher);

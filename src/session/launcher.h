@@ -15,6 +15,9 @@
  * all that come before it is served. Time does not ask while a checkpoint is written, but
  * for virtual time, which knows no disk.
  *
+ * Of a run on several machines machine 0's launcher does all that. The others' follow it: they show
+ * and save nothing, and pass on what they are asked for (struct hr_asked_elsewhere).
+ *
  * How an engine plugs in: it fills the constants, has hr_launcher_begin called before the first
  * rank starts, hr_launcher_tick about ten times a second (hr_launch_run does), and hr_launcher_end
  * after all ranks have ended. It forks nothing while hr_launcher_writes.
@@ -28,6 +31,12 @@
 #include "session/observed.h"
 #include "session/save.h"
 #include "session/writer.h"
+
+/* What launchers of other machines were asked for. Writer: who takes their letters. */
+struct hr_asked_elsewhere {
+    struct hr_atom32 stop;  /* the run is to be stopped */
+    struct hr_atom32 saves; /* how often a save was asked for */
+};
 
 struct hr_launcher {
     const struct hr_observer *observer;
@@ -43,14 +52,19 @@ struct hr_launcher {
     int64_t (*now_ns)(const void *clock);
     const void *clock;
     struct hr_saver *saver;
-    struct hr_run_result *result; /* its `checkpoint` and `saves` */
-    bool alone;                   /* it plays all ranks: nobody trains while it waits for a disk */
+    struct hr_run_result *result;               /* its `checkpoint` and `saves` */
+    const struct hr_asked_elsewhere *elsewhere; /* NULL: there are no others */
+    /* It follows: tell the first machine's launcher to stop, or to save. NULL: it is the first. */
+    enum hr_status (*pass_on)(void *arg, bool stop);
+    void *pass_arg;
+    bool alone; /* it plays all ranks: nobody trains while it waits for a disk */
     bool holds; /* what it copies is written when hr_launcher_release says so, or at its end */
     /* Its own. */
     int64_t began_ns; /* by the run's clock */
     struct hr_observed observed;
     uint64_t saves_seen;
-    unsigned asks_seen; /* of observer->saves_asked */
+    unsigned asks_seen; /* of observer->saves_asked, and elsewhere */
+    bool stop_passed;   /* on, to the first */
     int64_t due_ns;     /* by the run's clock: the next save that time asks for */
     struct {
         uint64_t *index; /* (n, room) owned: of cuts that were there for a request */
