@@ -35,6 +35,7 @@
 #include "base/vec.h"
 #include "checkpoint/digest.h"
 #include "strategies/gossip_graph.h"
+#include "strategies/gossip_messages.h"
 #include "strategies/strategies.h"
 #include "strategies/survivors.h"
 
@@ -84,32 +85,28 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
              links == 1 ? "" : "s");
 }
 
-/* --- memory: [messages that came to worker 0 from 0, 1, ..., to 1 ... | second places] --- */
+/* --- memory: [messages | second places | survivors] --- */
 
 static size_t place_bytes(const struct hr_shared_state *shared)
 {
     return hr_round_up(shared->params * sizeof(float), HR_LINE);
 }
 
-static size_t counts_bytes(const struct hr_shared_state *shared)
-{
-    return hr_round_up(shared->workers * shared->workers * sizeof(struct hr_atom64), HR_LINE);
-}
-
 static size_t bytes(const struct hr_shared_state *shared)
 {
-    return counts_bytes(shared) + shared->workers * place_bytes(shared) +
+    return hr_gossip_messages_bytes(shared) + shared->workers * place_bytes(shared) +
            hr_survivors_bytes(shared);
 }
 
 static struct hr_survivors *survivors_of(const struct hr_shared_state *shared)
 {
-    return (void *)((unsigned char *)shared->own + counts_bytes(shared) +
+    return (void *)((unsigned char *)shared->own + hr_gossip_messages_bytes(shared) +
                     shared->workers * place_bytes(shared));
 }
 
 static void init(struct hr_shared_state *shared)
 {
+    hr_gossip_messages_init(shared);
     hr_survivors_init(survivors_of(shared), shared);
 }
 
@@ -119,16 +116,10 @@ static bool is_gone(const struct hr_shared_state *shared, size_t worker)
     return shared->outlives && hr_survivors_lack(survivors_of(shared), shared, worker);
 }
 
-/* Messages that have come from j to i. Writer: j, or the driver that delivers for it. */
-static struct hr_atom64 *came(const struct hr_shared_state *shared, size_t i, size_t j)
-{
-    return (struct hr_atom64 *)shared->own + i * shared->workers + j;
-}
-
 /* Where the replica of a worker lies in its step `step`, counted from the run's first. */
 static float *place_of(const struct hr_shared_state *shared, size_t worker, uint64_t step)
 {
-    unsigned char *second = (unsigned char *)shared->own + counts_bytes(shared);
+    unsigned char *second = (unsigned char *)shared->own + hr_gossip_messages_bytes(shared);
     return step % 2 ? (float *)(void *)(second + worker * place_bytes(shared))
                     : shared->weights[worker];
 }
@@ -173,8 +164,7 @@ static enum hr_status start(struct hr_worker *worker)
 /* Has worker j's replica of this step come? */
 static bool is_here(const struct hr_worker *worker, size_t j)
 {
-    const struct hr_atom64 *count = came(worker->shared, worker->rank, j);
-    return hr_atom64_load_acquire(count) > /* partner: deliver */
+    return hr_gossip_came(worker->shared, worker->rank, j) >
            ((const struct own *)worker->own)->steps;
 }
 
@@ -191,14 +181,13 @@ static bool ready(void *arg)
 
 static void deliver(const struct hr_shared_state *shared, size_t from, size_t to)
 {
-    struct hr_atom64 *count = came(shared, to, from);
-    hr_atom64_store_release(count, hr_atom64_load_relaxed(count) + 1); /* partner: is_here */
-    hr_bell_ring(&shared->control->rank[to].bell);
+    const uint64_t step = hr_gossip_came(shared, to, from);
+    hr_gossip_deliver(shared, to, from, place_of(shared, from, step));
 }
 
 static uint64_t came_from(const struct hr_shared_state *shared, size_t from, size_t to)
 {
-    return hr_atom64_load_acquire(came(shared, to, from)); /* partner: deliver */
+    return hr_gossip_came(shared, to, from);
 }
 
 /* This worker's row of W, for this step: it is looked up once, since more may come meanwhile. A
@@ -251,8 +240,10 @@ static void average(struct hr_worker *worker)
     hr_keep_frozen(&shared->optimizer, 0, shared->params, out,
                    place_of(shared, worker->rank, own->steps));
     for (size_t j = 0; j < shared->workers; j++)
-        if (j != worker->rank && weights[j] > 0)
+        if (j != worker->rank && weights[j] > 0) {
             hr_peer_took(worker, j, shared->params * sizeof(float));
+            hr_gossip_took(shared, worker->rank, j);
+        }
     worker->weights = out;
     own->steps++;
     own->sent = false;
@@ -300,7 +291,7 @@ static void lost(struct hr_shared_state *shared, size_t worker)
     /* Partners: offer and deliver, of a dead worker. */
     uint64_t sent = 0, missed = hr_atom64_load_acquire(&shared->stats[worker].done);
     for (size_t i = 0; i < shared->workers; i++) {
-        const uint64_t count = hr_atom64_load_acquire(came(shared, i, worker));
+        const uint64_t count = hr_gossip_came(shared, i, worker);
         sent = count > sent ? count : sent;
     }
     if (hr_survivors_began(survivors) + sent > missed)
@@ -358,9 +349,15 @@ static void export_mean(struct hr_worker *worker)
 
 static void export_part(struct hr_worker *worker)
 {
-    export_mean(worker);
+    if (!hr_shared_is_apart(worker->shared)) /* else they are not all here yet: combine */
+        export_mean(worker);
     hr_export_replica(worker);
     hr_export_own_state(worker);
+}
+
+static void combine(struct hr_worker *worker)
+{
+    hr_export_mean_of_snapshot(worker);
 }
 
 const struct hr_strategy hr_strategy_gossip = {
@@ -392,6 +389,8 @@ const struct hr_strategy hr_strategy_gossip = {
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
     .export_part = export_part,
+    .combine = combine,
+    .each_ring = hr_gossip_each_ring,
     .verify = hr_verify_nothing,
     .settle = settle,
     .lost = lost,

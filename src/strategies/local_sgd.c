@@ -188,9 +188,16 @@ static void export_apart(struct hr_worker *worker)
     const float *replicas[HR_VEC_MAX_INPUTS];
     for (size_t s = 0; s < worker->seats; s++)
         replicas[s] = shared->weights[shared->seats->rank[s]];
-    hr_export_mean(worker, replicas);
+    if (!hr_shared_is_apart(shared)) /* else they are not all here yet: combine */
+        hr_export_mean(worker, replicas);
     if (shared->snapshot.replicas) /* else nobody saves */
         hr_export_replica(worker);
+}
+
+static void combine(struct hr_worker *worker)
+{
+    if (is_apart(worker))
+        hr_export_mean_of_snapshot(worker);
 }
 
 static void export_part(struct hr_worker *worker)
@@ -237,5 +244,6 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
     .export_part = export_part,
+    .combine = combine,
     .verify = verify,
 };

@@ -98,6 +98,15 @@ struct hr_range hr_export_mean(struct hr_worker *worker, const float **replicas)
     return stripe;
 }
 
+struct hr_range hr_export_mean_of_snapshot(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const float *replicas[HR_VEC_MAX_INPUTS];
+    for (size_t s = 0; s < worker->seats; s++)
+        replicas[s] = shared->snapshot.replicas + shared->seats->rank[s] * shared->params;
+    return hr_export_mean(worker, replicas);
+}
+
 void hr_turn_to(struct hr_worker *worker, enum hr_phase phase, enum hr_activity activity)
 {
     struct hr_control *control = worker->shared->control;

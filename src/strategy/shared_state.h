@@ -16,6 +16,7 @@
 #include "hogring/train.h"
 #include "observe/feed.h"
 #include "optim/optimizer.h"
+#include "shm/homes.h"
 #include "strategy/batch_schedule.h"
 #include "strategy/fate.h"
 #include "strategy/save_request.h"
@@ -163,6 +164,7 @@ struct hr_shared_state {
     bool repeats;                  /* a replay: shards take losses when they are told to */
     bool single;                   /* a replay: of two copies one does the work of both */
     struct hr_trace_log *logs;     /* (servers) what shards take; borrowed; NULL: not recorded */
+    struct hr_homes homes;         /* on which machine a rank lives */
     struct hr_control *control;
     struct hr_feed feed; /* to who looks on; off: nobody does */
     void *segment;
@@ -199,6 +201,22 @@ static inline bool hr_shared_rests(const struct hr_shared_state *shared, uint64_
     return hr_atom32_load_acquire(&dispenser->stop) ||
            (hr_save_is_asked(&dispenser->save) && !shared->schedule.pauses &&
             !shared->schedule.saves_wait && next > hr_atom64_load_acquire(&dispenser->begins));
+}
+
+/* Are there several machines? Then ranks of others see only what goes through rings, and what was
+ * stored before a meeting (machines/meet.h). */
+static inline bool hr_shared_is_apart(const struct hr_shared_state *shared)
+{
+    return hr_homes_apart(&shared->homes);
+}
+
+/* Workers that live here. */
+static inline size_t hr_workers_here(const struct hr_shared_state *shared)
+{
+    size_t here = 0;
+    for (size_t w = 0; w < shared->workers && hr_shared_is_apart(shared); w++)
+        here += hr_homes_here(&shared->homes, w);
+    return hr_shared_is_apart(shared) ? here : shared->workers;
 }
 
 /* Parameter servers' ranks: shards, and behind them their second copies. */

@@ -71,6 +71,9 @@ struct hr_worker {
     void *own;                          /* strategy->worker_own bytes, zeroed before start */
 };
 
+/* A ring of the strategy's own memory, from one rank to another. */
+typedef enum hr_status (*hr_visit_ring_fn)(void *arg, size_t from, size_t to, struct hr_ring *ring);
+
 struct hr_strategy {
     const char *name;
     const char *guarantee; /* printed at the start */
@@ -114,6 +117,10 @@ struct hr_strategy {
     /* The strategy's own shared memory: size, and initialising it (zeroed before); NULL: none. */
     size_t (*bytes)(const struct hr_shared_state *shared);
     void (*init)(struct hr_shared_state *shared);
+    /* Visit the rings between ranks of different machines, in the same order on all. word[1] bytes
+     * at word[0] of the segment go with a message. NULL: the group's are all that there are. */
+    enum hr_status (*each_ring)(const struct hr_shared_state *shared, hr_visit_ring_fn visit,
+                                void *arg);
     /* Fill in its own fields of the result, last of all, after all ranks have ended. NULL: none. */
     void (*report)(const struct hr_shared_state *shared, struct hr_run_result *result);
 
@@ -151,6 +158,9 @@ struct hr_strategy {
     /* After all have arrived; then, after all have exported, verify. Both are repeated where a
      * worker is lost at the cut. */
     void (*export_part)(struct hr_worker *worker);
+    /* Where ranks are on several machines, and the model is made of what others have exported: once
+     * more, when all have. NULL: export_part reads nothing of others. */
+    void (*combine)(struct hr_worker *worker);
     /* Where the weights stand, all together, while all rest at a cut; NULL: nowhere. */
     float *(*at_rest)(const struct hr_shared_state *shared);
     enum hr_status (*verify)(struct hr_worker *worker);
