@@ -136,6 +136,10 @@ static enum hr_status at_cut(struct hr_real_worker *seat)
     if (worker->seat == 0)
         hr_leader_decide(leader);
     hr_worker_export(worker);
+    if (seat->drive->job->meet && seat->strategy->combine) {
+        HR_TRY(hr_real_worker_meet(seat, HR_STAGE_COMBINED));
+        seat->strategy->combine(worker);
+    }
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EXPORTED));
     HR_TRY(seat->strategy->verify(worker));
     if (leader->cuts.cut->evaluate)
@@ -345,6 +349,7 @@ static enum hr_status drive_threads(struct hr_drive *drive)
     const struct hr_launch_options options = {
         .launch = job->launch,
         .nranks = job->nranks,
+        .homes = hr_shared_is_apart(job->shared) ? &job->shared->homes : NULL,
         .control = job->shared->control,
         .main = rank_main,
         .tick = look_around,

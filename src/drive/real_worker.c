@@ -26,6 +26,9 @@ void hr_real_worker_stop_spans(struct hr_real_worker *seat)
 
 enum hr_status hr_real_worker_meet(struct hr_real_worker *seat, enum hr_rest_stage stage)
 {
+    if (seat->drive->job->meet)
+        return hr_meet_at(seat->drive->job->meet, seat->worker->rank, &seat->trainer.waiter, stage,
+                          "a cut");
     return seat->shared->outlives ? hr_rest_at(&seat->rest, stage)
                                   : hr_member_barrier(&seat->worker->member);
 }

@@ -16,6 +16,8 @@ enum hr_rest_stage {
     HR_STAGE_EVALUATED, /* and it has been evaluated */
     HR_STAGE_BEGINS,    /* the cut is concluded: the next span may begin */
     HR_STAGE_JOINS,     /* started again; not in any term yet */
+    HR_STAGE_COMBINED,  /* between ENDED and EXPORTED, where ranks are on several machines */
+    HR_STAGE_OVER,      /* all ranks have ended: machines' launchers meet */
 };
 
 struct hr_rest {

@@ -37,6 +37,11 @@ void hr_feed_init(struct hr_feed *feed, void *memory)
         hr_ring_init(ring_of(line_of(feed, r)), feed->slots, 0);
 }
 
+struct hr_ring *hr_feed_ring(const struct hr_feed *feed, size_t rank)
+{
+    return ring_of(line_of(feed, rank));
+}
+
 static bool has_room(void *ring)
 {
     return hr_ring_try_reserve_spsc(ring) != NULL;

@@ -26,6 +26,7 @@
 #define HR_OBSERVE_FEED_H
 
 #include "observe/records.h"
+#include "shm/ring.h"
 #include "shm/wait.h"
 
 /* Records that a rank may be ahead of the launcher: 64 KiB a rank. */
@@ -49,6 +50,9 @@ static inline bool hr_feed_is_on(const struct hr_feed *feed)
 
 /* Bytes of its memory, aligned to HR_LINE. */
 size_t hr_feed_bytes(size_t nranks, size_t slots);
+
+/* The ring of a rank: to be carried to the machine of the launcher that drains it. */
+struct hr_ring *hr_feed_ring(const struct hr_feed *feed, size_t rank);
 
 /* Begin, with nranks, slots and launcher set, in memory of that size. Once, before ranks run. */
 void hr_feed_init(struct hr_feed *feed, void *memory);

@@ -12,6 +12,7 @@
 #include "worker/buffer_pool.h"
 #include "worker/prefetch.h"
 #include "train/run.h"
+#include "train/several.h"
 
 /* Received gradients that a collective keeps: none where ranks add in each other's memory. */
 static size_t received_bytes(const struct hr_run *run)
@@ -51,6 +52,7 @@ static void add_owners(const struct hr_run *run, struct hr_needs *needs)
 static void add_private(const struct hr_run *run, struct hr_needs *needs)
 {
     const struct hr_shared_state *shared = &run->shared;
+    const size_t here = hr_workers_here(shared);
     const bool played = run->job.played, prefetches = hr_train_job_prefetches(&run->job);
     const size_t buffers =
         played ? run->drive.driver->threads(run->job.options) : hr_buffer_pool_size(&run->job);
@@ -60,25 +62,23 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
     hr_needs_add(needs, "activations", buffers, buffer_bytes - for_evaluation);
     hr_needs_add(needs, "evaluation", buffers, for_evaluation);
     for (size_t k = 1; !played && run->job.pipeline && k < run->job.pipeline->seats; k++)
-        hr_needs_add(needs, "activations", shared->workers, hr_stage_bytes(run->job.pipeline, k));
+        hr_needs_add(needs, "activations", here, hr_stage_bytes(run->job.pipeline, k));
     if (played && run->job.pipeline && !run->job.pipeline->options.schedule->synchronous)
-        hr_needs_add(needs, "stashed weights", shared->workers,
-                     hr_versions_bytes(run->job.pipeline));
+        hr_needs_add(needs, "stashed weights", here, hr_versions_bytes(run->job.pipeline));
     if (shared->strategy->worker_bytes)
-        hr_needs_add(needs, "optimizer state", shared->workers,
-                     shared->strategy->worker_bytes(shared));
-    hr_needs_add(needs, "compression", shared->workers, hr_compression_worker_bytes(shared));
-    hr_needs_add(needs, "received gradients", shared->workers, received_bytes(run));
+        hr_needs_add(needs, "optimizer state", here, shared->strategy->worker_bytes(shared));
+    hr_needs_add(needs, "compression", here, hr_compression_worker_bytes(shared));
+    hr_needs_add(needs, "received gradients", here, received_bytes(run));
     if (prefetches)
-        hr_needs_add(needs, "prefetch", shared->workers,
+        hr_needs_add(needs, "prefetch", here,
                      hr_prefetch_bytes(&run->job, run->job.options->prefetch));
     if (!played && run->job.launch == HR_LAUNCH_PROCESS)
-        needs->apart += (needs->bytes - before) / shared->workers * (shared->workers - 1);
+        needs->apart += (needs->bytes - before) / here * (here - 1);
     else
         needs->reserved +=
-            ((played ? buffers : run->job.nranks) + prefetches * shared->workers) * stack_bytes();
+            ((played ? buffers : run->job.nranks) + prefetches * here) * stack_bytes();
     if (shared->update_threads > 1)
-        needs->reserved += shared->workers * (shared->update_threads - 1) * stack_bytes();
+        needs->reserved += here * (shared->update_threads - 1) * stack_bytes();
 }
 
 enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *checkpoint,
@@ -91,6 +91,8 @@ enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *chec
     else if (run->job.options->init_weights[0])
         hr_needs_add(needs, "initial weights", shared->params, sizeof(float));
     HR_TRY(hr_memory_needs(run, needs));
+    if (run->machines)
+        hr_needs_add(needs, "alike on machines", 1, hr_several_bytes(run));
     add_private(run, needs);
     add_owners(run, needs);
     needs->reserved += run->leader.cuts.saves * stack_bytes(); /* of who writes them */

@@ -15,6 +15,7 @@
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "train/run.h"
+#include "train/several.h"
 #include "train/state.h"
 #include "strategies/find.h"
 
@@ -34,6 +35,7 @@ void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
                                    .launcher = &run->launcher,
                                    .replay = call->replay,
                                    .chooser = call->chooser};
+    run->machines = call->machines;
 }
 
 void hr_run_finish(struct hr_run *run)
@@ -43,6 +45,7 @@ void hr_run_finish(struct hr_run *run)
     hr_claim_drop(&run->saver.claim);
     if (run->drive.stuck)
         return;
+    hr_several_free(run);
     hr_losses_end(&run->drive.losses);
     hr_pipeline_destroy(run->job.pipeline);
     if (run->job.timer)
@@ -132,7 +135,8 @@ static enum hr_status parse_names(struct hr_run *run)
     if (o->record[0] || run->drive.replay)
         shared->strategy = hr_strategy_recorded(shared->strategy);
     HR_TRY(hr_algorithm_find(o->algorithm, &shared->group_options.algorithm));
-    if (shared->group_options.algorithm == &hr_allreduce_auto) /* gradients are never small */
+    /* Gradients are never small; but between machines auto is what it is. */
+    if (shared->group_options.algorithm == &hr_allreduce_auto && !run->machines)
         shared->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->job.launch));
     HR_TRY(choose_driver(o, &run->drive));
@@ -229,8 +233,11 @@ static void settle_stalls(struct hr_run *run)
 static void settle_waiting(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
+    size_t here = run->job.nranks;
+    for (size_t r = 0; r < run->job.nranks && hr_shared_is_apart(&run->shared); r++)
+        here -= !hr_homes_here(&run->shared.homes, r);
     const size_t busy =
-        run->job.nranks + o->ranks_beside + run->shared.workers * (o->threads_per_worker - 1);
+        here + o->ranks_beside + hr_workers_here(&run->shared) * (o->threads_per_worker - 1);
     run->shared.group_options.crowded = busy > hr_cpus_allowed();
     run->shared.group_options.helpers = hr_cpus_allowed() - 1;
     run->job.spin_ns = hr_spin_budget_ns(busy);
@@ -260,7 +267,9 @@ static bool keeps_replicas(const struct hr_run *run)
     const struct hr_train_options *o = run->job.options;
     const bool saves =
         o->checkpoint_dir[0] || o->resume[0] || run->shared.schedule.checkpoint_every;
-    return run->shared.strategy->keeps_replicas || (run->shared.strategy->drifts && saves);
+    const bool combines = run->shared.strategy->combine && hr_shared_is_apart(&run->shared);
+    return combines || run->shared.strategy->keeps_replicas ||
+           (run->shared.strategy->drifts && saves);
 }
 
 /* As the training samples have them, or where it goes on, as those had that it began with. */
@@ -284,6 +293,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(scale_targets(run));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
+    HR_TRY(hr_several_deal(run));
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.values, &run->job.model));
     HR_TRY(settle_batch(run));
@@ -298,6 +308,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     if (run->drive.replay)
         HR_TRY(hr_replay_prepare(&run->drive));
     shared->group_options.nranks = shared->workers;
+    shared->group_options.homes = shared->homes;
     settle_waiting(run);
     settle_stalls(run);
     shared->snapshot.state_copies = shared->strategy->private_state ? shared->workers : 1;

@@ -29,6 +29,7 @@
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "train/best_state.h"
+#include "train/several.h"
 #include "train/state.h"
 #include "train/task.h"
 
@@ -87,6 +88,7 @@ static void begin_launcher(struct hr_run *run)
         .result = run->result,
         .alone = run->drive.driver->played,
     };
+    hr_several_lead(run);
     hr_launcher_begin(&run->launcher);
 }
 
@@ -145,15 +147,20 @@ static enum hr_reading reading_of(const struct hr_run *run)
     return HR_READS_SCATTERED;
 }
 
-static enum hr_status train(struct hr_run *run)
+/* From options to constants. */
+static enum hr_status prepare(struct hr_run *run)
 {
-    bool finished = false;
     HR_TRY(hr_resume_open(&run->options, &run->job.dataset, &run->resume));
-    const struct hr_checkpoint *checkpoint = run->resume.checkpoint;
     HR_TRY(hr_task_check_metrics(run->job.options, run->job.dataset));
     if (!run->resume.classes.list.count)
         HR_TRY(hr_task_check(run->job.options, run->job.dataset));
-    HR_TRY(hr_run_prepare(run));
+    return hr_run_prepare(run);
+}
+
+/* From constants to the state that it begins with. *finished: it goes on from its own end. */
+static enum hr_status get_ready(struct hr_run *run, bool *finished)
+{
+    const struct hr_checkpoint *checkpoint = run->resume.checkpoint;
     HR_TRY(hr_run_needs(run, checkpoint, &run->needs));
     HR_TRY(hr_run_fits(run->job.options, run->job.dataset, &run->needs));
     if (run->job.options->normalize)
@@ -164,38 +171,60 @@ static enum hr_status train(struct hr_run *run)
         hr_pipeline_say_refill(run, checkpoint->path);
         HR_TRY(hr_state_check(run, checkpoint));
         if (!run->drive.replay)
-            HR_TRY(hr_resume_finished(&run->saver, checkpoint, run->result, &finished));
+            HR_TRY(hr_resume_finished(&run->saver, checkpoint, run->result, finished));
     }
     run->job.reading = reading_of(run);
     HR_TRY(hr_kernels_check()); /* behind every refusal */
     if (checkpoint && !run->drive.replay)
         HR_TRY(hr_kept_check(checkpoint, hr_machine_bits_are_bf16(run->job.options->precision),
                              run->job.micro_shards > 0));
-    HR_TRY(hr_save_prepare(&run->saver, checkpoint));
+    if (hr_several_is_first(run)) /* who writes */
+        HR_TRY(hr_save_prepare(&run->saver, checkpoint));
     hr_runs_sweep();
     HR_TRY(hr_memory_take(run));
     HR_TRY(init_state(run, checkpoint));
+    return begin_feed(run);
+}
+
+static void begin_clocks(struct hr_run *run)
+{
     run->wall_began_ns = hr_clock_ns();
     run->cpu_began_ns = hr_clock_cpu_ns();
-    if (finished) {
-        hr_best_state_end(run);
-        HR_TRY(hr_result_fill(run));
-        return hr_final_test(run);
-    }
+}
+
+/* What the run has come to. */
+static enum hr_status report(struct hr_run *run)
+{
+    hr_best_state_end(run);
+    HR_TRY(hr_result_fill(run));
+    return hr_final_test(run);
+}
+
+static enum hr_status drive(struct hr_run *run)
+{
     if (run->drive.replay)
         HR_TRY(hr_replay_check_state(&run->drive));
     HR_TRY(hr_record_begin(&run->drive));
     HR_TRY(hr_announce(run));
     begin_launcher(run);
-    HR_TRY(begin_feed(run));
     begin_losses(run);
-    run->wall_began_ns = hr_clock_ns();
-    run->cpu_began_ns = hr_clock_cpu_ns();
-    HR_TRY(hr_divergence_explain(run, run->drive.driver->run(&run->drive)));
+    begin_clocks(run);
+    return run->drive.driver->run(&run->drive);
+}
+
+static enum hr_status train(struct hr_run *run)
+{
+    bool finished = false;
+    HR_TRY(hr_several_agree(run, prepare(run)));
+    HR_TRY(hr_several_join(run, get_ready(run, &finished)));
+    begin_clocks(run);
+    HR_TRY(hr_divergence_explain(run, hr_several_end(run, finished ? HR_OK : drive(run))));
+    if (finished)
+        return hr_several_is_first(run) ? report(run) : HR_OK;
     HR_TRY(hr_launcher_end(&run->launcher));
-    hr_best_state_end(run);
-    HR_TRY(hr_result_fill(run));
-    HR_TRY(hr_final_test(run));
+    if (!hr_several_is_first(run))
+        return HR_OK;
+    HR_TRY(report(run));
     HR_TRY(hr_record_end(&run->drive));
     if (run->job.options->calibrate[0])
         HR_TRY(hr_calibrate_write(&run->drive));

@@ -23,6 +23,7 @@
 #include "session/save.h"
 #include "strategy/compression.h"
 #include "drive/driver.h"
+#include "session/carve.h"
 
 /* The test set of a run that holds out a validation split: read once, after training. */
 struct hr_final_test {
@@ -34,6 +35,9 @@ struct hr_final_test {
     struct hr_train_job job;          /* of the rank that reads it: the run's, but for these */
 };
 
+struct hr_machines;
+struct hr_several;
+
 struct hr_run {
     struct hr_train_options options; /* settled: job.options */
     struct hr_run_length length;
@@ -44,6 +48,10 @@ struct hr_run {
     struct hr_drive drive;
     struct hr_saver saver;
     struct hr_run_result *result;
+    struct hr_machines *machines;      /* borrowed; NULL: there is one, and then nothing of: */
+    struct hr_several *several;        /* owned: what joins it to the others (several.h) */
+    struct hr_areas areas;             /* of the segment: what is alike on all machines */
+    void *meet_words;                  /* in the segment */
     struct hr_needs needs;             /* what it takes */
     struct hr_param_segment *tensors;  /* (tensors) owned: what the optimizer knows of the model */
     struct hr_compression compression; /* shared.compression */
@@ -65,6 +73,8 @@ struct hr_train_call {
     const struct hr_dataset *dataset;
     const struct hr_observer *observer; /* or NULL */
     const struct hr_chooser *chooser;   /* of the events of an explored run, or NULL */
+    struct hr_machines *machines;       /* of a run on several, on each with the same; or NULL. Only
+                                           machine 0 has a result */
 };
 HR_CHECKED enum hr_status hr_train_call(const struct hr_train_call *call,
                                         struct hr_run_result *result);

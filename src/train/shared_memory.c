@@ -9,6 +9,37 @@
 #include "train/run.h"
 #include "worker/measured.h"
 
+/* Of runs on several machines: what is alike behind a meeting, which only machine 0 reads, and how
+ * its writers' parts lie (machines/twin.h). Not what a launcher writes, who does not rest. */
+static const struct hr_area words = {.unit = 1}, words_for_first = {.unit = 1, .for_first = true};
+static const struct hr_area arrays = {.unit = HR_LINE},
+                            arrays_for_first = {.unit = HR_LINE, .for_first = true};
+
+static void all_alike(struct hr_carver *to, struct hr_area how)
+{
+    hr_carve_alike(to, 0, SIZE_MAX, how);
+}
+
+/* Floats of each worker, one behind the other: no unit is of two. */
+static void workers_alike(struct hr_carver *to, size_t workers, size_t floats, struct hr_area how)
+{
+    for (size_t w = 0; w < workers; w++)
+        hr_carve_alike(to, w * floats * sizeof(float), floats * sizeof(float), how);
+}
+
+/* Arrays of params floats, of each of which workers write their stripes. */
+static void stripes_alike(struct hr_carver *to, const struct hr_shared_state *shared,
+                          size_t narrays, struct hr_area how)
+{
+    for (size_t i = 0; i < narrays; i++)
+        for (size_t w = 0; w < shared->workers; w++) {
+            const size_t begin = hr_stripe_begin(shared->params, shared->workers, w),
+                         end = hr_stripe_begin(shared->params, shared->workers, w + 1);
+            hr_carve_alike(to, (i * shared->params + begin) * sizeof(float),
+                           (end - begin) * sizeof(float), how);
+        }
+}
+
 /* Elastic averaging's, where a checkpoint may have them (pause_state.c). */
 static bool has_tied_replicas(const struct hr_run *run)
 {
@@ -100,13 +131,15 @@ static void lay_out_pause(struct hr_run *run, struct hr_carver *to)
 static void lay_out_feed(struct hr_run *run, struct hr_carver *to)
 {
     struct hr_feed *feed = &run->shared.feed;
-    if (!hr_observer_wants_records(run->launcher.observer))
+    if (!run->machines) { /* else machine 0's observer has wanted them */
+        feed->steps = run->launcher.observer->stepped != NULL;
+        feed->spans = run->launcher.observer->spanned != NULL;
+        feed->spans_from = run->launcher.observer->spans_from;
+        feed->spans_to = run->launcher.observer->spans_to;
+    }
+    if (!feed->steps && !feed->spans)
         return;
     feed->nranks = run->job.nranks;
-    feed->steps = run->launcher.observer->stepped != NULL;
-    feed->spans = run->launcher.observer->spanned != NULL;
-    feed->spans_from = run->launcher.observer->spans_from;
-    feed->spans_to = run->launcher.observer->spans_to;
     feed->slots = HR_FEED_SLOTS;
     feed->memory = hr_carve(to, "records of steps", hr_feed_bytes(feed->nranks, feed->slots));
 }
@@ -143,23 +176,39 @@ static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
 {
     struct hr_shared_state *shared = &run->shared;
     const bool copies = copies_cuts(run);
-    shared->snapshot.live = !copies && shared->strategy->at_rest;
-    if (!shared->snapshot.live)
+    shared->snapshot.live = !copies && shared->strategy->at_rest && !hr_homes_apart(&shared->homes);
+    if (!shared->snapshot.live) {
         shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
-    if (copies)
+        stripes_alike(to, shared, 1, arrays);
+    }
+    if (copies) {
         shared->snapshot.state =
             hr_carve_arena(to, copy, hr_state_floats(shared) * shared->snapshot.state_copies);
+        if (shared->snapshot.state_copies > 1)
+            workers_alike(to, shared->workers, hr_state_floats(shared), arrays_for_first);
+        else
+            stripes_alike(to, shared, hr_state_floats(shared) / shared->params, arrays_for_first);
+    }
     shared->snapshot.applied =
         hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
-    if (shared->snapshot.replica_copies || has_tied_replicas(run))
+    all_alike(to, words_for_first);
+    if (shared->snapshot.replica_copies || has_tied_replicas(run)) {
         shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
-    if (has_tied_replicas(run))
+        workers_alike(to, shared->workers, shared->params,
+                      shared->strategy->combine ? arrays : arrays_for_first);
+    }
+    if (has_tied_replicas(run)) {
         shared->snapshot.since =
             hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.since);
+        all_alike(to, words_for_first);
+    }
     shared->snapshot.apart = hr_carve(to, copy, sizeof *shared->snapshot.apart);
-    if (copies && hr_compression_of(shared))
+    all_alike(to, words);
+    if (copies && hr_compression_of(shared)) {
         shared->snapshot.errors =
             hr_carve_arena(to, copy, shared->workers * hr_compression_state_floats(shared));
+        workers_alike(to, shared->workers, hr_compression_state_floats(shared), arrays_for_first);
+    }
 }
 
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
@@ -171,22 +220,33 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     if (!run->drive.driver->local) /* one thread's own memory */
         HR_TRY(hr_group_bytes(&shared->group_options, &group_bytes));
     run->job.cut = leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
+    hr_carve_alike(to, 0, offsetof(struct hr_cut, saves_done), words);
     shared->dispenser = hr_carve(to, counts, sizeof *shared->dispenser);
+    hr_carve_alike(to, 0, offsetof(struct hr_dispenser, stop_at), words); /* that goes along with */
+    hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, words); /* messages */
     if (shared->dispenser && (!run->drive.replay || shared->schedule.pauses))
         leader->cuts.request = &shared->dispenser->save;
     shared->group = hr_carve(to, "rings", group_bytes);
+    if (run->machines)
+        run->meet_words = hr_carve(to, "rings", hr_meet_words_bytes());
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
+    all_alike(to, words);
     shared->arrivals = hr_carve(to, counts, hr_arrivals_bytes(shared->workers));
+    all_alike(to, words);
     shared->seats =
         hr_carve(to, counts, sizeof *shared->seats + shared->workers * sizeof *shared->seats->rank);
     shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
+    all_alike(to, words_for_first);
     run->final_test.cells = hr_carve(to, counts, hr_final_test_bytes(run));
     if (hr_final_test_answers(run))
         run->final_test.answers = hr_carve(to, counts, hr_final_test_answers(run));
+    if (hr_final_test_answers(run))
+        all_alike(to, words_for_first);
     run->job.answers = run->final_test.dataset ? NULL : run->final_test.answers;
     run->job.errors = hr_carve(to, counts, hr_measured_bytes(run->job.dataset));
+    all_alike(to, words_for_first);
     run->final_test.errors = hr_carve(to, counts, hr_final_test_errors(run));
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
     lay_out_snapshot(run, to);
@@ -215,7 +275,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 
 enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs)
 {
-    return lay_out(run, &(struct hr_carver){.needs = needs});
+    run->areas.n = 0;
+    return lay_out(run, &(struct hr_carver){.needs = needs, .areas = &run->areas});
 }
 
 enum hr_status hr_memory_take(struct hr_run *run)

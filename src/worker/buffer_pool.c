@@ -30,7 +30,7 @@ struct hr_buffer_pool {
 
 size_t hr_buffer_pool_size(const struct hr_train_job *job)
 {
-    const size_t workers = job->shared->workers, processors = hr_cpus_allowed();
+    const size_t workers = hr_workers_here(job->shared), processors = hr_cpus_allowed();
     const bool waits_inside = job->pipeline || hr_train_job_overlaps(job);
     const bool shares = job->launch == HR_LAUNCH_THREAD && !job->played && !waits_inside;
     return shares ? hr_min_size(workers, processors) : workers;
@@ -40,7 +40,7 @@ enum hr_status hr_buffer_pool_start(const struct hr_train_job *job, struct hr_bu
 {
     const size_t size = hr_buffer_pool_size(job);
     *out = NULL;
-    if (size == job->shared->workers)
+    if (size == hr_workers_here(job->shared))
         return HR_OK;
     struct hr_buffer_pool *pool = calloc(1, sizeof *pool);
     if (!pool || !(pool->buffers = calloc(size, sizeof *pool->buffers))) {

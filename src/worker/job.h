@@ -12,6 +12,7 @@
 #include "group/local_group.h"
 #include "hogring/train.h"
 #include "launch/launch.h"
+#include "machines/meet.h"
 #include "netsim/emulated_links.h"
 #include "nn/model.h"
 #include "session/best_weights.h"
@@ -59,6 +60,9 @@ struct hr_train_job {
     struct hr_wires wires;        /* emulated links; without ranks: there are none */
     struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */
     struct hr_shared_state *shared;
+    struct hr_meet *meet;    /* of a run on several machines: where workers come to cuts; or NULL */
+    void (*poll)(void *arg); /* moves what goes between machines, whoever waits; or NULL */
+    void *poll_arg;
     struct hr_buffer_pool
         *pool;                /* the driver's: what workers compute in, one after the other; NULL:
                                   * each has its own (buffer_pool.h) */
@@ -84,7 +88,7 @@ struct hr_train_job {
 static inline size_t hr_train_job_threads(const struct hr_train_job *job)
 {
     return job->launch == HR_LAUNCH_THREAD
-               ? job->shared->workers * (job->pipeline ? job->pipeline->seats : 1)
+               ? hr_workers_here(job->shared) * (job->pipeline ? job->pipeline->seats : 1)
                : 1;
 }
 

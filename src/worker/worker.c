@@ -162,6 +162,8 @@ enum hr_status hr_train_worker_start(struct hr_train_worker *self, const struct 
                    .spin_ns = job->spin_ns,
                    .yield_ns = job->yield_ns,
                    .timeout_ns = job->timeout_ns,
+                   .poll = job->poll,
+                   .poll_arg = job->poll_arg,
                    .beat = job->pool ? hr_buffer_pool_beat(job->pool) : NULL,
                    .account = &job->shared->stats[rank].account},
     };

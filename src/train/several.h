@@ -1,0 +1,41 @@
+/* several.h - a dense run on several machines: what they agree upon, and what joins them.
+ *
+ *   Workers  are dealt out to machines in equal contiguous runs. All lay out the same segment, and
+ *            each starts its own ranks.
+ *   Joined   by what goes through rings (machines/carrier.h), and at cuts by meetings
+ *            (machines/meet.h), behind which all state is alike.
+ *   First    machine 0 has worker 0, who leads; it alone shows, saves, and has the result. The
+ *            others' launchers follow (session/launcher.h).
+ *   Agreed   before anything is trained: version, options, data, what decides bits, the layout of
+ *            memory, the weights that the run begins with.
+ *
+ * Threads: the launcher's. Test: tests/unit/train/test_several.c
+ */
+#ifndef HR_TRAIN_SEVERAL_H
+#define HR_TRAIN_SEVERAL_H
+
+#include "train/run.h"
+
+/* Where ranks live; nothing where there is one machine. workers, servers and nranks are counted.
+ * HR_E_USAGE: cannot be dealt out; or does not work on several machines, with what does. */
+HR_CHECKED enum hr_status hr_several_deal(struct hr_run *run);
+
+/* `status` is what has come of preparing: do all machines want the same? HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_several_agree(struct hr_run *run, enum hr_status status);
+/* Of getting ready: has any failed, have all laid out the same? Joins this machine to the others.
+ */
+HR_CHECKED enum hr_status hr_several_join(struct hr_run *run, enum hr_status status);
+/* The launcher's part: it leads those of other machines, or follows. */
+void hr_several_lead(struct hr_run *run);
+/* All ranks here have ended; returns how the run has. */
+HR_CHECKED enum hr_status hr_several_end(struct hr_run *run, enum hr_status status);
+/* Harmless where nothing was joined. */
+void hr_several_free(struct hr_run *run);
+
+/* Bytes beside the segment. */
+size_t hr_several_bytes(const struct hr_run *run);
+
+/* Is this the machine whose output is the run's? */
+bool hr_several_is_first(const struct hr_run *run);
+
+#endif
