@@ -356,7 +356,8 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     size_t samples = share.count;
     struct hr_batch_result result;
     HR_TRY(hr_train_worker_sit(self));
-    worker->stats->preempted_ns += self->stood_ns;
+    if (!self->job->played) /* else others read it while a gradient is computed */
+        worker->stats->preempted_ns += self->stood_ns;
     if (self->job->pipeline)
         HR_TRY(hr_staged_gradient(self, &batch, task->index, &samples, &result));
     else
