@@ -276,7 +276,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs)
 {
     run->areas.n = 0;
-    return lay_out(run, &(struct hr_carver){.needs = needs, .areas = &run->areas});
+    return lay_out(
+        run, &(struct hr_carver){.needs = needs, .areas = run->machines ? &run->areas : NULL});
 }
 
 enum hr_status hr_memory_take(struct hr_run *run)
