@@ -3,7 +3,7 @@
 #include <sys/mman.h>
 
 #include "hogring/group.h"
-#include "kernels/select.h"
+#include "kernels/ready.h"
 #include "kernels/team.h"
 
 #define SECONDS 0.02

@@ -9,8 +9,8 @@
 #include "watch/outcome.h"
 #include "terminal/output.h"
 #include "base/signals.h"
-#include "kernels/gemm.h"
 #include "machines/start.h"
+#include "kernels/ready.h"
 
 static int run_command(const struct hr_command *command, int argc, char **argv)
 {

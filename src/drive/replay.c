@@ -5,7 +5,6 @@
 
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
-#include "kernels/gemm.h"
 #include "session/machine_bits.h"
 #include "drive/record.h"
 

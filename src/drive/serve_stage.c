@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "drive/resting.h"
-#include "kernels/gemm.h"
+#include "kernels/ready.h"
 #include "observe/spans.h"
 #include "worker/staged.h"
 #include "worker/streamed.h"

@@ -8,6 +8,7 @@
 #include "kernels/blas.h"
 #include "kernels/elementwise.h"
 #include "kernels/product.h"
+#include "kernels/select.h"
 
 /* Without bias and relu. */
 static void multiply_with_blas(const struct hr_gemm *g)

@@ -31,7 +31,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "kernels/select.h"
 #include "kernels/taker.h"
 
 /* How the operands are stored: the second letter of a pair says n as it is, t transposed. */

@@ -10,6 +10,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "kernels/gemm.h"
+#include "kernels/select.h"
 #include "kernels/team.h"
 
 /* --- judging --- */

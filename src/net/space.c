@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/cpus.h"
 #include "base/size.h"
-#include "kernels/select.h"
+#include "kernels/ready.h"
 #include "kernels/team.h"
 
 enum { MOST_AT_ONCE = 1024 };

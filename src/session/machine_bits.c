@@ -9,6 +9,8 @@
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"
 #include "kernels/gemm.h"
+#include "kernels/ready.h"
+#include "kernels/select.h"
 #include "nn/model.h"
 
 enum { ARGUMENTS = 4096 };

@@ -5,7 +5,6 @@
 
 #include "base/clock.h"
 #include "hogring/checkpoint.h"
-#include "kernels/gemm.h"
 #include "options/train_checks.h"
 #include "session/result.h"
 #include "train/counters.h"

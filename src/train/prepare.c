@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "kernels/gemm.h"
+#include "kernels/select.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
 #include "train/compress_setup.h"

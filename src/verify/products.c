@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernels/gemm.h"
+#include "kernels/ready.h"
 #include "kernels/select.h"
 #include "verify/check.h"
 

@@ -5,6 +5,8 @@
 
 #include "base/isa.h"
 #include "kernels/gemm.h"
+#include "kernels/ready.h"
+#include "kernels/select.h"
 #include "verify/check.h"
 
 enum { MOST_M = 90, MOST_N = 130, MOST_K = 1100, PRODUCTS = 12, THREADS = 3 };

@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "checkpoint/digest.h"
-#include "kernels/gemm.h"
 #include "strategy/shared.h"
 #include "worker/buffer_pool.h"
 #include "worker/count.h"

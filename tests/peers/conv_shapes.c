@@ -15,7 +15,7 @@
 
 #include <cblas.h>
 
-#include "kernels/gemm.h"
+#include "kernels/ready.h"
 #include "nn/layer.h"
 #include "kernels/micro.h"
 

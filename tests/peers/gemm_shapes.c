@@ -20,6 +20,7 @@
 
 #include "kernels/gemm.h"
 #include "kernels/micro.h"
+#include "kernels/select.h"
 
 enum { MOST_ROUNDS = 99, SIDE = 1024, NS_A_ROUND = 2000000 };
 

@@ -7,6 +7,8 @@
 #include "base/isa.h"
 #include "kernels/gemm.h"
 #include "kernels/gemm_naive.h"
+#include "kernels/ready.h"
+#include "kernels/select.h"
 #include "support/check.h"
 
 enum {

@@ -11,6 +11,8 @@
 
 #include "kernels/gemm.h"
 #include "kernels/gemm_naive.h"
+#include "kernels/ready.h"
+#include "kernels/select.h"
 #include "support/check.h"
 
 enum { PATIENT_MS = 20000, HASTY_MS = 50 };

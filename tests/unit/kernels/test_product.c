@@ -6,8 +6,8 @@
 
 #include "base/isa.h"
 #include "base/philox.h"
-#include "kernels/gemm.h"
 #include "kernels/product.h"
+#include "kernels/select.h"
 #include "support/check.h"
 #include "support/takes.h"
 

@@ -5,7 +5,7 @@
 
 #include "base/philox.h"
 #include "unit/nn/conv_twin.h"
-#include "kernels/gemm.h"
+#include "kernels/select.h"
 #include "nn/layer.h"
 #include "nn/planes.h"
 #include "support/check.h"
