@@ -32,7 +32,7 @@ HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fop
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' -DHR_DATE='"$(DATE)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
 HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
-# OpenBLAS is loaded when it is needed, src/kernels/blas.h.
+# OpenBLAS is loaded when it is needed, src/products/blas.h.
 HR_LIBS   = $(shell $(PKG) --libs $(filter-out openblas,$(LIBRARIES)) 2>/dev/null) -ldl -lm
 
 ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null)

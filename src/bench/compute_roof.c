@@ -3,8 +3,8 @@
 #include <sys/mman.h>
 
 #include "hogring/group.h"
-#include "kernels/ready.h"
 #include "kernels/team.h"
+#include "products/ready.h"
 
 #define SECONDS 0.02
 

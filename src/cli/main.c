@@ -10,7 +10,7 @@
 #include "terminal/output.h"
 #include "base/signals.h"
 #include "machines/start.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 
 static int run_command(const struct hr_command *command, int argc, char **argv)
 {

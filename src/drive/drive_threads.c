@@ -7,7 +7,7 @@
  *   losses   where the run outlives them (losses.h), workers meet through the launcher (rest.h)
  */
 #include "base/clock.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "server/server_requests.h"
 #include "strategy/shared.h"
 #include "drive/record.h"

@@ -2,8 +2,8 @@
 
 #include "base/clock.h"
 #include "drive/resting.h"
-#include "kernels/ready.h"
 #include "observe/spans.h"
+#include "products/ready.h"
 #include "worker/staged.h"
 #include "worker/streamed.h"
 

@@ -6,7 +6,7 @@
  * Order: micro.h's chain over k. A tile that goes on begins its chain with c instead of 0: a sum
  * that is cut into pieces of k has the bits of the whole, however it is cut.
  *
- * Threads: pure functions on the caller's memory.      Test: tests/unit/kernels/test_product.c
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/products/test_product.c
  */
 #ifndef HR_KERNELS_BLOCK_H
 #define HR_KERNELS_BLOCK_H

@@ -11,7 +11,7 @@
  * or of products and sums rounded one by one (plain), then bias or the old c is added. So the bits
  * of an element depend on its row and its column alone, not on the tile that it falls into, nor on
  * how a product is shared among threads. The instruction sets do not agree with one another, but
- * for plain, which is the reference everywhere: it gives the bits of gemm_naive.h.
+ * for plain, which is the reference everywhere: it gives the bits of products/gemm_naive.h.
  *
  * Threads: pure functions on the caller's memory.      Test: tests/unit/kernels/test_micro.c
  */

@@ -10,7 +10,7 @@
  * (bf16.h).
  *
  * Threads: pure functions on the caller's memory, in threads that flush denormals (base/fpenv.h).
- * Test: tests/unit/kernels/test_product_bf16.c
+ * Test: tests/unit/products/test_product_bf16.c
  */
 #ifndef HR_KERNELS_MICRO_BF16_H
 #define HR_KERNELS_MICRO_BF16_H

@@ -1,9 +1,9 @@
 /* select.h - which kernels compute: the fast ones, the reference whose bits are the same on every
  * machine, or the fast ones with OpenBLAS for matrix products. The choice is made once, before
- * ranks start, and is made good then (ready.h).
+ * ranks start, and is made good then (products/ready.h).
  *
- * The fast ones multiply with tiles of our own (product.h) where there are fused multiply-adds to
- * build on, and with OpenBLAS elsewhere (base/isa.h: plain).
+ * The fast ones multiply with tiles of our own (products/product.h) where there are fused
+ * multiply-adds to build on, and with OpenBLAS elsewhere (base/isa.h: plain).
  */
 #ifndef HR_KERNELS_SELECT_H
 #define HR_KERNELS_SELECT_H

@@ -5,7 +5,7 @@
  * processor, count for what they did; a rate times the number of threads would not.
  *
  * Threads: one thread measures; it starts a team (team.h).
- * Test: tests/unit/kernels/test_roofs.c
+ * Test: tests/unit/products/test_roofs.c
  */
 #ifndef HR_KERNELS_TILE_ROOF_H
 #define HR_KERNELS_TILE_ROOF_H

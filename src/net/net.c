@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/ready.h"
+#include "products/ready.h"
 
 enum hr_status hr_net_check_floats(const char *what, const float *floats, size_t count,
                                    size_t wanted)

@@ -5,8 +5,8 @@
 #include "base/arena.h"
 #include "base/cpus.h"
 #include "base/size.h"
-#include "kernels/ready.h"
 #include "kernels/team.h"
+#include "products/ready.h"
 
 enum { MOST_AT_ONCE = 1024 };
 

@@ -4,7 +4,7 @@
 
 #include "base/size.h"
 #include "kernels/micro.h"
-#include "kernels/patches_bf16.h"
+#include "products/patches_bf16.h"
 
 const struct hr_layer *hr_conv_pool(const struct hr_layer *layer)
 {

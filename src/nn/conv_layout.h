@@ -1,6 +1,6 @@
 /* conv_layout.h - where everything of a convolution stands: the tables of patches, the weights as
  * panels, the images with zeros around them. Plain arithmetic on shapes; the arithmetic on floats
- * is in patches.h.
+ * is in products/patches.h.
  *
  * Backward-data is the same product as forward: each pixel of dx gathers from dy what it gave to.
  * With a stride S, pixels fall into S*S phases by which taps of the filter ever touch them; each
@@ -11,8 +11,8 @@
 #ifndef HR_NN_CONV_LAYOUT_H
 #define HR_NN_CONV_LAYOUT_H
 
-#include "kernels/patches.h"
 #include "nn/window.h"
+#include "products/patches.h"
 
 /* Images of (H,W,channels) one behind the other, each with zeros around it: (height,width,channels)
  * in all. Small images are computed several at a time, so that each fetched weight is used more
@@ -34,7 +34,7 @@ struct hr_conv {
     size_t ntaps;             /* of a group's filter: height * width * Cg */
     struct hr_frame x_frame;  /* for forward and the weights' gradient */
     struct hr_frame dy_frame; /* for backward-data */
-    bool bf16;                /* of bfloat16 values (kernels/patches_bf16.h) */
+    bool bf16;                /* of bfloat16 values (products/patches_bf16.h) */
 };
 
 struct hr_conv hr_conv_of(const struct hr_layer *layer);

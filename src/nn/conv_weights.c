@@ -1,6 +1,6 @@
 /* Convolution, gradient of the weights: dw = patches of x, transposed, * dy. Each thread has rows
  * of dw, and goes through the batch in order, so that threads change no bit. Of bfloat16 values two
- * images are one of pairs (kernels/patches_bf16.h). */
+ * images are one of pairs (products/patches_bf16.h). */
 #include <string.h>
 
 #include "base/size.h"
@@ -9,9 +9,9 @@
 #include "kernels/elementwise.h"
 #include "kernels/micro.h"
 #include "kernels/micro_bf16.h"
-#include "kernels/patches_bf16.h"
 #include "kernels/pool.h"
 #include "kernels/team.h"
+#include "products/patches_bf16.h"
 
 /* Panels of a group's dy, of a part. */
 static size_t panels_elems(const struct hr_conv *conv)

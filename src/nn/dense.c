@@ -7,9 +7,9 @@
  * field says), and biases of its own.
  */
 #include "base/size.h"
-#include "kernels/gemm.h"
 #include "kernels/elementwise.h"
-#include "kernels/product_bf16.h"
+#include "products/gemm.h"
+#include "products/product_bf16.h"
 #include "nn/layer.h"
 
 static enum hr_status parse(struct hr_layer *layer, const struct hr_layer_text *text)

@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "kernels/taker.h"
 #include "nn/layers.h"
 #include "nn/model.h"
 #include "nn/model_text.h"
+#include "products/taker.h"
 
 enum { HR_LAYER_MAX_TENSORS = 4, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 << 24 };
 
@@ -115,7 +115,7 @@ struct hr_pass {
     float *dx2;          /* (B,in) out, as dx; never dy */
     void *saved;         /* saved_bytes: what forward leaves for backward; NULL in evaluation */
     void *scratch;       /* scratch_bytes: contents undefined */
-    size_t threads;      /* that may share the work (team.h) */
+    size_t threads;      /* that may share the work (kernels/team.h) */
     const struct hr_taker *taker; /* of grads, by the model's indices, where the kind hands_over;
                                      NULL: nobody */
     const struct hr_draw *draw;   /* NULL in evaluation, which is how a layer knows */

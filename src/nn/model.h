@@ -192,8 +192,8 @@ enum hr_loss_kind hr_model_loss(const struct hr_model *model);
  * labels (B), which the passes may overwrite; NULL, NULL: from the workspace's own again. */
 void hr_workspace_lend(struct hr_workspace *workspace, float *x, uint32_t *labels);
 
-/* Gradients of the passes that follow go to this taker (kernels/taker.h), once nothing of the batch
- * reads their parameters, which it may change; NULL: to grads. Borrowed. Not of a team's. */
+/* Gradients of the passes that follow go to this taker (products/taker.h), once nothing of the
+ * batch reads their parameters, which it may change; NULL: to grads. Borrowed. Not of a team's. */
 struct hr_taker;
 void hr_workspace_give(struct hr_workspace *workspace, const struct hr_taker *taker);
 

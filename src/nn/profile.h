@@ -15,7 +15,7 @@
 #define HR_NN_PROFILE_H
 
 #include "nn/model.h"
-#include "kernels/roofs.h"
+#include "products/roofs.h"
 
 enum hr_part { HR_PART_FORWARD, HR_PART_WEIGHTS, HR_PART_DATA, HR_PART_LOSS, HR_PARTS };
 

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/fpenv.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "server/server_replica.h"
 #include "server/server_requests.h"
 #include "drive/record.h"

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
-#include "kernels/roofs.h"
+#include "products/roofs.h"
 
 static enum hr_share_lack lack(const struct hr_roof_share *share, size_t n)
 {

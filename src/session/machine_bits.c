@@ -8,10 +8,10 @@
 #include "base/printable.h"
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"
-#include "kernels/gemm.h"
-#include "kernels/ready.h"
 #include "kernels/select.h"
 #include "nn/model.h"
+#include "products/gemm.h"
+#include "products/ready.h"
 
 enum { ARGUMENTS = 4096 };
 

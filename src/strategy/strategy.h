@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/taker.h"
+#include "products/taker.h"
 #include "shm/ring.h"
 #include "strategy/arrivals.h"
 #include "strategy/replay_log.h"

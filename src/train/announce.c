@@ -5,7 +5,7 @@
 #include "base/cpus.h"
 #include "drive/resting.h"
 #include "kernels/bf16.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "train/compress_setup.h"
 #include "train/freeze.h"
 #include "train/optimizer_setup.h"

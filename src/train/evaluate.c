@@ -9,7 +9,7 @@
 #include "base/needs.h"
 #include "base/size.h"
 #include "hogring/checkpoint.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "session/input_scale.h"
 #include "session/model_input.h"
 #include "session/saved.h"

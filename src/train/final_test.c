@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "train/run.h"
 #include "worker/measured.h"
 #include "worker/evaluate.h"

@@ -13,7 +13,7 @@
 #include "checkpoint/digest.h"
 #include "data/ahead.h"
 #include "hogring/checkpoint.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "launch/runs.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"

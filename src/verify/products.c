@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/gemm.h"
-#include "kernels/ready.h"
 #include "kernels/select.h"
+#include "products/gemm.h"
+#include "products/ready.h"
 #include "verify/check.h"
 
 enum { MOST_SIDE = 160, MOST_K = 4500, MOST_ELEMENTS = 1 << 20, PRODUCTS = 12, THREADS = 2 };

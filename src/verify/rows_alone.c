@@ -1,12 +1,12 @@
 /* Products of our own promise that the bits of an element depend on its row and its column alone
- * (kernels/product.h): a sample alone is what it is in any batch, whoever shares the work. */
+ * (products/product.h): a sample alone is what it is in any batch, whoever shares the work. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/isa.h"
-#include "kernels/gemm.h"
-#include "kernels/ready.h"
 #include "kernels/select.h"
+#include "products/gemm.h"
+#include "products/ready.h"
 #include "verify/check.h"
 
 enum { MOST_M = 90, MOST_N = 130, MOST_K = 1100, PRODUCTS = 12, THREADS = 3 };

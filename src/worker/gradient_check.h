@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/taker.h"
+#include "products/taker.h"
 
 struct hr_gradient_check {
     float *grads;     /* borrowed */

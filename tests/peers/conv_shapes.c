@@ -15,7 +15,7 @@
 
 #include <cblas.h>
 
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "nn/layer.h"
 #include "kernels/micro.h"
 

@@ -23,7 +23,7 @@
 #include "base/fpenv.h"
 #include "base/philox.h"
 #include "base/size.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "nn/model.h"
 #include "shm/control.h"
 #include "strategy/shared.h"

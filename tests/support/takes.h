@@ -1,11 +1,11 @@
-/* takes.h - a taker (kernels/taker.h) that puts what it takes where it belongs, each once. */
+/* takes.h - a taker (products/taker.h) that puts what it takes where it belongs, each once. */
 #ifndef SUPPORT_TAKES_H
 #define SUPPORT_TAKES_H
 
 #include <math.h>
 #include <string.h>
 
-#include "kernels/taker.h"
+#include "products/taker.h"
 #include "support/check.h"
 
 /* at[i] was what no sum is before element i was taken. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "unit/nn/block_twin.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "nn/model.h"
 #include "support/check.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "nn/model.h"
 #include "unit/nn/twin.h"
 #include "support/check.h"

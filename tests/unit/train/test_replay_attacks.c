@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/isa.h"
-#include "kernels/ready.h"
+#include "products/ready.h"
 #include "support/traces.h"
 #include "options/train_options.h"
 
