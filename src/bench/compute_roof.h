@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "hogring/train.h"
-#include "kernels/tile_roof.h"
+#include "tiles/tile_roof.h"
 
 /* Operations a second of the workers' threads together, as many and as freely placed as in a run;
  * takes 30 ms. It is measured in a process of its own: one that has used a team of threads or BLAS

@@ -13,7 +13,7 @@ static size_t strip_elems(const struct hr_conv *conv)
     return conv->dy_frame.images * conv->slide.H * conv->slide.W * conv->Cg;
 }
 
-/* dy with its channels one after another, for few columns (kernels/lanes.h). */
+/* dy with its channels one after another, for few columns (tiles/lanes.h). */
 static bool wants_planes(const struct hr_conv *conv)
 {
     return !conv->bf16 && conv->groups == 1 && conv->O > 1 &&

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "kernels/micro.h"
 #include "products/patches_bf16.h"
+#include "tiles/micro.h"
 
 const struct hr_layer *hr_conv_pool(const struct hr_layer *layer)
 {

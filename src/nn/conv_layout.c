@@ -4,8 +4,8 @@
 
 #include "base/size.h"
 #include "kernels/bf16.h"
-#include "kernels/lanes.h"
 #include "products/patches_bf16.h"
+#include "tiles/lanes.h"
 
 /* dy with zeros around it, along one side: after `lead` zeros, pixel a of the padded input (in
  * strides) finds the output that tap t reached at a + lead - t * dilation / stride. */

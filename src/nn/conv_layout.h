@@ -21,7 +21,7 @@ struct hr_frame {
     size_t channels, H, W;
     size_t top, left, height, width;
     size_t images;
-    bool planes; /* one channel after another instead, for pixels in lanes (kernels/lanes.h) */
+    bool planes; /* one channel after another instead, for pixels in lanes (tiles/lanes.h) */
 };
 
 /* Floats from a pixel to its right neighbour, and from a channel to the next. */

@@ -7,11 +7,11 @@
 #include "nn/conv_job.h"
 #include "kernels/bf16.h"
 #include "kernels/elementwise.h"
-#include "kernels/micro.h"
-#include "kernels/micro_bf16.h"
 #include "kernels/pool.h"
 #include "kernels/team.h"
 #include "products/patches_bf16.h"
+#include "tiles/micro.h"
+#include "tiles/micro_bf16.h"
 
 /* Panels of a group's dy, of a part. */
 static size_t panels_elems(const struct hr_conv *conv)

@@ -1,6 +1,6 @@
 #include "nn/planes.h"
 
-#include "kernels/lanes.h"
+#include "tiles/lanes.h"
 
 void hr_planes_to_pixels(size_t B, size_t channels, size_t pixels, const float *from, float *to)
 {

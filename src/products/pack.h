@@ -23,7 +23,7 @@ void hr_pack_columns(size_t K, size_t columns, const float *b, size_t stride, si
                      float *block);
 
 /* A tile turned round: c[j * c_stride + i] = tile[i * stride + j], with bias[i] added and relu
- * taken on the way, in micro.h's order and with its bits. */
+ * taken on the way, in the order of tiles/micro.h and with its bits. */
 struct hr_turn {
     size_t rows, columns; /* of the tile; rows <= 6 */
     const float *tile;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "kernels/lanes.h"
-#include "kernels/micro.h"
+#include "tiles/lanes.h"
+#include "tiles/micro.h"
 
 size_t hr_panels_elems(size_t rows, size_t columns)
 {

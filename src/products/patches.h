@@ -3,8 +3,9 @@
  *     patch(p, k) = image[pixel[p] + tap[k]]          p < npixels, k < ntaps
  *
  * So any stride, dilation, padding (zeros stand around the image in memory) and group of channels
- * is two short tables, and a convolution is a product by the register tile (micro.h), or where
- * columns are few by the narrow one (narrow.h), or with pixels in lanes (lanes.h).
+ * is two short tables, and a convolution is a product by the register tile (tiles/micro.h), or
+ * where columns are few by the narrow one (tiles/narrow.h), or with pixels in lanes
+ * (tiles/lanes.h).
  *
  * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_conv.c
  */
@@ -15,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernels/narrow.h"
+#include "tiles/narrow.h"
 
 struct hr_patches {
     size_t npixels, ntaps;
@@ -28,7 +29,7 @@ struct hr_patches {
 bool hr_patches_want_lanes(size_t columns, size_t length);
 
 /* Floats of a (rows, columns) matrix as panels: columns [0, width) of all rows, then the next, and
- * zeros up to the tile's width (micro.h). */
+ * zeros up to the tile's width (tiles/micro.h). */
 size_t hr_panels_elems(size_t rows, size_t columns);
 
 /* Where element (row, column) stands in panels of `rows` rows. */

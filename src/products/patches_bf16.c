@@ -2,7 +2,7 @@
 
 #include "base/fpenv.h"
 #include "base/size.h"
-#include "kernels/micro_bf16.h"
+#include "tiles/micro_bf16.h"
 
 enum { WIDTH = HR_BF16_COLUMNS };
 

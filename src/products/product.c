@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "kernels/block.h"
-#include "kernels/micro.h"
 #include "kernels/team.h"
 #include "products/pack.h"
 #include "products/product_blocks.h"
+#include "tiles/block.h"
+#include "tiles/micro.h"
 
 enum {
     BLOCK_FLOATS = 64 * 1024, /* of b: 256 KiB, half of a second level of 512 KiB */

@@ -1,15 +1,15 @@
-/* product.h - a matrix product made of register tiles (micro.h).
+/* product.h - a matrix product made of register tiles (tiles/micro.h).
  *
  *     c[i][j] = sum over k = 0, 1, ... of a[i][k] * b[k][j]  (+ bias)  (relu)
  *
  *     c stored by rows, more than a few: blocks that stay in the caches (product_blocks.h)
- *     a small b, few rows of a: b in place, rows of a six or four at a time, a tile (micro.h) each
+ *     a small b, few rows of a: b in place, rows of a six or four at a time, a tile each
  *     c stored by columns: b packed, rows of a in place, tiles turned round as they are stored
  *
  * One task of a team is a part of the rows by a part of the columns.
  *
- * Order: micro.h's, so the bits of an element depend on its row of a and column of b alone: on no
- * block, no edge, no thread.
+ * Order: that of tiles/micro.h, so the bits of an element depend on its row of a and column of b
+ * alone: on no block, no edge, no thread.
  *
  * Threads: pure function on the caller's memory.    Test: tests/unit/products/test_product.c
  */

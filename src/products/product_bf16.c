@@ -6,8 +6,8 @@
 #include "base/fpenv.h"
 #include "base/size.h"
 #include "kernels/bf16.h"
-#include "kernels/micro_bf16.h"
 #include "kernels/team.h"
+#include "tiles/micro_bf16.h"
 
 enum {
     ROWS = HR_BF16_ROWS,

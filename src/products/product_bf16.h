@@ -1,4 +1,4 @@
-/* product_bf16.h - matrix products of bfloat16 values, made of register tiles (micro_bf16.h).
+/* product_bf16.h - matrix products of bfloat16 values, made of register tiles (tiles/micro_bf16.h).
  *
  *     c[i][j] = sum over k of a[i][k] * b[k][j]  (+ bias)  (rounded)  (relu)
  *

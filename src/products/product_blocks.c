@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "kernels/block.h"
-#include "kernels/micro.h"
 #include "products/pack.h"
+#include "tiles/block.h"
+#include "tiles/micro.h"
 
 enum {
     MOST_K = 1024,

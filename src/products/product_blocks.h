@@ -3,14 +3,14 @@
  *
  *     rows of a, at most 192 or 264, then k, at most 1024: a block of a, packed, stays in L2
  *       columns, a tile's width: a panel of b, packed, stays in L1 or L2
- *         rows of the block, a tile's at a time (block.h)
+ *         rows of the block, a tile's at a time (tiles/block.h)
  *
  * While a panel is multiplied with, the rows of the next one are moved into a second buffer, by the
  * multiplying loop itself, which has loads and stores to spare. So rows far apart in memory, by a
  * power of two, cost no more than others. A b that is stored by columns is turned round a panel at
  * a time.
  *
- * Order: a block of k after the first starts from c (block.h), so blocks change no bit.
+ * Order: a block of k after the first starts from c (tiles/block.h), so blocks change no bit.
  *
  * Threads: pure function on the caller's memory.    Test: tests/unit/products/test_product.c
  */

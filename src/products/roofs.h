@@ -2,7 +2,8 @@
  * piece of work runs into.
  *
  *     compute   multiply-adds of a matrix product: OpenBLAS at 1024^3, or the register tile of
- *               tile_roof.h out of L1, whichever is faster; with the reference kernels the latter
+ *               tiles/tile_roof.h out of L1, whichever is faster; with the reference kernels the
+ *               latter
  *     memory    x[i] = a * x[i] over a buffer that stays in L1, L2, L3, or in no cache: bytes read
  *               plus bytes written
  *
@@ -24,7 +25,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
-#include "kernels/tile_roof.h"
+#include "tiles/tile_roof.h"
 
 enum hr_level { HR_LEVEL_L1, HR_LEVEL_L2, HR_LEVEL_L3, HR_LEVEL_MEMORY, HR_LEVELS };
 

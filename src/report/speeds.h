@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "hogring/train.h"
-#include "kernels/tile_roof.h"
 #include "report/roof_share.h"
+#include "tiles/tile_roof.h"
 
 enum { HR_SPEED_SETTING = 160 };
 

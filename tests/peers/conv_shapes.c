@@ -17,7 +17,7 @@
 
 #include "products/ready.h"
 #include "nn/layer.h"
-#include "kernels/micro.h"
+#include "tiles/micro.h"
 
 enum { N = 1024, MAX_ROUNDS = 101 };
 

@@ -18,9 +18,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "kernels/micro.h"
 #include "kernels/select.h"
 #include "products/gemm.h"
+#include "tiles/micro.h"
 
 enum { MOST_ROUNDS = 99, SIDE = 1024, NS_A_ROUND = 2000000 };
 

@@ -8,8 +8,8 @@
 #include "base/fpenv.h"
 #include "base/philox.h"
 #include "kernels/bf16.h"
-#include "kernels/micro_bf16.h"
 #include "support/check.h"
+#include "tiles/micro_bf16.h"
 
 enum { MAX = 80 * 80 };
 

@@ -9,10 +9,10 @@
 #include "base/philox.h"
 #include "base/size.h"
 #include "kernels/bf16.h"
-#include "kernels/micro_bf16.h"
 #include "products/product_bf16.h"
 #include "support/check.h"
 #include "support/takes.h"
+#include "tiles/micro_bf16.h"
 
 enum { MAX_FLOATS = 1 << 18, MAX_C = 1 << 16, MAX_THREADS = 3 };
 

@@ -1,9 +1,9 @@
 /* Which roof work runs into, on a machine made of round numbers; and that this machine has some. */
 #include <math.h>
 
-#include "kernels/tile_roof.h"
 #include "products/roofs.h"
 #include "support/check.h"
+#include "tiles/tile_roof.h"
 
 /* 100 GFLOP/s; 200, 100, 20, 10 GB/s out of 32 KiB, 512 KiB, 16 MiB and DRAM. */
 static const struct hr_roofs machine = {

@@ -1,13 +1,13 @@
-#include "kernels/tile_roof.h"
+#include "tiles/tile_roof.h"
 
 #include <stdalign.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpenv.h"
-#include "kernels/micro.h"
-#include "kernels/micro_bf16.h"
 #include "kernels/team.h"
+#include "tiles/micro.h"
+#include "tiles/micro_bf16.h"
 
 /* A batch of tiles is timed in tens of microseconds, far less than a window. */
 enum { PANEL_FLOATS = 4096, PAIRS = 128, BATCH = 50 };

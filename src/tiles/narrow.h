@@ -13,10 +13,10 @@
  * Order: micro.h's, and its bits: one chain over k, then bias or the old c. They depend neither on
  * the tile nor on the quad.
  *
- * Threads: pure functions on the caller's memory.      Test: tests/unit/kernels/test_narrow.c
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/tiles/test_narrow.c
  */
-#ifndef HR_KERNELS_NARROW_H
-#define HR_KERNELS_NARROW_H
+#ifndef HR_TILES_NARROW_H
+#define HR_TILES_NARROW_H
 
 #include <stdbool.h>
 #include <stddef.h>

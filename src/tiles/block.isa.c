@@ -1,11 +1,11 @@
 /* The tile of block.h, compiled once for each instruction set (see base/isa.h). With 32 registers
  * it has 12 rows of two vectors: 24 sums, two vectors of b and one value of a; with 16 it has 6
  * rows. Rows come in threes, so that three of them need one pointer. */
-#include "kernels/block.h"
+#include "tiles/block.h"
 
 #include "base/error.h"
 #include "base/size.h"
-#include "kernels/tile_steps.h"
+#include "tiles/tile_steps.h"
 
 #if defined __AVX512F__
 enum { ROWS = 12 };

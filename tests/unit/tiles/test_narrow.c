@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 
 #include "base/philox.h"
-#include "kernels/lanes.h"
-#include "kernels/narrow.h"
 #include "support/check.h"
+#include "tiles/lanes.h"
+#include "tiles/narrow.h"
 
 enum { MAX_ROWS = 60, MAX_STEP = 5, MAX_K = 40, WIDTH = 16, C_STRIDE = 19, B_STRIDE = 18 };
 enum { A_ELEMS = 4096 };

@@ -3,11 +3,11 @@
  * of b and a value of a; 4 rows are still enough, and 6s and 4s make up every even number but 2.
  * A tile of at most one vector's columns has no right half.
  * The only file in which the copies differ in their bits: see micro.h. */
-#include "kernels/micro.h"
+#include "tiles/micro.h"
 
 #include "base/error.h"
 #include "base/size.h"
-#include "kernels/tile_steps.h"
+#include "tiles/tile_steps.h"
 
 enum { ROWS = HR_MICRO_ROWS, FEW = HR_MICRO_FEW_ROWS, COLUMNS = 2 * LANES };
 

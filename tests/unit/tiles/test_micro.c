@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "kernels/micro.h"
 #include "products/gemm_naive.h"
 #include "support/check.h"
+#include "tiles/micro.h"
 
 enum { ROWS = HR_MICRO_ROWS, WIDTH = HR_MICRO_MAX_COLUMNS, MAX_K = 67, STRIDE = 40, STEP = 9 };
 

@@ -3,8 +3,8 @@
  *
  * Threads: pure functions on vectors.      Test: those of the tiles
  */
-#ifndef HR_KERNELS_TILE_STEPS_H
-#define HR_KERNELS_TILE_STEPS_H
+#ifndef HR_TILES_TILE_STEPS_H
+#define HR_TILES_TILE_STEPS_H
 
 #include "kernels/simd.h"
 

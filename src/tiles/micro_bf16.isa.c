@@ -1,8 +1,8 @@
 /* The tile of bfloat16 products, compiled once for each instruction set (see base/isa.h), and once
  * more with AVX512_BF16: there 12 rows of two vectors make 24 accumulators; two units with a
  * latency of six cycles want 12 at least. Elsewhere a pair is two multiply-adds, and 4 rows of two
- * vectors do; without them the reference (bf16.c) does, a value at a time. */
-#include "kernels/micro_bf16.h"
+ * vectors do; without them the reference (kernels/bf16.c) does, a value at a time. */
+#include "tiles/micro_bf16.h"
 
 #include "base/error.h"
 #include "base/size.h"

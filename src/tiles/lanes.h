@@ -11,12 +11,12 @@
  *
  * Order: micro.h's, and its bits.
  *
- * Threads: pure functions on the caller's memory.      Test: tests/unit/kernels/test_narrow.c
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/tiles/test_narrow.c
  */
-#ifndef HR_KERNELS_LANES_H
-#define HR_KERNELS_LANES_H
+#ifndef HR_TILES_LANES_H
+#define HR_TILES_LANES_H
 
-#include "kernels/narrow.h"
+#include "tiles/narrow.h"
 
 enum { HR_LANES_MAX_COLUMNS = 8 };
 

@@ -13,10 +13,10 @@
  * how a product is shared among threads. The instruction sets do not agree with one another, but
  * for plain, which is the reference everywhere: it gives the bits of products/gemm_naive.h.
  *
- * Threads: pure functions on the caller's memory.      Test: tests/unit/kernels/test_micro.c
+ * Threads: pure functions on the caller's memory.      Test: tests/unit/tiles/test_micro.c
  */
-#ifndef HR_KERNELS_MICRO_H
-#define HR_KERNELS_MICRO_H
+#ifndef HR_TILES_MICRO_H
+#define HR_TILES_MICRO_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -60,7 +60,7 @@ struct hr_tiles {
 HR_ISA_DECLARE(struct hr_tiles, hr_tiles);
 
 /* The copy in use, plain where the kernels are the reference; constant once they are selected
- * (select.h). */
+ * (kernels/select.h). */
 static inline const struct hr_tiles *hr_tiles(void)
 {
     return hr_kernels_are_reference() ? &hr_tiles_plain : HR_ISA_PICK(hr_tiles);

@@ -8,8 +8,8 @@
  *
  * Threads: pure functions on the caller's memory.      Test: tests/unit/products/test_product.c
  */
-#ifndef HR_KERNELS_BLOCK_H
-#define HR_KERNELS_BLOCK_H
+#ifndef HR_TILES_BLOCK_H
+#define HR_TILES_BLOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* micro_bf16.h - one register tile of a product of bfloat16 values: bf16.h's sums.
+/* micro_bf16.h - one register tile of a product of bfloat16 values, with the sums of
+ * kernels/bf16.h.
  *
  *     c[i][j] = sum over pairs p = 0, 1, ..., K-1 of a[i][p] . b[p][j]       i < 12, j < 32
  *
@@ -7,22 +8,22 @@
  * denormals are zeros), then the sum is rounded to bfloat16, then relu is taken, as asked.
  *
  * The bits of an element depend on its row and its column alone, and are the same in all copies
- * (bf16.h).
+ * (kernels/bf16.h).
  *
  * Threads: pure functions on the caller's memory, in threads that flush denormals (base/fpenv.h).
  * Test: tests/unit/products/test_product_bf16.c
  */
-#ifndef HR_KERNELS_MICRO_BF16_H
-#define HR_KERNELS_MICRO_BF16_H
+#ifndef HR_TILES_MICRO_BF16_H
+#define HR_TILES_MICRO_BF16_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/isa.h"
-#include "kernels/block.h"
-#include "kernels/narrow.h"
 #include "kernels/select.h"
+#include "tiles/block.h"
+#include "tiles/narrow.h"
 
 enum { HR_BF16_ROWS = 12, HR_BF16_COLUMNS = 32 };
 
@@ -32,7 +33,7 @@ enum { HR_BF16_FETCHES = 3, HR_BF16_FETCHED_PAIRS = 4 };
 
 struct hr_micro_bf16 {
     size_t K;          /* pairs */
-    const uint32_t *b; /* (K, 32): a panel (bf16.h) */
+    const uint32_t *b; /* (K, 32): a panel (kernels/bf16.h) */
     size_t columns;    /* of c: 1..32 */
     float *c;          /* row i is c + i * c_stride */
     size_t c_stride;
@@ -54,7 +55,7 @@ struct hr_tiles_bf16 {
 
 HR_ISA_DECLARE_BF16(struct hr_tiles_bf16, hr_tiles_bf16);
 
-/* The copy in use, plain where the kernels are the reference (select.h). */
+/* The copy in use, plain where the kernels are the reference (kernels/select.h). */
 static inline const struct hr_tiles_bf16 *hr_tiles_bf16(void)
 {
     return hr_kernels_are_reference() ? &hr_tiles_bf16_plain : HR_ISA_PICK_BF16(hr_tiles_bf16);

@@ -4,11 +4,11 @@
  * has come, and what they have done by then is added up. So threads that start late, or share a
  * processor, count for what they did; a rate times the number of threads would not.
  *
- * Threads: one thread measures; it starts a team (team.h).
+ * Threads: one thread measures; it starts a team (kernels/team.h).
  * Test: tests/unit/products/test_roofs.c
  */
-#ifndef HR_KERNELS_TILE_ROOF_H
-#define HR_KERNELS_TILE_ROOF_H
+#ifndef HR_TILES_TILE_ROOF_H
+#define HR_TILES_TILE_ROOF_H
 
 #include <stddef.h>
 

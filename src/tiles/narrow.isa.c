@@ -1,10 +1,10 @@
 /* The narrow tiles, compiled once for each instruction set (see base/isa.h): with 32 registers six
  * quads, with 16 three. Like micro.isa.c, the copies differ in their bits. */
-#include "kernels/narrow.h"
+#include "tiles/narrow.h"
 
 #include "base/error.h"
 #include "base/size.h"
-#include "kernels/tile_steps.h"
+#include "tiles/tile_steps.h"
 
 enum { QUAD = HR_NARROW_QUAD, QUADS = LANES == 16 ? 6 : 3 };
 

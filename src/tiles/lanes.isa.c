@@ -1,6 +1,6 @@
 /* Rows in lanes, compiled once for each instruction set (see base/isa.h). Like micro.isa.c, the
  * copies of `tiles` differ in their bits. */
-#include "kernels/lanes.h"
+#include "tiles/lanes.h"
 
 #include "base/error.h"
 #include "base/size.h"
