@@ -8,7 +8,8 @@
 #include "compress/compressors.h"
 #include "compress/round.h"
 
-static const float SMALLEST = 0x1p-112f, LARGEST_BYTE = 127.0f;
+/* 127 times the largest scale is finite; the largest float, divided by 127, is rounded up. */
+static const float SMALLEST = 0x1p-112f, LARGEST_BYTE = 127.0f, LARGEST_SCALE = 0x1.020406p121f;
 
 static uint32_t largest_size(const float *x, size_t n)
 {
@@ -25,7 +26,8 @@ static float scale_of(uint32_t largest)
 {
     if (largest >= HR_FLOAT_INFINITY)
         return hr_float_of(0x7fc00000);
-    return hr_float_of(largest) < SMALLEST ? 0 : hr_float_of(largest) / LARGEST_BYTE;
+    const float scale = hr_float_of(largest) / LARGEST_BYTE;
+    return hr_float_of(largest) < SMALLEST ? 0 : scale > LARGEST_SCALE ? LARGEST_SCALE : scale;
 }
 
 /* To the nearest whole number, ties to even: x is no more than 127 and a bit. */

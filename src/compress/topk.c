@@ -67,7 +67,8 @@ static bool take(const char *text, struct hr_compress *to)
 
 size_t hr_compress_largest(const struct hr_compress *c, size_t n)
 {
-    const double k = ceil(c->percent * (double)n / 100);
+    /* A product of decimals may come out a rounding above the whole number that it is. */
+    const double share = c->percent * (double)n / 100, k = ceil(share - share * 0x1p-51);
     return k < 1 ? hr_min_size(1, n) : hr_min_size((size_t)k, n);
 }
 

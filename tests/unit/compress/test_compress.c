@@ -120,6 +120,10 @@ static void test_int8(void **state)
         }
     }
     assert_int_equal(c.how->bytes(&c, N), N + 4 * ((N + 255) / 256));
+    x[0] = 0x1.fffffep127f; /* 127 times its 127th part is beyond all floats */
+    memset(error, 0, sizeof error);
+    send(&c, N);
+    assert_true(isfinite(out[0]) && out[0] > 0x1.fffff0p127f && isfinite(error[0]));
 }
 
 static int larger(const void *a, const void *b)
@@ -152,9 +156,9 @@ static void test_largest(void **state)
     static const struct {
         const char *text;
         size_t n, k;
-    } cases[] = {{"topk:1%", N, 30},       {"topk:7%", 100, 7}, {"topk:0.01%", N, 1},
-                 {"topk:100%", N, N},      {"topk:1%", 1, 1},   {"topk:50%", 5, 3},
-                 {"topk:33.3%", 2000, 666}};
+    } cases[] = {{"topk:1%", N, 30},        {"topk:7%", 100, 7},    {"topk:0.01%", N, 1},
+                 {"topk:100%", N, N},       {"topk:1%", 1, 1},      {"topk:50%", 5, 3},
+                 {"topk:33.3%", 2000, 666}, {"topk:0.56%", 1250, 7}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct hr_compress c = of(cases[i].text);
