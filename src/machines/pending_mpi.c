@@ -126,10 +126,17 @@ bool hr_pending_has(const struct pending *pending, enum kind kind)
     return false;
 }
 
+/* MPICH's first line is "Other MPI error, error stack:"; its last says why, behind a function. */
 void hr_mpi_text(int error, char *text)
 {
     int length = 0;
     text[0] = '\0';
     MPI_Error_string(error, text, &length);
+    const char *last = strrchr(text, '\n');
+    const char *why = last ? strchr(last, ':') : NULL;
+    if (why) {
+        why += 1 + strspn(why + 1, " ");
+        memmove(text, why, strlen(why) + 1);
+    }
     text[strcspn(text, "\n")] = '\0';
 }

@@ -133,6 +133,36 @@ static enum hr_status check_hosts(const struct hr_mpi_launch *launch)
     return HR_OK;
 }
 
+/* Open MPI 4 sends its texts for people to mpirun, and waits until that has taken them, inside
+ * MPI_Testsome. mpirun sleeps while it ends a run in which a machine was lost: a survivor on its
+ * host would hang until it is killed, in the time that it has to save. So the first is told here,
+ * by its name, and none is sent. The pointer is Open MPI's own hook (opal/util/show_help.h), which
+ * version 5 has not. */
+#ifdef OPEN_MPI
+extern int (*opal_show_help)(const char *file, const char *topic, bool header, ...)
+    __attribute__((weak));
+
+static int show_help(const char *file, const char *topic, bool header, ...)
+{
+    static bool said;
+    (void)header;
+    if (!said)
+        fprintf(stderr, "hogring: %s says: %s (%s)\n", state.version, topic, file);
+    said = true;
+    return 0;
+}
+
+static void keep_from_mpirun(void)
+{
+    if (strstr(state.version, " 4.") && &opal_show_help)
+        opal_show_help = show_help;
+}
+#else
+static void keep_from_mpirun(void)
+{
+}
+#endif
+
 static enum hr_status begin(const struct hr_mpi_launch *launch, int64_t timeout_ns)
 {
     int provided = MPI_THREAD_SINGLE, inside = 0;
@@ -145,6 +175,7 @@ static enum hr_status begin(const struct hr_mpi_launch *launch, int64_t timeout_
     MPI_Comm_size(MPI_COMM_WORLD, &state.processes);
     name_library();
     HR_TRY(check_launch(launch, provided));
+    keep_from_mpirun();
     HR_TRY(meet(hr_clock_own_ns() + timeout_ns));
     return check_hosts(launch);
 }

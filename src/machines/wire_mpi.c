@@ -18,7 +18,7 @@
 #include "machines/wire_mpi.h"
 
 #ifndef HR_WIRE_INLINE
-#define HR_WIRE_INLINE 8192 /* bytes of a body that travels behind its head */
+#define HR_WIRE_INLINE 32768 /* bytes of a body that travels behind its head */
 #endif
 
 enum { FRAMES = 8, SLOTS = 32, TAG_FRAME = 1, TAG_BODY = 2, PART = 1 << 30 };
