@@ -33,6 +33,7 @@ hr_manual_pages:
         page    checkpoints
         page    predict
         page    failures
+        page    machines
         page    doctor
         page    top
         page    verify

@@ -5,13 +5,18 @@
  *                                  times, and another wire follows on one that left messages
  *     wire_link time [ROUNDS]      machines 0 and 1 send 8 B to 1 MiB to and fro, in turn by wire
  *                                  and by MPI_Send and MPI_Recv; medians, us for half a round trip
- *     wire_link lose SECONDS       polls until a machine is lost or so long, and says what it saw
+ *     wire_link lose SECONDS [DIR] polls so long, or until a machine is lost or silent for 2 s;
+ *                                  then says what it saw (also in DIR/survivor.N), goes on for 3 s
+ *                                  if it may, and exits with 4
  */
 #include <mpi.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "machines/start.h"
@@ -132,6 +137,7 @@ static int check(uint64_t n)
 
 static unsigned char ping[LARGEST], pong[LARGEST];
 static bool came;
+static size_t came_from;
 
 static bool place_pong(void *arg, size_t from, const void *head, size_t head_bytes,
                        size_t body_bytes, void **where)
@@ -143,8 +149,9 @@ static bool place_pong(void *arg, size_t from, const void *head, size_t head_byt
 
 static void arrived_pong(void *arg, size_t from, const void *head, size_t head_bytes)
 {
-    (void)arg, (void)from, (void)head, (void)head_bytes;
+    (void)arg, (void)head, (void)head_bytes;
     came = true;
+    came_from = from;
 }
 
 static const struct hr_wire_sink PONG = {.place = place_pong, .arrived = arrived_pong};
@@ -220,28 +227,89 @@ static int measure(size_t rounds)
     return 0;
 }
 
-static int lose(double seconds)
+static volatile sig_atomic_t told;
+static FILE *record; /* what a survivor says when mpirun does not listen any more */
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    FILE *const to[] = {stdout, record};
+    for (size_t i = 0; i < 2; i++) {
+        va_list list;
+        va_start(list, format);
+        if (to[i])
+            vfprintf(to[i], format, list);
+        va_end(list);
+    }
+}
+
+static double ago(int64_t begun)
+{
+    return (double)(hr_clock_own_ns() - begun) / 1e9;
+}
+
+static void note(int number)
+{
+    told = number;
+}
+
+/* What a survivor has time for, after it knows. */
+static int survive(void)
+{
+    const int64_t begun = hr_clock_own_ns();
+    while (ago(begun) < 3) {
+        if (told)
+            say("machine %zu: signal %d %.1f s later\n", wire->self, (int)told, ago(begun));
+        told = 0;
+        usleep(100000);
+    }
+    say("machine %zu: went on for 3 s\n", wire->self);
+    return 4;
+}
+
+static void open_record(const char *folder)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/survivor.%zu", folder ? folder : "", wire->self);
+    record = folder ? fopen(path, "w") : NULL;
+    if (record)
+        setvbuf(record, NULL, _IOLBF, 0);
+}
+
+static int lose(double seconds, const char *folder)
 {
     char why[256];
     size_t machine;
-    const int64_t begun = hr_clock_own_ns();
-    bool done = true;
-    uint64_t head = 0;
-    printf("machine %zu waits\n", wire->self);
-    fflush(stdout);
-    while ((double)(hr_clock_own_ns() - begun) < seconds * 1e9) {
+    int64_t heard[HR_WIRE_MACHINES], begun = hr_clock_own_ns(), beat = 0, now;
+    const uint64_t head = 0;
+    open_record(folder);
+    signal(SIGTERM, note);
+    for (size_t m = 0; m < wire->machines; m++)
+        heard[m] = begun;
+    say("machine %zu begins, process %d\n", wire->self, (int)getpid());
+    while ((double)((now = hr_clock_own_ns()) - begun) < seconds * 1e9) {
         for (size_t m = 0; m < wire->machines; m++)
-            if (m != wire->self && done)
+            if (m != wire->self && now - beat > HR_NS_PER_SECOND / 20)
                 (void)!hr_wire_send(wire, m, &head, sizeof head, NULL, 0, NULL);
+        if (now - beat > HR_NS_PER_SECOND / 20)
+            beat = now;
         hr_wire_poll(wire, &PONG);
+        if (came)
+            heard[came_from] = now, came = false;
         if (hr_wire_lost(wire, &machine, why, sizeof why)) {
-            printf("machine %zu: %zu is lost: %s\n", wire->self, machine, why);
-            fflush(stdout);
-            return 4;
+            say("machine %zu: %s is lost: %s\n", wire->self, wire->host[machine], why);
+            return survive();
         }
+        for (size_t m = 0; m < wire->machines; m++)
+            if (m != wire->self && now - heard[m] > 2 * HR_NS_PER_SECOND) {
+                say("machine %zu: %s has been silent for 2 s\n", wire->self, wire->host[m]);
+                return survive();
+            }
+        if (told)
+            say("machine %zu: signal %d after %.2f s\n", wire->self, (int)told, ago(begun));
+        told = 0;
+        usleep(500);
     }
-    printf("machine %zu: nothing lost in %g s\n", wire->self, seconds);
-    fflush(stdout);
+    say("machine %zu: nothing lost in %g s\n", wire->self, seconds);
     return 0;
 }
 
@@ -250,6 +318,7 @@ int main(int argc, char **argv)
     const char *mode = argc > 1 ? argv[1] : "";
     const double number = argc > 2 ? atof(argv[2]) : 0;
     int code = 2;
+    setvbuf(stdout, NULL, _IOLBF, 0);
     if (hr_mpi_open(10 * HR_NS_PER_SECOND, &wire) != HR_OK)
         fprintf(stderr, "wire_link: %s\n", hr_error_message());
     else if (!strcmp(mode, "check"))
@@ -257,7 +326,7 @@ int main(int argc, char **argv)
     else if (!strcmp(mode, "time"))
         code = measure(number > 0 && number < MOST ? (size_t)number : 1000);
     else if (!strcmp(mode, "lose"))
-        code = lose(number);
+        code = lose(number, argc > 3 ? argv[3] : NULL);
     hr_wire_close(wire);
     return hr_mpi_leave(code);
 }

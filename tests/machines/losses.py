@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Machines lost at random moments: do the survivors notice, name it, and leave in time?
+
+    tests/machines/losses.py -m openmpi|mpich [-n MACHINES] [--process 50] [--daemon 20] [--link 20] [-d SECONDS] PROGRAM...
+
+Each trial is a bed of its own (bed.py) in which PROGRAM runs under mpirun, with the flags that `hogring help machines` names;
+PROGRAM has to go on for longer than 8 s. At a drawn moment, once it says anything, a drawn machine that is not mpirun's loses its
+process (SIGKILL), MPI's daemon, or its link. All processes of PROGRAM on other machines have to be gone SECONDS (20) later, and
+one of them has to have named the lost host; but MPICH's processes do without a daemon that is gone, and have to go on. Prints a
+line a trial; exits with 1 when one was not as it should be.
+"""
+import argparse, os, random, shlex, subprocess, sys, tempfile, time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ON = str(HERE / "on.py")
+FLAGS = {"openmpi": ["--mca", "odls_base_sigkill_timeout", "5"], "mpich": ["-disable-auto-cleanup"]}
+DAEMON = {"openmpi": "orted", "mpich": "hydra_pmi_proxy"}
+
+def mpirun(library, machines, program):
+    names = ",".join(f"m{m}" for m in range(machines))
+    if library == "openmpi":
+        start = ["mpirun.openmpi", "--allow-run-as-root", "-host", names, "--map-by", "ppr:1:node", "--bind-to", "none", "--mca", "plm_rsh_agent", ON]
+    else:
+        start = ["mpirun.mpich", "-hosts", names, "-ppn", "1", "-n", str(machines), "-bind-to", "none", "-launcher", "ssh", "-launcher-exec", ON]
+    return [*start, *FLAGS[library], *program]
+
+def on(machine, command):
+    return subprocess.run([ON, f"m{machine}", command], capture_output=True, text=True)
+
+def harm(kind, machine, options, name):
+    if kind == "process":
+        on(machine, f"pkill -KILL -f {shlex.quote('^[^ ]*' + name)}")
+    elif kind == "daemon":
+        on(machine, f"pkill -KILL {DAEMON[options.library]}")
+    else:
+        subprocess.run(["ip", "link", "set", f"port{machine}", "down"], check=True)
+
+def goes_on(options, name, run):
+    time.sleep(4)
+    there = [m for m in range(options.machines) if on(m, f"pgrep -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
+    good = len(there) == options.machines and run.poll() is None
+    print(f"{options.library:8} {options.trial:8} a daemon lost: processes on {len(there)} of {options.machines} machines go on, "
+          f"{'and mpirun' if run.poll() is None else 'NOT mpirun'}", flush=True)
+    sys.exit(0 if good else 1)
+
+def trial(options):
+    """Inside a bed -> its line."""
+    draw = random.Random(options.seed)
+    name = Path(options.program[0]).name
+    lost = draw.randrange(1, options.machines)
+    survivors = [m for m in range(options.machines) if m != lost]
+    with tempfile.TemporaryFile("w+") as out:
+        command = f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(mpirun(options.library, options.machines, options.program))}"
+        run = subprocess.Popen([ON, "m0", command], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+        begun = time.monotonic()
+        while os.fstat(out.fileno()).st_size == 0 and time.monotonic() < begun + 20:
+            time.sleep(0.05)
+        time.sleep(draw.uniform(0.2, 3))
+        harm(options.trial, lost, options, name)
+        harmed = time.monotonic()
+        here = lambda: [m for m in survivors if on(m, f"pgrep -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
+        if options.trial == "daemon" and options.library == "mpich":
+            goes_on(options, name, run)
+        while (left := here()) and time.monotonic() < harmed + options.deadline:
+            time.sleep(0.1)
+        took = time.monotonic() - harmed
+        try:
+            code = run.wait(timeout=max(0.1, harmed + options.deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            code = None # mpirun's own affair: it waits for a daemon that it cannot reach
+        out.seek(0)
+        text = out.read()
+    named = f"m{lost}" in text
+    good = not left and named
+    print(f"{options.library:8} {options.trial:8} m{lost} lost: survivors gone after {took:4.1f} s{f', but on m{left}' if left else ''}, "
+          f"{'named' if named else 'NOT NAMED'}, mpirun {'returned ' + str(code) if code is not None else 'waits on'}", flush=True)
+    if not good:
+        print(text, flush=True)
+    sys.exit(0 if good else 1)
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("-m", dest="library", choices=list(FLAGS), required=True)
+    parser.add_argument("-n", dest="machines", type=int, default=3)
+    parser.add_argument("-d", dest="deadline", type=float, default=20)
+    for kind, usual in (("process", 50), ("daemon", 20), ("link", 20)):
+        parser.add_argument(f"--{kind}", type=int, default=usual)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--trial", help=argparse.SUPPRESS)
+    parser.add_argument("program", nargs=argparse.REMAINDER)
+    options = parser.parse_args()
+    if options.trial:
+        trial(options)
+    bad = done = 0
+    for kind in ("process", "daemon", "link"):
+        for number in range(getattr(options, kind)):
+            words = ["-m", options.library, "-n", options.machines, "-d", options.deadline, "--seed", options.seed * 1000 + number, "--trial", kind]
+            run = subprocess.run([sys.executable, HERE / "bed.py", "-n", str(options.machines), sys.executable, __file__, *map(str, words), *options.program])
+            if run.returncode == 77:
+                sys.exit(77)
+            done, bad = done + 1, bad + (run.returncode != 0)
+    print(f"{options.library}: {done} losses, {bad} not as they should be")
+    sys.exit(1 if bad else 0)
+
+main()
