@@ -12,6 +12,21 @@
 #include "machines/start.h"
 #include "products/ready.h"
 
+/* Started several times, any other command would do its work as often. */
+static enum hr_status check_alone(const struct hr_command *command, const struct hr_cli *cli)
+{
+    struct hr_mpi_launch launch;
+    if (command == &hr_command_train && !cli->search[0])
+        return HR_OK;
+    if (!hr_mpi_launched(&launch) || launch.processes < 2)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "%s%s: started by %s as process %zu of %zu, and only train runs on several "
+                   "machines; start it once, without that",
+                   command->name, cli->search[0] ? " --search" : "", launch.launcher,
+                   launch.process, launch.processes);
+}
+
 static int run_command(const struct hr_command *command, int argc, char **argv)
 {
     static struct hr_cli cli;
@@ -32,7 +47,9 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     hr_output_fold(cli.wide);
     hr_output_colour(cli.color);
     hr_memory_limit_set(cli.max_memory);
-    status = hr_outcome_check(&cli);
+    status = check_alone(command, &cli);
+    if (status == HR_OK)
+        status = hr_outcome_check(&cli);
     if (status != HR_OK)
         return hr_cli_failed(status);
     return command->run(&cli);

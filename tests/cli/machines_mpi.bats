@@ -53,6 +53,13 @@ check_wire() {
   check_plain mpich MPICH
 }
 
+@test "no command but train runs as one of several processes" {
+  export OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2
+  for c in compare "simulate" "bench train" verify doctor "eval somewhere"; do
+    refused 2 "${c%% *}: started by Open MPI's mpirun as process 1 of 2, and only train runs on several machines" $c
+  done
+}
+
 @test "one process under mpirun is a run like any other" {
   needs_mpi mpich
   run timeout 60 mpirun.mpich -n 1 build/hogring train --epochs 1
