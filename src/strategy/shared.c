@@ -342,9 +342,16 @@ static enum hr_status say_who_differs(const struct hr_shared_state *shared, size
 enum hr_status hr_verify_replica(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    for (size_t i = 0; i < shared->params; i++)
-        if (memcmp(&worker->weights[i], &shared->snapshot.weights[i], sizeof(float)) != 0)
+    for (size_t i = 0; i < shared->params; i++) {
+        if (memcmp(&worker->weights[i], &shared->snapshot.weights[i], sizeof(float)) == 0)
+            continue;
+        if (!hr_shared_is_apart(shared))
             return say_who_differs(shared, i);
+        return hr_fail(HR_E_FAILED, /* not all can be read here */
+                       "replicas differ: parameter %zu is %.9g, and %.9g in the rank that exports "
+                       "it: the weights of one of them were altered",
+                       i, (double)worker->weights[i], (double)shared->snapshot.weights[i]);
+    }
     return HR_OK;
 }
 

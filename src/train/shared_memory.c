@@ -293,5 +293,6 @@ enum hr_status hr_memory_take(struct hr_run *run)
     hr_control_init(run->shared.control, run->job.nranks);
     hr_about_run(&run->shared.control->about, run->options.strategy, count.used);
     run->shared.control->about.team = run->job.pipeline ? (uint32_t)run->job.pipeline->team : 0;
-    return lay_out(run, &(struct hr_carver){.base = run->segment.base});
+    run->areas.n = 0; /* what the needs were told may have moved since: a past has a curve */
+    return lay_out(run, &(struct hr_carver){.base = run->segment.base, .areas = &run->areas});
 }

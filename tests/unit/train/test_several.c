@@ -180,6 +180,34 @@ static void replicas_that_drift_have_the_bits_of_one_machine(void **state)
     }
 }
 
+/* Saved by machine 0 alone, on two machines; gone on from on four, and on one. */
+static void a_run_goes_on_on_another_number_of_machines(void **state)
+{
+    static const char *const strategies[] = {"allreduce", "local-sgd", "gossip"};
+    const struct hr_dataset *dataset = *state;
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        struct hr_train_options o = options_of(strategies[i]);
+        char folder[64];
+        o.sync_every = 3;
+        o.epochs = 3;
+        const struct said whole = run_alone(&o, dataset);
+        for (size_t machines = 1; machines <= 4; machines *= 2) {
+            run_folder_make(folder);
+            snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
+            o.resume[0] = '\0';
+            o.max_steps = 25; /* in the middle of an epoch, and of a period */
+            run_alike(2, &o, dataset);
+            o.max_steps = 0;
+            snprintf(o.resume, sizeof o.resume, "%s", folder);
+            const struct said rest =
+                machines == 1 ? run_alone(&o, dataset) : run_alike(machines, &o, dataset);
+            assert_string_equal(rest.digest, whole.digest);
+            run_folder_remove(folder);
+        }
+        o.checkpoint_dir[0] = o.resume[0] = '\0';
+    }
+}
+
 /* --- what is refused, and what goes wrong --- */
 
 /* All machines fail alike; that one says it in these words. */
@@ -259,6 +287,20 @@ static void a_failure_is_every_machines(void **state)
     assert_non_null(strstr(said[1].message, "rank 3, step 5: "));
 }
 
+/* A bit that flips in one machine's weights is found by who compares, wherever that is. */
+static void replicas_that_differ_are_found(void **state)
+{
+    const struct hr_dataset *dataset = *state;
+    struct hr_train_options o = options_of("allreduce");
+    const struct hr_train_options *all[MOST] = {&o, &o};
+    snprintf(o.inject, sizeof o.inject, "flip-bit:weights:3@step=5");
+    run_machines(2, all, dataset);
+    for (size_t m = 0; m < 2; m++) {
+        assert_int_equal(said[m].status, HR_E_FAILED);
+        assert_non_null(strstr(said[m].message, "replicas differ: parameter "));
+    }
+}
+
 static int begin(void **state)
 {
     said =
@@ -271,9 +313,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_that_drift_have_the_bits_of_one_machine),
+        cmocka_unit_test(a_run_goes_on_on_another_number_of_machines),
         cmocka_unit_test(what_does_not_work_is_refused_in_a_line),
         cmocka_unit_test(machines_that_were_told_other_things_do_not_begin),
         cmocka_unit_test(a_failure_is_every_machines),
+        cmocka_unit_test(replicas_that_differ_are_found),
         cmocka_unit_test(sums_of_all_algorithms_have_the_bits_of_one_machine),
     };
     return cmocka_run_group_tests(tests, begin, NULL);
