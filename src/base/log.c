@@ -19,7 +19,12 @@ static const char *wipe(void)
 }
 
 static size_t (*columns_now)(void);
-static bool coloured;
+static bool coloured, errors_only;
+
+void hr_log_errors_only(bool only)
+{
+    errors_only = only;
+}
 
 void hr_log_look(size_t (*columns)(void), bool colour)
 {
@@ -71,6 +76,8 @@ void hr_log(enum hr_log_level level, const char *format, ...)
     struct page page = {.used = 0};
     size_t used = (size_t)snprintf(line, sizeof line, "%s", prefix[level]);
     va_list args;
+    if (errors_only && level != HR_LOG_ERROR)
+        return;
     va_start(args, format);
     vsnprintf(line + used, sizeof line - used - 1, format, args);
     va_end(args);

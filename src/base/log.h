@@ -14,6 +14,9 @@ enum hr_log_level { HR_LOG_ERROR, HR_LOG_WARNING, HR_LOG_INFO };
  * '?' (printable.h). On a terminal it takes the place of a line of progress. */
 void hr_log(enum hr_log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* From now on only errors are said: another process says the rest. Before any other thread. */
+void hr_log_errors_only(bool only);
+
 /* How lines look from now on: `columns`, called for each, says where they are folded (fold.h; 0:
  * nowhere; NULL: they are whole); colour: errors and warnings begin in red and yellow. Before any
  * other thread. */

@@ -8,6 +8,7 @@
 #include "options/metric.h"
 #include "cli/commands.h"
 #include "cli/foretold.h"
+#include "cli/several.h"
 #include "terminal/output.h"
 #include "watch/outcome.h"
 #include "watch/resume.h"
@@ -19,6 +20,7 @@
 #include "report/report.h"
 #include "session/saved.h"
 #include "train/needs.h"
+#include "train/on_machines.h"
 
 static void print_saves(FILE *out, const struct hr_saves *saves)
 {
@@ -170,12 +172,10 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
                : hr_outcome_expect(cli, result, 1);
 }
 
-static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
-                            struct hr_run_result *result)
+/* Whatever is refused, and the data. name: (HR_RUN_NAME) the wish points to it. */
+static enum hr_status get_ready(struct hr_cli *cli, struct hr_dataset *dataset, char *name,
+                                struct hr_metrics_wish *wish, struct hr_foretold *foretold)
 {
-    struct hr_watch watch;
-    struct hr_foretold foretold;
-    char name[HR_RUN_NAME];
     HR_TRY(hr_cli_resume(cli));
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
     HR_TRY(hr_train_complete(&cli->train));
@@ -185,12 +185,21 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_foretell_check(cli));
     cli->data_options.admit = hr_train_admit;
     cli->data_options.admit_arg = &cli->train;
-    const struct hr_metrics_wish wish =
-        hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
-    HR_TRY(hr_metrics_check(&wish));
+    *wish = hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
+    HR_TRY(hr_metrics_check(wish));
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
-    HR_TRY(hr_foretell(cli, dataset, &foretold));
+    return hr_foretell(cli, dataset, foretold);
+}
+
+static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
+                            struct hr_machines *machines, struct hr_run_result *result)
+{
+    struct hr_watch watch;
+    struct hr_foretold foretold;
+    struct hr_metrics_wish wish;
+    char name[HR_RUN_NAME];
+    HR_TRY(hr_cli_machines_ready(cli, machines, get_ready(cli, dataset, name, &wish, &foretold)));
     struct hr_timeline_watch lines = {.cli = cli};
     struct hr_observer observer = hr_watch_begin(&watch, &cli->train, cli->data, NULL, cli->quiet);
     watch.hints = cli;
@@ -198,14 +207,16 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     watch.dataset = dataset;
     hr_watch_timeline(&watch, &lines, &observer);
     hr_watch_write(&watch, &wish, &observer);
-    enum hr_status status = hr_train(&cli->train, dataset, &observer, result);
+    enum hr_status status = hr_train_on(machines, &cli->train, dataset, &observer, result);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
     hr_foretold_end(&foretold, &cli->train);
+    const bool ran = status == HR_OK;
     status = hr_timeline_end(&lines, status);
-    if (status != HR_OK)
-        return hr_watch_close(&watch, NULL,
-                              train_failed(cli, dataset, result, watch.started, status));
-    return hr_watch_close(&watch, result, tell(cli, dataset, result, &foretold));
+    status = status == HR_OK
+                 ? hr_watch_close(&watch, result, tell(cli, dataset, result, &foretold))
+                 : hr_watch_close(&watch, NULL,
+                                  train_failed(cli, dataset, result, watch.started, status));
+    return ran ? hr_cli_machines_outcome(machines, status) : status;
 }
 
 /* What belongs to a search, which is in virtual time. */
@@ -231,10 +242,16 @@ int hr_cli_train(struct hr_cli *cli)
         return hr_cli_failed(HR_E_USAGE);
     if (cli->search[0])
         return hr_cli_search(cli);
-    const enum hr_status status = train(cli, &dataset, &result);
+    struct hr_machines *machines;
+    enum hr_status status = hr_cli_machines_open(cli, &machines);
+    if (status == HR_OK && hr_machines_first(machines))
+        status = train(cli, &dataset, machines, &result);
+    else if (status == HR_OK)
+        status = hr_cli_follow(cli, &dataset, machines);
+    const int code = hr_cli_machines_close(machines, status);
     hr_run_result_free(&result);
     hr_dataset_close(&dataset);
-    return status == HR_OK ? 0 : hr_cli_failed(status);
+    return code;
 }
 
 const struct hr_command hr_command_train = {

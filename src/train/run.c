@@ -22,6 +22,7 @@
 #include "session/kept.h"
 #include "sparse/engine.h"
 #include "train/needs.h"
+#include "train/on_machines.h"
 #include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
 #include "train/pause_state.h"
@@ -253,6 +254,18 @@ enum hr_status hr_train(const struct hr_train_options *options, const struct hr_
         return hr_sparse_train(options, dataset, observer, result);
     return hr_train_call(
         &(struct hr_train_call){.options = options, .dataset = dataset, .observer = observer},
+        result);
+}
+
+enum hr_status hr_train_on(struct hr_machines *machines, const struct hr_train_options *options,
+                           const struct hr_dataset *dataset, const struct hr_observer *observer,
+                           struct hr_run_result *result)
+{
+    if (!machines)
+        return hr_train(options, dataset, observer, result);
+    return hr_train_call(
+        &(struct hr_train_call){
+            .options = options, .dataset = dataset, .observer = observer, .machines = machines},
         result);
 }
 

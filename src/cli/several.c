@@ -1,0 +1,104 @@
+#include "cli/several.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "machines/start.h"
+#include "options/meaning.h"
+#include "sparse/engine.h"
+#include "terminal/output.h"
+#include "train/needs.h"
+#include "train/on_machines.h"
+#include "watch/outcome.h"
+#include "watch/resume.h"
+
+static const int64_t BEGIN_NS = 60 * HR_NS_PER_SECOND;
+
+enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out)
+{
+    struct hr_mpi_launch launch;
+    struct hr_wire *wire;
+    *out = NULL;
+    if (!hr_mpi_launched(&launch) || launch.processes < 2)
+        return HR_OK;
+    HR_TRY(hr_mpi_open(BEGIN_NS, &wire));
+    struct hr_machines *machines = malloc(sizeof *machines);
+    const enum hr_status status =
+        machines ? hr_machines_open(wire, machines) : hr_fail(HR_E_NOMEM, "no memory for machines");
+    if (status != HR_OK) {
+        free(machines);
+        hr_wire_close(wire);
+        return status;
+    }
+    hr_log_errors_only(wire->self > 0);
+    if (!hr_cli_was_given(cli, "workers"))
+        cli->train.workers = machines->processors * wire->machines;
+    *out = machines;
+    return HR_OK;
+}
+
+/* What machine 0 has said, or will; but not that it is gone. */
+static bool is_said(const struct hr_machines *machines, enum hr_status status)
+{
+    return machines->wire->self > 0 && status != HR_E_LOST && status != HR_E_TIMEOUT;
+}
+
+int hr_cli_machines_close(struct hr_machines *machines, enum hr_status status)
+{
+    const int code = status == HR_OK                         ? 0
+                     : machines && is_said(machines, status) ? hr_status_exit_code(status)
+                                                             : hr_cli_failed(status);
+    if (!machines)
+        return code;
+    hr_machines_close(machines);
+    hr_wire_close(machines->wire);
+    free(machines);
+    return code;
+}
+
+enum hr_status hr_cli_machines_ready(const struct hr_cli *cli, struct hr_machines *machines,
+                                     enum hr_status ready)
+{
+    if (!machines)
+        return ready;
+    if (ready == HR_OK && hr_sparse_is_model(cli->train.model))
+        ready =
+            hr_fail(HR_E_USAGE, "--model %s: not there yet on several machines; expected it on one",
+                    cli->train.model);
+    return hr_together_fail(&machines->together, ready, "all machines to read their data");
+}
+
+enum hr_status hr_cli_machines_outcome(struct hr_machines *machines, enum hr_status status)
+{
+    return machines ? hr_together_fail(&machines->together, status,
+                                       "what machine 0 has to say of the run")
+                    : status;
+}
+
+static enum hr_status prepare(struct hr_cli *cli, struct hr_dataset *dataset)
+{
+    HR_TRY(hr_cli_resume(cli));
+    cli->train.wants_answers = hr_outcome_wants_answers(cli);
+    HR_TRY(hr_train_complete(&cli->train));
+    HR_TRY(hr_meaning_check(cli, &cli->train));
+    cli->data_options.admit = hr_train_admit;
+    cli->data_options.admit_arg = &cli->train;
+    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    return hr_outcome_check_task(cli, dataset);
+}
+
+enum hr_status hr_cli_follow(struct hr_cli *cli, struct hr_dataset *dataset,
+                             struct hr_machines *machines)
+{
+    const struct hr_observer observer = {.should_stop = hr_signals_seen,
+                                         .saves_asked = hr_signals_saves_asked};
+    struct hr_run_result result = {0};
+    HR_TRY(hr_cli_machines_ready(cli, machines, prepare(cli, dataset)));
+    hr_signals_run_begins();
+    const enum hr_status status = hr_train_on(machines, &cli->train, dataset, &observer, &result);
+    hr_signals_run_ended();
+    hr_run_result_free(&result);
+    return status == HR_OK ? hr_cli_machines_outcome(machines, HR_OK) : status;
+}
