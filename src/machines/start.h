@@ -28,8 +28,9 @@
 #include "machines/wire.h"
 
 /* Seconds that leave waits for the other processes after a run that ended well (they may still be
- * writing), after one that did not, and in MPI_Finalize. */
-enum { HR_MPI_OTHERS_S = 600, HR_MPI_FAILED_S = 1, HR_MPI_FINALIZE_S = 2 };
+ * writing), and after one that did not; in MPI_Finalize after that, and after one that ended well,
+ * where all are there: of one who left it early the launcher would call the run a failure. */
+enum { HR_MPI_OTHERS_S = 600, HR_MPI_FAILED_S = 1, HR_MPI_FINALIZE_S = 2, HR_MPI_CALM_S = 30 };
 
 /* What a launcher has told this process. */
 struct hr_mpi_launch {

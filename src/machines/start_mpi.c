@@ -214,7 +214,7 @@ static int leave(int code)
     if (!hr_wire_mpi_farewell(hr_clock_own_ns() + patience * HR_NS_PER_SECOND))
         _exit(code);
     signal(SIGALRM, leave_at_once);
-    alarm(HR_MPI_FINALIZE_S);
+    alarm(code ? HR_MPI_FINALIZE_S : HR_MPI_CALM_S);
     MPI_Finalized(&over);
     if (!over)
         MPI_Finalize();
