@@ -294,5 +294,6 @@ enum hr_status hr_memory_take(struct hr_run *run)
     hr_about_run(&run->shared.control->about, run->options.strategy, count.used);
     run->shared.control->about.team = run->job.pipeline ? (uint32_t)run->job.pipeline->team : 0;
     run->areas.n = 0; /* what the needs were told may have moved since: a past has a curve */
-    return lay_out(run, &(struct hr_carver){.base = run->segment.base, .areas = &run->areas});
+    return lay_out(run, &(struct hr_carver){.base = run->segment.base,
+                                            .areas = run->machines ? &run->areas : NULL});
 }
