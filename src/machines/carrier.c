@@ -59,6 +59,8 @@ static bool place(void *arg, size_t from, const void *head, size_t head_bytes, s
     struct parsed parsed;
     machine->silent_ns = 0;
     if (!parse(head, head_bytes, &parsed)) {
+        if (machine->left) /* it speaks to whoever has the wire after us */
+            return false;
         hr_carrier_fail(carrier, HR_E_FAILED, "%s sent a head that nobody here understands",
                         carrier->options.wire->host[from]);
         return false;
@@ -271,7 +273,7 @@ bool hr_carrier_is_over(void *arg)
     for (size_t m = 0; m < carrier->machines; m++) {
         const struct hr_machine *machine = &carrier->machine[m];
         if (hr_carrier_speaks_to(carrier, m))
-            over &= machine->left && machine->seen && machine->beat_done;
+            over &= machine->left && machine->seen && machine->seen_told && machine->beat_done;
     }
     pthread_mutex_unlock(&carrier->lock);
     return over;

@@ -320,6 +320,46 @@ static void idle_carriers_leave_the_processor_alone(void **state)
     rig_close(&rig);
 }
 
+/* --- the end ------------------------------------------------------------------------------------
+ */
+
+static const char after[8] = "TOGETHER";
+static size_t words_after;
+
+static bool place_after(void *arg, size_t from, const void *head, size_t head_bytes,
+                        size_t body_bytes, void **where)
+{
+    (void)arg, (void)where;
+    return from == 1 && head_bytes == sizeof after && !body_bytes &&
+           !memcmp(head, after, sizeof after);
+}
+
+static void note_after(void *arg, size_t from, const void *head, size_t head_bytes)
+{
+    (void)arg, (void)from, (void)head, (void)head_bytes;
+    words_after++;
+}
+
+static void who_has_left_may_say_more_to_others_than_the_carrier(void **state)
+{
+    (void)state;
+    const struct hr_wire_sink sink = {NULL, place_after, note_after};
+    struct rig rig;
+    rig_open(&rig, 0);
+    for (size_t m = 0; m < MACHINES; m++)
+        hr_carrier_leave(rig.carrier[m]);
+    while (!hr_carrier_is_over(rig.carrier[1]))
+        poll_all(&rig);
+    while (!hr_wire_send(rig.wire[1], 0, after, sizeof after, NULL, 0, NULL))
+        poll_all(&rig);
+    for (int polls = 0; polls < 1000; polls++)
+        poll_all(&rig);
+    assert_true(hr_carrier_is_over(rig.carrier[0]) && hr_carrier_is_over(rig.carrier[2]));
+    for (words_after = 0; !words_after;)
+        hr_wire_poll(rig.wire[0], &sink);
+    rig_close(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +368,7 @@ int main(void)
         cmocka_unit_test(words_come_before_what_they_caused),
         cmocka_unit_test(letters_arrive_in_order_and_are_given_back),
         cmocka_unit_test(idle_carriers_leave_the_processor_alone),
+        cmocka_unit_test(who_has_left_may_say_more_to_others_than_the_carrier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
