@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The first process of a machine of bed.py: carries out what on.py asks for, and buries orphans.
 
-Names the machine, mounts its /dev/shm, and listens at $HOGRING_BED/NAME.sock. A request is a shell command with the caller's
+Names the machine, mounts its /dev/shm, gives it a TMPDIR, and listens at $HOGRING_BED/NAME.sock. A request is a shell command with the caller's
 stdin, stdout and stderr; the answer is one byte, its exit code. Whoever asked may go; the command stays, as under sshd without a
 terminal.
 """
@@ -13,6 +13,9 @@ def begin(name, bed):
     subprocess.run(["mount", "-t", "tmpfs", "none", "/dev/shm"], check=True)
     subprocess.run(["mount", "-t", "sysfs", "none", "/sys"], check=True) # its links: UCX looks there
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    # Open MPI keeps what is its own here by host name and process number: another bed has the same.
+    os.environ["TMPDIR"] = str(bed / f"{name}.tmp")
+    os.mkdir(os.environ["TMPDIR"])
     # Named when it listens: who sees it may ask.
     listener.bind(str(bed / f"{name}.new"))
     listener.listen(64)
