@@ -27,13 +27,13 @@ static inline bool hr_homes_apart(const struct hr_homes *homes)
 /* Does that rank live here? */
 static inline bool hr_homes_here(const struct hr_homes *homes, size_t rank)
 {
-    return homes->machine[rank] == homes->self;
+    return !hr_homes_apart(homes) || homes->machine[rank] == homes->self;
 }
 
 /* Do these two live on one machine? */
 static inline bool hr_homes_together(const struct hr_homes *homes, size_t a, size_t b)
 {
-    return homes->machine[a] == homes->machine[b];
+    return !hr_homes_apart(homes) || homes->machine[a] == homes->machine[b];
 }
 
 /* The first `nranks` ranks are dealt out in equal contiguous runs; nranks is a multiple. */
