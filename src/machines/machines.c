@@ -24,6 +24,7 @@ void hr_machines_close(struct hr_machines *machines)
 {
     machines->together.timeout_ns = PART_NS;
     /* Who is not there has ended in another way, and has said so, or been missed. */
-    if (hr_together_part(&machines->together) != HR_OK)
-        return;
+    const enum hr_status ignored = hr_together_part(&machines->together);
+    (void)ignored;
+    hr_together_close(&machines->together);
 }

@@ -1,6 +1,7 @@
 #include "machines/together.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -20,7 +21,7 @@ struct head {
 
 _Static_assert(sizeof(struct head) == HR_WIRE_HEAD, "a word fills a head");
 
-enum { SAID = offsetof(struct head, said), QUESTIONS = 64 };
+enum { SAID = offsetof(struct head, said), QUESTIONS = 64, WASTE_BYTES = 2 << 20 };
 
 /* Between two looks, when nothing moves. */
 static const int64_t SPIN_NS = 200 * 1000, NAP_NS = 50 * 1000;
@@ -32,18 +33,37 @@ void hr_together_open(struct hr_wire *wire, int64_t timeout_ns, struct hr_togeth
 
 /* --- what arrives --- */
 
+static bool is_ours(const void *bytes, size_t head_bytes)
+{
+    return head_bytes >= SAID && head_bytes <= sizeof(struct head) &&
+           !memcmp(bytes, magic, sizeof magic);
+}
+
+/* Of the carrier: it waits for it, or comes too late. */
+static bool place_waste(struct hr_together *together, size_t from, size_t bytes, void **where)
+{
+    if (!together->ran)
+        return false;
+    if (bytes > WASTE_BYTES)
+        return false;
+    if (bytes && !together->waste[from]) /* several bodies may be under way into it */
+        together->waste[from] = malloc(WASTE_BYTES);
+    if (bytes && !together->waste[from])
+        return false;
+    *where = together->waste[from];
+    return true;
+}
+
 static bool place(void *arg, size_t from, const void *bytes, size_t head_bytes, size_t body_bytes,
                   void **where)
 {
-    const struct hr_together *together = arg;
+    struct hr_together *together = arg;
     struct head head;
-    (void)from, (void)where;
-    if (head_bytes < SAID || head_bytes > sizeof head || body_bytes)
-        return false; /* of the carrier */
+    if (!is_ours(bytes, head_bytes))
+        return place_waste(together, from, body_bytes, where);
     memcpy(&head, bytes, head_bytes);
     /* Of a later gathering: of one that we have not come to. */
-    return !memcmp(head.magic, magic, sizeof magic) &&
-           (head.kind != WORD || head.gathering == together->gatherings);
+    return head.kind != WORD || head.gathering == together->gatherings;
 }
 
 static struct head head_of(enum kind kind)
@@ -75,6 +95,8 @@ static void arrived(void *arg, size_t from, const void *bytes, size_t head_bytes
 {
     struct hr_together *together = arg;
     struct head head = {0};
+    if (!is_ours(bytes, head_bytes))
+        return;
     memcpy(&head, bytes, head_bytes);
     switch ((enum kind)head.kind) {
     case WORD:
@@ -279,4 +301,12 @@ enum hr_status hr_together_part(struct hr_together *together)
     HR_TRY(hr_together_gather(together, &mine, sizeof mine, all, what));
     together->parts = true;
     return hr_together_gather(together, &mine, sizeof mine, all, what);
+}
+
+void hr_together_close(struct hr_together *together)
+{
+    for (size_t m = 0; m < HR_WIRE_MACHINES; m++) {
+        free(together->waste[m]);
+        together->waste[m] = NULL;
+    }
 }

@@ -7,7 +7,8 @@
  *     ... the carrier has the wire (carrier.h) ...
  *
  *   Gather   each sends what it has to say to all others, and waits for theirs. What comes for a
- *            later gathering, or for the carrier, waits in the wire.
+ *            later gathering waits in the wire, and so does what comes for the carrier, until
+ *            that has gone (ran): then what is left of it, beats, means nothing any more.
  *   Clock    of machine m: machine 0 is asked for its time, again and again. Of the round trip that
  *            was the shortest, its time belongs to the middle: it is wrong by half the round trip
  *            at most.
@@ -43,7 +44,9 @@ struct hr_together {
     char why[160];                                       /* the last one was lost */
     size_t bytes;
     unsigned char *all; /* (machines, bytes) the caller's */
-    int64_t asked_ns;   /* own clock: the question under way; 0: none */
+    bool ran;           /* a carrier has had the wire, and has closed. Set by who closes it */
+    void *waste[HR_WIRE_MACHINES]; /* owned: bodies that mean nothing any more */
+    int64_t asked_ns;              /* own clock: the question under way; 0: none */
     struct hr_machine_clock clock[HR_WIRE_MACHINES];
 };
 
@@ -61,6 +64,9 @@ HR_CHECKED enum hr_status hr_together_fail(struct hr_together *together, enum hr
 
 /* Measure all clocks, and set this machine's offset (base/clock.h); together->clock has all. */
 HR_CHECKED enum hr_status hr_together_clock(struct hr_together *together);
+
+/* Give waste back. */
+void hr_together_close(struct hr_together *together);
 
 /* Behind all else, before the wire is closed: what this machine has said has come to all others. */
 HR_CHECKED enum hr_status hr_together_part(struct hr_together *together);

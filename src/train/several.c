@@ -364,6 +364,10 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
     waiter.timeout_ns = LEAVE_NS;
     const enum hr_status left =
         hr_wait_until(&waiter, &nobodys, hr_carrier_is_over, carrier, "the others to leave");
+    run->machines->together.ran = true;
+    run->job.poll = NULL;
+    hr_carrier_close(carrier);
+    run->several->carrier = NULL;
     if (status != HR_OK)
         return hr_fail(status, "%s", message);
     return left;
