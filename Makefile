@@ -40,6 +40,7 @@ ISAS    := $(if $(findstring x86_64,$(ARCH)),plain v3 v4,plain)
 MARCH.v3 := -march=x86-64-v3
 MARCH.v4 := -march=x86-64-v4 -mprefer-vector-width=512
 MARCH.v4bf16 := $(MARCH.v4) -mavx512bf16
+MARCH.v4amx := $(MARCH.v4bf16) -mamx-tile -mamx-bf16
 
 # One command a library, beside the one without; off, openmpi, mpich, or what is there.
 MPIS    := $(if $(filter release,$(CONFIG)),$(filter-out off,$(if $(filter auto,$(MPI)),$(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m))),$(MPI))))
@@ -50,7 +51,7 @@ $(foreach m,$(filter-out auto off,$(MPI)),$(if $(shell command -v mpicc.$(m)),,$
 SOURCES := $(filter-out %.isa.c %_mpi.c src/bench/% src/cli/%,$(wildcard src/*/*.c))
 KERNELS := $(wildcard src/*/*.isa.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) \
-  $(if $(filter v4,$(ISAS)),$(patsubst %.c,$(B)/%.v4bf16.o,$(filter %bf16.isa.c,$(KERNELS)))) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
+  $(if $(filter v4,$(ISAS)),$(patsubst %.c,$(B)/%.v4bf16.o,$(filter %bf16.isa.c,$(KERNELS))) $(patsubst %.c,$(B)/%.v4amx.o,$(filter %amx.isa.c,$(KERNELS)))) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
 CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/bench/*.c src/cli/*.c))
 TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c)))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
@@ -116,7 +117,7 @@ $(B)/%.isa.$(1).o: %.isa.c Makefile
 	@mkdir -p $$(@D)
 	$$(call say,CC) $(CC) $$(HR_CFLAGS) $(MARCH.$(1)) -DHR_ISA_SUFFIX=_$(1) -c -o $$@ $$<
 endef
-$(foreach isa,$(ISAS) v4bf16,$(eval $(call isa_rule,$(isa))))
+$(foreach isa,$(ISAS) v4bf16 v4amx,$(eval $(call isa_rule,$(isa))))
 $(FUZZERS): $(B)/%: $(B)/%.o $(BIN)/libhogring.a
 	$(call say,LINK) $(CC) -fsanitize=fuzzer $(HR_LDFLAGS) -o $@ $^ $(HR_LIBS)
 # Models are C++: the real text of the primitives on the atomics of a checker (tests/model/model.hpp).

@@ -10,9 +10,16 @@
  * The kernels of bfloat16 (kernels/bf16.h) have one copy more, v4bf16: v4 with AVX512_BF16. It
  * gives the same bits as the others, so it is no level of its own.
  *
- * HOGRING_ISA=plain|v3|v4 in the environment asks for a lower level than the machine's; v4 is lower
- * than v4 with AVX512_BF16. Nothing else is a level: the command refuses it, the library has the
- * machine's.
+ * AMX tiles multiply bfloat16 values many times faster still, but sum in an order of their own,
+ * which all levels can follow (tiles/micro_amx.h): the copy v4amx has the instructions, the others
+ * the same arithmetic. That order is the one in use where there are such tiles. Linux is asked for
+ * them before main (arch_prctl), for the process and all that it forks; where it refuses it is as
+ * if there were none.
+ *
+ * HOGRING_ISA=plain|v3|v4|v4bf16 in the environment asks for no more than that, in the order of
+ * machines without AMX; what is more than the machine has is the machine's. HOGRING_ISA=v4amx asks
+ * for AMX's order, with whatever level there is. Nothing else is a level: the command refuses it,
+ * the library has the machine's.
  */
 #ifndef HR_BASE_ISA_H
 #define HR_BASE_ISA_H
@@ -28,13 +35,25 @@ enum hr_isa {
 /* The level in use; constant for the life of the process (but for hr_isa_lower). Any thread. */
 enum hr_isa hr_isa(void);
 const char *hr_isa_name(void);
+const char *hr_isa_level_name(enum hr_isa level);
+/* The same with what there is more: "v4bf16", "v4amx". */
+const char *hr_isa_full_name(void);
 /* The level is v4, and there is AVX512_BF16, which may be used. */
 bool hr_isa_has_bf16(void);
+/* There are AMX tiles of bfloat16 values besides, which may be used. */
+bool hr_isa_has_amx(void);
+/* The processor has them, and Linux refuses them. */
+bool hr_isa_was_refused_amx(void);
+/* Products of bfloat16 values are summed in the order of AMX. */
+bool hr_isa_sums_as_amx(void);
 /* What HOGRING_ISA holds where that is no level; NULL: it is one, or empty, or not set. */
 const char *hr_isa_unknown(void);
-/* For verify, and in a process of its own: from now on this level, which the machine has, without
- * AVX512_BF16. No other thread is running. */
+/* For verify and tests, in a process of its own, and where machines with less take part
+ * (machines.h), while no other thread computes: from now on this level, which the machine has,
+ * without AVX512_BF16 and AMX; or that order; or all as it was. */
 void hr_isa_lower(enum hr_isa level);
+void hr_isa_sum_as_amx(bool yes);
+void hr_isa_restore(void);
 
 #define HR_ISA_JOIN_(name, suffix) name##suffix
 #define HR_ISA_JOIN(name, suffix) HR_ISA_JOIN_(name, suffix)
@@ -46,6 +65,10 @@ void hr_isa_lower(enum hr_isa level);
     HR_ISA_DECLARE(type, name);                                                                    \
     extern const type name##_v4bf16
 #define HR_ISA_PICK_BF16(name) (hr_isa_has_bf16() ? &name##_v4bf16 : HR_ISA_PICK(name))
+#define HR_ISA_DECLARE_AMX(type, name)                                                             \
+    HR_ISA_DECLARE(type, name);                                                                    \
+    extern const type name##_v4amx
+#define HR_ISA_PICK_AMX(name) (hr_isa_has_amx() ? &name##_v4amx : HR_ISA_PICK(name))
 #define HR_ISA_PICK(name)                                                                          \
     (hr_isa() == HR_ISA_V4 ? &name##_v4 : hr_isa() == HR_ISA_V3 ? &name##_v3 : &name##_plain)
 #else
@@ -53,6 +76,8 @@ void hr_isa_lower(enum hr_isa level);
 #define HR_ISA_PICK(name) (&name##_plain)
 #define HR_ISA_DECLARE_BF16(type, name) HR_ISA_DECLARE(type, name)
 #define HR_ISA_PICK_BF16(name) HR_ISA_PICK(name)
+#define HR_ISA_DECLARE_AMX(type, name) HR_ISA_DECLARE(type, name)
+#define HR_ISA_PICK_AMX(name) HR_ISA_PICK(name)
 #endif
 
 /* The copies of `struct name`, and name() for the one in use. */

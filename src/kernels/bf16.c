@@ -22,10 +22,22 @@ float hr_bf16_fma(float a, float b, float c)
     return (float)sum;
 }
 
+const char *hr_bf16_order(void)
+{
+    return hr_bf16_sums_as_amx() ? HR_BF16_AMX : HR_BF16_PAIRS;
+}
+
 const char *hr_bf16_name(void)
 {
     static const char *const names[] = {"bf16, tiles plain", "bf16, tiles v3", "bf16, tiles v4"};
+    static const char *const as_amx[] = {"bf16, tiles plain, in AMX's order",
+                                         "bf16, tiles v3, in AMX's order",
+                                         "bf16, tiles v4, in AMX's order"};
     if (hr_kernels_are_reference())
         return "bf16, reference";
+    if (hr_isa_sums_as_amx())
+        return hr_isa_has_amx() ? "bf16, tiles v4amx" : as_amx[hr_isa()];
+    if (hr_isa_was_refused_amx())
+        return "bf16, tiles v4bf16 (Linux refuses AMX)";
     return hr_isa_has_bf16() ? "bf16, tiles v4bf16" : names[hr_isa()];
 }

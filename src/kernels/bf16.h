@@ -19,6 +19,10 @@
  * done in float32 on values moved to their places (v4, v3), or in double (plain). All copies give
  * the same bits, but for the sign and payload of a NaN.
  *
+ * Where there are AMX tiles dense layers and convolutions sum in their order instead
+ * (tiles/micro_amx.h), unless the kernels are the reference; so bits of machines with and without
+ * differ, but for HOGRING_ISA=v4bf16 there or v4amx here (base/isa.h).
+ *
  * Threads: pure functions on the caller's memory.     Test: tests/unit/kernels/test_bf16.c
  */
 #ifndef HR_KERNELS_BF16_H
@@ -87,7 +91,19 @@ static inline float hr_bf16_dot(uint32_t a, uint32_t b, float sum)
                        hr_bf16_fma(hr_bf16_odd(a), hr_bf16_odd(b), sum));
 }
 
-/* "bf16, tiles v4bf16", "bf16, reference": which copy is in use; static storage. */
+/* Are products summed in the order of AMX? Constant once the kernels are selected. */
+static inline bool hr_bf16_sums_as_amx(void)
+{
+    return hr_isa_sums_as_amx() && !hr_kernels_are_reference();
+}
+
+/* HR_BF16_PAIRS, as above, or HR_BF16_AMX. */
+#define HR_BF16_PAIRS "pairs"
+#define HR_BF16_AMX "amx"
+const char *hr_bf16_order(void);
+
+/* "bf16, tiles v4bf16", "bf16, tiles v3, in AMX's order", "bf16, reference": which copy is in use;
+ * static storage. */
 const char *hr_bf16_name(void);
 
 enum { HR_BF16_MAX_WIDTH = 32 }; /* of a panel: 12, 16 or 32 */
@@ -113,6 +129,11 @@ struct hr_bf16 {
     /* one panel of x[k][j] = x[j * stride + k], j < columns <= width */
     void (*pack_columns)(size_t K, size_t columns, const float *x, size_t stride, size_t width,
                          uint32_t *panel);
+
+    /* rows of pairs, side by side: to[j * to_row + p] of even[p * stride + j] and
+     * odd[p * stride + j], p < count, j < columns; odd_count of them: then zeros */
+    void (*pack_turned)(size_t count, size_t odd_count, size_t columns, const float *even,
+                        const float *odd, size_t stride, uint32_t *to, size_t to_row);
 };
 
 HR_ISA_DECLARE_BF16(struct hr_bf16, hr_bf16);

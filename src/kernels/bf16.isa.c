@@ -185,6 +185,40 @@ static void pack_columns(size_t K, size_t columns, const float *x, size_t stride
         }
 }
 
+/* Up to 16 pairs of up to 16 columns, turned round. */
+static inline void turn_square(size_t count, size_t odd_count, size_t columns, const float *even,
+                               const float *odd, size_t stride, uint32_t *to, size_t to_row)
+{
+    __m512i v[LANES];
+#pragma GCC unroll 16
+    for (size_t p = 0; p < LANES; p++)
+        v[p] = p >= count ? _mm512_setzero_si512()
+                          : pairs_of(load_first(even + p * stride, columns),
+                                     p < odd_count ? load_first(odd + p * stride, columns)
+                                                   : _mm512_setzero_ps());
+    turn(v);
+#pragma GCC unroll 16
+    for (size_t j = 0; j < LANES; j++)
+        if (j < columns)
+            _mm512_mask_storeu_epi32(to + j * to_row, first(count), v[j]);
+}
+
+static void pack_turned(size_t count, size_t odd_count, size_t columns, const float *even,
+                        const float *odd, size_t stride, uint32_t *to, size_t to_row)
+{
+    for (size_t p = 0; p < count; p += LANES)
+        for (size_t j = 0; j < columns; j += LANES) {
+            const size_t n = hr_min_size(count - p, LANES), width = hr_min_size(columns - j, LANES);
+            const size_t odds = odd_count > p ? hr_min_size(odd_count - p, LANES) : 0;
+            const float *x = even + p * stride + j, *y = odd + p * stride + j;
+            uint32_t *at = to + j * to_row + p;
+            if (odds == LANES && width == LANES)
+                turn_square(LANES, LANES, LANES, x, y, stride, at, to_row);
+            else
+                turn_square(n, odds, width, x, y, stride, at, to_row);
+        }
+}
+
 #else
 /* --- one value at a time --- */
 
@@ -223,6 +257,15 @@ static void pack_columns(size_t K, size_t columns, const float *x, size_t stride
             panel[j] = j < columns ? hr_bf16_pair(at[0], k + 1 < K ? at[1] : 0) : 0;
         }
 }
+
+static void pack_turned(size_t count, size_t odd_count, size_t columns, const float *even,
+                        const float *odd, size_t stride, uint32_t *to, size_t to_row)
+{
+    for (size_t j = 0; j < columns; j++)
+        for (size_t p = 0; p < count; p++)
+            to[j * to_row + p] =
+                hr_bf16_pair(even[p * stride + j], p < odd_count ? odd[p * stride + j] : 0);
+}
 #endif
 
 /* Row by row, so that whole lines of x are read. */
@@ -242,4 +285,5 @@ const struct hr_bf16 HR_ISA_NAME(hr_bf16) = {.round = round_floats,
                                              .pack = pack,
                                              .pack_two = pack_two,
                                              .pack_rows = pack_rows,
-                                             .pack_columns = pack_columns};
+                                             .pack_columns = pack_columns,
+                                             .pack_turned = pack_turned};

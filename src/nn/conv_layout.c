@@ -31,6 +31,7 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer)
     struct hr_conv conv = {
         .slide = hr_sliding_of(layer), .O = layer->size[5], .groups = layer->size[6]};
     conv.bf16 = layer->precision == HR_PRECISION_BF16;
+    conv.as_amx = conv.bf16 && hr_bf16_sums_as_amx();
     const struct hr_sliding *s = &conv.slide;
     const struct hr_window *w = &s->window;
     conv.Cg = s->C / conv.groups;
@@ -259,14 +260,16 @@ static bool touches(size_t k, size_t remainder, const struct hr_window *window)
 }
 
 /* The next place of the filter, from `spot` on, that belongs to the phase; after the last: the
- * number of places. */
+ * number of places. In AMX's order the last place is the first, so that taps stand side by side in
+ * dy's frame. */
 static size_t next_spot(const struct hr_conv *conv, size_t number, size_t spot, size_t *ky,
                         size_t *kx)
 {
     const struct hr_window *w = &conv->slide.window;
     for (; spot < w->height * w->width; spot++) {
-        *ky = spot / w->width;
-        *kx = spot % w->width;
+        const size_t place = conv->as_amx ? w->height * w->width - 1 - spot : spot;
+        *ky = place / w->width;
+        *kx = place % w->width;
         if (touches(*ky, number / w->stride, w) && touches(*kx, number % w->stride, w))
             break;
     }
@@ -289,6 +292,15 @@ static size_t phase_taps(const struct hr_conv *conv, size_t number, uint32_t *ta
     return ntaps;
 }
 
+/* How many taps of a phase stand side by side: in AMX's order those of a row of the filter. */
+static size_t phase_run(const struct hr_conv *conv, size_t remainder)
+{
+    const struct hr_window *w = &conv->slide.window;
+    if (!conv->as_amx || conv->groups > 1 || w->dilation > 1 || w->width <= remainder)
+        return conv->Og;
+    return ((w->width - 1 - remainder) / w->stride + 1) * conv->Og;
+}
+
 struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
                               uint32_t *tap)
 {
@@ -306,8 +318,13 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
                 (uint32_t)(((rows.base + y) * frame->width + columns.base + x) * step);
     npixels = repeat_pixels(frame, pixel, npixels);
     const size_t ntaps = phase_taps(conv, number, tap);
-    phase.patches = (struct hr_patches){
-        npixels, ntaps, pixel, tap, {phase.columns, step}, {conv->Og, hr_frame_channel(frame)}};
+    phase.patches =
+        (struct hr_patches){npixels,
+                            ntaps,
+                            pixel,
+                            tap,
+                            {phase.columns, step},
+                            {phase_run(conv, number % s->window.stride), hr_frame_channel(frame)}};
     return phase;
 }
 
@@ -337,16 +354,17 @@ void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, con
 {
     const size_t spots = conv->slide.window.height * conv->slide.window.width;
     const size_t step = conv->bf16 ? 2 : 1;
-    size_t rows = 0, k = 0, ky, kx;
+    size_t rows = 0, k = 0, ky = 0, kx = 0;
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
         rows += (conv->Og + step - 1) / step;
     weight += g * conv->Og * conv->ntaps;
     memset(panels, 0, hr_conv_panels_elems(conv, rows, conv->Cg) * sizeof(float));
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
         for (size_t o = 0; o < conv->Og; o += step, k++) {
+            const size_t place = ky * conv->slide.window.width + kx;
             if (conv->bf16)
-                phase_pairs_row(conv, spot, o, weight, rows, k, panels);
+                phase_pairs_row(conv, place, o, weight, rows, k, panels);
             else
-                phase_floats_row(conv, spot, o, weight, rows, k, panels);
+                phase_floats_row(conv, place, o, weight, rows, k, panels);
         }
 }

@@ -34,7 +34,8 @@ struct hr_conv {
     size_t ntaps;             /* of a group's filter: height * width * Cg */
     struct hr_frame x_frame;  /* for forward and the weights' gradient */
     struct hr_frame dy_frame; /* for backward-data */
-    bool bf16;                /* of bfloat16 values (products/patches_bf16.h) */
+    bool bf16;                /* of bfloat16 values (products/patches_bf16.h), ... */
+    bool as_amx;              /* ... summed in the order of AMX (products/patches_amx.h) */
 };
 
 struct hr_conv hr_conv_of(const struct hr_layer *layer);

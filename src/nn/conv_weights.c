@@ -9,14 +9,31 @@
 #include "kernels/elementwise.h"
 #include "kernels/pool.h"
 #include "kernels/team.h"
+#include "products/patches_amx.h"
 #include "products/patches_bf16.h"
 #include "tiles/micro.h"
+#include "tiles/micro_amx.h"
 #include "tiles/micro_bf16.h"
 
-/* Panels of a group's dy, of a part. */
+/* A group's dy, of a part: panels, or rows. */
 static size_t panels_elems(const struct hr_conv *conv)
 {
-    return hr_panels_bf16_elems(conv->x_frame.images * conv->slide.OH * conv->slide.OW, conv->Og);
+    const size_t pixels = conv->x_frame.images * conv->slide.OH * conv->slide.OW;
+    return conv->as_amx ? hr_amx_rows_elems(pixels, conv->Og)
+                        : hr_panels_bf16_elems(pixels, conv->Og);
+}
+
+/* Of dw, a group's. */
+static size_t dw_elems(const struct hr_conv *conv, const struct hr_patches *patches)
+{
+    return conv->as_amx ? hr_amx_dw_elems(patches, conv->Og) : conv->ntaps * conv->Og;
+}
+
+/* Lines of taps are at least a group's channels long. */
+static size_t most_dw_elems(const struct hr_conv *conv)
+{
+    const struct hr_patches patches = {.ntaps = conv->ntaps, .tap_line = {conv->Cg, 1}};
+    return dw_elems(conv, &patches);
 }
 
 static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char *base,
@@ -32,7 +49,7 @@ static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char 
     out->frames = hr_conv_view(&views, threads * hr_frame_elems(&conv->x_frame), sizeof(float));
     out->planes = hr_conv_view(&views, threads * plane, sizeof(float));
     out->dy = hr_conv_view(&views, threads * panels, sizeof(uint32_t));
-    out->dw = hr_conv_view(&views, conv->ntaps * conv->O, sizeof(float));
+    out->dw = hr_conv_view(&views, conv->groups * most_dw_elems(conv), sizeof(float));
     return views.used;
 }
 
@@ -57,8 +74,10 @@ struct tiles {
     size_t from, to, each, rows; /* each: of a group, of so many rows */
 };
 
-static struct tiles tiles_of(const struct hr_conv *conv)
+static struct tiles tiles_of(const struct hr_conv *conv, const struct hr_patches *patches)
 {
+    if (conv->as_amx)
+        return (struct tiles){.each = hr_amx_tap_tiles(patches)};
     const size_t rows = conv->bf16 ? HR_BF16_ROWS : HR_MICRO_ROWS;
     const size_t each = (conv->ntaps + rows - 1) / rows;
     return (struct tiles){0, each * conv->groups, each, rows};
@@ -137,7 +156,11 @@ static void pack_dy(const struct hr_conv_job *job, size_t thread, size_t n, size
     uint32_t *panels = job->memory.dy + thread * conv->groups * panels_elems(conv);
     const float *even = dy_of(job, number, own);
     const float *odd = two ? dy_of(job, number + 1, own + plane) : NULL;
-    for (size_t g = 0; g < conv->groups; g++, panels += panels_elems(conv))
+    for (size_t g = 0; conv->as_amx && g < conv->groups; g++, panels += panels_elems(conv))
+        hr_bf16()->pack_turned(pixels, odd ? pixels : 0, conv->Og, even + g * conv->Og,
+                               (odd ? odd : even) + g * conv->Og, conv->O, panels + n * pixels,
+                               hr_amx_row(npixels));
+    for (size_t g = 0; !conv->as_amx && g < conv->groups; g++, panels += panels_elems(conv))
         for (size_t j = 0; j < conv->Og; j += HR_BF16_COLUMNS) {
             const size_t at = g * conv->Og + j, count = hr_min_size(conv->Og - j, HR_BF16_COLUMNS);
             hr_bf16()->pack_two(pixels, count, even + at, odd ? odd + at : NULL, conv->O,
@@ -146,6 +169,18 @@ static void pack_dy(const struct hr_conv_job *job, size_t thread, size_t n, size
         }
     for (size_t i = 0; dbias && i <= (size_t)two; i++)
         hr_elementwise()->column_add(pixels, conv->O, i ? odd : even, conv->O, dbias);
+}
+
+/* Of group g, its tiles of taps. */
+static void correlate_as_amx(const struct hr_conv *conv, const struct hr_patches *patches, size_t g,
+                             const struct tiles *tiles, const uint32_t *images,
+                             const uint32_t *rows, bool more, float *dw)
+{
+    const size_t begin = g * tiles->each;
+    hr_patches_correlate_amx(patches, images + g * conv->Cg, rows + g * panels_elems(conv),
+                             conv->Og, tiles->from > begin ? tiles->from - begin : 0,
+                             hr_min_size(tiles->to - begin, tiles->each), more,
+                             dw + g * dw_elems(conv, patches));
 }
 
 /* A part's images are counted in pairs. */
@@ -166,10 +201,30 @@ static void pairs_part(const struct hr_conv_job *job, struct hr_conv_part part, 
         pack_dy(job, thread, n, patches.npixels, first_image + 2 * n, 2 * n + 1 < images, dbias);
     for (size_t g = tiles->from / tiles->each; g * tiles->each < tiles->to; g++) {
         size_t first, end;
+        if (conv->as_amx) {
+            correlate_as_amx(conv, &patches, g, tiles, own, panels, part.first > 0, job->memory.dw);
+            continue;
+        }
         rows_of(conv, tiles, g, &first, &end);
         hr_patches_correlate_bf16(&patches, own + g * conv->Cg, panels + g * panels_elems(conv),
                                   conv->Og, first, end, part.first > 0,
                                   job->memory.dw + g * conv->ntaps * conv->Og);
+    }
+}
+
+static void unpack_as_amx(const struct hr_conv_job *job, size_t g)
+{
+    const struct hr_conv *conv = &job->conv;
+    const size_t spots = conv->slide.window.height * conv->slide.window.width;
+    const float *dw = job->memory.dw + g * dw_elems(conv, &job->patches);
+    float *to = job->pass->grads + g * conv->Og * conv->ntaps;
+    for (size_t tap = 0; tap < conv->ntaps; tap++) {
+        const size_t place = tap % conv->Cg * spots + tap / conv->Cg;
+        for (size_t o = 0; o < conv->Og; o += HR_AMX_COLUMNS) {
+            const float *from = dw + hr_amx_dw_at(&job->patches, tap, o);
+            for (size_t i = 0; i < hr_min_size(HR_AMX_COLUMNS, conv->Og - o); i++)
+                to[(o + i) * conv->ntaps + place] = from[i * HR_AMX_COLUMNS];
+        }
     }
 }
 
@@ -180,7 +235,7 @@ static void weights_task(void *arg, size_t task, size_t thread)
     const struct hr_conv_job *job = arg;
     const struct hr_conv *conv = &job->conv;
     const size_t units = conv->bf16 ? (job->pass->B + 1) / 2 : job->pass->B;
-    struct tiles tiles = tiles_of(conv);
+    struct tiles tiles = tiles_of(conv, &job->patches);
     tiles.from = hr_split_begin(tiles.each * conv->groups, job->pass->threads, task);
     tiles.to = hr_split_begin(tiles.each * conv->groups, job->pass->threads, task + 1);
     for (size_t n = 0; n < hr_conv_parts(&conv->x_frame, units); n++)
@@ -198,5 +253,8 @@ void hr_conv_backward_weights(struct hr_conv_job *job)
     memset(pass->grads, 0, (conv->O * conv->ntaps + conv->O) * sizeof *pass->grads);
     hr_team_run(pass->threads, pass->threads, weights_task, job);
     for (size_t g = 0; pass->B && g < conv->groups; g++)
-        hr_conv_unpack(conv, g, job->memory.dw + g * conv->ntaps * conv->Og, pass->grads);
+        if (conv->as_amx)
+            unpack_as_amx(job, g);
+        else
+            hr_conv_unpack(conv, g, job->memory.dw + g * conv->ntaps * conv->Og, pass->grads);
 }

@@ -2,6 +2,8 @@
 
 #include "base/fpenv.h"
 #include "base/size.h"
+#include "kernels/bf16.h"
+#include "products/patches_amx.h"
 #include "tiles/micro_bf16.h"
 
 enum { WIDTH = HR_BF16_COLUMNS };
@@ -20,6 +22,10 @@ void hr_patches_multiply_bf16(const struct hr_patches *patches, const uint32_t *
                               const uint32_t *panels, const struct hr_bf16_end *end,
                               const struct hr_matrix *y)
 {
+    if (hr_bf16_sums_as_amx()) {
+        hr_patches_multiply_amx(patches, image, panels, end, y);
+        return;
+    }
     const uint64_t mode = hr_fp_mode();
     struct hr_micro_bf16 micro = {
         .K = patches->ntaps, .c_stride = y->stride, .round = end->round, .relu = end->relu};

@@ -8,6 +8,8 @@
  * same place in two neighbouring images of the batch, the last of an odd number with zeros, and a
  * sum goes over those pairs of images, and of each over the pixels.
  *
+ * In the order of AMX patches_amx.h multiplies; there taps of backward-data go from the last on.
+ *
  * Threads: pure functions on the caller's memory, in any floating-point mode.
  * Test: tests/unit/nn/test_conv_bf16.c
  */

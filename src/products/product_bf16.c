@@ -7,6 +7,7 @@
 #include "base/size.h"
 #include "kernels/bf16.h"
 #include "kernels/team.h"
+#include "products/product_amx.h"
 #include "tiles/micro_bf16.h"
 
 enum {
@@ -80,6 +81,8 @@ static size_t block_pairs(size_t rows, size_t K)
 
 size_t hr_product_bf16_scratch_bytes(size_t M, size_t K, size_t threads)
 {
+    if (hr_bf16_sums_as_amx())
+        return hr_product_amx_scratch_bytes(M, K, threads);
     const size_t longest = hr_min_size(pairs_of(K), PIECE);
     const size_t block = hr_min_size(tiles_of(M) * ROWS * longest, BLOCK_PAIRS);
     return threads * (hr_round_up(block, 16) + longest * GROUP * WIDTH) * sizeof(uint32_t);
@@ -199,7 +202,7 @@ static size_t panels_kept(const struct hr_gemm *g)
     const size_t longest = pairs_of(g->K);
     const size_t room = hr_min_size(tiles_of(g->M) * ROWS * longest, BLOCK_PAIRS);
     const bool large = g->taker && g->M * g->N >= HR_TAKER_LEAST;
-    return large && longest <= PIECE ? room / (longest * WIDTH) : 0;
+    return large && g->K <= HR_PRODUCT_BF16_TAKEN ? room / (longest * WIDTH) : 0;
 }
 
 /* What takes c is not to be in a mode of ours. */
@@ -306,6 +309,10 @@ void hr_gemm_bf16(const struct hr_gemm *g, bool round)
     HR_ASSERT(g->M <= INT_MAX && g->N <= INT_MAX && g->K <= INT_MAX && g->threads >= 1);
     if (g->M == 0 || g->N == 0)
         return;
+    if (g->K && hr_bf16_sums_as_amx()) {
+        hr_gemm_amx(g, round);
+        return;
+    }
     const size_t kept = g->K ? panels_kept(g) : 0, npanels = (g->N + WIDTH - 1) / WIDTH;
     const bool shared = g->threads > 1 && g->K && g->M * g->N >= MADDS_TO_SHARE / g->K;
     if (kept && !shared) {

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "checkpoint/digest.h"
 #include "checkpoint/safetensors.h"
+#include "kernels/bf16.h"
 #include "kernels/select.h"
 #include "nn/model.h"
 #include "products/gemm.h"
@@ -33,15 +34,16 @@ static struct hr_digest_text digest_of_libm(void)
 
 json_t *hr_machine_bits_json(void)
 {
-    return json_pack("{ss sb ss ss ss}", "kernels", hr_kernels_name(), "reference",
+    return json_pack("{ss sb ss ss ss ss}", "kernels", hr_kernels_name(), "reference",
                      hr_kernels_are_reference(), "isa", hr_isa_name(), "gemm", hr_gemm_order(),
-                     "libm", digest_of_libm().hex);
+                     "bf16", hr_bf16_order(), "libm", digest_of_libm().hex);
 }
 
+/* Documents from before there was AMX have no "bf16". */
 static const char *text_of(const json_t *machine, const char *name)
 {
     const char *text = json_string_value(json_object_get(machine, name));
-    return text ? text : "";
+    return text ? text : strcmp(name, "bf16") ? "" : HR_BF16_PAIRS;
 }
 
 bool hr_machine_bits_are_bf16(const char *precision)
@@ -51,13 +53,23 @@ bool hr_machine_bits_are_bf16(const char *precision)
 
 const char *hr_machine_bits_difference(const json_t *there, const json_t *here, bool bf16)
 {
-    static const char *const names[] = {"libm", "kernels", "isa", "gemm"};
+    static const char *const of_float32[] = {"libm", "kernels", "isa", "gemm", NULL};
+    static const char *const of_bf16[] = {"libm", "bf16", NULL}, *const of_reference[] = {"libm",
+                                                                                          NULL};
     const bool reference = json_is_true(json_object_get(there, "reference")) &&
                            json_is_true(json_object_get(here, "reference"));
-    for (size_t i = 0; i < (reference || bf16 ? 1 : 4); i++)
-        if (strcmp(text_of(there, names[i]), text_of(here, names[i])) != 0)
-            return names[i];
-    return NULL;
+    const char *const *name = reference ? of_reference : bf16 ? of_bf16 : of_float32;
+    while (*name && !strcmp(text_of(there, *name), text_of(here, *name)))
+        name++;
+    return *name;
+}
+
+static const char *advice(const char *name, const char *there)
+{
+    if (!strcmp(name, "bf16"))
+        return strcmp(there, HR_BF16_PAIRS) ? "; HOGRING_ISA=v4amx has them on any machine"
+                                            : "; HOGRING_ISA=v4bf16 has them on any machine";
+    return strcmp(name, "libm") ? " (runs recorded with --kernels reference are free of it)" : "";
 }
 
 enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf16, const char *where)
@@ -67,7 +79,7 @@ enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf16, const ch
     if (!here)
         return hr_fail(HR_E_NOMEM, "no memory to describe this machine");
     const char *name = hr_machine_bits_difference(recorded, here, bf16);
-    if (name && !json_object_get(recorded, name))
+    if (name && !json_object_get(recorded, name) && strcmp(name, "bf16") != 0)
         status = hr_fail(HR_E_FORMAT, "%s: its machine has no \"%s\"", where, name);
     else if (name)
         status = hr_fail(
@@ -75,7 +87,7 @@ enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf16, const ch
             "%s: was recorded on a machine whose %s was \"%s\", here it is \"%s\": the bits "
             "would differ%s",
             where, name, hr_printable(text_of(recorded, name)).text, text_of(here, name),
-            strcmp(name, "libm") ? " (runs recorded with --kernels reference are free of it)" : "");
+            advice(name, text_of(recorded, name)));
     json_decref(here);
     return status;
 }

@@ -3,6 +3,8 @@
  *     kernels   fast: the BLAS, its version and the core it chose; the level of our own tiles
  *     isa       the level of all other vector kernels, which give the same bits at every level
  *     gemm      the longest sums that are our own tiles' (longer ones are BLAS's)
+ *     bf16      in which order products of bfloat16 values are summed: pairs (kernels/bf16.h)
+ *               or amx (tiles/micro_amx.h)
  *     libm      a digest of expf, logf and log1pf (the losses), cos (schedules) and pow (adam) over
  *               some 4,000 arguments: glibc has copies of them with and without fused
  *               multiply-adds, and versions differ
@@ -10,8 +12,8 @@
  * The reference kernels need only libm to agree: they are compiled with -ffp-contract=off, add in
  * one order, and use, besides + - * /, only sqrt, which IEEE 754 rounds correctly.
  *
- * Models of bfloat16 values (--precision bf16) need only libm to agree, too: no product of theirs
- * is BLAS's, and their tiles give the same bits at every level (kernels/bf16.h).
+ * Models of bfloat16 values (--precision bf16) need libm and bf16 to agree: no product of theirs
+ * is BLAS's, and within an order their tiles give the same bits at every level.
  *
  * Threads: pure, after the kernels were selected.
  * Test: tests/unit/train/test_replay.c
@@ -24,7 +26,7 @@
 
 #include "base/error.h"
 
-/* {"kernels", "reference", "isa", "gemm", "libm"}; NULL: no memory. */
+/* {"kernels", "reference", "isa", "gemm", "bf16", "libm"}; NULL: no memory. */
 json_t *hr_machine_bits_json(void);
 
 /* Can this machine give the bits of that one? HR_E_USAGE names what differs; HR_E_FORMAT: not such

@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "kernels/bf16.h"
 #include "kernels/simd.h"
+#include "tiles/bf16_steps.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -74,33 +75,15 @@ INLINE vec dot(uint32_t a, pairs b, vec sum)
 
 /* --- what is asked for at the end --- */
 
-INLINE vec rounded(vec x)
-{
-    union {
-        vec v;
-        bits b;
-    } is = {.v = x};
-    const bits size = is.b & INT32_MAX, sign = is.b & INT32_MIN;
-    const bits value = is.b + 0x7fff + (is.b >> 16 & 1);
-    const bits nan = size > 0x7f800000, denormal = size < 0x800000;
-    is.b = ((nan & (is.b | 0x400000)) | (denormal & sign) | (~(nan | denormal) & value)) & -65536;
-    return is.v;
-}
-
-INLINE vec relu_of(vec x)
-{
-    return (vec)((bits)x & ~(bits)(x < 0.0f));
-}
-
 /* Columns [j, j + count) of a row of c. */
 INLINE void finish(const struct hr_micro_bf16 *micro, vec sum, float *c, size_t j, size_t count)
 {
     if (micro->bias)
         sum += load_part(micro->bias + j, count);
     if (micro->round)
-        sum = rounded(sum);
+        sum = hr_bf16_rounded(sum);
     if (micro->relu)
-        sum = relu_of(sum);
+        sum = hr_bf16_relu(sum);
     store_part(c + j, sum, count);
 }
 

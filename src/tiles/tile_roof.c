@@ -5,8 +5,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fpenv.h"
+#include "kernels/bf16.h"
 #include "kernels/team.h"
 #include "tiles/micro.h"
+#include "tiles/micro_amx.h"
 #include "tiles/micro_bf16.h"
 
 /* A batch of tiles is timed in tens of microseconds, far less than a window. */
@@ -16,8 +18,8 @@ enum { PANEL_FLOATS = 4096, PAIRS = 128, BATCH = 50 };
 
 /* A thread's. What a tile of either kind touches stays in L1. */
 struct panels {
-    alignas(128) float values[3 * PANEL_FLOATS];                               /* ones */
-    alignas(128) uint32_t a[PAIRS * HR_BF16_ROWS], b[PAIRS * HR_BF16_COLUMNS]; /* pairs of ones */
+    alignas(128) float values[3 * PANEL_FLOATS];                                        /* ones */
+    alignas(128) uint32_t of_a[PAIRS * HR_BF16_COLUMNS], of_b[PAIRS * HR_BF16_COLUMNS]; /* pairs */
 };
 
 struct window {
@@ -50,15 +52,41 @@ static double multiply_float32(struct panels *panels)
     return 2.0 * BATCH * HR_MICRO_ROWS * (double)(columns * K);
 }
 
+/* Two tiles by two, of two panels each. */
+static double multiply_as_amx(struct panels *panels)
+{
+    enum { TILE = HR_AMX_ROWS * HR_AMX_PAIRS, CHUNKS = PAIRS / HR_AMX_PAIRS };
+    struct hr_amx amx = {.rows = HR_AMX_ROWS,
+                         .pairs = HR_AMX_PAIRS,
+                         .chunks = CHUNKS,
+                         .a_next = TILE,
+                         .b_next = TILE,
+                         .a_row = HR_AMX_PAIRS,
+                         .b_row = HR_AMX_COLUMNS,
+                         .c_row = HR_AMX_COLUMNS};
+    for (size_t i = 0; i < HR_AMX_TILES; i++) {
+        amx.a[i] = panels->of_a + i % 2 * CHUNKS * TILE;
+        amx.b[i] = panels->of_b + i % 2 * CHUNKS * TILE;
+        amx.c[i] = panels->values + i * TILE;
+    }
+    hr_tiles_amx()->begin(&amx);
+    for (int i = 0; i < BATCH; i++)
+        hr_tiles_amx()->multiply(&amx);
+    hr_tiles_amx()->end();
+    return 2.0 * BATCH * HR_AMX_TILES * CHUNKS * TILE * 2 * HR_AMX_COLUMNS;
+}
+
 static double multiply_bfloat16(struct panels *panels)
 {
+    if (hr_bf16_sums_as_amx())
+        return multiply_as_amx(panels);
     const struct hr_micro_bf16 micro = {.K = PAIRS,
-                                        .b = panels->b,
+                                        .b = panels->of_b,
                                         .columns = HR_BF16_COLUMNS,
                                         .c = panels->values,
                                         .c_stride = HR_BF16_COLUMNS};
     for (int i = 0; i < BATCH; i++)
-        hr_tiles_bf16()->tile(&micro, panels->a, HR_BF16_ROWS);
+        hr_tiles_bf16()->tile(&micro, panels->of_a, HR_BF16_ROWS);
     return 2.0 * BATCH * HR_BF16_ROWS * HR_BF16_COLUMNS * 2 * PAIRS;
 }
 
@@ -85,10 +113,8 @@ static void fill(void *arg, size_t task, size_t thread)
     hr_fp_flush_denormals();
     for (size_t i = 0; i < 3 * PANEL_FLOATS; i++)
         panels.values[i] = 1.0f;
-    for (size_t i = 0; i < PAIRS * HR_BF16_ROWS; i++)
-        panels.a[i] = ONES;
     for (size_t i = 0; i < PAIRS * HR_BF16_COLUMNS; i++)
-        panels.b[i] = ONES;
+        panels.of_a[i] = panels.of_b[i] = ONES;
     double operations = 0;
     int64_t now = hr_clock_ns();
     for (; now < window->until; now = hr_clock_ns())

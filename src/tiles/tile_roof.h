@@ -1,8 +1,8 @@
 /* tile_roof.h - the compute roof: what register tiles do out of L1, with all threads at once.
  *
- * Every thread multiplies the same tile (micro.h, micro_bf16.h) again and again until a common time
- * has come, and what they have done by then is added up. So threads that start late, or share a
- * processor, count for what they did; a rate times the number of threads would not.
+ * Every thread multiplies the same tile (micro.h, micro_bf16.h, micro_amx.h) again and again until
+ * a common time has come, and what they have done by then is added up. So threads that start late,
+ * or share a processor, count for what they did; a rate times the number of threads would not.
  *
  * Threads: one thread measures; it starts a team (kernels/team.h).
  * Test: tests/unit/products/test_roofs.c

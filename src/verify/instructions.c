@@ -1,7 +1,6 @@
 /* One source, several instruction sets: vector kernels of all give the same bits; so do whole runs
  * of the reference kernels and of bfloat16 values, and of the fast ones where both have fused
- * multiply-adds. Levels are
- * lowered one by one: v4, v3, plain, as far as the processor has them. */
+ * multiply-adds. Levels are lowered one by one: v4, v3, plain, as far as the processor has them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,25 +66,28 @@ static enum hr_status check_runs(struct hr_trial *trial, enum hr_isa best)
             hr_isa_lower((enum hr_isa)level);
             HR_TRY(hr_trial_same(trial, &options));
         }
-        hr_isa_lower(best);
+        hr_isa_restore();
     }
     return HR_OK;
 }
 
-/* First with AVX512_BF16, if there is; each lowering is without. */
-static enum hr_status check_bf16(struct hr_trial *trial, enum hr_isa best)
+/* First with all that there is; each lowering is without AVX512_BF16 and AMX. The plain level's
+ * fast kernels would load OpenBLAS, and its reference sums pairs alone. */
+static enum hr_status check_bf16(struct hr_trial *trial, enum hr_isa best, bool as_amx)
 {
+    const enum hr_isa least = as_amx ? HR_ISA_V3 : HR_ISA_PLAIN;
     struct hr_train_options options = hr_trial_options(trial, "allreduce", 2);
     HR_SAY(options.precision, "bf16");
     hr_trial_anew(trial);
+    hr_isa_sum_as_amx(as_amx);
     HR_TRY(hr_trial_same(trial, &options));
-    for (int level = (int)best; level >= HR_ISA_PLAIN; level--) {
+    for (int level = (int)best; level >= (int)least; level--) {
         hr_isa_lower((enum hr_isa)level);
-        if (level == HR_ISA_PLAIN) /* the fast ones would load OpenBLAS */
+        if (level == HR_ISA_PLAIN)
             HR_SAY(options.kernels, "reference");
         HR_TRY(hr_trial_same(trial, &options));
     }
-    hr_isa_lower(best);
+    hr_isa_restore();
     return HR_OK;
 }
 
@@ -97,23 +99,26 @@ static enum hr_status run(struct hr_trial *trial)
     struct outcome want;
     if (best == HR_ISA_PLAIN)
         return hr_fail(HR_E_IO, "this processor, or HOGRING_ISA, has the plain ones alone");
-    HR_TRY(check_bf16(trial, best));
+    HR_TRY(check_bf16(trial, best, true));
+    HR_TRY(check_bf16(trial, best, false));
     compute(count, n, salt, &want);
     for (int level = (int)best - 1; level >= HR_ISA_PLAIN; level--) {
         hr_isa_lower((enum hr_isa)level);
         HR_TRY(check_level(trial, (enum hr_isa)level, &want, count, n, salt));
     }
-    hr_isa_lower(best);
+    hr_isa_restore();
     return check_runs(trial, best);
 }
 
 const struct hr_check hr_check_instructions = {
     .name = "instructions",
     .claim = "plain = v3 = v4",
-    .story =
-        "Each instruction set that this processor has, forced: vector kernels and whole runs "
-        "of --kernels reference and of --precision bf16 have the same bits under all, with and "
-        "without AVX512_BF16; whole runs of the fast kernels under v3 and v4.",
+    .story = "Each instruction set that this processor has, forced: vector kernels and whole runs "
+             "of --kernels reference and of --precision bf16, in either order of its sums, have "
+             "the same "
+             "bits under all, with and without AVX512_BF16 and AMX; whole runs of the fast kernels "
+             "under "
+             "v3 and v4.",
     .what = "pieces",
     .run = run,
 };

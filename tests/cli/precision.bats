@@ -6,6 +6,7 @@ net=(--model "conv 6 3x3 pad 1, relu, maxpool 2, batchnorm, flatten, dense 40, r
 digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p'; }
 
 @test "synchronous strategies, launches, threads, kernels and instruction sets agree" {
+  export HOGRING_ISA=v4bf16 # the order of machines without AMX, which the reference has
   want=$(digest --workers 2)
   [ -n "$want" ]
   [ "$(digest --workers 2 --precision float32)" != "$want" ]
@@ -13,10 +14,28 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
     "--threads-per-worker 2" "--kernels reference" "--clock virtual" "--overlap on" "--schedule explore:3"; do
     [ "$(digest --workers 2 $how)" = "$want" ] || { echo "$how"; return 1; }
   done
-  HOGRING_ISA=v2 refused 2 "HOGRING_ISA=v2: expected plain, v3 or v4" train --epochs 1
+  HOGRING_ISA=v2 refused 2 "HOGRING_ISA=v2: expected plain, v3, v4, v4bf16 or v4amx" train --epochs 1
   for isa in plain v3 v4; do
     [ "$(HOGRING_ISA=$isa digest --workers 2)" = "$want" ] || { echo "$isa"; return 1; }
   done
+}
+
+@test "AMX has an order of its own, on any machine, which is named, and a trace is replayed in" {
+  export HOGRING_ISA=v4amx
+  want=$(digest --workers 2)
+  [ "$want" != "$(HOGRING_ISA=v4bf16 digest --workers 2)" ]
+  for how in "--strategy ps-sync" "--launch process" "--threads-per-worker 2" "--clock virtual"; do
+    [ "$(digest --workers 2 $how)" = "$want" ] || { echo "$how"; return 1; }
+  done
+  [ "$(digest --workers 2 --kernels reference)" = "$(HOGRING_ISA=v4bf16 digest --workers 2)" ]
+  hogring train "${net[@]}" --workers 2 --strategy ps-async --record "$TMP/run.trace" --json "$TMP/out.json" --quiet >"$TMP/stdout"
+  [ "$(json "$TMP/out.json" 'd["bits"]["bf16"]')" = amx ]
+  json "$TMP/out.json" 'd["runs"][0]["kernels"]' | grep -q "v4amx$\|in AMX's order$"
+  hogring replay "$TMP/run.trace" --quiet | grep -q "equals the recorded one"
+  HOGRING_ISA=v4bf16 refused 2 "whose bf16 was \"amx\", here it is \"pairs\": the bits would differ; HOGRING_ISA=v4amx has them on any machine" \
+    replay "$TMP/run.trace"
+  hogring train --workers 1 --max-steps 3 --record "$TMP/float.trace" --quiet >/dev/null # of which it decides nothing
+  HOGRING_ISA=v4bf16 hogring replay "$TMP/float.trace" --quiet | grep -q "equals the recorded one"
 }
 
 @test "one worker: asynchronous strategies agree, recorded and replayed too" {
@@ -28,7 +47,8 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
   hogring replay "$TMP/run.trace" --quiet >"$TMP/again"
   [ "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/stdout")" = "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/again")" ]
   refused 2 "--precision: no such option here" replay "$TMP/run.trace" --precision float32
-  HOGRING_ISA=plain hogring replay "$TMP/run.trace" --quiet >"$TMP/plain"
+  HOGRING_ISA=v4bf16 hogring train "${net[@]}" --workers 2 --strategy ps-async --record "$TMP/pairs.trace" --quiet >"$TMP/again"
+  HOGRING_ISA=plain hogring replay "$TMP/pairs.trace" --quiet >"$TMP/plain"
   [ "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/plain")" = "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/again")" ]
 }
 
@@ -42,7 +62,7 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
   done
   shards=$(digest "${mlp[@]}" --workers 1 --tensor-shards 2)
   [ -n "$shards" ]
-  [ "$shards" != "$(digest "${mlp[@]}" --workers 1)" ]
+  [ "$(HOGRING_ISA=v4bf16 digest "${mlp[@]}" --workers 1 --tensor-shards 2)" != "$(HOGRING_ISA=v4bf16 digest "${mlp[@]}" --workers 1)" ]
   [ "$(digest "${mlp[@]}" --workers 1 --tensor-shards 2 --tensor-parallel 2)" = "$shards" ]
   [ "$(digest "${mlp[@]}" --workers 1 --tensor-shards 2 --tensor-parallel 2 --launch process)" = "$shards" ]
   repro=$(digest --workers 1 --reduce repro --global-batch-size 64)

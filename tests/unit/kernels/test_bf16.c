@@ -192,6 +192,28 @@ static void every_copy_makes_the_same_panels(void **state)
                         check_panel(&copies[c], x, K, columns, widths[w], by_rows);
 }
 
+static void every_copy_turns_alike(void **state)
+{
+    (void)state;
+    static float x[MAX], z[MAX];
+    static uint32_t got[MAX];
+    fill(x, MAX, 4);
+    fill(z, MAX, 5);
+    for (size_t c = 0; c < ncopies; c++)
+        for (size_t count = 1; count < 40; count += 1 + count / 18 * 3)
+            for (size_t columns = 1; columns < 36; columns++) {
+                const size_t odds = count - (count + columns) % 2, stride = columns + 2, row = 41;
+                memset(got, 0x7f, sizeof got);
+                copies[c].loops->pack_turned(count, odds, columns, x, z, stride, got, row);
+                for (size_t i = 0; i < columns * row; i++) {
+                    const size_t p = i % row, at = p * stride + i / row;
+                    const uint32_t want =
+                        p < count ? hr_bf16_pair(x[at], p < odds ? z[at] : 0) : 0x7f7f7f7f;
+                    assert_int_equal(got[i], want);
+                }
+            }
+}
+
 /* --- sums --- */
 
 /* Bits whose products and sums meet the edges: any, small, mostly special, whose products are about
@@ -333,6 +355,7 @@ int main(void)
         cmocka_unit_test(every_copy_rounds_alike),
         cmocka_unit_test(every_copy_pairs_alike),
         cmocka_unit_test(every_copy_makes_the_same_panels),
+        cmocka_unit_test(every_copy_turns_alike),
         cmocka_unit_test(one_pair_is_two_fused_multiply_adds),
         cmocka_unit_test(flushes_what_is_denormal_after_rounding),
         cmocka_unit_test(every_copy_sums_alike),

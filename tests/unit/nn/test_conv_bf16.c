@@ -1,5 +1,5 @@
-/* Convolutions of bfloat16 values, bit by bit, against sums written down as patches_bf16.h promises
- * them: one element at a time, padding and all. */
+/* Convolutions of bfloat16 values, bit by bit, against sums written down as patches_bf16.h and
+ * patches_amx.h promise them: one element at a time, padding and all. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "kernels/bf16.h"
 #include "nn/layer.h"
 #include "nn/window.h"
+#include "support/amx_twin.h"
 #include "support/check.h"
 #include "unit/nn/conv_twin.h"
 
@@ -18,15 +19,17 @@ static float x[MAX], y[MAX], dy[MAX], dx[MAX], params[MAX], grads[MAX], want[MAX
 static struct hr_layer layers[3];
 static struct conv_twin t;
 static size_t B, threads, nlayers;
+static bool as_amx; /* the order of sums */
 
-/* Mostly full floats, some that are bfloat16 values. */
+/* Mostly full floats, some that are bfloat16 values, and some so large that sums in another order
+ * are others, rounded too. */
 static void fill(float *to, size_t count, uint32_t sequence)
 {
     assert_true(count <= MAX);
     for (size_t i = 0; i < count; i++) {
         const uint32_t r = hr_random_block(check_seed(), HR_STREAM_TEST, i, sequence).v[0];
         const float value = hr_random_unit(r) - 0.5f;
-        to[i] = r % 5 ? value : hr_bf16_round(value);
+        to[i] = r % 9 == 1 ? copysignf(0x1p12f, value) : r % 5 == 0 ? hr_bf16_round(value) : value;
     }
 }
 
@@ -70,6 +73,42 @@ static void run(bool backward)
 
 /* --- the sums --- */
 
+/* A sum that pairs are added to: one by one, or, as AMX does, so many at a time. */
+struct sum {
+    size_t pairs, count; /* of a chunk */
+    uint32_t a[AMX_PAIRS], b[AMX_PAIRS];
+    float value;
+};
+
+/* A run of terms is cut into chunks as large as can be. */
+static struct sum sum_of(size_t run)
+{
+    struct sum sum = {.pairs = run < AMX_PAIRS ? run : AMX_PAIRS};
+    while (run % sum.pairs)
+        sum.pairs--;
+    return sum;
+}
+
+static void add_pair(struct sum *sum, uint32_t a, uint32_t b)
+{
+    if (!as_amx) {
+        sum->value = hr_bf16_dot(a, b, sum->value);
+        return;
+    }
+    sum->a[sum->count] = a;
+    sum->b[sum->count] = b;
+    if (++sum->count < sum->pairs)
+        return;
+    sum->value = amx_chunk(sum->a, sum->b, sum->pairs, sum->value);
+    sum->count = 0;
+}
+
+/* Taps of a row of the filter stand side by side, where nothing is between them. */
+static size_t run_of(size_t taps, size_t channels)
+{
+    return (t.groups == 1 && t.dilation == 1 ? taps : 1) * ((channels + 1) / 2);
+}
+
 static size_t image_at(size_t b, size_t h, size_t w, size_t c, size_t H, size_t W, size_t C)
 {
     return ((b * H + h) * W + w) * C + c;
@@ -92,18 +131,17 @@ static float weight_at(size_t o, size_t c, size_t ky, size_t kx)
 static float forward_sum(size_t b, size_t oy, size_t ox, size_t o)
 {
     const size_t Cg = t.C / t.groups, first = o / (t.O / t.groups) * Cg;
-    float sum = 0;
+    struct sum sum = sum_of(run_of(t.KW, Cg));
     for (size_t ky = 0; ky < t.KH; ky++)
         for (size_t kx = 0; kx < t.KW; kx++)
             for (size_t c = 0; c < Cg; c += 2) {
                 const bool two = c + 1 < Cg;
                 const float odd = two ? x_at(b, oy, ox, ky, kx, first + c + 1) : 0;
-                sum = hr_bf16_dot(
-                    hr_bf16_pair(x_at(b, oy, ox, ky, kx, first + c), odd),
-                    hr_bf16_pair(weight_at(o, c, ky, kx), two ? weight_at(o, c + 1, ky, kx) : 0),
-                    sum);
+                add_pair(
+                    &sum, hr_bf16_pair(x_at(b, oy, ox, ky, kx, first + c), odd),
+                    hr_bf16_pair(weight_at(o, c, ky, kx), two ? weight_at(o, c + 1, ky, kx) : 0));
             }
-    return sum;
+    return sum.value;
 }
 
 static float dy_at(size_t b, size_t oy, size_t ox, size_t o)
@@ -111,40 +149,58 @@ static float dy_at(size_t b, size_t oy, size_t ox, size_t o)
     return b < B ? dy[image_at(b, oy, ox, o, t.OH, t.OW, t.O)] : 0;
 }
 
-/* Over taps that touch the pixel, in their order, and outputs of the group by pairs. */
+/* dy where tap (ky, kx) has put the pixel of padded place (up, left); 0 outside. */
+static float reached(size_t b, size_t up, size_t left, size_t ky, size_t kx, size_t o)
+{
+    const size_t down = ky * t.dilation, right = kx * t.dilation;
+    const bool out = up < down || left < right || (up - down) / t.stride >= t.OH ||
+                     (left - right) / t.stride >= t.OW;
+    return out ? 0 : dy_at(b, (up - down) / t.stride, (left - right) / t.stride, o);
+}
+
+/* Over outputs of the group by pairs. */
+static void add_outputs(struct sum *sum, size_t b, size_t up, size_t left, size_t c, size_t place)
+{
+    const size_t Cg = t.C / t.groups, Og = t.O / t.groups, g = c / Cg, end = (g + 1) * Og;
+    const size_t ky = place / t.KW, kx = place % t.KW;
+    if ((up + t.dilation * t.stride * t.KH - ky * t.dilation) % t.stride ||
+        (left + t.dilation * t.stride * t.KW - kx * t.dilation) % t.stride)
+        return;
+    for (size_t o = g * Og; o < end; o += 2) {
+        const bool two = o + 1 < end;
+        add_pair(
+            sum,
+            hr_bf16_pair(reached(b, up, left, ky, kx, o),
+                         two ? reached(b, up, left, ky, kx, o + 1) : 0),
+            hr_bf16_pair(weight_at(o, c % Cg, ky, kx), two ? weight_at(o + 1, c % Cg, ky, kx) : 0));
+    }
+}
+
+/* Over taps that touch the pixel, in their order, or, as AMX does, the last first. */
 static float data_sum(size_t b, size_t h, size_t w, size_t c)
 {
-    const size_t Cg = t.C / t.groups, Og = t.O / t.groups, g = c / Cg;
-    float sum = 0;
-    for (size_t ky = 0; ky < t.KH; ky++)
-        for (size_t kx = 0; kx < t.KW; kx++) {
-            const size_t up = h + t.pad - ky * t.dilation, left = w + t.pad - kx * t.dilation;
-            if (h + t.pad < ky * t.dilation || w + t.pad < kx * t.dilation || up % t.stride ||
-                left % t.stride || up / t.stride >= t.OH || left / t.stride >= t.OW)
-                continue;
-            const size_t oy = up / t.stride, ox = left / t.stride;
-            for (size_t o = g * Og; o < (g + 1) * Og; o += 2) {
-                const bool two = o + 1 < (g + 1) * Og;
-                const uint32_t a =
-                    hr_bf16_pair(dy_at(b, oy, ox, o), two ? dy_at(b, oy, ox, o + 1) : 0);
-                const float odd = two ? weight_at(o + 1, c % Cg, ky, kx) : 0;
-                sum = hr_bf16_dot(a, hr_bf16_pair(weight_at(o, c % Cg, ky, kx), odd), sum);
-            }
-        }
-    return sum;
+    const size_t up = h + t.pad, left = w + t.pad, places = t.KH * t.KW;
+    size_t touching = 0;
+    for (size_t kx = 0; kx < t.KW; kx++)
+        touching += kx * t.dilation % t.stride == left % t.stride;
+    struct sum sum = sum_of(run_of(touching ? touching : 1, t.O / t.groups));
+    for (size_t i = 0; i < places; i++)
+        add_outputs(&sum, b, up, left, c, as_amx ? places - 1 - i : i);
+    return sum.value;
 }
 
 static float weight_sum(size_t o, size_t c, size_t ky, size_t kx)
 {
     const size_t first = o / (t.O / t.groups) * (t.C / t.groups);
-    float sum = 0;
+    struct sum sum = sum_of(t.OW);
     for (size_t b = 0; b < B; b += 2)
         for (size_t oy = 0; oy < t.OH; oy++)
             for (size_t ox = 0; ox < t.OW; ox++)
-                sum = hr_bf16_dot(hr_bf16_pair(x_at(b, oy, ox, ky, kx, first + c),
-                                               x_at(b + 1, oy, ox, ky, kx, first + c)),
-                                  hr_bf16_pair(dy_at(b, oy, ox, o), dy_at(b + 1, oy, ox, o)), sum);
-    return sum;
+                add_pair(&sum,
+                         hr_bf16_pair(x_at(b, oy, ox, ky, kx, first + c),
+                                      x_at(b + 1, oy, ox, ky, kx, first + c)),
+                         hr_bf16_pair(dy_at(b, oy, ox, o), dy_at(b + 1, oy, ox, o)));
+    return sum.value;
 }
 
 /* --- layers --- */
@@ -225,6 +281,11 @@ static void every_shape_gives_its_sums(void **state)
         {"conv 6 3x3 pad 1 groups 3", 9, 6, 6},
         {"conv 8 3x3 pad 1 groups 8", 8, 6, 6},
         {"conv 12 2x2 groups 2 stride 2", 4, 6, 6},
+        {"conv 20 3x3 pad 1", 20, 3, 33},
+        {"conv 40 1x1", 34, 2, 17},
+        {"conv 18 3x3 groups 2", 40, 5, 4},
+        {"conv 5 3x3 stride 2 pad 1", 4, 3, 1},
+        {"conv 20 5x5 stride 4 pad 2", 16, 1, 2},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         for (B = 1; B <= MAX_B; B++) {
@@ -304,6 +365,22 @@ static void absorbing_a_pool_changes_no_bit(void **state)
         }
 }
 
+static int in_pairs(void **state)
+{
+    (void)state;
+    as_amx = false;
+    hr_isa_sum_as_amx(as_amx);
+    return 0;
+}
+
+static int in_chunks(void **state)
+{
+    (void)state;
+    as_amx = !hr_kernels_are_reference();
+    hr_isa_sum_as_amx(as_amx);
+    return 0;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,5 +388,7 @@ int main(void)
         cmocka_unit_test(random_shapes_do_too),
         cmocka_unit_test(absorbing_a_pool_changes_no_bit),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    print_message("%s\n", hr_bf16_name());
+    return cmocka_run_group_tests_name("AMX's order", tests, in_chunks, NULL) +
+           cmocka_run_group_tests_name("pairs", tests, in_pairs, NULL);
 }

@@ -9,13 +9,16 @@
 #include "base/philox.h"
 #include "base/size.h"
 #include "kernels/bf16.h"
+#include "products/product_amx.h"
 #include "products/product_bf16.h"
+#include "support/amx_twin.h"
 #include "support/check.h"
 #include "support/takes.h"
 #include "tiles/micro_bf16.h"
 
 enum { MAX_FLOATS = 1 << 18, MAX_C = 1 << 16, MAX_THREADS = 3 };
 
+static bool as_amx; /* the order of sums */
 static float a[MAX_FLOATS], b[MAX_FLOATS], bias[1000], got[MAX_C], want[MAX_C];
 
 static void fill(float *x, size_t count, uint32_t sequence)
@@ -63,13 +66,33 @@ static uint32_t pair_of(const struct hr_gemm *g, bool of_a, size_t row, size_t k
     return hr_bf16_pair(from[at + k * step], k + 1 < g->K ? from[at + (k + 1) * step] : 0);
 }
 
+static float in_pairs(const struct hr_gemm *g, size_t i, size_t j)
+{
+    float sum = 0;
+    for (size_t k = 0; k < g->K; k += 2)
+        sum = hr_bf16_dot(pair_of(g, true, i, k), pair_of(g, false, j, k), sum);
+    return sum;
+}
+
+static float in_chunks(const struct hr_gemm *g, size_t i, size_t j)
+{
+    float sum = 0;
+    for (size_t k = 0; k < g->K; k += 2 * AMX_PAIRS) {
+        uint32_t x[AMX_PAIRS] = {0}, y[AMX_PAIRS] = {0};
+        for (size_t p = 0; p < AMX_PAIRS && k + 2 * p < g->K; p++) {
+            x[p] = pair_of(g, true, i, k + 2 * p);
+            y[p] = pair_of(g, false, j, k + 2 * p);
+        }
+        sum = amx_chunk(x, y, AMX_PAIRS, sum);
+    }
+    return sum;
+}
+
 static void follow(const struct hr_gemm *g, bool round)
 {
     for (size_t i = 0; i < g->M; i++)
         for (size_t j = 0; j < g->N; j++) {
-            float sum = 0;
-            for (size_t k = 0; k < g->K; k += 2)
-                sum = hr_bf16_dot(pair_of(g, true, i, k), pair_of(g, false, j, k), sum);
+            float sum = as_amx ? in_chunks(g, i, j) : in_pairs(g, i, j);
             if (g->bias)
                 sum += g->bias[j];
             sum = round ? hr_bf16_round(sum) : sum;
@@ -194,7 +217,7 @@ static void what_is_taken_is_the_same(void **state)
             g.taken_at = 7;
             run_in(&g, way / 12 & 1, c);
             CHECK_SAME_FLOATS(taken + g.taken_at, alone, MOST);
-            assert_int_equal(takes.pieces > 1, K && K <= 448 && M * N >= 1 << 18);
+            assert_int_equal(takes.pieces > 1, K && K <= HR_PRODUCT_BF16_TAKEN && M * N >= 1 << 18);
         }
 }
 
@@ -232,40 +255,62 @@ static void relu_keeps_what_is_no_number(void **state)
     b[0] = before;
 }
 
-/* Levels are lowered one by one, so this is the last test. */
+/* The machine's, then v4, v3, plain, as far as it has them, in both orders. Levels are lowered one
+ * by one, so this is the last test. */
 static void every_instruction_set_gives_the_same_bits(void **state)
 {
     (void)state;
     static const size_t shapes[][3] = {{13, 33, 449}, {64, 64, 64}, {31, 100, 77}, {5, 3, 2}};
-    static float best[4][24][2000];
-    const int levels =
-        (int)hr_isa() + 2; /* the machine's, then v4, v3, plain, as far as it has them */
+    static float best[2][4][24][2000];
+    const int levels = (int)hr_isa() + 2;
     for (int n = 0; n < levels; n++) {
         if (n > 0)
             hr_isa_lower((enum hr_isa)(levels - 1 - n));
-        for (size_t s = 0; s < 4; s++)
-            for (unsigned way = 0; way < 24; way++) {
-                struct hr_gemm g = gemm_of(shapes[s][0], shapes[s][1], shapes[s][2], way);
-                run(&g, way / 12 & 1, got);
-                if (n == 0)
-                    memcpy(best[s][way], got, sizeof best[s][way]);
-                else
-                    CHECK_SAME_FLOATS(got, best[s][way], 2000);
-            }
+        for (size_t s = 0; s < 4 * 2 * 24; s++) {
+            const size_t order = s % 2, shape = s / 2 % 4, way = s / 8;
+            struct hr_gemm g =
+                gemm_of(shapes[shape][0], shapes[shape][1], shapes[shape][2], (unsigned)way);
+            hr_isa_sum_as_amx(order);
+            run(&g, way / 12 & 1, got);
+            if (n == 0)
+                memcpy(best[order][shape][way], got, sizeof best[0][0][0]);
+            else
+                CHECK_SAME_FLOATS(got, best[order][shape][way], 2000);
+        }
     }
+}
+
+static int set_up_in_order(void **state)
+{
+    hr_isa_sum_as_amx(as_amx);
+    return set_up(state);
+}
+
+static int set_up_as_amx(void **state)
+{
+    as_amx = !hr_kernels_are_reference();
+    return set_up_in_order(state);
+}
+
+static int set_up_in_pairs(void **state)
+{
+    as_amx = false;
+    return set_up_in_order(state);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_element_is_its_own_chain),
-        cmocka_unit_test(random_shapes_do_too),
-        cmocka_unit_test(pieces_and_blocks_change_no_bit),
-        cmocka_unit_test(threads_change_no_bit),
-        cmocka_unit_test(what_is_taken_is_the_same),
-        cmocka_unit_test(flushes_in_any_mode),
+        cmocka_unit_test(every_element_is_its_own_chain),  cmocka_unit_test(random_shapes_do_too),
+        cmocka_unit_test(pieces_and_blocks_change_no_bit), cmocka_unit_test(threads_change_no_bit),
+        cmocka_unit_test(what_is_taken_is_the_same),       cmocka_unit_test(flushes_in_any_mode),
         cmocka_unit_test(relu_keeps_what_is_no_number),
+    };
+    const struct CMUnitTest last[] = {
         cmocka_unit_test(every_instruction_set_gives_the_same_bits),
     };
-    return cmocka_run_group_tests(tests, set_up, NULL);
+    print_message("%s\n", hr_bf16_name());
+    return cmocka_run_group_tests_name("AMX's order", tests, set_up_as_amx, NULL) +
+           cmocka_run_group_tests_name("pairs", tests, set_up_in_pairs, NULL) +
+           cmocka_run_group_tests_name("levels", last, NULL, NULL);
 }
