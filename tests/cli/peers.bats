@@ -67,7 +67,7 @@ import compare, figures, pages, table
 scratch = sys.argv[2]
 row = {"when": "2026-01-01 00:00", "ours": [300, 310, 320], "roofs": [], "theirs": [], "tried": {}}
 facts = {"cpu": "AMD EPYC", "processors": 2, "kernel": "6", "loadavg": ["1", "1", "1"], "flags": [], "family": 26}
-options = types.SimpleNamespace(programs=scratch, quick=False, rows=["mlp", "dense"], hogring="build/hogring", page=os.path.join(scratch, "page"))
+options = types.SimpleNamespace(programs=scratch, quick=False, rows=["mlp", "dense"], hogring=os.environ.get("HOGRING", "build/hogring"), page=os.path.join(scratch, "page"))
 with open(os.path.join(scratch, "table.json"), "w") as file:
     json.dump({"cpu": facts["cpu"], "rows": {"mlp": row}}, file)
 kept = table.run(options, {}, facts, lambda text: None)

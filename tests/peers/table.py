@@ -35,6 +35,13 @@ def plain(precision, compiled=(False,)):
     return [{"compile": way, "precision": precision} for way in compiled]
 
 
+def with_and_without_amx(settings):
+    """oneDNN's AMX is not there on every machine that has AMX: PyTorch 2.15 ends in a virtual one (no palette is told of)."""
+    with open("/proc/cpuinfo") as info:
+        there = "amx_bf16" in info.read()
+    return settings + [{**setting, "amx": False} for setting in settings if there]
+
+
 def pairs(mode):
     ways = [{"compile": False, "static": False, "pinned": False}, {"compile": False, "static": False, "pinned": True},
             {"compile": True, "static": False, "pinned": True}]
@@ -50,12 +57,14 @@ def rows():
              Row("cnn-ddp", "`cnn`, 2 workers, `allreduce` / PyTorch DDP (gloo)", "cnn", image, 64, "allreduce", 2, "float32", pairs("ddp"))]
     for precision in ("float32", "bfloat16"):
         end = "" if precision == "float32" else "-bf16"
-        all_three = {"torch": torch_settings(precision, False), "jax": plain(precision), "tensorflow": plain(precision, (False, True))}
+        ways = with_and_without_amx if end else list
+        all_three = {"torch": ways(torch_settings(precision, False)), "jax": plain(precision),
+                     "tensorflow": ways(plain(precision, (False, True)))}
         if not end:
             found.append(Row("mlp", "`mlp`, 1 worker / PyTorch, JAX, TensorFlow", "mlp", image, 64, "allreduce", 1, precision, all_three))
         for model in ("lenet", "vgg-small", "resnet8"):
             found.append(Row(model + end, f"`{model}` at 3x32x32, 1 worker / PyTorch", model, color, 64, "allreduce", 1, precision,
-                             {"torch": torch_settings(precision, True)}))
+                             {"torch": ways(torch_settings(precision, True))}))
         found.append(Row("dense" + end, "dense 2048, 2048, 10 at batch 256, 1 worker / PyTorch, JAX, TensorFlow", DENSE, image, 256,
                          "allreduce", 1, precision, all_three))
     return found
@@ -79,9 +88,11 @@ def last_processor():
 def said(kind, setting):
     """A setting in words."""
     if kind in ("jax", "tensorflow"):
-        return "jit" if kind == "jax" else "tf.function, XLA" if setting["compile"] else "tf.function"
+        words = ["jit"] if kind == "jax" else ["tf.function", *(["XLA"] if setting["compile"] else [])]
+        return ", ".join(words + ([] if setting.get("amx", True) else ["without AMX"]))
     words = [word for word, wanted in (("compile", setting["compile"]), ("channels_last", setting.get("channels_last")),
-                                       ("static graph", setting.get("static")), ("pinned", setting.get("pinned"))) if wanted]
+                                       ("static graph", setting.get("static")), ("pinned", setting.get("pinned")),
+                                       ("without AMX", not setting.get("amx", True))) if wanted]
     return ", ".join(words) or "eager"
 
 
@@ -96,16 +107,18 @@ class Training:
             peer.close()
         self.running = {}
 
-    def peer(self, row, kind):
+    def peer(self, row, kind, setting):
         """The process that does this, started when it is first needed; pairs' do not outlive their row."""
-        key = kind if row.workers == 1 else (kind, row.name)
+        amx = setting.get("amx", True)
+        key = f"{kind} {amx}" if row.workers == 1 else (kind, row.name)
         if key in self.running and self.running[key].process.poll() is not None:
             self.running.pop(key)
         if key not in self.running:
             command = [venv.python(), os.path.join(HERE, f"{kind if kind == 'torch_pairs' else kind + '_steps'}.py")]
             pin = ["taskset", "-c", last_processor()] if row.workers == 1 else []
-            self.running[key] = Peer(pin + command, os.path.join(self.options.programs, f"{kind}.log"),
-                                     {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": os.path.join(venv.folder(), "inductor-cache")})
+            environment = {"OMP_NUM_THREADS": "1", "TORCHINDUCTOR_CACHE_DIR": os.path.join(venv.folder(), "inductor-cache"),
+                           **({} if amx else {"ONEDNN_MAX_CPU_ISA": "AVX512_CORE_FP16"})}
+            self.running[key] = Peer(pin + command, os.path.join(self.options.programs, f"{kind}{'' if amx else '-without-amx'}.log"), environment)
         return self.running[key]
 
     def text(self, row):
@@ -120,7 +133,7 @@ class Training:
     def theirs(self, row, kind, setting, seconds, limit):
         question = {"key": f"{row.name} {said(kind, setting)}", "seconds": seconds, "batch": row.batch, "shape": row.shape, "classes": 10,
                     "samples": 20000, "layers": self.text(row), "setting": setting}
-        answer = self.peer(row, kind).ask(question, limit)
+        answer = self.peer(row, kind, setting).ask(question, limit)
         if "error" in answer:
             self.note(f"{row.name}: {LABELS[kind]} ({said(kind, setting)}): {answer['error']}")
         return answer.get("samples_per_s")
