@@ -67,6 +67,17 @@ struct hr_waited_for {
     size_t stage;  /* of a pipeline: its stage that worked longest, beside the same of the others */
 };
 
+/* A machine of a run on several. */
+struct hr_machine_report {
+    char host[64];
+    size_t first_worker, workers, servers; /* workers: so many from the first one on */
+    size_t processors;                     /* that its process may use */
+    char isa[16]; /* the level of instructions that it came with; all use the lowest */
+    /* Added to its own clock it is the first machine's, which is that of all times: how it was
+     * measured, and the most by which that is wrong. */
+    double clock_offset_s, clock_error_s;
+};
+
 /* A tensor's digest at a step (digest_every). Of what each worker has of its own the part's name
  * begins with "worker.3."; "worker.3.loss" is of the samples that it has trained on in this epoch.
  */

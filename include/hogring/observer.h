@@ -28,8 +28,9 @@ struct hr_run_info {
     const char *times;     /* models of the times of gradients and messages; "": real times */
     const char *task;      /* of values: "mse of price (mean 350, deviation 120)"; NULL: classes */
     const char *frozen;    /* what is not trained: "2 of 4 tensors: 1.weight, ..."; "": none */
-    const char *memory;    /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
-    const char *lr_schedule; /* what the rate does: "0.001 to begin with, linear to 0", ... */
+    const char *server_hosts; /* on several machines: "2 on m0, 1 on m1"; else "" or NULL */
+    const char *memory;       /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
+    const char *lr_schedule;  /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, server_replicas, processors, batch_size, global_batch, params;
     size_t frozen_params; /* of the params */
     size_t threads_per_worker;
@@ -38,8 +39,10 @@ struct hr_run_info {
     const char *pipeline_schedule; /* and its schedule, */
     const struct hr_stage_report *stage; /* (stages) and what each stage has */
     struct hr_recompute_report recompute;
-    size_t shards, team;         /* of split layers, and ranks that share them; 0: none */
-    const char *split;           /* which: "by columns 1; by rows 3, 5" */
+    size_t shards, team; /* of split layers, and ranks that share them; 0: none */
+    const char *split;   /* which: "by columns 1; by rows 3, 5" */
+    const struct hr_machine_report *machines; /* (nmachines) of a run on several; 0: there is one */
+    size_t nmachines;
     double lr;                   /* of the first update */
     size_t epochs;               /* that it may begin; 0: not known, since its length is a time, */
     double length_s;             /* this one (--budget 60s); else 0 */

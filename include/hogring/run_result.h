@@ -232,6 +232,8 @@ struct hr_run_result {
     struct hr_best_evaluation best;
     struct hr_pipeline_report pipeline;
     struct hr_tensor_report tensor;
+    size_t nmachines;                   /* 0: there is one */
+    struct hr_machine_report *machines; /* (nmachines) owned; the first one's ranks come first */
     bool interrupted;
     bool repeats; /* the same options give the same bits again, on such a machine */
     double cpu_s; /* processor time of all its threads and processes, as wall_s */
@@ -244,5 +246,4 @@ void hr_run_result_free(struct hr_run_result *result);
 #ifdef __cplusplus
 }
 #endif
-
 #endif

@@ -15,6 +15,7 @@ enum { LOST_FILE = 3 }; /* the exit code */
 /* A handler runs in any thread: what it counts is not its reader's own. */
 static atomic_int seen, first, running, ran, asked;
 static int answered;  /* what had come when the last run ended */
+static int elsewhere; /* an exit code */
 static pid_t command; /* not one of its children */
 
 static _Noreturn void leave(void)
@@ -135,5 +136,10 @@ bool hr_signals_end_waits(void)
 
 int hr_signals_exit_code(void)
 {
-    return seen ? 128 + first : 0;
+    return seen ? 128 + first : elsewhere;
+}
+
+void hr_signals_came_elsewhere(int exit_code)
+{
+    elsewhere = exit_code;
 }

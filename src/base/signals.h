@@ -37,5 +37,7 @@ bool hr_signals_end_waits(void);
 
 /* 128 + the first signal that came (130, 143, ...), or 0. */
 int hr_signals_exit_code(void);
+/* What that is on another machine of the run; where none came here it is ours, too. */
+void hr_signals_came_elsewhere(int exit_code);
 
 #endif

@@ -208,6 +208,8 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     hr_watch_timeline(&watch, &lines, &observer);
     hr_watch_write(&watch, &wish, &observer);
     enum hr_status status = hr_train_on(machines, &cli->train, dataset, &observer, result);
+    if (status == HR_OK)
+        status = hr_cli_machines_ran(machines);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
     hr_foretold_end(&foretold, &cli->train);
     const bool ran = status == HR_OK;

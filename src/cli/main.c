@@ -9,7 +9,7 @@
 #include "watch/outcome.h"
 #include "terminal/output.h"
 #include "base/signals.h"
-#include "machines/start.h"
+#include "machines/porter.h"
 #include "products/ready.h"
 
 /* Started several times, any other command would do its work as often. */
@@ -64,7 +64,7 @@ static int run(int argc, char **argv)
     const char *name = argv[1], *level = hr_isa_unknown();
     if (level)
         return hr_cli_failed(
-            hr_fail(HR_E_USAGE, "HOGRING_ISA=%s: expected plain, v3 or v4", level));
+            hr_fail(HR_E_USAGE, "HOGRING_ISA=%s: expected plain, v3, v4, v4bf16 or v4amx", level));
     if (!strcmp(name, "--version")) {
         printf("hogring %s (%s, vector kernels %s)\n", HR_VERSION, hr_kernels_name(),
                hr_isa_name());
@@ -80,5 +80,5 @@ int main(int argc, char **argv)
 {
     hr_signals_catch();
     hr_output_begin();
-    return hr_mpi_leave(hr_output_end(run(argc, argv)));
+    return hr_porter_leave(hr_output_end(run(argc, argv)));
 }

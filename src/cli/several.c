@@ -1,11 +1,12 @@
 #include "cli/several.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "machines/start.h"
+#include "machines/porter.h"
 #include "options/meaning.h"
 #include "sparse/engine.h"
 #include "terminal/output.h"
@@ -23,7 +24,8 @@ enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out
     *out = NULL;
     if (!hr_mpi_launched(&launch) || launch.processes < 2)
         return HR_OK;
-    HR_TRY(hr_mpi_open(BEGIN_NS, &wire));
+    const bool forks = !strcmp(cli->train.launch, "process");
+    HR_TRY((forks ? hr_porter_open : hr_mpi_open)(BEGIN_NS, &wire));
     struct hr_machines *machines = malloc(sizeof *machines);
     const enum hr_status status =
         machines ? hr_machines_open(wire, machines) : hr_fail(HR_E_NOMEM, "no memory for machines");
@@ -48,7 +50,7 @@ static bool is_said(const struct hr_machines *machines, enum hr_status status)
 int hr_cli_machines_close(struct hr_machines *machines, enum hr_status status)
 {
     const int code = status == HR_OK                         ? 0
-                     : machines && is_said(machines, status) ? hr_status_exit_code(status)
+                     : machines && is_said(machines, status) ? hr_cli_exit_code(status)
                                                              : hr_cli_failed(status);
     if (!machines)
         return code;
@@ -68,6 +70,20 @@ enum hr_status hr_cli_machines_ready(const struct hr_cli *cli, struct hr_machine
             hr_fail(HR_E_USAGE, "--model %s: not there yet on several machines; expected it on one",
                     cli->train.model);
     return hr_together_fail(&machines->together, ready, "all machines to read their data");
+}
+
+enum hr_status hr_cli_machines_ran(struct hr_machines *machines)
+{
+    const int mine = hr_signals_exit_code();
+    int all[HR_WIRE_MACHINES];
+    if (!machines)
+        return HR_OK;
+    HR_TRY(hr_together_gather(&machines->together, &mine, sizeof mine, all,
+                              "all machines to end the run"));
+    for (size_t m = 0; m < machines->wire->machines; m++)
+        if (all[m])
+            hr_signals_came_elsewhere(all[m]);
+    return HR_OK;
 }
 
 enum hr_status hr_cli_machines_outcome(struct hr_machines *machines, enum hr_status status)
@@ -97,8 +113,10 @@ enum hr_status hr_cli_follow(struct hr_cli *cli, struct hr_dataset *dataset,
     struct hr_run_result result = {0};
     HR_TRY(hr_cli_machines_ready(cli, machines, prepare(cli, dataset)));
     hr_signals_run_begins();
-    const enum hr_status status = hr_train_on(machines, &cli->train, dataset, &observer, &result);
+    enum hr_status status = hr_train_on(machines, &cli->train, dataset, &observer, &result);
     hr_signals_run_ended();
     hr_run_result_free(&result);
+    if (status == HR_OK)
+        status = hr_cli_machines_ran(machines);
     return status == HR_OK ? hr_cli_machines_outcome(machines, HR_OK) : status;
 }

@@ -22,6 +22,8 @@ int hr_cli_machines_close(struct hr_machines *machines, enum hr_status status);
 /* Before the run: `ready` has come of this machine's preparing. Is everybody's ready? */
 HR_CHECKED enum hr_status hr_cli_machines_ready(const struct hr_cli *cli,
                                                 struct hr_machines *machines, enum hr_status ready);
+/* Behind one that went well: a signal that ended it on one machine has ended it on all. */
+HR_CHECKED enum hr_status hr_cli_machines_ran(struct hr_machines *machines);
 /* Behind it: what machine 0 has come to is everybody's exit code. */
 HR_CHECKED enum hr_status hr_cli_machines_outcome(struct hr_machines *machines,
                                                   enum hr_status status);

@@ -157,6 +157,16 @@ static void write_head(const struct writer *writer)
                 o->compute_time, o->inject);
 }
 
+/* Of a run on several. */
+static void write_machines(const struct writer *writer)
+{
+    const struct hr_run_result *result = writer->drive->result;
+    for (size_t m = 0; m < result->nmachines; m++)
+        fprintf(writer->out, "%s%s", m ? ", " : "# machines  ", result->machines[m].host);
+    if (result->nmachines)
+        fputs(": what goes between them is in compute-time\n", writer->out);
+}
+
 /* How much slower each worker is: the median of its durations over the median of all medians; 1 if
  * that is near 1, or if it made too few steps. */
 static void find_factors(struct writer *writer)
@@ -256,6 +266,7 @@ static void write_link(struct writer *writer)
 static enum hr_status write_all(struct writer *writer)
 {
     write_head(writer);
+    write_machines(writer);
     HR_TRY(write_compute(writer));
     if (!writer->drive->job->shared->servers)
         return HR_OK;

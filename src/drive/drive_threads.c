@@ -326,7 +326,10 @@ static enum hr_status rank_main(void *arg, size_t rank)
 static enum hr_status look_around(void *arg)
 {
     struct hr_drive *drive = arg;
-    if (drive->job->shared->outlives)
+    const struct hr_train_job *job = drive->job;
+    if (job->tend)
+        HR_TRY(job->tend(job->tend_arg));
+    if (job->shared->outlives)
         HR_TRY(hr_roll_call(&drive->losses));
     return hr_launcher_tick(drive->launcher);
 }

@@ -8,14 +8,8 @@
 #include "hogring/checkpoint.h"
 #include "strategy/shared.h"
 #include "session/machine_bits.h"
+#include "drive/record_carried.h"
 #include "drive/trace_text.h"
-
-struct hr_recorder {
-    struct hr_trace_recording file;
-    char *header; /* owned */
-    size_t nlogs; /* open */
-    struct hr_trace_log log[];
-};
 
 size_t hr_record_owners(const struct hr_drive *drive)
 {
@@ -55,6 +49,8 @@ static enum hr_status close_logs(struct hr_recorder *recorder)
     enum hr_status status = HR_OK;
     while (recorder->nlogs > 0) {
         struct hr_trace_log *log = &recorder->log[--recorder->nlogs];
+        if (!log->tail) /* it is elsewhere, or was taken */
+            continue;
         hr_trace_log_mend(log);
         const enum hr_status closed = hr_trace_log_close(log);
         status = closed != HR_OK ? closed : status;
@@ -65,6 +61,8 @@ static enum hr_status close_logs(struct hr_recorder *recorder)
 static void forget(struct hr_drive *drive)
 {
     if (drive->recorder)
+        hr_record_drop_parts(drive->recorder);
+    if (drive->recorder)
         free(drive->recorder->header);
     free(drive->recorder);
     drive->recorder = NULL;
@@ -74,12 +72,14 @@ static void forget(struct hr_drive *drive)
 static enum hr_status open_logs(struct hr_drive *drive)
 {
     struct hr_recorder *recorder = drive->recorder;
-    const char *path = drive->job->options->record;
-    for (size_t owner = 0; owner < recorder->file.nowners; owner++) {
+    const char *path = drive->job->shared->homes.self ? NULL : drive->job->options->record;
+    for (size_t owner = 0; owner < recorder->nowners; owner++) {
+        recorder->nlogs = owner + 1;
+        if (!hr_record_is_here(drive->job->shared, owner))
+            continue;
         unsigned char *tail = (unsigned char *)drive->record_tails + owner * tail_bytes(drive);
         HR_TRY(hr_trace_log_open(&recorder->log[owner], tail, path, owner,
                                  hr_record_ranks(drive, owner)));
-        recorder->nlogs++;
     }
     if (drive->job->shared->servers)
         drive->job->shared->logs = recorder->log;
@@ -89,6 +89,8 @@ static enum hr_status open_logs(struct hr_drive *drive)
 static enum hr_status begin(struct hr_drive *drive)
 {
     struct hr_trace_recording *file = &drive->recorder->file;
+    if (drive->job->shared->homes.self) /* the file is machine 0's */
+        return HR_OK;
     HR_TRY(hr_trace_header_write(drive, &drive->recorder->header));
     HR_TRY(hr_trace_begin(file, drive->job->options->record, hr_record_owners(drive)));
     if (drive->job->shared->outlives)
@@ -104,6 +106,8 @@ enum hr_status hr_record_begin(struct hr_drive *drive)
     drive->recorder = calloc(1, sizeof *drive->recorder + owners * sizeof *drive->recorder->log);
     if (!drive->recorder)
         return hr_fail(HR_E_NOMEM, "no memory to record a run");
+    drive->recorder->nowners = owners;
+    drive->recorder->file.lock = -1; /* until it is open */
     const enum hr_status status = begin(drive);
     if (status != HR_OK)
         forget(drive);

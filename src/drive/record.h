@@ -8,6 +8,9 @@
  * the workers of hogwild. Other runs have one owner that takes nothing: their configuration alone
  * decides the bits. When the run is not recorded, all calls do nothing.
  *
+ * Of a run on several machines (record_carried.h) each has the logs of the owners that live there,
+ * and machine 0 the file: what others have noted is brought to it when the run has ended.
+ *
  * The launcher opens all logs, and closes them; their tails lie in the segment, so that what an
  * owner noted is there when it is not.
  */

@@ -33,10 +33,12 @@ static bool may_rest(const struct hr_drive *drive)
            !job->pipeline && !hr_inject_has(&job->conditions.inject, HR_INJECT_KILL_SERVER);
 }
 
+/* Of the first `ranks`, those here. */
 static size_t busy_with(const struct hr_train_job *job, size_t ranks)
 {
     const struct hr_train_options *o = job->options;
-    return ranks + o->ranks_beside + job->shared->workers * (o->threads_per_worker - 1);
+    return hr_ranks_here(job->shared, ranks) + o->ranks_beside +
+           hr_workers_here(job->shared) * (o->threads_per_worker - 1);
 }
 
 bool hr_resting_would(const struct hr_drive *drive)
@@ -58,7 +60,7 @@ enum hr_status hr_resting_open(struct hr_drive *drive, struct hr_resting **out)
         return hr_fail(HR_E_NOMEM, "no memory for %zu servers", n);
     resting->crowded = busy > hr_cpus_allowed();
     resting->n = n;
-    for (size_t s = 0; s < n; s++) /* held until it is opened */
+    for (size_t s = 0; s < n; s++) /* held until it is opened; one of another machine for ever */
         resting->shard[s] = (struct lent){.word = {HELD}};
     job->spin_ns = hr_spin_budget_ns(busy);
     job->yield_ns = hr_yield_budget_ns(busy);
@@ -184,6 +186,7 @@ enum hr_status hr_resting_lend(struct hr_resting *resting, struct hr_server *ser
     struct lent *lent = &resting->shard[server->shard.number];
     uint32_t seen;
     server->waiter.spin_ns = 0;
+    server->waiter.poll = NULL; /* who waits does, and the carrier: it rings when something comes */
     server->waiter.beat = &control->rank[rank].gauge.taken; /* others wait for replies */
     lent->server = server;
     serve(lent, EVERYBODY, NULL, &seen);

@@ -135,7 +135,9 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
     server->drive = drive;
     server->waiter = (struct hr_waiter){.abort = &shared->control->abort,
                                         .spin_ns = drive->job->spin_ns,
-                                        .timeout_ns = drive->job->timeout_ns};
+                                        .timeout_ns = drive->job->timeout_ns,
+                                        .poll = drive->job->poll,
+                                        .poll_arg = drive->job->poll_arg};
     hr_rest_open(&server->rest, shared->control, &server->waiter, rank);
     if (hr_roster_is_gone(shared->control, rank)) { /* it begins with all others: come_back */
         server->shard = (struct hr_shard){.shared = shared, .owner = shard};

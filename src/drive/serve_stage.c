@@ -64,10 +64,13 @@ static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
     struct hr_waiter waiter = {.abort = &control->abort,
                                .spin_ns = job->spin_ns,
                                .yield_ns = job->yield_ns,
-                               .timeout_ns = job->timeout_ns};
-    const struct hr_stage_seat seat = {.waiter = &waiter, .control = control, .rank = rank};
+                               .timeout_ns = job->timeout_ns,
+                               .poll = job->poll,
+                               .poll_arg = job->poll_arg};
     struct hr_bell *bell[HR_MAX_RANKS];
     struct hr_stage stage;
+    const struct hr_stage_seat seat = {
+        .waiter = &waiter, .control = control, .rank = rank, .stage = &stage};
     size_t worker, k;
     hr_staged_seat(job, rank, &worker, &k);
     struct hr_spans spans;

@@ -184,6 +184,26 @@ static json_t *conflicts(const struct hr_run_result *run)
                      "writes_sampled", hr_json_count(c->looked_at));
 }
 
+/* Of a run on several machines; else null. */
+static json_t *machines(const struct hr_run_result *run)
+{
+    json_t *array = run->nmachines ? json_array() : json_null();
+    for (size_t i = 0; i < run->nmachines; i++) {
+        const struct hr_machine_report *m = &run->machines[i];
+        json_t *object = json_pack(
+            "{so so so so so so so so}", "host", hr_json_text(m->host), "first_worker",
+            hr_json_count(m->first_worker), "workers", hr_json_count(m->workers), "servers",
+            hr_json_count(m->servers), "processors", hr_json_count(m->processors), "isa",
+            hr_json_text(m->isa), "clock_offset_seconds", hr_json_number(m->clock_offset_s),
+            "clock_error_seconds", hr_json_number(m->clock_error_s));
+        if (json_array_append_new(array, object) != 0) {
+            json_decref(array);
+            return NULL;
+        }
+    }
+    return array;
+}
+
 static json_t *run_object(const struct hr_run_result *run)
 {
     json_t *object = run_setting(run), *const parts[] = {run_outcome(run), run_account(run),
@@ -198,6 +218,7 @@ static json_t *run_object(const struct hr_run_result *run)
     if (object && (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
                    json_object_set_new(object, "step_digests", hr_json_step_digests(run)) != 0 ||
                    json_object_set_new(object, "saves", saves(run)) != 0 ||
+                   json_object_set_new(object, "machines", machines(run)) != 0 ||
                    json_object_set_new(object, "pipeline", hr_json_pipeline(&run->pipeline)) != 0 ||
                    json_object_set_new(object, "tensor", hr_json_tensor(&run->tensor)) != 0)) {
         json_decref(object);

@@ -94,8 +94,10 @@ static void lose(struct hr_carrier *carrier, size_t machine, const char *how)
     if (lost->left)
         return; /* it said so */
     name_ranks(carrier, machine, ranks, sizeof ranks);
-    hr_carrier_fail(carrier, HR_E_LOST, "lost machine %s (%s): %s",
-                    carrier->options.wire->host[machine], ranks, how);
+    if (!carrier->loss[0])
+        snprintf(carrier->loss, sizeof carrier->loss, "lost machine %s (%s): %s",
+                 carrier->options.wire->host[machine], ranks, how);
+    hr_carrier_fail(carrier, HR_E_LOST, "%s", carrier->loss);
 }
 
 static void listen_for_silence(struct hr_carrier *carrier, int64_t passed)

@@ -1,5 +1,6 @@
 #include "machines/carrier.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -277,6 +278,21 @@ bool hr_carrier_is_over(void *arg)
     }
     pthread_mutex_unlock(&carrier->lock);
     return over;
+}
+
+bool hr_carrier_has_lost(struct hr_carrier *carrier, size_t machine)
+{
+    pthread_mutex_lock(&carrier->lock);
+    const bool lost = carrier->machine[machine].gone;
+    pthread_mutex_unlock(&carrier->lock);
+    return lost;
+}
+
+void hr_carrier_loss(struct hr_carrier *carrier, char *text, size_t size)
+{
+    pthread_mutex_lock(&carrier->lock);
+    snprintf(text, size, "%s", carrier->loss);
+    pthread_mutex_unlock(&carrier->lock);
 }
 
 struct hr_carried hr_carrier_carried(struct hr_carrier *carrier)

@@ -95,7 +95,7 @@ HR_CHECKED enum hr_status hr_carrier_add_ring(struct hr_carrier *carrier, struct
                                               size_t from, size_t to, hr_cargo_fn cargo,
                                               const void *arg);
 
-enum { HR_TRACKED_BYTES = 128, HR_TRACKED_REGIONS = 16 };
+enum { HR_TRACKED_BYTES = 128, HR_TRACKED_REGIONS = 1024 };
 
 /* Words in the segment with one writer, rank `writer`: at most HR_TRACKED_BYTES, a multiple of 8,
  * read and written as hr_atom64 or smaller parts of one. As many times, in the same order, on all
@@ -132,6 +132,11 @@ void hr_carrier_leave(struct hr_carrier *carrier);
 /* Is everything sent, and have all others left, or been lost? Until then go on polling: others may
  * wait for what is under way. arg is the carrier: an hr_ready_fn. */
 bool hr_carrier_is_over(void *carrier);
+
+/* Was that machine lost? Any thread. */
+bool hr_carrier_has_lost(struct hr_carrier *carrier, size_t machine);
+/* "lost machine m1 (ranks 2, 3): why" of the first that was; "": none. Any thread. */
+void hr_carrier_loss(struct hr_carrier *carrier, char *text, size_t size);
 
 /* What has been carried so far, both ways, heads included. */
 struct hr_carried {

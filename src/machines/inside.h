@@ -99,7 +99,7 @@ struct hr_machine {
     uint64_t landings;       /* of what had waited, from 1 */
     struct hr_landing **due; /* (rings) */
     size_t ndue;
-    uint64_t knows[HR_TRACKED_REGIONS]; /* the version it has */
+    uint64_t knows[HR_TRACKED_REGIONS]; /* the versions it has */
     struct hr_letter *first, *last;     /* to be sent */
     /* Of the letter that is coming. */
     bool receiving;
@@ -130,6 +130,7 @@ struct hr_carrier {
     int64_t now, scanned, beaten; /* ns */
     bool leaves, moved;
     struct hr_failure failure; /* as it is told */
+    char loss[640];            /* of the first machine that was lost */
     struct hr_carried carried;
     /* Its thread. */
     pthread_t thread;

@@ -1,149 +1,17 @@
-#include "machines/meet.h"
+#include "machines/meet_inside.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Shared by the ranks of this machine. Numbers of meetings, from 1, modulo 2^32. */
-struct words {
-    alignas(HR_LINE) struct hr_atom32 arrived; /* of ranks, in all meetings; fetch_add by each */
-    alignas(HR_LINE) struct hr_atom32 passed;  /* the last that is over; writer: the conductor */
-    alignas(HR_LINE) struct hr_bell bell;      /* the conductor's */
-    alignas(HR_LINE) struct hr_atom32 came[HR_MAX_RANKS]; /* the last that a rank has come to */
-};
-
-enum kind { COME, RUN, PACK, END };
-
-/* Letters' notes. */
-struct note {
-    uint32_t kind, meeting, stage, reserved;
-    uint64_t offset, bytes; /* of a RUN */
-};
-
-struct other {
-    struct hr_atom32 came, ended; /* meetings. Writer: who polls; partner: the conductor */
-    struct hr_atom32 stage;       /* of the last that it has come to */
-    unsigned char *packet;        /* (room) owned: of what is packed; who polls has it */
-    size_t room, bytes;
-    bool arriving; /* into the packet */
-};
-
-struct packet {
-    unsigned char *bytes; /* (room) owned */
-    size_t n, room;
-};
-
-struct hr_meet {
-    struct hr_meet_options options;
-    struct words *words;
-    size_t here; /* ranks that live here */
-    struct hr_twin twin;
-    struct hr_wire_sink sink;
-    struct hr_atom32 lands;  /* the meeting whose bytes may land. Writer: the conductor */
-    struct hr_atom32 wrong;  /* what came was not what should. Writer: who polls */
-    char why[200];           /* published by wrong */
-    struct packet packet[2]; /* for all, and for machine 0 */
-    struct hr_atom32 done;   /* bodies that were sent. Writer: the carrier */
-    uint32_t posted;
-    uint64_t bytes;
-    struct other other[HR_WIRE_MACHINES];
-};
-
 size_t hr_meet_words_bytes(void)
 {
-    return sizeof(struct words);
+    return sizeof(struct hr_meet_words);
 }
 
 size_t hr_meet_bytes(const struct hr_area *area, size_t nareas)
 {
     return sizeof(struct hr_meet) + hr_twin_bytes(area, nareas);
-}
-
-/* --- what arrives: called by who polls --- */
-
-static void say_wrong(struct hr_meet *meet, size_t from, const char *what)
-{
-    const char *host = meet->options.wire->host[from];
-    if (hr_atom32_load_relaxed(&meet->wrong)) /* our own word */
-        return;
-    snprintf(meet->why, sizeof meet->why, "%s sent %s", host, what);
-    hr_atom32_store_release(&meet->wrong, 1); /* partner: the conductor */
-    hr_bell_ring(&meet->words->bell);
-}
-
-static bool take_packet(struct hr_meet *meet, size_t from, size_t bytes, void **where)
-{
-    struct other *other = &meet->other[from];
-    if (other->arriving)
-        return false;
-    if (bytes > other->room) {
-        unsigned char *larger = realloc(other->packet, bytes);
-        if (!larger) {
-            say_wrong(meet, from, "more than there is memory for");
-            return false;
-        }
-        other->packet = larger;
-        other->room = bytes;
-    }
-    other->arriving = true;
-    other->bytes = bytes;
-    *where = other->packet;
-    return true;
-}
-
-static bool place(void *arg, size_t from, const void *head, size_t head_bytes, size_t body_bytes,
-                  void **where)
-{
-    struct hr_meet *meet = arg;
-    struct note note;
-    if (head_bytes != sizeof note) {
-        say_wrong(meet, from, "no note of a meeting");
-        return false;
-    }
-    memcpy(&note, head, sizeof note);
-    if (note.kind == COME || note.kind == END)
-        return true;
-    /* Partner: the conductor; behind its comparison. */
-    if (note.meeting != hr_atom32_load_acquire(&meet->lands)) {
-        say_wrong(meet, from, "changes of another meeting");
-        return false;
-    }
-    if (note.kind == PACK)
-        return take_packet(meet, from, body_bytes, where);
-    if (note.kind != RUN || note.bytes != body_bytes ||
-        !hr_twin_has(&meet->twin, note.offset, note.bytes)) {
-        say_wrong(meet, from, "changes of what is not shared");
-        return false;
-    }
-    *where = (unsigned char *)meet->options.segment + note.offset;
-    return true;
-}
-
-static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
-{
-    struct hr_meet *meet = arg;
-    struct other *other = &meet->other[from];
-    struct note note;
-    HR_ASSERT(head_bytes == sizeof note);
-    memcpy(&note, head, sizeof note);
-    switch ((enum kind)note.kind) {
-    case COME:
-        hr_atom32_store_relaxed(&other->stage, note.stage); /* published by came */
-        hr_atom32_store_release(&other->came, note.meeting);
-        break;
-    case RUN:
-        hr_twin_keep(&meet->twin, note.offset, note.bytes);
-        return;
-    case PACK:
-        other->arriving = false;
-        if (hr_twin_unpack(&meet->twin, other->packet, other->bytes) != HR_OK)
-            say_wrong(meet, from, hr_error_message());
-        return;
-    case END:
-        hr_atom32_store_release(&other->ended, note.meeting);
-        break;
-    }
-    hr_bell_ring(&meet->words->bell);
 }
 
 /* --- open, close --- */
@@ -157,14 +25,14 @@ enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_mee
     meet->words = options->words;
     for (size_t r = 0; r < options->nranks; r++)
         meet->here += hr_homes_here(&options->homes, r);
-    HR_ASSERT(meet->here);
+    HR_ASSERT(meet->here || options->led);
     const enum hr_status status =
         hr_twin_open(options->segment, options->area, options->nareas, &meet->twin);
     if (status != HR_OK) {
         hr_meet_close(meet);
         return status;
     }
-    meet->sink = (struct hr_wire_sink){meet, place, arrived};
+    meet->sink = hr_meet_sink(meet);
     hr_carrier_listen(options->carrier, options->channel, &meet->sink);
     *out = meet;
     return HR_OK;
@@ -194,12 +62,6 @@ struct gathering {
     uint32_t meeting;
 };
 
-static bool is_over(const struct hr_atom32 *last, uint32_t meeting)
-{
-    /* Partners: who polls. */
-    return (int32_t)(hr_atom32_load_acquire(last) - meeting) >= 0;
-}
-
 static bool is_wrong(const struct hr_meet *meet)
 {
     return hr_atom32_load_acquire(&meet->wrong); /* partner: say_wrong */
@@ -210,7 +72,7 @@ static bool all_came(void *arg)
     const struct gathering *at = arg;
     const struct hr_meet_options *o = &at->meet->options;
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (m != o->homes.self && !is_over(&at->meet->other[m].came, at->meeting))
+        if (m != o->homes.self && !hr_meet_is_past(&at->meet->other[m].came, at->meeting))
             return is_wrong(at->meet);
     return true;
 }
@@ -220,13 +82,13 @@ static bool all_ended(void *arg)
     const struct gathering *at = arg;
     const struct hr_meet_options *o = &at->meet->options;
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (m != o->homes.self && !is_over(&at->meet->other[m].ended, at->meeting))
+        if (m != o->homes.self && !hr_meet_is_past(&at->meet->other[m].ended, at->meeting))
             return is_wrong(at->meet);
     /* Partner: the carrier. */
     return hr_atom32_load_acquire(&at->meet->done) == at->meet->posted || is_wrong(at->meet);
 }
 
-static enum hr_status post(struct hr_meet *meet, size_t to, const struct note *note,
+static enum hr_status post(struct hr_meet *meet, size_t to, const struct hr_meet_note *note,
                            const void *body, size_t bytes)
 {
     meet->posted += bytes > 0;
@@ -238,7 +100,7 @@ static enum hr_status post(struct hr_meet *meet, size_t to, const struct note *n
 
 static enum hr_status pack(struct hr_meet *meet, bool for_first)
 {
-    struct packet *packet = &meet->packet[for_first];
+    struct hr_meet_packet *packet = &meet->packet[for_first];
     packet->n = hr_twin_packed_bytes(&meet->twin, for_first);
     if (packet->n > packet->room) {
         unsigned char *larger = realloc(packet->bytes, packet->n);
@@ -255,11 +117,12 @@ static enum hr_status pack(struct hr_meet *meet, bool for_first)
 static enum hr_status send_changes(struct hr_meet *meet, size_t to, uint32_t meeting)
 {
     const struct hr_twin *twin = &meet->twin;
-    const struct packet *packet = &meet->packet[to == 0];
-    const struct note packed = {.kind = PACK, .meeting = meeting}, end = {END, meeting, 0, 0, 0, 0};
+    const struct hr_meet_packet *packet = &meet->packet[to == 0];
+    const struct hr_meet_note packed = {.kind = HR_MEET_PACK, .meeting = meeting},
+                              end = {HR_MEET_END, meeting, 0, 0, 0, 0};
     for (size_t i = 0; i < twin->nruns; i++) {
         const struct hr_changed_run *run = &twin->run[i];
-        const struct note note = {RUN, meeting, 0, 0, run->offset, run->bytes};
+        const struct hr_meet_note note = {HR_MEET_RUN, meeting, 0, 0, run->offset, run->bytes};
         if (hr_run_is_large(run) && (to == 0 || !run->for_first))
             HR_TRY(post(meet, to, &note, twin->segment + run->offset, run->bytes));
     }
@@ -286,7 +149,7 @@ static enum hr_status name_missing(const struct hr_meet *meet, bool come, uint32
         const size_t used = strlen(missing);
         size_t first = o->nranks, last = 0;
         if (m == o->homes.self ||
-            is_over(come ? &meet->other[m].came : &meet->other[m].ended, meeting))
+            hr_meet_is_past(come ? &meet->other[m].came : &meet->other[m].ended, meeting))
             continue;
         for (size_t r = 0; r < o->nranks; r++)
             if (o->homes.machine[r] == m) {
@@ -326,11 +189,11 @@ static enum hr_status check_stages(const struct hr_meet *meet, unsigned stage, c
 
 /* All ranks of this machine rest. */
 static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
-                              const char *what)
+                              bool alone, const char *what)
 {
     const struct hr_meet_options *o = &meet->options;
     const uint32_t meeting = hr_atom32_load_relaxed(&meet->words->passed) + 1; /* our own word */
-    const struct note come = {COME, meeting, stage, 0, 0, 0};
+    const struct hr_meet_note come = {HR_MEET_COME, meeting, stage, alone, 0, 0};
     HR_TRY(hr_twin_find(&meet->twin, stage));
     for (int for_first = 0; for_first < 2; for_first++)
         HR_TRY(pack(meet, for_first));
@@ -357,7 +220,7 @@ static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, un
 static bool has_passed(void *arg)
 {
     const struct gathering *at = arg;
-    return is_over(&at->meet->words->passed, at->meeting); /* partner: conduct */
+    return hr_meet_is_past(&at->meet->words->passed, at->meeting); /* partner: conduct */
 }
 
 /* Of the ranks here: "1, 3". */
@@ -369,7 +232,7 @@ static enum hr_status name_missing_here(const struct hr_meet *meet, uint32_t mee
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     for (size_t r = 0; r < o->nranks; r++) {
         const size_t used = strlen(missing);
-        if (hr_homes_here(&o->homes, r) && !is_over(&meet->words->came[r], meeting))
+        if (hr_homes_here(&o->homes, r) && !hr_meet_is_past(&meet->words->came[r], meeting))
             snprintf(missing + used, sizeof missing - used, "%s%zu", used ? ", " : "", r);
     }
     if (!missing[0])
@@ -380,13 +243,19 @@ static enum hr_status name_missing_here(const struct hr_meet *meet, uint32_t mee
 enum hr_status hr_meet_at(struct hr_meet *meet, size_t rank, struct hr_waiter *waiter,
                           unsigned stage, const char *what)
 {
-    struct words *words = meet->words;
+    struct hr_meet_words *words = meet->words;
     struct gathering at = {meet, hr_atom32_load_relaxed(&words->came[rank]) + 1}; /* our own */
     hr_atom32_store_release(&words->came[rank], at.meeting); /* partner: name_missing_here */
     /* Acquire: the last one sees what all have stored. Release: their stores. */
     const uint32_t arrived = hr_atom32_fetch_add_acq_rel(&words->arrived, 1) + 1;
-    if (arrived == (uint32_t)(at.meeting * meet->here))
-        return conduct(meet, waiter, stage, what);
+    const bool is_last = arrived == (uint32_t)(at.meeting * meet->here);
+    if (is_last && !meet->options.led)
+        return conduct(meet, waiter, stage, false, what);
+    if (is_last) {
+        hr_atom32_store_relaxed(&words->stage, stage);      /* published by ready */
+        hr_atom32_store_release(&words->ready, at.meeting); /* partner: is_due */
+        hr_bell_ring(&meet->options.control->launcher_bell);
+    }
     const enum hr_status status = hr_wait_until(waiter, &meet->options.control->rank[rank].bell,
                                                 has_passed, &at, "all other ranks");
     return status == HR_E_TIMEOUT ? name_missing_here(meet, at.meeting, what) : status;
@@ -395,5 +264,35 @@ enum hr_status hr_meet_at(struct hr_meet *meet, size_t rank, struct hr_waiter *w
 enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
                              const char *what)
 {
-    return conduct(meet, waiter, stage, what);
+    return conduct(meet, waiter, stage, true, what);
+}
+
+/* --- the launcher, where it conducts --- */
+
+/* Have all ranks of this machine come, or of another, where none of this one does? */
+static bool is_due(const struct hr_meet *meet, uint32_t meeting, unsigned *stage)
+{
+    const struct hr_meet_options *o = &meet->options;
+    if (meet->here && hr_meet_is_past(&meet->words->ready, meeting)) { /* partner: hr_meet_at */
+        *stage = hr_atom32_load_relaxed(&meet->words->stage);
+        return true;
+    }
+    for (size_t m = 0; !meet->here && m < o->homes.machines; m++) {
+        const struct hr_meet_other *other = &meet->other[m];
+        if (m == o->homes.self || !hr_meet_is_past(&other->came, meeting) ||
+            hr_atom32_load_relaxed(&other->alone))
+            continue;
+        *stage = hr_atom32_load_relaxed(&other->stage);
+        return true;
+    }
+    return false;
+}
+
+enum hr_status hr_meet_conduct(struct hr_meet *meet, struct hr_waiter *waiter, const char *what)
+{
+    unsigned stage;
+    while (meet->options.led &&
+           is_due(meet, hr_atom32_load_relaxed(&meet->words->passed) + 1, &stage))
+        HR_TRY(conduct(meet, waiter, stage, false, what));
+    return HR_OK;
 }

@@ -1,6 +1,6 @@
 /* meet.h - ranks of all machines come together, and then all have the same state.
  *
- *   ranks      come; the last one of its machine conducts:
+ *   ranks      come; the last one of its machine conducts (led: its launcher):
  *   conductor  finds what its machine has changed (twin.h)
  *              says that it has come                                   COME
  *              when all have: sends what was changed                   RUN ..., PACK, END
@@ -11,7 +11,8 @@
  *   Bytes land where they belong as they come, since by then everybody here is at rest and what we
  *   changed is known. Nobody leaves before all have come, and none waits for another to leave.
  *
- * Threads:  at by ranks; alone and close by the launcher. The carrier's pollers write what arrives.
+ * Threads:  at by ranks; conduct, alone and close by the launcher. The carrier's pollers write what
+ *           arrives.
  * Ordering: arrived (acq_rel, by each) carries ranks' stores to the conductor; COME goes behind
  *           its comparison; came and ended (release by a poller, acquire by the conductor) carry
  *           what has landed; passed (release) carries it to all ranks here.
@@ -33,7 +34,9 @@ struct hr_meet_options {
     struct hr_carrier *carrier;
     const struct hr_wire *wire; /* the carrier's: for names */
     struct hr_homes homes;
-    size_t nranks; /* ranks [0, nranks) meet; at least one lives on each machine */
+    size_t nranks; /* ranks [0, nranks) meet */
+    bool led;      /* the launcher conducts: where ranks are processes, which have no carrier, and
+                      where none of those who meet lives */
     struct hr_control *control;
     void *segment;
     const struct hr_area *area; /* (nareas), copied; the same on all machines */
@@ -55,6 +58,10 @@ void hr_meet_close(struct hr_meet *meet);
  *   what    in words, for messages: "a cut" */
 HR_CHECKED enum hr_status hr_meet_at(struct hr_meet *meet, size_t rank, struct hr_waiter *waiter,
                                      unsigned stage, const char *what);
+/* Where the launcher conducts, whenever its bell has rung: the meeting that is due, if one is; then
+ * it waits for the other machines. */
+HR_CHECKED enum hr_status hr_meet_conduct(struct hr_meet *meet, struct hr_waiter *waiter,
+                                          const char *what);
 /* The same by machines' launchers, behind all ranks. */
 HR_CHECKED enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *waiter,
                                         unsigned stage, const char *what);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "shm/atom.h"
 
 enum { BLOCK = 4096, PAD = 8 };
 
@@ -166,6 +167,26 @@ void hr_twin_pack(const struct hr_twin *twin, bool to_first, unsigned char *to)
     }
 }
 
+/* Some bytes of a word, in one store. */
+static void merge(struct hr_atom64 *word, size_t at, const unsigned char *from, size_t bytes)
+{
+    uint64_t old, merged;
+    do {
+        merged = old = hr_atom64_load_relaxed(word);
+        memcpy((unsigned char *)&merged + at, from, bytes);
+    } while (!hr_atom64_replace_acq_rel(word, old, merged)); /* partner: who looks on */
+}
+
+/* A launcher looks at words while its ranks are at rest: it never sees half of one. */
+static void put(unsigned char *segment, size_t offset, const unsigned char *from, size_t bytes)
+{
+    for (size_t n; bytes; offset += n, from += n, bytes -= n) {
+        const size_t at = offset % sizeof(struct hr_atom64);
+        n = hr_min_size(bytes, sizeof(struct hr_atom64) - at);
+        merge((struct hr_atom64 *)(void *)(segment + offset - at), at, from, n);
+    }
+}
+
 enum hr_status hr_twin_unpack(const struct hr_twin *twin, const unsigned char *packed, size_t bytes)
 {
     struct label label;
@@ -179,7 +200,7 @@ enum hr_status hr_twin_unpack(const struct hr_twin *twin, const unsigned char *p
                            "%zu bytes at %zu are not what machines share: are both of the same "
                            "version?",
                            (size_t)label.bytes, (size_t)label.offset);
-        memcpy(twin->segment + label.offset, packed + at, label.bytes);
+        put(twin->segment, label.offset, packed + at, label.bytes);
         hr_twin_keep(twin, label.offset, label.bytes);
     }
     return HR_OK;

@@ -83,8 +83,8 @@ static inline bool hr_run_is_large(const struct hr_changed_run *run)
  * packed. */
 size_t hr_twin_packed_bytes(const struct hr_twin *twin, bool to_first);
 void hr_twin_pack(const struct hr_twin *twin, bool to_first, unsigned char *to);
-/* Write them into this segment, and keep them. HR_E_FORMAT: they are no runs of these areas; some
- * may have been written. */
+/* Write them into this segment, aligned to 8 bytes, a word at a time, and keep them. HR_E_FORMAT:
+ * they are no runs of these areas; some may have been written. */
 HR_CHECKED enum hr_status hr_twin_unpack(const struct hr_twin *twin, const unsigned char *packed,
                                          size_t bytes);
 

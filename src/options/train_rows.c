@@ -115,6 +115,10 @@ static const struct hr_option workers[] = {
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
         "who serves while it waits",
         .words = "dedicated|colocated"),
+    ROW("server-placement", TEXT, server_placement, ONCE, "WHERE", "spread",
+        "of dedicated servers on several machines: spread: one after the other; first: all on "
+        "machine 0 (help machines)",
+        .words = "spread|first", .with = {{"placement", "dedicated"}}, .commands = HR_TRAIN),
     ROW("staleness", COUNT64, staleness, DECIDES, "CLOCKS", "3",
         "ssp: how many updates a worker may be ahead of the slowest; 0 is ps-sync",
         .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST),

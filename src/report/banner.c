@@ -7,6 +7,8 @@
 #include "report/human.h"
 #include "report/report.h"
 
+enum { MACHINES_SAID = 8 };
+
 static const char *plural(uint64_t n)
 {
     return n == 1 ? "" : "s";
@@ -20,13 +22,40 @@ static void print_launch(FILE *out, const struct hr_run_info *info)
         fputs(" as processes", out);
     else
         fprintf(out, " (%s)", info->launch); /* "one thread plays all ranks" */
-    fprintf(out, " on %zu processor%s\n", info->processors, plural(info->processors));
+    if (info->nmachines)
+        fprintf(out, " on %zu machines\n", info->nmachines);
+    else
+        fprintf(out, " on %zu processor%s\n", info->processors, plural(info->processors));
+}
+
+/* "m0 (workers 0 to 1, 2 processors, v4), m1 (workers 2 to 3, 2 processors, v4, clock to 12 us)" */
+static void print_machines(FILE *out, const struct hr_run_info *info)
+{
+    const size_t said = info->nmachines < MACHINES_SAID ? info->nmachines : MACHINES_SAID;
+    for (size_t i = 0; i < said; i++) {
+        const struct hr_machine_report *m = &info->machines[i];
+        fprintf(out, "%s%s (", i ? ", " : "  machines ", m->host);
+        if (m->workers)
+            fprintf(out, "worker%s %zu", plural(m->workers), m->first_worker);
+        else
+            fputs("stages", out);
+        if (m->workers > 1)
+            fprintf(out, " to %zu", m->first_worker + m->workers - 1);
+        fprintf(out, ", %zu processor%s, %s", m->processors, plural(m->processors), m->isa);
+        if (i)
+            fprintf(out, ", clock to %.3g us", 1e6 * m->clock_error_s);
+        fputc(')', out);
+    }
+    if (said < info->nmachines)
+        fprintf(out, ", and %zu more", info->nmachines - said);
+    fputc('\n', out);
 }
 
 /* "hogring: allreduce (direct: T(n), leaves in rank order), 2 workers as threads on 2 processors"
  */
 static void print_head(FILE *out, const struct hr_run_info *info)
 {
+    const char *hosts = info->server_hosts ? info->server_hosts : "";
     fprintf(out, "hogring: %s", info->strategy);
     if (info->algorithm && info->algorithm[0])
         fprintf(out, " (%s: %s)", info->algorithm, info->order ? info->order : "");
@@ -41,7 +70,8 @@ static void print_head(FILE *out, const struct hr_run_info *info)
     if (info->team > 1)
         fprintf(out, " x %zu tensor ranks", info->team);
     if (info->served)
-        fprintf(out, " and %zu server%s%s", info->servers, plural(info->servers),
+        fprintf(out, " and %zu server%s%s%s%s%s", info->servers, plural(info->servers),
+                hosts[0] ? " (" : "", hosts, hosts[0] ? ")" : "",
                 info->colocated             ? " colocated in them"
                 : info->servers_rest        ? ", which they serve themselves,"
                 : info->server_replicas > 1 ? ", each with a replica,"
@@ -92,7 +122,10 @@ static void print_engine(FILE *out, const struct hr_run_info *info)
         fprintf(out, "%zu threads a worker", info->threads_per_worker);
     else
         fputs("one thread a worker", out);
-    fputs(info->played ? "\n" : "; transport zero-copy in shared memory\n", out);
+    if (!info->played)
+        fprintf(out, "; transport zero-copy in shared memory%s",
+                info->nmachines ? ", MPI between machines" : "");
+    fputc('\n', out);
     if (info->times && info->times[0])
         fprintf(out, "  times    %s\n", info->times);
 }
@@ -181,6 +214,8 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
 {
     char count[HR_HUMAN_MAX];
     print_head(out, info);
+    if (info->nmachines)
+        print_machines(out, info);
     if (info->task)
         fprintf(out, "  task     regress: %s\n", info->task);
     fprintf(out, "  model    %s (%s parameters)\n", info->model,

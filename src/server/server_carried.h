@@ -4,8 +4,13 @@
  *     PUSHPULL, to a shard   the slice of its weights
  *     WEIGHTS, to a worker   the same, as the shard has left it
  *
+ * With all of them goes the index that shard 0 hands out next: at a cut, which each worker comes to
+ * behind its last batch, all shards have to know whether it is an epoch's end.
+ *
  * The shard writes into the worker's weights as ever, in the segment of its own machine; they are
- * the worker's when they arrive. Without second copies of shards.
+ * the worker's when they arrive. Shard 0 lives with worker 0, who leads: what the leader stores at
+ * a cut (dispenser->cut) it sees before any message of the span behind. Without second copies of
+ * shards.
  *
  * Test: tests/unit/server/test_server_carried.c
  */
@@ -15,8 +20,8 @@
 #include "machines/carrier.h"
 #include "strategy/shared_state.h"
 
-/* Add the rings between workers and shards, which are initialised. shared is read until the carrier
- * is closed. HR_E_NOMEM. */
+/* Add the rings between workers and shards, which are initialised, and that index. shared is read
+ * until the carrier is closed. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_server_carry(const struct hr_shared_state *shared,
                                           struct hr_carrier *carrier);
 

@@ -283,8 +283,9 @@ void hr_server_send(const struct hr_shared_state *shared, size_t rank, const str
         hr_spans_message(
             shared->spans[rank], true, to,
             number_of(shared, worker, shard, request, hr_ring_committed_spsc(ring) + 1));
-    /* A worker takes what it sends to a shard that rests, but for the last. */
-    const bool itself = shared->rests && request && message->kind != HR_DONE;
+    /* A worker takes what it sends to a shard that rests here, but for the last. */
+    const bool itself =
+        shared->rests && request && message->kind != HR_DONE && hr_homes_here(&shared->homes, to);
     hr_pair_send(ring, itself ? NULL : &shared->control->rank[to].bell, message);
     if (hr_party_rank(shared, what->to) != to) /* it may have died before it looked */
         hr_bell_ring(&shared->control->rank[hr_party_rank(shared, what->to)].bell);

@@ -61,6 +61,12 @@ static size_t said_bytes(const struct hr_shared_state *shared)
     return hr_round_up(shared->servers * sizeof(uint64_t), HR_LINE);
 }
 
+/* Copies of the histograms: each machine counts in its own. */
+static size_t copies_of(const struct hr_shared_state *shared)
+{
+    return hr_shared_is_apart(shared) ? shared->homes.machines : 1;
+}
+
 /* At the last cut. */
 struct kept {
     alignas(HR_LINE) struct hr_stale stale;
@@ -78,8 +84,17 @@ size_t hr_staleness_bytes(const struct hr_shared_state *shared)
     if (shared->servers == 0)
         return 0;
     const size_t spans = list_spans(shared, shared->optimizer.nsegments, NULL);
-    return table_bytes(spans) + spans * sizeof(struct hr_staleness_counts) +
+    return table_bytes(spans) + copies_of(shared) * spans * sizeof(struct hr_staleness_counts) +
            shared->workers * said_bytes(shared) + kept_bytes(shared, spans);
+}
+
+struct hr_range hr_staleness_copies(const struct hr_shared_state *shared)
+{
+    if (shared->servers == 0 || !hr_shared_is_apart(shared))
+        return (struct hr_range){0, 0};
+    const size_t spans = list_spans(shared, shared->optimizer.nsegments, NULL);
+    return (struct hr_range){table_bytes(spans),
+                             copies_of(shared) * spans * sizeof(struct hr_staleness_counts)};
 }
 
 void hr_staleness_init(const struct hr_shared_state *shared)
@@ -89,16 +104,22 @@ void hr_staleness_init(const struct hr_shared_state *shared)
         table->n = list_spans(shared, shared->optimizer.nsegments, table->span);
 }
 
-static struct hr_staleness_counts *counts_of(const struct hr_shared_state *shared)
+static struct hr_staleness_counts *counts_on(const struct hr_shared_state *shared, size_t machine)
 {
     const struct table *table = shared->staleness;
-    return (void *)((unsigned char *)shared->staleness + table_bytes(table->n));
+    unsigned char *first = (unsigned char *)shared->staleness + table_bytes(table->n);
+    return (struct hr_staleness_counts *)(void *)first + machine * table->n;
+}
+
+/* Of this machine. */
+static struct hr_staleness_counts *counts_of(const struct hr_shared_state *shared)
+{
+    return counts_on(shared, shared->homes.self);
 }
 
 uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t worker)
 {
-    const struct table *table = shared->staleness;
-    unsigned char *said = (unsigned char *)(counts_of(shared) + table->n);
+    unsigned char *said = (unsigned char *)counts_on(shared, copies_of(shared));
     return (void *)(said + worker * said_bytes(shared));
 }
 
@@ -142,6 +163,24 @@ void hr_staleness_count(const struct hr_shared_state *shared, size_t worker)
     }
     hr_stale_count(&stats->stale, largest(said, (struct span){0, shared->servers - 1}));
     stats->stale_keys = 0;
+}
+
+static void add_all(struct hr_staleness_counts *to, const struct hr_staleness_counts *more)
+{
+    const uint64_t had = hr_atom64_load_relaxed(&to->max), max = hr_atom64_load_relaxed(&more->max);
+    hr_atom64_fetch_add_relaxed(&to->updates, hr_atom64_load_relaxed(&more->updates));
+    hr_atom64_fetch_add_relaxed(&to->sum, hr_atom64_load_relaxed(&more->sum));
+    hr_atom64_store_relaxed(&to->max, had > max ? had : max);
+    for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
+        hr_atom64_fetch_add_relaxed(&to->bucket[i], hr_atom64_load_relaxed(&more->bucket[i]));
+}
+
+void hr_staleness_gather(const struct hr_shared_state *shared)
+{
+    const struct table *table = shared->staleness;
+    for (size_t m = 0; shared->servers && m < copies_of(shared); m++)
+        for (size_t i = 0; m != shared->homes.self && i < table->n; i++)
+            add_all(&counts_of(shared)[i], &counts_on(shared, m)[i]);
 }
 
 /* --- cuts --- */

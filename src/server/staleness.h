@@ -9,9 +9,9 @@
  * Keys that lie in the same shards share one histogram: there are at most 2 servers of those. Of
  * those that lie in all shards it is that of all workers.
  *
- *   Memory   [spans: which shards | a histogram each | what the shards said to worker 0, 1, ... |
- *            of runs that outlive losses: histograms as they were at the last cut, of workers | of
- *            spans]
+ *   Memory   [spans: which shards | a histogram each, and a copy a machine | what the shards said
+ *            to worker 0, 1, ... | of runs that outlive losses: histograms as they were at the last
+ *            cut, of workers | of spans]
  *   Threads  all workers add to the histograms of keys, relaxed; they are read after all ranks have
  *            ended. Everything else belongs to its worker.
  *   Test     tests/unit/strategies/test_accounts.c plays schedules whose staleness is known
@@ -31,6 +31,12 @@ struct hr_staleness_counts {
 /* shared->staleness: its size, and what it begins with (zeroed before). */
 size_t hr_staleness_bytes(const struct hr_shared_state *shared);
 void hr_staleness_init(const struct hr_shared_state *shared);
+
+/* On several machines: the bytes of it in which machines count, each in a copy of its own; else
+ * none. When all ranks have ended, and all machines have all copies, what others have counted is
+ * added to this machine's. */
+struct hr_range hr_staleness_copies(const struct hr_shared_state *shared);
+void hr_staleness_gather(const struct hr_shared_state *shared);
 
 /* (servers) staleness of this worker's push, as each shard replied; the worker's own. */
 uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t worker);

@@ -139,6 +139,9 @@ void hr_run_result_free(struct hr_run_result *result)
     result->digests = NULL;
     result->ndigests = 0;
     free(result->pipeline.stage);
+    free(result->machines);
+    result->machines = NULL;
+    result->nmachines = 0;
     free(result->tensor.layer);
     result->tensor = (struct hr_tensor_report){0};
     free(result->pipeline.span);

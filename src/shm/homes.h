@@ -46,4 +46,13 @@ static inline void hr_homes_deal(struct hr_homes *homes, size_t nranks, size_t m
         homes->machine[rank] = (uint8_t)(rank / (nranks / machines));
 }
 
+/* Then ranks [first, first + n), behind those: one after the other, beginning with machine 0; or
+ * all on that. */
+static inline void hr_homes_deal_behind(struct hr_homes *homes, size_t first, size_t n,
+                                        bool on_first)
+{
+    for (size_t i = 0; i < n; i++)
+        homes->machine[first + i] = (uint8_t)(on_first ? 0 : i % homes->machines);
+}
+
 #endif

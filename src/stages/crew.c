@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "plan/call.h"
+#include "stages/apart.h"
 
 /* --- ranks that wait --- */
 
@@ -22,6 +23,8 @@ static bool is_lost(const struct hr_stage_seat *seat)
 static bool ready_or_lost(void *arg)
 {
     const struct wanted *wanted = arg;
+    if (wanted->seat->stage)
+        hr_apart_take(wanted->seat->stage);
     return is_lost(wanted->seat) || wanted->ready(wanted->arg);
 }
 
@@ -126,6 +129,7 @@ enum hr_status hr_stage_lead(struct hr_stage *lead, const struct hr_stage_seat *
 {
     const int64_t began = hr_clock_ns();
     struct leading it = {lead, seat, lead->pipeline->parts, 0};
+    HR_TRY(hr_stage_wait(seat, hr_stage_may_publish, lead, "another machine to take a step"));
     hr_stage_publish(lead, task);
     HR_TRY(lead_actions(&it));
     HR_TRY(hr_stage_wait(seat, hr_stage_all_are_done, lead, "the other stages of the pipeline"));

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "stages/apart.h"
 
 /* --- cut --- */
 
@@ -136,8 +137,7 @@ size_t hr_pipeline_slot_bytes(const struct hr_pipeline *pipeline)
 
 static size_t number_bytes(const struct hr_pipeline *pipeline)
 {
-    const struct hr_pipeline_options *o = &pipeline->options;
-    return hr_round_up(o->shape.micro_batches * o->most * sizeof(uint32_t), HR_LINE);
+    return pipeline->options.shape.micro_batches * hr_pipeline_number_bytes(pipeline);
 }
 
 static size_t word_bytes(const struct hr_pipeline *pipeline)
@@ -171,13 +171,18 @@ size_t hr_pipeline_team_bytes(const struct hr_pipeline *pipeline, size_t part)
         hr_workspace_shared_bytes(pipeline->part[part], pipeline->options.most, &options), HR_LINE);
 }
 
-size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline)
+static size_t teams_bytes(const struct hr_pipeline *pipeline)
 {
-    size_t bytes =
-        word_bytes(pipeline) + 2 * number_bytes(pipeline) + hr_pipeline_slot_bytes(pipeline);
+    size_t bytes = 0;
     for (size_t p = 0; p < pipeline->parts; p++)
         bytes += hr_pipeline_team_bytes(pipeline, p);
     return bytes;
+}
+
+size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline)
+{
+    return word_bytes(pipeline) + number_bytes(pipeline) + hr_pipeline_slot_bytes(pipeline) +
+           teams_bytes(pipeline) + hr_apart_bytes(pipeline);
 }
 
 struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeline, void *base)
@@ -186,10 +191,10 @@ struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeli
     at.rank = (void *)(at.step + 1);
     at.boundary = (void *)(at.rank + pipeline->seats);
     at.micro = (void *)(at.boundary + pipeline->parts);
-    at.labels = (void *)(at.micro + pipeline->options.shape.micro_batches);
-    at.samples = (void *)((unsigned char *)at.labels + number_bytes(pipeline));
-    at.slots = (unsigned char *)at.samples + number_bytes(pipeline);
+    at.numbers = (void *)(at.micro + pipeline->options.shape.micro_batches);
+    at.slots = (unsigned char *)at.numbers + number_bytes(pipeline);
     at.shared = at.slots + hr_pipeline_slot_bytes(pipeline);
+    at.rings = at.shared + teams_bytes(pipeline);
     return at;
 }
 

@@ -9,8 +9,8 @@
  *             the others see, the first of them says. Seat k * T + t is rank t of stage k.
  *
  *   memory    [ step ] [ seat 0 ] ... [ seat K T - 1 ] [ boundary 0 ] ... [ micro-batch 0 ] ...
- *             [ labels, samples (M, most) ] [ boundary 0: y | dy (slots, most, floats) ] ...
- *             [ a team's activations in part 0 ] ...
+ *             [ labels, samples (M, 2, most) ] [ boundary 0: y | dy (slots, most, floats) ] ...
+ *             [ a team's activations in part 0 ] ... [ rings between machines (apart.h) ]
  *
  *   Boundary p stands between parts p and p + 1. Micro-batch m has slot m mod slots there, for its
  *   activations on their way forward, where both sides read them again in backward, and for their
@@ -30,6 +30,7 @@
 #ifndef HR_STAGES_PIPELINE_H
 #define HR_STAGES_PIPELINE_H
 
+#include "base/size.h"
 #include "nn/split.h"
 #include "pipeline/schedule.h"
 #include "shm/atom.h"
@@ -49,6 +50,7 @@ struct hr_pipeline_options {
     size_t shards;     /* that layers are split into; 0, 1: they are not */
     size_t team;       /* T ranks that compute a stage; a divisor of shards */
     bool played;       /* one thread does the work of all ranks: of a team, too */
+    size_t machines;   /* that a replica's stages live on, in equal runs (apart.h); 0: 1 */
 };
 
 struct hr_pipeline {
@@ -111,10 +113,24 @@ struct hr_pipeline_memory {
     struct hr_pipeline_rank *rank;         /* (seats) */
     struct hr_pipeline_boundary *boundary; /* (parts - 1) */
     struct hr_pipeline_micro *micro;       /* (M) */
-    uint32_t *labels, *samples;            /* (M, most) writer: rank 0 */
+    uint32_t *numbers;                     /* (M, labels and samples (most)) writer: rank 0 */
     unsigned char *slots;                  /* of the boundaries, one after another */
     unsigned char *shared;                 /* of the teams, part by part */
+    unsigned char *rings;                  /* apart.h */
 };
+
+/* Labels of micro-batch m, and `most` numbers behind them its samples: bytes of both, on cache
+ * lines of their own. */
+static inline size_t hr_pipeline_number_bytes(const struct hr_pipeline *pipeline)
+{
+    return hr_round_up(2 * pipeline->options.most * sizeof(uint32_t), HR_LINE);
+}
+
+static inline uint32_t *hr_pipeline_labels(const struct hr_pipeline *pipeline,
+                                           const struct hr_pipeline_memory *at, size_t m)
+{
+    return at->numbers + m * hr_pipeline_number_bytes(pipeline) / sizeof *at->numbers;
+}
 
 /* A part's workspace, of rank t of its team; team_bytes: what it shares with the others. */
 struct hr_workspace_options hr_pipeline_workspace(const struct hr_pipeline *pipeline, size_t part,

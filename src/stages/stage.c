@@ -1,6 +1,7 @@
 #include "stages/stage.h"
 
 #include "stages/acted.h"
+#include "stages/apart.h"
 #include "base/clock.h"
 #include "base/size.h"
 #include "plan/call.h"
@@ -50,6 +51,11 @@ bool hr_stage_has_met(void *arg)
     return true;
 }
 
+bool hr_stage_may_publish(void *lead)
+{
+    return hr_apart_has_room(lead);
+}
+
 void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task)
 {
     struct hr_pipeline_step *step = lead->at.step;
@@ -63,12 +69,14 @@ void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task)
     step->weights = (uintptr_t)task->weights - origin;
     step->grads = (uintptr_t)task->grads - origin;
     hr_atom64_store_release(&step->begun, lead->step + 1); /* partner: hr_stage_has_task */
+    hr_apart_publish(lead, task->round == 0);
     hr_stage_ring_all(lead);
 }
 
 void hr_stage_publish_end(struct hr_stage *lead)
 {
     hr_atom32_store_release(&lead->at.step->over, 1); /* partner: hr_stage_is_over */
+    hr_apart_publish_end(lead);
     hr_stage_ring_all(lead);
 }
 
@@ -144,6 +152,8 @@ bool hr_stage_may_act(void *arg)
     const struct hr_pipeline_boundary *boundary = stage->at.boundary;
     const size_t part = part_of(stage, action);
     const uint64_t wanted = ticket(stage, action->micro);
+    if (!hr_apart_has_room(stage))
+        return false;
     switch (action->work) { /* partners: forward and backward, below */
     case HR_FORWARD:
         return part == 0 || hr_atom64_load_acquire(&boundary[part - 1].forward) >= wanted;
@@ -229,9 +239,9 @@ static void forward(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
 {
     const struct hr_pipeline *pipeline = stage->pipeline;
     struct hr_workspace *workspace = stage->workspace[chunk];
-    const size_t most = pipeline->options.most;
     const size_t B = samples_of(stage, m);
-    uint32_t *labels = stage->at.labels + m * most, *samples = stage->at.samples + m * most;
+    uint32_t *labels = hr_pipeline_labels(pipeline, &stage->at, m),
+             *samples = labels + pipeline->options.most;
     turn(stage, part, chunk, m);
     if (part == 0) {
         hr_workspace_lend(workspace, NULL, labels);
@@ -247,9 +257,11 @@ static void forward(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
         hr_workspace_lend_output(workspace, slot_of(stage, part, m, false));
     hr_part_forward(pipeline->part[part], workspace, weights_of(stage, part, HR_FORWARD), B);
     meet_team(stage);
-    if (!is_last(stage, part))
-        hand_over(stage, &stage->at.boundary[part].forward, m, part + 1,
-                  B * hr_model_outputs(pipeline->part[part]));
+    if (!is_last(stage, part)) {
+        const size_t floats = B * hr_model_outputs(pipeline->part[part]);
+        hand_over(stage, &stage->at.boundary[part].forward, m, part + 1, floats);
+        hr_apart_forward(stage, part, m, slot_of(stage, part, m, false), floats);
+    }
     stage->kept++;
     if (stage->kept > stage->place.account->peak)
         stage->place.account->peak = stage->kept;
@@ -292,9 +304,11 @@ static void backward(struct hr_stage *stage, size_t part, size_t chunk, size_t m
     meet_team(stage);
     if (is_last(stage, part) && stage->t == 0)
         stage->at.micro[m].result = result;
-    if (part)
+    if (part) {
         hand_over(stage, &stage->at.boundary[part - 1].backward, m, part - 1,
                   B * hr_part_inputs(model));
+        hr_apart_backward(stage, part, m, at.dx, B * hr_part_inputs(model));
+    }
 }
 
 static void backward_weights(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
@@ -324,6 +338,7 @@ static void finish(struct hr_stage *stage)
     hr_atom64_store_release(
         &stage->at.rank[hr_stage_seat_of(stage)].done, /* partner: hr_stage_all_are_done */
         stage->step);
+    hr_apart_finish(stage);
     ring(stage, 0);
 }
 
@@ -341,6 +356,8 @@ void hr_stage_act(struct hr_stage *stage)
         backward(stage, part, chunk, m, action->work == HR_BACKWARD);
     if (action->work == HR_BACKWARD || action->work == HR_BACKWARD_WEIGHTS)
         add_gradients(stage, part, chunk, m);
+    if (stage->next + 1 == stage->nactions && hr_apart_from_lead(stage))
+        meet_team(stage); /* the first sends what all have added up */
     if (stage->status != HR_OK)
         return;
     const int64_t ended = hr_clock_ns();

@@ -160,6 +160,8 @@ struct hr_stage_task {
      * They are cut, and added up, as if they were one. */
     size_t round, rounds;
 };
+/* Is there room for it? (hr_ready_fn) */
+bool hr_stage_may_publish(void *lead);
 void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task);
 /* No more steps: the other ranks may go. */
 void hr_stage_publish_end(struct hr_stage *lead);

@@ -114,8 +114,9 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .name = "backup-workers",
     .guarantee = "each update is made of n - k gradients of its own step; the others are dropped, "
                  "and counted",
-    .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
-                                     "backups", "compress", "link", "topology", NULL},
+    .options =
+        (const char *const[]){"servers", "server-replicas", "placement", "server-placement",
+                              "server-time", "backups", "compress", "link", "topology", NULL},
     .shares_batch = true,
     .served = true,
     .one_shard = true,

@@ -299,8 +299,9 @@ static void take(struct hr_shard *shard, size_t worker)
 const struct hr_strategy hr_strategy_elastic_averaging = {
     .name = "elastic-averaging",
     .guarantee = "each exchange with the center whole, once; staleness unbounded, measured",
-    .options = (const char *const[]){"servers", "server-replicas", "placement", "server-time",
-                                     "sync-every", "moving-rate", "link", "topology", NULL},
+    .options =
+        (const char *const[]){"servers", "server-replicas", "placement", "server-placement",
+                              "server-time", "sync-every", "moving-rate", "link", "topology", NULL},
     .served = true,
     .private_state = true,
     .ties_replicas = true,

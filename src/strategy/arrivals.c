@@ -6,11 +6,14 @@
 
 /* A line: what its worker says of one arrival. */
 struct line {
-    alignas(HR_LINE) struct hr_atom64 key; /* 0: none, or it is being written */
+    alignas(HR_LINE) struct hr_atom64 begun; /* the key; it is written first, */
     struct hr_atom64 at_ns, free_ns, cause, since_ns[HR_LATES];
+    struct hr_atom64 key; /* and last; 0: none */
 };
 
 _Static_assert(sizeof(struct line) == HR_LINE, "an arrival is one line");
+_Static_assert(offsetof(struct line, key) + sizeof(struct hr_atom64) == HR_ARRIVAL_WORDS_BYTES,
+               "what is carried");
 
 /* The same, read. */
 struct arrival {
@@ -40,9 +43,19 @@ static size_t row_bytes(size_t workers)
     return hr_round_up(workers * HR_LATES * sizeof(int64_t), HR_LINE);
 }
 
+size_t hr_arrivals_lines_bytes(size_t workers)
+{
+    return workers * HR_ARRIVALS * sizeof(struct line);
+}
+
 size_t hr_arrivals_bytes(size_t workers)
 {
-    return workers * HR_ARRIVALS * sizeof(struct line) + rows_of(workers) * row_bytes(workers);
+    return hr_arrivals_lines_bytes(workers) + rows_of(workers) * row_bytes(workers);
+}
+
+void *hr_arrivals_words(const struct hr_shared_state *shared, size_t worker, size_t i)
+{
+    return (struct line *)shared->arrivals + worker * HR_ARRIVALS + i;
 }
 
 static struct line *line_of(const struct hr_shared_state *shared, size_t worker, uint64_t key)
@@ -66,10 +79,10 @@ const int64_t *hr_arrivals_cost(const struct hr_shared_state *shared, size_t wai
 
 /* --- lines */
 
-/* As hr_flight_begin: without a key the words mean nothing. Partner of all: read_line. */
+/* Partner of all: read_line, here, or of another machine behind its carrier. */
 static void write_line(struct line *line, const struct hr_coming *coming)
 {
-    hr_atom64_store_relaxed(&line->key, 0);
+    hr_atom64_store_release(&line->begun, coming->key);
     hr_atom64_store_release(&line->at_ns, (uint64_t)coming->at_ns);
     hr_atom64_store_release(&line->free_ns, (uint64_t)coming->free_ns);
     hr_atom64_store_release(&line->cause, coming->cause);
@@ -86,8 +99,8 @@ static struct arrival read_line(const struct line *line, uint64_t key, int64_t n
     found.cause = (uint32_t)hr_atom64_load_acquire(&line->cause);
     for (size_t i = 0; i < HR_LATES; i++)
         found.since_ns[i] = (int64_t)hr_atom64_load_acquire(&line->since_ns[i]);
-    /* Relaxed: behind the acquires. */
-    if (found.missing || hr_atom64_load_relaxed(&line->key) != key)
+    /* Relaxed: behind the acquires. Whoever writes what we have seen has begun before. */
+    if (found.missing || hr_atom64_load_relaxed(&line->begun) != key)
         return (struct arrival){.at_ns = now_ns, .missing = true};
     return found;
 }

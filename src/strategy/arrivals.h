@@ -18,9 +18,13 @@
  *   Missing   lines, of workers that come in this moment, or were lost before they came, count as
  *             if written now.
  *
- * Threads: a line's writer is its worker; readers are the others, any time (a seqlock, as in
- *          shm/flight.h). A row of costs has one writer, the worker that waited; where one thread
- *          plays more than HR_ARRIVALS_ROWS workers they have one row together.
+ * Machines  A line goes to others with the next message (machines/carrier.h, Words), so that who
+ *           leaves an exchange since messages of all came has their lines, too.
+ *
+ * Threads: a line's writer is its worker; readers are the others, any time (a seqlock of two words:
+ *          the first and the last are the same when what is between belongs to them). A row of
+ *          costs has one writer, the worker that waited; where one thread plays more than
+ *          HR_ARRIVALS_ROWS workers they have one row together.
  * Units:   nanoseconds of the run's clock.
  * Test:    tests/unit/strategy/test_arrivals.c
  */
@@ -77,8 +81,14 @@ static inline uint64_t hr_opened_by(size_t worker, uint64_t index)
 /* Has it come later than who opened before? */
 bool hr_arrivals_later(const struct hr_shared_state *shared, uint64_t opened, uint64_t before);
 
-/* Memory of all workers, zeroed. */
+/* Memory of all workers, zeroed; lines stand before costs. */
 size_t hr_arrivals_bytes(size_t workers);
+size_t hr_arrivals_lines_bytes(size_t workers);
+
+/* What other machines read of a worker: the words of its line i < HR_ARRIVALS. They may be copied
+ * there at any time, in their order. */
+enum { HR_ARRIVAL_WORDS_BYTES = 88 };
+void *hr_arrivals_words(const struct hr_shared_state *shared, size_t worker, size_t i);
 
 /* The span begins; what was before does not count. */
 void hr_arrivals_begin(struct hr_worker *worker, int64_t now_ns);

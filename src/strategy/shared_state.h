@@ -210,13 +210,19 @@ static inline bool hr_shared_is_apart(const struct hr_shared_state *shared)
     return hr_homes_apart(&shared->homes);
 }
 
+/* Of the first n ranks, those that live here. */
+static inline size_t hr_ranks_here(const struct hr_shared_state *shared, size_t n)
+{
+    size_t here = 0;
+    for (size_t r = 0; r < n && hr_shared_is_apart(shared); r++)
+        here += hr_homes_here(&shared->homes, r);
+    return hr_shared_is_apart(shared) ? here : n;
+}
+
 /* Workers that live here. */
 static inline size_t hr_workers_here(const struct hr_shared_state *shared)
 {
-    size_t here = 0;
-    for (size_t w = 0; w < shared->workers && hr_shared_is_apart(shared); w++)
-        here += hr_homes_here(&shared->homes, w);
-    return hr_shared_is_apart(shared) ? here : shared->workers;
+    return hr_ranks_here(shared, shared->workers);
 }
 
 /* Parameter servers' ranks: shards, and behind them their second copies. */

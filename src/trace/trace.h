@@ -94,6 +94,11 @@ struct hr_trace_recording {
 HR_CHECKED enum hr_status hr_trace_begin(struct hr_trace_recording *recording, const char *path,
                                          size_t nowners);
 
+/* The part of an owner on another machine, (bytes) to be filled and unmapped by the caller before
+ * the trace is assembled. HR_E_IO: there is no room for it. */
+HR_CHECKED enum hr_status hr_trace_part_take(const struct hr_trace_recording *recording,
+                                             size_t owner, size_t bytes, void **part);
+
 /* When all owners have closed their logs: parts into FILE (temporary, sync, rename), then remove
  * them. header and trailer are texts. On error FILE is as it was; the parts are removed in any
  * case. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -101,6 +102,25 @@ enum hr_status hr_trace_begin(struct hr_trace_recording *recording, const char *
         close(recording->lock);
         recording->lock = -1;
     }
+    return status;
+}
+
+enum hr_status hr_trace_part_take(const struct hr_trace_recording *recording, size_t owner,
+                                  size_t bytes, void **part)
+{
+    char path[HR_PATH_MAX];
+    HR_ASSERT(owner > 0 && owner < recording->nowners); /* the first one's has the lock */
+    HR_TRY(hr_trace_part_path(path, recording->path, owner));
+    const int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_CREAT | O_EXCL, 0644);
+    if (fd < 0)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be created", path);
+    errno = posix_fallocate(fd, 0, (off_t)bytes); /* else to write beyond what there is kills */
+    *part = errno ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const enum hr_status status =
+        *part == MAP_FAILED
+            ? hr_fail_errno(HR_E_IO, "%s: no room for %zu bytes of the trace", path, bytes)
+            : HR_OK;
+    close(fd);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -77,9 +78,23 @@ static enum hr_status log_allocate(struct hr_trace_log *log, void *tail, const c
     return HR_OK;
 }
 
-/* Owner 0's part is there already: the launcher holds its lock. */
-static enum hr_status log_create(struct hr_trace_log *log)
+static enum hr_status create_nameless(struct hr_trace_log *log)
 {
+    const char *folder = getenv("TMPDIR");
+    char path[HR_PATH_MAX];
+    HR_TRY(hr_path(path, "%s/hogring-trace-XXXXXX", folder && *folder ? folder : "/tmp"));
+    log->fd = mkostemp(path, O_CLOEXEC);
+    if (log->fd < 0)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be created (TMPDIR says where)", path);
+    unlink(path);
+    return HR_OK;
+}
+
+/* Owner 0's part is there already: the launcher holds its lock. */
+static enum hr_status log_create(struct hr_trace_log *log, bool named)
+{
+    if (!named)
+        return create_nameless(log);
     const int how = log->owner == 0 ? O_TRUNC : O_CREAT | O_EXCL;
     log->fd = open(log->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC | how, 0644);
     return log->fd >= 0 ? HR_OK : hr_fail_errno(HR_E_IO, "%s: cannot be created", log->path);
@@ -92,9 +107,9 @@ enum hr_status hr_trace_log_open(struct hr_trace_log *log, void *tail, const cha
     enum hr_status st;
     HR_ASSERT(owner < HR_TRACE_OWNERS && nranks > 0 && nranks <= HR_TRACE_RANKS);
     *log = (struct hr_trace_log){.fd = -1, .owner = (uint32_t)owner};
-    HR_TRY(hr_trace_part_path(part, path, owner));
+    HR_TRY(hr_trace_part_path(part, path ? path : "the trace", owner));
     HR_TRY_GOTO(log_allocate(log, tail, part, nranks), st, out);
-    HR_TRY_GOTO(log_create(log), st, out);
+    HR_TRY_GOTO(log_create(log, path), st, out);
     memcpy(log->buffer, HR_TRACE_PART_MAGIC, HR_TRACE_MAGIC_BYTES);
     hr_atom64_store_release(&log->tail->appended, HR_TRACE_MAGIC_BYTES);
     return HR_OK;
@@ -174,11 +189,30 @@ static enum hr_status fail_to_write(const struct hr_trace_log *log)
                          log->path, (unsigned long long)log->tail->written);
 }
 
-enum hr_status hr_trace_log_close(struct hr_trace_log *log)
+static void end_part(struct hr_trace_log *log)
 {
     hr_trace_log_flush(log);
     append_end(log);
     hr_trace_log_flush(log);
+}
+
+enum hr_status hr_trace_log_take(struct hr_trace_log *log, void **part, size_t *bytes)
+{
+    enum hr_status status = HR_OK;
+    end_part(log);
+    *bytes = (size_t)hr_atom64_load_relaxed(&log->tail->appended); /* our own */
+    *part = MAP_FAILED;
+    if (log->tail->error)
+        status = fail_to_write(log);
+    else if ((*part = mmap(NULL, *bytes, PROT_READ, MAP_SHARED, log->fd, 0)) == MAP_FAILED)
+        status = hr_fail_errno(HR_E_IO, "%s: cannot be read back", log->path);
+    log_free(log);
+    return status;
+}
+
+enum hr_status hr_trace_log_close(struct hr_trace_log *log)
+{
+    end_part(log);
     /* Never close again after EINTR: the descriptor is closed by then. */
     if (close(log->fd) != 0 && errno != EINTR && !log->tail->error)
         log->tail->error = errno;

@@ -49,8 +49,10 @@ struct hr_trace_log { /* constant while it is open */
 /* Bytes of a tail, for a log whose ranks are below nranks. */
 size_t hr_trace_tail_bytes(size_t nranks);
 
-/* Open FILE.part<owner>; `path` is FILE. tail: zeroed memory of that size, shared with those who
- * append, or NULL: the log takes its own. On error the log is zeroed. */
+/* Open FILE.part<owner>; `path` is FILE, or NULL: the launcher is on another machine, and the part
+ * is a temporary file without a name (TMPDIR), until hr_trace_log_take. tail: zeroed memory of that
+ * size, shared with those who append, or NULL: the log takes its own. On error the log is zeroed.
+ */
 HR_CHECKED enum hr_status hr_trace_log_open(struct hr_trace_log *log, void *tail, const char *path,
                                             size_t owner, size_t nranks);
 
@@ -62,6 +64,9 @@ void hr_trace_log_flush(struct hr_trace_log *log);
 
 /* Write the rest, close. HR_E_IO when any write of this log failed. */
 HR_CHECKED enum hr_status hr_trace_log_close(struct hr_trace_log *log);
+/* The same of a part without a name, which is (bytes) mapped until the caller unmaps it; to be
+ * brought to hr_trace_part_take. HR_E_IO: then nothing is. */
+HR_CHECKED enum hr_status hr_trace_log_take(struct hr_trace_log *log, void **part, size_t *bytes);
 
 /* Entries so far; by anybody. */
 static inline uint64_t hr_trace_log_entries(const struct hr_trace_log *log)

@@ -1,11 +1,14 @@
 /* Tells the observer what the run is about to do. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cpus.h"
 #include "drive/resting.h"
 #include "kernels/bf16.h"
+#include "machines/machines.h"
 #include "products/ready.h"
+#include "server/server.h"
 #include "train/compress_setup.h"
 #include "train/freeze.h"
 #include "train/optimizer_setup.h"
@@ -45,7 +48,7 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
 struct said {
     struct hr_stage_report *stage; /* malloc'd, and so is: */
     uint64_t *redone;
-    char split[400], task[400], compress[160];
+    char split[400], task[400], compress[160], servers[800];
 };
 
 static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run_info *info,
@@ -77,6 +80,22 @@ static void add_task(const struct hr_train_job *job, struct hr_run_info *info, s
     info->task = said->task;
 }
 
+/* "2 on m0, 1 on m1", where there are several machines. */
+static void servers_text(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    text[0] = '\0';
+    for (size_t m = 0; shared->servers && m < shared->homes.machines; m++) {
+        const size_t used = strlen(text);
+        size_t n = 0;
+        for (size_t s = 0; s < shared->servers; s++)
+            n += shared->homes.machine[hr_shard_rank(shared, s)] == m;
+        if (n)
+            snprintf(text + used, size - used, "%s%zu on %s", used ? ", " : "", n,
+                     run->machines->wire->host[m]);
+    }
+}
+
 /* Batches that the run begins with, as steps. */
 static enum hr_status add_redone(const struct hr_run *run, struct hr_run_info *info,
                                  struct said *said)
@@ -98,8 +117,12 @@ static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
 {
     struct said said = {0};
     add_task(&run->job, info, &said);
+    info->machines = run->result->machines;
+    info->nmachines = run->result->nmachines;
     hr_compress_text(run, said.compress, sizeof said.compress);
     info->compress = said.compress;
+    servers_text(run, said.servers, sizeof said.servers);
+    info->server_hosts = said.servers;
     enum hr_status status = add_pipeline(&run->job, info, &said);
     if (status == HR_OK)
         status = add_redone(run, info, &said);

@@ -11,6 +11,7 @@
 #include "strategy/compression.h"
 #include "worker/buffer_pool.h"
 #include "worker/prefetch.h"
+#include "worker/staged.h"
 #include "train/run.h"
 #include "train/several.h"
 
@@ -48,6 +49,15 @@ static void add_owners(const struct hr_run *run, struct hr_needs *needs)
         hr_needs_add(needs, "ranks that are played", 1, run->drive.driver->bytes(shared));
 }
 
+/* Workers whose stage in that seat lives here. */
+static size_t stages_here(const struct hr_run *run, size_t seat)
+{
+    size_t here = 0;
+    for (size_t w = 0; w < run->shared.workers; w++)
+        here += hr_homes_here(&run->shared.homes, hr_staged_rank(&run->job, w, seat));
+    return here;
+}
+
 /* Private memory for computing. Processes each map only their own. */
 static void add_private(const struct hr_run *run, struct hr_needs *needs)
 {
@@ -62,7 +72,8 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
     hr_needs_add(needs, "activations", buffers, buffer_bytes - for_evaluation);
     hr_needs_add(needs, "evaluation", buffers, for_evaluation);
     for (size_t k = 1; !played && run->job.pipeline && k < run->job.pipeline->seats; k++)
-        hr_needs_add(needs, "activations", here, hr_stage_bytes(run->job.pipeline, k));
+        hr_needs_add(needs, "activations", stages_here(run, k),
+                     hr_stage_bytes(run->job.pipeline, k));
     if (played && run->job.pipeline && !run->job.pipeline->options.schedule->synchronous)
         hr_needs_add(needs, "stashed weights", here, hr_versions_bytes(run->job.pipeline));
     if (shared->strategy->worker_bytes)
@@ -73,7 +84,7 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
         hr_needs_add(needs, "prefetch", here,
                      hr_prefetch_bytes(&run->job, run->job.options->prefetch));
     if (!played && run->job.launch == HR_LAUNCH_PROCESS)
-        needs->apart += (needs->bytes - before) / here * (here - 1);
+        needs->apart += here ? (needs->bytes - before) / here * (here - 1) : 0;
     else
         needs->reserved +=
             ((played ? buffers : run->job.nranks) + prefetches * here) * stack_bytes();

@@ -156,6 +156,25 @@ static enum hr_status check_stale(const struct hr_train_job *job, const char *sc
     return HR_OK;
 }
 
+/* In real time its stages are ranks that have weights of their own. */
+static enum hr_status check_stale_ranks(const struct hr_train_job *job, size_t team)
+{
+    const char *schedule = job->options->pipeline_schedule;
+    if (job->played)
+        return HR_OK;
+    if (team > 1)
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline-schedule %s: not with --tensor-parallel in real time: a stage "
+                       "that updates its own weights is one rank",
+                       schedule);
+    if (hr_shared_is_apart(job->shared))
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline-schedule %s: not there yet on several machines: its stages keep "
+                       "weights of their own; expected a schedule that drains, as 1f1b",
+                       schedule);
+    return HR_OK;
+}
+
 /* A replay, which knows only what decides bits, computes micro-batches, or shards, in one stage. */
 static size_t stages_of(const struct hr_train_options *o)
 {
@@ -185,6 +204,15 @@ static size_t rounds_of(const struct hr_train_job *job)
 {
     const struct hr_shared_state *shared = job->shared;
     return shared->outlives && shared->strategy->shares_batch ? shared->workers : 1;
+}
+
+/* That a worker's ranks live on (several_deal.c): the machines of its first and last. */
+static size_t machines_of(const struct hr_run *run, size_t seats)
+{
+    const struct hr_homes *homes = &run->shared.homes;
+    if (!hr_homes_apart(homes) || run->job.played || seats < 2)
+        return 1;
+    return (size_t)homes->machine[run->job.first_stage + seats - 2] - homes->machine[0] + 1;
 }
 
 static enum hr_status create(const struct hr_pipeline_options *options,
@@ -220,15 +248,12 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
         .team = team_of(o),
         .played = job->played,
         .rounds = rounds_of(job),
+        .machines = machines_of(run, K * team_of(o)),
     };
     HR_TRY(find_schedule(o, &options));
     const bool stale = !options.schedule->synchronous;
-    if (stale && options.team > 1 && !job->played)
-        return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule %s: not with --tensor-parallel in real time: a stage "
-                       "that updates its own weights is one rank",
-                       o->pipeline_schedule);
     if (stale) {
+        HR_TRY(check_stale_ranks(job, options.team));
         HR_TRY(check_stale(job, options.schedule->name));
         options.streams = !job->played;
         options.shape.micro_batches = options.streams ? K : 1; /* on their way */

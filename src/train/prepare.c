@@ -233,11 +233,8 @@ static void settle_stalls(struct hr_run *run)
 static void settle_waiting(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
-    size_t here = run->job.nranks;
-    for (size_t r = 0; r < run->job.nranks && hr_shared_is_apart(&run->shared); r++)
-        here -= !hr_homes_here(&run->shared.homes, r);
-    const size_t busy =
-        here + o->ranks_beside + hr_workers_here(&run->shared) * (o->threads_per_worker - 1);
+    const size_t busy = hr_ranks_here(&run->shared, run->job.nranks) + o->ranks_beside +
+                        hr_workers_here(&run->shared) * (o->threads_per_worker - 1);
     run->shared.group_options.crowded = busy > hr_cpus_allowed();
     run->shared.group_options.helpers = hr_cpus_allowed() - 1;
     run->job.spin_ns = hr_spin_budget_ns(busy);

@@ -24,6 +24,7 @@
 #include "train/needs.h"
 #include "train/on_machines.h"
 #include "worker/prefetch.h"
+#include "worker/staged.h"
 #include "train/optimizer_setup.h"
 #include "train/pause_state.h"
 #include "train/pipeline_setup.h"
@@ -62,6 +63,7 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     if (shared->strategy->init)
         shared->strategy->init(shared);
     hr_staleness_init(shared);
+    hr_staged_init(&run->job);
     for (size_t w = 0; w < shared->workers; w++)
         hr_stats_leave_cut(&shared->stats[w], false);
     return HR_OK;
@@ -164,6 +166,7 @@ static enum hr_status get_ready(struct hr_run *run, bool *finished)
     const struct hr_checkpoint *checkpoint = run->resume.checkpoint;
     HR_TRY(hr_run_needs(run, checkpoint, &run->needs));
     HR_TRY(hr_run_fits(run->job.options, run->job.dataset, &run->needs));
+    HR_TRY(hr_several_describe(run));
     if (run->job.options->normalize)
         HR_TRY(hr_scaling_measure(run->job.dataset, &run->job.scaling));
     if (checkpoint) {

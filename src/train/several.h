@@ -2,6 +2,8 @@
  *
  *   Workers  are dealt out to machines in equal contiguous runs. All lay out the same segment, and
  *            each starts its own ranks.
+ *   Servers  are ranks behind the workers, or live with the workers that they are in; the first one
+ *            with worker 0, on machine 0.
  *   Joined   by what goes through rings (machines/carrier.h), and at cuts by meetings
  *            (machines/meet.h), behind which all state is alike.
  *   First    machine 0 has worker 0, who leads; it alone shows, saves, and has the result. The
@@ -14,11 +16,15 @@
 #ifndef HR_TRAIN_SEVERAL_H
 #define HR_TRAIN_SEVERAL_H
 
+#include "machines/machines.h"
 #include "train/run.h"
 
 /* Where ranks live; nothing where there is one machine. workers, servers and nranks are counted.
  * HR_E_USAGE: cannot be dealt out; or does not work on several machines, with what does. */
 HR_CHECKED enum hr_status hr_several_deal(struct hr_run *run);
+
+/* What each machine is and has, into machine 0's result. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_several_describe(struct hr_run *run);
 
 /* `status` is what has come of preparing: do all machines want the same? HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_several_agree(struct hr_run *run, enum hr_status status);
@@ -36,6 +42,9 @@ void hr_several_free(struct hr_run *run);
 size_t hr_several_bytes(const struct hr_run *run);
 
 /* Is this the machine whose output is the run's? */
-bool hr_several_is_first(const struct hr_run *run);
+static inline bool hr_several_is_first(const struct hr_run *run)
+{
+    return hr_machines_first(run->machines);
+}
 
 #endif

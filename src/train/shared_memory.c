@@ -6,14 +6,20 @@
 #include "server/staleness.h"
 #include "drive/calibrate.h"
 #include "drive/record.h"
+#include "drive/rest.h"
 #include "train/run.h"
 #include "worker/measured.h"
 
 /* Of runs on several machines: what is alike behind a meeting, which only machine 0 reads, and how
  * its writers' parts lie (machines/twin.h). Not what a launcher writes, who does not rest. */
 static const struct hr_area words = {.unit = 1}, words_for_first = {.unit = 1, .for_first = true};
+static const struct hr_area at_the_end = {
+    .unit = 1, .for_first = true, .stages = UINT32_C(1) << HR_STAGE_OVER};
 static const struct hr_area arrays = {.unit = HR_LINE},
-                            arrays_for_first = {.unit = HR_LINE, .for_first = true};
+                            arrays_for_first = {.unit = HR_LINE, .for_first = true},
+                            arrays_at_the_end = {.unit = HR_LINE,
+                                                 .for_first = true,
+                                                 .stages = UINT32_C(1) << HR_STAGE_OVER};
 
 static void all_alike(struct hr_carver *to, struct hr_area how)
 {
@@ -154,11 +160,14 @@ static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
         return;
     job->stage_accounts =
         hr_carve(to, "counters and curve", workers * pipeline->seats * sizeof *job->stage_accounts);
+    all_alike(to, at_the_end);
     const size_t spans = job->played || pipeline->options.streams
                              ? 0
                              : pipeline->ranks * hr_spans_of_a_stage(pipeline);
     if (spans)
         job->when = hr_carve(to, "counters and curve", spans * sizeof *job->when);
+    if (spans)
+        all_alike(to, at_the_end);
     if (!job->played)
         job->stage_memory = hr_carve(to, "between stages", workers * hr_pipeline_bytes(pipeline));
 }
@@ -211,9 +220,26 @@ static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
     }
 }
 
+static const char counts[] = "counters and curve";
+
+static void lay_out_staleness(struct hr_shared_state *shared, struct hr_carver *to)
+{
+    const struct hr_range copies = hr_staleness_copies(shared);
+    shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
+    hr_carve_alike(to, copies.begin, copies.count, arrays_at_the_end);
+}
+
+/* Samples of all workers are machine 0's to write. */
+static void lay_out_calibration(struct hr_run *run, struct hr_carver *to)
+{
+    const size_t bytes = hr_calibration_bytes(&run->job);
+    hr_calibration_place(&run->drive, hr_carve(to, "counters and curve", bytes));
+    if (bytes)
+        all_alike(to, arrays_for_first);
+}
+
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
-    static const char counts[] = "counters and curve";
     struct hr_shared_state *shared = &run->shared;
     struct hr_leader *leader = &run->leader;
     size_t group_bytes = 0;
@@ -222,8 +248,9 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     run->job.cut = leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
     hr_carve_alike(to, 0, offsetof(struct hr_cut, saves_done), words);
     shared->dispenser = hr_carve(to, counts, sizeof *shared->dispenser);
-    hr_carve_alike(to, 0, offsetof(struct hr_dispenser, stop_at), words); /* that goes along with */
-    hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, words); /* messages */
+    /* next and stop_at go along with messages. */
+    hr_carve_alike(to, offsetof(struct hr_dispenser, cut), sizeof shared->dispenser->cut, words);
+    hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, words);
     if (shared->dispenser && (!run->drive.replay || shared->schedule.pauses))
         leader->cuts.request = &shared->dispenser->save;
     shared->group = hr_carve(to, "rings", group_bytes);
@@ -233,10 +260,10 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
     all_alike(to, words);
     shared->arrivals = hr_carve(to, counts, hr_arrivals_bytes(shared->workers));
-    all_alike(to, words);
+    hr_carve_alike(to, hr_arrivals_lines_bytes(shared->workers), SIZE_MAX, words); /* the costs */
     shared->seats =
         hr_carve(to, counts, sizeof *shared->seats + shared->workers * sizeof *shared->seats->rank);
-    shared->staleness = hr_carve(to, counts, hr_staleness_bytes(shared));
+    lay_out_staleness(shared, to);
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
     all_alike(to, words_for_first);
     run->final_test.cells = hr_carve(to, counts, hr_final_test_bytes(run));
@@ -268,7 +295,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     if (shared->snapshot.live && to->base)
         shared->snapshot.weights = shared->strategy->at_rest(shared);
     hr_record_place(&run->drive, hr_carve(to, "trace", hr_record_bytes(&run->drive)));
-    hr_calibration_place(&run->drive, hr_carve(to, counts, hr_calibration_bytes(&run->job)));
+    lay_out_calibration(run, to);
     shared->segment = to->base;
     return HR_OK;
 }

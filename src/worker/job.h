@@ -63,6 +63,8 @@ struct hr_train_job {
     struct hr_meet *meet;    /* of a run on several machines: where workers come to cuts; or NULL */
     void (*poll)(void *arg); /* moves what goes between machines, whoever waits; or NULL */
     void *poll_arg;
+    enum hr_status (*tend)(void *arg); /* the launcher's share in it, at each look; or NULL */
+    void *tend_arg;
     struct hr_buffer_pool
         *pool;                /* the driver's: what workers compute in, one after the other; NULL:
                                   * each has its own (buffer_pool.h) */
@@ -84,12 +86,19 @@ struct hr_train_job {
     struct hr_stage_when *when; /* (stages, actions) worker 0's, in the segment, or NULL: spans.h */
 };
 
+/* Ranks of this machine that compute. */
+static inline size_t hr_train_job_computing(const struct hr_train_job *job)
+{
+    size_t here = hr_workers_here(job->shared);
+    for (size_t r = job->first_stage; r < job->nranks; r++)
+        here += hr_homes_here(&job->shared->homes, r);
+    return here;
+}
+
 /* Threads of this process that compute. */
 static inline size_t hr_train_job_threads(const struct hr_train_job *job)
 {
-    return job->launch == HR_LAUNCH_THREAD
-               ? hr_workers_here(job->shared) * (job->pipeline ? job->pipeline->seats : 1)
-               : 1;
+    return job->launch == HR_LAUNCH_THREAD ? hr_train_job_computing(job) : 1;
 }
 
 /* Blocks of test samples that there are. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stages/apart.h"
 #include "worker/parts.h"
 #include "worker/prefetch.h"
 
@@ -47,11 +48,50 @@ struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t wor
     };
 }
 
-static struct hr_pipeline_step *step_of(const struct hr_train_job *job, size_t worker)
+static struct hr_pipeline_memory memory_of(const struct hr_train_job *job, size_t worker)
 {
     unsigned char *memory = job->stage_memory;
-    return hr_pipeline_memory_at(job->pipeline, memory + worker * hr_pipeline_bytes(job->pipeline))
-        .step;
+    return hr_pipeline_memory_at(job->pipeline, memory + worker * hr_pipeline_bytes(job->pipeline));
+}
+
+static struct hr_pipeline_step *step_of(const struct hr_train_job *job, size_t worker)
+{
+    return memory_of(job, worker).step;
+}
+
+/* --- stages on several machines --- */
+
+void hr_staged_init(const struct hr_train_job *job)
+{
+    for (size_t w = 0; job->stage_memory && w < job->shared->workers; w++) {
+        const struct hr_pipeline_memory at = memory_of(job, w);
+        hr_apart_init(job->pipeline, &at);
+    }
+}
+
+struct visiting {
+    const struct hr_train_job *job;
+    size_t worker;
+    hr_visit_ring_fn visit;
+    void *arg;
+};
+
+static enum hr_status visit_ranks(void *arg, size_t from, size_t to, struct hr_ring *ring)
+{
+    const struct visiting *it = arg;
+    return it->visit(it->arg, hr_staged_rank(it->job, it->worker, from),
+                     hr_staged_rank(it->job, it->worker, to), ring);
+}
+
+enum hr_status hr_staged_each_ring(const struct hr_train_job *job, hr_visit_ring_fn visit,
+                                   void *arg)
+{
+    for (size_t w = 0; job->stage_memory && w < job->shared->workers; w++) {
+        struct visiting it = {job, w, visit, arg};
+        const struct hr_pipeline_memory at = memory_of(job, w);
+        HR_TRY(hr_apart_each(job->pipeline, &at, visit_ranks, &it));
+    }
+    return HR_OK;
 }
 
 /* --- the versions of its weights --- */
@@ -197,6 +237,7 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
         .waiter = &self->waiter,
         .control = job->shared->control,
         .rank = worker,
+        .stage = stage,
         .final = hr_train_job_overlaps(job) && is_last ? final : NULL,
         .arg = self,
         .lives = &stage->at.step->lives,

@@ -16,6 +16,12 @@ void hr_staged_seat(const struct hr_train_job *job, size_t rank, size_t *worker,
 struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t worker, size_t k,
                                       struct hr_bell **bell);
 
+/* All workers' rings between stages on several machines: made ready, and visited, as
+ * strategy->each_ring (strategy/strategy.h). */
+void hr_staged_init(const struct hr_train_job *job);
+HR_CHECKED enum hr_status hr_staged_each_ring(const struct hr_train_job *job,
+                                              hr_visit_ring_fn visit, void *arg);
+
 /* A rank of the worker's pipeline was lost, and so is the replica: its other ranks leave their
  * step. The launcher's. */
 void hr_staged_lose(const struct hr_train_job *job, size_t worker);

@@ -11,7 +11,7 @@ several() {
   command -v "mpirun.$library" >/dev/null || skip "$library is not installed"
   [ -x "build/hogring-$library" ] || skip "build/hogring-$library is not built (MPI=)"
   [ "${HOGRING:-build/hogring}" = build/hogring ] || skip "only the release build has MPI"
-  run timeout 100 python3 "$BED" -n "$machines" -m "$library" "build/hogring-$library" train "$@"
+  run timeout 100 python3 "$BED" -n "$machines" -m "$library" "${PROGRAM:-build/hogring-$library}" train "$@"
   [ "$status" -ne 77 ] || skip "$output"
 }
 
@@ -62,6 +62,35 @@ check_bits() {
   [[ "$output" == *"weights digest${whole:0:34}"* ]]
 }
 
+@test "servers are where they were told, and have the bits of one machine" {
+  local servers library where
+  for servers in 1 2 3; do
+    run build/hogring train --workers 4 --epochs 2 --quiet --strategy ps-sync --servers $servers
+    local alone=$output
+    for library in openmpi mpich; do
+      several $library 2 --workers 4 --epochs 2 --quiet --strategy ps-sync --servers $servers
+      [ "$(digest_of "$output")" = "$(digest_of "$alone")" ] || { echo "$servers: $output"; return 1; }
+    done
+  done
+  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --servers 3
+  [[ "$output" == *"4 workers and 3 servers (2 on m0, 1 on m1)"* ]] || { echo "$output"; return 1; }
+  several mpich 4 --workers 4 --epochs 2 --strategy ps-sync --servers 3 --server-placement first
+  [[ "$output" == *"4 workers and 3 servers (3 on m0)"* ]] || { echo "$output"; return 1; }
+  [ "$(digest_of "$output")" = "$(digest_of "$alone")" ]
+}
+
+@test "asynchronous servers count every sample, and pass no bound" {
+  several openmpi 2 --workers 4 --epochs 3 --quiet --strategy ssp --staleness 1 --servers 2 --json "$BATS_TEST_TMPDIR/ssp.json"
+  [ "$status" -eq 0 ]
+  run python3 -c 'import json,sys; r=json.load(open(sys.argv[1]))["runs"][0]; print(r["samples"], r["max_skew"])' "$BATS_TEST_TMPDIR/ssp.json"
+  [ "$output" = "4314 1" ] || { echo "$output"; return 1; }
+}
+
+@test "servers have no place on one machine" {
+  refused 2 "--server-placement first: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
+    train --strategy ps-sync --server-placement first
+}
+
 @test "what does not work on several machines is refused once, with exit code 2" {
   several mpich 2 --strategy hogwild
   [ "$status" -eq 2 ]
@@ -74,10 +103,90 @@ check_bits() {
   [[ "$output" == *"--model logistic: not there yet on several machines"* ]]
 }
 
+# A command of each machine: hogring train there, which gets SIGTERM on m1 when it has trained for two seconds.
+terminate_one() {
+  cat >"$BATS_TEST_TMPDIR/run" <<'EOF'
+"$@" &
+pid=$!
+[ "$(hostname)" != m1 ] || { sleep 2; kill -TERM $pid; }
+wait $pid
+code=$?
+echo "$(hostname) left with $code"
+EOF
+  run timeout 100 python3 "$BED" -n 2 -m mpich bash "$BATS_TEST_TMPDIR/run" build/hogring-mpich train "$@"
+  [ "$status" -ne 77 ] || skip "$output"
+}
+
+@test "a signal to one machine is the exit code of all" {
+  several mpich 2 --epochs 1 --quiet
+  terminate_one --workers 2 --epochs 100000 --quiet --checkpoint-dir "$BATS_TEST_TMPDIR/t"
+  [[ "$output" == *"m0 left with 143"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"m1 left with 143"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"interrupted at step "*"--resume goes on from there"* ]]
+}
+
 @test "a failure has its rank and its host, and is every machine's exit code" {
   several mpich 2 --workers 4 --quiet --inject nan:3@step=5
   [ "$status" -eq 1 ]
   [ "$(grep -c "rank 3 (on m1), step 5: the gradient is not finite" <<<"$output")" = 1 ]
   several mpich 2 --epochs 1 --quiet --workers 4 --expect-accuracy 101
   [ "$status" -eq 1 ] || [ "$status" -eq 2 ]
+}
+
+# Of one machine, and of two, by processes; and one of them killed.
+check_processes() {
+  run build/hogring train --workers 4 --epochs 2 --quiet
+  local alone=$output
+  several "$1" 2 --workers 4 --epochs 2 --quiet --launch process
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [ "$(digest_of "$output")" = "$(digest_of "$alone")" ]
+  several "$1" 2 --workers 4 --quiet --launch process --inject kill:3@step=5
+  [ "$status" -eq 4 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"rank 3 (on m1), step 5: pid "*" was killed by signal 9"* ]]
+}
+
+@test "ranks that are processes have the same bits, and are named when they are killed: Open MPI" {
+  check_processes openmpi
+}
+
+@test "ranks that are processes have the same bits, and are named when they are killed: MPICH" {
+  check_processes mpich
+}
+
+@test "workers of several ranks have the bits of one machine: whole, and in stages on both" {
+  local split
+  for split in "--workers 2 --pipeline 2 --tensor-parallel 2" "--workers 1 --pipeline 2"; do
+    run build/hogring train --epochs 1 --quiet $split
+    local alone=$output
+    several openmpi 2 --epochs 1 --quiet $split
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    [ "$(digest_of "$output")" = "$(digest_of "$alone")" ]
+  done
+}
+
+@test "machines are said, and use the lowest instruction set among them" {
+  local at=$BATS_TEST_TMPDIR
+  printf '#!/bin/sh\n[ "$(hostname)" = m0 ] || export HOGRING_ISA=plain\nexec build/hogring-mpich "$@"\n' >"$at/unlike"
+  chmod +x "$at/unlike"
+  PROGRAM=$at/unlike several mpich 2 --workers 4 --epochs 1 --json "$at/run"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  if [ "$(json "$at/run" 'd["runs"][0]["machines"][0]["isa"]')" != plain ]; then
+    grep -q "m1 no more than plain: all use plain" <<<"$output"
+  fi
+  grep -Eq "machines m0 \(workers 0 to 1, .*\), m1 \(workers 2 to 3, .*, plain, clock to .* us\)" <<<"$output"
+  [ "$(json "$at/run" '[m["host"] for m in d["runs"][0]["machines"]], d["bits"]["isa"]')" = "(['m0', 'm1'], 'plain')" ]
+  local machines=$(json "$at/run" '" ".join(d["runs"][0]["machines"][1])') field
+  build/hogring help json >"$at/fields"
+  for field in $machines; do
+    grep -qw "$field" "$at/fields" || { echo "not described: $field"; return 1; }
+  done
+}
+
+@test "a recorded run of two machines is replayed on one; its timeline adds up" {
+  local at=$BATS_TEST_TMPDIR
+  several openmpi 2 --workers 4 --epochs 2 --quiet --record "$at/trace" --json "$at/run" --timeline "$at/line"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  build/hogring replay "$at/trace" >"$at/out"
+  grep -q "equals the recorded one" "$at/out"
+  python3 tests/cli/timeline_check.py "$at/line" "$at/run"
 }

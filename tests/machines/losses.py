@@ -38,7 +38,7 @@ def harm(kind, machine, options, name):
 
 def goes_on(options, name, run):
     time.sleep(4)
-    there = [m for m in range(options.machines) if on(m, f"pgrep -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
+    there = [m for m in range(options.machines) if on(m, f"pgrep -r D,R,S,T -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
     good = len(there) == options.machines and run.poll() is None
     print(f"{options.library:8} {options.trial:8} a daemon lost: processes on {len(there)} of {options.machines} machines go on, "
           f"{'and mpirun' if run.poll() is None else 'NOT mpirun'}", flush=True)
@@ -59,7 +59,7 @@ def trial(options):
         time.sleep(draw.uniform(0.2, 3))
         harm(options.trial, lost, options, name)
         harmed = time.monotonic()
-        here = lambda: [m for m in survivors if on(m, f"pgrep -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
+        here = lambda: [m for m in survivors if on(m, f"pgrep -r D,R,S,T -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
         if options.trial == "daemon" and options.library == "mpich":
             goes_on(options, name, run)
         while (left := here()) and time.monotonic() < harmed + options.deadline:

@@ -21,6 +21,7 @@ enum { WIRE_MESH_MACHINES = 8 };
 struct wire_mesh {
     size_t machines;
     int end[WIRE_MESH_MACHINES][WIRE_MESH_MACHINES]; /* [machine][peer]; -1: closed */
+    char host[WIRE_MESH_MACHINES][HR_WIRE_HOST];
 };
 
 void wire_mesh_open(struct wire_mesh *mesh, size_t machines);

@@ -18,6 +18,7 @@ struct measured {
     struct hr_shared_state shared;
     struct hr_train_job job;
     struct hr_drive drive;
+    struct hr_run_result result;
 };
 
 /* A run of which nothing is there but what calibration needs. */
@@ -26,6 +27,7 @@ static struct measured *measured(const char *strategy, size_t servers)
     struct measured *run = calloc(1, sizeof *run);
     run->job = (struct hr_train_job){.options = &run->options, .shared = &run->shared};
     run->drive.job = &run->job;
+    run->drive.result = &run->result;
     snprintf(run->options.strategy, sizeof run->options.strategy, "%s", strategy);
     CHECK_OK(hr_strategy_find(strategy, 3, &run->shared.strategy));
     snprintf(run->options.calibrate, sizeof run->options.calibrate, "%s", scratch("model.ini"));

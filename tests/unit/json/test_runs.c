@@ -68,6 +68,9 @@ static struct hr_stage_report stages[] = {
 static struct hr_step_digest digests[] = {
     {4, 255, "0.weight"}, {4, 1, "0.bias"}, {8, 0, "0.weight"}};
 
+static struct hr_machine_report machines[] = {{"node-a", 0, 3, 1, 8, "v4", 0, 0},
+                                              {"node-b", 3, 3, 0, 4, "v3", -0.5, 0.125}};
+
 static struct hr_tensor_layer split[] = {{"1", "dense 9", "by columns"}};
 
 static struct hr_run_result full_run(void)
@@ -119,7 +122,7 @@ static struct hr_run_result full_run(void)
     run.ncurve = 2;
     run.validation_samples = 288;
     run.validation_loss = 1.5, run.validation_accuracy = 0.75;
-    run.targets = 1;
+    run.targets = 1, run.nmachines = 2, run.machines = machines;
     run.cpu_s = 3.25, run.repeats = true;
     run.digests = digests, run.ndigests = 3;
     run.test_fit = (struct hr_fit){4, 3, 0.5};
@@ -183,6 +186,12 @@ static const struct field run_fields[] = {
                  "\"F\",3,0,0.25,0.5]]}"},
     {"tensor", "{\"shards\":4,\"ranks\":2,\"bytes\":512,\"layers\":[{\"layer\":\"1\",\"text\":"
                "\"dense 9\",\"cut\":\"by columns\"}]}"},
+    {"machines", "[{\"host\":\"node-a\",\"first_worker\":0,\"workers\":3,\"servers\":1,"
+                 "\"processors\":8,\"isa\":\"v4\",\"clock_offset_seconds\":0.0,"
+                 "\"clock_error_seconds\":0.0},"
+                 "{\"host\":\"node-b\",\"first_worker\":3,\"workers\":3,\"servers\":0,"
+                 "\"processors\":4,\"isa\":\"v3\",\"clock_offset_seconds\":-0.5,"
+                 "\"clock_error_seconds\":0.125}]"},
     {"workers", "2"},
     {"servers", "1"},
     {"batch_size", "32"},
@@ -307,7 +316,7 @@ static void what_there_is_not_is_null(void **state)
     const json_t *run = json_array_get(json_object_get(document, "runs"), 0);
     static const char *const nulls[] = {
         "test_loss",      "lr",        "target_seconds", "checkpoint", "staleness_bound",
-        "weights_digest", "conflicts", "lost_updates"};
+        "weights_digest", "conflicts", "lost_updates",   "machines"};
     for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
         assert_true(json_is_null(json_object_get(run, nulls[i])));
     assert_true(json_is_true(json_object_get(run, "interrupted")));

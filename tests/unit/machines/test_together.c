@@ -4,10 +4,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "shm/atom.h"
 #include "support/check.h"
 #include "support/wire_socket.h"
 
@@ -164,6 +166,62 @@ static void who_does_not_come_in_time_is_named(void **state)
         assert_int_equal(ended[m], 0);
 }
 
+/* --- behind a carrier --- */
+
+static struct hr_atom32 *parted; /* in memory that all machines share */
+
+/* The last is silent, and known to be lost; its process is there until all others are through. */
+static enum hr_status the_last_is_lost(struct hr_together *together, size_t self)
+{
+    if (self == MACHINES - 1) {
+        while (hr_atom32_load_acquire(parted) < MACHINES - 1)
+            usleep(1000);
+        return HR_OK;
+    }
+    together->lost[MACHINES - 1] = true;
+    MACHINE_CHECK(hr_together_part(together) == HR_E_LOST);
+    hr_atom32_fetch_add_release(parted, 1);
+    return HR_OK;
+}
+
+static void nobody_waits_for_who_is_known_to_be_lost(void **state)
+{
+    int ended[MACHINES];
+    (void)state;
+    const int kind = MAP_SHARED | MAP_ANONYMOUS;
+    parted = mmap(NULL, sizeof *parted, PROT_READ | PROT_WRITE, kind, -1, 0);
+    assert_true(parted != MAP_FAILED);
+    run_machines(the_last_is_lost, 0, 0, false, ended);
+    for (size_t m = 0; m < MACHINES; m++)
+        assert_int_equal(ended[m], 0);
+    munmap(parted, sizeof *parted);
+}
+
+/* What a carrier had still to say stands before the next word of its machine. */
+static enum hr_status say_behind_a_carrier(struct hr_together *together, size_t self)
+{
+    static const char beat[3000] = "body";
+    const uint64_t head[4] = {1, 2, 3, 4};
+    uint64_t mine = self, all[MACHINES];
+    bool done;
+    together->ran = true;
+    for (size_t m = 0; m < MACHINES; m++)
+        while (m != self && !hr_wire_send(together->wire, m, head, sizeof head, beat,
+                                          sizeof beat * (self % 2), &done))
+            usleep(100);
+    HR_TRY(hr_together_gather(together, &mine, sizeof mine, all, "words"));
+    for (size_t m = 0; m < MACHINES; m++)
+        MACHINE_CHECK(all[m] == m);
+    return HR_OK;
+}
+
+static void what_a_carrier_left_is_passed_over(void **state)
+{
+    (void)state;
+    check_all_end_well(say_behind_a_carrier, 0);
+    check_all_end_well(say_behind_a_carrier, 30);
+}
+
 /* --- clocks --- */
 
 static enum hr_status compare_clocks(struct hr_together *together, size_t self)
@@ -193,6 +251,8 @@ int main(void)
         cmocka_unit_test(a_failure_is_everybodys),
         cmocka_unit_test(who_is_gone_is_named_at_once),
         cmocka_unit_test(who_does_not_come_in_time_is_named),
+        cmocka_unit_test(nobody_waits_for_who_is_known_to_be_lost),
+        cmocka_unit_test(what_a_carrier_left_is_passed_over),
         cmocka_unit_test(clocks_are_known_to_half_a_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

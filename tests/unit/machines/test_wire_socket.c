@@ -1,4 +1,4 @@
-/* The tests' own transport keeps what wire.h promises. */
+/* Sockets keep what wire.h promises. */
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "report/report.h"
+
 #include "support/capture.h"
 #include "support/check.h"
 
@@ -59,8 +61,30 @@ static void what_is_shared_is_said_once(void **state)
     hr_banner_share_free(&share);
 }
 
+static void machines_are_named_with_what_they_have(void **state)
+{
+    struct hr_machine_report machines[] = {{"node-a", 0, 1, 0, 8, "v4", 0, 0},
+                                           {"node-b", 1, 2, 1, 1, "v3", -7e3, 12.5e-6}};
+    struct hr_run_info info = info_of("ssp", "dense 1");
+    struct capture capture;
+    (void)state;
+    info.machines = machines;
+    info.nmachines = 2;
+    capture_begin(&capture);
+    hr_banner_print(capture.out, &info, "digits");
+    char *text = capture_end(&capture);
+    static const char want[] =
+        "hogring: ssp, 2 workers as threads on 2 machines\n"
+        "  machines node-a (worker 0, 8 processors, v4), node-b (workers 1 to 2, 1 "
+        "processor, v3, clock to 12.5 us)\n"
+        "  model ";
+    assert_memory_equal(text, want, sizeof want - 1);
+    free(text);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_shared_is_said_once)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_is_shared_is_said_once),
+                                       cmocka_unit_test(machines_are_named_with_what_they_have)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -117,6 +117,13 @@ static void step(struct play *play, size_t number, float *got)
     serve(play);
 }
 
+/* What shard 0 hands out next, where shard 1 lives: it has what was pushed since. */
+static uint64_t next_at_the_other(const struct play *play)
+{
+    const struct script *script = &play->script[play->homes.machine[WORKERS + 1]];
+    return hr_atom64_load_acquire(&script->shared.dispenser->next);
+}
+
 static void workers_get_what_they_get_on_one_machine(void **state)
 {
     (void)state;
@@ -134,6 +141,7 @@ static void workers_get_what_they_get_on_one_machine(void **state)
                 step(&far, number, of_far);
                 step(&one, number, of_one);
                 CHECK_SAME_FLOATS(of_far, of_one, WORKERS * 70);
+                assert_int_equal(next_at_the_other(&far), next_at_the_other(&one));
             }
             assert_true(of_one[0] != 0);
             close_play(&far);

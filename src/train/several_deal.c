@@ -1,0 +1,171 @@
+/* Which runs work on several machines, and which rank lives where. */
+
+#include "train/several.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "machines/machines.h"
+#include "netsim/inject.h"
+#include "options/train_options.h"
+#include "server/server.h"
+
+static enum hr_status refuse(const char *what, const char *instead)
+{
+    return hr_fail(HR_E_USAGE, "%s: not there yet on several machines; %s", what, instead);
+}
+
+static enum hr_status check(const struct hr_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const struct hr_strategy *strategy = run->shared.strategy;
+    if (!strategy->synchronous && !strategy->served)
+        return refuse(o->strategy, "workers share no weights there; expected local-sgd, which "
+                                   "averages them, or allreduce");
+    struct hr_inject inject;
+    HR_TRY(hr_inject_parse("--inject ", o->inject, run->shared.workers, hr_owners(&run->shared),
+                           &inject));
+    if (hr_inject_has(&inject, HR_INJECT_DROP_PUSH))
+        return refuse("--inject drop-push", "expected it on one machine");
+    if (run->drive.driver->played)
+        return refuse("one process that plays all ranks", "expected it on one, without mpirun");
+    if (run->shared.outlives)
+        return refuse("--on-loss", "expected stop; --resume goes on from the last checkpoint");
+    if (o->calibrate[0] && strategy->served)
+        return refuse("--calibrate with servers", "expected it on one machine");
+    if (o->compress[0] && strcmp(o->compress, "none") != 0)
+        return refuse("--compress", "expected it on one machine, or none");
+    if (o->link[0] || o->topology[0])
+        return refuse("emulated links", "the machines' links are real");
+    return HR_OK;
+}
+
+/* --- for people --- */
+
+static struct hr_machine_report report_of(const struct hr_run *run, size_t m)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_machines *machines = run->machines;
+    const struct hr_machine_clock *clock = &machines->together.clock[m];
+    struct hr_machine_report report = {.processors = (size_t)machines->traits[m].processors,
+                                       .clock_offset_s = hr_seconds(clock->offset_ns),
+                                       .clock_error_s = hr_seconds(clock->error_ns)};
+    snprintf(report.host, sizeof report.host, "%s", machines->wire->host[m]);
+    snprintf(report.isa, sizeof report.isa, "%s", machines->traits[m].isa);
+    for (size_t w = shared->workers; w-- > 0;)
+        if (shared->homes.machine[w] == m) {
+            report.first_worker = w;
+            report.workers++;
+        }
+    for (size_t s = 0; s < shared->servers; s++)
+        report.servers += shared->homes.machine[hr_shard_rank(shared, s)] == m;
+    return report;
+}
+
+enum hr_status hr_several_describe(struct hr_run *run)
+{
+    struct hr_run_result *result = run->result;
+    if (!run->machines || !hr_several_is_first(run))
+        return HR_OK;
+    const size_t n = run->machines->wire->machines;
+    result->machines = calloc(n, sizeof *result->machines);
+    if (!result->machines)
+        return hr_fail(HR_E_NOMEM, "no memory to describe %zu machines", n);
+    result->nmachines = n;
+    for (size_t m = 0; m < n; m++)
+        result->machines[m] = report_of(run, m);
+    return HR_OK;
+}
+
+/* --- for the run --- */
+
+/* Each has workers, so that a server is beside some wherever it is. */
+static enum hr_status deal_servers(struct hr_run *run)
+{
+    struct hr_shared_state *shared = &run->shared;
+    const bool first = !strcmp(run->options.server_placement, "first");
+    if (first && !run->machines)
+        return hr_fail(HR_E_USAGE, "--server-placement first: means nothing on one machine (it "
+                                   "belongs to a run on several, which mpirun starts)");
+    if (first && shared->colocated)
+        return hr_fail(HR_E_USAGE, "--server-placement first: means nothing with --placement "
+                                   "colocated, where server s is worker s");
+    if (run->machines && !shared->colocated)
+        hr_homes_deal_behind(&shared->homes, shared->workers, hr_owners(shared), first);
+    return HR_OK;
+}
+
+/* Stages of all workers, one worker's behind another's: machines have equal runs of them. */
+struct deal {
+    size_t machines, workers, stages, team; /* stages of a worker; team: ranks of a stage */
+};
+
+static struct deal deal_of(const struct hr_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const bool split = run->job.first_stage < run->job.nranks;
+    return (struct deal){.machines = run->machines->wire->machines,
+                         .workers = run->shared.workers,
+                         .stages = split && o->pipeline ? o->pipeline : 1,
+                         .team = split && o->tensor_parallel ? o->tensor_parallel : 1};
+}
+
+static size_t stages_of_a_machine(const struct deal *deal)
+{
+    return deal->workers * deal->stages / deal->machines;
+}
+
+static enum hr_status refuse_deal(const struct deal *deal)
+{
+    const char *team = deal->team > 1 ? "; the ranks of --tensor-parallel stay on one" : "";
+    if (deal->stages * deal->team == 1)
+        return hr_fail(HR_E_USAGE,
+                       "--workers %zu: cannot be dealt out to %zu machines evenly; expected a "
+                       "multiple of %zu",
+                       deal->workers, deal->machines, deal->machines);
+    return hr_fail(HR_E_USAGE,
+                   "--workers %zu of %zu stage%s: cannot be dealt out to %zu machines; expected a "
+                   "multiple of %zu workers, or machines that share each worker's stages evenly%s",
+                   deal->workers, deal->stages, deal->stages == 1 ? "" : "s", deal->machines,
+                   deal->machines, team);
+}
+
+/* Whole workers on a machine, or whole machines to a worker. */
+static enum hr_status check_deal(const struct hr_run *run, const struct deal *deal)
+{
+    if (deal->workers % deal->machines == 0)
+        return HR_OK;
+    if (deal->machines % deal->workers || deal->stages % (deal->machines / deal->workers))
+        return refuse_deal(deal);
+    if (run->shared.strategy->served)
+        return refuse("servers beside workers whose stages live on several machines",
+                      "expected a worker or more on each");
+    return HR_OK;
+}
+
+/* Ranks are counted as worker/staged.h has it. */
+static void place(struct hr_run *run, const struct deal *deal)
+{
+    const size_t seats = deal->stages * deal->team, each = stages_of_a_machine(deal);
+    struct hr_homes *homes = &run->shared.homes;
+    homes->machines = (uint8_t)deal->machines;
+    homes->self = (uint8_t)run->machines->wire->self;
+    for (size_t w = 0; w < deal->workers; w++)
+        for (size_t seat = 0; seat < seats; seat++) {
+            const size_t rank = seat ? run->job.first_stage + w * (seats - 1) + seat - 1 : w;
+            homes->machine[rank] = (uint8_t)((w * deal->stages + seat / deal->team) / each);
+        }
+}
+
+enum hr_status hr_several_deal(struct hr_run *run)
+{
+    if (!run->machines)
+        return deal_servers(run);
+    const struct deal deal = deal_of(run);
+    HR_TRY(check(run));
+    HR_TRY(check_deal(run, &deal));
+    place(run, &deal);
+    return deal_servers(run);
+}

@@ -1,0 +1,187 @@
+#include "support/several_runs.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "machines/machines.h"
+#include "support/wire_socket.h"
+#include "train/run.h"
+
+static struct said *said; /* (SEVERAL_MOST) in memory that they share with the test */
+
+static struct several_hooks hooks;
+
+void several_hook(const struct several_hooks *theirs)
+{
+    hooks = *theirs;
+}
+
+void several_begin(void)
+{
+    said = mmap(NULL, SEVERAL_MOST * sizeof *said, PROT_READ | PROT_WRITE,
+                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(said != MAP_FAILED);
+}
+
+static void say(struct said *mine, struct hr_run_result *result)
+{
+    if (mine->status != HR_OK)
+        snprintf(mine->message, sizeof mine->message, "%s", hr_error_message());
+    snprintf(mine->digest, sizeof mine->digest, "%s", result->weights_digest);
+    mine->accuracy = result->ncurve ? result->curve[result->ncurve - 1].test_accuracy : 0;
+    mine->loss = result->ncurve ? result->curve[result->ncurve - 1].train_loss : 0;
+    mine->samples_of_all = result->ncurve ? result->curve[result->ncurve - 1].samples : 0;
+    mine->updates = result->updates;
+    mine->samples = result->samples;
+    mine->dropped_samples = result->dropped_samples;
+    mine->bytes_sent = result->bytes_sent;
+    mine->max_skew = result->max_skew;
+    mine->stale_updates = result->stale_updates;
+    mine->keys = result->nstale_keys;
+    for (size_t i = 0; i < result->nstale_keys; i++)
+        mine->stale_of_keys += result->stale_parts[result->nstale_workers + i].updates;
+    mine->handed_over = result->pipeline.bytes;
+    mine->ncurve = result->ncurve;
+    if (hooks.ended)
+        hooks.ended(result, mine);
+    hr_run_result_free(result);
+}
+
+/* A launcher asks ten times a second, when its ranks have started. */
+static int die_soon(void *arg)
+{
+    int *asked = arg;
+    if (++*asked == 3)
+        raise(SIGKILL);
+    return 0;
+}
+
+static void machine_main(struct wire_mesh *mesh, size_t self, bool dies,
+                         const struct hr_train_options *o, const struct hr_dataset *dataset)
+{
+    int asked = 0;
+    const struct hr_observer killer = {.arg = &asked, .should_stop = die_soon};
+    struct hr_machines machines;
+    struct hr_run_result result = {0};
+    struct hr_wire *wire;
+    struct said *mine = &said[self];
+    alarm(100);
+    if (hooks.begins)
+        hooks.begins(self);
+    mine->status = wire_socket_open(mesh, self, 7, 0, &wire);
+    wire_mesh_keep(mesh, self);
+    if (mine->status == HR_OK)
+        mine->status = hr_machines_open(wire, &machines);
+    if (mine->status == HR_OK) {
+        const struct hr_train_call call = {.options = o,
+                                           .dataset = dataset,
+                                           .observer = dies   ? &killer
+                                                       : self ? NULL
+                                                              : hooks.observer,
+                                           .machines = &machines};
+        mine->status = hr_train_call(&call, &result);
+    }
+    say(mine, &result);
+    hr_machines_close(&machines);
+    hr_wire_close(wire);
+    _exit(0);
+}
+
+enum { NOBODY = SEVERAL_MOST };
+
+static const struct said *run(size_t machines, size_t lost, const struct hr_train_options *const *o,
+                              const struct hr_dataset *dataset)
+{
+    struct wire_mesh mesh;
+    pid_t pid[SEVERAL_MOST];
+    memset(said, 0, SEVERAL_MOST * sizeof *said);
+    wire_mesh_open(&mesh, machines);
+    for (size_t m = 0; m < machines; m++) {
+        pid[m] = fork();
+        assert_true(pid[m] >= 0);
+        if (pid[m] == 0)
+            machine_main(&mesh, m, m == lost, o[m], dataset);
+    }
+    wire_mesh_close(&mesh);
+    for (size_t m = 0; m < machines; m++) {
+        int status;
+        assert_int_equal(waitpid(pid[m], &status, 0), pid[m]);
+        if (m == lost ? !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL
+                      : !WIFEXITED(status) || WEXITSTATUS(status))
+            fail_msg("machine %zu ended with wait status %d", m, status);
+    }
+    return said;
+}
+
+const struct said *several_run(size_t machines, const struct hr_train_options *const *o,
+                               const struct hr_dataset *dataset)
+{
+    return run(machines, NOBODY, o, dataset);
+}
+
+const struct said *several_lose(size_t machines, size_t lost, const struct hr_train_options *o,
+                                const struct hr_dataset *dataset)
+{
+    const struct hr_train_options *all[SEVERAL_MOST] = {o, o, o, o};
+    return run(machines, lost, all, dataset);
+}
+
+struct said several_alike(size_t machines, const struct hr_train_options *options,
+                          const struct hr_dataset *dataset)
+{
+    const struct hr_train_options *all[SEVERAL_MOST] = {options, options, options, options};
+    several_run(machines, all, dataset);
+    for (size_t m = 0; m < machines; m++)
+        if (said[m].status != HR_OK)
+            fail_msg("machine %zu: %s", m, said[m].message);
+    for (size_t m = 1; m < machines; m++)
+        assert_string_equal(said[m].digest, ""); /* the run's result is machine 0's */
+    return said[0];
+}
+
+struct said several_alone(const struct hr_train_options *options, const struct hr_dataset *dataset)
+{
+    int status;
+    memset(said, 0, SEVERAL_MOST * sizeof *said);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct hr_run_result result = {0};
+        alarm(100);
+        if (hooks.begins)
+            hooks.begins(0);
+        said->status = hr_train(options, dataset, hooks.observer, &result);
+        say(said, &result);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (said->status != HR_OK)
+        fail_msg("alone: %s", said->message);
+    return *said;
+}
+
+void several_check_equal(const struct said *several, const struct said *alone)
+{
+    assert_string_equal(several->digest, alone->digest);
+    assert_true(several->digest[0]);
+    assert_true(several->accuracy >= alone->accuracy && several->accuracy <= alone->accuracy);
+    assert_true(several->loss >= alone->loss && several->loss <= alone->loss);
+    assert_int_equal(several->updates, alone->updates);
+    assert_int_equal(several->samples, alone->samples);
+    assert_int_equal(several->handed_over, alone->handed_over);
+    assert_int_equal(several->ncurve, alone->ncurve);
+}
+
+void several_check_refused(const struct hr_train_options *options, enum hr_status status,
+                           const char *message, const struct hr_dataset *dataset)
+{
+    const struct hr_train_options *all[SEVERAL_MOST] = {options, options};
+    several_run(2, all, dataset);
+    assert_string_equal(said[0].message, message);
+    for (size_t m = 0; m < 2; m++)
+        assert_int_equal(said[m].status, status);
+}

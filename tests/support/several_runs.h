@@ -1,0 +1,61 @@
+/* several_runs.h - training runs on several machines, which are forked processes joined by sockets.
+ *
+ *     several_begin();                                     once, before all others
+ *     const struct said two = several_alike(2, &options, dataset), alone = several_alone(...);
+ *     several_check_equal(&two, &alone);
+ *
+ * Every run, alone or not, is in processes of its own: threads are not forked.
+ */
+#ifndef HR_TESTS_SUPPORT_SEVERAL_RUNS_H
+#define HR_TESTS_SUPPORT_SEVERAL_RUNS_H
+
+#include "hogring/train.h"
+#include "support/check.h"
+
+enum { SEVERAL_MOST = 4 };
+
+/* What a machine's process has to say. */
+struct said {
+    enum hr_status status;
+    char message[600];
+    char digest[40];
+    double accuracy, loss;
+    uint64_t updates, samples, dropped_samples, bytes_sent, max_skew;
+    uint64_t samples_of_all; /* since the first run began */
+    uint64_t stale_updates;  /* whose staleness was counted, and the same of all tensors together */
+    uint64_t stale_of_keys, keys;
+    uint64_t handed_over; /* bytes between stages */
+    size_t ncurve;
+    double note[8]; /* the test's own */
+    char text[64];
+};
+
+/* What a test does in the processes of all runs that follow; any may be NULL. */
+struct several_hooks {
+    void (*begins)(size_t machine);
+    const struct hr_observer *observer; /* machine 0's */
+    void (*ended)(const struct hr_run_result *result, struct said *said);
+};
+void several_hook(const struct several_hooks *hooks);
+
+void several_begin(void);
+
+/* Run, o[m] is what machine m was told; returns what each has said, until the next run. */
+const struct said *several_run(size_t machines, const struct hr_train_options *const *o,
+                               const struct hr_dataset *dataset);
+/* All are told the same, and machine `lost` is killed when it has run for some moments. */
+const struct said *several_lose(size_t machines, size_t lost, const struct hr_train_options *o,
+                                const struct hr_dataset *dataset);
+/* All are told the same, and it goes well: the result, which is machine 0's. */
+struct said several_alike(size_t machines, const struct hr_train_options *options,
+                          const struct hr_dataset *dataset);
+/* The same run on one machine. */
+struct said several_alone(const struct hr_train_options *options, const struct hr_dataset *dataset);
+
+/* The same run, to the bit. */
+void several_check_equal(const struct said *several, const struct said *alone);
+/* Two machines fail alike; machine 0 says it in these words. */
+void several_check_refused(const struct hr_train_options *options, enum hr_status status,
+                           const char *message, const struct hr_dataset *dataset);
+
+#endif
