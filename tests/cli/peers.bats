@@ -44,6 +44,22 @@ kept["rows"]["mlp"]["load"] = dict(load, others=0.3)
 assert "not to be quoted" in pages.table_text(kept, facts) and "not to be quoted" not in text
 assert cells.middle(range(1, 13)) == (6.5, 3, 10)
 
+# What a peer uses that goes on is ours, not others'; so is that of one whose starter has ended.
+import os, subprocess
+cells.adopt_orphans()
+burn = "import sys, time\nwhile time.process_time() < 0.3: pass\nprint(flush=True); sys.stdin.read()"
+before = cells._family_ticks(os.getpid())
+for starter in ([], ["setsid", "-f"]):
+    read, write = os.pipe()
+    peer = subprocess.Popen([*starter, sys.executable, "-c", burn], stdin=read, stdout=subprocess.PIPE)
+    os.close(read)
+    peer.stdout.readline()
+    after = cells._family_ticks(os.getpid())
+    assert after - before >= 0.25 * os.sysconf("SC_CLK_TCK"), (starter, before, after)
+    before = after
+    os.close(write)
+    peer.wait()
+
 # The page keeps other sections, this one stands first, and README's line has its ratios.
 page = figures.replaced("# Page\n\n## Other\n\nkept\n", figures.FIRST, text)
 assert page.index(figures.FIRST) < page.index("## Other") and "kept" in page

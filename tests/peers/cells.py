@@ -3,7 +3,7 @@
 A cell that overruns is ended with everything that it started: launchers put their ranks into
 sessions of their own, so the processes are found by a mark in their environment.
 """
-import ctypes, itertools, json, os, random, resource, shutil, signal, subprocess, tempfile, time
+import ctypes, itertools, json, os, random, shutil, signal, subprocess, tempfile, time
 
 MARK = "HOGRING_PEERS_CELL"
 _numbers = itertools.count()
@@ -89,8 +89,26 @@ def _objects(text, whole):
     return [row for row in rows if isinstance(row, dict)]
 
 
+def _family_ticks(root):
+    """Processor time, in ticks, of `root`, of all that it has started and still lives, and of those that these have waited for."""
+    parent, ticks = {}, {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                words = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parent[int(name)], ticks[int(name)] = int(words[1]), sum(map(int, words[11:15]))  # utime, stime, and children's
+    family, found = {root}, True
+    while found:
+        found = {pid for pid, of in parent.items() if of in family} - family
+        family |= found
+    return sum(ticks.get(pid, 0) for pid in family)
+
+
 class Load:
-    """The share of the processors' time that others took (and the host: steal) since it was made."""
+    """The share of the processors' time that others took (and the host: steal) since it was made: neither this process nor what it has
+    started, which may go on from row to row."""
 
     def __init__(self):
         self.own, self.busy, self.steal, self.total = self._now()
@@ -100,8 +118,7 @@ class Load:
         with open("/proc/stat") as file:
             ticks = [int(word) for word in file.readline().split()[1:9]]
         second = os.sysconf("SC_CLK_TCK")
-        own = sum(usage.ru_utime + usage.ru_stime
-                  for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)))
+        own = _family_ticks(os.getpid()) / second
         user, nice, system, idle, iowait, irq, softirq, steal = ticks
         return own, (user + nice + system) / second, steal / second, sum(ticks) / second
 
