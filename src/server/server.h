@@ -129,6 +129,14 @@ struct hr_ring *hr_server_requests(const struct hr_shared_state *shared, size_t 
 struct hr_ring *hr_server_replies(const struct hr_shared_state *shared, size_t worker,
                                   size_t shard);
 
+/* Where the packet of worker's compressed push to a shard on another machine lies. */
+struct hr_server_packet {
+    uint64_t bytes; /* of values that are in use */
+    unsigned char values[];
+};
+struct hr_server_packet *hr_server_packet_at(const struct hr_shared_state *shared, size_t worker,
+                                             size_t shard);
+
 /* A copy of the servers' arrays: weights (params); scratch (params), or NULL where no shard needs
  * any; ratio (tensors), used where there is one shard; state (nstates, params). */
 float *hr_server_weights(const struct hr_shared_state *shared, size_t copy);

@@ -1,6 +1,7 @@
 #include "server/server_carried.h"
 
 #include "server/server.h"
+#include "server/server_packets.h"
 #include "shm/pair.h"
 
 /* The slice of shard `shard` in the vector of a worker, which lies in the segment. */
@@ -19,6 +20,11 @@ static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
     const struct hr_shared_state *shared = arg;
     const size_t pair = ((uintptr_t)ring - (uintptr_t)shared->own) / hr_pair_bytes(HR_SERVER_SLOTS);
     const size_t worker = pair / shared->servers, shard = pair % shared->servers;
+    if (message->kind == HR_PUSH && hr_server_packs(shared, worker, shard)) {
+        const struct hr_server_packet *packet = hr_server_packet_at(shared, worker, shard);
+        return (struct hr_cargo){.offset = (uintptr_t)packet - (uintptr_t)shared->segment,
+                                 .bytes = sizeof *packet + packet->bytes};
+    }
     if (message->kind == HR_PUSH)
         return slice(shared, shared->grads[worker], shard);
     if (message->kind == HR_PUSHPULL || message->kind == HR_WEIGHTS)

@@ -4,11 +4,12 @@
 #include "observe/spans.h"
 #include "base/size.h"
 #include "shm/pair.h"
+#include "strategy/push_slice.h"
 #include "server/server_losses.h"
 #include "server/server_replica.h"
 #include "trace/trace_log.h"
 
-/* --- memory: [rings | copies: weights, scratch, ratio, state | losses | logs] --- */
+/* --- memory: [rings | copies: weights, scratch, ratio, state | losses | logs | packets] --- */
 
 static size_t rings_bytes(const struct hr_shared_state *shared)
 {
@@ -82,12 +83,46 @@ struct hr_server_log hr_server_log(const struct hr_shared_state *shared, size_t 
     return (struct hr_server_log){(void *)line, (void *)ring, (void *)notes};
 }
 
+/* --- packets: [of worker 0 to shard 0, 1, ... | of worker 1 ...], of compressed pushes --- */
+
+static size_t packet_bytes(const struct hr_shared_state *shared, size_t shard)
+{
+    const size_t most = hr_push_slice_most(shared, hr_server_slice(shared, shard),
+                                           hr_server_slice(shared, shard + 1));
+    return hr_round_up(sizeof(struct hr_server_packet) + most, HR_LINE);
+}
+
+/* A worker's, to the first n shards. */
+static size_t packets_to(const struct hr_shared_state *shared, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t s = 0; s < n; s++)
+        bytes += packet_bytes(shared, s);
+    return bytes;
+}
+
+static size_t packets_bytes(const struct hr_shared_state *shared)
+{
+    const bool any = hr_shared_is_apart(shared) && hr_compression_of(shared);
+    return any ? shared->workers * packets_to(shared, shared->servers) : 0;
+}
+
 /* --- all of it --- */
 
 size_t hr_server_bytes(const struct hr_shared_state *shared)
 {
-    return rings_bytes(shared) + shared->copies * copy_bytes(shared) +
-           hr_server_losses_bytes(shared) + logs_bytes(shared);
+    const size_t bytes = rings_bytes(shared) + shared->copies * copy_bytes(shared) +
+                         hr_server_losses_bytes(shared) + logs_bytes(shared);
+    return hr_round_up(bytes, HR_LINE) + packets_bytes(shared);
+}
+
+struct hr_server_packet *hr_server_packet_at(const struct hr_shared_state *shared, size_t worker,
+                                             size_t shard)
+{
+    unsigned char *packets =
+        (unsigned char *)shared->own + hr_server_bytes(shared) - packets_bytes(shared);
+    return (void *)(packets + worker * packets_to(shared, shared->servers) +
+                    packets_to(shared, shard));
 }
 
 /* As hr_shard_start and hr_replica_start take it. */

@@ -1,13 +1,14 @@
 #include "server/server_requests.h"
 
 #include "netsim/inject.h"
-#include "strategy/compression.h"
+#include "server/server_packets.h"
+#include "strategy/push_slice.h"
 
 /* Of what the worker pushes, or exchanges. */
 static uint64_t slice_bytes(const struct hr_worker *worker, size_t shard)
 {
-    return hr_compression_slice_bytes(worker, hr_server_slice(worker->shared, shard),
-                                      hr_server_slice(worker->shared, shard + 1));
+    return hr_push_slice_bytes(worker, hr_server_slice(worker->shared, shard),
+                               hr_server_slice(worker->shared, shard + 1));
 }
 
 uint64_t hr_requests_push_bytes(const struct hr_worker *worker)
@@ -27,6 +28,8 @@ static void send_to(const struct hr_worker *worker, size_t shard, const struct h
 {
     const struct hr_shared_state *shared = worker->shared;
     const bool carries = hr_server_carries_slice(request->kind);
+    if (request->kind == HR_PUSH && hr_server_packs(shared, worker->rank, shard))
+        hr_server_pack(worker, shard);
     const struct hr_posted what = {
         .from = worker->rank,
         .to = shared->workers + shard,

@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "server/server_losses.h"
+#include "server/server_packets.h"
 #include "server/server_replica.h"
 #include "server/server_settle.h"
 #include "server/ssp_gate.h"
@@ -327,6 +328,8 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
         return message;
     if (!is_new(&shard->worker[worker], &message))
         message.kind = HR_DUPLICATE;
+    if (message.kind == HR_PUSH && hr_server_packs(shard->shared, worker, shard->number))
+        hr_server_unpack(shard->shared, worker, shard->number);
     shard->worker[worker].step = message.word[HR_REQUEST_STEP];
     shard->taken = (struct hr_taken){
         .kind = message.kind,

@@ -5,6 +5,8 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/vec.h"
+#include "group/choose.h"
+#include "strategy/push_slice.h"
 
 enum { LOOK_NS = 20 * 1000 }; /* when to look again at an operation that rings another bell */
 enum { NOTHING, TO_OWNERS, FROM_OWNERS, GATHER, LEFT, RIGHT, EXACT };
@@ -65,11 +67,16 @@ size_t hr_compressed_sum_bytes(const struct hr_shared_state *shared)
 static enum hr_status sum_bytes(const struct hr_shared_state *shared, size_t rank, size_t floats,
                                 uint64_t *bytes)
 {
+    const struct hr_group_options *o = &shared->group_options;
+    struct hr_choice choice = {.algorithm = o->algorithm, .group_size = o->group_size};
+    if (hr_shared_is_apart(shared))
+        choice = hr_choose_apart(o, HR_OP_ALL_REDUCE, floats * sizeof(float));
     const struct hr_plan_for of = {.rank = rank,
                                    .n = shared->workers,
-                                   .group_size = shared->group_options.group_size,
+                                   .group_size = choice.group_size,
+                                   .upper = choice.upper,
                                    .in_place = true};
-    return hr_algorithm_sends(shared->group_options.algorithm, &of, floats, bytes);
+    return hr_algorithm_sends(choice.algorithm, &of, floats, bytes);
 }
 
 enum hr_status hr_compressed_sum_begin(struct hr_compressed_sum *sum, struct hr_worker *worker,
@@ -87,7 +94,7 @@ enum hr_status hr_compressed_step_bytes(const struct hr_shared_state *shared, ui
     const struct hr_compression *c = hr_compression_of(shared);
     const size_t others = shared->workers - 1;
     uint64_t first = 0, second = 0;
-    *bytes = hr_compression_push_bytes(shared);
+    *bytes = hr_push_bytes(shared);
     *plain = shared->params * sizeof(float);
     if (shared->strategy->served)
         return HR_OK;

@@ -21,15 +21,16 @@ static enum hr_status check_strategy(const struct hr_shared_state *shared,
 {
     const struct hr_train_options *o = shared->options;
     const bool sums = !shared->strategy->served;
-    char algorithm[64];
-    snprintf(algorithm, sizeof algorithm, "--algorithm %.32s", o->algorithm);
-    const bool direct = shared->group_options.algorithm == &hr_allreduce_direct;
+    char named[64];
+    snprintf(named, sizeof named, "--algorithm %.32s", o->algorithm);
+    const struct hr_algorithm *algorithm = shared->group_options.algorithm;
+    const bool direct = algorithm == &hr_allreduce_direct || algorithm == &hr_allreduce_auto;
     if (!sums && hr_compress_is_factors(how))
         return not_with(o, o->strategy,
                         "its factors are sums over all workers, which push to servers one by one; "
                         "expected allreduce, or another compressor");
     if (sums && !direct && !hr_compress_is_factors(how))
-        return not_with(o, algorithm,
+        return not_with(o, named,
                         "packets go to the owners of the sums at once, as in direct, or each "
                         "partial sum would be rounded again; expected auto or direct");
     return HR_OK;
@@ -253,63 +254,4 @@ void hr_compression_push(const struct hr_worker *worker, uint64_t index)
     hr_compression_scale(shared, index, true, own->error, c->count);
     hr_compression_scatter(worker);
     hr_account_turn(&worker->stats->account, was);
-}
-
-/* How many values of a role lie before parameter `at`. */
-static size_t before(const struct hr_optimizer *optimizer, enum hr_segment_role role, size_t at)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < optimizer->nsegments; i++) {
-        const struct hr_param_segment *segment = &optimizer->segments[i];
-        if (segment->role == role && segment->begin < at)
-            count += hr_min_size(segment->count, at - segment->begin);
-    }
-    return count;
-}
-
-/* Values [begin, end) of the packet: of blocks that are cut each part has the scale. */
-static uint64_t part_bytes(const struct hr_compression *c, const void *packet, size_t begin,
-                           size_t end)
-{
-    if (hr_compress_is_sparse(&c->how)) {
-        const size_t k = hr_compress_largest(&c->how, c->count);
-        return (hr_compress_pairs_before(packet, k, end) -
-                hr_compress_pairs_before(packet, k, begin)) *
-               sizeof(struct hr_compress_pair);
-    }
-    const size_t first = begin / HR_COMPRESS_BLOCK * HR_COMPRESS_BLOCK;
-    const size_t skipped = begin - first;
-    const size_t a_value = c->how.how->block_bytes / HR_COMPRESS_BLOCK;
-    return begin < end ? c->how.how->bytes(&c->how, end - first) - skipped * a_value : 0;
-}
-
-uint64_t hr_compression_slice_bytes(const struct hr_worker *worker, size_t begin, size_t end)
-{
-    const struct hr_compression *c = hr_compression_of(worker->shared);
-    const struct hr_optimizer *optimizer = &worker->shared->optimizer;
-    if (!c)
-        return (end - begin) * sizeof(float);
-    const size_t exact = before(optimizer, HR_SEGMENT_STATISTIC, end) -
-                         before(optimizer, HR_SEGMENT_STATISTIC, begin);
-    return exact * sizeof(float) + part_bytes(c, worker->compressing->packet,
-                                              before(optimizer, HR_SEGMENT_TRAINED, begin),
-                                              before(optimizer, HR_SEGMENT_TRAINED, end));
-}
-
-uint64_t hr_compression_push_bytes(const struct hr_shared_state *shared)
-{
-    const struct hr_compression *c = hr_compression_of(shared);
-    const struct hr_optimizer *optimizer = &shared->optimizer;
-    uint64_t bytes = c ? c->exact * sizeof(float) : 0;
-    if (!c || !shared->strategy->served)
-        return 0;
-    if (hr_compress_is_sparse(&c->how))
-        return bytes + packet_bytes(shared);
-    for (size_t s = 0; s < shared->servers; s++) {
-        const size_t begin = hr_stripe_begin(shared->params, shared->servers, s);
-        const size_t end = hr_stripe_begin(shared->params, shared->servers, s + 1);
-        bytes += part_bytes(c, NULL, before(optimizer, HR_SEGMENT_TRAINED, begin),
-                            before(optimizer, HR_SEGMENT_TRAINED, end));
-    }
-    return bytes;
 }

@@ -13,9 +13,10 @@
  *             number of workers it begins at 0 again (train/state.c says so).
  *   Push      (ps-sync, ps-async, ssp, backup-workers) the worker encodes its gradient with its
  *             own error, and what the server would decode takes the gradient's place in the memory
- *             that both reach; no bytes are moved. What is counted, and carried by links in virtual
- *             time, is the packet: the whole gradient's, each server's slice of it by itself. So
- *             the number of servers changes no bit. Pulls are float32.
+ *             that both reach; no bytes are moved, but to a server on another machine, which
+ *             decodes the packet there (push_slice.h). What is counted, and carried by links in
+ *             virtual time, is the packet: the whole gradient's, each server's slice of it by
+ *             itself. So the number of servers changes no bit. Pulls are float32.
  *             A push that backup-workers drop is lost with what of the error was in it.
  *
  * Threads: struct hr_compression is constant; the rest a worker's own.
@@ -63,9 +64,6 @@ size_t hr_compression_worker_bytes(const struct hr_shared_state *shared);
 /* Of blocks: those that each rank owns of the sum. */
 size_t hr_compression_own_blocks(const struct hr_shared_state *shared);
 
-/* Bytes of a push to all servers together; 0 where nobody pushes. */
-uint64_t hr_compression_push_bytes(const struct hr_shared_state *shared);
-
 /* A worker begins, from the snapshot; ends; copies its state into the snapshot. Without compression
  * nothing. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_compression_start(struct hr_worker *worker);
@@ -86,8 +84,5 @@ void hr_compression_scale(const struct hr_shared_state *shared, uint64_t index, 
 
 /* The gradient in hand, of batch `index`, becomes what its servers decode. */
 void hr_compression_push(const struct hr_worker *worker, uint64_t index);
-/* Bytes of [begin, end) of the last push: what hr_compression_push has made, or without
- * compression all. */
-uint64_t hr_compression_slice_bytes(const struct hr_worker *worker, size_t begin, size_t end);
 
 #endif

@@ -35,8 +35,6 @@ static enum hr_status check(const struct hr_run *run)
         return refuse("--on-loss", "expected stop; --resume goes on from the last checkpoint");
     if (o->calibrate[0] && strategy->served)
         return refuse("--calibrate with servers", "expected it on one machine");
-    if (o->compress[0] && strcmp(o->compress, "none") != 0)
-        return refuse("--compress", "expected it on one machine, or none");
     if (o->link[0] || o->topology[0])
         return refuse("emulated links", "the machines' links are real");
     return HR_OK;

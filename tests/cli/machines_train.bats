@@ -79,6 +79,20 @@ check_bits() {
   [ "$(digest_of "$output")" = "$(digest_of "$alone")" ]
 }
 
+@test "what is compressed has the bits of one machine, and as many bytes" {
+  local how library
+  for how in "--compress int8" "--compress powersgd:2" "--compress topk:1% --strategy ps-sync --servers 3" "--compress bf16 --launch process"; do
+    run build/hogring train --workers 4 --epochs 1 --quiet $how --json "$BATS_TEST_TMPDIR/alone.json"
+    local alone=$output
+    for library in openmpi mpich; do
+      several $library 2 --workers 4 --epochs 1 --quiet $how --json "$BATS_TEST_TMPDIR/apart.json"
+      [ "$(digest_of "$output")" = "$(digest_of "$alone")" ] || { echo "$how: $output"; return 1; }
+      [[ "$how" == *powersgd* ]] || [ "$(json "$BATS_TEST_TMPDIR/apart.json" 'd["runs"][0]["bytes"]["sent"]')" = \
+        "$(json "$BATS_TEST_TMPDIR/alone.json" 'd["runs"][0]["bytes"]["sent"]')" ] || { echo "$how: bytes"; return 1; }
+    done
+  done
+}
+
 @test "asynchronous servers count every sample, and pass no bound" {
   several openmpi 2 --workers 4 --epochs 3 --quiet --strategy ssp --staleness 1 --servers 2 --json "$BATS_TEST_TMPDIR/ssp.json"
   [ "$status" -eq 0 ]
