@@ -116,13 +116,19 @@ static bool is_done(const struct hr_shard *shard, size_t worker)
     return next && next->kind == HR_DONE;
 }
 
+/* Does it wait for nothing more, or where it cannot serve itself? */
+static bool is_anybodys(const struct hr_shard *shard, size_t worker)
+{
+    return !hr_homes_here(&shard->shared->homes, worker) || is_done(shard, worker);
+}
+
 /* Leave but one input enabled. False, and all are left: there is none for it. */
 static bool pick_for(struct hr_server *server, size_t whose)
 {
     const size_t workers = server->shard.shared->workers;
     size_t w = whose;
     if (!server->enabled[whose])
-        for (w = 0; w < workers && !(server->enabled[w] && is_done(&server->shard, w));)
+        for (w = 0; w < workers && !(server->enabled[w] && is_anybodys(&server->shard, w));)
             w++;
     if (w == workers)
         return false;
@@ -131,8 +137,8 @@ static bool pick_for(struct hr_server *server, size_t whose)
     return true;
 }
 
-/* What one worker has sent, or everybody, as far as it may be taken; and that others are done,
- * since they wait for nothing more. server->enabled says afterwards who else may go on. */
+/* What one worker has sent, or everybody, as far as it may be taken; and what those of other
+ * machines have, and that others are done. server->enabled says afterwards who else may go on. */
 static bool drain(struct hr_server *server, size_t whose)
 {
     bool took = false;

@@ -11,6 +11,8 @@
  *            waits. Who lets go looks once more if it was wanted, and rings the bells of those who
  *            may go on. The turn moves when something was taken: until then a worker whose message
  *            may not be taken yet (a gate, the gradients of others) need not look again.
+ *   Machines what workers of another machine have sent is taken by whoever holds the shard; its own
+ *            thread wakes up when such a message comes.
  *   Crowded  more workers than processors: who holds the shard serves everybody, since those who
  *            wait have no processor. Else each serves itself, beside those who compute.
  *   Not for  processes, whose shards are private memory; nor for replicas, runs that outlive
