@@ -67,6 +67,18 @@ struct hr_waited_for {
     size_t stage;  /* of a pipeline: its stage that worked longest, beside the same of the others */
 };
 
+/* Where a machine's workers push as one (--aggregate node): a step in its parts, seconds of a mean
+ * worker. All of them add up to the run's seconds. */
+struct hr_node_step {
+    size_t workers; /* of a machine; 0: each pushes its own, and nothing is measured */
+    double load_s, compute_s;
+    double aggregate_s;  /* its gradient is there, until those of its machine are added */
+    double push_s;       /* until the sum has been sent to all servers */
+    double update_s;     /* until they have summed, updated, and sent weights back */
+    double distribute_s; /* until the worker has them */
+    double rest_s;       /* what is no step: cuts, stalls */
+};
+
 /* A machine of a run on several. */
 struct hr_machine_report {
     char host[64];

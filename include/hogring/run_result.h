@@ -183,8 +183,7 @@ struct hr_run_result {
     double lr;              /* of the last update */
     double target_seconds;  /* when the target accuracy was reached; < 0: never */
     uint64_t stale_updates, stale_sum, stale_max;
-    uint64_t
-        stale[HR_RESULT_STALENESS_BUCKETS]; /* how many updates had that staleness; last: more */
+    uint64_t stale[HR_RESULT_STALENESS_BUCKETS];       /* updates of that staleness; last: more */
     size_t nstale_workers, nstale_keys, nstale_counts; /* 0: nothing was counted */
     struct hr_staleness *stale_parts; /* owned: by worker (nstale_workers), then by key */
     uint64_t *stale_counts;           /* owned: their histograms */
@@ -232,6 +231,7 @@ struct hr_run_result {
     struct hr_best_evaluation best;
     struct hr_pipeline_report pipeline;
     struct hr_tensor_report tensor;
+    struct hr_node_step node_step;
     size_t nmachines;                   /* 0: there is one */
     struct hr_machine_report *machines; /* (nmachines) owned; the first one's ranks come first */
     bool interrupted;

@@ -27,6 +27,7 @@ static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell,
     struct hr_resting_asker asker = {.resting = seat->drive->resting,
                                      .rank = seat->worker->rank,
                                      .account = &seat->worker->stats->account,
+                                     .sent = &seat->worker->requests.sent,
                                      .ready = ready,
                                      .arg = arg};
     if (seat->owns_shard) {

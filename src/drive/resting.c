@@ -210,6 +210,7 @@ void hr_resting_ask(struct hr_resting_asker *asker)
 {
     for (size_t s = 0; s < asker->resting->n; s++)
         asker->seen[s] = HELD; /* no turn */
+    asker->had_sent = *asker->sent;
 }
 
 bool hr_resting_serve_then_look(void *arg)
@@ -218,6 +219,8 @@ bool hr_resting_serve_then_look(void *arg)
     struct hr_resting *resting = asker->resting;
     if (asker->ready(asker->arg))
         return true;
+    if (*asker->sent != asker->had_sent)
+        hr_resting_ask(asker);
     for (size_t k = 0; k < resting->n; k++) {
         const size_t s = (asker->rank + k) % resting->n; /* as it has sent */
         struct lent *lent = &resting->shard[s];

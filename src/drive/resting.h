@@ -48,8 +48,10 @@ struct hr_resting_asker {
     struct hr_resting *resting;
     size_t rank;
     struct hr_account *account; /* its own: who serves, spends the time */
+    const uint64_t *sent;       /* its requests so far: `ready` may send some, which are served */
     hr_ready_fn ready;
     void *arg;
+    uint64_t had_sent;
     uint32_t seen[HR_MAX_RANKS]; /* (shards) the turn when it looked last */
 };
 void hr_resting_ask(struct hr_resting_asker *asker);

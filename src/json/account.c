@@ -175,6 +175,19 @@ static json_t *worker_times(const struct hr_run_result *run)
     return array;
 }
 
+json_t *hr_json_node_step(const struct hr_run_result *run)
+{
+    const struct hr_node_step *step = &run->node_step;
+    if (!step->workers)
+        return json_null();
+    return json_pack("{so so so so so so so so}", "workers", hr_json_count(step->workers), "load",
+                     hr_json_number(step->load_s), "compute", hr_json_number(step->compute_s),
+                     "aggregate", hr_json_number(step->aggregate_s), "push",
+                     hr_json_number(step->push_s), "update", hr_json_number(step->update_s),
+                     "distribute", hr_json_number(step->distribute_s), "rest",
+                     hr_json_number(step->rest_s));
+}
+
 /* null when not measured apart from other computing: sparse steps, virtual time. */
 static json_t *part_of_compute(double seconds)
 {

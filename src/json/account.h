@@ -35,6 +35,10 @@ json_t *hr_json_losses(const struct hr_run_result *run);
  * the run's seconds; 0 for all others. */
 json_t *hr_json_time(const struct hr_run_result *run);
 
+/* "node_step": {"workers", "load", "compute", "aggregate", "push", "update", "distribute", "rest"},
+ * as struct hr_node_step has them; null where a machine's workers do not push as one. */
+json_t *hr_json_node_step(const struct hr_run_result *run);
+
 /* "waiting": {"for_others", "stalled", "otherwise", "by_rank": [{"rank", "cost_s", "share", "load",
  * "compute", "stalled", "preempted", "communicate", "wait", "stage", "dropped"}], "matrix"}
  *

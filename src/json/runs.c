@@ -219,6 +219,7 @@ static json_t *run_object(const struct hr_run_result *run)
                    json_object_set_new(object, "step_digests", hr_json_step_digests(run)) != 0 ||
                    json_object_set_new(object, "saves", saves(run)) != 0 ||
                    json_object_set_new(object, "machines", machines(run)) != 0 ||
+                   json_object_set_new(object, "node_step", hr_json_node_step(run)) != 0 ||
                    json_object_set_new(object, "pipeline", hr_json_pipeline(&run->pipeline)) != 0 ||
                    json_object_set_new(object, "tensor", hr_json_tensor(&run->tensor)) != 0)) {
         json_decref(object);

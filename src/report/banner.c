@@ -149,6 +149,8 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
         fprintf(out, "  update   %s; %s\n", info->optimizer, info->lr_schedule);
     if (info->manner && info->manner[0])
         fprintf(out, "  manner   %s\n", info->manner);
+    if (info->pushes && info->pushes[0])
+        fprintf(out, "  pushes   %s\n", info->pushes);
     if (info->compress && info->compress[0])
         fprintf(out, "  compress %s\n", info->compress);
     if (info->micro_shards)

@@ -11,6 +11,7 @@
 #include "report/columns.h"
 #include "report/human.h"
 #include "report/lost_ranks.h"
+#include "report/node_step.h"
 #include "report/report.h"
 #include "report/score_cells.h"
 #include "report/waited_for.h"
@@ -344,6 +345,7 @@ static void print_notes(FILE *out, const struct table *table, const struct print
         fputs("* interrupted before its end\n", out);
     hr_lost_ranks_print(out, table->groups);
     hr_waited_for_print(out, table->groups, table->width == 0);
+    hr_node_step_print(out, table->groups);
     hr_best_print(out, table->groups);
     for (size_t g = 0; g < table->groups->n; g++)
         for (size_t i = 0; i < table->groups->group[g].n; i++)

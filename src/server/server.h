@@ -110,6 +110,12 @@ static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t 
     return shared->colocated ? owner : shared->workers + owner;
 }
 
+/* Does that worker push and pull? Where a machine's workers push as one, the first of them does. */
+static inline bool hr_server_pushes(const struct hr_shared_state *shared, size_t worker)
+{
+    return shared->node_workers == 0 || worker % shared->node_workers == 0;
+}
+
 /* The rank that takes the messages to a shard. */
 size_t hr_shard_leader(const struct hr_shared_state *shared, size_t shard);
 
@@ -168,7 +174,8 @@ struct hr_pushing {
  * nothing to repeat. */
 void hr_shard_note(const struct hr_shard *shard);
 
-/* The worker's half (server.c): functions of the table, and what those that differ are made of. */
+/* The worker's half (server_worker.c): functions of the table, and what those that differ are made
+ * of. */
 enum hr_status hr_server_start(struct hr_worker *worker);
 void hr_server_leave(struct hr_worker *worker);
 void hr_server_request(struct hr_worker *worker);
@@ -180,8 +187,9 @@ void hr_server_at_cut(struct hr_worker *worker);
 struct hr_message hr_server_collect(struct hr_worker *worker);
 /* Send a message of that kind to every shard. took_ns: of the gradients that it stands for. */
 void hr_server_ask(struct hr_worker *worker, enum hr_server_message kind, int64_t took_ns);
-/* Send the worker's gradient, of batch `index`. */
+/* Send the worker's gradient, of batch `index`; or what it has made of it, of so many samples. */
 void hr_server_push(struct hr_worker *worker, uint64_t index);
+void hr_server_push_sum(struct hr_worker *worker, uint64_t index, size_t samples);
 
 /* The shard's half (server_shard.c). */
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t owner);

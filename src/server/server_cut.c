@@ -69,7 +69,7 @@ void hr_shard_finish_cut(struct hr_shard *shard)
             continue;
         client->arrived = false;
         client->rests = true;
-        client->aside = shard->joined;
+        client->aside = shard->joined || !hr_server_pushes(shard->shared, w);
         leave_cut(shard, client);
         if (arrived)
             hr_shard_reply(shard, w, (struct hr_message){.kind = HR_CUT_DONE});

@@ -37,6 +37,8 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
         hr_shard_stop(shard);
         return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", shared->workers);
     }
+    for (size_t w = 0; w < shared->workers; w++)
+        shard->worker[w].aside = !hr_server_pushes(shared, w);
     if (shard->loses)
         hr_shard_know(shard);
     hr_shard_know_seats(shard);
@@ -244,14 +246,16 @@ static void update_with_sum(struct hr_shard *shard)
     const struct hr_seats *seats = shared->seats;
     const uint64_t index = shard->worker[seats->rank[0]].index;
     float *sum = shard->sum;
-    size_t samples = 0;
+    size_t samples = 0, n = 0;
     for (size_t s = 0; s < seats->n; s++) {
         struct hr_client *client = &shard->worker[seats->rank[s]];
-        shard->grads[s] = shared->grads[seats->rank[s]] + shard->first;
+        if (!hr_server_pushes(shared, seats->rank[s]))
+            continue;
+        shard->grads[n++] = shared->grads[seats->rank[s]] + shard->first;
         samples += client->samples;
         client->applied++;
     }
-    hr_vec()->tree_sum(&sum, 1, shard->grads, seats->n, shard->count);
+    hr_vec()->tree_sum(&sum, 1, shard->grads, n, shard->count);
     hr_shard_begin_update(shard, index);
     hr_shard_apply(shard, hr_step_for(shared, index, samples, hr_shard_next_number(shard)),
                    shard->sum);
@@ -264,12 +268,13 @@ static bool opens_gate(const struct hr_shard *shard, uint64_t clock)
     return shard->shared->staleness_bound < UINT64_MAX && hr_ssp_slowest_clock(shard) > clock;
 }
 
-/* Has every worker pushed as often as this one? */
+/* Has everybody who pushes done so as often as this one? */
 static bool all_are_in(const struct hr_shard *shard, size_t worker)
 {
     const struct hr_seats *seats = shard->shared->seats;
     for (size_t s = 0; s < seats->n; s++)
-        if (shard->worker[seats->rank[s]].clock != shard->worker[worker].clock)
+        if (hr_server_pushes(shard->shared, seats->rank[s]) &&
+            shard->worker[seats->rank[s]].clock != shard->worker[worker].clock)
             return false;
     return true;
 }

@@ -178,7 +178,8 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
     const struct hr_coming *coming = &worker->coming;
     const bool at_cut = coming->key & AT_CUT;
     int64_t latest_ns = coming->at_ns;
-    if (!at_cut && shared->strategy->served && !hr_roster_recalls(shared->control)) {
+    const bool gated = shared->strategy->served && !shared->node_workers;
+    if (!at_cut && gated && !hr_roster_recalls(shared->control)) {
         const uint64_t key = coming->opened & ((UINT64_C(1) << 48) - 1);
         *last = (coming->opened >> 48) - 1;
         if (!coming->opened || *last == worker->rank)

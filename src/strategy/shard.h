@@ -37,7 +37,8 @@ struct hr_client {
     uint64_t read;    /* version it read last; UINT64_MAX: it is gone */
     uint64_t handed;  /* version that lies in its memory since its push; 0: none */
     uint64_t staleness;        /* of its last push */
-    bool aside;                /* left out of the slowest clock: at a cut, or has left */
+    bool aside;                /* left out of the slowest clock: at a cut, has left, or another of
+                                  its machine pushes for it */
     bool arrived;              /* at a cut */
     bool rests;                /* since a cut: it has asked for nothing */
     unsigned char left;        /* enum hr_left */

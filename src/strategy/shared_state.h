@@ -28,6 +28,17 @@ struct hr_inject;
 struct hr_pause;
 struct hr_trace_log;
 
+/* What a step is made of where a machine's workers push as one: strategies/aggregate.h. */
+enum hr_node_part {
+    HR_NODE_LOAD,
+    HR_NODE_COMPUTE,
+    HR_NODE_AGGREGATE,
+    HR_NODE_PUSH,
+    HR_NODE_UPDATE,
+    HR_NODE_DISTRIBUTE,
+    HR_NODE_PARTS
+};
+
 /* What a worker counts; its own lines in the segment, read by others only at a cut or after the
  * run, except for `seen`. */
 struct hr_worker_stats {
@@ -58,7 +69,8 @@ struct hr_worker_stats {
     uint64_t stale_keys;   /* histograms of keys that have the update in hand: server/staleness.h */
     struct hr_stale stale; /* of each update this worker offered: the largest over the shards;
                               unless strategy->never_stale */
-    int64_t told_ns[HR_ACTIVITIES];             /* of `account`, to who looks on: worker/tell.h */
+    int64_t node_ns[HR_NODE_PARTS]; /* of its steps, where a machine's workers push as one */
+    int64_t told_ns[HR_ACTIVITIES]; /* of `account`, to who looks on: worker/tell.h */
     alignas(HR_LINE) struct hr_dropped dropped; /* writer: the server */
 };
 
@@ -152,6 +164,7 @@ struct hr_shared_state {
     struct hr_begins_with begins_with;
     struct hr_group_options group_options;
     size_t workers, servers, params;
+    size_t node_workers; /* of a machine, who push as one (strategies/aggregate.h); 0: each does */
     size_t
         update_threads; /* that a worker whose other ranks wait may take (kernels/team.h); 0: 1 */
     size_t copies;      /* of each shard: 1, or 2, each with a rank of its own (server_replica.h) */

@@ -104,6 +104,8 @@ struct hr_strategy {
     const char *order;
     /* The strategy for runs that are recorded or replayed; NULL: this one. */
     const struct hr_strategy *recorded;
+    /* The strategy where a machine's workers push as one (--aggregate node); NULL: never. */
+    const struct hr_strategy *aggregated;
     /* The strategy for --staleness 0; NULL: this one. */
     const struct hr_strategy *in_step;
 

@@ -9,6 +9,7 @@
 #include "machines/machines.h"
 #include "products/ready.h"
 #include "server/server.h"
+#include "train/aggregate_setup.h"
 #include "train/compress_setup.h"
 #include "train/freeze.h"
 #include "train/optimizer_setup.h"
@@ -48,7 +49,7 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
 struct said {
     struct hr_stage_report *stage; /* malloc'd, and so is: */
     uint64_t *redone;
-    char split[400], task[400], compress[160], servers[800];
+    char split[400], task[400], compress[160], servers[800], pushes[120];
 };
 
 static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run_info *info,
@@ -123,6 +124,8 @@ static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
     info->compress = said.compress;
     servers_text(run, said.servers, sizeof said.servers);
     info->server_hosts = said.servers;
+    hr_aggregate_text(run, said.pushes, sizeof said.pushes);
+    info->pushes = said.pushes;
     enum hr_status status = add_pipeline(&run->job, info, &said);
     if (status == HR_OK)
         status = add_redone(run, info, &said);

@@ -6,6 +6,7 @@
 #include "kernels/select.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
+#include "train/aggregate_setup.h"
 #include "train/compress_setup.h"
 #include "train/model_file.h"
 #include "worker/prefetch.h"
@@ -291,6 +292,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
     HR_TRY(hr_several_deal(run));
+    HR_TRY(hr_aggregate_setup(run));
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.values, &run->job.model));
     HR_TRY(settle_batch(run));

@@ -33,11 +33,11 @@ static enum hr_status digest_options(const struct hr_run *run, char *out)
     uint64_t digest = hr_digest64(text, strlen(text));
     free(text);
     char more[900];
-    snprintf(more, sizeof more, "%016llx %d %d %d %s %s %.9g %zu %zu %zu %s %s %zu %d %s",
+    snprintf(more, sizeof more, "%016llx %d %d %d %s %s %.9g %zu %zu %zu %s %s %zu %d %s %s",
              (unsigned long long)digest, o->checkpoint_dir[0] != 0, o->resume[0] != 0,
              o->wants_answers, o->overlap, o->launch, o->timeout, run->shared.workers, o->pipeline,
              o->tensor_parallel, o->pipeline_schedule, o->stages, o->chunks, o->recompute,
-             o->server_placement);
+             o->server_placement, o->aggregate);
     snprintf(out, DIGEST, "%s", hr_digest64_text(hr_digest64(more, strlen(more))).hex);
     return HR_OK;
 }

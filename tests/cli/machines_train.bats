@@ -105,6 +105,58 @@ check_bits() {
     train --strategy ps-sync --server-placement first
 }
 
+# node_bits OPTIONS...: 2 machines of 2 workers that push as one have the bits of one machine, of threads and processes.
+node_bits() {
+  local library launch at=$BATS_TEST_TMPDIR
+  run build/hogring train --workers 4 --epochs 2 --quiet --strategy ps-sync "$@"
+  local alone=$output
+  for library in openmpi mpich; do
+    for launch in thread process; do
+      several $library 2 --workers 4 --epochs 2 --quiet --strategy ps-sync --aggregate node --launch $launch "$@" --json "$at/run"
+      [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+      [ "$(digest_of "$output")" = "$(digest_of "$alone")" ] || { echo "$library $launch: $output"; return 1; }
+      [ "$(json "$at/run" 'd["runs"][0]["node_step"]["workers"]')" = 2 ]
+    done
+  done
+}
+
+@test "a machine's workers push as one: the bits of one machine" {
+  local servers
+  for servers in 1 3; do
+    node_bits --servers $servers
+  done
+}
+
+@test "a machine's workers push as one, to servers colocated in them" {
+  node_bits --placement colocated
+}
+
+@test "a machine's workers push half of what they would alone; a step's parts add up" {
+  local at=$BATS_TEST_TMPDIR
+  several mpich 2 --workers 4 --epochs 2 --strategy ps-sync --aggregate none --json "$at/none"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" != *"of a mean worker"* ]]
+  several mpich 2 --workers 4 --epochs 2 --strategy ps-sync --json "$at/node"
+  [[ "$output" == *"pushes   one a machine: gradients of its 2 workers are added there"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"of a mean worker: load "*", aggregate "*" (2 workers a machine), push "* ]] || { echo "$output"; return 1; }
+  local bytes='d["runs"][0]["bytes"]["sent"], d["runs"][0]["bytes"]["received"]'
+  [ "$(json "$at/none" "$bytes")" = "$(json "$at/node" "tuple(2 * b for b in ($bytes))")" ]
+  [ "$(json "$at/none" 'd["runs"][0]["node_step"]')" = None ]
+  [ "$(json "$at/node" 'abs(sum(s for k, s in d["runs"][0]["node_step"].items() if k != "workers") - d["runs"][0]["seconds"]) < 1e-6')" = True ]
+  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --record "$at/trace"
+  [[ "$output" == *"pushes   one a worker (--aggregate none): the trace is replayed on one machine"* ]] || { echo "$output"; return 1; }
+}
+
+@test "where workers cannot push as one, that is said" {
+  refused 2 "--aggregate node: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
+    train --strategy ps-sync --aggregate node
+  refused 2 "--aggregate: means nothing with --strategy ps-async (it belongs to ps-sync: elsewhere a push is one worker's, taken as it arrives)" \
+    train --strategy ps-async --aggregate node
+  several mpich 2 --workers 6 --strategy ps-sync --aggregate node
+  [ "$status" -eq 2 ]
+  [ "$(grep -c -- "--aggregate node: 3 workers on each machine cannot add in the order of all; expected 2, 4, 8, ..." <<<"$output")" = 1 ]
+}
+
 @test "what does not work on several machines is refused once, with exit code 2" {
   several mpich 2 --strategy hogwild
   [ "$status" -eq 2 ]

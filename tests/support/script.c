@@ -116,6 +116,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .servers = plan.servers,
         .copies = plan.copies ? plan.copies : 1,
         .params = optimizer.params,
+        .node_workers = plan.node_workers,
         .outlives = plan.outlives,
         .reissues = plan.reissues,
         .snapshot = {.state_copies = strategy->private_state ? plan.workers : 1,

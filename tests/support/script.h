@@ -28,6 +28,7 @@ struct script_plan {
     size_t params, nkeys;                   /* 0: SCRIPT_PARAMS, in one key */
     const size_t *begins;                   /* (nkeys) of each key: its first parameter */
     bool outlives, reissues;
+    size_t node_workers; /* who push as one; 0: each does */
 };
 
 struct script {

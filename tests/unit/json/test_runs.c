@@ -118,11 +118,11 @@ static struct hr_run_result full_run(void)
     run.resumed = true, run.resumed_step = 40;
     run.past_samples = 1000, run.past_updates = 40, run.past_seconds = 0.5;
     snprintf(run.clock, sizeof run.clock, "virtual");
-    run.curve = points;
-    run.ncurve = 2;
+    run.curve = points, run.ncurve = 2;
     run.validation_samples = 288;
     run.validation_loss = 1.5, run.validation_accuracy = 0.75;
     run.targets = 1, run.nmachines = 2, run.machines = machines;
+    run.node_step = (struct hr_node_step){2, 0.5, 4, 0.25, 0.125, 1, 0.0625, 2};
     run.cpu_s = 3.25, run.repeats = true;
     run.digests = digests, run.ndigests = 3;
     run.test_fit = (struct hr_fit){4, 3, 0.5};
@@ -192,6 +192,8 @@ static const struct field run_fields[] = {
                  "{\"host\":\"node-b\",\"first_worker\":3,\"workers\":3,\"servers\":0,"
                  "\"processors\":4,\"isa\":\"v3\",\"clock_offset_seconds\":-0.5,"
                  "\"clock_error_seconds\":0.125}]"},
+    {"node_step", "{\"workers\":2,\"load\":0.5,\"compute\":4.0,\"aggregate\":0.25,\"push\":0.125,"
+                  "\"update\":1.0,\"distribute\":0.0625,\"rest\":2.0}"},
     {"workers", "2"},
     {"servers", "1"},
     {"batch_size", "32"},
@@ -316,7 +318,7 @@ static void what_there_is_not_is_null(void **state)
     const json_t *run = json_array_get(json_object_get(document, "runs"), 0);
     static const char *const nulls[] = {
         "test_loss",      "lr",        "target_seconds", "checkpoint", "staleness_bound",
-        "weights_digest", "conflicts", "lost_updates",   "machines"};
+        "weights_digest", "conflicts", "lost_updates",   "machines",   "node_step"};
     for (size_t i = 0; i < sizeof nulls / sizeof *nulls; i++)
         assert_true(json_is_null(json_object_get(run, nulls[i])));
     assert_true(json_is_true(json_object_get(run, "interrupted")));

@@ -13,6 +13,7 @@ static struct hr_train_options options_of(const char *strategy, size_t servers)
     struct hr_train_options o = run_options(strategy, 4);
     o.timeout = 5;
     o.servers = servers;
+    snprintf(o.aggregate, sizeof o.aggregate, "none"); /* else: test_aggregated_machines.c */
     return o;
 }
 

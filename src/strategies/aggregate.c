@@ -1,0 +1,270 @@
+#include "strategies/aggregate.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/size.h"
+#include "base/vec.h"
+#include "server/server_settle.h"
+#include "shm/control.h"
+#include "strategy/settle.h"
+
+/* --- memory: [ps-sync's | a line for each worker] --- */
+
+struct line {
+    alignas(HR_LINE) struct hr_atom64 given;
+    uint64_t samples; /* published by given */
+    struct hr_atom64 summed;
+    alignas(HR_LINE) struct hr_atom64 told; /* of leaders */
+    struct hr_aggregate_times times;        /* published by told */
+};
+
+static size_t before_lines(const struct hr_shared_state *shared)
+{
+    return hr_round_up(hr_server_settle_bytes(shared), HR_LINE);
+}
+
+size_t hr_aggregate_bytes(const struct hr_shared_state *shared)
+{
+    return before_lines(shared) + shared->workers * sizeof(struct line);
+}
+
+static struct line *line_of(const struct hr_shared_state *shared, size_t worker)
+{
+    return (struct line *)(void *)((unsigned char *)shared->own + before_lines(shared)) + worker;
+}
+
+/* --- a node: workers [first, first + node_workers) --- */
+
+static size_t leader_of(const struct hr_worker *worker)
+{
+    return worker->rank - worker->rank % worker->shared->node_workers;
+}
+
+static bool leads(const struct hr_worker *worker)
+{
+    return hr_server_pushes(worker->shared, worker->rank);
+}
+
+static void wake(const struct hr_worker *worker, size_t rank)
+{
+    if (rank != worker->rank)
+        hr_bell_ring(&worker->shared->control->rank[rank].bell);
+}
+
+static void wake_all(const struct hr_worker *worker)
+{
+    const size_t first = leader_of(worker);
+    for (size_t w = first; w < first + worker->shared->node_workers; w++)
+        wake(worker, w);
+}
+
+/* Has everybody of the node given, or summed, for this request? */
+static bool all_have(const struct hr_worker *worker, bool summed)
+{
+    const struct hr_aggregating *own = worker->own;
+    const size_t first = leader_of(worker);
+    for (size_t w = first; w < first + worker->shared->node_workers; w++) {
+        const struct line *line = line_of(worker->shared, w);
+        /* Partners: hr_aggregate_offer, sum_stripe. */
+        if (hr_atom64_load_acquire(summed ? &line->summed : &line->given) < own->asked)
+            return false;
+    }
+    return true;
+}
+
+/* --- the parts of a step --- */
+
+static void note_gradient(struct hr_worker *worker)
+{
+    const struct hr_aggregating *own = worker->own;
+    struct hr_worker_stats *stats = worker->stats;
+    stats->node_ns[HR_NODE_LOAD] += stats->account.spent_ns[HR_LOAD] - own->load_ns;
+    stats->node_ns[HR_NODE_COMPUTE] += stats->account.spent_ns[HR_COMPUTE] - own->compute_ns;
+}
+
+static void note_part(struct hr_worker *worker, enum hr_node_part part, int64_t until_ns,
+                      int64_t *at_ns)
+{
+    if (until_ns <= *at_ns)
+        return;
+    worker->stats->node_ns[part] += until_ns - *at_ns;
+    *at_ns = until_ns;
+}
+
+/* Since it offered; by its leader's times. */
+static void note_exchange(struct hr_worker *worker, const struct hr_aggregate_times *times)
+{
+    struct hr_aggregating *own = worker->own;
+    const struct hr_account *account = &worker->stats->account;
+    int64_t at_ns = own->offered_ns;
+    note_part(worker, HR_NODE_AGGREGATE, times->summed_ns, &at_ns);
+    note_part(worker, HR_NODE_PUSH, times->sent_ns, &at_ns);
+    note_part(worker, HR_NODE_UPDATE, times->replied_ns, &at_ns);
+    note_part(worker, HR_NODE_DISTRIBUTE, hr_clock_ns(), &at_ns);
+    own->load_ns = account->spent_ns[HR_LOAD];
+    own->compute_ns = account->spent_ns[HR_COMPUTE];
+}
+
+/* --- aggregate --- */
+
+void hr_aggregate_offer(struct hr_worker *worker)
+{
+    struct hr_aggregating *own = worker->own;
+    struct line *line = line_of(worker->shared, worker->rank);
+    note_gradient(worker);
+    own->offered_ns = hr_clock_ns();
+    own->offered = true;
+    worker->stats->updates += worker->seat == 0; /* one a step */
+    line->samples = worker->samples;
+    hr_atom64_store_release(&line->given, own->asked + 1); /* partner: all_have */
+    wake_all(worker);
+}
+
+/* Its stripe of all gradients, into the leader's. */
+static void sum_stripe(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const struct hr_aggregating *own = worker->own;
+    const size_t k = shared->node_workers, first = leader_of(worker), i = worker->rank - first;
+    const size_t begin = hr_stripe_begin(shared->params, k, i);
+    const size_t count = hr_stripe_begin(shared->params, k, i + 1) - begin;
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
+    const float *grads[HR_HOMES_RANKS];
+    float *sum = shared->grads[first] + begin;
+    for (size_t j = 0; j < k; j++)
+        grads[j] = shared->grads[first + j] + begin;
+    if (count)
+        hr_vec()->tree_sum(&sum, 1, grads, k, count);
+    hr_account_turn(&worker->stats->account, was);
+    /* Partner: all_have, in the leader. */
+    hr_atom64_store_release(&line_of(shared, worker->rank)->summed, own->asked);
+    wake(worker, first);
+}
+
+/* --- push, and wait for the update --- */
+
+static void pull(struct hr_worker *worker)
+{
+    struct hr_aggregating *own = worker->own;
+    own->ticket = worker->requests.sent + !own->offered; /* without a push: the pull itself */
+    hr_server_ask(worker, HR_PULL, 0);
+    own->times.sent_ns = 0;
+    own->stage = HR_AGGREGATE_ASKED;
+}
+
+static void push(struct hr_worker *worker)
+{
+    struct hr_aggregating *own = worker->own;
+    const size_t first = worker->rank;
+    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
+    size_t samples = 0;
+    for (size_t w = first; w < first + worker->shared->node_workers; w++)
+        samples += (size_t)line_of(worker->shared, w)->samples;
+    own->times.summed_ns = hr_clock_ns();
+    hr_server_push_sum(worker, worker->index - 1, samples);
+    pull(worker);
+    hr_account_turn(&worker->stats->account, was);
+}
+
+/* Has it left for servers elsewhere? Those here read it where it lies. */
+static bool is_sent(const struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const struct hr_aggregating *own = worker->own;
+    for (size_t s = 0; s < shared->servers; s++)
+        if (!hr_homes_here(&shared->homes, hr_shard_rank(shared, s)) &&
+            !hr_ring_released_spsc(hr_server_requests(shared, worker->rank, s), own->ticket))
+            return false;
+    return true;
+}
+
+/* Are the weights of this request in the leader's memory? */
+static bool has_weights(struct hr_worker *worker)
+{
+    struct hr_aggregating *own = worker->own;
+    if (!leads(worker)) /* partner: hand_on */
+        return hr_atom64_load_acquire(&line_of(worker->shared, leader_of(worker))->told) >=
+               own->asked;
+    if (!own->times.sent_ns && is_sent(worker))
+        own->times.sent_ns = hr_clock_ns();
+    return hr_server_ready(worker);
+}
+
+void hr_aggregate_request(struct hr_worker *worker)
+{
+    struct hr_aggregating *own = worker->own;
+    own->asked++;
+    own->stage = own->offered ? HR_AGGREGATE_GIVEN : HR_AGGREGATE_ASKED;
+    if (own->offered)
+        return;
+    own->offered_ns = own->times.summed_ns = hr_clock_ns();
+    if (leads(worker))
+        pull(worker);
+}
+
+bool hr_aggregate_ready(void *arg)
+{
+    struct hr_worker *worker = arg;
+    struct hr_aggregating *own = worker->own;
+    if (own->stage == HR_AGGREGATE_GIVEN && all_have(worker, false)) {
+        sum_stripe(worker);
+        own->stage = leads(worker) ? HR_AGGREGATE_SUMMED : HR_AGGREGATE_ASKED;
+    }
+    if (own->stage == HR_AGGREGATE_SUMMED && all_have(worker, true))
+        push(worker);
+    return own->stage == HR_AGGREGATE_ASKED && has_weights(worker);
+}
+
+/* --- distribute --- */
+
+static void hand_on(struct hr_worker *worker)
+{
+    struct hr_aggregating *own = worker->own;
+    struct line *line = line_of(worker->shared, worker->rank);
+    hr_server_collect(worker);
+    own->pushing.pushed = false;
+    own->times.replied_ns = hr_clock_ns();
+    if (!own->times.sent_ns) /* it was gone before anybody looked */
+        own->times.sent_ns = own->times.replied_ns;
+    line->times = own->times;
+    hr_atom64_store_release(&line->told, own->asked); /* partner: has_weights */
+    wake_all(worker);
+}
+
+enum hr_status hr_aggregate_accept(struct hr_worker *worker, struct hr_task *task)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    struct hr_aggregating *own = worker->own;
+    const size_t leader = leader_of(worker);
+    if (leads(worker))
+        hand_on(worker);
+    else
+        memcpy(worker->weights, shared->weights[leader], shared->params * sizeof *worker->weights);
+    note_exchange(worker, &line_of(shared, leader)->times);
+    own->offered = false;
+    hr_next_synchronous(worker, task);
+    return hr_worker_is_at(worker, task->index);
+}
+
+/* --- after the run --- */
+
+void hr_aggregate_report(const struct hr_shared_state *shared, struct hr_run_result *result)
+{
+    const double workers = (double)shared->workers;
+    double part[HR_NODE_PARTS] = {0},
+           all = result->load_s + result->compute_s + result->communicate_s + result->wait_s;
+    for (size_t w = 0; w < shared->workers; w++)
+        for (size_t i = 0; i < HR_NODE_PARTS; i++) {
+            part[i] += hr_seconds(shared->stats[w].node_ns[i]) / workers;
+            all -= hr_seconds(shared->stats[w].node_ns[i]);
+        }
+    result->node_step = (struct hr_node_step){.workers = shared->node_workers,
+                                              .load_s = part[HR_NODE_LOAD],
+                                              .compute_s = part[HR_NODE_COMPUTE],
+                                              .aggregate_s = part[HR_NODE_AGGREGATE],
+                                              .push_s = part[HR_NODE_PUSH],
+                                              .update_s = part[HR_NODE_UPDATE],
+                                              .distribute_s = part[HR_NODE_DISTRIBUTE],
+                                              .rest_s = all / workers};
+}

@@ -1,0 +1,77 @@
+#include "train/aggregate_setup.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "machines/machines.h"
+
+/* Would they, but for the trace? */
+static bool is_for_the_trace(const struct hr_run *run, size_t each)
+{
+    return run->shared.strategy->aggregated && each > 1 && !(each & (each - 1)) &&
+           run->options.record[0] && !strcmp(run->options.aggregate, "auto");
+}
+
+/* Workers of a machine. */
+static size_t each_of(const struct hr_run *run)
+{
+    return run->machines ? run->shared.workers / run->machines->wire->machines : 0;
+}
+
+/* Why not; false: they do. */
+static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size)
+{
+    const struct hr_strategy *strategy = run->shared.strategy;
+    why[0] = '\0';
+    if (!run->machines)
+        snprintf(why, size,
+                 "means nothing on one machine (it belongs to a run on several, which mpirun "
+                 "starts)");
+    else if (!strategy->aggregated)
+        snprintf(why, size,
+                 "with --strategy %s %s; expected ps-sync, where servers sum a step's gradients",
+                 strategy->name,
+                 strategy->served ? "a push is one worker's, taken as it arrives"
+                                  : "nobody pushes");
+    else if (each < 2)
+        snprintf(why, size,
+                 "each machine has one worker, whose gradient is its machine's; expected 2, 4, 8, "
+                 "... on each");
+    else if (each & (each - 1))
+        snprintf(why, size,
+                 "%zu workers on each machine cannot add in the order of all; expected 2, 4, 8, "
+                 "...",
+                 each);
+    else if (run->options.record[0])
+        snprintf(why, size,
+                 "a recorded run is replayed on one machine, where each worker pushes; expected it "
+                 "without --record");
+    return why[0];
+}
+
+enum hr_status hr_aggregate_setup(struct hr_run *run)
+{
+    const char *how = run->options.aggregate;
+    const size_t each = each_of(run);
+    char why[200];
+    run->shared.node_workers = 0;
+    if (!strcmp(how, "none"))
+        return HR_OK;
+    if (cannot(run, each, why, sizeof why))
+        return strcmp(how, "node") ? HR_OK : hr_fail(HR_E_USAGE, "--aggregate node: %s", why);
+    run->shared.node_workers = each;
+    run->shared.strategy = run->shared.strategy->aggregated;
+    return HR_OK;
+}
+
+void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
+{
+    const size_t together = run->shared.node_workers;
+    text[0] = '\0';
+    if (together)
+        snprintf(text, size, "one a machine: gradients of its %zu workers are added there",
+                 together);
+    else if (is_for_the_trace(run, each_of(run)))
+        snprintf(text, size,
+                 "one a worker (--aggregate none): the trace is replayed on one machine");
+}

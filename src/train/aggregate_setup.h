@@ -1,0 +1,23 @@
+/* aggregate_setup.h - do a machine's workers push as one (--aggregate; strategies/aggregate.h)?
+ *
+ *   auto   yes, where it can be: ps-sync on several machines, whose workers are 2, 4, 8, ... each,
+ *          wherever servers are; but not in a recorded run, since its trace is replayed on one
+ *          machine, where each worker pushes: the banner says so.
+ *   node   yes; refused, with the reason, where it cannot be.
+ *   none   no.
+ *
+ * Threads: the launcher's. Test: tests/unit/server/test_served_machines.c
+ */
+#ifndef HR_TRAIN_AGGREGATE_SETUP_H
+#define HR_TRAIN_AGGREGATE_SETUP_H
+
+#include "train/run.h"
+
+/* Behind hr_several_deal: sets shared.node_workers, and where they do, their strategy. HR_E_USAGE.
+ */
+HR_CHECKED enum hr_status hr_aggregate_setup(struct hr_run *run);
+
+/* For people: who pushes; "": there is nothing to say. */
+void hr_aggregate_text(const struct hr_run *run, char *text, size_t size);
+
+#endif
