@@ -34,8 +34,8 @@
  *          recorded, since a trace is replayed on one machine (train/aggregate_setup.h).
  * Threads: a worker's own, as strategy.h; shared memory as above.
  * Memory:  behind that of ps-sync.
- * Source:  two-level push and pull as in Petuum's and MXNet's stores (dist_device_sync: local
- *          devices are reduced before a push).
+ * Source:  as MXNet's store of kind dist_device_sync, which reduces over a machine's devices before
+ *          it pushes.
  * Test:    tests/unit/strategies/test_aggregate.c, tests/unit/server/test_served_machines.c
  */
 #ifndef HR_STRATEGIES_AGGREGATE_H
