@@ -4,12 +4,18 @@
 #include <string.h>
 
 #include "machines/machines.h"
+#include "train/compress_setup.h"
 
-/* Would they, but for the trace? */
-static bool is_for_the_trace(const struct hr_run *run, size_t each)
+/* Why each pushes for itself though a machine's workers could push as one; NULL: they do, or cannot
+ * anyway. */
+static const char *kept_apart(const struct hr_run *run, size_t each)
 {
-    return run->shared.strategy->aggregated && each > 1 && !(each & (each - 1)) &&
-           run->options.record[0] && !strcmp(run->options.aggregate, "auto");
+    if (!run->shared.strategy->aggregated || each < 2 || each & (each - 1) ||
+        strcmp(run->options.aggregate, "auto"))
+        return NULL;
+    if (run->options.record[0])
+        return "the trace is replayed on one machine";
+    return hr_run_compresses(run) ? "each keeps what its own push left out" : NULL;
 }
 
 /* Workers of a machine. */
@@ -46,6 +52,10 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
         snprintf(why, size,
                  "a recorded run is replayed on one machine, where each worker pushes; expected it "
                  "without --record");
+    else if (hr_run_compresses(run))
+        snprintf(why, size,
+                 "with --compress each worker keeps what its own push left out; expected it "
+                 "without");
     return why[0];
 }
 
@@ -71,7 +81,6 @@ void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
     if (together)
         snprintf(text, size, "one a machine: gradients of its %zu workers are added there",
                  together);
-    else if (is_for_the_trace(run, each_of(run)))
-        snprintf(text, size,
-                 "one a worker (--aggregate none): the trace is replayed on one machine");
+    else if (kept_apart(run, each_of(run)))
+        snprintf(text, size, "one a worker (--aggregate none): %s", kept_apart(run, each_of(run)));
 }

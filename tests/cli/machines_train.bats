@@ -145,6 +145,8 @@ node_bits() {
   [ "$(json "$at/node" 'abs(sum(s for k, s in d["runs"][0]["node_step"].items() if k != "workers") - d["runs"][0]["seconds"]) < 1e-6')" = True ]
   several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --record "$at/trace"
   [[ "$output" == *"pushes   one a worker (--aggregate none): the trace is replayed on one machine"* ]] || { echo "$output"; return 1; }
+  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --compress bf16
+  [[ "$output" == *"pushes   one a worker (--aggregate none): each keeps what its own push left out"* ]] || { echo "$output"; return 1; }
 }
 
 @test "where workers cannot push as one, that is said" {
@@ -155,6 +157,9 @@ node_bits() {
   several mpich 2 --workers 6 --strategy ps-sync --aggregate node
   [ "$status" -eq 2 ]
   [ "$(grep -c -- "--aggregate node: 3 workers on each machine cannot add in the order of all; expected 2, 4, 8, ..." <<<"$output")" = 1 ]
+  several mpich 2 --workers 4 --strategy ps-sync --aggregate node --compress bf16
+  [ "$status" -eq 2 ]
+  [ "$(grep -c -- "--aggregate node: with --compress each worker keeps what its own push left out; expected it without" <<<"$output")" = 1 ]
 }
 
 @test "what does not work on several machines is refused once, with exit code 2" {
