@@ -11,8 +11,9 @@
  * once a library; the rest asks hr_mpi_library, which is NULL where none is linked.
  *
  * Threads:  MPI is begun with MPI_THREAD_SERIALIZED: any thread, one at a time; so is the wire.
- * Blocking: open waits for the other processes, at most timeout_ns once MPI_Init is through (that
- *           waits as long as the launcher lets it); leave waits for them, asleep, as stated below.
+ * Blocking: open waits for the other processes, at most timeout_ns in MPI_Init (then the process
+ *           ends there, with a line and the exit code of a loss) and as long behind it; leave
+ *           waits for them, asleep, as stated below.
  * Errors:   MPI's are returned, never fatal (MPI_ERRORS_RETURN); as wire.h has it, a connection
  *           that breaks is a machine lost. What launchers do then: hogring help machines.
  * Test:     tests/cli/machines_mpi.bats

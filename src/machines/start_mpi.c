@@ -163,11 +163,37 @@ static void keep_from_mpirun(void)
 }
 #endif
 
+static char nobody_came[160];
+
+static void give_up(int number)
+{
+    const ssize_t written = write(STDERR_FILENO, nobody_came, strlen(nobody_came));
+    (void)number, (void)written;
+    _exit(hr_status_exit_code(HR_E_LOST));
+}
+
+/* It has no deadline of its own: where a process of the run never begins, the others would wait
+ * for ever. */
+static int init_in_time(int64_t timeout_ns, int *provided)
+{
+    const unsigned seconds = (unsigned)((timeout_ns + HR_NS_PER_SECOND - 1) / HR_NS_PER_SECOND);
+    snprintf(nobody_came, sizeof nobody_came,
+             "hogring: MPI_Init: not all machines have come within %u s; see what they have "
+             "printed\n",
+             seconds);
+    signal(SIGALRM, give_up);
+    alarm(seconds);
+    const int error = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, provided);
+    alarm(0);
+    signal(SIGALRM, SIG_DFL);
+    return error;
+}
+
 static enum hr_status begin(const struct hr_mpi_launch *launch, int64_t timeout_ns)
 {
     int provided = MPI_THREAD_SINGLE, inside = 0;
     MPI_Initialized(&inside);
-    if (!inside && MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS)
+    if (!inside && init_in_time(timeout_ns, &provided) != MPI_SUCCESS)
         return hr_fail(HR_E_LOST, "MPI_Init failed");
     state.begun = true;
     state.is_hydra = launch->program && !strcmp(launch->program, "hogring-mpich");

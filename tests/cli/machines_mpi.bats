@@ -53,6 +53,21 @@ check_wire() {
   check_plain mpich MPICH
 }
 
+# One of two machines starts something that never begins MPI; the other waits ten seconds for it, and not for ever.
+check_never_begins() {
+  needs_mpi "$1"
+  run timeout 50 python3 "$BED" -n 2 -m "$1" sh -c "[ \$(hostname) = m0 ] || exec sleep 15; $LINK-$1 check; echo left with \$?"
+  [ "$status" -ne 77 ] || skip "$output"
+  [[ "$output" == *"hogring: MPI_Init: not all machines have come within 10 s; see what they have printed"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"left with 4"* ]] || { echo "$output"; return 1; }
+}
+
+@test "who waits in MPI_Init for a machine that never begins leaves" {
+  for library in mpich ${HOGRING_LONG:+openmpi}; do
+    check_never_begins $library
+  done
+}
+
 @test "no command but train runs as one of several processes" {
   export OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2
   for c in compare "simulate" "bench train" verify doctor "eval somewhere"; do
