@@ -14,6 +14,8 @@
 #include "machines/relay.h"
 #include "machines/wire_socket.h"
 
+enum { FAILED_S = 10 }; /* that it may take to end behind a run that has failed */
+
 /* What the porter says first, once MPI has begun, or has not. */
 struct hello {
     enum hr_status status;
@@ -191,11 +193,12 @@ enum hr_status hr_porter_open(int64_t timeout_ns, struct hr_wire **wire)
                                wire);
 }
 
-/* It has deadlines of its own (start.h); then it is given up. */
-static void wait_for_porter(void)
+/* It has deadlines of its own (start.h), but MPI may hang where a link is broken: then it is given
+ * up, soon where the run has failed. */
+static void wait_for_porter(bool failed)
 {
-    const int64_t until =
-        hr_clock_own_ns() + (HR_MPI_OTHERS_S + 2 * HR_MPI_CALM_S) * HR_NS_PER_SECOND;
+    const int64_t patience = failed ? FAILED_S : HR_MPI_OTHERS_S + 2 * HR_MPI_CALM_S;
+    const int64_t until = hr_clock_own_ns() + patience * HR_NS_PER_SECOND;
     while (waitpid(state.pid, NULL, WNOHANG) == 0) {
         if (hr_clock_own_ns() > until)
             kill(state.pid, SIGKILL);
@@ -212,6 +215,6 @@ int hr_porter_leave(int code)
     const ssize_t sent = send(state.ends.control, &code, sizeof code, MSG_NOSIGNAL);
     close_ends(&state.ends); /* it sees that, too */
     (void)sent;
-    wait_for_porter();
+    wait_for_porter(code != 0);
     return code;
 }

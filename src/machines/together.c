@@ -298,6 +298,8 @@ enum hr_status hr_together_part(struct hr_together *together)
     static const char what[] = "all others to end";
     const char mine = 0;
     char all[HR_WIRE_MACHINES];
+    if (together->wire->abandoned)
+        return HR_OK; /* nobody would answer */
     HR_TRY(hr_together_gather(together, &mine, sizeof mine, all, what));
     together->parts = true;
     return hr_together_gather(together, &mine, sizeof mine, all, what);

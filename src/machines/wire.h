@@ -68,20 +68,28 @@ struct hr_wire {
     const struct hr_wire_table *table;
     size_t machines, self;      /* self < machines <= HR_WIRE_MACHINES */
     char (*host)[HR_WIRE_HOST]; /* (machines): names, for people; the transport's memory */
+    bool abandoned; /* a machine is lost, and the run is over: the transport, which may hang where
+                       its link is broken, is asked for nothing more. By who closes it alone. */
 };
 
 /* Send to machine `to`, not self. False: no room now; nothing has been taken, poll and try again.
- * *done is set false, and true when body is the caller's again. */
+ * *done is set false, and true when body is the caller's again; an abandoned wire takes all, and
+ * forgets it. */
 static inline bool hr_wire_send(struct hr_wire *wire, size_t to, const void *head,
                                 size_t head_bytes, const void *body, size_t body_bytes, bool *done)
 {
+    if (wire->abandoned) {
+        if (done)
+            *done = true;
+        return true;
+    }
     return wire->table->send(wire, to, head, head_bytes, body, body_bytes, done);
 }
 
 /* Move what can be moved, both ways. True: something did, so another poll soon may be worth it. */
 static inline bool hr_wire_poll(struct hr_wire *wire, const struct hr_wire_sink *sink)
 {
-    return wire->table->poll(wire, sink);
+    return !wire->abandoned && wire->table->poll(wire, sink);
 }
 
 /* A machine that the transport knows to be gone, and how it knows ("connection closed"), each once;

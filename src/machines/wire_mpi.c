@@ -312,10 +312,10 @@ static void close_wire(struct hr_wire *wire)
 {
     struct wire_mpi *w = mine(wire);
     const int64_t until = hr_clock_own_ns() + CLOSE_NS;
-    while (is_moving(w) && hr_clock_own_ns() < until)
+    while (!wire->abandoned && is_moving(w) && hr_clock_own_ns() < until)
         test(w);
-    if (is_moving(w))
-        w->broken = true;
+    if (wire->abandoned || is_moving(w))
+        w->broken = true; /* so there is no farewell either */
     for (size_t m = 0; m < wire->machines; m++)
         for (size_t at = 0; m != wire->self && at < FRAMES; at++)
             w->peer[m]->in[at].unwanted = true; /* unless it is still to be placed */
@@ -388,7 +388,7 @@ enum hr_status hr_wire_mpi(const struct hr_wire_mpi_options *options, struct hr_
         return hr_fail(HR_E_LOST, "a machine has been lost; MPI has no wire without it");
     table.name = options->library;
     w->all = options->all;
-    w->wire = (struct hr_wire){&table, options->machines, options->self, options->host};
+    w->wire = (struct hr_wire){&table, options->machines, options->self, options->host, false};
     if (!w->number)
         HR_TRY(first_wire(w, options));
     w->number++;

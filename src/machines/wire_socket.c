@@ -258,7 +258,7 @@ enum hr_status hr_wire_socket_open(const struct hr_wire_socket_options *options,
     struct wire_socket *wire = calloc(1, sizeof *wire + options->machines * sizeof *wire->peer);
     if (!wire)
         return hr_fail(HR_E_NOMEM, "no memory for a wire");
-    wire->wire = (struct hr_wire){&table, options->machines, options->self, options->host};
+    wire->wire = (struct hr_wire){&table, options->machines, options->self, options->host, false};
     wire->random = options->seed * 2654435761u + (uint32_t)options->self + 1;
     wire->trouble = options->trouble;
     for (size_t p = 0; p < options->machines; p++)

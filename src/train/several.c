@@ -267,6 +267,8 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
         status = say_why(carrier, status, message);
     hr_carrier_close(carrier);
     run->several->carrier = NULL;
+    for (size_t m = 0; m < run->machines->wire->machines; m++)
+        run->machines->wire->abandoned |= run->machines->together.lost[m];
     return status != HR_OK ? status : left;
 }
 

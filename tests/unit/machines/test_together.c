@@ -244,6 +244,40 @@ static void clocks_are_known_to_half_a_round_trip(void **state)
     check_all_end_well(compare_clocks, 30);
 }
 
+/* --- a wire that is abandoned --- */
+
+/* Machine 0 has abandoned it: what it sends does not come, what comes it does not see, and it waits
+ * for nobody. The others send it more than a connection holds, and do not wait either. */
+static enum hr_status abandon(struct hr_together *together, size_t self)
+{
+    static const unsigned char body[1 << 16];
+    const struct hr_wire_sink none = {0}; /* would crash if it were called */
+    const int64_t began = hr_clock_own_ns();
+    bool done = false;
+    if (self) {
+        MACHINE_CHECK(hr_wire_send(together->wire, 0, "12345678", 8, body, sizeof body, &done));
+        return HR_OK;
+    }
+    usleep(100 * 1000);
+    together->wire->abandoned = true;
+    MACHINE_CHECK(hr_wire_send(together->wire, 1, "12345678", 8, body, sizeof body, &done));
+    MACHINE_CHECK(done);
+    MACHINE_CHECK(hr_wire_send(together->wire, 1, "12345678", 8, NULL, 0, NULL));
+    MACHINE_CHECK(!hr_wire_poll(together->wire, &none));
+    MACHINE_CHECK(hr_together_part(together) == HR_OK);
+    MACHINE_CHECK(hr_clock_own_ns() - began < 5 * SECOND);
+    return HR_OK;
+}
+
+static void what_is_abandoned_moves_nothing(void **state)
+{
+    int ended[MACHINES];
+    (void)state;
+    run_machines(abandon, 20 * SECOND, 0, false, ended);
+    for (size_t m = 0; m < MACHINES; m++)
+        assert_int_equal(ended[m], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +287,7 @@ int main(void)
         cmocka_unit_test(who_does_not_come_in_time_is_named),
         cmocka_unit_test(nobody_waits_for_who_is_known_to_be_lost),
         cmocka_unit_test(what_a_carrier_left_is_passed_over),
+        cmocka_unit_test(what_is_abandoned_moves_nothing),
         cmocka_unit_test(clocks_are_known_to_half_a_round_trip),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
