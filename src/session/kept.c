@@ -104,6 +104,9 @@ static enum hr_status tell_difference(const char *path, bool promised, const cha
 enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, bool bf16, bool promised)
 {
     enum hr_status status = HR_OK;
+    const char *was = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "precision");
+    if (hr_machine_bits_are_bf16(was ? was : "") != bf16)
+        return HR_OK; /* another precision, which is told as an option that differs */
     json_t *there = machine_of(checkpoint), *here = hr_machine_bits_json();
     const char *name = there ? hr_machine_bits_difference(there, here, bf16) : NULL;
     if (name)

@@ -92,6 +92,14 @@ END
   [ "$(json "$TMP/other.json" 'd["runs"][0]["precision"]')" = "float32" ]
 }
 
+@test "a run that goes on in bfloat16 is told that, and nothing of an order of sums that its floats never had" {
+  hogring train --epochs 1 --checkpoint-dir "$TMP/floats" --quiet >/dev/null
+  HOGRING_ISA=v4amx hogring train --resume "$TMP/floats" --epochs 2 --precision bf16 --quiet >/dev/null 2>"$TMP/err"
+  grep -q -- "--precision bf16: until here it was trained with float32" "$TMP/err"
+  run grep "bits change" "$TMP/err"
+  [ "$status" -eq 1 ]
+}
+
 @test "compare and bench take it; what cannot be is refused" {
   hogring compare --model softmax --epochs 1 --workers 1 --strategies allreduce,allreduce:precision=bf16 2>/dev/null >"$TMP/stdout"
   grep -q "^allreduce direct precision bf16 " "$TMP/stdout"
