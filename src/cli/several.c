@@ -69,6 +69,8 @@ enum hr_status hr_cli_machines_ready(const struct hr_cli *cli, struct hr_machine
         ready =
             hr_fail(HR_E_USAGE, "--model %s: not there yet on several machines; expected it on one",
                     cli->train.model);
+    if (ready == HR_OK && cli->forecast)
+        hr_log(HR_LOG_WARNING, "--forecast: it is of one machine: time on links is not in it");
     return hr_together_fail(&machines->together, ready, "all machines to read their data");
 }
 

@@ -162,6 +162,12 @@ node_bits() {
   [ "$(grep -c -- "--aggregate node: with --compress each worker keeps what its own push left out; expected it without" <<<"$output")" = 1 ]
 }
 
+@test "a forecast says that it is of one machine" {
+  several mpich 2 --workers 2 --epochs 1 --forecast
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [ "$(grep -c -- "--forecast: it is of one machine: time on links is not in it" <<<"$output")" = 1 ]
+}
+
 @test "what does not work on several machines is refused once, with exit code 2" {
   several mpich 2 --strategy hogwild
   [ "$status" -eq 2 ]
