@@ -10,6 +10,7 @@
 #include "tiles/micro_amx.h"
 
 enum { CHUNKS = 3, TILE = 16, PAIRS_ROW = CHUNKS * TILE + 3, C_ROW = TILE + 5 };
+enum { KINDS = 6 };
 
 static struct {
     const char *name;
@@ -45,10 +46,11 @@ static uint32_t word(uint64_t at, uint32_t sequence)
 }
 
 /* A value of one kind: any bits there are; small; mostly zeros and infinities; about the root of
- * the least normal number; near 1. */
+ * the least normal number; so far to either side of it that products are 2^-140 to 2^-108; near
+ * 1. */
 static uint32_t value(uint32_t r, unsigned kind)
 {
-    switch (kind % 5) {
+    switch (kind % KINDS) {
     case 0:
         return r;
     case 1:
@@ -57,9 +59,17 @@ static uint32_t value(uint32_t r, unsigned kind)
         return (r & 0x807f0080) | (r & 0x300 ? 0 : 0x7f800000);
     case 3:
         return (r & 0x807fffff) | (60 + (r >> 24 & 7)) << 23;
+    case 4:
+        return (r & 0x807fffff) | (127 - 70 + (r >> 24 & 15)) << 23;
     default:
         return (r & 0x807fffff) | (120 + (r >> 24 & 15)) << 23;
     }
+}
+
+/* To add to: where products are near the least normal number, so is it. */
+static uint32_t sum_value(uint32_t r, unsigned kind)
+{
+    return kind % KINDS == 4 ? (r & 0x807fffff) | (r >> 24 & 15) << 23 : value(r, kind);
 }
 
 static struct {
@@ -73,10 +83,11 @@ static void fill(uint32_t number)
         t.a[i] = value(word(2 * i, number), number) >> 16 |
                  (value(word(2 * i + 1, number), number) & 0xffff0000);
     for (size_t i = 0; i < sizeof t.b / sizeof *t.b; i++)
-        t.b[i] = value(word(2 * i, ~number), number / 5) >> 16 |
-                 (value(word(2 * i + 1, ~number), number / 5) & 0xffff0000);
+        t.b[i] = value(word(2 * i, ~number), number / KINDS) >> 16 |
+                 (value(word(2 * i + 1, ~number), number / KINDS) & 0xffff0000);
     for (size_t i = 0; i < sizeof t.c / sizeof *t.c; i++)
-        t.c[i] = t.want[i] = hr_bf16_float(value(word(i, number ^ 1u << 30), number / 25));
+        t.c[i] = t.want[i] =
+            hr_bf16_float(sum_value(word(i, number ^ 1u << 30), number / (KINDS * KINDS)));
 }
 
 /* Chunks behind one another in a row of a, and, with a table, the other way round. */
@@ -148,7 +159,9 @@ static void every_copy_sums_as_the_instruction(void **state)
     (void)state;
     const uint64_t mode = hr_fp_mode();
     for (size_t n = 0; n < ncopies; n++)
-        for (uint32_t number = 0; number < check_count(150, 3000); number++) {
+        for (uint32_t number = 0;
+             number < check_count(2 * KINDS * KINDS * KINDS, 20 * KINDS * KINDS * KINDS);
+             number++) {
             if (strcmp(copies[n].name, "v4amx") != 0 || number % 2)
                 hr_fp_flush_denormals();
             check_block(number, copies[n].tiles);
