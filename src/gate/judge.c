@@ -15,6 +15,7 @@
 
 #include "base/printable.h"
 #include "gate/same.h"
+#include "session/machine_bits.h"
 
 /* The runs of a label, side by side. */
 struct side_by_side {
@@ -192,6 +193,21 @@ static void fall_back(struct hr_gate_strategy *strategy, const char *cause)
                  strategy->seeds);
 }
 
+/* Why digests do not judge: what of the machine is another. Of the order of bf16's sums both are
+ * named. */
+static void name_other(const struct hr_gate_document *baseline,
+                       const struct hr_gate_document *fresh, const char *other, char *text,
+                       size_t size)
+{
+    if (!strcmp(other, "bf16"))
+        snprintf(text, size,
+                 "the baseline's machine sums bf16 in the order %.16s, this one in the order %.16s",
+                 hr_printable(hr_machine_bits_order(json_object_get(baseline->json, "bits"))).text,
+                 hr_printable(hr_machine_bits_order(json_object_get(fresh->json, "bits"))).text);
+    else
+        snprintf(text, size, "the baseline's machine has another %s", other);
+}
+
 static void choose_rule(const struct hr_gate_document *baseline,
                         const struct hr_gate_document *fresh, const struct side_by_side *runs,
                         struct hr_gate_strategy *strategy)
@@ -206,7 +222,7 @@ static void choose_rule(const struct hr_gate_document *baseline,
     } else if (other && !other[0]) {
         fall_back(strategy, "the baseline does not say its machine's bits");
     } else if (other) {
-        snprintf(cause, sizeof cause, "the baseline's machine has another %s", other);
+        name_other(baseline, fresh, other, cause, sizeof cause);
         fall_back(strategy, cause);
     } else {
         strategy->verdict = HR_GATE_FAILED;

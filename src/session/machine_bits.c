@@ -46,6 +46,11 @@ static const char *text_of(const json_t *machine, const char *name)
     return text ? text : strcmp(name, "bf16") ? "" : HR_BF16_PAIRS;
 }
 
+const char *hr_machine_bits_order(const json_t *machine)
+{
+    return text_of(machine, "bf16");
+}
+
 bool hr_machine_bits_are_bf16(const char *precision)
 {
     return !strcmp(precision, hr_precision_name(HR_PRECISION_BF16));

@@ -36,6 +36,8 @@ HR_CHECKED enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf1
 
 /* The name of the first field whose difference changes bits, as "isa"; NULL: there is none. */
 const char *hr_machine_bits_difference(const json_t *there, const json_t *here, bool bf16);
+/* Its order of bf16's sums; pairs where it says none. */
+const char *hr_machine_bits_order(const json_t *machine);
 /* Is this a network's --precision for which bf16 above holds? */
 bool hr_machine_bits_are_bf16(const char *precision);
 

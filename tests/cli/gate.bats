@@ -93,6 +93,14 @@ END
 # The reference kernels' bits are the same on every machine: there none has others.
 own_bits() { [[ "$(hogring --version)" == *reference* ]] && skip "there are no other kernels here"; :; }
 
+@test "where machines sum bf16 in other orders both are named" {
+  bf16=(--quiet --model mlp --workers 1 --epochs 1 --max-steps 12 --precision bf16)
+  HOGRING_ISA=v4bf16 hogring train "${bf16[@]}" --json "$TMP/pairs.json" >/dev/null
+  HOGRING_ISA=v4amx hogring train "${bf16[@]}" --json "$TMP/amx.json" >/dev/null
+  gates 2 "$TMP/pairs.json" "$TMP/amx.json"
+  says "the baseline's machine sums bf16 in the order pairs, this one in the order amx, and a band needs 5 seeds: the baseline has 1"
+}
+
 @test "where the machine has other bits the band judges, or the old program's runs here" {
   own_bits
   hogring train "${small[@]}" --json "$TMP/b.json" >/dev/null
