@@ -1,6 +1,7 @@
 /* hogring - the command: finds the subcommand and runs it. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/isa.h"
 #include "base/memory.h"
@@ -27,6 +28,21 @@ static enum hr_status check_alone(const struct hr_command *command, const struct
                    launch.process, launch.processes);
 }
 
+/* Commands keep results on the stack, 150 KiB in one function; that of a thread is as large as the
+ * limit, too. */
+static enum hr_status check_stack(void)
+{
+    enum { LEAST_KIB = 512 };
+    struct rlimit most;
+    if (getrlimit(RLIMIT_STACK, &most) != 0 || most.rlim_cur == RLIM_INFINITY ||
+        most.rlim_cur >= (rlim_t)LEAST_KIB << 10)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "the stack may have %llu KiB here (ulimit -s); expected at least %d: ulimit -s "
+                   "8192 is usual",
+                   (unsigned long long)most.rlim_cur >> 10, LEAST_KIB);
+}
+
 static int run_command(const struct hr_command *command, int argc, char **argv)
 {
     static struct hr_cli cli;
@@ -47,7 +63,9 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     hr_output_fold(cli.wide);
     hr_output_colour(cli.color);
     hr_memory_limit_set(cli.max_memory);
-    status = check_alone(command, &cli);
+    status = check_stack();
+    if (status == HR_OK)
+        status = check_alone(command, &cli);
     if (status == HR_OK)
         status = hr_outcome_check(&cli);
     if (status != HR_OK)

@@ -62,3 +62,15 @@ under() {
   [ "$(grep digest "$TMP/thread")" = "$(grep digest "$TMP/process")" ]
   for n in 65 129; do refused 2 "--workers $n: expected 1 to 64" train --data digits --workers $n; done
 }
+
+@test "a stack that is too small is refused, and at the least that is asked for all goes well" {
+  case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
+  for how in "--model mlp" "--model cnn --launch process"; do
+    (ulimit -s 128; refused 2 "the stack may have 128 KiB here (ulimit -s); expected at least 512" train $how --max-steps 3) || return 1
+    (ulimit -s 512; hogring train $how --max-steps 3 --workers 2 --quiet >/dev/null) || return 1
+  done
+  (ulimit -s 512; hogring train --strategy ps-async --max-steps 3 --workers 2 --record "$TMP/t" --quiet >/dev/null
+    hogring replay "$TMP/t" --what-if staleness=1 --quiet >/dev/null; hogring verify --seconds 0 >/dev/null
+    hogring compare --model mlp --max-steps 3 --seeds 2 --concurrent >/dev/null 2>&1)
+  (ulimit -s 128; hogring --version >/dev/null)
+}
