@@ -24,8 +24,6 @@
 enum { FRAMES = 8, SLOTS = 32, TAG_FRAME = 1, TAG_BODY = 2, PART = 1 << 30 };
 #define FAREWELL UINT64_MAX /* instead of body_bytes: its sender's last frame */
 
-enum { CLOSE_NS = 1000 * 1000 * 1000 };
-
 struct prefix {
     uint32_t wire, head_bytes;
     uint64_t body_bytes;
@@ -311,7 +309,10 @@ static bool is_moving(const struct wire_mpi *w)
 static void close_wire(struct hr_wire *wire)
 {
     struct wire_mpi *w = mine(wire);
-    const int64_t until = hr_clock_own_ns() + CLOSE_NS;
+    const int64_t until = hr_clock_own_ns() + HR_NS_PER_SECOND;
+    for (size_t m = 0; m < wire->machines; m++)
+        for (size_t s = 0; m != wire->self && s < SLOTS; s++)
+            w->peer[m]->out[s].done = NULL; /* its owner is gone */
     while (!wire->abandoned && is_moving(w) && hr_clock_own_ns() < until)
         test(w);
     if (wire->abandoned || is_moving(w))
