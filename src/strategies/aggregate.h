@@ -31,7 +31,8 @@
  *            the servers wait for no other worker than leaders (hr_server_pushes).
  *
  * Not for  a run on one machine: its memory is the servers', which add in place; nor one that is
- *          recorded, since a trace is replayed on one machine (train/aggregate_setup.h).
+ *          recorded, since a trace is replayed on one machine, or compressed, since a push leaves
+ *          an error with its worker (train/aggregate_setup.h).
  * Threads: a worker's own, as strategy.h; shared memory as above.
  * Memory:  behind that of ps-sync.
  * Source:  as MXNet's store of kind dist_device_sync, which reduces over a machine's devices before

@@ -2,7 +2,8 @@
  *
  *   auto   yes, where it can be: ps-sync on several machines, whose workers are 2, 4, 8, ... each,
  *          wherever servers are; but not in a recorded run, since its trace is replayed on one
- *          machine, where each worker pushes: the banner says so.
+ *          machine, where each worker pushes, nor with --compress, which keeps an error for each
+ *          worker's push: the banner says so.
  *   node   yes; refused, with the reason, where it cannot be.
  *   none   no.
  *

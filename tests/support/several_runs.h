@@ -52,6 +52,11 @@ struct said several_alike(size_t machines, const struct hr_train_options *option
 /* The same run on one machine. */
 struct said several_alone(const struct hr_train_options *options, const struct hr_dataset *dataset);
 
+/* Seconds of a step on two processors of each machine: the best of some runs, since others may have
+ * the processors, or the first that is no more than `enough`. No hooks are left. */
+double several_best_step(size_t machines, const struct hr_train_options *options,
+                         const struct hr_dataset *dataset, double enough);
+
 /* The same run, to the bit. */
 void several_check_equal(const struct said *several, const struct said *alone);
 /* Two machines fail alike; machine 0 says it in these words. */

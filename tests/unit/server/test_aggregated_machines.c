@@ -1,6 +1,5 @@
 /* A machine's workers push as one: the same bits, fewer bytes, a step in its parts, refusals. */
 #include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,36 +129,13 @@ static void parts_of_a_step_add_up(void **state)
     }
 }
 
-static void take_two_processors(size_t machine)
-{
-    cpu_set_t all, two;
-    (void)machine;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    CPU_ZERO(&two);
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
-        if (CPU_ISSET(cpu, &all))
-            CPU_SET(cpu, &two);
-    assert_int_equal(sched_setaffinity(0, sizeof two, &two), 0);
-}
-
-static void note_step(const struct hr_run_result *result, struct said *said)
-{
-    said->note[0] = result->steps ? result->seconds / (double)result->steps : 0;
-}
-
 /* A leader pushes in the middle of its wait, to a server that rests: it serves what it has sent at
  * once, and not when somebody looks, every 50 ms. The best of some runs: others may have the
  * processors. */
 static void a_leader_serves_its_push(void **state)
 {
-    enum { TRIES = 5 };
-    static const struct several_hooks timed = {.begins = take_two_processors, .ended = note_step};
-    const struct hr_dataset *dataset = *state;
     const struct hr_train_options o = options_of(4, 2);
-    double best = 1;
-    several_hook(&timed);
-    for (size_t i = 0; i < TRIES && best > 0.006; i++)
-        best = fmin(best, several_alike(2, &o, dataset).note[0]);
+    const double best = several_best_step(2, &o, *state, 0.006);
     several_hook(&hooks);
     if (best > 0.006)
         fail_msg("a step took %g ms", 1e3 * best);

@@ -1,7 +1,5 @@
 /* Parameter servers on several machines: where their order is fixed the same run as on one, to the
  * bit; else its bounds and totals. */
-#include <math.h>
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,36 +63,12 @@ static void where_they_are_changes_no_bit(void **state)
                           dataset);
 }
 
-static void take_two_processors(size_t machine)
-{
-    cpu_set_t all, two;
-    (void)machine;
-    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
-    CPU_ZERO(&two);
-    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; cpu++)
-        if (CPU_ISSET(cpu, &all))
-            CPU_SET(cpu, &two);
-    assert_int_equal(sched_setaffinity(0, sizeof two, &two), 0);
-}
-
-static void note_step(const struct hr_run_result *result, struct said *said)
-{
-    said->note[0] = result->steps ? result->seconds / (double)result->steps : 0;
-}
-
 /* Servers rest: 3 threads on 2 processors. What has come from elsewhere is not left until somebody
  * looks, every 50 ms. Others may have the processors: the best of some runs. */
 static void a_server_that_rests_keeps_no_machine_waiting(void **state)
 {
-    enum { TRIES = 5 };
-    static const struct several_hooks hooks = {.begins = take_two_processors, .ended = note_step};
-    const struct hr_dataset *dataset = *state;
     const struct hr_train_options o = options_of("ps-sync", 2);
-    double best = 1;
-    several_hook(&hooks);
-    for (size_t i = 0; i < TRIES && best > 0.006; i++)
-        best = fmin(best, several_alike(2, &o, dataset).note[0]);
-    several_hook(&(struct several_hooks){0});
+    const double best = several_best_step(2, &o, *state, 0.006);
     if (best > 0.006)
         fail_msg("a step took %g ms", 1e3 * best);
 }
