@@ -82,7 +82,7 @@ import compare, figures, pages, table
 
 scratch = sys.argv[2]
 row = {"when": "2026-01-01 00:00", "ours": [300, 310, 320], "roofs": [], "theirs": [], "tried": {}}
-facts = {"cpu": "AMD EPYC", "processors": 2, "kernel": "6", "loadavg": ["1", "1", "1"], "flags": [], "family": 26}
+facts = {"cpu": "AMD EPYC", "processors": 2, "kernel": "6", "when": "today", "loadavg": ["1", "1", "1"], "flags": [], "family": 26}
 options = types.SimpleNamespace(programs=scratch, quick=False, rows=["mlp", "dense"], hogring=os.environ.get("HOGRING", "build/hogring"), page=os.path.join(scratch, "page"))
 with open(os.path.join(scratch, "table.json"), "w") as file:
     json.dump({"cpu": facts["cpu"], "rows": {"mlp": row}}, file)
@@ -93,6 +93,9 @@ assert "left out" in kept["rows"]["dense"], kept
 text = pages.table_text(kept, facts)
 page = figures.replaced("# Page\n\n## Other\n\nkept\n", figures.FIRST, text)
 assert figures.lost(page, text) == figures.lost("# Page\n", text) == []
+new = os.path.join(scratch, "new-page")
+figures.write(new, figures.FIRST, facts, "", text, as_it_is=True)
+assert figures.measured(figures.read(new)) == ["`mlp`, 1 worker"], figures.read(new)
 kept["rows"].pop("mlp")
 assert figures.lost(page, pages.table_text(kept, facts)) == ["`mlp`, 1 worker"]
 

@@ -235,8 +235,7 @@ def part_table(options, facts, report):
     report["wrong sums"] = report["table"]["rows"].get("allreduce", {}).get("wrong", [])
     text = pages.table_text(report["table"], facts)
     print(text)
-    with open(options.page) as page:
-        lost = figures.lost(page.read(), text)
+    lost = figures.lost(figures.read(options.page), text)
     if lost:
         print(f"the page keeps its table: it has figures of {', '.join(lost)}, which are neither measured now nor in build/peers; "
               "make peers without --rows measures all")

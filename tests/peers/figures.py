@@ -42,9 +42,16 @@ def replaced(page, heading, body):
     return "\n".join(text.strip() + "\n" for text in sections)
 
 
-def write(path, heading, facts, command, text, as_it_is=False):
+def read(path):
+    """The page; of one that is not there yet the title."""
+    if not os.path.exists(path):
+        return "# Figures of speed\n"
     with open(path) as file:
-        page = file.read()
+        return file.read()
+
+
+def write(path, heading, facts, command, text, as_it_is=False):
+    page = read(path)
     where = f"{facts['cpu']}, {facts['processors']} processors, {facts['when']}, load {facts['loadavg'][0]} before it: `{command}`"
     body = text if as_it_is else f"{where}\n\n```\n{text.strip()}\n```"
     with open(path, "w") as file:
