@@ -27,63 +27,15 @@
  *            2017, arXiv 1705.09056. Weights: Xiao, Boyd, "Fast linear iterations for distributed
  *            averaging", 2004.
  */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
 #include "base/vec.h"
-#include "checkpoint/digest.h"
-#include "strategies/gossip_graph.h"
 #include "strategies/gossip_messages.h"
+#include "strategies/gossip_weights.h"
 #include "strategies/strategies.h"
 #include "strategies/survivors.h"
-
-/* --- from the option to weights --- */
-
-struct setup {
-    uint64_t reach;  /* links to the worker that is farthest from worker 0, at least 1 */
-    size_t links;    /* of all workers together */
-    float weights[]; /* W (workers, workers), 0: no neighbours */
-};
-
-static const float *weights_of(const struct hr_shared_state *shared, size_t worker)
-{
-    return ((const struct setup *)shared->setup)->weights + worker * shared->workers;
-}
-
-static bool are_neighbours(const struct hr_shared_state *shared, size_t i, size_t j)
-{
-    return i != j && weights_of(shared, i)[j] > 0;
-}
-
-static enum hr_status prepare(struct hr_shared_state *shared)
-{
-    const size_t n = shared->workers;
-    struct hr_gossip_graph graph = {.n = n, .degree = calloc(n, sizeof(size_t) + n)};
-    struct setup *setup;
-    enum hr_status status;
-    if (!graph.degree)
-        return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
-    graph.linked = (unsigned char *)(graph.degree + n);
-    HR_TRY_GOTO(hr_gossip_graph_make(&graph, shared->options->gossip_graph), status, out);
-    HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
-    setup = shared->setup;
-    setup->links = hr_gossip_graph_weigh(&graph, setup->weights);
-    if (graph.of_file)
-        shared->graph_digest = hr_digest64_text(hr_gossip_graph_digest(&graph));
-    status = hr_gossip_graph_measure(&graph, &setup->reach);
-out:
-    free(graph.degree);
-    return status;
-}
-
-static void describe(const struct hr_shared_state *shared, char *text, size_t size)
-{
-    const size_t links = ((const struct setup *)shared->setup)->links;
-    snprintf(text, size, "gossip-graph %.48s, %zu link%s", shared->options->gossip_graph, links,
-             links == 1 ? "" : "s");
-}
 
 /* --- memory: [messages | second places | survivors] --- */
 
@@ -174,7 +126,8 @@ static bool ready(void *arg)
     const struct hr_shared_state *shared = worker->shared;
     const struct own *own = worker->own;
     for (size_t j = 0; own->sent && j < shared->workers; j++)
-        if (are_neighbours(shared, worker->rank, j) && !is_here(worker, j) && !is_gone(shared, j))
+        if (hr_gossip_neighbours(shared, worker->rank, j) && !is_here(worker, j) &&
+            !is_gone(shared, j))
             return false;
     return true;
 }
@@ -196,36 +149,17 @@ static const float *row_of(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const size_t rank = worker->rank;
-    const float *all = weights_of(shared, rank);
+    const float *all = hr_gossip_weights(shared, rank);
     float *left = ((const struct own *)worker->own)->left;
     if (!left)
         return all;
     memcpy(left, all, shared->workers * sizeof *left);
     for (size_t j = 0; j < shared->workers; j++)
-        if (are_neighbours(shared, rank, j) && !is_here(worker, j)) {
+        if (hr_gossip_neighbours(shared, rank, j) && !is_here(worker, j)) {
             left[rank] += left[j];
             left[j] = 0;
         }
     return left;
-}
-
-/* Elements [at, at + count) of the sum over neighbours, and this worker. */
-static void average_block(const struct hr_worker *worker, const float *weights, float *out,
-                          size_t at, size_t count)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const uint64_t step = ((const struct own *)worker->own)->steps;
-    bool first = true;
-    for (size_t j = 0; j < shared->workers; j++) {
-        const float *x = place_of(shared, j, step) + at;
-        if (weights[j] > 0 && !first)
-            hr_vec()->axpy(out + at, weights[j], x, count);
-        if (weights[j] > 0 && first) {
-            memcpy(out + at, x, count * sizeof *out);
-            hr_vec()->scale(out + at, weights[j], count);
-            first = false;
-        }
-    }
 }
 
 static void average(struct hr_worker *worker)
@@ -234,9 +168,12 @@ static void average(struct hr_worker *worker)
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = worker->own;
     const float *weights = row_of(worker);
+    const float *x[HR_VEC_MAX_INPUTS];
     float *out = place_of(shared, worker->rank, own->steps + 1);
+    for (size_t j = 0; j < shared->workers; j++)
+        x[j] = place_of(shared, j, own->steps);
     for (size_t at = 0; at < shared->params; at += NEAR)
-        average_block(worker, weights, out, at, hr_min_size(NEAR, shared->params - at));
+        hr_gossip_average(shared, weights, x, at, hr_min_size(NEAR, shared->params - at), out + at);
     hr_keep_frozen(&shared->optimizer, 0, shared->params, out,
                    place_of(shared, worker->rank, own->steps));
     for (size_t j = 0; j < shared->workers; j++)
@@ -252,7 +189,7 @@ static void average(struct hr_worker *worker)
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const uint64_t reach = ((const struct setup *)shared->setup)->reach;
+    const uint64_t reach = hr_gossip_reach(shared);
     if (((const struct own *)worker->own)->sent)
         average(worker);
     if (shared->outlives)
@@ -271,7 +208,7 @@ static void offer(struct hr_worker *worker)
     worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
     ((struct own *)worker->own)->sent = true;
     for (size_t j = 0; j < shared->workers; j++)
-        if (are_neighbours(shared, worker->rank, j) && !is_gone(shared, j)) {
+        if (hr_gossip_neighbours(shared, worker->rank, j) && !is_gone(shared, j)) {
             worker->stats->bytes_sent += size;
             hr_peer_send(worker, j, size);
         }
@@ -281,7 +218,7 @@ static void offer(struct hr_worker *worker)
 
 static bool awaits(const struct hr_worker *worker, size_t peer)
 {
-    return are_neighbours(worker->shared, worker->rank, peer);
+    return hr_gossip_neighbours(worker->shared, worker->rank, peer);
 }
 
 /* The first index whose gradient of a lost worker has reached nobody. */
@@ -371,8 +308,8 @@ const struct hr_strategy hr_strategy_gossip = {
     .joins_at_cut = true,
     .private_state = true,
     .order = "weights of a worker and its neighbours, in rank order",
-    .prepare = prepare,
-    .describe = describe,
+    .prepare = hr_gossip_prepare,
+    .describe = hr_gossip_describe,
     .bytes = bytes,
     .init = init,
     .worker_own = sizeof(struct own),

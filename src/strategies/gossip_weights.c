@@ -1,0 +1,74 @@
+#include "strategies/gossip_weights.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "checkpoint/digest.h"
+#include "strategies/gossip_graph.h"
+#include "strategy/shared.h"
+
+struct setup {
+    uint64_t reach;
+    size_t links;    /* of all workers together */
+    float weights[]; /* W (workers, workers) */
+};
+
+const float *hr_gossip_weights(const struct hr_shared_state *shared, size_t worker)
+{
+    return ((const struct setup *)shared->setup)->weights + worker * shared->workers;
+}
+
+bool hr_gossip_neighbours(const struct hr_shared_state *shared, size_t i, size_t j)
+{
+    return i != j && hr_gossip_weights(shared, i)[j] > 0;
+}
+
+uint64_t hr_gossip_reach(const struct hr_shared_state *shared)
+{
+    return ((const struct setup *)shared->setup)->reach;
+}
+
+enum hr_status hr_gossip_prepare(struct hr_shared_state *shared)
+{
+    const size_t n = shared->workers;
+    struct hr_gossip_graph graph = {.n = n, .degree = calloc(n, sizeof(size_t) + n)};
+    struct setup *setup;
+    enum hr_status status;
+    if (!graph.degree)
+        return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
+    graph.linked = (unsigned char *)(graph.degree + n);
+    HR_TRY_GOTO(hr_gossip_graph_make(&graph, shared->options->gossip_graph), status, out);
+    HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
+    setup = shared->setup;
+    setup->links = hr_gossip_graph_weigh(&graph, setup->weights);
+    if (graph.of_file)
+        shared->graph_digest = hr_digest64_text(hr_gossip_graph_digest(&graph));
+    status = hr_gossip_graph_measure(&graph, &setup->reach);
+out:
+    free(graph.degree);
+    return status;
+}
+
+void hr_gossip_describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    const size_t links = ((const struct setup *)shared->setup)->links;
+    snprintf(text, size, "gossip-graph %.48s, %zu link%s", shared->options->gossip_graph, links,
+             links == 1 ? "" : "s");
+}
+
+void hr_gossip_average(const struct hr_shared_state *shared, const float *weights,
+                       const float *const *x, size_t at, size_t count, float *out)
+{
+    bool first = true;
+    for (size_t j = 0; j < shared->workers; j++) {
+        if (weights[j] > 0 && !first)
+            hr_vec()->axpy(out, weights[j], x[j] + at, count);
+        if (weights[j] > 0 && first) {
+            memcpy(out, x[j] + at, count * sizeof *out);
+            hr_vec()->scale(out, weights[j], count);
+            first = false;
+        }
+    }
+}

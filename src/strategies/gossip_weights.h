@@ -1,0 +1,26 @@
+/* gossip_weights.h - the weights that gossip averages replicas with, made of its options.
+ *
+ * Threads: constants, once they are prepared.
+ * Test:    tests/unit/strategies/test_gossip.c
+ */
+#ifndef HR_STRATEGIES_GOSSIP_WEIGHTS_H
+#define HR_STRATEGIES_GOSSIP_WEIGHTS_H
+
+#include "strategy/strategy.h"
+
+/* strategy->prepare and describe. HR_E_USAGE, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_gossip_prepare(struct hr_shared_state *shared);
+void hr_gossip_describe(const struct hr_shared_state *shared, char *text, size_t size);
+
+/* A worker's row of W (workers), 0: no neighbours; see gossip.c. */
+const float *hr_gossip_weights(const struct hr_shared_state *shared, size_t worker);
+bool hr_gossip_neighbours(const struct hr_shared_state *shared, size_t i, size_t j);
+/* Links to the worker that is farthest from worker 0, at least 1. */
+uint64_t hr_gossip_reach(const struct hr_shared_state *shared);
+
+/* Elements [at, at + count) of the sum over j of weights[j] x[j] go to out (count), which is none
+ * of x. In rank order; each product is rounded, then added; what has weight 0 is not read. */
+void hr_gossip_average(const struct hr_shared_state *shared, const float *weights,
+                       const float *const *x, size_t at, size_t count, float *out);
+
+#endif
