@@ -21,10 +21,16 @@ const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS] = {
         "zero-copy: peers read gradients in place; copy: they go through the rings",
         .words = "zero-copy|copy", .with = {{"clock", "real"}}, .between_ranks = true),
     ROW("compress", TEXT, compress, DECIDES, "HOW", NULL,
-        "gradients on their way, for slow links, with error feedback (hogring help compress): ",
+        "gradients on their way, of gossip weights, for slow links, with error feedback (hogring "
+        "help compress): ",
         .name_at = compressor_at, .said = "none",
-        .otherwise = "elsewhere weights travel, whose rounding nothing makes good, or nothing does",
+        .otherwise = "elsewhere weights travel, and nobody keeps public copies of them, or "
+                     "nothing does",
         .between_ranks = true, .check = hr_check_compress, .commands = BOTH | HR_BENCH_TRAIN),
+    ROW("consensus-step", NUMBER, consensus_step, DECIDES, "GAMMA", NULL,
+        "gossip with --compress: share of the way to the neighbours' public copies in a step",
+        .said = "1; topk:P%: sqrt(P / 100)", RANGE(0, 1), .between_ranks = true,
+        .check = hr_check_consensus_step),
     ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
         "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
         "copy); virtual: one each, to a switch (a star)",

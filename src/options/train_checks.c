@@ -31,6 +31,14 @@ enum hr_status hr_check_compress(const struct hr_train_options *o)
     return hr_compress_parse(o->compress, &compress);
 }
 
+enum hr_status hr_check_consensus_step(const struct hr_train_options *o)
+{
+    if (o->compress[0])
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--consensus-step: means nothing without --compress (it belongs to "
+                               "public copies of weights, which lag behind them there)");
+}
+
 /* In real time a link is one of the rings that gradients travel in, which allreduce alone has. */
 enum hr_status hr_check_link(const struct hr_train_options *o)
 {

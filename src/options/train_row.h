@@ -19,7 +19,7 @@
 #define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
 #define BOTH (HR_TRAIN | HR_COMPARE)
 
-enum { HR_GRADIENT_ROWS = 5, HR_PIPELINE_ROWS = 8, HR_SPARSE_ROWS = 4 };
+enum { HR_GRADIENT_ROWS = 6, HR_PIPELINE_ROWS = 8, HR_SPARSE_ROWS = 4 };
 extern const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS];
 extern const struct hr_option hr_pipeline_rows[HR_PIPELINE_ROWS];
 extern const struct hr_option hr_sparse_rows[HR_SPARSE_ROWS];

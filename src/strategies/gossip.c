@@ -11,6 +11,7 @@
  *   Order    j in rank order, i itself in its place; each product is rounded, then added.
  *   Memory   x_i has two places, used by turns. A place is overwritten two steps later, when all
  *            neighbours have sent their next replica, and so have read this one.
+ *   Compressed (--compress) other memory and another average: public_copies.h.
  *   Losses   nobody waits for a neighbour that is gone, unless its replica has come. Where it has
  *            not, its weight in the average goes to x_i itself: among those that are left W stays
  *            symmetric, and its rows and columns sum to 1. A dead neighbour that has sent to some
@@ -34,26 +35,37 @@
 #include "base/vec.h"
 #include "strategies/gossip_messages.h"
 #include "strategies/gossip_weights.h"
+#include "strategies/public_copies.h"
 #include "strategies/strategies.h"
 #include "strategies/survivors.h"
+#include "strategy/compression.h"
 
-/* --- memory: [messages | second places | survivors] --- */
+/* --- memory: [messages | second places, or public copies | survivors] --- */
 
 static size_t place_bytes(const struct hr_shared_state *shared)
 {
     return hr_round_up(shared->params * sizeof(float), HR_LINE);
 }
 
+static size_t second_bytes(const struct hr_shared_state *shared)
+{
+    return hr_compression_of(shared) ? hr_public_copies_bytes(shared)
+                                     : shared->workers * place_bytes(shared);
+}
+
 static size_t bytes(const struct hr_shared_state *shared)
 {
-    return hr_gossip_messages_bytes(shared) + shared->workers * place_bytes(shared) +
-           hr_survivors_bytes(shared);
+    return hr_gossip_messages_bytes(shared) + second_bytes(shared) + hr_survivors_bytes(shared);
+}
+
+static unsigned char *second_of(const struct hr_shared_state *shared)
+{
+    return (unsigned char *)shared->own + hr_gossip_messages_bytes(shared);
 }
 
 static struct hr_survivors *survivors_of(const struct hr_shared_state *shared)
 {
-    return (void *)((unsigned char *)shared->own + hr_gossip_messages_bytes(shared) +
-                    shared->workers * place_bytes(shared));
+    return (void *)(second_of(shared) + second_bytes(shared));
 }
 
 static void init(struct hr_shared_state *shared)
@@ -71,28 +83,41 @@ static bool is_gone(const struct hr_shared_state *shared, size_t worker)
 /* Where the replica of a worker lies in its step `step`, counted from the run's first. */
 static float *place_of(const struct hr_shared_state *shared, size_t worker, uint64_t step)
 {
-    unsigned char *second = (unsigned char *)shared->own + hr_gossip_messages_bytes(shared);
-    return step % 2 ? (float *)(void *)(second + worker * place_bytes(shared))
-                    : shared->weights[worker];
+    const bool second = step % 2 && !hr_compression_of(shared); /* else nobody else reads it */
+    return second ? (float *)(void *)(second_of(shared) + worker * place_bytes(shared))
+                  : shared->weights[worker];
+}
+
+/* What goes to the neighbours in a step. */
+static struct hr_gossip_payload payload_of(const struct hr_shared_state *shared, size_t worker,
+                                           uint64_t step)
+{
+    if (hr_compression_of(shared))
+        return hr_public_copies_packet(shared, second_of(shared), worker, step);
+    return (struct hr_gossip_payload){place_of(shared, worker, step),
+                                      shared->params * sizeof(float)};
 }
 
 /* --- the worker --- */
 
 /* A worker's own. */
 struct own {
-    uint64_t steps; /* exchanges finished */
-    bool sent;      /* its replica of this step; it waits for its neighbours' */
-    float *left;    /* (workers) owned: W of those whose replicas are here; NULL: nobody is lost */
+    uint64_t steps;                  /* exchanges finished */
+    bool sent;                       /* its replica of this step; it waits for its neighbours' */
+    struct hr_public_copies *copies; /* owned; NULL: nothing is compressed */
+    float *left; /* (workers) owned: W of those whose replicas are here; NULL: nobody is lost */
 };
 
 static size_t worker_bytes(const struct hr_shared_state *shared)
 {
-    return hr_state_bytes(shared) + (shared->outlives ? shared->workers * sizeof(float) : 0);
+    return hr_state_bytes(shared) + (shared->outlives ? shared->workers * sizeof(float) : 0) +
+           hr_public_copies_worker_bytes(shared);
 }
 
 static void stop(struct hr_worker *worker)
 {
     free(((struct own *)worker->own)->left);
+    free(((struct own *)worker->own)->copies);
     hr_state_stop(worker);
 }
 
@@ -107,9 +132,15 @@ static enum hr_status start(struct hr_worker *worker)
     if (shared->outlives && !own->left)
         return hr_fail(HR_E_NOMEM, "no memory for weights of %zu workers", shared->workers);
     hr_load_replica(worker);
-    const enum hr_status status = hr_state_start(worker, worker->rank);
-    if (status != HR_OK)
+    enum hr_status status = hr_state_start(worker, worker->rank);
+    if (status != HR_OK) {
         free(own->left);
+        return status;
+    }
+    if (hr_compression_of(shared))
+        status = hr_public_copies_start(worker, second_of(shared), &own->copies);
+    if (status != HR_OK)
+        stop(worker);
     return status;
 }
 
@@ -135,7 +166,7 @@ static bool ready(void *arg)
 static void deliver(const struct hr_shared_state *shared, size_t from, size_t to)
 {
     const uint64_t step = hr_gossip_came(shared, to, from);
-    hr_gossip_deliver(shared, to, from, place_of(shared, from, step));
+    hr_gossip_deliver(shared, to, from, payload_of(shared, from, step));
 }
 
 static uint64_t came_from(const struct hr_shared_state *shared, size_t from, size_t to)
@@ -162,26 +193,36 @@ static const float *row_of(const struct hr_worker *worker)
     return left;
 }
 
-static void average(struct hr_worker *worker)
+/* Returns where it lies. */
+static float *average_replicas(const struct hr_worker *worker, const float *weights)
 {
     enum { NEAR = 2048 }; /* elements that stay in the nearest cache */
     const struct hr_shared_state *shared = worker->shared;
-    struct own *own = worker->own;
-    const float *weights = row_of(worker);
+    const uint64_t step = ((const struct own *)worker->own)->steps;
     const float *x[HR_VEC_MAX_INPUTS];
-    float *out = place_of(shared, worker->rank, own->steps + 1);
+    float *out = place_of(shared, worker->rank, step + 1);
     for (size_t j = 0; j < shared->workers; j++)
-        x[j] = place_of(shared, j, own->steps);
+        x[j] = place_of(shared, j, step);
     for (size_t at = 0; at < shared->params; at += NEAR)
         hr_gossip_average(shared, weights, x, at, hr_min_size(NEAR, shared->params - at), out + at);
-    hr_keep_frozen(&shared->optimizer, 0, shared->params, out,
-                   place_of(shared, worker->rank, own->steps));
+    hr_keep_frozen(&shared->optimizer, 0, shared->params, out, x[worker->rank]);
+    return out;
+}
+
+static void average(struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    struct own *own = worker->own;
+    const float *weights = row_of(worker);
+    if (own->copies)
+        hr_public_copies_average(worker, own->copies, weights, own->steps);
+    else
+        worker->weights = average_replicas(worker, weights);
     for (size_t j = 0; j < shared->workers; j++)
         if (j != worker->rank && weights[j] > 0) {
-            hr_peer_took(worker, j, shared->params * sizeof(float));
+            hr_peer_took(worker, j, payload_of(shared, j, own->steps).bytes);
             hr_gossip_took(shared, worker->rank, j);
         }
-    worker->weights = out;
     own->steps++;
     own->sent = false;
 }
@@ -202,15 +243,19 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 static void offer(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const size_t size = shared->params * sizeof(float);
+    struct own *own = worker->own;
+    const size_t bytes = payload_of(shared, worker->rank, own->steps).bytes;
     if (worker->samples)
         hr_update_replica(worker, worker->index - 1);
+    if (own->copies)
+        hr_public_copies_tell(worker, own->copies, own->steps);
     worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
-    ((struct own *)worker->own)->sent = true;
+    own->sent = true;
     for (size_t j = 0; j < shared->workers; j++)
         if (hr_gossip_neighbours(shared, worker->rank, j) && !is_gone(shared, j)) {
-            worker->stats->bytes_sent += size;
-            hr_peer_send(worker, j, size);
+            worker->stats->bytes_sent += bytes;
+            worker->stats->bytes_plain += shared->params * sizeof(float);
+            hr_peer_send(worker, j, bytes);
         }
     if (shared->outlives) /* partner: lost. Not before the others have it, or can get it */
         hr_atom64_store_release(&worker->stats->done, worker->index);
@@ -301,7 +346,8 @@ const struct hr_strategy hr_strategy_gossip = {
     .name = "gossip",
     .guarantee = "each step averages with its neighbours alone; the model is the mean of replicas "
                  "that differ",
-    .options = (const char *const[]){"gossip-graph", "link", "topology", NULL},
+    .options = (const char *const[]){"compress", "consensus-step", "gossip-graph", "link",
+                                     "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
     .keeps_replicas = true,

@@ -118,7 +118,7 @@ enum hr_status hr_gossip_graph_make(struct hr_gossip_graph *graph, const char *t
     return read_file(graph, text);
 }
 
-size_t hr_gossip_graph_weigh(const struct hr_gossip_graph *graph, float *weights)
+size_t hr_gossip_graph_weigh(const struct hr_gossip_graph *graph, double step, float *weights)
 {
     const size_t n = graph->n, *degree = graph->degree;
     size_t links = 0;
@@ -128,7 +128,7 @@ size_t hr_gossip_graph_weigh(const struct hr_gossip_graph *graph, float *weights
             if (!graph->linked[i * n + j])
                 continue;
             const double weight =
-                1.0 / (double)(1 + (degree[i] > degree[j] ? degree[i] : degree[j]));
+                step / (double)(1 + (degree[i] > degree[j] ? degree[i] : degree[j]));
             weights[i * n + j] = (float)weight;
             rest -= weight;
             links += i < j;

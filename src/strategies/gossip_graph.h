@@ -21,8 +21,9 @@ struct hr_gossip_graph {
  * HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_gossip_graph_make(struct hr_gossip_graph *graph, const char *text);
 
-/* W (n, n), 0: no neighbours; see gossip.c. Returns the number of links. */
-size_t hr_gossip_graph_weigh(const struct hr_gossip_graph *graph, float *weights);
+/* W (n, n), 0: no neighbours; see gossip.c. step: the consensus step, 1: the whole way (see
+ * public_copies.h). Returns the number of links. */
+size_t hr_gossip_graph_weigh(const struct hr_gossip_graph *graph, double step, float *weights);
 /* Links from worker 0 to the one that is farthest, at least 1. HR_E_USAGE: not all are joined. */
 HR_CHECKED enum hr_status hr_gossip_graph_measure(const struct hr_gossip_graph *graph,
                                                   uint64_t *reach);

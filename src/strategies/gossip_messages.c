@@ -48,7 +48,7 @@ uint64_t hr_gossip_came(const struct hr_shared_state *shared, size_t to, size_t 
 }
 
 void hr_gossip_deliver(const struct hr_shared_state *shared, size_t to, size_t from,
-                       const float *replica)
+                       struct hr_gossip_payload payload)
 {
     struct hr_atom64 *count = count_of(shared, to, from);
     if (!are_together(shared, to, from)) {
@@ -57,8 +57,7 @@ void hr_gossip_deliver(const struct hr_shared_state *shared, size_t to, size_t f
         *slot = (struct hr_message){
             .sequence = hr_atom64_load_relaxed(count),
             .from = (uint32_t)from,
-            .word = {(uintptr_t)replica - (uintptr_t)shared->segment,
-                     shared->params * sizeof *replica},
+            .word = {(uintptr_t)payload.at - (uintptr_t)shared->segment, payload.bytes},
         };
         hr_ring_commit_spsc(ring_of(shared, to, from));
     }

@@ -20,9 +20,13 @@ void hr_gossip_messages_init(const struct hr_shared_state *shared);
 
 /* Replicas that worker `from` has let worker `to` have, as this machine knows. */
 uint64_t hr_gossip_came(const struct hr_shared_state *shared, size_t to, size_t from);
-/* One more, at `replica`. */
+/* One more, as it lies in the segment. */
+struct hr_gossip_payload {
+    const void *at;
+    size_t bytes;
+};
 void hr_gossip_deliver(const struct hr_shared_state *shared, size_t to, size_t from,
-                       const float *replica);
+                       struct hr_gossip_payload payload);
 /* Worker `to` has read the oldest: it may be overwritten. */
 void hr_gossip_took(const struct hr_shared_state *shared, size_t to, size_t from);
 

@@ -1,5 +1,6 @@
 #include "strategies/gossip_weights.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 struct setup {
     uint64_t reach;
     size_t links;    /* of all workers together */
+    double step;     /* the consensus step; 1 without --compress */
     float weights[]; /* W (workers, workers) */
 };
 
@@ -30,10 +32,18 @@ uint64_t hr_gossip_reach(const struct hr_shared_state *shared)
     return ((const struct setup *)shared->setup)->reach;
 }
 
+double hr_consensus_step(const struct hr_train_options *options, const struct hr_compress *how)
+{
+    if (!how->how || options->consensus_step > 0)
+        return how->how ? options->consensus_step : 1;
+    return hr_compress_is_sparse(how) ? sqrt(how->percent / 100) : 1;
+}
+
 enum hr_status hr_gossip_prepare(struct hr_shared_state *shared)
 {
     const size_t n = shared->workers;
     struct hr_gossip_graph graph = {.n = n, .degree = calloc(n, sizeof(size_t) + n)};
+    struct hr_compress how;
     struct setup *setup;
     enum hr_status status;
     if (!graph.degree)
@@ -42,7 +52,9 @@ enum hr_status hr_gossip_prepare(struct hr_shared_state *shared)
     HR_TRY_GOTO(hr_gossip_graph_make(&graph, shared->options->gossip_graph), status, out);
     HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
     setup = shared->setup;
-    setup->links = hr_gossip_graph_weigh(&graph, setup->weights);
+    HR_TRY_GOTO(hr_compress_parse(shared->options->compress, &how), status, out);
+    setup->step = hr_consensus_step(shared->options, &how);
+    setup->links = hr_gossip_graph_weigh(&graph, setup->step, setup->weights);
     if (graph.of_file)
         shared->graph_digest = hr_digest64_text(hr_gossip_graph_digest(&graph));
     status = hr_gossip_graph_measure(&graph, &setup->reach);
@@ -53,9 +65,12 @@ out:
 
 void hr_gossip_describe(const struct hr_shared_state *shared, char *text, size_t size)
 {
-    const size_t links = ((const struct setup *)shared->setup)->links;
-    snprintf(text, size, "gossip-graph %.48s, %zu link%s", shared->options->gossip_graph, links,
-             links == 1 ? "" : "s");
+    const struct setup *setup = shared->setup;
+    char step[40] = "";
+    if (setup->step != 1)
+        snprintf(step, sizeof step, ", consensus-step %.3g", setup->step);
+    snprintf(text, size, "gossip-graph %.48s, %zu link%s%s", shared->options->gossip_graph,
+             setup->links, setup->links == 1 ? "" : "s", step);
 }
 
 void hr_gossip_average(const struct hr_shared_state *shared, const float *weights,

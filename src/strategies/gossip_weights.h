@@ -6,6 +6,7 @@
 #ifndef HR_STRATEGIES_GOSSIP_WEIGHTS_H
 #define HR_STRATEGIES_GOSSIP_WEIGHTS_H
 
+#include "compress/compress.h"
 #include "strategy/strategy.h"
 
 /* strategy->prepare and describe. HR_E_USAGE, HR_E_NOMEM. */
@@ -15,6 +16,11 @@ void hr_gossip_describe(const struct hr_shared_state *shared, char *text, size_t
 /* A worker's row of W (workers), 0: no neighbours; see gossip.c. */
 const float *hr_gossip_weights(const struct hr_shared_state *shared, size_t worker);
 bool hr_gossip_neighbours(const struct hr_shared_state *shared, size_t i, size_t j);
+/* --consensus-step, or what stands for 0: 1, of topk:P% the square root of P / 100. With 1 topk:1%
+ * diverges: who averages with public copies that lag behind must not go the whole way. What
+ * 1902.00340 proves to converge is smaller by far, and slower; the figures are in help compress.
+ * Without --compress 1. */
+double hr_consensus_step(const struct hr_train_options *options, const struct hr_compress *how);
 /* Links to the worker that is farthest from worker 0, at least 1. */
 uint64_t hr_gossip_reach(const struct hr_shared_state *shared);
 

@@ -20,15 +20,18 @@ static enum hr_status check_strategy(const struct hr_shared_state *shared,
                                      const struct hr_compress *how)
 {
     const struct hr_train_options *o = shared->options;
-    const bool sums = !shared->strategy->served;
+    const bool public = hr_compression_is_public(shared);
+    const bool sums = !shared->strategy->served && !public;
     char named[64];
     snprintf(named, sizeof named, "--algorithm %.32s", o->algorithm);
     const struct hr_algorithm *algorithm = shared->group_options.algorithm;
     const bool direct = algorithm == &hr_allreduce_direct || algorithm == &hr_allreduce_auto;
     if (!sums && hr_compress_is_factors(how))
         return not_with(o, o->strategy,
-                        "its factors are sums over all workers, which push to servers one by one; "
-                        "expected allreduce, or another compressor");
+                        public ? "its factors are sums over all workers, and each has neighbours "
+                                 "alone; expected allreduce, or another compressor"
+                               : "its factors are sums over all workers, which push to servers one "
+                                 "by one; expected allreduce, or another compressor");
     if (sums && !direct && !hr_compress_is_factors(how))
         return not_with(o, named,
                         "packets go to the owners of the sums at once, as in direct, or each "
@@ -41,7 +44,9 @@ static enum hr_status check(const struct hr_shared_state *shared, const struct h
     const struct hr_train_options *o = shared->options;
     if (strcmp(o->on_loss, "stop") != 0)
         return not_with(o, "--on-loss",
-                        "the error that a lost worker keeps is lost with it; expected stop");
+                        hr_compression_is_public(shared)
+                            ? "who comes back has no public copies of its neighbours; expected stop"
+                            : "the error that a lost worker keeps is lost with it; expected stop");
     if (strcmp(o->reduce, "sum") != 0)
         return not_with(o, "--reduce repro",
                         "what is rounded depends on how many workers there are; expected sum");
@@ -78,7 +83,7 @@ enum hr_status hr_compression_begin(struct hr_shared_state *shared, struct hr_co
     out->count = count_of(optimizer, HR_SEGMENT_TRAINED);
     out->exact = count_of(optimizer, HR_SEGMENT_STATISTIC);
     out->gathered = out->count < optimizer->params;
-    shared->group_options.blocks = !shared->strategy->served;
+    shared->group_options.blocks = !shared->strategy->served && !hr_compression_is_public(shared);
     return HR_OK;
 }
 
@@ -100,6 +105,8 @@ static size_t more_floats(const struct hr_shared_state *shared)
     const struct hr_compression *c = hr_compression_of(shared);
     if (hr_compress_is_factors(&c->how))
         return c->factors.q_floats;
+    if (hr_compression_is_public(shared))
+        return c->exact;
     return c->how.how->block_bytes && !shared->strategy->served
                ? hr_compression_own_blocks(shared) * HR_COMPRESS_BLOCK
                : 0;
@@ -125,9 +132,10 @@ static size_t packet_bytes(const struct hr_shared_state *shared)
 size_t hr_compression_worker_bytes(const struct hr_shared_state *shared)
 {
     const struct hr_compression *c = hr_compression_of(shared);
-    return c ? (hr_compression_state_floats(shared) + vector_floats(c)) * sizeof(float) +
-                   packet_bytes(shared)
-             : 0;
+    if (!c || hr_compression_is_public(shared))
+        return 0; /* public copies lie where neighbours read them */
+    return (hr_compression_state_floats(shared) + vector_floats(c)) * sizeof(float) +
+           packet_bytes(shared);
 }
 
 /* --- of a worker --- */
@@ -151,6 +159,9 @@ enum hr_status hr_compression_start(struct hr_worker *worker)
         calloc(1, hr_round_up(sizeof *own, HR_LINE) + hr_compression_worker_bytes(shared));
     if (!own)
         return hr_fail(HR_E_NOMEM, "no memory for what %s keeps of a gradient", c->how.how->name);
+    worker->compressing = own;
+    if (hr_compression_is_public(shared))
+        return HR_OK;
     own->state = (float *)(void *)((unsigned char *)own + hr_round_up(sizeof *own, HR_LINE));
     own->error = own->state;
     own->more = own->state + c->count;
@@ -158,7 +169,6 @@ enum hr_status hr_compression_start(struct hr_worker *worker)
     own->packet = packet_bytes(shared) ? own->state + floats + vector_floats(c) : NULL;
     if (snapshot_of(worker))
         memcpy(own->state, snapshot_of(worker), floats * sizeof(float));
-    worker->compressing = own;
     return HR_OK;
 }
 
@@ -177,19 +187,37 @@ void hr_compression_export(const struct hr_worker *worker)
 
 /* --- tensors --- */
 
-/* Tensors of that role, end to end: from the parameters, or back. */
-static void move(const struct hr_worker *worker, enum hr_segment_role role, float *vector,
-                 bool back)
+/* Tensors of that role, end to end. */
+static void take(const struct hr_shared_state *shared, enum hr_segment_role role, const float *x,
+                 float *vector)
 {
-    const struct hr_optimizer *optimizer = &worker->shared->optimizer;
+    const struct hr_optimizer *optimizer = &shared->optimizer;
     for (size_t i = 0; i < optimizer->nsegments; i++) {
         const struct hr_param_segment *segment = &optimizer->segments[i];
-        float *grads = worker->grads + segment->begin;
         if (segment->role != role)
             continue;
-        memcpy(back ? grads : vector, back ? vector : grads, segment->count * sizeof *grads);
+        memcpy(vector, x + segment->begin, segment->count * sizeof *x);
         vector += segment->count;
     }
+}
+
+static void put(const struct hr_shared_state *shared, enum hr_segment_role role, float *x,
+                const float *vector)
+{
+    const struct hr_optimizer *optimizer = &shared->optimizer;
+    for (size_t i = 0; i < optimizer->nsegments; i++) {
+        const struct hr_param_segment *segment = &optimizer->segments[i];
+        if (segment->role != role)
+            continue;
+        memcpy(x + segment->begin, vector, segment->count * sizeof *x);
+        vector += segment->count;
+    }
+}
+
+void hr_compression_take(const struct hr_shared_state *shared, const float *x, float *values)
+{
+    take(shared, HR_SEGMENT_TRAINED, x, values);
+    take(shared, HR_SEGMENT_STATISTIC, x, values + hr_compression_of(shared)->count);
 }
 
 float *hr_compression_vector(const struct hr_worker *worker)
@@ -201,30 +229,24 @@ float *hr_compression_vector(const struct hr_worker *worker)
 float *hr_compression_gather(const struct hr_worker *worker)
 {
     if (worker->compressing->vector)
-        move(worker, HR_SEGMENT_TRAINED, worker->compressing->vector, false);
+        take(worker->shared, HR_SEGMENT_TRAINED, worker->grads, worker->compressing->vector);
     return hr_compression_vector(worker);
 }
 
 void hr_compression_scatter(const struct hr_worker *worker)
 {
     if (worker->compressing->vector)
-        move(worker, HR_SEGMENT_TRAINED, worker->compressing->vector, true);
+        put(worker->shared, HR_SEGMENT_TRAINED, worker->grads, worker->compressing->vector);
 }
 
 void hr_compression_take_exact(const struct hr_worker *worker, float *exact)
 {
-    move(worker, HR_SEGMENT_STATISTIC, exact, false);
+    take(worker->shared, HR_SEGMENT_STATISTIC, worker->grads, exact);
 }
 
 void hr_compression_put_exact(const struct hr_worker *worker, const float *exact)
 {
-    const struct hr_optimizer *optimizer = &worker->shared->optimizer;
-    for (size_t i = 0; i < optimizer->nsegments; i++)
-        if (optimizer->segments[i].role == HR_SEGMENT_STATISTIC) {
-            const size_t count = optimizer->segments[i].count;
-            memcpy(worker->grads + optimizer->segments[i].begin, exact, count * sizeof *exact);
-            exact += count;
-        }
+    put(worker->shared, HR_SEGMENT_STATISTIC, worker->grads, exact);
 }
 
 void hr_compression_scale(const struct hr_shared_state *shared, uint64_t index, bool back,

@@ -19,6 +19,8 @@
  *             itself. So the number of servers changes no bit. Pulls are float32.
  *             A push that backup-workers drop is lost with what of the error was in it.
  *
+ *   Weights   (gossip) the state is a public copy, and all else strategies/public_copies.h's.
+ *
  * Threads: struct hr_compression is constant; the rest a worker's own.
  * Test:    tests/unit/train/test_compress.c
  */
@@ -58,6 +60,12 @@ static inline const struct hr_compression *hr_compression_of(const struct hr_sha
     return shared->compression && shared->compression->how.how ? shared->compression : NULL;
 }
 
+/* Are weights what travels, and a worker's state its public copy? (gossip) */
+static inline bool hr_compression_is_public(const struct hr_shared_state *shared)
+{
+    return shared->strategy->keeps_replicas;
+}
+
 /* A worker's state; 0: there is none. Bytes that a worker takes in all. */
 size_t hr_compression_state_floats(const struct hr_shared_state *shared);
 size_t hr_compression_worker_bytes(const struct hr_shared_state *shared);
@@ -69,6 +77,9 @@ size_t hr_compression_own_blocks(const struct hr_shared_state *shared);
 HR_CHECKED enum hr_status hr_compression_start(struct hr_worker *worker);
 void hr_compression_stop(struct hr_worker *worker);
 void hr_compression_export(const struct hr_worker *worker);
+
+/* Of weights x (params) what travels: (count + exact) values, statistics behind what is trained. */
+void hr_compression_take(const struct hr_shared_state *shared, const float *x, float *values);
 
 /* Where the values that travel are: in grads, or gathered. Gather them, and scatter them. */
 float *hr_compression_vector(const struct hr_worker *worker);

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "strategies/compressed_sum.h"
+#include "strategies/public_copies.h"
 
 static void add_tensor(struct hr_factors *factors, const struct hr_tensor_info *info,
                        enum hr_segment_role role)
@@ -37,12 +38,27 @@ enum hr_status hr_compress_setup(struct hr_run *run)
     return HR_OK;
 }
 
+static void say_public(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    const size_t bytes = hr_public_copies_packet_bytes(shared);
+    snprintf(text, size,
+             "%s, of weights less their public copies: %s sent to each neighbour in a step, %s "
+             "without",
+             run->options.compress, hr_bytes_text(bytes).text,
+             hr_bytes_text(shared->params * sizeof(float)).text);
+}
+
 void hr_compress_text(const struct hr_run *run, char *text, size_t size)
 {
     uint64_t bytes, plain;
     text[0] = '\0';
     if (!hr_compression_of(&run->shared))
         return;
+    if (hr_compression_is_public(&run->shared)) {
+        say_public(run, text, size);
+        return;
+    }
     if (hr_compressed_step_bytes(&run->shared, &bytes, &plain) != HR_OK)
         return;
     snprintf(text, size, "%s with error feedback: %s sent a worker and step, %s without",

@@ -47,16 +47,30 @@ static bool is_ours(const struct hr_run *run, const struct hr_checkpoint *checkp
 {
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
     const char *compress = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "compress");
-    char behind[48];
+    char last[48], behind[48];
+    name_row(last, sizeof last, run->shared.workers - 1);
     name_row(behind, sizeof behind, run->shared.workers);
     return strategy && !strcmp(strategy, run->options.strategy) && compress &&
-           !strcmp(compress, run->options.compress) && !hr_tensor_get(&checkpoint->trainer, behind);
+           !strcmp(compress, run->options.compress) && hr_tensor_get(&checkpoint->trainer, last) &&
+           !hr_tensor_get(&checkpoint->trainer, behind);
+}
+
+void hr_compress_state_begin(const struct hr_run *run)
+{
+    const struct hr_snapshot *snapshot = &run->shared.snapshot;
+    const size_t floats = floats_of(run);
+    if (!snapshot->errors || !hr_compression_is_public(&run->shared))
+        return;
+    for (size_t w = 0; w < run->shared.workers; w++)
+        hr_compression_take(&run->shared, snapshot->replicas + w * run->shared.params,
+                            snapshot->errors + w * floats);
 }
 
 enum hr_status hr_compress_state_load(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const size_t floats = floats_of(run);
     char name[48];
+    hr_compress_state_begin(run);
     name_row(name, sizeof name, 0);
     if (!hr_tensor_get(&checkpoint->trainer, name))
         return HR_OK;

@@ -12,6 +12,8 @@ size_t hr_compress_state_tensors(const struct hr_run *run);
 size_t hr_compress_state_bytes(const struct hr_run *run);
 void hr_compress_state_put(const struct hr_run *run, struct hr_tensor_file *trainer);
 
+/* Public copies are the replicas, all of which are known: where none were saved. */
+void hr_compress_state_begin(const struct hr_run *run);
 /* Take them up where workers, strategy and compressor are as saved; else say that they begin at 0,
  * where there were any. HR_E_FORMAT. */
 HR_CHECKED enum hr_status hr_compress_state_load(struct hr_run *run,

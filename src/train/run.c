@@ -31,6 +31,7 @@
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "train/best_state.h"
+#include "train/compress_state.h"
 #include "train/several.h"
 #include "train/state.h"
 #include "train/task.h"
@@ -55,8 +56,10 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
         HR_TRY(hr_state_restore(run, checkpoint));
     else
         HR_TRY(hr_init_weights(&run->job, shared->snapshot.weights));
-    if (!checkpoint) /* else they are restored */
+    if (!checkpoint) { /* else they are restored */
         hr_state_share(run);
+        hr_compress_state_begin(run);
+    }
     run->job.begins_with =
         hr_digest64(shared->snapshot.weights, shared->params * sizeof *shared->snapshot.weights);
     run->applied = shared->snapshot.applied[0];

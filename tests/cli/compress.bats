@@ -14,10 +14,10 @@ trains() {
 }
 
 @test "each strategy with each compressor: sent in fewer bytes, or refused" {
-  for strategy in allreduce ps-sync ps-async ssp backup-workers; do
+  for strategy in allreduce ps-sync ps-async ssp backup-workers gossip; do
     for how in $HOWS; do
       if [ "$strategy/$how" != "allreduce/$how" ] && [ "$how" = powersgd:2 ]; then
-        refused 2 "sums over all workers" train --workers 3 --strategy "$strategy" --compress "$how"
+        refused 2 "not with $strategy: its factors are sums over all workers" train --workers 3 --strategy "$strategy" --compress "$how"
         continue
       fi
       trains "$TMP/run" --strategy "$strategy" --compress "$how" --clock virtual --link 1Gb/s,50us
@@ -25,8 +25,8 @@ trains() {
       [ "$(json "$TMP/run" 'd["config"]["compress"]')" = "$how" ]
     done
   done
-  for strategy in gossip local-sgd elastic-averaging hogwild; do
-    refused 2 "weights travel" train --workers 3 --strategy "$strategy" --compress bf16
+  for strategy in local-sgd elastic-averaging hogwild; do
+    refused 2 "weights travel, and nobody keeps public copies" train --workers 3 --strategy "$strategy" --compress bf16
   done
 }
 
@@ -43,10 +43,39 @@ trains() {
   done
 }
 
+@test "gossip: threads, processes and virtual time have the same bits, and topk:100% is none" {
+  for how in bf16 fp16 int8 topk:1%; do
+    trains "$TMP/threads" --strategy gossip --compress "$how"
+    trains "$TMP/processes" --strategy gossip --compress "$how" --launch process
+    trains "$TMP/virtual" --strategy gossip --compress "$how" --clock virtual --link 1Gb/s,50us
+    for other in processes virtual; do
+      [ "$(digest "$TMP/threads")" = "$(digest "$TMP/$other")" ]
+      [ "$(json "$TMP/threads" 'd["runs"][0]["bytes"]')" = "$(json "$TMP/$other" 'd["runs"][0]["bytes"]')" ]
+    done
+  done
+  trains "$TMP/whole" --strategy gossip --compress topk:100%
+  trains "$TMP/none" --strategy gossip
+  [ "$(digest "$TMP/whole")" = "$(digest "$TMP/none")" ]
+  trains "$TMP/half" --strategy gossip --compress bf16 --consensus-step 0.5
+  [ "$(json "$TMP/half" 'd["runs"][0]["manner"], d["config"]["consensus-step"]')" = "('gossip-graph ring, 3 links, consensus-step 0.5', 0.5)" ]
+}
+
+@test "gossip over pipelines and tensor ranks: each replica has its own public copy" {
+  for how in bf16 topk:10%; do
+    trains "$TMP/whole" --workers 2 --strategy gossip --compress "$how" --accumulate 2 --batch-size 16
+    trains "$TMP/split" --workers 2 --strategy gossip --compress "$how" --pipeline 2 --micro-batches 2 --batch-size 32
+    [ "$(digest "$TMP/whole")" = "$(digest "$TMP/split")" ]
+  done
+}
+
 @test "every instruction set gives the same errors and packets: kernels by shape aside, the same bits" {
   for how in $HOWS; do
     HOGRING_ISA=plain trains "$TMP/plain" --compress "$how" --kernels reference
     trains "$TMP/best" --compress "$how" --kernels reference
+    [ "$(digest "$TMP/plain")" = "$(digest "$TMP/best")" ]
+    [ "$how" != powersgd:2 ] || continue
+    HOGRING_ISA=plain trains "$TMP/plain" --strategy gossip --compress "$how" --kernels reference
+    trains "$TMP/best" --strategy gossip --compress "$how" --kernels reference
     [ "$(digest "$TMP/plain")" = "$(digest "$TMP/best")" ]
   done
 }
@@ -60,8 +89,8 @@ trains() {
   done
 }
 
-@test "a recorded asynchronous run is replayed to the bit" {
-  for strategy in ps-async ssp; do
+@test "a recorded run is replayed to the bit" {
+  for strategy in ps-async ssp gossip; do
     for how in bf16 topk:1%; do
       trains "$TMP/a" --strategy "$strategy" --compress "$how" --launch process --record "$TMP/trace"
       hogring replay "$TMP/trace" --quiet --json "$TMP/b" >/dev/null
@@ -77,6 +106,20 @@ trains() {
   grep -q "kept errors of --compress" "$TMP/said"
   hogring train --workers 3 --epochs 2 --compress topk:1% --resume "$TMP/c" --json "$TMP/b" >/dev/null 2>"$TMP/said"
   [ "$(grep -c "kept errors of --compress" "$TMP/said")" = 0 ]
+  hogring train --workers 4 --epochs 2 --compress topk:1% --resume "$TMP/c" --json "$TMP/b" >/dev/null 2>"$TMP/said"
+  grep -q "kept errors of --compress" "$TMP/said"
+}
+
+@test "gossip goes on from public copies, or says that they begin anew" {
+  trains "$TMP/a" --strategy gossip --compress topk:5% --epochs 2
+  trains "$TMP/b" --strategy gossip --compress topk:5% --checkpoint-dir "$TMP/c"
+  hogring train --workers 3 --epochs 2 --strategy gossip --compress topk:5% --resume "$TMP/c" --json "$TMP/b" >/dev/null 2>"$TMP/said"
+  [ "$(digest "$TMP/a")" = "$(digest "$TMP/b")" ]
+  [ "$(grep -c "kept" "$TMP/said")" = 0 ]
+  for other in "--workers 2 --compress topk:5%" "--workers 4 --compress topk:5%" "--workers 3 --compress bf16" "--workers 3 --compress topk:5% --strategy allreduce"; do
+    hogring train --epochs 2 --strategy gossip --resume "$TMP/c" $other >/dev/null 2>"$TMP/said"
+    grep -q "kept errors of --compress" "$TMP/said" || { echo "$other"; return 1; }
+  done
 }
 
 @test "beside strategies that compress, saves of those that do not change no bit" {
@@ -97,6 +140,7 @@ trains() {
 }
 
 @test "the banner says what a worker sends, with and without" {
+  hogring train --workers 3 --max-steps 1 --strategy gossip --compress int8 2>&1 | grep -q "compress int8, of weights less their public copies: 50 KiB sent to each neighbour in a step, 199 KiB without"
   hogring train --workers 2 --max-steps 1 --compress int8 2>&1 | grep -q "compress int8 with error feedback: .* sent a worker and step, .* without"
   hogring help compress | grep -q "error feedback"
 }
@@ -110,5 +154,11 @@ trains() {
   refused 2 "depends on how many workers" train --workers 2 --compress bf16 --reduce repro --global-batch-size 64
   refused 2 "would be rounded again" train --workers 2 --compress bf16 --algorithm ring
   refused 2 "is lost with it" train --workers 2 --compress bf16 --on-loss continue
+  refused 2 "has no public copies of its neighbours" train --workers 2 --strategy gossip --compress bf16 --on-loss continue
+  refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --compress bf16
+  refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --consensus-step 0.5
+  refused 2 "--consensus-step: means nothing without --compress" train --strategy gossip --workers 3 --consensus-step 0.5
+  refused 2 "--consensus-step: means nothing with --strategy allreduce (it belongs to gossip)" train --workers 3 --compress bf16 --consensus-step 0.5
+  refused 2 "--consensus-step" train --strategy gossip --workers 3 --compress bf16 --consensus-step 1.5
   trains "$TMP/ring" --compress powersgd:2 --algorithm ring
 }

@@ -81,7 +81,7 @@ check_bits() {
 
 @test "what is compressed has the bits of one machine, and as many bytes" {
   local how library
-  for how in "--compress int8" "--compress powersgd:2" "--compress topk:1% --strategy ps-sync --servers 3" "--compress bf16 --launch process"; do
+  for how in "--compress int8" "--compress powersgd:2" "--compress topk:1% --strategy ps-sync --servers 3" "--compress bf16 --launch process" "--strategy gossip --compress int8"; do
     run build/hogring train --workers 4 --epochs 1 --quiet $how --json "$BATS_TEST_TMPDIR/alone.json"
     local alone=$output
     for library in openmpi mpich; do

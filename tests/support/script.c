@@ -79,8 +79,8 @@ static struct hr_optimizer cut_into_keys(struct script *script, const struct scr
     assert_true(nkeys <= SCRIPT_KEYS);
     for (size_t i = 0; i < nkeys; i++) {
         const size_t end = i + 1 < nkeys ? begins[i + 1] : params;
-        script->segment[i] =
-            (struct hr_param_segment){begins[i], end - begins[i], HR_SEGMENT_TRAINED};
+        script->segment[i] = (struct hr_param_segment){
+            begins[i], end - begins[i], plan->roles ? plan->roles[i] : HR_SEGMENT_TRAINED};
     }
     return (struct hr_optimizer){.rule = hr_rule_at(0) /* sgd */,
                                  .segments = script->segment,
@@ -124,6 +124,8 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
                          strategy->keeps_replicas || strategy->drifts ? plan.workers : 0},
     };
     CHECK_OK(hr_strategy_prepare(&script->shared));
+    if (script->options.compress[0])
+        CHECK_OK(hr_compression_begin(&script->shared, &script->compression));
     lay_out(script);
     hr_control_init(script->shared.control, plan.workers + hr_owners(&script->shared));
     hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
@@ -145,6 +147,7 @@ void script_close(struct script *script)
     for (size_t s = 0; s < hr_owners(&script->shared); s++)
         strategy->shard_stop(&script->shard[s]);
     hr_strategy_forget(&script->shared);
+    hr_compression_fini(&script->compression);
     free(script->arena);
 }
 
@@ -290,7 +293,7 @@ void script_cut(struct script *script)
             continue;
         assert_true(strategy->arrived(&script->worker[w]));
         hr_worker_at_cut(&script->worker[w]);
-        strategy->export_part(&script->worker[w]);
+        hr_worker_export(&script->worker[w]);
     }
 }
 

@@ -9,6 +9,7 @@
 #define HR_TESTS_SUPPORT_SCRIPT_H
 
 #include "server/staleness.h"
+#include "strategy/compression.h"
 #include "strategy/strategy.h"
 
 enum {
@@ -27,6 +28,7 @@ struct script_plan {
     const struct hr_train_options *options; /* NULL: the defaults */
     size_t params, nkeys;                   /* 0: SCRIPT_PARAMS, in one key */
     const size_t *begins;                   /* (nkeys) of each key: its first parameter */
+    const enum hr_segment_role *roles;      /* (nkeys); NULL: all are trained */
     bool outlives, reissues;
     size_t node_workers; /* who push as one; 0: each does */
 };
@@ -37,6 +39,7 @@ struct script {
     struct hr_worker worker[SCRIPT_WORKERS];
     struct hr_shard shard[SCRIPT_SERVERS];
     struct hr_param_segment segment[SCRIPT_KEYS];
+    struct hr_compression compression; /* of the options' --compress */
     struct hr_epoch_losses losses;
     float *pointers[2 * SCRIPT_WORKERS];
     bool gone[SCRIPT_WORKERS];

@@ -6,7 +6,7 @@
 #include "support/runs.h"
 
 static const char *const all[] = {"bf16", "fp16", "int8", "topk:2%", "powersgd:2"};
-enum { ALL = sizeof all / sizeof *all, PUSHED = ALL - 1 };
+enum { ALL = sizeof all / sizeof *all, PUSHED = ALL - 1 /* gossiped, too */ };
 
 static struct hr_train_options compressed(const char *strategy, size_t workers, const char *how)
 {
@@ -42,6 +42,28 @@ static void a_sum_has_the_same_bits_however_it_is_made(void **state)
         }
 }
 
+/* Whoever sends what when: a worker's public copy is what all its neighbours have. */
+static void public_copies_have_the_same_bits_however_they_are_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < PUSHED; i++)
+        for (size_t workers = 2; workers <= 5; workers++) {
+            char want[33];
+            struct hr_train_options options = compressed("gossip", workers, all[i]);
+            run_digest(&options, want);
+            CHECK_DIGEST(&options, want);
+            snprintf(options.schedule, sizeof options.schedule, "explore:7");
+            CHECK_DIGEST(&options, want);
+            options = in_virtual_time(compressed("gossip", workers, all[i]));
+            CHECK_DIGEST(&options, want);
+            options.consensus_step = 0.5;
+            run_digest(&options, want);
+            options = compressed("gossip", workers, all[i]);
+            options.consensus_step = 0.5;
+            CHECK_DIGEST(&options, want);
+        }
+}
+
 /* A packet is the whole gradient's: each server decodes its slice of it. */
 static void the_number_of_servers_changes_no_bit(void **state)
 {
@@ -64,6 +86,13 @@ static void the_number_of_servers_changes_no_bit(void **state)
         }
 }
 
+static void with_other_tensors(struct hr_train_options *options)
+{
+    snprintf(options->model, sizeof options->model,
+             "conv 3 3x3, batchnorm, relu, flatten, dense 12, relu, dense 10");
+    snprintf(options->freeze, sizeof options->freeze, "0.weight");
+}
+
 /* All values, as they are, added in T(n); and pairs of which no sum is cut again. */
 static void the_largest_of_all_is_the_whole(void **state)
 {
@@ -80,6 +109,14 @@ static void the_largest_of_all_is_the_whole(void **state)
     assert_string_not_equal(plain, sparse);
     options = compressed("ps-sync", 3, "topk:5%");
     CHECK_DIGEST(&options, sparse);
+    options = run_options("gossip", 5);
+    with_other_tensors(&options);
+    run_digest(&options, plain);
+    snprintf(options.compress, sizeof options.compress, "topk:100%%");
+    CHECK_DIGEST(&options, plain);
+    options.consensus_step = 0.9;
+    run_digest(&options, sparse);
+    assert_string_not_equal(plain, sparse);
 }
 
 /* Errors are in checkpoints, the owners' and powersgd's factors as well. */
@@ -99,6 +136,12 @@ static void a_resumed_run_is_the_one_that_never_stopped(void **state)
         options.servers = 2;
         run_digest(&options, want);
         run_check_resume(options, 11, want);
+        options = compressed("gossip", 4, all[i]);
+        with_other_tensors(&options);
+        run_digest(&options, want);
+        run_check_resume(options, 11, want);
+        options = in_virtual_time(options);
+        run_check_resume(options, 12, want);
     }
 }
 
@@ -111,6 +154,8 @@ static void asynchronous_runs_are_replayed(void **state)
             run_check_replay(compressed(pushing[s], 3, all[i]));
             run_check_order(compressed(pushing[s], 3, all[i]));
         }
+    for (size_t i = 0; i < PUSHED; i++)
+        run_check_replay(compressed("gossip", 3, all[i])); /* in step: any order is this one */
 }
 
 /* Statistics travel as they are, what is frozen stays, and the last batch of an epoch is small. */
@@ -120,9 +165,7 @@ static void other_tensors_are_left_alone(void **state)
     for (size_t i = 0; i < ALL; i++) {
         char want[33];
         struct hr_train_options options = compressed("allreduce", 3, all[i]);
-        snprintf(options.model, sizeof options.model,
-                 "conv 3 3x3, batchnorm, relu, flatten, dense 12, relu, dense 10");
-        snprintf(options.freeze, sizeof options.freeze, "0.weight");
+        with_other_tensors(&options);
         run_digest(&options, want);
         options = in_virtual_time(options);
         CHECK_DIGEST(&options, want);
@@ -172,6 +215,30 @@ static void check_push(const char *how, size_t servers, uint64_t a_step)
     assert_int_equal(plain, steps * 2 * PARAMS * sizeof(float));
 }
 
+/* Each of n workers on a ring sends to its two neighbours, or to the one that there is. */
+static void check_gossip(const char *how, size_t n, uint64_t packet)
+{
+    const struct hr_train_options options = compressed("gossip", n, how);
+    const uint64_t messages = steps_of(options) * n * (n > 2 ? 2 : 1);
+    uint64_t plain;
+    assert_int_equal(sent_by(options, &plain), messages * packet);
+    assert_int_equal(plain, messages * PARAMS * sizeof(float));
+    assert_int_equal(sent_by(in_virtual_time(options), &plain), messages * packet);
+}
+
+/* Over one wire, one packet after the other. */
+static void packets_take_virtual_time(void **state)
+{
+    (void)state;
+    struct hr_train_options options = in_virtual_time(compressed("gossip", 4, "int8"));
+    snprintf(options.compute_time, sizeof options.compute_time, "1ms");
+    snprintf(options.link, sizeof options.link, "10MB/s,0s");
+    options.max_steps = 10;
+    struct hr_run_result result = run_train(&options);
+    CHECK_NEAR(result.seconds, 10 * (1e-3 + 2 * (PARAMS + 4 * BLOCKS) / 10e6), 1e-9, 0);
+    hr_run_result_free(&result);
+}
+
 static void bytes_are_those_of_the_formats(void **state)
 {
     (void)state;
@@ -184,6 +251,12 @@ static void bytes_are_those_of_the_formats(void **state)
         /* of factors direct sends 2 (n - 1) times all of them, over all ranks */
         check_sum("powersgd:2", n, 2 * (n - 1) * 4 * (2 * (64 + 11 + 11 + 10) + 11 + 10));
     }
+    for (uint64_t n = 2; n <= 4; n++) {
+        check_gossip("bf16", n, 2 * PARAMS);
+        check_gossip("fp16", n, 2 * PARAMS);
+        check_gossip("int8", n, PARAMS + 4 * BLOCKS);
+        check_gossip("topk:2%", n, ((PARAMS * 2 + 99) / 100) * 8);
+    }
     check_push("bf16", 2, 2 * PARAMS);
     check_push("int8", 1, PARAMS + 4 * BLOCKS);
     /* Slices begin at lines of 32: 416 and 448 of 835, so two blocks are cut by a server's end. */
@@ -195,6 +268,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sum_has_the_same_bits_however_it_is_made),
+        cmocka_unit_test(public_copies_have_the_same_bits_however_they_are_told),
+        cmocka_unit_test(packets_take_virtual_time),
         cmocka_unit_test(the_number_of_servers_changes_no_bit),
         cmocka_unit_test(the_largest_of_all_is_the_whole),
         cmocka_unit_test(a_resumed_run_is_the_one_that_never_stopped),

@@ -41,6 +41,7 @@ static const struct run_case cases[] = {
     {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0, "topk:1%"},
     {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "powersgd:2"},
     {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "fp16"},
+    {"gossip", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "int8"},
 };
 
 static struct hr_train_options options_of(const struct run_case *c)

@@ -7,7 +7,7 @@
 #include "support/several_runs.h"
 
 static const char *const all[] = {"bf16", "fp16", "int8", "topk:2%", "powersgd:2"};
-enum { ALL = sizeof all / sizeof *all, PUSHED = ALL - 1 };
+enum { ALL = sizeof all / sizeof *all, PUSHED = ALL - 1 /* gossiped, too */ };
 
 static struct hr_train_options compressed(const char *strategy, size_t workers, const char *how)
 {
@@ -57,12 +57,28 @@ static void pushes_have_the_bits_of_one_machine(void **state)
         }
 }
 
+/* A ring crosses between machines twice; of the complete graph all neighbours do. */
+static void public_copies_have_the_bits_of_one_machine(void **state)
+{
+    for (size_t i = 0; i < PUSHED; i++) {
+        struct hr_train_options o = compressed("gossip", 4, all[i]);
+        check_machines(&o, 4, *state);
+        with_other_tensors(&o);
+        snprintf(o.gossip_graph, sizeof o.gossip_graph, "complete");
+        check_machines(&o, 2, *state);
+    }
+}
+
 /* Bytes are those of one machine where ranks send each other what they send there. */
 static void as_many_bytes_are_sent_as_on_one_machine(void **state)
 {
     for (size_t i = 0; i < PUSHED; i++) {
         struct hr_train_options o = compressed("allreduce", 4, all[i]);
         assert_int_equal(several_alike(2, &o, *state).bytes_sent,
+                         several_alone(&o, *state).bytes_sent);
+        o = compressed("gossip", 4, all[i]);
+        with_other_tensors(&o);
+        assert_int_equal(several_alike(4, &o, *state).bytes_sent,
                          several_alone(&o, *state).bytes_sent);
         o = compressed("ps-sync", 4, all[i]);
         o.servers = 3;
@@ -96,7 +112,11 @@ static void a_run_goes_on_on_another_number_of_machines(void **state)
 {
     static const struct {
         const char *strategy, *how;
-    } cases[] = {{"allreduce", "int8"}, {"allreduce", "powersgd:2"}, {"ps-sync", "topk:2%"}};
+    } cases[] = {{"allreduce", "int8"},
+                 {"allreduce", "powersgd:2"},
+                 {"ps-sync", "topk:2%"},
+                 {"gossip", "topk:2%"},
+                 {"gossip", "bf16"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hr_train_options o = compressed(cases[i].strategy, 4, cases[i].how);
         char folder[64];
@@ -130,6 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_have_the_bits_of_one_machine),
         cmocka_unit_test(pushes_have_the_bits_of_one_machine),
+        cmocka_unit_test(public_copies_have_the_bits_of_one_machine),
         cmocka_unit_test(as_many_bytes_are_sent_as_on_one_machine),
         cmocka_unit_test(asynchronous_pushes_are_applied_as_they_were_sent),
         cmocka_unit_test(a_run_goes_on_on_another_number_of_machines),
