@@ -145,6 +145,30 @@ static void a_resumed_run_is_the_one_that_never_stopped(void **state)
     }
 }
 
+/* Where none were saved, public copies are the replicas: of weights that stay all is known, so a step
+ * is that of gossip without compression. */
+static void who_goes_on_knows_the_replicas_of_its_neighbours(void **state)
+{
+    (void)state;
+    char folder[64], plain[33];
+    struct hr_train_options options = run_options("gossip", 5);
+    run_folder_make(folder);
+    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+    options.max_steps = 5;
+    run_digest(&options, plain);
+    options.checkpoint_dir[0] = '\0';
+    snprintf(options.resume, sizeof options.resume, "%s", folder);
+    options.lr = 0;
+    options.max_steps = 6;
+    run_digest(&options, plain);
+    options.consensus_step = 1;
+    for (size_t i = 0; i < PUSHED; i++) {
+        snprintf(options.compress, sizeof options.compress, "%s", all[i]);
+        CHECK_DIGEST(&options, plain);
+    }
+    run_folder_remove(folder);
+}
+
 static void asynchronous_runs_are_replayed(void **state)
 {
     (void)state;
@@ -273,6 +297,7 @@ int main(void)
         cmocka_unit_test(the_number_of_servers_changes_no_bit),
         cmocka_unit_test(the_largest_of_all_is_the_whole),
         cmocka_unit_test(a_resumed_run_is_the_one_that_never_stopped),
+        cmocka_unit_test(who_goes_on_knows_the_replicas_of_its_neighbours),
         cmocka_unit_test(asynchronous_runs_are_replayed),
         cmocka_unit_test(other_tensors_are_left_alone),
         cmocka_unit_test(bytes_are_those_of_the_formats),
