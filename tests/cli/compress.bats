@@ -6,6 +6,28 @@ HOWS="bf16 fp16 int8 topk:1% powersgd:2"
 
 digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
 
+# together FOLDER: are its last checkpoint's 4 replicas within 3 % of their mean?
+together() {
+  python3 - "$1" <<'EOF'
+import array, glob, json, sys
+path = sorted(glob.glob(sys.argv[1] + "/*/trainer.safetensors"))[-1]
+with open(path, "rb") as file:
+    head = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+    data = file.read()
+def values(name):
+    begin, end = head[name]["data_offsets"]
+    return array.array("f", data[begin:end])
+names = [n[9:] for n in head if n.startswith("worker.0.") and n.endswith(("weight", "bias"))]
+off = norm = 0
+for name in names:
+    for v in zip(*(values(f"worker.{w}.{name}") for w in range(4))):
+        mean = sum(v) / 4
+        norm += mean * mean
+        off += sum((x - mean) ** 2 for x in v) / 4
+print(off < 0.03 ** 2 * norm)
+EOF
+}
+
 # trains FILE OPTIONS...: a run of a few steps
 trains() {
   local file=$1
@@ -137,6 +159,17 @@ trains() {
     hogring train --workers 2 --epochs 20 --quiet --compress "$how" --json "$TMP/run" >/dev/null
     [ "$(json "$TMP/run" "d['runs'][0]['test_accuracy'] > $(json "$TMP/plain" 'd["runs"][0]["test_accuracy"]') - 0.03")" = True ]
   done
+}
+
+@test "mlp learns with gossip and each compressor, and replicas stay together" {
+  hogring train --workers 4 --strategy gossip --epochs 10 --quiet --json "$TMP/plain" >/dev/null
+  for how in bf16 fp16 int8 topk:10%; do
+    hogring train --workers 4 --strategy gossip --epochs 10 --quiet --compress "$how" --checkpoint-dir "$TMP/$how" --json "$TMP/run" >/dev/null
+    [ "$(json "$TMP/run" "d['runs'][0]['test_accuracy'] > $(json "$TMP/plain" 'd["runs"][0]["test_accuracy"]') - 0.03")" = True ]
+  done
+  hogring train --workers 4 --strategy gossip --epochs 10 --quiet --compress topk:10% --consensus-step 1 --checkpoint-dir "$TMP/far" >/dev/null
+  [ "$(together "$TMP/topk:10%")" = True ]
+  [ "$(together "$TMP/far")" = False ]
 }
 
 @test "the banner says what a worker sends, with and without" {
