@@ -118,17 +118,40 @@ static enum hr_status send_changes(struct hr_meet *meet, size_t to, uint32_t mee
 {
     const struct hr_twin *twin = &meet->twin;
     const struct hr_meet_packet *packet = &meet->packet[to == 0];
-    const struct hr_meet_note packed = {.kind = HR_MEET_PACK, .meeting = meeting},
-                              end = {HR_MEET_END, meeting, 0, 0, 0, 0};
+    const struct hr_meet_note packed = {.kind = HR_MEET_PACK, .meeting = meeting};
     for (size_t i = 0; i < twin->nruns; i++) {
         const struct hr_changed_run *run = &twin->run[i];
         const struct hr_meet_note note = {HR_MEET_RUN, meeting, 0, 0, run->offset, run->bytes};
         if (hr_run_is_large(run) && (to == 0 || !run->for_first))
             HR_TRY(post(meet, to, &note, twin->segment + run->offset, run->bytes));
     }
-    if (packet->n)
-        HR_TRY(post(meet, to, &packed, packet->bytes, packet->n));
-    return post(meet, to, &end, NULL, 0);
+    return packet->n ? post(meet, to, &packed, packet->bytes, packet->n) : HR_OK;
+}
+
+/* Do ranks that meet live there? */
+static bool has_ranks(const struct hr_meet *meet, size_t machine)
+{
+    for (size_t r = 0; r < meet->options.nranks; r++)
+        if (meet->options.homes.machine[r] == machine)
+            return true;
+    return false;
+}
+
+/* Where no rank meets, other ranks may be woken by those of other machines: these leave behind us.
+ */
+static bool leaves_behind_us(const struct hr_meet *meet, size_t machine)
+{
+    return !meet->here && has_ranks(meet, machine);
+}
+
+static enum hr_status send_ends(struct hr_meet *meet, uint32_t meeting, bool passed)
+{
+    const struct hr_meet_options *o = &meet->options;
+    const struct hr_meet_note end = {HR_MEET_END, meeting, 0, 0, 0, 0};
+    for (size_t m = 0; m < o->homes.machines; m++)
+        if (m != o->homes.self && leaves_behind_us(meet, m) == passed)
+            HR_TRY(post(meet, m, &end, NULL, 0));
+    return HR_OK;
 }
 
 static void keep_changes(const struct hr_meet *meet)
@@ -206,9 +229,11 @@ static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, un
     for (size_t m = 0; m < o->homes.machines; m++)
         if (m != o->homes.self)
             HR_TRY(send_changes(meet, m, meeting));
+    HR_TRY(send_ends(meet, meeting, false));
     HR_TRY(gather(meet, waiter, meeting, false, what));
     keep_changes(meet);
     hr_atom32_store_release(&meet->words->passed, meeting); /* partner: ranks of this machine */
+    HR_TRY(send_ends(meet, meeting, true));
     for (size_t r = 0; r < o->nranks; r++)
         if (hr_homes_here(&o->homes, r))
             hr_bell_ring(&o->control->rank[r].bell);

@@ -8,6 +8,8 @@
  *
  *   So a meeting is a barrier of all ranks behind which each machine's areas hold what any rank had
  *   stored before it: what is plain memory between barriers on one machine may be so on several.
+ *   Where none of those who meet lives other ranks may, servers, that they wake: such a machine
+ *   sends END, to machines where they live, when it has passed itself.
  *   Bytes land where they belong as they come, since by then everybody here is at rest and what we
  *   changed is known. Nobody leaves before all have come, and none waits for another to leave.
  *
@@ -20,7 +22,7 @@
  * Errors:   HR_E_TIMEOUT names who has not come; HR_E_ABORTED; HR_E_NOMEM; HR_E_FAILED: another
  *           machine meets elsewhere, or sends what is not shared.
  * Source:   barriers that carry diffs: Keleher et al., "TreadMarks", USENIX 1994.
- * Test:     tests/unit/machines/test_meet.c
+ * Test:     tests/unit/machines/test_meet.c, test_meet_led.c
  */
 #ifndef HR_MACHINES_MEET_H
 #define HR_MACHINES_MEET_H

@@ -40,9 +40,11 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
                  strategy->served ? "a push is one worker's, taken as it arrives"
                                   : "nobody pushes");
     else if (each < 2)
-        snprintf(why, size,
-                 "each machine has one worker, whose gradient is its machine's; expected 2, 4, 8, "
-                 "... on each");
+        snprintf(
+            why, size,
+            "each machine has one worker%s, whose gradient is its machine's; expected 2, 4, 8, "
+            "... on each",
+            each ? "" : ", or a part of one");
     else if (each & (each - 1))
         snprintf(why, size,
                  "%zu workers on each machine cannot add in the order of all; expected 2, 4, 8, "

@@ -79,7 +79,7 @@ enum hr_status hr_several_describe(struct hr_run *run)
 
 /* --- for the run --- */
 
-/* Each has workers, so that a server is beside some wherever it is. */
+/* Also to machines on which workers have stages alone. */
 static enum hr_status deal_servers(struct hr_run *run)
 {
     struct hr_shared_state *shared = &run->shared;
@@ -131,15 +131,12 @@ static enum hr_status refuse_deal(const struct deal *deal)
 }
 
 /* Whole workers on a machine, or whole machines to a worker. */
-static enum hr_status check_deal(const struct hr_run *run, const struct deal *deal)
+static enum hr_status check_deal(const struct deal *deal)
 {
     if (deal->workers % deal->machines == 0)
         return HR_OK;
     if (deal->machines % deal->workers || deal->stages % (deal->machines / deal->workers))
         return refuse_deal(deal);
-    if (run->shared.strategy->served)
-        return refuse("servers beside workers whose stages live on several machines",
-                      "expected a worker or more on each");
     return HR_OK;
 }
 
@@ -163,7 +160,7 @@ enum hr_status hr_several_deal(struct hr_run *run)
         return deal_servers(run);
     const struct deal deal = deal_of(run);
     HR_TRY(check(run));
-    HR_TRY(check_deal(run, &deal));
+    HR_TRY(check_deal(&deal));
     place(run, &deal);
     return deal_servers(run);
 }

@@ -230,14 +230,16 @@ check_processes() {
   check_processes mpich
 }
 
-@test "workers of several ranks have the bits of one machine: whole, and in stages on both" {
-  local split
-  for split in "--workers 2 --pipeline 2 --tensor-parallel 2" "--workers 1 --pipeline 2"; do
+@test "workers of several ranks have the bits of one machine: whole, and in stages on both, with servers there" {
+  local split library=openmpi
+  for split in "--workers 2 --pipeline 2 --tensor-parallel 2" "--workers 1 --pipeline 2" \
+    "--workers 1 --pipeline 2 --strategy ps-sync --servers 2"; do
     run build/hogring train --epochs 1 --quiet $split
     local alone=$output
-    several openmpi 2 --epochs 1 --quiet $split
+    several $library 2 --epochs 1 --quiet $split
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
     [ "$(digest_of "$output")" = "$(digest_of "$alone")" ]
+    library=mpich
   done
 }
 

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hogring/replay.h"
 #include "machines/machines.h"
 #include "support/wire_socket.h"
 #include "train/run.h"
@@ -216,4 +217,25 @@ void several_check_refused(const struct hr_train_options *options, enum hr_statu
     assert_string_equal(said[0].message, message);
     for (size_t m = 0; m < 2; m++)
         assert_int_equal(said[m].status, status);
+}
+
+void several_check_replay(const char *path, const struct said *run,
+                          const struct hr_dataset *dataset)
+{
+    int ended;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        struct hr_replay *replay = NULL;
+        struct hr_run_result result = {0};
+        alarm(100);
+        enum hr_status status = hr_replay_open(path, &replay);
+        if (status == HR_OK)
+            status = hr_replay_run(replay, dataset, NULL, &result);
+        if (status != HR_OK)
+            fprintf(stderr, "%s\n", hr_error_message());
+        _exit(status != HR_OK || strcmp(result.weights_digest, run->digest) != 0 ||
+              strcmp(result.recorded_digest, run->digest) != 0);
+    }
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    assert_int_equal(ended, 0);
 }

@@ -62,5 +62,8 @@ void several_check_equal(const struct said *several, const struct said *alone);
 /* Two machines fail alike; machine 0 says it in these words. */
 void several_check_refused(const struct hr_train_options *options, enum hr_status status,
                            const char *message, const struct hr_dataset *dataset);
+/* The trace at `path`, replayed in a process of its own, has the digest of the run it is of. */
+void several_check_replay(const char *path, const struct said *run,
+                          const struct hr_dataset *dataset);
 
 #endif

@@ -3,11 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/isa.h"
-#include "hogring/replay.h"
 #include "support/runs.h"
 #include "support/several_runs.h"
 
@@ -28,28 +25,6 @@ static int unhook(void **state)
 }
 
 /* --- traces --- */
-
-/* Replayed in a process of its own, which ends well when the digest is the recorded one, and the
- * run's. */
-static void check_replay(const char *path, const struct said *run, const struct hr_dataset *dataset)
-{
-    int ended;
-    const pid_t pid = fork();
-    if (pid == 0) {
-        struct hr_replay *replay = NULL;
-        struct hr_run_result result = {0};
-        alarm(100);
-        enum hr_status status = hr_replay_open(path, &replay);
-        if (status == HR_OK)
-            status = hr_replay_run(replay, dataset, NULL, &result);
-        if (status != HR_OK)
-            fprintf(stderr, "%s\n", hr_error_message());
-        _exit(status != HR_OK || strcmp(result.weights_digest, run->digest) != 0 ||
-              strcmp(result.recorded_digest, run->digest) != 0);
-    }
-    assert_int_equal(waitpid(pid, &ended, 0), pid);
-    assert_int_equal(ended, 0);
-}
 
 static void a_run_of_several_machines_is_replayed_on_one(void **state)
 {
@@ -73,7 +48,7 @@ static void a_run_of_several_machines_is_replayed_on_one(void **state)
         snprintf(o.record, sizeof o.record, "%s/trace", folder);
         const struct said two = several_alike(2, &o, dataset);
         assert_true(two.digest[0]);
-        check_replay(o.record, &two, dataset);
+        several_check_replay(o.record, &two, dataset);
     }
     run_folder_remove(folder);
 }

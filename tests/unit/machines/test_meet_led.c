@@ -1,0 +1,143 @@
+/* Meetings where machines have no rank that meets: their launchers conduct, and pass first. */
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "machines/meet_inside.h"
+#include "support/check.h"
+#include "support/wire_socket.h"
+
+enum { MACHINES = 3, BYTES = 1 << 14, MEETINGS = 60 };
+
+static const struct hr_area area = {.offset = 8192, .bytes = 1024, .unit = 1};
+
+struct machine {
+    size_t self;
+    struct hr_wire *wire;
+    struct hr_carrier *carrier;
+    struct hr_meet *meet;
+    struct hr_control *control;
+    unsigned char *segment;
+    struct hr_waiter waiter;
+    pthread_t thread;
+    enum hr_status status;
+};
+
+/* Rank 0 is the only one that meets; rank 1, a server, lives on machine 1. */
+static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
+{
+    const struct hr_homes homes = {.machines = MACHINES, .self = (uint8_t)self, .machine = {0, 1}};
+    *m = (struct machine){.self = self};
+    CHECK_OK(wire_socket_open(mesh, self, 11, 30, &m->wire));
+    m->control = aligned_alloc(HR_LINE, hr_control_bytes(2));
+    m->segment = aligned_alloc(4096, BYTES);
+    assert_true(m->control && m->segment && hr_meet_words_bytes() <= area.offset);
+    memset(m->control, 0, hr_control_bytes(2));
+    memset(m->segment, 0, BYTES);
+    hr_control_init(m->control, 2);
+    const struct hr_carrier_options carried = {.wire = m->wire,
+                                               .homes = homes,
+                                               .control = m->control,
+                                               .segment = m->segment,
+                                               .segment_bytes = BYTES};
+    CHECK_OK(hr_carrier_open(&carried, &m->carrier));
+    const struct hr_meet_options options = {.carrier = m->carrier,
+                                            .wire = m->wire,
+                                            .homes = homes,
+                                            .nranks = 1,
+                                            .led = self > 0,
+                                            .control = m->control,
+                                            .segment = m->segment,
+                                            .area = &area,
+                                            .nareas = 1,
+                                            .words = m->segment};
+    CHECK_OK(hr_meet_open(&options, &m->meet));
+    m->waiter = (struct hr_waiter){.abort = &m->control->abort,
+                                   .timeout_ns = 20 * HR_NS_PER_SECOND,
+                                   .poll = hr_carrier_poll,
+                                   .poll_arg = m->carrier};
+}
+
+static void close_machine(struct machine *m)
+{
+    hr_carrier_close(m->carrier);
+    hr_meet_close(m->meet);
+    hr_wire_close(m->wire);
+    free(m->control);
+    free(m->segment);
+}
+
+static bool has_passed(const struct machine *m, uint32_t meeting)
+{
+    return hr_meet_is_past(&m->meet->words->passed, meeting);
+}
+
+static enum hr_status meet_and_look(struct machine *m)
+{
+    for (uint32_t meeting = 1; meeting <= MEETINGS; meeting++) {
+        m->segment[area.offset] = (unsigned char)meeting;
+        HR_TRY(hr_meet_at(m->meet, 0, &m->waiter, 0, "a cut"));
+        for (size_t i = 1; i < MACHINES; i++)
+            if (!has_passed(&m[i], meeting))
+                return hr_fail(HR_E_FAILED, "machine %zu is at meeting %u yet", i, meeting);
+    }
+    return HR_OK;
+}
+
+static enum hr_status conduct(struct machine *m)
+{
+    enum hr_status status = HR_OK;
+    while (status == HR_OK && !has_passed(m, MEETINGS) &&
+           !hr_atom32_load_acquire(m->waiter.abort)) {
+        hr_carrier_poll(m->carrier);
+        status = hr_meet_conduct(m->meet, &m->waiter, "a cut");
+    }
+    return status;
+}
+
+static void *machine_main(void *arg)
+{
+    struct machine *m = arg;
+    m->status = (m->self ? conduct : meet_and_look)(m);
+    if (m->status != HR_OK)
+        hr_control_abort(m->control, 0, m->status, hr_error_message());
+    hr_carrier_leave(m->carrier);
+    /* The last thing that is said may be under way still when it is over. */
+    for (int more = 50, most = 40000; more && most; most--) {
+        more -= hr_carrier_is_over(m->carrier);
+        hr_carrier_poll(m->carrier);
+        usleep(100);
+    }
+    return NULL;
+}
+
+/* Its server is woken by the rank, which has left. */
+static void machines_without_ranks_pass_before_a_rank_leaves(void **state)
+{
+    struct wire_mesh mesh;
+    struct machine machines[MACHINES];
+    (void)state;
+    wire_mesh_open(&mesh, MACHINES);
+    for (size_t m = 0; m < MACHINES; m++)
+        open_machine(&machines[m], &mesh, m);
+    for (size_t m = 0; m < MACHINES; m++)
+        assert_int_equal(pthread_create(&machines[m].thread, NULL, machine_main, &machines[m]), 0);
+    for (size_t m = 0; m < MACHINES; m++)
+        pthread_join(machines[m].thread, NULL);
+    for (size_t m = 0; m < MACHINES; m++) {
+        assert_int_equal(machines[m].status, HR_OK);
+        assert_int_equal(machines[m].segment[area.offset], MEETINGS);
+        close_machine(&machines[m]);
+    }
+    wire_mesh_close(&mesh);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(machines_without_ranks_pass_before_a_rank_leaves),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
