@@ -80,8 +80,8 @@ static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
     }
     struct hr_stage_place place = hr_staged_place(job, worker, k, bell);
     struct hr_streamed_stage streamed = hr_streamed_stage_of(job, worker);
-    place.update = hr_streamed_update;
-    place.update_arg = &streamed;
+    if (hr_train_job_streams(job))
+        hr_streamed_place(&streamed, &place);
     HR_TRY(hr_kernels_init_process(hr_train_job_threads(job)));
     HR_TRY(hr_stage_start(&stage, job->pipeline, k));
     hr_stage_sit(&stage, &place);

@@ -3,17 +3,19 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "hogring/update_rule.h"
 
 /* What a message is about. word[0], word[1]: what goes with it (carrier.h); then, of
  *   NUMBERS      a micro-batch's labels and samples        pass, index, count, which
  *   ACTIVATIONS  in a slot                                 the boundary's word
  *   GRADIENTS    in a slot                                 the same, loss, correct, which
- *   SLICE        of weights or gradients
+ *   SLICE        of weights, gradients, or state
  *   STEP         what the lead says of it                  the lead's word
+ *   DRAIN                                                  the lead's word
  *   OVER
  *   DONE                                                   the ranks' word, their stage
  */
-enum kind { NUMBERS = 1, ACTIVATIONS, GRADIENTS, SLICE, STEP, OVER, DONE };
+enum kind { NUMBERS = 1, ACTIVATIONS, GRADIENTS, SLICE, STEP, DRAIN, OVER, DONE };
 
 enum { MORE = 4 /* words of a message behind those of its cargo */ };
 
@@ -44,10 +46,11 @@ static bool is_between(const struct hr_pipeline *pipeline, size_t boundary)
 
 /* --- rings: forward and backward of each boundary; to each machine; from each stage --- */
 
-/* The most that a stage says at a time: V slices, and the word behind them. */
+/* What a stage says at a time, at most: slices (of a stream of weights and state), and a word. */
 static size_t most_at_a_time(const struct hr_pipeline *pipeline)
 {
-    return hr_max_size(pipeline->options.shape.chunks + 1, 2);
+    const struct hr_pipeline_options *o = &pipeline->options;
+    return hr_max_size(o->streams ? 1 + HR_UPDATE_RULE_STATES : o->shape.chunks, 1) + 1;
 }
 
 /* Room for all that is said in a step, and then some: no ring is full where all goes well. */
@@ -61,14 +64,9 @@ static size_t slots_of(const struct hr_pipeline *pipeline)
     return slots;
 }
 
-static size_t forward_ring(size_t boundary)
+static size_t boundary_ring(size_t boundary, bool backward)
 {
-    return 2 * boundary;
-}
-
-static size_t backward_ring(size_t boundary)
-{
-    return 2 * boundary + 1;
+    return 2 * boundary + backward;
 }
 
 static size_t step_ring(const struct hr_pipeline *pipeline, size_t machine)
@@ -119,10 +117,10 @@ static enum hr_status each(const struct hr_pipeline *pipeline, const struct hr_p
         const size_t before = b % K, behind = (b + 1) % K;
         if (!is_between(pipeline, b))
             continue;
-        HR_TRY(visit(arg,
-                     &(struct between){ring_at(pipeline, at, forward_ring(b)), before, behind, b}));
-        HR_TRY(visit(
-            arg, &(struct between){ring_at(pipeline, at, backward_ring(b)), behind, before, b}));
+        HR_TRY(visit(arg, &(struct between){ring_at(pipeline, at, boundary_ring(b, false)), before,
+                                            behind, b}));
+        HR_TRY(visit(arg, &(struct between){ring_at(pipeline, at, boundary_ring(b, true)), behind,
+                                            before, b}));
     }
     for (size_t m = 1; m < machines_of(pipeline); m++)
         HR_TRY(visit(
@@ -243,12 +241,23 @@ void hr_apart_publish(const struct hr_stage *lead, bool weights)
 }
 
 /* Where a run is aborted the last step may still fill a ring: who is there reads of that. */
-void hr_apart_publish_end(const struct hr_stage *lead)
+static void say_to_all(const struct hr_stage *lead, enum kind kind, const uint64_t *more)
 {
     const struct hr_pipeline *pipeline = lead->pipeline;
     for (size_t m = 1; m < machines_of(pipeline); m++)
         if (has_room(ring_at(pipeline, &lead->at, step_ring(pipeline, m)), 1))
-            say(lead, step_ring(pipeline, m), m * run_of(pipeline), OVER, NULL, 0, NULL);
+            say(lead, step_ring(pipeline, m), m * run_of(pipeline), kind, NULL, 0, more);
+}
+
+void hr_apart_publish_end(const struct hr_stage *lead)
+{
+    say_to_all(lead, OVER, NULL);
+}
+
+void hr_apart_drain(const struct hr_stage *lead)
+{
+    const uint64_t more[MORE] = {hr_atom64_load_relaxed(&lead->at.step->drains)}; /* our own word */
+    say_to_all(lead, DRAIN, more);
 }
 
 void hr_apart_forward(const struct hr_stage *stage, size_t part, size_t m, const float *x,
@@ -259,7 +268,7 @@ void hr_apart_forward(const struct hr_stage *stage, size_t part, size_t m, const
     const struct hr_pipeline_memory *at = &stage->at;
     if (stage->t || stage->status != HR_OK || !is_between(pipeline, part))
         return;
-    const size_t number = forward_ring(part), to = (part + 1) % pipeline->ranks;
+    const size_t number = boundary_ring(part, false), to = (part + 1) % pipeline->ranks;
     const uint64_t numbers[MORE] = {micro->pass, micro->index, micro->count, m};
     const uint64_t word[MORE] = {hr_atom64_load_relaxed(&at->boundary[part].forward)}; /* our own */
     if (part < pipeline->ranks) /* later parts' machines have them */
@@ -277,7 +286,7 @@ void hr_apart_backward(const struct hr_stage *stage, size_t part, size_t m, cons
     uint64_t more[MORE] = {hr_atom64_load_relaxed(&stage->at.boundary[part - 1].backward), 0,
                            result->correct, m}; /* our own word */
     memcpy(&more[1], &result->loss_sum, sizeof more[1]);
-    say(stage, backward_ring(part - 1), (part - 1) % stage->pipeline->ranks, GRADIENTS, dx,
+    say(stage, boundary_ring(part - 1, true), (part - 1) % stage->pipeline->ranks, GRADIENTS, dx,
         floats * sizeof *dx, more);
 }
 
@@ -295,6 +304,20 @@ void hr_apart_finish(const struct hr_stage *stage)
         return;
     for (size_t p = stage->rank; p < pipeline->parts; p += pipeline->ranks)
         say_slice(stage, number, 0, place_at(stage, stage->at.step->grads), p, p + 1);
+    say(stage, number, 0, DONE, NULL, 0, more);
+}
+
+void hr_apart_drained(const struct hr_stage *stage)
+{
+    const struct hr_pipeline *pipeline = stage->pipeline;
+    const size_t k = stage->rank, number = done_ring(pipeline, k),
+                 params = hr_model_param_count(pipeline->options.model);
+    const uint64_t more[MORE] = {stage->backwards, k};
+    if (!hr_apart_from_lead(stage))
+        return;
+    say_slice(stage, number, 0, place_at(stage, stage->at.step->weights), k, k + 1);
+    for (size_t i = 0; i < stage->place.nstates; i++)
+        say_slice(stage, number, 0, stage->place.state + i * params, k, k + 1);
     say(stage, number, 0, DONE, NULL, 0, more);
 }
 
@@ -322,7 +345,7 @@ static void take(const struct hr_stage *stage, const struct between *between,
     const struct hr_pipeline *pipeline = stage->pipeline;
     const struct hr_pipeline_memory *at = &stage->at;
     const uint64_t *more = message->word + 2;
-    size_t rung = 1;
+    const bool of_lead = message->kind >= STEP && message->kind <= OVER;
     switch ((enum kind)message->kind) {
     case NUMBERS:
         take_numbers(stage, more);
@@ -338,18 +361,19 @@ static void take(const struct hr_stage *stage, const struct between *between,
         return;
     case STEP:
         hr_atom64_store_release(&at->step->begun, more[0]);
-        rung = run_of(pipeline);
+        break;
+    case DRAIN:
+        hr_atom64_store_release(&at->step->drains, more[0]);
         break;
     case OVER:
         hr_atom32_store_release(&at->step->over, 1);
-        rung = run_of(pipeline);
         break;
     case DONE:
         for (size_t t = 0; t < pipeline->team; t++)
             hr_atom64_store_release(&at->rank[more[1] * pipeline->team + t].done, more[0]);
         break;
     }
-    ring_stages(stage, stage->rank, rung);
+    ring_stages(stage, stage->rank, of_lead ? run_of(pipeline) : 1);
 }
 
 static enum hr_status take_all(void *arg, const struct between *between)

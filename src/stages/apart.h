@@ -6,6 +6,10 @@
  *       stage 1 <-- gradients of activations, losses --- stage 2
  *       lead <---- gradients of its parts -------------- each stage there
  *
+ *   The lead of a stream (stream.h) says weights, and the step, before its first minibatch alone,
+ *   and then when it drains; stages say that they have drained, with the weights and the state of
+ *   the optimiser that they have come to. What a stage updates in between is its machine's.
+ *
  *   Every machine has laid out the same memory (machines/carrier.h). What lies there travels with a
  *   message that speaks of it; the rank that takes the message stores the word that its writer has
  *   stored over there, so that ranks here see what they would see of a stage beside them.
@@ -15,11 +19,12 @@
  *             comes back for it: a slot behind its backward, all else behind the end of the step.
  *   Room      a stage begins no action, and the lead no step, before there is room for all that it
  *             may have to say, which is freed while it waits.
- *   Cost      of each step the weights of the other machines' parts, there, and their gradients,
- *             back; of each micro-batch activations and their gradients, where machines meet.
+ *   Cost      of each step, but of a stream, the weights of the other machines' parts, there, and
+ *             their gradients, back; of each micro-batch activations and their gradients, where
+ *             machines meet.
  *
  * Threads: the stage's. Of a team the first speaks and listens.
- * Test:    tests/unit/train/test_several_split.c
+ * Test:    tests/unit/train/test_several_split.c, test_several_stale.c
  */
 #ifndef HR_STAGES_APART_H
 #define HR_STAGES_APART_H
@@ -57,5 +62,8 @@ void hr_apart_backward(const struct hr_stage *stage, size_t part, size_t m, cons
 /* Does the lead live elsewhere? Then the gradients of the stage's parts, which are all there. */
 bool hr_apart_from_lead(const struct hr_stage *stage);
 void hr_apart_finish(const struct hr_stage *stage);
+/* Of a stream: the lead wants nothing on its way, as its word says; a stage has nothing. */
+void hr_apart_drain(const struct hr_stage *lead);
+void hr_apart_drained(const struct hr_stage *stage);
 
 #endif

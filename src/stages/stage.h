@@ -58,14 +58,12 @@ static inline void hr_stage_stale_count(struct hr_stage_stale *stale, bool fills
 struct hr_stage_account {
     alignas(HR_LINE) int64_t busy_ns; /* in actions */
     int64_t span_ns;                  /* rank 0: from the beginnings to the ends of steps */
-    uint64_t bytes;                   /* handed over to other parts */
-    uint64_t actions;
-    int64_t again_ns; /* of busy_ns: forward passes that were computed again */
-    size_t peak;      /* most micro-batches kept at once, of all its parts */
-    uint64_t moved;   /* bytes read of what others of its team wrote */
+    uint64_t actions, bytes;          /* bytes: handed over to other parts */
+    int64_t again_ns;                 /* of busy_ns: forward passes that were computed again */
+    size_t peak;                      /* most micro-batches kept at once, of all its parts */
+    uint64_t moved;                   /* bytes read of what others of its team wrote */
     struct hr_stage_stale stale;
-    int64_t busy_ps, span_ps; /* in virtual time: the same, as its model has it, */
-    int64_t again_ps;
+    int64_t busy_ps, span_ps, again_ps; /* in virtual time: the same, as its model has it, */
     int64_t without_ps; /* and what span_ps would be if nothing were computed again */
 };
 
@@ -93,6 +91,8 @@ struct hr_stage_place {
     const struct hr_versions *versions; /* whose weights it reads; NULL: the newest */
     hr_update_slice_fn update;          /* of a stream */
     void *update_arg;
+    float *state; /* (nstates, params) that its updates change, too; counted from origin */
+    size_t nstates;
 };
 
 struct hr_stage {

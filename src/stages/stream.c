@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "stages/apart.h"
 
 /* --- what is next --- */
 
@@ -45,6 +46,8 @@ static bool backward_may_begin(void *arg)
 
 static bool forward_may_begin(const struct hr_stage *stage)
 {
+    if (!hr_atom64_load_acquire(&stage->at.step->begun)) /* partner: begin */
+        return false;
     /* Partner: hand_over, in stage.c. */
     return hr_atom64_load_acquire(&stage->at.boundary[stage->rank - 1].forward) > stage->forwards;
 }
@@ -134,16 +137,30 @@ static enum hr_status finish_oldest(struct hr_stage *lead, const struct hr_stage
     return HR_OK;
 }
 
+static enum hr_status wait_for_room(struct hr_stage *lead, const struct hr_stage_seat *seat)
+{
+    return hr_stage_wait(seat, hr_stage_may_publish, lead, "another machine to take a minibatch");
+}
+
+/* Where weights and gradients are, before the first minibatch. */
+static void begin(struct hr_stage *lead, const struct hr_stage_task *task)
+{
+    struct hr_pipeline_step *step = lead->at.step;
+    step->weights = (uintptr_t)task->weights - (uintptr_t)lead->place.origin;
+    step->grads = (uintptr_t)task->grads - (uintptr_t)lead->place.origin;
+    hr_atom64_store_release(&step->begun, 1); /* partner: forward_may_begin */
+    hr_apart_publish(lead, true);
+}
+
 enum hr_status hr_stream_put(struct hr_stage *lead, const struct hr_stage_seat *seat,
                              const struct hr_stage_task *task, struct hr_stream_done *done)
 {
     const int64_t began = hr_clock_ns();
     struct hr_pipeline_micro *micro = &lead->at.micro[slot_of(lead, lead->forwards)];
     *done = (struct hr_stream_done){0};
-    if (lead->forwards == 0) { /* seen by the others with the first forward */
-        lead->at.step->weights = (uintptr_t)task->weights - (uintptr_t)lead->place.origin;
-        lead->at.step->grads = (uintptr_t)task->grads - (uintptr_t)lead->place.origin;
-    }
+    HR_TRY(wait_for_room(lead, seat));
+    if (lead->forwards == 0)
+        begin(lead, task);
     micro->index = task->index;
     micro->count = task->count;
     do_forward(lead);
@@ -159,7 +176,9 @@ enum hr_status hr_stream_drain(struct hr_stage *lead, const struct hr_stage_seat
     const int64_t began = hr_clock_ns();
     *done = (struct hr_stream_done){0};
     if (!drains(lead)) {
+        HR_TRY(wait_for_room(lead, seat));
         hr_atom64_store_release(&lead->at.step->drains, lead->forwards); /* partner: drains */
+        hr_apart_drain(lead);
         hr_stage_ring_all(lead);
     }
     if (on_their_way(lead))
@@ -183,11 +202,13 @@ static bool is_drained(const struct hr_stage *stage)
 static bool has_next(void *arg)
 {
     const struct hr_stage *stage = arg;
+    if (hr_stage_is_over(stage) && next_of(stage) != BACKWARD)
+        return true;
+    if (!hr_apart_has_room(stage))
+        return false;
     if (is_drained(stage))
         return true;
-    if (next_of(stage) == BACKWARD)
-        return backward_may_begin(arg);
-    return forward_may_begin(stage) || hr_stage_is_over(stage);
+    return next_of(stage) == BACKWARD ? backward_may_begin(arg) : forward_may_begin(stage);
 }
 
 static void say_drained(struct hr_stage *stage)
@@ -195,6 +216,7 @@ static void say_drained(struct hr_stage *stage)
     stage->place.account->stale.since = 0;
     hr_atom64_store_release(&stage->at.rank[stage->rank].done, /* partner: all_are_drained */
                             stage->backwards);
+    hr_apart_drained(stage);
     hr_stage_ring_all(stage);
 }
 

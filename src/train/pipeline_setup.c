@@ -167,11 +167,6 @@ static enum hr_status check_stale_ranks(const struct hr_train_job *job, size_t t
                        "--pipeline-schedule %s: not with --tensor-parallel in real time: a stage "
                        "that updates its own weights is one rank",
                        schedule);
-    if (hr_shared_is_apart(job->shared))
-        return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule %s: not there yet on several machines: its stages keep "
-                       "weights of their own; expected a schedule that drains, as 1f1b",
-                       schedule);
     return HR_OK;
 }
 

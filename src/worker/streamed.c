@@ -14,6 +14,15 @@ struct hr_streamed_stage hr_streamed_stage_of(const struct hr_train_job *job, si
     return (struct hr_streamed_stage){job, worker, job->shared->snapshot.applied[0]};
 }
 
+void hr_streamed_place(struct hr_streamed_stage *streamed, struct hr_stage_place *place)
+{
+    const struct hr_shared_state *shared = streamed->job->shared;
+    place->update = hr_streamed_update;
+    place->update_arg = streamed;
+    place->state = shared->own;
+    place->nstates = hr_state_floats(shared) / shared->params;
+}
+
 static enum hr_status check_finite(const struct hr_train_job *job,
                                    const struct hr_stage_update *update)
 {
@@ -63,8 +72,10 @@ static uint64_t load(void *arg, size_t m, float *x, uint32_t *labels, uint32_t *
 
 static struct hr_stage_seat seat_of(struct hr_train_worker *self)
 {
-    return (struct hr_stage_seat){
-        .waiter = &self->waiter, .control = self->job->shared->control, .rank = self->worker.rank};
+    return (struct hr_stage_seat){.waiter = &self->waiter,
+                                  .control = self->job->shared->control,
+                                  .rank = self->worker.rank,
+                                  .stage = &self->buffers->lead};
 }
 
 static struct hr_stage *lead_of(struct hr_train_worker *self)
@@ -75,8 +86,7 @@ static struct hr_stage *lead_of(struct hr_train_worker *self)
         return lead;
     struct hr_stage_place place = hr_staged_place(self->job, self->worker.rank, 0, buffers->bell);
     self->stage = hr_streamed_stage_of(self->job, self->worker.rank);
-    place.update = hr_streamed_update;
-    place.update_arg = &self->stage;
+    hr_streamed_place(&self->stage, &place);
     lead->load = load;
     lead->load_arg = self;
     hr_stage_sit(lead, &place);

@@ -233,7 +233,8 @@ check_processes() {
 @test "workers of several ranks have the bits of one machine: whole, and in stages on both, with servers there" {
   local split library=openmpi
   for split in "--workers 2 --pipeline 2 --tensor-parallel 2" "--workers 1 --pipeline 2" \
-    "--workers 1 --pipeline 2 --strategy ps-sync --servers 2"; do
+    "--workers 1 --pipeline 2 --strategy ps-sync --servers 2" \
+    "--workers 1 --pipeline 2 --pipeline-schedule pipedream --launch process"; do
     run build/hogring train --epochs 1 --quiet $split
     local alone=$output
     several $library 2 --epochs 1 --quiet $split

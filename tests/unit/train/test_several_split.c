@@ -212,14 +212,6 @@ static void what_cannot_be_dealt_out_is_refused(void **state)
                           "multiple of 2 workers, or machines that share each worker's stages "
                           "evenly",
                           dataset);
-    o = split("allreduce", 1, 2, 1);
-    o.micro_batches = 0;
-    snprintf(o.pipeline_schedule, sizeof o.pipeline_schedule, "pipedream");
-    several_check_refused(&o, HR_E_USAGE,
-                          "--pipeline-schedule pipedream: not there yet on several machines: its "
-                          "stages keep weights of their own; expected a schedule that drains, as "
-                          "1f1b",
-                          dataset);
 }
 
 static int begin(void **state)
