@@ -102,7 +102,7 @@ static enum hr_status make_step(struct hr_real_worker *seat, const struct hr_tas
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     hr_spans_offer(worker->spans);
     if (hr_worker_meets(worker))
-        hr_arrivals_come(worker, hr_arrival_key(task->index), seat->offered_ns);
+        hr_arrivals_come(worker, hr_exchange_key(worker, task->index), seat->offered_ns);
     seat->strategy->offer(worker);
     return HR_OK;
 }

@@ -120,10 +120,11 @@ static const struct hr_option workers[] = {
         "machine 0 (help machines)",
         .words = "spread|first", .with = {{"placement", "dedicated"}}, .commands = HR_TRAIN),
     ROW("aggregate", TEXT, aggregate, ONCE, "WHERE", "auto",
-        "ps-sync on several machines: node: gradients of a machine's workers are added there, and "
-        "pushed as one; none: each is pushed; auto: node where that can be (help machines)",
+        "servers on several machines: node: gradients of a machine's workers are added there, and "
+        "pushed as one, with ps-async and ssp one update of all; none: each is pushed; auto: node "
+        "for ps-sync where that can be (help machines)",
         .words = "auto|node|none", .commands = HR_TRAIN,
-        .otherwise = "elsewhere a push is one worker's, taken as it arrives"),
+        .otherwise = "its servers know workers, one by one"),
     ROW("staleness", COUNT64, staleness, DECIDES, "CLOCKS", "3",
         "ssp: how many updates a worker may be ahead of the slowest; 0 is ps-sync",
         .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST),

@@ -133,16 +133,21 @@ void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled)
     }
 }
 
-/* The next batch: one that came back, or a new one. False: none is left. */
+/* The next batch: one that came back, or a new one; for workers that push as one, of each of them,
+ * as many as are left. False: none is. */
 static bool hand_out(struct hr_shard *shard, size_t worker)
 {
+    struct hr_client *client = &shard->worker[worker];
+    const size_t wanted = hr_max_size(shard->shared->node_workers, 1);
     uint64_t next = shard->next;
     if (!hr_shard_has_batch(shard))
         return false;
-    if (!hr_fates_take(shard->fates, &next))
-        hr_shard_handed_out(shard, next + 1);
-    shard->worker[worker].batch = shard->taken.value = next;
-    shard->worker[worker].batches = 1;
+    client->batches = 1;
+    if (!hr_fates_take(shard->fates, &next)) {
+        client->batches = hr_min_size(wanted, shard->note.cut - next);
+        hr_shard_handed_out(shard, next + client->batches);
+    }
+    client->batch = shard->taken.value = next;
     return true;
 }
 
@@ -158,6 +163,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
             return;
         }
         message.word[HR_REPLY_INDEX] = shard->taken.value;
+        message.word[HR_REPLY_BATCHES] = shard->worker[worker].batches;
     }
     const uint64_t clock = shard->worker[worker].clock, slowest = hr_ssp_slowest_clock(shard);
     message.word[HR_REPLY_SKEW] = clock > slowest ? clock - slowest : 0;

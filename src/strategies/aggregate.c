@@ -6,6 +6,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "server/server_settle.h"
+#include "server/staleness.h"
 #include "shm/control.h"
 #include "strategy/settle.h"
 
@@ -16,7 +17,9 @@ struct line {
     uint64_t samples; /* published by given */
     struct hr_atom64 summed;
     alignas(HR_LINE) struct hr_atom64 told; /* of leaders */
-    struct hr_aggregate_times times;        /* published by told */
+    struct hr_aggregate_times times;        /* all published by told */
+    struct hr_message reply;                /* the first server's */
+    uint64_t opened;                        /* the worker's, who opened a gate */
 };
 
 static size_t before_lines(const struct hr_shared_state *shared)
@@ -59,12 +62,12 @@ static void wake_all(const struct hr_worker *worker)
         wake(worker, w);
 }
 
-/* Has everybody of the node given, or summed, for this request? */
+/* Has everybody of the node given, or all of this sum summed, for this request? */
 static bool all_have(const struct hr_worker *worker, bool summed)
 {
     const struct hr_aggregating *own = worker->own;
-    const size_t first = leader_of(worker);
-    for (size_t w = first; w < first + worker->shared->node_workers; w++) {
+    const size_t first = leader_of(worker), n = summed ? own->k : worker->shared->node_workers;
+    for (size_t w = first; w < first + n; w++) {
         const struct line *line = line_of(worker->shared, w);
         /* Partners: hr_aggregate_offer, sum_stripe. */
         if (hr_atom64_load_acquire(summed ? &line->summed : &line->given) < own->asked)
@@ -115,7 +118,8 @@ void hr_aggregate_offer(struct hr_worker *worker)
     note_gradient(worker);
     own->offered_ns = hr_clock_ns();
     own->offered = true;
-    worker->stats->updates += worker->seat == 0; /* one a step */
+    worker->stats->updates += /* one a step, or a push */
+        worker->shared->strategy->synchronous ? worker->seat == 0 : leads(worker);
     line->samples = worker->samples;
     hr_atom64_store_release(&line->given, own->asked + 1); /* partner: all_have */
     wake_all(worker);
@@ -126,7 +130,7 @@ static void sum_stripe(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_aggregating *own = worker->own;
-    const size_t k = shared->node_workers, first = leader_of(worker), i = worker->rank - first;
+    const size_t k = own->k, first = leader_of(worker), i = worker->rank - first;
     const size_t begin = hr_stripe_begin(shared->params, k, i);
     const size_t count = hr_stripe_begin(shared->params, k, i + 1) - begin;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
@@ -134,7 +138,7 @@ static void sum_stripe(struct hr_worker *worker)
     float *sum = shared->grads[first] + begin;
     for (size_t j = 0; j < k; j++)
         grads[j] = shared->grads[first + j] + begin;
-    if (count)
+    if (count && k > 1)
         hr_vec()->tree_sum(&sum, 1, grads, k, count);
     hr_account_turn(&worker->stats->account, was);
     /* Partner: all_have, in the leader. */
@@ -159,10 +163,10 @@ static void push(struct hr_worker *worker)
     const size_t first = worker->rank;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     size_t samples = 0;
-    for (size_t w = first; w < first + worker->shared->node_workers; w++)
+    for (size_t w = first; w < first + own->k; w++)
         samples += (size_t)line_of(worker->shared, w)->samples;
     own->times.summed_ns = hr_clock_ns();
-    hr_server_push_sum(worker, worker->index - 1, samples);
+    hr_server_push_sum(worker, worker->index - worker->shared->strategy->synchronous, samples);
     pull(worker);
     hr_account_turn(&worker->stats->account, was);
 }
@@ -222,7 +226,10 @@ static void hand_on(struct hr_worker *worker)
 {
     struct hr_aggregating *own = worker->own;
     struct line *line = line_of(worker->shared, worker->rank);
-    hr_server_collect(worker);
+    line->reply = hr_server_collect(worker);
+    line->opened = worker->coming.opened;
+    if (own->pushing.pushed && !worker->shared->strategy->never_stale)
+        hr_staleness_count(worker->shared, worker->rank);
     own->pushing.pushed = false;
     own->times.replied_ns = hr_clock_ns();
     if (!own->times.sent_ns) /* it was gone before anybody looked */
@@ -232,7 +239,7 @@ static void hand_on(struct hr_worker *worker)
     wake_all(worker);
 }
 
-enum hr_status hr_aggregate_accept(struct hr_worker *worker, struct hr_task *task)
+static struct line *take_weights(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct hr_aggregating *own = worker->own;
@@ -243,8 +250,48 @@ enum hr_status hr_aggregate_accept(struct hr_worker *worker, struct hr_task *tas
         memcpy(worker->weights, shared->weights[leader], shared->params * sizeof *worker->weights);
     note_exchange(worker, &line_of(shared, leader)->times);
     own->offered = false;
+    return line_of(shared, leader);
+}
+
+enum hr_status hr_aggregate_accept(struct hr_worker *worker, struct hr_task *task)
+{
+    struct hr_aggregating *own = worker->own;
+    take_weights(worker);
+    own->k = worker->shared->node_workers;
     hr_next_synchronous(worker, task);
     return hr_worker_is_at(worker, task->index);
+}
+
+/* Others push once more, and are told that no batch is left: it makes that request unasked. */
+static void sit_out(struct hr_worker *worker)
+{
+    struct hr_aggregating *own = worker->own;
+    own->asked++;
+    hr_atom64_store_release(&line_of(worker->shared, worker->rank)->given, own->asked);
+    wake_all(worker); /* partner: all_have */
+}
+
+enum hr_status hr_aggregate_accept_batch(struct hr_worker *worker, struct hr_task *task)
+{
+    struct hr_aggregating *own = worker->own;
+    const struct line *line = take_weights(worker);
+    const struct hr_message *reply = &line->reply;
+    const size_t i = worker->rank - leader_of(worker);
+    own->left = own->k;
+    own->k = reply->kind == HR_NO_BATCH ? 0 : (size_t)reply->word[HR_REPLY_BATCHES];
+    worker->coming.opened = line->opened;
+    worker->index = reply->word[HR_REPLY_INDEX] + i;
+    *task = (struct hr_task){i < own->k ? HR_TASK_BATCH : HR_TASK_CUT, worker->index};
+    if (own->k && i >= own->k)
+        sit_out(worker);
+    return HR_OK;
+}
+
+bool hr_aggregate_awaits(const struct hr_worker *worker, size_t peer)
+{
+    const struct hr_aggregating *own = worker->own;
+    const size_t first = leader_of(worker);
+    return peer >= first && peer < first + own->left;
 }
 
 /* --- after the run --- */

@@ -1,4 +1,4 @@
-/* aggregate.h - ps-sync on several machines: a machine's workers push as one (--aggregate node).
+/* aggregate.h - servers on several machines: a machine's workers push as one (--aggregate node).
  *
  *   Words    node: a machine, and the workers on it, k of them, a power of two. Its leader: the
  *            first of them, the only one that pushes and pulls.
@@ -16,6 +16,11 @@
  *   Bits     T over nodes of T over a node's workers is T over all of them, since k is a power of
  *            two, and workers are dealt out in equal contiguous runs. So the weights are those of
  *            k pushes, or of one machine.
+ *   Arrival  ps-async and ssp, when they are told to: the leader pulls weights and a batch for each
+ *            of the node, and their sum, added in T(k), is one update of k batches, whenever it
+ *            comes: a node is what a worker was, to gates and staleness. Where fewer than k batches
+ *            are left before a cut, the others sit out: they come to the cut, and give for one
+ *            request more, which is answered that none is left, without a gradient.
  *   Cost     P parameters: 4 P bytes each way between a node and all servers, for 4 k P without.
  *   Words in memory, a line a worker, each with one writer; n counts requests, which all workers of
  *            a node make together:
@@ -60,6 +65,7 @@ struct hr_aggregating {
     struct hr_pushing pushing; /* first: the server's */
     enum hr_aggregate_stage stage;
     bool offered;
+    size_t k, left;  /* whose gradients are in the next sum; in that which it leaves */
     uint64_t asked;  /* requests so far */
     uint64_t ticket; /* its messages to a server up to the push, or pull, in hand */
     int64_t offered_ns;
@@ -72,6 +78,8 @@ size_t hr_aggregate_bytes(const struct hr_shared_state *shared);
 void hr_aggregate_request(struct hr_worker *worker);
 bool hr_aggregate_ready(void *worker);
 enum hr_status hr_aggregate_accept(struct hr_worker *worker, struct hr_task *task);
+enum hr_status hr_aggregate_accept_batch(struct hr_worker *worker, struct hr_task *task);
+bool hr_aggregate_awaits(const struct hr_worker *worker, size_t peer);
 void hr_aggregate_offer(struct hr_worker *worker);
 void hr_aggregate_report(const struct hr_shared_state *shared, struct hr_run_result *result);
 

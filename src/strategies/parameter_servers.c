@@ -37,9 +37,9 @@ static void offer(struct hr_worker *worker)
 
 #define SERVER_STEP                                                                                \
     .worker_own = sizeof(struct hr_pushing), .request = hr_server_request,                         \
-    .ready = hr_server_ready, .accept = accept, .offer = offer
+    .ready = hr_server_ready, .accept = accept, .offer = offer, .meets = meets
 #define SERVER_FUNCTIONS                                                                           \
-    .served = true, .start = hr_server_start, .leave = hr_server_leave, .meets = meets,            \
+    .served = true, .start = hr_server_start, .leave = hr_server_leave,                            \
     .arrive = hr_server_arrive, .arrived = hr_server_ready, .at_cut = hr_server_at_cut,            \
     .export_part = hr_tell_nobody, .verify = hr_verify_nothing, .shard_start = hr_shard_start,     \
     .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
@@ -84,23 +84,47 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     .ready = hr_aggregate_ready,
     .accept = hr_aggregate_accept,
     .offer = hr_aggregate_offer,
+    .meets = meets,
     SERVER_FUNCTIONS,
 };
 
+/* A machine's workers are as one. */
+#define AGGREGATED                                                                                 \
+    .bytes = hr_aggregate_bytes, .init = hr_server_init, .pause = hr_server_pause,                 \
+    .report = hr_aggregate_report, .worker_own = sizeof(struct hr_aggregating),                    \
+    .request = hr_aggregate_request, .ready = hr_aggregate_ready,                                  \
+    .accept = hr_aggregate_accept_batch, .offer = hr_aggregate_offer,                              \
+    .awaits = hr_aggregate_awaits
+
+#define PS_ASYNC                                                                                   \
+    .name = "ps-async", .at_rest = at_rest, .order = hr_order_of_arrival,                          \
+    .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",    \
+    .options = ps_async_options, .prepare = hr_stale_prepare, .describe = hr_stale_describe,       \
+    .stored = true
+
+static const char *const ps_async_options[] = {"servers",
+                                               "server-replicas",
+                                               "placement",
+                                               "server-placement",
+                                               "aggregate",
+                                               "server-time",
+                                               "async-lr",
+                                               "staleness-lr",
+                                               "delay-compensation",
+                                               "compress",
+                                               "link",
+                                               "topology",
+                                               NULL};
+
 const struct hr_strategy hr_strategy_ps_async = {
-    .name = "ps-async",
-    .at_rest = at_rest,
-    .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",
-    .order = hr_order_of_arrival,
-    .options = (const char *const[]){"servers", "server-replicas", "placement", "server-placement",
-                                     "server-time", "async-lr", "staleness-lr",
-                                     "delay-compensation", "compress", "link", "topology", NULL},
-    .prepare = hr_stale_prepare,
-    .describe = hr_stale_describe,
-    .stored = true,
-    SERVER_STEP,
-    SERVER_FUNCTIONS,
+    PS_ASYNC,      .aggregated = &hr_strategy_ps_async_aggregated, SERVER_STEP, SERVER_FUNCTIONS,
     SERVER_LOSSES,
+};
+
+const struct hr_strategy hr_strategy_ps_async_aggregated = {
+    PS_ASYNC,
+    SERVER_FUNCTIONS,
+    AGGREGATED,
 };
 
 static enum hr_status prepare_ssp(struct hr_shared_state *shared)
@@ -109,18 +133,26 @@ static enum hr_status prepare_ssp(struct hr_shared_state *shared)
     return hr_stale_prepare(shared);
 }
 
+#define SSP                                                                                        \
+    .name = "ssp", .at_rest = at_rest, .order = hr_order_of_arrival,                               \
+    .guarantee = "each push applied once, whole; fastest - slowest <= staleness",                  \
+    .options = ssp_options, .in_step = &hr_strategy_ps_sync, .prepare = prepare_ssp,               \
+    .describe = hr_stale_describe
+
+static const char *const ssp_options[] = {"staleness",        "servers",
+                                          "server-replicas",  "placement",
+                                          "server-placement", "aggregate",
+                                          "server-time",      "async-lr",
+                                          "staleness-lr",     "delay-compensation",
+                                          "compress",         "link",
+                                          "topology",         NULL};
+
 const struct hr_strategy hr_strategy_ssp = {
-    .name = "ssp",
-    .at_rest = at_rest,
-    .guarantee = "each push applied once, whole; fastest - slowest <= staleness",
-    .order = hr_order_of_arrival,
-    .options = (const char *const[]){"staleness", "servers", "server-replicas", "placement",
-                                     "server-placement", "server-time", "async-lr", "staleness-lr",
-                                     "delay-compensation", "compress", "link", "topology", NULL},
-    .in_step = &hr_strategy_ps_sync,
-    .prepare = prepare_ssp,
-    .describe = hr_stale_describe,
-    SERVER_STEP,
+    SSP, .aggregated = &hr_strategy_ssp_aggregated, SERVER_STEP, SERVER_FUNCTIONS, SERVER_LOSSES,
+};
+
+const struct hr_strategy hr_strategy_ssp_aggregated = {
+    SSP,
     SERVER_FUNCTIONS,
-    SERVER_LOSSES,
+    AGGREGATED,
 };

@@ -21,6 +21,8 @@
 HR_STRATEGIES(HR_DECLARE_STRATEGY)
 HR_DECLARE_STRATEGY(hogwild_recorded)
 HR_DECLARE_STRATEGY(ps_sync_aggregated)
+HR_DECLARE_STRATEGY(ps_async_aggregated)
+HR_DECLARE_STRATEGY(ssp_aggregated)
 HR_DECLARE_STRATEGY(streamed)
 
 #endif

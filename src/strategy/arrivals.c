@@ -77,6 +77,13 @@ const int64_t *hr_arrivals_cost(const struct hr_shared_state *shared, size_t wai
     return costs_of(shared, waiter, last);
 }
 
+uint64_t hr_exchange_key(const struct hr_worker *worker, uint64_t index)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const bool apart = shared->node_workers && !shared->strategy->synchronous;
+    return hr_arrival_key(apart ? index - worker->rank % shared->node_workers : index);
+}
+
 /* --- lines */
 
 /* Partner of all: read_line, here, or of another machine behind its carrier. */
@@ -170,6 +177,21 @@ void hr_arrivals_come_to_cut(struct hr_worker *worker, int64_t now_ns)
 
 /* --- a worker leaves */
 
+/* Who opened the gate that it waited at, if that came later than the last so far. */
+static void use_opener(const struct hr_worker *worker, int64_t now_ns, int64_t *latest_ns,
+                       size_t *last, struct arrival *arrival)
+{
+    const struct hr_coming *coming = &worker->coming;
+    const uint64_t key = coming->opened & ((UINT64_C(1) << 48) - 1);
+    const size_t opener = (coming->opened >> 48) - 1;
+    const struct arrival its = read_line(line_of(worker->shared, opener, key), key, now_ns);
+    if (opener == worker->rank || its.at_ns <= *latest_ns)
+        return;
+    *last = opener;
+    *arrival = its;
+    *latest_ns = its.at_ns;
+}
+
 /* The last of those it had to wait for; false: it was the last itself. */
 static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *last,
                       struct arrival *arrival)
@@ -180,12 +202,9 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
     int64_t latest_ns = coming->at_ns;
     const bool gated = shared->strategy->served && !shared->node_workers;
     if (!at_cut && gated && !hr_roster_recalls(shared->control)) {
-        const uint64_t key = coming->opened & ((UINT64_C(1) << 48) - 1);
-        *last = (coming->opened >> 48) - 1;
-        if (!coming->opened || *last == worker->rank)
-            return false;
-        *arrival = read_line(line_of(shared, *last, key), key, now_ns);
-        return arrival->at_ns > latest_ns;
+        if (coming->opened)
+            use_opener(worker, now_ns, &latest_ns, last, arrival);
+        return latest_ns > coming->at_ns;
     }
     for (size_t s = 0; s < shared->seats->n; s++) {
         const size_t w = shared->seats->rank[s];
@@ -200,6 +219,8 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
         *arrival = its;
         latest_ns = its.at_ns;
     }
+    if (!at_cut && shared->node_workers && coming->opened)
+        use_opener(worker, now_ns, &latest_ns, last, arrival);
     return latest_ns > coming->at_ns;
 }
 

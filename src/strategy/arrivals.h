@@ -61,6 +61,10 @@ static inline uint64_t hr_arrival_key(uint64_t index)
     return index + 1;
 }
 
+/* The same, of a worker: those who push as one have batches behind one another, and come to the
+ * exchange of the first. */
+uint64_t hr_exchange_key(const struct hr_worker *worker, uint64_t index);
+
 /* Private to a worker. */
 struct hr_coming {
     uint64_t key;               /* it has come there, and not left; 0: it is on its way */

@@ -10,8 +10,8 @@
  * anyway. */
 static const char *kept_apart(const struct hr_run *run, size_t each)
 {
-    if (!run->shared.strategy->aggregated || each < 2 || each & (each - 1) ||
-        strcmp(run->options.aggregate, "auto"))
+    if (!run->shared.strategy->aggregated || !run->shared.strategy->synchronous || each < 2 ||
+        each & (each - 1) || strcmp(run->options.aggregate, "auto"))
         return NULL;
     if (run->options.record[0])
         return "the trace is replayed on one machine";
@@ -34,18 +34,16 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
                  "means nothing on one machine (it belongs to a run on several, which mpirun "
                  "starts)");
     else if (!strategy->aggregated)
-        snprintf(why, size,
-                 "with --strategy %s %s; expected ps-sync, where servers sum a step's gradients",
+        snprintf(why, size, "with --strategy %s %s; expected ps-sync, ps-async or ssp",
                  strategy->name,
-                 strategy->served ? "a push is one worker's, taken as it arrives"
-                                  : "nobody pushes");
+                 strategy->served ? "servers know workers, one by one" : "nobody pushes");
     else if (each < 2)
         snprintf(
             why, size,
             "each machine has one worker%s, whose gradient is its machine's; expected 2, 4, 8, "
             "... on each",
             each ? "" : ", or a part of one");
-    else if (each & (each - 1))
+    else if (strategy->synchronous && each & (each - 1))
         snprintf(why, size,
                  "%zu workers on each machine cannot add in the order of all; expected 2, 4, 8, "
                  "...",
@@ -67,7 +65,8 @@ enum hr_status hr_aggregate_setup(struct hr_run *run)
     const size_t each = each_of(run);
     char why[200];
     run->shared.node_workers = 0;
-    if (!strcmp(how, "none"))
+    const bool changes = run->shared.strategy->aggregated && !run->shared.strategy->synchronous;
+    if (!strcmp(how, "none") || (!strcmp(how, "auto") && changes)) /* which updates are made */
         return HR_OK;
     if (cannot(run, each, why, sizeof why))
         return strcmp(how, "node") ? HR_OK : hr_fail(HR_E_USAGE, "--aggregate node: %s", why);
@@ -80,7 +79,12 @@ void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
 {
     const size_t together = run->shared.node_workers;
     text[0] = '\0';
-    if (together)
+    if (together && !run->shared.strategy->synchronous)
+        snprintf(text, size,
+                 "one a machine: gradients of its %zu workers, of a minibatch each, are added "
+                 "there, and are one update",
+                 together);
+    else if (together)
         snprintf(text, size, "one a machine: gradients of its %zu workers are added there",
                  together);
     else if (kept_apart(run, each_of(run)))

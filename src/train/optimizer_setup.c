@@ -102,7 +102,8 @@ enum hr_status hr_rate_setup(struct hr_run *run)
     schedule->lr.epochs = run->length.epochs;
     schedule->lr.step_epochs = o->lr_step_epochs;
     schedule->lr.gamma = o->lr_gamma;
-    schedule->lr_factor = divides ? scale / (double)run->shared.workers : scale;
+    const size_t together = hr_max_size(run->shared.node_workers, 1); /* one update of them all */
+    schedule->lr_factor = divides ? scale * (double)together / (double)run->shared.workers : scale;
     return HR_OK;
 }
 

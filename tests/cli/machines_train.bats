@@ -152,7 +152,7 @@ node_bits() {
 @test "where workers cannot push as one, that is said" {
   refused 2 "--aggregate node: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
     train --strategy ps-sync --aggregate node
-  refused 2 "--aggregate: means nothing with --strategy ps-async (it belongs to ps-sync: elsewhere a push is one worker's, taken as it arrives)" \
+  refused 2 "--aggregate node: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
     train --strategy ps-async --aggregate node
   several mpich 2 --workers 6 --strategy ps-sync --aggregate node
   [ "$status" -eq 2 ]
@@ -160,6 +160,13 @@ node_bits() {
   several mpich 2 --workers 4 --strategy ps-sync --aggregate node --compress bf16
   [ "$status" -eq 2 ]
   [ "$(grep -c -- "--aggregate node: with --compress each worker keeps what its own push left out; expected it without" <<<"$output")" = 1 ]
+}
+
+@test "a machine's workers are one to asynchronous servers, when it is asked for" {
+  several mpich 2 --workers 4 --epochs 1 --strategy ssp --aggregate node --json "$BATS_TEST_TMPDIR/run"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one a machine: gradients of its 2 workers, of a minibatch each, are added there, and are one update"* ]]
+  [ "$(json "$BATS_TEST_TMPDIR/run" 'd["runs"][0]["updates"]')" = 23 ] # of 45 batches
 }
 
 @test "a forecast says that it is of one machine" {
