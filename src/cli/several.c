@@ -9,6 +9,7 @@
 #include "machines/porter.h"
 #include "options/meaning.h"
 #include "sparse/engine.h"
+#include "strategies/find.h"
 #include "terminal/output.h"
 #include "train/needs.h"
 #include "train/on_machines.h"
@@ -35,6 +36,7 @@ enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out
         return status;
     }
     hr_log_errors_only(wire->self > 0);
+    cli->machines = wire->machines;
     if (!hr_cli_was_given(cli, "workers"))
         cli->train.workers = machines->processors * wire->machines;
     *out = machines;
@@ -60,6 +62,19 @@ int hr_cli_machines_close(struct hr_machines *machines, enum hr_status status)
     return code;
 }
 
+/* Where each machine has weights of its own, how often they are averaged has to be said. */
+static enum hr_status check_averaging(const struct hr_cli *cli)
+{
+    const struct hr_strategy *strategy;
+    HR_TRY(hr_strategy_find(cli->train.strategy, cli->train.staleness, &strategy));
+    if (!strategy->averaged || hr_cli_was_given(cli, "sync-every"))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--strategy %s: machines share no weights; expected --sync-every H as well, "
+                   "which averages theirs every H steps, or local-sgd, or allreduce",
+                   strategy->name);
+}
+
 enum hr_status hr_cli_machines_ready(const struct hr_cli *cli, struct hr_machines *machines,
                                      enum hr_status ready)
 {
@@ -69,6 +84,8 @@ enum hr_status hr_cli_machines_ready(const struct hr_cli *cli, struct hr_machine
         ready =
             hr_fail(HR_E_USAGE, "--model %s: not there yet on several machines; expected it on one",
                     cli->train.model);
+    if (ready == HR_OK)
+        ready = check_averaging(cli);
     if (ready == HR_OK && cli->forecast)
         hr_log(HR_LOG_WARNING, "--forecast: it is of one machine: time on links is not in it");
     return hr_together_fail(&machines->together, ready, "all machines to read their data");

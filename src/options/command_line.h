@@ -44,6 +44,7 @@ struct hr_cli {
     double margin; /* 0: none */
     bool concurrent, quiet, wide, help, all, emulate;
     bool forecast;          /* train */
+    size_t machines;        /* train: that the run is on; 0: one */
     double expect_accuracy; /* 0: none */
     double expect_rmse;     /* of values; 0: none */
     char expect_digest[64];

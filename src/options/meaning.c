@@ -97,6 +97,13 @@ static const struct hr_strategy *strategy_of(const char *name, uint64_t stalenes
     return hr_strategy_find(name, staleness, &strategy) == HR_OK ? strategy : NULL;
 }
 
+/* Does it mean nothing on one machine, but something on several, where each has weights? */
+static bool obeys_apart(const struct hr_strategy *strategy, const struct hr_option *row)
+{
+    return strategy->averaged && !hr_strategy_obeys(strategy, row->name) &&
+           hr_strategy_obeys(strategy->averaged, row->name);
+}
+
 /* --staleness itself may be 0, which makes ssp another strategy; what else ssp obeys, that does
  * not. */
 static enum hr_status check_strategy(const struct hr_option *row, const struct hr_train_options *o)
@@ -107,11 +114,14 @@ static enum hr_status check_strategy(const struct hr_option *row, const struct h
     struct names names = {0};
     for (size_t i = 0; (strategy = hr_strategy_at(i)) != NULL; i++) {
         char name[64];
-        if (!hr_strategy_obeys(strategy, row->name))
+        const bool apart = !hr_strategy_obeys(strategy, row->name);
+        if (apart && !obeys_apart(strategy, row))
             continue;
         const bool always = bound || hr_strategy_obeys(strategy_of(strategy->name, 0), row->name);
         snprintf(name, sizeof name, "%s%s", strategy->name,
-                 always ? "" : " of --staleness 1 or more");
+                 apart    ? " on several machines"
+                 : always ? ""
+                          : " of --staleness 1 or more");
         add(&names, name, sizeof name);
     }
     if (!names.n || hr_strategy_obeys(strategy_of(o->strategy, staleness), row->name))
@@ -209,13 +219,13 @@ enum hr_status hr_meaning_check_link(const struct hr_cli *cli, const char *topol
 enum hr_status hr_meaning_check(const struct hr_cli *cli, const struct hr_train_options *o)
 {
     const bool sparse = hr_sparse_is_model(o->model);
-    const struct hr_strategy *strategy;
+    const struct hr_strategy *strategy = NULL;
     const struct hr_option *row;
     const struct hr_train_options chosen = with_solver(o);
     HR_TRY(sparse ? hr_sparse_meaning_check(cli, o)
                   : hr_strategy_find(o->strategy, o->staleness, &strategy));
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
-        if (cli->given[i])
+        if (cli->given[i] && !(strategy && cli->machines && obeys_apart(strategy, row)))
             HR_TRY(check_option(row, &chosen, sparse));
     return hr_meaning_check_link(cli, o->topology);
 }

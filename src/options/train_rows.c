@@ -137,7 +137,8 @@ static const struct hr_option workers[] = {
     ROW("backups", COUNT, backups, DECIDES, "K", "1",
         "backup-workers: the K slowest gradients of a step are not waited for"),
     ROW("sync-every", COUNT, sync_every, DECIDES, "STEPS", "8",
-        "local-sgd: steps between averagings; elastic-averaging: between exchanges with the center",
+        "local-sgd, and hogwild on several machines: steps between averagings; elastic-averaging: "
+        "between exchanges with the center",
         RANGE(1, 1 << 20), .commands = BOTH | HR_FORECAST),
     ROW("moving-rate", NUMBER, moving_rate, DECIDES, "ALPHA", NULL,
         "elastic-averaging: share of the difference that an exchange moves",

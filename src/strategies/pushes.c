@@ -88,7 +88,7 @@ uint64_t hr_pushes_of_others(const struct hr_worker *worker)
 {
     uint64_t sum = 0;
     for (size_t w = 0; w < worker->shared->workers; w++)
-        if (w != worker->rank)
+        if (w != worker->rank) /* those of other machines are 0 here: they do not meet ours */
             sum += hr_atom64_load_relaxed(&line_of(worker->shared, w)->count);
     return sum;
 }
@@ -97,6 +97,8 @@ static uint64_t slowest_of(const struct hr_shared_state *shared, uint64_t most)
 {
     uint64_t slowest = most;
     for (size_t w = 0; w < shared->workers; w++) {
+        if (!hr_homes_here(&shared->homes, w))
+            continue;
         const uint64_t clock = hr_atom64_load_relaxed(&line_of(shared, w)->clock);
         slowest = clock < slowest ? clock : slowest;
     }

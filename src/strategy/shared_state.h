@@ -19,6 +19,7 @@
 #include "shm/homes.h"
 #include "strategy/batch_schedule.h"
 #include "strategy/fate.h"
+#include "strategy/leaders.h"
 #include "strategy/save_request.h"
 #include "strategy/stale.h"
 
@@ -178,6 +179,7 @@ struct hr_shared_state {
     bool single;                   /* a replay: of two copies one does the work of both */
     struct hr_trace_log *logs;     /* (servers) what shards take; borrowed; NULL: not recorded */
     struct hr_homes homes;         /* on which machine a rank lives */
+    struct hr_leaders leaders;     /* of machines, where the strategy has them meet */
     struct hr_control *control;
     struct hr_feed feed; /* to who looks on; off: nobody does */
     void *segment;

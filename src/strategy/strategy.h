@@ -104,10 +104,10 @@ struct hr_strategy {
     const char *order;
     /* The strategy for runs that are recorded or replayed; NULL: this one. */
     const struct hr_strategy *recorded;
+    const struct hr_strategy *averaged; /* on several machines, which average; NULL: never */
     /* The strategy where a machine's workers push as one (--aggregate node); NULL: never. */
     const struct hr_strategy *aggregated;
-    /* The strategy for --staleness 0; NULL: this one. */
-    const struct hr_strategy *in_step;
+    const struct hr_strategy *in_step; /* for --staleness 0; NULL: this one */
 
     /* Check its own options, and keep results in shared->setup (hr_setup_take). Workers, servers
      * and parameters are known. NULL: nothing to check. */
@@ -123,6 +123,8 @@ struct hr_strategy {
      * at word[0] of the segment go with a message. NULL: the group's are all that there are. */
     enum hr_status (*each_ring)(const struct hr_shared_state *shared, hr_visit_ring_fn visit,
                                 void *arg);
+    /* How much of it, from its beginning, machine 0 has of all machines when `report` is called. */
+    size_t (*reported)(const struct hr_shared_state *shared);
     /* Fill in its own fields of the result, last of all, after all ranks have ended. NULL: none. */
     void (*report)(const struct hr_shared_state *shared, struct hr_run_result *result);
 

@@ -224,9 +224,9 @@ static void settle_stalls(struct hr_run *run)
         .owners = shared->colocated ? shared->servers : 0,
         .first_stage = run->job.first_stage,
         .stages = run->job.pipeline ? run->job.pipeline->seats : 0,
-        .waits = shared->strategy->shares_batch ? HR_WAITS_FOR_STEP
-                 : bounded                      ? HR_WAITS_FOR_SLOWEST
-                                                : HR_WAITS_FOR_SERVERS,
+        .waits = shared->strategy->shares_batch              ? HR_WAITS_FOR_STEP
+                 : bounded || shared->leaders.options.nranks ? HR_WAITS_FOR_SLOWEST
+                                                             : HR_WAITS_FOR_SERVERS,
     };
 }
 

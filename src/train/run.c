@@ -44,6 +44,8 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     const struct hr_batch_schedule *schedule = &shared->schedule;
     if (!run->job.local)
         HR_TRY(hr_group_init(shared->group, &shared->group_options));
+    if (shared->leaders.options.nranks)
+        HR_TRY(hr_group_init(shared->leaders.group, &shared->leaders.options));
     hr_atom64_store_relaxed(&shared->dispenser->next, schedule->first);
     hr_atom64_store_relaxed(&shared->dispenser->cut,
                             hr_batch_schedule_next_cut(schedule, schedule->first));

@@ -25,7 +25,7 @@ static const int64_t LEAVE_NS = 5 * HR_NS_PER_SECOND;
 struct hr_several {
     struct hr_carrier *carrier;
     struct hr_meet *meet;
-    struct hr_carried_group carried;
+    struct hr_carried_group carried, carried_leaders;
     struct hr_asked_elsewhere elsewhere;
     bool started; /* the carrier */
 };
@@ -96,7 +96,14 @@ static enum hr_status add_rings(const struct hr_run *run)
         HR_TRY(hr_server_carry(shared, carrier));
     if (run->job.pipeline)
         HR_TRY(hr_staged_each_ring(&run->job, add_ring, carrier));
-    const struct hr_place place = {.group = shared->group, .segment = shared->segment};
+    const struct hr_leaders *leaders = &shared->leaders;
+    const struct hr_place place = {.group = shared->group, .segment = shared->segment},
+                          of_leaders = {.group = leaders->group,
+                                        .segment = shared->segment,
+                                        .world_rank = leaders->rank};
+    if (leaders->options.nranks)
+        HR_TRY(hr_carrier_add_group(carrier, &run->several->carried_leaders, &leaders->options,
+                                    &of_leaders));
     return hr_carrier_add_group(carrier, &run->several->carried, &shared->group_options, &place);
 }
 

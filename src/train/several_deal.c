@@ -21,7 +21,11 @@ static enum hr_status check(const struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
     const struct hr_strategy *strategy = run->shared.strategy;
-    if (!strategy->synchronous && !strategy->served)
+    if (!strategy->synchronous && !strategy->served && o->record[0])
+        return refuse("--record of hogwild",
+                      "a trace is replayed on one machine, which has one copy of the weights; "
+                      "expected it without");
+    if (!strategy->synchronous && !strategy->served && !strategy->averaged)
         return refuse(o->strategy, "workers share no weights there; expected local-sgd, which "
                                    "averages them, or allreduce");
     struct hr_inject inject;
@@ -131,12 +135,15 @@ static enum hr_status refuse_deal(const struct deal *deal)
 }
 
 /* Whole workers on a machine, or whole machines to a worker. */
-static enum hr_status check_deal(const struct deal *deal)
+static enum hr_status check_deal(const struct hr_run *run, const struct deal *deal)
 {
     if (deal->workers % deal->machines == 0)
         return HR_OK;
     if (deal->machines % deal->workers || deal->stages % (deal->machines / deal->workers))
         return refuse_deal(deal);
+    if (run->shared.strategy->averaged)
+        return refuse("hogwild of workers whose stages live on several machines",
+                      "expected a worker or more on each");
     return HR_OK;
 }
 
@@ -160,7 +167,11 @@ enum hr_status hr_several_deal(struct hr_run *run)
         return deal_servers(run);
     const struct deal deal = deal_of(run);
     HR_TRY(check(run));
-    HR_TRY(check_deal(&deal));
+    HR_TRY(check_deal(run, &deal));
     place(run, &deal);
+    if (run->shared.strategy->averaged) {
+        run->shared.strategy = run->shared.strategy->averaged;
+        hr_leaders_choose(&run->shared.leaders, &run->shared.homes, run->shared.workers);
+    }
     return deal_servers(run);
 }

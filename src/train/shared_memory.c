@@ -238,13 +238,37 @@ static void lay_out_calibration(struct hr_run *run, struct hr_carver *to)
         all_alike(to, arrays_for_first);
 }
 
+/* The strategy's own. */
+static void lay_out_own(struct hr_shared_state *shared, struct hr_carver *to)
+{
+    if (shared->strategy->bytes)
+        shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
+                               shared->strategy->bytes(shared));
+    if (shared->strategy->reported)
+        hr_carve_alike(to, 0, shared->strategy->reported(shared), at_the_end);
+}
+
+struct group_bytes {
+    size_t workers, leaders;
+};
+
+static enum hr_status count_groups(const struct hr_run *run, struct group_bytes *bytes)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    *bytes = (struct group_bytes){0};
+    if (!run->drive.driver->local) /* else one thread's own memory */
+        HR_TRY(hr_group_bytes(&shared->group_options, &bytes->workers));
+    return shared->leaders.options.nranks
+               ? hr_group_bytes(&shared->leaders.options, &bytes->leaders)
+               : HR_OK;
+}
+
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
     struct hr_shared_state *shared = &run->shared;
     struct hr_leader *leader = &run->leader;
-    size_t group_bytes = 0;
-    if (!run->drive.driver->local) /* one thread's own memory */
-        HR_TRY(hr_group_bytes(&shared->group_options, &group_bytes));
+    struct group_bytes bytes;
+    HR_TRY(count_groups(run, &bytes));
     run->job.cut = leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
     hr_carve_alike(to, 0, offsetof(struct hr_cut, saves_done), words);
     shared->dispenser = hr_carve(to, counts, sizeof *shared->dispenser);
@@ -253,7 +277,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, words);
     if (shared->dispenser && (!run->drive.replay || shared->schedule.pauses))
         leader->cuts.request = &shared->dispenser->save;
-    shared->group = hr_carve(to, "rings", group_bytes);
+    shared->group = hr_carve(to, "rings", bytes.workers);
+    shared->leaders.group = hr_carve(to, "rings", bytes.leaders);
     if (run->machines)
         run->meet_words = hr_carve(to, "rings", hr_meet_words_bytes());
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
@@ -289,9 +314,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         shared->weights[w] = hr_carve_arena(to, "weights and gradients", shared->params);
         shared->grads[w] = hr_carve_arena(to, "weights and gradients", shared->params);
     }
-    if (shared->strategy->bytes)
-        shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
-                               shared->strategy->bytes(shared));
+    lay_out_own(shared, to);
     if (shared->snapshot.live && to->base)
         shared->snapshot.weights = shared->strategy->at_rest(shared);
     hr_record_place(&run->drive, hr_carve(to, "trace", hr_record_bytes(&run->drive)));

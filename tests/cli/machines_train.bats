@@ -169,6 +169,16 @@ node_bits() {
   [ "$(json "$BATS_TEST_TMPDIR/run" 'd["runs"][0]["updates"]')" = 23 ] # of 45 batches
 }
 
+@test "hogwild inside machines, averaged between them: one model, and every sample" {
+  local at=$BATS_TEST_TMPDIR library
+  for library in openmpi mpich; do
+    several $library 2 --workers 4 --epochs 2 --strategy hogwild --sync-every 4 --expect-accuracy 0.85 --json "$at/run"
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    [[ "$output" == *"sync-every 4, machines averaged"* ]] || { echo "$output"; return 1; }
+    [ "$(json "$at/run" 'd["runs"][0]["updates"], d["runs"][0]["samples"]')" = "(90, 2876)" ]
+  done
+}
+
 @test "a forecast says that it is of one machine" {
   several mpich 2 --workers 2 --epochs 1 --forecast
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
@@ -178,7 +188,10 @@ node_bits() {
 @test "what does not work on several machines is refused once, with exit code 2" {
   several mpich 2 --strategy hogwild
   [ "$status" -eq 2 ]
-  [ "$(grep -c "hogwild: not there yet on several machines" <<<"$output")" = 1 ]
+  [ "$(grep -c -- "--strategy hogwild: machines share no weights; expected --sync-every H as well" <<<"$output")" = 1 ]
+  several mpich 2 --strategy hogwild --sync-every 4 --record "$BATS_TEST_TMPDIR/trace"
+  [ "$status" -eq 2 ]
+  [ "$(grep -c "record of hogwild: not there yet on several machines" <<<"$output")" = 1 ]
   several mpich 2 --workers 3
   [ "$status" -eq 2 ]
   [[ "$output" == *"--workers 3: cannot be dealt out to 2 machines evenly; expected a multiple of 2"* ]]

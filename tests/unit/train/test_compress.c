@@ -145,8 +145,8 @@ static void a_resumed_run_is_the_one_that_never_stopped(void **state)
     }
 }
 
-/* Where none were saved, public copies are the replicas: of weights that stay all is known, so a step
- * is that of gossip without compression. */
+/* Where none were saved, public copies are the replicas: of weights that stay all is known, so a
+ * step is that of gossip without compression. */
 static void who_goes_on_knows_the_replicas_of_its_neighbours(void **state)
 {
     (void)state;

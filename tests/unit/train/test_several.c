@@ -89,13 +89,7 @@ static void a_run_goes_on_on_another_number_of_machines(void **state)
 static void what_does_not_work_is_refused_in_a_line(void **state)
 {
     const struct hr_dataset *dataset = *state;
-    struct hr_train_options o = options_of("hogwild");
-    several_check_refused(
-        &o, HR_E_USAGE,
-        "hogwild: not there yet on several machines; workers share no weights there; "
-        "expected local-sgd, which averages them, or allreduce",
-        dataset);
-    o = options_of("allreduce");
+    struct hr_train_options o = options_of("allreduce");
     o.workers = 3;
     several_check_refused(
         &o, HR_E_USAGE,
