@@ -8,3 +8,11 @@ unset HOGRING_CPUS HOGRING_ISA HOGRING_RUN ${!OMP_@} ${!OPENBLAS_@} ${!GOTO_@}
 unset RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE MASTER_ADDR MASTER_PORT MPI_LOCALRANKID MPI_LOCALNRANKS
 unset ${!OMPI_@} ${!PMI_@} ${!PMIX_@} ${!SLURM_@} ${!TORCHELASTIC_@}
 export LANG=C.UTF-8 TERM=xterm
+
+# A version manager's python3 is a script that looks for the interpreter each time, for longer than that takes to start.
+hr_python=$(type -P python3 || true)
+if [ -n "$hr_python" ] && IFS= read -rn 2 hr_magic <"$hr_python" 2>/dev/null && [ "$hr_magic" = "#!" ]; then
+  hr_python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null || true)
+  [ -z "$hr_python" ] || PATH=${hr_python%/*}:$PATH
+fi
+unset hr_python hr_magic
