@@ -13,7 +13,7 @@ needs_mpi() {
 # One loss of each kind; HOGRING_LONG: as many as tests/machines/losses.py has.
 check_losses() {
   needs_mpi "$1"
-  local few=(-d 12 --process 1 --daemon 1 --link 1)
+  local few=(-j 3 -d 12 --process 1 --daemon 1 --link 1)
   [ -z "${HOGRING_LONG:-}" ] || few=()
   run timeout 3000 python3 "$BATS_TEST_DIRNAME/../machines/losses.py" -m "$1" "${few[@]}" "$LINK-$1" lose 60
   [ "$status" -ne 77 ] || skip "$output"

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Several machines on this one, for as long as a command runs.
 
-    tests/machines/bed.py [-n MACHINES] [-r RATE] [-m openmpi|mpich] [-o "OPTIONS"] COMMAND...
+    tests/machines/bed.py [-n MACHINES] [-r RATE] [-m openmpi|mpich] [-o "OPTIONS"] [-b BED] COMMAND...
 
 Machines m0, m1, ... have a host name, network interface, process numbers and /dev/shm of their own; they share the other files,
 and a bridge of veth pairs. RATE (1gbit) limits each one's link, both ways, by tbf; without it the link is the kernel's.
 With -m COMMAND is started by that library's mpirun on m0, one process a machine, OPTIONS go to mpirun; the library's own daemons
 reach other machines by on.py, which stands for ssh. Without -m COMMAND runs beside the machines, where on.py reaches them, too,
-and `ip link set port1 down` cuts the link of m1.
+and `ip link set port1 down` cuts the link of m1, and $HOGRING_BED names the bed: while COMMAND runs, `bed.py -b BED -m ...` starts others
+on its first MACHINES, from outside, too.
 
 All of it lives in namespaces whose first process is this program: however that ends, the kernel removes them, their links, mounts
 and processes. Exit code: COMMAND's; 77 with a reason where namespaces or the library are not to be had.
@@ -79,6 +80,11 @@ def command_of(library, machines, options, command):
                  "-launcher", "ssh", "-launcher-exec", str(HERE / "on.py")]
     return [*words, *options, *command]
 
+def on_first(options):
+    """-> the words that carry COMMAND out on m0, by mpirun."""
+    words = command_of(options.library, options.machines, shlex.split(options.options), options.command)
+    return [str(HERE / "on.py"), "m0", f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(words)}"]
+
 def end_with(pipe, bed):
     """When whoever started this is gone, be gone."""
     os.read(pipe, 1)
@@ -91,11 +97,7 @@ def first_process(bed, options):
     os.environ["HOGRING_BED"] = str(bed)
     os.environ["HOGRING_BED_MACHINES"] = str(options.machines)
     build(bed, options.machines, options.rate)
-    command = options.command
-    if options.library:
-        words = command_of(options.library, options.machines, shlex.split(options.options), command)
-        command = [str(HERE / "on.py"), "m0", f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(words)}"]
-    run = subprocess.Popen(command)
+    run = subprocess.Popen(on_first(options) if options.library else options.command)
     code = run.wait()
     sys.exit(code if code >= 0 else 128 - code)
 
@@ -105,12 +107,18 @@ def main():
     parser.add_argument("-r", dest="rate", default="")
     parser.add_argument("-m", dest="library", choices=["openmpi", "mpich"])
     parser.add_argument("-o", dest="options", default="")
+    parser.add_argument("-b", dest="bed", default="")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     parser.add_argument("--pipe", type=int, help=argparse.SUPPRESS)
     parser.add_argument("command", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if not options.command:
         parser.error("no command")
+    if options.bed:
+        if not options.library:
+            parser.error("-b without -m: on.py reaches its machines")
+        os.environ["HOGRING_BED"] = options.bed
+        os.execv(HERE / "on.py", on_first(options))
     if options.inside:
         first_process(Path(options.inside), options)
     look(options.library)

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Machines lost at random moments: do the survivors notice, name it, and leave in time?
 
-    tests/machines/losses.py -m openmpi|mpich [-n MACHINES] [--process 50] [--daemon 20] [--link 20] [-d SECONDS] PROGRAM...
+    tests/machines/losses.py -m openmpi|mpich [-n MACHINES] [--process 50] [--daemon 20] [--link 20] [-d SECONDS] [-j N] PROGRAM...
 
 Each trial is a bed of its own (bed.py) in which PROGRAM runs under mpirun, with the flags that `hogring help machines` names;
 PROGRAM has to go on for longer than 8 s. At a drawn moment, once it says anything, a drawn machine that is not mpirun's loses its
 process (SIGKILL), MPI's daemon, or its link. All processes of PROGRAM on other machines have to be gone SECONDS (20) later, and
-one of them has to have named the lost host; but MPICH's processes do without a daemon that is gone, and have to go on. Prints a
-line a trial; exits with 1 when one was not as it should be.
+one of them has to have named the lost host; but MPICH's processes do without a daemon that is gone, and have to go on. N trials
+(1) at a time: they mostly wait. Prints a line a trial; exits with 1 when one was not as it should be.
 """
-import argparse, os, random, shlex, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, os, random, shlex, subprocess, sys, tempfile, time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -86,21 +86,23 @@ def main():
     parser.add_argument("-d", dest="deadline", type=float, default=20)
     for kind, usual in (("process", 50), ("daemon", 20), ("link", 20)):
         parser.add_argument(f"--{kind}", type=int, default=usual)
+    parser.add_argument("-j", dest="abreast", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--trial", help=argparse.SUPPRESS)
     parser.add_argument("program", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if options.trial:
         trial(options)
-    bad = done = 0
-    for kind in ("process", "daemon", "link"):
-        for number in range(getattr(options, kind)):
-            words = ["-m", options.library, "-n", options.machines, "-d", options.deadline, "--seed", options.seed * 1000 + number, "--trial", kind]
-            run = subprocess.run([sys.executable, HERE / "bed.py", "-n", str(options.machines), sys.executable, __file__, *map(str, words), *options.program])
-            if run.returncode == 77:
-                sys.exit(77)
-            done, bad = done + 1, bad + (run.returncode != 0)
-    print(f"{options.library}: {done} losses, {bad} not as they should be")
+    def begin(kind, number):
+        words = ["-m", options.library, "-n", options.machines, "-d", options.deadline, "--seed", options.seed * 1000 + number, "--trial", kind]
+        return subprocess.run([sys.executable, HERE / "bed.py", "-n", str(options.machines), sys.executable, __file__, *map(str, words), *options.program]).returncode
+    trials = [(kind, number) for kind in ("process", "daemon", "link") for number in range(getattr(options, kind))]
+    with concurrent.futures.ThreadPoolExecutor(options.abreast) as pool:
+        codes = list(pool.map(lambda words: begin(*words), trials))
+    if 77 in codes:
+        sys.exit(77)
+    bad = sum(code != 0 for code in codes)
+    print(f"{options.library}: {len(codes)} losses, {bad} not as they should be")
     sys.exit(1 if bad else 0)
 
 main()

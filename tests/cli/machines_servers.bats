@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# Servers on several machines, and what is compressed on its way between them: machines_train.bats has what all runs share.
+load machines_support
+
+@test "servers are where they were told, and have the bits of one machine" {
+  local shared=(--workers 4 --epochs 2 --strategy ps-sync)
+  same_bits openmpi 2 "${shared[@]}" --servers 1
+  same_bits mpich 2 "${shared[@]}" --servers 2
+  same_bits openmpi 2 "${shared[@]}" --servers 3
+  local alone=$(digest_of "$output")
+  several mpich 2 "${shared[@]}" --servers 3
+  [[ "$output" == *"4 workers and 3 servers (2 on m0, 1 on m1)"* ]] || { echo "$output"; return 1; }
+  [ "$(digest_of "$output")" = "$alone" ]
+  several mpich 4 "${shared[@]}" --servers 3 --server-placement first
+  [[ "$output" == *"4 workers and 3 servers (3 on m0)"* ]] || { echo "$output"; return 1; }
+  [ "$(digest_of "$output")" = "$alone" ]
+}
+
+# compressed LIBRARY OPTIONS...: the bits of one machine, and as many bytes: powersgd's are of threads alone.
+compressed() {
+  local at=$BATS_TEST_TMPDIR library=$1 alone bytes='d["runs"][0]["bytes"]["sent"]'
+  shift
+  alone=$(build/hogring train --workers 4 --epochs 1 --quiet --json "$at/alone" "$@")
+  several $library 2 --workers 4 --epochs 1 --quiet --json "$at/apart" "$@"
+  [ "$(digest_of "$output")" = "$(digest_of "$alone")" ] || { echo "$library: $*: $output"; return 1; }
+  [[ "$*" == *powersgd* ]] || [ "$(json "$at/apart" "$bytes == json.load(open('$at/alone'))${bytes#d}")" = True ] || { echo "$*: bytes"; return 1; }
+}
+
+@test "what is compressed has the bits of one machine, and as many bytes" {
+  compressed openmpi --compress int8
+  compressed mpich --compress powersgd:2
+  compressed mpich --compress topk:1% --strategy ps-sync --servers 3
+  compressed openmpi --compress bf16 --launch process
+  compressed mpich --strategy gossip --compress int8
+}
+
+@test "asynchronous servers count every sample, and pass no bound" {
+  several openmpi 2 --workers 4 --epochs 3 --quiet --strategy ssp --staleness 1 --servers 2 --json "$BATS_TEST_TMPDIR/ssp.json"
+  [ "$status" -eq 0 ]
+  run python3 -c 'import json,sys; r=json.load(open(sys.argv[1]))["runs"][0]; print(r["samples"], r["max_skew"])' "$BATS_TEST_TMPDIR/ssp.json"
+  [ "$output" = "4314 1" ] || { echo "$output"; return 1; }
+}
+
+@test "servers have no place on one machine" {
+  refused 2 "--server-placement first: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
+    train --strategy ps-sync --server-placement first
+}
+
+# node_bits OPTIONS...: 2 machines of 2 workers that push as one have the bits of one machine, of threads and processes.
+node_bits() {
+  local at=$BATS_TEST_TMPDIR shared=(--workers 4 --epochs 2 --quiet --strategy ps-sync "$@") library launch alone
+  alone=$(build/hogring train "${shared[@]}")
+  for launch in thread process; do
+    [ $launch = thread ] && library=openmpi || library=mpich
+    several $library 2 "${shared[@]}" --aggregate node --launch $launch --json "$at/run"
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    [ "$(digest_of "$output")" = "$(digest_of "$alone")" ] || { echo "$library $launch: $output"; return 1; }
+    [ "$(json "$at/run" 'd["runs"][0]["node_step"]["workers"]')" = 2 ]
+  done
+}
+
+@test "a machine's workers push as one: the bits of one machine" {
+  local servers
+  for servers in 1 3; do
+    node_bits --servers $servers
+  done
+}
+
+@test "a machine's workers push as one, to servers colocated in them" {
+  node_bits --placement colocated
+}
+
+@test "a machine's workers push half of what they would alone; a step's parts add up" {
+  local at=$BATS_TEST_TMPDIR
+  several mpich 2 --workers 4 --epochs 2 --strategy ps-sync --aggregate none --json "$at/none"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" != *"of a mean worker"* ]]
+  several mpich 2 --workers 4 --epochs 2 --strategy ps-sync --json "$at/node"
+  [[ "$output" == *"pushes   one a machine: gradients of its 2 workers are added there"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"of a mean worker: load "*", aggregate "*" (2 workers a machine), push "* ]] || { echo "$output"; return 1; }
+  local bytes='d["runs"][0]["bytes"]["sent"], d["runs"][0]["bytes"]["received"]'
+  [ "$(json "$at/none" "$bytes")" = "$(json "$at/node" "tuple(2 * b for b in ($bytes))")" ]
+  [ "$(json "$at/none" 'd["runs"][0]["node_step"]')" = None ]
+  [ "$(json "$at/node" 'abs(sum(s for k, s in d["runs"][0]["node_step"].items() if k != "workers") - d["runs"][0]["seconds"]) < 1e-6')" = True ]
+  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --record "$at/trace"
+  [[ "$output" == *"pushes   one a worker (--aggregate none): the trace is replayed on one machine"* ]] || { echo "$output"; return 1; }
+  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --compress bf16
+  [[ "$output" == *"pushes   one a worker (--aggregate none): each keeps what its own push left out"* ]] || { echo "$output"; return 1; }
+}
+
+@test "where workers cannot push as one, that is said" {
+  refused 2 "--aggregate node: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
+    train --strategy ps-sync --aggregate node
+  refused 2 "--aggregate node: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
+    train --strategy ps-async --aggregate node
+  several mpich 2 --workers 6 --strategy ps-sync --aggregate node
+  [ "$status" -eq 2 ]
+  [ "$(grep -c -- "--aggregate node: 3 workers on each machine cannot add in the order of all; expected 2, 4, 8, ..." <<<"$output")" = 1 ]
+  several mpich 2 --workers 4 --strategy ps-sync --aggregate node --compress bf16
+  [ "$status" -eq 2 ]
+  [ "$(grep -c -- "--aggregate node: with --compress each worker keeps what its own push left out; expected it without" <<<"$output")" = 1 ]
+}
+
+@test "a machine's workers are one to asynchronous servers, when it is asked for" {
+  several mpich 2 --workers 4 --epochs 1 --strategy ssp --aggregate node --json "$BATS_TEST_TMPDIR/run"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one a machine: gradients of its 2 workers, of a minibatch each, are added there, and are one update"* ]]
+  [ "$(json "$BATS_TEST_TMPDIR/run" 'd["runs"][0]["updates"]')" = 23 ] # of 45 batches
+}
