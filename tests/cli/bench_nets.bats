@@ -85,7 +85,7 @@ PYTHON
 }
 
 @test "bench train shows samples a second, shares of the time, and the share of the roof" {
-  hogring bench train --model softmax,mlp --input 1x8x8 --workers 2 --max-seconds 0.1 --json "$TMP/out.json" >"$TMP/table"
+  hogring bench train --model softmax,mlp --input 1x8x8 --workers 2 --max-seconds 0.05 --json "$TMP/out.json" >"$TMP/table"
   grep -q "^mlp .*\(%\|no share\)" "$TMP/table"
   [ "$(json "$TMP/out.json" '[r["model"] for r in d["rows"]]')" = "['softmax', 'mlp']" ]
   [ "$(json "$TMP/out.json" '[abs(sum(r["time"].values()) - 1) < 1e-6 for r in d["rows"]]')" = "[True, True]" ]
@@ -97,16 +97,16 @@ PYTHON
 }
 
 @test "bench train has strategies, processes, layer lists, and passes over built-ins that do not fit" {
-  hogring bench train --strategy ps-async --servers 1 --launch process --workers 2 --model "flatten, dense 10" --data digits --max-seconds 0.1 \
+  hogring bench train --strategy ps-async --servers 1 --launch process --workers 2 --model "flatten, dense 10" --data digits --max-seconds 0.05 \
     --json - >"$TMP/out.json"
   [ "$(json "$TMP/out.json" '[(r["model"], r["strategy"], r["launch"], r["workers"]) for r in d["rows"]]')" = "[('flatten, dense 10', 'ps-async', 'process', 2)]" ]
-  hogring bench train --input 1x4x4 --workers 1 --max-seconds 0.05 >"$TMP/table"
+  hogring bench train --input 1x4x4 --workers 1 --max-seconds 0.02 >"$TMP/table"
   grep -q "^# without lenet: model: layer " "$TMP/table"
   grep -q "^mlp " "$TMP/table"
 }
 
 @test "bench train measures every combination of values, in rounds" {
-  hogring bench train --input 1x8x8 --model softmax,mlp --strategy allreduce,ps-async --workers 1,2 --servers 1,2 --max-seconds 0.1 --rounds 3 \
+  hogring bench train --input 1x8x8 --model softmax,mlp --strategy allreduce,ps-async --workers 1,2 --servers 1,2 --max-seconds 0.02 --rounds 3 \
     --json "$TMP/out.json" --plot "$TMP/speed.svg" >"$TMP/table"
   [ "$(json "$TMP/out.json" 'sorted(set((r["model"], r["strategy"], r["workers"], r["servers"]) for r in d["rows"])) == sorted([(m, "allreduce", w, 0) for m in ("softmax", "mlp") for w in (1, 2)] + [(m, "ps-async", w, p) for m in ("softmax", "mlp") for w in (1, 2) for p in (1, 2)])')" = True ]
   [ "$(json "$TMP/out.json" 'len(d["rows"]), set(r["rounds"] for r in d["rows"])')" = "(12, {3})" ]

@@ -47,21 +47,19 @@ def run(*options):
     peak, said = out.splitlines()
     number, unit = said.split()
     return int(peak), float(number) * 1024 ** (1 + "KMG".index(unit[0]))
-w, params = 2, 64 * 5500 + 5500 + 5500 * 5400 + 5400 + 5400 * 10 + 10
+w, params = 2, 64 * 4000 + 4000 + 4000 * 3900 + 3900 + 3900 * 10 + 10
 table = {"allreduce": lambda m: 2 * w + m, "ps-async": lambda m: 2 * w + 1 + m, "ssp": lambda m: 2 * w + 1 + m,
          "ps-sync": lambda m: 2 * w + 2 + m, "hogwild": lambda m: 2 * w + 1 + w * m,
          "local-sgd": lambda m: 2 * w + 1 + w * m, "elastic-averaging": lambda m: 2 * w + 2 + w * m,
          "backup-workers": lambda m: 2 * w + 3 + m, "gossip": lambda m: 4 * w + 1 + w * m}
 for strategy, times in table.items():
     for m in 0, 1:
-        peak, said = run("--model", "flatten, dense 5500, relu, dense 5400, relu, dense 10", "--strategy", strategy,
+        peak, said = run("--model", "flatten, dense 4000, relu, dense 3900, relu, dense 10", "--strategy", strategy,
                          "--workers", "2", "--momentum", str(0.9 * m), "--batch-size", "8", "--max-steps", "4")
-        planned = (times(m) + 0.5) * 4 * params # 0.5: activations to evaluate with, the program
+        planned = times(m) * 4 * params + (56 << 20) # activations to evaluate with, the program; less than a copy of the weights
         print(strategy, m, peak / params / 4, said / params / 4)
         assert peak <= planned, (strategy, m, peak, planned)
         assert abs(peak / said - 1) < 0.15, (strategy, m, peak, said)
-        if strategy == "allreduce":
-            assert peak <= (4.5 + m) * 4 * params
 PY
   python3 "$TMP/sizes.py" "${HOGRING:-build/hogring}"
 }

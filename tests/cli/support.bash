@@ -24,7 +24,7 @@ needs_terminal() { python3 -c 'import os; os.openpty()' 2>/dev/null || skip "no 
 child_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" | sed -n "$2p"; }
 
 # json FILE EXPRESSION: a Python expression over the document d.
-json() { python3 -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
+json() { python3 -IS -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 
 # forever OPTIONS...: training as processes that would go on for long, $pid; returns when it has ended an epoch.
 forever() {
