@@ -7,7 +7,7 @@ LINK=build/release/tests/machines/wire_link
 needs_mpi() {
   command -v "mpicc.$1" >/dev/null && command -v "mpirun.$1" >/dev/null || skip "$1 is not installed"
   [ "${HOGRING:-build/hogring}" = build/hogring ] || skip "only the release build has MPI"
-  make -s "$LINK-$1" >/dev/null
+  [ -x "$LINK-$1" ] || make -s "$LINK-$1" >/dev/null
 }
 
 # One loss of each kind; HOGRING_LONG: as many as tests/machines/losses.py has.
