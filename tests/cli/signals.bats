@@ -93,8 +93,10 @@ gives_up_writing() { signalled 0.5 train "${quick[@]}" "$@" && ! grep -q "hogrin
   head -c 65536 /dev/zero >&9
   timeout -s KILL $patience "${HOGRING:-build/hogring}" help >"$TMP/full" 2>"$TMP/said" &
   pid=$!
-  sleep 0.5
-  pkill -TERM -P $pid -x hogring
+  # It sleeps where it writes, and nowhere else.
+  for _ in $(seq 400); do child=$(pgrep -P $pid -x hogring) && grep -q "^State:.S" "/proc/$child/status" && break; sleep 0.02; done
+  sleep 0.1
+  kill -TERM "$child"
   code=0; wait $pid || code=$?
   exec 9>&-
   [ $code = 143 ]

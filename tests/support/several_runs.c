@@ -166,7 +166,7 @@ static void note_step(const struct hr_run_result *result, struct said *mine)
 double several_best_step(size_t machines, const struct hr_train_options *options,
                          const struct hr_dataset *dataset, double enough)
 {
-    enum { TRIES = 5 };
+    enum { TRIES = 20 }; /* as many as a busy machine takes */
     double best = 1;
     several_hook(&(struct several_hooks){.begins = take_two_processors, .ended = note_step});
     for (size_t i = 0; i < TRIES && best > enough; i++) {

@@ -159,7 +159,7 @@ static void check_death(void (*die)(struct hr_control *), const char *what)
     CHECK_FAILS(ranks_run(&ranks), HR_E_LOST);
     CHECK_MESSAGE("rank 2: ");
     CHECK_MESSAGE(what);
-    assert_in_range(hr_clock_ns() - start, 0, SECOND);
+    assert_in_range(hr_clock_ns() - start, 0, ranks.tick_ns - SECOND);
     ranks_close(&ranks);
 }
 
@@ -201,7 +201,7 @@ static void death_is_noticed_at_once(void **state)
     if (self < 0)
         skip();
     close(self);
-    for (int attempt = 0; attempt < 5; attempt++) {
+    for (int attempt = 0; attempt < 20 && best > 20 * MS; attempt++) {
         const int64_t took = time_a_death();
         best = took < best ? took : best;
     }

@@ -188,6 +188,9 @@ static void several_on_one_bell_lose_no_wake_up(void **state)
 /* --- deadline and abort ------------------------------------------------------------------------
  */
 
+/* What a busy machine may add, less than any deadline that would end the wait otherwise. */
+static const int64_t LATE = 2 * HR_NS_PER_SECOND;
+
 static void deadline_is_kept_and_names_what_is_waited_for(void **state)
 {
     (void)state;
@@ -200,7 +203,7 @@ static void deadline_is_kept_and_names_what_is_waited_for(void **state)
         const int64_t took = hr_clock_ns() - start;
         CHECK_MESSAGE("the gate");
         CHECK_MESSAGE("--timeout");
-        assert_in_range(took, timeouts[t], timeouts[t] + 200 * MS);
+        assert_in_range(took, timeouts[t], timeouts[t] + LATE);
         assert_in_range(waiter.waited_ns, timeouts[t], took);
         assert_int_equal(waiter.missed, 0);
     }
@@ -244,7 +247,7 @@ static void abort_ends_a_wait_soon(void **state)
 {
     (void)state;
     for (int64_t timeout = 0; timeout <= 5 * HR_NS_PER_SECOND; timeout += 5 * HR_NS_PER_SECOND)
-        assert_in_range(time_an_abort(false, timeout), 0, 200 * MS);
+        assert_in_range(time_an_abort(false, timeout), 0, LATE);
 }
 
 static bool can_sleep_on_two_words(void)
@@ -263,7 +266,7 @@ static void abort_wakes_whoever_is_parked(void **state)
     int64_t best = HR_NS_PER_SECOND;
     if (!can_sleep_on_two_words())
         skip();
-    for (int attempt = 0; attempt < 5; attempt++) {
+    for (int attempt = 0; attempt < 20 && best > 10 * MS; attempt++) {
         const int64_t took = time_an_abort(true, 0);
         best = took < best ? took : best;
     }
