@@ -3,34 +3,18 @@
 #include "kernels/bf16.h"
 
 #include "base/size.h"
-#include "kernels/simd.h"
+#include "kernels/bf16_steps.h"
 
 /* --- rounding --- */
-
-#ifdef __AVX512BF16__
-static inline __m512 as_floats(__m256bh values)
-{
-    return (__m512)_mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)values), 16);
-}
 
 static void round_floats(size_t count, const float *x, float *y)
 {
     const size_t whole = count - count % LANES;
-    const __mmask16 rest = (__mmask16)((1u << count % LANES) - 1);
     for (size_t i = 0; i < whole; i += LANES)
-        _mm512_storeu_ps(y + i, as_floats(_mm512_cvtneps_pbh(_mm512_loadu_ps(x + i))));
-    if (rest)
-        _mm512_mask_storeu_ps(
-            y + whole, rest, as_floats(_mm512_cvtneps_pbh(_mm512_maskz_loadu_ps(rest, x + whole))));
+        store(y + i, hr_bf16_rounded(load(x + i)));
+    if (whole < count)
+        store_part(y + whole, hr_bf16_rounded(load_part(x + whole, count - whole)), count - whole);
 }
-#else
-static void round_floats(size_t count, const float *x, float *y)
-{
-#pragma omp simd
-    for (size_t i = 0; i < count; i++)
-        y[i] = hr_bf16_round(x[i]);
-}
-#endif
 
 #ifdef __AVX512F__
 /* --- sixteen lanes --- */
@@ -42,34 +26,29 @@ static inline __m512i halves(__m512 low, __m512 high)
     return (__m512i)_mm512_cvtne2ps_pbh(high, low);
 }
 
-static inline __m512i pairs_of(__m512 even, __m512 odd)
+/* The order of words that makes pairs of both halves. */
+static inline __m512i in_turns(void)
 {
-    const __m512i high = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(odd));
-    const __m512i low = _mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(even));
-    return _mm512_or_si512(low, _mm512_slli_epi32(high, 16));
-}
-#else
-static inline __m512i rounded(__m512 x)
-{
-    enum { NAN_EITHER = 0x81, DENORMAL = 0x20 };
-    const __m512i all = _mm512_castps_si512(x);
-    const __m512i last = _mm512_and_si512(_mm512_srli_epi32(all, 16), _mm512_set1_epi32(1));
-    __m512i sum = _mm512_add_epi32(all, _mm512_add_epi32(last, _mm512_set1_epi32(0x7fff)));
-    const __mmask16 nan = _mm512_fpclass_ps_mask(x, NAN_EITHER);
-    const __mmask16 denormal = _mm512_fpclass_ps_mask(x, DENORMAL);
-    sum = _mm512_mask_or_epi32(sum, nan, all, _mm512_set1_epi32(0x400000));
-    return _mm512_mask_and_epi32(sum, denormal, all, _mm512_set1_epi32(INT32_MIN));
+    const __m512i even = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    return _mm512_or_si512(even,
+                           _mm512_slli_epi32(_mm512_add_epi32(even, _mm512_set1_epi32(16)), 16));
 }
 
 static inline __m512i pairs_of(__m512 even, __m512 odd)
 {
-    const __m512i high = _mm512_and_si512(rounded(odd), _mm512_set1_epi32(-65536));
-    return _mm512_or_si512(_mm512_srli_epi32(rounded(even), 16), high);
+    return _mm512_permutexvar_epi16(in_turns(), halves(even, odd));
+}
+#else
+static inline __m512i pairs_of(__m512 even, __m512 odd)
+{
+    const __m512i low = _mm512_castps_si512(hr_bf16_rounded(even));
+    return _mm512_or_si512(_mm512_srli_epi32(low, 16), _mm512_castps_si512(hr_bf16_rounded(odd)));
 }
 
 static inline __m512i halves(__m512 low, __m512 high)
 {
-    const __m512i x = _mm512_srli_epi32(rounded(low), 16), y = _mm512_srli_epi32(rounded(high), 16);
+    const __m512i x = _mm512_srli_epi32(_mm512_castps_si512(hr_bf16_rounded(low)), 16);
+    const __m512i y = _mm512_srli_epi32(_mm512_castps_si512(hr_bf16_rounded(high)), 16);
     return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi32_epi16(x)),
                               _mm512_cvtepi32_epi16(y), 1);
 }
@@ -87,34 +66,31 @@ static inline __m512 load_first(const float *x, size_t count)
 
 static void pack(size_t count, const float *x, uint32_t *pairs)
 {
-    for (size_t i = 0; i < count; i += 2 * LANES) {
-        const size_t left = count - i, low = hr_min_size(left, LANES), n = left < 2 * LANES;
-        const __m512 odd_ones =
-            n ? load_first(x + i + low, left - low) : _mm512_loadu_ps(x + i + LANES);
-        const __m512i got = halves(load_first(x + i, low), odd_ones);
-        _mm512_mask_storeu_epi32(pairs + i / 2, first((left + 1) / 2), got);
+    size_t i = 0;
+    for (; i + 2 * LANES <= count; i += 2 * LANES)
+        _mm512_storeu_si512(pairs + i / 2, halves(load(x + i), load(x + i + LANES)));
+    if (i < count) {
+        const size_t left = count - i, low = hr_min_size(left, LANES);
+        const __m512 end = load_first(x + i + low, left - low);
+        _mm512_mask_storeu_epi32(pairs + i / 2, first((left + 1) / 2),
+                                 halves(load_first(x + i, low), end));
     }
 }
 
-/* One row of pairs of two rows, or, of one row, with zeros. */
+/* One row of pairs of two rows, or, of one row, with zeros: whole vectors, the last of x, zeros. */
 static inline void pack_row(size_t columns, const float *even, const float *odd, size_t width,
                             uint32_t *to)
 {
-    if (columns == 2 * LANES && odd) { /* of most panels */
-        _mm512_storeu_si512(to, pairs_of(_mm512_loadu_ps(even), _mm512_loadu_ps(odd)));
-        _mm512_storeu_si512(to + LANES,
-                            pairs_of(_mm512_loadu_ps(even + LANES), _mm512_loadu_ps(odd + LANES)));
-        even += columns;
-        odd += columns;
-        to += columns;
-        width -= columns;
-        columns = 0;
+    size_t j = 0;
+    for (; odd && j + LANES <= columns; j += LANES)
+        _mm512_storeu_si512(to + j, pairs_of(load(even + j), load(odd + j)));
+    for (; j < columns; j += LANES) {
+        const __m512 high = odd ? load_first(odd + j, columns - j) : _mm512_setzero_ps();
+        _mm512_mask_storeu_epi32(to + j, first(width - j),
+                                 pairs_of(load_first(even + j, columns - j), high));
     }
-    for (size_t j = 0; j < width; j += LANES) {
-        const size_t n = columns > j ? columns - j : 0;
-        const __m512 high = odd ? load_first(odd + j, n) : _mm512_setzero_ps();
-        _mm512_mask_storeu_epi32(to + j, first(width - j), pairs_of(load_first(even + j, n), high));
-    }
+    for (; j < width; j += LANES)
+        _mm512_mask_storeu_epi32(to + j, first(width - j), _mm512_setzero_si512());
 }
 
 static void pack_two(size_t rows, size_t columns, const float *even, const float *odd,

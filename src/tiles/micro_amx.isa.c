@@ -9,7 +9,7 @@
 #include "kernels/bf16.h"
 #include "kernels/simd.h"
 #include "base/size.h"
-#include "tiles/bf16_steps.h"
+#include "kernels/bf16_steps.h"
 
 enum { WIDTH = HR_AMX_COLUMNS };
 

@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "kernels/bf16.h"
 #include "kernels/simd.h"
-#include "tiles/bf16_steps.h"
+#include "kernels/bf16_steps.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
