@@ -26,6 +26,11 @@ static inline size_t hr_norm_blocks(size_t R)
     return (R + HR_NORM_BLOCK - 1) / HR_NORM_BLOCK;
 }
 
+/* What becomes of a value before it is stored: relu, then rounding to bfloat16 (bf16.h). */
+struct hr_norm_end {
+    bool relu, round;
+};
+
 struct hr_norm {
     /* sums (blocks,2,C) out, overwritten: of x (R,C), and of its squares */
     void (*moments)(size_t R, size_t C, size_t row, const float *x, double *sums);
@@ -36,15 +41,15 @@ struct hr_norm {
     void (*gradients)(size_t R, size_t C, size_t row, const float *x, const float *dy,
                       const double *mean, const float *gate, double *sums);
 
-    /* y (R,C) = (x - center) * scale + shift, and max(0, .) with `relu`; coef (3,C): center, scale,
-     * shift; y may be x */
-    void (*apply)(size_t R, size_t C, size_t row, const float *x, const float *coef, bool relu,
-                  float *y);
+    /* y (R,C) = (x - center) * scale + shift, and max(0, .) with end.relu; coef (3,C): center,
+     * scale, shift; y may be x */
+    void (*apply)(size_t R, size_t C, size_t row, const float *x, const float *coef,
+                  struct hr_norm_end end, float *y);
 
     /* dx (R,C) = scale * (dy - shift - (x - center) * slope); coef (4,C): center, scale, shift,
-     * slope; gate as above; dx may be dy */
+     * slope; gate as above; end.relu means nothing; dx may be dy */
     void (*backward)(size_t R, size_t C, size_t row, const float *x, const float *dy,
-                     const float *coef, const float *gate, float *dx);
+                     const float *coef, const float *gate, struct hr_norm_end end, float *dx);
 };
 
 HR_ISA_KERNELS(hr_norm)

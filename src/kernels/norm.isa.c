@@ -4,7 +4,7 @@
 #include "kernels/norm.h"
 
 #include "base/size.h"
-#include "kernels/simd.h"
+#include "kernels/bf16_steps.h"
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -216,10 +216,11 @@ static void gradients(size_t R, size_t C, size_t row, const float *x, const floa
 
 /* One loop over the rows. */
 struct rows {
-    bool back, relu; /* constants */
+    bool back, gated; /* constants, as are those of the end */
+    struct hr_norm_end end;
     size_t R, C, row;
     const float *x, *dy, *coef;
-    const float *gate; /* NULL is a constant */
+    const float *gate; /* where gated */
     float *out;
 };
 
@@ -230,14 +231,16 @@ INLINE void write_pixel(const struct rows *rows, size_t at, size_t count, const 
     vec out;
     if (rows->back) {
         vec dy = load_part(rows->dy + at, count);
-        if (rows->gate)
+        if (rows->gated)
             dy = gated(x, (const vec[3]){coef[0], coef[1], gate}, dy);
         out = coef[1] * (dy - coef[2] - (x - coef[0]) * coef[3]);
     } else {
         out = normed(x, coef);
-        if (rows->relu)
+        if (rows->end.relu)
             out = cleared(out, out < 0.0f);
     }
+    if (rows->end.round)
+        out = hr_bf16_rounded(out);
     store_part(rows->out + at, out, count);
 }
 
@@ -249,7 +252,7 @@ INLINE void write_vectors(const struct rows *rows, size_t c, size_t vectors, siz
     for (size_t v = 0; v < vectors; v++) {
         for (size_t i = 0; i < ncoef; i++)
             coef[v][i] = load_part(rows->coef + i * rows->C + c + v * LANES, count);
-        if (rows->gate)
+        if (rows->gated)
             gate[v] = load_part(rows->gate + 2 * rows->C + c + v * LANES, count);
     }
     for (size_t r = 0, at = c; r < rows->R; r++, at += rows->row)
@@ -269,28 +272,49 @@ INLINE void write_rows(const struct rows *rows)
         write_vectors(rows, c, 1, rows->C - c);
 }
 
-static void apply(size_t R, size_t C, size_t row, const float *x, const float *coef, bool relu,
-                  float *y)
+/* Each with constants of its own. */
+INLINE void write_rounded_or_not(struct rows rows, struct hr_norm_end end)
 {
-    struct rows rows = {.R = R, .C = C, .row = row, .x = x, .coef = coef, .out = y};
-    if (relu) {
-        rows.relu = true;
+    if (end.round) {
+        rows.end.round = true;
         write_rows(&rows);
     } else {
-        rows.relu = false;
+        rows.end.round = false;
         write_rows(&rows);
     }
 }
 
-static void backward(size_t R, size_t C, size_t row, const float *x, const float *dy,
-                     const float *coef, const float *gate, float *dx)
+static void apply(size_t R, size_t C, size_t row, const float *x, const float *coef,
+                  struct hr_norm_end end, float *y)
 {
-    struct rows rows = {true, false, R, C, row, x, dy, coef, NULL, dx};
-    if (gate) {
-        rows.gate = gate;
-        write_rows(&rows);
+    struct rows rows = {.R = R, .C = C, .row = row, .x = x, .coef = coef, .out = y};
+    if (end.relu) {
+        rows.end.relu = true;
+        write_rounded_or_not(rows, end);
     } else {
-        write_rows(&rows);
+        rows.end.relu = false;
+        write_rounded_or_not(rows, end);
+    }
+}
+
+static void backward(size_t R, size_t C, size_t row, const float *x, const float *dy,
+                     const float *coef, const float *gate, struct hr_norm_end end, float *dx)
+{
+    struct rows rows = {.back = true,
+                        .R = R,
+                        .C = C,
+                        .row = row,
+                        .x = x,
+                        .dy = dy,
+                        .coef = coef,
+                        .gate = gate,
+                        .out = dx};
+    if (gate) {
+        rows.gated = true;
+        write_rounded_or_not(rows, end);
+    } else {
+        rows.gated = false;
+        write_rounded_or_not(rows, end);
     }
 }
 

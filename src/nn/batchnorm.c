@@ -20,7 +20,6 @@
 
 #include "base/size.h"
 #include "nn/layer.h"
-#include "kernels/bf16.h"
 #include "kernels/norm.h"
 #include "kernels/team.h"
 
@@ -81,7 +80,7 @@ struct job {
     const float *coef;   /* (3,C) or (4,C) */
     const float *gate;   /* (3,C) of forward, where relu's gradient is wanted too, or NULL */
     double *sums;        /* (1 + blocks,2,C): the total, then a block each */
-    bool relu, bf16;
+    struct hr_norm_end end;
 };
 
 static struct job job_of(const struct hr_layer *layer, const struct hr_pass *pass)
@@ -98,8 +97,7 @@ static struct job job_of(const struct hr_layer *layer, const struct hr_pass *pas
         .dy = pass->dy ? pass->dy + part.begin : NULL,
         .saved = pass->saved ? (double *)pass->saved + part.begin : NULL,
         .sums = pass->scratch,
-        .relu = layer->relu_follows,
-        .bf16 = layer->precision == HR_PRECISION_BF16,
+        .end = {.relu = layer->relu_follows, .round = layer->precision == HR_PRECISION_BF16},
     };
 }
 
@@ -131,14 +129,6 @@ static void sum_task(void *arg, size_t task, size_t thread)
         hr_norm()->moments(rows, job->C, job->row, job->x + at, sums);
 }
 
-/* While they are in the cache. */
-static void round_rows(const struct job *job, size_t rows, float *x)
-{
-    const bool whole = job->C == job->row;
-    for (size_t r = 0; r < (whole ? 1 : rows); r++, x += job->row)
-        hr_bf16()->round(whole ? rows * job->C : job->C, x, x);
-}
-
 static void write_task(void *arg, size_t task, size_t thread)
 {
     const struct job *job = arg;
@@ -146,11 +136,9 @@ static void write_task(void *arg, size_t task, size_t thread)
     (void)thread;
     if (job->dy)
         hr_norm()->backward(rows, job->C, job->row, job->x + at, job->dy + at, job->coef, job->gate,
-                            job->out + at);
+                            job->end, job->out + at);
     else
-        hr_norm()->apply(rows, job->C, job->row, job->x + at, job->coef, job->relu, job->out + at);
-    if (job->bf16)
-        round_rows(job, rows, job->out + at);
+        hr_norm()->apply(rows, job->C, job->row, job->x + at, job->coef, job->end, job->out + at);
 }
 
 /* sums[0] = all blocks' sums, in their order */

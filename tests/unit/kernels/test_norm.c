@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/philox.h"
+#include "kernels/bf16.h"
 #include "kernels/norm.h"
 #include "support/check.h"
 
@@ -99,18 +100,24 @@ static void check_gradients(const struct hr_norm *table, const struct shape *s)
     check_sums(s);
 }
 
+/* What is stored of a value. */
+static float ended(struct hr_norm_end end, float value)
+{
+    const float y = end.relu && value < 0 ? 0 : value;
+    return end.round ? hr_bf16_round(y) : y;
+}
+
 static void check_apply(const struct hr_norm *table, const struct shape *s)
 {
     const float *k = coef_of(s->C);
-    for (int relu = 0; relu < 2; relu++) {
+    for (int way = 0; way < 4; way++) {
+        const struct hr_norm_end end = {.relu = way % 2, .round = way / 2};
         memcpy(want, x, sizeof want);
         memcpy(got, x, sizeof got); /* in place: what lies between stays */
         for (size_t r = 0; r < s->R; r++)
-            for (size_t c = 0; c < s->C; c++) {
-                const float y = normed(s, k, r, c);
-                want[r * s->row + c] = relu && y < 0 ? 0 : y;
-            }
-        table->apply(s->R, s->C, s->row, got, k, relu, got);
+            for (size_t c = 0; c < s->C; c++)
+                want[r * s->row + c] = ended(end, normed(s, k, r, c));
+        table->apply(s->R, s->C, s->row, got, k, end, got);
         CHECK_SAME_FLOATS(got, want, MAX_VALUES);
     }
 }
@@ -118,16 +125,19 @@ static void check_apply(const struct hr_norm *table, const struct shape *s)
 static void check_backward(const struct hr_norm *table, const struct shape *s)
 {
     const float *k = coef_of(s->C);
-    memcpy(want, dy, sizeof want);
-    memcpy(got, dy, sizeof got);
-    for (size_t r = 0; r < s->R; r++)
-        for (size_t c = 0; c < s->C; c++) {
-            const float slope = (x[r * s->row + c] - k[c]) * k[3 * s->C + c];
-            const float inner = gated(s, r, c) - k[2 * s->C + c] - slope;
-            want[r * s->row + c] = k[s->C + c] * inner;
-        }
-    table->backward(s->R, s->C, s->row, x, got, k, s->gate, got);
-    CHECK_SAME_FLOATS(got, want, MAX_VALUES);
+    for (int round = 0; round < 2; round++) {
+        const struct hr_norm_end end = {.round = round};
+        memcpy(want, dy, sizeof want);
+        memcpy(got, dy, sizeof got);
+        for (size_t r = 0; r < s->R; r++)
+            for (size_t c = 0; c < s->C; c++) {
+                const float slope = (x[r * s->row + c] - k[c]) * k[3 * s->C + c];
+                const float inner = gated(s, r, c) - k[2 * s->C + c] - slope;
+                want[r * s->row + c] = ended(end, k[s->C + c] * inner);
+            }
+        table->backward(s->R, s->C, s->row, x, got, k, s->gate, end, got);
+        CHECK_SAME_FLOATS(got, want, MAX_VALUES);
+    }
 }
 
 static size_t runnable_tables(const struct hr_norm *out[3])
@@ -194,9 +204,9 @@ static void what_is_not_a_number_passes_the_gate(void **state)
         float dx[2], y[2];
         tables[n]->gradients(2, 1, 1, bad, d, &zero, k, sums);
         assert_true(sums[0] == 3 && isnan(sums[1]));
-        tables[n]->backward(2, 1, 1, bad, d, k, k, dx);
+        tables[n]->backward(2, 1, 1, bad, d, k, k, (struct hr_norm_end){0}, dx);
         assert_true(isnan(dx[0]) && dx[1] == 0);
-        tables[n]->apply(2, 1, 1, bad, k, true, y);
+        tables[n]->apply(2, 1, 1, bad, k, (struct hr_norm_end){.relu = true}, y);
         assert_true(isnan(y[0]) && y[1] == 0);
     }
 }
