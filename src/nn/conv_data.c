@@ -35,6 +35,7 @@ static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char 
     out->pixel = hr_conv_view(&views, conv->dy_frame.images * s->H * s->W, sizeof(uint32_t));
     out->tap = hr_conv_view(&views, taps, sizeof(uint32_t));
     out->panels = hr_conv_view(&views, conv->groups * panels, sizeof(float));
+    out->turned = hr_conv_view(&views, conv->bf16 ? conv->ntaps * conv->O : 0, sizeof(float));
     out->frames =
         hr_conv_view(&views, threads * hr_frame_elems(&in_memory.dy_frame), sizeof(float));
     out->planes = hr_conv_view(&views, threads * strip_elems(conv), sizeof(float));
@@ -152,7 +153,12 @@ void hr_conv_backward_data(struct hr_conv_job *job)
     job->in_memory.dy_frame.planes = wants_planes(conv);
     lay_out(conv, pass->threads, pass->scratch, &job->memory);
     uint32_t *pixel = job->memory.pixel, *tap = job->memory.tap;
+    const float *weight = pass->params;
     size_t panels = 0;
+    if (conv->bf16) {
+        hr_conv_turn(conv, weight, job->memory.turned);
+        weight = job->memory.turned;
+    }
     for (size_t n = 0; n < stride * stride; n++) {
         struct hr_phase *phase = &job->memory.phases[n];
         *phase = hr_conv_phase(&job->in_memory, n, pixel, tap);
@@ -160,7 +166,7 @@ void hr_conv_backward_data(struct hr_conv_job *job)
         pixel += phase->patches.npixels;
         tap += phase->patches.ntaps;
         for (size_t g = 0; g < conv->groups; g++) {
-            hr_conv_phase_pack(conv, n, g, pass->params, hr_conv_at(job->memory.panels, panels));
+            hr_conv_phase_pack(conv, n, g, weight, hr_conv_at(job->memory.panels, panels));
             panels += hr_conv_panels_elems(conv, phase->patches.ntaps, conv->Cg);
         }
     }

@@ -15,6 +15,7 @@ static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char 
                               sizeof(uint32_t));
     out->tap = hr_conv_view(&views, in_memory.ntaps, sizeof(uint32_t));
     out->panels = hr_conv_view(&views, conv->groups * panels, sizeof(float));
+    out->turned = hr_conv_view(&views, conv->bf16 ? conv->ntaps * conv->Og : 0, sizeof(float));
     out->frames = hr_conv_view(&views, threads * hr_frame_elems(&in_memory.x_frame), sizeof(float));
     out->planes = hr_conv_view(&views, threads * hr_conv_plane_elems(conv), sizeof(float));
     return views.used;
@@ -72,7 +73,8 @@ void hr_conv_forward(struct hr_conv_job *job)
     job->patches = hr_conv_patches(&job->in_memory, job->memory.pixel, job->memory.tap);
     const size_t panels = hr_conv_panels_elems(conv, job->patches.ntaps, conv->Og);
     for (size_t g = 0; g < conv->groups; g++)
-        hr_conv_pack(conv, g, pass->params, hr_conv_at(job->memory.panels, g * panels));
+        hr_conv_pack(conv, g, pass->params, job->memory.turned,
+                     hr_conv_at(job->memory.panels, g * panels));
     hr_conv_zero_frames(&job->in_memory.x_frame, pass->threads, job->memory.frames);
     hr_team_run(pass->threads, hr_conv_parts(&conv->x_frame, pass->B), forward_part, job);
 }

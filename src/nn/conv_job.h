@@ -12,6 +12,7 @@ struct hr_conv_memory {
     uint32_t *pixel, *tap;   /* tables of patches */
     struct hr_phase *phases; /* (stride * stride) */
     void *panels;            /* packed weights */
+    float *turned;           /* bf16: weights on their way there */
     void *frames;            /* (threads, frame) */
     float *planes;           /* (threads, plane) outputs of a part, or gradients */
     float *pooled;           /* bf16, planes: (threads) images that come through the pool */

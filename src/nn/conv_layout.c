@@ -6,6 +6,7 @@
 #include "kernels/bf16.h"
 #include "products/patches_bf16.h"
 #include "tiles/lanes.h"
+#include "tiles/micro_bf16.h"
 
 /* dy with zeros around it, along one side: after `lead` zeros, pixel a of the padded input (in
  * strides) finds the output that tap t reached at a + lead - t * dilation / stride. */
@@ -189,19 +190,29 @@ size_t hr_conv_panels_elems(const struct hr_conv *conv, size_t rows, size_t colu
     return conv->bf16 ? hr_panels_bf16_elems(rows, columns) : hr_panels_elems(rows, columns);
 }
 
+/* A row of panels, of a pair of rows of floats; odd NULL: zeros. */
+static void pack_pairs_row(const float *even, const float *odd, size_t columns, size_t rows,
+                           size_t k, uint32_t *panels)
+{
+    enum { WIDTH = HR_BF16_COLUMNS };
+    for (size_t j = 0; j < columns; j += WIDTH)
+        hr_bf16()->pack_two(1, hr_min_size(WIDTH, columns - j), even + j, odd ? odd + j : NULL, 0,
+                            WIDTH, panels + hr_panels_bf16_at(rows, k, j));
+}
+
 /* A pair of channels is one of rows. */
-static void pack_pairs(const struct hr_conv *conv, const float *weight, uint32_t *panels)
+static void pack_pairs(const struct hr_conv *conv, const float *weight, float *turned,
+                       uint32_t *panels)
 {
     const size_t spots = conv->slide.window.height * conv->slide.window.width;
-    const size_t pairs = (conv->Cg + 1) / 2, rows = spots * pairs;
-    memset(panels, 0, hr_panels_bf16_elems(rows, conv->Og) * sizeof *panels);
-    for (size_t c = 0; c < conv->Cg; c += 2)
-        for (size_t spot = 0; spot < spots; spot++)
-            for (size_t o = 0; o < conv->Og; o++) {
-                const float even = weight[weight_at(conv, o, c, spot)];
-                const float odd = c + 1 < conv->Cg ? weight[weight_at(conv, o, c + 1, spot)] : 0;
-                panels[hr_panels_bf16_at(rows, spot * pairs + c / 2, o)] = hr_bf16_pair(even, odd);
-            }
+    const size_t pairs = (conv->Cg + 1) / 2, rows = spots * pairs, channel = spots * conv->Og;
+    hr_lanes()->turn(conv->Og, conv->ntaps, weight, conv->ntaps, turned, conv->Og);
+    for (size_t c = 0; c < conv->Cg; c += 2, turned += 2 * channel)
+        for (size_t spot = 0; spot < spots; spot++) {
+            const float *even = turned + spot * conv->Og;
+            pack_pairs_row(even, c + 1 < conv->Cg ? even + channel : NULL, conv->Og, rows,
+                           spot * pairs + c / 2, panels);
+        }
 }
 
 static void pack_floats(const struct hr_conv *conv, const float *weight, float *panels)
@@ -217,11 +228,12 @@ static void pack_floats(const struct hr_conv *conv, const float *weight, float *
     }
 }
 
-void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, void *panels)
+void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, float *turned,
+                  void *panels)
 {
     weight += g * conv->Og * conv->ntaps;
     if (conv->bf16)
-        pack_pairs(conv, weight, panels);
+        pack_pairs(conv, weight, turned, panels);
     else
         pack_floats(conv, weight, panels);
 }
@@ -230,10 +242,9 @@ void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float
 {
     dweight += g * conv->Og * conv->ntaps;
     const size_t spots = conv->slide.window.height * conv->slide.window.width;
-    for (size_t spot = 0; spot < spots; spot++)
-        for (size_t c = 0; c < conv->Cg; c++)
-            for (size_t o = 0; o < conv->Og; o++)
-                dweight[weight_at(conv, o, c, spot)] = *dw++;
+    for (size_t c = 0; c < conv->Cg; c++)
+        hr_lanes()->turn(spots, conv->Og, dw + c * conv->Og, conv->Cg * conv->Og,
+                         dweight + c * spots, conv->ntaps);
 }
 
 /* --- backward-data --- */
@@ -328,15 +339,21 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
     return phase;
 }
 
-/* Row k of the phase's panels: a pair of outputs, of the last perhaps one. */
-static void phase_pairs_row(const struct hr_conv *conv, size_t spot, size_t o, const float *weight,
+/* Row k of the phase's panels: a pair of outputs, of the last perhaps one. turned (spots,Og,Cg) */
+static void phase_pairs_row(const struct hr_conv *conv, size_t spot, size_t o, const float *turned,
                             size_t rows, size_t k, uint32_t *panels)
 {
-    for (size_t c = 0; c < conv->Cg; c++) {
-        const float even = weight[weight_at(conv, o, c, spot)];
-        const float odd = o + 1 < conv->Og ? weight[weight_at(conv, o + 1, c, spot)] : 0;
-        panels[hr_panels_bf16_at(rows, k, c)] = hr_bf16_pair(even, odd);
-    }
+    const float *even = turned + (spot * conv->Og + o) * conv->Cg;
+    pack_pairs_row(even, o + 1 < conv->Og ? even + conv->Cg : NULL, conv->Cg, rows, k, panels);
+}
+
+void hr_conv_turn(const struct hr_conv *conv, const float *weight, float *turned)
+{
+    const size_t spots = conv->slide.window.height * conv->slide.window.width;
+    for (size_t g = 0; g < conv->groups; g++, turned += spots * conv->Og * conv->Cg)
+        for (size_t o = 0; o < conv->Og; o++, weight += conv->ntaps)
+            hr_lanes()->turn(conv->Cg, spots, weight, spots, turned + o * conv->Cg,
+                             conv->Og * conv->Cg);
 }
 
 static void phase_floats_row(const struct hr_conv *conv, size_t spot, size_t o, const float *weight,
@@ -358,7 +375,8 @@ void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, con
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
         rows += (conv->Og + step - 1) / step;
     weight += g * conv->Og * conv->ntaps;
-    memset(panels, 0, hr_conv_panels_elems(conv, rows, conv->Cg) * sizeof(float));
+    if (!conv->bf16)
+        memset(panels, 0, hr_conv_panels_elems(conv, rows, conv->Cg) * sizeof(float));
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++)
         for (size_t o = 0; o < conv->Og; o += step, k++) {
             const size_t place = ky * conv->slide.window.width + kx;

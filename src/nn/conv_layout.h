@@ -68,8 +68,10 @@ struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, u
 /* Numbers of a (rows, columns) matrix as panels. */
 size_t hr_conv_panels_elems(const struct hr_conv *conv, size_t rows, size_t columns);
 
-/* panels (ntaps, Og) of group g, of weight (O,Cg,KH,KW) */
-void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, void *panels);
+/* panels (ntaps, Og) of group g, of weight (O,Cg,KH,KW)
+ *   turned  with bf16: room for (ntaps, Og) floats */
+void hr_conv_pack(const struct hr_conv *conv, size_t g, const float *weight, float *turned,
+                  void *panels);
 
 /* group g of dweight (O,Cg,KH,KW) = dw (ntaps,Og) */
 void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float *dweight);
@@ -88,7 +90,10 @@ struct hr_phase {
 struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
                               uint32_t *tap);
 
-/* panels (phase's taps, Cg) of group g, of weight (O,Cg,KH,KW) */
+/* turned (groups,KH,KW,Og,Cg) = weight (O,Cg,KH,KW) */
+void hr_conv_turn(const struct hr_conv *conv, const float *weight, float *turned);
+
+/* panels (phase's taps, Cg) of group g, of weight (O,Cg,KH,KW), with bf16 of the turned one */
 void hr_conv_phase_pack(const struct hr_conv *conv, size_t number, size_t g, const float *weight,
                         void *panels);
 
