@@ -8,6 +8,10 @@
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Rows that are fetched before they are read: channels of a row are some lines only, which hardware
+ * does not follow as it would one stream, the less the more is computed from them. */
+enum { AHEAD = 16 };
+
 /* coef: center, scale, shift */
 INLINE vec normed(vec x, const vec coef[3])
 {
@@ -130,6 +134,9 @@ INLINE void add_row(const struct input *in, size_t at, struct channels *channels
     const float *x = channels->x + at, *dy = in->back ? channels->dy + at : NULL;
     const size_t count = channels->count;
     const struct pair value = load_widened(x, count);
+    __builtin_prefetch(x + AHEAD * in->row);
+    if (in->back)
+        __builtin_prefetch(dy + AHEAD * in->row);
     struct pair d = value;
     if (in->gate)
         d = widened(gated(load_part(x, count), channels->gate, load_part(dy, count)));
@@ -229,7 +236,9 @@ INLINE void write_pixel(const struct rows *rows, size_t at, size_t count, const 
 {
     const vec x = load_part(rows->x + at, count);
     vec out;
+    __builtin_prefetch(rows->x + at + AHEAD * rows->row);
     if (rows->back) {
+        __builtin_prefetch(rows->dy + at + AHEAD * rows->row);
         vec dy = load_part(rows->dy + at, count);
         if (rows->gated)
             dy = gated(x, (const vec[3]){coef[0], coef[1], gate}, dy);
