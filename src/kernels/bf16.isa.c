@@ -5,6 +5,18 @@
 #include "base/size.h"
 #include "kernels/bf16_steps.h"
 
+/* --- fetched before it is read --- */
+
+/* FAR: floats ahead in what is read from its first to its last. */
+enum { LINE = 16, FAR = 512 };
+
+/* Any address will do. */
+static inline void fetch_row(size_t columns, const float *x)
+{
+    for (size_t j = 0; j < columns; j += LINE)
+        __builtin_prefetch(x + j);
+}
+
 /* --- rounding --- */
 
 static void round_floats(size_t count, const float *x, float *y)
@@ -67,8 +79,10 @@ static inline __m512 load_first(const float *x, size_t count)
 static void pack(size_t count, const float *x, uint32_t *pairs)
 {
     size_t i = 0;
-    for (; i + 2 * LANES <= count; i += 2 * LANES)
+    for (; i + 2 * LANES <= count; i += 2 * LANES) {
+        fetch_row(2 * LANES, x + i + FAR);
         _mm512_storeu_si512(pairs + i / 2, halves(load(x + i), load(x + i + LANES)));
+    }
     if (i < count) {
         const size_t left = count - i, low = hr_min_size(left, LANES);
         const __m512 end = load_first(x + i + low, left - low);
@@ -96,8 +110,12 @@ static inline void pack_row(size_t columns, const float *even, const float *odd,
 static void pack_two(size_t rows, size_t columns, const float *even, const float *odd,
                      size_t stride, size_t width, uint32_t *pairs)
 {
-    for (size_t r = 0; r < rows; r++, pairs += width)
+    for (size_t r = 0; r < rows; r++, pairs += width) {
+        fetch_row(columns, even + r * stride + FAR);
+        if (odd)
+            fetch_row(columns, odd + r * stride + FAR);
         pack_row(columns, even + r * stride, odd ? odd + r * stride : NULL, width, pairs);
+    }
 }
 
 /* 16 rows of 16 pairs, turned round: row i of the result is what stood in column i. */
@@ -212,8 +230,12 @@ static void pack_row(size_t columns, const float *even, const float *odd, size_t
 static void pack_two(size_t rows, size_t columns, const float *even, const float *odd,
                      size_t stride, size_t width, uint32_t *pairs)
 {
-    for (size_t r = 0; r < rows; r++, pairs += width)
+    for (size_t r = 0; r < rows; r++, pairs += width) {
+        fetch_row(columns, even + r * stride + FAR);
+        if (odd)
+            fetch_row(columns, odd + r * stride + FAR);
         pack_row(columns, even + r * stride, odd ? odd + r * stride : NULL, width, pairs);
+    }
 }
 
 static void pack(size_t count, const float *x, uint32_t *pairs)
@@ -244,14 +266,20 @@ static void pack_turned(size_t count, size_t odd_count, size_t columns, const fl
 }
 #endif
 
-/* Row by row, so that whole lines of x are read. */
+/* Row by row, so that whole lines of x are read: rows may be far apart, where hardware does not
+ * fetch ahead. */
 static void pack_rows(size_t K, size_t columns, const float *x, size_t stride, size_t width,
                       uint32_t *panels)
 {
+    enum { AHEAD = 16 };
     const size_t panel = (K + 1) / 2 * width;
     for (size_t k = 0; k < K; k += 2, x += 2 * stride, panels += width) {
         const float *odd = k + 1 < K ? x + stride : NULL;
         uint32_t *to = panels;
+        if (k + AHEAD + 1 < K) {
+            fetch_row(columns, x + AHEAD * stride);
+            fetch_row(columns, x + (AHEAD + 1) * stride);
+        }
         for (size_t j = 0; j < columns; j += width, to += panel)
             pack_row(hr_min_size(width, columns - j), x + j, odd ? odd + j : NULL, width, to);
     }
