@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pages.h"
 #include "base/size.h"
 
 enum hr_status hr_arena_init(struct hr_arena *arena, size_t bytes)
@@ -15,6 +16,7 @@ enum hr_status hr_arena_init(struct hr_arena *arena, size_t bytes)
     if (!arena->base)
         return hr_fail(HR_E_NOMEM, "no memory for an arena of %zu bytes", rounded);
     memset(arena->base, 0, rounded);
+    hr_pages_enlarge(arena->base, rounded);
     arena->bytes = rounded;
     return HR_OK;
 }

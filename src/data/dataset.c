@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/pages.h"
 #include "base/size.h"
 #include "data/format.h"
 #include "data/look.h"
-#include "data/pages.h"
 
 void hr_data_defaults(struct hr_data_options *options)
 {

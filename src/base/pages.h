@@ -1,10 +1,10 @@
-/* pages.h - larger pages for memory that is read here and there.
+/* pages.h - larger pages for memory that is read here and there, or all of it in turn.
  *
  * Every touch of another 4 KiB page asks for an address; of 2 MiB pages the processor keeps so many
  * at hand that a data set of 47 MB needs none looked up.
  */
-#ifndef HR_DATA_PAGES_H
-#define HR_DATA_PAGES_H
+#ifndef HR_BASE_PAGES_H
+#define HR_BASE_PAGES_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "data/pages.h"
+#include "base/pages.h"
 
 #include <errno.h>
 #include <stdint.h>
