@@ -134,7 +134,7 @@ static enum hr_status count_madds(const struct train_bench *bench,
     const struct hr_dataset *set = &bench->data.dataset;
     struct hr_model *model;
     HR_TRY(hr_model_create(row->model, set->shape, set->classes, &model));
-    row->madds = hr_model_madds(model);
+    row->madds = hr_model_multiplied(model);
     if (!strcmp(options->precision, hr_precision_name(HR_PRECISION_BF16)))
         row->roof_kind = HR_ROOF_BFLOAT16;
     hr_model_destroy(model);

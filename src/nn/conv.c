@@ -9,6 +9,9 @@
  *     backward      dx: the same; dweight: each thread has rows of it, and goes through all images
  *                   in order; so threads change no bit
  *
+ * Where it is faster, 3x3 filters without stride are made of tiles instead, by Winograd's algorithm
+ * (conv_winograd.c): by shape and kernels alone, all three passes or none.
+ *
  * When a maxpool follows, perhaps behind a relu, their work is done here too, image by image, and
  * the convolution's own output is never stored (layer.h, absorbs).
  */
@@ -200,6 +203,13 @@ static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threa
     return of_shard + (forward > backward ? forward : backward);
 }
 
+static double multiplied(const struct hr_layer *layer)
+{
+    const struct hr_conv conv = hr_conv_of(layer);
+    const struct hr_sliding *s = &conv.slide;
+    return conv.winograd ? hr_winograd_madds(conv.Cg, conv.Og, s->OH, s->OW) : layer->madds;
+}
+
 /* The pool's choices, a byte for each of its outputs. */
 static size_t saved_bytes(const struct hr_layer *layer, size_t B)
 {
@@ -247,6 +257,7 @@ const struct hr_layer_type hr_layer_conv = {
     .fit = fit,
     .saved_bytes = saved_bytes,
     .scratch_bytes = scratch_bytes,
+    .multiplied = multiplied,
     .forward = forward,
     .backward = backward,
 };

@@ -4,7 +4,6 @@
 
 #include "nn/conv_job.h"
 #include "kernels/elementwise.h"
-#include "kernels/pool.h"
 #include "kernels/team.h"
 
 /* What a phase computes, before it is copied to its pixels. */
@@ -16,30 +15,39 @@ static size_t strip_elems(const struct hr_conv *conv)
 /* dy with its channels one after another, for few columns (tiles/lanes.h). */
 static bool wants_planes(const struct hr_conv *conv)
 {
-    return !conv->bf16 && conv->groups == 1 && conv->O > 1 &&
+    return !conv->bf16 && !conv->winograd && conv->groups == 1 && conv->O > 1 &&
            hr_patches_want_lanes(conv->Cg, conv->slide.W / conv->slide.window.stride);
+}
+
+static void view_phases(struct hr_conv_views *views, const struct hr_conv *conv, size_t threads,
+                        struct hr_conv_memory *out)
+{
+    const struct hr_sliding *s = &conv->slide;
+    const struct hr_window *w = &s->window;
+    const size_t taps = w->height * w->width * hr_conv_in_memory(conv).Og;
+    const size_t panels = hr_conv_panels_elems(conv, taps, conv->Cg);
+    const size_t pooled = conv->bf16 || wants_planes(conv) ? s->OH * s->OW * conv->O : 0;
+    out->phases = hr_conv_view(views, w->stride * w->stride, sizeof(struct hr_phase));
+    out->pixel = hr_conv_view(views, conv->dy_frame.images * s->H * s->W, sizeof(uint32_t));
+    out->tap = hr_conv_view(views, taps, sizeof(uint32_t));
+    out->panels = hr_conv_view(views, conv->groups * panels, sizeof(float));
+    out->turned = hr_conv_view(views, conv->bf16 ? conv->ntaps * conv->O : 0, sizeof(float));
+    out->planes = hr_conv_view(views, threads * strip_elems(conv), sizeof(float));
+    out->pooled = hr_conv_view(views, threads * pooled, sizeof(float));
 }
 
 static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char *base,
                       struct hr_conv_memory *out)
 {
     struct hr_conv_views views = {base, 0};
-    const struct hr_sliding *s = &conv->slide;
-    const struct hr_window *w = &s->window;
     const struct hr_conv in_memory = hr_conv_in_memory(conv);
-    const size_t taps = w->height * w->width * in_memory.Og;
-    const size_t panels = hr_conv_panels_elems(conv, taps, conv->Cg);
-    const size_t pooled = conv->bf16 || wants_planes(conv) ? s->OH * s->OW * conv->O : 0;
     *out = (struct hr_conv_memory){0};
-    out->phases = hr_conv_view(&views, w->stride * w->stride, sizeof(struct hr_phase));
-    out->pixel = hr_conv_view(&views, conv->dy_frame.images * s->H * s->W, sizeof(uint32_t));
-    out->tap = hr_conv_view(&views, taps, sizeof(uint32_t));
-    out->panels = hr_conv_view(&views, conv->groups * panels, sizeof(float));
-    out->turned = hr_conv_view(&views, conv->bf16 ? conv->ntaps * conv->O : 0, sizeof(float));
+    if (conv->winograd)
+        hr_conv_view_tiles(&views, conv->Og, conv->Cg, threads, out);
+    else
+        view_phases(&views, conv, threads, out);
     out->frames =
         hr_conv_view(&views, threads * hr_frame_elems(&in_memory.dy_frame), sizeof(float));
-    out->planes = hr_conv_view(&views, threads * strip_elems(conv), sizeof(float));
-    out->pooled = hr_conv_view(&views, threads * pooled, sizeof(float));
     return views.used;
 }
 
@@ -47,41 +55,6 @@ size_t hr_conv_data_bytes(const struct hr_conv *conv, size_t threads)
 {
     struct hr_conv_memory unused;
     return lay_out(conv, threads, NULL, &unused);
-}
-
-/* The gradient of the pooled images [first, first + count), each `step` numbers behind the one
- * before it, rows of pixels x_row. */
-static void pool_back(const struct hr_conv_job *job, struct hr_conv_part part, float *to,
-                      size_t step, size_t x_row)
-{
-    const struct hr_pass *pass = job->pass;
-    const uint8_t *places = pass->saved;
-    for (size_t n = 0; n < part.count; n++, to += step) {
-        const size_t at = (part.first + n) * job->out;
-        hr_pooling()->max_back(&job->pool_window, job->relu ? pass->y + at : NULL, pass->dy + at,
-                               places + at, to, x_row);
-    }
-}
-
-/* Copy dy's images, or the pool's gradient of them, into the middle of a frame. */
-static const void *framed_dy(const struct hr_conv_job *job, struct hr_conv_part part, size_t thread)
-{
-    const struct hr_conv *conv = &job->conv;
-    const struct hr_frame *frame = &job->in_memory.dy_frame;
-    const size_t image = hr_frame_image_elems(frame), plane = frame->H * frame->W * conv->O;
-    void *own = hr_conv_at(job->memory.frames, thread * hr_frame_elems(frame));
-    float *pooled = job->memory.pooled + thread * plane;
-    if (!job->pool)
-        return hr_conv_framed(conv, frame, conv->Og, job->pass->dy + part.first * job->out,
-                              part.count, own);
-    if (!conv->bf16 && !frame->planes)
-        pool_back(job, part, (float *)own + hr_frame_origin(frame), image,
-                  frame->width * frame->channels);
-    for (size_t n = 0; (conv->bf16 || frame->planes) && n < part.count; n++) {
-        pool_back(job, (struct hr_conv_part){part.first + n, 1}, pooled, 0, frame->W * conv->O);
-        hr_conv_framed(conv, frame, conv->Og, pooled, 1, hr_conv_at(own, n * image));
-    }
-    return own;
 }
 
 /* Copy what a phase has computed, contiguous, to its pixels of dx. */
@@ -131,13 +104,12 @@ static void data_phase(const struct hr_conv_job *job, const struct hr_phase *pha
         scatter(job, phase, strip, part.count, dx);
 }
 
-static void data_part(void *arg, size_t task, size_t thread)
+/* dx of a part's images, phase by phase. */
+static void data_phases(const struct hr_conv_job *job, struct hr_conv_part part, const void *images,
+                        size_t thread)
 {
-    const struct hr_conv_job *job = arg;
     const struct hr_conv *conv = &job->conv;
     const size_t stride = conv->slide.window.stride;
-    const struct hr_conv_part part = hr_conv_part_of(&conv->dy_frame, job->pass->B, task);
-    const void *images = framed_dy(job, part, thread);
     float *strip = job->memory.planes + thread * strip_elems(conv);
     zero_untouched(job, part);
     for (size_t n = 0; n < stride * stride; n++)
@@ -145,15 +117,35 @@ static void data_part(void *arg, size_t task, size_t thread)
             data_phase(job, &job->memory.phases[n], part, g, images, strip);
 }
 
-void hr_conv_backward_data(struct hr_conv_job *job)
+static void data_part(void *arg, size_t task, size_t thread)
 {
-    const struct hr_pass *pass = job->pass;
+    const struct hr_conv_job *job = arg;
+    const struct hr_conv *conv = &job->conv;
+    const struct hr_frame *frame = &job->in_memory.dy_frame;
+    const struct hr_conv_part part = hr_conv_part_of(frame, job->pass->B, task);
+    const void *images = hr_conv_framed_dy(
+        job, frame, part, hr_conv_at(job->memory.frames, thread * hr_frame_elems(frame)),
+        job->memory.pooled + thread * frame->H * frame->W * conv->O);
+    if (conv->winograd)
+        hr_conv_multiply_tiles(job,
+                               &(struct hr_conv_tiles){.frame = frame,
+                                                       .images = images,
+                                                       .count = part.count,
+                                                       .H = conv->slide.H,
+                                                       .W = conv->slide.W,
+                                                       .columns = conv->slide.C,
+                                                       .y = job->pass->dx + part.first * job->in},
+                               thread);
+    else
+        data_phases(job, part, images, thread);
+}
+
+static void prepare_phases(struct hr_conv_job *job)
+{
     const struct hr_conv *conv = &job->conv;
     const size_t stride = conv->slide.window.stride;
-    job->in_memory.dy_frame.planes = wants_planes(conv);
-    lay_out(conv, pass->threads, pass->scratch, &job->memory);
     uint32_t *pixel = job->memory.pixel, *tap = job->memory.tap;
-    const float *weight = pass->params;
+    const float *weight = job->pass->params;
     size_t panels = 0;
     if (conv->bf16) {
         hr_conv_turn(conv, weight, job->memory.turned);
@@ -170,6 +162,19 @@ void hr_conv_backward_data(struct hr_conv_job *job)
             panels += hr_conv_panels_elems(conv, phase->patches.ntaps, conv->Cg);
         }
     }
+}
+
+void hr_conv_backward_data(struct hr_conv_job *job)
+{
+    const struct hr_pass *pass = job->pass;
+    const struct hr_conv *conv = &job->conv;
+    job->in_memory.dy_frame.planes = wants_planes(conv);
+    lay_out(conv, pass->threads, pass->scratch, &job->memory);
+    if (conv->winograd)
+        hr_winograd_pack(conv->Cg, conv->Og, true, pass->params, job->memory.filters,
+                         job->memory.panels);
+    else
+        prepare_phases(job);
     hr_conv_zero_frames(&job->in_memory.dy_frame, pass->threads, job->memory.frames);
     hr_team_run(pass->threads, hr_conv_parts(&conv->dy_frame, pass->B), data_part, job);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "kernels/pool.h"
 #include "products/patches_bf16.h"
 #include "tiles/micro.h"
 
@@ -58,6 +59,38 @@ const void *hr_conv_framed(const struct hr_conv *conv, const struct hr_frame *fr
         return images;
     else
         hr_frame_fill(frame, images, count, own);
+    return own;
+}
+
+/* The gradient of the pooled images [first, first + count), each `step` numbers behind the one
+ * before it, rows of pixels x_row. */
+static void pool_back(const struct hr_conv_job *job, struct hr_conv_part part, float *to,
+                      size_t step, size_t x_row)
+{
+    const struct hr_pass *pass = job->pass;
+    const uint8_t *places = pass->saved;
+    for (size_t n = 0; n < part.count; n++, to += step) {
+        const size_t at = (part.first + n) * job->out;
+        hr_pooling()->max_back(&job->pool_window, job->relu ? pass->y + at : NULL, pass->dy + at,
+                               places + at, to, x_row);
+    }
+}
+
+const void *hr_conv_framed_dy(const struct hr_conv_job *job, const struct hr_frame *frame,
+                              struct hr_conv_part part, void *own, float *pooled)
+{
+    const struct hr_conv *conv = &job->conv;
+    const size_t image = hr_frame_image_elems(frame);
+    if (!job->pool)
+        return hr_conv_framed(conv, frame, conv->Og, job->pass->dy + part.first * job->out,
+                              part.count, own);
+    if (!conv->bf16 && !frame->planes)
+        pool_back(job, part, (float *)own + hr_frame_origin(frame), image,
+                  frame->width * frame->channels);
+    for (size_t n = 0; (conv->bf16 || frame->planes) && n < part.count; n++) {
+        pool_back(job, (struct hr_conv_part){part.first + n, 1}, pooled, 0, frame->W * conv->O);
+        hr_conv_framed(conv, frame, conv->Og, pooled, 1, hr_conv_at(own, n * image));
+    }
     return own;
 }
 

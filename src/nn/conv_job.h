@@ -1,5 +1,6 @@
 /* conv_job.h - inside of the conv layer: what its three passes have in common. Each is a file:
- * conv_forward.c, conv_data.c (dx), conv_weights.c (dweight and dbias).
+ * conv_forward.c, conv_data.c (dx), conv_weights.c (dweight and dbias); conv_winograd.c has what
+ * they do where the convolution is made of tiles.
  */
 #ifndef HR_NN_CONV_JOB_H
 #define HR_NN_CONV_JOB_H
@@ -18,6 +19,8 @@ struct hr_conv_memory {
     float *pooled;           /* bf16, planes: (threads) images that come through the pool */
     uint32_t *dy;            /* bf16: (threads, groups, panels) gradients of pairs of images */
     float *dw;               /* (groups, ntaps, Og) */
+    float *filters;          /* winograd: to pack weights in, or dweight before it is turned */
+    float *tiles;            /* winograd: (threads) planes of some tiles */
 };
 
 /* One pass over one batch. */
@@ -74,7 +77,30 @@ static inline void *hr_conv_at(const void *numbers, size_t index)
  *   channels  of a group of the images; the frame's may be pairs of them */
 const void *hr_conv_framed(const struct hr_conv *conv, const struct hr_frame *frame,
                            size_t channels, const float *images, size_t count, void *own);
+/* The same of dy, or of the gradient that comes back through the pool.
+ *   pooled  an image's; only of bfloat16 values or planes */
+const void *hr_conv_framed_dy(const struct hr_conv_job *job, const struct hr_frame *frame,
+                              struct hr_conv_part part, void *own, float *pooled);
 void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, void *frames);
+
+/* --- winograd --- */
+
+/* Of so many channels in and out: panels, filters and tiles. */
+void hr_conv_view_tiles(struct hr_conv_views *views, size_t K, size_t columns, size_t threads,
+                        struct hr_conv_memory *out);
+/* `count` images of a frame to y (count, H, W, columns). */
+struct hr_conv_tiles {
+    const struct hr_frame *frame;
+    const float *images;
+    size_t count, H, W, columns;
+    const float *bias; /* NULL: none */
+    bool relu;
+    float *y;
+};
+void hr_conv_multiply_tiles(const struct hr_conv_job *job, const struct hr_conv_tiles *tiles,
+                            size_t thread);
+void hr_conv_backward_weights_tiles(struct hr_conv_job *job);
+size_t hr_conv_weights_tiles_bytes(const struct hr_conv *conv, size_t threads);
 
 /* Patches times panels, of whichever numbers they are: bias and relu as asked, rounded where the
  * layer is of bfloat16 values and the sums are whole. */

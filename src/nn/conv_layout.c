@@ -27,6 +27,32 @@ static size_t images_at_once(size_t pixels, const struct hr_frame *frame)
     return images ? images : 1;
 }
 
+/* The layer's, whole or not at all: of a shard the answer would be another than of the whole. */
+static bool wants_winograd(const struct hr_conv *conv, const struct hr_layer *layer)
+{
+    const struct hr_sliding *s = &conv->slide;
+    const struct hr_window *w = &s->window;
+    const bool three = w->height == 3 && w->width == 3 && w->stride == 1 && w->dilation == 1;
+    return three && w->pad <= 2 && conv->groups == 1 && !conv->bf16 && layer->cut == HR_CUT_NOT &&
+           hr_winograd_wins(conv->Cg, conv->Og, s->OH, s->OW) &&
+           hr_winograd_wins(conv->Og, conv->Cg, s->H, s->W);
+}
+
+/* Zeros up to the last tile's end: of y for x, and of x for dy, which has so many that each pixel
+ * of x finds all the outputs that it gave to. */
+static void frame_tiles(struct hr_conv *conv)
+{
+    const struct hr_sliding *s = &conv->slide;
+    struct hr_frame *x = &conv->x_frame, *dy = &conv->dy_frame;
+    x->height = 2 * hr_winograd_side(s->OH) + 2;
+    x->width = 2 * hr_winograd_side(s->OW) + 2;
+    x->images = images_at_once(s->OH * s->OW, x);
+    dy->top = dy->left = 2 - s->window.pad;
+    dy->height = 2 * hr_winograd_side(s->H) + 2;
+    dy->width = 2 * hr_winograd_side(s->W) + 2;
+    dy->images = images_at_once(s->H * s->W, dy);
+}
+
 struct hr_conv hr_conv_of(const struct hr_layer *layer)
 {
     struct hr_conv conv = {
@@ -48,6 +74,9 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer)
     frame_side(s->H, s->OH, w->height, w, &dy->top, &dy->height);
     frame_side(s->W, s->OW, w->width, w, &dy->left, &dy->width);
     dy->images = images_at_once(s->H * s->W, dy);
+    conv.winograd = wants_winograd(&conv, layer);
+    if (conv.winograd)
+        frame_tiles(&conv);
     return conv;
 }
 
@@ -62,86 +91,6 @@ struct hr_conv hr_conv_in_memory(const struct hr_conv *conv)
     paired.O = paired.dy_frame.channels = conv->groups * paired.Og;
     paired.ntaps = conv->slide.window.height * conv->slide.window.width * paired.Cg;
     return paired;
-}
-
-size_t hr_frame_elems(const struct hr_frame *frame)
-{
-    return frame->images * hr_frame_image_elems(frame);
-}
-
-size_t hr_frame_image_elems(const struct hr_frame *frame)
-{
-    return frame->height * frame->width * frame->channels;
-}
-
-size_t hr_frame_step(const struct hr_frame *frame)
-{
-    return frame->planes ? 1 : frame->channels;
-}
-
-size_t hr_frame_channel(const struct hr_frame *frame)
-{
-    return frame->planes ? frame->height * frame->width : 1;
-}
-
-bool hr_frame_is_bare(const struct hr_frame *frame)
-{
-    return frame->height == frame->H && frame->width == frame->W && !frame->planes;
-}
-
-size_t hr_frame_origin(const struct hr_frame *frame)
-{
-    return (frame->top * frame->width + frame->left) * hr_frame_step(frame);
-}
-
-void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t count, float *to)
-{
-    const size_t C = frame->channels, row = frame->W * C;
-    const size_t step = frame->width * hr_frame_step(frame);
-    to += hr_frame_origin(frame);
-    for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
-        for (size_t y = 0; y < frame->H; y++, images += row)
-            if (frame->planes)
-                hr_lanes()->turn(frame->W, C, images, C, to + y * step, hr_frame_channel(frame));
-            else
-                memcpy(to + y * step, images, row * sizeof *to);
-}
-
-/* One row of pixels. */
-static void pair_row(size_t pixels, size_t groups, size_t channels, const float *x, uint32_t *to)
-{
-    if (channels % 2 == 0) {
-        hr_bf16()->pack(pixels * groups * channels, x, to);
-        return;
-    }
-    for (size_t p = 0; p < pixels * groups; p++, x += channels) {
-        for (size_t c = 0; c + 1 < channels; c += 2)
-            *to++ = hr_bf16_pair(x[c], x[c + 1]);
-        *to++ = hr_bf16_pair(x[channels - 1], 0);
-    }
-}
-
-void hr_frame_fill_pairs(const struct hr_frame *frame, size_t groups, size_t channels,
-                         const float *images, size_t count, uint32_t *to)
-{
-    const size_t row = frame->W * groups * channels, step = frame->width * frame->channels;
-    to += hr_frame_origin(frame);
-    for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
-        for (size_t y = 0; y < frame->H; y++, images += row)
-            pair_row(frame->W, groups, channels, images, to + y * step);
-}
-
-void hr_frame_fill_two(const struct hr_frame *frame, const float *images, size_t count,
-                       uint32_t *to)
-{
-    const size_t row = frame->W * frame->channels, step = frame->width * frame->channels;
-    const size_t image = frame->H * row;
-    to += hr_frame_origin(frame);
-    for (size_t n = 0; n < count; n += 2, images += 2 * image, to += hr_frame_image_elems(frame))
-        for (size_t y = 0; y < frame->H; y++) {
-            const float *even = images + y * row, *odd = n + 1 < count ? even + image : NULL;
-            hr_bf16()->pack_two(1, row, even, odd, row, row, to + y * step);
-        }
 }
 
 /* The table of one image's pixels, behind it those of the others; returns how many in all. */

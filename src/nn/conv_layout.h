@@ -6,27 +6,17 @@
  * With a stride S, pixels fall into S*S phases by which taps of the filter ever touch them; each
  * phase is a convolution of its own over dy, without stride.
  *
+ * A 3x3 convolution without stride, of many channels, is made of tiles of 2x2 outputs instead
+ * (products/winograd.h): its frames reach to the end of the last tile, and there are no tables.
+ *
  * Threads: pure functions on the caller's memory.      Test: tests/unit/nn/test_conv.c
  */
 #ifndef HR_NN_CONV_LAYOUT_H
 #define HR_NN_CONV_LAYOUT_H
 
+#include "nn/frame.h"
 #include "nn/window.h"
 #include "products/patches.h"
-
-/* Images of (H,W,channels) one behind the other, each with zeros around it: (height,width,channels)
- * in all. Small images are computed several at a time, so that each fetched weight is used more
- * often. */
-struct hr_frame {
-    size_t channels, H, W;
-    size_t top, left, height, width;
-    size_t images;
-    bool planes; /* one channel after another instead, for pixels in lanes (tiles/lanes.h) */
-};
-
-/* Floats from a pixel to its right neighbour, and from a channel to the next. */
-size_t hr_frame_step(const struct hr_frame *frame);
-size_t hr_frame_channel(const struct hr_frame *frame);
 
 struct hr_conv {
     struct hr_sliding slide;
@@ -36,6 +26,7 @@ struct hr_conv {
     struct hr_frame dy_frame; /* for backward-data */
     bool bf16;                /* of bfloat16 values (products/patches_bf16.h), ... */
     bool as_amx;              /* ... summed in the order of AMX (products/patches_amx.h) */
+    bool winograd;            /* of tiles, all three passes */
 };
 
 struct hr_conv hr_conv_of(const struct hr_layer *layer);
@@ -43,21 +34,6 @@ struct hr_conv hr_conv_of(const struct hr_layer *layer);
  * with bf16 that where a channel, of x and of y, is a pair of them, and a number is a pair's 32
  * bits: of an odd group the last pair has a zero. */
 struct hr_conv hr_conv_in_memory(const struct hr_conv *conv);
-
-size_t hr_frame_elems(const struct hr_frame *frame);       /* of all images */
-size_t hr_frame_image_elems(const struct hr_frame *frame); /* of one, with its zeros */
-/* No zeros are needed: the image itself is the frame. */
-bool hr_frame_is_bare(const struct hr_frame *frame);
-/* Floats before the image's first pixel. */
-size_t hr_frame_origin(const struct hr_frame *frame);
-/* Copy images into their places; the zeros around them must be there already. */
-void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t count, float *to);
-/* The same of pairs: images of `groups` times `channels` floats a pixel. */
-void hr_frame_fill_pairs(const struct hr_frame *frame, size_t groups, size_t channels,
-                         const float *images, size_t count, uint32_t *to);
-/* And of pairs of images, `count` images in all; of an odd number the last with zeros. */
-void hr_frame_fill_two(const struct hr_frame *frame, const float *images, size_t count,
-                       uint32_t *to);
 
 /* --- forward and the weights' gradient --- */
 

@@ -56,7 +56,8 @@ static size_t lay_out(const struct hr_conv *conv, size_t threads, unsigned char 
 size_t hr_conv_weights_bytes(const struct hr_conv *conv, size_t threads)
 {
     struct hr_conv_memory unused;
-    return lay_out(conv, threads, NULL, &unused);
+    return conv->winograd ? hr_conv_weights_tiles_bytes(conv, threads)
+                          : lay_out(conv, threads, NULL, &unused);
 }
 
 /* The gradient of image `number` from the pool's. */
@@ -247,6 +248,10 @@ void hr_conv_backward_weights(struct hr_conv_job *job)
 {
     const struct hr_pass *pass = job->pass;
     const struct hr_conv *conv = &job->conv;
+    if (conv->winograd) {
+        hr_conv_backward_weights_tiles(job);
+        return;
+    }
     lay_out(conv, pass->threads, pass->scratch, &job->memory);
     job->patches = hr_conv_patches(conv, job->memory.pixel, job->memory.tap);
     hr_conv_zero_frames(&conv->x_frame, pass->threads, job->memory.frames);

@@ -29,6 +29,11 @@ struct hr_strips hr_layer_strips(const struct hr_layer *layer, const struct hr_p
     return hr_strips_of(&layer->in, pass->B, layer->cut == HR_CUT_NOT ? all : pass->in);
 }
 
+double hr_layer_multiplied(const struct hr_layer *layer)
+{
+    return layer->type->multiplied ? layer->type->multiplied(layer) : layer->madds;
+}
+
 size_t hr_layer_param_count(const struct hr_layer *layer)
 {
     size_t count = 0;

@@ -151,6 +151,9 @@ struct hr_layer_type {
      * layer's own; scratch is shared by all layers and holds nothing between calls. */
     size_t (*saved_bytes)(const struct hr_layer *layer, size_t B);
     size_t (*scratch_bytes)(const struct hr_layer *layer, size_t B, size_t threads);
+    /* Multiply-adds that forward does for a sample, where they may be fewer than madds: that needs
+     * the kernels to be selected. NULL: madds. */
+    double (*multiplied)(const struct hr_layer *layer);
     void (*forward)(const struct hr_layer *layer, const struct hr_pass *pass);
     void (*backward)(const struct hr_layer *layer, const struct hr_pass *pass);
 };
@@ -165,6 +168,9 @@ HR_CHECKED enum hr_status hr_layer_parse(const struct hr_layer_text *text, bool 
 
 /* Floats of all its tensors. */
 size_t hr_layer_param_count(const struct hr_layer *layer);
+
+/* Multiply-adds that forward really does for a sample, and each half of backward: at most madds. */
+double hr_layer_multiplied(const struct hr_layer *layer);
 
 /* For parse functions: a number from `least` to HR_LAYER_MAX_SIZE, a size (from 1), and a layer
  * without arguments. */

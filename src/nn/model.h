@@ -231,7 +231,6 @@ void hr_model_backward(const struct hr_model *model, struct hr_workspace *worksp
 struct hr_batch_result hr_model_evaluate(const struct hr_model *model,
                                          struct hr_workspace *workspace, const float *params,
                                          size_t B);
-
 /* The same, added to *sum sample by sample, so that a block may be evaluated in pieces. */
 void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *workspace,
                             const float *params, size_t B, struct hr_batch_result *sum);
@@ -239,7 +238,8 @@ void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *w
 /* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input); each
  * is two floating-point operations. */
 double hr_model_madds(const struct hr_model *model);
-/* Of them those forward, and those of both halves of backward (part.h): what a layer cannot do
+double hr_model_multiplied(const struct hr_model *model); /* done: some are spared (winograd.h) */
+/* Those forward, and those of both halves of backward (part.h): what a layer cannot do
  * apart is counted with the data. Layers that are split (split.h) are shared by so many ranks. */
 struct hr_model_madds {
     double forward, data, weights;

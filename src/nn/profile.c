@@ -45,7 +45,7 @@ struct hr_work hr_layer_work(const struct hr_layer *layer, size_t B)
 {
     const double in = (double)B * (double)hr_dims_elems(&layer->in),
                  out = (double)B * (double)hr_dims_elems(&layer[layer->absorbs].out);
-    return (struct hr_work){.madds = (double)B * layer->madds,
+    return (struct hr_work){.madds = (double)B * hr_layer_multiplied(layer),
                             .bytes =
                                 sizeof(float) * (in + out + (double)hr_layer_param_count(layer))};
 }
@@ -239,7 +239,7 @@ static enum hr_status make_rows(struct bench *bench, struct hr_profile *out)
         add_row(bench, out, i, HR_PART_DATA);
     }
     out->params = model->param_count;
-    out->madds = (double)bench->B * hr_model_madds(model);
+    out->madds = (double)bench->B * hr_model_multiplied(model);
     out->steps = bench->watch.step.n;
     out->step_s = hr_median(bench->watch.step.s, bench->watch.step.n);
     out->roofs = hr_roof_meter_read(bench->meter);

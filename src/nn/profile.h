@@ -6,7 +6,8 @@
  * parameters is asked for their gradients alone (dx = NULL) before it is asked for all: the first
  * is backward weights, the median of the second less that of the first is backward data.
  *
- * Work is counted from shapes: multiply-adds of the products, and the bytes of inputs, outputs,
+ * Work is counted from shapes: multiply-adds of the products (of Winograd's, which are fewer, where
+ * a convolution is made so), and the bytes of inputs, outputs,
  * parameters and gradients, each once; what a kernel moves besides is the kernel's own affair.
  *
  * Threads: one thread; it starts teams.                   Test: tests/unit/nn/test_profile.c

@@ -365,8 +365,9 @@ static const struct hr_option expert[] = {
     ROW("schedule", TEXT, schedule, AROUND, "HOW", "free",
         "free, or explore:SEED: one thread plays all ranks in an order drawn from SEED"),
     ROW("kernels", TEXT, kernels, DECIDES, "WHICH", "fast",
-        "fast, reference (plain C), or openblas, which multiplies",
-        .words = "fast|reference|openblas", .commands = BOTH | HR_BENCH_NETS | HR_FORECAST),
+        "fast, direct (without Winograd's algorithm in 3x3 convolutions), reference "
+        "(plain C), or openblas, which multiplies",
+        .words = "fast|direct|reference|openblas", .commands = BOTH | HR_BENCH_NETS | HR_FORECAST),
     ROW("ranks-beside", COUNT, ranks_beside, ONCE, "N", NULL, "", .commands = HR_LIBRARY),
     ROW("event-order", COUNT, event_order, ONCE, "N", NULL, "", .commands = HR_LIBRARY),
 };

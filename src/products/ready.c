@@ -81,11 +81,12 @@ enum hr_status hr_kernels_init_process(size_t threads)
     return hr_kernels_use_blas() ? hr_blas_prepare(threads) : HR_OK;
 }
 
-static char tiles_name[16], blas_name[112];
+static char tiles_name[16], winograd_name[32], blas_name[112];
 
-static void write_tiles_name(void)
+static void write_tiles_names(void)
 {
     snprintf(tiles_name, sizeof tiles_name, "tiles %s", hr_isa_name());
+    snprintf(winograd_name, sizeof winograd_name, "%s, winograd", tiles_name);
 }
 
 static void write_blas_name(void)
@@ -99,8 +100,8 @@ const char *hr_kernels_name(void)
     if (hr_kernels_are_reference())
         return "reference";
     if (!hr_kernels_use_blas()) {
-        pthread_once(&tiles_once, write_tiles_name);
-        return tiles_name;
+        pthread_once(&tiles_once, write_tiles_names);
+        return hr_kernels_use_winograd() ? winograd_name : tiles_name;
     }
     pthread_once(&blas_once, write_blas_name);
     return blas_name;

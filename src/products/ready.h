@@ -18,7 +18,8 @@
  * other bits, are never taken instead. */
 HR_CHECKED enum hr_status hr_kernels_check(void);
 
-/* "tiles v3", "OpenBLAS 0.3.21 SkylakeX, tiles v4" or "reference"; static storage. */
+/* "tiles v3, winograd", "tiles v3" (direct), "OpenBLAS 0.3.21 SkylakeX, tiles v4" or "reference";
+ * static storage. */
 const char *hr_kernels_name(void);
 
 /* Call in every process that computes, after the last fork and before the first product. `threads`

@@ -137,7 +137,7 @@ PYTHON
   refused 2 "--input: means nothing with --data" bench layers --input 1x8x8 --data digits
   refused 2 "--batch-size 0: expected 1 to" bench layers --batch-size 0
   refused 2 "--threads-per-worker 0: expected 1 to 256" bench layers --threads-per-worker 0
-  refused 2 "--kernels slow: expected fast, reference or openblas" bench layers --kernels slow
+  refused 2 "--kernels slow: expected fast, direct, reference or openblas" bench layers --kernels slow
   refused 2 'did you mean "dense"' bench layers --model "flatten, dens 10"
   refused 2 "there are: allreduce" bench train --strategy no-such
   refused 2 "--workers 0: expected 1 to 64" bench train --workers 0
