@@ -214,7 +214,13 @@ static enum hr_status take_header(const json_t *header, struct hr_replay *replay
     texts->pauses = json_is_true(json_object_get(header, "pauses"));
     texts->pure_saves = json_object_get(header, "pauses"); /* the builds before did not say */
     texts->machine = json_incref(json_object_get(header, "machine"));
-    return json_is_object(texts->machine) ? HR_OK : hr_fail(HR_E_FORMAT, "expected a \"machine\"");
+    if (!json_is_object(texts->machine))
+        return hr_fail(HR_E_FORMAT, "expected a \"machine\"");
+    char kernels[sizeof replay->options.kernels];
+    memcpy(kernels, replay->options.kernels, sizeof kernels);
+    snprintf(replay->options.kernels, sizeof kernels, "%s",
+             hr_machine_bits_kernels(texts->machine, kernels));
+    return HR_OK;
 }
 
 /* Cuts that somebody asked for; in order. */

@@ -93,11 +93,14 @@ static enum hr_status tell_difference(const char *path, bool promised, const cha
     snprintf(text, sizeof text, "its %s %s \"%s\", here \"%s\"", name,
              strcmp(name, "kernels") ? "was" : "were", hr_printable(was ? was : "").text,
              json_string_value(json_object_get(here, name)));
+    const bool direct = strcmp(hr_machine_bits_kernels(there, "fast"), "fast") &&
+                        !strcmp(hr_machine_bits_kernels(here, "fast"), "fast");
+    const char *cure = direct ? " (--kernels direct has the old ones)" : "";
     if (promised)
         return hr_fail(HR_E_USAGE,
-                       "--resume %s: %s; expected the same, since --reduce repro promises bits",
-                       path, text);
-    hr_log(HR_LOG_WARNING, "--resume %s: %s: bits change from here", path, text);
+                       "--resume %s: %s; expected the same, since --reduce repro promises bits%s",
+                       path, text, cure);
+    hr_log(HR_LOG_WARNING, "--resume %s: %s: bits change from here%s", path, text, cure);
     return HR_OK;
 }
 

@@ -51,6 +51,13 @@ const char *hr_machine_bits_order(const json_t *machine)
     return text_of(machine, "bf16");
 }
 
+const char *hr_machine_bits_kernels(const json_t *machine, const char *kernels)
+{
+    const char *name = text_of(machine, "kernels");
+    const bool direct = !strncmp(name, "tiles ", 6) && !strstr(name, "winograd");
+    return direct && !strcmp(kernels, "fast") ? "direct" : kernels;
+}
+
 bool hr_machine_bits_are_bf16(const char *precision)
 {
     return !strcmp(precision, hr_precision_name(HR_PRECISION_BF16));

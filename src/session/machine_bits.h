@@ -1,6 +1,7 @@
 /* machine_bits.h - what on this machine decides bits, besides the program and its options.
  *
- *     kernels   fast: the BLAS, its version and the core it chose; the level of our own tiles
+ *     kernels   fast: the BLAS, its version and the core it chose; the level of our own tiles, and
+ *               whether convolutions may be Winograd's
  *     isa       the level of all other vector kernels, which give the same bits at every level
  *     gemm      the longest sums that are our own tiles' (longer ones are BLAS's)
  *     bf16      in which order products of bfloat16 values are summed: pairs (kernels/bf16.h)
@@ -16,7 +17,7 @@
  * is BLAS's, and within an order their tiles give the same bits at every level.
  *
  * Threads: pure, after the kernels were selected.
- * Test: tests/unit/train/test_replay.c
+ * Test: tests/unit/train/test_replay.c, tests/unit/session/test_machine_bits.c
  */
 #ifndef HR_TRAIN_MACHINE_BITS_H
 #define HR_TRAIN_MACHINE_BITS_H
@@ -38,6 +39,9 @@ HR_CHECKED enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf1
 const char *hr_machine_bits_difference(const json_t *there, const json_t *here, bool bf16);
 /* Its order of bf16's sums; pairs where it says none. */
 const char *hr_machine_bits_order(const json_t *machine);
+/* --kernels of a run on that machine, as they are named now: in versions before there was Winograd's
+ * algorithm (products/winograd.h), fast was what direct is. */
+const char *hr_machine_bits_kernels(const json_t *machine, const char *kernels);
 /* Is this a network's --precision for which bf16 above holds? */
 bool hr_machine_bits_are_bf16(const char *precision);
 

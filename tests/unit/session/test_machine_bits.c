@@ -1,0 +1,32 @@
+/* Kernels of machines, as traces and checkpoints name them. */
+#include "session/machine_bits.h"
+#include "support/check.h"
+
+static void check_kernels(const char *name, const char *kernels, const char *want)
+{
+    json_t *machine = json_pack("{ss}", "kernels", name);
+    assert_non_null(machine);
+    assert_string_equal(hr_machine_bits_kernels(machine, kernels), want);
+    json_decref(machine);
+}
+
+static void fast_kernels_of_versions_before_winograd_are_direct(void **state)
+{
+    (void)state;
+    check_kernels("tiles v4", "fast", "direct");
+    check_kernels("tiles v3", "fast", "direct");
+    check_kernels("tiles v4", "direct", "direct");
+    check_kernels("tiles v4, winograd", "fast", "fast");
+    check_kernels("OpenBLAS 0.3.21 Zen, tiles plain", "fast", "fast");
+    check_kernels("OpenBLAS 0.3.21 Zen, tiles v3", "openblas", "openblas");
+    check_kernels("reference", "fast", "fast");
+    check_kernels("reference", "reference", "reference");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fast_kernels_of_versions_before_winograd_are_direct),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
