@@ -11,6 +11,7 @@
 #include "bench/bench_data.h"
 #include "bench/bench_pipeline_run.h"
 #include "manual/manual.h"
+#include "nn/madds.h"
 #include "options/nearest.h"
 #include "plot/plot.h"
 #include "pipeline/schedules.h"

@@ -12,6 +12,7 @@
 #include "bench/bench_layers.h"
 #include "bench/compute_roof.h"
 #include "json/documents.h"
+#include "nn/madds.h"
 #include "page/publish.h"
 #include "options/meaning.h"
 #include "options/sweep.h"

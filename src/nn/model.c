@@ -360,37 +360,3 @@ struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index)
     }
     return info;
 }
-
-struct hr_model_madds hr_model_madds_apart(const struct hr_model *model, size_t ranks)
-{
-    struct hr_model_madds sum = {0};
-    for (size_t i = 0; i < model->text.nlayers; i++) {
-        const struct hr_flow *flow = &model->flows[i];
-        const struct hr_layer *layer = &model->layers[i];
-        const double madds = layer->madds / (layer->cut == HR_CUT_NOT ? 1 : (double)ranks);
-        const bool wants_dx = flow->trained && flow->dx[0] != HR_NO_SLOT;
-        sum.forward += madds;
-        sum.data += wants_dx ? madds : 0;
-        *(layer->type->has_halves ? &sum.weights : &sum.data) += flow->trained ? madds : 0;
-    }
-    return sum;
-}
-
-double hr_model_madds(const struct hr_model *model)
-{
-    const struct hr_model_madds sum = hr_model_madds_apart(model, 1);
-    return sum.forward + sum.data + sum.weights;
-}
-
-double hr_model_multiplied(const struct hr_model *model)
-{
-    double sum = hr_model_madds(model);
-    for (size_t i = 0; i < model->text.nlayers; i++) {
-        const struct hr_flow *flow = &model->flows[i];
-        const struct hr_layer *layer = &model->layers[i];
-        const bool wants_dx = flow->trained && flow->dx[0] != HR_NO_SLOT;
-        const double spared = layer->madds - hr_layer_multiplied(layer);
-        sum -= spared * (1 + (double)wants_dx + (double)flow->trained);
-    }
-    return sum;
-}

@@ -235,15 +235,4 @@ struct hr_batch_result hr_model_evaluate(const struct hr_model *model,
 void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *workspace,
                             const float *params, size_t B, struct hr_batch_result *sum);
 
-/* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input); each
- * is two floating-point operations. */
-double hr_model_madds(const struct hr_model *model);
-double hr_model_multiplied(const struct hr_model *model); /* done: some are spared (winograd.h) */
-/* Those forward, and those of both halves of backward (part.h): what a layer cannot do
- * apart is counted with the data. Layers that are split (split.h) are shared by so many ranks. */
-struct hr_model_madds {
-    double forward, data, weights;
-};
-struct hr_model_madds hr_model_madds_apart(const struct hr_model *model, size_t ranks);
-
 #endif

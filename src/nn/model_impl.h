@@ -1,5 +1,5 @@
 /* model_impl.h - inside of struct hr_model and struct hr_workspace, for model.c, graph.c, part.c,
- * split.c, workspace.c, shards.c, propagate.c and profile.c only. */
+ * split.c, workspace.c, shards.c, propagate.c, madds.c and profile.c only. */
 #ifndef HR_NN_MODEL_IMPL_H
 #define HR_NN_MODEL_IMPL_H
 

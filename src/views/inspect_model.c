@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nn/madds.h"
 #include "nn/model.h"
 #include "json/value.h"
 

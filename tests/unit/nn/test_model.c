@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/philox.h"
+#include "nn/madds.h"
 #include "nn/model.h"
 #include "support/check.h"
 
@@ -45,6 +46,23 @@ static void work_of_a_sample_is_counted_without_the_first_input_gradient(void **
     struct hr_model *model = create("mlp");
     const double first = 784 * 256, others = 256 * 128 + 128 * 10;
     CHECK_NEAR(hr_model_madds(model), 2 * first + 3 * others, 0, 0);
+    hr_model_destroy(model);
+}
+
+/* Two layers have parameters: behind each, what is done of a gradient. What joins them has none. */
+static void gradients_are_final_from_the_last_layer_to_the_first(void **state)
+{
+    (void)state;
+    struct hr_model *model = create("flatten, dense 6, relu, dense 10");
+    const double first = 784 * 6, second = 6 * 10;
+    struct hr_model_final at;
+    assert_true(hr_model_final(model, 0, &at));
+    assert_int_equal(at.offset, 784 * 6 + 6);
+    CHECK_NEAR(at.share, (first + 3 * second) / (2 * first + 3 * second), 1e-12, 0);
+    assert_true(hr_model_final(model, 1, &at));
+    assert_int_equal(at.offset, 0);
+    CHECK_NEAR(at.share, 1, 1e-12, 0);
+    assert_false(hr_model_final(model, 2, &at));
     hr_model_destroy(model);
 }
 
@@ -139,6 +157,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tensors_lie_as_a_pytorch_state_dict_end_to_end),
         cmocka_unit_test(work_of_a_sample_is_counted_without_the_first_input_gradient),
+        cmocka_unit_test(gradients_are_final_from_the_last_layer_to_the_first),
         cmocka_unit_test(initial_values_are_philox_by_seed_tensor_and_element),
         cmocka_unit_test(initial_values_never_change_between_releases),
         cmocka_unit_test(initial_values_are_uniform_around_zero),
