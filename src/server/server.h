@@ -126,7 +126,7 @@ size_t hr_shard_speaker(const struct hr_shared_state *shared, size_t shard);
 /* The rank of a party of a message. */
 size_t hr_party_rank(const struct hr_shared_state *shared, size_t party);
 
-/* Memory and messages (server_memory.c). What they share; what an owner takes for itself. */
+/* Memory (server_memory.c). What they share; what an owner takes for itself. */
 size_t hr_server_bytes(const struct hr_shared_state *shared);
 size_t hr_shard_bytes(const struct hr_shared_state *shared, size_t owner);
 void hr_server_init(struct hr_shared_state *shared);
