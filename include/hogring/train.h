@@ -93,7 +93,7 @@ struct hr_train_options {
     bool recompute;             /* stages keep their input alone, and compute forward twice */
     size_t tensor_parallel;     /* ranks that share the layers of a worker, or of a stage; 0: one */
     size_t tensor_shards;       /* that layers are cut into; 0: tensor_parallel */
-    char overlap[8];      /* on: gradients are summed in buckets while backward goes on; off */
+    char overlap[8];      /* on: gradients leave in buckets while backward goes on; off */
     char bucket_size[16]; /* bytes that a bucket has at least: 256K, 1M */
     char transport[16];   /* zero-copy, or copy: gradients travel through the rings (allreduce) */
     char compress[32];    /* gradients on their way, or gossip's weights: bf16, fp16, int8, topk:1%,

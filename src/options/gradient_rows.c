@@ -13,8 +13,9 @@ static const char *compressor_at(size_t i)
 
 const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS] = {
     ROW("overlap", TEXT, overlap, DECIDES, "on|off", "off",
-        "sum gradients in buckets while backward still computes the rest", .words = "on|off",
-        .with = {{"clock", "real"}}, .commands = BOTH | HR_FORECAST),
+        "gradients leave in buckets while backward computes the rest: to be summed, or, in virtual "
+        "time and between machines, on their way to servers",
+        .words = "on|off", .check = hr_check_overlap, .commands = BOTH | HR_FORECAST),
     ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
         "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
     ROW("transport", TEXT, transport, AROUND, "HOW", "zero-copy",

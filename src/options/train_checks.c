@@ -6,6 +6,7 @@
 #include "compress/compress.h"
 #include "netsim/inject.h"
 #include "strategies/find.h"
+#include "strategy/overlap.h"
 
 enum hr_status hr_check_period(const struct hr_train_options *o)
 {
@@ -44,7 +45,7 @@ enum hr_status hr_check_link(const struct hr_train_options *o)
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
-    if (!strcmp(o->clock, "virtual") || strategy->final)
+    if (!strcmp(o->clock, "virtual") || hr_strategy_obeys(strategy, "algorithm"))
         return HR_OK;
     return hr_fail(HR_E_USAGE,
                    "--link: means nothing with --strategy %s (it belongs to allreduce with "
@@ -52,10 +53,32 @@ enum hr_status hr_check_link(const struct hr_train_options *o)
                    o->strategy);
 }
 
+/* An all-reduce takes, in virtual time, what its plan takes over idle links. */
+enum hr_status hr_check_overlap(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
+    if (!hr_overlaps(o) || strcmp(o->clock, "virtual") || !strategy->final || strategy->served)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--overlap on: means nothing with --clock virtual and --strategy %s, whose sums "
+                   "begin there when all gradients are whole (it belongs to --clock real, and to "
+                   "servers)",
+                   o->strategy);
+}
+
+/* A push that has not come whole has come to nothing; a sum in the middle of it has. */
+static bool is_summed_in_pieces(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    return hr_overlaps(o) && hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
+           !strategy->served;
+}
+
 /* What cannot be put in order again when a rank is lost, yet. */
 enum hr_status hr_check_on_loss(const struct hr_train_options *o)
 {
-    const char *with = !strcmp(o->overlap, "on")            ? "--overlap on"
+    const char *with = is_summed_in_pieces(o)               ? "--overlap on"
                        : o->prefetch                        ? "--prefetch"
                        : strcmp(o->transport, "zero-copy")  ? "--transport copy"
                        : !strcmp(o->placement, "colocated") ? "--placement colocated"

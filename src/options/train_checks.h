@@ -16,6 +16,7 @@ HR_CHECKED enum hr_status hr_check_batch(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_pipelined(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_compress(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_consensus_step(const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_check_overlap(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_link(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_on_loss(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_inject(const struct hr_train_options *o);

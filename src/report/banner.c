@@ -153,6 +153,8 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
         fprintf(out, "  manner   %s\n", info->manner);
     if (info->pushes && info->pushes[0])
         fprintf(out, "  pushes   %s\n", info->pushes);
+    if (info->overlap && info->overlap[0])
+        fprintf(out, "  overlap  %s\n", info->overlap);
     if (info->compress && info->compress[0])
         fprintf(out, "  compress %s\n", info->compress);
     if (info->micro_shards)

@@ -10,6 +10,7 @@
  *     PULL               step                      copy the slice out; reply WEIGHTS or NO_BATCH
  *     PUSH               index, samples, step, ns  asynchronous: update at once
  *                                                  synchronous: when all are in, update with T(n)
+ *     PART               begin, end                none: that much of the PUSH to come is there
  *     CUT                                          when all are in: export, reply CUT_DONE to all
  *     PUSHPULL           step, ns                  elastic-averaging: exchange the slice with the
  *                                                  worker's; reply WEIGHTS (to a PULL: RANGE)
@@ -37,6 +38,7 @@
  *            in turn: one that skips a number is a defect (asserted), and one whose number it has
  *            taken already was sent twice. Such a DUPLICATE has no effect, and stands in no trace;
  *            so a worker may repeat what it does not know to have arrived (server_requests.h).
+ *   Parts    (--overlap on) of a push go ahead of it: push_parts.h.
  *   Gate     a PULL is taken when ssp_gate.h lets its worker read.
  *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
  *            carried over to the weights it meets (--delay-compensation), by the staleness that the
@@ -58,7 +60,7 @@
 
 #include "strategy/shared.h"
 
-enum { HR_SERVER_SLOTS = 4 };
+enum { HR_SERVER_SLOTS = 4, HR_SERVER_SLOTS_OF_PARTS = 16 /* where PARTs are sent */ };
 
 enum hr_server_message {
     HR_PULL = 0x100,
@@ -74,10 +76,11 @@ enum hr_server_message {
     HR_JOIN,
     HR_DUPLICATE, /* no message, but what hr_shard_next makes of a number that was taken before */
     HR_AGAIN,     /* no message: weights that a worker was owed, given as they are now */
+    HR_PART,
 };
 
-/* "pull", "push", "exchange", "cut", "done", "gone", "join" or "again", as traces are shown; or
- * "unknown". The numbers of inputs stand in traces, so they stay. */
+/* "pull", "push", "exchange", "cut", "done", "gone", "join", "again" or "part", as they are shown;
+ * or "unknown". The numbers of inputs stand in traces, so they stay. */
 const char *hr_server_request_name(uint32_t kind);
 
 static inline bool hr_server_carries_slice(uint32_t kind)
@@ -102,8 +105,10 @@ enum {
     HR_REQUEST_SAMPLES,
     HR_REQUEST_STEP,
     HR_REQUEST_TOOK,
-    HR_REQUEST_LIFE /* of its sender: how often that was lost before */
+    HR_REQUEST_LIFE, /* of its sender: how often that was lost before */
+    HR_REQUEST_AHEAD /* of a PUSH: parameters at the end of all that went ahead of it */
 };
+enum { HR_PART_BEGIN, HR_PART_END }; /* words of a PART: parameters of the whole gradient */
 
 /* The rank of an owner (of a shard, or of its second copy): a worker, or one behind the workers. */
 static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t owner)
@@ -129,6 +134,7 @@ size_t hr_party_rank(const struct hr_shared_state *shared, size_t party);
 /* Memory (server_memory.c). What they share; what an owner takes for itself. */
 size_t hr_server_bytes(const struct hr_shared_state *shared);
 size_t hr_shard_bytes(const struct hr_shared_state *shared, size_t owner);
+size_t hr_server_slots(const struct hr_shared_state *shared); /* of a ring */
 void hr_server_init(struct hr_shared_state *shared);
 
 struct hr_ring *hr_server_requests(const struct hr_shared_state *shared, size_t worker,
@@ -151,8 +157,11 @@ float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy);
 float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy);
 float *hr_server_state(const struct hr_shared_state *shared, size_t copy);
 
-/* Where a shard's slice of the parameters begins; that of the next is its end. */
+/* Where a shard's slice of the parameters begins; that of the next is its end. What of parameters
+ * [begin, end) is in it. */
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
+struct hr_range hr_server_share(const struct hr_shared_state *shared, size_t shard, size_t begin,
+                                size_t end);
 
 /* Send to or from a shard: the ring has room by construction (asserted), and the peer's bell is
  * rung. rank: the sender's own; a shard with a replica is at two. */
@@ -198,9 +207,9 @@ void hr_shard_stop(struct hr_shard *shard);
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_shard_take(struct hr_shard *shard, size_t worker);
 bool hr_shard_over(const struct hr_shard *shard);
-/* Its parts. Take a worker's oldest message, and note it in shard->taken. */
+/* What it is made of. Take a worker's oldest message, and note it in shard->taken. */
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
-/* What is left: CUT, DONE, GONE, JOIN and DUPLICATE. */
+/* What is left: CUT, DONE, GONE, JOIN, PART and DUPLICATE. */
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
 /* If all who live have arrived: export, and tell them (server_cut.c). */
 void hr_shard_finish_cut(struct hr_shard *shard);

@@ -4,31 +4,35 @@
 #include "server/server_packets.h"
 #include "shm/pair.h"
 
-/* The slice of shard `shard` in the vector of a worker, which lies in the segment. */
-static struct hr_cargo slice(const struct hr_shared_state *shared, const float *vector,
-                             size_t shard)
+/* What shard `shard` has of [begin, end) of a worker's vector, which lies in the segment. */
+static struct hr_cargo share(const struct hr_shared_state *shared, const float *vector,
+                             size_t shard, size_t begin, size_t end)
 {
-    const size_t first = hr_server_slice(shared, shard);
-    return (struct hr_cargo){.offset = (uintptr_t)(vector + first) - (uintptr_t)shared->segment,
-                             .bytes =
-                                 (hr_server_slice(shared, shard + 1) - first) * sizeof *vector};
+    const struct hr_range of = hr_server_share(shared, shard, begin, end);
+    return (struct hr_cargo){.offset = (uintptr_t)(vector + of.begin) - (uintptr_t)shared->segment,
+                             .bytes = of.count * sizeof *vector};
 }
 
 static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
                                 const struct hr_message *message)
 {
     const struct hr_shared_state *shared = arg;
-    const size_t pair = ((uintptr_t)ring - (uintptr_t)shared->own) / hr_pair_bytes(HR_SERVER_SLOTS);
+    const size_t bytes = hr_pair_bytes(hr_server_slots(shared)), params = shared->params;
+    const size_t pair = ((uintptr_t)ring - (uintptr_t)shared->own) / bytes;
     const size_t worker = pair / shared->servers, shard = pair % shared->servers;
     if (message->kind == HR_PUSH && hr_server_packs(shared, worker, shard)) {
         const struct hr_server_packet *packet = hr_server_packet_at(shared, worker, shard);
         return (struct hr_cargo){.offset = (uintptr_t)packet - (uintptr_t)shared->segment,
                                  .bytes = sizeof *packet + packet->bytes};
     }
+    if (message->kind == HR_PART)
+        return share(shared, shared->grads[worker], shard, message->word[HR_PART_BEGIN],
+                     message->word[HR_PART_END]);
     if (message->kind == HR_PUSH)
-        return slice(shared, shared->grads[worker], shard);
+        return share(shared, shared->grads[worker], shard, 0,
+                     params - message->word[HR_REQUEST_AHEAD]);
     if (message->kind == HR_PUSHPULL || message->kind == HR_WEIGHTS)
-        return slice(shared, shared->weights[worker], shard);
+        return share(shared, shared->weights[worker], shard, 0, params);
     return (struct hr_cargo){0};
 }
 

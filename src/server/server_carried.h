@@ -1,6 +1,7 @@
 /* server_carried.h - servers and workers on several machines: what goes with their messages.
  *
- *     PUSH, to a shard       the shard's slice of the worker's gradient, or its packet
+ *     PUSH, to a shard       the shard's slice of the worker's gradient, or its packet; but for
+ *     PART, to a shard       what went ahead of it (server.h)
  *     PUSHPULL, to a shard   the slice of its weights
  *     WEIGHTS, to a worker   the same, as the shard has left it
  *

@@ -3,6 +3,7 @@
 
 #include "base/size.h"
 #include "shm/pair.h"
+#include "strategy/overlap.h"
 #include "strategy/push_slice.h"
 #include "server/server_losses.h"
 #include "server/server_replica.h"
@@ -11,7 +12,13 @@
 
 static size_t rings_bytes(const struct hr_shared_state *shared)
 {
-    return shared->workers * shared->servers * hr_pair_bytes(HR_SERVER_SLOTS);
+    return shared->workers * shared->servers * hr_pair_bytes(hr_server_slots(shared));
+}
+
+size_t hr_server_slots(const struct hr_shared_state *shared)
+{
+    const bool parts = hr_shared_is_apart(shared) && hr_overlaps(shared->options);
+    return parts ? HR_SERVER_SLOTS_OF_PARTS : HR_SERVER_SLOTS;
 }
 
 static size_t array_bytes(size_t floats)
@@ -141,7 +148,8 @@ size_t hr_shard_bytes(const struct hr_shared_state *shared, size_t owner)
 static struct hr_ring *ring_at(const struct hr_shared_state *shared, size_t worker, size_t shard,
                                enum hr_pair_way way)
 {
-    return hr_pair_ring(shared->own, HR_SERVER_SLOTS, worker * shared->servers + shard, way);
+    return hr_pair_ring(shared->own, hr_server_slots(shared), worker * shared->servers + shard,
+                        way);
 }
 
 struct hr_ring *hr_server_requests(const struct hr_shared_state *shared, size_t worker,
@@ -229,7 +237,7 @@ static void init_logs(const struct hr_shared_state *shared)
 
 void hr_server_init(struct hr_shared_state *shared)
 {
-    hr_pairs_init(shared->own, HR_SERVER_SLOTS, shared->workers * shared->servers);
+    hr_pairs_init(shared->own, hr_server_slots(shared), shared->workers * shared->servers);
     if (hr_server_losses_bytes(shared))
         init_losses(shared);
     init_logs(shared);
@@ -238,4 +246,12 @@ void hr_server_init(struct hr_shared_state *shared)
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)
 {
     return hr_stripe_begin(shared->params, shared->servers, shard);
+}
+
+struct hr_range hr_server_share(const struct hr_shared_state *shared, size_t shard, size_t begin,
+                                size_t end)
+{
+    const size_t from = hr_max_size(hr_server_slice(shared, shard), begin);
+    const size_t to = hr_min_size(hr_server_slice(shared, shard + 1), end);
+    return (struct hr_range){from, to > from ? to - from : 0};
 }

@@ -14,8 +14,9 @@ const char *hr_server_request_name(uint32_t kind)
         [HR_PUSHPULL - HR_PULL] = "exchange", [HR_CUT - HR_PULL] = "cut",
         [HR_DONE - HR_PULL] = "done",         [HR_GONE - HR_PULL] = "gone",
         [HR_JOIN - HR_PULL] = "join",         [HR_AGAIN - HR_PULL] = "again",
+        [HR_PART - HR_PULL] = "part",
     };
-    const char *name = kind >= HR_PULL && kind <= HR_AGAIN ? names[kind - HR_PULL] : NULL;
+    const char *name = kind >= HR_PULL && kind <= HR_PART ? names[kind - HR_PULL] : NULL;
     return name ? name : "unknown";
 }
 
@@ -131,7 +132,7 @@ void hr_shard_copy_out(struct hr_shard *shard, size_t worker)
 void hr_shard_note(const struct hr_shard *shard)
 {
     const struct hr_taken *taken = &shard->taken;
-    if (!shard->shared->logs || taken->kind == HR_DUPLICATE)
+    if (!shard->shared->logs || taken->kind == HR_DUPLICATE || taken->kind == HR_PART)
         return;
     hr_trace_append(&shard->shared->logs[shard->number],
                     &(struct hr_trace_entry){.kind = taken->kind,

@@ -4,11 +4,16 @@
 #include "server/server_packets.h"
 #include "strategy/push_slice.h"
 
-/* Of what the worker pushes, or exchanges. */
+/* Of the first `end` elements that the worker pushes, or exchanges. */
+static uint64_t share_bytes(const struct hr_worker *worker, size_t shard, size_t end)
+{
+    const struct hr_range share = hr_server_share(worker->shared, shard, 0, end);
+    return hr_push_slice_bytes(worker, share.begin, share.begin + share.count);
+}
+
 static uint64_t slice_bytes(const struct hr_worker *worker, size_t shard)
 {
-    return hr_push_slice_bytes(worker, hr_server_slice(worker->shared, shard),
-                               hr_server_slice(worker->shared, shard + 1));
+    return share_bytes(worker, shard, worker->shared->params);
 }
 
 uint64_t hr_requests_push_bytes(const struct hr_worker *worker)
@@ -33,15 +38,10 @@ static void send_to(const struct hr_worker *worker, size_t shard, const struct h
     const struct hr_posted what = {
         .from = worker->rank,
         .to = shared->workers + shard,
-        .bytes = sizeof *request + (carries ? slice_bytes(worker, shard) : 0),
+        .bytes =
+            sizeof *request + (carries ? share_bytes(worker, shard, hr_requests_left(worker)) : 0),
     };
     hr_server_send(shared, worker->rank, &what, request);
-}
-
-/* The k-th shard in this worker's order: workers begin at different ones. */
-static size_t shard_at(const struct hr_worker *worker, size_t k)
-{
-    return (k + worker->rank) % worker->shared->servers;
 }
 
 /* --- pushes that are lost --- */
@@ -72,7 +72,7 @@ static void attempt(struct hr_worker *worker)
     struct hr_requests *requests = &worker->requests;
     bool unanswered = false;
     for (size_t k = 0; k < worker->shared->servers; k++) {
-        const size_t s = shard_at(worker, k);
+        const size_t s = hr_requests_shard_at(worker, k);
         if (!is_unanswered(worker, s))
             continue;
         const enum hr_inject_loss loss = loss_of(worker, s, requests->attempts);
@@ -116,7 +116,7 @@ void hr_requests_send(struct hr_worker *worker, struct hr_message *request)
         return;
     }
     for (size_t k = 0; k < shared->servers; k++)
-        send_to(worker, shard_at(worker, k), request);
+        send_to(worker, hr_requests_shard_at(worker, k), request);
 }
 
 uint64_t hr_requests_came(const struct hr_shared_state *shared, size_t worker, size_t shard)

@@ -22,6 +22,16 @@
 
 /* Send a request to every shard, with the next number. */
 void hr_requests_send(struct hr_worker *worker, struct hr_message *request);
+/* The k-th shard in this worker's order: workers begin at different ones. */
+static inline size_t hr_requests_shard_at(const struct hr_worker *worker, size_t k)
+{
+    return (k + worker->rank) % worker->shared->servers;
+}
+/* How much of the gradient in hand has not gone ahead (push_parts.h). */
+static inline size_t hr_requests_left(const struct hr_worker *worker)
+{
+    return worker->shared->params - worker->requests.ahead;
+}
 /* Of the worker's push in hand, to all shards together: each carries its slice. */
 uint64_t hr_requests_push_bytes(const struct hr_worker *worker);
 /* Of the requests that a dead worker sent in its last life, the number of the last that came to the

@@ -61,7 +61,6 @@ void hr_shard_stop(struct hr_shard *shard)
     shard->grads = NULL;
 }
 
-/* Where all are gone, one may come back. */
 /* Workers that died when the last cut had passed, before they could say that they leave. Where a
  * loss is an input it will be taken. */
 static size_t silent_at_the_end(const struct hr_shard *shard)
@@ -76,6 +75,7 @@ static size_t silent_at_the_end(const struct hr_shard *shard)
     return n;
 }
 
+/* Where all are gone, one may come back. */
 bool hr_shard_over(const struct hr_shard *shard)
 {
     const size_t silent = silent_at_the_end(shard);
@@ -334,8 +334,10 @@ static struct hr_message next_request(struct hr_shard *shard, size_t worker)
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 {
     struct hr_message message = shard->leads ? next_request(shard, worker) : hr_replica_next(shard);
-    const bool timed = hr_server_carries_slice(message.kind);
-    if (message.kind == HR_GONE)
+    const bool carries = hr_server_carries_slice(message.kind);
+    if (message.kind == HR_PART) /* its bytes are where the PUSH will find them */
+        shard->taken = (struct hr_taken){.kind = HR_PART, .worker = (uint32_t)worker};
+    if (message.kind == HR_GONE || message.kind == HR_PART)
         return message;
     if (!is_new(&shard->worker[worker], &message))
         message.kind = HR_DUPLICATE;
@@ -346,7 +348,7 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
         .kind = message.kind,
         .worker = (uint32_t)worker,
         .step = message.word[HR_REQUEST_STEP],
-        .took_ns = timed ? (int64_t)message.word[HR_REQUEST_TOOK] : 0,
+        .took_ns = carries ? (int64_t)message.word[HR_REQUEST_TOOK] : 0,
     };
     return message;
 }
@@ -366,6 +368,8 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
         break;
     case HR_JOIN:
         hr_shard_join(shard, worker);
+        break;
+    case HR_PART:
         break;
     case HR_DUPLICATE:
         /* Partner: the result. */

@@ -4,6 +4,7 @@
 #include "server/server_requests.h"
 #include "server/staleness.h"
 #include "strategy/compression.h"
+#include "strategy/overlap.h"
 
 static struct hr_message request_of(const struct hr_worker *worker, enum hr_server_message kind)
 {
@@ -32,6 +33,7 @@ static void join(struct hr_worker *worker)
 enum hr_status hr_server_start(struct hr_worker *worker)
 {
     worker->requests = (struct hr_requests){0};
+    HR_TRY(hr_overlap_least(worker->shared->options, &worker->requests.least));
     worker->bell = &worker->shared->control->rank[worker->rank].bell;
     if (worker->back && worker->shared->strategy->lose)
         join(worker);
@@ -66,6 +68,7 @@ struct hr_message hr_server_collect(struct hr_worker *worker)
     struct hr_message first = {0};
     uint64_t *staleness = hr_staleness_at_shards(shared, worker->rank); /* of the push before */
     worker->coming.opened = 0;
+    worker->requests.ahead = 0;
     for (size_t s = 0; s < shared->servers; s++) {
         struct hr_ring *ring = hr_server_replies(shared, worker->rank, s);
         const struct hr_message reply = *hr_ring_peek_spsc(ring);
@@ -91,6 +94,7 @@ void hr_server_push_sum(struct hr_worker *worker, uint64_t index, size_t samples
     push.word[HR_REQUEST_INDEX] = index;
     push.word[HR_REQUEST_SAMPLES] = samples;
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
+    push.word[HR_REQUEST_AHEAD] = worker->requests.ahead;
     hr_compression_push(worker, index);
     worker->stats->bytes_sent += hr_requests_push_bytes(worker);
     worker->stats->bytes_plain += worker->shared->params * sizeof(float);

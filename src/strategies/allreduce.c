@@ -35,11 +35,11 @@
  */
 #include <string.h>
 
-#include "base/parse.h"
 #include "base/size.h"
 #include "base/vec.h"
 #include "kernels/team.h"
 #include "strategy/before_image.h"
+#include "strategy/overlap.h"
 #include "strategies/buckets.h"
 #include "strategy/settle.h"
 #include "strategies/strategies.h"
@@ -185,15 +185,8 @@ struct setup {
 
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
-    const struct hr_train_options *o = shared->options;
-    uint64_t bytes;
     HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
-    if (!hr_parse_size(o->bucket_size, &bytes) || bytes < sizeof(float))
-        return hr_fail(HR_E_USAGE, "--bucket-size %s: expected bytes, as 256K or 1M",
-                       o->bucket_size);
-    ((struct setup *)shared->setup)->least =
-        strcmp(o->overlap, "on") ? shared->params : bytes / sizeof(float);
-    return HR_OK;
+    return hr_overlap_least(shared->options, &((struct setup *)shared->setup)->least);
 }
 
 static enum hr_status start(struct hr_worker *worker)

@@ -27,6 +27,7 @@
 
 #include "base/size.h"
 #include "base/vec.h"
+#include "server/push_parts.h"
 #include "strategies/backup_shard.h"
 #include "server/staleness.h"
 #include "strategies/strategies.h"
@@ -133,6 +134,7 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .request = hr_server_request,
     .ready = hr_server_ready,
     .accept = accept,
+    .final = hr_push_parts_final,
     .offer = offer,
     .arrive = hr_server_arrive,
     .arrived = hr_server_ready,

@@ -28,7 +28,7 @@ struct hr_buckets {
     struct hr_member *member;
     float *grads; /* (params) */
     size_t params;
-    size_t least;      /* elements; params: one bucket, begun when everything is final */
+    size_t least;      /* elements; SIZE_MAX: one bucket, begun when everything is final */
     hr_apply_fn apply; /* NULL: the sum is stored in grads */
     void *arg;
     /* Of the current gradient: bucket i is [begin[i], begin[i - 1]), begin[-1] being params. */

@@ -1,4 +1,5 @@
 /* Parameter servers: the tables of the strategies. */
+#include "server/push_parts.h"
 #include "server/server_losses.h"
 #include "server/server_settle.h"
 #include "server/staleness.h"
@@ -37,7 +38,8 @@ static void offer(struct hr_worker *worker)
 
 #define SERVER_STEP                                                                                \
     .worker_own = sizeof(struct hr_pushing), .request = hr_server_request,                         \
-    .ready = hr_server_ready, .accept = accept, .offer = offer, .meets = meets
+    .ready = hr_server_ready, .accept = accept, .final = hr_push_parts_final, .offer = offer,      \
+    .meets = meets
 #define SERVER_FUNCTIONS                                                                           \
     .served = true, .start = hr_server_start, .leave = hr_server_leave,                            \
     .arrive = hr_server_arrive, .arrived = hr_server_ready, .at_cut = hr_server_at_cut,            \

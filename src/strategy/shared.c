@@ -269,7 +269,7 @@ void hr_peer_send(const struct hr_worker *worker, size_t to, uint64_t bytes)
 {
     const struct hr_shared_state *shared = worker->shared;
     const size_t from = worker->rank;
-    const struct hr_posted what = {from, to, bytes};
+    const struct hr_posted what = {.from = from, .to = to, .bytes = bytes};
     tell_message(worker, from, to);
     if (!shared->posted || !shared->posted(shared->posted_arg, &what))
         shared->strategy->deliver(shared, from, to);

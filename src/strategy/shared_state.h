@@ -148,6 +148,7 @@ struct hr_begins_with {
 struct hr_posted {
     size_t from, to;
     uint64_t bytes; /* of what it stands for, itself included */
+    bool part;      /* of a push to come: no message of any ring */
 };
 
 /* One run's shared memory and constants. Ranks inherit the mapping at the same address, so private
@@ -200,9 +201,8 @@ struct hr_shared_state {
     struct hr_last_cut *last_cut; /* NULL: the run needs none */
     struct hr_pause *pause;       /* NULL: a save is a cut */
     void *own;                    /* strategy->bytes() bytes, the strategy's own */
-    /* Private: called for every message, just before it can be seen, for virtual time and for
-     * --calibrate; NULL: not called. Returns: will the driver call strategy->deliver when the
-     * message arrives? (Never for a shard's messages.) */
+    /* Private: called for every message, just before it can be seen, by drivers that want it; NULL:
+     * not called. Returns: will strategy->deliver be called when it arrives? (Never a shard's.) */
     bool (*posted)(void *arg, const struct hr_posted *what);
     void *posted_arg;
 };

@@ -40,6 +40,7 @@ struct hr_requests {
     uint64_t sent;          /* to each: the number of the last */
     unsigned attempts;      /* at its last push, where a part of it is unanswered; else 0 */
     struct hr_message push; /* the last one; kept where pushes are lost on purpose */
+    size_t least, ahead;    /* of a push's parts (overlap.h); elements that went in parts so far */
 };
 
 /* A worker; private memory of its rank. */
@@ -112,8 +113,7 @@ struct hr_strategy {
     /* Check its own options, and keep results in shared->setup (hr_setup_take). Workers, servers
      * and parameters are known. NULL: nothing to check. */
     enum hr_status (*prepare)(struct hr_shared_state *shared);
-    /* Its own options in words, as "sync-every 8", left alone ("") where there is nothing to say.
-     * NULL: never. */
+    /* Its own options in words, as "sync-every 8"; "" where it says nothing. NULL: never. */
     void (*describe)(const struct hr_shared_state *shared, char *text, size_t size);
 
     /* The strategy's own shared memory: size, and initialising it (zeroed before); NULL: none. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "machines/machines.h"
+#include "strategy/overlap.h"
 #include "train/compress_setup.h"
 
 /* Why each pushes for itself though a machine's workers could push as one; NULL: they do, or cannot
@@ -15,6 +16,8 @@ static const char *kept_apart(const struct hr_run *run, size_t each)
         return NULL;
     if (run->options.record[0])
         return "the trace is replayed on one machine";
+    if (hr_overlaps(&run->options))
+        return "each leaves while it is computed";
     return hr_run_compresses(run) ? "each keeps what its own push left out" : NULL;
 }
 
@@ -52,6 +55,10 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
         snprintf(why, size,
                  "a recorded run is replayed on one machine, where each worker pushes; expected it "
                  "without --record");
+    else if (hr_overlaps(&run->options))
+        snprintf(why, size,
+                 "with --overlap on a worker's push leaves while it is computed, before there is "
+                 "a sum of a machine's; expected --overlap off");
     else if (hr_run_compresses(run))
         snprintf(why, size,
                  "with --compress each worker keeps what its own push left out; expected it "

@@ -13,6 +13,7 @@
 #include "train/compress_setup.h"
 #include "train/freeze.h"
 #include "train/optimizer_setup.h"
+#include "train/overlap_setup.h"
 #include "train/pipeline_setup.h"
 #include "train/run.h"
 
@@ -49,7 +50,7 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
 struct said {
     struct hr_stage_report *stage; /* malloc'd, and so is: */
     uint64_t *redone;
-    char split[400], task[400], compress[160], servers[800], pushes[120];
+    char split[400], task[400], compress[160], servers[800], pushes[120], overlap[160];
 };
 
 static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run_info *info,
@@ -126,7 +127,10 @@ static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
     info->server_hosts = said.servers;
     hr_aggregate_text(run, said.pushes, sizeof said.pushes);
     info->pushes = said.pushes;
-    enum hr_status status = add_pipeline(&run->job, info, &said);
+    info->overlap = said.overlap;
+    enum hr_status status = hr_overlap_text(run, said.overlap, sizeof said.overlap);
+    if (status == HR_OK)
+        status = add_pipeline(&run->job, info, &said);
     if (status == HR_OK)
         status = add_redone(run, info, &said);
     if (status == HR_OK)

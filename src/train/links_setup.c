@@ -1,25 +1,9 @@
-/* How gradients travel: in place or through the rings, over emulated links, at once or in buckets.
- */
+/* How gradients travel: in place or through the rings, over emulated links. */
 #include <string.h>
 
 #include "base/parse.h"
 #include "group/stream.h"
 #include "train/run.h"
-
-static enum hr_status check_overlap(const struct hr_run *run)
-{
-    const struct hr_train_options *o = run->job.options;
-    const bool overlap = !strcmp(o->overlap, "on");
-    if (overlap && !run->shared.strategy->final)
-        return hr_fail(HR_E_USAGE,
-                       "--overlap on: means nothing with --strategy %s (it belongs to "
-                       "allreduce)",
-                       o->strategy);
-    if (overlap && run->job.micro_shards)
-        return hr_fail(HR_E_USAGE, "--overlap on: with --reduce repro no gradient is final before "
-                                   "the last micro-shard");
-    return HR_OK;
-}
 
 /* Payload of a ring slot. Large, so that a bucket is sent in one go, as a network card would, and
  * backward need not be interrupted for every piece. */
@@ -38,7 +22,6 @@ enum hr_status hr_links_setup(struct hr_run *run)
     const struct hr_train_options *o = run->job.options;
     struct hr_group_options *group = &run->shared.group_options;
     const bool all_reduces = hr_strategy_obeys(run->shared.strategy, "algorithm");
-    HR_TRY(check_overlap(run));
     group->copies = !strcmp(o->transport, "copy");
     if (group->copies && !all_reduces)
         return hr_fail(HR_E_USAGE,

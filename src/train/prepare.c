@@ -11,6 +11,7 @@
 #include "train/model_file.h"
 #include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
+#include "train/overlap_setup.h"
 #include "train/pipeline_setup.h"
 #include "worker/micro_shards.h"
 #include "drive/record.h"
@@ -312,6 +313,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     settle_stalls(run);
     shared->snapshot.state_copies = shared->strategy->private_state ? shared->workers : 1;
     shared->snapshot.replica_copies = keeps_replicas(run) ? shared->workers : 0;
+    HR_TRY(hr_overlap_setup(run));
     HR_TRY(hr_links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));
     HR_TRY(hr_pipeline_setup_time(&run->job));

@@ -19,6 +19,12 @@ static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening
     case HR_EVENT_ARRIVED:
         HR_TRY(hr_virtual_arrive(sim, what->shard, what->worker));
         return hr_virtual_notice_late(sim, what->worker);
+    case HR_EVENT_LANDED:
+        sim->seat[what->worker].sent--;
+        return hr_virtual_notice_late(sim, what->worker);
+    case HR_EVENT_FINAL:
+        hr_virtual_go_ahead(sim, what->worker, what->shard);
+        return HR_OK;
     case HR_EVENT_REPLIED:
         sim->seat[what->worker].coming--;
         return hr_virtual_look(sim, what->worker);

@@ -3,19 +3,21 @@
 #include <stdlib.h>
 
 #include "server/server.h"
+#include "worker/ahead.h"
 
 /* --- events --- */
 
 /* Of one worker alone? All others are of a term. */
 static bool is_of_life(enum hr_event_kind kind)
 {
-    return kind == HR_EVENT_COMPUTED || kind == HR_EVENT_REPLIED || kind == HR_EVENT_DEADLINE;
+    return kind == HR_EVENT_COMPUTED || kind == HR_EVENT_REPLIED || kind == HR_EVENT_DEADLINE ||
+           kind == HR_EVENT_FINAL;
 }
 
 static bool is_of_term(enum hr_event_kind kind)
 {
-    return kind == HR_EVENT_ARRIVED || kind == HR_EVENT_SERVED || kind == HR_EVENT_SUMMED ||
-           kind == HR_EVENT_DELIVERED || kind == HR_EVENT_LOGGED;
+    return kind == HR_EVENT_ARRIVED || kind == HR_EVENT_LANDED || kind == HR_EVENT_SERVED ||
+           kind == HR_EVENT_SUMMED || kind == HR_EVENT_DELIVERED || kind == HR_EVENT_LOGGED;
 }
 
 uint64_t hr_simulator_event(const struct hr_simulator *sim, enum hr_event_kind kind, size_t worker,
@@ -161,6 +163,7 @@ static enum hr_status take_memory(struct hr_simulator *sim, const struct hr_shar
 enum hr_status hr_simulator_open(struct hr_simulator *sim, const struct hr_drive *drive)
 {
     HR_TRY(take_memory(sim, drive->job->shared));
+    HR_TRY(hr_ahead_list(drive->job, &sim->part, &sim->nparts));
     return hr_message_queue_open(&sim->messages, &drive->job->conditions.topology,
                                  drive->job->shared->group_options.group_size);
 }
@@ -175,4 +178,5 @@ void hr_simulator_close(struct hr_simulator *sim)
     free(sim->spans);
     free(sim->moving_ps);
     free(sim->queue);
+    free(sim->part);
 }

@@ -3,6 +3,9 @@
  *   Worker   accepts at t: its gradient takes until t + d, d from a model (conditions.h). The pool
  *            really computes it at any moment before that: d is the lookahead.
  *   Message  is seen when it arrives, at a time that the links decide (message_queue.h).
+ *   Part     (--overlap on) of a push: goes to the links when its layers' backward ends, the
+ *            gradient's time being cut by multiply-adds (nn/madds.h). No server
+ *            takes it; the push, with what is left, follows it on the same way, and is taken.
  *   Shard    takes messages that have arrived, one by one, first come first served among those
  *            it may take; it is busy for --server-time, at whose end come effect and reply.
  *   Replica  (--server-replicas) of a shard: a rank of its own. What the shard has taken it passes
@@ -39,6 +42,7 @@
 
 #include "group/local_group.h"
 #include "netsim/events.h"
+#include "nn/madds.h"
 #include "virtual/message_queue.h"
 #include "observe/spans.h"
 #include "play/play_losses.h"
@@ -49,6 +53,7 @@
 enum hr_event_kind {
     HR_EVENT_COMPUTED,  /* a worker's gradient */
     HR_EVENT_ARRIVED,   /* a worker's message, at a shard */
+    HR_EVENT_LANDED,    /* the same of a part of a push */
     HR_EVENT_REPLIED,   /* a shard's, at a worker */
     HR_EVENT_SERVED,    /* a shard has taken its message */
     HR_EVENT_SUMMED,    /* all workers' buffers */
@@ -56,6 +61,7 @@ enum hr_event_kind {
     HR_EVENT_DELIVERED, /* a message of worker `shard`, at worker `worker` */
     HR_EVENT_LOGGED,    /* what a server passed on of a worker's message, at its replica */
     HR_EVENT_DEADLINE,  /* a worker may send again what was lost of its push */
+    HR_EVENT_FINAL,     /* the gradient of its layers from the `shard`-th part on */
     HR_EVENT_DIES,      /* rank `worker`, at a time that --inject names */
     HR_EVENT_NOTICED,   /* its death */
     HR_EVENT_AGAIN,     /* it may be started again */
@@ -114,6 +120,8 @@ struct hr_simulator {
     struct hr_spans *spans;       /* (workers, owners) owned; NULL: nobody looks on */
     int64_t *moving_ps;           /* (workers, max(servers, 1) + 1) owned */
     uint32_t *queue;              /* owned */
+    struct hr_model_final *part;  /* (nparts) owned: of a push, what goes ahead */
+    size_t nparts;
     unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
     uint32_t term;
     uint32_t recalls;             /* for which all who wait have come to rest */
@@ -124,7 +132,7 @@ struct hr_simulator {
 /* Of a replica's inbox: as many as its log. */
 static inline size_t hr_simulator_inbox_room(const struct hr_shared_state *shared)
 {
-    return shared->workers * HR_SERVER_SLOTS * shared->copies;
+    return shared->workers * hr_server_slots(shared) * shared->copies;
 }
 
 /* Memory for its stations and seats, and the network's. HR_E_NOMEM; what it will be, but for the

@@ -1,5 +1,6 @@
 #include "virtual/virtual_ranks.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "server/server_losses.h"
@@ -159,6 +160,27 @@ static void tell_gradient(struct hr_simulator *sim, size_t rank)
     hr_spans_add(spans, HR_SPAN_COMPUTE, HR_SPAN_WHOLE, loaded_ps / 1000, computed_ps / 1000);
 }
 
+/* When parts of its gradient, which begins now, are there; before it is. */
+static enum hr_status plan_parts(struct hr_simulator *sim, size_t rank)
+{
+    const struct hr_virtual_seat *seat = &sim->seat[rank];
+    const int64_t begins =
+        hr_ps_add(hr_simulator_now(sim), hr_ps_add(seat->load_ps, seat->stall_ps));
+    for (size_t i = 0; i < sim->nparts; i++) {
+        const int64_t ps = (int64_t)ceil((double)seat->compute_ps * sim->part[i].share);
+        const int64_t at = hr_ps_add(begins, ps < seat->compute_ps ? ps : seat->compute_ps);
+        HR_TRY(hr_simulator_push(sim, at, hr_simulator_event(sim, HR_EVENT_FINAL, rank, i)));
+    }
+    return HR_OK;
+}
+
+void hr_virtual_go_ahead(struct hr_simulator *sim, size_t rank, size_t part)
+{
+    struct hr_play *play = &sim->play;
+    if (play->state[rank] == HR_HAS)
+        play->shared->strategy->final(&play->worker[rank].worker, sim->part[part].offset);
+}
+
 static enum hr_status compute(struct hr_simulator *sim, size_t rank)
 {
     const struct hr_train_job *job = sim->play.drive->job;
@@ -173,6 +195,7 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
     else
         seat->compute_ps = hr_conditions_compute_ps(job, rank, step, 0);
     const int64_t due = hr_ps_add(hr_simulator_now(sim), took_ps(seat));
+    HR_TRY(plan_parts(sim, rank));
     HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
     seat->account.since_ps = due;
     sim->play.worker[rank].worker.stats->stalled_ns += seat->stall_ps / 1000;

@@ -26,6 +26,8 @@ HR_CHECKED enum hr_status hr_virtual_served(struct hr_simulator *sim, size_t own
 /* Let it act as far as it can, if it has no task; and then the shard that it owns. */
 HR_CHECKED enum hr_status hr_virtual_look(struct hr_simulator *sim, size_t rank);
 HR_CHECKED enum hr_status hr_virtual_look_at_all(struct hr_simulator *sim);
+/* Backward has computed that part of its gradient. */
+void hr_virtual_go_ahead(struct hr_simulator *sim, size_t rank, size_t part);
 /* Its gradient is there. */
 HR_CHECKED enum hr_status hr_virtual_computed(struct hr_simulator *sim, size_t rank);
 /* The deadline of its push has passed. */

@@ -11,6 +11,15 @@ static void move_between(struct hr_simulator *sim, size_t from, size_t to, bool 
                     hr_simulator_now(sim));
 }
 
+/* How long a worker's message is under way while it does not compute. */
+static int64_t moves_ps(const struct hr_simulator *sim, size_t worker,
+                        const struct hr_passage *passage)
+{
+    const int64_t since = sim->seat[worker].account.since_ps; /* it computes until then */
+    const int64_t from = passage->start_ps > since ? passage->start_ps : since;
+    return passage->arrival_ps > from ? passage->arrival_ps - from : 0;
+}
+
 /* A message is on its way: when it arrives, and when its links are free for others. */
 static enum hr_status departed(struct hr_simulator *sim, const struct hr_departure *departure)
 {
@@ -20,7 +29,7 @@ static enum hr_status departed(struct hr_simulator *sim, const struct hr_departu
         move_between(sim, what.shard, what.worker, true);
     else
         sim->seat[what.worker].account.moving_ps[what.shard % sim->play.shared->servers] +=
-            passage->arrival_ps - passage->start_ps;
+            moves_ps(sim, what.worker, passage);
     if (passage->free_ps > hr_simulator_now(sim))
         HR_TRY(hr_simulator_push(sim, passage->free_ps,
                                  hr_simulator_event(sim, HR_EVENT_FREED, 0, 0)));
@@ -58,7 +67,7 @@ static void count(struct hr_simulator *sim, const struct hr_posted *what)
         sim->seat[what->to].coming++;
     if (!reply)
         sim->seat[what->from].sent++;
-    if (request && !reply && sim->under_way)
+    if (request && !reply && !what->part && sim->under_way)
         sim->under_way[what->from * shared->servers + what->to - shared->workers]++;
 }
 
@@ -73,7 +82,8 @@ static struct hr_parcel parcel_of(const struct hr_simulator *sim, const struct h
         .from = reply ? hr_shard_speaker(shared, what->from - workers) : what->from,
         .to = hr_party_rank(shared, what->to),
         .bytes = what->bytes,
-        .tag = request ? hr_simulator_event(sim, HR_EVENT_ARRIVED, what->from, what->to - workers)
+        .tag = request ? hr_simulator_event(sim, what->part ? HR_EVENT_LANDED : HR_EVENT_ARRIVED,
+                                            what->from, what->to - workers)
                : reply ? hr_simulator_event(sim, HR_EVENT_REPLIED, what->to, what->from - workers)
                        : hr_simulator_event(sim, HR_EVENT_DELIVERED, what->to, what->from),
     };

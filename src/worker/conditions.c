@@ -104,6 +104,10 @@ static enum hr_status open_drops(struct hr_train_job *job)
                        "--inject drop-push: %s pushes to no servers; expected a strategy that does "
                        "(hogring help strategies)",
                        strategy->name);
+    if (hr_overlaps(job->options))
+        return hr_fail(HR_E_USAGE,
+                       "--inject drop-push: a push is lost whole, and sent again; expected it "
+                       "without --overlap on");
     if (!job->played && job->timeout_ns && deadline_ps / 1000 >= job->timeout_ns)
         return hr_fail(HR_E_USAGE,
                        "--inject drop-push: a push is sent again after %g s, but waits end after "

@@ -20,6 +20,7 @@
 #include "session/target_scale.h"
 #include "stages/crew.h"
 #include "stages/time.h"
+#include "strategy/overlap.h"
 #include "strategy/strategy.h"
 #include "worker/conditions.h"
 
@@ -123,11 +124,12 @@ static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
 
 /* Are pieces of a gradient handed over during backward? Not where parts are added first, but for
  * those of a pipeline, whose stages are done one after the other; nor in a local group, whose
- * gradients are computed by other threads. */
+ * gradients are computed by other threads; nor to servers that are all on one machine, which read
+ * them in place. */
 static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
 {
-    return !strcmp(job->options->overlap, "on") &&
-           (job->pipeline || !hr_train_job_has_parts(job)) && !job->local;
+    return hr_overlaps(job->options) && (job->pipeline || !hr_train_job_has_parts(job)) &&
+           !job->local && (!job->shared->strategy->served || hr_shared_is_apart(job->shared));
 }
 
 /* Does a worker give away its gradient during backward, a piece at a time, to a strategy that

@@ -14,12 +14,13 @@ void hr_tell_begin(struct hr_train_worker *self)
     self->telling.stale_sum = stale->sum;
 }
 
-/* Pieces that are summed during backward are no gradient of its own any more. */
+/* Pieces that are summed in place during backward are no gradient of its own any more. */
 void hr_tell_norm(struct hr_train_worker *self, size_t samples)
 {
     const struct hr_worker *worker = &self->worker;
     const struct hr_param_segment all = {.count = worker->shared->params};
-    if (!worker->shared->feed.steps || hr_train_job_overlaps(self->job) || !samples)
+    const bool summed = hr_train_job_overlaps(self->job) && !worker->shared->strategy->served;
+    if (!worker->shared->feed.steps || summed || !samples)
         return;
     self->telling.norm = (float)(sqrt(hr_norm_squares(worker->grads, &all)) / (double)samples);
 }

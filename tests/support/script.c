@@ -117,6 +117,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .copies = plan.copies ? plan.copies : 1,
         .params = optimizer.params,
         .node_workers = plan.node_workers,
+        .homes = plan.homes,
         .outlives = plan.outlives,
         .reissues = plan.reissues,
         .snapshot = {.state_copies = strategy->private_state ? plan.workers : 1,

@@ -31,6 +31,7 @@ struct script_plan {
     const enum hr_segment_role *roles;      /* (nkeys); NULL: all are trained */
     bool outlives, reissues;
     size_t node_workers; /* who push as one; 0: each does */
+    struct hr_homes homes;
 };
 
 struct script {

@@ -25,7 +25,10 @@ static void it_takes_what_it_says(void **state)
                                          .servers = i / 2 * 30,
                                          .copies = 1 + i % 2,
                                          .stats = stats};
-        struct hr_train_job job = {.shared = &shared};
+        struct hr_train_options options;
+        hr_train_defaults(&options);
+        shared.options = &options;
+        struct hr_train_job job = {.options = &options, .shared = &shared};
         struct hr_drive drive = {.job = &job};
         sim = (struct hr_simulator){.play = {.drive = &drive, .shared = &shared}};
         const size_t before = in_use(), said = hr_simulator_bytes(&shared);

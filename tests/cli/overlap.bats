@@ -1,0 +1,47 @@
+#!/usr/bin/env bats
+# --overlap on: gradients leave while the rest is computed. With servers: the same weights, sooner in
+# virtual time; or refused, with the reason.
+load support
+
+# one OVERLAP STRATEGY [OPTION...]: "digest seconds"; what is said to $TMP/said.
+one() {
+  local overlap=$1 strategy=$2
+  shift 2
+  hogring train --clock virtual --compute-time 5ms --link 1Gb/s,50us --workers 2 --epochs 1 \
+    --strategy "$strategy" --overlap "$overlap" --json "$TMP/out.json" "$@" >"$TMP/said" 2>&1
+  json "$TMP/out.json" '"%s %.9f" % (d["runs"][0]["weights_digest"], d["runs"][0]["seconds"])'
+}
+
+@test "a push in parts: the bits of one that is whole, and less time" {
+  local off on
+  for strategy in ps-sync backup-workers; do
+    off=$(one off $strategy)
+    on=$(one on $strategy --bucket-size 16K)
+    grep -q "  overlap  a push leaves in 2 parts, all but one while backward computes the rest" "$TMP/said"
+    [ "${off% *}" = "${on% *}" ]
+    # All of the last 16384 of 134912 multiply-adds of 5 ms, in each of 23 steps, but for a head or two.
+    python3 -c 'import sys; off, on = map(float, sys.argv[1:])
+sys.exit(abs((off - on) / 23 - (0.005 * 16384 / 134912 - 64 * 8e-9)) > 1e-6)' "${off#* }" "${on#* }"
+  done
+}
+
+@test "where no part of a push leaves ahead, that is said" {
+  one on ps-async --bucket-size 256K
+  grep -q "  overlap  none: no layers behind the first fill a part of 256K (--bucket-size)" "$TMP/said"
+  hogring train --strategy ssp --epochs 1 --overlap on >"$TMP/said" 2>&1
+  grep -q "  overlap  none: servers read a gradient where it lies, and no push travels" "$TMP/said"
+}
+
+@test "what needs a push whole is refused" {
+  refused 2 "--overlap on: means nothing with --strategy elastic-averaging, whose workers hand in no gradient" \
+    train --strategy elastic-averaging --overlap on
+  refused 2 "--overlap on: with --strategy ps-sync a worker pushes when all of its stages are through" \
+    train --strategy ps-sync --pipeline 2 --overlap on
+  refused 2 "--overlap on: a server passes a push on to its replica whole" \
+    train --strategy ps-async --server-replicas 2 --on-loss continue --overlap on
+  refused 2 "--inject drop-push: a push is lost whole, and sent again" \
+    train --strategy ps-async --inject drop-push:p=0.1 --overlap on
+  refused 2 "a gradient is compressed as a whole" train --strategy ps-sync --compress bf16 --overlap on
+  refused 2 "--overlap on: means nothing with --clock virtual and --strategy allreduce" \
+    train --clock virtual --overlap on
+}
