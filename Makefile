@@ -46,11 +46,14 @@ MARCH.v4 := -march=x86-64-v4 -mprefer-vector-width=512
 MARCH.v4bf16 := $(MARCH.v4) -mavx512bf16
 MARCH.v4amx := $(MARCH.v4bf16) -mamx-tile -mamx-bf16
 
-# One command a library, beside the one without; off, openmpi, mpich, or what is there.
-MPIS    := $(if $(filter release,$(CONFIG)),$(filter-out off,$(if $(filter auto,$(MPI)),$(foreach m,openmpi mpich,$(if $(shell command -v mpicc.$(m)),$(m))),$(MPI))))
-mpi     = $(filter -I% -L% -l% -Wl$(COMMA)%,$(shell mpicc.$(1) -show))
-$(foreach m,$(filter-out auto off openmpi mpich,$(MPI)),$(error MPI=$(m): expected openmpi, mpich or off))
-$(foreach m,$(filter-out auto off,$(MPI)),$(if $(shell command -v mpicc.$(m)),,$(error MPI=$(m): there is no mpicc.$(m) (Debian: lib$(m)-dev))))
+# One command a library, beside the one without; off, one of these, or those whose compiler is on
+# PATH. MPICC.openmpi5=PATH names one that is elsewhere.
+LIBS.mpi := openmpi openmpi5 mpich
+$(foreach m,$(LIBS.mpi),$(eval MPICC.$(m) ?= mpicc.$(m)))
+MPIS    := $(if $(filter release,$(CONFIG)),$(filter-out off,$(if $(filter auto,$(MPI)),$(foreach m,$(LIBS.mpi),$(if $(shell command -v $(MPICC.$(m))),$(m))),$(MPI))))
+mpi     = $(filter -I% -L% -l% -Wl$(COMMA)%,$(shell $(MPICC.$(1)) -show))
+$(foreach m,$(filter-out auto off $(LIBS.mpi),$(MPI)),$(error MPI=$(m): expected openmpi, openmpi5, mpich or off))
+$(foreach m,$(filter-out auto off,$(MPI)),$(if $(shell command -v $(MPICC.$(m))),,$(error MPI=$(m): there is no $(MPICC.$(m)); its compiler is $(if $(filter openmpi5,$(m)),named by MPICC.openmpi5=PATH,in Debian's lib$(m)-dev))))
 
 SOURCES := $(filter-out %.isa.c %_mpi.c src/bench/% src/cli/%,$(wildcard src/*/*.c))
 KERNELS := $(wildcard src/*/*.isa.c)
@@ -171,7 +174,7 @@ install: all $(B)/$(SONAME)                    ## command, libraries, headers, h
 	@for page in $$($(BIN)/hogring help --man); do \
 	  $(BIN)/hogring help --man $$page >$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page || exit 1; done
 uninstall:                                     ## remove what install put there
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/hogring bin/hogring-openmpi bin/hogring-mpich lib/libhogring.a lib/libhogring.so lib/$(SONAME) lib/pkgconfig/hogring.pc)
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/hogring $(LIBS.mpi:%=bin/hogring-%) lib/libhogring.a lib/libhogring.so lib/$(SONAME) lib/pkgconfig/hogring.pc)
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring.[17] $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring-*.[17]
 	rm -f $(DESTDIR)$(PREFIX)/share/bash-completion/completions/hogring
 	rm -rf $(DESTDIR)$(PREFIX)/include/hogring $(DESTDIR)$(PREFIX)/share/doc/hogring

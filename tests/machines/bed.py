@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Several machines on this one, for as long as a command runs.
 
-    tests/machines/bed.py [-n MACHINES] [-r RATE] [-m openmpi|mpich] [-o "OPTIONS"] [-b BED] COMMAND...
+    tests/machines/bed.py [-n MACHINES] [-r RATE] [-m openmpi|openmpi5|mpich] [--bin BIN] [-o "OPTIONS"] [-b BED] COMMAND...
 
 Machines m0, m1, ... have a host name, network interface, process numbers and /dev/shm of their own; they share the other files,
 and a bridge of veth pairs. RATE (1gbit) limits each one's link, both ways, by tbf; without it the link is the kernel's.
 With -m COMMAND is started by that library's mpirun on m0, one process a machine, OPTIONS go to mpirun; the library's own daemons
-reach other machines by on.py, which stands for ssh. Without -m COMMAND runs beside the machines, where on.py reaches them, too,
-and `ip link set port1 down` cuts the link of m1, and $HOGRING_BED names the bed: while COMMAND runs, `bed.py -b BED -m ...` starts others
-on its first MACHINES, from outside, too.
+reach other machines by on.py, which stands for ssh. Its mpirun is mpirun.LIBRARY on PATH; of openmpi5 the one in the folder BIN,
+by default $HOGRING_MPI_BIN, where there is one. Without -m COMMAND runs beside the machines, where on.py reaches them, too, and
+`ip link set port1 down` cuts the link of m1, and $HOGRING_BED names the bed: while COMMAND runs, `bed.py -b BED -m ...` starts
+others on its first MACHINES, from outside, too.
 
 All of it lives in namespaces whose first process is this program: however that ends, the kernel removes them, their links, mounts
 and processes. Exit code: COMMAND's; 77 with a reason where namespaces or the library are not to be had.
@@ -26,9 +27,9 @@ def skip(reason):
 def as_root():
     return [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
 
-def look(library):
+def look(library, mpirun):
     """Is everything there?"""
-    for tool in ("unshare", "ip", "mount", "tc", *([f"mpirun.{library}"] if library else [])):
+    for tool in ("unshare", "ip", "mount", "tc", *([mpirun] if library else [])):
         if not shutil.which(tool):
             skip(f"{tool} is not installed")
     probe = "mount -t tmpfs none /dev/shm && mount -t sysfs none /sys && ip link add one type veth peer name two && ip link add three type bridge"
@@ -69,20 +70,27 @@ def build(bed, machines, rate):
             limit(rate, "eth0", on=f"m{m}")
             limit(rate, f"port{m}")
 
-def command_of(library, machines, options, command):
+LIBRARIES = ["openmpi", "openmpi5", "mpich"]
+
+def mpirun_of(library, folder):
+    return str(Path(folder) / "mpirun") if folder and library == "openmpi5" else f"mpirun.{library}"
+
+def command_of(library, mpirun, machines, options, command):
     """-> the words that start COMMAND, one process a machine, from m0."""
     names = [f"m{m}" for m in range(machines)]
-    if library == "openmpi":
-        words = ["mpirun.openmpi", "--allow-run-as-root", "-host", ",".join(names), "--map-by", "ppr:1:node", "--bind-to", "none",
-                 "--mca", "plm_rsh_agent", str(HERE / "on.py"), "-x", "PATH"]
-    else:
-        words = ["mpirun.mpich", "-hosts", ",".join(names), "-ppn", "1", "-n", str(machines), "-bind-to", "none",
+    if library == "mpich":
+        words = [mpirun, "-hosts", ",".join(names), "-ppn", "1", "-n", str(machines), "-bind-to", "none",
                  "-launcher", "ssh", "-launcher-exec", str(HERE / "on.py")]
+    else:
+        agent = ["--prtemca", "plm_ssh_agent"] if library == "openmpi5" else ["--mca", "plm_rsh_agent"]
+        words = [mpirun, "--allow-run-as-root", "-host", ",".join(names), "--map-by", "ppr:1:node", "--bind-to", "none",
+                 *agent, str(HERE / "on.py"), "-x", "PATH"]
     return [*words, *options, *command]
 
 def on_first(options):
     """-> the words that carry COMMAND out on m0, by mpirun."""
-    words = command_of(options.library, options.machines, shlex.split(options.options), options.command)
+    mpirun = mpirun_of(options.library, options.folder)
+    words = command_of(options.library, mpirun, options.machines, shlex.split(options.options), options.command)
     return [str(HERE / "on.py"), "m0", f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(words)}"]
 
 def end_with(pipe, bed):
@@ -105,7 +113,8 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("-n", dest="machines", type=int, default=2)
     parser.add_argument("-r", dest="rate", default="")
-    parser.add_argument("-m", dest="library", choices=["openmpi", "mpich"])
+    parser.add_argument("-m", dest="library", choices=LIBRARIES)
+    parser.add_argument("--bin", dest="folder", default=os.environ.get("HOGRING_MPI_BIN", ""))
     parser.add_argument("-o", dest="options", default="")
     parser.add_argument("-b", dest="bed", default="")
     parser.add_argument("--inside", help=argparse.SUPPRESS)
@@ -121,7 +130,7 @@ def main():
         os.execv(HERE / "on.py", on_first(options))
     if options.inside:
         first_process(Path(options.inside), options)
-    look(options.library)
+    look(options.library, mpirun_of(options.library, options.folder))
     # The write end is ours alone: the first process sees its end, and goes.
     pipe, _ = os.pipe()
     with tempfile.TemporaryDirectory(prefix="hogring-bed.", ignore_cleanup_errors=True) as bed:
@@ -132,4 +141,5 @@ def main():
         code = run.wait()
     sys.exit(code if code >= 0 else 128 - code)
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,29 +1,30 @@
 #!/usr/bin/env python3
 """Machines lost at random moments: do the survivors notice, name it, and leave in time?
 
-    tests/machines/losses.py -m openmpi|mpich [-n MACHINES] [--process 50] [--daemon 20] [--link 20] [-d SECONDS] [-j N] PROGRAM...
+    tests/machines/losses.py -m openmpi|openmpi5|openmpi5-ulfm|mpich [--bin BIN] [-n MACHINES] [--process 50] [--daemon 20] \
+                             [--link 20] [-d SECONDS] [-j N] PROGRAM...
 
 Each trial is a bed of its own (bed.py) in which PROGRAM runs under mpirun, with the flags that `hogring help machines` names;
 PROGRAM has to go on for longer than 8 s. At a drawn moment, once it says anything, a drawn machine that is not mpirun's loses its
 process (SIGKILL), MPI's daemon, or its link. All processes of PROGRAM on other machines have to be gone SECONDS (20) later, and
 one of them has to have named the lost host; but MPICH's processes do without a daemon that is gone, and have to go on. N trials
-(1) at a time: they mostly wait. Prints a line a trial; exits with 1 when one was not as it should be.
+(1) at a time: they mostly wait. Prints a line a trial; exits with 1 when one was not as it should be. BIN is bed.py's;
+openmpi5-ulfm is openmpi5 with --with-ft ulfm.
 """
 import argparse, concurrent.futures, os, random, shlex, subprocess, sys, tempfile, time
 from pathlib import Path
 
+import bed
+
 HERE = Path(__file__).resolve().parent
 ON = str(HERE / "on.py")
-FLAGS = {"openmpi": ["--mca", "odls_base_sigkill_timeout", "5"], "mpich": ["-disable-auto-cleanup"]}
-DAEMON = {"openmpi": "orted", "mpich": "hydra_pmi_proxy"}
+FLAGS = {"openmpi": ["--mca", "odls_base_sigkill_timeout", "5"], "openmpi5": ["--prtemca", "odls_base_sigkill_timeout", "5"],
+         "openmpi5-ulfm": ["--with-ft", "ulfm"], "mpich": ["-disable-auto-cleanup"]}
+DAEMON = {"openmpi": "orted", "openmpi5": "prted", "openmpi5-ulfm": "prted", "mpich": "hydra_pmi_proxy"}
 
-def mpirun(library, machines, program):
-    names = ",".join(f"m{m}" for m in range(machines))
-    if library == "openmpi":
-        start = ["mpirun.openmpi", "--allow-run-as-root", "-host", names, "--map-by", "ppr:1:node", "--bind-to", "none", "--mca", "plm_rsh_agent", ON]
-    else:
-        start = ["mpirun.mpich", "-hosts", names, "-ppn", "1", "-n", str(machines), "-bind-to", "none", "-launcher", "ssh", "-launcher-exec", ON]
-    return [*start, *FLAGS[library], *program]
+def mpirun(options):
+    library = options.library.removesuffix("-ulfm")
+    return bed.command_of(library, bed.mpirun_of(library, options.folder), options.machines, FLAGS[options.library], options.program)
 
 def on(machine, command):
     return subprocess.run([ON, f"m{machine}", command], capture_output=True, text=True)
@@ -40,7 +41,7 @@ def goes_on(options, name, run):
     time.sleep(4)
     there = [m for m in range(options.machines) if on(m, f"pgrep -r D,R,S,T -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
     good = len(there) == options.machines and run.poll() is None
-    print(f"{options.library:8} {options.trial:8} a daemon lost: processes on {len(there)} of {options.machines} machines go on, "
+    print(f"{options.library:13} {options.trial:8} a daemon lost: processes on {len(there)} of {options.machines} machines go on, "
           f"{'and mpirun' if run.poll() is None else 'NOT mpirun'}", flush=True)
     sys.exit(0 if good else 1)
 
@@ -51,7 +52,7 @@ def trial(options):
     lost = draw.randrange(1, options.machines)
     survivors = [m for m in range(options.machines) if m != lost]
     with tempfile.TemporaryFile("w+") as out:
-        command = f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(mpirun(options.library, options.machines, options.program))}"
+        command = f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(mpirun(options))}"
         run = subprocess.Popen([ON, "m0", command], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         begun = time.monotonic()
         while os.fstat(out.fileno()).st_size == 0 and time.monotonic() < begun + 20:
@@ -73,7 +74,7 @@ def trial(options):
         text = out.read()
     named = f"m{lost}" in text
     good = not left and named
-    print(f"{options.library:8} {options.trial:8} m{lost} lost: survivors gone after {took:4.1f} s{f', but on m{left}' if left else ''}, "
+    print(f"{options.library:13} {options.trial:8} m{lost} lost: survivors gone after {took:4.1f} s{f', but on m{left}' if left else ''}, "
           f"{'named' if named else 'NOT NAMED'}, mpirun {'returned ' + str(code) if code is not None else 'waits on'}", flush=True)
     if not good:
         print(text, flush=True)
@@ -84,6 +85,7 @@ def main():
     parser.add_argument("-m", dest="library", choices=list(FLAGS), required=True)
     parser.add_argument("-n", dest="machines", type=int, default=3)
     parser.add_argument("-d", dest="deadline", type=float, default=20)
+    parser.add_argument("--bin", dest="folder", default=os.environ.get("HOGRING_MPI_BIN", ""))
     for kind, usual in (("process", 50), ("daemon", 20), ("link", 20)):
         parser.add_argument(f"--{kind}", type=int, default=usual)
     parser.add_argument("-j", dest="abreast", type=int, default=1)
@@ -94,7 +96,8 @@ def main():
     if options.trial:
         trial(options)
     def begin(kind, number):
-        words = ["-m", options.library, "-n", options.machines, "-d", options.deadline, "--seed", options.seed * 1000 + number, "--trial", kind]
+        words = ["-m", options.library, "--bin", options.folder, "-n", options.machines, "-d", options.deadline,
+                 "--seed", options.seed * 1000 + number, "--trial", kind]
         return subprocess.run([sys.executable, HERE / "bed.py", "-n", str(options.machines), sys.executable, __file__, *map(str, words), *options.program]).returncode
     trials = [(kind, number) for kind in ("process", "daemon", "link") for number in range(getattr(options, kind))]
     with concurrent.futures.ThreadPoolExecutor(options.abreast) as pool:
