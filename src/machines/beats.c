@@ -87,17 +87,21 @@ static void name_ranks(const struct hr_carrier *carrier, size_t machine, char *t
 static void lose(struct hr_carrier *carrier, size_t machine, const char *how)
 {
     struct hr_machine *lost = &carrier->machine[machine];
-    char ranks[400];
+    char ranks[400], text[sizeof carrier->loss];
     if (lost->gone)
         return;
     lost->gone = true;
     if (lost->left)
         return; /* it said so */
     name_ranks(carrier, machine, ranks, sizeof ranks);
+    snprintf(text, sizeof text, "lost machine %s (%s): %s", carrier->options.wire->host[machine],
+             ranks, how);
     if (!carrier->loss[0])
-        snprintf(carrier->loss, sizeof carrier->loss, "lost machine %s (%s): %s",
-                 carrier->options.wire->host[machine], ranks, how);
-    hr_carrier_fail(carrier, HR_E_LOST, "%s", carrier->loss);
+        snprintf(carrier->loss, sizeof carrier->loss, "%s", text);
+    if (carrier->options.lost)
+        carrier->options.lost(carrier->options.lost_arg, machine, text);
+    else
+        hr_carrier_fail(carrier, HR_E_LOST, "%s", carrier->loss);
 }
 
 static void listen_for_silence(struct hr_carrier *carrier, int64_t passed)

@@ -58,6 +58,8 @@ static bool place(void *arg, size_t from, const void *head, size_t head_bytes, s
     struct hr_carrier *carrier = arg;
     struct hr_machine *machine = &carrier->machine[from];
     struct parsed parsed;
+    if (machine->gone) /* it was only silent, and the others go on without it */
+        return false;
     machine->silent_ns = 0;
     if (!parse(head, head_bytes, &parsed)) {
         if (machine->left) /* it speaks to whoever has the wire after us */
@@ -93,6 +95,8 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
 {
     struct hr_carrier *carrier = arg;
     struct parsed parsed;
+    if (carrier->machine[from].gone)
+        return;
     carrier->machine[from].silent_ns = 0;
     carrier->moved = true;
     carrier->carried.messages_received++;
@@ -292,6 +296,13 @@ void hr_carrier_loss(struct hr_carrier *carrier, char *text, size_t size)
 {
     pthread_mutex_lock(&carrier->lock);
     snprintf(text, size, "%s", carrier->loss);
+    pthread_mutex_unlock(&carrier->lock);
+}
+
+void hr_carrier_lose(struct hr_carrier *carrier, size_t machine)
+{
+    pthread_mutex_lock(&carrier->lock);
+    carrier->machine[machine].gone = true;
     pthread_mutex_unlock(&carrier->lock);
 }
 

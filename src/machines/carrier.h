@@ -29,6 +29,7 @@
  *   Losses     A machine of which nothing has come for long, though this one listened, or that
  *              the wire knows to be gone, is lost: the run is aborted with HR_E_LOST, naming
  *              its host and ranks. An abort, wherever it is, is told to all.
+ *              A run that goes on without it is told instead (lost), and hears of it no more.
  *   Letters    Bytes for who listens on a channel of another machine: what is no ring.
  *
  * Who moves it: hr_carrier_poll, called by whoever waits (hr_waiter.poll), and the carrier's own
@@ -70,6 +71,10 @@ struct hr_carrier_options {
                            that it is named before who waits for it; 0: only the wire says it */
     int64_t beat_ns;    /* 0: 100 ms */
     size_t part_bytes;  /* bodies are sent in parts of so many bytes; 0: 1 MiB */
+    /* A machine is lost, in words: "lost machine m1 (ranks 2, 3): why". Once a machine, by who
+     * polls, who has the carrier: it must not be called from here. NULL: the run is aborted. */
+    void (*lost)(void *arg, size_t machine, const char *how);
+    void *lost_arg;
 };
 
 /* HR_E_NOMEM. */
@@ -108,6 +113,21 @@ void hr_carrier_poll(void *carrier);
 
 /* A thread that polls from now on, until close. HR_E_FAILED. */
 HR_CHECKED enum hr_status hr_carrier_start(struct hr_carrier *carrier);
+
+/* --- going on without a machine --- */
+
+/* It is lost, though this machine may not have noticed: nothing is sent to it or taken from it any
+ * more. */
+void hr_carrier_lose(struct hr_carrier *carrier, size_t machine);
+/* So many rings have been added. */
+size_t hr_carrier_rings(struct hr_carrier *carrier);
+/* All ranks here rest. Rings from number `first` on send nothing more; true: nothing of theirs is
+ * under way to a machine that lives, and what was sent comes there before the letters that are
+ * posted from now on. Ask until then. */
+bool hr_carrier_halt(struct hr_carrier *carrier, size_t first);
+/* The same of all machines that live, and this one has had what they had sent: those rings are
+ * forgotten, with what is in them, and others may be added. */
+void hr_carrier_forget(struct hr_carrier *carrier, size_t first);
 
 /* --- letters --- */
 

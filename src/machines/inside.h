@@ -123,6 +123,8 @@ struct hr_carrier {
     size_t nactive;
     struct hr_landing **landing; /* (nrings) by number; NULL: it does not end here */
     struct hr_sending **sending; /* (nrings) NULL: it does not begin here */
+    bool halts;                  /* rings from `halted` on send nothing */
+    size_t halted;
     uint32_t bell_seen[HR_MAX_RANKS];
     struct hr_tracked tracked[HR_TRACKED_REGIONS];
     size_t ntracked;
@@ -142,6 +144,12 @@ struct hr_carrier {
 static inline bool hr_carrier_speaks_to(const struct hr_carrier *carrier, size_t machine)
 {
     return machine != carrier->self && !carrier->machine[machine].gone;
+}
+
+/* May that ring send? */
+static inline bool hr_carrier_sends(const struct hr_carrier *carrier, size_t ring)
+{
+    return !carrier->halts || ring < carrier->halted;
 }
 
 /* --- tracked.c --- */

@@ -76,7 +76,8 @@ static void drop_first(struct hr_machine *machine)
         hr_atom32_fetch_add_release(letter->done, 1); /* partner: who posted it */
     if (letter->bell)
         hr_bell_ring(letter->bell);
-    free(letter);
+    if (!letter->nparts) /* else the wire of a lost machine may still say that they are done */
+        free(letter);
 }
 
 void hr_letters_go(struct hr_carrier *carrier)
@@ -90,8 +91,7 @@ void hr_letters_go(struct hr_carrier *carrier)
             if (!l->all_sent)
                 break;
         }
-        while (machine->first &&
-               (retire(machine->first) || (machine->gone && !machine->first->nparts)))
+        while (machine->first && (retire(machine->first) || machine->gone))
             drop_first(machine);
     }
 }

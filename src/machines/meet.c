@@ -57,45 +57,26 @@ struct hr_met hr_meet_so_far(const struct hr_meet *meet)
 
 /* --- the conductor --- */
 
-struct gathering {
-    struct hr_meet *meet;
-    uint32_t meeting;
-};
-
-static bool is_wrong(const struct hr_meet *meet)
-{
-    return hr_atom32_load_acquire(&meet->wrong); /* partner: say_wrong */
-}
-
 static bool all_came(void *arg)
 {
-    const struct gathering *at = arg;
+    const struct hr_gathering *at = arg;
     const struct hr_meet_options *o = &at->meet->options;
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (m != o->homes.self && !hr_meet_is_past(&at->meet->other[m].came, at->meeting))
-            return is_wrong(at->meet);
+        if (hr_meet_has(at->meet, m) && !hr_meet_is_past(&at->meet->other[m].came, at->meeting))
+            return hr_meet_is_wrong(at->meet);
     return true;
 }
 
 static bool all_ended(void *arg)
 {
-    const struct gathering *at = arg;
+    const struct hr_gathering *at = arg;
     const struct hr_meet_options *o = &at->meet->options;
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (m != o->homes.self && !hr_meet_is_past(&at->meet->other[m].ended, at->meeting))
-            return is_wrong(at->meet);
+        if (hr_meet_has(at->meet, m) && !hr_meet_is_past(&at->meet->other[m].ended, at->meeting))
+            return hr_meet_is_wrong(at->meet);
     /* Partner: the carrier. */
-    return hr_atom32_load_acquire(&at->meet->done) == at->meet->posted || is_wrong(at->meet);
-}
-
-static enum hr_status post(struct hr_meet *meet, size_t to, const struct hr_meet_note *note,
-                           const void *body, size_t bytes)
-{
-    meet->posted += bytes > 0;
-    meet->bytes += bytes;
-    return hr_carrier_post(meet->options.carrier, to, meet->options.channel, note, sizeof *note,
-                           body, bytes, bytes ? &meet->done : NULL,
-                           bytes ? &meet->words->bell : NULL);
+    return hr_atom32_load_acquire(&at->meet->done) == at->meet->posted ||
+           hr_meet_is_wrong(at->meet);
 }
 
 static enum hr_status pack(struct hr_meet *meet, bool for_first)
@@ -123,9 +104,9 @@ static enum hr_status send_changes(struct hr_meet *meet, size_t to, uint32_t mee
         const struct hr_changed_run *run = &twin->run[i];
         const struct hr_meet_note note = {HR_MEET_RUN, meeting, 0, 0, run->offset, run->bytes};
         if (hr_run_is_large(run) && (to == 0 || !run->for_first))
-            HR_TRY(post(meet, to, &note, twin->segment + run->offset, run->bytes));
+            HR_TRY(hr_meet_post(meet, to, &note, twin->segment + run->offset, run->bytes));
     }
-    return packet->n ? post(meet, to, &packed, packet->bytes, packet->n) : HR_OK;
+    return packet->n ? hr_meet_post(meet, to, &packed, packet->bytes, packet->n) : HR_OK;
 }
 
 /* Do ranks that meet live there? */
@@ -149,8 +130,8 @@ static enum hr_status send_ends(struct hr_meet *meet, uint32_t meeting, bool pas
     const struct hr_meet_options *o = &meet->options;
     const struct hr_meet_note end = {HR_MEET_END, meeting, 0, 0, 0, 0};
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (m != o->homes.self && leaves_behind_us(meet, m) == passed)
-            HR_TRY(post(meet, m, &end, NULL, 0));
+        if (hr_meet_has(meet, m) && leaves_behind_us(meet, m) == passed)
+            HR_TRY(hr_meet_post(meet, m, &end, NULL, 0));
     return HR_OK;
 }
 
@@ -171,7 +152,7 @@ static enum hr_status name_missing(const struct hr_meet *meet, bool come, uint32
     for (size_t m = 0; m < o->homes.machines; m++) {
         const size_t used = strlen(missing);
         size_t first = o->nranks, last = 0;
-        if (m == o->homes.self ||
+        if (!hr_meet_has(meet, m) ||
             hr_meet_is_past(come ? &meet->other[m].came : &meet->other[m].ended, meeting))
             continue;
         for (size_t r = 0; r < o->nranks; r++)
@@ -189,11 +170,11 @@ static enum hr_status name_missing(const struct hr_meet *meet, bool come, uint32
 static enum hr_status gather(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
                              bool come, const char *what)
 {
-    struct gathering at = {meet, meeting};
+    struct hr_gathering at = {meet, meeting};
     const enum hr_status status =
         hr_wait_until(waiter, &meet->words->bell, come ? all_came : all_ended, &at,
                       come ? "all machines" : "what other machines have changed");
-    if (is_wrong(meet))
+    if (hr_meet_is_wrong(meet))
         return hr_fail(HR_E_FAILED, "%s: %s", what, meet->why);
     return status == HR_E_TIMEOUT ? name_missing(meet, come, meeting, what) : status;
 }
@@ -203,34 +184,52 @@ static enum hr_status check_stages(const struct hr_meet *meet, unsigned stage, c
     const struct hr_meet_options *o = &meet->options;
     for (size_t m = 0; m < o->homes.machines; m++) {
         const uint32_t theirs = hr_atom32_load_relaxed(&meet->other[m].stage); /* behind came */
-        if (m != o->homes.self && theirs != stage)
+        if (hr_meet_has(meet, m) && theirs != stage)
             return hr_fail(HR_E_MISMATCH, "%s: this machine meets at stage %u, %s at stage %u",
                            what, stage, o->wire->host[m], theirs);
     }
     return HR_OK;
 }
 
-/* All ranks of this machine rest. */
-static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
-                              bool alone, const char *what)
+static enum hr_status find_changes(struct hr_meet *meet, const struct hr_meeting *how)
+{
+    const size_t self = meet->options.homes.self;
+    HR_TRY(how->repairs ? hr_twin_take(&meet->twin, self == 0, self == how->source)
+                        : hr_twin_find(&meet->twin, how->stage));
+    for (int for_first = 0; for_first < 2; for_first++)
+        HR_TRY(pack(meet, for_first));
+    return HR_OK;
+}
+
+static enum hr_status exchange(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
+                               const struct hr_meeting *how)
+{
+    const struct hr_meet_options *o = &meet->options;
+    const struct hr_meet_note come = {HR_MEET_COME, meeting, how->stage, how->alone, 0, 0};
+    hr_atom32_store_release(&meet->lands, meeting); /* partner: place */
+    for (size_t m = 0; m < o->homes.machines; m++)
+        if (hr_meet_has(meet, m))
+            HR_TRY(hr_meet_post(meet, m, &come, NULL, 0));
+    HR_TRY(gather(meet, waiter, meeting, true, how->what));
+    HR_TRY(check_stages(meet, how->stage, how->what));
+    for (size_t m = 0; m < o->homes.machines; m++)
+        if (hr_meet_has(meet, m))
+            HR_TRY(send_changes(meet, m, meeting));
+    HR_TRY(send_ends(meet, meeting, false));
+    return gather(meet, waiter, meeting, false, how->what);
+}
+
+static enum hr_status conduct_one(struct hr_meet *meet, struct hr_waiter *waiter,
+                                  const struct hr_meeting *how)
 {
     const struct hr_meet_options *o = &meet->options;
     const uint32_t meeting = hr_atom32_load_relaxed(&meet->words->passed) + 1; /* our own word */
-    const struct hr_meet_note come = {HR_MEET_COME, meeting, stage, alone, 0, 0};
-    HR_TRY(hr_twin_find(&meet->twin, stage));
-    for (int for_first = 0; for_first < 2; for_first++)
-        HR_TRY(pack(meet, for_first));
-    hr_atom32_store_release(&meet->lands, meeting); /* partner: place */
-    for (size_t m = 0; m < o->homes.machines; m++)
-        if (m != o->homes.self)
-            HR_TRY(post(meet, m, &come, NULL, 0));
-    HR_TRY(gather(meet, waiter, meeting, true, what));
-    HR_TRY(check_stages(meet, stage, what));
-    for (size_t m = 0; m < o->homes.machines; m++)
-        if (m != o->homes.self)
-            HR_TRY(send_changes(meet, m, meeting));
-    HR_TRY(send_ends(meet, meeting, false));
-    HR_TRY(gather(meet, waiter, meeting, false, what));
+    if (how->rests)
+        HR_TRY(hr_meet_come_to_rest(meet, waiter, meeting));
+    HR_TRY(find_changes(meet, how));
+    HR_TRY(exchange(meet, waiter, meeting, how));
+    if (o->in_order)
+        HR_TRY(hr_meet_agree(meet, waiter, meeting));
     keep_changes(meet);
     hr_atom32_store_release(&meet->words->passed, meeting); /* partner: ranks of this machine */
     HR_TRY(send_ends(meet, meeting, true));
@@ -240,11 +239,18 @@ static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, un
     return HR_OK;
 }
 
+static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
+                              bool alone, const char *what)
+{
+    return conduct_one(meet, waiter,
+                       &(struct hr_meeting){.stage = stage, .alone = alone, .what = what});
+}
+
 /* --- ranks --- */
 
 static bool has_passed(void *arg)
 {
-    const struct gathering *at = arg;
+    const struct hr_gathering *at = arg;
     return hr_meet_is_past(&at->meet->words->passed, at->meeting); /* partner: conduct */
 }
 
@@ -269,7 +275,7 @@ enum hr_status hr_meet_at(struct hr_meet *meet, size_t rank, struct hr_waiter *w
                           unsigned stage, const char *what)
 {
     struct hr_meet_words *words = meet->words;
-    struct gathering at = {meet, hr_atom32_load_relaxed(&words->came[rank]) + 1}; /* our own */
+    struct hr_gathering at = {meet, hr_atom32_load_relaxed(&words->came[rank]) + 1}; /* our own */
     hr_atom32_store_release(&words->came[rank], at.meeting); /* partner: name_missing_here */
     /* Acquire: the last one sees what all have stored. Release: their stores. */
     const uint32_t arrived = hr_atom32_fetch_add_acq_rel(&words->arrived, 1) + 1;
@@ -290,6 +296,23 @@ enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *waiter, uns
                              const char *what)
 {
     return conduct(meet, waiter, stage, true, what);
+}
+
+enum hr_status hr_meet_rest(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
+                            const char *what)
+{
+    return conduct_one(
+        meet, waiter,
+        &(struct hr_meeting){.stage = stage, .alone = true, .rests = true, .what = what});
+}
+
+enum hr_status hr_meet_repair(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
+                              size_t source, const char *what)
+{
+    return conduct_one(
+        meet, waiter,
+        &(struct hr_meeting){
+            .stage = stage, .alone = true, .repairs = true, .source = source, .what = what});
 }
 
 /* --- the launcher, where it conducts --- */

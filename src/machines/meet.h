@@ -13,6 +13,13 @@
  *   Bytes land where they belong as they come, since by then everybody here is at rest and what we
  *   changed is known. Nobody leaves before all have come, and none waits for another to leave.
  *
+ * In order  Where machines may be lost (in_order) machine 0 says when a meeting is over:
+ *             others   have all of it                         HAVE
+ *             machine 0  has, and so have all others: over    PASS
+ *           So it is over for all or for none, before or behind whatever machine 0 says of a loss
+ *           (drive/losses_apart.h): then the one under way is void, for all, and hr_meet_rest is
+ *           the next. What of a void one has come stays: the next one says it all once more.
+ *
  * Threads:  at by ranks; conduct, alone and close by the launcher. The carrier's pollers write what
  *           arrives.
  * Ordering: arrived (acq_rel, by each) carries ranks' stores to the conductor; COME goes behind
@@ -37,6 +44,7 @@ struct hr_meet_options {
     const struct hr_wire *wire; /* the carrier's: for names */
     struct hr_homes homes;
     size_t nranks; /* ranks [0, nranks) meet */
+    bool in_order; /* see above; then the launcher meets for all ranks, by hr_meet_alone */
     bool led;      /* the launcher conducts: where ranks are processes, which have no carrier, and
                       where none of those who meet lives */
     struct hr_control *control;
@@ -67,6 +75,25 @@ HR_CHECKED enum hr_status hr_meet_conduct(struct hr_meet *meet, struct hr_waiter
 /* The same by machines' launchers, behind all ranks. */
 HR_CHECKED enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *waiter,
                                         unsigned stage, const char *what);
+
+/* --- in order; HR_E_RECALLED: the waiter was recalled before the meeting was over --- */
+
+/* Go on without that machine. */
+void hr_meet_drop(struct hr_meet *meet, size_t machine);
+/* So many meetings are void, of which one may be under way. */
+void hr_meet_skip(struct hr_meet *meet, uint32_t meetings);
+/* Has another machine come to the next meeting? Then *stage is where. */
+bool hr_meet_is_called(const struct hr_meet *meet, unsigned *stage);
+/* Behind a void one: as alone, when all that others had sent has come. */
+HR_CHECKED enum hr_status hr_meet_rest(struct hr_meet *meet, struct hr_waiter *waiter,
+                                       unsigned stage, const char *what);
+/* Behind hr_meet_rest: all have machine 0's bytes, and those of the source, of areas that are to be
+ * repaired. */
+HR_CHECKED enum hr_status hr_meet_repair(struct hr_meet *meet, struct hr_waiter *waiter,
+                                         unsigned stage, size_t source, const char *what);
+
+/* Behind that all machines have changed the same in areas that machine 0 has repaired. */
+void hr_meet_keep_repaired(struct hr_meet *meet);
 
 /* What a meeting takes beside the segment. */
 size_t hr_meet_bytes(const struct hr_area *area, size_t nareas);

@@ -45,7 +45,7 @@ static bool place(void *arg, size_t from, const void *head, size_t head_bytes, s
         return false;
     }
     memcpy(&note, head, sizeof note);
-    if (note.kind == HR_MEET_COME || note.kind == HR_MEET_END)
+    if (note.kind != HR_MEET_RUN && note.kind != HR_MEET_PACK)
         return true;
     /* Partner: the conductor; behind its comparison. */
     if (note.meeting != hr_atom32_load_acquire(&meet->lands)) {
@@ -88,6 +88,15 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
         return;
     case HR_MEET_END:
         hr_atom32_store_release(&other->ended, note.meeting);
+        break;
+    case HR_MEET_REST:
+        hr_atom32_store_release(&other->rested, note.meeting);
+        break;
+    case HR_MEET_HAVE:
+        hr_atom32_store_release(&other->has, note.meeting);
+        break;
+    case HR_MEET_PASS:
+        hr_atom32_store_release(&meet->over, note.meeting);
         break;
     }
     hr_bell_ring(&meet->words->bell);

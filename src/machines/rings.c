@@ -85,3 +85,82 @@ enum hr_status hr_carrier_add_ring(struct hr_carrier *carrier, struct hr_ring *r
     pthread_mutex_unlock(&carrier->lock);
     return added ? HR_OK : hr_fail(HR_E_NOMEM, "no memory to carry a ring between machines");
 }
+
+/* --- taken away --- */
+
+size_t hr_carrier_rings(struct hr_carrier *carrier)
+{
+    pthread_mutex_lock(&carrier->lock);
+    const size_t n = carrier->nrings;
+    pthread_mutex_unlock(&carrier->lock);
+    return n;
+}
+
+bool hr_carrier_halt(struct hr_carrier *carrier, size_t first)
+{
+    bool still = true;
+    pthread_mutex_lock(&carrier->lock);
+    carrier->halts = true;
+    carrier->halted = first;
+    for (size_t r = first; r < carrier->nrings; r++) {
+        const struct hr_sending *s = carrier->sending[r];
+        still &= !s || !s->nparts || carrier->machine[s->machine].gone;
+    }
+    pthread_mutex_unlock(&carrier->lock);
+    return still;
+}
+
+/* Bytes aside of a machine that is lost are left: its wire may still write there. */
+static void forget_landed(struct hr_machine *machine, size_t first)
+{
+    size_t kept = 0, due = 0;
+    for (size_t i = 0; i < machine->nlanded; i++)
+        if (machine->landed[i].landing->number < first)
+            machine->landed[kept++] = machine->landed[i];
+        else if (!machine->gone)
+            free(machine->landed[i].aside);
+    machine->nlanded = kept;
+    for (size_t i = 0; i < machine->ndue; i++)
+        if (machine->due[i]->number < first)
+            machine->due[due++] = machine->due[i];
+    machine->ndue = due;
+}
+
+static void unlink_rings(struct hr_carrier *carrier, size_t rank, size_t first)
+{
+    struct hr_sending **s = &carrier->sending_to[rank];
+    struct hr_landing **l = &carrier->landing_from[rank];
+    while (*s)
+        if ((*s)->number < first)
+            s = &(*s)->next;
+        else
+            *s = (*s)->next;
+    while (*l)
+        if ((*l)->number < first)
+            l = &(*l)->next;
+        else
+            *l = (*l)->next;
+}
+
+void hr_carrier_forget(struct hr_carrier *carrier, size_t first)
+{
+    size_t active = 0;
+    pthread_mutex_lock(&carrier->lock);
+    for (size_t m = 0; m < carrier->machines; m++)
+        forget_landed(&carrier->machine[m], first);
+    for (size_t r = 0; r < HR_MAX_RANKS; r++)
+        unlink_rings(carrier, r, first);
+    for (size_t i = 0; i < carrier->nactive; i++)
+        if (carrier->active[i]->number < first)
+            carrier->active[active++] = carrier->active[i];
+    carrier->nactive = active;
+    for (size_t r = first; r < carrier->nrings; r++) {
+        const struct hr_sending *s = carrier->sending[r];
+        if (!s || !s->nparts) /* else its wire may still say that they are done */
+            free(carrier->sending[r]);
+        free(carrier->landing[r]);
+    }
+    carrier->nrings = first;
+    carrier->halts = false;
+    pthread_mutex_unlock(&carrier->lock);
+}

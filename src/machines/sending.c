@@ -51,10 +51,11 @@ static bool retire(struct hr_carrier *carrier, struct hr_sending *s)
 /* Send one part; false when there is none to send, or no room. */
 static bool send_part(struct hr_carrier *carrier, struct hr_sending *s)
 {
-    const struct hr_message *message =
-        s->taken - s->released <= s->ring->mask && s->nparts < HR_SENDING_PARTS
-            ? hr_ring_peek_at_spsc(s->ring, s->taken)
-            : NULL;
+    const struct hr_message *message = hr_carrier_sends(carrier, s->number) &&
+                                               s->taken - s->released <= s->ring->mask &&
+                                               s->nparts < HR_SENDING_PARTS
+                                           ? hr_ring_peek_at_spsc(s->ring, s->taken)
+                                           : NULL;
     if (!message)
         return false;
     hr_tracked_look(carrier); /* after the message was seen */
@@ -111,7 +112,8 @@ void hr_sending_go(struct hr_carrier *carrier)
         for (size_t i = 0; i < carrier->nactive; i++) {
             struct hr_sending *s = carrier->active[i];
             carrier->moved |= retire(carrier, s);
-            if (carrier->machine[s->machine].gone && !s->nparts)
+            if (carrier->machine[s->machine].gone && !s->nparts &&
+                hr_carrier_sends(carrier, s->number))
                 discard(s);
             else if (!carrier->machine[s->machine].gone)
                 any |= send_part(carrier, s);

@@ -139,7 +139,7 @@ static enum hr_status look_for_losses(struct hr_together *together, const char *
     while (hr_wire_lost(together->wire, &machine, together->why, sizeof together->why))
         together->lost[machine] = true;
     for (size_t m = 0; m < together->wire->machines; m++)
-        if (together->lost[m] && together->parts)
+        if (together->lost[m] && (together->parts || together->without[m]))
             together->here[m] = true;
         else if (together->lost[m] && !together->here[m])
             return hr_fail(HR_E_LOST, "%s is lost: %s (waited for %s)", together->wire->host[m],
@@ -194,7 +194,7 @@ static enum hr_status send(struct hr_together *together, size_t to, const struct
     const int64_t began = hr_clock_own_ns();
     while (!hr_wire_send(together->wire, to, head, bytes, NULL, 0, NULL)) {
         HR_TRY(look_for_losses(together, "room to send"));
-        if (together->lost[to] && together->parts)
+        if (together->lost[to] && (together->parts || together->without[to]))
             return HR_OK;
         if (together->lost[to])
             return hr_fail(HR_E_LOST, "%s is lost", together->wire->host[to]);
@@ -217,11 +217,12 @@ enum hr_status hr_together_gather(struct hr_together *together, const void *mine
     memcpy(head.said, mine, bytes);
     together->bytes = bytes;
     together->all = all;
-    memset(together->here, 0, sizeof together->here);
+    memcpy(together->here, together->without, sizeof together->here);
+    memset(together->all, 0, wire->machines * bytes);
     memcpy(together->all + wire->self * bytes, mine, bytes);
     together->here[wire->self] = true;
     for (size_t m = 0; m < wire->machines; m++)
-        if (m != wire->self)
+        if (m != wire->self && !together->without[m])
             HR_TRY(send(together, m, &head, SAID + bytes));
     return wait_for(together, all_here, what);
 }

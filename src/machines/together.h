@@ -40,8 +40,10 @@ struct hr_together {
     uint32_t gatherings;
     bool here[HR_WIRE_MACHINES];                         /* whose word of this gathering has come */
     bool lost[HR_WIRE_MACHINES], owes[HR_WIRE_MACHINES]; /* owes: it has asked for our time */
-    bool parts;                                          /* who is gone has ended */
-    char why[160];                                       /* the last one was lost */
+    bool without[HR_WIRE_MACHINES]; /* the run has gone on without them: nobody waits for them, and
+                                       their words are zeros. Set by who closes the carrier */
+    bool parts;                     /* who is gone has ended */
+    char why[160];                  /* the last one was lost */
     size_t bytes;
     unsigned char *all; /* (machines, bytes) the caller's */
     bool ran;           /* a carrier has had the wire, and has closed. Set by who closes it */

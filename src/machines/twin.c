@@ -105,6 +105,18 @@ enum hr_status hr_twin_find(struct hr_twin *twin, unsigned stage)
     return HR_OK;
 }
 
+enum hr_status hr_twin_take(struct hr_twin *twin, bool first, bool source)
+{
+    twin->nruns = 0;
+    for (size_t i = 0; i < twin->nareas; i++) {
+        const struct hr_area *area = &twin->area[i];
+        if ((first && area->repair == HR_REPAIR_FIRST) ||
+            (source && area->repair == HR_REPAIR_SOURCE))
+            HR_TRY(add_unit(twin, area, area->offset, area->bytes));
+    }
+    return HR_OK;
+}
+
 /* The area in which these bytes lie; nareas: none. */
 static size_t area_of(const struct hr_twin *twin, size_t offset, size_t bytes)
 {
