@@ -55,13 +55,13 @@ struct hr_loss {
     uint64_t step;  /* gradients that a worker had computed */
     double seconds; /* on the run's clock, when it was noticed */
     double pause_s; /* from then until an update was applied that was offered later; < 0: none */
-    uint64_t lost_samples;  /* never trained on, or gone with its replica */
-    uint64_t again_samples; /* handed out to others, or computed once more */
-    uint64_t partial;       /* pushes of its that reached the weights in part */
-    bool back;              /* it was started again, and took part again */
-    bool replaced;          /* a server: its replica went on without it */
-    bool rolled_back;       /* all went back to the last cut */
-    char how[160];
+    uint64_t lost_samples;   /* never trained on, or gone with its replica */
+    uint64_t again_samples;  /* handed out to others, or computed once more */
+    uint64_t partial;        /* pushes of its that reached the weights in part */
+    bool back;               /* it was started again, and took part again */
+    bool replaced;           /* a server: its replica went on without it */
+    bool rolled_back;        /* all went back to the last cut */
+    char how[160], host[64]; /* host: where it lived, of several machines; else "" */
 };
 
 /* Of --early-stop and --keep-best: which evaluation of the curve was the best. */

@@ -10,6 +10,7 @@
 #include "products/ready.h"
 #include "server/server_requests.h"
 #include "strategy/shared.h"
+#include "drive/losses_apart.h"
 #include "drive/record.h"
 #include "drive/replicas.h"
 #include "drive/roll_call.h"
@@ -70,8 +71,7 @@ static enum hr_status next_task(struct hr_real_worker *seat, struct hr_task *tas
     HR_TRY(push_again(seat));
     strategy->request(worker);
     HR_TRY(push_again(seat)); /* it may have been an exchange */
-    HR_TRY(wait_at(seat, worker->bell, strategy->ready, worker,
-                   strategy->served ? "a server's reply" : "the other workers' gradients"));
+    HR_TRY(wait_at(seat, worker->bell, strategy->ready, worker, hr_real_worker_awaited(seat)));
     hr_calibrate_replies(seat->drive, worker->rank);
     HR_TRY(strategy->accept(worker, task));
     hr_arrivals_leave(worker, worker->stats->account.since_ns);
@@ -345,6 +345,19 @@ static size_t next_again(void *arg)
     return hr_losses_again(arg);
 }
 
+/* A machine whose workers are all lost goes along with the others until they have ended: they have
+ * no orders for part of the machines. */
+static enum hr_status go_along(struct hr_drive *drive, enum hr_status status)
+{
+    struct hr_losses *losses = &drive->losses;
+    while (status == HR_OK && losses->apart && !losses->halted) {
+        status = look_around(drive);
+        if (status == HR_OK && !losses->halted)
+            status = hr_losses_apart_wait(losses);
+    }
+    return status == HR_E_ABORTED ? hr_control_failure(drive->job->shared->control) : status;
+}
+
 static enum hr_status drive_threads(struct hr_drive *drive)
 {
     struct hr_train_job *job = drive->job;
@@ -362,12 +375,14 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .timeout_ns = job->timeout_ns,
         .stall = job->stall,
         .arg = drive,
-        .lost = job->shared->outlives ? hr_replica_lost : NULL,
-        .again = job->shared->outlives ? next_again : NULL,
+        .lost = !job->shared->outlives ? NULL
+                : drive->losses.apart  ? hr_losses_apart_lost
+                                       : hr_replica_lost,
+        .again = job->shared->outlives && !drive->losses.apart ? next_again : NULL,
         .losses = &drive->losses,
     };
     if (status == HR_OK)
-        status = hr_launch_run(&options, &drive->stuck);
+        status = go_along(drive, hr_launch_run(&options, &drive->stuck));
     if (!drive->stuck) { /* else a thread may still have one of them */
         hr_resting_close(drive->resting);
         drive->resting = NULL;

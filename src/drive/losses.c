@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "drive/losses_apart.h"
 #include "drive/roll.h"
 #include "drive/terms.h"
 #include "strategy/last_cut.h"
@@ -78,6 +79,16 @@ static bool takes_all_back(const struct hr_losses *losses, size_t rank)
     return shared_of(losses)->strategy->joins_at_cut && is_last_worker(losses, rank);
 }
 
+/* Is it the last worker of machine 0 that lives? */
+static bool leads_alone(const struct hr_losses *losses, size_t rank)
+{
+    const struct hr_homes *homes = &losses->apart->homes;
+    bool others = false;
+    for (size_t w = 0; w < shared_of(losses)->workers && homes->machine[w] == 0; w++)
+        others |= w != rank && !hr_roster_is_gone(shared_of(losses)->control, w);
+    return homes->machine[rank] == 0 && !others;
+}
+
 /* Why the run cannot outlive this loss; NULL: it can. */
 static const char *hindrance(const struct hr_losses *losses, size_t rank)
 {
@@ -87,6 +98,8 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
         return "; a server is needed, and --max-restarts are used up";
     if (!restarts_all(losses) && is_last_worker(losses, rank) && !a_worker_comes(losses))
         return "; no worker is left";
+    if (losses->apart && leads_alone(losses, rank))
+        return "; no worker is left on the first machine, which leads";
     return NULL;
 }
 
@@ -157,8 +170,11 @@ static void tell_fate(struct hr_losses *losses, size_t worker)
 /* How many gradients it had computed. */
 static uint64_t step_of(const struct hr_losses *losses, size_t rank)
 {
+    const struct hr_control *control = shared_of(losses)->control;
     if (!is_worker(losses, rank))
         return 0;
+    if (hr_control_is_elsewhere(control, rank)) /* partner: the carrier */
+        return hr_atom64_load_relaxed(&control->rank[rank].gauge.gradients);
     return hr_roster_is_gone(shared_of(losses)->control, rank)
                ? last_of(losses, rank)->step
                : shared_of(losses)->stats[rank].steps;
@@ -182,6 +198,9 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
         .pause_s = -1,
     };
     snprintf(loss->how, sizeof loss->how, "%s", how);
+    if (losses->apart)
+        snprintf(loss->host, sizeof loss->host, "%s",
+                 losses->apart->wire->host[losses->apart->homes.machine[rank]]);
     hr_atom64_store_relaxed(&losses->resumptions->loss[losses->n].lost_ns, (uint64_t)now);
     losses->n++;
     hr_atom32_store_release(&losses->resumptions->n, (uint32_t)losses->n); /* partner: resumed */
@@ -232,14 +251,13 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     const bool back = takes_all_back(losses, rank);
     const bool replaced = hr_replica_lives(shared, rank);
     const bool restarts = is_started_again(losses, rank);
-    if (worker)
-        hr_stats_mend(&shared->stats[rank]);
-    if (worker)
-        tell_fate(losses, rank);
+    const bool counts = worker && hr_losses_lead(losses);
+    if (counts)
+        hr_stats_mend(&shared->stats[rank]), tell_fate(losses, rank);
     if (losses->why_not || !note(losses, rank, how, now))
         return end_run(losses, rank, how);
     hr_roll_lost(losses->drive, rank);
-    if (worker)
+    if (counts)
         close_account(losses, rank, now);
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
@@ -343,11 +361,12 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     const struct hr_term_begin how = {.recalled = hr_losses_recalled(losses),
                                       .rolled = losses->rolls};
     uint64_t again;
-    if (how.recalled) {
+    if (how.recalled && hr_losses_lead(losses))
         hr_launcher_take(losses->drive->launcher); /* the snapshot becomes another */
+    if (how.recalled)
         hr_roll_stand(losses->drive, how.rolled);
-    }
-    HR_TRY(hr_term_begin(losses->leader, how, &again));
+    HR_TRY(losses->begin ? losses->begin(losses, &again)
+                         : hr_term_begin(losses->leader, how, &again));
     if (how.recalled)
         hr_roll_term(losses->drive, shared_of(losses)->seats->index, how.rolled, again);
     losses->again = again;
@@ -362,20 +381,13 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
 
 /* --- the account --- */
 
-static double pause_of(const struct hr_losses *losses, size_t i)
-{
-    const struct hr_resumption *it = &losses->resumptions->loss[i];
-    const uint64_t resumed = hr_atom64_load_acquire(&it->resumed_ns); /* partner: resumed */
-    return resumed ? hr_seconds((int64_t)(resumed - hr_atom64_load_relaxed(&it->lost_ns))) : -1;
-}
-
 void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result)
 {
     if (losses->n == 0)
         return;
     const struct hr_shared_state *shared = shared_of(losses);
     for (size_t i = 0; i < losses->n; i++)
-        losses->loss[i].pause_s = pause_of(losses, i);
+        losses->loss[i].pause_s = hr_losses_pause_s(losses, i);
     for (size_t w = 0; w < shared->workers; w++)
         tell_fate(losses, w);
     result->losses = losses->loss;
@@ -383,17 +395,4 @@ void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result)
     result->restarts = losses->restarts;
     losses->loss = NULL;
     losses->n = 0;
-}
-
-void hr_losses_resumed(const struct hr_losses *losses, uint32_t *seen, int64_t offered_ns)
-{
-    struct hr_resumptions *resumptions = losses->resumptions;
-    const uint32_t n = hr_atom32_load_acquire(&resumptions->n); /* partner: note */
-    for (uint32_t i = *seen; i < n; i++) {
-        struct hr_resumption *it = &resumptions->loss[i];
-        if (offered_ns < (int64_t)hr_atom64_load_relaxed(&it->lost_ns))
-            return; /* later losses are later still */
-        hr_atom64_replace_acq_rel(&it->resumed_ns, 0, (uint64_t)losses->now_ns(losses->clock));
-        *seen = i + 1;
-    }
 }

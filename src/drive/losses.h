@@ -36,6 +36,7 @@ struct hr_resumptions {
 };
 
 struct hr_drive;
+struct hr_losses_apart;
 
 /* Samples, and pushes that were applied in part (fate.h). */
 struct hr_told {
@@ -62,11 +63,14 @@ struct hr_losses {
     size_t stage_of;     /* that worker */
     size_t restarts;     /* so far */
     /* (ranks) each, in the segment: */
-    int64_t *again_ns;    /* when one may be started again; 0: it need not */
-    bool *comes;          /* it is gone, and will be back */
-    struct hr_told *told; /* of a worker's fate, to its losses so far */
-    uint64_t again;       /* samples that the last term computes once more, */
-    size_t recalled_by;   /* put down to this loss */
+    int64_t *again_ns;             /* when one may be started again; 0: it need not */
+    bool *comes;                   /* it is gone, and will be back */
+    struct hr_told *told;          /* of a worker's fate, to its losses so far */
+    uint64_t again;                /* samples that the last term computes once more, */
+    size_t recalled_by;            /* put down to this loss */
+    struct hr_losses_apart *apart; /* of a run on several machines (losses_apart.h); or NULL */
+    /* A term begins there, in place of hr_term_begin; or NULL. */
+    enum hr_status (*begin)(struct hr_losses *losses, uint64_t *again);
     struct hr_loss *loss; /* (n) owned */
     size_t n;
 };
@@ -98,6 +102,9 @@ HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool be
 
 /* After the run: what became of all of them, into the result, which owns the list. */
 void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result);
+
+/* Seconds until an update was applied that was offered after loss i; < 0: none was. */
+double hr_losses_pause_s(const struct hr_losses *losses, size_t i);
 
 /* A worker's: it has had an update applied that it offered at that time. */
 void hr_losses_resumed(const struct hr_losses *losses, uint32_t *seen, int64_t offered_ns);

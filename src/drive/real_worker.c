@@ -24,9 +24,22 @@ void hr_real_worker_stop_spans(struct hr_real_worker *seat)
     seat->shared->spans[seat->worker->rank] = NULL;
 }
 
+/* Where a machine's workers push as one, its first worker has the gradients of the others, and what
+ * servers reply. */
+const char *hr_real_worker_awaited(const struct hr_real_worker *seat)
+{
+    const size_t node = seat->shared->node_workers;
+    if (!seat->strategy->served)
+        return "the other workers' gradients";
+    if (!node)
+        return "a server's reply";
+    return seat->worker->rank % node ? "the worker that pushes for its machine"
+                                     : "its machine's gradients, or a server's reply";
+}
+
 enum hr_status hr_real_worker_meet(struct hr_real_worker *seat, enum hr_rest_stage stage)
 {
-    if (seat->drive->job->meet)
+    if (seat->drive->job->meet && !seat->shared->outlives)
         return hr_meet_at(seat->drive->job->meet, seat->worker->rank, &seat->trainer.waiter, stage,
                           "a cut");
     return seat->shared->outlives ? hr_rest_at(&seat->rest, stage)

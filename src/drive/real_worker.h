@@ -37,6 +37,9 @@ struct hr_real_worker {
 void hr_real_worker_tell_spans(struct hr_real_worker *seat);
 void hr_real_worker_stop_spans(struct hr_real_worker *seat);
 
+/* What it waits for in a step, in words. */
+const char *hr_real_worker_awaited(const struct hr_real_worker *seat);
+
 /* All come to a barrier. */
 HR_CHECKED enum hr_status hr_real_worker_meet(struct hr_real_worker *seat,
                                               enum hr_rest_stage stage);

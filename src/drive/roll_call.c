@@ -1,5 +1,6 @@
 #include "drive/roll_call.h"
 
+#include "drive/losses_apart.h"
 #include "drive/rest.h"
 #include "drive/roll.h"
 #include "server/server_replica.h"
@@ -27,6 +28,8 @@ static bool all_rest(const struct hr_losses *losses)
     const size_t workers = job_of(losses)->shared->workers;
     const size_t n = hr_losses_recalled(losses) ? job_of(losses)->first_stage : workers;
     size_t resting = 0;
+    if (losses->apart)
+        return hr_losses_apart_rest((struct hr_losses *)(uintptr_t)losses);
     if (!hr_losses_recalled(losses) && !hr_losses_are_taken(losses))
         return false;
     for (size_t r = 0; r < n; r++) {
@@ -45,6 +48,8 @@ static bool all_rest(const struct hr_losses *losses)
 /* Do workers of the present term rest at that stage? All of them do, or none. */
 static bool rest_at(const struct hr_losses *losses, enum hr_rest_stage stage)
 {
+    if (losses->apart)
+        return losses->apart->stage == stage;
     for (size_t w = 0; w < job_of(losses)->shared->workers; w++)
         if (!hr_roster_is_gone(control_of(losses), w) && stage_of(losses, w) == stage)
             return true;
@@ -154,12 +159,36 @@ static void conclude(const struct hr_losses *losses)
         hr_leader_conclude(losses->leader);
 }
 
+/* All rest here, and elsewhere, or somebody was lost. Where a cut was concluded, and the next span
+ * has not begun, all go on behind it, wherever ranks here are. */
+static enum hr_status go_on_apart(struct hr_losses *losses)
+{
+    struct hr_losses_apart *apart = losses->apart;
+    enum hr_status status;
+    if (hr_losses_changed(losses)) {
+        const bool begins = !apart->passed || apart->passed == HR_STAGE_EVALUATED;
+        if (hr_losses_recalled(losses) && !begins)
+            run_clock(losses, true, losses->now_ns(losses->clock));
+        status = hr_losses_begin_term(losses, begins);
+    } else {
+        status = hr_losses_apart_meet(losses);
+        if (status == HR_OK)
+            release(losses);
+    }
+    return status == HR_E_RECALLED ? HR_OK : status; /* its order is taken at the next ring */
+}
+
 enum hr_status hr_roll_call(struct hr_losses *losses)
 {
+    if (losses->apart)
+        HR_TRY(hr_losses_apart_take(losses));
     welcome_who_is_back(losses);
     if (!all_rest(losses))
         return HR_OK;
-    conclude(losses);
+    if (hr_losses_lead(losses))
+        conclude(losses);
+    if (losses->apart)
+        return go_on_apart(losses);
     if (rest_at(losses, HR_STAGE_BEGINS) && pair_who_is_back(losses))
         return HR_OK; /* servers come to rest, too */
     if (hr_losses_changed(losses)) {

@@ -4,6 +4,7 @@
 
 #include "group/local_group.h"
 #include "server/staleness.h"
+#include "strategy/counted.h"
 #include "strategy/last_cut.h"
 #include "strategy/shared.h"
 
@@ -85,13 +86,12 @@ static size_t take_seats(const struct hr_train_job *job)
 
 static enum hr_status begin_group(const struct hr_train_job *job)
 {
-    struct hr_group_options options = job->shared->group_options;
+    const struct hr_group_options options = hr_group_of_seats(job->shared);
     size_t bytes;
     if (job->local)
         return hr_local_group_begin(job->local, job->shared->seats->n);
-    HR_TRY(hr_group_bytes(&options, &bytes));
+    HR_TRY(hr_group_bytes(&job->shared->group_options, &bytes));
     memset(job->shared->group, 0, bytes);
-    options.nranks = job->shared->seats->n;
     return hr_group_init(job->shared->group, &options);
 }
 
@@ -109,4 +109,54 @@ enum hr_status hr_term_begin(const struct hr_leader *leader, struct hr_term_begi
     *again = how.rolled ? take_back_span(shared) : take_back_from(shared, index);
     begin_anew(leader, index);
     return begin_group(job);
+}
+
+/* --- on several machines --- */
+
+enum hr_status hr_term_take_seats(const struct hr_train_job *job)
+{
+    if (take_seats(job) == 0)
+        return hr_fail(HR_E_LOST, "no worker is left");
+    return begin_group(job);
+}
+
+size_t hr_term_source(const struct hr_shared_state *shared, uint64_t index)
+{
+    size_t worker = 0;
+    while (worker < shared->workers &&
+           (hr_roster_is_gone(shared->control, worker) ||
+            hr_atom64_load_acquire(&shared->stats[worker].done) != index)) /* partner: says */
+        worker++;
+    return worker;
+}
+
+/* Of workers that were lost with their machine. What machine 0 has of them is as they were at the
+ * last cut, or where this term began. */
+static void restore_counters(const struct hr_leader *leader, uint64_t machines, uint64_t index)
+{
+    const struct hr_shared_state *shared = leader->job->shared;
+    if (index <= leader->cuts.cut->begins || index <= shared->seats->index)
+        return;
+    for (size_t w = 0; w < shared->workers; w++) {
+        if (!(machines >> shared->homes.machine[w] & 1))
+            continue;
+        const bool said = hr_counted_restore(shared, w, index - 1);
+        HR_ASSERT(said); /* else nobody could be behind that batch */
+    }
+}
+
+uint64_t hr_term_settle(const struct hr_leader *leader, bool leads, uint64_t machines,
+                        uint64_t *index)
+{
+    struct hr_shared_state *shared = leader->job->shared;
+    *index = shared->strategy->settle(shared);
+    if (!leads)
+        return 0;
+    restore_counters(leader, machines, *index);
+    return take_back_from(shared, *index);
+}
+
+void hr_term_begin_at(const struct hr_leader *leader, uint64_t index)
+{
+    begin_anew(leader, index);
 }

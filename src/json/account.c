@@ -137,8 +137,9 @@ static json_t *loss_object(const struct hr_loss *loss)
 {
     const char *followed = loss->replaced ? "replica" : loss->rolled_back ? "rollback" : NULL;
     return json_pack(
-        "{so so so so so so so so so so so}", "rank", hr_json_count(loss->rank), "server",
-        json_boolean(loss->server), "step", hr_json_count(loss->step), "seconds",
+        "{so so so so so so so so so so so so}", "host",
+        loss->host[0] ? hr_json_text(loss->host) : json_null(), "rank", hr_json_count(loss->rank),
+        "server", json_boolean(loss->server), "step", hr_json_count(loss->step), "seconds",
         hr_json_number(loss->seconds), "pause_s",
         loss->pause_s < 0 ? json_null() : hr_json_number(loss->pause_s), "samples_lost",
         hr_json_count(loss->lost_samples), "samples_again", hr_json_count(loss->again_samples),

@@ -29,6 +29,9 @@
  *            it is in the farthest worker's replica, by 2, and the one who has not kept may have
  *            died while it copied. At a cut nobody keeps, and nobody goes on. The gradients of k
  *            are computed once more, by those who are left.
+ *            On several machines a replica is updated by its worker alone, and a machine is lost
+ *            with all of its replicas: that of the farthest who lives is whole, and needs no
+ *            stripes. (Who was lost may have been farther; nobody has what it did.)
  *   Cost     of losses: weights and state once more in memory, in all; and in a step once read and
  *            written, by all workers together: 8 (1 + states) bytes a parameter.
  *   Source   the fused form is ZeRO-1 by stripes: Rajbhandari et al., SC 2020.
@@ -39,9 +42,10 @@
 #include "base/vec.h"
 #include "kernels/team.h"
 #include "strategy/before_image.h"
+#include "strategy/counted.h"
 #include "strategy/overlap.h"
+#include "strategies/allreduce_losses.h"
 #include "strategies/buckets.h"
-#include "strategy/settle.h"
 #include "strategies/strategies.h"
 
 /* Replicas of more bytes in all leave the caches before they are read: write around the caches.
@@ -65,8 +69,9 @@ static size_t state_bytes(const struct hr_shared_state *shared)
 
 static size_t bytes(const struct hr_shared_state *shared)
 {
-    return state_bytes(shared) + hr_term_record_bytes(shared) +
-           hr_before_image_bytes(shared, shared->workers);
+    const size_t image =
+        hr_shared_is_apart(shared) ? 0 : hr_before_image_bytes(shared, shared->workers);
+    return state_bytes(shared) + hr_term_record_bytes(shared) + image;
 }
 
 static struct hr_term_record *record_of(const struct hr_shared_state *shared)
@@ -273,7 +278,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     if (task->kind != HR_TASK_BATCH)
         return HR_OK;
     prepare_update(worker, task->index);
-    if (worker->shared->outlives)
+    if (worker->shared->outlives && !hr_shared_is_apart(worker->shared))
         keep_stripe(worker, task->index);
     return HR_OK;
 }
@@ -288,6 +293,7 @@ static void final(struct hr_worker *worker, size_t offset)
 static void offer(struct hr_worker *worker)
 {
     own_of(worker)->offered = true;
+    hr_counted_say(worker->shared, worker->rank, worker->index - 1);
     if (is_alone(worker->shared))
         return;
     hr_buckets_all(&own_of(worker)->buckets, worker->index - 1);
@@ -313,50 +319,11 @@ static void export_part(struct hr_worker *worker)
         worker->shared->snapshot.applied[0] = worker->applied;
 }
 
-/* --- losses --- */
-
-/* The seat of a worker that nobody is ahead of. */
-static size_t farthest(const struct hr_shared_state *shared, const struct hr_term_record *record)
-{
-    size_t seat = 0;
-    for (size_t s = 1; s < record->n; s++)
-        if (hr_term_done(shared, record, s) > hr_term_done(shared, record, seat))
-            seat = s;
-    return seat;
-}
-
-static bool all_have_kept(const struct hr_shared_state *shared, const struct hr_term_record *record,
-                          uint64_t index)
-{
-    const struct hr_before_image image = image_of(shared);
-    for (size_t s = 0; s < record->n; s++)
-        if (!hr_before_image_has(&image, s, index))
-            return false;
-    return true;
-}
-
-static void take_replica(const struct hr_shared_state *shared, size_t worker)
-{
-    const float *state = is_fused(shared) ? shared->own : hr_state_of(shared, worker);
-    memcpy(shared->snapshot.weights, shared->weights[worker], shared->params * sizeof(float));
-    hr_export_state(shared, state, 0, shared->params);
-}
-
-/* See "Losses" above. */
 static uint64_t settle(struct hr_shared_state *shared)
 {
-    const struct hr_term_record *record = record_of(shared);
     const struct hr_before_image image = image_of(shared);
-    const size_t first = farthest(shared, record);
-    const uint64_t index = hr_term_done(shared, record, first);
-    if (index == shared->seats->index)
-        ; /* the snapshot is that state */
-    else if (all_have_kept(shared, record, index))
-        hr_before_image_restore(&image, (struct hr_range){0, shared->params});
-    else
-        take_replica(shared, record->seat[first].worker);
-    hr_term_settled(shared, record, index);
-    return index;
+    return hr_allreduce_settle(shared, record_of(shared), &image,
+                               is_fused(shared) ? shared->own : NULL);
 }
 
 const struct hr_strategy hr_strategy_allreduce = {

@@ -77,6 +77,16 @@ struct hr_range hr_stripe_of(const struct hr_worker *worker)
     return (struct hr_range){begin, end - begin};
 }
 
+struct hr_group_options hr_group_of_seats(const struct hr_shared_state *shared)
+{
+    struct hr_group_options options = shared->group_options;
+    const struct hr_seats *seats = shared->seats;
+    options.nranks = seats->n;
+    for (size_t s = 0; s < seats->n; s++)
+        options.homes.machine[s] = shared->homes.machine[seats->rank[s]];
+    return options;
+}
+
 struct hr_range hr_export_stripe(struct hr_worker *worker)
 {
     const struct hr_range stripe = hr_stripe_of(worker);

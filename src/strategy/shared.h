@@ -69,6 +69,9 @@ static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t strip
     return hr_chunk_begin(count, HR_LINE / sizeof(float), nstripes, stripe);
 }
 
+/* The options of the group of those who have seats. */
+struct hr_group_options hr_group_of_seats(const struct hr_shared_state *shared);
+
 /* Copy elements [begin, begin + count) of a state's arrays into the snapshot's first copy. */
 void hr_export_state(const struct hr_shared_state *shared, const float *state, size_t begin,
                      size_t count);

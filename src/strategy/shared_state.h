@@ -24,6 +24,7 @@
 #include "strategy/stale.h"
 
 struct hr_strategy;
+struct hr_counted;
 struct hr_compression;
 struct hr_inject;
 struct hr_pause;
@@ -122,9 +123,8 @@ struct hr_snapshot {
                             unless strategy->keeps_replicas */
     size_t replica_copies; /* workers, or 0 */
     uint64_t *apart; /* strategy->drifts: batches until replicas are made equal; 0: they are */
-    double
-        *since; /* (workers) where strategy->ties_replicas, and replicas go on: steps of each since
-                      its last exchange; else NULL */
+    double *since;   /* (workers) where strategy->ties_replicas, and replicas go on: steps of each
+                      since its last exchange; else NULL */
     struct hr_epoch_losses *losses;
     struct hr_epoch_share *shares; /* (workers) */
     float *errors;                 /* (workers, hr_compression_state_floats) or NULL */
@@ -167,11 +167,10 @@ struct hr_shared_state {
     struct hr_group_options group_options;
     size_t workers, servers, params;
     size_t node_workers; /* of a machine, who push as one (strategies/aggregate.h); 0: each does */
-    size_t
-        update_threads; /* that a worker whose other ranks wait may take (kernels/team.h); 0: 1 */
-    size_t copies;      /* of each shard: 1, or 2, each with a rank of its own (server_replica.h) */
-    bool outlives;      /* the run outlives ranks that are lost (--on-loss) */
-    bool reissues;      /* their batches are handed out again (--lost-batch) */
+    size_t update_threads; /* of a worker whose other ranks wait (kernels/team.h); 0: 1 */
+    size_t copies; /* of each shard: 1, or 2, each with a rank of its own (server_replica.h) */
+    bool outlives; /* the run outlives ranks that are lost (--on-loss) */
+    bool reissues; /* their batches are handed out again (--lost-batch) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool local;                    /* the workers' group is one thread's */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
@@ -189,6 +188,7 @@ struct hr_shared_state {
     float **weights;               /* (workers)(params) what worker r computes its gradient from */
     float **grads;                 /* (workers)(params) where it leaves it; read by peers */
     struct hr_worker_stats *stats; /* (workers) */
+    struct hr_counted *counted;    /* (workers) counted.h; NULL: counters cannot be lost */
     void *arrivals;                /* strategy/arrivals.h */
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_seats *seats;

@@ -309,6 +309,8 @@ enum hr_status hr_run_prepare(struct hr_run *run)
         HR_TRY(hr_replay_prepare(&run->drive));
     shared->group_options.nranks = shared->workers;
     shared->group_options.homes = shared->homes;
+    /* Who is left may sum by another algorithm, and find its rings. */
+    shared->group_options.blocks |= shared->outlives && run->machines;
     settle_waiting(run);
     settle_stalls(run);
     shared->snapshot.state_copies = shared->strategy->private_state ? shared->workers : 1;

@@ -6,17 +6,19 @@
 
 #include "base/clock.h"
 #include "checkpoint/digest.h"
+#include "drive/losses_apart.h"
 #include "drive/record_carried.h"
 #include "drive/rest.h"
 #include "machines/carried_group.h"
 #include "machines/machines.h"
 #include "server/server_carried.h"
 #include "server/staleness.h"
+#include "strategy/counted.h"
 #include "strategy/shared.h"
 #include "worker/staged.h"
 
 /* Letters between machines. */
-enum { MEETINGS, REQUESTS, LOGS };
+enum { MEETINGS, REQUESTS, LOGS, LOSSES };
 
 enum { SAVE, STOP };
 
@@ -28,6 +30,7 @@ struct hr_several {
     struct hr_carried_group carried, carried_leaders;
     struct hr_asked_elsewhere elsewhere;
     bool started; /* the carrier */
+    struct hr_losses_apart losses;
 };
 
 /* --- joined --- */
@@ -79,7 +82,18 @@ static enum hr_status add_ring(void *carrier, size_t from, size_t to, struct hr_
     return hr_carrier_add_ring(carrier, ring, from, to, cargo_of, NULL);
 }
 
-static enum hr_status add_rings(const struct hr_run *run)
+/* Of those who have seats. */
+static enum hr_status add_group(void *arg)
+{
+    const struct hr_run *run = arg;
+    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_group_options options = hr_group_of_seats(shared);
+    const struct hr_place place = {
+        .group = shared->group, .segment = shared->segment, .world_rank = shared->seats->rank};
+    return hr_carrier_add_group(run->several->carrier, &run->several->carried, &options, &place);
+}
+
+static enum hr_status add_rings(struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_feed *feed = &shared->feed;
@@ -96,15 +110,16 @@ static enum hr_status add_rings(const struct hr_run *run)
         HR_TRY(hr_server_carry(shared, carrier));
     if (run->job.pipeline)
         HR_TRY(hr_staged_each_ring(&run->job, add_ring, carrier));
+    for (size_t w = 0; shared->counted && w < shared->workers; w++)
+        hr_carrier_track(carrier, w, &shared->counted[w], HR_COUNTED_BYTES);
     const struct hr_leaders *leaders = &shared->leaders;
-    const struct hr_place place = {.group = shared->group, .segment = shared->segment},
-                          of_leaders = {.group = leaders->group,
-                                        .segment = shared->segment,
-                                        .world_rank = leaders->rank};
+    const struct hr_place of_leaders = {
+        .group = leaders->group, .segment = shared->segment, .world_rank = leaders->rank};
     if (leaders->options.nranks)
         HR_TRY(hr_carrier_add_group(carrier, &run->several->carried_leaders, &leaders->options,
                                     &of_leaders));
-    return hr_carrier_add_group(carrier, &run->several->carried, &shared->group_options, &place);
+    run->several->losses.first_ring = hr_carrier_rings(carrier);
+    return add_group(run);
 }
 
 /* Beside a thread nobody forks: where ranks are processes it begins behind all of them. */
@@ -129,6 +144,24 @@ static enum hr_status tend(void *arg)
     return hr_meet_conduct(run->several->meet, &waiter, "a cut");
 }
 
+static void open_losses(struct hr_run *run)
+{
+    struct hr_losses_apart *losses = &run->several->losses;
+    losses->carrier = run->several->carrier;
+    losses->meet = run->several->meet;
+    losses->wire = run->machines->wire;
+    losses->homes = run->shared.homes;
+    losses->control = run->shared.control;
+    losses->timeout_ns = run->job.timeout_ns;
+    losses->channel = LOSSES;
+    losses->carry = add_group;
+    losses->arg = run;
+    run->drive.losses.apart = losses;
+    run->drive.losses.begin = hr_losses_apart_begin;
+    const struct hr_wire_sink sink = hr_losses_apart_sink(losses);
+    hr_carrier_listen(losses->carrier, LOSSES, &sink);
+}
+
 static enum hr_status open_all(struct hr_run *run)
 {
     struct hr_several *several = run->several;
@@ -139,14 +172,19 @@ static enum hr_status open_all(struct hr_run *run)
                                                .control = shared->control,
                                                .segment = run->segment.base,
                                                .segment_bytes = run->segment.bytes,
-                                               .timeout_ns = run->job.timeout_ns};
+                                               .timeout_ns = run->job.timeout_ns,
+                                               .lost =
+                                                   shared->outlives ? hr_losses_apart_saw : NULL,
+                                               .lost_arg = &several->losses};
     HR_TRY(hr_carrier_open(&carried, &several->carrier));
     HR_TRY(add_rings(run));
     const struct hr_meet_options meets = {.carrier = several->carrier,
                                           .wire = run->machines->wire,
                                           .homes = shared->homes,
                                           .nranks = shared->workers,
-                                          .led = apart || hr_workers_here(shared) == 0,
+                                          .in_order = shared->outlives,
+                                          .led = apart || hr_workers_here(shared) == 0 ||
+                                                 shared->outlives,
                                           .control = shared->control,
                                           .segment = run->segment.base,
                                           .area = run->areas.area,
@@ -157,6 +195,8 @@ static enum hr_status open_all(struct hr_run *run)
     const struct hr_wire_sink requests = {run, place_request, take_request};
     hr_carrier_listen(several->carrier, REQUESTS, &requests);
     hr_record_listen(&run->drive, several->carrier, LOGS);
+    if (shared->outlives)
+        open_losses(run);
     run->job.meet = several->meet;
     run->job.poll = apart ? NULL : hr_carrier_poll;
     run->job.poll_arg = several->carrier;
@@ -251,7 +291,9 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
                                .poll_arg = carrier};
     if (status == HR_OK && !hr_several_is_first(run))
         status = hr_record_bring(&run->drive, carrier, LOGS);
-    if (status == HR_OK)
+    if (status == HR_OK && run->shared.outlives)
+        status = hr_losses_apart_end(&run->drive.losses);
+    else if (status == HR_OK)
         status = hr_meet_alone(run->several->meet, &waiter, HR_STAGE_OVER, "the end of the run");
     if (status == HR_OK)
         hr_staleness_gather(&run->shared);
@@ -274,8 +316,11 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
         status = say_why(carrier, status, message);
     hr_carrier_close(carrier);
     run->several->carrier = NULL;
-    for (size_t m = 0; m < run->machines->wire->machines; m++)
+    /* A run that went on without them goes on to its end. */
+    for (size_t m = 0; m < run->machines->wire->machines && status != HR_OK; m++)
         run->machines->wire->abandoned |= run->machines->together.lost[m];
+    for (size_t m = 0; m < run->machines->wire->machines && status == HR_OK; m++)
+        run->machines->together.without[m] = run->machines->together.lost[m];
     return status != HR_OK ? status : left;
 }
 

@@ -17,6 +17,30 @@ static enum hr_status refuse(const char *what, const char *instead)
     return hr_fail(HR_E_USAGE, "%s: not there yet on several machines; %s", what, instead);
 }
 
+/* Which runs go on without a machine, and its workers. */
+static enum hr_status check_losses(const struct hr_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    if (!strcmp(o->on_loss, "restart"))
+        return hr_fail(HR_E_USAGE,
+                       "--on-loss restart: on several machines nobody but the launcher can start a "
+                       "process on another one; expected continue, or stop and --resume");
+    if (strcmp(run->shared.strategy->name, "allreduce") != 0)
+        return hr_fail(
+            HR_E_USAGE,
+            "--on-loss continue with --strategy %s: on several machines what is lost with "
+            "one is nowhere else (weights, pushes, samples handed out); expected "
+            "--strategy allreduce, or --on-loss stop and --resume",
+            o->strategy);
+    if (o->pipeline || o->tensor_parallel)
+        return refuse("--on-loss continue with --pipeline or --tensor-parallel", "expected stop");
+    if (!strcmp(o->reduce, "repro"))
+        return refuse("--on-loss continue with --reduce repro", "expected stop");
+    if (o->record[0])
+        return refuse("--on-loss continue with --record", "expected one of them");
+    return HR_OK;
+}
+
 static enum hr_status check(const struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
@@ -36,7 +60,7 @@ static enum hr_status check(const struct hr_run *run)
     if (run->drive.driver->played)
         return refuse("one process that plays all ranks", "expected it on one, without mpirun");
     if (run->shared.outlives)
-        return refuse("--on-loss", "expected stop; --resume goes on from the last checkpoint");
+        HR_TRY(check_losses(run));
     if (o->calibrate[0] && strategy->served)
         return refuse("--calibrate with servers", "expected it on one machine");
     if (o->link[0] || o->topology[0])

@@ -1,6 +1,7 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "session/carve.h"
 #include "strategy/compression.h"
+#include "strategy/counted.h"
 #include "strategy/pause.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"
@@ -20,6 +21,11 @@ static const struct hr_area arrays = {.unit = HR_LINE},
                             arrays_at_the_end = {.unit = HR_LINE,
                                                  .for_first = true,
                                                  .stages = UINT32_C(1) << HR_STAGE_OVER};
+
+/* Where a machine is lost in a meeting: machine 0's are right; or those of the machine with the
+ * state that all go on with. */
+static const struct hr_area repaired_words = {.unit = 1, .repair = HR_REPAIR_FIRST},
+                            repaired_arrays = {.unit = HR_LINE, .repair = HR_REPAIR_SOURCE};
 
 static void all_alike(struct hr_carver *to, struct hr_area how)
 {
@@ -44,6 +50,19 @@ static void stripes_alike(struct hr_carver *to, const struct hr_shared_state *sh
             hr_carve_alike(to, (i * shared->params + begin) * sizeof(float),
                            (end - begin) * sizeof(float), how);
         }
+}
+
+/* Where losses are outlived machine 0 puts counters in order, but not the time of those who wait
+ * for that. */
+static void stats_alike(struct hr_carver *to, const struct hr_shared_state *shared)
+{
+    const size_t each = sizeof *shared->stats, time = offsetof(struct hr_worker_stats, account);
+    if (!shared->outlives)
+        all_alike(to, words);
+    for (size_t w = 0; w < shared->workers && shared->outlives; w++) {
+        hr_carve_alike(to, w * each, time, repaired_words);
+        hr_carve_alike(to, w * each + time, each - time, words);
+    }
 }
 
 /* Elastic averaging's, where a checkpoint may have them (pause_state.c). */
@@ -188,7 +207,7 @@ static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
     shared->snapshot.live = !copies && shared->strategy->at_rest && !hr_homes_apart(&shared->homes);
     if (!shared->snapshot.live) {
         shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
-        stripes_alike(to, shared, 1, arrays);
+        stripes_alike(to, shared, 1, shared->outlives ? repaired_arrays : arrays);
     }
     if (copies) {
         shared->snapshot.state =
@@ -196,7 +215,8 @@ static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
         if (shared->snapshot.state_copies > 1)
             workers_alike(to, shared->workers, hr_state_floats(shared), arrays_for_first);
         else
-            stripes_alike(to, shared, hr_state_floats(shared) / shared->params, arrays_for_first);
+            stripes_alike(to, shared, hr_state_floats(shared) / shared->params,
+                          shared->outlives ? repaired_arrays : arrays_for_first);
     }
     shared->snapshot.applied =
         hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
@@ -263,6 +283,13 @@ static enum hr_status count_groups(const struct hr_run *run, struct group_bytes 
                : HR_OK;
 }
 
+static void lay_out_errors(struct hr_run *run, struct hr_carver *to)
+{
+    run->job.errors = hr_carve(to, counts, hr_measured_bytes(run->job.dataset));
+    all_alike(to, words_for_first);
+    run->final_test.errors = hr_carve(to, counts, hr_final_test_errors(run));
+}
+
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
 {
     struct hr_shared_state *shared = &run->shared;
@@ -270,11 +297,12 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     struct group_bytes bytes;
     HR_TRY(count_groups(run, &bytes));
     run->job.cut = leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
-    hr_carve_alike(to, 0, offsetof(struct hr_cut, saves_done), words);
+    const struct hr_area repaired = shared->outlives ? repaired_words : words;
+    hr_carve_alike(to, 0, offsetof(struct hr_cut, saves_done), repaired);
     shared->dispenser = hr_carve(to, counts, sizeof *shared->dispenser);
     /* next and stop_at go along with messages. */
-    hr_carve_alike(to, offsetof(struct hr_dispenser, cut), sizeof shared->dispenser->cut, words);
-    hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, words);
+    hr_carve_alike(to, offsetof(struct hr_dispenser, cut), sizeof shared->dispenser->cut, repaired);
+    hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, repaired);
     if (shared->dispenser && (!run->drive.replay || shared->schedule.pauses))
         leader->cuts.request = &shared->dispenser->save;
     shared->group = hr_carve(to, "rings", bytes.workers);
@@ -283,7 +311,9 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
         run->meet_words = hr_carve(to, "rings", hr_meet_words_bytes());
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
-    all_alike(to, words);
+    stats_alike(to, shared);
+    if (run->machines && shared->outlives)
+        shared->counted = hr_carve(to, counts, shared->workers * sizeof *shared->counted);
     shared->arrivals = hr_carve(to, counts, hr_arrivals_bytes(shared->workers));
     hr_carve_alike(to, hr_arrivals_lines_bytes(shared->workers), SIZE_MAX, words); /* the costs */
     shared->seats =
@@ -297,9 +327,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     if (hr_final_test_answers(run))
         all_alike(to, words_for_first);
     run->job.answers = run->final_test.dataset ? NULL : run->final_test.answers;
-    run->job.errors = hr_carve(to, counts, hr_measured_bytes(run->job.dataset));
-    all_alike(to, words_for_first);
-    run->final_test.errors = hr_carve(to, counts, hr_final_test_errors(run));
+    lay_out_errors(run, to);
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
     lay_out_snapshot(run, to);
     run->saver.copy = hr_carve(to, copy, hr_save_copy_bytes(&run->saver));

@@ -201,6 +201,9 @@ static bool is_due_and_was_not(const struct hr_train_job *job, const struct hr_i
     const size_t due =
         hr_inject_kills_due(&job->conditions.inject, entry->kind, entry->rank,
                             entry->timed ? steps : entry->step, entry->timed ? entry->ps : end_ps);
+    if (hr_control_is_elsewhere(job->shared->control, rank) && /* it counts deaths there */
+        hr_roster_lost(job->shared->control, rank))
+        return false;
     return (entry->timed || entry->step >= steps) && due > killed_so_far(job, rank);
 }
 

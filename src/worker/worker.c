@@ -24,7 +24,7 @@ static enum hr_status join_group(struct hr_train_worker *self)
     const struct hr_train_job *job = self->job;
     const struct hr_shared_state *shared = job->shared;
     const struct hr_worker *worker = &self->worker;
-    struct hr_group_options options = shared->group_options;
+    const struct hr_group_options options = hr_group_of_seats(shared);
     const struct hr_place place = {.group = shared->group,
                                    .segment = shared->segment,
                                    .control = shared->control,
@@ -35,7 +35,6 @@ static enum hr_status join_group(struct hr_train_worker *self)
         hr_member_init_local(&self->worker.member, job->local, worker->seat);
         return HR_OK;
     }
-    options.nranks = worker->seats;
     return hr_member_init(&self->worker.member, &options, &place, worker->seat);
 }
 

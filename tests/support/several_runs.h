@@ -34,9 +34,12 @@ struct said {
 struct several_hooks {
     void (*begins)(size_t machine);
     const struct hr_observer *observer; /* machine 0's */
+    bool may_end; /* a machine that is to be lost may have ended well before */
     void (*ended)(const struct hr_run_result *result, struct said *said);
 };
 void several_hook(const struct several_hooks *hooks);
+/* In tenths of a second: for how long a machine that is to be lost has run by then (3). */
+void several_dies_after(int tenths);
 
 void several_begin(void);
 

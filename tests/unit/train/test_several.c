@@ -95,12 +95,21 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
         &o, HR_E_USAGE,
         "--workers 3: cannot be dealt out to 2 machines evenly; expected a multiple of 2", dataset);
     o = options_of("allreduce");
+    snprintf(o.on_loss, sizeof o.on_loss, "restart");
+    several_check_refused(
+        &o, HR_E_USAGE,
+        "--on-loss restart: on several machines nobody but the launcher can start a process on "
+        "another one; expected continue, or stop and --resume",
+        dataset);
+    o = options_of("ps-sync");
     snprintf(o.on_loss, sizeof o.on_loss, "continue");
     several_check_refused(
         &o, HR_E_USAGE,
-        "--on-loss: not there yet on several machines; expected stop; --resume goes on "
-        "from the last checkpoint",
+        "--on-loss continue with --strategy ps-sync: on several machines what is lost with one is "
+        "nowhere else (weights, pushes, samples handed out); expected --strategy allreduce, or "
+        "--on-loss stop and --resume",
         dataset);
+    o = options_of("allreduce");
     snprintf(o.clock, sizeof o.clock, "virtual");
     snprintf(o.on_loss, sizeof o.on_loss, "stop");
     several_check_refused(

@@ -170,6 +170,21 @@ static void a_machine_that_is_lost_is_named_with_its_ranks(void **state)
 }
 
 /* A failure ends a machine, too, on which a server lives, and no worker. */
+/* Worker 2 pushes for worker 3, and stands still: of the two nobody waits for a server. */
+static void who_pushes_for_nobody_waits_for_its_machine(void **state)
+{
+    struct hr_train_options o = run_options("ps-sync", 4);
+    const struct hr_train_options *all[] = {&o, &o};
+    snprintf(o.aggregate, sizeof o.aggregate, "node");
+    snprintf(o.inject, sizeof o.inject, "stall:2@step=5+30s");
+    o.timeout = 1;
+    const struct said *said = several_run(2, all, *state);
+    assert_int_equal(said[1].status, HR_E_TIMEOUT);
+    for (size_t m = 0; m < 2; m++)
+        if (strstr(said[m].message, "for a server's reply"))
+            fail_msg("%s", said[m].message);
+}
+
 static void a_failure_ends_them_all(void **state)
 {
     const struct hr_dataset *dataset = *state;
@@ -209,6 +224,7 @@ int main(void)
         cmocka_unit_test(what_was_recorded_is_replayed_on_one_machine),
         cmocka_unit_test(they_go_on_on_another_number_of_machines),
         cmocka_unit_test(a_machine_that_is_lost_is_named_with_its_ranks),
+        cmocka_unit_test(who_pushes_for_nobody_waits_for_its_machine),
         cmocka_unit_test(a_failure_ends_them_all),
         cmocka_unit_test(a_part_of_a_worker_pushes_for_nobody_else),
     };

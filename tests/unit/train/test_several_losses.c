@@ -1,0 +1,172 @@
+/* Machines that are lost, and the others go on (--on-loss continue). */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "support/runs.h"
+#include "support/several_runs.h"
+
+static struct hr_train_options options_of(size_t workers, const char *inject)
+{
+    struct hr_train_options o = run_options("allreduce", workers);
+    o.epochs = 2;
+    o.timeout = 5;
+    several_dies_after(3);
+    snprintf(o.on_loss, sizeof o.on_loss, "continue");
+    snprintf(o.inject, sizeof o.inject, "%s", inject);
+    return o;
+}
+
+/* How many, and which, in any order; where the first lived; gradients, and samples taken back. */
+static void note_losses(const struct hr_run_result *result, struct said *mine)
+{
+    mine->note[0] = (double)result->nlosses;
+    for (size_t i = 0; i < result->nlosses; i++)
+        mine->note[1] += (double)(1 << result->losses[i].rank);
+    mine->note[2] = (double)result->steps;
+    mine->note[3] = result->nlosses ? (double)result->losses[0].step : 0;
+    if (result->nlosses)
+        snprintf(mine->text, sizeof mine->text, "%s", result->losses[0].host);
+}
+
+static void check_lost(const struct said *several, const struct said *alone)
+{
+    if (several->status != HR_OK)
+        fail_msg("%s", several->message);
+    several_check_equal(several, alone);
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(several->note[i], alone->note[i]);
+}
+
+/* On one machine those die who live on machine `lost` of `machines`. */
+static void check_machine(const struct hr_dataset *dataset, size_t machines, size_t lost,
+                          const struct hr_train_options *like)
+{
+    struct hr_train_options several = *like, alone = *like;
+    const size_t each = like->workers / machines;
+    char host[20];
+    snprintf(several.inject, sizeof several.inject, "stall:%zu@step=5+60s", lost * each);
+    alone.inject[0] = '\0';
+    for (size_t w = lost * each; w < (lost + 1) * each; w++) {
+        const size_t used = strlen(alone.inject);
+        snprintf(alone.inject + used, sizeof alone.inject - used, "%skill:%zu@step=5",
+                 used ? "," : "", w);
+    }
+    const struct said without = several_alone(&alone, dataset);
+    const struct said *all = NULL;
+    for (int tenths = 3; !all || (all[0].note[3] < 5 && tenths < 50); tenths *= 2) {
+        several_dies_after(tenths); /* until it has come to that step before */
+        all = several_lose(machines, lost, &several, dataset);
+    }
+    check_lost(&all[0], &without);
+    snprintf(host, sizeof host, "host-%zu", lost);
+    assert_string_equal(all[0].text, host);
+    for (size_t m = 1; m < machines; m++)
+        if (m != lost)
+            assert_int_equal(all[m].status, HR_OK);
+}
+
+static void the_others_have_the_bits_of_one_machine(void **state)
+{
+    struct hr_train_options o = options_of(4, "");
+    check_machine(*state, 2, 1, &o);
+    check_machine(*state, 4, 2, &o);
+    o = options_of(6, "");
+    snprintf(o.optimizer, sizeof o.optimizer, "adam");
+    check_machine(*state, 3, 1, &o);
+}
+
+static void so_they_have_where_ranks_are_processes(void **state)
+{
+    struct hr_train_options o = options_of(4, "");
+    snprintf(o.launch, sizeof o.launch, "process");
+    check_machine(*state, 2, 1, &o);
+}
+
+/* A rank alone; all of a machine, which stays; then others. */
+static void a_rank_may_be_lost_too(void **state)
+{
+    static const char *const lists[] = {"kill:3@step=5", "kill:2@step=5,kill:3@step=5",
+                                        "kill:1@step=3,kill:2@step=7,kill:3@step=25"};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        const struct hr_train_options o = options_of(4, lists[i]);
+        const struct said alone = several_alone(&o, *state);
+        const struct said two = several_alike(2, &o, *state);
+        check_lost(&two, &alone);
+        const struct said four = several_alike(4, &o, *state);
+        check_lost(&four, &alone);
+    }
+}
+
+static int64_t dies_after_ns;
+
+static void die_after(size_t machine)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGKILL};
+    const struct itimerspec when = {
+        .it_value = {dies_after_ns / 1000000000, dies_after_ns % 1000000000}};
+    timer_t timer;
+    if (machine != 1)
+        return;
+    assert_int_equal(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    assert_int_equal(timer_settime(timer, 0, &when, NULL), 0);
+}
+
+/* Wherever they are: in a step, at a cut, before the first. */
+static void every_sample_is_counted_whenever_it_is(void **state)
+{
+    struct hr_train_options o = options_of(6, "");
+    o.epochs = getenv("HOGRING_LONG") ? 40 : 12;
+    char folder[64];
+    const char *tries = getenv("HOGRING_LONG");
+    run_folder_make(folder);
+    snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
+    const struct said whole = several_alike(3, &o, *state);
+    for (int i = 0; i < (tries ? 100 : 2); i++) {
+        dies_after_ns = INT64_C(60000000) + (int64_t)i * 7919 % 100 * 5000000;
+        several_hook(
+            &(struct several_hooks){.begins = die_after, .may_end = true, .ended = note_losses});
+        const struct said *all = several_lose(3, 1, &o, *state);
+        several_hook(&(struct several_hooks){.ended = note_losses});
+        if (strstr(all[0].message, "(waited for") || all[0].note[0] < 2) /* not in the run */
+            continue;
+        if (all[0].status != HR_OK)
+            fail_msg("after %lld ms: %s", (long long)dies_after_ns / 1000000, all[0].message);
+        assert_int_equal(all[2].status, HR_OK);
+        assert_int_equal(all[0].samples, whole.samples);
+        assert_int_equal(all[0].updates, whole.updates);
+        assert_int_equal(all[0].note[1], 4 + 8);
+    }
+    run_folder_remove(folder);
+}
+
+static void without_machine_0_the_run_ends(void **state)
+{
+    const struct hr_train_options o = options_of(4, "stall:0@step=5+60s");
+    const struct said *all = several_lose(2, 0, &o, *state);
+    assert_int_equal(all[1].status, HR_E_LOST);
+    assert_string_equal(all[1].message, "lost machine host-0 (ranks 0, 1): connection closed; it "
+                                        "leads, and the run ends without it");
+}
+
+static int begin(void **state)
+{
+    several_begin();
+    several_hook(&(struct several_hooks){.ended = note_losses});
+    *state = (void *)(uintptr_t)run_digits();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_others_have_the_bits_of_one_machine),
+        cmocka_unit_test(so_they_have_where_ranks_are_processes),
+        cmocka_unit_test(a_rank_may_be_lost_too),
+        cmocka_unit_test(every_sample_is_counted_whenever_it_is),
+        cmocka_unit_test(without_machine_0_the_run_ends),
+    };
+    return cmocka_run_group_tests(tests, begin, NULL);
+}
