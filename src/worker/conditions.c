@@ -173,12 +173,20 @@ static const char *what_happens(enum hr_inject_kind kind)
     }
 }
 
+/* Was it lost on another machine, where what happened to it was counted? */
+static bool is_out_of_sight(const struct hr_train_job *job, size_t rank)
+{
+    const struct hr_control *control = job->shared->control;
+    return rank < control->nranks && hr_control_is_elsewhere(control, rank) &&
+           hr_roster_lost(control, rank);
+}
+
 static void warn_of_step(const struct hr_train_job *job, const struct hr_inject_entry *entry)
 {
     const char *what = what_happens(entry->kind);
     const uint64_t steps = what ? most_steps(job->shared, entry->rank) : 0;
     char who[40] = "no worker";
-    if (!what || entry->step < steps)
+    if (!what || entry->step < steps || is_out_of_sight(job, entry->rank))
         return;
     if (entry->rank != HR_INJECT_ALL)
         snprintf(who, sizeof who, "worker %zu never", entry->rank);
@@ -201,8 +209,7 @@ static bool is_due_and_was_not(const struct hr_train_job *job, const struct hr_i
     const size_t due =
         hr_inject_kills_due(&job->conditions.inject, entry->kind, entry->rank,
                             entry->timed ? steps : entry->step, entry->timed ? entry->ps : end_ps);
-    if (hr_control_is_elsewhere(job->shared->control, rank) && /* it counts deaths there */
-        hr_roster_lost(job->shared->control, rank))
+    if (is_out_of_sight(job, rank))
         return false;
     return (entry->timed || entry->step >= steps) && due > killed_so_far(job, rank);
 }

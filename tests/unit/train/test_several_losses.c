@@ -1,4 +1,6 @@
 /* Machines that are lost, and the others go on (--on-loss continue). */
+#include <glob.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +153,65 @@ static void without_machine_0_the_run_ends(void **state)
                                         "leads, and the run ends without it");
 }
 
+/* --- in a save --- */
+
+static char folder_of_saves[64];
+
+/* *last: the last of them by name, or NULL. */
+static bool has_one_like(const char *what, char *last)
+{
+    char pattern[100];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/%s", folder_of_saves, what);
+    const bool any = glob(pattern, 0, NULL, &found) == 0;
+    if (any && last)
+        snprintf(last, 100, "%s", found.gl_pathv[found.gl_pathc - 1]);
+    if (any)
+        globfree(&found);
+    return any;
+}
+
+static void *die_in_a_save(void *arg)
+{
+    (void)arg;
+    while (!has_one_like("step-*", NULL) || !has_one_like(".tmp-*", NULL))
+        nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    raise(SIGKILL);
+    return NULL;
+}
+
+static void watch_saves(size_t machine)
+{
+    pthread_t thread;
+    if (machine == 0)
+        assert_int_equal(pthread_create(&thread, NULL, die_in_a_save, NULL), 0);
+}
+
+/* The machine that saves dies while it does: the others end, and the checkpoint before that is
+ * whole: a run goes on from it, on as many machines as there are. */
+static void who_dies_in_a_save_leaves_the_one_before_it(void **state)
+{
+    struct hr_train_options o = options_of(4, "");
+    snprintf(o.on_loss, sizeof o.on_loss, "stop");
+    char step[100];
+    run_folder_make(folder_of_saves);
+    snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder_of_saves);
+    o.epochs = 100000;
+    several_dies_after(1000);
+    several_hook(&(struct several_hooks){.begins = watch_saves});
+    const struct said *all = several_lose(2, 0, &o, *state);
+    several_hook(&(struct several_hooks){.ended = note_losses});
+    assert_int_equal(all[1].status, HR_E_LOST);
+    assert_true(has_one_like(".tmp-*", NULL));
+    snprintf(o.resume, sizeof o.resume, "%s", folder_of_saves);
+    assert_true(has_one_like("step-*", step));
+    o.max_steps = (size_t)atoi(strrchr(step, '-') + 1) + 3;
+    const struct said two = several_alike(2, &o, *state);
+    assert_true(two.samples_of_all > two.samples);
+    assert_false(has_one_like(".tmp-*", NULL));
+    run_folder_remove(folder_of_saves);
+}
+
 static int begin(void **state)
 {
     several_begin();
@@ -167,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_rank_may_be_lost_too),
         cmocka_unit_test(every_sample_is_counted_whenever_it_is),
         cmocka_unit_test(without_machine_0_the_run_ends),
+        cmocka_unit_test(who_dies_in_a_save_leaves_the_one_before_it),
     };
     return cmocka_run_group_tests(tests, begin, NULL);
 }
