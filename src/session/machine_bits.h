@@ -39,8 +39,8 @@ HR_CHECKED enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf1
 const char *hr_machine_bits_difference(const json_t *there, const json_t *here, bool bf16);
 /* Its order of bf16's sums; pairs where it says none. */
 const char *hr_machine_bits_order(const json_t *machine);
-/* --kernels of a run on that machine, as they are named now: in versions before there was Winograd's
- * algorithm (products/winograd.h), fast was what direct is. */
+/* --kernels of a run on that machine, as they are named now: in versions before there was
+ * Winograd's algorithm (products/winograd.h), fast was what direct is. */
 const char *hr_machine_bits_kernels(const json_t *machine, const char *kernels);
 /* Is this a network's --precision for which bf16 above holds? */
 bool hr_machine_bits_are_bf16(const char *precision);
