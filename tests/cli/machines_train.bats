@@ -45,7 +45,7 @@ load machines_support
 @test "hogwild inside machines, averaged between them: one model, and every sample" {
   local at=$BATS_TEST_TMPDIR library
   for library in openmpi mpich; do
-    several $library 2 --workers 4 --epochs 3 --strategy hogwild --sync-every 4 --expect-accuracy 0.85 --json "$at/run"
+    several $library 2 --workers 4 --epochs 3 --strategy hogwild --sync-every 4 --expect-accuracy 0.7 --json "$at/run"
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
     [[ "$output" == *"sync-every 4, machines averaged"* ]] || { echo "$output"; return 1; }
     [ "$(json "$at/run" 'd["runs"][0]["updates"], d["runs"][0]["samples"]')" = "(135, 4314)" ]
