@@ -2,13 +2,14 @@
 """Machines lost at random moments: do the survivors notice, name it, and leave in time?
 
     tests/machines/losses.py -m openmpi|openmpi5|openmpi5-ulfm|mpich [--bin BIN] [-n MACHINES] [--process 50] [--daemon 20] \
-                             [--link 20] [-d SECONDS] [-j N] PROGRAM...
+                             [--link 20] [--survive 0] [-d SECONDS] [-j N] PROGRAM...
 
 Each trial is a bed of its own (bed.py) in which PROGRAM runs under mpirun, with the flags that `hogring help machines` names;
 PROGRAM has to go on for longer than 8 s. At a drawn moment, once it says anything, a drawn machine that is not mpirun's loses its
 process (SIGKILL), MPI's daemon, or its link. All processes of PROGRAM on other machines have to be gone SECONDS (20) later, and
 one of them has to have named the lost host; but MPICH's processes do without a daemon that is gone, and have to go on. N trials
-(1) at a time: they mostly wait. Prints a line a trial; exits with 1 when one was not as it should be. BIN is bed.py's;
+(1) at a time: they mostly wait. Prints a line a trial; exits with 1 when one was not as it should be. --survive: a process is
+killed, and the others have to go on (--on-loss continue) to their end, within SECONDS, with the digest of a run. BIN is bed.py's;
 openmpi5-ulfm is openmpi5 with --with-ft ulfm.
 """
 import argparse, concurrent.futures, os, random, shlex, subprocess, sys, tempfile, time
@@ -30,7 +31,7 @@ def on(machine, command):
     return subprocess.run([ON, f"m{machine}", command], capture_output=True, text=True)
 
 def harm(kind, machine, options, name):
-    if kind == "process":
+    if kind in ("process", "survive"):
         on(machine, f"pkill -KILL -f {shlex.quote('^[^ ]*' + name)}")
     elif kind == "daemon":
         on(machine, f"pkill -KILL {DAEMON[options.library]}")
@@ -57,7 +58,8 @@ def trial(options):
         begun = time.monotonic()
         while os.fstat(out.fileno()).st_size == 0 and time.monotonic() < begun + 20:
             time.sleep(0.05)
-        time.sleep(draw.uniform(0.2, 3))
+        # Who is to go on has to have begun.
+        time.sleep(draw.uniform(2.5, 5) if options.trial == "survive" else draw.uniform(0.2, 3))
         harm(options.trial, lost, options, name)
         harmed = time.monotonic()
         here = lambda: [m for m in survivors if on(m, f"pgrep -r D,R,S,T -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
@@ -73,7 +75,7 @@ def trial(options):
         out.seek(0)
         text = out.read()
     named = f"m{lost}" in text
-    good = not left and named
+    good = not left and named and (options.trial != "survive" or "weights digest" in text)
     print(f"{options.library:13} {options.trial:8} m{lost} lost: survivors gone after {took:4.1f} s{f', but on m{left}' if left else ''}, "
           f"{'named' if named else 'NOT NAMED'}, mpirun {'returned ' + str(code) if code is not None else 'waits on'}", flush=True)
     if not good:
@@ -86,7 +88,7 @@ def main():
     parser.add_argument("-n", dest="machines", type=int, default=3)
     parser.add_argument("-d", dest="deadline", type=float, default=20)
     parser.add_argument("--bin", dest="folder", default=os.environ.get("HOGRING_MPI_BIN", ""))
-    for kind, usual in (("process", 50), ("daemon", 20), ("link", 20)):
+    for kind, usual in (("process", 50), ("daemon", 20), ("link", 20), ("survive", 0)):
         parser.add_argument(f"--{kind}", type=int, default=usual)
     parser.add_argument("-j", dest="abreast", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
@@ -99,7 +101,7 @@ def main():
         words = ["-m", options.library, "--bin", options.folder, "-n", options.machines, "-d", options.deadline,
                  "--seed", options.seed * 1000 + number, "--trial", kind]
         return subprocess.run([sys.executable, HERE / "bed.py", "-n", str(options.machines), sys.executable, __file__, *map(str, words), *options.program]).returncode
-    trials = [(kind, number) for kind in ("process", "daemon", "link") for number in range(getattr(options, kind))]
+    trials = [(kind, number) for kind in ("process", "daemon", "link", "survive") for number in range(getattr(options, kind))]
     with concurrent.futures.ThreadPoolExecutor(options.abreast) as pool:
         codes = list(pool.map(lambda words: begin(*words), trials))
     if 77 in codes:
