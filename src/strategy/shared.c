@@ -82,7 +82,7 @@ struct hr_group_options hr_group_of_seats(const struct hr_shared_state *shared)
     struct hr_group_options options = shared->group_options;
     const struct hr_seats *seats = shared->seats;
     options.nranks = seats->n;
-    for (size_t s = 0; s < seats->n; s++)
+    for (size_t s = 0; hr_shared_is_apart(shared) && s < seats->n; s++)
         options.homes.machine[s] = shared->homes.machine[seats->rank[s]];
     return options;
 }
