@@ -52,16 +52,17 @@ static void stripes_alike(struct hr_carver *to, const struct hr_shared_state *sh
         }
 }
 
-/* Where losses are outlived machine 0 puts counters in order, but not the time of those who wait
- * for that. */
+/* Where losses are outlived machine 0 puts counters in order, but not the times of those who wait
+ * for that, and go on booking them. */
 static void stats_alike(struct hr_carver *to, const struct hr_shared_state *shared)
 {
+    static const struct hr_area times = {.unit = 1, .stages = ~(UINT32_C(1) << HR_STAGE_SPAN)};
     const size_t each = sizeof *shared->stats, time = offsetof(struct hr_worker_stats, account);
     if (!shared->outlives)
         all_alike(to, words);
     for (size_t w = 0; w < shared->workers && shared->outlives; w++) {
         hr_carve_alike(to, w * each, time, repaired_words);
-        hr_carve_alike(to, w * each + time, each - time, words);
+        hr_carve_alike(to, w * each + time, each - time, times);
     }
 }
 
