@@ -16,7 +16,7 @@ import re, subprocess, sys
 from pathlib import Path
 
 ORDER = ["base", "stats", "encode", "search", "terminal", "shm", "observe", "launch", "plan", "pipeline", "netsim", "trace", "group", "machines", "store", "kernels", "tiles", "products", "compress", "nn", "optim", "images", "data", "formats", "checkpoint", "strategy", "server", "strategies", "options",
-         "session", "sparse", "stages", "worker", "drive", "play", "virtual", "train", "net", "report", "verdict", "json", "gate", "metrics", "page", "predict", "export", "worst", "plot", "timeline", "manual", "views", "watch", "compare", "forecast", "policy", "bench", "verify", "cli"]
+         "session", "sparse", "stages", "worker", "drive", "play", "virtual", "state", "train", "net", "report", "verdict", "json", "gate", "metrics", "page", "predict", "export", "worst", "plot", "timeline", "manual", "views", "watch", "compare", "forecast", "policy", "bench", "verify", "cli"]
 BASE_ONLY = {"stats", "encode", "search", "terminal", "pipeline", "kernels", "tiles", "products", "compress", "nn", "optim", "images", "data", "formats", "checkpoint"}
 BESIDE_BASE = {("tiles", "kernels"), ("products", "kernels"), ("products", "tiles"), ("compress", "kernels"), ("nn", "kernels"), ("nn", "tiles"), ("nn", "products"), ("formats", "data"), ("formats", "images")}
 # Calls against the order that are still there: (from, to).
@@ -33,7 +33,8 @@ FILE_ORDER = {
     "drive": "cut_counts trace_text record_carried record roll terms rest losses_resumed losses losses_apart replicas roll_call replay calibrate calibrate_write serve resting serve_stage real_worker drive_threads",
     "play": "gradient_pool play play_losses play_cut play_pause drive_explore replay_stand replay_losses replay_owed drive_replay",
     "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",
-    "train": "listing histogram model_tensors pause_state compress_state best_state state model_file task evaluate counters divergence final_test shared_memory compress_setup several_deal aggregate_setup several_agree several needs links_setup overlap_setup freeze optimizer_setup pipeline_setup pipeline_report prepare announce dense_result fits run what_if_deaths what_if",
+    "state": "listing model_tensors pause_state compress_state best_state state model_file",
+    "train": "histogram task evaluate counters divergence final_test shared_memory compress_setup several_deal aggregate_setup several_agree several needs links_setup overlap_setup freeze optimizer_setup pipeline_setup pipeline_report prepare announce dense_result fits run what_if_deaths what_if",
     "forecast": "noise gradients pace anchors stand_in forecast sentences forecast_text forecast_json",
 }
 found = []

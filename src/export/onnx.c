@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "encode/protobuf.h"
 #include "export/onnx_graph.h"
 #include "export/onnx_layers.h"
@@ -16,8 +16,8 @@
 #include "session/class_names.h"
 #include "session/model_input.h"
 #include "session/target_scale.h"
-#include "train/model_file.h"
-#include "train/state.h"
+#include "state/model_file.h"
+#include "state/state.h"
 
 enum { IR_VERSION = 7, OPSET = 13 };
 /* onnx.proto */

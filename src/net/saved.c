@@ -9,8 +9,8 @@
 #include "session/model_input.h"
 #include "session/saved.h"
 #include "session/target_scale.h"
-#include "train/model_file.h"
-#include "train/model_tensors.h"
+#include "state/model_file.h"
+#include "state/model_tensors.h"
 
 static enum hr_status read_saved(const char *path, struct hr_checkpoint **out)
 {

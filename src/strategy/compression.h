@@ -10,7 +10,7 @@
  *   State     of a worker: [error | of bf16, fp16, int8 the error of the sums it owns, of powersgd
  *             the factor Q]. It is private, begins at 0, is copied to the snapshot at every cut and
  *             taken up from there: a run that goes on is the one that never stopped. With another
- *             number of workers it begins at 0 again (train/state.c says so).
+ *             number of workers it begins at 0 again (state/state.c says so).
  *   Push      (ps-sync, ps-async, ssp, backup-workers) the worker encodes its gradient with its
  *             own error, and what the server would decode takes the gradient's place in the memory
  *             that both reach; no bytes are moved, but to a server on another machine, which

@@ -4,23 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hogring/evaluate.h"
+#include "train/evaluate.h"
 #include "base/fpenv.h"
 #include "base/needs.h"
 #include "base/size.h"
 #include "hogring/checkpoint.h"
+#include "hogring/evaluate.h"
 #include "products/ready.h"
+#include "session/class_names.h"
 #include "session/input_scale.h"
 #include "session/model_input.h"
 #include "session/saved.h"
 #include "session/target_scale.h"
 #include "sparse/engine.h"
-#include "session/class_names.h"
+#include "state/model_file.h"
+#include "state/state.h"
 #include "worker/input.h"
 #include "worker/job.h"
-#include "train/evaluate.h"
-#include "train/state.h"
-#include "train/model_file.h"
 
 struct evaluation {
     struct hr_model *model;

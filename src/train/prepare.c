@@ -3,23 +3,23 @@
 #include <string.h>
 
 #include "base/cpus.h"
+#include "drive/record.h"
+#include "drive/replay.h"
 #include "kernels/select.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
+#include "state/model_file.h"
+#include "state/state.h"
+#include "strategies/find.h"
 #include "train/aggregate_setup.h"
 #include "train/compress_setup.h"
-#include "train/model_file.h"
-#include "worker/prefetch.h"
 #include "train/optimizer_setup.h"
 #include "train/overlap_setup.h"
 #include "train/pipeline_setup.h"
-#include "worker/micro_shards.h"
-#include "drive/record.h"
-#include "drive/replay.h"
 #include "train/run.h"
 #include "train/several.h"
-#include "train/state.h"
-#include "strategies/find.h"
+#include "worker/micro_shards.h"
+#include "worker/prefetch.h"
 
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 {

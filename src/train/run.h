@@ -1,69 +1,14 @@
-/* run.h - one dense run: all of its parts, and who uses which.
- *
- *   job          constants, and what all ranks share          job.h
- *   leader       decides at cuts                              cut_counts.h
- *   launcher     shows, saves, passes on requests             session/launcher.h
- *   drive        decides whose turn it is                     driver.h
- *   saver        how the state is written and read            session/save.h, state.h
- *   final_test   the test set, where a validation split is held out
+/* run.h - a dense run (state/parts.h) from options to its result.
  *
  *   run.c        prepare.c -> needs.c -> shared_memory.c -> initial state -> driver -> result.c
  *   prepare.c    options -> constants, with optimizer_setup.h and links_setup.h
  *
- * Threads: the launcher's; ranks use only the parts listed above.
+ * Threads: the launcher's.
  */
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
 
-#include "base/needs.h"
-#include "data/held_out.h"
-#include "options/budget.h"
-#include "session/machine_bits.h"
-#include "session/resume.h"
-#include "session/save.h"
-#include "strategy/compression.h"
-#include "drive/driver.h"
-#include "session/carve.h"
-
-/* The test set of a run that holds out a validation split: read once, after training. */
-struct hr_final_test {
-    struct hr_held_out held_out;      /* its dataset is job.dataset */
-    const struct hr_dataset *dataset; /* whose test split it is; NULL: no samples are held out */
-    struct hr_eval_cell *cells;       /* its blocks, in the segment */
-    double *errors;                   /* as job.errors */
-    uint32_t *answers;                /* in the segment, where they are wanted; else NULL */
-    struct hr_train_job job;          /* of the rank that reads it: the run's, but for these */
-};
-
-struct hr_machines;
-struct hr_several;
-
-struct hr_run {
-    struct hr_train_options options; /* settled: job.options */
-    struct hr_run_length length;
-    struct hr_train_job job;
-    struct hr_shared_state shared; /* job.shared */
-    struct hr_leader leader;
-    struct hr_launcher launcher;
-    struct hr_drive drive;
-    struct hr_saver saver;
-    struct hr_run_result *result;
-    struct hr_machines *machines;      /* borrowed; NULL: there is one, and then nothing of: */
-    struct hr_several *several;        /* owned: what joins it to the others (several.h) */
-    struct hr_areas areas;             /* of the segment: what is alike on all machines */
-    void *meet_words;                  /* in the segment */
-    struct hr_needs needs;             /* what it takes */
-    struct hr_param_segment *tensors;  /* (tensors) owned: what the optimizer knows of the model */
-    struct hr_compression compression; /* shared.compression */
-    struct hr_rule own_rule;           /* of options.update_rule; else unused */
-    struct hr_segment control_segment, segment;
-    struct hr_resume resume;
-    struct hr_final_test final_test;
-    int64_t batches_saved; /* batchnorm's counter in a checkpoint */
-    int64_t wall_began_ns; /* by the machine's clock */
-    int64_t cpu_began_ns;  /* hr_clock_cpu_ns */
-    uint64_t applied;      /* updates ever made to the first copy of the state before this run */
-};
+#include "state/parts.h"
 
 /* Arguments of hr_train, hr_replay_run and hr_replay_what_if. */
 struct hr_train_call {

@@ -1,10 +1,10 @@
 /* Jobs of a pool: each is computed once, whoever does it, and failures say why. */
 #include <stdio.h>
 
-#include "support/runs.h"
 #include "play/gradient_pool.h"
+#include "state/model_file.h"
+#include "support/runs.h"
 #include "worker/job.h"
-#include "train/model_file.h"
 
 enum { JOBS = 200 };
 

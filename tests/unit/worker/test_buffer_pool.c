@@ -9,8 +9,8 @@
 #include "base/cpus.h"
 #include "base/size.h"
 #include "shm/control.h"
+#include "state/model_file.h"
 #include "support/runs.h"
-#include "train/model_file.h"
 #include "worker/buffer_pool.h"
 #include "worker/job.h"
 

@@ -3,10 +3,10 @@
  *
  * Threads: before the ranks start, or the launcher's.
  */
-#ifndef HR_TRAIN_COMPRESS_STATE_H
-#define HR_TRAIN_COMPRESS_STATE_H
+#ifndef HR_STATE_COMPRESS_STATE_H
+#define HR_STATE_COMPRESS_STATE_H
 
-#include "train/run.h"
+#include "state/parts.h"
 
 size_t hr_compress_state_tensors(const struct hr_run *run);
 size_t hr_compress_state_bytes(const struct hr_run *run);

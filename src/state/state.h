@@ -9,10 +9,10 @@
  *
  * Threads: before the ranks start, or the launcher's.
  */
-#ifndef HR_TRAIN_STATE_H
-#define HR_TRAIN_STATE_H
+#ifndef HR_STATE_STATE_H
+#define HR_STATE_STATE_H
 
-#include "train/run.h"
+#include "state/parts.h"
 
 /* Fill in run->saver: how this run is saved. */
 void hr_state_describe(struct hr_run *run);

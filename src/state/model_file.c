@@ -2,16 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "state/model_file.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "session/input_scale.h"
 #include "session/saved.h"
+#include "state/model_tensors.h"
+#include "state/state.h"
 #include "worker/job.h"
-#include "train/model_tensors.h"
-#include "train/state.h"
-#include "train/model_file.h"
 
 /* When outputs do not fit the classes, perhaps the wrong column was taken for the label. */
 static enum hr_status build(const struct hr_model_options *model, const struct hr_dataset *dataset,

@@ -2,8 +2,8 @@
  *
  * Threads: before the ranks start.
  */
-#ifndef HR_TRAIN_MODEL_FILE_H
-#define HR_TRAIN_MODEL_FILE_H
+#ifndef HR_STATE_MODEL_FILE_H
+#define HR_STATE_MODEL_FILE_H
 
 #include "hogring/checkpoint.h"
 #include "worker/job.h"

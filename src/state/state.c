@@ -1,4 +1,4 @@
-#include "train/state.h"
+#include "state/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,11 +9,11 @@
 #include "base/size.h"
 #include "session/kept.h"
 #include "session/past.h"
+#include "state/best_state.h"
+#include "state/compress_state.h"
+#include "state/model_tensors.h"
+#include "state/pause_state.h"
 #include "strategy/shared.h"
-#include "train/best_state.h"
-#include "train/compress_state.h"
-#include "train/model_tensors.h"
-#include "train/pause_state.h"
 
 static const char shares_name[] = "epoch_shares";
 static const char graph_name[] = "gossip_graph";

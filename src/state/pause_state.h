@@ -8,10 +8,10 @@
  * Threads: before the ranks start, or the launcher's.
  * Test:    tests/unit/play/test_pause.c
  */
-#ifndef HR_TRAIN_PAUSE_STATE_H
-#define HR_TRAIN_PAUSE_STATE_H
+#ifndef HR_STATE_PAUSE_STATE_H
+#define HR_STATE_PAUSE_STATE_H
 
-#include "train/run.h"
+#include "state/parts.h"
 
 enum { HR_PAUSE_TENSORS = 2 };
 

@@ -1,4 +1,4 @@
-#include "train/listing.h"
+#include "state/listing.h"
 
 #include <stdarg.h>
 #include <stdio.h>

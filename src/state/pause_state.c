@@ -1,4 +1,4 @@
-#include "train/pause_state.h"
+#include "state/pause_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 
 #include "base/log.h"
 #include "session/saved.h"
+#include "state/model_tensors.h"
 #include "strategy/pause.h"
 #include "strategy/shared.h"
-#include "train/model_tensors.h"
 
 static const char hands_name[] = "in_hand", since_name[] = "steps_since_exchange";
 

@@ -3,13 +3,13 @@
  *
  * Threads: before the ranks start, or the launcher's.
  */
-#ifndef HR_TRAIN_MODEL_TENSORS_H
-#define HR_TRAIN_MODEL_TENSORS_H
+#ifndef HR_STATE_MODEL_TENSORS_H
+#define HR_STATE_MODEL_TENSORS_H
 
-#include "hogring/checkpoint.h"
 #include "base/error.h"
+#include "hogring/checkpoint.h"
 #include "nn/model.h"
-#include "train/listing.h"
+#include "state/listing.h"
 
 /* Append one tensor; params is borrowed until the file is written. */
 void hr_model_tensor_put(struct hr_tensor_file *file, const struct hr_tensor_info *info,

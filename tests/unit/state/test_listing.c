@@ -1,5 +1,5 @@
 /* Names in a message: all of them, or as many as fit and how many are left out. */
-#include "train/listing.h"
+#include "state/listing.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -8,10 +8,10 @@
  * Threads: before the ranks start, or the launcher's.
  * Test:    tests/unit/train/test_early_stop.c
  */
-#ifndef HR_TRAIN_BEST_STATE_H
-#define HR_TRAIN_BEST_STATE_H
+#ifndef HR_STATE_BEST_STATE_H
+#define HR_STATE_BEST_STATE_H
 
-#include "train/run.h"
+#include "state/parts.h"
 
 /* (params) The weights of the model's file at the current cut. */
 float *hr_best_state_model(const struct hr_run *run);

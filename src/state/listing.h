@@ -1,10 +1,10 @@
 /* listing.h - names in a message: "0.weight, 0.bias, 2.weight and 14 more".
  *
  * Threads: the caller's memory.
- * Test:    tests/unit/train/test_listing.c
+ * Test:    tests/unit/state/test_listing.c
  */
-#ifndef HR_TRAIN_LISTING_H
-#define HR_TRAIN_LISTING_H
+#ifndef HR_STATE_LISTING_H
+#define HR_STATE_LISTING_H
 
 #include <stddef.h>
 

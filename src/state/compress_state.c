@@ -1,4 +1,4 @@
-#include "train/compress_state.h"
+#include "state/compress_state.h"
 
 #include <stdio.h>
 #include <string.h>

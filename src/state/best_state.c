@@ -1,11 +1,11 @@
-#include "train/best_state.h"
+#include "state/best_state.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "session/past.h"
-#include "train/model_tensors.h"
-#include "train/pause_state.h"
+#include "state/model_tensors.h"
+#include "state/pause_state.h"
 
 static const char best_prefix[] = "best.", last_prefix[] = "last.";
 

@@ -1,4 +1,4 @@
-#include "train/model_tensors.h"
+#include "state/model_tensors.h"
 
 #include <stdio.h>
 #include <string.h>
