@@ -44,6 +44,14 @@ double hr_model_multiplied(const struct hr_model *model)
     return sum;
 }
 
+bool hr_model_is_direct(const struct hr_model *model)
+{
+    for (size_t i = 0; i < model->text.nlayers; i++)
+        if (hr_layer_multiplied(&model->layers[i]) < model->layers[i].madds)
+            return false;
+    return true;
+}
+
 static bool has_gradients(const struct hr_model *model, size_t i)
 {
     return model->flows[i].trained && !model->layers[i].absorbed && model->layers[i].ntensors;

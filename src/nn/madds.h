@@ -11,6 +11,7 @@
  * is two floating-point operations. */
 double hr_model_madds(const struct hr_model *model);
 double hr_model_multiplied(const struct hr_model *model); /* done: some are spared (winograd.h) */
+bool hr_model_is_direct(const struct hr_model *model);    /* none is spared */
 /* Of them those forward, and those of both halves of backward (part.h): what a layer cannot do
  * apart is counted with the data. Layers that are split (split.h) are shared by so many ranks. */
 struct hr_model_madds {

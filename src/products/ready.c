@@ -94,17 +94,27 @@ static void write_blas_name(void)
     snprintf(blas_name, sizeof blas_name, "%s, tiles %s", hr_blas_name(), hr_isa_name());
 }
 
-const char *hr_kernels_name(void)
+static const char *name_of(bool winograd)
 {
     static pthread_once_t tiles_once = PTHREAD_ONCE_INIT, blas_once = PTHREAD_ONCE_INIT;
     if (hr_kernels_are_reference())
         return "reference";
     if (!hr_kernels_use_blas()) {
         pthread_once(&tiles_once, write_tiles_names);
-        return hr_kernels_use_winograd() ? winograd_name : tiles_name;
+        return winograd ? winograd_name : tiles_name;
     }
     pthread_once(&blas_once, write_blas_name);
     return blas_name;
+}
+
+const char *hr_kernels_name(void)
+{
+    return name_of(hr_kernels_use_winograd());
+}
+
+const char *hr_kernels_name_direct(void)
+{
+    return name_of(false);
 }
 
 #endif

@@ -21,6 +21,7 @@ HR_CHECKED enum hr_status hr_kernels_check(void);
 /* "tiles v3, winograd", "tiles v3" (direct), "OpenBLAS 0.3.21 SkylakeX, tiles v4" or "reference";
  * static storage. */
 const char *hr_kernels_name(void);
+const char *hr_kernels_name_direct(void); /* of models whose convolutions are all direct */
 
 /* Call in every process that computes, after the last fork and before the first product. `threads`
  * of its threads will multiply at once; each may call this. HR_E_NOMEM where BLAS has no room for

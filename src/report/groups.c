@@ -112,8 +112,9 @@ enum { NDETAILS = sizeof details / sizeof *details, DETAIL_MAX = 160 };
 static bool detail_differs(const struct hr_run_result *a, const struct hr_run_result *b, size_t d)
 {
     char x[DETAIL_MAX], y[DETAIL_MAX];
-    /* Each precision has kernels of its own: the setting says it. */
-    if (details[d].write == kernels_detail && strcmp(a->precision, b->precision) != 0)
+    /* Each precision and model has kernels of its own: the setting says it. */
+    if (details[d].write == kernels_detail &&
+        (strcmp(a->precision, b->precision) != 0 || strcmp(a->model, b->model) != 0))
         return false;
     details[d].write(a, x, sizeof x);
     details[d].write(b, y, sizeof y);

@@ -104,16 +104,21 @@ static enum hr_status tell_difference(const char *path, bool promised, const cha
     return HR_OK;
 }
 
-enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, bool bf16, bool promised)
+enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, struct hr_kept_run run)
 {
     enum hr_status status = HR_OK;
     const char *was = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "precision");
-    if (hr_machine_bits_are_bf16(was ? was : "") != bf16)
+    if (hr_machine_bits_are_bf16(was ? was : "") != run.bf16)
         return HR_OK; /* another precision, which is told as an option that differs */
     json_t *there = machine_of(checkpoint), *here = hr_machine_bits_json();
-    const char *name = there ? hr_machine_bits_difference(there, here, bf16) : NULL;
+    const bool avoided = run.direct && !strcmp(hr_machine_bits_kernels(here, "fast"), "fast");
+    if (avoided && there) { /* not by --kernels: the model has none that could be another */
+        hr_machine_bits_make_direct(there);
+        hr_machine_bits_make_direct(here);
+    }
+    const char *name = there ? hr_machine_bits_difference(there, here, run.bf16) : NULL;
     if (name)
-        status = tell_difference(checkpoint->path, promised, name, there, here);
+        status = tell_difference(checkpoint->path, run.promised, name, there, here);
     else if (!there)
         hr_log(HR_LOG_WARNING,
                "--resume %s: does not say with which kernels it was trained: bits may change from "

@@ -20,8 +20,12 @@ void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset
 
 /* Warn when this machine's kernels give other bits than the checkpoint's; HR_E_USAGE when the run
  * promises bits (--reduce repro).
- *   bf16  of a model of bfloat16 values (machine_bits.h) */
-HR_CHECKED enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, bool bf16,
-                                        bool promised);
+ *   bf16    of a model of bfloat16 values (machine_bits.h)
+ *   direct  of one whose convolutions are all direct (madds.h) */
+struct hr_kept_run {
+    bool bf16, direct, promised;
+};
+HR_CHECKED enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint,
+                                        struct hr_kept_run run);
 
 #endif

@@ -16,6 +16,8 @@
 
 enum { ARGUMENTS = 4096 };
 
+static const char winograd[] = ", winograd"; /* behind the name of kernels that use it */
+
 /* Volatile, so that the compiler does not compute the results with a library of its own. */
 static struct hr_digest_text digest_of_libm(void)
 {
@@ -54,8 +56,15 @@ const char *hr_machine_bits_order(const json_t *machine)
 const char *hr_machine_bits_kernels(const json_t *machine, const char *kernels)
 {
     const char *name = text_of(machine, "kernels");
-    const bool direct = !strncmp(name, "tiles ", 6) && !strstr(name, "winograd");
+    const bool direct = !strncmp(name, "tiles ", 6) && !strstr(name, winograd);
     return direct && !strcmp(kernels, "fast") ? "direct" : kernels;
+}
+
+void hr_machine_bits_make_direct(json_t *machine)
+{
+    const char *name = text_of(machine, "kernels"), *end = strstr(name, winograd);
+    if (end)
+        json_object_set_new(machine, "kernels", json_stringn(name, (size_t)(end - name)));
 }
 
 bool hr_machine_bits_are_bf16(const char *precision)

@@ -42,6 +42,8 @@ const char *hr_machine_bits_order(const json_t *machine);
 /* --kernels of a run on that machine, as they are named now: in versions before there was
  * Winograd's algorithm (products/winograd.h), fast was what direct is. */
 const char *hr_machine_bits_kernels(const json_t *machine, const char *kernels);
+/* The same for a model whose convolutions are all direct, whatever they may be. */
+void hr_machine_bits_make_direct(json_t *machine);
 /* Is this a network's --precision for which bf16 above holds? */
 bool hr_machine_bits_are_bf16(const char *precision);
 

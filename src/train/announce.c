@@ -7,6 +7,7 @@
 #include "drive/resting.h"
 #include "kernels/bf16.h"
 #include "machines/machines.h"
+#include "nn/madds.h"
 #include "products/ready.h"
 #include "server/server.h"
 #include "train/aggregate_setup.h"
@@ -142,8 +143,10 @@ static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
 
 const char *hr_run_kernels(const struct hr_run *run)
 {
-    return hr_model_precision(run->job.model) == HR_PRECISION_BF16 ? hr_bf16_name()
-                                                                   : hr_kernels_name();
+    const struct hr_model *model = run->job.model;
+    if (hr_model_precision(model) == HR_PRECISION_BF16)
+        return hr_bf16_name();
+    return hr_model_is_direct(model) ? hr_kernels_name_direct() : hr_kernels_name();
 }
 
 enum hr_status hr_announce(const struct hr_run *run)

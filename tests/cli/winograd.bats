@@ -34,6 +34,8 @@ winograd_here() { [[ "$(hogring --version)" == *winograd* ]] || skip "convolutio
   hogring train "${net[@]}" --strategy ps-async --workers 2 --record "$TMP/run.trace" --json "$TMP/run.json" --quiet >/dev/null
   json "$TMP/run.json" 'd["runs"][0]["kernels"]' | grep -qx "tiles v[34], winograd"
   [ "$(json "$TMP/run.json" 'd["bits"]["kernels"] == d["runs"][0]["kernels"]')" = True ]
+  hogring train --epochs 1 --max-steps 4 --json "$TMP/dense.json" --quiet >/dev/null # mlp: none
+  json "$TMP/dense.json" 'd["runs"][0]["kernels"]' | grep -qx "tiles v[34]"
   hogring replay "$TMP/run.trace" --quiet | grep -q "equals the recorded one"
   hogring train "${net[@]}" --strategy ps-async --workers 2 --kernels direct --record "$TMP/direct.trace" \
     --checkpoint-dir "$TMP/saved" --json "$TMP/direct.json" --quiet >/dev/null

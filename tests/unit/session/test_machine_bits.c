@@ -23,9 +23,28 @@ static void fast_kernels_of_versions_before_winograd_are_direct(void **state)
     check_kernels("reference", "reference", "reference");
 }
 
+static void check_direct(const char *name, const char *want)
+{
+    json_t *machine = json_pack("{ss}", "kernels", name);
+    assert_non_null(machine);
+    hr_machine_bits_make_direct(machine);
+    assert_string_equal(json_string_value(json_object_get(machine, "kernels")), want);
+    json_decref(machine);
+}
+
+static void kernels_of_models_without_winograd_are_those_before_it(void **state)
+{
+    (void)state;
+    check_direct("tiles v4, winograd", "tiles v4");
+    check_direct("tiles v4", "tiles v4");
+    check_direct("OpenBLAS 0.3.21 Zen, tiles v3", "OpenBLAS 0.3.21 Zen, tiles v3");
+    check_direct("reference", "reference");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kernels_of_models_without_winograd_are_those_before_it),
         cmocka_unit_test(fast_kernels_of_versions_before_winograd_are_direct),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
