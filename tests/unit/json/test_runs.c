@@ -56,7 +56,8 @@ static struct hr_loss losses[] = {
      .seconds = 1.25,
      .pause_s = -1,
      .lost_samples = 8,
-     .how = "gone"},
+     .how = "gone",
+     .host = "m1"},
 };
 
 static struct hr_stage_span span = {1, 3, 0, 'F', 0.25, 0.5};
@@ -269,10 +270,11 @@ static const struct field run_fields[] = {
                 "\"wait\":0.0078125,\"stage\":1,\"dropped\":1}],"
                 "\"matrix\":[[0.0,0.25],[0.0,0.0]]}"},
     {"losses",
-     "[{\"rank\":0,\"server\":false,\"step\":100,\"seconds\":0.5,\"pause_s\":0.125,"
+     "[{\"host\":null,\"rank\":0,\"server\":false,\"step\":100,\"seconds\":0.5,"
+     "\"pause_s\":0.125,"
      "\"samples_lost\":32,\"samples_again\":16,\"partial\":1,\"back\":true,\"followed\":null,"
      "\"how\":\"killed\"},"
-     "{\"rank\":2,\"server\":true,\"step\":0,\"seconds\":1.25,\"pause_s\":null,"
+     "{\"host\":\"m1\",\"rank\":2,\"server\":true,\"step\":0,\"seconds\":1.25,\"pause_s\":null,"
      "\"samples_lost\":8,\"samples_again\":0,\"partial\":0,\"back\":false,\"followed\":"
      "\"rollback\","
      "\"how\":\"gone\"}]"},
