@@ -69,7 +69,7 @@ under() {
     (ulimit -s 128; refused 2 "the stack may have 128 KiB here (ulimit -s); expected at least 512" train $how --max-steps 3) || return 1
     (ulimit -s 512; hogring train $how --max-steps 3 --workers 2 --quiet >/dev/null) || return 1
   done
-  (ulimit -s 512; hogring train --strategy ps-async --max-steps 3 --workers 2 --record "$TMP/t" --quiet >/dev/null
+  (ulimit -s 512; hogring train --strategy ps-async --max-steps 60 --workers 2 --record "$TMP/t" --quiet >/dev/null
     hogring replay "$TMP/t" --what-if staleness=1 --quiet >/dev/null; hogring verify --seconds 0 >/dev/null
     hogring compare --model mlp --max-steps 3 --seeds 2 --concurrent >/dev/null 2>&1)
   (ulimit -s 128; hogring --version >/dev/null)
