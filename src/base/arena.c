@@ -15,8 +15,8 @@ enum hr_status hr_arena_init(struct hr_arena *arena, size_t bytes)
     arena->base = aligned_alloc(HR_ARENA_ALIGN, rounded);
     if (!arena->base)
         return hr_fail(HR_E_NOMEM, "no memory for an arena of %zu bytes", rounded);
+    hr_pages_ask_large(arena->base, rounded);
     memset(arena->base, 0, rounded);
-    hr_pages_enlarge(arena->base, rounded);
     arena->bytes = rounded;
     return HR_OK;
 }

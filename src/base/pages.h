@@ -8,9 +8,13 @@
 
 #include <stddef.h>
 
-/* Have the kernel put this memory, already filled, onto large pages. A request: where the kernel is
- * too old (before Linux 6.1), forbids it or has none free, nothing happens. Contents stay; nobody
- * may write meanwhile. Private memory only, not a file's. */
+/* Have the kernel give large pages to this memory, new and not yet touched, as it is filled. A
+ * request: where the kernel forbids it or has none free, pages are small. Costs nothing. Private
+ * memory only, not a file's. */
+void hr_pages_ask_large(const void *memory, size_t bytes);
+
+/* The same for memory that is already filled, which is copied. Where the kernel is older than Linux
+ * 6.1, nothing happens. Contents stay; nobody may write meanwhile. */
 void hr_pages_enlarge(const void *memory, size_t bytes);
 
 #endif

@@ -12,6 +12,9 @@ static void what_memory_holds_stays(void **state)
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         unsigned char *memory = malloc(sizes[s]);
         assert_non_null(memory);
+        errno = 7;
+        hr_pages_ask_large(memory, sizes[s]);
+        assert_int_equal(errno, 7);
         for (size_t i = 0; i < sizes[s]; i++)
             memory[i] = (unsigned char)(i % 251);
         errno = 7;
@@ -22,6 +25,7 @@ static void what_memory_holds_stays(void **state)
                 fail_msg("byte %zu of %zu has changed", i, sizes[s]);
         free(memory);
     }
+    hr_pages_ask_large(NULL, 0);
     hr_pages_enlarge(NULL, 0);
 }
 
