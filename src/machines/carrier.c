@@ -58,6 +58,8 @@ static bool place(void *arg, size_t from, const void *head, size_t head_bytes, s
     struct hr_carrier *carrier = arg;
     struct hr_machine *machine = &carrier->machine[from];
     struct parsed parsed;
+    if (hr_wire_is_probe(head, head_bytes)) /* it has not seen yet that we are here */
+        return true;
     if (machine->gone) /* it was only silent, and the others go on without it */
         return false;
     machine->silent_ns = 0;
@@ -95,7 +97,7 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
 {
     struct hr_carrier *carrier = arg;
     struct parsed parsed;
-    if (carrier->machine[from].gone)
+    if (carrier->machine[from].gone || hr_wire_is_probe(head, head_bytes))
         return;
     carrier->machine[from].silent_ns = 0;
     carrier->moved = true;

@@ -25,6 +25,8 @@ enum { SAID = offsetof(struct head, said), QUESTIONS = 64, WASTE_BYTES = 2 << 20
 
 /* Between two looks, when nothing moves. */
 static const int64_t SPIN_NS = 200 * 1000, NAP_NS = 50 * 1000;
+/* Between two probes of who is waited for. */
+static const int64_t PROBE_NS = HR_NS_PER_SECOND;
 
 void hr_together_open(struct hr_wire *wire, int64_t timeout_ns, struct hr_together *out)
 {
@@ -59,6 +61,8 @@ static bool place(void *arg, size_t from, const void *bytes, size_t head_bytes, 
 {
     struct hr_together *together = arg;
     struct head head;
+    if (hr_wire_is_probe(bytes, head_bytes))
+        return true;
     if (!is_ours(bytes, head_bytes))
         return place_waste(together, from, body_bytes, where);
     memcpy(&head, bytes, head_bytes);
@@ -169,16 +173,28 @@ static enum hr_status name_missing(const struct hr_together *together, int64_t w
                    missing);
 }
 
+/* Machines that compute before they come say nothing, nor do those that are gone. */
+static void probe_missing(struct hr_together *together)
+{
+    for (size_t m = 0; m < together->wire->machines; m++)
+        if (m != together->wire->self && !together->here[m] && !together->lost[m])
+            hr_wire_probe(together->wire, m);
+}
+
 /* Look until `ready`, or until it is clear that it will not be. */
 static enum hr_status wait_for(struct hr_together *together,
                                bool (*ready)(const struct hr_together *), const char *what)
 {
     const int64_t began = hr_clock_own_ns();
-    int64_t moved = began;
+    int64_t moved = began, probed = began;
     while (!ready(together)) {
         const bool moves = look(together);
         const int64_t now = hr_clock_own_ns();
         moved = moves ? now : moved;
+        if (now - probed >= PROBE_NS) {
+            probe_missing(together);
+            probed = now;
+        }
         HR_TRY(look_for_losses(together, what));
         if (together->timeout_ns && now - began >= together->timeout_ns)
             return name_missing(together, now - began, what);

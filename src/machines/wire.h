@@ -33,6 +33,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 enum {
     HR_WIRE_HEAD = 512,    /* bytes of a head, at most; a multiple of 8 */
@@ -84,6 +85,20 @@ static inline bool hr_wire_send(struct hr_wire *wire, size_t to, const void *hea
         return true;
     }
     return wire->table->send(wire, to, head, head_bytes, body, body_bytes, done);
+}
+
+/* Transports that notice a broken connection only when they send are made to: a head that says
+ * nothing goes to a machine of which nothing has come for a while. It may not arrive; every sink
+ * drops it, whatever else it waits for. */
+#define HR_WIRE_PROBE "PROBED.."
+static inline void hr_wire_probe(struct hr_wire *wire, size_t to)
+{
+    (void)hr_wire_send(wire, to, HR_WIRE_PROBE, sizeof HR_WIRE_PROBE, NULL, 0, NULL);
+}
+
+static inline bool hr_wire_is_probe(const void *head, size_t head_bytes)
+{
+    return head_bytes == sizeof HR_WIRE_PROBE && !memcmp(head, HR_WIRE_PROBE, head_bytes);
 }
 
 /* Move what can be moved, both ways. True: something did, so another poll soon may be worth it. */

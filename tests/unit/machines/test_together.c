@@ -101,6 +101,28 @@ static void what_one_says_all_know(void **state)
     check_all_end_well(say_many_words, 30);
 }
 
+static enum hr_status say_words_between_probes(struct hr_together *together, size_t self)
+{
+    for (uint64_t round = 0; round < 20; round++) {
+        uint64_t mine = 10 * round + self, all[MACHINES];
+        for (size_t m = 0; m < MACHINES; m++)
+            if (m != self)
+                hr_wire_probe(together->wire, m);
+        HR_TRY(hr_together_gather(together, &mine, sizeof mine, all, "words"));
+        for (size_t m = 0; m < MACHINES; m++)
+            MACHINE_CHECK(all[m] == 10 * round + m);
+    }
+    return HR_OK;
+}
+
+/* Those who are only late are probed, too. */
+static void probes_say_nothing(void **state)
+{
+    (void)state;
+    check_all_end_well(say_words_between_probes, 0);
+    check_all_end_well(say_words_between_probes, 30);
+}
+
 /* --- failures --- */
 
 static enum hr_status one_has_failed(struct hr_together *together, size_t self)
@@ -282,6 +304,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_one_says_all_know),
+        cmocka_unit_test(probes_say_nothing),
         cmocka_unit_test(a_failure_is_everybodys),
         cmocka_unit_test(who_is_gone_is_named_at_once),
         cmocka_unit_test(who_does_not_come_in_time_is_named),
