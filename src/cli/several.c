@@ -62,12 +62,14 @@ int hr_cli_machines_close(struct hr_machines *machines, enum hr_status status)
     return code;
 }
 
-/* Where each machine has weights of its own, how often they are averaged has to be said. */
+/* Where each machine has weights of its own, how often they are averaged has to be said, now or
+ * when the run began. */
 static enum hr_status check_averaging(const struct hr_cli *cli)
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(cli->train.strategy, cli->train.staleness, &strategy));
-    if (!strategy->averaged || hr_cli_was_given(cli, "sync-every"))
+    const bool kept = hr_cli_was_kept(cli, "strategy") && hr_cli_was_kept(cli, "sync-every");
+    if (!strategy->averaged || hr_cli_was_given(cli, "sync-every") || kept)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
                    "--strategy %s: machines share no weights; expected --sync-every H as well, "

@@ -79,6 +79,7 @@ struct hr_cli {
     struct hr_axis axes[HR_AXES];
     size_t naxes;
     bool given[HR_CLI_OPTIONS]; /* option i of the table stood on the command line or in the file */
+    bool kept[HR_CLI_OPTIONS];  /* --resume: it is as its checkpoint has it */
 };
 
 extern const struct hr_option_list hr_command_lists[]; /* of struct hr_cli itself */
@@ -113,11 +114,12 @@ HR_CHECKED enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit c
 HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command,
                                      const char *name, const char *value, const char *where);
 
-/* Was --name given? And: it counts as given. */
 /* Is the value of an option that the command has one of its words, and in its range? */
 HR_CHECKED enum hr_status hr_cli_check(const struct hr_cli *cli, enum hr_command_bit command,
                                        const char *name);
+/* Was --name given? Is it what the checkpoint has? And: it counts as given. */
 bool hr_cli_was_given(const struct hr_cli *cli, const char *name);
+bool hr_cli_was_kept(const struct hr_cli *cli, const char *name);
 void hr_cli_mark_given(struct hr_cli *cli, const char *name);
 
 /* The first option that was given and that this part of its command does not have; NULL: none. */

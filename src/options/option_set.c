@@ -89,13 +89,23 @@ enum hr_status hr_cli_check(const struct hr_cli *cli, enum hr_command_bit comman
     return option.row ? hr_option_check(option.row, (const char *)cli + option.base, false) : HR_OK;
 }
 
-bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
+static bool is_marked(const bool *marks, const char *name)
 {
     const struct hr_option *row;
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
-        if (cli->given[i] && !strcmp(row->name, name))
+        if (marks[i] && !strcmp(row->name, name))
             return true;
     return false;
+}
+
+bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
+{
+    return is_marked(cli->given, name);
+}
+
+bool hr_cli_was_kept(const struct hr_cli *cli, const char *name)
+{
+    return is_marked(cli->kept, name);
 }
 
 void hr_cli_mark_given(struct hr_cli *cli, const char *name)

@@ -29,7 +29,8 @@ static bool is_refused_later(const char *name)
 static void adopt(struct hr_cli *cli, const char *name, const char *value, const char *path)
 {
     static struct hr_cli saved;
-    const struct hr_cli_option option = hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN));
+    const size_t number = hr_cli_option_find(name, HR_TRAIN);
+    const struct hr_cli_option option = hr_cli_option_at(number);
     const struct hr_option *row = option.row;
     char *mine = (char *)cli + option.base, *theirs = (char *)&saved + option.base;
     saved = *cli;
@@ -40,7 +41,10 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value, const
     }
     if (!hr_cli_was_given(cli, name)) {
         memcpy(mine + row->offset, theirs + row->offset, row->size);
-    } else if (!hr_option_equal(row, mine, theirs) && !is_refused_later(name)) {
+        cli->kept[number] = true;
+    } else if (hr_option_equal(row, mine, theirs)) {
+        cli->kept[number] = true;
+    } else if (!is_refused_later(name)) {
         char text[256];
         hr_option_text(row, mine, text, sizeof text);
         const size_t used = strlen(cli->otherwise);

@@ -52,6 +52,20 @@ load machines_support
   done
 }
 
+@test "hogwild on several machines goes on with the averaging that it began with" {
+  local at=$BATS_TEST_TMPDIR
+  several mpich 2 --workers 4 --epochs 1 --quiet --strategy hogwild --sync-every 4 --checkpoint-dir "$at/a"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  several mpich 2 --checkpoint-dir "$at/a" --resume --epochs 2
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"sync-every 4, machines averaged"* ]] || { echo "$output"; return 1; }
+  # An allreduce has nothing to say of it.
+  build/hogring train --workers 4 --epochs 1 --quiet --checkpoint-dir "$at/b"
+  several mpich 2 --strategy hogwild --checkpoint-dir "$at/b" --resume --epochs 2
+  [ "$status" -eq 2 ]
+  [[ "$output" == *"machines share no weights; expected --sync-every H as well"* ]] || { echo "$output"; return 1; }
+}
+
 @test "a forecast says that it is of one machine" {
   several mpich 2 --workers 2 --epochs 1 --forecast
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
