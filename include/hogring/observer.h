@@ -30,11 +30,12 @@ struct hr_run_info {
     const char *frozen;    /* what is not trained: "2 of 4 tensors: 1.weight, ..."; "": none */
     const char *server_hosts; /* on several machines: "2 on m0, 1 on m1"; else "" or NULL */
     const char *overlap; /* "a push leaves in 3 parts, ..."; "": whole, and it is not asked for */
-    const char *pushes; /* to servers on several machines: who pushes; "": each worker, or NULL */
-    const char *memory; /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
+    const char *pushes;  /* to servers on several machines: who pushes; else "" or NULL */
+    const char *memory;  /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
     const char *lr_schedule; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, server_replicas, processors, batch_size, global_batch, params;
     size_t frozen_params; /* of the params */
+    size_t node_workers;  /* of a machine, who push as one; 0: each does */
     size_t threads_per_worker;
     size_t micro_shards;           /* 0: reduce sum */
     size_t stages, micro_batches;  /* of each worker's pipeline; 0: it has none, or never drains */
@@ -51,8 +52,8 @@ struct hr_run_info {
     double length;               /* in epochs: 2.5; 0: not known */
     size_t validation_samples;   /* 0: none */
     const char *validation_data; /* their file; "": held out of the training samples */
-    uint64_t steps;              /* in the whole run */
-    uint64_t first;              /* step it begins at */
+    uint64_t steps;              /* updates in the whole run, by its plan */
+    uint64_t first;              /* those before it begins */
     bool resumed;                /* from a checkpoint, at step `begins` since the first run began */
     uint64_t begins;
     const uint64_t *redone; /* (nredone) steps up to `begins` that are made once more: they were in

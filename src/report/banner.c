@@ -142,7 +142,7 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     else if (info->shares_batch)
         fprintf(out, "  batch    %zu a worker, %zu global: one update each, lr %.6g\n",
                 info->batch_size, info->global_batch, info->lr);
-    else if (info->lr > 0 && info->pushes && info->pushes[0]) /* which are of several */
+    else if (info->lr > 0 && info->node_workers) /* an update is of several */
         fprintf(out, "  batch    minibatches of %zu, lr %.6g\n", info->batch_size, info->lr);
     else if (info->lr > 0)
         fprintf(out, "  batch    one update for each minibatch of %zu, lr %.6g\n", info->batch_size,

@@ -149,6 +149,32 @@ const char *hr_run_kernels(const struct hr_run *run)
     return hr_model_is_direct(model) ? hr_kernels_name_direct() : hr_kernels_name();
 }
 
+/* Updates before this run, [first, ...) of its batches. */
+static uint64_t updates_before(const struct hr_run *run)
+{
+    const uint64_t first = run->shared.schedule.first, made = run->leader.cuts.past.updates;
+    const bool arrive = run->shared.strategy->served && !run->shared.strategy->synchronous;
+    return arrive && first && made ? made : first; /* earlier versions: not known */
+}
+
+/* And of its own: where a machine's workers make one of their batches together, what is left of
+ * them before a cut is one. */
+static uint64_t updates_from_here(const struct hr_run *run)
+{
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
+    const size_t together = run->shared.strategy->synchronous ? 0 : run->shared.node_workers;
+    uint64_t updates = 0, cut;
+    if (schedule->first >= schedule->end)
+        return 0;
+    if (!together || run->length.epochs <= 0)
+        return schedule->end - schedule->first;
+    for (uint64_t index = schedule->first; index < schedule->end; index = cut) {
+        cut = hr_batch_schedule_next_cut(schedule, index);
+        updates += (cut - index + together - 1) / together;
+    }
+    return updates;
+}
+
 enum hr_status hr_announce(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
@@ -177,6 +203,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .memory = memory,
         .frozen = frozen,
         .frozen_params = shared->optimizer.frozen,
+        .node_workers = shared->node_workers,
         .workers = shared->workers,
         .servers = shared->servers,
         .server_replicas = shared->copies,
@@ -193,8 +220,8 @@ enum hr_status hr_announce(const struct hr_run *run)
         .validation_samples = run->final_test.dataset ? run->job.dataset->test.count : 0,
         .validation_data =
             run->final_test.held_out.chosen ? "" : run->job.dataset->options.validation_data,
-        .steps = schedule->end,
-        .first = schedule->first,
+        .steps = updates_before(run) + updates_from_here(run),
+        .first = updates_before(run),
         .resumed = run->resume.checkpoint != NULL,
         .begins = schedule->first + run->leader.cuts.past.steps,
         .seed = o->seed,
