@@ -39,7 +39,7 @@ enum hr_option_use {
     HR_ONCE,    /* of one start alone: where it saves, how long it may take */
     HR_DECIDES, /* the bits of the weights, or which weights they are */
     HR_BEGINS,  /* as this, of one start alone: what it begins with, how far it goes */
-    HR_AROUND,  /* how: another value gives the same run */
+    HR_AROUND,  /* how: another value gives the same run, or one that is never recorded */
     HR_SPARSE,  /* the weights of sparse models, which are not recorded */
 };
 

@@ -115,11 +115,11 @@ static const struct hr_option workers[] = {
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
         "who serves while it waits",
         .words = "dedicated|colocated"),
-    ROW("server-placement", TEXT, server_placement, ONCE, "WHERE", "spread",
+    ROW("server-placement", TEXT, server_placement, AROUND, "WHERE", "spread",
         "of dedicated servers on several machines: spread: one after the other; first: all on "
         "machine 0 (help machines)",
         .words = "spread|first", .with = {{"placement", "dedicated"}}, .commands = HR_TRAIN),
-    ROW("aggregate", TEXT, aggregate, ONCE, "WHERE", "auto",
+    ROW("aggregate", TEXT, aggregate, AROUND, "WHERE", "auto",
         "servers on several machines: node: gradients of a machine's workers are added there, and "
         "pushed as one, with ps-async and ssp one update of all; none: each is pushed; auto: node "
         "for ps-sync where that can be (help machines)",

@@ -63,6 +63,14 @@ void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset
     json_decref(machine);
 }
 
+bool hr_kept_is(const struct hr_checkpoint *checkpoint, const char *option, const char *value)
+{
+    char key[sizeof((struct hr_metadata *)0)->key];
+    snprintf(key, sizeof key, HR_KEPT_OPTION "%s", option);
+    const char *kept = checkpoint ? hr_metadata_get(&checkpoint->trainer, key) : NULL;
+    return kept && !strcmp(kept, value);
+}
+
 /* --- compared --- */
 
 /* The machine of the checkpoint, a new reference; NULL: it does not say. */

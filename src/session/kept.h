@@ -18,6 +18,9 @@ size_t hr_kept_entries(void);
 void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset *dataset,
                  struct hr_tensor_file *file);
 
+/* Does the checkpoint say that the run had this value of an option? NULL: it does not. */
+bool hr_kept_is(const struct hr_checkpoint *checkpoint, const char *option, const char *value);
+
 /* Warn when this machine's kernels give other bits than the checkpoint's; HR_E_USAGE when the run
  * promises bits (--reduce repro).
  *   bf16    of a model of bfloat16 values (machine_bits.h)

@@ -3,22 +3,28 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "machines/machines.h"
+#include "session/kept.h"
 #include "strategy/overlap.h"
 #include "train/compress_setup.h"
 
-/* Why each pushes for itself though a machine's workers could push as one; NULL: they do, or cannot
- * anyway. */
-static const char *kept_apart(const struct hr_run *run, size_t each)
+/* Why each pushes for itself though a machine's workers could push as one: ": it is recorded". */
+static const char *kept_apart(const struct hr_run *run)
 {
-    if (!run->shared.strategy->aggregated || !run->shared.strategy->synchronous || each < 2 ||
-        each & (each - 1) || strcmp(run->options.aggregate, "auto"))
-        return NULL;
+    if (!strcmp(run->options.aggregate, "none"))
+        return "";
     if (run->options.record[0])
-        return "the trace is replayed on one machine";
+        return ": the trace is replayed on one machine";
     if (hr_overlaps(&run->options))
-        return "each leaves while it is computed";
-    return hr_run_compresses(run) ? "each keeps what its own push left out" : NULL;
+        return ": --overlap is on";
+    return hr_run_compresses(run) ? ": each keeps what its own push left out" : "";
+}
+
+/* Does it change which updates are made? Then nobody but the user chooses it. */
+static bool changes_updates(const struct hr_run *run)
+{
+    return run->shared.strategy->aggregated && !run->shared.strategy->synchronous;
 }
 
 /* Workers of a machine. */
@@ -55,10 +61,6 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
         snprintf(why, size,
                  "a recorded run is replayed on one machine, where each worker pushes; expected it "
                  "without --record");
-    else if (hr_overlaps(&run->options))
-        snprintf(why, size,
-                 "with --overlap on a worker's push leaves while it is computed, before there is "
-                 "a sum of a machine's; expected --overlap off");
     else if (hr_run_compresses(run))
         snprintf(why, size,
                  "with --compress each worker keeps what its own push left out; expected it "
@@ -66,26 +68,66 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
     return why[0];
 }
 
+/* Where it cannot be: asked for now, or when a run began that goes on in another place. */
+static enum hr_status go_without(const struct hr_run *run, const char *why)
+{
+    if (strcmp(run->options.aggregate, "node") != 0)
+        return HR_OK;
+    if (!hr_kept_is(run->resume.checkpoint, "aggregate", "node"))
+        return hr_fail(HR_E_USAGE, "--aggregate node: %s", why);
+    if (run->shared.strategy->aggregated)
+        hr_log(HR_LOG_INFO,
+               "--resume %s: until here a machine's workers pushed as one; from here each "
+               "pushes: --aggregate node %s",
+               run->resume.checkpoint->path, why);
+    return HR_OK;
+}
+
 enum hr_status hr_aggregate_setup(struct hr_run *run)
 {
     const char *how = run->options.aggregate;
-    const size_t each = each_of(run);
+    const bool chosen = !strcmp(how, "auto"), overlaps = hr_overlaps(&run->options);
     char why[200];
     run->shared.node_workers = 0;
-    const bool changes = run->shared.strategy->aggregated && !run->shared.strategy->synchronous;
-    if (!strcmp(how, "none") || (!strcmp(how, "auto") && changes)) /* which updates are made */
+    if (!strcmp(how, "none") || (chosen && changes_updates(run)) ||
+        (chosen && overlaps && hr_kept_is(run->resume.checkpoint, "overlap", "on")))
         return HR_OK;
-    if (cannot(run, each, why, sizeof why))
-        return strcmp(how, "node") ? HR_OK : hr_fail(HR_E_USAGE, "--aggregate node: %s", why);
-    run->shared.node_workers = each;
+    if (cannot(run, each_of(run), why, sizeof why))
+        return go_without(run, why);
+    if (overlaps)
+        return hr_fail(HR_E_USAGE, "--overlap on: a machine's workers push as one (--aggregate "
+                                   "node), whole; expected --aggregate none as well, or --overlap "
+                                   "off");
+    run->shared.node_workers = each_of(run);
     run->shared.strategy = run->shared.strategy->aggregated;
     return HR_OK;
+}
+
+/* Why each pushes for itself, with " (--aggregate none)" where they could have been told to. */
+static void apart_text(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_strategy *strategy = run->shared.strategy;
+    const size_t each = each_of(run);
+    const char *told = strategy->aggregated && each > 1 ? " (--aggregate none)" : "";
+    if (each < 2)
+        snprintf(text, size, "one a worker: each machine has one%s", each ? "" : ", or a part");
+    else if (!strategy->aggregated)
+        snprintf(text, size, "one a worker");
+    else if (!strategy->synchronous)
+        snprintf(text, size, "one a worker%s: each is an update of its own", told);
+    else if (each & (each - 1))
+        snprintf(text, size, "one a worker%s: %zu a machine cannot add in the order of all", told,
+                 each);
+    else
+        snprintf(text, size, "one a worker%s%s", told, kept_apart(run));
 }
 
 void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
 {
     const size_t together = run->shared.node_workers;
     text[0] = '\0';
+    if (!run->machines || !run->shared.strategy->served)
+        return;
     if (together && !run->shared.strategy->synchronous)
         snprintf(text, size,
                  "one a machine: gradients of its %zu workers, of a minibatch each, are added "
@@ -94,6 +136,6 @@ void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
     else if (together)
         snprintf(text, size, "one a machine: gradients of its %zu workers are added there",
                  together);
-    else if (kept_apart(run, each_of(run)))
-        snprintf(text, size, "one a worker (--aggregate none): %s", kept_apart(run, each_of(run)));
+    else
+        apart_text(run, text, size);
 }

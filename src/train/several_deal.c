@@ -11,6 +11,7 @@
 #include "netsim/inject.h"
 #include "options/train_options.h"
 #include "server/server.h"
+#include "session/kept.h"
 
 static enum hr_status refuse(const char *what, const char *instead)
 {
@@ -112,10 +113,11 @@ static enum hr_status deal_servers(struct hr_run *run)
 {
     struct hr_shared_state *shared = &run->shared;
     const bool first = !strcmp(run->options.server_placement, "first");
-    if (first && !run->machines)
+    const bool asked = first && !hr_kept_is(run->resume.checkpoint, "server-placement", "first");
+    if (asked && !run->machines)
         return hr_fail(HR_E_USAGE, "--server-placement first: means nothing on one machine (it "
                                    "belongs to a run on several, which mpirun starts)");
-    if (first && shared->colocated)
+    if (asked && shared->colocated)
         return hr_fail(HR_E_USAGE, "--server-placement first: means nothing with --placement "
                                    "colocated, where server s is worker s");
     if (run->machines && !shared->colocated)

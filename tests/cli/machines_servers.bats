@@ -88,6 +88,47 @@ node_bits() {
   [[ "$output" == *"pushes   one a worker (--aggregate none): each keeps what its own push left out"* ]] || { echo "$output"; return 1; }
 }
 
+@test "who pushes is said of every run with servers on several machines" {
+  pushes() {
+    local said=$1
+    shift
+    several mpich 2 --epochs 1 "$@"
+    [ "$status" -eq 0 ] && [[ "$output" == *"  pushes   $said"$'\n'* ]] || { echo "$*: $output"; return 1; }
+  }
+  pushes "one a worker (--aggregate none)" --workers 4 --strategy ps-sync --aggregate none
+  pushes "one a worker (--aggregate none): 3 a machine cannot add in the order of all" --workers 6 --strategy ps-sync
+  pushes "one a worker (--aggregate none): each is an update of its own" --workers 4 --strategy ps-async
+  [[ "$output" == *"one update for each minibatch of 32"* ]] || { echo "$output"; return 1; }
+  pushes "one a worker: each machine has one" --workers 2 --strategy ps-sync
+  pushes "one a worker" --workers 4 --strategy backup-workers
+}
+
+@test "a push of parts and one of a machine are two things: who wants parts says so" {
+  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --overlap on
+  [ "$status" -eq 2 ]
+  [ "$(grep -c -- "--overlap on: a machine's workers push as one (--aggregate node), whole; expected --aggregate none as well, or --overlap off" <<<"$output")" = 1 ]
+  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --overlap on --aggregate none --bucket-size 16K
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"a push leaves in up to 2 parts"* ]] || { echo "$output"; return 1; }
+}
+
+@test "a run that goes on pushes as it did; its updates are counted as they are made" {
+  local at=$BATS_TEST_TMPDIR/run
+  several mpich 2 --workers 4 --strategy ps-async --aggregate node --server-placement first --lr 0.02 --epochs 2 --checkpoint-dir "$at"
+  [[ "$output" == *"course   2 epochs, 46 updates, seed 1"* ]] || { echo "$output"; return 1; } # of 45 batches each
+  several mpich 2 --checkpoint-dir "$at" --resume --epochs 3
+  [[ "$output" == *"pushes   one a machine: "*"course   3 epochs, 69 updates, resumed at 46,"* ]] || { echo "$output"; return 1; }
+  # Another place: where they cannot, a line says so.
+  several mpich 4 --checkpoint-dir "$at" --resume --epochs 4
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"until here a machine's workers pushed as one; from here each pushes: --aggregate node each machine has one worker"* ]] || { echo "$output"; return 1; }
+  run build/hogring train --checkpoint-dir "$at" --resume --epochs 5
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"--aggregate node means nothing on one machine"*"course   5 epochs, 159 updates, resumed at 114,"* ]] || { echo "$output"; return 1; }
+  several mpich 2 --checkpoint-dir "$at" --resume --epochs 6
+  [[ "$output" == *"pushes   one a machine: "*"course   6 epochs, 182 updates, resumed at 159,"* ]] || { echo "$output"; return 1; }
+}
+
 @test "where workers cannot push as one, that is said" {
   refused 2 "--aggregate node: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
     train --strategy ps-sync --aggregate node
