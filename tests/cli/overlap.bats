@@ -32,6 +32,17 @@ sys.exit(abs((off - on) / 23 - (0.005 * 16384 / 134912 - 64 * 8e-9)) > 1e-6)' "$
   grep -q "  overlap  none: servers read a gradient where it lies, and no push travels" "$TMP/said"
 }
 
+@test "an all-reduce says its buckets, or that nothing overlaps" {
+  hogring train --workers 2 --epochs 1 --overlap on --bucket-size 16K >"$TMP/said" 2>&1
+  grep -q "  overlap  gradients are added in 2 buckets, all but one while backward computes the rest" "$TMP/said"
+  hogring train --workers 2 --epochs 1 --overlap on --pipeline 2 --bucket-size 4K >"$TMP/said" 2>&1
+  grep -q "  overlap  gradients are added in 2 buckets, all but one" "$TMP/said"
+  hogring train --workers 2 --epochs 1 --overlap on >"$TMP/said" 2>&1
+  grep -q "  overlap  none: no layers behind the first fill a bucket of 256K (--bucket-size), and a gradient is added whole" "$TMP/said"
+  hogring train --workers 1 --epochs 1 --overlap on --bucket-size 16K >"$TMP/said" 2>&1
+  grep -q "  overlap  none: one worker has nobody to add its gradient with" "$TMP/said"
+}
+
 @test "what needs a push whole is refused" {
   refused 2 "--overlap on: means nothing with --strategy elastic-averaging, whose workers hand in no gradient" \
     train --strategy elastic-averaging --overlap on
