@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "machines/machines.h"
 #include "netsim/inject.h"
 #include "options/train_options.h"
@@ -42,6 +43,17 @@ static enum hr_status check_losses(const struct hr_run *run)
     return HR_OK;
 }
 
+/* Known of Open MPI 4, which MPI_Get_library_version names. */
+static void warn_of_library(const struct hr_machines *machines)
+{
+    const char *library = machines->wire->table->name;
+    if (!strncmp(library, "Open MPI 4.", 11))
+        hr_log(HR_LOG_WARNING,
+               "--on-loss continue: survivors may wait in %s until --timeout ends the run; Open "
+               "MPI 5 and MPICH let them go on (help machines)",
+               library);
+}
+
 static enum hr_status check(const struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
@@ -60,8 +72,10 @@ static enum hr_status check(const struct hr_run *run)
         return refuse("--inject drop-push", "expected it on one machine");
     if (run->drive.driver->played)
         return refuse("one process that plays all ranks", "expected it on one, without mpirun");
-    if (run->shared.outlives)
+    if (run->shared.outlives) {
         HR_TRY(check_losses(run));
+        warn_of_library(run->machines);
+    }
     if (o->calibrate[0] && strategy->served)
         return refuse("--calibrate with servers", "expected it on one machine");
     if (o->link[0] || o->topology[0])

@@ -66,6 +66,16 @@ load machines_support
   [[ "$output" == *"machines share no weights; expected --sync-every H as well"* ]] || { echo "$output"; return 1; }
 }
 
+@test "of Open MPI 4 it is said, once, that survivors may wait in it" {
+  several openmpi 2 --workers 2 --epochs 1 --on-loss continue
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  [[ "$output" == *"MPI between machines"* ]]
+  mpirun.openmpi --version | grep -q " 4\." || skip "another Open MPI"
+  [ "$(grep -c -- "--on-loss continue: survivors may wait in Open MPI 4[.0-9]* until --timeout ends the run" <<<"$output")" = 1 ] || { echo "$output"; return 1; }
+  several mpich 2 --workers 2 --epochs 1 --on-loss continue
+  [[ "$output" != *"survivors may wait"* ]]
+}
+
 @test "a forecast says that it is of one machine" {
   several mpich 2 --workers 2 --epochs 1 --forecast
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
