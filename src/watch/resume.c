@@ -25,6 +25,9 @@ static bool is_refused_later(const char *name)
     return false;
 }
 
+/* Before there was --precision. */
+static const char earlier_precision[] = "float32";
+
 /* One option of the checkpoint. */
 static void adopt(struct hr_cli *cli, const char *name, const char *value, const char *path)
 {
@@ -65,6 +68,8 @@ static void adopt_all(struct hr_cli *cli, const struct hr_checkpoint *checkpoint
         adopt(cli, entry->key + length, entry->value, checkpoint->path);
         found++;
     }
+    if (!hr_metadata_get(&checkpoint->trainer, "option.precision"))
+        adopt(cli, "precision", earlier_precision, checkpoint->path);
     if (found == 0)
         hr_log(HR_LOG_WARNING,
                "--resume %s: is of an earlier version and does not say its options: what is not "
