@@ -22,8 +22,9 @@ static void print_topics(FILE *out)
 void hr_help_print(FILE *out)
 {
     const struct hr_command *command;
-    fputs("hogring trains a neural network with data-parallel workers on this machine, and\n"
-          "shows in numbers how synchronous and asynchronous training differ.\n\n"
+    fputs("hogring trains a neural network with data-parallel workers, on one machine or\n"
+          "over MPI on several, and shows in numbers how synchronous and asynchronous\n"
+          "training differ.\n\n"
           "usage: hogring COMMAND [OPTIONS]\n\ncommands:\n",
           out);
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)

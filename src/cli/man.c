@@ -96,8 +96,9 @@ static void write_hogring(FILE *out, const struct hr_command *none)
     const char *page;
     (void)none;
     fputs("# SYNOPSIS\nhogring COMMAND [OPTIONS]\n\n# DESCRIPTION\n"
-          "hogring trains a neural network with data-parallel workers on this machine, and shows "
-          "in numbers how synchronous and asynchronous training differ.\n\n# COMMANDS\n",
+          "hogring trains a neural network with data-parallel workers, on one machine or over "
+          "MPI on several, and shows in numbers how synchronous and asynchronous training "
+          "differ.\n\n# COMMANDS\n",
           out);
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
         fprintf(out, "%s :: %s\n", command->name, command->summary);
