@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "manual/manual.h"
 #include "options/nearest.h"
 
 static const struct hr_command *const commands[] = {
@@ -26,13 +27,21 @@ const struct hr_command *hr_command_find(const char *name)
     return NULL;
 }
 
-int hr_command_unknown(const char *name)
+int hr_command_unknown(const char *name, bool or_topic)
 {
-    const char *names[NCOMMANDS];
-    for (size_t i = 0; i < NCOMMANDS; i++)
-        names[i] = commands[i]->name;
-    const char *near = hr_nearest(name, names, NCOMMANDS);
-    fprintf(stderr, "hogring: %s: no such command%s%s (hogring help lists them)\n", name,
-            near ? "; did you mean " : "", near ? near : "");
+    enum { MOST = NCOMMANDS + 64 };
+    struct hr_manual_title title[MOST];
+    const char *names[MOST], *page;
+    size_t n = 0;
+    for (; n < NCOMMANDS; n++)
+        names[n] = commands[n]->name;
+    for (size_t i = 0; or_topic && n < MOST && (page = hr_manual_page(i)) != NULL; i++, n++) {
+        title[n] = hr_manual_title(page);
+        names[n] = title[n].name;
+    }
+    const char *near = hr_nearest(name, names, n);
+    fprintf(stderr, "hogring: %s: no such command%s%s%s%s (hogring help lists them)\n", name,
+            or_topic ? " or topic" : "", near ? "; did you mean " : "", near ? near : "",
+            near ? "?" : "");
     return 2;
 }

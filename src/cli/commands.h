@@ -24,8 +24,9 @@ extern const struct hr_command hr_command_train, hr_command_compare, hr_command_
 /* The i-th of them, NULL past the end; the one of that name, NULL: there is none. */
 const struct hr_command *hr_command_at(size_t i);
 const struct hr_command *hr_command_find(const char *name);
-/* Say that there is no such command, and which is nearest; the exit code. */
-int hr_command_unknown(const char *name);
+/* Say that there is no such command, nor, where help is asked for, such a topic, and which is
+ * nearest; the exit code. */
+int hr_command_unknown(const char *name, bool or_topic);
 
 /* One run as the options say: what train does, and simulate. The exit code. */
 int hr_cli_train(struct hr_cli *cli);

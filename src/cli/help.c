@@ -125,7 +125,7 @@ static int help_with(const char *name, bool all)
     if (!command && !page && help_with_option(name + strspn(name, "-")))
         return 0;
     if (!command && !page && !(page = page_about(name)))
-        return hr_command_unknown(name);
+        return hr_command_unknown(name, true);
     if (command)
         hr_help_print_command(stdout, command, all);
     if (command && page)

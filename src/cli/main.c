@@ -91,7 +91,7 @@ static int run(int argc, char **argv)
     if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
         return hr_help(argc - 2, argv + 2);
     const struct hr_command *command = hr_command_find(name);
-    return command ? run_command(command, argc - 1, argv + 1) : hr_command_unknown(name);
+    return command ? run_command(command, argc - 1, argv + 1) : hr_command_unknown(name, false);
 }
 
 int main(int argc, char **argv)

@@ -104,6 +104,12 @@ static bool obeys_apart(const struct hr_strategy *strategy, const struct hr_opti
            hr_strategy_obeys(strategy->averaged, row->name);
 }
 
+/* Emulated links, which several machines refuse whatever the clock and the strategy. */
+static bool is_of_links(const struct hr_option *row)
+{
+    return !strcmp(row->name, "link") || !strcmp(row->name, "topology");
+}
+
 /* --staleness itself may be 0, which makes ssp another strategy; what else ssp obeys, that does
  * not. */
 static enum hr_status check_strategy(const struct hr_option *row, const struct hr_train_options *o)
@@ -111,6 +117,7 @@ static enum hr_status check_strategy(const struct hr_option *row, const struct h
     const struct hr_strategy *strategy;
     const bool bound = !strcmp(row->name, "staleness");
     const uint64_t staleness = bound ? 1 : o->staleness;
+    char choice[sizeof o->strategy + 16];
     struct names names = {0};
     for (size_t i = 0; (strategy = hr_strategy_at(i)) != NULL; i++) {
         char name[64];
@@ -126,7 +133,9 @@ static enum hr_status check_strategy(const struct hr_option *row, const struct h
     }
     if (!names.n || hr_strategy_obeys(strategy_of(o->strategy, staleness), row->name))
         return HR_OK;
-    return refuse(row, "strategy", o->strategy, &names);
+    snprintf(choice, sizeof choice, "%s%s", o->strategy,
+             obeys_apart(strategy_of(o->strategy, staleness), row) ? " on one machine" : "");
+    return refuse(row, "strategy", choice, &names);
 }
 
 static bool rule_obeys(const struct hr_rule *rule, const char *name)
@@ -225,7 +234,8 @@ enum hr_status hr_meaning_check(const struct hr_cli *cli, const struct hr_train_
     HR_TRY(sparse ? hr_sparse_meaning_check(cli, o)
                   : hr_strategy_find(o->strategy, o->staleness, &strategy));
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
-        if (cli->given[i] && !(strategy && cli->machines && obeys_apart(strategy, row)))
+        if (cli->given[i] &&
+            !(strategy && cli->machines && (obeys_apart(strategy, row) || is_of_links(row))))
             HR_TRY(check_option(row, &chosen, sparse));
     return hr_meaning_check_link(cli, o->topology);
 }

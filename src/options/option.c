@@ -203,22 +203,36 @@ static enum hr_status check_range(const char *name, const struct hr_option_range
                    range->below ? "less than " : "", range->most);
 }
 
-/* "sum or repro"; "linear, sqrt or none" */
-static enum hr_status check_words(const struct hr_option *row, const char *value)
+static bool is_among(const char *value, const char *words)
 {
-    char list[160] = "";
+    for (const char *word = words, *end; *word; word = *end ? end + 1 : end) {
+        end = word + strcspn(word, "|");
+        if (strlen(value) == (size_t)(end - word) && !strncmp(value, word, (size_t)(end - word)))
+            return true;
+    }
+    return false;
+}
+
+struct hr_option_words hr_option_words(const struct hr_option *row)
+{
+    struct hr_option_words list = {""};
     for (const char *word = row->words, *end; *word; word = *end ? end + 1 : end) {
-        const size_t length = strcspn(word, "|"), used = strlen(list);
-        end = word + length;
-        if (strlen(value) == length && !strncmp(value, word, length))
-            return HR_OK;
-        snprintf(list + used, sizeof list - used, "%s%.*s",
+        const size_t used = strlen(list.text);
+        end = word + strcspn(word, "|");
+        snprintf(list.text + used, sizeof list.text - used, "%s%.*s",
                  !used  ? ""
                  : *end ? ", "
                         : " or ",
-                 (int)length, word);
+                 (int)(end - word), word);
     }
-    return hr_fail(HR_E_USAGE, "--%s %s: expected %s", row->name, value, list);
+    return list;
+}
+
+static enum hr_status check_words(const struct hr_option *row, const char *value)
+{
+    if (is_among(value, row->words))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--%s %s: expected %s", row->name, value, hr_option_words(row).text);
 }
 
 enum hr_status hr_option_check(const struct hr_option *row, const void *base, bool sparse)

@@ -76,7 +76,7 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
         return hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where);
     if (!hr_option_store(row, (char *)cli + option.base, value))
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
-                       hr_option_expected(row->kind));
+                       row->words ? hr_option_words(row).text : hr_option_expected(row->kind));
     cli->given[i] = true;
     if (row->kind == HR_OPTION_COUNT && !row->usual && row->range.least >= 1)
         return hr_option_check(row, (char *)cli + option.base, false); /* a 0 is no default here */

@@ -78,7 +78,8 @@ static bool is_summed_in_pieces(const struct hr_train_options *o)
 /* What cannot be put in order again when a rank is lost, yet. */
 enum hr_status hr_check_on_loss(const struct hr_train_options *o)
 {
-    const char *with = is_summed_in_pieces(o)               ? "--overlap on"
+    const bool pieces = is_summed_in_pieces(o);
+    const char *with = pieces                               ? "--overlap on and no servers"
                        : o->prefetch                        ? "--prefetch"
                        : strcmp(o->transport, "zero-copy")  ? "--transport copy"
                        : !strcmp(o->placement, "colocated") ? "--placement colocated"
@@ -86,8 +87,11 @@ enum hr_status hr_check_on_loss(const struct hr_train_options *o)
                                                             : NULL;
     if (!strcmp(o->on_loss, "stop") || !with)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--on-loss %s: not with %s; expected one of them alone", o->on_loss,
-                   with);
+    return hr_fail(HR_E_USAGE, "--on-loss %s: not with %s; expected one of them alone%s",
+                   o->on_loss, with,
+                   pieces ? ", or ps-sync, ps-async, ssp or backup-workers, whose servers take a "
+                            "push whole"
+                          : "");
 }
 
 enum hr_status hr_check_pipelined(const struct hr_train_options *o)

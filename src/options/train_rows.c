@@ -124,7 +124,7 @@ static const struct hr_option workers[] = {
         "pushed as one, with ps-async and ssp one update of all; none: each is pushed; auto: node "
         "for ps-sync where that can be (help machines)",
         .words = "auto|node|none", .commands = HR_TRAIN,
-        .otherwise = "its servers know workers, one by one"),
+        .otherwise = "elsewhere nobody pushes, or servers have to know whose push it is"),
     ROW("staleness", COUNT64, staleness, DECIDES, "CLOCKS", "3",
         "ssp: how many updates a worker may be ahead of the slowest; 0 is ps-sync",
         .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST),

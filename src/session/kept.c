@@ -108,7 +108,7 @@ static enum hr_status tell_difference(const char *path, bool promised, const cha
         return hr_fail(HR_E_USAGE,
                        "--resume %s: %s; expected the same, since --reduce repro promises bits%s",
                        path, text, cure);
-    hr_log(HR_LOG_WARNING, "--resume %s: %s: bits change from here%s", path, text, cure);
+    hr_log(HR_LOG_WARNING, "--resume %s: %s: bits may change from here%s", path, text, cure);
     return HR_OK;
 }
 

@@ -85,13 +85,67 @@ const char *hr_machine_bits_difference(const json_t *there, const json_t *here, 
     return *name;
 }
 
-static const char *advice(const char *name, const char *there)
+/* --- what helps --- */
+
+static const char blas[] = "OpenBLAS "; /* "OpenBLAS VERSION CORE, tiles LEVEL" */
+
+static enum hr_isa level_in(const char *kernels, bool *has)
 {
-    if (!strcmp(name, "bf16"))
-        return strcmp(there, HR_BF16_PAIRS) ? "; HOGRING_ISA=v4amx has them on any machine"
-                                            : "; HOGRING_ISA=v4bf16 has them on any machine";
-    return strcmp(name, "libm") ? " (runs recorded with --kernels reference are free of it)" : "";
+    const char *tiles = strstr(kernels, "tiles ");
+    for (enum hr_isa level = HR_ISA_PLAIN; tiles && level <= HR_ISA_V4; level++) {
+        const size_t length = strlen(hr_isa_level_name(level));
+        const char end =
+            strncmp(tiles + 6, hr_isa_level_name(level), length) ? '?' : tiles[6 + length];
+        if (end == '\0' || end == ',') {
+            *has = true;
+            return level;
+        }
+    }
+    *has = false;
+    return HR_ISA_PLAIN;
 }
+
+/* Its core; "" where that is no such name. The version has no blank. */
+static void core_in(const char *kernels, char *core, size_t size)
+{
+    const size_t length = sizeof blas - 1;
+    const char *name = strncmp(kernels, blas, length) ? "" : kernels + length;
+    name += strcspn(name, " ");
+    name += *name == ' ';
+    snprintf(core, size, "%.*s", (int)strcspn(name, ",\""), name);
+}
+
+static void advise_kernels(const char *there, const char *here, char *text, size_t size)
+{
+    char core[32];
+    bool had, has;
+    const enum hr_isa was = level_in(there, &had), is = level_in(here, &has);
+    core_in(there, core, sizeof core);
+    const bool lower = had && has && was != is;
+    if (lower || core[0])
+        snprintf(text, size, "; %s%s%s%s%s%s", lower ? "HOGRING_ISA=" : "",
+                 lower ? hr_isa_level_name(was) : "", lower && core[0] ? " and " : "",
+                 core[0] ? "the same OpenBLAS with OPENBLAS_CORETYPE=" : "", core,
+                 was > is ? " would have them, on a processor with these instructions"
+                          : " would have them");
+}
+
+static void advise(const char *name, const char *there, const char *here, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (!strcmp(name, "bf16"))
+        snprintf(text, size, "; HOGRING_ISA=%s has them on any machine",
+                 strcmp(there, HR_BF16_PAIRS) ? "v4amx" : "v4bf16");
+    if (!strcmp(name, "kernels"))
+        advise_kernels(there, here, text, size);
+    if (strcmp(name, "bf16") != 0 && strcmp(name, "libm") != 0) {
+        const size_t used = strlen(text);
+        snprintf(text + used, size - used,
+                 " (runs recorded with --kernels reference are free of it)");
+    }
+}
+
+/* --- compared --- */
 
 enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf16, const char *where)
 {
@@ -99,16 +153,21 @@ enum hr_status hr_machine_bits_check(const json_t *recorded, bool bf16, const ch
     json_t *here = hr_machine_bits_json();
     if (!here)
         return hr_fail(HR_E_NOMEM, "no memory to describe this machine");
+    char cure[240];
     const char *name = hr_machine_bits_difference(recorded, here, bf16);
+    const bool plural = name && !strcmp(name, "kernels");
+    if (name)
+        advise(name, hr_printable(text_of(recorded, name)).text, text_of(here, name), cure,
+               sizeof cure);
     if (name && !json_object_get(recorded, name) && strcmp(name, "bf16") != 0)
         status = hr_fail(HR_E_FORMAT, "%s: its machine has no \"%s\"", where, name);
     else if (name)
         status = hr_fail(
             HR_E_USAGE,
-            "%s: was recorded on a machine whose %s was \"%s\", here it is \"%s\": the bits "
-            "would differ%s",
-            where, name, hr_printable(text_of(recorded, name)).text, text_of(here, name),
-            advice(name, text_of(recorded, name)));
+            "%s: was recorded on a machine whose %s %s \"%s\", here %s \"%s\": the bits would "
+            "differ%s",
+            where, name, plural ? "were" : "was", hr_printable(text_of(recorded, name)).text,
+            plural ? "they are" : "it is", text_of(here, name), cure);
     json_decref(here);
     return status;
 }

@@ -45,7 +45,7 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
     else if (!strategy->aggregated)
         snprintf(why, size, "with --strategy %s %s; expected ps-sync, ps-async or ssp",
                  strategy->name,
-                 strategy->served ? "servers know workers, one by one" : "nobody pushes");
+                 strategy->served ? "servers have to know whose push it is" : "nobody pushes");
     else if (each < 2)
         snprintf(
             why, size,

@@ -54,6 +54,17 @@ static void warn_of_library(const struct hr_machines *machines)
                library);
 }
 
+/* A clock or a schedule that one process plays all ranks for. */
+static enum hr_status refuse_played(const struct hr_train_options *o)
+{
+    const bool clock = !strcmp(o->clock, "virtual");
+    return hr_fail(HR_E_USAGE,
+                   "--%s %s: one process plays all ranks, on one machine; expected --%s %s, or it "
+                   "without mpirun",
+                   clock ? "clock" : "schedule", clock ? o->clock : o->schedule,
+                   clock ? "clock" : "schedule", clock ? "real" : "free");
+}
+
 static enum hr_status check(const struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
@@ -71,7 +82,7 @@ static enum hr_status check(const struct hr_run *run)
     if (hr_inject_has(&inject, HR_INJECT_DROP_PUSH))
         return refuse("--inject drop-push", "expected it on one machine");
     if (run->drive.driver->played)
-        return refuse("one process that plays all ranks", "expected it on one, without mpirun");
+        return refuse_played(o);
     if (run->shared.outlives) {
         HR_TRY(check_losses(run));
         warn_of_library(run->machines);
@@ -79,7 +90,10 @@ static enum hr_status check(const struct hr_run *run)
     if (o->calibrate[0] && strategy->served)
         return refuse("--calibrate with servers", "expected it on one machine");
     if (o->link[0] || o->topology[0])
-        return refuse("emulated links", "the machines' links are real");
+        return hr_fail(HR_E_USAGE,
+                       "--%s: the links between machines are real ones; expected it without, or "
+                       "on one machine, without mpirun",
+                       o->link[0] ? "link" : "topology");
     return HR_OK;
 }
 

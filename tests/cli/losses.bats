@@ -204,7 +204,7 @@ loses_no_bit() {
 
 @test "what cannot be put in order again is refused with --on-loss" {
   for how in continue restart; do
-    refused 2 "--on-loss $how: not with --overlap on" train --workers 2 --on-loss $how --overlap on
+    refused 2 "--on-loss $how: not with --overlap on and no servers; expected one of them alone, or ps-sync," train --workers 2 --on-loss $how --overlap on
     refused 2 "--on-loss $how: not with --prefetch" train --workers 2 --strategy hogwild --on-loss $how --prefetch 1
     refused 2 "--on-loss $how: not with --transport copy" train --workers 2 --on-loss $how --transport copy
     refused 2 "--on-loss $how: not with --placement colocated" train --workers 2 --strategy ps-async --on-loss $how --placement colocated

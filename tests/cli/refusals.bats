@@ -54,6 +54,7 @@ load support
 @test "options that would be ignored are refused" {
   refused 2 "--batch-size: means nothing with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
   refused 2 "--micro-shards: means nothing with --reduce sum (it belongs to repro)" train --micro-shards 4
+  refused 2 "--overlap --epochs: expected on or off" train --overlap --epochs 1
   refused 2 "--bucket-size: means nothing with --overlap off (it belongs to on)" train --bucket-size 1K
   refused 2 "--prefetch: means nothing with --reduce repro" train --prefetch 2 --reduce repro --global-batch-size 64
   refused 2 "--prefetch: means nothing with --schedule explore:1" train --prefetch 2 --schedule explore:1
@@ -266,7 +267,9 @@ PY
     hogring help $c | grep -q "usage: hogring $c"
   done
   hogring --version | grep -q "^hogring [0-9]"
-  refused 2 "no such command" help nothing
+  refused 2 "nothing: no such command or topic (hogring help lists them)" help nothing
+  refused 2 "strategis: no such command or topic; did you mean strategies? (" help strategis
+  refused 2 "trian: no such command; did you mean train? (" trian
 }
 
 @test "links on the real clock lead nowhere but to where they are" {

@@ -82,7 +82,9 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   record --strategy ps-async --json "$TMP/run.json"
   refused 2 "was recorded on other data: their digest was" replay "$TMP/run.trace" --data fashion-mnist
   if [ "$(json "$TMP/run.json" 'd["runs"][0]["kernels"]')" != reference ]; then # of a build without BLAS
-    HOGRING_ISA=plain refused 2 "whose kernels was" replay "$TMP/run.trace"
+    HOGRING_ISA=plain refused 2 "whose kernels were" replay "$TMP/run.trace"
+    HOGRING_ISA=plain record --strategy ps-async
+    refused 2 "HOGRING_ISA=plain and the same OpenBLAS with OPENBLAS_CORETYPE=" replay "$TMP/run.trace"
   fi
   refused 2 "--workers: no such option here" replay "$TMP/run.trace" --workers 3
   refused 3 "cannot be written into its folder" train --strategy ps-async --record "$TMP/no/such/folder"

@@ -4,7 +4,7 @@ load support
 
 @test "local-sgd: its options, its banner, its JSON" {
   refused 2 "--sync-every: means nothing with --strategy allreduce (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --sync-every 4
-  refused 2 "--sync-every: means nothing with --strategy hogwild (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --strategy hogwild --sync-every 4
+  refused 2 "--sync-every: means nothing with --strategy hogwild on one machine (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --strategy hogwild --sync-every 4
   refused 2 "--adaptive-sync: means nothing with --strategy hogwild (it belongs to local-sgd)" train --strategy hogwild --adaptive-sync
   refused 2 "--sync-every 0: expected 1 to 1048576" train --strategy local-sgd --sync-every 0
   refused 2 "--async-lr: means nothing with --strategy local-sgd" train --strategy local-sgd --async-lr divide

@@ -42,5 +42,5 @@ winograd_here() { [[ "$(hogring --version)" == *winograd* ]] || skip "convolutio
   json "$TMP/direct.json" 'd["runs"][0]["kernels"]' | grep -qx "tiles v[34]"
   hogring replay "$TMP/direct.trace" --quiet | grep -q "equals the recorded one"
   hogring train "${net[@]}" --strategy ps-async --workers 2 --max-steps 6 --kernels fast --resume "$TMP/saved" >"$TMP/out" 2>"$TMP/err"
-  grep -q 'its kernels were "tiles v[34]", here "tiles v[34], winograd": bits change from here' "$TMP/err"
+  grep -q 'its kernels were "tiles v[34]", here "tiles v[34], winograd": bits may change from here' "$TMP/err"
 }

@@ -242,7 +242,7 @@ static void other_kernels_are_refused_unless_they_were_the_reference(void **stat
     char kernels[128];
     snprintf(kernels, sizeof kernels, "\"kernels\": \"%s", hr_kernels_name());
     refuse_header(kernels, "\"kernels\": \"ClosedBLAS", HR_E_USAGE,
-                  "whose kernels was \"ClosedBLAS");
+                  "whose kernels were \"ClosedBLAS");
     refuse_header("\"gemm\": \"", "\"gemm\": \"nn 7, ", HR_E_USAGE, "whose gemm was \"nn 7");
 #endif
     refuse_header("\"libm\": \"", "\"libm\": \"0", HR_E_USAGE, "whose libm was \"0");

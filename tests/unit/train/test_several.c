@@ -114,8 +114,16 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     snprintf(o.on_loss, sizeof o.on_loss, "stop");
     several_check_refused(
         &o, HR_E_USAGE,
-        "one process that plays all ranks: not there yet on several machines; expected "
-        "it on one, without mpirun",
+        "--clock virtual: one process plays all ranks, on one machine; expected --clock real, or "
+        "it without mpirun",
+        dataset);
+    o = options_of("allreduce");
+    snprintf(o.link, sizeof o.link, "1Gb/s,50us");
+    snprintf(o.transport, sizeof o.transport, "copy");
+    several_check_refused(
+        &o, HR_E_USAGE,
+        "--link: the links between machines are real ones; expected it without, or on one "
+        "machine, without mpirun",
         dataset);
 }
 
