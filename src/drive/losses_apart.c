@@ -35,10 +35,25 @@ static void say_news(struct hr_losses_apart *apart)
     hr_bell_ring(&apart->control->launcher_bell);
 }
 
+/* As many words as there is room for, and no bracket that stays open: MPI's texts are long. */
+static void keep_words(char *kept, const char *how)
+{
+    size_t n = strlen(how);
+    if (n >= HR_LOSS_TEXT)
+        for (n = HR_LOSS_TEXT - 1; n > 0 && how[n] != ' ';)
+            n--;
+    snprintf(kept, HR_LOSS_TEXT, "%.*s", n ? (int)n : HR_LOSS_TEXT - 1, how);
+    char *open = strrchr(kept, '(');
+    if (open && !strchr(open, ')'))
+        *open = '\0';
+    for (n = strlen(kept); n > 0 && kept[n - 1] == ' ';)
+        kept[--n] = '\0';
+}
+
 void hr_losses_apart_saw(void *arg, size_t machine, const char *how)
 {
     struct hr_losses_apart *apart = arg;
-    snprintf(apart->how[machine], HR_LOSS_TEXT, "%s", how);
+    keep_words(apart->how[machine], how);
     if (machine == 0) {
         char text[HR_LOSS_TEXT + 80];
         snprintf(text, sizeof text, "%.*s; it leads, and the run ends without it", HR_LOSS_TEXT,
@@ -118,7 +133,7 @@ bool hr_losses_apart_lost(void *arg, size_t rank, const char *how)
 {
     struct hr_losses *losses = arg;
     struct hr_losses_apart *apart = losses->apart;
-    snprintf(apart->rank_how[rank], HR_LOSS_TEXT, "%s", how);
+    keep_words(apart->rank_how[rank], how);
     apart->died |= bit(rank);
     hr_bell_ring(&apart->control->launcher_bell); /* for take */
     return true;
@@ -145,6 +160,20 @@ static void drop(struct hr_losses_apart *apart, uint64_t machines)
     apart->gone_machines |= machines;
 }
 
+/* What befell a machine is said of the first of its ranks. */
+static bool lose(struct hr_losses *losses, size_t rank, uint64_t *said)
+{
+    struct hr_losses_apart *apart = losses->apart;
+    const size_t home = apart->homes.machine[rank];
+    char with[sizeof apart->wire->host[home] + 32];
+    if (!(apart->gone_machines & bit(home)))
+        return hr_losses_lost(losses, rank, apart->rank_how[rank]);
+    snprintf(with, sizeof with, "with machine %s", apart->wire->host[home]);
+    const bool first = !(*said & bit(home));
+    *said |= bit(home);
+    return hr_losses_lost(losses, rank, first ? apart->how[home] : with);
+}
+
 /* All who live know of these, after so many orders. */
 static void take(struct hr_losses *losses, uint64_t machines, uint64_t ranks, uint32_t orders)
 {
@@ -153,13 +182,10 @@ static void take(struct hr_losses *losses, uint64_t machines, uint64_t ranks, ui
     drop(apart, machines);
     hr_meet_skip(apart->meet, orders);
     apart->gone_ranks |= ranks;
-    for (size_t r = 0; r < apart->control->nranks; r++) {
-        const size_t home = apart->homes.machine[r];
-        const bool whole = apart->gone_machines & bit(home);
-        if (ranks & bit(r) &&
-            !hr_losses_lost(losses, r, whole ? apart->how[home] : apart->rank_how[r]))
+    uint64_t said = 0;
+    for (size_t r = 0; r < apart->control->nranks; r++)
+        if (ranks & bit(r) && !lose(losses, r, &said))
             return; /* the run has been aborted */
-    }
 }
 
 /* To who lives: machines first, each with its words. */

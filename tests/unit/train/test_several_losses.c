@@ -21,7 +21,8 @@ static struct hr_train_options options_of(size_t workers, const char *inject)
     return o;
 }
 
-/* How many, and which, in any order; where the first lived; gradients, and samples taken back. */
+/* How many, and which, in any order; where the first lived, and how the second was lost;
+ * gradients, and samples taken back. */
 static void note_losses(const struct hr_run_result *result, struct said *mine)
 {
     mine->note[0] = (double)result->nlosses;
@@ -30,7 +31,8 @@ static void note_losses(const struct hr_run_result *result, struct said *mine)
     mine->note[2] = (double)result->steps;
     mine->note[3] = result->nlosses ? (double)result->losses[0].step : 0;
     if (result->nlosses)
-        snprintf(mine->text, sizeof mine->text, "%s", result->losses[0].host);
+        snprintf(mine->text, sizeof mine->text, "%.20s%s%.40s", result->losses[0].host,
+                 result->nlosses > 1 ? ", " : "", result->nlosses > 1 ? result->losses[1].how : "");
 }
 
 static void check_lost(const struct said *several, const struct said *alone)
@@ -48,7 +50,7 @@ static void check_machine(const struct hr_dataset *dataset, size_t machines, siz
 {
     struct hr_train_options several = *like, alone = *like;
     const size_t each = like->workers / machines;
-    char host[20];
+    char text[60];
     snprintf(several.inject, sizeof several.inject, "stall:%zu@step=5+60s", lost * each);
     alone.inject[0] = '\0';
     for (size_t w = lost * each; w < (lost + 1) * each; w++) {
@@ -63,8 +65,9 @@ static void check_machine(const struct hr_dataset *dataset, size_t machines, siz
         all = several_lose(machines, lost, &several, dataset);
     }
     check_lost(&all[0], &without);
-    snprintf(host, sizeof host, "host-%zu", lost);
-    assert_string_equal(all[0].text, host);
+    snprintf(text, sizeof text, each > 1 ? "host-%zu, with machine host-%zu" : "host-%zu", lost,
+             lost);
+    assert_string_equal(all[0].text, text);
     for (size_t m = 1; m < machines; m++)
         if (m != lost)
             assert_int_equal(all[m].status, HR_OK);
