@@ -21,7 +21,7 @@
  * Threads: the launcher's, but for what carriers' pollers write.
  * Source:  one sequencer for all decisions: Birman and Joseph, "Reliable communication in the
  *          presence of failures", ACM TOCS 1987 (views agreed upon by a coordinator).
- * Test:    tests/unit/train/test_several_losses.c
+ * Test:    tests/unit/drive/test_losses_apart.c, tests/unit/train/test_several_losses.c
  */
 #ifndef HR_DRIVE_LOSSES_APART_H
 #define HR_DRIVE_LOSSES_APART_H

@@ -1,0 +1,51 @@
+/* What is kept of how a machine was lost. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "drive/losses_apart.h"
+#include "support/check.h"
+
+/* Machine 1 sees that machine 2 is lost. */
+static void check_kept(struct hr_losses_apart *apart, const char *how, const char *kept)
+{
+    hr_losses_apart_saw(apart, 2, how);
+    assert_string_equal(apart->how[2], kept);
+}
+
+static void words_are_whole_and_brackets_closed(void **state)
+{
+    struct hr_losses_apart *apart = calloc(1, sizeof *apart);
+    struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(1));
+    char longest[HR_LOSS_TEXT + 1];
+    (void)state;
+    assert_true(apart && control);
+    memset(control, 0, hr_control_bytes(1));
+    hr_control_init(control, 1);
+    apart->control = control;
+    apart->homes.self = 1;
+    check_kept(apart, "lost machine m2 (ranks 4, 5): connection closed",
+               "lost machine m2 (ranks 4, 5): connection closed");
+    check_kept(apart,
+               "lost machine m2 (ranks 4, 5): returned failed request in UCX netmod(ucx_send.h 83 "
+               "MPIDI_UCX_send Endpoint timeout)",
+               "lost machine m2 (ranks 4, 5): returned failed request in UCX netmod");
+    check_kept(apart,
+               "lost machine m2 (rank 4): a text of words that has no brackets, and goes on for "
+               "longer than there is place for it",
+               "lost machine m2 (rank 4): a text of words that has no brackets, and goes on for "
+               "longer than there is");
+    memset(longest, 'x', HR_LOSS_TEXT);
+    longest[HR_LOSS_TEXT] = '\0';
+    hr_losses_apart_saw(apart, 2, longest);
+    assert_int_equal(strlen(apart->how[2]), HR_LOSS_TEXT - 1);
+    free(control);
+    free(apart);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_whole_and_brackets_closed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
