@@ -333,6 +333,7 @@ const struct hr_strategy hr_strategy_allreduce = {
     .synchronous = true,
     .shares_batch = true,
     .recalls = true,
+    .outlives_node = true,
     .updates_slices = true,
     .never_stale = true,
     .settle = settle,

@@ -83,8 +83,7 @@ struct hr_strategy {
     const char *const *options;
 
     bool synchronous;    /* every rank knows beforehand which index comes next */
-    bool shares_batch;   /* an index is a global batch, of which each worker has a share; else it
-                              is one worker's minibatch */
+    bool shares_batch;   /* an index is a global batch, shared out; else one worker's minibatch */
     bool served;         /* has server ranks */
     bool one_shard;      /* only one server, which decides for all */
     bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
@@ -94,6 +93,7 @@ struct hr_strategy {
     bool joins_at_cut;   /* a worker that was started again waits for the end of a cut, where all
                             are recalled; settle finds the snapshot as it has to be. With the last
                             one all go back to the cut before */
+    bool outlives_node;  /* all that is lost with one of several machines others have, too */
     bool private_state;  /* a state of the optimiser for each worker */
     bool sparse;         /* sparse models are trained by it, too (sparse/) */
     bool stored;         /* the key-value store has it, too (store/) */

@@ -27,7 +27,7 @@ static enum hr_status check_losses(const struct hr_run *run)
         return hr_fail(HR_E_USAGE,
                        "--on-loss restart: on several machines nobody but the launcher can start a "
                        "process on another one; expected continue, or stop and --resume");
-    if (strcmp(run->shared.strategy->name, "allreduce") != 0)
+    if (!run->shared.strategy->outlives_node)
         return hr_fail(
             HR_E_USAGE,
             "--on-loss continue with --strategy %s: on several machines what is lost with "
