@@ -224,8 +224,8 @@ static void what_cannot_be_is_refused(void **state)
          "--aggregate node: 3 workers on each machine cannot add in the order of all; expected 2, "
          "4, 8, ..."},
         {"backup-workers", 4,
-         "--aggregate node: with --strategy backup-workers servers know workers, one by one; "
-         "expected ps-sync, ps-async or ssp"},
+         "--aggregate node: with --strategy backup-workers servers have to know whose push "
+         "it is; expected ps-sync, ps-async or ssp"},
         {"allreduce", 4,
          "--aggregate node: with --strategy allreduce nobody pushes; expected ps-sync, ps-async "
          "or ssp"},
