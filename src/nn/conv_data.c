@@ -123,9 +123,10 @@ static void data_part(void *arg, size_t task, size_t thread)
     const struct hr_conv *conv = &job->conv;
     const struct hr_frame *frame = &job->in_memory.dy_frame;
     const struct hr_conv_part part = hr_conv_part_of(frame, job->pass->B, task);
+    float *pooled = job->memory.pooled; /* NULL: Winograd's tiles need none */
     const void *images = hr_conv_framed_dy(
         job, frame, part, hr_conv_at(job->memory.frames, thread * hr_frame_elems(frame)),
-        job->memory.pooled + thread * frame->H * frame->W * conv->O);
+        pooled ? pooled + thread * frame->H * frame->W * conv->O : NULL);
     if (conv->winograd)
         hr_conv_multiply_tiles(job,
                                &(struct hr_conv_tiles){.frame = frame,

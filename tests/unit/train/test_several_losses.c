@@ -193,8 +193,8 @@ static void watch_saves(size_t machine)
         assert_int_equal(pthread_create(&thread, NULL, die_in_a_save, NULL), 0);
 }
 
-/* The machine that saves dies while it does: the others end, and the checkpoint before that is
- * whole: a run goes on from it, on as many machines as there are. */
+/* The machine that saves dies while it does, or a moment later: the others end, and the checkpoint
+ * before that is whole: a run goes on from it, on as many machines as there are. */
 static void who_dies_in_a_save_leaves_the_one_before_it(void **state)
 {
     struct hr_train_options o = options_of(4, "");
@@ -208,7 +208,6 @@ static void who_dies_in_a_save_leaves_the_one_before_it(void **state)
     const struct said *all = several_lose(2, 0, &o, *state);
     several_hook(&(struct several_hooks){.ended = note_losses});
     assert_int_equal(all[1].status, HR_E_LOST);
-    assert_true(has_one_like(".tmp-*", NULL));
     snprintf(o.resume, sizeof o.resume, "%s", folder_of_saves);
     assert_true(has_one_like("step-*", step));
     o.max_steps = (size_t)atoi(strrchr(step, '-') + 1) + 3;
