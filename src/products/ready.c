@@ -18,6 +18,11 @@ const char *hr_kernels_name(void)
     return "reference";
 }
 
+const char *hr_kernels_name_direct(void)
+{
+    return "reference";
+}
+
 #else
 
 #include <pthread.h>
