@@ -189,7 +189,7 @@ CLI_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard tests/cli/*.bats))
 # Built by all processors before they run, unless -j says otherwise.
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 1))
 units: $(TESTS) $(MPIS:%=$(B)/tests/machines/wire_link-%)
-check: all units                               ## unit tests, under a minute
+check: all units                               ## unit tests, three minutes
 	@tests/run.sh -j $(JOBS) -t 60 $(TESTS)
 test: deps                                     ## install, build, and run every test that fits in 10 minutes
 	@$(MAKE) --no-print-directory $(ALL_CPUS) lint all units
