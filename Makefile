@@ -242,7 +242,7 @@ oracle: all                                    ## PyTorch as oracle: outputs, gr
 safety-cost: all                               ## what comparing and recording every call costs, beside a build without
 	@$(MAKE) --no-print-directory CONFIG=unsafe build/unsafe/hogring
 	@sh tests/peers/safety_cost.sh build/hogring build/unsafe/hogring
-lint: $(OBJECTS) $(CLI)                        ## order of includes and calls, lengths, each header alone
+lint: $(OBJECTS) $(CLI)                        ## order of includes and calls, columns, each header alone
 	@python3 tests/lint.py "$(CC)" $(B)
 format:                                        ## clang-format in place
 	clang-format -i $$(git ls-files '*.c' '*.h')
