@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""The size of the house, to print beside a change: lines and files of each folder of src/, and what its middle knows.
+
+    tests/balance.py [REVISION [REVISION]]     of HEAD, of a revision, or of two side by side
+"""
+import re, subprocess, sys
+
+def git(*arguments):
+    return subprocess.run(["git", *arguments], check=True, capture_output=True).stdout
+
+def files_of(revision):
+    """{path: text} of src/ at a revision."""
+    paths = [p for p in git("ls-tree", "-r", "--name-only", revision, "--", "src").decode().split("\n") if p]
+    asked = "".join(f"{revision}:{p}\n" for p in paths)
+    out = subprocess.run(["git", "cat-file", "--batch"], input=asked.encode(), check=True, capture_output=True).stdout
+    files, at = {}, 0
+    for path in paths:
+        end = out.index(b"\n", at)
+        size = int(out[at:end].split()[2])
+        files[path] = out[end + 1:end + 1 + size].decode(errors="replace")
+        at = end + 2 + size
+    return files
+
+CODE = re.compile(r"\.(c|h|S|js|css|html|txt)$")
+# Folders that may know of several machines: beneath the primitives.
+BELOW = re.compile(r"^src/(comm|shm|launch|plan|group|machines|store|observe|compress)/")
+
+def measure(files):
+    rows = {}
+    for path, text in files.items():
+        if CODE.search(path):
+            folder = rows.setdefault(path.split("/")[1], [0, 0])
+            folder[0] += text.count("\n")
+            folder[1] += 1
+    sources = {p: t for p, t in files.items() if re.search(r"\.[ch]$", p)}
+    table = next((re.search(r"^struct hr_strategy \{.*?^\};", t, re.S | re.M) for p, t in sources.items() if p.endswith("strategy.h") and "struct hr_strategy {" in t), None)
+    table = table[0] if table else ""
+    facts = {
+        "functions of struct hr_strategy": len(re.findall(r"\(\*", table)),
+        "flags of struct hr_strategy": len(re.findall(r"^ *bool [a-z_]*;", table, re.M)),
+        "files outside comm that speak of machines": sum(bool(re.search(r"machine", t, re.I)) for p, t in sources.items() if not BELOW.match(p)),
+        "files outside comm that include machines": sum('#include "machines/' in t for p, t in sources.items() if not BELOW.match(p)),
+        "files that speak of losses": sum(bool(re.search(r"_losses|lost_rank|hr_lost|on_loss|survivor", t)) for t in sources.values()),
+        "headers under 30 lines": sum(t.count("\n") < 30 for p, t in sources.items() if p.endswith(".h")),
+        "comparisons of strings as state": sum(len(re.findall(r"strcmp\(o(?:ptions)?->", t)) for t in sources.values()),
+    }
+    return rows, facts
+
+revisions = sys.argv[1:3] or ["HEAD"]
+measured = [measure(files_of(r)) for r in revisions]
+print(f"{'':44}" + "".join(f"{r[:12]:>16}" for r in revisions))
+for name in sorted(set().union(*(rows for rows, _ in measured))):
+    cells = [rows.get(name, [0, 0]) for rows, _ in measured]
+    print(f"src/{name:40}" + "".join(f"{lines:>10}{count:>6}" for lines, count in cells))
+print(f"{'all lines and files':44}" + "".join(f"{sum(c[0] for c in rows.values()):>10}{sum(c[1] for c in rows.values()):>6}" for rows, _ in measured))
+for name in measured[0][1]:
+    print(f"{name:44}" + "".join(f"{facts[name]:>16}" for _, facts in measured))
