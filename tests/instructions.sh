@@ -1,6 +1,6 @@
 #!/bin/sh
 # Instructions a step of six runs, counted by callgrind: what a step costs beside its arithmetic (softmax of 650 weights), the
-# same again on any machine of one instruction set, however busy.   tests/instructions.sh [HOGRING]
+# same again to half a percent however busy the machine is.   tests/instructions.sh [HOGRING]
 set -eu
 hogring=${1:-build/hogring}
 export HOGRING_ISA=v3 HOGRING_CPUS=2
