@@ -155,8 +155,9 @@ static void without_machine_0_the_run_ends(void **state)
     const struct hr_train_options o = options_of(4, "stall:0@step=5+60s");
     const struct said *all = several_lose(2, 0, &o, *state);
     assert_int_equal(all[1].status, HR_E_LOST);
-    assert_string_equal(all[1].message, "lost machine host-0 (ranks 0, 1): connection closed; it "
-                                        "leads, and the run ends without it");
+    /* The connection was closed, or reset: what of the two is seen first. */
+    assert_non_null(strstr(all[1].message, "lost machine host-0 (ranks 0, 1): connection "));
+    assert_non_null(strstr(all[1].message, "it leads, and the run ends without it"));
 }
 
 /* --- in a save --- */
