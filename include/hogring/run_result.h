@@ -59,7 +59,6 @@ struct hr_loss {
     uint64_t again_samples;  /* handed out to others, or computed once more */
     uint64_t partial;        /* pushes of its that reached the weights in part */
     bool back;               /* it was started again, and took part again */
-    bool replaced;           /* a server: its replica went on without it */
     bool rolled_back;        /* all went back to the last cut */
     char how[160], host[64]; /* host: where it lived, of several machines; else "" */
 };
@@ -150,8 +149,7 @@ struct hr_run_result {
     char manner[96];                                /* as in struct hr_run_info */
     char setting[160]; /* other options in which it differs from runs compared with it; "" */
     size_t workers, servers, batch_size, global_batch, params;
-    size_t frozen_params;   /* of the params: not trained (--freeze) */
-    size_t server_replicas; /* ranks of each server; 0: it has none */
+    size_t frozen_params; /* of the params: not trained (--freeze) */
     size_t threads_per_worker;
     size_t micro_shards; /* of a global batch; 0: gradients are not cut (reduce sum) */
     double repro_cost; /* time of gradients by micro-shards over that of whole ones; 0: not known */
@@ -211,9 +209,8 @@ struct hr_run_result {
     uint64_t prefetch_hits, prefetch_misses; /* batches that were decoded ahead, or were not */
     uint64_t bytes_sent, bytes_received;     /* by workers */
     uint64_t bytes_uncompressed;             /* what bytes_sent would be without options.compress */
-    uint64_t bytes_replicated; /* of those sent: what servers' replicas took as well */
-    bool counts_applied;       /* servers have the state: `updates` again, as they counted them, */
-    uint64_t applied;          /* those that are in the weights */
+    bool counts_applied; /* servers have the state: `updates` again, as they counted them, */
+    uint64_t applied;    /* those that are in the weights */
     size_t ncurve;
     struct hr_curve_point *curve;  /* owned */
     struct hr_conflicts conflicts; /* of sparse models */

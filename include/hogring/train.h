@@ -61,7 +61,6 @@ struct hr_train_options {
     char precision[16]; /* of a network: float32, bf16: what its products and activations are */
     size_t workers;     /* 1 to 64; default: the processors allowed, at least 2 */
     size_t servers;     /* shards of parameter servers; 0: one, colocated one a worker up to 64 */
-    size_t server_replicas; /* ranks of each server: 1, or 2, of which one may be lost */
     char placement[16]; /* dedicated: each shard is a rank; colocated: worker s serves shard s */
     char server_placement[16]; /* on several machines: spread over them; first: all on machine 0 */
     char aggregate[8];  /* ps-sync on several machines: node: a machine's workers push as one; none;
@@ -93,10 +92,10 @@ struct hr_train_options {
     bool recompute;             /* stages keep their input alone, and compute forward twice */
     size_t tensor_parallel;     /* ranks that share the layers of a worker, or of a stage; 0: one */
     size_t tensor_shards;       /* that layers are cut into; 0: tensor_parallel */
-    char overlap[8];      /* on: gradients leave in buckets while backward goes on; off */
-    char bucket_size[16]; /* bytes that a bucket has at least: 256K, 1M */
-    char transport[16];   /* zero-copy, or copy: gradients travel through the rings (allreduce) */
-    char compress[32];    /* gradients on their way, or gossip's weights: bf16, fp16, int8, topk:1%,
+    char overlap[8];            /* on: gradients leave in buckets while backward goes on; off */
+    char bucket_size[16];       /* bytes that a bucket has at least: 256K, 1M */
+    char transport[16]; /* zero-copy, or copy: gradients travel through the rings (allreduce) */
+    char compress[32];  /* gradients on their way, or gossip's weights: bf16, fp16, int8, topk:1%,
                              powersgd:2; "": as they are */
     double consensus_step; /* gossip with compress: share of the way to neighbours' public copies;
                               0: 1, of topk the square root of its share */

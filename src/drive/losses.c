@@ -10,7 +10,6 @@
 #include "drive/roll.h"
 #include "drive/terms.h"
 #include "strategy/last_cut.h"
-#include "server/server_replica.h"
 
 static const int64_t first_pause_ns = HR_NS_PER_SECOND / 10;
 
@@ -75,7 +74,7 @@ static bool takes_all_back(const struct hr_losses *losses, size_t rank)
     if (losses->halted)
         return false;
     if (!is_worker(losses, rank))
-        return !hr_replica_lives(shared_of(losses), rank);
+        return true;
     return shared_of(losses)->strategy->joins_at_cut && is_last_worker(losses, rank);
 }
 
@@ -190,7 +189,6 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
     loss = &losses->loss[losses->n];
     *loss = (struct hr_loss){
         .rolled_back = takes_all_back(losses, rank),
-        .replaced = hr_replica_lives(shared, rank),
         .server = !is_worker(losses, rank),
         .rank = is_worker(losses, rank) ? rank : rank - shared->workers,
         .step = step_of(losses, rank),
@@ -249,7 +247,6 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     losses->comes[rank] = false;
     losses->why_not = hindrance(losses, rank);
     const bool back = takes_all_back(losses, rank);
-    const bool replaced = hr_replica_lives(shared, rank);
     const bool restarts = is_started_again(losses, rank);
     const bool counts = worker && hr_losses_lead(losses);
     if (counts)
@@ -270,11 +267,9 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     hr_observed_lost(&losses->drive->launcher->observed, &losses->loss[losses->n - 1]);
     hr_log(HR_LOG_WARNING, "%s %zu was lost: %s; %s", worker ? "worker" : "server",
            losses->loss[losses->n - 1].rank, how,
-           back                   ? "all go back to the last cut"
-           : replaced && restarts ? "its replica goes on, and it is started again"
-           : replaced             ? "its replica goes on"
-           : restarts             ? "it is started again"
-                                  : "the others go on");
+           back       ? "all go back to the last cut"
+           : restarts ? "it is started again"
+                      : "the others go on");
     return true;
 }
 
@@ -305,23 +300,14 @@ size_t hr_losses_again(void *arg)
 
 /* --- who is back, and what then begins --- */
 
-bool hr_losses_may_pair(const struct hr_losses *losses, size_t rank)
-{
-    const struct hr_cut *cut = losses->leader->cuts.cut;
-    return !losses->halted && !cut->halt && !cut->again && !is_worker(losses, rank) &&
-           hr_replica_lives(shared_of(losses), rank);
-}
-
 void hr_losses_welcome(struct hr_losses *losses, size_t rank)
 {
     const struct hr_shared_state *shared = shared_of(losses);
     const bool recall = shared->strategy->recalls || shared->strategy->joins_at_cut;
-    const bool pairs = !losses->rolls && hr_replica_lives(shared, rank);
-    losses->rolls = losses->rolls || pairs; /* to the cut behind which all stand */
     last_of(losses, rank)->back = true;
     losses->comes[rank] = false;
     hr_roll_back(losses->drive, rank);
-    hr_roster_welcome(shared->control, rank, pairs || (is_worker(losses, rank) && recall));
+    hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && recall);
 }
 
 /* Relaxed: the launcher's own word. */
@@ -350,7 +336,7 @@ bool hr_losses_are_taken(const struct hr_losses *losses)
 static struct hr_loss *why_recalled(const struct hr_losses *losses)
 {
     struct hr_loss *loss = &losses->loss[losses->n - 1];
-    while (loss > losses->loss && (losses->rolls ? !loss->rolled_back : loss->replaced))
+    while (loss > losses->loss && losses->rolls && !loss->rolled_back)
         loss--;
     return loss;
 }

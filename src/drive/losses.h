@@ -84,9 +84,6 @@ bool hr_losses_lost(void *losses, size_t rank, const char *how);
 size_t hr_losses_again(void *losses);
 /* It is being started again: again_ns says nothing more. */
 void hr_losses_start(struct hr_losses *losses, size_t rank);
-/* All stand behind a cut that is concluded: may server `rank` be the replica of its pair again?
- * With it all begin from there. */
-bool hr_losses_may_pair(const struct hr_losses *losses, size_t rank);
 /* It was started again, and is ready to take part. */
 void hr_losses_welcome(struct hr_losses *losses, size_t rank);
 

@@ -28,9 +28,9 @@ static bool may_rest(const struct hr_drive *drive)
     const struct hr_train_job *job = drive->job;
     const struct hr_shared_state *shared = job->shared;
     return !job->played && shared->servers && !shared->colocated &&
-           job->launch == HR_LAUNCH_THREAD && shared->copies == 1 && !shared->outlives &&
-           !job->options->calibrate[0] && !(shared->feed.memory && shared->feed.spans) &&
-           !job->pipeline && !hr_inject_has(&job->conditions.inject, HR_INJECT_KILL_SERVER);
+           job->launch == HR_LAUNCH_THREAD && !shared->outlives && !job->options->calibrate[0] &&
+           !(shared->feed.memory && shared->feed.spans) && !job->pipeline &&
+           !hr_inject_has(&job->conditions.inject, HR_INJECT_KILL_SERVER);
 }
 
 /* Of the first `ranks`, those here. */
@@ -156,7 +156,7 @@ static bool serve(struct lent *lent, size_t whose, struct hr_account *account, u
 {
     struct hr_server *server = lent->server;
     const struct hr_shared_state *shared = server->shard.shared;
-    const size_t rank = hr_shard_rank(shared, server->shard.owner);
+    const size_t rank = hr_shard_rank(shared, server->shard.number);
     unsigned char others[HR_MAX_RANKS];
     bool took = false, over;
     do {
@@ -187,7 +187,7 @@ static bool is_over(void *arg)
 enum hr_status hr_resting_lend(struct hr_resting *resting, struct hr_server *server)
 {
     struct hr_shared_state *shared = server->shard.shared;
-    const size_t rank = hr_shard_rank(shared, server->shard.owner);
+    const size_t rank = hr_shard_rank(shared, server->shard.number);
     struct hr_control *control = shared->control;
     struct lent *lent = &resting->shard[server->shard.number];
     uint32_t seen;

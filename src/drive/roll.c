@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "server/server_replica.h"
 #include "server/server_requests.h"
 #include "drive/record.h"
 
@@ -21,10 +20,10 @@ static uint64_t since_begin_ns(const struct hr_drive *drive)
     return ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void at_server(const struct hr_drive *drive, size_t shard, uint64_t untold, uint64_t value)
+static void at_server(const struct hr_drive *drive, size_t shard, uint64_t value)
 {
     const size_t rank = hr_shard_rank(drive->job->shared, shard);
-    append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)rank, untold, value, 0});
+    append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)rank, 0, value, 0});
 }
 
 static uint64_t entries_of(const struct hr_drive *drive, size_t shard)
@@ -37,7 +36,7 @@ static void at_messages(const struct hr_drive *drive, size_t worker)
 {
     const struct hr_shared_state *shared = drive->job->shared;
     for (size_t s = 0; s < shared->servers; s++)
-        at_server(drive, s, 0, hr_requests_came(shared, worker, s));
+        at_server(drive, s, hr_requests_came(shared, worker, s));
 }
 
 /* What neighbours have of it, and (at its own place) the batch that it has handed in all before. */
@@ -56,8 +55,7 @@ static void at_neighbours(const struct hr_drive *drive, size_t worker)
  * not. Relaxed: it is dead. */
 static bool writes_log(const struct hr_shared_state *shared, size_t rank)
 {
-    return hr_shard_leader(shared, (rank - shared->workers) % shared->servers) == rank &&
-           hr_atom32_load_relaxed(&shared->control->rank[rank].stage) == 0;
+    return hr_atom32_load_relaxed(&shared->control->rank[rank].stage) == 0;
 }
 
 void hr_roll_lost(const struct hr_drive *drive, size_t rank)
@@ -74,12 +72,10 @@ void hr_roll_lost(const struct hr_drive *drive, size_t rank)
         at_messages(drive, rank);
         at_neighbours(drive, rank);
     } else {
-        const size_t shard = (rank - shared->workers) % shared->servers;
+        const size_t shard = rank - shared->workers;
         if (writes_log(shared, rank))
             hr_trace_log_mend(hr_record_log(drive, shard));
-        entry.step = hr_replica_lives(shared, rank);
-        entry.value =
-            entries_of(drive, shard) - (entry.step ? 0 : hr_replica_untold(shared, shard));
+        entry.value = entries_of(drive, shard);
     }
     append(drive, &entry);
 }
@@ -124,7 +120,7 @@ void hr_roll_stand(const struct hr_drive *drive, bool rolled)
     const struct hr_shared_state *shared = drive->job->shared;
     for (size_t s = 0; hr_record_roll(drive) && s < shared->servers; s++) {
         hr_trace_log_mend(hr_record_log(drive, s)); /* whoever wrote it rests, or is dead */
-        at_server(drive, s, hr_replica_untold(shared, s), entries_of(drive, s));
+        at_server(drive, s, entries_of(drive, s));
     }
     for (size_t w = 0; w < shared->workers; w++)
         append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_AT,

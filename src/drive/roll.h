@@ -5,13 +5,11 @@
  *     kind   rank    step                       value
  *     AT     worker  gradients it had computed  2 x what it had left to others (strategy->left)
  *                                               + 1 where it had ended that
- *     AT     server  of its entries: those      entries in its log
- *                    that nobody has seen
- *            before LOST: 0                     requests of that life that had come to it, each
+ *     AT     server  0                          entries in its log
+ *            before LOST:                       requests of that life that had come to it, each
  *                                               counted once
  *     LOST   worker  gradients it had computed  entries in its log, where it has one
- *     LOST   server  1 where its replica goes   entries in its log, without those
- *                    on, else 0
+ *     LOST   server  0                          entries in its log
  *     BACK   rank    0                          0
  *     CUT    0       0                          2 x its index + 1 where the run ends there
  *     TERM   0       samples that will be       2 x the index it begins with + 1 where all went

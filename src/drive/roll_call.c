@@ -3,7 +3,6 @@
 #include "drive/losses_apart.h"
 #include "drive/rest.h"
 #include "drive/roll.h"
-#include "server/server_replica.h"
 
 static const struct hr_train_job *job_of(const struct hr_losses *losses)
 {
@@ -34,7 +33,7 @@ static bool all_rest(const struct hr_losses *losses)
         return false;
     for (size_t r = 0; r < n; r++) {
         if (hr_roster_is_gone(control, r)) {
-            if (r >= workers && !hr_replica_lives(job_of(losses)->shared, r)) /* nothing goes on */
+            if (r >= workers) /* nothing goes on */
                 return false;
             continue;
         }
@@ -63,9 +62,7 @@ static bool may_be_welcome(const struct hr_losses *losses, size_t rank)
     const struct hr_shared_state *shared = job_of(losses)->shared;
     if (losses->halted)
         return false;
-    if (rank >= shared->workers)
-        return losses->rolls || !hr_replica_lives(shared, rank);
-    return !shared->strategy->joins_at_cut || losses->rolls ||
+    return rank >= shared->workers || !shared->strategy->joins_at_cut || losses->rolls ||
            (all_rest(losses) && rest_at(losses, HR_STAGE_BEGINS));
 }
 
@@ -82,20 +79,6 @@ static void welcome_who_is_back(struct hr_losses *losses)
         if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS &&
             may_be_welcome(losses, r))
             welcome(losses, r);
-}
-
-/* Servers of which the other of the pair went on. Returns whether there was one. */
-static bool pair_who_is_back(struct hr_losses *losses)
-{
-    bool any = false;
-    for (size_t r = 0; losses->n && r < job_of(losses)->first_stage; r++) {
-        if (!hr_roster_is_gone(control_of(losses), r) || stage_of(losses, r) != HR_STAGE_JOINS ||
-            !hr_losses_may_pair(losses, r))
-            continue;
-        welcome(losses, r);
-        any = true;
-    }
-    return any;
 }
 
 /* Training goes on, or not, since `at`, as drive_threads.c has it: since the last worker came. */
@@ -189,8 +172,6 @@ enum hr_status hr_roll_call(struct hr_losses *losses)
         conclude(losses);
     if (losses->apart)
         return go_on_apart(losses);
-    if (rest_at(losses, HR_STAGE_BEGINS) && pair_who_is_back(losses))
-        return HR_OK; /* servers come to rest, too */
     if (hr_losses_changed(losses)) {
         const bool begins = rest_at(losses, HR_STAGE_BEGINS);
         if (hr_losses_recalled(losses) && !begins) /* all are back in the span */

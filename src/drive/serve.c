@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "drive/record.h"
-#include "server/server_replica.h"
+#include "server/server.h"
 #include "worker/conditions.h"
 
 enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank,
@@ -27,9 +27,8 @@ enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank
 bool hr_server_has_input(void *arg)
 {
     struct hr_server *server = arg;
-    hr_replica_look(&server->shard);
     memset(server->enabled, 1, server->shard.shared->workers);
-    hr_replica_enabled(&server->shard, server->enabled);
+    server->shard.shared->strategy->enabled(&server->shard, server->enabled);
     for (size_t w = 0; w < server->shard.shared->workers; w++)
         if (server->enabled[w])
             return true;
@@ -40,7 +39,7 @@ bool hr_server_has_input(void *arg)
 static void tell(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
-    const size_t rank = hr_shard_rank(shared, server->shard.owner);
+    const size_t rank = hr_shard_rank(shared, server->shard.number);
     struct hr_gauge *gauge = &shared->control->rank[rank].gauge;
     size_t waiting = 0;
     for (size_t w = 0; w < shared->workers; w++)
@@ -59,8 +58,8 @@ void hr_server_take(struct hr_server *server)
     const struct hr_shared_state *shared = server->shard.shared;
     const int64_t began = server->spans.feed ? hr_clock_ns() : 0;
     tell(server);
-    hr_replica_take(&server->shard,
-                    hr_pick(&server->shard.picker, server->enabled, shared->workers));
+    hr_shard_take_and_note(&server->shard,
+                           hr_pick(&server->shard.picker, server->enabled, shared->workers));
     if (server->spans.feed)
         hr_spans_serve(&server->spans, server->shard.taken.worker, server->shard.taken.kind, began,
                        hr_clock_ns());
@@ -89,14 +88,14 @@ static enum hr_status take_next(struct hr_server *server)
 {
     const struct hr_drive *drive = server->drive;
     const struct hr_shared_state *shared = drive->job->shared;
-    const size_t rank = hr_shard_rank(shared, server->shard.owner);
+    const size_t rank = hr_shard_rank(shared, server->shard.number);
     const bool measures = drive->calibration.compute;
     const int64_t since = measures ? hr_clock_ns() : 0;
     HR_TRY(hr_wait_until(&server->waiter, &shared->control->rank[rank].bell, has_input_or_is_over,
                          server, "the workers"));
     if (shared->strategy->over(&server->shard))
         return HR_OK;
-    if (hr_conditions_kill_server(drive->job, server->shard.owner, server->taken++,
+    if (hr_conditions_kill_server(drive->job, server->shard.number, server->taken++,
                                   hr_launcher_ps(drive->launcher)))
         return hr_conditions_die(drive->job, rank);
     const int64_t began = measures ? hr_clock_ns() : 0;
@@ -112,13 +111,13 @@ enum hr_status hr_server_rest(struct hr_server *server)
     if (rested != HR_E_RECALLED)
         return rested;
     shared->strategy->shard_stop(&server->shard);
-    return shared->strategy->shard_start(&server->shard, shared, server->shard.owner);
+    return shared->strategy->shard_start(&server->shard, shared, server->shard.number);
 }
 
 enum hr_status hr_serve(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
-    const size_t rank = hr_shard_rank(shared, server->shard.owner);
+    const size_t rank = hr_shard_rank(shared, server->shard.number);
     while (!shared->strategy->over(&server->shard)) {
         enum hr_status status = take_next(server);
         if (status == HR_E_RECALLED)
@@ -140,7 +139,7 @@ enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *d
                                         .poll_arg = drive->job->poll_arg};
     hr_rest_open(&server->rest, shared->control, &server->waiter, rank);
     if (hr_roster_is_gone(shared->control, rank)) { /* it begins with all others: come_back */
-        server->shard = (struct hr_shard){.shared = shared, .owner = shard};
+        server->shard = (struct hr_shard){.shared = shared, .number = shard};
         return HR_OK;
     }
     return shared->strategy->shard_start(&server->shard, shared, shard);

@@ -55,9 +55,8 @@ static json_t *how_losses_are_outlived(const struct hr_drive *drive)
 {
     const struct hr_train_options *o = drive->job->options;
     return drive->job->shared->outlives
-               ? json_pack("{ss ss so so*}", "on-loss", o->on_loss, "lost-batch", o->lost_batch,
-                           "max-restarts", count(o->max_restarts), "server-replicas",
-                           o->server_replicas > 1 ? count(o->server_replicas) : NULL)
+               ? json_pack("{ss ss so}", "on-loss", o->on_loss, "lost-batch", o->lost_batch,
+                           "max-restarts", count(o->max_restarts))
                : NULL;
 }
 
@@ -180,17 +179,16 @@ static enum hr_status take_count(const json_t *object, const char *name, uint64_
 static enum hr_status take_how_losses_are_outlived(const json_t *losses,
                                                    struct hr_train_options *options)
 {
-    uint64_t restarts = 0, replicas = 1;
+    uint64_t restarts = 0;
     if (!losses)
         return HR_OK;
     HR_TRY(take_text(losses, "on-loss", options->on_loss, sizeof options->on_loss));
     HR_TRY(take_text(losses, "lost-batch", options->lost_batch, sizeof options->lost_batch));
     HR_TRY(take_count(losses, "max-restarts", &restarts));
     options->max_restarts = restarts;
-    if (!json_object_get(losses, "server-replicas"))
-        return HR_OK;
-    HR_TRY(take_count(losses, "server-replicas", &replicas));
-    options->server_replicas = replicas;
+    if (json_object_get(losses, "server-replicas"))
+        return hr_fail(HR_E_FORMAT, "it was recorded with --server-replicas, which this version "
+                                    "has no longer: a lost server is started again");
     return HR_OK;
 }
 

@@ -33,7 +33,6 @@ static const char *without_model(const struct hr_train_options *o)
                    {o->global_batch_size > 0, "global-batch-size"},
                    {o->accumulate > 1, "accumulate"},
                    {o->adaptive_sync, "adaptive-sync"},
-                   {o->server_replicas > 1, "server-replicas"},
                    {o->topology[0], "topology"},
                    {!strcmp(o->placement, "colocated"), "placement"},
                    {strcmp(o->schedule, "free") != 0, "schedule"}};

@@ -135,7 +135,7 @@ json_t *hr_json_lost_updates(const struct hr_run_result *run)
 
 static json_t *loss_object(const struct hr_loss *loss)
 {
-    const char *followed = loss->replaced ? "replica" : loss->rolled_back ? "rollback" : NULL;
+    const char *followed = loss->rolled_back ? "rollback" : NULL;
     return json_pack(
         "{so so so so so so so so so so so so}", "host",
         loss->host[0] ? hr_json_text(loss->host) : json_null(), "rank", hr_json_count(loss->rank),

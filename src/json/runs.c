@@ -159,7 +159,7 @@ static json_t *run_validation(const struct hr_run_result *run)
 static json_t *run_account(const struct hr_run_result *run)
 {
     return json_pack(
-        "{so so so so so so so so so so so s{so so} s{so so so so} so so}", "losses",
+        "{so so so so so so so so so so so s{so so} s{so so so} so so}", "losses",
         hr_json_losses(run), "restarts", hr_json_count(run->restarts), "samples_lost",
         hr_json_count(hr_run_lost_samples(run)), "dropped", hr_json_dropped(run), "resent",
         hr_json_count(run->resent), "duplicates", hr_json_count(run->duplicates), "asynchrony",
@@ -167,8 +167,7 @@ static json_t *run_account(const struct hr_run_result *run)
         hr_json_staleness(run), "time", hr_json_time(run), "waiting", hr_json_waiting(run),
         "prefetch", "hits", hr_json_count(run->prefetch_hits), "misses",
         hr_json_count(run->prefetch_misses), "bytes", "sent", hr_json_count(run->bytes_sent),
-        "received", hr_json_count(run->bytes_received), "replicated",
-        hr_json_count(run->bytes_replicated), "uncompressed",
+        "received", hr_json_count(run->bytes_received), "uncompressed",
         hr_json_count(run->bytes_uncompressed), "curve", curve(run), "divergence", rising(run));
 }
 

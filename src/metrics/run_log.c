@@ -185,11 +185,10 @@ void hr_run_log_saved(struct hr_run_log *log, const char *path)
 void hr_run_log_lost(struct hr_run_log *log, const struct hr_loss *loss)
 {
     put_object(log, "lost", log->newest,
-               json_pack("{so so so so so so}", loss->server ? "server" : "worker",
+               json_pack("{so so so so so}", loss->server ? "server" : "worker",
                          hr_json_count(loss->rank), "gradients", hr_json_count(loss->step),
                          "seconds", hr_json_number(loss->seconds), "how", hr_json_text(loss->how),
-                         "rolled_back", json_boolean(loss->rolled_back), "replaced",
-                         json_boolean(loss->replaced)));
+                         "rolled_back", json_boolean(loss->rolled_back)));
     hr_appender_flush(&log->file);
 }
 

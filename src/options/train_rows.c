@@ -108,9 +108,6 @@ static const struct hr_option workers[] = {
     ROW("servers", COUNT, servers, DECIDES, "S", NULL, "shards of the parameter server",
         RANGE(1, INFINITY), .said = "1; colocated: one a worker, at most 64",
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_FORECAST),
-    ROW("server-replicas", COUNT, server_replicas, AROUND, "N", "1",
-        "2: each server has a replica, a rank of its own, which goes on when it is lost",
-        RANGE(1, 2), .with = {{"on-loss", "continue|restart"}}),
     ROW("placement", TEXT, placement, DECIDES, "WHERE", "dedicated",
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
         "who serves while it waits",

@@ -6,7 +6,6 @@
 
 #include "play/play_cut.h"
 #include "play/play_pause.h"
-#include "server/server_replica.h"
 
 struct explorer {
     struct hr_play play;
@@ -28,7 +27,7 @@ enum { MOST_EVENTS = HR_MAX_RANKS * (1 + HR_MAX_RANKS + HR_RANK_EVENTS) };
 
 static size_t ranks(const struct hr_play *play)
 {
-    return play->shared->workers + hr_owners(play->shared);
+    return play->shared->workers + play->shared->servers;
 }
 
 static bool stands_still(const struct explorer *explorer, size_t rank)
@@ -41,17 +40,14 @@ static size_t list_events(struct explorer *explorer, unsigned char *enabled)
     struct hr_play *play = &explorer->play;
     const struct hr_shared_state *shared = play->shared;
     size_t n = 0;
-    for (size_t s = 0; s < hr_owners(shared); s++)
-        if (hr_play_may_take(play, s))
-            hr_replica_look(&play->shard[s]);
     for (size_t r = 0; r < shared->workers; r++)
         enabled[n++] = hr_play_may_act(play, r) && !stands_still(explorer, r);
-    for (size_t s = 0; s < hr_owners(shared); s++, n += shared->workers) {
+    for (size_t s = 0; s < shared->servers; s++, n += shared->workers) {
         const bool takes =
             hr_play_may_take(play, s) && !stands_still(explorer, shared->workers + s);
         memset(enabled + n, takes, shared->workers);
         if (takes)
-            hr_replica_enabled(&play->shard[s], enabled + n);
+            shared->strategy->enabled(&play->shard[s], enabled + n);
     }
     for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += HR_RANK_EVENTS) {
         enabled[n + HR_RANK_NOTICE] = play->state[r] == HR_DEAD;
@@ -130,7 +126,7 @@ static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t eve
 static enum hr_status one_event(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
-    const size_t workers = play->shared->workers, inputs = workers * hr_owners(play->shared);
+    const size_t workers = play->shared->workers, inputs = workers * play->shared->servers;
     size_t n, event = pick_event(explorer, &n);
     if (event == n || explorer->idle > IDLE_LOOKS * workers)
         return hr_fail(HR_E_FAILED, "nothing can happen any more, and the run is not over");

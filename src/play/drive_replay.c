@@ -16,16 +16,13 @@
 
 #include "base/cpus.h"
 #include "server/server_losses.h"
-#include "server/server_replica.h"
 #include "play/play_pause.h"
 #include "play/replay_losses.h"
-#include "play/replay_owed.h"
 
 struct replayer {
     struct hr_play play;
     struct hr_trace_cursor *log; /* (owners) owned */
     size_t nlogs;
-    struct hr_replay_owed *owed; /* (owners) owned */
     struct hr_replay_losses losses;
     unsigned char *enabled; /* (workers) owned; scratch */
     int64_t submitted;      /* gradients, in the order in which they are due */
@@ -46,15 +43,11 @@ static enum hr_status misfit(const struct replayer *replayer, size_t shard,
                    entry->value, but);
 }
 
-/* Does its rank take messages? With a replica: that of who leads. */
+/* Does its rank take messages? */
 static bool serves(const struct replayer *replayer, size_t shard)
 {
     const struct hr_play *play = &replayer->play;
-    const size_t replica =
-        play->shared->copies > 1 && !hr_play_lives(play, play->shared->workers + shard)
-            ? play->shared->servers
-            : 0;
-    return play->state[play->shared->workers + shard + replica] == HR_WANTS;
+    return play->state[play->shared->workers + shard] == HR_WANTS;
 }
 
 static bool is_enabled(struct replayer *replayer, size_t shard, size_t worker)
@@ -74,25 +67,8 @@ static bool may_take(struct replayer *replayer, size_t shard, const struct hr_tr
     if (!serves(replayer, shard) || !hr_stand_may_take(&replayer->losses.stand, shard))
         return false;
     play->shard[shard].told = gone ? entry->rank + 1 : 0;
-    if (entry->kind == HR_AGAIN)
-        return hr_replica_owes(&play->shard[shard], entry->rank);
     return gone ? hr_shard_sees_loss(&play->shard[shard], entry->rank)
                 : is_enabled(replayer, shard, entry->rank);
-}
-
-/* The reply to a PULL waits for the weights that its worker was given in the end. */
-static void take_or_give(struct replayer *replayer, size_t shard,
-                         const struct hr_trace_entry *entry)
-{
-    struct hr_play *play = &replayer->play;
-    if (entry->kind == HR_AGAIN) {
-        hr_replica_give(&play->shard[shard], entry->rank);
-        return;
-    }
-    play->shard[shard].owes =
-        entry->kind == HR_PULL && hr_replay_owed_has(&replayer->owed[shard], &replayer->log[shard]);
-    hr_play_take(play, shard, entry->rank);
-    play->shard[shard].owes = false;
 }
 
 static enum hr_status take_entry(struct replayer *replayer, size_t shard,
@@ -100,7 +76,7 @@ static enum hr_status take_entry(struct replayer *replayer, size_t shard,
 {
     struct hr_play *play = &replayer->play;
     char but[120];
-    take_or_give(replayer, shard, entry);
+    hr_play_take(play, shard, entry->rank);
     const struct hr_taken *taken = &play->shard[shard].taken;
     if (taken->kind == entry->kind && taken->worker == entry->rank && taken->step == entry->step &&
         taken->value == entry->value)
@@ -329,14 +305,11 @@ static enum hr_status open_logs(struct replayer *replayer, const struct hr_drive
 {
     const struct hr_trace *trace = &hr_replay_own(drive->replay)->trace;
     replayer->log = calloc(trace->nowners, sizeof *replayer->log);
-    replayer->owed = calloc(trace->nowners, sizeof *replayer->owed);
     replayer->enabled = calloc(HR_TRACE_RANKS, sizeof *replayer->enabled);
-    if (!replayer->log || !replayer->owed || !replayer->enabled)
+    if (!replayer->log || !replayer->enabled)
         return hr_fail(HR_E_NOMEM, "no memory to read %zu logs", trace->nowners);
     for (; replayer->nlogs < trace->nowners; replayer->nlogs++)
         HR_TRY(hr_trace_cursor_open(&replayer->log[replayer->nlogs], trace, replayer->nlogs));
-    for (size_t s = 0; drive->job->shared->copies > 1 && s < trace->nowners; s++)
-        HR_TRY(hr_replay_owed_open(&replayer->owed[s], trace, s));
     return HR_OK;
 }
 
@@ -376,10 +349,8 @@ static enum hr_status drive_replay(struct hr_drive *drive)
     for (size_t s = 0; s < replayer.nlogs; s++) {
         drive->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;
         hr_trace_cursor_close(&replayer.log[s]);
-        hr_replay_owed_close(&replayer.owed[s]);
     }
     free(replayer.log);
-    free(replayer.owed);
     free(replayer.enabled);
     return status;
 }

@@ -6,7 +6,7 @@
 #include "base/cpus.h"
 #include "base/fpenv.h"
 #include "products/ready.h"
-#include "server/server_replica.h"
+#include "server/server.h"
 #include "server/server_requests.h"
 #include "drive/record.h"
 
@@ -145,7 +145,7 @@ bool hr_play_may_take(const struct hr_play *play, size_t shard)
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
 {
     play->played[play->shared->workers + shard].taken++;
-    hr_replica_take(&play->shard[shard], worker);
+    hr_shard_take_and_note(&play->shard[shard], worker);
 }
 
 enum hr_status hr_play_tick(struct hr_play *play)
@@ -187,7 +187,7 @@ enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard)
 static enum hr_status start_ranks(struct hr_play *play)
 {
     const struct hr_shared_state *shared = play->shared;
-    for (size_t s = 0; s < hr_play_shards(play); s++)
+    for (size_t s = 0; s < play->shared->servers; s++)
         HR_TRY(hr_play_start_shard(play, s));
     for (size_t r = 0; r < shared->workers; r++)
         HR_TRY(hr_play_start_worker(play, r, false));
@@ -197,7 +197,7 @@ static enum hr_status start_ranks(struct hr_play *play)
 size_t hr_play_bytes(const struct hr_shared_state *shared)
 {
     const struct hr_play *play = NULL;
-    const size_t owners = hr_owners(shared), ranks = shared->workers + owners;
+    const size_t owners = shared->servers, ranks = shared->workers + owners;
     return shared->workers * (sizeof *play->worker + sizeof *play->task) +
            (owners + 1) * sizeof *play->shard +
            ranks * (sizeof *play->state + sizeof *play->played);
@@ -206,7 +206,7 @@ size_t hr_play_bytes(const struct hr_shared_state *shared)
 enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
 {
     const size_t threads = drive->driver->threads(drive->job->options);
-    const size_t workers = drive->job->shared->workers, servers = hr_owners(drive->job->shared);
+    const size_t workers = drive->job->shared->workers, servers = drive->job->shared->servers;
     *play =
         (struct hr_play){.drive = drive, .shared = drive->job->shared, .ticked_ns = hr_clock_ns()};
     HR_TRY(hr_kernels_init_process(threads));
@@ -231,7 +231,7 @@ void hr_play_stop(struct hr_play *play)
     for (size_t r = 0; play->played && r < workers; r++)
         if (play->played[r].up)
             hr_train_worker_drop(&play->worker[r]); /* nobody listens any more */
-    for (size_t s = 0; play->played && s < hr_play_shards(play); s++)
+    for (size_t s = 0; play->played && s < play->shared->servers; s++)
         if (play->played[workers + s].up)
             play->shared->strategy->shard_stop(&play->shard[s]);
     free(play->worker);

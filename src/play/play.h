@@ -58,12 +58,6 @@ struct hr_play {
     uint64_t next_save; /* the index at which a pause is due, at the earliest: play_pause.h */
 };
 
-/* Those that do anything: in a replay one does the work of both copies. */
-static inline size_t hr_play_shards(const struct hr_play *play)
-{
-    return play->shared->single ? play->shared->servers : hr_owners(play->shared);
-}
-
 /* What it takes, but for what ranks take where they wait, too. */
 size_t hr_play_bytes(const struct hr_shared_state *shared);
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "server/server_replica.h"
 #include "server/server_requests.h"
 
 static const char how[] = "killed by --inject";
@@ -14,7 +13,7 @@ static struct hr_losses *losses_of(const struct hr_play *play)
 
 static size_t ranks(const struct hr_play *play)
 {
-    return play->shared->workers + hr_owners(play->shared);
+    return play->shared->workers + play->shared->servers;
 }
 
 bool hr_play_is_killed(const struct hr_play *play, size_t rank)
@@ -68,7 +67,7 @@ enum hr_status hr_play_die(struct hr_play *play, size_t rank)
     if (rank < play->shared->workers)
         die_as_worker(play, rank);
     else
-        die_as_server(play, (rank - play->shared->workers) % hr_play_shards(play));
+        die_as_server(play, rank - play->shared->workers);
     play->played[rank].up = false;
     play->state[rank] = HR_DEAD;
     return play->shared->outlives ? HR_OK : say_lost(rank);
@@ -108,7 +107,7 @@ bool hr_play_may_come_back(struct hr_play *play, size_t rank)
     if (!may_start_again(play, rank))
         return false;
     if (rank >= play->shared->workers)
-        return losses_of(play)->rolls || !hr_replica_lives(play->shared, rank);
+        return true;
     return hr_losses_recalled(losses_of(play)) ||
            (!play->shared->strategy->joins_at_cut && may_join(play, rank));
 }
@@ -129,10 +128,8 @@ enum hr_status hr_play_join_at_cut(struct hr_play *play)
 {
     struct hr_losses *losses = losses_of(play);
     bool any = false;
-    for (size_t r = 0; r < ranks(play); r++) {
-        const bool joins = r < play->shared->workers ? play->shared->strategy->joins_at_cut
-                                                     : hr_losses_may_pair(losses, r);
-        if (!joins || !may_start_again(play, r))
+    for (size_t r = 0; play->shared->strategy->joins_at_cut && r < play->shared->workers; r++) {
+        if (!may_start_again(play, r))
             continue;
         hr_losses_start(losses, r);
         hr_losses_welcome(losses, r);
@@ -180,7 +177,7 @@ bool hr_play_all_rest(const struct hr_play *play)
         const bool worker = r < play->shared->workers, lost = play->state[r] == HR_LOST;
         if (play->state[r] == HR_DEAD || (worker && !lost && play->state[r] != HR_RESTS))
             return false;
-        if (!worker && lost && !hr_replica_lives(play->shared, r))
+        if (!worker && lost)
             return false;
         resting += worker && !lost;
     }
@@ -210,11 +207,11 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
 static enum hr_status begin_all_again(struct hr_play *play)
 {
     const struct hr_shared_state *shared = play->shared;
-    for (size_t s = 0; s < hr_owners(shared); s++) {
+    for (size_t s = 0; s < shared->servers; s++) {
         const bool lives = hr_play_lives(play, shared->workers + s);
         if (lives)
             play->state[shared->workers + s] = HR_WANTS;
-        if (s >= hr_play_shards(play) || !(lives || shared->single))
+        if (!lives)
             continue;
         if (play->played[shared->workers + s].up)
             shared->strategy->shard_stop(&play->shard[s]);

@@ -2,21 +2,16 @@
 
 #include <stdlib.h>
 
-#include "server/server_replica.h"
 #include "strategy/pause.h"
 
 /* --- when --- */
 
-/* Who speaks for a shard, and has all that is in its log; NULL: nobody. */
-static struct hr_shard *speaker_of(const struct hr_play *play, size_t shard)
+/* NULL: it is not there. */
+static struct hr_shard *shard_of(const struct hr_play *play, size_t shard)
 {
     const struct hr_shared_state *shared = play->shared;
-    for (size_t s = shard; s < hr_owners(shared); s += shared->servers) {
-        struct hr_shard *it = &play->shard[s % hr_play_shards(play)];
-        if (play->state[shared->workers + s] == HR_WANTS && it->speaks)
-            return it->log && hr_ring_peek_spsc(it->log) ? NULL : it;
-    }
-    return NULL;
+    const bool there = shard < shared->servers && play->state[shared->workers + shard] == HR_WANTS;
+    return there ? &play->shard[shard] : NULL;
 }
 
 /* The first batch of which nothing is in the state. Where all share one (backup-workers) a step is
@@ -24,7 +19,7 @@ static struct hr_shard *speaker_of(const struct hr_play *play, size_t shard)
 static uint64_t index_of(const struct hr_play *play)
 {
     const uint64_t next = hr_atom64_load_relaxed(&play->shared->dispenser->next);
-    const struct hr_shard *first = speaker_of(play, 0);
+    const struct hr_shard *first = shard_of(play, 0);
     return next - (first && first->open);
 }
 
@@ -46,7 +41,7 @@ static bool all_know_of_losses(const struct hr_play *play)
     const struct hr_losses *losses = &play->drive->losses;
     if (!play->shared->outlives)
         return true;
-    for (size_t r = 0; r < play->shared->workers + hr_owners(play->shared); r++)
+    for (size_t r = 0; r < play->shared->workers + play->shared->servers; r++)
         if (play->state[r] == HR_DEAD)
             return false;
     return !hr_losses_recalled(losses) && hr_losses_are_taken(losses);
@@ -100,7 +95,7 @@ static bool look(struct hr_play *play, struct standing *standing)
     for (size_t r = 0; r < play->shared->workers; r++)
         look_at_worker(play, r, standing);
     for (size_t s = 0; s < play->shared->servers; s++) {
-        standing->shard[s] = speaker_of(play, s);
+        standing->shard[s] = shard_of(play, s);
         if (!standing->shard[s])
             return false;
     }

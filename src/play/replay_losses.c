@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "server/server_replica.h"
-
 static struct hr_shared_state *shared_of(const struct hr_replay_losses *losses)
 {
     return losses->stand.shared;
@@ -108,12 +106,9 @@ static enum hr_status lose(struct hr_replay_losses *losses, const struct hr_roll
 {
     struct hr_play *play = losses->stand.play;
     const bool again = play->state[event->rank] == HR_LOST; /* on its way back */
-    const bool replaced = hr_replica_lives(play->shared, event->rank);
     if (!again && !hr_play_lives(play, event->rank))
         return misfit(losses, "it is dead");
-    if (event->rank >= play->shared->workers && replaced != (event->step != 0))
-        return misfit(losses, "of its pair there are others");
-    if (again || replaced) /* one shard does the work of both */
+    if (again)
         play->state[event->rank] = HR_DEAD;
     else
         HR_TRY(hr_play_die(play, event->rank));
@@ -157,8 +152,6 @@ static bool may_come_back(struct hr_replay_losses *losses, size_t rank, bool for
     const bool recalls = strategy->recalls || strategy->joins_at_cut;
     if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank])
         return false;
-    if (rank >= play->shared->workers && hr_losses_may_pair(&play->drive->losses, rank) && !forced)
-        return term && hr_stand_all(&losses->stand, term);
     if (recalls && !forced)
         return term && hr_stand_all(&losses->stand, term);
     return forced || hr_play_may_come_back(play, rank);

@@ -26,7 +26,7 @@ static bool recalls(const struct hr_replay_stand *stand)
 enum hr_status hr_stand_open(struct hr_replay_stand *stand)
 {
     const struct hr_shared_state *shared = shared_of(stand);
-    stand->limit = calloc(shared->workers + hr_owners(shared), sizeof *stand->limit);
+    stand->limit = calloc(shared->workers + shared->servers, sizeof *stand->limit);
     return stand->limit ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for %zu workers", shared->workers);
 }
 
@@ -58,33 +58,14 @@ static bool is_server(const struct hr_replay_stand *stand, size_t rank)
     return rank >= shared_of(stand)->workers;
 }
 
-/* The shard of a server, or of its replica. */
 static size_t shard_of(const struct hr_replay_stand *stand, size_t rank)
 {
-    return (rank - shared_of(stand)->workers) % shared_of(stand)->servers;
+    return rank - shared_of(stand)->workers;
 }
 
-/* Is a server lost whose replica goes on? All that it did the other does. */
-static bool is_replaced(const struct hr_replay_stand *stand, const struct hr_roll_event *event)
+static bool is_loss_of(const struct hr_roll_event *event, size_t rank)
 {
-    return is_server(stand, event->rank) && event->step;
-}
-
-/* Is it of that rank; for a server, of its shard? */
-static bool is_loss_of(const struct hr_replay_stand *stand, const struct hr_roll_event *event,
-                       size_t rank)
-{
-    if (event->kind != HR_ROLL_LOST || is_replaced(stand, event))
-        return false;
-    return is_server(stand, rank) && is_server(stand, event->rank)
-               ? shard_of(stand, event->rank) == shard_of(stand, rank)
-               : event->rank == rank;
-}
-
-/* Of a server where a term ends: entries of its log that somebody saw. The others are skipped. */
-static uint64_t told_at(const struct hr_roll_place *at)
-{
-    return at->value - at->step;
+    return event->kind == HR_ROLL_LOST && event->rank == rank;
 }
 
 /* Of a term that goes on: the first batch that this worker does not hand in. Local SGD says which
@@ -124,7 +105,7 @@ static bool find_limit(const struct hr_replay_stand *stand, const struct hr_roll
                        size_t rank, struct hr_replay_limit *limit)
 {
     const bool server = is_server(stand, rank), term = event->kind == HR_ROLL_TERM;
-    const bool dies = is_loss_of(stand, event, rank);
+    const bool dies = is_loss_of(event, rank);
     if (dies) {
         limit->most = server ? event->value : event->step;
         limit->index = server ? UINT64_MAX : first_unsent(stand, event);
@@ -134,7 +115,7 @@ static bool find_limit(const struct hr_replay_stand *stand, const struct hr_roll
         if (event->at[i].rank != rank)
             continue;
         if (limit->most == UINT64_MAX)
-            limit->most = server ? told_at(&event->at[i]) : event->at[i].step;
+            limit->most = server ? (&event->at[i])->value : event->at[i].step;
         limit->index = first_kept(stand, event, &event->at[i]);
         limit->unended =
             limit->index == UINT64_MAX && !(event->at[i].value & 1) ? event->at[i].value / 2 : 0;
@@ -253,7 +234,7 @@ bool hr_stand_all(struct hr_replay_stand *stand, const struct hr_roll_event *ter
 {
     for (size_t i = 0; i < term->n; i++) {
         const struct hr_roll_place *at = &term->at[i];
-        const bool stands = is_server(stand, at->rank) ? server_stands(stand, at->rank, told_at(at))
+        const bool stands = is_server(stand, at->rank) ? server_stands(stand, at->rank, (at)->value)
                                                        : worker_stands(stand, at);
         if (!stands)
             return false;
@@ -313,8 +294,6 @@ bool hr_stand_delivers(struct hr_replay_stand *stand, size_t from, size_t to)
 bool hr_stand_may_be_lost(struct hr_replay_stand *stand, const struct hr_roll_event *event)
 {
     const struct hr_roll_event *term = hr_stand_term(stand);
-    if (is_replaced(stand, event))
-        return true;
     if (recalls(stand))
         return term && hr_stand_all(stand, term);
     if (is_server(stand, event->rank))

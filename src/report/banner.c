@@ -72,10 +72,9 @@ static void print_head(FILE *out, const struct hr_run_info *info)
     if (info->served)
         fprintf(out, " and %zu server%s%s%s%s%s", info->servers, plural(info->servers),
                 hosts[0] ? " (" : "", hosts, hosts[0] ? ")" : "",
-                info->colocated             ? " colocated in them"
-                : info->servers_rest        ? ", which they serve themselves,"
-                : info->server_replicas > 1 ? ", each with a replica,"
-                                            : "");
+                info->colocated      ? " colocated in them"
+                : info->servers_rest ? ", which they serve themselves,"
+                                     : "");
     print_launch(out, info);
 }
 

@@ -129,8 +129,6 @@ static void tell(FILE *out, const char *whose, const struct hr_loss *loss)
     add_count(&text, loss->lost_samples, "sample lost", "samples lost");
     add_count(&text, loss->partial, "push reached the weights in part",
               "pushes reached the weights in part");
-    if (loss->replaced)
-        add(&text, "; its replica went on");
     if (loss->rolled_back)
         add(&text, "; all went back to the last cut");
     if (loss->back)

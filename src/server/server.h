@@ -75,11 +75,10 @@ enum hr_server_message {
     HR_GONE, /* no message, but an input: the worker was lost */
     HR_JOIN,
     HR_DUPLICATE, /* no message, but what hr_shard_next makes of a number that was taken before */
-    HR_AGAIN,     /* no message: weights that a worker was owed, given as they are now */
-    HR_PART,
+    HR_PART = HR_DUPLICATE + 2, /* between them: "again", of traces of earlier versions */
 };
 
-/* "pull", "push", "exchange", "cut", "done", "gone", "join", "again" or "part", as they are shown;
+/* "pull", "push", "exchange", "cut", "done", "gone", "join" or "part", as they are shown;
  * or "unknown". The numbers of inputs stand in traces, so they stay. */
 const char *hr_server_request_name(uint32_t kind);
 
@@ -110,10 +109,10 @@ enum {
 };
 enum { HR_PART_BEGIN, HR_PART_END }; /* words of a PART: parameters of the whole gradient */
 
-/* The rank of an owner (of a shard, or of its second copy): a worker, or one behind the workers. */
-static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t owner)
+/* The rank of a shard: a worker, or one behind the workers. */
+static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t shard)
 {
-    return shared->colocated ? owner : shared->workers + owner;
+    return shared->colocated ? shard : shared->workers + shard;
 }
 
 /* Does that worker push and pull? Where a machine's workers push as one, the first of them does. */
@@ -122,18 +121,12 @@ static inline bool hr_server_pushes(const struct hr_shared_state *shared, size_t
     return shared->node_workers == 0 || worker % shared->node_workers == 0;
 }
 
-/* The rank that takes the messages to a shard. */
-size_t hr_shard_leader(const struct hr_shared_state *shared, size_t shard);
-
-/* The rank that answers them. */
-size_t hr_shard_speaker(const struct hr_shared_state *shared, size_t shard);
-
 /* The rank of a party of a message. */
 size_t hr_party_rank(const struct hr_shared_state *shared, size_t party);
 
-/* Memory (server_memory.c). What they share; what an owner takes for itself. */
+/* Memory (server_memory.c). What they share; what a shard takes for itself. */
 size_t hr_server_bytes(const struct hr_shared_state *shared);
-size_t hr_shard_bytes(const struct hr_shared_state *shared, size_t owner);
+size_t hr_shard_bytes(const struct hr_shared_state *shared);
 size_t hr_server_slots(const struct hr_shared_state *shared); /* of a ring */
 void hr_server_init(struct hr_shared_state *shared);
 
@@ -150,12 +143,12 @@ struct hr_server_packet {
 struct hr_server_packet *hr_server_packet_at(const struct hr_shared_state *shared, size_t worker,
                                              size_t shard);
 
-/* A copy of the servers' arrays: weights (params); scratch (params), or NULL where no shard needs
+/* The servers' arrays: weights (params); scratch (params), or NULL where no shard needs
  * any; ratio (tensors), used where there is one shard; state (nstates, params). */
-float *hr_server_weights(const struct hr_shared_state *shared, size_t copy);
-float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy);
-float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy);
-float *hr_server_state(const struct hr_shared_state *shared, size_t copy);
+float *hr_server_weights(const struct hr_shared_state *shared);
+float *hr_server_scratch(const struct hr_shared_state *shared);
+float *hr_server_ratio(const struct hr_shared_state *shared);
+float *hr_server_state(const struct hr_shared_state *shared);
 
 /* Where a shard's slice of the parameters begins; that of the next is its end. What of parameters
  * [begin, end) is in it. */
@@ -164,25 +157,23 @@ struct hr_range hr_server_share(const struct hr_shared_state *shared, size_t sha
                                 size_t end);
 
 /* Send to or from a shard: the ring has room by construction (asserted), and the peer's bell is
- * rung. rank: the sender's own; a shard with a replica is at two. */
+ * rung. rank: the sender's own. */
 void hr_server_send(const struct hr_shared_state *shared, size_t rank, const struct hr_posted *what,
                     const struct hr_message *message);
 /* For who looks on: rank has just taken the oldest request, or reply, of worker and shard. */
 void hr_server_tell_taken(const struct hr_shared_state *shared, size_t rank, size_t worker,
                           size_t shard, bool request);
-/* A shard's reply; it says who and what version sends it, and how stale the worker's push was. The
- * same reply once more: the one who spoke for the shard is lost. */
+/* A shard's reply; it says who and what version sends it, and how stale the worker's push was. */
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
-void hr_shard_reply_again(struct hr_shard *shard, size_t worker);
 
 /* A worker's own, where it pushes. */
 struct hr_pushing {
     bool pushed; /* the reply to come says what became of a push */
 };
 
-/* What a shard took last, into the log of a recorded run. A duplicate changed nothing: there is
- * nothing to repeat. */
-void hr_shard_note(const struct hr_shard *shard);
+/* For drivers: strategy->take, and what was taken goes into the log of a recorded run. A duplicate
+ * changed nothing: there is nothing to repeat. */
+void hr_shard_take_and_note(struct hr_shard *shard, size_t worker);
 
 /* The worker's half (server_worker.c): functions of the table, and what those that differ are made
  * of. */
@@ -202,7 +193,8 @@ void hr_server_push(struct hr_worker *worker, uint64_t index);
 void hr_server_push_sum(struct hr_worker *worker, uint64_t index, size_t samples);
 
 /* The shard's half (server_shard.c). */
-enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t owner);
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared,
+                              size_t number);
 void hr_shard_stop(struct hr_shard *shard);
 void hr_shard_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_shard_take(struct hr_shard *shard, size_t worker);
@@ -223,7 +215,7 @@ bool hr_shard_has_batch(const struct hr_shard *shard);
 uint64_t hr_shard_cut(const struct hr_shard *shard);
 /* Batches before `next` have been handed out. */
 void hr_shard_handed_out(struct hr_shard *shard, uint64_t next);
-/* Copy the slice to a worker that waits; where it does not speak, nothing. */
+/* Copy the slice to a worker that waits. */
 void hr_shard_copy_out(struct hr_shard *shard, size_t worker);
 /* The one update expression, with the gradient sum g (count); the number of the next. */
 void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);

@@ -38,7 +38,6 @@ static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
 
 enum hr_status hr_server_carry(const struct hr_shared_state *shared, struct hr_carrier *carrier)
 {
-    HR_ASSERT(shared->copies == 1);
     HR_ASSERT(hr_homes_together(&shared->homes, 0, hr_shard_rank(shared, 0)));
     struct hr_atom64 *next = &shared->dispenser->next;
     hr_carrier_track(carrier, hr_shard_rank(shared, 0), next, sizeof *next);

@@ -10,8 +10,7 @@
  *
  * The shard writes into the worker's weights as ever, in the segment of its own machine; they are
  * the worker's when they arrive. Shard 0 lives with worker 0, who leads: what the leader stores at
- * a cut (dispenser->cut) it sees before any message of the span behind. Without second copies of
- * shards.
+ * a cut (dispenser->cut) it sees before any message of the span behind.
  *
  * Test: tests/unit/server/test_server_carried.c
  */

@@ -41,8 +41,7 @@ void hr_shard_lose_begin(struct hr_shard *shard, size_t worker)
     struct hr_client *client = &shard->worker[worker];
     client->number = 0; /* of its next life */
     client->held |= client->batches > 0;
-    if (shard->leads)
-        hr_ring_drop_spsc(hr_server_requests(shard->shared, worker, shard->number));
+    hr_ring_drop_spsc(hr_server_requests(shard->shared, worker, shard->number));
     shard->taken = (struct hr_taken){
         .kind = HR_GONE,
         .worker = (uint32_t)worker,
@@ -73,7 +72,7 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
-    struct hr_fate *fate = hr_fate_of(shard->fates, worker);
+    struct hr_fate *fate = hr_fate_of(shared->fates, worker);
     uint64_t *batches = shared->reissues ? &fate->again_batches : &fate->lost_batches;
     uint64_t *samples = shared->reissues ? &fate->again_samples : &fate->lost_samples;
     if (!client->batches) /* as at a cut, where the leader reads fates */
@@ -81,7 +80,7 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker)
     for (uint64_t i = client->batch; i < client->batch + client->batches; i++) {
         *samples += hr_batch_schedule_batch(&shared->schedule, i).count;
         if (shared->reissues)
-            hr_fates_return(shard->fates, i);
+            hr_fates_return(shared->fates, i);
     }
     *batches += client->batches;
 }
@@ -150,8 +149,7 @@ void hr_shard_lose_end(struct hr_shard *shard, size_t worker)
     client->lost++;
     client->before[client->lost % HR_LOSS_ROUNDS] = (struct hr_last_words){
         pushes, client->counted, client->pushed, client->staleness, client->max_skew};
-    if (shard->speaks)
-        publish(shard, worker);
+    publish(shard, worker);
 }
 
 void hr_shard_lose(struct hr_shard *shard, size_t worker)
@@ -159,26 +157,9 @@ void hr_shard_lose(struct hr_shard *shard, size_t worker)
     hr_shard_lose_begin(shard, worker);
     if (shard->number == 0) {
         hr_shard_give_back(shard, worker);
-        if (shard->speaks)
-            settle_counters(shard, worker);
+        settle_counters(shard, worker);
     }
     hr_shard_lose_end(shard, worker);
-}
-
-void hr_shard_restate(struct hr_shard *shard, size_t worker)
-{
-    if (shard->worker[worker].left == HR_LEFT_GONE)
-        settle_counters(shard, worker);
-}
-
-void hr_shard_say_losses(struct hr_shard *shard)
-{
-    for (size_t w = 0; w < shard->shared->workers; w++) {
-        if (shard->number == 0)
-            shard->shared->strategy->restate(shard, w);
-        if (shard->worker[w].lost)
-            publish(shard, w);
-    }
 }
 
 /* --- what a lost worker did not come to count --- */
@@ -268,8 +249,6 @@ void hr_shard_join(struct hr_shard *shard, size_t worker)
         .max_skew = had.max_skew,
         .lost = had.lost,
         .dropped = had.dropped,
-        .place = had.place,
-        .replies = had.replies,
         .in = had.in, /* what it had delivered is still to be summed */
         .index = had.index,
         .samples = had.samples,

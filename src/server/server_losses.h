@@ -65,13 +65,8 @@ void hr_shard_lose_begin(struct hr_shard *shard, size_t worker);
 void hr_shard_give_back(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_end(struct hr_shard *shard, size_t worker);
 /* Its counters, as if it had never begun what it did not push, and so many updates. Of one that
- * died at a cut they are right already, and the leader may be reading them: nothing is written. May
- * be repeated. */
+ * died at a cut they are right already, and the leader may be reading them: nothing is written. */
 void hr_shard_settle_counters(struct hr_shard *shard, size_t worker, uint64_t updates);
-/* strategy->restate. */
-void hr_shard_restate(struct hr_shard *shard, size_t worker);
-/* It speaks from now on: what others see of losses, once more. */
-void hr_shard_say_losses(struct hr_shard *shard);
 /* It has joined. */
 void hr_shard_join(struct hr_shard *shard, size_t worker);
 

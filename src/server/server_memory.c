@@ -6,9 +6,8 @@
 #include "strategy/overlap.h"
 #include "strategy/push_slice.h"
 #include "server/server_losses.h"
-#include "server/server_replica.h"
 
-/* --- memory: [rings | copies: weights, scratch, ratio, state | losses | logs | packets] --- */
+/* --- memory: [rings | weights, scratch, ratio, state | losses | packets] --- */
 
 static size_t rings_bytes(const struct hr_shared_state *shared)
 {
@@ -49,43 +48,10 @@ static size_t scratch_floats(const struct hr_shared_state *shared)
     return in_place ? 0 : shared->params;
 }
 
-static size_t copy_bytes(const struct hr_shared_state *shared)
+static size_t arrays_bytes(const struct hr_shared_state *shared)
 {
     return array_bytes(shared->params) + array_bytes(scratch_floats(shared)) +
            array_bytes(hr_ratio_floats(shared)) + array_bytes(served_state_floats(shared));
-}
-
-/* --- logs: for each shard [a line | ring | notes] --- */
-
-/* A PUSH and what its worker waits for, its loss, and, when that has been said, its return. */
-enum { ENTRIES_A_WORKER = 4 };
-
-static size_t log_slots(const struct hr_shared_state *shared)
-{
-    size_t slots = 1;
-    while (slots < ENTRIES_A_WORKER * shared->workers)
-        slots *= 2;
-    return slots;
-}
-
-static size_t log_bytes(const struct hr_shared_state *shared)
-{
-    const size_t slots = log_slots(shared);
-    return HR_LINE + hr_ring_bytes(slots) +
-           hr_round_up(slots * sizeof(struct hr_log_note), HR_LINE);
-}
-
-static size_t logs_bytes(const struct hr_shared_state *shared)
-{
-    return shared->copies > 1 ? shared->servers * log_bytes(shared) : 0;
-}
-
-struct hr_server_log hr_server_log(const struct hr_shared_state *shared, size_t shard)
-{
-    unsigned char *line = (unsigned char *)hr_server_losses(shared) +
-                          hr_server_losses_bytes(shared) + shard * log_bytes(shared);
-    unsigned char *ring = line + HR_LINE, *notes = ring + hr_ring_bytes(log_slots(shared));
-    return (struct hr_server_log){(void *)line, (void *)ring, (void *)notes};
 }
 
 /* --- packets: [of worker 0 to shard 0, 1, ... | of worker 1 ...], of compressed pushes --- */
@@ -116,8 +82,8 @@ static size_t packets_bytes(const struct hr_shared_state *shared)
 
 size_t hr_server_bytes(const struct hr_shared_state *shared)
 {
-    const size_t bytes = rings_bytes(shared) + shared->copies * copy_bytes(shared) +
-                         hr_server_losses_bytes(shared) + logs_bytes(shared);
+    const size_t bytes =
+        rings_bytes(shared) + arrays_bytes(shared) + hr_server_losses_bytes(shared);
     return hr_round_up(bytes, HR_LINE) + packets_bytes(shared);
 }
 
@@ -130,19 +96,10 @@ struct hr_server_packet *hr_server_packet_at(const struct hr_shared_state *share
                     packets_to(shared, shard));
 }
 
-/* As hr_shard_start and hr_replica_start take it. */
-size_t hr_shard_bytes(const struct hr_shared_state *shared, size_t owner)
+/* As hr_shard_start takes it. */
+size_t hr_shard_bytes(const struct hr_shared_state *shared)
 {
-    const size_t number = owner % shared->servers, first = hr_server_slice(shared, number);
-    const size_t count = hr_server_slice(shared, number + 1) - first;
-    const bool leads = shared->copies > 1 && !shared->single && owner == number;
-    const bool loses = shared->outlives && shared->strategy->lose;
-    size_t bytes = shared->workers * (sizeof(struct hr_client) + sizeof(const float *));
-    if (!leads || !(loses || shared->begins_with.n))
-        return bytes;
-    if (shared->strategy->private_state)
-        bytes += shared->workers * count * sizeof(float);
-    return bytes + hr_fates_bytes(shared->workers, hr_fates_room(shared));
+    return shared->workers * (sizeof(struct hr_client) + sizeof(const float *));
 }
 
 static struct hr_ring *ring_at(const struct hr_shared_state *shared, size_t worker, size_t shard,
@@ -163,9 +120,9 @@ struct hr_ring *hr_server_replies(const struct hr_shared_state *shared, size_t w
     return ring_at(shared, worker, shard, HR_REPLIES);
 }
 
-float *hr_server_weights(const struct hr_shared_state *shared, size_t copy)
+float *hr_server_weights(const struct hr_shared_state *shared)
 {
-    const size_t at = rings_bytes(shared) + copy * copy_bytes(shared);
+    const size_t at = rings_bytes(shared);
     return (float *)(void *)((unsigned char *)shared->own + at);
 }
 
@@ -175,24 +132,24 @@ static float *behind(float *array, size_t floats)
     return (float *)(void *)((unsigned char *)array + array_bytes(floats));
 }
 
-float *hr_server_scratch(const struct hr_shared_state *shared, size_t copy)
+float *hr_server_scratch(const struct hr_shared_state *shared)
 {
-    return scratch_floats(shared) ? behind(hr_server_weights(shared, copy), shared->params) : NULL;
+    return scratch_floats(shared) ? behind(hr_server_weights(shared), shared->params) : NULL;
 }
 
-float *hr_server_ratio(const struct hr_shared_state *shared, size_t copy)
+float *hr_server_ratio(const struct hr_shared_state *shared)
 {
-    return behind(behind(hr_server_weights(shared, copy), shared->params), scratch_floats(shared));
+    return behind(behind(hr_server_weights(shared), shared->params), scratch_floats(shared));
 }
 
-float *hr_server_state(const struct hr_shared_state *shared, size_t copy)
+float *hr_server_state(const struct hr_shared_state *shared)
 {
-    return behind(hr_server_ratio(shared, copy), hr_ratio_floats(shared));
+    return behind(hr_server_ratio(shared), hr_ratio_floats(shared));
 }
 
 struct hr_server_loss *hr_server_losses(const struct hr_shared_state *shared)
 {
-    return (void *)hr_server_weights(shared, shared->copies);
+    return (void *)((unsigned char *)shared->own + rings_bytes(shared) + arrays_bytes(shared));
 }
 
 struct hr_loss_at_shard *hr_loss_at_shard(const struct hr_shared_state *shared, size_t worker,
@@ -215,32 +172,11 @@ static void init_losses(const struct hr_shared_state *shared)
     }
 }
 
-bool hr_replica_lives(const struct hr_shared_state *shared, size_t rank)
-{
-    if (shared->copies < 2 || rank < shared->workers)
-        return false;
-    const bool first = rank < shared->workers + shared->servers;
-    return !hr_roster_is_gone(shared->control,
-                              first ? rank + shared->servers : rank - shared->servers);
-}
-
-static void init_logs(const struct hr_shared_state *shared)
-{
-    for (size_t s = 0; shared->copies > 1 && s < shared->servers; s++) {
-        const struct hr_server_log log = hr_server_log(shared, s);
-        const size_t rank = hr_shard_rank(shared, s);
-        *log.alone = shared->single || hr_roster_is_gone(shared->control, rank) ||
-                     !hr_replica_lives(shared, rank);
-        hr_ring_init(log.ring, log_slots(shared), 0);
-    }
-}
-
 void hr_server_init(struct hr_shared_state *shared)
 {
     hr_pairs_init(shared->own, hr_server_slots(shared), shared->workers * shared->servers);
     if (hr_server_losses_bytes(shared))
         init_losses(shared);
-    init_logs(shared);
 }
 
 size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)

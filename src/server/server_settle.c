@@ -3,11 +3,9 @@
 #include <string.h>
 
 #include "strategy/before_image.h"
-#include "server/server_replica.h"
 #include "strategy/settle.h"
 
-/* --- memory: [servers' | term | a line for each owner | for each copy: image, a part for each
- * shard] --- */
+/* --- memory: [servers' | term | a line for each shard | image, a part for each shard] --- */
 
 struct shard_line {
     alignas(HR_LINE) struct hr_atom64 done; /* updates before this one are in its slice */
@@ -20,9 +18,9 @@ static bool settles(const struct hr_shared_state *shared)
 
 size_t hr_server_settle_bytes(const struct hr_shared_state *shared)
 {
-    const size_t lines = settles(shared) ? hr_owners(shared) * sizeof(struct shard_line) : 0;
+    const size_t lines = settles(shared) ? shared->servers * sizeof(struct shard_line) : 0;
     return hr_server_bytes(shared) + hr_term_record_bytes(shared) + lines +
-           shared->copies * hr_before_image_bytes(shared, shared->servers);
+           hr_before_image_bytes(shared, shared->servers);
 }
 
 static struct hr_term_record *record_of(const struct hr_shared_state *shared)
@@ -35,11 +33,10 @@ static struct shard_line *lines_of(const struct hr_shared_state *shared)
     return (void *)((unsigned char *)record_of(shared) + hr_term_record_bytes(shared));
 }
 
-static struct hr_before_image image_of(const struct hr_shared_state *shared, size_t copy)
+static struct hr_before_image image_of(const struct hr_shared_state *shared)
 {
-    unsigned char *first = (unsigned char *)(lines_of(shared) + hr_owners(shared));
-    const size_t bytes = hr_before_image_bytes(shared, shared->servers);
-    return hr_before_image_at(shared, first + copy * bytes, shared->servers);
+    unsigned char *first = (unsigned char *)(lines_of(shared) + shared->servers);
+    return hr_before_image_at(shared, first, shared->servers);
 }
 
 void hr_server_settle_init(struct hr_shared_state *shared)
@@ -67,8 +64,7 @@ void hr_shard_begin_update(const struct hr_shard *shard, uint64_t index)
 {
     if (!settles(shard->shared))
         return;
-    const struct hr_before_image image =
-        image_of(shard->shared, shard->owner / shard->shared->servers);
+    const struct hr_before_image image = image_of(shard->shared);
     const struct hr_range slice = {shard->first, shard->count};
     hr_before_image_keep(&image, shard->number, index, slice, shard->weights, shard->state);
 }
@@ -76,24 +72,17 @@ void hr_shard_begin_update(const struct hr_shard *shard, uint64_t index)
 void hr_shard_end_update(const struct hr_shard *shard, uint64_t index)
 {
     if (settles(shard->shared)) /* partner: hr_server_settle */
-        hr_atom64_store_release(&lines_of(shard->shared)[shard->owner].done, index + 1);
+        hr_atom64_store_release(&lines_of(shard->shared)[shard->number].done, index + 1);
 }
 
 /* --- the launcher --- */
-
-/* Of a shard with a replica: who leads. What it is ahead of the other nobody was told. */
-static size_t owner_of(const struct hr_shared_state *shared, size_t shard)
-{
-    return shared->single ? shard : hr_shard_leader(shared, shard) - hr_shard_rank(shared, 0);
-}
 
 static uint64_t slowest(const struct hr_shared_state *shared)
 {
     const struct shard_line *line = lines_of(shared);
     uint64_t least = UINT64_MAX;
     for (size_t s = 0; s < shared->servers; s++) {
-        const uint64_t done =
-            hr_atom64_load_acquire(&line[owner_of(shared, s)].done); /* partner: end_update */
+        const uint64_t done = hr_atom64_load_acquire(&line[s].done); /* partner: end_update */
         least = done < least ? done : least;
     }
     /* 0: it has made none. */
@@ -106,15 +95,14 @@ uint64_t hr_server_settle(struct hr_shared_state *shared)
     for (size_t s = 0; s < shared->servers; s++) {
         const size_t first = hr_server_slice(shared, s);
         const struct hr_range slice = {first, hr_server_slice(shared, s + 1) - first};
-        const size_t copy = owner_of(shared, s) / shared->servers;
-        const struct hr_before_image image = image_of(shared, copy);
+        const struct hr_before_image image = image_of(shared);
         if (hr_before_image_has(&image, s, index)) {
             hr_before_image_restore(&image, slice);
             continue;
         }
-        memcpy(shared->snapshot.weights + first, hr_server_weights(shared, copy) + first,
+        memcpy(shared->snapshot.weights + first, hr_server_weights(shared) + first,
                slice.count * sizeof(float));
-        hr_export_state(shared, hr_server_state(shared, copy), first, slice.count);
+        hr_export_state(shared, hr_server_state(shared), first, slice.count);
     }
     hr_term_settled(shared, record_of(shared), index);
     return index;

@@ -7,25 +7,21 @@
 #include "base/vec.h"
 #include "server/server_losses.h"
 #include "server/server_packets.h"
-#include "server/server_replica.h"
 #include "server/server_settle.h"
 #include "server/ssp_gate.h"
 
-enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t owner)
+enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
 {
-    const size_t number = owner % shared->servers;
-    const size_t copy = shared->single ? 0 : owner / shared->servers;
     const size_t first = hr_server_slice(shared, number);
-    float *scratch = hr_server_scratch(shared, copy);
+    float *scratch = hr_server_scratch(shared);
     *shard = (struct hr_shard){
         .shared = shared,
         .number = number,
-        .owner = number + copy * shared->servers,
         .first = first,
         .count = hr_server_slice(shared, number + 1) - first,
-        .weights = hr_server_weights(shared, copy) + first,
-        .state = hr_server_state(shared, copy),
-        .ratio = hr_server_ratio(shared, copy),
+        .weights = hr_server_weights(shared) + first,
+        .state = hr_server_state(shared),
+        .ratio = hr_server_ratio(shared),
         .sum = scratch ? scratch + first : NULL,
         .before = shared->snapshot.applied[0],
         .next = hr_atom64_load_acquire(&shared->dispenser->next), /* partner: who began the term */
@@ -33,7 +29,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
         .worker = calloc(shared->workers, sizeof *shard->worker),
         .grads = calloc(shared->workers, sizeof *shard->grads),
     };
-    if (!shard->worker || !shard->grads || hr_replica_start(shard) != HR_OK) {
+    if (!shard->worker || !shard->grads) {
         hr_shard_stop(shard);
         return hr_fail(HR_E_NOMEM, "no memory for a server of %zu workers", shared->workers);
     }
@@ -54,7 +50,6 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
 
 void hr_shard_stop(struct hr_shard *shard)
 {
-    hr_replica_stop(shard);
     free(shard->worker);
     free(shard->grads);
     shard->worker = NULL;
@@ -92,19 +87,18 @@ uint64_t hr_shard_cut(const struct hr_shard *shard)
 
 static bool has_batch_before(const struct hr_shard *shard, uint64_t cut)
 {
-    return hr_fates_waiting(shard->fates) || shard->next < cut;
+    return hr_fates_waiting(shard->shared->fates) || shard->next < cut;
 }
 
 bool hr_shard_has_batch(const struct hr_shard *shard)
 {
-    return has_batch_before(shard, shard->note.cut);
+    return has_batch_before(shard, shard->cut);
 }
 
 void hr_shard_handed_out(struct hr_shard *shard, uint64_t next)
 {
     shard->next = next;
-    if (shard->speaks) /* partner: the leader at a cut */
-        hr_atom64_store_release(&shard->shared->dispenser->next, next);
+    hr_atom64_store_release(&shard->shared->dispenser->next, next); /* partner: who leads a cut */
 }
 
 /* May a PULL of this worker be taken, when the slowest clock is `slowest`? */
@@ -143,8 +137,8 @@ static bool hand_out(struct hr_shard *shard, size_t worker)
     if (!hr_shard_has_batch(shard))
         return false;
     client->batches = 1;
-    if (!hr_fates_take(shard->fates, &next)) {
-        client->batches = hr_min_size(wanted, shard->note.cut - next);
+    if (!hr_fates_take(shard->shared->fates, &next)) {
+        client->batches = hr_min_size(wanted, shard->cut - next);
         hr_shard_handed_out(shard, next + client->batches);
     }
     client->batch = shard->taken.value = next;
@@ -200,14 +194,11 @@ void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
 
 /* If a PULL follows the push, the update also writes the new weights to the worker. When the PULL
  * is taken, nothing is left to copy unless others have pushed since. */
-static bool asks_for_weights(struct hr_shard *shard, size_t worker)
+static bool asks_for_weights(const struct hr_shard *shard, size_t worker)
 {
-    if (shard->leads) {
-        const struct hr_message *next =
-            hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
-        shard->note.pulls = next && next->kind == HR_PULL;
-    }
-    return shard->note.pulls && shard->speaks;
+    const struct hr_message *next =
+        hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
+    return next && next->kind == HR_PULL;
 }
 
 uint64_t hr_shard_next_number(const struct hr_shard *shard)
@@ -319,21 +310,19 @@ static bool is_new(struct hr_client *client, const struct hr_message *request)
 static struct hr_message next_request(struct hr_shard *shard, size_t worker)
 {
     struct hr_ring *ring = hr_server_requests(shard->shared, worker, shard->number);
-    shard->note = (struct hr_log_note){.cut = hr_shard_cut(shard)};
-    if (shard->loses && hr_shard_sees_loss(shard, worker)) {
-        shard->in_hand = (struct hr_message){.kind = HR_GONE, .from = (uint32_t)worker};
-    } else {
-        shard->in_hand = *hr_ring_peek_spsc(ring);
-        hr_ring_release_spsc(ring);
-        hr_server_tell_taken(shard->shared, hr_shard_rank(shard->shared, shard->owner), worker,
-                             shard->number, true);
-    }
-    return shard->in_hand;
+    shard->cut = hr_shard_cut(shard);
+    if (shard->loses && hr_shard_sees_loss(shard, worker))
+        return (struct hr_message){.kind = HR_GONE, .from = (uint32_t)worker};
+    const struct hr_message message = *hr_ring_peek_spsc(ring);
+    hr_ring_release_spsc(ring);
+    hr_server_tell_taken(shard->shared, hr_shard_rank(shard->shared, shard->number), worker,
+                         shard->number, true);
+    return message;
 }
 
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 {
-    struct hr_message message = shard->leads ? next_request(shard, worker) : hr_replica_next(shard);
+    struct hr_message message = next_request(shard, worker);
     const bool carries = hr_server_carries_slice(message.kind);
     if (message.kind == HR_PART) /* its bytes are where the PUSH will find them */
         shard->taken = (struct hr_taken){.kind = HR_PART, .worker = (uint32_t)worker};

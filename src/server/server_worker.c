@@ -1,6 +1,5 @@
 /* Parameter servers, the worker's half: what it sends, and takes. */
 #include "server/server_losses.h"
-#include "server/server_replica.h"
 #include "server/server_requests.h"
 #include "server/staleness.h"
 #include "strategy/compression.h"
@@ -98,7 +97,6 @@ void hr_server_push_sum(struct hr_worker *worker, uint64_t index, size_t samples
     hr_compression_push(worker, index);
     worker->stats->bytes_sent += hr_requests_push_bytes(worker);
     worker->stats->bytes_plain += worker->shared->params * sizeof(float);
-    worker->stats->bytes_replicated += hr_replicated_bytes(worker->shared);
     ((struct hr_pushing *)worker->own)->pushed = true;
     hr_requests_send(worker, &push);
 }

@@ -109,8 +109,7 @@ static void skip_shares(struct hr_shard *shard)
         if (!client->seated || client->in || begun)
             continue;
         client->dropped.samples += share_of(shard, client);
-        if (shard->speaks)
-            tell_dropped(shard, w);
+        tell_dropped(shard, w);
     }
 }
 
@@ -161,8 +160,7 @@ static void finish_if_enough(struct hr_shard *shard, size_t worker)
         return;
     client->fate = HR_FATE_SUMMED_LAST;
     client->made++;
-    if (shard->speaks)
-        tell_updates(shard, worker);
+    tell_updates(shard, worker);
 }
 
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
@@ -176,8 +174,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
         client->fate = HR_FATE_DROPPED;
         client->dropped.gradients++;
         client->dropped.samples += client->samples;
-        if (shard->speaks)
-            tell_dropped(shard, worker);
+        tell_dropped(shard, worker);
         return;
     }
     client->fate = HR_FATE_SUMMED;
@@ -202,7 +199,7 @@ static void settle_counters(struct hr_shard *shard, size_t worker)
 static void count_lost(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
-    struct hr_fate *fate = hr_fate_of(shard->fates, worker);
+    struct hr_fate *fate = hr_fate_of(shard->shared->fates, worker);
     const bool misses = shard->open && client->seated && !client->in &&
                         (!client->batches || client->batch != step_in_hand(shard));
     if (!client->batches && !misses) /* as at a cut, where the leader reads fates */
@@ -226,8 +223,7 @@ void hr_backup_lose(struct hr_shard *shard, size_t worker)
 {
     struct hr_client *client = &shard->worker[worker];
     hr_shard_lose_begin(shard, worker);
-    if (shard->speaks)
-        settle_counters(shard, worker);
+    settle_counters(shard, worker);
     count_lost(shard, worker);
     shard->expected -= shard->open && client->seated && !client->in;
     client->seated = client->seated && client->in;
@@ -236,14 +232,6 @@ void hr_backup_lose(struct hr_shard *shard, size_t worker)
         shard->open = false;
     else if (shard->open)
         finish_if_enough(shard, who_is_in(shard));
-}
-
-void hr_backup_restate(struct hr_shard *shard, size_t worker)
-{
-    if (shard->worker[worker].left == HR_LEFT_GONE)
-        settle_counters(shard, worker);
-    tell_updates(shard, worker);
-    tell_dropped(shard, worker);
 }
 
 /* --- a save between two events (strategy/pause.h): whole steps only --- */

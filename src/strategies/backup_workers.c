@@ -115,9 +115,8 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .name = "backup-workers",
     .guarantee = "each update is made of n - k gradients of its own step; the others are dropped, "
                  "and counted",
-    .options =
-        (const char *const[]){"servers", "server-replicas", "placement", "server-placement",
-                              "server-time", "backups", "compress", "link", "topology", NULL},
+    .options = (const char *const[]){"servers", "placement", "server-placement", "server-time",
+                                     "backups", "compress", "link", "topology", NULL},
     .shares_batch = true,
     .served = true,
     .one_shard = true,
@@ -148,7 +147,6 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .take = hr_backup_take,
     .over = hr_shard_over,
     .lose = hr_backup_lose,
-    .restate = hr_backup_restate,
     .missing = hr_server_missing,
     .may_join = hr_server_may_join,
 };

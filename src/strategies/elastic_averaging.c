@@ -184,16 +184,6 @@ static enum hr_status begin_again(struct hr_worker *worker)
 
 /* --- the shard --- */
 
-/* The worker's slice, which it is to have afterwards; where the shard does not speak a copy. */
-static float *slice_of(struct hr_shard *shard, size_t worker)
-{
-    float *slice = shard->shared->weights[worker] + shard->first;
-    if (shard->speaks)
-        return slice;
-    shard->worker[worker].given = true;
-    return memcpy(shard->given + worker * shard->count, slice, shard->count * sizeof *slice);
-}
-
 static void exchange(struct hr_shard *shard, size_t worker)
 {
     struct hr_client *client = &shard->worker[worker];
@@ -201,14 +191,14 @@ static void exchange(struct hr_shard *shard, size_t worker)
     client->batches = 0;
     client->staleness = shard->taken.value = shard->version - client->read;
     hr_client_pushed(client);
-    hr_elastic_draw_together(shard, slice_of(shard, worker), shard->weights);
+    hr_elastic_draw_together(shard, shard->shared->weights[worker] + shard->first, shard->weights);
     client->read = ++shard->version;
 }
 
 /* Batches that came back, as many as follow each other. */
 static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
 {
-    struct hr_fates *fates = shard->fates;
+    struct hr_fates *fates = shard->shared->fates;
     uint64_t n = 0, index;
     if (!hr_fates_take(fates, first))
         return 0;
@@ -220,7 +210,7 @@ static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
 /* The next batches, up to the cut; none when there are none left. */
 static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr_message *message)
 {
-    const uint64_t most = shard->shared->options->sync_every, cut = shard->note.cut;
+    const uint64_t most = shard->shared->options->sync_every, cut = shard->cut;
     uint64_t next = shard->next;
     if (!hr_shard_has_batch(shard))
         return;
@@ -246,7 +236,6 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
     struct hr_client *client = &shard->worker[worker];
     struct hr_message message = {.kind = exchanges || client->fresh ? HR_WEIGHTS : HR_RANGE};
     hr_shard_asks(shard, worker);
-    client->given = false;
     if (exchanges)
         exchange(shard, worker);
     else if (client->fresh)
@@ -260,7 +249,6 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
     hr_shard_reply(shard, worker, message);
 }
 
-/* May be repeated. */
 static void settle_counters(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
@@ -274,17 +262,10 @@ static void lose(struct hr_shard *shard, size_t worker)
 {
     hr_shard_lose_begin(shard, worker);
     if (shard->number == 0) {
-        if (shard->speaks)
-            settle_counters(shard, worker);
+        settle_counters(shard, worker);
         hr_shard_give_back(shard, worker);
     }
     hr_shard_lose_end(shard, worker);
-}
-
-static void restate(struct hr_shard *shard, size_t worker)
-{
-    if (shard->worker[worker].left == HR_LEFT_GONE)
-        settle_counters(shard, worker);
 }
 
 static void take(struct hr_shard *shard, size_t worker)
@@ -299,9 +280,8 @@ static void take(struct hr_shard *shard, size_t worker)
 const struct hr_strategy hr_strategy_elastic_averaging = {
     .name = "elastic-averaging",
     .guarantee = "each exchange with the center whole, once; staleness unbounded, measured",
-    .options =
-        (const char *const[]){"servers", "server-replicas", "placement", "server-placement",
-                              "server-time", "sync-every", "moving-rate", "link", "topology", NULL},
+    .options = (const char *const[]){"servers", "placement", "server-placement", "server-time",
+                                     "sync-every", "moving-rate", "link", "topology", NULL},
     .served = true,
     .private_state = true,
     .ties_replicas = true,
@@ -330,7 +310,6 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .take = take,
     .over = hr_shard_over,
     .lose = lose,
-    .restate = restate,
     .missing = hr_server_missing,
     .may_join = hr_server_may_join,
     .pause = hr_elastic_pause,

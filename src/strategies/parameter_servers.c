@@ -48,13 +48,12 @@ static void offer(struct hr_worker *worker)
     .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
     .bytes = hr_server_bytes, .init = hr_server_init, .lose = hr_shard_lose,                       \
-    .restate = hr_shard_restate, .missing = hr_server_missing, .may_join = hr_server_may_join,     \
-    .pause = hr_server_pause
+    .missing = hr_server_missing, .may_join = hr_server_may_join, .pause = hr_server_pause
 
 /* What the shards hold, slice behind slice. */
 static float *at_rest(const struct hr_shared_state *shared)
 {
-    return hr_server_weights(shared, 0);
+    return hr_server_weights(shared);
 }
 
 #define PS_SYNC                                                                                    \
@@ -63,9 +62,9 @@ static float *at_rest(const struct hr_shared_state *shared)
     .options = ps_sync_options, .synchronous = true, .shares_batch = true, .recalls = true,        \
     .never_stale = true, .settle = hr_server_settle, .stored = true
 
-static const char *const ps_sync_options[] = {
-    "servers",     "server-replicas", "placement", "server-placement", "aggregate",
-    "server-time", "compress",        "link",      "topology",         NULL};
+static const char *const ps_sync_options[] = {"servers",   "placement",   "server-placement",
+                                              "aggregate", "server-time", "compress",
+                                              "link",      "topology",    NULL};
 
 const struct hr_strategy hr_strategy_ps_sync = {
     PS_SYNC,
@@ -105,7 +104,7 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     .stored = true
 
 static const char *const ps_async_options[] = {"servers",
-                                               "server-replicas",
+
                                                "placement",
                                                "server-placement",
                                                "aggregate",
@@ -141,13 +140,19 @@ static enum hr_status prepare_ssp(struct hr_shared_state *shared)
     .options = ssp_options, .in_step = &hr_strategy_ps_sync, .prepare = prepare_ssp,               \
     .describe = hr_stale_describe
 
-static const char *const ssp_options[] = {"staleness",        "servers",
-                                          "server-replicas",  "placement",
-                                          "server-placement", "aggregate",
-                                          "server-time",      "async-lr",
-                                          "staleness-lr",     "delay-compensation",
-                                          "compress",         "link",
-                                          "topology",         NULL};
+static const char *const ssp_options[] = {"staleness",
+                                          "servers",
+                                          "placement",
+                                          "server-placement",
+                                          "aggregate",
+                                          "server-time",
+                                          "async-lr",
+                                          "staleness-lr",
+                                          "delay-compensation",
+                                          "compress",
+                                          "link",
+                                          "topology",
+                                          NULL};
 
 const struct hr_strategy hr_strategy_ssp = {
     SSP, .aggregated = &hr_strategy_ssp_aggregated, SERVER_STEP, SERVER_FUNCTIONS, SERVER_LOSSES,

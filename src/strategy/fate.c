@@ -83,20 +83,6 @@ bool hr_fates_next(const struct hr_fates *fates, uint64_t *index)
     return hr_fates_waiting_at(fates, 0, index);
 }
 
-void hr_fates_copy(struct hr_fates *to, const struct hr_fates *from)
-{
-    for (size_t w = 0; w < to->workers; w++) {
-        to->fate[w].lost_batches = from->fate[w].lost_batches;
-        to->fate[w].lost_samples = from->fate[w].lost_samples;
-        to->fate[w].again_batches = from->fate[w].again_batches;
-        to->fate[w].again_samples = from->fate[w].again_samples;
-    }
-    for (uint64_t i = 0; i < to->room; i++)
-        *slot(to, i) = *slot(from, i);
-    hr_atom64_store_release(&to->taken, hr_atom64_load_relaxed(&from->taken));
-    hr_atom64_store_release(&to->returned, hr_atom64_load_relaxed(&from->returned));
-}
-
 struct hr_gradient_counters hr_stats_gradients(const struct hr_worker_stats *stats)
 {
     return (struct hr_gradient_counters){stats->steps, stats->samples, stats->epoch_samples,

@@ -90,9 +90,6 @@ bool hr_fates_waiting_at(const struct hr_fates *fates, uint64_t ahead, uint64_t 
 void hr_fates_leave_cut(struct hr_fates *fates);
 void hr_fates_roll_back(struct hr_fates *fates);
 
-/* What whoever hands out batches has written, from a copy of its own. */
-void hr_fates_copy(struct hr_fates *to, const struct hr_fates *from);
-
 struct hr_worker_stats;
 
 /* The worker counts one more gradient: between these two its counters may be torn. */

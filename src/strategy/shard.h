@@ -64,11 +64,6 @@ struct hr_client {
     uint64_t max_skew; /* clocks ahead of the slowest when it was granted a read */
     struct hr_last_words before[HR_LOSS_ROUNDS]; /* before loss k, in k % HR_LOSS_ROUNDS */
     bool held; /* it was lost with a batch in its hands: `batch` */
-    /* For the day that the shard's replica is lost: server_replica.h. */
-    uint64_t place;          /* in its ring: of the message after the last that was taken */
-    uint64_t replies;        /* to it so far, sent or not */
-    struct hr_message reply; /* the last */
-    bool given;              /* its weights are in hr_shard.given */
 };
 
 /* Its gradient has become an update. */
@@ -94,20 +89,10 @@ struct hr_taken {
     int64_t took_ns; /* a push: how long its gradient took */
 };
 
-/* What the one who leads knew when it took a message: server_replica.h. */
-struct hr_log_note {
-    uint64_t place;  /* as in struct hr_client */
-    uint64_t cut;    /* batches before it may be handed out */
-    uint64_t digest; /* of its slice, where the message completes a cut */
-    uint64_t noted;  /* entries before it in the shard's log of a recorded run */
-    bool pulls;      /* a PULL follows the PUSH */
-};
-
 /* A parameter server's shard; private memory of its rank. */
 struct hr_shard {
     struct hr_shared_state *shared;
     size_t number, first, count; /* parameters [first, first + count) */
-    size_t owner;                /* of its copy: number, or servers + number */
     float *weights;              /* (count) in the segment */
     float *state;                /* (nstates, params) in the segment: that of all shards */
     float *ratio;                /* (tensors) for hr_step_measure */
@@ -127,20 +112,9 @@ struct hr_shard {
     const float **grads;      /* (workers) owned; scratch of a sum */
     struct hr_taken taken;
     struct hr_picker picker;
-    uint64_t opened;         /* its gate, last: hr_opened_by; 0: nobody has */
-    uint64_t next;           /* shard 0: the batch after those that were handed out */
-    struct hr_fates *fates;  /* shared, or its own where it does not speak */
-    struct hr_log_note note; /* of the message in hand */
-    /* Of a shard with a replica; one without leads and speaks. */
-    bool leads;  /* it takes messages of workers; else those in the log */
-    bool speaks; /* what others see of the shard is its work */
-    bool owes;   /* a replay: the reply in hand is not given now; the one who spoke was lost */
-    struct hr_ring *log;        /* NULL: it is alone */
-    struct hr_log_note *notes;  /* (slots of the log) */
-    struct hr_fates *own_fates; /* owned; NULL: it has none */
-    float *given; /* (workers, count) owned; elastic-averaging: what it would have written to its
-                     workers; NULL: it speaks */
-    struct hr_message in_hand;
+    uint64_t opened;            /* its gate, last: hr_opened_by; 0: nobody has */
+    uint64_t next;              /* shard 0: the batch after those that were handed out */
+    uint64_t cut;               /* batches before it may be handed out for the message in hand */
     struct hr_account *account; /* colocated: of the worker whose time it takes; else NULL */
 };
 

@@ -61,7 +61,6 @@ struct hr_worker_stats {
                                          a processor */
     uint64_t prefetch_hits, prefetch_misses;
     uint64_t bytes_sent, bytes_received;
-    uint64_t bytes_replicated;   /* of those sent: what a server's replica takes as well */
     uint64_t bytes_plain;        /* what bytes_sent would be without --compress */
     int64_t repro_ns, whole_ns;  /* gradients of the same batches by micro-shards, and at once */
     uint64_t resent;             /* parts of pushes sent again: server_requests.h */
@@ -167,16 +166,14 @@ struct hr_shared_state {
     struct hr_group_options group_options;
     size_t workers, servers, params;
     size_t node_workers; /* of a machine, who push as one (strategies/aggregate.h); 0: each does */
-    size_t update_threads; /* of a worker whose other ranks wait (kernels/team.h); 0: 1 */
-    size_t copies; /* of each shard: 1, or 2, each with a rank of its own (server_replica.h) */
-    bool outlives; /* the run outlives ranks that are lost (--on-loss) */
-    bool reissues; /* their batches are handed out again (--lost-batch) */
+    size_t update_threads;         /* of a worker whose other ranks wait (kernels/team.h); 0: 1 */
+    bool outlives;                 /* the run outlives ranks that are lost (--on-loss) */
+    bool reissues;                 /* their batches are handed out again (--lost-batch) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool local;                    /* the workers' group is one thread's */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
     bool rests;                    /* ..., which sleeps: who waits serves (drive/resting.h) */
     bool repeats;                  /* a replay: shards take losses when they are told to */
-    bool single;                   /* a replay: of two copies one does the work of both */
     struct hr_trace_log *logs;     /* (servers) what shards take; borrowed; NULL: not recorded */
     struct hr_homes homes;         /* on which machine a rank lives */
     struct hr_leaders leaders;     /* of machines, where the strategy has them meet */
@@ -238,12 +235,6 @@ static inline size_t hr_ranks_here(const struct hr_shared_state *shared, size_t 
 static inline size_t hr_workers_here(const struct hr_shared_state *shared)
 {
     return hr_ranks_here(shared, shared->workers);
-}
-
-/* Parameter servers' ranks: shards, and behind them their second copies. */
-static inline size_t hr_owners(const struct hr_shared_state *shared)
-{
-    return shared->servers * shared->copies;
 }
 
 #endif

@@ -184,9 +184,6 @@ struct hr_strategy {
     /* Else a loss is an input. Worker `worker` is gone: drop its messages and whatever waits for
      * it. Called by the owner when it takes that input. */
     void (*lose)(struct hr_shard *shard, size_t worker);
-    /* Shard 0 speaks for its replica, which is lost: what others see of a worker's account, written
-     * once more by value (server_replica.h). NULL: nothing. */
-    void (*restate)(struct hr_shard *shard, size_t worker);
     /* Without owners: a loss, told by the launcher at once, while others go on; its counters
      * are whole. NULL: nothing has to be done. */
     void (*lost)(struct hr_shared_state *shared, size_t worker);

@@ -213,7 +213,7 @@ void hr_timeline_run(struct hr_timeline *t, const char *name, const char *clock,
     t->workers = info->workers;
     t->servers = info->servers;
     t->colocated = info->colocated;
-    t->owners = info->colocated ? 0 : info->servers * (info->server_replicas > 1 ? 2 : 1);
+    t->owners = info->colocated ? 0 : info->servers;
     t->team = info->team > 1 ? info->team : 1;
     t->seats = (info->stages ? info->stages : 1) * t->team;
     memset(t->track, 0, sizeof t->track);

@@ -206,7 +206,6 @@ enum hr_status hr_announce(const struct hr_run *run)
         .node_workers = shared->node_workers,
         .workers = shared->workers,
         .servers = shared->servers,
-        .server_replicas = shared->copies,
         .processors = hr_cpus_allowed(),
         .batch_size = run->job.batch_size,
         .global_batch = run->job.global_batch,

@@ -104,7 +104,6 @@ static void fold_worker(const struct hr_worker_stats *stats, bool compressed,
     result->prefetch_hits += stats->prefetch_hits;
     result->prefetch_misses += stats->prefetch_misses;
     result->bytes_sent += stats->bytes_sent;
-    result->bytes_replicated += stats->bytes_replicated;
     result->bytes_uncompressed += compressed ? stats->bytes_plain : stats->bytes_sent;
     result->bytes_received += stats->bytes_received;
     result->resent += stats->resent;

@@ -41,7 +41,6 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     hr_strategy_describe(shared, result->manner, sizeof result->manner);
     result->workers = shared->workers;
     result->servers = shared->servers;
-    result->server_replicas = shared->servers ? shared->copies : 0;
     if (shared->servers)
         snprintf(result->placement, sizeof result->placement, "%s", run->options.placement);
     result->params = shared->params;

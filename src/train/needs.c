@@ -38,13 +38,10 @@ static size_t stack_bytes(void)
 static void add_owners(const struct hr_run *run, struct hr_needs *needs)
 {
     const struct hr_shared_state *shared = &run->shared;
-    const size_t owners = shared->single ? shared->servers : hr_owners(shared);
-    const bool apart = !run->job.played && run->job.launch == HR_LAUNCH_PROCESS;
-    for (size_t owner = 0; owner < owners; owner++) {
-        const size_t bytes = hr_shard_bytes(shared, owner);
-        hr_needs_add(needs, "servers", 1, bytes);
-        needs->apart += apart && owner > 0 ? bytes : 0;
-    }
+    const size_t bytes = hr_shard_bytes(shared);
+    hr_needs_add(needs, "servers", shared->servers, bytes);
+    if (shared->servers && !run->job.played && run->job.launch == HR_LAUNCH_PROCESS)
+        needs->apart += (shared->servers - 1) * bytes;
     if (run->drive.driver->bytes)
         hr_needs_add(needs, "ranks that are played", 1, run->drive.driver->bytes(shared));
 }

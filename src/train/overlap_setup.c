@@ -15,9 +15,6 @@ static enum hr_status check_pushes(const struct hr_run *run)
                        "--overlap on: with --strategy %s a worker pushes when all of its stages "
                        "are through; expected it without --pipeline, or allreduce",
                        run->options.strategy);
-    if (run->shared.copies > 1)
-        return hr_fail(HR_E_USAGE, "--overlap on: a server passes a push on to its replica whole; "
-                                   "expected it without --server-replicas 2");
     return HR_OK;
 }
 

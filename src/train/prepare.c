@@ -79,8 +79,7 @@ static enum hr_status count_ranks(struct hr_run *run)
     shared->workers = o->workers;
     shared->servers = shared->strategy->served ? o->servers : 0;
     shared->colocated = shared->servers && !strcmp(o->placement, "colocated");
-    shared->copies = shared->servers ? o->server_replicas : 1;
-    run->job.nranks = shared->workers + (shared->colocated ? 0 : hr_owners(shared));
+    run->job.nranks = shared->workers + (shared->colocated ? 0 : shared->servers);
     const size_t most = run->drive.driver->local ? HR_LOCAL_GROUP_RANKS : HR_MAX_RANKS;
     if (shared->workers < 1 || shared->workers > most)
         return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", shared->workers, most);
@@ -91,9 +90,8 @@ static enum hr_status count_ranks(struct hr_run *run)
                        "--servers %zu: colocated in %zu worker%s, there are at most as many",
                        o->servers, shared->workers, shared->workers == 1 ? "" : "s");
     if (o->servers > most || run->job.nranks > most)
-        return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu%s: at most %zu ranks in all",
-                       shared->workers, o->servers,
-                       shared->copies > 1 ? ", each with a replica" : "", most);
+        return hr_fail(HR_E_USAGE, "--workers %zu and --servers %zu: at most %zu ranks in all",
+                       shared->workers, o->servers, most);
     return hr_pipeline_count_ranks(run);
 }
 
@@ -151,7 +149,7 @@ static enum hr_status parse_names(struct hr_run *run)
     if (shared->outlives && !there)
         return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --strategy %s", o->on_loss,
                        o->strategy);
-    shared->repeats = shared->single = run->drive.replay;
+    shared->repeats = run->drive.replay;
     run->job.played = run->drive.driver->played;
     shared->local = run->drive.driver->local;
     run->job.simulated = run->drive.driver->simulated;

@@ -77,8 +77,8 @@ static enum hr_status check(const struct hr_run *run)
         return refuse(o->strategy, "workers share no weights there; expected local-sgd, which "
                                    "averages them, or allreduce");
     struct hr_inject inject;
-    HR_TRY(hr_inject_parse("--inject ", o->inject, run->shared.workers, hr_owners(&run->shared),
-                           &inject));
+    HR_TRY(
+        hr_inject_parse("--inject ", o->inject, run->shared.workers, run->shared.servers, &inject));
     if (hr_inject_has(&inject, HR_INJECT_DROP_PUSH))
         return refuse("--inject drop-push", "expected it on one machine");
     if (run->drive.driver->played)
@@ -149,7 +149,7 @@ static enum hr_status deal_servers(struct hr_run *run)
         return hr_fail(HR_E_USAGE, "--server-placement first: means nothing with --placement "
                                    "colocated, where server s is worker s");
     if (run->machines && !shared->colocated)
-        hr_homes_deal_behind(&shared->homes, shared->workers, hr_owners(shared), first);
+        hr_homes_deal_behind(&shared->homes, shared->workers, shared->servers, first);
     return HR_OK;
 }
 

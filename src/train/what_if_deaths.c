@@ -63,7 +63,7 @@ static bool is_rank(const char *who, const struct hr_train_options *options)
     const bool serves = !strncmp(who, server, strlen(server));
     uint64_t rank;
     return hr_parse_count(serves ? who + strlen(server) : who, &rank) &&
-           rank < (serves ? options->servers * options->server_replicas : options->workers);
+           rank < (serves ? options->servers : options->workers);
 }
 
 enum hr_status hr_what_if_kill(const char *who, struct hr_train_options *options)

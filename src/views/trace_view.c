@@ -76,7 +76,7 @@ static enum hr_status walk_request(struct hr_trace_view *view, const struct hr_t
         worker->read = *version;
         walk_pull(view, worker, entry->value);
     }
-    if (entry->kind == HR_JOIN || entry->kind == HR_AGAIN)
+    if (entry->kind == HR_JOIN)
         worker->read = *version;
     if (entry->kind != HR_PUSH && entry->kind != HR_PUSHPULL)
         return HR_OK;

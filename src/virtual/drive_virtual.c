@@ -39,8 +39,6 @@ static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening
         hr_virtual_deliver(sim, what->shard, what->worker);
         HR_TRY(hr_virtual_look(sim, what->worker));
         return hr_virtual_notice_late(sim, what->shard);
-    case HR_EVENT_LOGGED:
-        return hr_virtual_input(sim, what->shard, what->worker);
     case HR_EVENT_DEADLINE:
         return hr_virtual_deadline(sim, what->worker);
     case HR_EVENT_DIES:
@@ -122,7 +120,7 @@ static enum hr_status begin_spans(struct hr_simulator *sim)
 {
     const struct hr_drive *drive = sim->play.drive;
     struct hr_shared_state *shared = sim->play.shared;
-    const size_t ranks = shared->workers + hr_owners(shared);
+    const size_t ranks = shared->workers + shared->servers;
     if (!shared->spans)
         return HR_OK;
     sim->spans = calloc(ranks, sizeof *sim->spans);

@@ -17,7 +17,7 @@ static bool is_of_life(enum hr_event_kind kind)
 static bool is_of_term(enum hr_event_kind kind)
 {
     return kind == HR_EVENT_ARRIVED || kind == HR_EVENT_LANDED || kind == HR_EVENT_SERVED ||
-           kind == HR_EVENT_SUMMED || kind == HR_EVENT_DELIVERED || kind == HR_EVENT_LOGGED;
+           kind == HR_EVENT_SUMMED || kind == HR_EVENT_DELIVERED;
 }
 
 uint64_t hr_simulator_event(const struct hr_simulator *sim, enum hr_event_kind kind, size_t worker,
@@ -133,22 +133,17 @@ size_t hr_simulator_bytes(const struct hr_shared_state *shared)
     const size_t of_station =
         sizeof *sim->station + hr_simulator_inbox_room(shared) * sizeof *sim->queue;
     const size_t of_seat = sizeof *sim->seat + kinds * sizeof *sim->moving_ps;
-    const size_t on_the_way = shared->copies > 1 ? shards * sizeof *sim->under_way : 0;
-    return shards * shared->copies * of_station + shared->workers * (of_seat + on_the_way);
+    return shards * of_station + shared->workers * of_seat;
 }
 
 static enum hr_status take_memory(struct hr_simulator *sim, const struct hr_shared_state *shared)
 {
-    const size_t shards = shards_of(shared), stations = shards * shared->copies;
+    const size_t shards = shards_of(shared), stations = shards;
     const size_t slots = hr_simulator_inbox_room(shared), kinds = shards + 1;
     sim->station = calloc(stations, sizeof *sim->station);
     sim->seat = calloc(shared->workers, sizeof *sim->seat);
     sim->moving_ps = calloc(shared->workers * kinds, sizeof *sim->moving_ps);
     sim->queue = calloc(stations * slots, sizeof *sim->queue);
-    if (shared->copies > 1)
-        sim->under_way = calloc(shared->workers * shards, sizeof *sim->under_way);
-    if (shared->copies > 1 && !sim->under_way)
-        return hr_fail(HR_E_NOMEM, "no memory to simulate %zu servers", shared->servers);
     if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue)
         return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", shared->workers);
     for (size_t s = 0; s < stations; s++)
@@ -173,7 +168,6 @@ void hr_simulator_close(struct hr_simulator *sim)
     hr_message_queue_close(&sim->messages);
     hr_events_fini(&sim->events);
     free(sim->station);
-    free(sim->under_way);
     free(sim->seat);
     free(sim->spans);
     free(sim->moving_ps);

@@ -8,10 +8,6 @@
  *            takes it; the push, with what is left, follows it on the same way, and is taken.
  *   Shard    takes messages that have arrived, one by one, first come first served among those
  *            it may take; it is busy for --server-time, at whose end come effect and reply.
- *   Replica  (--server-replicas) of a shard: a rank of its own. What the shard has taken it passes
- *            on, as long as it came, at the end of --server-time; the replica takes it when the
- *            links have carried it, for --server-time again, and answers. When the death of one is
- *            noticed, the other has what the dead had not passed on.
  *   Colocated  a shard takes nothing while its worker computes. When the worker begins to wait, the
  *            shard takes what has arrived and what arrives from then on; the worker continues
  *            when its replies are there and its shard has nothing left that it may take.
@@ -34,8 +30,7 @@
  *
  * Threads: a simulator belongs to one.
  * Test:    tests/unit/train/test_virtual.c, tests/unit/train/test_virtual_losses.c,
- *          tests/unit/train/test_virtual_replicas.c, tests/unit/virtual/test_virtual_deaths.c,
- *          tests/unit/virtual/test_simulator.c
+ *          tests/unit/virtual/test_virtual_deaths.c, tests/unit/virtual/test_simulator.c
  */
 #ifndef HR_VIRTUAL_SIMULATOR_H
 #define HR_VIRTUAL_SIMULATOR_H
@@ -59,7 +54,6 @@ enum hr_event_kind {
     HR_EVENT_SUMMED,    /* all workers' buffers */
     HR_EVENT_FREED,     /* a link: others may leave */
     HR_EVENT_DELIVERED, /* a message of worker `shard`, at worker `worker` */
-    HR_EVENT_LOGGED,    /* what a server passed on of a worker's message, at its replica */
     HR_EVENT_DEADLINE,  /* a worker may send again what was lost of its push */
     HR_EVENT_FINAL,     /* the gradient of its layers from the `shard`-th part on */
     HR_EVENT_DIES,      /* rank `worker`, at a time that --inject names */
@@ -89,7 +83,7 @@ static inline struct hr_happening hr_event_unpack(uint64_t what)
                                  what >> 16 & 0xfff, (uint32_t)(what >> 32)};
 }
 
-/* A shard, or its replica. */
+/* A shard. */
 struct hr_virtual_station {
     struct hr_virtual_inbox inbox; /* (hr_simulator_inbox_room) */
     bool busy;
@@ -115,12 +109,11 @@ struct hr_simulator {
     struct hr_events events;
     struct hr_message_queue messages;
     struct hr_virtual_station *station; /* (owners) owned, with what they point to */
-    uint8_t *under_way; /* (workers, servers) owned: requests; NULL: servers have no replicas */
-    struct hr_virtual_seat *seat; /* (workers) owned */
-    struct hr_spans *spans;       /* (workers, owners) owned; NULL: nobody looks on */
-    int64_t *moving_ps;           /* (workers, max(servers, 1) + 1) owned */
-    uint32_t *queue;              /* owned */
-    struct hr_model_final *part;  /* (nparts) owned: of a push, what goes ahead */
+    struct hr_virtual_seat *seat;       /* (workers) owned */
+    struct hr_spans *spans;             /* (workers, owners) owned; NULL: nobody looks on */
+    int64_t *moving_ps;                 /* (workers, max(servers, 1) + 1) owned */
+    uint32_t *queue;                    /* owned */
+    struct hr_model_final *part;        /* (nparts) owned: of a push, what goes ahead */
     size_t nparts;
     unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
     uint32_t term;
@@ -129,10 +122,9 @@ struct hr_simulator {
     enum hr_status status;        /* first error of a callback */
 };
 
-/* Of a replica's inbox: as many as its log. */
 static inline size_t hr_simulator_inbox_room(const struct hr_shared_state *shared)
 {
-    return shared->workers * hr_server_slots(shared) * shared->copies;
+    return shared->workers * hr_server_slots(shared);
 }
 
 /* Memory for its stations and seats, and the network's. HR_E_NOMEM; what it will be, but for the

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "server/server_replica.h"
 #include "virtual/virtual_ranks.h"
 
 static const struct hr_losses *losses_of(const struct hr_simulator *sim)
@@ -12,7 +11,7 @@ static const struct hr_losses *losses_of(const struct hr_simulator *sim)
 
 static size_t ranks(const struct hr_simulator *sim)
 {
-    return sim->play.shared->workers + hr_owners(sim->play.shared);
+    return sim->play.shared->workers + sim->play.shared->servers;
 }
 
 /* --- deaths --- */
@@ -48,7 +47,7 @@ enum hr_status hr_virtual_die_in_time(struct hr_simulator *sim, size_t rank)
 static enum hr_status tell_shards(struct hr_simulator *sim, size_t worker)
 {
     for (size_t s = 0; s < sim->play.shared->servers; s++)
-        HR_TRY(hr_virtual_tell(sim, s, worker));
+        HR_TRY(hr_virtual_input(sim, s, worker));
     return HR_OK;
 }
 
@@ -68,8 +67,6 @@ enum hr_status hr_virtual_notice(struct hr_simulator *sim, size_t rank)
         HR_TRY(hr_simulator_push(sim, again_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, rank, 0)));
     if (worker && play->shared->strategy->lose && !hr_losses_recalled(losses_of(sim)))
         HR_TRY(tell_shards(sim, rank));
-    if (!worker && hr_replica_lives(play->shared, rank))
-        HR_TRY(hr_virtual_replaced(sim, rank - play->shared->workers));
     return hr_virtual_look_at_all(sim); /* some may have waited for it alone */
 }
 
@@ -102,9 +99,7 @@ void hr_virtual_begin_anew(struct hr_simulator *sim)
     hr_message_queue_drop(&sim->messages);
     sim->sum_moving_ps = NULL;
     sim->term++;
-    if (sim->under_way)
-        memset(sim->under_way, 0, shared->workers * shared->servers * sizeof *sim->under_way);
-    for (size_t s = 0; s < hr_owners(shared); s++) {
+    for (size_t s = 0; s < shared->servers; s++) {
         sim->station[s].inbox.n = 0;
         sim->station[s].busy = false;
     }
@@ -118,7 +113,7 @@ void hr_virtual_begin_anew(struct hr_simulator *sim)
 /* Do shards have messages of its earlier life to take? Not behind its loss. */
 static bool has_left_messages(const struct hr_simulator *sim, size_t rank)
 {
-    for (size_t s = 0; s < hr_owners(sim->play.shared); s++)
+    for (size_t s = 0; s < sim->play.shared->servers; s++)
         if (hr_virtual_inbox_has(&sim->station[s].inbox, rank))
             return true;
     return false;

@@ -4,11 +4,10 @@
 #include <string.h>
 
 #include "server/server_losses.h"
-#include "server/server_replica.h"
 #include "server/server_requests.h"
 #include "worker/staged.h"
 
-/* --- a shard: the first copies are numbered first, their replicas behind them --- */
+/* --- a shard --- */
 
 /* Move the first message that may be taken out of the queue; false when there is none. */
 static bool next_in_queue(struct hr_simulator *sim, size_t owner)
@@ -19,7 +18,7 @@ static bool next_in_queue(struct hr_simulator *sim, size_t owner)
     memset(sim->enabled, 0, sim->play.shared->workers);
     for (size_t i = 0; i < station->inbox.n; i++)
         sim->enabled[station->inbox.sender[i]] = 1;
-    hr_replica_enabled(&sim->play.shard[owner], sim->enabled);
+    sim->play.shared->strategy->enabled(&sim->play.shard[owner], sim->enabled);
     return hr_virtual_inbox_next(&station->inbox, sim->enabled, &station->serving);
 }
 
@@ -37,51 +36,21 @@ static void take(struct hr_simulator *sim, size_t owner)
         hr_virtual_inbox_drop(&station->inbox, station->serving);
 }
 
-/* It leads now: what workers have sent, and is under way no more, is there. */
-static void inherit(struct hr_simulator *sim, size_t owner)
-{
-    const struct hr_shared_state *shared = sim->play.shared;
-    const struct hr_shard *shard = &sim->play.shard[owner];
-    struct hr_virtual_inbox *inbox = &sim->station[owner].inbox;
-    inbox->n = 0;
-    for (size_t w = 0; w < shared->workers; w++) {
-        const struct hr_ring *ring = hr_server_requests(shared, w, shard->number);
-        uint64_t there = hr_ring_committed_spsc(ring) - hr_ring_taken_spsc(ring) -
-                         sim->under_way[w * shared->servers + shard->number];
-        there += there == 0 && shard->loses && hr_shard_sees_loss(shard, w);
-        for (; there > 0; there--)
-            hr_virtual_inbox_add(inbox, w);
-    }
-}
-
-/* Is its partner gone, so that it leads, or speaks, from now on? */
-static void look_at_partner(struct hr_simulator *sim, size_t owner)
-{
-    struct hr_shard *shard = &sim->play.shard[owner];
-    const bool led = shard->leads;
-    hr_replica_look(shard);
-    if (!led && shard->leads)
-        inherit(sim, owner);
-}
-
 /* Take messages until one takes time. */
 static enum hr_status serve(struct hr_simulator *sim, size_t owner)
 {
     const struct hr_shared_state *shared = sim->play.shared;
     struct hr_virtual_station *station = &sim->station[owner];
-    const size_t shard = owner % shared->servers;
     for (;;) {
-        if (shared->copies > 1 && hr_play_may_take(&sim->play, owner))
-            look_at_partner(sim, owner);
         if (station->busy || !next_in_queue(sim, owner))
             return HR_OK;
         if (hr_play_server_is_killed(&sim->play, owner))
             return hr_simulator_die(sim, shared->workers + owner);
         const int64_t ps = hr_conditions_serve_ps(sim->play.drive->job, owner, station->served++);
         station->began_ps = hr_simulator_now(sim);
-        sim->seat[station->serving].account.moving_ps[shard] += ps;
+        sim->seat[station->serving].account.moving_ps[owner] += ps;
         if (shared->colocated)
-            sim->seat[shard].account.moving_ps[shared->servers] += ps; /* for all */
+            sim->seat[owner].account.moving_ps[shared->servers] += ps; /* for all */
         if (ps > 0) {
             station->busy = true;
             return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), ps),
@@ -91,14 +60,6 @@ static enum hr_status serve(struct hr_simulator *sim, size_t owner)
     }
 }
 
-/* And then its shard, which may have waited until there is room in the log. */
-static enum hr_status serve_both(struct hr_simulator *sim, size_t owner)
-{
-    const size_t servers = sim->play.shared->servers;
-    HR_TRY(serve(sim, owner));
-    return owner < servers ? HR_OK : serve(sim, owner - servers);
-}
-
 enum hr_status hr_virtual_input(struct hr_simulator *sim, size_t owner, size_t worker)
 {
     struct hr_virtual_station *station = &sim->station[owner];
@@ -106,30 +67,13 @@ enum hr_status hr_virtual_input(struct hr_simulator *sim, size_t owner, size_t w
         return HR_OK;
     HR_ASSERT(station->inbox.n < hr_simulator_inbox_room(sim->play.shared));
     hr_virtual_inbox_add(&station->inbox, worker);
-    return serve_both(sim, owner);
-}
-
-/* Who takes messages; while that takes what is left in the log it does not lead yet: inherit. */
-enum hr_status hr_virtual_tell(struct hr_simulator *sim, size_t shard, size_t worker)
-{
-    const struct hr_shared_state *shared = sim->play.shared;
-    const size_t owner = hr_shard_leader(shared, shard) - hr_shard_rank(shared, 0);
-    return owner == shard || sim->play.shard[owner].leads ? hr_virtual_input(sim, owner, worker)
-                                                          : serve(sim, owner);
+    return serve(sim, owner);
 }
 
 enum hr_status hr_virtual_arrive(struct hr_simulator *sim, size_t shard, size_t worker)
 {
     sim->seat[worker].sent--;
-    if (sim->under_way)
-        sim->under_way[worker * sim->play.shared->servers + shard]--;
-    return hr_virtual_tell(sim, shard, worker);
-}
-
-enum hr_status hr_virtual_replaced(struct hr_simulator *sim, size_t owner)
-{
-    const size_t servers = sim->play.shared->servers;
-    return serve(sim, owner < servers ? owner + servers : owner - servers);
+    return hr_virtual_input(sim, shard, worker);
 }
 
 /* --- a worker --- */
@@ -309,6 +253,6 @@ enum hr_status hr_virtual_deadline(struct hr_simulator *sim, size_t rank)
 enum hr_status hr_virtual_served(struct hr_simulator *sim, size_t owner)
 {
     take(sim, owner);
-    HR_TRY(serve_both(sim, owner));
+    HR_TRY(serve(sim, owner));
     return owns_shard(sim, owner) ? hr_virtual_look(sim, owner) : HR_OK;
 }

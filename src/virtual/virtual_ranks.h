@@ -9,13 +9,8 @@
 
 /* --- a shard --- */
 
-/* A shard, or its replica, may take an input of that worker: a message, or its loss, or what the
- * shard has passed on of it. */
+/* A shard may take an input of that worker: a message, or its loss. */
 HR_CHECKED enum hr_status hr_virtual_input(struct hr_simulator *sim, size_t owner, size_t worker);
-/* The same of whichever of the two takes messages. */
-HR_CHECKED enum hr_status hr_virtual_tell(struct hr_simulator *sim, size_t shard, size_t worker);
-/* One of a pair is known to be gone: the other goes on. */
-HR_CHECKED enum hr_status hr_virtual_replaced(struct hr_simulator *sim, size_t owner);
 /* A worker's message has arrived. */
 HR_CHECKED enum hr_status hr_virtual_arrive(struct hr_simulator *sim, size_t shard, size_t worker);
 /* It has taken the message that it was busy with. */

@@ -28,8 +28,7 @@ static enum hr_status departed(struct hr_simulator *sim, const struct hr_departu
     if (what.kind == HR_EVENT_DELIVERED)
         move_between(sim, what.shard, what.worker, true);
     else
-        sim->seat[what.worker].account.moving_ps[what.shard % sim->play.shared->servers] +=
-            moves_ps(sim, what.worker, passage);
+        sim->seat[what.worker].account.moving_ps[what.shard] += moves_ps(sim, what.worker, passage);
     if (passage->free_ps > hr_simulator_now(sim))
         HR_TRY(hr_simulator_push(sim, passage->free_ps,
                                  hr_simulator_event(sim, HR_EVENT_FREED, 0, 0)));
@@ -47,28 +46,14 @@ enum hr_status hr_virtual_depart(struct hr_simulator *sim)
     }
 }
 
-/* What a server passes on to its replica. */
-static struct hr_parcel passed_on(const struct hr_simulator *sim, const struct hr_posted *what)
-{
-    const struct hr_shared_state *shared = sim->play.shared;
-    const size_t owner = what->to - shared->workers;
-    const size_t worker = sim->play.shard[what->from - shared->workers].in_hand.from;
-    return (struct hr_parcel){.from = what->from,
-                              .to = what->to,
-                              .bytes = what->bytes,
-                              .tag = hr_simulator_event(sim, HR_EVENT_LOGGED, worker, owner)};
-}
-
 static void count(struct hr_simulator *sim, const struct hr_posted *what)
 {
     const struct hr_shared_state *shared = sim->play.shared;
-    const bool request = what->to >= shared->workers, reply = what->from >= shared->workers;
-    if (reply && !request)
+    const bool reply = what->from >= shared->workers;
+    if (reply)
         sim->seat[what->to].coming++;
-    if (!reply)
+    else
         sim->seat[what->from].sent++;
-    if (request && !reply && !what->part && sim->under_way)
-        sim->under_way[what->from * shared->servers + what->to - shared->workers]++;
 }
 
 static struct hr_parcel parcel_of(const struct hr_simulator *sim, const struct hr_posted *what)
@@ -76,10 +61,8 @@ static struct hr_parcel parcel_of(const struct hr_simulator *sim, const struct h
     const struct hr_shared_state *shared = sim->play.shared;
     const size_t workers = shared->workers;
     const bool request = what->to >= workers, reply = what->from >= workers;
-    if (request && reply)
-        return passed_on(sim, what);
     return (struct hr_parcel){
-        .from = reply ? hr_shard_speaker(shared, what->from - workers) : what->from,
+        .from = reply ? hr_shard_rank(shared, what->from - workers) : what->from,
         .to = hr_party_rank(shared, what->to),
         .bytes = what->bytes,
         .tag = request ? hr_simulator_event(sim, what->part ? HR_EVENT_LANDED : HR_EVENT_ARRIVED,

@@ -125,7 +125,7 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
     conditions->has_compute = o->compute_time[0];
     if (conditions->has_compute)
         HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
-    HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, hr_owners(job->shared),
+    HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, job->shared->servers,
                            &conditions->inject));
     HR_TRY(check_deaths(job));
     HR_TRY(check_numbers(job));

@@ -48,8 +48,6 @@ sys.exit(abs((off - on) / 23 - (0.005 * 16384 / 134912 - 64 * 8e-9)) > 1e-6)' "$
     train --strategy elastic-averaging --overlap on
   refused 2 "--overlap on: with --strategy ps-sync a worker pushes when all of its stages are through" \
     train --strategy ps-sync --pipeline 2 --overlap on
-  refused 2 "--overlap on: a server passes a push on to its replica whole" \
-    train --strategy ps-async --server-replicas 2 --on-loss continue --overlap on
   refused 2 "--inject drop-push: a push is lost whole, and sent again" \
     train --strategy ps-async --inject drop-push:p=0.1 --overlap on
   refused 2 "a gradient is compressed as a whole" train --strategy ps-sync --compress bf16 --overlap on

@@ -297,3 +297,8 @@ PY
 @test "a loss that is no number is nan, whatever its sign" {
   refused 1 "the loss is not finite (nan) in epoch 1" train --lr 1e6 --quiet
 }
+
+@test "options of earlier versions are refused with what takes their place" {
+  refused 2 "--server-replicas: is no longer there; a server that is lost is started again" train --server-replicas 2
+  refused 2 "--server-replicas: is no longer there" compare --strategies ps-async:server-replicas=2
+}

@@ -38,9 +38,3 @@ killed() {
   done
 }
 
-# Of the five, who is started again is the last.
-@test "servers and their replicas that are killed from outside" {
-  for s in ps-async ps-sync; do
-    killed 4 5 -- --strategy $s --server-replicas 2
-  done
-}

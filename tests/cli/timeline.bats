@@ -20,8 +20,6 @@ timed() {
   timed --workers 2 --launch process
   timed --workers 2 --launch process --strategy ssp --servers 2
   timed --workers 3 --strategy ps-sync --servers 2 --placement colocated
-  timed --workers 2 --strategy ps-async --server-replicas 2 --on-loss continue
-  grep -q '"ph":"s".*"tid":4' "$TMP/line.json" # the replica is who answers
   timed --workers 3 --algorithm ring
   timed --workers 2 --overlap on --bucket-size 4K --model mlp
   timed --workers 2 --inject "stall:1@step=3+20ms,load:0+1ms"

@@ -20,7 +20,6 @@ class Draw:
         self.workers = r.randint(2, 5)
         self.served = self.strategy in SERVED
         self.servers = 1 if self.strategy in ONE_SERVER else r.randint(1, 3) if self.served else 0
-        self.replicas = self.servers if self.served and r.random() < 0.5 else 0
         self.on_loss = r.choice(["continue", "restart"])
         self.epochs = r.randint(2, 4)
         self.restarts = 8
@@ -34,8 +33,6 @@ class Draw:
                         "--compute-time", r.choice(["1ms", "2ms", "lognormal(2ms, 0.5)"]), "--timeout", "20s"]
         if self.served:
             self.options += ["--servers", str(self.servers)]
-        if self.replicas:
-            self.options += ["--server-replicas", "2"]
         if self.strategy == "allreduce" and not self.repro and r.random() < 0.5:
             self.options += ["--algorithm", r.choice(["direct", "ring", "tree", "master-worker", "bidirectional-ring"])]
         if r.random() < 0.3 and not (self.served and self.servers > 1):
@@ -50,12 +47,10 @@ class Draw:
     def draw_deaths(self, r, servers_die):
         most = self.workers - 1 if self.on_loss == "continue" else min(4, self.restarts)
         self.deaths = most if self.repro else r.randint(1, max(1, most))
-        servers = self.servers + self.replicas if servers_die else 0
+        servers = self.servers if servers_die else 0
         victims = [r.randrange(self.workers + servers) for _ in range(self.deaths)]
         if self.repro and self.on_loss == "continue":
             victims = r.sample(range(self.workers), self.deaths)
-        if self.replicas and servers_die:
-            victims[0] = self.workers + r.randrange(servers)
         if self.on_loss == "continue":  # each once, and never the last worker
             victims = list(dict.fromkeys(victims))
         self.inside, self.outside = [], []

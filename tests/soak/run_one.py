@@ -51,20 +51,10 @@ def account(draw, run, judged):
         judged.wrong.append(f"{run['samples']} samples trained, {lost} lost, {dropped} dropped: not {scheduled}")
 
 
-def replicas(draw, run, judged):
-    """What workers were told is in the weights; and nobody goes back but for whoever was left of a pair."""
+def acknowledged(run, judged):
+    """What workers were told is in the weights."""
     if run["applied"] is not None and run["applied"] != run["updates"]:
         judged.wrong.append(f"{run['updates']} updates acknowledged, {run['applied']} in the weights")
-    lost = set()
-    for loss in run["losses"]:
-        if not draw.replicas or not loss["server"]:
-            continue
-        pair = loss["rank"] % draw.servers
-        if loss["followed"] != "replica" and pair not in lost:
-            judged.wrong.append(f"server {loss['rank']}: followed by {loss['followed']}")
-        if loss["followed"] == "replica" and (loss["samples_again"] or loss["samples_lost"]):
-            judged.wrong.append(f"server {loss['rank']} had a replica, and {loss['samples_again']} samples were computed again")
-        lost.add(pair)
 
 
 def replay(binary, trace, digest, judged):
@@ -104,7 +94,7 @@ def run_one(binary, draw, record=False):
             run = json.load(f)["runs"][0]
         judged.losses, judged.restarts = run["losses"], run["restarts"]
         account(draw, run, judged)
-        replicas(draw, run, judged)
+        acknowledged(run, judged)
         if draw.repro:
             same_bits(binary, draw, run, judged)
         if record:

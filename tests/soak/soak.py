@@ -13,8 +13,8 @@ def quantile(values, q):
 
 def tell(counts, pauses, seconds):
     print(f"{counts['runs']} runs in {seconds:.0f} s; {counts['losses']} ranks lost and outlived ({counts['workers']} workers, {counts['servers']} servers; "
-          f"{counts['replaced']} of these had a replica; {counts['killed']} killed from outside), {counts['restarts']} started again")
-    for who in ("worker", "server", "server with a replica"):
+          f"{counts['killed']} killed from outside), {counts['restarts']} started again")
+    for who in ("worker", "server"):
         if pauses[who]:
             p = [1000 * s for s in pauses[who]]
             print(f"{who} lost, until an update offered afterwards was applied: median {quantile(p, 0.5):.0f} ms, p99 {quantile(p, 0.99):.0f}, most {max(p):.0f} ({len(p)})")
@@ -47,11 +47,10 @@ def main():
         for loss in judged.losses:
             counts["losses"] += 1
             counts["servers" if loss["server"] else "workers"] += 1
-            counts["replaced"] += loss["followed"] == "replica"
             counts["lost"] += loss["samples_lost"]
             counts["again"] += loss["samples_again"]
             if loss["pause_s"] is not None:
-                pauses["server with a replica" if loss["followed"] == "replica" else "server" if loss["server"] else "worker"].append(loss["pause_s"])
+                pauses["server" if loss["server"] else "worker"].append(loss["pause_s"])
         if judged.wrong:
             counts["failed"] += 1
             print(f"FAILED seed {seed - 1}: {'; '.join(judged.wrong)}\n  {judged.command}\n  killed from outside: {one.outside}", flush=True)

@@ -24,7 +24,7 @@ static void lay_out(struct script *script)
     shared->seats =
         carve(script, sizeof *shared->seats + sizeof *shared->seats->rank * SCRIPT_WORKERS);
     shared->fates = carve(script, hr_fates_bytes(shared->workers, SCRIPT_FATES));
-    shared->control = carve(script, hr_control_bytes(shared->workers + hr_owners(shared)));
+    shared->control = carve(script, hr_control_bytes(shared->workers + shared->servers));
     shared->weights = script->pointers;
     shared->grads = script->pointers + SCRIPT_WORKERS;
     for (size_t w = 0; w < shared->workers; w++) {
@@ -66,7 +66,7 @@ static void start_ranks(struct script *script)
     struct hr_shared_state *shared = &script->shared;
     for (size_t w = 0; w < shared->workers; w++)
         start_worker(script, w);
-    for (size_t s = 0; s < hr_owners(shared); s++)
+    for (size_t s = 0; s < shared->servers; s++)
         CHECK_OK(shared->strategy->shard_start(&script->shard[s], shared, s));
 }
 
@@ -90,8 +90,7 @@ static struct hr_optimizer cut_into_keys(struct script *script, const struct scr
 
 void script_open(struct script *script, const struct hr_strategy *strategy, struct script_plan plan)
 {
-    assert_true(plan.workers <= SCRIPT_WORKERS && plan.servers <= SCRIPT_SERVERS &&
-                plan.servers * plan.copies <= SCRIPT_SERVERS);
+    assert_true(plan.workers <= SCRIPT_WORKERS && plan.servers <= SCRIPT_SERVERS);
     memset(script, 0, sizeof *script);
     script->arena = aligned_alloc(HR_LINE, SCRIPT_LINES * HR_LINE);
     assert_non_null(script->arena);
@@ -114,7 +113,6 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
                      .lr_factor = 1},
         .workers = plan.workers,
         .servers = plan.servers,
-        .copies = plan.copies ? plan.copies : 1,
         .params = optimizer.params,
         .node_workers = plan.node_workers,
         .homes = plan.homes,
@@ -128,7 +126,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     if (script->options.compress[0])
         CHECK_OK(hr_compression_begin(&script->shared, &script->compression));
     lay_out(script);
-    hr_control_init(script->shared.control, plan.workers + hr_owners(&script->shared));
+    hr_control_init(script->shared.control, plan.workers + script->shared.servers);
     hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
     hr_atom64_store_relaxed(&script->shared.dispenser->stop_at, UINT64_MAX);
     hr_seats_fill(&script->shared);
@@ -145,7 +143,7 @@ void script_close(struct script *script)
     for (size_t w = 0; w < script->shared.workers; w++)
         if (!script->gone[w])
             hr_worker_stop(&script->worker[w]);
-    for (size_t s = 0; s < hr_owners(&script->shared); s++)
+    for (size_t s = 0; s < script->shared.servers; s++)
         strategy->shard_stop(&script->shard[s]);
     hr_strategy_forget(&script->shared);
     hr_compression_fini(&script->compression);

@@ -23,7 +23,6 @@ enum {
 
 struct script_plan {
     size_t workers, servers;
-    size_t copies;                          /* of each server; 0: 1 */
     uint64_t batches;                       /* indices up to the cut */
     const struct hr_train_options *options; /* NULL: the defaults */
     size_t params, nkeys;                   /* 0: SCRIPT_PARAMS, in one key */

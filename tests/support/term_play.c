@@ -160,7 +160,6 @@ static void settle_constants(struct play *play)
                           .crowded = true},
         .workers = plan->workers,
         .servers = plan->servers,
-        .copies = 1,
         .params = plan->params,
         .outlives = !plan->forgets,
         .weights = play->pointers,

@@ -113,7 +113,7 @@ static struct hr_run_result full_run(void)
         NAN};
     run.tensor = (struct hr_tensor_report){4, 2, 512, 1, split};
     run.target_seconds = 0.75;
-    run.bytes_sent = 1ull << 40, run.bytes_replicated = 9;
+    run.bytes_sent = 1ull << 40;
     run.bytes_uncompressed = 1ull << 41;
     run.bytes_received = 12, run.wall_s = 2.5;
     run.resumed = true, run.resumed_step = 40;
@@ -281,8 +281,7 @@ static const struct field run_fields[] = {
     {"restarts", "1"},
     {"samples_lost", "40"},
     {"prefetch", "{\"hits\":40,\"misses\":2}"},
-    {"bytes",
-     "{\"sent\":1099511627776,\"received\":12,\"replicated\":9,\"uncompressed\":2199023255552}"},
+    {"bytes", "{\"sent\":1099511627776,\"received\":12,\"uncompressed\":2199023255552}"},
     {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
               "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
               "0.59999999999999998,\"validation_loss\":null,\"validation_accuracy\":null,"

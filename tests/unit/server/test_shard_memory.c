@@ -15,7 +15,7 @@ static size_t in_use(void)
 static void check_owner(struct script *script, size_t owner)
 {
     const struct hr_strategy *strategy = script->shared.strategy;
-    const size_t before = in_use(), said = hr_shard_bytes(&script->shared, owner);
+    const size_t before = in_use(), said = hr_shard_bytes(&script->shared);
     CHECK_OK(strategy->shard_start(&script->shard[owner], &script->shared, owner));
     const size_t took = in_use() - before;
     if (took < said || took > said + 512)
@@ -39,14 +39,13 @@ static void each_owner_takes_what_it_says(void **state)
         script_open(&script, strategies[i / 4],
                     (struct script_plan){.workers = 4,
                                          .servers = i / 4 == 3 ? 1 : 2,
-                                         .copies = 1 + i % 2,
                                          .batches = 4,
                                          .params = 400,
                                          .options = &options,
                                          .outlives = i & 2});
-        for (size_t owner = 0; owner < hr_owners(&script.shared); owner++)
+        for (size_t owner = 0; owner < script.shared.servers; owner++)
             script.shared.strategy->shard_stop(&script.shard[owner]);
-        for (size_t owner = 0; owner < hr_owners(&script.shared); owner++)
+        for (size_t owner = 0; owner < script.shared.servers; owner++)
             check_owner(&script, owner);
         script_close(&script);
     }

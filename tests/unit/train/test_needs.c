@@ -16,32 +16,32 @@
 struct run_case {
     const char *strategy, *model, *optimizer, *algorithm, *transport, *clock;
     size_t workers, batch, prefetch;
-    size_t servers, replicas; /* 0: not of servers that outlive losses */
-    const char *compress;     /* "": nothing is */
+    size_t servers;       /* 0: not of servers that outlive losses */
+    const char *compress; /* "": nothing is */
 };
 
 static const struct run_case cases[] = {
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 1, 32, 0, 0, 0, ""},
-    {"allreduce", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
-    {"allreduce", WIDE, "sgd", "ring", "zero-copy", "real", 3, 32, 0, 0, 0, ""},
-    {"allreduce", WIDE, "sgd", "tree", "copy", "real", 4, 32, 0, 0, 0, ""},
-    {"allreduce", WIDE, "lamb", "auto", "zero-copy", "real", 2, 32, 0, 0, 0, ""},
-    {"ps-sync", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
-    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, 0, ""},
-    {"hogwild", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
-    {"local-sgd", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
-    {"elastic-averaging", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, ""},
-    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, 0, ""},
-    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 600, 2, 0, 0, ""},
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0, ""},
-    {"ps-async", WIDE, "adam", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0, ""},
-    {"ps-async", "softmax", "sgd", "auto", "zero-copy", "virtual", 300, 4, 0, 150, 2, ""},
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "bf16"},
-    {"allreduce", WIDE, "sgd", "auto", "copy", "real", 3, 32, 0, 0, 0, "int8"},
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, 0, "topk:1%"},
-    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "powersgd:2"},
-    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "fp16"},
-    {"gossip", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, 0, "int8"},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 1, 32, 0, 0, ""},
+    {"allreduce", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
+    {"allreduce", WIDE, "sgd", "ring", "zero-copy", "real", 3, 32, 0, 0, ""},
+    {"allreduce", WIDE, "sgd", "tree", "copy", "real", 4, 32, 0, 0, ""},
+    {"allreduce", WIDE, "lamb", "auto", "zero-copy", "real", 2, 32, 0, 0, ""},
+    {"ps-sync", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
+    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, ""},
+    {"hogwild", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
+    {"local-sgd", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
+    {"elastic-averaging", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
+    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, ""},
+    {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 600, 2, 0, ""},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, ""},
+    {"ps-async", WIDE, "adam", "auto", "zero-copy", "virtual", 16, 32, 0, 0, ""},
+    {"ps-async", "softmax", "sgd", "auto", "zero-copy", "virtual", 300, 4, 0, 150, ""},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, "bf16"},
+    {"allreduce", WIDE, "sgd", "auto", "copy", "real", 3, 32, 0, 0, "int8"},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "virtual", 16, 32, 0, 0, "topk:1%"},
+    {"allreduce", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, "powersgd:2"},
+    {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, "fp16"},
+    {"gossip", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, "int8"},
 };
 
 static struct hr_train_options options_of(const struct run_case *c)
@@ -60,7 +60,6 @@ static struct hr_train_options options_of(const struct run_case *c)
     if (!c->servers)
         return options;
     options.servers = c->servers;
-    options.server_replicas = c->replicas;
     snprintf(options.on_loss, sizeof options.on_loss, "continue");
     return options;
 }

@@ -89,57 +89,6 @@ static void deaths_between_pushes_that_are_lost_are_replayed(void **state)
     assert_true(lost > 10);
 }
 
-/* --- servers with replicas --- */
-
-/* Whoever of a pair dies: who leads, who speaks, one after the other, beside workers. */
-static void explored_deaths_of_replicas_are_replayed(void **state)
-{
-    (void)state;
-    size_t lost = 0;
-    for (size_t i = 0; i < check_count(60, 3000); i++) {
-        const char *strategy = served[i % SERVED];
-        struct hr_train_options options = options_of(strategy, "kill:server:any@p=0.01x4", i);
-        if (i % 3)
-            strcat(options.inject, ",kill:any@p=0.006x2");
-        if (i % 4 == 1)
-            strcat(options.inject, ",drop-push:p=0.3");
-        options.server_replicas = 2;
-        snprintf(options.on_loss, sizeof options.on_loss, i % 2 ? "restart" : "continue");
-        snprintf(options.schedule, sizeof options.schedule, "explore:%zu", i);
-        lost += check_run(&options);
-    }
-    assert_true(lost > 10);
-}
-
-/* Who leads, or who speaks; then the other, behind a cut. */
-static void replicas_in_real_time(const char *launch)
-{
-    static const char *const deaths[] = {
-        "", "kill:2@step=5,kill:server:1@step=60",
-        "kill:2@step=5,kill:server:0@step=60,kill:server:1@step=250"};
-    for (size_t i = 0; i < 3 * SERVED; i++) {
-        struct hr_train_options options = options_of(served[i % SERVED], deaths[i / SERVED], i);
-        options.server_replicas = 2;
-        options.servers = 1;
-        snprintf(options.compute_time, sizeof options.compute_time, "uniform(0.5ms, 1.5ms)");
-        snprintf(options.launch, sizeof options.launch, "%s", launch);
-        assert_true(check_run(&options) >= (i < SERVED ? 0 : 1));
-    }
-}
-
-static void replicas_that_are_threads_are_replayed(void **state)
-{
-    (void)state;
-    replicas_in_real_time("thread");
-}
-
-static void replicas_that_are_processes_are_replayed(void **state)
-{
-    (void)state;
-    if (ranks_can_fork())
-        replicas_in_real_time("process");
-}
-
 /* --- in virtual time --- */
 
 /* Three kills, a restart and a stall. */
@@ -152,8 +101,6 @@ static void deaths_in_virtual_time_are_replayed(void **state)
             options_of(strategy, "kill:2@step=5,kill:1@step=7,kill:2@step=9,stall:0@step=4+3ms", 0);
         if (has_servers(strategy) && i >= STRATEGIES)
             strcat(options.inject, ",kill:server:1@step=40");
-        if (has_servers(strategy) && i >= 2 * STRATEGIES)
-            options.server_replicas = 2;
         snprintf(options.clock, sizeof options.clock, "virtual");
         snprintf(options.compute_time, sizeof options.compute_time, "lognormal(1ms, 0.3)");
         options.seed = i;
@@ -319,12 +266,6 @@ int main(void)
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(deaths_between_pushes_that_are_lost_are_replayed,
                                         scratch_setup, scratch_teardown),
-        cmocka_unit_test_setup_teardown(explored_deaths_of_replicas_are_replayed, scratch_setup,
-                                        scratch_teardown),
-        cmocka_unit_test_setup_teardown(replicas_that_are_threads_are_replayed, scratch_setup,
-                                        scratch_teardown),
-        cmocka_unit_test_setup_teardown(replicas_that_are_processes_are_replayed, scratch_setup,
-                                        scratch_teardown),
         cmocka_unit_test_setup_teardown(an_earlier_builds_log_of_losses_is_refused, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(explored_deaths_are_replayed, scratch_setup,

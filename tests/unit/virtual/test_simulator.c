@@ -23,7 +23,6 @@ static void it_takes_what_it_says(void **state)
         struct hr_shared_state shared = {.strategy = &hr_strategy_ps_async,
                                          .workers = 200,
                                          .servers = i / 2 * 30,
-                                         .copies = 1 + i % 2,
                                          .stats = stats};
         struct hr_train_options options;
         hr_train_defaults(&options);
