@@ -21,6 +21,7 @@
 #include "gate/findings.h"
 #include "gate/search.h"
 #include "json/value.h"
+#include "options/sweep.h"
 
 struct gate {
     const struct hr_cli *cli;
@@ -90,6 +91,22 @@ static enum hr_status check_apart(const struct gate *gate)
 
 /* --- what is run --- */
 
+/* The baseline says what is trained, this command line how long and how large it may be. */
+static enum hr_status take_given(struct gate *gate)
+{
+    static const char *const names[] = {"timeout", "max-memory", "max-data"};
+    json_t *given = hr_sweep_given(gate->cli), *limits = json_object();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (json_object_get(given, names[i]))
+            json_object_set(limits, names[i], json_object_get(given, names[i]));
+    const enum hr_status status =
+        given && limits ? hr_gate_take_given(&gate->baseline, limits, gate->cli->quiet)
+                        : hr_fail(HR_E_NOMEM, "no memory for a gate");
+    json_decref(given);
+    json_decref(limits);
+    return status;
+}
+
 /* The old program has ten times what this one took, and a minute. */
 static struct hr_gate_child child_of(const struct gate *gate, const char *binary, bool shown)
 {
@@ -130,6 +147,7 @@ static enum hr_status get_fresh(struct gate *gate)
     if (length < 0)
         return hr_fail_errno(HR_E_IO, "/proc/self/exe: does not say which program this is");
     gate->self[length] = '\0';
+    HR_TRY(take_given(gate));
     HR_TRY(hr_gate_folder_make(gate->folder));
     const int64_t begun = hr_clock_ns();
     const enum hr_status status = run_all(gate, gate->self, &gate->fresh);

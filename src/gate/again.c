@@ -11,19 +11,28 @@
 #include "options/entries.h"
 #include "options/sweep.h"
 
-/* Of the command's own: where it writes, and what it looks like. A save changes no bit. */
-static bool is_output(const char *name)
+/* What a baseline decides of the runs that repeat it: what its options decide, but for those that
+ * mean nothing without one that it does not decide, as --keep (a save changes no bit). Digests of
+ * steps write nothing, and find the step where bits part. */
+static bool is_taken(const struct hr_option *row)
 {
-    static const char *const names[] = {
-        "json",        "plot",          "report",         "timeline",  "timeline-steps",
-        "log",         "log-every",     "tensorboard",    "export",    "quiet",
-        "wide",        "color",         "checkpoint-dir", "keep",      "checkpoint-every",
-        "keep-best",   "overwrite",     "calibrate",      "config",    "expect-accuracy",
-        "expect-rmse", "expect-digest", "stall-warn",     "concurrent"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(name, names[i]))
-            return true;
-    return false;
+    const struct hr_option *needed =
+        row->needs.option ? hr_train_option_find(row->needs.option) : NULL;
+    return (hr_option_is_recipe(row, true) && (!needed || hr_option_is_recipe(needed, true))) ||
+           !strcmp(row->name, "digest-every");
+}
+
+/* Its option of that name. HR_E_FORMAT: there is none, and what a command line would make of the
+ * word is nobody's to guess. */
+static enum hr_status find_option(const struct hr_gate_document *document, const char *name,
+                                  const struct hr_option **out)
+{
+    const bool several = !strcmp(hr_gate_command(document), "compare");
+    *out = hr_cli_option_at(hr_cli_option_find(name, several ? HR_COMPARE : HR_TRAIN)).row;
+    if (*out)
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT, "%s: \"given\" has \"%s\", which is no option of hogring %s",
+                   document->name, hr_printable(name).text, hr_gate_command(document));
 }
 
 static const struct never {
@@ -36,34 +45,64 @@ static const struct never {
 };
 static const size_t nnever = sizeof never / sizeof *never;
 
-/* An entry of --strategies has settings of its own, behind colons. */
-static enum hr_status check_entry(const struct hr_gate_document *document, char *entry)
+static enum hr_status check_setting(const struct hr_gate_document *document, const char *name,
+                                    const char *setting)
+{
+    for (size_t i = 0; i < nnever; i++)
+        if (!strcmp(name, never[i].name))
+            return hr_fail(HR_E_USAGE,
+                           "%s: an entry of --strategies has %s: %s; no gate runs it again",
+                           document->name, hr_printable(setting).text, never[i].why);
+    return HR_OK;
+}
+
+/* An entry of --strategies, with those of its settings, behind colons, that are taken. */
+static enum hr_status copy_entry(const struct hr_gate_document *document, char *entry, FILE *out,
+                                 struct hr_passed_over *over)
 {
     char *settings = entry, *setting;
+    const struct hr_option *row;
     HR_TRY(hr_entry_cut(&settings, ':', &setting));
+    fputs(setting, out);
     while (settings) {
+        char name[64];
         HR_TRY(hr_entry_cut(&settings, ':', &setting));
-        for (size_t i = 0; i < nnever; i++) {
-            const size_t length = strlen(never[i].name);
-            if (!strncmp(setting, never[i].name, length) && setting[length] == '=')
-                return hr_fail(HR_E_USAGE,
-                               "%s: an entry of --strategies has %s: %s; no gate runs it again",
-                               document->name, hr_printable(setting).text, never[i].why);
-        }
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(setting, "="), setting);
+        HR_TRY(find_option(document, name, &row));
+        HR_TRY(check_setting(document, name, setting));
+        if (is_taken(row))
+            fprintf(out, ":%s", setting);
+        else
+            hr_passed_over_add(over, name);
     }
     return HR_OK;
 }
 
-static enum hr_status check_entries(const struct hr_gate_document *document, const char *strategies)
+static enum hr_status copy_entries(const struct hr_gate_document *document, char *entries,
+                                   FILE *out, struct hr_passed_over *over)
 {
-    char *const copy = strdup(strategies), *rest = copy, *entry;
-    enum hr_status status = copy ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a gate");
-    while (rest && status == HR_OK) {
-        status = hr_entry_cut(&rest, ',', &entry);
-        if (status == HR_OK)
-            status = check_entry(document, entry);
+    for (char *rest = entries, *entry; rest;) {
+        HR_TRY(hr_entry_cut(&rest, ',', &entry));
+        if (entry != entries)
+            fputc(',', out);
+        HR_TRY(copy_entry(document, entry, out, over));
     }
-    free(copy);
+    return HR_OK;
+}
+
+static enum hr_status take_entries(const struct hr_gate_document *document, json_t *given,
+                                   struct hr_passed_over *over)
+{
+    char *const entries = strdup(hr_gate_text(given, "strategies")), *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    enum hr_status status =
+        entries && out ? copy_entries(document, entries, out, over) : HR_E_NOMEM;
+    if ((out && fclose(out) != 0) || status == HR_E_NOMEM ||
+        (status == HR_OK && json_object_set_new(given, "strategies", json_string(text))))
+        status = hr_fail(HR_E_NOMEM, "no memory for a gate");
+    free(entries);
+    free(text);
     return status;
 }
 
@@ -73,7 +112,6 @@ static enum hr_status check_repeatable(const struct hr_gate_document *document, 
         if (json_object_get(given, never[i].name))
             return hr_fail(HR_E_USAGE, "%s: was made with --%s: %s; no gate runs it again",
                            document->name, never[i].name, never[i].why);
-    HR_TRY(check_entries(document, hr_gate_text(given, "strategies")));
     const bool real = strcmp(hr_gate_text(given, "clock"), "virtual") != 0;
     struct hr_budget budget = {HR_BUDGET_NONE, 0};
     if (hr_budget_parse(hr_gate_text(given, "budget"), &budget) && real &&
@@ -150,30 +188,69 @@ static enum hr_status fill(const struct hr_gate_document *document, const json_t
     json_t *value;
     HR_TRY(add_word(out, strdup(hr_gate_command(document))));
     json_object_foreach((json_t *)given, name, value)
-    {
-        const char *text = json_string_value(value);
-        if (!text)
-            return hr_fail(HR_E_FORMAT, "%s: given: %s is no text", document->name,
-                           hr_printable(name).text);
-        const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, HR_COMPARE)).row;
-        const bool is_off = row && row->kind == HR_OPTION_FLAG && !strcmp(text, "off");
-        if (!is_output(name) && !is_off)
-            HR_TRY(hr_gate_words_set(out, name, text));
-    }
+        HR_TRY(hr_gate_words_set(out, name, json_string_value(value)));
     return set_workers(document, given, out);
 }
 
-enum hr_status hr_gate_words_of(const struct hr_gate_document *document, struct hr_gate_words *out)
+/* Switches that are off, and texts that are empty, are as nothing that was given. */
+static bool says_nothing(const struct hr_option *row, const char *value)
 {
-    const json_t *given = json_object_get(document->json, "given");
-    *out = (struct hr_gate_words){0};
+    return !value[0] || (row->kind == HR_OPTION_FLAG && !strcmp(value, "off"));
+}
+
+/* Nearly every baseline has these. */
+static bool is_usual(const char *name)
+{
+    return !strcmp(name, "json") || !strcmp(name, "quiet") || !strcmp(name, "wide") ||
+           !strcmp(name, "color");
+}
+
+static enum hr_status take_given(const struct hr_gate_document *document, json_t *given, bool quiet,
+                                 struct hr_passed_over *over)
+{
+    const struct hr_option *row;
+    const char *name;
+    json_t *value;
+    void *next;
+    if (json_object_get(given, "strategies"))
+        HR_TRY(take_entries(document, given, over));
+    json_object_foreach_safe(given, next, name, value)
+    {
+        HR_TRY(find_option(document, name, &row));
+        if (!json_is_string(value))
+            return hr_fail(HR_E_FORMAT, "%s: given: %s is no text", document->name, name);
+        const bool nothing = says_nothing(row, json_string_value(value)), taken = is_taken(row);
+        if (!nothing && !taken && !(quiet && is_usual(name)))
+            hr_passed_over_add(over, name);
+        if (nothing || !taken)
+            json_object_del(given, row->name); /* its own name is gone with it */
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_gate_take_given(struct hr_gate_document *document, const json_t *limits,
+                                  bool quiet)
+{
+    json_t *given = json_object_get(document->json, "given");
+    /* No warning: a baseline always says where its own JSON went. */
+    struct hr_passed_over over = {.of = document->name, .level = HR_LOG_INFO};
     if (!json_is_object(given) || !hr_gate_command(document)[0])
         return hr_fail(HR_E_FORMAT,
                        "%s: does not say what was given (earlier versions did not): make it again, "
                        "or give the new runs' JSON, too",
                        document->name);
     HR_TRY(check_repeatable(document, given));
-    const enum hr_status status = fill(document, given, out);
+    HR_TRY(take_given(document, given, quiet, &over));
+    hr_passed_over_say(&over);
+    return limits && json_object_update(given, (json_t *)(uintptr_t)limits)
+               ? hr_fail(HR_E_NOMEM, "no memory for a gate")
+               : HR_OK;
+}
+
+enum hr_status hr_gate_words_of(const struct hr_gate_document *document, struct hr_gate_words *out)
+{
+    *out = (struct hr_gate_words){0};
+    const enum hr_status status = fill(document, json_object_get(document->json, "given"), out);
     if (status != HR_OK)
         hr_gate_words_free(out);
     return status;

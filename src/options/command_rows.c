@@ -22,7 +22,7 @@ static const struct hr_option data[] = {
         "are (hogring help data says more)",
         .bench_said = "none: random numbers",
         .commands = READERS | HR_PREDICT | HR_DATA_VERIFY | HR_BENCH_MODELS | HR_REPLAY,
-        .models = HR_OF_ALL_MODELS, .first = true),
+        .models = HR_OF_ALL_MODELS, .first = true, .use = HR_DECIDES),
     ROW("input", TEXT, input, "CxHxW", "1x28x28",
         "shape of a sample; bench, without --data: of random numbers",
         .commands = HR_BENCH_MODELS | HR_INSPECT),
@@ -52,12 +52,12 @@ static const struct hr_option workers[] = {
         "ssp:staleness=1; commas and colons of a value in \"\" or (): "
         "'hogwild:inject=\"slow:0x4\"'",
         .sparse_usual = "hogwild,locked", .commands = HR_COMPARE | HR_FORECAST, .first = true,
-        .models = HR_OF_ALL_MODELS),
+        .models = HR_OF_ALL_MODELS, .use = HR_DECIDES),
 };
 
 static const struct hr_option training[] = {
     ROW("seeds", COUNT, seeds, "N", "1", "repeat with seeds seed .. seed + N - 1",
-        .commands = HR_COMPARE, .first = true, .models = HR_OF_ALL_MODELS),
+        .commands = HR_COMPARE, .first = true, .models = HR_OF_ALL_MODELS, .use = HR_DECIDES),
     ROW("orders", COUNT, orders, "N", "1",
         "run each seed of asynchronous strategies in N orders of events, and split their spread "
         "into seeds and orders; in real time an order is a repetition (help compare)",
@@ -65,7 +65,8 @@ static const struct hr_option training[] = {
     ROW("margin", NUMBER, margin, "X", NULL,
         "say who is no worse than the best by X, and who is equal within X: points of accuracy, or "
         "units of rmse or loss (help compare)",
-        .commands = HR_COMPARE, .range = {.most = 1e9, .above = true}, .models = HR_OF_ALL_MODELS),
+        .commands = HR_COMPARE, .range = {.most = 1e9, .above = true}, .models = HR_OF_ALL_MODELS,
+        .use = HR_AROUND),
     ROW("concurrent", FLAG, concurrent, NULL, NULL,
         "all strategies at once, side by side, sharing the processors", .commands = HR_COMPARE,
         .models = HR_OF_ALL_MODELS),
@@ -73,11 +74,11 @@ static const struct hr_option training[] = {
         "lr=0.005:0.5 (8 values between), lr=0.01,0.1: try these for each strategy on seeds that "
         "are not compared, by a validation split, and compare with the best; several: --tune "
         "again (help tune)",
-        .commands = HR_COMPARE, .models = HR_OF_ALL_MODELS),
+        .commands = HR_COMPARE, .models = HR_OF_ALL_MODELS, .use = HR_DECIDES),
     ROW("tune-budget", TEXT, tune_budget, "LENGTH", NULL,
         "what each strategy may spend on all trials of --tune: 500Ksamples",
         .said = "as much as the most candidates need: of 8, six runs", .commands = HR_COMPARE,
-        .models = HR_OF_ALL_MODELS),
+        .models = HR_OF_ALL_MODELS, .use = HR_DECIDES),
 };
 
 static const struct hr_option limits[] = {
@@ -85,7 +86,7 @@ static const struct hr_option limits[] = {
         "what the whole run may take, workers and data: 512M, 16G; more is refused before it "
         "begins",
         .said = "what the kernel says is available, and what is left of the control group's limit",
-        .commands = RUNNING | HR_TOP | HR_FORECAST, .models = HR_OF_ALL_MODELS),
+        .commands = RUNNING | HR_TOP | HR_FORECAST | HR_GATE, .models = HR_OF_ALL_MODELS),
     ROW("color", TEXT, color, "WHEN", "auto",
         "auto: on terminals, unless NO_COLOR is set; always, never", .words = "auto|always|never",
         .commands = ALL, .models = HR_OF_ALL_MODELS),

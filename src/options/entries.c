@@ -135,13 +135,13 @@ void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i
         "strategy",    "algorithm",          "launch",    "kernels",    "workers",
         "servers",     "placement",          "staleness", "sync-every", "gossip-graph",
         "moving-rate", "adaptive-sync",      "backups",   "batch-size", "staleness-lr",
-        "optimizer",   "delay-compensation", "lr",        "async-lr",   "checkpoint-dir",
-        "resume",      "global-batch-size",  "keep",      "solver",     NULL};
+        "optimizer",   "delay-compensation", "lr",        "async-lr",   "resume",
+        "keep",        "global-batch-size",  "solver",    NULL};
     const struct hr_option *row;
     text[0] = '\0';
     for (size_t r = 0; (row = hr_train_option_at(r)) != NULL; r++) {
         char value[80];
-        if (is_listed(row->name, told) || !differs(options, n, i, row) ||
+        if (row->use == HR_ONCE || is_listed(row->name, told) || !differs(options, n, i, row) ||
             !means_something(&options[i], row->name))
             continue;
         write_value(&options[i], row, value, sizeof value);

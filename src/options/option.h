@@ -36,7 +36,7 @@ enum hr_option_kind {
 
 /* What a field has to do with the result. */
 enum hr_option_use {
-    HR_ONCE,    /* of one start alone: where it saves, how long it may take */
+    HR_ONCE,    /* of one start alone: where it writes, how long it may take, what it shows */
     HR_DECIDES, /* the bits of the weights, or which weights they are */
     HR_BEGINS,  /* as this, of one start alone: what it begins with, how far it goes */
     HR_AROUND,  /* how: another value gives the same run, or one that is never recorded */

@@ -30,6 +30,14 @@ const struct hr_option *hr_data_option_at(size_t i)
     return hr_option_list_at(hr_data_lists, hr_data_nlists, i);
 }
 
+static const struct hr_option *data_option_find(const char *name)
+{
+    size_t i = 0;
+    while (hr_data_option_at(i) && strcmp(hr_data_option_at(i)->name, name) != 0)
+        i++;
+    return hr_data_option_at(i);
+}
+
 /* --- sparse models --- */
 
 const char *hr_sparse_model_at(size_t i)
@@ -138,10 +146,36 @@ static bool decides(const struct hr_option *row)
     return row->use == HR_DECIDES || row->use == HR_BEGINS;
 }
 
+bool hr_option_is_recipe(const struct hr_option *row, bool begins)
+{
+    return row->use != HR_ONCE && (row->use != HR_BEGINS || begins);
+}
+
+void hr_passed_over_say(struct hr_passed_over *over)
+{
+    if (over->names[0])
+        hr_log(over->level, "passed over: %s: %s decides what is trained, no outputs and no limits",
+               over->names, hr_printable(over->of).text);
+    over->names[0] = '\0';
+}
+
+void hr_passed_over_add(struct hr_passed_over *over, const char *name)
+{
+    char shown[sizeof hr_printable(name).text + 4];
+    snprintf(shown, sizeof shown, "--%s", hr_printable(name).text);
+    const char *before = strstr(over->names, shown);
+    if (before && strchr(",", before[strlen(shown)]))
+        return;
+    if (strlen(over->names) + strlen(shown) + 3 > sizeof over->names)
+        hr_passed_over_say(over);
+    const size_t used = strlen(over->names);
+    snprintf(over->names + used, sizeof over->names - used, "%s%s", used ? ", " : "", shown);
+}
+
 bool hr_option_is_kept(const struct hr_option *row, bool sparse)
 {
-    const bool lasts = row->use == HR_DECIDES || row->use == HR_AROUND || row->use == HR_SPARSE;
-    return lasts && row->models != (sparse ? HR_OF_NETWORKS : HR_OF_SPARSE_MODELS);
+    return hr_option_is_recipe(row, false) &&
+           row->models != (sparse ? HR_OF_NETWORKS : HR_OF_SPARSE_MODELS);
 }
 
 static json_t *add(json_t *object, const struct hr_option *row, const void *base)
@@ -167,7 +201,8 @@ json_t *hr_data_options_json(const struct hr_data_options *options)
     json_t *object = json_object();
     const struct hr_option *row;
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
-        object = add(object, row, options);
+        if (decides(row))
+            object = add(object, row, options);
     return object;
 }
 
@@ -188,13 +223,26 @@ enum hr_status hr_train_options_from_json(const json_t *object, struct hr_train_
     return HR_OK;
 }
 
-enum hr_status hr_data_options_from_json(const json_t *object, struct hr_data_options *options)
+/* Earlier versions wrote limits, too. */
+enum hr_status hr_data_options_from_json(const json_t *object, const char *of,
+                                         struct hr_data_options *options)
 {
-    const struct hr_option *row;
-    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++) {
-        const json_t *value = json_object_get(object, row->name);
-        if (value && !hr_option_from_json(row, options, value))
-            return hr_fail(HR_E_FORMAT, "data option \"%s\" has no fitting value", row->name);
+    struct hr_passed_over over = {.of = of, .level = HR_LOG_WARNING};
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)object, name, value)
+    {
+        const struct hr_option *row = data_option_find(name);
+        struct hr_data_options read = *options;
+        if (!row)
+            return hr_fail(HR_E_FORMAT, "data option \"%s\" is not known", hr_printable(name).text);
+        if (!hr_option_from_json(row, &read, value))
+            return hr_fail(HR_E_FORMAT, "data option \"%s\" has no fitting value", name);
+        if (decides(row))
+            *options = read;
+        else if (!hr_option_equal(row, options, &read))
+            hr_passed_over_add(&over, name);
     }
+    hr_passed_over_say(&over);
     return HR_OK;
 }

@@ -7,6 +7,7 @@
 #ifndef HR_OPTIONS_TRAIN_OPTIONS_H
 #define HR_OPTIONS_TRAIN_OPTIONS_H
 
+#include "base/log.h"
 #include "hogring/data.h"
 #include "options/option.h"
 
@@ -28,6 +29,22 @@ const char *hr_sparse_model_at(size_t i);
 HR_CHECKED enum hr_status hr_train_options_check(const struct hr_train_options *options,
                                                  bool sparse);
 
+/* May a file that somebody else may have made (a checkpoint, a trace, a baseline) decide it? What
+ * is trained, how, and the data that are read; never where anything is written, nor how long or how
+ * large a run may be, which is for the command line alone. `begins`: also what a run begins with,
+ * which is behind those that go on from its checkpoints. */
+bool hr_option_is_recipe(const struct hr_option *row, bool begins);
+
+/* What such a file says beyond that is passed over, and said by name: in one line, or in several
+ * where there are many. Begin with {.of = the file, .level}. */
+struct hr_passed_over {
+    const char *of; /* borrowed */
+    enum hr_log_level level;
+    char names[600];
+};
+void hr_passed_over_add(struct hr_passed_over *over, const char *name);
+void hr_passed_over_say(struct hr_passed_over *over);
+
 /* Does it hold for runs that go on from this one's checkpoints? */
 bool hr_option_is_kept(const struct hr_option *row, bool sparse);
 
@@ -41,9 +58,9 @@ json_t *hr_train_options_json(const struct hr_train_options *options);
 HR_CHECKED enum hr_status hr_train_options_from_json(const json_t *object,
                                                      struct hr_train_options *options);
 
-/* The same of data: every row. */
+/* The same of data, for a trace of that name (limits are passed over, and said). */
 json_t *hr_data_options_json(const struct hr_data_options *options);
-HR_CHECKED enum hr_status hr_data_options_from_json(const json_t *object,
+HR_CHECKED enum hr_status hr_data_options_from_json(const json_t *object, const char *of,
                                                     struct hr_data_options *options);
 
 #endif

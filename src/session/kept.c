@@ -55,7 +55,8 @@ void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset
             put_row(file, options, row);
     put(file, HR_KEPT_OPTION, "data", dataset->name);
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
-        put_row(file, &dataset->options, row);
+        if (hr_option_is_recipe(row, false))
+            put_row(file, &dataset->options, row);
     json_object_foreach(machine, name, value) put(file, HR_KEPT_MACHINE, name,
                                                   json_is_string(value) ? json_string_value(value)
                                                   : json_is_true(value) ? "on"

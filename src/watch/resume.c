@@ -11,7 +11,7 @@
 #include "options/task.h"
 #include "hogring/checkpoint.h"
 
-static const char prefix[] = "option."; /* of keys: train/kept.c */
+static const char prefix[] = "option."; /* of keys: session/kept.c */
 
 /* Where these differ, the run is refused, in words of their own. */
 static bool is_refused_later(const char *name)
@@ -28,8 +28,9 @@ static bool is_refused_later(const char *name)
 /* Before there was --precision. */
 static const char earlier_precision[] = "float32";
 
-/* One option of the checkpoint. */
-static void adopt(struct hr_cli *cli, const char *name, const char *value, const char *path)
+/* One option of the checkpoint, which somebody else may have written. */
+static void adopt(struct hr_cli *cli, const char *name, const char *value,
+                  struct hr_passed_over *over)
 {
     static struct hr_cli saved;
     const size_t number = hr_cli_option_find(name, HR_TRAIN);
@@ -37,9 +38,10 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value, const
     const struct hr_option *row = option.row;
     char *mine = (char *)cli + option.base, *theirs = (char *)&saved + option.base;
     saved = *cli;
-    if (!row || hr_cli_set(&saved, HR_TRAIN, name, value, "") != HR_OK) {
-        hr_log(HR_LOG_WARNING, "--resume %s: its --%s is not known here, and passed over", path,
-               hr_printable(name).text);
+    const bool read = row && hr_option_store(row, theirs, value);
+    if (!read || !hr_option_is_recipe(row, false)) {
+        if (!read || (value[0] && !hr_option_equal(row, mine, theirs))) /* some once were kept */
+            hr_passed_over_add(over, name);
         return;
     }
     if (!hr_cli_was_given(cli, name)) {
@@ -60,16 +62,18 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value, const
 static void adopt_all(struct hr_cli *cli, const struct hr_checkpoint *checkpoint)
 {
     const size_t length = sizeof prefix - 1;
+    struct hr_passed_over over = {.of = checkpoint->path, .level = HR_LOG_WARNING};
     size_t found = 0;
     for (size_t i = 0; i < checkpoint->trainer.nmetadata; i++) {
         const struct hr_metadata *entry = &checkpoint->trainer.metadata[i];
         if (strncmp(entry->key, prefix, length) != 0)
             continue;
-        adopt(cli, entry->key + length, entry->value, checkpoint->path);
+        adopt(cli, entry->key + length, entry->value, &over);
         found++;
     }
     if (!hr_metadata_get(&checkpoint->trainer, "option.precision"))
-        adopt(cli, "precision", earlier_precision, checkpoint->path);
+        adopt(cli, "precision", earlier_precision, &over);
+    hr_passed_over_say(&over);
     if (found == 0)
         hr_log(HR_LOG_WARNING,
                "--resume %s: is of an earlier version and does not say its options: what is not "

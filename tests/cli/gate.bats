@@ -257,6 +257,28 @@ END
   md5sum --quiet -c "$TMP/sums"
 }
 
+@test "a baseline decides what is trained, not where anything is written, nor limits" {
+  hogring compare "${small[@]}" --strategies "allreduce:checkpoint-dir=$TMP/mine:overwrite=on,ps-sync:timeout=20s" --json "$TMP/b.json" >/dev/null
+  rm -r "$TMP/mine"
+  hogring compare "${small[@]}" --epochs 2 --strategies allreduce --checkpoint-dir "$TMP/mine" >/dev/null
+  find "$TMP/mine" -type f -exec md5sum {} + >"$TMP/sums"
+  gates 0 "$TMP/b.json" --timeout 1m
+  says "gate: passed: 2 strategies"
+  grep -q "passed over: --checkpoint-dir, --overwrite, --timeout, .*--json" "$TMP/stderr"
+  grep -q "again: compare .* --timeout=6" "$TMP/stderr"
+  mkdir "$TMP/home"
+  for o in json plot report timeline log tensorboard checkpoint-dir config; do
+    echo precious >"$TMP/home/$o"
+    edited "$TMP/b.json" "d['given']['$o'] = '$TMP/home/$o'"; gates 0 "$TMP/edited.json"
+    grep -qE -- "passed over: .*--$o[,:]" "$TMP/stderr"
+    edited "$TMP/b.json" "d['given']['strategies'] += ':$o=$TMP/home/$o'"; hogring gate "$TMP/edited.json" >/dev/null 2>"$TMP/stderr" || true
+    grep -qF -- "$o" "$TMP/stderr"
+    [ "$(cat "$TMP/home/$o")" = precious ]
+    edited "$TMP/b.json" "d['given']['$o=$TMP/home/$o'] = '1'"; refused 3 "which is no option of hogring compare" gate "$TMP/edited.json"
+  done
+  md5sum --quiet -c "$TMP/sums"
+}
+
 @test "interrupted once, it ends an old program that does not heed it" {
   hogring train "${small[@]}" --json "$TMP/b.json" >/dev/null
   edited "$TMP/b.json" 'd["runs"][0]["weights_digest"] = "0"'

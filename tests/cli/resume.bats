@@ -103,3 +103,34 @@ P
   hogring compare --quiet --resume "$TMP/c" --strategies allreduce,ps-sync --epochs 4 --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" '[r["lr"] for r in d["runs"]]')" = "[0.1, 0.3]" ]
 }
+
+# Every option that says where something is written, and every limit.
+planted=(json report plot timeline log tensorboard calibrate record export checkpoint-dir)
+
+@test "a checkpoint of somebody else decides what is trained, and nothing else" {
+  begin
+  cp -r "$TMP/c" "$TMP/got"
+  for o in "${planted[@]}"; do words+=("$o=$TMP/home/$o"); done
+  python3 tests/cli/forged.py checkpoint "$TMP/got" "${words[@]}" lr=0.05 overwrite=on max-steps=1 timeout=0s max-data=64G max-memory=64G quiet=on config="$TMP/f" no-such-option=1 || skip "no libxxhash"
+  mkdir "$TMP/home"
+  for o in "${planted[@]}"; do echo precious >"$TMP/home/$o"; done
+  hogring train --resume "$TMP/got" --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
+  for o in "${planted[@]}"; do [ "$(cat "$TMP/home/$o")" = precious ]; done
+  for o in "${planted[@]}" overwrite max-steps timeout max-data max-memory quiet config no-such-option; do
+    grep "passed over:" "$TMP/stderr" | grep -qE -- "--$o[,:]" || { echo "--$o is not said"; cat "$TMP/stderr"; return 1; }
+  done
+  [ "$(json "$TMP/out.json" 'd["config"]["lr"], d["config"]["timeout"], d["config"]["data"]["options"]["max-data"]')" = "(0.05, 30.0, 8589934592)" ]
+  for data in /dev/zero "$TMP/fifo"; do
+    [ -e $data ] || mkfifo $data
+    python3 tests/cli/forged.py checkpoint "$TMP/got" data=$data
+    timeout 20 "${HOGRING:-build/hogring}" train --resume "$TMP/got" >/dev/null 2>"$TMP/stderr" && return 1 || [ $? = 3 ]
+    grep -qF "$data: is not a regular file" "$TMP/stderr"
+  done
+}
+
+@test "what an earlier version kept of a limit is no surprise" {
+  begin
+  python3 tests/cli/forged.py checkpoint "$TMP/c" max-data=8589934592 inject= || skip "no libxxhash"
+  hogring train --quiet --resume "$TMP/c" >/dev/null 2>"$TMP/stderr"
+  [ ! -s "$TMP/stderr" ]
+}
