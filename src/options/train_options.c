@@ -234,13 +234,11 @@ enum hr_status hr_data_options_from_json(const json_t *object, const char *of,
     {
         const struct hr_option *row = data_option_find(name);
         struct hr_data_options read = *options;
-        if (!row)
-            return hr_fail(HR_E_FORMAT, "data option \"%s\" is not known", hr_printable(name).text);
-        if (!hr_option_from_json(row, &read, value))
+        if (row && !hr_option_from_json(row, &read, value))
             return hr_fail(HR_E_FORMAT, "data option \"%s\" has no fitting value", name);
-        if (decides(row))
+        if (row && decides(row))
             *options = read;
-        else if (!hr_option_equal(row, options, &read))
+        else if (!row || !hr_option_equal(row, options, &read))
             hr_passed_over_add(&over, name);
     }
     hr_passed_over_say(&over);
