@@ -28,6 +28,22 @@ static void list_for_getopt(struct option *list, enum hr_command_bit command)
     list[n] = (struct option){0};
 }
 
+/* -lr, as other programs have it. getopt is behind the word when it has read all of its letters,
+ * else still at it. */
+static enum hr_status refuse_letter(char **argv, enum hr_command_bit command)
+{
+    char name[64];
+    const char *word = argv[optind - 1], *at = argv[optind];
+    if (at && at[0] == '-' && at[1] != '-' && strchr(at, optopt) &&
+        !(word[0] == '-' && word[1] == optopt && !word[2]))
+        word = at;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 1, "="), word + 1);
+    if (hr_cli_option_at(hr_cli_option_find(name, command)).row)
+        return hr_fail(HR_E_USAGE, "-%s: options begin with two dashes; did you mean --%s?", name,
+                       name);
+    return hr_fail(HR_E_USAGE, "-%s: options begin with two dashes (--help lists them)", name);
+}
+
 static enum hr_status refuse(int answer, char **argv, enum hr_command_bit command)
 {
     char name[64];
@@ -38,9 +54,8 @@ static enum hr_status refuse(int answer, char **argv, enum hr_command_bit comman
         return hr_fail(HR_E_USAGE, "%s: a value is missing (%s %s)", text, text, row->metavar);
     if (row)
         return hr_fail(HR_E_USAGE, "--%s: takes no value", row->name);
-    if (strncmp(text, "--", 2) != 0)
-        return hr_fail(HR_E_USAGE, "-%c: options begin with two dashes (--help lists them)",
-                       optopt);
+    if (optopt > 0)
+        return refuse_letter(argv, command);
     snprintf(name, sizeof name, "%.*s", (int)strcspn(text + 2, "="), text + 2);
     return hr_cli_option_unknown(name, command, "");
 }

@@ -32,6 +32,14 @@ load support
   refused 2 "$TMP/config: --json \"\": expected FILE" train --config "$TMP/config"
 }
 
+@test "short options are named as they were written" {
+  refused 2 "-lr: options begin with two dashes; did you mean --lr?" train --quiet -lr 0.1
+  refused 2 "-lr: options begin with two dashes" train -lr=0.1
+  refused 2 "-bs: options begin with two dashes" train --workers 2 -bs 32
+  refused 2 "-e: options begin with two dashes" train --quiet -e 5 -lr 0.1
+  refused 2 "-l: options begin with two dashes" train --quiet -l
+}
+
 @test "a configuration is not written over" {
   echo 'epochs = 1' >"$TMP/config"
   refused 2 "--json $TMP/config: is what --config reads" train --config "$TMP/config" --json "$TMP/config"
