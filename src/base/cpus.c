@@ -68,15 +68,27 @@ static size_t quota(void)
     return tightest;
 }
 
-struct hr_cpu_budget hr_cpu_budget(void)
+/* 0: nothing that is a number of processors. */
+static size_t forced_count(void)
 {
     const char *asked = getenv("HOGRING_CPUS");
-    const long forced = asked ? strtol(asked, NULL, 10) : 0;
+    uint64_t count;
+    return asked && hr_parse_count(asked, &count) && count <= HR_CPUS_MAX ? count : 0;
+}
+
+const char *hr_cpus_unknown(void)
+{
+    return forced_count() ? NULL : getenv("HOGRING_CPUS");
+}
+
+struct hr_cpu_budget hr_cpu_budget(void)
+{
+    const size_t forced = forced_count();
     struct hr_cpu_budget budget = {.affinity = affinity(), .quota = quota()};
     budget.allowed =
         budget.quota && budget.quota < budget.affinity ? budget.quota : budget.affinity;
     if (forced > 0)
-        budget.allowed = (size_t)forced;
+        budget.allowed = forced;
     return budget;
 }
 

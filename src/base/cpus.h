@@ -10,6 +10,11 @@ struct hr_cpu_budget {
     size_t allowed;  /* the smaller of the two; HOGRING_CPUS in the environment overrides it */
 };
 
+/* What HOGRING_CPUS holds where that is no number of processors, 1 to HR_CPUS_MAX, and overrides
+ * nothing; NULL: it is one, or not set. */
+enum { HR_CPUS_MAX = 1 << 16 };
+const char *hr_cpus_unknown(void);
+
 /* Reads files: not for loops. Any thread. */
 struct hr_cpu_budget hr_cpu_budget(void);
 size_t hr_cpus_allowed(void);

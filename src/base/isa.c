@@ -133,7 +133,7 @@ bool hr_isa_sums_as_amx(void)
 const char *hr_isa_unknown(void)
 {
     const char *wanted = getenv("HOGRING_ISA");
-    return wanted && *wanted && wanted_name() == NAMES ? wanted : NULL;
+    return wanted && wanted_name() == NAMES ? wanted : NULL;
 }
 
 void hr_isa_lower(enum hr_isa level)

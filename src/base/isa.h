@@ -46,7 +46,7 @@ bool hr_isa_has_amx(void);
 bool hr_isa_was_refused_amx(void);
 /* Products of bfloat16 values are summed in the order of AMX. */
 bool hr_isa_sums_as_amx(void);
-/* What HOGRING_ISA holds where that is no level; NULL: it is one, or empty, or not set. */
+/* What HOGRING_ISA holds where that is no level; NULL: it is one, or not set. */
 const char *hr_isa_unknown(void);
 /* For verify and tests, in a process of its own, and where machines with less take part
  * (machines.h), while no other thread computes: from now on this level, which the machine has,

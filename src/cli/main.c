@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "base/cpus.h"
 #include "base/isa.h"
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -73,16 +74,28 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     return command->run(&cli);
 }
 
+/* "", too: of a script's variable that is not set. */
+static enum hr_status check_environment(void)
+{
+    const char *level = hr_isa_unknown(), *cpus = hr_cpus_unknown();
+    if (level)
+        return hr_fail(HR_E_USAGE, "HOGRING_ISA=%s: expected plain, v3, v4, v4bf16 or v4amx",
+                       level);
+    if (cpus)
+        return hr_fail(HR_E_USAGE, "HOGRING_CPUS=%s: expected a number of processors, 1 to %d",
+                       cpus, HR_CPUS_MAX);
+    return HR_OK;
+}
+
 static int run(int argc, char **argv)
 {
     if (argc < 2) {
         hr_help_print(stderr);
         return 2;
     }
-    const char *name = argv[1], *level = hr_isa_unknown();
-    if (level)
-        return hr_cli_failed(
-            hr_fail(HR_E_USAGE, "HOGRING_ISA=%s: expected plain, v3, v4, v4bf16 or v4amx", level));
+    if (check_environment() != HR_OK)
+        return hr_cli_failed(HR_E_USAGE);
+    const char *name = argv[1];
     if (!strcmp(name, "--version")) {
         printf("hogring %s (%s, vector kernels %s)\n", HR_VERSION, hr_kernels_name(),
                hr_isa_name());

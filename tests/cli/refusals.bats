@@ -40,6 +40,12 @@ load support
   refused 2 "-l: options begin with two dashes" train --quiet -l
 }
 
+@test "what the environment asks for is there, or refused" {
+  for v in abc 0 -1 2.5 "" " 2" 2x 99999999999999999999; do HOGRING_CPUS=$v refused 2 "HOGRING_CPUS=$v: expected a number of processors" train "${quick[@]}"; done
+  for v in foo "" V3; do HOGRING_ISA=$v refused 2 "HOGRING_ISA=$v: expected plain" train "${quick[@]}"; done
+  HOGRING_CPUS=2 HOGRING_ISA=plain hogring train "${quick[@]}" >/dev/null
+}
+
 @test "a configuration is not written over" {
   echo 'epochs = 1' >"$TMP/config"
   refused 2 "--json $TMP/config: is what --config reads" train --config "$TMP/config" --json "$TMP/config"

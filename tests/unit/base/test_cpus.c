@@ -1,4 +1,5 @@
 /* Caches grow with their level, and are known where the kernel describes them. */
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cpus.h"
@@ -17,8 +18,30 @@ static void caches_grow_with_their_level(void **state)
     assert_true(l3 <= (size_t)4 << 30);
 }
 
+static void a_number_of_processors_overrides_what_there_are(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"",    "0",  "-1", "+2",    "2.5",
+                                        "abc", "2x", " 2", "65537", "18446744073709551616"};
+    unsetenv("HOGRING_CPUS");
+    const size_t there = hr_cpus_allowed();
+    assert_null(hr_cpus_unknown());
+    setenv("HOGRING_CPUS", "7", 1);
+    assert_null(hr_cpus_unknown());
+    assert_int_equal(hr_cpus_allowed(), 7);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("HOGRING_CPUS", wrong[i], 1);
+        assert_string_equal(hr_cpus_unknown(), wrong[i]);
+        assert_int_equal(hr_cpus_allowed(), there);
+    }
+    unsetenv("HOGRING_CPUS");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(caches_grow_with_their_level)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(caches_grow_with_their_level),
+        cmocka_unit_test(a_number_of_processors_overrides_what_there_are),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
