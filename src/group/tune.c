@@ -3,10 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "group/world.h"
 
 enum { LEAST = 256, SIZES = 5, ROUNDS = 5, CALLS = 100, LARGEST_FILE = 64 << 10 };
@@ -129,6 +131,14 @@ static bool recall(const char *head, size_t nranks, size_t *bytes, char **text)
     return find_line(*text, head, nranks, bytes);
 }
 
+/* A file that is there and does not begin as we begin one (text; NULL: it cannot be read). */
+static bool is_foreign(const char *text)
+{
+    static const char begin[] = "# hogring: ";
+    return access(hr_tune_file(), F_OK) == 0 &&
+           (!text || (text[0] && strncmp(text, begin, sizeof begin - 1) != 0));
+}
+
 /* Keep the lines that are there, if they are this machine's. If writing fails we measure again next
  * time. */
 static enum hr_status remember(const char *head, const char *text, size_t nranks, size_t bytes)
@@ -138,6 +148,12 @@ static enum hr_status remember(const char *head, const char *text, size_t nranks
     snprintf(whole, sizeof whole, "%sranks %zu one-shot %zu\n", ours ? text : head, nranks, bytes);
     if (!hr_tune_file()[0])
         return HR_OK;
+    if (is_foreign(text)) {
+        hr_log(HR_LOG_WARNING,
+               "HOGRING_TUNE: %s is not hogring's, and is left as it is; expected another name",
+               hr_tune_file());
+        return HR_OK;
+    }
     HR_TRY(hr_path_parent(folder, hr_tune_file()));
     HR_TRY(hr_folder_make(folder));
     return hr_file_replace_durably(hr_tune_file(), whole, strlen(whole));

@@ -60,6 +60,20 @@ static void another_machines_file_is_not_believed(void **state)
     assert_int_not_equal(hr_tune_one_shot_bytes(2), 123);
 }
 
+static void somebody_elses_file_is_left_as_it_is(void **state)
+{
+    (void)state;
+    char text[1024];
+    measure_once(text, sizeof text);
+    write_text("notes of mine\n");
+    assert_in_range(hr_tune_one_shot_bytes(2), 0, HR_POST_BYTES);
+    read_text(text, sizeof text);
+    assert_string_equal(text, "notes of mine\n");
+    write_text("");
+    measure_once(text, sizeof text);
+    assert_non_null(strstr(text, "\nranks 2 one-shot "));
+}
+
 static void a_folder_that_cannot_be_made_only_costs_time(void **state)
 {
     (void)state;
@@ -92,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         IN_FOLDER(what_was_measured_is_kept_and_can_be_pinned),
         IN_FOLDER(another_machines_file_is_not_believed),
+        IN_FOLDER(somebody_elses_file_is_left_as_it_is),
         IN_FOLDER(a_folder_that_cannot_be_made_only_costs_time),
         IN_FOLDER(ranks_without_a_processor_each_are_not_measured),
     };
