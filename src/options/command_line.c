@@ -85,7 +85,7 @@ static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit comma
                                    char **argv, int answer, bool *seen)
 {
     if (answer == 'h')
-        return hr_cli_set(cli, command, "help", "", "");
+        return hr_cli_set(cli, command, "help", NULL, "");
     if (answer < FIRST_ROW)
         return refuse(answer, argv, command);
     const struct hr_option *row = hr_cli_option_at((size_t)(answer - FIRST_ROW)).row;
@@ -93,9 +93,9 @@ static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit comma
     /* getopt wants --resume=DIR; people write --resume DIR. */
     if (row->kind == HR_OPTION_OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
         optarg = argv[optind++];
-    return row->kind == HR_OPTION_CONFIG
-               ? read_config(cli, command, optarg)
-               : hr_sweep_set(cli, command, row->name, optarg ? optarg : "", "");
+    HR_TRY(hr_cli_refuse_empty(row, optarg, ""));
+    return row->kind == HR_OPTION_CONFIG ? read_config(cli, command, optarg)
+                                         : hr_sweep_set(cli, command, row->name, optarg, "");
 }
 
 enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc, char **argv)

@@ -109,8 +109,14 @@ void hr_cli_defaults(struct hr_cli *cli);
 HR_CHECKED enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int argc,
                                        char **argv);
 
-/* Set one option by name, as from a file or a strategy's own settings: a single value. `where`
- * begins the message. */
+/* HR_E_USAGE: the value is "", as of a variable of the shell that is not set; NULL, none at all, is
+ * taken. */
+HR_CHECKED enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *value,
+                                              const char *where);
+
+/* Set one option by name, as from a file or a strategy's own settings: a single value; NULL: of a
+ * switch, on; of one whose value may be left out, that it was. "none" is no value, where there
+ * may be none (--augment none). `where` begins the message. */
 HR_CHECKED enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command,
                                      const char *name, const char *value, const char *where);
 

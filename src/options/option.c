@@ -39,11 +39,10 @@ static bool store_text(char *field, size_t size, const char *value)
     return (size_t)snprintf(field, size, "%s", value) < size;
 }
 
-/* "" is what the command line says; files and lists of settings have words. */
 static bool store_flag(bool *field, const char *value)
 {
     const bool no = !strcmp(value, "false") || !strcmp(value, "off");
-    const bool yes = !strcmp(value, "true") || !strcmp(value, "on") || !value[0];
+    const bool yes = !strcmp(value, "true") || !strcmp(value, "on");
     *field = yes;
     return yes || no;
 }

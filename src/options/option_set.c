@@ -68,6 +68,23 @@ enum hr_status hr_cli_option_unknown(const char *name, unsigned command, const c
     return hr_fail(HR_E_USAGE, "%s--%s: no such option here (--help lists them)", where, name);
 }
 
+enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *value,
+                                   const char *where)
+{
+    if (!value || value[0])
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "%s--%s \"\": expected %s; without the option %s", where, row->name,
+                   row->metavar ? row->metavar : "on or off",
+                   row->usual || !row->metavar ? "it is as by default" : "there is none");
+}
+
+/* What a checkpoint, or the command line around an entry of --strategies, has may be none. */
+static bool may_be_none(const struct hr_cli_option *option)
+{
+    return option->base == offsetof(struct hr_cli, train) && !option->row->usual &&
+           option->row->kind == HR_OPTION_TEXT && hr_option_is_recipe(option->row, false);
+}
+
 enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
                           const char *value, const char *where)
 {
@@ -76,13 +93,13 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     const struct hr_option *row = option.row;
     if (!row)
         return hr_cli_option_unknown(name, command, where);
-    /* Of training, "" is one of the values: what a checkpoint had may be none now. */
-    const bool own = option.base == 0 && row != hr_train_option_find(name);
-    if (own && row->kind == HR_OPTION_TEXT && !value[0])
-        return hr_fail(HR_E_USAGE, "%s--%s \"\": expected %s; without the option there is none",
-                       where, name, row->metavar);
+    HR_TRY(hr_cli_refuse_empty(row, value, where));
     if (row->kind == HR_OPTION_CONFIG)
         return hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where);
+    if (!value)
+        value = row->kind == HR_OPTION_FLAG ? "on" : "";
+    else if (may_be_none(&option) && !strcmp(value, "none"))
+        value = "";
     if (!hr_option_store(row, (char *)cli + option.base, value))
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
                        row->words ? hr_option_words(row).text : hr_option_expected(row->kind));

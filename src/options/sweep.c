@@ -56,7 +56,7 @@ static bool is_list(const struct hr_option *row, const char *value)
 {
     char copy[HR_AXIS_BYTES], *rest = copy, *piece;
     size_t n = 0;
-    if (is_for_all(row) || !strchr(value, ','))
+    if (!value || is_for_all(row) || !strchr(value, ','))
         return false;
     snprintf(copy, sizeof copy, "%s", value);
     for (; next_value(&rest, &piece); n++)
@@ -164,6 +164,8 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
 {
     const size_t i = hr_cli_option_find(name, command);
     const struct hr_option *row = hr_cli_option_at(i).row;
+    if (row)
+        HR_TRY(hr_cli_refuse_empty(row, value, where));
     if (row && row->kind == HR_OPTION_TEXT && !strcmp(row->name, "tune"))
         return add_tune(cli, value, where); /* the one that is given several times */
     const bool list = row && is_list(row, value);

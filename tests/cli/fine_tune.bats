@@ -55,7 +55,7 @@ PY
   grep -q "frozen   780 parameters, 2 of 4 tensors: 1.weight, 1.bias" "$TMP/stderr"
   hogring replay "$TMP/t" --quiet --json "$TMP/again.json" >/dev/null
   hogring train "${run[@]}" --max-steps 20 --checkpoint-dir "$TMP/half" --quiet >/dev/null
-  refused 2 "it was trained with --freeze 1.*, this run has \"\"" train --resume --checkpoint-dir "$TMP/half" --epochs 2 --freeze "" --quiet
+  refused 2 "it was trained with --freeze 1.*, this run has \"\"" train --resume --checkpoint-dir "$TMP/half" --epochs 2 --freeze none --quiet
   hogring train --resume --checkpoint-dir "$TMP/half" --epochs 2 --max-steps 0 --quiet --json "$TMP/resumed.json" >/dev/null
   for other in again resumed; do
     [ "$(json "$TMP/$other.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"]')" ]

@@ -27,7 +27,22 @@ load support
 @test "an empty value is none" {
   refused 2 '--only "": expected NAMES; without the option there is none' verify --only ""
   refused 2 '--search "": expected SPACE' simulate --search "" --target-accuracy 0.5
-  refused 2 '--json "": expected FILE' train --json ""
+  for o in json checkpoint-dir record test-data validation-data init-weights freeze inject early-stop budget classes label-column resume config log report expect-digest strategy lr workers; do
+    refused 2 "--$o \"\": expected" train "${quick[@]}" --$o ""
+    refused 2 "--$o \"\": expected" train "${quick[@]}" --$o=
+  done
+  refused 2 '--tune "": expected' compare "${quick[@]}" --tune ""
+  for line in 'checkpoint-dir =' 'lr =' 'normalize =' 'resume =' '[train]
+inject ='; do
+    echo "$line" >"$TMP/c.ini"
+    refused 2 '"": expected' train "${quick[@]}" --config "$TMP/c.ini"
+  done
+  echo "tune =" >"$TMP/c.ini"
+  refused 2 '--tune "": expected' compare "${quick[@]}" --config "$TMP/c.ini"
+  for setting in checkpoint-dir= 'inject=""' lr= nesterov= resume=; do refused 2 '"": expected' compare "${quick[@]}" --strategies "allreduce:$setting"; done
+  # what there was may be none
+  hogring compare "${quick[@]}" --augment crop:1 --strategies allreduce,allreduce:augment=none --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '[r["label"].split()[-1] for r in d["runs"]][0], len({r["weights_digest"] for r in d["runs"]})')" = "('crop:1', 2)" ]
   echo 'json =' >"$TMP/config"
   refused 2 "$TMP/config: --json \"\": expected FILE" train --config "$TMP/config"
 }

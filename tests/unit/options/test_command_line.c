@@ -52,7 +52,11 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--workers -1", "--workers -1: expected a whole number"},
         {HR_TRAIN, "--workers 99999999999999999999", "expected a whole number, not negative"},
         {HR_TRAIN, "--lr fast", "--lr fast: expected a number, not negative"},
-        {HR_TRAIN, "--lr=", "--lr : expected a number, not negative"},
+        {HR_TRAIN, "--lr=", "--lr \"\": expected RATE; without the option there is none"},
+        {HR_TRAIN, "--checkpoint-dir=", "--checkpoint-dir \"\": expected DIR"},
+        {HR_TRAIN, "--resume= --checkpoint-dir d", "--resume \"\": expected [DIR]"},
+        {HR_TRAIN, "--config=", "--config \"\": expected FILE"},
+        {HR_COMPARE, "--tune=", "--tune \"\": expected NAME=VALUES"},
         {HR_TRAIN, "--timeout soon", "--timeout soon: expected a time"},
         {HR_TRAIN, "--max-memory much", "--max-memory much: expected a size, as 512M or 16G"},
         {HR_TRAIN, "--max-memory 2000000G", "expected a size, as 512M or 16G"},
@@ -91,6 +95,8 @@ static void right_lines_are_taken(void **state)
     assert_true(cli.help);
     CHECK_OK(parse(HR_TRAIN, "-h"));
     assert_true(cli.help);
+    CHECK_OK(parse(HR_TRAIN, "--augment flip --augment none")); /* as if it had not been given */
+    assert_string_equal(cli.train.augment, "");
     CHECK_OK(parse(HR_INSPECT, "a b c -- --d"));
     assert_int_equal(cli.npositional, 4);
     assert_string_equal(cli.positional[3], "--d");
