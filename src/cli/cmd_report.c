@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -67,6 +68,25 @@ static enum hr_status write_page(const char *path, const struct hr_page_source *
     return status;
 }
 
+/* Nobody has named it: what is there is written over only where it is such a page. */
+static enum hr_status check_usual(const char *path)
+{
+    char head[512] = "";
+    int fd;
+    size_t bytes;
+    if (access(path, F_OK) != 0)
+        return HR_OK;
+    HR_TRY(hr_file_open(path, &fd, &bytes));
+    const ssize_t n = read(fd, head, sizeof head - 1);
+    close(fd);
+    if (n >= 0 && strstr(head, "<meta name=\"generator\" content=\"hogring "))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "%s: is there, and no page of hogring's; expected --out with another name, or "
+                   "with this one to write over it",
+                   path);
+}
+
 static enum hr_status report(const struct hr_cli *cli, struct hr_page_source *sources)
 {
     const char *path = cli->out[0] ? cli->out : "report.html";
@@ -75,6 +95,8 @@ static enum hr_status report(const struct hr_cli *cli, struct hr_page_source *so
                                    "--json of train, compare, simulate, replay, bench, eval)");
     if (!hr_outcome_is_page(path))
         return hr_fail(HR_E_USAGE, "--out %s: expected a name that ends in .html", path);
+    if (!cli->out[0])
+        HR_TRY(check_usual(path));
     HR_TRY(hr_file_check_writable(path));
     for (size_t i = 0; i < cli->npositional; i++)
         HR_TRY(read_document(cli->positional[i], &sources[i]));

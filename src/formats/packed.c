@@ -40,6 +40,9 @@ static enum hr_status check_header(struct reader *r)
         return hr_fail(HR_E_FORMAT, version, r->name, h->version);
     if (XXH3_64bits(h, offsetof(struct hr_packed_header, xxh3)) != h->xxh3)
         return hr_fail(HR_E_FORMAT, "%s: the header is damaged: its XXH3-64 is another", r->name);
+    if (memcmp(h->zeros, (uint8_t[sizeof h->zeros]){0}, sizeof h->zeros) != 0)
+        return hr_fail(HR_E_FORMAT, "%s: bytes 304 to 503 are not 0: nothing is said there",
+                       r->name);
     if (h->features > HR_FEATURES_SPARSE || !isfinite(h->scale))
         return hr_fail(HR_E_FORMAT,
                        "%s: features are of type %u, scale %g, expected 0 to 2 and a "

@@ -59,6 +59,10 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
   (cd "$TMP" && "$(realpath "$OLDPWD/${HOGRING:-build/hogring}")" report compare.json train.json eval.json bench.json >said)
   grep -q "report.html: 4 documents" "$TMP/said"
   check "$TMP/report.html"
+  echo precious >"$TMP/report.html" # nobody has named it, and it is no such page
+  (cd "$TMP" && "$(realpath "$OLDPWD/${HOGRING:-build/hogring}")" report compare.json 2>stderr) && return 1
+  grep -q "report.html: is there, and no page of hogring's" "$TMP/stderr"
+  [ "$(cat "$TMP/report.html")" = precious ]
 }
 
 @test "a run counts once, in however many files it is, and whoever writes files says which" {

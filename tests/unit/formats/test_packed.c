@@ -71,6 +71,8 @@ static void every_field_is_checked(void **state)
         {8, 3, 4, "has version 3, expected 1 or 2"},
         {8, 2, 4, "has 0 targets, expected 1 to 1024"},
         {52, 1, 4, "bytes 52 to 55 are not 0"},
+        {304, 1, 1, "bytes 304 to 503 are not 0"},
+        {496, 1ull << 63, 8, "bytes 304 to 503 are not 0"},
         {12, 3, 4, "features are of type 3"},
         {48, 0x7f800000, 4, "scale inf"},
         {16, 0, 8, "samples of 0x1x1, expected 1 to 2^31 - 1 features"},
