@@ -185,6 +185,8 @@ struct hr_net_result {
 /* All that training needs of a batch: forward in HR_NET_TRAIN, loss, backward.
  *   params (count) in; grads (count) out, overwritten: d loss / d params, summed over the samples;
  *   of a statistic: minus the sum over the samples of the batch's, which hr_net_update understands.
+ *   A batch of one sample, where a batchnorm's channel has one value in it, has no variance: the
+ *   layer gives its bias, and minus its running statistics, which then stay as they are.
  *   B = 0: zeros. result out; NULL: not wanted */
 HR_NET_CHECKED enum hr_status hr_net_gradient(struct hr_net_space *space, const float *params,
                                               size_t count, const struct hr_net_batch *batch,

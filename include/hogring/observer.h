@@ -30,9 +30,10 @@ struct hr_run_info {
     const char *frozen;    /* what is not trained: "2 of 4 tensors: 1.weight, ..."; "": none */
     const char *server_hosts; /* on several machines: "2 on m0, 1 on m1"; else "" or NULL */
     const char *overlap;      /* "a push leaves in 3 parts, ..."; "": it is not asked for */
-    const char *pushes;       /* to servers on several machines: who pushes; else "" or NULL */
-    const char *memory;       /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
-    const char *lr_schedule;  /* what the rate does: "0.001 to begin with, linear to 0", ... */
+    const char *left_out; /* of what batchnorm measures: shares of one sample; "" or NULL: none */
+    const char *pushes;   /* to servers on several machines: who pushes; else "" or NULL */
+    const char *memory;   /* what it takes: "21 MiB: data 2.0 MiB, ..."; NULL: not known */
+    const char *lr_schedule; /* what the rate does: "0.001 to begin with, linear to 0", ... */
     size_t workers, servers, processors, batch_size, global_batch, params;
     size_t frozen_params; /* of the params */
     size_t node_workers;  /* of a machine, who push as one; 0: each does */

@@ -7,8 +7,10 @@
  *
  * Tensors: weight, bias, running_mean, running_var, (C) each. The last two are statistics
  * (model.h): their "gradients" are -B mean and -B var R / (R - 1), the unbiased variance.
- * R = 1: PyTorch refuses to train on one value a channel; here its variance is 0, so y = bias,
- * and nothing flows back to x.
+ * R = 1: PyTorch refuses to train on one value a channel. Here it is a share beside others (a run
+ * without others is refused, train/prepare.c): its variance is 0, so y = bias, nothing flows back
+ * to x, and it tells nothing of the data. It reports the running statistics themselves, by which
+ * the update leaves them where they are.
  *
  * A relu behind it is done in the same passes (kernels/norm.h).
  *
@@ -211,10 +213,17 @@ static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
     hr_team_run(job.threads, tasks_of(&job), write_task, &job);
 }
 
-/* The "gradients" of the running statistics (model.h). */
-static void report_statistics(const struct job *job, size_t B, float *dmean, float *dvar)
+/* The "gradients" of the running statistics (model.h), which are `running`. */
+static void report_statistics(const struct job *job, size_t B, const float *running, float *dmean,
+                              float *dvar)
 {
-    const double R = (double)job->R, unbias = job->R > 1 ? R / (R - 1) : 0;
+    for (size_t c = 0; c < job->C && job->R == 1; c++) { /* of B = 1 sample */
+        dmean[c] = -running[c];
+        dvar[c] = -running[job->row + c];
+    }
+    if (job->R == 1)
+        return;
+    const double R = (double)job->R, unbias = R / (R - 1);
     for (size_t c = 0; c < job->C; c++) {
         dmean[c] = (float)(-(double)B * job->saved[c]);
         dvar[c] = (float)(-(double)B * unbias * job->saved[job->row + c]);
@@ -247,7 +256,8 @@ static void backward(const struct hr_layer *layer, const struct hr_pass *pass)
         coef[2 * C + c] = (float)(job.sums[c] / (double)job.R);
         coef[3 * C + c] = (float)(product / (double)job.R * inverse);
     }
-    report_statistics(&job, pass->B, dbias + row, dbias + 2 * row);
+    report_statistics(&job, pass->B, pass->params + job.begin + 2 * row, dbias + row,
+                      dbias + 2 * row);
     job.coef = coef;
     job.out = pass->dx ? pass->dx + job.begin : NULL;
     if (pass->dx)

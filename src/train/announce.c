@@ -52,6 +52,7 @@ struct said {
     struct hr_stage_report *stage; /* malloc'd, and so is: */
     uint64_t *redone;
     char split[400], task[400], compress[160], servers[800], pushes[120], overlap[160];
+    char norms[HR_BATCHNORM_NOTE];
 };
 
 static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run_info *info,
@@ -129,6 +130,8 @@ static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
     hr_aggregate_text(run, said.pushes, sizeof said.pushes);
     info->pushes = said.pushes;
     info->overlap = said.overlap;
+    info->left_out = said.norms;
+    HR_TRY(hr_batchnorm_check(run, said.norms, sizeof said.norms));
     enum hr_status status = hr_overlap_text(run, said.overlap, sizeof said.overlap);
     if (status == HR_OK)
         status = add_pipeline(&run->job, info, &said);

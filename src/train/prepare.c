@@ -1,8 +1,10 @@
 /* From options to a run: settles, checks and sets up all constants; shared memory comes later. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpus.h"
+#include "base/size.h"
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "kernels/select.h"
@@ -212,6 +214,63 @@ static enum hr_status lay_out_schedule(struct hr_run *run)
     return hr_run_length_check(o, &run->length);
 }
 
+/* The first layer that measures its batch, and has one value of a channel in a sample; or NULL. */
+static const char *measures_samples(const struct hr_model *model)
+{
+    for (size_t i = 0; i < hr_model_layer_count(model); i++) {
+        const struct hr_layer_info layer = hr_model_layer(model, i);
+        size_t values = 1;
+        for (size_t d = 0; d < layer.ndim; d++)
+            values *= layer.shape[d];
+        if (layer.statistics && layer.statistics == 2 * values)
+            return layer.path;
+    }
+    return NULL;
+}
+
+/* Of `full` samples each share of a batch is one: what to do? */
+static enum hr_status fail_alone(const struct hr_run *run, const char *path, size_t full,
+                                 size_t pieces)
+{
+    const struct hr_train_options *o = run->job.options;
+    const bool global = o->global_batch_size > 0;
+    char cure[80];
+    snprintf(cure, sizeof cure, "--%sbatch-size %zu or more", global ? "global-" : "",
+             global ? 2 * pieces : 2 * run->job.parts / o->accumulate);
+    if (run->shared.schedule.samples <= pieces)
+        snprintf(cure, sizeof cure, "more samples, or fewer workers and micro-batches");
+    return hr_fail(
+        HR_E_USAGE,
+        "batchnorm (layer %s) measures a channel over a share of a batch, and has one "
+        "value of it in a sample: the %zu sample%s of a batch are cut into %zu share%s, so "
+        "that all would become 0; expected %s",
+        path, full, full == 1 ? "" : "s", pieces, pieces == 1 ? "" : "s", cure);
+}
+
+/* The largest of so many pieces of n samples has ceil(n / pieces), the smallest floor(). */
+enum hr_status hr_batchnorm_check(const struct hr_run *run, char *note, size_t size)
+{
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
+    const size_t sharing = run->shared.strategy->shares_batch ? run->shared.workers : 1;
+    const size_t pieces = sharing * run->job.parts;
+    const size_t full = hr_min_size(schedule->batch, schedule->samples);
+    const size_t rest = schedule->samples % full, last = rest ? rest : full;
+    const bool always = full / pieces == 1;
+    const char *path = measures_samples(run->job.model);
+    note[0] = '\0';
+    if (!path || schedule->end == 0)
+        return HR_OK;
+    if (full <= pieces)
+        return fail_alone(run, path, full, pieces);
+    if (always || last <= pieces || last / pieces == 1)
+        snprintf(note, size,
+                 "batchnorm (layer %s) leaves shares of one sample out of its means and variances: "
+                 "%s of %zu in %zu share%s has some",
+                 path, always ? "a batch" : "the last batch of an epoch", always ? full : last,
+                 pieces, pieces == 1 ? "" : "s");
+    return HR_OK;
+}
+
 /* Whose gradients a worker may wait for while it communicates. */
 static void settle_stalls(struct hr_run *run)
 {
@@ -283,6 +342,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
     struct hr_shared_state *shared = &run->shared;
+    char note[HR_BATCHNORM_NOTE];
     shared->options = o;
     HR_TRY(hr_train_complete(&run->options));
     HR_TRY(hr_train_options_check(o, false));
@@ -298,6 +358,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(settle_parts(&run->job));
     HR_TRY(hr_pipeline_setup(run));
     HR_TRY(lay_out_schedule(run));
+    HR_TRY(hr_batchnorm_check(run, note, sizeof note));
     HR_TRY(hr_rate_setup(run));
     HR_TRY(hr_optimizer_setup(run));
     shared->params = hr_model_param_count(run->job.model);

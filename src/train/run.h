@@ -29,6 +29,11 @@ HR_CHECKED enum hr_status hr_train_call(const struct hr_train_call *call,
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call);
 /* Set the run's constants from the options. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_run_prepare(struct hr_run *run);
+/* Batchnorm measures the values of a channel, of which a share of one sample may have a single
+ * one. HR_E_USAGE where no share has more; else `note` (size) out: which shares are left out; "":
+ * none. */
+enum { HR_BATCHNORM_NOTE = 200 };
+HR_CHECKED enum hr_status hr_batchnorm_check(const struct hr_run *run, char *note, size_t size);
 /* Give all of it back, the run, too; but for its files nothing, if a thread that did not end still
  * uses it (drive.stuck). */
 void hr_run_finish(struct hr_run *run);

@@ -77,6 +77,35 @@ END
   refused 3 "$TMP/none.safetensors" train --init-weights "$TMP/none.safetensors"
 }
 
+# left_out BATCHES OPTIONS...: what batchnorm leaves out is said, or nothing is.
+norm="flatten, dense 16, batchnorm, relu, dense 10"
+left_out() {
+  hogring train --model "$norm" --epochs 1 --quiet "${@:2}" >/dev/null 2>"$TMP/err"
+  grep -q "shares of one sample.*$1" "$TMP/err" || { cat "$TMP/err"; return 1; }
+}
+
+@test "batchnorm of one value a channel is refused where no share has two" {
+  for s in allreduce ps-async hogwild local-sgd; do
+    refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 2 --strategy $s
+  done
+  refused 2 "expected --batch-size 8 or more" train --model "$norm" --batch-size 4 --workers 2 --pipeline 2 --micro-batches 4
+  refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 2 --accumulate 4
+  refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 1 --precision bf16 --tensor-parallel 2
+  refused 2 "expected --global-batch-size 16 or more" train --model "$norm" --global-batch-size 8 --workers 2 --reduce repro --micro-shards 8
+  refused 2 "expected more samples" train --model "$norm" --workers 4 --epoch-size 3
+  hogring train --quiet --model "conv 2 3x3, batchnorm, relu, flatten, dense 10" --batch-size 1 --workers 2 --max-steps 2 >/dev/null 2>"$TMP/err"
+  [ ! -s "$TMP/err" ]
+}
+
+@test "shares of one sample, which batchnorm leaves out, are said" {
+  left_out "the last batch of an epoch of 5 in 4" --workers 4 --batch-size 4 --epoch-size 21
+  left_out "the last batch of an epoch of 1 " --workers 2 --batch-size 4 --epoch-size 29 --strategy ps-async
+  left_out "a batch of 3 in 2" --workers 2 --global-batch-size 3 --epoch-size 30
+  left_out "the last batch of an epoch of 5 in 8" --workers 2 --batch-size 16 --pipeline 2 --micro-batches 4 --epoch-size 37
+  hogring train --model "$norm" --epochs 1 --quiet --workers 2 --batch-size 4 --epoch-size 28 >/dev/null 2>"$TMP/err"
+  [ ! -s "$TMP/err" ]
+}
+
 @test "built-in models follow the data" {
   for m in vgg-small resnet8; do hogring train --quiet --model $m --max-steps 2 --workers 1 >/dev/null; done
 }
