@@ -9,5 +9,8 @@ agrees() { python3 tests/cli/formulas.py "${HOGRING:-build/hogring}" "$1"; }
 @test "flips and crops are those of the page" { agrees augmentation; }
 @test "dropped units are those of the page" { agrees dropout; }
 @test "held-out samples are those of the page" { agrees held_out_samples; }
+@test "the validation split is that of the page" { agrees validation_split; }
+@test "batchnorm's running statistics are those of the page" { agrees running_statistics; }
+@test "batchnorm's tensors are counted as on the page" { agrees weights_behind_batchnorm; }
 @test "slow steps and stalls come as on the page" { agrees slow_steps; }
 @test "virtual time passes as on the page" { agrees virtual_time; }

@@ -190,6 +190,50 @@ def check_held_out_samples():
     if got != {order(i) for i in range(4)}:
         sys.exit(f"held out {sorted(got)}, expected {sorted(order(i) for i in range(4))}\n{said}")
 
+def check_validation_split():
+    """A quarter of 1438 is 359.5; the rest is a data set in the drawn order."""
+    x, y = digits()
+    order = sample_order(9, 2 ** 64 - 2, len(x))
+    rest = [order(i) for i in range(360, len(x))]
+    net = Softmax(9)
+    for index in range(40):
+        net.step([(x[rest[s]], y[rest[s]]) for _, s in samples_of(9, len(rest), 720, 50, index)], 0.1)
+    tensors, _ = trained("train", "--model", "softmax", "--workers", 3, "--seed", 9, "--global-batch-size", 50, "--epoch-size", 720,
+                              "--validation-fraction", 0.25, "--max-steps", 40, "--lr", 0.1, "--momentum", 0)
+    net.compare(tensors, "1")
+
+def check_running_statistics():
+    """The last batch of an epoch has shares of 2, 1 and 1 samples, or of 1 and none."""
+    x, _ = digits()
+    for epoch_size in (52, 49, 48):
+        mean, var = [0.0] * 64, [1.0] * 64
+        per_epoch = -(-epoch_size // 12)
+        for index in range(2 * per_epoch):
+            batch = [x[s] for _, s in samples_of(1, len(x), epoch_size, 12, index)]
+            shares = [batch[part(len(batch), 3, w):part(len(batch), 3, w + 1)] for w in range(3)]
+            for i in range(64):
+                to_mean = to_var = 0.0
+                for share in shares:
+                    of_share, spread = mean[i], var[i]  # of a single value
+                    if len(share) > 1:
+                        of_share = sum(v[i] for v in share) / len(share)
+                        spread = sum((v[i] - of_share) ** 2 for v in share) / (len(share) - 1)
+                    to_mean += len(share) / len(batch) * of_share
+                    to_var += len(share) / len(batch) * spread
+                mean[i] += 0.1 * (to_mean - mean[i])
+                var[i] += 0.1 * (to_var - var[i])
+        tensors, _ = trained("train", "--model", "flatten, batchnorm, dense 10", "--workers", 3, "--batch-size", 4, "--epoch-size", epoch_size,
+                             "--epochs", 2, "--lr", 0)
+        worst = max(abs(a - b) for a, b in zip(mean + var, tensors["1.running_mean"] + tensors["1.running_var"]))
+        if worst > 2e-6:
+            sys.exit(f"epochs of {epoch_size}: running statistics differ by {worst}")
+
+def check_weights_behind_batchnorm():
+    """It has four tensors, so the layer behind it has numbers 4 and 5."""
+    tensors, _ = trained("train", "--model", "flatten, batchnorm, dense 10", "--workers", 1, "--seed", 3, "--max-steps", 1, "--lr", 0)
+    if list(tensors["2.weight"] + tensors["2.bias"]) != initial(3, 4, 640, 64) + initial(3, 5, 10, 64):
+        sys.exit("2.weight or 2.bias differs")
+
 # --- virtual time
 
 def draw(model, seed, rank, step):
