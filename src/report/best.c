@@ -24,7 +24,7 @@ static void print_run(FILE *out, const struct hr_run_group *group, const struct 
     fprintf(out, ": %s epoch %.4g; ", best->stopped ? "stopped early, at" : "ended at",
             best->ended);
     if (!isfinite(best->value)) {
-        fputs("no evaluation was a number\n", out);
+        fputs("no evaluation at the end of an epoch was a number\n", out);
         return;
     }
     fprintf(out, "%s epoch %.4g, the best by ", best->restored ? "has the weights of" : "kept",

@@ -2,11 +2,16 @@
 
 #include <math.h>
 
+static bool ends_epoch(const struct hr_curve_point *point)
+{
+    return floor(point->epoch) == point->epoch;
+}
+
 bool hr_best_is_beaten(const struct hr_early_stop *rule, const struct hr_best *best,
                        const struct hr_curve_point *point)
 {
     const double value = hr_metric_at(rule->metric, point);
-    if (!isfinite(value))
+    if (!isfinite(value) || !ends_epoch(point))
         return false;
     return !best->any || hr_metric_better(rule->metric, value, best->value, rule->min_delta);
 }
@@ -19,7 +24,7 @@ struct hr_best hr_best_of(const struct hr_early_stop *rule, const struct hr_curv
         if (hr_best_is_beaten(rule, &best, &curve[i]))
             best = (struct hr_best){
                 .any = true, .point = i, .value = hr_metric_at(rule->metric, &curve[i])};
-        else
+        else if (ends_epoch(&curve[i]))
             best.since++;
     return best;
 }

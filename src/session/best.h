@@ -2,6 +2,9 @@
  * a resumed run, which has the whole curve, decides as one that was never stopped, and a replay as
  * the run that was recorded.
  *
+ * Evaluations at the ends of epochs are compared. One inside of an epoch, where a run ended that was
+ * told to (--max-steps, a budget), is none that it would have had, had it gone on at once.
+ *
  * What is compared was measured on the validation split, or without one on the test set.
  *
  * Threads: pure functions.
@@ -14,9 +17,9 @@
 #include "options/early_stop.h"
 
 struct hr_best {
-    bool any;     /* no evaluation was a number: there is no best */
+    bool any;     /* none was a number: there is no best */
     size_t point; /* of the curve */
-    size_t since; /* evaluations behind it; without a best all */
+    size_t since; /* evaluations behind it that were compared; without a best all */
     double value; /* what the metric was there */
 };
 

@@ -69,7 +69,8 @@ struct hr_best hr_cut_best(const struct hr_cuts *cuts, const struct hr_early_sto
 bool hr_cut_is_best(const struct hr_cuts *cuts, const struct hr_early_stop *rule)
 {
     const struct hr_best best = hr_cut_best(cuts, rule);
-    return cuts->cut->evaluate && best.any && best.since == 0;
+    const size_t n = hr_atom64_load_acquire(&cuts->cut->ncurve); /* partner: hr_cut_add_point */
+    return cuts->cut->evaluate && best.any && best.point + 1 == n;
 }
 
 bool hr_cut_improves(const struct hr_cuts *cuts, const struct hr_curve_point *point)

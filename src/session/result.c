@@ -47,7 +47,7 @@ static void fill_best(const struct hr_cuts *cuts, const struct hr_train_options 
     best->restored = stops && found.any && !cuts->cut->interrupted;
     best->stopped = hr_best_is_over(&cuts->early_stop, &found);
     best->ended = result->curve[result->ncurve - 1].epoch;
-    if (cuts->keep_best.asked && cuts->saves)
+    if (cuts->saves && hr_cut_best(cuts, &cuts->keep_best).any)
         snprintf(best->checkpoint, sizeof best->checkpoint, "%.1023s/best",
                  options->checkpoint_dir);
 }

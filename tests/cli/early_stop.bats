@@ -50,6 +50,21 @@ of() { json "$1" "d['runs'][0]['$2']"; }
   [ "$(json "$TMP/e.json" 'd["test_accuracy"]')" = "$(json "$TMP/out.json" 'max(p["test_accuracy"] for p in d["runs"][0]["curve"])')" ]
 }
 
+@test "a run that is cut inside of an epoch, and resumed, stops where one does that never was" {
+  for rule in loss,2 accuracy,1; do
+    rm -rf "$TMP"/[ab]
+    run=("${own[@]}" --early-stop "$rule" --keep-best "${rule%,*}" --quiet)
+    hogring train "${run[@]}" --checkpoint-dir "$TMP/a" --json "$TMP/a.json" >/dev/null
+    for steps in 7 22 40 61; do # of 18 an epoch
+      hogring train "${run[@]}" --checkpoint-dir "$TMP/b" --resume auto --max-steps $steps >/dev/null
+    done
+    hogring train "${run[@]}" --checkpoint-dir "$TMP/b" --resume --json "$TMP/b.json" >/dev/null
+    for what in weights_digest test_loss; do [ "$(of "$TMP/a.json" $what)" = "$(of "$TMP/b.json" $what)" ]; done
+    for what in value epoch ended; do [ "$(json "$TMP/a.json" "d['runs'][0]['best']['$what']")" = "$(json "$TMP/b.json" "d['runs'][0]['best']['$what']")" ]; done
+    [ "$(readlink "$TMP/a/best")" = "$(readlink "$TMP/b/best")" ]
+  done
+}
+
 @test "compare: each run decides for itself, and is tested once" {
   hogring compare "${own[@]}" "${stop[@]}" --quiet --strategies allreduce,ps-async --seeds 2 --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
   [ "$(grep -c "has the weights of epoch" "$TMP/stdout")" = 4 ]

@@ -77,6 +77,24 @@ static void what_is_no_number_is_never_the_best(void **state)
     assert_true(hr_best_is_over(&rule, &best));
 }
 
+/* The best of all, and one that is not, inside of epochs. */
+static void what_was_measured_inside_of_an_epoch_counts_for_nothing(void **state)
+{
+    (void)state;
+    const struct hr_curve_point curve[] = {{.epoch = 1, .test_loss = 3},
+                                           {.epoch = 1.5, .test_loss = 1},
+                                           {.epoch = 2, .test_loss = 2},
+                                           {.epoch = 2.25, .test_loss = 9},
+                                           {.epoch = 3, .test_loss = 2.5}};
+    const struct hr_early_stop rule = rule_of("loss,2");
+    static const size_t point[] = {0, 0, 2, 2, 2}, since[] = {0, 0, 0, 0, 1};
+    for (size_t n = 1; n <= 5; n++) {
+        const struct hr_best best = hr_best_of(&rule, curve, n);
+        assert_int_equal(best.point, point[n - 1]);
+        assert_int_equal(best.since, since[n - 1]);
+    }
+}
+
 static void nothing_asked_never_ends(void **state)
 {
     (void)state;
@@ -109,6 +127,7 @@ int main(void)
         cmocka_unit_test(less_than_min_delta_is_no_improvement),
         cmocka_unit_test(a_validation_split_is_what_is_looked_at),
         cmocka_unit_test(what_is_no_number_is_never_the_best),
+        cmocka_unit_test(what_was_measured_inside_of_an_epoch_counts_for_nothing),
         cmocka_unit_test(nothing_asked_never_ends),
         cmocka_unit_test(other_texts_are_refused),
     };
