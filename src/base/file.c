@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "base/leftovers.h"
 #include "base/pipe.h"
 
@@ -57,6 +58,7 @@ static enum hr_status take_space(struct hr_file_writer *writer)
 enum hr_status hr_file_create(struct hr_file_writer *writer, const char *path, size_t bytes)
 {
     *writer = (struct hr_file_writer){.path = path, .bytes = bytes};
+    HR_TRY(hr_input_spare(path));
     writer->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (writer->fd < 0)
         return hr_fail_errno(HR_E_IO, "%s: cannot be created", path);
@@ -95,6 +97,7 @@ enum hr_status hr_file_open_unblocked(const char *path, int flags, int *fd)
     struct stat there;
     *fd = -1;
     HR_TRY(hr_file_check_unblocked(path));
+    HR_TRY(hr_input_spare(path));
     *fd = open(path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0666);
     if (*fd < 0)
         return hr_fail_errno(HR_E_IO, "%s", path);
@@ -106,20 +109,11 @@ enum hr_status hr_file_open_unblocked(const char *path, int flags, int *fd)
     return fail_as_waiting(path);
 }
 
-/* place = the file that path stands for, behind its symlinks. */
-static enum hr_status find_place(const char *path, char place[HR_PATH_MAX])
-{
-    char *real = realpath(path, NULL);
-    const enum hr_status status = hr_path(place, "%s", real ? real : path);
-    free(real);
-    return status;
-}
-
 /* A name that nobody else uses: numbers are tried until O_EXCL succeeds. */
 static enum hr_status open_temporary(struct hr_file_writer *writer)
 {
     enum { MAX_TRIES = 100 };
-    HR_TRY(find_place(writer->path, writer->place));
+    HR_TRY(hr_path_place(writer->path, writer->place));
     for (int i = 0; i < MAX_TRIES; i++) {
         HR_TRY(hr_path(writer->temporary, "%s.%ld.%d.tmp", writer->place, (long)getpid(), i));
         writer->fd = open(writer->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -145,7 +139,7 @@ enum hr_status hr_file_check_writable(const char *path)
     const bool exists = stat(path, &there) == 0;
     if (exists && S_ISDIR(there.st_mode))
         return fail_for_folder(path);
-    HR_TRY(find_place(path, place));
+    HR_TRY(hr_path_place(path, place));
     HR_TRY(hr_path_parent(folder, place));
     HR_TRY(hr_path(inside, "%s/.", folder)); /* access fails where this is no folder */
     const bool replaced = !exists || S_ISREG(there.st_mode);
@@ -163,6 +157,7 @@ static enum hr_status fail_to_forget(const char *path)
 enum hr_status hr_file_forget(const char *path)
 {
     struct stat name, file;
+    HR_TRY(hr_input_spare(path));
     if (lstat(path, &name) != 0 || stat(path, &file) != 0)
         return errno == ENOENT || errno == ENOTDIR ? HR_OK : fail_to_forget(path);
     if (!S_ISREG(file.st_mode))
@@ -182,6 +177,7 @@ enum hr_status hr_file_replace(struct hr_file_writer *writer, const char *path, 
     writer->device = exists && !S_ISREG(there.st_mode);
     if (writer->device)
         return hr_pipe_open_write(path, &writer->fd);
+    HR_TRY(hr_input_spare(path));
     HR_TRY(open_temporary(writer));
     return take_space(writer);
 }
@@ -190,9 +186,10 @@ static enum hr_status put_in_place(const struct hr_file_writer *writer)
 {
     char folder[HR_PATH_MAX];
     HR_TRY(hr_path_parent(folder, writer->place));
-    const bool placed = rename(writer->temporary, writer->place) == 0;
-    const enum hr_status status =
-        placed ? HR_OK : hr_fail_errno(HR_E_IO, "%s: cannot be replaced", writer->path);
+    enum hr_status status = hr_input_spare(writer->place); /* it may be read since */
+    const bool placed = status == HR_OK && rename(writer->temporary, writer->place) == 0;
+    if (!placed && status == HR_OK)
+        status = hr_fail_errno(HR_E_IO, "%s: cannot be replaced", writer->path);
     if (!placed)
         unlink(writer->temporary);
     hr_leftover_forget(writer->temporary);
@@ -293,6 +290,11 @@ enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes)
     if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
         close(opened);
         return hr_fail(HR_E_IO, "%s: is not a regular file", path);
+    }
+    const enum hr_status status = hr_input_add(path, &info);
+    if (status != HR_OK) {
+        close(opened);
+        return status;
     }
     *fd = opened;
     *bytes = (size_t)info.st_size;

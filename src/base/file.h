@@ -8,6 +8,8 @@
  *
  * hr_file_replace instead of hr_file_create: readers see the old file or the new one, never a part.
  *
+ * What is opened for reading here is never written over here: HR_E_USAGE (inputs.h).
+ *
  * A name is durable only when the folder that holds it was synced too (hr_folder_sync).
  *
  * Threads: none of this is shared; different files may be used from different threads.

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/inputs.h"
 
 static bool is_folder(const char *path)
 {
@@ -21,6 +22,7 @@ static enum hr_status make_one(const char *path)
     char parent[HR_PATH_MAX];
     if (is_folder(path))
         return HR_OK;
+    HR_TRY(hr_input_spare(path));
     if (mkdir(path, 0755) != 0) {
         const int cause = errno;
         if (cause == EEXIST && is_folder(path)) /* another process was quicker */
@@ -35,6 +37,7 @@ static enum hr_status make_one(const char *path)
 enum hr_status hr_folder_make(const char *path)
 {
     char prefix[HR_PATH_MAX];
+    HR_TRY(hr_input_spare(path));
     HR_TRY(hr_path(prefix, "%s", path));
     for (char *at = prefix; *at; at++) {
         if (*at != '/' || at == prefix)

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum hr_status hr_path(char out[HR_PATH_MAX], const char *format, ...)
@@ -32,4 +33,12 @@ bool hr_path_ends_in(const char *path, const char *ending)
 {
     const size_t length = strlen(path), tail = strlen(ending);
     return length > tail && !strcmp(path + length - tail, ending);
+}
+
+enum hr_status hr_path_place(const char *path, char place[HR_PATH_MAX])
+{
+    char *real = realpath(path, NULL);
+    const enum hr_status status = hr_path(place, "%s", real ? real : path);
+    free(real);
+    return status;
 }

@@ -15,6 +15,9 @@ HR_CHECKED enum hr_status hr_path(char out[HR_PATH_MAX], const char *format, ...
 /* out = the folder that holds path: "a/b" -> "a", "b" -> ".", "/b" -> "/". */
 HR_CHECKED enum hr_status hr_path_parent(char out[HR_PATH_MAX], const char *path);
 
+/* place = the file that path stands for, behind its symlinks. */
+HR_CHECKED enum hr_status hr_path_place(const char *path, char place[HR_PATH_MAX]);
+
 /* Does it end in that, behind something else? ".csv" is no name that ends in ".csv". */
 bool hr_path_ends_in(const char *path, const char *ending);
 

@@ -4,10 +4,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/inputs.h"
 #include "base/signals.h"
 
 static int patience_ms = 30000;
@@ -75,11 +77,14 @@ enum hr_status hr_pipe_read_all(const char *path, size_t cap, char **text, size_
 {
     const int64_t end = deadline_ns();
     enum hr_status status = HR_OK;
+    struct stat info;
     size_t used = 0, got = 1;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
     char *content = malloc(cap + 2);
+    if (fstat(fd, &info) == 0)
+        status = hr_input_add(path, &info);
     if (!content)
         status = hr_fail(HR_E_NOMEM, "%s: no memory to read it", path);
     for (; status == HR_OK && got > 0 && used <= cap; used += got)

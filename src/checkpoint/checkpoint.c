@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/inputs.h"
 #include "base/log.h"
+#include "checkpoint/claim.h"
 #include "checkpoint/links.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/prune.h"
@@ -186,12 +188,53 @@ static enum hr_status find_folder(const char *path, char folder[HR_PATH_MAX])
     return hr_fail(HR_E_IO, "%s: no checkpoint: neither a folder nor a " HR_MODEL_NAME, path);
 }
 
+static void note(const char *folder, const char *name)
+{
+    struct stat info;
+    char path[HR_PATH_MAX];
+    if (hr_path(path, "%s/%s", folder, name) == HR_OK && stat(path, &info) == 0 &&
+        hr_input_add(path, &info) != HR_OK)
+        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
+}
+
+static void note_files(const char *folder)
+{
+    note(folder, HR_MODEL_NAME);
+    note(folder, HR_TRAINER_NAME);
+    note(folder, HR_MANIFEST_NAME);
+    note(folder, HR_RUN_FILE);
+}
+
+static void note_steps(const char *dir)
+{
+    struct hr_step *steps = NULL;
+    size_t count = 0;
+    char folder[HR_PATH_MAX];
+    note_files(dir);
+    if (hr_steps_list(dir, &steps, &count) != HR_OK)
+        return;
+    for (size_t i = 0; i < count; i++)
+        if (hr_path(folder, "%s/%s", dir, steps[i].name.text) == HR_OK)
+            note_files(folder);
+    free(steps);
+}
+
+void hr_checkpoint_note(const char *path)
+{
+    char dir[HR_PATH_MAX];
+    note_steps(path);
+    if (hr_path_parent(dir, path) == HR_OK)
+        note_steps(dir);
+}
+
 enum hr_status hr_checkpoint_load(const char *path, struct hr_checkpoint *out)
 {
     char folder[HR_PATH_MAX], manifest[HR_PATH_MAX];
     HR_TRY(find_folder(path, folder));
     HR_TRY(hr_path(manifest, "%s/" HR_MANIFEST_NAME, folder));
-    return access(manifest, F_OK) == 0 ? load_folder(folder, out) : load_newest(folder, out);
+    HR_TRY(access(manifest, F_OK) == 0 ? load_folder(folder, out) : load_newest(folder, out));
+    hr_checkpoint_note(out->path);
+    return HR_OK;
 }
 
 void hr_checkpoint_free(struct hr_checkpoint *checkpoint)

@@ -17,8 +17,6 @@
 #include "checkpoint/links.h"
 #include "checkpoint/steps.h"
 
-#define RUN_NAME ".run"
-
 enum { DIGITS = 16 };
 
 /* --- names of runs --- */
@@ -64,7 +62,7 @@ static enum hr_status is_of_run(const char *dir, int fd, const char *run, bool *
     char text[DIGITS + 2] = "", found[DIGITS + 1];
     struct hr_checkpoint newest;
     if (fd >= 0 && !read_name(fd, text))
-        return hr_fail_errno(HR_E_IO, "%s/" RUN_NAME ": cannot be read", dir);
+        return hr_fail_errno(HR_E_IO, "%s/" HR_RUN_FILE ": cannot be read", dir);
     copy_name(found, text);
     *out = run[0] && !strcmp(found, run);
     if (*out || hr_checkpoint_load(dir, &newest) != HR_OK)
@@ -200,7 +198,7 @@ static enum hr_status judge(const struct hr_claimant *claimant, int fd, const st
 enum hr_status hr_claim_check_free(const char *dir)
 {
     char path[HR_PATH_MAX];
-    HR_TRY(hr_path(path, "%s/" RUN_NAME, dir));
+    HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, dir));
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return HR_OK;
@@ -217,7 +215,7 @@ enum hr_status hr_claim_check(const struct hr_claimant *claimant)
     if (access(claimant->dir, F_OK) != 0)
         return HR_OK;
     HR_TRY(hr_claim_check_free(claimant->dir));
-    HR_TRY(hr_path(path, "%s/" RUN_NAME, claimant->dir));
+    HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, claimant->dir));
     HR_TRY(hr_steps_list(claimant->dir, &steps, &count));
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     const enum hr_status status = judge(claimant, fd, steps, count, &doomed);
@@ -247,7 +245,7 @@ static enum hr_status write_name(const char *dir, int fd, const char *run)
     char text[DIGITS + 2];
     snprintf(text, sizeof text, "%s\n", run);
     if (ftruncate(fd, 0) != 0 || !write_text(fd, text, DIGITS + 1) || fsync(fd) != 0)
-        return hr_fail_errno(HR_E_IO, "%s/" RUN_NAME ": cannot be written", dir);
+        return hr_fail_errno(HR_E_IO, "%s/" HR_RUN_FILE ": cannot be written", dir);
     return HR_OK;
 }
 
@@ -305,7 +303,7 @@ enum hr_status hr_claim_take(const struct hr_claimant *claimant, struct hr_claim
     enum hr_status status;
     *claim = (struct hr_claim){0};
     HR_TRY(hr_folder_make(claimant->dir));
-    HR_TRY(hr_path(path, "%s/" RUN_NAME, claimant->dir));
+    HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, claimant->dir));
     claim->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     if (claim->fd < 0) {
         claim->fd = 0;

@@ -35,6 +35,10 @@ struct hr_claimant {
 /* Check that nobody trains into the folder; else HR_E_IO says who. Changes nothing. */
 HR_CHECKED enum hr_status hr_claim_check_free(const char *dir);
 
+/* The checkpoint of that name, or the folder of them, and what is beside it in that folder, is
+ * read: no output may take the place of any of its files (base/inputs.h). */
+void hr_checkpoint_note(const char *path);
+
 /* Would hr_claim_take succeed? Changes nothing. */
 HR_CHECKED enum hr_status hr_claim_check(const struct hr_claimant *claimant);
 

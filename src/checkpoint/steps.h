@@ -22,6 +22,8 @@
 #include "base/error.h"
 #include "base/file.h"
 
+#define HR_RUN_FILE ".run"
+
 struct hr_step_name {
     char text[32]; /* "step-00000500" */
 };

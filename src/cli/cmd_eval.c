@@ -13,6 +13,7 @@
 #include "session/saved.h"
 #include "cli/commands.h"
 #include "terminal/output.h"
+#include "watch/apart.h"
 #include "watch/hints.h"
 #include "json/documents.h"
 #include "report/confusion.h"
@@ -196,6 +197,7 @@ static enum hr_status evaluate_saved(const struct hr_cli *cli,
     struct hr_worst worst;
     const char *layers = hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
     HR_TRY(open_data(cli, checkpoint, dataset));
+    HR_TRY(hr_apart_check(cli));
     hr_hints_print_notes(dataset);
     if (cli->worst_sheet[0])
         HR_TRY(hr_sheet_check(dataset));

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "base/log.h"
 #include "cli/commands.h"
 #include "watch/apart.h"
@@ -76,17 +77,15 @@ static enum hr_status check(struct gate *gate)
 /* Nothing is written over that is read, nor what the runs of the baseline read. */
 static enum hr_status check_apart(const struct gate *gate)
 {
-    static struct hr_cli cli;
-    const json_t *given = json_object_get(gate->baseline.json, "given");
-    cli = *gate->cli;
-    if (cli.npositional == 1) {
-        snprintf(cli.data, sizeof cli.data, "%s", hr_gate_text(given, "data"));
-        snprintf(cli.data_options.test_data, sizeof cli.data_options.test_data, "%s",
-                 hr_gate_text(given, "test-data"));
-        snprintf(cli.train.init_weights, sizeof cli.train.init_weights, "%s",
-                 hr_gate_text(given, "init-weights"));
-    }
-    return hr_apart_check(&cli);
+    const char *name;
+    json_t *value;
+    if (gate->cli->npositional == 1)
+        json_object_foreach(json_object_get(gate->baseline.json, "given"), name, value)
+        {
+            if (json_is_string(value))
+                HR_TRY(hr_input_named(json_string_value(value), !strcmp(name, "data")));
+        }
+    return hr_apart_check(gate->cli);
 }
 
 /* --- what is run --- */

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "base/size.h"
 
 /* zlib's window of 32 KiB, and 16 for "gzip header and trailer, nothing else". */
@@ -61,7 +62,7 @@ static enum hr_status check_regular(struct hr_gzip_stream *s)
     if (!S_ISREG(info.st_mode))
         return hr_fail(HR_E_IO, "%s: is not a regular file", s->name);
     s->bytes = (uint64_t)info.st_size;
-    return HR_OK;
+    return hr_input_add(s->name, &info);
 }
 
 enum hr_status hr_gzip_stream_open_file(const char *path, struct hr_gzip_stream *stream)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "formats/formats.h"
 #include "formats/idx.h"
 
@@ -125,6 +126,7 @@ static enum hr_status open_fashion_mnist(const struct hr_data_options *options,
     const char *folder = getenv("FASHION_MNIST");
     if (!folder || !*folder)
         folder = "/usr/share/datasets/fashion-mnist";
+    HR_TRY(hr_input_add_folder(folder));
     const enum hr_status st = hr_format_idx.open(folder, options, storage);
     if (st != HR_E_IO)
         return st;
@@ -149,6 +151,7 @@ static enum hr_status open_path(const char *name, const struct hr_data_options *
                        name);
     HR_TRY(check_meaning(name, *format, options));
     HR_TRY(check_validation(name, options));
+    HR_TRY(hr_input_add_folder(name));
     return (*format)->open(name, options, storage);
 }
 

@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/inputs.h"
 #include "base/path.h"
 #include "data/table.h"
 
@@ -116,6 +117,7 @@ static void pass_over(struct hr_image_list *list, const char *path, enum kind ki
 
 static enum hr_status open_folder(const char *folder, DIR **out)
 {
+    HR_TRY(hr_input_add_folder(folder));
     *out = opendir(folder);
     return *out ? HR_OK : hr_fail_errno(HR_E_IO, "%s: the folder cannot be read", folder);
 }

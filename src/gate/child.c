@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/inputs.h"
 #include "base/printable.h"
 #include "base/signals.h"
 
@@ -192,6 +193,7 @@ enum hr_status hr_gate_child_run(const struct hr_gate_child *child,
     if (hr_signals_seen(NULL) || (code != 0 && code != 1 && code != 4) || access(json, R_OK) != 0)
         return complain(child, words->word[0], code, errors);
     HR_TRY(hr_gate_read(json, true, out));
+    hr_input_release(json);
     out->name = "the new runs";
     return HR_OK;
 }

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "base/inputs.h"
 #include "options/config.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
@@ -113,6 +114,7 @@ enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int
                            argv[optind]);
         if (cli->npositional == sizeof cli->positional / sizeof *cli->positional)
             return hr_fail(HR_E_USAGE, "%s: too many arguments", argv[optind]);
+        HR_TRY(hr_input_named(argv[optind], false));
         cli->positional[cli->npositional++] = argv[optind];
     }
     if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])

@@ -32,8 +32,8 @@ static const struct hr_option data[] = {
 
 static const struct hr_option making[] = {
     ROW("out", TEXT, out, "FILE", NULL, "data pack, data make, report: write here",
-        .said = "report: report.html", .commands = HR_DATA_PACK | HR_DATA_MAKE | HR_REPORT,
-        .first = true),
+        .said = "report: report.html", .written = true,
+        .commands = HR_DATA_PACK | HR_DATA_MAKE | HR_REPORT, .first = true),
     ROW("rows", COUNT, shape.rows, "N", "20242", "how many", .commands = HR_DATA_MAKE),
     ROW("nonzeros", NUMBER, shape.nonzeros, "N", "74", "features of a row, on average",
         .commands = HR_DATA_MAKE),
@@ -94,7 +94,7 @@ static const struct hr_option limits[] = {
 
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
-        "write everything as JSON; - for stdout (help json: fields)",
+        "write everything as JSON; - for stdout (help json: fields)", .written = true,
         .commands = READERS | HR_PREDICT | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR | HR_TOP |
                     HR_VERIFY | HR_GATE,
         .models = HR_OF_ALL_MODELS, .first = true),
@@ -109,51 +109,52 @@ static const struct hr_option results[] = {
     ROW("plot", TEXT, plot, "FILE", NULL, "draw loss and accuracy: .svg or .png",
         .bench_help = "draw times over sizes, of layers the roofline, of training samples/s over "
                       "several --workers, of a pipeline a single schedule: .svg or .png",
+        .written = true,
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_TRAIN |
                     HR_BENCH_STORE | HR_BENCH_PIPELINE | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("report", TEXT, report, "FILE", NULL,
         "write all of it as a page of HTML, one file that needs no network: .html (hogring report "
         "makes one of several --json)",
-        .commands = BOTH | HR_EVAL | HR_BENCH | HR_REPLAY, .models = HR_OF_ALL_MODELS,
-        .first = true),
+        .written = true, .commands = BOTH | HR_EVAL | HR_BENCH | HR_REPLAY,
+        .models = HR_OF_ALL_MODELS, .first = true),
     ROW("timeline", TEXT, timeline, "FILE", NULL,
         "what every rank did, and when, for Perfetto (ui.perfetto.dev); written while the run goes "
         "on (help timeline)",
-        .commands = BOTH | HR_REPLAY),
+        .written = true, .commands = BOTH | HR_REPLAY),
     ROW("timeline-steps", TEXT, timeline_steps, "A:B", NULL,
         "with --timeline: from step A on and before step B alone", .said = "all",
         .commands = BOTH | HR_REPLAY),
     ROW("log", TEXT, log, "FILE.jsonl", NULL,
         "append each step of each worker, each evaluation, saves and losses as JSON Lines, whole "
         "lines as they happen; --resume goes on with it (help log: fields)",
-        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
+        .written = true, .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("log-every", COUNT64, log_every, "N", "1",
         "--log, --tensorboard: one step in N; the times of a line are those since the one before",
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("tensorboard", TEXT, tensorboard, "DIR", NULL,
         "write loss, rate, accuracy and staleness for TensorBoard, a folder a run below DIR",
-        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
+        .written = true, .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("outputs", TEXT, outputs, "FILE.npy", NULL,
         "write what the last layer gives for each test sample, (samples, outputs) as NumPy reads "
         "it",
-        .commands = HR_EVAL),
+        .written = true, .commands = HR_EVAL),
     ROW("out", TEXT, out, "FILE", NULL,
         "write all samples' answers here: FILE.csv, or FILE.npy (float32, samples x classes); - "
         "for "
         "stdout",
-        .commands = HR_PREDICT, .first = true),
+        .written = true, .commands = HR_PREDICT, .first = true),
     ROW("worst", COUNT, worst, "N", NULL,
         "list the N test samples with the largest loss: those that it gets wrong and is surest of "
         "come first",
         .commands = HR_EVAL, .first = true),
     ROW("worst-sheet", TEXT, worst_sheet, "FILE.png", NULL,
         "draw them, where samples are images, with truth, answer and probability [--worst 20]",
-        .commands = HR_EVAL),
+        .written = true, .commands = HR_EVAL),
     ROW("export", TEXT, export_to, "FILE.onnx", NULL,
         "write the model for other programs, as ONNX (opset 13): input in the data's own units, "
         "any batch size, probabilities and logits; train: of the last checkpoint",
-        .commands = HR_TRAIN | HR_INSPECT, .models = HR_OF_ALL_MODELS),
+        .written = true, .commands = HR_TRAIN | HR_INSPECT, .models = HR_OF_ALL_MODELS),
     ROW("top", COUNT, top_classes, "K", NULL,
         "CSV: the K likeliest classes of a sample, not all of them", .said = "all",
         .commands = HR_PREDICT, .first = true),
@@ -186,7 +187,7 @@ static const struct hr_option gate[] = {
     ROW("pairs", COUNT, pairs, "N", "10", "of --slower: runs of each binary, one seed each",
         .commands = HR_GATE, .first = true),
     ROW("junit", TEXT, junit, "FILE.xml", NULL, "write the verdicts as JUnit's XML",
-        .commands = HR_GATE, .first = true),
+        .written = true, .commands = HR_GATE, .first = true),
     ROW("annotations", TEXT, annotations, "WHERE", "auto",
         "github: say what has not passed as GitHub's annotations; none; auto: where GITHUB_ACTIONS "
         "is true",

@@ -124,6 +124,7 @@ struct hr_option {
     /* The default is the optimizer's, which this finds in its rule; NULL: it is not. */
     double (*by_optimizer)(const struct hr_rule *rule);
     unsigned commands; /* that have it; 0: train and compare */
+    bool written;      /* names a file, or a folder, that is written; all others may name inputs */
     bool first;        /* people use it first: --help shows it without --all */
     struct hr_option_range range;
 

@@ -1,6 +1,8 @@
 /* Options of all tables by name: found, set, and remembered as given. */
 #include <string.h>
 
+#include "base/inputs.h"
+#include "checkpoint/claim.h"
 #include "options/command_line.h"
 #include "options/nearest.h"
 
@@ -85,6 +87,21 @@ static bool may_be_none(const struct hr_cli_option *option)
            option->row->kind == HR_OPTION_TEXT && hr_option_is_recipe(option->row, false);
 }
 
+/* What a value names is read, perhaps when outputs are open already. */
+static enum hr_status note_inputs(const struct hr_option *row, const char *value)
+{
+    static const char *const built_in[] = {"digits", "fashion-mnist"};
+    const bool text = row->kind == HR_OPTION_TEXT || row->kind == HR_OPTION_OPTIONAL_TEXT;
+    bool folder = !strcmp(row->name, "data") || strstr(row->name, "-data");
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
+        folder = folder && strcmp(value, built_in[i]) != 0;
+    if (!text || row->written || row->words)
+        return HR_OK;
+    if (!strcmp(row->name, "init-weights") || !strcmp(row->name, "resume"))
+        hr_checkpoint_note(value);
+    return hr_input_named(value, folder);
+}
+
 enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
                           const char *value, const char *where)
 {
@@ -103,6 +120,7 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
     if (!hr_option_store(row, (char *)cli + option.base, value))
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
                        row->words ? hr_option_words(row).text : hr_option_expected(row->kind));
+    HR_TRY(note_inputs(row, value));
     cli->given[i] = true;
     if (row->kind == HR_OPTION_COUNT && !row->usual && row->range.least >= 1)
         return hr_option_check(row, (char *)cli + option.base, false); /* a 0 is no default here */

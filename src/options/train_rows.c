@@ -228,7 +228,7 @@ static const struct hr_option times[] = {
     ROW("calibrate", TEXT, calibrate, ONCE, "FILE", NULL,
         "real: measure how long gradients, servers and messages take, and write a model of this "
         "run, for simulate --config FILE",
-        .commands = HR_TRAIN, .with = {{"clock", "real"}, {"schedule", "free"}}),
+        .written = true, .commands = HR_TRAIN, .with = {{"clock", "real"}, {"schedule", "free"}}),
     ROW("topology", TEXT, topology, AROUND, "FILE", NULL,
         "virtual: who is wired to whom, workers first, then servers, then their replicas; star:N, "
         "ring:N of links like --link",
@@ -317,8 +317,8 @@ static const struct hr_option limits[] = {
 
 static const struct hr_option checkpoints[] = {
     ROW("checkpoint-dir", TEXT, checkpoint_dir, ONCE, "DIR", NULL,
-        "save here (compare: DIR/<strategy>) at the ends of epochs", .commands = BOTH | HR_REPLAY,
-        .first = true, .models = HR_OF_ALL_MODELS),
+        "save here (compare: DIR/<strategy>) at the ends of epochs", .written = true,
+        .commands = BOTH | HR_REPLAY, .first = true, .models = HR_OF_ALL_MODELS),
     ROW("checkpoint-every", EVERY, checkpoint_every, DECIDES, "N", NULL,
         "and every so many steps (100), seconds (30s, 5m) or epochs (2epochs) instead",
         .said = "every epoch", .needs = {"checkpoint-dir", "where to?"},
@@ -343,7 +343,8 @@ static const struct hr_option checkpoints[] = {
 
 static const struct hr_option results[] = {
     ROW("record", TEXT, record, ONCE, "FILE", NULL,
-        "write a trace, with which hogring replay gives the same bits again", .commands = HR_TRAIN),
+        "write a trace, with which hogring replay gives the same bits again", .written = true,
+        .commands = HR_TRAIN),
     ROW("record-block", TEXT, record_block, DECIDES, "BYTES", "16K",
         "hogwild, recorded: weights that are read or updated at once, 4K to 64K",
         .commands = HR_TRAIN, .needs = {"record", "of what?"}),

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "data/format.h"
 #include "formats/formats.h"
 #include "formats/idx.h"
@@ -172,7 +173,7 @@ static enum hr_status probe_file(const char *name, struct hr_probe *probe)
     if (stat(name, &info))
         return hr_fail_errno(HR_E_IO, "%s: cannot be opened", name);
     probe->folder = S_ISDIR(info.st_mode);
-    return probe->folder ? HR_OK
+    return probe->folder ? hr_input_add_folder(name)
                          : hr_bytes_peek_file(name, probe->head, sizeof probe->head, &probe->bytes);
 }
 

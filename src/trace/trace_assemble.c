@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "base/file.h"
+#include "base/inputs.h"
 #include "trace/trace.h"
 #include "trace/trace_layout.h"
 
@@ -94,6 +95,7 @@ enum hr_status hr_trace_begin(struct hr_trace_recording *recording, const char *
     *recording = (struct hr_trace_recording){
         .path = path, .nowners = nowners, .version = HR_TRACE_VERSION, .lock = -1};
     HR_TRY(hr_file_check_regular(path));
+    HR_TRY(hr_input_spare(path));
     HR_TRY(hr_trace_part_path(part, path, 0));
     HR_TRY(take_lock(part, &recording->lock));
     const enum hr_status status = remove_stale(path, nowners);

@@ -116,6 +116,7 @@ static bool was_cut_off(const struct hr_run_result *runs, size_t n)
 
 enum hr_status hr_outcome_forget(const struct hr_cli *cli)
 {
+    HR_TRY(hr_apart_check(cli));
     if (cli->json[0] && strcmp(cli->json, "-") != 0)
         HR_TRY(hr_file_forget(cli->json));
     if (cli->report[0])

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/log.h"
+#include "watch/apart.h"
 #include "watch/hints.h"
 #include "watch/outcome.h"
 #include "terminal/output.h"
@@ -25,6 +26,8 @@ static void print_banner(const struct hr_watch *watch, const struct hr_run_info 
 static enum hr_status on_admit(void *arg, const struct hr_run_info *info)
 {
     struct hr_watch *watch = arg;
+    if (watch->outputs)
+        HR_TRY(hr_apart_check(watch->outputs));
     if (watch->outputs && hr_outcome_forget(watch->outputs) != HR_OK)
         hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     if (watch->lines)

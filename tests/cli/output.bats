@@ -101,10 +101,10 @@ longest() { LC_ALL=C.UTF-8 wc -L <"$1"; }
   model=(--model "flatten, dense 2" --epochs 1 --quiet)
   hogring train --data "$TMP/rows.csv" "${model[@]}" --checkpoint-dir "$TMP/c" >/dev/null
   refused 2 "and would be written over; expected another file" predict "$TMP/c" --data "$TMP/rows.csv" --out "$TMP/rows.csv"
-  refused 2 "--out $TMP/./link.csv: is what --data reads" predict "$TMP/c" --data "$TMP/rows.csv" --out "$TMP/./link.csv"
-  refused 2 "--json $TMP/rows.csv: is what --data reads" train --data "$TMP/rows.csv" "${model[@]}" --json "$TMP/rows.csv"
-  refused 2 "is what the input reads" data pack "$TMP/rows.csv" --out "$TMP/rows.csv"
-  refused 2 "is what the input reads" predict "$TMP/c/latest/model.safetensors" --data "$TMP/rows.csv" --json "$TMP/c/latest/model.safetensors"
+  refused 2 "which is read here, and would be written over" predict "$TMP/c" --data "$TMP/rows.csv" --out "$TMP/./link.csv"
+  refused 2 "--json $TMP/rows.csv: is read here" train --data "$TMP/rows.csv" "${model[@]}" --json "$TMP/rows.csv"
+  refused 2 "is read here" data pack "$TMP/rows.csv" --out "$TMP/rows.csv"
+  refused 2 "is read here" predict "$TMP/c/latest/model.safetensors" --data "$TMP/rows.csv" --json "$TMP/c/latest/model.safetensors"
   cmp "$TMP/rows.csv" "$TMP/before"
   refused 2 "--json and --log are one file, $TMP/x; expected two" train "${model[@]}" --json "$TMP/x" --log "$TMP/x"
   refused 2 "--json and --timeline are one file, $TMP/./x; expected two" train "${model[@]}" --json "$TMP/x" --timeline "$TMP/./x"

@@ -63,7 +63,7 @@ inject ='; do
 
 @test "a configuration is not written over" {
   echo 'epochs = 1' >"$TMP/config"
-  refused 2 "--json $TMP/config: is what --config reads" train --config "$TMP/config" --json "$TMP/config"
+  refused 2 "--json $TMP/config: is read here" train --config "$TMP/config" --json "$TMP/config"
   [ "$(cat "$TMP/config")" = "epochs = 1" ]
 }
 
