@@ -56,12 +56,19 @@ struct hr_split {
     size_t count;          /* samples, below 2^31 */
     const uint8_t *pixels; /* BYTES: (count, channels * height * width) */
     const float *values;   /* FLOATS: (count, channels * height * width); SPARSE: (rows[count]) */
+    const double *exact;   /* FLOATS, where values are rounded: as they were read; else NULL */
     const uint64_t *rows;  /* SPARSE: (count + 1); sample i has pairs rows[i] .. rows[i + 1] - 1 */
     const uint32_t *columns; /* SPARSE: (rows[count]), ascending in a row */
     const uint32_t *labels;  /* (count), each < classes; or a row of the targets */
     /* (count) where it is a part of another split: the rows of the arrays above that are its
      * samples; NULL: its samples are the rows. */
     const uint32_t *chosen;
+};
+
+/* Of a channel, in the training split: how many values are different, and how many of these still
+ * are as floats. Both are 0 where floats tell all of them apart. */
+struct hr_rounding {
+    size_t distinct, left;
 };
 
 /* The row of the arrays that is this sample. */
@@ -105,6 +112,9 @@ struct hr_dataset {
     struct hr_targets targets; /* of a regression: count > 0, and classes is 0 */
     size_t classes; /* as the options say; else: distinct labels; largest label + 1 for IDX; 10 and
                        100 for CIFAR */
+    /* (channels), or NULL where floats are enough: what --normalize takes from `exact`, so that
+     * values with a large part in common (time stamps) are not rounded before it is gone. */
+    const struct hr_rounding *rounding;
     const char *const *class_names;   /* (classes), or NULL where they are "0", "1", ... */
     const char *const *feature_names; /* CSV with a header: (shape.channels), no two the same, each
                                          of at most 255 bytes; else NULL */

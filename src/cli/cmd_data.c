@@ -144,6 +144,7 @@ enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)
     struct hr_dataset dataset;
     HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
     hr_hints_print_notes(&dataset);
+    hr_hints_print_rounding(&dataset);
     if (strcmp(cli->json, "-") != 0)
         print_info(&dataset);
     const enum hr_status st = cli->json[0] ? hr_json_write(cli->json, info_json(&dataset)) : HR_OK;

@@ -35,6 +35,7 @@ void hr_storage_free(struct hr_storage *storage)
     hr_classes_free(&storage->naming);
     free(storage->names);
     free(storage->columns);
+    free(storage->rounding);
     hr_class_list_free(&storage->list);
     for (size_t s = 0; s < 3; s++)
         free(storage->numbered[s]);
@@ -184,6 +185,22 @@ static void enlarge_pages(const struct hr_storage *storage, const struct hr_data
         hr_pages_enlarge(train->values, elems * sizeof *train->values);
 }
 
+/* Where floats are enough, what was read is of no use to this run. Small tables keep it: they may
+ * be new data for a model whose training data needed it. */
+static enum hr_status settle_rounding(struct hr_dataset *dataset, struct hr_storage *storage)
+{
+    enum { KEPT = 64 << 20 };
+    struct hr_table *tables[] = {&storage->train, &storage->test, &storage->validation};
+    HR_TRY(hr_look_at_rounding(dataset, &storage->rounding));
+    dataset->rounding = storage->rounding;
+    if (storage->rounding || hr_dataset_bytes(dataset) <= KEPT)
+        return HR_OK;
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        hr_table_drop_exact(tables[t]);
+    dataset->train.exact = dataset->test.exact = dataset->validation.exact = NULL;
+    return HR_OK;
+}
+
 /* --classes: other numbers for the labels, and room for classes without samples. */
 static enum hr_status apply_list(struct hr_dataset *dataset, struct hr_storage *storage)
 {
@@ -223,6 +240,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     dataset->test = hr_table_split(&storage->test);
     dataset->validation = hr_table_split(&storage->validation);
     enlarge_pages(storage, dataset);
+    HR_TRY(settle_rounding(dataset, storage));
     if (!storage->digest[0])
         HR_TRY(hr_dataset_digest(dataset, dataset->digest));
     else

@@ -43,6 +43,18 @@ static void add_targets(XXH3_state_t *state, const struct hr_targets *targets,
                             targets->count * sizeof *targets->values);
 }
 
+/* Of the channels that floats are not enough for. */
+static void add_exact(XXH3_state_t *state, const struct hr_dataset *dataset,
+                      const struct hr_split *split)
+{
+    const size_t elems = hr_shape_elems(dataset->shape), pixels = elems / dataset->shape.channels;
+    for (size_t i = 0; i < split->count * elems; i++) {
+        const double value = split->exact ? split->exact[i] : (double)split->values[i];
+        if (dataset->rounding[i % elems / pixels].distinct)
+            XXH3_128bits_update(state, &value, sizeof value);
+    }
+}
+
 static void add_split(XXH3_state_t *state, const struct hr_dataset *dataset,
                       const struct hr_split *split)
 {
@@ -54,6 +66,8 @@ static void add_split(XXH3_state_t *state, const struct hr_dataset *dataset,
         break;
     case HR_FEATURES_FLOATS:
         XXH3_128bits_update(state, split->values, elems * sizeof *split->values);
+        if (dataset->rounding)
+            add_exact(state, dataset, split);
         break;
     case HR_FEATURES_SPARSE:
         XXH3_128bits_update(state, split->rows, (split->count + 1) * sizeof *split->rows);

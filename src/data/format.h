@@ -30,15 +30,16 @@ struct hr_storage {
     struct hr_table train, test; /* test.count 0: to be held out of train */
     struct hr_table validation;  /* count 0: there is none */
     float scale;
-    size_t classes;            /* 0: largest label + 1 */
-    struct hr_labels labels;   /* when it has any, the tables' labels are its numbers */
-    struct hr_classes naming;  /* made from `labels` */
-    const char **columns;      /* train.feature_names as a list; NULL where it is none; owned */
-    const char **names;        /* of the classes, when the format says them; owned */
-    char digest[33];           /* when the format says it */
-    struct hr_class_list list; /* options->classes */
-    uint32_t *numbered[3];     /* labels by that list, of train, test and validation */
-    void *map;                 /* a mapping that tables borrow from */
+    size_t classes;               /* 0: largest label + 1 */
+    struct hr_labels labels;      /* when it has any, the tables' labels are its numbers */
+    struct hr_classes naming;     /* made from `labels` */
+    const char **columns;         /* train.feature_names as a list; NULL where it is none; owned */
+    const char **names;           /* of the classes, when the format says them; owned */
+    struct hr_rounding *rounding; /* owned: the data set's */
+    char digest[33];              /* when the format says it */
+    struct hr_class_list list;    /* options->classes */
+    uint32_t *numbered[3];        /* labels by that list, of train, test and validation */
+    void *map;                    /* a mapping that tables borrow from */
     size_t map_bytes;
 };
 

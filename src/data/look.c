@@ -153,6 +153,93 @@ enum hr_status hr_look_at_scales(const struct hr_dataset *dataset, struct hr_sca
     return HR_OK;
 }
 
+/* --- what floats lose */
+
+struct range {
+    double least, most;
+};
+
+static void find_ranges(const struct hr_dataset *dataset, struct range *ranges)
+{
+    const size_t elems = hr_shape_elems(dataset->shape), pixels = elems / dataset->shape.channels;
+    for (size_t c = 0; c < dataset->shape.channels; c++)
+        ranges[c].least = ranges[c].most = dataset->train.exact[c * pixels];
+    for (size_t i = 0; i < dataset->train.count; i++)
+        for (size_t j = 0; j < elems; j++) {
+            struct range *range = &ranges[j / pixels];
+            range->least = fmin(range->least, dataset->train.exact[i * elems + j]);
+            range->most = fmax(range->most, dataset->train.exact[i * elems + j]);
+        }
+}
+
+static bool is_far(const struct range *range)
+{
+    const double span = range->most - range->least;
+    return span > 0 && fmax(fabs(range->least), fabs(range->most)) >= 4 * span;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* values: room for a channel's */
+static struct hr_rounding count_distinct(const struct hr_dataset *dataset, size_t channel,
+                                         double *values)
+{
+    const size_t elems = hr_shape_elems(dataset->shape), pixels = elems / dataset->shape.channels;
+    const size_t n = dataset->train.count * pixels;
+    struct hr_rounding found = {1, 1};
+    for (size_t i = 0; i < n; i++)
+        values[i] = dataset->train.exact[i / pixels * elems + channel * pixels + i % pixels];
+    qsort(values, n, sizeof *values, by_value);
+    for (size_t i = 1; i < n; i++) {
+        found.distinct += values[i] > values[i - 1];
+        found.left += (float)values[i] > (float)values[i - 1];
+    }
+    return found.distinct > found.left ? found : (struct hr_rounding){0};
+}
+
+static bool note_rounding(const struct hr_dataset *dataset, const struct range *ranges,
+                          double *values, struct hr_rounding *out)
+{
+    bool any = false;
+    for (size_t c = 0; c < dataset->shape.channels; c++) {
+        if (is_far(&ranges[c]))
+            out[c] = count_distinct(dataset, c, values);
+        any = any || out[c].distinct;
+    }
+    return any;
+}
+
+enum hr_status hr_look_at_rounding(const struct hr_dataset *dataset, struct hr_rounding **out)
+{
+    const size_t n = dataset->shape.channels, elems = hr_shape_elems(dataset->shape);
+    void *ranges = NULL, *values = NULL, *rounding = NULL;
+    enum hr_status st;
+    *out = NULL;
+    if (!dataset->train.exact)
+        return HR_OK;
+    HR_TRY_GOTO(hr_take(dataset->name, n * sizeof(struct range), &ranges), st, out);
+    HR_TRY_GOTO(hr_take(dataset->name, n * sizeof **out, &rounding), st, out);
+    HR_TRY_GOTO(
+        hr_take(dataset->name, dataset->train.count * (elems / n) * sizeof(double), &values), st,
+        out);
+    find_ranges(dataset, ranges);
+    if (note_rounding(dataset, ranges, values, rounding)) {
+        *out = rounding;
+        rounding = NULL;
+    }
+out:
+    free(ranges);
+    free(values);
+    free(rounding);
+    return st;
+}
+
+/* --- sizes */
+
 static float largest_of_row(const struct hr_dataset *dataset, const struct hr_split *split,
                             size_t row)
 {

@@ -45,6 +45,12 @@ struct hr_scale_look {
 HR_CHECKED enum hr_status hr_look_at_scales(const struct hr_dataset *dataset,
                                             struct hr_scale_look *out);
 
+/* Which channels of floats have to be taken from `exact`: the largest value is at least four times
+ * the range (else a subtraction gains nothing), and floats make different values one. *out
+ * (channels), free() it; NULL: none. Of the training split. */
+HR_CHECKED enum hr_status hr_look_at_rounding(const struct hr_dataset *dataset,
+                                              struct hr_rounding **out);
+
 /* The largest absolute value of a split's features, times the scale; only some rows are read. */
 float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split *split);
 

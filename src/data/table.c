@@ -16,12 +16,50 @@ void hr_table_free(struct hr_table *table)
     if (!table->borrowed) {
         free(table->map ? NULL : table->pixels);
         free(table->map ? NULL : table->values);
+        free(table->exact);
         free(table->rows);
         free(table->columns);
         free(table->labels);
     }
     free(table->feature_names);
     *table = (struct hr_table){0};
+}
+
+void hr_table_drop_exact(struct hr_table *table)
+{
+    if (!table->borrowed)
+        free(table->exact);
+    table->exact = NULL;
+}
+
+/* In place, from the first on: a float ends before the next double begins. */
+static float *narrow(double *wide, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const float value = (float)wide[i];
+        memcpy((char *)wide + i * sizeof value, &value, sizeof value);
+    }
+    void *less = realloc(wide, n * sizeof(float));
+    return less ? less : (void *)wide;
+}
+
+enum hr_status hr_table_take_doubles(const char *name, double *wide, size_t n,
+                                     struct hr_table *table)
+{
+    size_t i = 0;
+    while (i < n && !(wide[i] < (double)(float)wide[i] || wide[i] > (double)(float)wide[i]))
+        i++;
+    if (i == n) {
+        table->values = narrow(wide, n);
+        return HR_OK;
+    }
+    void *values, *less = realloc(wide, n * sizeof *wide);
+    table->exact = less ? less : wide;
+    HR_TRY(hr_take(name, n * sizeof *table->values, &values));
+    table->values = values;
+    for (i = 0; i < n; i++)
+        table->values[i] = (float)table->exact[i];
+    return HR_OK;
 }
 
 /* Are all names short enough and different? names (n) out. */
@@ -68,6 +106,7 @@ struct hr_split hr_table_split(const struct hr_table *table)
         .count = table->count,
         .pixels = table->pixels,
         .values = table->values,
+        .exact = table->exact,
         .rows = table->rows,
         .columns = table->columns,
         .labels = table->labels,
@@ -92,7 +131,7 @@ size_t hr_table_bytes(const struct hr_table *table)
     case HR_FEATURES_BYTES:
         return labels + elems;
     case HR_FEATURES_FLOATS:
-        return labels + elems * sizeof *table->values;
+        return labels + elems * (sizeof *table->values + (table->exact ? sizeof(double) : 0));
     case HR_FEATURES_SPARSE:
         break;
     }
@@ -117,6 +156,9 @@ static enum hr_status make_arrays(const char *name, const struct hr_table *from,
     case HR_FEATURES_FLOATS:
         HR_TRY(hr_take(name, count * elems * sizeof *out->values, &taken[1]));
         out->values = taken[1];
+        if (from->exact)
+            HR_TRY(hr_take(name, count * elems * sizeof *out->exact, &taken[2]));
+        out->exact = taken[2];
         break;
     case HR_FEATURES_SPARSE:
         HR_TRY(hr_take(name, pairs * sizeof *out->values, &taken[1]));
@@ -137,6 +179,8 @@ static void copy_sample(const struct hr_table *from, size_t i, struct hr_table *
         memcpy(to->pixels + at * elems, from->pixels + i * elems, elems);
     if (from->features == HR_FEATURES_FLOATS)
         memcpy(to->values + at * elems, from->values + i * elems, elems * sizeof *to->values);
+    if (from->exact)
+        memcpy(to->exact + at * elems, from->exact + i * elems, elems * sizeof *to->exact);
     if (from->features != HR_FEATURES_SPARSE)
         return;
     const size_t first = from->rows[i], n = from->rows[i + 1] - first, begin = to->rows[at];

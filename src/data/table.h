@@ -20,6 +20,7 @@ struct hr_table {
     /* Owned unless `borrowed`; the same arrays as in struct hr_split. */
     uint8_t *pixels;
     float *values;
+    double *exact; /* of floats: the same before they were rounded; NULL: none was */
     uint64_t *rows;
     uint32_t *columns;
     uint32_t *labels;
@@ -36,6 +37,12 @@ struct hr_table {
 
 /* Harmless on a zeroed struct. */
 void hr_table_free(struct hr_table *table);
+
+/* Take `wide` (n), values as they were read, in any case: they become the table's values, and stay
+ * as `exact` where one of them is no float. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_table_take_doubles(const char *name, double *wide, size_t n,
+                                                struct hr_table *table);
+void hr_table_drop_exact(struct hr_table *table);
 
 /* A view. */
 struct hr_split hr_table_split(const struct hr_table *table);

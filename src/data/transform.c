@@ -110,19 +110,36 @@ void hr_augment_apply(const struct hr_augment *augment, struct hr_shape shape,
 
 /* --- scaling --- */
 
-enum hr_status hr_scaling_create(size_t channels, struct hr_scaling *out)
+enum hr_status hr_scaling_create(size_t channels, bool origin, struct hr_scaling *out)
 {
     float *mean = calloc(2 * channels, sizeof *mean);
-    if (!mean)
-        return hr_fail(HR_E_NOMEM, "no memory for mean and deviation of %zu channels", channels);
-    *out = (struct hr_scaling){channels, mean, mean + channels};
-    return HR_OK;
+    *out = (struct hr_scaling){channels, mean, mean ? mean + channels : NULL,
+                               origin ? calloc(channels, sizeof *out->origin) : NULL};
+    if (mean && (out->origin || !origin))
+        return HR_OK;
+    hr_scaling_free(out);
+    return hr_fail(HR_E_NOMEM, "no memory for mean and deviation of %zu channels", channels);
 }
 
 void hr_scaling_free(struct hr_scaling *scaling)
 {
     free(scaling->mean);
+    free(scaling->origin);
     *scaling = (struct hr_scaling){0};
+}
+
+void hr_scaling_gather(const struct hr_scaling *scaling, const struct hr_dataset *dataset,
+                       const struct hr_split *split, const uint32_t *samples, size_t n, float *x,
+                       uint32_t *y)
+{
+    const size_t features = hr_shape_elems(dataset->shape), C = scaling->channels;
+    hr_dataset_gather(dataset, split, samples, n, x, y);
+    for (size_t i = 0; scaling->origin && i < n; i++, x += features) {
+        const double *exact =
+            split->exact ? split->exact + hr_split_row(split, samples[i]) * features : NULL;
+        for (size_t j = 0; j < features; j++)
+            x[j] = (float)((exact ? exact[j] : (double)x[j]) - scaling->origin[j / (features / C)]);
+    }
 }
 
 void hr_scaling_apply(const struct hr_scaling *scaling, struct hr_shape shape, size_t n, float *x)
@@ -150,8 +167,9 @@ enum { BLOCK = 64, LANES = 8 };
 /* One walk over the training split: sums[c] += (x - center[c])^power, power 1 or 2. */
 struct walk {
     const struct hr_dataset *dataset;
-    const double *center; /* (channels) */
-    double *sums;         /* (channels) */
+    const struct hr_scaling *scaling; /* its origins */
+    const double *center;             /* (channels) */
+    double *sums;                     /* (channels) */
     int power;
     float *x; /* (BLOCK, features) scratch */
 };
@@ -194,7 +212,7 @@ static void gather_block(const struct walk *walk, size_t first, size_t n)
     uint32_t labels[BLOCK];
     for (size_t i = 0; i < n; i++)
         samples[i] = (uint32_t)(first + i);
-    hr_dataset_gather(dataset, &dataset->train, samples, n, walk->x, labels);
+    hr_scaling_gather(walk->scaling, dataset, &dataset->train, samples, n, walk->x, labels);
 }
 
 static void walk_split(const struct walk *walk)
@@ -207,6 +225,19 @@ static void walk_split(const struct walk *walk)
         gather_block(walk, first, n);
         for (size_t i = 0; i < n; i++)
             add_sample(walk, walk->x + i * features);
+    }
+}
+
+/* At first: a value near all others. */
+static void place_origins(const struct hr_dataset *dataset, const struct hr_scaling *out)
+{
+    const struct hr_split *train = &dataset->train;
+    const size_t features = hr_shape_elems(dataset->shape), C = dataset->shape.channels;
+    const size_t row = hr_split_row(train, 0) * features;
+    for (size_t c = 0; out->origin && c < C; c++) {
+        const size_t at = row + c * (features / C);
+        if (dataset->rounding[c].distinct)
+            out->origin[c] = train->exact ? train->exact[at] : (double)train->values[at];
     }
 }
 
@@ -230,6 +261,10 @@ static void measure(struct walk *walk, double *center, const struct hr_scaling *
         const float std = (float)sqrt(walk->sums[c] / n);
         out->mean[c] = (float)center[c];
         out->std[c] = std > 0 ? std : 1;
+        if (!out->origin || !walk->dataset->rounding[c].distinct)
+            continue;
+        out->origin[c] += center[c];
+        out->mean[c] = 0;
     }
 }
 
@@ -240,11 +275,13 @@ enum hr_status hr_scaling_measure(const struct hr_dataset *dataset, struct hr_sc
     float *x = malloc(BLOCK * hr_shape_elems(dataset->shape) * sizeof *x);
     enum hr_status status = HR_E_NOMEM;
     if (sums && x)
-        status = hr_scaling_create(C, out);
+        status = hr_scaling_create(C, dataset->rounding, out);
     else
         status = hr_fail(HR_E_NOMEM, "no memory to measure %zu channels", C);
     if (status == HR_OK) {
-        struct walk walk = {.dataset = dataset, .center = sums + C, .sums = sums, .x = x};
+        struct walk walk = {
+            .dataset = dataset, .scaling = out, .center = sums + C, .sums = sums, .x = x};
+        place_origins(dataset, out);
         measure(&walk, sums + C, out);
     }
     free(sums);

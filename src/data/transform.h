@@ -3,8 +3,10 @@
  *   augment   a random crop behind zero padding and a horizontal flip, of training batches
  *   scale     (x - mean) / std of each channel, measured over the training split; of all batches
  *
- * in this order, so padding is a pixel of 0 before it is scaled. Semantics are those of
- * torchvision's RandomCrop(size, padding), RandomHorizontalFlip and Normalize.
+ * in this order, so padding is a pixel of 0 before it is scaled. Of a channel whose values floats
+ * cannot tell apart (hr_dataset.rounding) the mean is its origin: it is subtracted in double while
+ * samples are gathered, before anything is rounded (padding is then a pixel of the mean). Semantics
+ * are those of torchvision's RandomCrop(size, padding), RandomHorizontalFlip and Normalize.
  *
  * Random numbers come from Philox keyed by (seed, pass over the data, sample): the same bits
  * whoever decodes the sample, and when, and in which batch.
@@ -49,10 +51,11 @@ void hr_augment_apply(const struct hr_augment *augment, struct hr_shape shape,
 struct hr_scaling {
     size_t channels;   /* 0: none, and applying it does nothing */
     float *mean, *std; /* (channels) mean owned, std behind it; std > 0 */
+    double *origin;    /* (channels) owned: subtracted before mean; NULL: of no channel */
 };
 
 /* Room for `channels`; free with hr_scaling_free. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_scaling_create(size_t channels, struct hr_scaling *out);
+HR_CHECKED enum hr_status hr_scaling_create(size_t channels, bool origin, struct hr_scaling *out);
 
 /* Measure the training split: two passes in double and a fixed order, deviation over n (not n - 1).
  * A channel that is constant gets std 1. */
@@ -60,6 +63,11 @@ HR_CHECKED enum hr_status hr_scaling_measure(const struct hr_dataset *dataset,
                                              struct hr_scaling *out);
 /* Harmless on a zeroed struct. */
 void hr_scaling_free(struct hr_scaling *scaling);
+
+/* As hr_dataset_gather, with the origins taken off: what hr_scaling_apply wants. */
+void hr_scaling_gather(const struct hr_scaling *scaling, const struct hr_dataset *dataset,
+                       const struct hr_split *split, const uint32_t *samples, size_t n, float *x,
+                       uint32_t *y);
 
 /* x (n, channels, height, width) in and out: (x - mean) / std, each rounded to float. */
 void hr_scaling_apply(const struct hr_scaling *scaling, struct hr_shape shape, size_t n, float *x);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/path.h"
 #include "encode/protobuf.h"
 #include "export/onnx_graph.h"
@@ -136,7 +137,17 @@ static const char *put_input(struct exporting *e)
 {
     const size_t shape[3] = {e->shape.channels, e->shape.height, e->shape.width};
     const char *x = "input";
-    hr_onnx_value(&e->p, HR_ONNX_INPUT, x, is_row(e) ? 1 : 3, shape);
+    hr_onnx_value(&e->p, HR_ONNX_INPUT, x, is_row(e) ? 1 : 3, shape, e->scaling.origin);
+    if (e->scaling.origin) { /* what is subtracted before anything is rounded */
+        const size_t channels[3] = {e->scaling.channels, 1, 1};
+        hr_onnx_doubles(&e->p, "normalize.origin", is_row(e) ? 1 : 3, channels, e->scaling.origin);
+        hr_onnx_node(&e->p, "Sub", (const char *[]){x, "normalize.origin", NULL}, "input_near");
+        hr_onnx_cast(&e->p, "input_near", "input_rounded");
+        x = "input_rounded";
+        hr_log(HR_LOG_INFO,
+               "--export: its input is float64: float32 cannot tell all values of the training "
+               "data apart");
+    }
     if (e->input.scale > 0 && (e->input.scale > 1 || e->input.scale < 1)) {
         hr_onnx_scalar(&e->p, "input_scale", e->input.scale);
         hr_onnx_node(&e->p, "Mul", (const char *[]){x, "input_scale", NULL}, "input_scaled");
@@ -202,7 +213,7 @@ static enum hr_status put_values(struct exporting *e, const char *x, const char 
     hr_onnx_floats(&e->p, "target.mean", 1, &count, numbers + count);
     hr_onnx_node(&e->p, "Mul", (const char *[]){x, "target.std", NULL}, "values_centered");
     hr_onnx_node(&e->p, "Add", (const char *[]){"values_centered", "target.mean", NULL}, y);
-    hr_onnx_value(&e->p, HR_ONNX_OUTPUT, y, 1, &count);
+    hr_onnx_value(&e->p, HR_ONNX_OUTPUT, y, 1, &count, false);
     free(numbers);
     return HR_OK;
 }
@@ -220,11 +231,11 @@ static enum hr_status put_graph(struct exporting *e)
         put_linear(e, x, last);
     if (probable) {
         put_probabilities(e, last, probabilities);
-        hr_onnx_value(&e->p, HR_ONNX_OUTPUT, probabilities, 1, &e->meaning.columns);
+        hr_onnx_value(&e->p, HR_ONNX_OUTPUT, probabilities, 1, &e->meaning.columns, false);
     }
     if (e->values.count)
         return put_values(e, last, "values");
-    hr_onnx_value(&e->p, HR_ONNX_OUTPUT, last, 1, &e->meaning.outputs);
+    hr_onnx_value(&e->p, HR_ONNX_OUTPUT, last, 1, &e->meaning.outputs, false);
     return HR_OK;
 }
 

@@ -11,7 +11,7 @@ enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBU
 enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_INTS = 8 };
 enum { ATTRIBUTE_TYPE = 20, TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
 enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
-enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7 };
+enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7, ELEMENT_DOUBLE = 11 };
 enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENSOR_SHAPE = 2 };
 enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 
@@ -87,16 +87,34 @@ static void put_tensor(struct hr_protobuf *graph, const char *name, size_t ndim,
     hr_protobuf_end(graph, begun);
 }
 
+static void put_numbers(struct hr_protobuf *graph, const char *name, size_t ndim,
+                        const size_t *shape, uint64_t type, const void *values, size_t bytes)
+{
+    int64_t dims[4];
+    for (size_t d = 0; d < ndim; d++) {
+        dims[d] = (int64_t)shape[d];
+        bytes *= shape[d];
+    }
+    put_tensor(graph, name, ndim, dims, type, values, bytes);
+}
+
 void hr_onnx_floats(struct hr_protobuf *graph, const char *name, size_t ndim, const size_t *shape,
                     const float *values)
 {
-    int64_t dims[4];
-    size_t count = 1;
-    for (size_t d = 0; d < ndim; d++) {
-        dims[d] = (int64_t)shape[d];
-        count *= shape[d];
-    }
-    put_tensor(graph, name, ndim, dims, ELEMENT_FLOAT, values, count * sizeof *values);
+    put_numbers(graph, name, ndim, shape, ELEMENT_FLOAT, values, sizeof *values);
+}
+
+void hr_onnx_doubles(struct hr_protobuf *graph, const char *name, size_t ndim, const size_t *shape,
+                     const double *values)
+{
+    put_numbers(graph, name, ndim, shape, ELEMENT_DOUBLE, values, sizeof *values);
+}
+
+void hr_onnx_cast(struct hr_protobuf *graph, const char *x, const char *y)
+{
+    const size_t node = hr_onnx_node_begin(graph, "Cast", y, (const char *[]){x, NULL}, y);
+    hr_onnx_attribute_int(graph, "to", ELEMENT_FLOAT);
+    hr_onnx_node_end(graph, node);
 }
 
 void hr_onnx_scalar(struct hr_protobuf *graph, const char *name, float value)
@@ -121,13 +139,13 @@ static void put_dim(struct hr_protobuf *graph, size_t size)
 }
 
 void hr_onnx_value(struct hr_protobuf *graph, enum hr_onnx_end end, const char *name, size_t ndim,
-                   const size_t *shape)
+                   const size_t *shape, bool wide)
 {
     const size_t value = hr_protobuf_begin(graph, end);
     hr_protobuf_string(graph, VALUE_NAME, name);
     const size_t type = hr_protobuf_begin(graph, VALUE_TYPE);
     const size_t tensor = hr_protobuf_begin(graph, TYPE_TENSOR);
-    hr_protobuf_varint(graph, TENSOR_ELEMENT, ELEMENT_FLOAT);
+    hr_protobuf_varint(graph, TENSOR_ELEMENT, wide ? ELEMENT_DOUBLE : ELEMENT_FLOAT);
     const size_t dims = hr_protobuf_begin(graph, TENSOR_SHAPE);
     put_dim(graph, 0);
     for (size_t d = 0; d < ndim; d++)

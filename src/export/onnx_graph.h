@@ -9,6 +9,7 @@
 #ifndef HR_EXPORT_ONNX_GRAPH_H
 #define HR_EXPORT_ONNX_GRAPH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,15 +35,19 @@ void hr_onnx_attribute_float(struct hr_protobuf *graph, const char *name, float 
 void hr_onnx_node(struct hr_protobuf *graph, const char *op, const char *const *inputs,
                   const char *output);
 
-/* Constants: float32 and int64. */
+/* Constants: float32, float64 and int64. */
 void hr_onnx_floats(struct hr_protobuf *graph, const char *name, size_t ndim, const size_t *shape,
                     const float *values);
+void hr_onnx_doubles(struct hr_protobuf *graph, const char *name, size_t ndim, const size_t *shape,
+                     const double *values);
+/* y = x as float32 */
+void hr_onnx_cast(struct hr_protobuf *graph, const char *x, const char *y);
 void hr_onnx_scalar(struct hr_protobuf *graph, const char *name, float value);
 void hr_onnx_ints(struct hr_protobuf *graph, const char *name, size_t count, const int64_t *values);
 
-/* GraphProto.input and .output: float32 (batch, shape...), the batch of any size. */
+/* GraphProto.input and .output: float32, or `wide` float64, (batch, shape...) of any batch. */
 enum hr_onnx_end { HR_ONNX_INPUT = 11, HR_ONNX_OUTPUT = 12 };
 void hr_onnx_value(struct hr_protobuf *graph, enum hr_onnx_end end, const char *name, size_t ndim,
-                   const size_t *shape);
+                   const size_t *shape, bool wide);
 
 #endif

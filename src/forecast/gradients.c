@@ -100,7 +100,8 @@ static enum hr_status compute(struct look *look, size_t k, float *gradient)
                                        .samples = look->samples};
     HR_TRY(hr_dataset_order(look->options->seed, k / an_epoch, split->count,
                             k % an_epoch * look->batch, look->batch, look->samples));
-    hr_dataset_gather(look->dataset, split, look->samples, look->batch, look->x, look->labels);
+    hr_scaling_gather(&look->scaling, look->dataset, split, look->samples, look->batch, look->x,
+                      look->labels);
     hr_scaling_apply(&look->scaling, look->dataset->shape, look->batch, look->x);
     return hr_net_gradient(look->space, look->weights, look->params, &batch, gradient, NULL);
 }

@@ -249,9 +249,8 @@ static enum hr_status add_value(const struct hr_csv_reader *r, const struct hr_c
     double wide;
     if (!hr_parse_real(f->text, f->bytes, &wide))
         return fail_number(r, f, layout);
-    const float value = (float)wide;
-    return isfinite(value) ? hr_array_add(values, r->name, &value, sizeof value)
-                           : fail_number(r, f, layout);
+    return isfinite((float)wide) ? hr_array_add(values, r->name, &wide, sizeof wide)
+                                 : fail_number(r, f, layout);
 }
 
 static enum hr_status add_label(const struct hr_csv_reader *r, const struct hr_csv_field *f,
@@ -334,15 +333,17 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
         .features = HR_FEATURES_FLOATS,
         .shape = {layout.columns - (layout.targets.count ? layout.targets.count : 1), 1, 1},
         .count = arrays[1].bytes / sizeof *out->labels,
-        .values = arrays[0].data,
         .labels = arrays[1].data,
         .feature_names = layout.names.data,
         .label_guessed = layout.guessed,
     };
     memcpy(out->label_column, layout.label_place, sizeof out->label_column);
     memcpy(out->note, layout.note, sizeof out->note);
+    st = hr_table_take_doubles(name, arrays[0].data, arrays[0].bytes / sizeof(double), out);
+    if (st != HR_OK)
+        hr_table_free(out);
     hr_csv_targets_free(&layout.targets);
-    return HR_OK;
+    return st;
 out:
     hr_csv_targets_free(&layout.targets);
     free(arrays[0].data);

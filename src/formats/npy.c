@@ -224,15 +224,24 @@ static double load_number(const struct hr_npy *npy, size_t i)
 static enum hr_status take_floats(const char *name, const struct hr_npy *npy,
                                   struct hr_table *table)
 {
-    void *values;
+    void *values, *exact;
+    bool rounded = false;
     HR_TRY(hr_take(name, npy->count * sizeof *table->values, &values));
     table->values = values;
     for (size_t i = 0; i < npy->count; i++) {
-        table->values[i] = (float)load_number(npy, i);
-        if (!isfinite(table->values[i]))
+        const double wide = load_number(npy, i), value = (double)(float)wide;
+        table->values[i] = (float)wide;
+        if (!isfinite(value))
             return hr_fail(HR_E_FORMAT, "%s: element %zu is %g, expected a finite number", name, i,
-                           (double)table->values[i]);
+                           value);
+        rounded = rounded || wide < value || wide > value;
     }
+    if (!rounded)
+        return HR_OK;
+    HR_TRY(hr_take(name, npy->count * sizeof *table->exact, &exact));
+    table->exact = exact;
+    for (size_t i = 0; i < npy->count; i++)
+        table->exact[i] = load_number(npy, i);
     return HR_OK;
 }
 

@@ -100,6 +100,8 @@ static bool expected_bytes(const struct reader *r, size_t index, uint64_t *bytes
         break;
     case HR_PACKED_ROWS:
         *bytes = sparse ? (count + 1) * sizeof(uint64_t) : 0;
+        if (r->h.features == HR_FEATURES_FLOATS && r->h.sections[index].bytes)
+            *bytes = count * r->elems * sizeof(double); /* below 2^31 * 2^31 * 8 */
         break;
     case HR_PACKED_COLUMNS: /* as many as values */
         *bytes = sparse ? r->h.sections[index - HR_PACKED_COLUMNS].bytes : 0;
@@ -240,11 +242,25 @@ static struct hr_table borrow(const struct reader *r, size_t split)
         .count = r->h.counts[split],
         .pixels = bytes ? data : NULL,
         .values = bytes ? NULL : data,
+        .exact = !bytes && !sparse && r->h.sections[4 * split + HR_PACKED_ROWS].bytes
+                     ? (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_ROWS)
+                     : NULL,
         .rows = sparse ? (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_ROWS) : NULL,
         .columns = sparse ? (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_COLUMNS) : NULL,
         .labels = (void *)(uintptr_t)section(r, 4 * split + HR_PACKED_LABELS),
         .borrowed = true,
     };
+}
+
+/* Are they the values that were rounded? Else eval and training would see different samples. */
+static enum hr_status check_exact(const struct reader *r, const struct hr_table *table)
+{
+    for (size_t i = 0; table->exact && i < table->count * r->elems; i++)
+        if (!isfinite(table->exact[i]) || (float)table->exact[i] < table->values[i] ||
+            (float)table->exact[i] > table->values[i])
+            return hr_fail(HR_E_FORMAT, "%s: value %zu is %g, and %.9g before it was rounded",
+                           r->name, i, (double)table->values[i], table->exact[i]);
+    return HR_OK;
 }
 
 static enum hr_status parse(struct reader *r, struct hr_storage *storage)
@@ -267,6 +283,8 @@ static enum hr_status parse(struct reader *r, struct hr_storage *storage)
     HR_TRY(take_names(r, storage));
     storage->train = borrow(r, 0);
     storage->test = borrow(r, 1);
+    HR_TRY(check_exact(r, &storage->train));
+    HR_TRY(check_exact(r, &storage->test));
     if (r->h.targets)
         HR_TRY(take_targets(r, storage));
     storage->scale = r->h.scale;

@@ -23,6 +23,7 @@
  *     2 train columns (sparse)             6 test columns                ended by a 0; empty:
  *     3 train labels, 4 bytes each         7 test labels                 "0", "1", ...
  *
+ * Of floats that are not enough (hr_dataset.rounding) sections 1 and 5 have what was read, doubles.
  * In version 2 labels are so many doubles a sample, and the names those of the targets.
  *
  * What opening checks: the header's digest, every size and offset against the file, labels, rows

@@ -24,6 +24,8 @@ static void list_split(const struct hr_dataset *dataset, const struct hr_split *
         break;
     case HR_FEATURES_FLOATS:
         parts[HR_PACKED_DATA] = (struct part){split->values, elems * sizeof *split->values};
+        if (dataset->rounding && split->exact)
+            parts[HR_PACKED_ROWS] = (struct part){split->exact, elems * sizeof *split->exact};
         break;
     case HR_FEATURES_SPARSE: {
         const size_t pairs = split->rows[split->count];

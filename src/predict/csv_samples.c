@@ -260,13 +260,10 @@ static enum hr_status read_layout(struct reading *g)
 
 /* --- the samples --- */
 
-static enum hr_status read_value(const struct reading *g, const struct hr_csv_field *f, float *out)
+static enum hr_status read_value(const struct reading *g, const struct hr_csv_field *f, double *out)
 {
-    double wide;
-    if (hr_parse_real(f->text, f->bytes, &wide) && isfinite((float)wide)) {
-        *out = (float)wide;
+    if (hr_parse_real(f->text, f->bytes, out) && isfinite((float)*out))
         return HR_OK;
-    }
     char name[64] = "";
     if (g->header)
         snprintf(name, sizeof name, ", %s",
@@ -276,7 +273,7 @@ static enum hr_status read_value(const struct reading *g, const struct hr_csv_fi
 }
 
 /* sample (features) out */
-static enum hr_status read_record(struct reading *g, float *sample)
+static enum hr_status read_record(struct reading *g, double *sample)
 {
     struct hr_csv_field f = {0};
     do {
@@ -294,7 +291,7 @@ static enum hr_status read_record(struct reading *g, float *sample)
 static enum hr_status read_samples(struct reading *g, struct hr_array *values)
 {
     void *taken;
-    const size_t bytes = g->features * sizeof(float);
+    const size_t bytes = g->features * sizeof(double);
     HR_TRY(hr_take(g->r.name, bytes, &taken));
     enum hr_status status = HR_OK;
     while (status == HR_OK && hr_csv_next_record(&g->r)) {
@@ -325,9 +322,11 @@ enum hr_status hr_csv_samples_parse(const char *name, const char *text, size_t b
     if (status == HR_OK) {
         *out = (struct hr_table){.features = HR_FEATURES_FLOATS,
                                  .shape = {g.features, 1, 1},
-                                 .count = values.bytes / sizeof(float) / g.features,
-                                 .values = values.data};
+                                 .count = values.bytes / sizeof(double) / g.features};
         memcpy(out->note, g.note, sizeof out->note);
+        status = hr_table_take_doubles(name, values.data, values.bytes / sizeof(double), out);
+        if (status != HR_OK)
+            hr_table_free(out);
     } else {
         free(values.data);
     }

@@ -16,11 +16,12 @@
 #include "strategy/shared.h"
 
 static const char shares_name[] = "epoch_shares";
+static const char origin_name[] = "normalize.origin"; /* hr_scaling.origin, where it has any */
 static const char graph_name[] = "gossip_graph";
 static const char apart_name[] = "batches_apart"; /* snapshot.apart; earlier versions: none */
 
 enum { SHARE = sizeof(struct hr_epoch_share) / sizeof(double) };
-enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 2, METADATA = 7 };
+enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 3, METADATA = 7 };
 
 /* "" for a single state; "worker.3." when each worker has its own. */
 static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
@@ -90,6 +91,8 @@ static void add_scaling(const struct hr_scaling *scaling, struct hr_tensor_file 
         return;
     hr_model_tensor_put(file, &info, "", ".mean", scaling->mean);
     hr_model_tensor_put(file, &info, "", ".std", scaling->std);
+    if (scaling->origin)
+        hr_saved_put_table(file, origin_name, scaling->channels, 1, scaling->origin);
 }
 
 static void fill_state(const struct hr_run *run, size_t copy, size_t array,
@@ -180,8 +183,8 @@ void hr_state_describe(struct hr_run *run)
                  tensors * sizeof run->batches_saved +
                  run->shared.snapshot.state_copies * sizeof *run->shared.snapshot.applied +
                  run->shared.workers * sizeof *run->shared.snapshot.shares +
-                 2 * run->job.dataset->shape.channels * sizeof(float) + hr_pause_state_bytes(run) +
-                 hr_compress_state_bytes(run),
+                 run->job.dataset->shape.channels * (2 * sizeof(float) + sizeof(double)) +
+                 hr_pause_state_bytes(run) + hr_compress_state_bytes(run),
         .describe = describe,
         .losses = shares_name,
         .engine = run,
@@ -240,10 +243,21 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
                          run->job.scaling.channels ? "on" : "off");
 }
 
+static enum hr_status load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
+                                   const double *origin, struct hr_scaling *out)
+{
+    const struct hr_tensor_info info = {.ndim = 1, .shape = {channels}, .count = channels};
+    if (origin)
+        memcpy(out->origin, origin, channels * sizeof *origin);
+    HR_TRY(hr_load_tensor(checkpoint, &checkpoint->trainer, &info, "normalize.mean", out->mean));
+    return hr_load_tensor(checkpoint, &checkpoint->trainer, &info, "normalize.std", out->std);
+}
+
 enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t channels,
                                struct hr_scaling *out)
 {
-    const struct hr_tensor_info info = {.ndim = 1, .shape = {channels}, .count = channels};
+    const double *origin;
+    size_t origins;
     *out = (struct hr_scaling){0};
     if (!checkpoint->trainer.ntensors && hr_metadata_get(&checkpoint->model, "hogring.normalize"))
         return hr_fail(HR_E_USAGE,
@@ -252,18 +266,15 @@ enum hr_status hr_load_scaling(const struct hr_checkpoint *checkpoint, size_t ch
                        checkpoint->path);
     if (!hr_tensor_get(&checkpoint->trainer, "normalize.mean"))
         return HR_OK;
-    HR_TRY(hr_scaling_create(channels, out));
-    const char *const names[] = {"normalize.mean", "normalize.std"};
-    float *const to[] = {out->mean, out->std};
-    for (size_t i = 0; i < SCALING_TENSORS; i++) {
-        const enum hr_status status =
-            hr_load_tensor(checkpoint, &checkpoint->trainer, &info, names[i], to[i]);
-        if (status != HR_OK) {
-            hr_scaling_free(out);
-            return status;
-        }
-    }
-    return HR_OK;
+    HR_TRY(hr_saved_table(checkpoint, origin_name, 1, &origins, &origin));
+    if (origins && origins != channels)
+        return hr_fail(HR_E_FORMAT, "%s: tensor %s has %zu numbers, expected %zu", checkpoint->path,
+                       origin_name, origins, channels);
+    HR_TRY(hr_scaling_create(channels, origins, out));
+    const enum hr_status status = load_scaling(checkpoint, channels, origin, out);
+    if (status != HR_OK)
+        hr_scaling_free(out);
+    return status;
 }
 
 static enum hr_status load_array(struct hr_run *run, const struct hr_checkpoint *checkpoint,

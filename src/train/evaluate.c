@@ -59,8 +59,8 @@ static void run_rows(struct evaluation *e, const struct hr_dataset *dataset, siz
     const size_t outputs = hr_model_outputs(e->model);
     for (size_t i = 0; i < count; i++)
         e->samples[i] = (uint32_t)(first + i);
-    hr_dataset_gather(dataset, &dataset->test, e->samples, count, hr_workspace_input(e->workspace),
-                      hr_workspace_labels(e->workspace));
+    hr_scaling_gather(&e->scaling, dataset, &dataset->test, e->samples, count,
+                      hr_workspace_input(e->workspace), hr_workspace_labels(e->workspace));
     hr_scaling_apply(&e->scaling, dataset->shape, count, hr_workspace_input(e->workspace));
     hr_model_evaluate_more(e->model, e->workspace, e->params, count, sum);
     memcpy(out->outputs + first * outputs, hr_workspace_outputs(e->workspace),

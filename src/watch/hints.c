@@ -70,6 +70,29 @@ static enum hr_status hint_at_scales(const struct hr_cli *cli, const struct hr_d
     return HR_OK;
 }
 
+void hr_hints_print_rounding(const struct hr_dataset *dataset)
+{
+    const struct hr_rounding *rounding = dataset->rounding;
+    size_t first = 0, others = 0;
+    char more[48] = "", name[64] = "";
+    if (!rounding)
+        return;
+    while (!rounding[first].distinct)
+        first++;
+    for (size_t c = first + 1; c < dataset->shape.channels; c++)
+        others += rounding[c].distinct > 0;
+    if (others)
+        snprintf(more, sizeof more, " (and %zu more features)", others);
+    if (dataset->feature_names)
+        snprintf(
+            name, sizeof name, ", %s,",
+            hr_shown(dataset->feature_names[first], strlen(dataset->feature_names[first])).text);
+    hr_log(HR_LOG_WARNING,
+           "%s: %zu different values of feature %zu%s fall together into %zu as float32%s: "
+           "--normalize subtracts the mean before they are rounded",
+           dataset->name, rounding[first].distinct, first + 1, name, rounding[first].left, more);
+}
+
 /* pandas, R and SQL write so what is not there. */
 static bool is_missing(const char *name)
 {
@@ -124,6 +147,8 @@ void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
     if (hr_sparse_is_model(cli->train.model))
         return; /* what follows is of networks */
     hint_at_missing(cli, dataset);
+    if (!cli->train.normalize)
+        hr_hints_print_rounding(dataset);
     enum hr_status status = dataset->targets.count ? HR_OK : hint_at_classes(cli, dataset);
     if (status == HR_OK && !cli->quiet)
         status = hint_at_scales(cli, dataset);

@@ -8,5 +8,7 @@
 void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset);
 /* Those about the files alone. */
 void hr_hints_print_notes(const struct hr_dataset *dataset);
+/* Which features floats cannot hold as they are, unless --normalize is given. */
+void hr_hints_print_rounding(const struct hr_dataset *dataset);
 
 #endif

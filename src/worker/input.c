@@ -131,7 +131,7 @@ static void decode_piece(struct hr_input *input, const struct hr_piece *piece, u
     if (job->reading != HR_READS_MEMORY)
         ask_ahead(input, piece);
     hr_order_fill(&input->order, piece->first, piece->count, samples);
-    hr_dataset_gather(dataset, &dataset->train, samples, piece->count, x, y);
+    hr_scaling_gather(&job->scaling, dataset, &dataset->train, samples, piece->count, x, y);
     hr_augment_apply(&job->augment, dataset->shape, &key, piece->count, x, input->plane);
 }
 
@@ -153,6 +153,6 @@ void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float 
     const struct hr_dataset *dataset = input->job->dataset;
     for (size_t i = 0; i < n; i++)
         input->samples[i] = (uint32_t)(first + i);
-    hr_dataset_gather(dataset, &dataset->test, input->samples, n, x, y);
+    hr_scaling_gather(&input->job->scaling, dataset, &dataset->test, input->samples, n, x, y);
     hr_scaling_apply(&input->job->scaling, dataset->shape, n, x);
 }

@@ -57,6 +57,42 @@ linear=(--model "flatten, dense 3")
   hogring compare --data "$TMP/a.csv" "${linear[@]}" --strategies allreduce,hogwild --epochs 1 --quiet >/dev/null
 }
 
+@test "large numbers with a small spread are told apart: CSV, npy, packed; by eval and predict, too" {
+  python3 - "$TMP" <<'END'
+import random, struct, sys
+from pathlib import Path
+top, r = Path(sys.argv[1]), random.Random(4)
+t = [r.randrange(100) for _ in range(400)]
+kinds = {"plain": lambda t: str(t), "stamp": lambda t: str(1700000000 + t), "utm": lambda t: f"{5812345 + t / 100:.2f}"}
+for name, text in kinds.items():
+    (top / f"{name}.csv").write_text("x,label\n" + "".join(f"{text(t)},{int(t >= 50)}\n" for t in t))
+    (top / f"{name}.new").write_text("x\n" + text(48) + "\n")
+def npy(path, kind, pack, shape, values):
+    head = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    path.write_bytes(b"\x93NUMPY\1\0" + struct.pack("<H", 118) + head.encode() + struct.pack(f"<400{pack}", *values))
+for name, kind, pack in ("stamp", "<i8", "q"), ("utm", "<f8", "d"):
+    (top / f"{name}.npy").mkdir()
+    npy(top / f"{name}.npy/X_train.npy", kind, pack, "(400, 1)", [(float if pack == "d" else int)(kinds[name](t)) for t in t])
+    npy(top / f"{name}.npy/y_train.npy", "<i8", "q", "(400,)", [int(t >= 50) for t in t])
+END
+  model=(--model "flatten, dense 8, relu, dense 2" --lr 0.2 --workers 2 --epochs 10 --quiet)
+  hogring data pack "$TMP/stamp.csv" --out "$TMP/stamp.hrp" >/dev/null
+  for data in plain.csv stamp.csv utm.csv stamp.npy utm.npy stamp.hrp; do
+    hogring train --data "$TMP/$data" --normalize "${model[@]}" --checkpoint-dir "$TMP/c.$data" --json "$TMP/j.$data" 2>"$TMP/stderr"
+    [ ! -s "$TMP/stderr" ]
+    hogring eval "$TMP/c.$data" --data "$TMP/$data" --json "$TMP/e.json" >/dev/null
+    [ "$(json "$TMP/e.json" 'd["test_loss"]')" = "$(json "$TMP/j.$data" 'd["runs"][0]["test_loss"]')" ]
+    hogring predict "$TMP/c.$data" --data "$TMP/${data%.*}.new" 2>/dev/null | sed 1d | cut -c 1-8 >"$TMP/answer.$data"
+    cmp "$TMP/answer.$data" "$TMP/answer.plain.csv"
+  done
+  digest='d["runs"][0]["weights_digest"]'
+  [ "$(json "$TMP/j.stamp.csv" "$digest")" = "$(json "$TMP/j.stamp.npy" "$digest")" ]
+  [ "$(json "$TMP/j.stamp.csv" "$digest")" = "$(json "$TMP/j.stamp.hrp" "$digest")" ]
+  hogring train --data "$TMP/utm.csv" "${model[@]}" >/dev/null 2>"$TMP/stderr"
+  grep -q "99 different values of feature 1, x, fall together into 3 as float32" "$TMP/stderr"
+  hogring train --data "$TMP/plain.csv" "${model[@]}" 2>&1 >/dev/null | { ! grep "fall together"; }
+}
+
 @test "a test file is used whole, and the options stand in the JSON" {
   make_data
   trains --data "$TMP/a.csv" --test-data "$TMP/a.csv" --label-column kind "${linear[@]}" --json "$TMP/out.json"

@@ -1,5 +1,6 @@
 #include "support/data_files.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,6 +14,19 @@ struct hr_data_options data_options(void)
 void data_text(const char *name, const char *text)
 {
     scratch_write(name, text, strlen(text));
+}
+
+const char *data_stamps(const char *name)
+{
+    char text[400 * 32] = "x,z,label\n";
+    size_t used = strlen(text);
+    for (int i = 0; i < 400; i++) {
+        const int t = i * 37 % 100;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%d,%d.1,%s\n", DATA_STAMP + t,
+                                 i % 7, t < 50 ? "early" : "late");
+    }
+    data_text(name, text);
+    return scratch(name);
 }
 
 struct hr_dataset data_open(const char *name, const struct hr_data_options *options)

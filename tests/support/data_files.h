@@ -11,6 +11,11 @@ struct hr_data_options data_options(void);
 /* Write text as the scratch file `name`. */
 void data_text(const char *name, const char *text);
 
+/* Write a CSV of 400 samples as the scratch file `name`, and return its path: features "x", time
+ * stamps that floats make 2, and "z", small numbers. */
+const char *data_stamps(const char *name);
+enum { DATA_STAMP = 1700000000 };
+
 /* Open the scratch file; must go well. NULL: the defaults. */
 struct hr_dataset data_open(const char *name, const struct hr_data_options *options);
 

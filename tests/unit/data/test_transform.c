@@ -7,6 +7,7 @@
 
 #include "base/philox.h"
 #include "support/check.h"
+#include "support/data_files.h"
 #include "support/runs.h"
 
 enum { MAX_SIDE = 9, MAX_CHANNELS = 3, N = 40 };
@@ -197,6 +198,38 @@ static void channels_are_measured_and_scaled(void **state)
     check_scaling(*run_digits(), (struct hr_shape){64, 1, 1});
 }
 
+/* The twin is in double: (x - mean) / std, rounded at the end. A feature that floats tell apart has
+ * the bits that it has without the other. */
+static void large_numbers_are_rounded_behind_the_subtraction(void **state)
+{
+    (void)state;
+    struct hr_dataset d;
+    struct hr_scaling scaling;
+    float x[2];
+    uint32_t y;
+    double mean = 0, squares = 0;
+    CHECK_OK(hr_dataset_open(data_stamps("stamps"), &d));
+    assert_int_equal(d.rounding[0].distinct, 99); /* of the training split */
+    assert_int_equal(d.rounding[0].left, 2);
+    assert_int_equal(d.rounding[1].distinct, 0);
+    CHECK_OK(hr_scaling_measure(&d, &scaling));
+    const double n = (double)d.train.count;
+    for (size_t i = 0; i < d.train.count; i++)
+        mean += (d.train.exact[2 * i] - DATA_STAMP) / n;
+    for (size_t i = 0; i < d.train.count; i++)
+        squares += pow(d.train.exact[2 * i] - DATA_STAMP - mean, 2) / n;
+    for (uint32_t i = 0; i < d.test.count; i++) {
+        const double stamp = d.test.exact[2 * i] - DATA_STAMP;
+        hr_scaling_gather(&scaling, &d, &d.test, &i, 1, x, &y);
+        CHECK_SAME_FLOATS(&x[1], &d.test.values[2 * i + 1], 1);
+        hr_scaling_apply(&scaling, d.shape, 1, x);
+        CHECK_NEAR((double)x[0], (stamp - mean) / sqrt(squares), 1e-6, 1e-6);
+        assert_string_equal(d.class_names[y], stamp < 50 ? "early" : "late");
+    }
+    hr_scaling_free(&scaling);
+    hr_dataset_close(&d);
+}
+
 static void without_channels_nothing_is_scaled(void **state)
 {
     (void)state;
@@ -214,6 +247,8 @@ int main(void)
         cmocka_unit_test(every_shift_and_both_sides_come_equally_often),
         cmocka_unit_test(words_that_make_no_sense_are_refused),
         cmocka_unit_test(channels_are_measured_and_scaled),
+        cmocka_unit_test_setup_teardown(large_numbers_are_rounded_behind_the_subtraction,
+                                        scratch_setup, scratch_teardown),
         cmocka_unit_test(without_channels_nothing_is_scaled),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

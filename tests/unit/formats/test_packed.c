@@ -34,6 +34,32 @@ static void what_comes_out_is_what_went_in(void **state)
     data_text("svm", "1 2:3\n0 1:1 7:2\n1\n0 7:1\n");
     round_trip(scratch("svm"), NULL);
     assert_int_equal(scratch_entries(""), 3);
+    round_trip(data_stamps("stamps"), NULL);
+}
+
+/* Doubles go with floats that cannot tell values apart, and must be what the floats come from. */
+static void what_floats_lose_is_packed(void **state)
+{
+    (void)state;
+    struct hr_dataset source;
+    size_t size;
+    CHECK_OK(hr_dataset_open(data_stamps("stamps"), &source));
+    CHECK_OK(hr_packed_write(scratch("p"), &source));
+    struct hr_dataset packed = data_open("p", NULL);
+    const size_t bytes = packed.train.count * hr_shape_elems(packed.shape) * sizeof(double);
+    assert_int_equal(packed.rounding[0].distinct, source.rounding[0].distinct);
+    assert_memory_equal(packed.train.exact, source.train.exact, bytes);
+    hr_dataset_close(&packed);
+    hr_dataset_close(&source);
+    unsigned char *file = scratch_read("p", &size);
+    struct hr_packed_header *h = (void *)file;
+    double *exact = (void *)(file + h->sections[HR_PACKED_ROWS].offset);
+    exact[0] += 1000;
+    h->sections[HR_PACKED_ROWS].xxh3 = XXH3_64bits(exact, bytes);
+    h->xxh3 = XXH3_64bits(file, 504);
+    scratch_write("q", file, size);
+    free(file);
+    data_refused("q", NULL, HR_E_FORMAT, "before it was rounded");
 }
 
 /* Change bytes of the header, and make its digest right again. */
@@ -161,6 +187,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(what_comes_out_is_what_went_in),
+        IN_SCRATCH(what_floats_lose_is_packed),
         IN_SCRATCH(every_field_is_checked),
         IN_SCRATCH(no_byte_can_be_changed_unnoticed),
         IN_SCRATCH(a_file_is_replaced_whole_or_not_at_all),
