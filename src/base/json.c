@@ -4,7 +4,9 @@
 #include <search.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static json_malloc_t inner_malloc;
 static json_free_t inner_free;
@@ -75,6 +77,81 @@ char *hr_json_dump(const json_t *json, size_t flags)
     }
     text[bytes] = 0;
     return text;
+}
+
+/* --- any bytes */
+
+/* Bytes of the character that begins here; 0: it is not UTF-8. */
+static size_t character(const unsigned char *c)
+{
+    const size_t n = *c < 0x80   ? 1
+                     : *c < 0xc2 ? 0
+                     : *c < 0xe0 ? 2
+                     : *c < 0xf0 ? 3
+                     : *c < 0xf5 ? 4
+                                 : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    const bool overlong = (*c == 0xe0 && c[1] < 0xa0) || (*c == 0xf0 && c[1] < 0x90);
+    const bool no_character = (*c == 0xed && c[1] >= 0xa0) || (*c == 0xf4 && c[1] >= 0x90);
+    return overlong || no_character ? 0 : n;
+}
+
+static char *make_utf8(const char *text)
+{
+    char *utf8 = malloc(4 * strlen(text) + 1), *at = utf8;
+    while (utf8 && *text) {
+        const size_t n = character((const unsigned char *)text);
+        if (!n)
+            at += sprintf(at, "\\x%02X", (unsigned char)*text++);
+        for (size_t i = 0; i < n; i++)
+            *at++ = *text++;
+    }
+    if (utf8)
+        *at = 0;
+    failed = failed || !utf8;
+    return utf8;
+}
+
+json_t *hr_json_text(const char *text)
+{
+    char *utf8 = make_utf8(text);
+    json_t *value = utf8 ? json_string(utf8) : NULL;
+    free(utf8);
+    return value;
+}
+
+int hr_json_set_new(json_t *object, const char *key, json_t *value)
+{
+    char *utf8 = make_utf8(key);
+    if (!utf8)
+        json_decref(value);
+    const int set = utf8 ? json_object_set_new(object, utf8, value) : -1;
+    free(utf8);
+    return set;
+}
+
+/* The byte that \x80 to \xFF stands for; 0: it is none of these. */
+static unsigned char escaped(const char *text)
+{
+    char *end;
+    const bool is = text[0] == '\\' && text[1] == 'x' && text[2] && strchr("89ABCDEF", text[2]) &&
+                    text[3] && strchr("0123456789ABCDEF", text[3]);
+    return is ? (unsigned char)strtoul((const char[]){text[2], text[3], 0}, &end, 16) : 0;
+}
+
+bool hr_json_bytes(const char *text, char *out, size_t size)
+{
+    size_t n = 0;
+    while (*text && n < size) {
+        const unsigned char byte = escaped(text);
+        out[n++] = byte ? (char)byte : *text;
+        text += byte ? 4 : 1;
+    }
+    if (n < size)
+        out[n] = 0;
+    return n < size;
 }
 
 json_t *hr_json_load(const char *text, size_t bytes, json_error_t *error)

@@ -12,12 +12,21 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Has a malloc of jansson's failed in this thread? Asking forgets. */
 bool hr_json_no_memory(void);
 
 /* As json_dumps: free() it; NULL without memory, or for NULL. */
 char *hr_json_dump(const json_t *json, size_t flags);
+
+/* A string of any bytes (names in files, paths): what is not UTF-8 is written as Python's
+ * backslashreplace has it, \xE9. NULL without memory. */
+json_t *hr_json_text(const char *text);
+/* json_object_set_new with such a key. */
+int hr_json_set_new(json_t *object, const char *key, json_t *value);
+/* The bytes that hr_json_text was given, 0-terminated; false when `out` has no room for them. */
+bool hr_json_bytes(const char *text, char *out, size_t size);
 
 /* As json_loadb with JSON_REJECT_DUPLICATES; without memory NULL, and hr_json_no_memory says so. */
 json_t *hr_json_load(const char *text, size_t bytes, json_error_t *error);

@@ -92,14 +92,13 @@ static enum hr_status take_entry(struct reader *r, const char *key, const json_t
     const char *text = json_string_value(value);
     if (!text)
         return hr_fail(HR_E_FORMAT, "%s: metadata \"%s\" is not a string", r->path, shown.text);
-    if (strlen(key) >= sizeof entry->key || strlen(text) >= sizeof entry->value)
+    if (strlen(key) >= sizeof entry->key || !hr_json_bytes(text, entry->value, sizeof entry->value))
         return hr_fail(HR_E_FORMAT,
                        "%s: metadata \"%s\" has %zu bytes of key (at most %zu), %zu of text (at "
                        "most %zu)",
                        r->path, shown.text, strlen(key), sizeof entry->key - 1, strlen(text),
                        sizeof entry->value - 1);
     memcpy(entry->key, key, strlen(key));
-    memcpy(entry->value, text, strlen(text));
     return HR_OK;
 }
 

@@ -70,7 +70,7 @@ static enum hr_status put_metadata(json_t *root, const char *path,
     HR_TRY(put(root, path, "__metadata__", metadata));
     for (size_t i = 0; i < file->nmetadata; i++) {
         hr_json_no_memory();
-        HR_TRY(put(metadata, path, file->metadata[i].key, json_string(file->metadata[i].value)));
+        HR_TRY(put(metadata, path, file->metadata[i].key, hr_json_text(file->metadata[i].value)));
     }
     return HR_OK;
 }

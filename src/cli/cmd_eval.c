@@ -52,16 +52,16 @@ static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluati
                               const struct hr_worst *worst)
 {
     const bool values = evaluation->targets;
-    json_t *document =
-        json_pack("{s:s, s:s, s:o, s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint",
-                  cli->positional[0], "model", evaluation->model, "precision",
-                  evaluation->precision ? hr_json_text(evaluation->precision) : json_null(), "data",
-                  cli->data, "test_loss", hr_json_number(evaluation->test_loss), "test_accuracy",
-                  hr_json_number(evaluation->test_accuracy), "classes",
-                  evaluation->classes ? hr_json_classes(evaluation) : json_null(), "test_fit",
-                  values ? fit_json(&evaluation->fit) : json_null(), "targets",
-                  values ? targets_json(evaluation) : json_null(), "worst",
-                  worst->n ? hr_worst_json(worst) : json_null());
+    json_t *document = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint",
+        hr_json_text(cli->positional[0]), "model", hr_json_text(evaluation->model), "precision",
+        evaluation->precision ? hr_json_text(evaluation->precision) : json_null(), "data",
+        hr_json_text(cli->data), "test_loss", hr_json_number(evaluation->test_loss),
+        "test_accuracy", hr_json_number(evaluation->test_accuracy), "classes",
+        evaluation->classes ? hr_json_classes(evaluation) : json_null(), "test_fit",
+        values ? fit_json(&evaluation->fit) : json_null(), "targets",
+        values ? targets_json(evaluation) : json_null(), "worst",
+        worst->n ? hr_worst_json(worst) : json_null());
     return hr_publish(cli->json, cli->report, document);
 }
 

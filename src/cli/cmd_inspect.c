@@ -57,7 +57,7 @@ static json_t *file_json(const struct hr_tensor_file *file)
                                                  shape, "bytes", (json_int_t)tensor->bytes));
     }
     for (size_t i = 0; i < file->nmetadata; i++)
-        json_object_set_new(metadata, file->metadata[i].key, json_string(file->metadata[i].value));
+        json_object_set_new(metadata, file->metadata[i].key, hr_json_text(file->metadata[i].value));
     return json_pack("{s:o, s:o}", "tensors", tensors, "metadata", metadata);
 }
 
@@ -111,10 +111,10 @@ static enum hr_status show_checkpoint(const struct hr_cli *cli, struct hr_checkp
     }
     if (!cli->json[0])
         return HR_OK;
-    return hr_json_write(cli->json, json_pack("{s:s, s:I, s:o, s:o}", "path", checkpoint->path,
-                                              "step", (json_int_t)checkpoint->step, "model",
-                                              file_json(&checkpoint->model), "trainer",
-                                              file_json(&checkpoint->trainer)));
+    return hr_json_write(
+        cli->json, json_pack("{s:o, s:I, s:o, s:o}", "path", hr_json_text(checkpoint->path), "step",
+                             (json_int_t)checkpoint->step, "model", file_json(&checkpoint->model),
+                             "trainer", file_json(&checkpoint->trainer)));
 }
 
 static enum hr_status inspect_checkpoint(const struct hr_cli *cli)

@@ -21,8 +21,7 @@ static enum hr_status dump(json_t *object, const char *what, char **text)
 {
     *text = hr_json_dump(object, JSON_INDENT(1) | JSON_REAL_PRECISION(17));
     json_decref(object);
-    return *text ? HR_OK
-                 : hr_fail(HR_E_NOMEM, "no memory for a trace's %s, or a name is not UTF-8", what);
+    return *text ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a trace's %s", what);
 }
 
 static json_t *count(uint64_t n)
@@ -32,8 +31,8 @@ static json_t *count(uint64_t n)
 
 static json_t *data_json(const struct hr_dataset *dataset)
 {
-    return json_pack("{ss ss so}", "name", dataset->name, "digest", dataset->digest, "options",
-                     hr_data_options_json(&dataset->options));
+    return json_pack("{so ss so}", "name", hr_json_text(dataset->name), "digest", dataset->digest,
+                     "options", hr_data_options_json(&dataset->options));
 }
 
 void hr_trace_begin_state(const struct hr_drive *drive, struct hr_trace_begin_state *out)
@@ -159,10 +158,9 @@ static enum hr_status parse(const char *text, const char *what, json_t **out)
 static enum hr_status take_text(const json_t *object, const char *name, char *out, size_t size)
 {
     const json_t *value = json_object_get(object, name);
-    if (!json_is_string(value) || json_string_length(value) >= size)
+    if (!json_is_string(value) || !hr_json_bytes(json_string_value(value), out, size))
         return hr_fail(HR_E_FORMAT, "expected \"%s\" to be a text of fewer than %zu bytes", name,
                        size);
-    memcpy(out, json_string_value(value), json_string_length(value) + 1);
     return HR_OK;
 }
 

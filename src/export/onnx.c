@@ -1,12 +1,12 @@
 #include "export/onnx.h"
 
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "encode/protobuf.h"
@@ -249,15 +249,16 @@ static void put_entry(struct exporting *e, const char *key, const char *value)
     hr_protobuf_end(&e->p, entry);
 }
 
-/* A JSON list; where its names are not UTF-8 it is left out. */
+/* A JSON list, where it has anything. */
 static enum hr_status put_list(struct exporting *e, const char *key, json_t *array, bool good)
 {
-    char *text = good ? json_dumps(array, JSON_COMPACT) : NULL;
+    char *text = good ? hr_json_dump(array, JSON_COMPACT) : NULL;
     if (text && json_array_size(array))
         put_entry(e, key, text);
+    const bool done = text;
     free(text);
     json_decref(array);
-    return array ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for names");
+    return done ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for names");
 }
 
 /* counted: a list without names has numbers. */
@@ -270,7 +271,7 @@ static enum hr_status put_names(struct exporting *e, const char *key,
     for (size_t i = 0; good && i < list->count && (counted || list->labels.count); i++) {
         snprintf(number, sizeof number, "%zu", i);
         const bool named = list->labels.count > i;
-        json_t *name = json_string(named ? hr_labels_text(&list->labels, i) : number);
+        json_t *name = hr_json_text(named ? hr_labels_text(&list->labels, i) : number);
         good = name && json_array_append_new(array, name) == 0;
     }
     return put_list(e, key, array, good);
@@ -279,11 +280,11 @@ static enum hr_status put_names(struct exporting *e, const char *key,
 static enum hr_status put_targets(struct exporting *e)
 {
     json_t *array = json_array();
-    bool good = array;
-    for (size_t k = 0; good && k < e->values.count; k++) {
-        json_t *name = e->values.name[k][0] ? json_string(e->values.name[k]) : NULL;
-        good = name && json_array_append_new(array, name) == 0;
-    }
+    bool good = array, named = false;
+    for (size_t k = 0; k < e->values.count; k++)
+        named = named || e->values.name[k][0];
+    for (size_t k = 0; named && good && k < e->values.count; k++)
+        good = json_array_append_new(array, hr_json_text(e->values.name[k])) == 0;
     return put_list(e, "target_names", array, good);
 }
 

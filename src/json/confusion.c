@@ -14,8 +14,8 @@ static json_t *taken_for(const struct hr_evaluation *evaluation, const struct hr
     for (; *at < cells->n && cells->cell[*at].label == label; (*at)++) {
         const struct hr_cell *cell = &cells->cell[*at];
         if (cell->answer != label &&
-            json_object_set_new(object, hr_confusion_name(evaluation, cell->answer, number),
-                                hr_json_count(cell->samples)) != 0) {
+            hr_json_set_new(object, hr_confusion_name(evaluation, cell->answer, number),
+                            hr_json_count(cell->samples)) != 0) {
             json_decref(object);
             return NULL;
         }

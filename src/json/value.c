@@ -10,7 +10,6 @@
 
 #include "base/cpus.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/isa.h"
 
 /* --- values */
@@ -25,20 +24,6 @@ json_t *hr_json_count(uint64_t n)
     if (n <= INT64_MAX)
         return json_integer((json_int_t)n);
     return json_sprintf("%llu", (unsigned long long)n);
-}
-
-json_t *hr_json_text(const char *text)
-{
-    json_t *value = json_string(text);
-    if (value)
-        return value;
-    char *ascii = strdup(text);
-    for (char *c = ascii; c && *c; c++)
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    value = ascii ? json_string(ascii) : NULL;
-    free(ascii);
-    return value;
 }
 
 json_t *hr_json_text_or_null(const char *text)
@@ -132,14 +117,16 @@ static enum hr_status write_stdout(const char *text, size_t bytes)
 
 enum hr_status hr_json_write_document(const char *path, const json_t *document)
 {
-    char *text = document ? hr_json_dump(document, DUMP_FLAGS) : NULL;
+    const bool out = !strcmp(path, "-"), shown = out && isatty(STDOUT_FILENO);
+    char *text = document
+                     ? hr_json_dump(document, DUMP_FLAGS | (shown ? (size_t)JSON_ENSURE_ASCII : 0))
+                     : NULL; /* U+009B is one that terminals obey */
     if (!text)
         return hr_fail(HR_E_NOMEM, "%s: no memory for the JSON document", path);
     const size_t length = strlen(text);
     text[length] = '\n'; /* replaces the 0 */
-    const enum hr_status status = strcmp(path, "-") != 0
-                                      ? hr_file_replace_durably(path, text, length + 1)
-                                      : write_stdout(text, length + 1);
+    const enum hr_status status =
+        out ? write_stdout(text, length + 1) : hr_file_replace_durably(path, text, length + 1);
     free(text);
     return status;
 }

@@ -10,14 +10,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/json.h"
 
 /* A number; null for NaN and infinities, which JSON does not have. */
 json_t *hr_json_number(double x);
 /* A whole number; above 2^63 - 1, which jansson cannot hold, a string of digits. */
 json_t *hr_json_count(uint64_t n);
-/* A string; bytes that are not UTF-8 (paths may hold any) become '?'. */
-json_t *hr_json_text(const char *text);
-/* The same, null for "". */
+/* hr_json_text, null for "". */
 json_t *hr_json_text_or_null(const char *text);
 
 /* {"cpu", "processors", "isa", "memory_bytes", "architecture", "kernel", "os"} */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/parse.h"
 
 /* --- from text --- */
@@ -281,7 +282,7 @@ json_t *hr_option_json(const struct hr_option *row, const void *base)
     case HR_OPTION_EVERY:
         return every_json(field);
     default:
-        return json_string(field);
+        return hr_json_text(field);
     }
 }
 
@@ -304,11 +305,8 @@ static bool every_from_json(const json_t *value, struct hr_every *out)
 
 static bool text_from_json(const json_t *value, char *field, size_t size)
 {
-    if (!json_is_string(value) || json_string_length(value) >= size ||
-        strlen(json_string_value(value)) != json_string_length(value))
-        return false;
-    snprintf(field, size, "%s", json_string_value(value));
-    return true;
+    return json_is_string(value) && strlen(json_string_value(value)) == json_string_length(value) &&
+           hr_json_bytes(json_string_value(value), field, size);
 }
 
 bool hr_option_from_json(const struct hr_option *row, void *base, const json_t *value)

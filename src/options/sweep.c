@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/printable.h"
 #include "hogring/sparse.h"
 #include "options/entries.h"
@@ -224,9 +225,11 @@ static json_t *given_json(struct hr_cli *cli, size_t i)
     const bool unit = option.row->kind == HR_OPTION_DURATION;
     char text[HR_AXIS_BYTES + 2048];
     if (axis)
-        return json_string(axis->values);
+        return hr_json_text(axis->values);
     hr_option_text(option.row, (const char *)cli + option.base, text, sizeof text);
-    return json_sprintf("%s%s", text, unit ? "s" : "");
+    if (unit)
+        strcat(text, "s");
+    return hr_json_text(text);
 }
 
 json_t *hr_sweep_given(const struct hr_cli *cli)

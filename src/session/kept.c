@@ -23,17 +23,15 @@ size_t hr_kept_entries(void)
 
 /* --- saved --- */
 
-/* Metadata cannot hold text that is not UTF-8 (a path) or too long: who resumes gives it again. */
+/* Metadata cannot hold text that is too long: who resumes gives it again. */
 static void put(struct hr_tensor_file *file, const char *prefix, const char *name, const char *text)
 {
     struct hr_metadata *entry = &file->metadata[file->nmetadata];
-    json_t *valid = json_string(text);
-    if (valid && strlen(text) < sizeof entry->value) {
-        snprintf(entry->key, sizeof entry->key, "%s%s", prefix, name);
-        snprintf(entry->value, sizeof entry->value, "%s", text);
-        file->nmetadata++;
-    }
-    json_decref(valid);
+    if (strlen(text) >= sizeof entry->value)
+        return;
+    snprintf(entry->key, sizeof entry->key, "%s%s", prefix, name);
+    snprintf(entry->value, sizeof entry->value, "%s", text);
+    file->nmetadata++;
 }
 
 static void put_row(struct hr_tensor_file *file, const void *options, const struct hr_option *row)

@@ -62,8 +62,9 @@ json_t *hr_patient_json(const struct hr_patient *patient)
     json_t *ranks = json_array();
     char said[1200];
     if (!run->control)
-        return json_pack("{ss sI ss so}", "file", run->name, "pid", (json_int_t)run->pid, "state",
-                         hr_patient_state(patient), "fault", hr_json_text_or_null(run->fault));
+        return json_pack("{so sI ss so}", "file", hr_json_text(run->name), "pid",
+                         (json_int_t)run->pid, "state", hr_patient_state(patient), "fault",
+                         hr_json_text_or_null(run->fault));
     for (size_t r = 0; r < run->control->nranks; r++)
         json_array_append_new(ranks, rank_json(patient, r));
     hr_look_say(run, &patient->look, said, sizeof said);

@@ -99,3 +99,45 @@ says_what_it_said() {
   hogring train --data "$TMP/s" --model logistic --epochs 1 --quiet --json "$TMP/s.json" >/dev/null
   [ "$(json "$TMP/s.json" 'd["runs"][0]["classes"]')" = None ]
 }
+
+@test "names, columns and paths of any bytes go through training, results, pages, checkpoints, traces and ONNX" {
+  local X=$'th\xe9' d
+  python3 - "$TMP" <<'END'
+import os, sys
+top = os.fsencode(sys.argv[1])
+def table(name, head, labels):
+    with open(os.path.join(top, name), "wb") as f:
+        f.write(head + b"\n" + b"".join(b"%d,%d,%s\n" % (i * 37 % 11, i * 17 % 7, labels[i % 2]) for i in range(60)))
+table(b"names", b"\xe9t\xe9,b,label", [b"caf\xe9", b"caf\xe8"])
+table(b"column", b"a,b,th\xe9", [b"x", b"y"])
+table(b"path\xe9", b"a,b,label", [b"x", b"\xc2\x9by"])
+table(b"values", b"a,b,th\xe9", [b"1.5", b"2.5"])
+END
+  HOGRING=$(realpath "${HOGRING:-build/hogring}")
+  cd "$TMP"
+  for d in names column $'path\xe9' values; do
+    more=(--data "$d" --workers 2 --epochs 2 --model "flatten, dense $([ $d = values ] && echo 1 || echo 2)" --quiet)
+    [ $d != column ] || more+=(--label-column "$X")
+    [ $d != values ] || more+=(--task regress)
+    hogring train "${more[@]}" --json r.json --report r.html --log r.jsonl --checkpoint-dir "$X" --export m.onnx --overwrite >/dev/null
+    hogring train "${more[@]}" --record trace >/dev/null
+    hogring replay trace --quiet --json t.json >/dev/null
+    [ "$(json r.json 'd["runs"][0]["weights_digest"]')" = "$(json t.json 'd["runs"][0]["weights_digest"]')" ]
+    hogring compare "${more[@]}" --strategies allreduce,hogwild --json c.json --report c.html >/dev/null
+    hogring eval "$X" --data "$d" --json e.json --report e.html >/dev/null
+    hogring predict "$X" --data "$d" --json p.json --out p.csv >/dev/null
+    hogring inspect "$X" --json i.json >/dev/null
+    grep -aq "$([ $d = values ] && echo target || echo class)_names" m.onnx
+    python3 - $d <<'END'
+import glob, json, sys
+for file in glob.glob("*.json") + glob.glob("*.html") + glob.glob("*.jsonl"):
+    text = open(file, encoding="utf-8").read()
+    if not file.endswith("html"):
+        [json.loads(part) for part in ([text] if file.endswith("json") else text.splitlines())]
+if sys.argv[1] == "names":
+    run, evaluation = json.load(open("r.json"))["runs"][0], json.load(open("e.json"))
+    assert [c["name"] for c in run["classes"]] == [c["name"] for c in evaluation["classes"]] == ["caf\\xE8", "caf\\xE9"]
+    assert any(b"caf\xe9" in line for line in open("p.csv", "rb"))
+END
+  done
+}

@@ -117,3 +117,12 @@ colour=$'\x1b\\[(0|1|3[1-3])m'
   hogring train --model softmax --epochs 1 --workers 12 2>"$TMP/screen" >/dev/null
   has "^hogring: warning: 12 workers .*not for speed$"
 }
+
+@test "a document on a terminal holds nothing that terminals obey, and says the same" {
+  needs_terminal
+  printf 'a,label\n1,\xc2\x9b31m\n2,caf\xc3\xa9\n3,\x9b1m\n4,caf\xc3\xa9\n5,\xc2\x9b31m\n' >"$TMP/d"
+  shown 80x24 -- data info --data "$TMP/d" --json -
+  has_not $'\x9b'
+  hogring data info --data "$TMP/d" --json "$TMP/d.json" >/dev/null
+  [ "$(json "$TMP/screen" 'd["class_names"]')" = "$(json "$TMP/d.json" 'd["class_names"]')" ]
+}
