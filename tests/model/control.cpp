@@ -32,6 +32,15 @@ static int write_record(char *text, size_t size, const char *, const char *messa
         throw died();
     return 0;
 }
+/* A rank's name: its number. */
+static int write_record(char *text, size_t, const char *, size_t rank, const char *, const char *,
+                        const char *)
+{
+    text[0] = (char)('0' + rank);
+    text[1] = 0;
+    return 1;
+}
+
 /* Nobody is stopped here. */
 void hr_control_blame_stopped(const struct hr_control *, struct hr_failure *, const char *)
 {
@@ -54,14 +63,14 @@ enum hr_status hr_fail(enum hr_status status, const char *format, ...)
     HR_MODEL_CHECK((*record)($) == 1);
     va_list args;
     va_start(args, format);
-    unsigned rank = va_arg(args, unsigned);
+    const char rank = va_arg(args, const char *)[0];
     if (strstr(format, "step")) /* ranks that count steps */
         (void)va_arg(args, unsigned long long);
     const char *message = va_arg(args, const char *);
     va_end(args);
-    const bool by_rank_0 = status == HR_E_FAILED && rank == 0 && !strcmp(message, "zero");
-    const bool by_rank_1 = status == HR_E_IO && rank == 1 && !strcmp(message, "one");
-    const bool by_launcher = status == HR_E_LOST && rank == 0 && !strcmp(message, "lost");
+    const bool by_rank_0 = status == HR_E_FAILED && rank == '0' && !strcmp(message, "zero");
+    const bool by_rank_1 = status == HR_E_IO && rank == '1' && !strcmp(message, "one");
+    const bool by_launcher = status == HR_E_LOST && rank == '0' && !strcmp(message, "lost");
     HR_MODEL_CHECK(by_rank_0 || by_rank_1 || by_launcher);
     return status;
 }

@@ -1,6 +1,8 @@
 /* model.cpp - the searches and the futex behind the models; see model.hpp. */
 #include "model.hpp"
 
+#include "base/clock.c"
+
 #include "base/account.h"
 
 #undef syscall
