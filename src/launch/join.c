@@ -176,24 +176,25 @@ static void nap(void)
     nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
 }
 
-static bool is_past(const struct hr_join *join, int64_t start)
+static bool is_past(struct hr_patience *patience)
 {
-    return join->options.timeout_ns && hr_clock_ns() - start >= join->options.timeout_ns;
+    const int64_t waited = hr_patience_look(patience, hr_clock_ns());
+    return patience->limit_ns && waited >= patience->limit_ns;
 }
 
-static enum hr_status publish(struct hr_join *join, int64_t start)
+static enum hr_status publish(struct hr_join *join, struct hr_patience *patience)
 {
     for (;; nap()) {
         bool exists;
         const enum hr_status status =
             hr_segment_publish(&join->control_segment, join->file, &exists);
-        if (status == HR_OK || !exists || is_past(join, start))
+        if (status == HR_OK || !exists || is_past(patience))
             return status;
         HR_TRY(remove_leftover(join));
     }
 }
 
-static enum hr_status found(struct hr_join *join, int64_t start)
+static enum hr_status found(struct hr_join *join, struct hr_patience *patience)
 {
     const struct hr_join_options *options = &join->options;
     hr_runs_sweep();
@@ -209,15 +210,15 @@ static enum hr_status found(struct hr_join *join, int64_t start)
     join->rendezvous->segment_bytes = options->segment_bytes;
     claim_line(join);
     say_here(join);
-    return publish(join, start);
+    return publish(join, patience);
 }
 
 /* --- the others --- */
 
 /* Map the control segment of the run when it is there. */
-static enum hr_status find_run(struct hr_join *join, int64_t start)
+static enum hr_status find_run(struct hr_join *join, struct hr_patience *patience)
 {
-    for (; !is_past(join, start); nap()) {
+    for (; !is_past(patience); nap()) {
         bool exists;
         enum hr_status status = hr_segment_attach(join->file, &join->control_segment, &exists);
         if (status != HR_OK && exists)
@@ -249,10 +250,10 @@ static enum hr_status check_agreement(const struct hr_join *join, struct hr_cont
     return HR_OK;
 }
 
-static enum hr_status enter(struct hr_join *join, int64_t start)
+static enum hr_status enter(struct hr_join *join, struct hr_patience *patience)
 {
     bool exists;
-    HR_TRY(find_run(join, start));
+    HR_TRY(find_run(join, patience));
     struct hr_control *control = join->control_segment.base;
     HR_TRY(check_agreement(join, control));
     join->control = control;
@@ -283,13 +284,13 @@ static enum hr_status fail_late(const struct hr_join *join)
                    join->options.nranks, join->options.name);
 }
 
-static enum hr_status meet(struct hr_join *join, int64_t start)
+static enum hr_status meet(struct hr_join *join, struct hr_patience *patience)
 {
     struct hr_control *control = join->control;
     struct hr_waiter waiter = {0};
     hr_peer_watch_init(&join->watch, control, join->options.rank);
     if (join->options.timeout_ns) {
-        const int64_t left = start + join->options.timeout_ns - hr_clock_ns();
+        const int64_t left = patience->limit_ns - hr_patience_look(patience, hr_clock_ns());
         waiter.timeout_ns = left > 0 ? left : 1;
     }
     hr_join_watch(join, &waiter);
@@ -305,14 +306,14 @@ static enum hr_status meet(struct hr_join *join, int64_t start)
 
 enum hr_status hr_join_open(const struct hr_join_options *options, struct hr_join *join)
 {
-    const int64_t start = hr_clock_ns();
+    struct hr_patience patience = {.limit_ns = options->timeout_ns, .looked_ns = hr_clock_ns()};
     HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_MAX_RANKS);
     HR_ASSERT(options->rank < options->nranks && options->name[0]);
     *join = (struct hr_join){.options = *options};
     hr_join_file(options->name, join->file, sizeof join->file);
-    enum hr_status status = options->rank == 0 ? found(join, start) : enter(join, start);
+    enum hr_status status = options->rank == 0 ? found(join, &patience) : enter(join, &patience);
     if (status == HR_OK)
-        status = meet(join, start);
+        status = meet(join, &patience);
     if (status == HR_OK)
         hr_segment_unlink(&join->segment); /* rank 0 has its name */
     else

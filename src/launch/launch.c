@@ -382,6 +382,8 @@ enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuc
     size_t started = 0;
     HR_ASSERT(options->nranks <= HR_MAX_RANKS && !(options->homes && options->again));
     describe(options);
+    if (!options->homes) /* else clocks of several machines have to agree */
+        hr_standstill_begin();
     for (size_t rank = 0; rank < options->nranks && status == HR_OK; rank++) {
         if (options->homes && !hr_homes_here(options->homes, rank))
             continue;
@@ -395,5 +397,7 @@ enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuc
     watch_deaths(&children, seats, started);
     *stuck = watch(options, seats, started, &children);
     hr_child_watch_stop(&children);
+    if (!options->homes)
+        hr_standstill_end();
     return hr_control_failure(options->control);
 }

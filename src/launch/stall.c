@@ -174,6 +174,7 @@ static void publish(const struct hr_stall *stall, struct hr_control *control)
                                 seen->view.stopped ? (uint64_t)since : 0);
     }
     hr_atom64_store_relaxed(&control->looked, (uint64_t)stall->looked_ns); /* the same */
+    hr_control_tell_clock(control);
 }
 
 void hr_stall_look(struct hr_stall *stall, struct hr_control *control)

@@ -20,7 +20,6 @@ static void read_command(char *text, size_t size)
 void hr_about_fill(struct hr_about *about)
 {
     about->began = hr_clock_ns();
-    about->clock_offset = hr_clock_offset_ns;
     about->began_s = (int64_t)time(NULL);
     read_command(about->command, sizeof about->command);
 }

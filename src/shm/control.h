@@ -23,7 +23,7 @@
 #include "shm/segment.h"
 #include "shm/wait.h"
 
-enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 7, HR_HOST_TEXT = 48 };
+enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 8, HR_HOST_TEXT = 48 };
 
 /* What a rank is doing; the words appear in messages. */
 #define HR_PHASE_LIST(X)                                                                           \
@@ -75,7 +75,6 @@ enum hr_seating { HR_SEATS_PLAYED, HR_SEATS_THREADS, HR_SEATS_PROCESSES, HR_SEAT
 struct hr_about {
     int64_t began;                   /* when the segment was made */
     int64_t began_s;                 /* the same, in seconds since 1970 */
-    int64_t clock_offset;            /* hr_clock_ns less this machine's own clock */
     uint32_t seating;                /* enum hr_seating; played: one process acts for all ranks */
     uint32_t workers, owners, waits; /* who waits for whom: struct hr_wait_rules */
     uint32_t first_stage, stages;    /* stages: ranks of a pipeline, */
@@ -97,6 +96,7 @@ struct hr_control {
     struct hr_atom32 speaker; /* without a launcher: 1 + the rank that speaks for the dead; or 0 */
     struct hr_roster roster;
     alignas(HR_LINE) struct hr_atom64 looked; /* the launcher, last; partner: hogring doctor */
+    struct hr_atom64 clock_offset;            /* hr_clock_ns less this machine's own; the same */
     struct hr_course course;                  /* a line of its own; writer: the launcher */
     alignas(HR_LINE) struct hr_bell launcher_bell;
     struct hr_rank_status rank[];
@@ -110,6 +110,17 @@ void hr_control_init(struct hr_control *control, size_t nranks);
 
 /* What this process is called, and that it begins now. */
 void hr_about_fill(struct hr_about *about);
+
+/* Say what the run's clock is, for who looks from outside. */
+static inline void hr_control_tell_clock(struct hr_control *control)
+{
+    hr_atom64_store_relaxed(&control->clock_offset, (uint64_t)(hr_clock_ns() - hr_clock_own_ns()));
+}
+/* The time of that clock; of a copy, too. */
+static inline int64_t hr_control_clock_ns(const struct hr_control *control)
+{
+    return hr_clock_own_ns() + (int64_t)hr_atom64_load_relaxed(&control->clock_offset);
+}
 
 /* That it is a run under a strategy, with so much shared memory beside this. */
 void hr_about_run(struct hr_about *about, const char *strategy, size_t segment_bytes);
@@ -144,6 +155,12 @@ bool hr_control_stopped(const struct hr_control *control, size_t rank, char *tex
  * first of them, the others are named after it. */
 void hr_control_blame_stopped(const struct hr_control *control, struct hr_failure *failure,
                               const char *message);
+
+/* Between the two, in this process and those that it forks, hr_clock_ns stands still where nobody of
+ * them reads it for half a second: they were stopped. Somebody has to read it every 50 ms. Of several
+ * runs at once all have to be stopped. */
+void hr_standstill_begin(void);
+void hr_standstill_end(void);
 
 /* The failure that stopped the run, or HR_OK. Sets this thread's message, with the rank
  * before it. */

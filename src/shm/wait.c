@@ -15,7 +15,7 @@
 enum {
     PARKED = 1,
     RING = 2,
-    LOOK_UP_NS = 50 * 1000 * 1000,
+    LOOK_UP_NS = HR_PATIENCE_LOOK_NS,
     CROWDED_YIELD_NS = 20 * 1000,
     LEAST_SPIN_NS = 200 * 1000,
     MOST_SPIN_NS = 500 * 1000,
@@ -175,26 +175,28 @@ bool hr_wait_is_recalled(const struct hr_waiter *waiter)
            hr_atom32_load_relaxed(waiter->recall) != waiter->recall_seen;
 }
 
-/* Since when nothing has moved. */
+/* For how long nothing has moved. */
 struct stillness {
-    int64_t since;
+    struct hr_patience patience;
     uint64_t beat;
 };
 
 static int64_t still_for(const struct hr_waiter *waiter, struct stillness *still)
 {
-    const int64_t now = hr_clock_ns();
+    const int64_t stands = hr_patience_look(&still->patience, hr_clock_ns());
     const uint64_t beat = /* partner: worker/buffer_pool.c; it carries nothing */
         waiter->beat ? hr_atom64_load_relaxed(waiter->beat) : still->beat;
-    if (beat != still->beat)
-        *still = (struct stillness){now, beat};
-    return now - still->since;
+    if (beat == still->beat)
+        return stands;
+    still->beat = beat;
+    return still->patience.waited_ns = 0;
 }
 
 static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell, hr_ready_fn ready,
                                   void *arg, const char *what, int64_t start)
 {
-    struct stillness still = {start, waiter->beat ? hr_atom64_load_relaxed(waiter->beat) : 0};
+    struct stillness still = {.patience = {.limit_ns = waiter->timeout_ns, .looked_ns = start},
+                              .beat = waiter->beat ? hr_atom64_load_relaxed(waiter->beat) : 0};
     int64_t look_at = LOOK_UP_NS; /* measured by the clock: rings may wake us often */
     if (spin(waiter, ready, arg, start))
         return HR_OK;
@@ -213,7 +215,7 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
         }
         const int64_t stands = still_for(waiter, &still);
         if (waiter->timeout_ns && stands >= waiter->timeout_ns)
-            return hr_fail(HR_E_TIMEOUT, "waited %.1f s for %s (--timeout)", hr_seconds(waited),
+            return hr_fail(HR_E_TIMEOUT, "waited %.1f s for %s (--timeout)", hr_seconds(stands),
                            what);
         int64_t longest = LOOK_UP_NS;
         if (waiter->timeout_ns && waiter->timeout_ns - stands < longest)

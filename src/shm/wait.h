@@ -20,7 +20,8 @@
  * processor away for 20 us, over and over: that costs a fifth of a hand-off through a futex when
  * the partner takes it, and little when nobody does.
  *
- * Every wait watches the abort word and has a deadline. Whoever parks sleeps on its bell and on the
+ * Every wait watches the abort word and has a deadline, which begins anew for a waiter that did not
+ * run itself (base/clock.h). Whoever parks sleeps on its bell and on the
  * abort word at a time (futex_waitv), so an abort wakes all at once and needs no list of who waits
  * where; before Linux 5.16 they look up every 50 ms, which they do in any case.
  *

@@ -19,8 +19,8 @@ const char *hr_patient_state(const struct hr_patient *patient)
 
 double hr_patient_age(const struct hr_patient *patient)
 {
-    const struct hr_about *about = &patient->run->control->about;
-    const int64_t age = hr_clock_own_ns() + about->clock_offset - about->began;
+    const struct hr_control *control = patient->run->control;
+    const int64_t age = hr_control_clock_ns(control) - control->about.began;
     return age > 0 ? hr_seconds(age) : 0;
 }
 

@@ -48,6 +48,33 @@ stopped_and_continued() {
   grep -q "pid $victim is stopped, while .*(--timeout)" "$TMP/err"
 }
 
+# all_paused ARGUMENTS...: every process of a run is stopped for longer than --timeout; it goes on, and that time is none of its own.
+all_paused() {
+  local began ended code=0
+  began=$(date +%s%N)
+  setsid "${HOGRING:-build/hogring}" train --model softmax --workers 2 --epochs 1000000 --compute-time 10ms --max-seconds 2s --timeout 1s \
+    --json "$TMP/json" "$@" 2>"$TMP/err" >"$TMP/out" &
+  pid=$!
+  await "$TMP/err" "epoch 1/"
+  kill -STOP -- -$pid
+  sleep 3
+  kill -CONT -- -$pid
+  wait $pid || code=$?
+  ended=$(date +%s%N)
+  [ $code = 0 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
+  python3 - "$TMP/json" $((ended - began)) <<'END'
+import json, sys
+run = json.load(open(sys.argv[1]))["runs"][0]
+shares = sum(run["time"][what] for what in ("load", "compute", "communicate", "wait"))
+assert run["seconds"] < int(sys.argv[2]) / 1e9 - 2, (run["seconds"], sys.argv[2])
+assert abs(shares - 2 * run["seconds"]) < 0.1 * shares, (shares, run["seconds"])
+END
+}
+
+@test "a pause of the whole run is no timeout, and none of its time" {
+  printf -- "--launch %s --strategy %s\n" thread elastic-averaging process ps-async process allreduce process hogwild | together all_paused
+}
+
 sleeper_is_named() {
   hogring train "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategy "$@" 2>"$TMP/err" >/dev/null
   grep -qE "^hogring: warning: rank 1 \(pid [0-9]+\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (has waited|and 1 more have waited up to) [0-9.]+ s for it \(--stall-warn\)$" "$TMP/err" || { cat "$TMP/err"; return 1; }

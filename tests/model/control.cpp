@@ -101,6 +101,7 @@ template <int threads> struct control_suite : hr_suite<threads> {
         dying = ALIVE;
         hr_model_share(control->abort, control->abort_claimed, control->launcher_bell.word, gone);
         hr_model_share(control->course.train_loss, control->course.loss, control->course.accuracy);
+        hr_model_share(control->clock_offset);
         for (unsigned r = 0; r < RANKS; r++)
             hr_model_share(control->rank[r].bell.word, control->rank[r].pid, control->rank[r].step);
         hr_control_init(control, RANKS);

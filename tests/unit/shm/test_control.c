@@ -5,6 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -210,6 +214,81 @@ static void rivals_leave_one_whole_record(void **state)
 
 #define CONTROL_TEST(name) cmocka_unit_test_setup_teardown(name, control_setup, control_teardown)
 
+/* --- a run that stands still ------------------------------------------------------------------
+ */
+
+enum { READERS = 2, MS = 1000 * 1000, STOPPED_MS = 1500 };
+
+/* Of each process of a run: what its clock has passed, and did it ever go back? */
+struct reading {
+    struct hr_atom32 end;
+    struct {
+        struct hr_atom32 reads, back;
+        struct hr_atom64 passed, own;
+    } of[READERS];
+};
+
+static _Noreturn void read_clock(struct reading *reading, size_t r)
+{
+    const int64_t own = hr_clock_own_ns(), began = hr_clock_ns();
+    for (int64_t last = began; !hr_atom32_load_acquire(&reading->end);) {
+        const int64_t coarse = hr_clock_coarse_ns(), now = hr_clock_ns();
+        hr_atom32_fetch_add_release(&reading->of[r].back, now < last || coarse > now);
+        hr_atom32_fetch_add_release(&reading->of[r].reads, 1);
+        hr_atom64_store_release(&reading->of[r].passed, (uint64_t)(now - began));
+        hr_atom64_store_release(&reading->of[r].own, (uint64_t)(hr_clock_own_ns() - own));
+        last = now;
+        nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+    }
+    _exit(0);
+}
+
+static void await_reads(struct reading *reading)
+{
+    for (size_t r = 0; r < READERS; r++)
+        for (const uint32_t seen = hr_atom32_load_acquire(&reading->of[r].reads);
+             hr_atom32_load_acquire(&reading->of[r].reads) < seen + 3;)
+            nanosleep(&(struct timespec){.tv_nsec = MS}, NULL);
+}
+
+/* Of reader 0: how much longer the machine's clock has gone on than the run's, in ms. */
+static int64_t stood_still(size_t nstopped)
+{
+    struct reading *reading =
+        mmap(NULL, sizeof *reading, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid[READERS];
+    assert_true(reading != MAP_FAILED);
+    hr_standstill_begin();
+    for (size_t r = 0; r < READERS; r++)
+        if ((pid[r] = fork()) == 0)
+            read_clock(reading, r);
+    await_reads(reading);
+    for (size_t r = 0; r < nstopped; r++)
+        kill(pid[r], SIGSTOP);
+    nanosleep(&(struct timespec){STOPPED_MS / 1000, STOPPED_MS % 1000 * MS}, NULL);
+    for (size_t r = 0; r < nstopped; r++)
+        kill(pid[r], SIGCONT);
+    await_reads(reading);
+    const int64_t now = hr_clock_ns();
+    hr_standstill_end();
+    assert_true(hr_clock_ns() >= now && hr_clock_ns() - now < STOPPED_MS * MS);
+    hr_atom32_store_release(&reading->end, 1);
+    for (size_t r = 0; r < READERS; r++) {
+        waitpid(pid[r], NULL, 0);
+        assert_int_equal(reading->of[r].back.word, 0);
+    }
+    const int64_t stood = (int64_t)(reading->of[0].own.word - reading->of[0].passed.word) / MS;
+    munmap(reading, sizeof *reading);
+    return stood;
+}
+
+static void clock_stands_still_while_nobody_of_the_run_runs(void **state)
+{
+    (void)state;
+    assert_in_range(stood_still(READERS), STOPPED_MS - 500, INT64_MAX);
+    assert_true(stood_still(1) < STOPPED_MS / 2); /* one alone: time goes on */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -224,6 +303,7 @@ int main(void)
         CONTROL_TEST(abort_rings_every_bell),
         CONTROL_TEST(claim_of_a_dead_rank_is_taken_over),
         CONTROL_TEST(rivals_leave_one_whole_record),
+        cmocka_unit_test(clock_stands_still_while_nobody_of_the_run_runs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

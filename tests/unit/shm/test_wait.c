@@ -209,6 +209,38 @@ static void deadline_is_kept_and_names_what_is_waited_for(void **state)
     }
 }
 
+/* It does not run for `for_ns`, `times` times, as one that is stopped now and then. */
+struct absent {
+    int64_t for_ns;
+    int times;
+};
+
+static bool is_away_then_never(void *arg)
+{
+    struct absent *absent = arg;
+    if (absent->times-- > 0)
+        nanosleep(&(struct timespec){.tv_nsec = (long)absent->for_ns}, NULL);
+    return false;
+}
+
+static int64_t time_a_wait(int64_t timeout, struct absent absent)
+{
+    struct hr_bell bell = {0};
+    struct hr_waiter waiter = {.abort = &no_abort, .timeout_ns = timeout};
+    const int64_t start = hr_clock_ns();
+    CHECK_FAILS(hr_wait_until(&waiter, &bell, is_away_then_never, &absent, "never"), HR_E_TIMEOUT);
+    return hr_clock_ns() - start;
+}
+
+/* A machine on which every look comes late has to find a stuck partner, too. */
+static void who_did_not_run_begins_its_deadline_anew(void **state)
+{
+    (void)state;
+    assert_true(time_a_wait(200 * MS, (struct absent){600 * MS, 2}) >= (600 + 200) * MS);
+    assert_in_range(time_a_wait(200 * MS, (struct absent){120 * MS, 1000}), 200 * MS,
+                    2 * HR_NS_PER_SECOND + LATE);
+}
+
 struct aborter {
     struct hr_atom32 abort;
     struct gate gate;
@@ -387,6 +419,7 @@ int main(void)
         cmocka_unit_test(ping_pong_loses_no_wake_up),
         cmocka_unit_test(several_on_one_bell_lose_no_wake_up),
         cmocka_unit_test(deadline_is_kept_and_names_what_is_waited_for),
+        cmocka_unit_test(who_did_not_run_begins_its_deadline_anew),
         cmocka_unit_test(abort_ends_a_wait_soon),
         cmocka_unit_test(abort_wakes_whoever_is_parked),
         cmocka_unit_test(waiter_looks_around_every_50_ms),
