@@ -46,3 +46,20 @@ void hr_put_printable(FILE *out, const char *text)
         fputc(byte, out);
     }
 }
+
+char *hr_shell_word(const char *word, char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "@%+=:,./-_";
+    char *at = text;
+    if (word[0] && strspn(word, plain) == strlen(word))
+        return strcpy(text, word);
+    *at++ = '\'';
+    for (; *word; word++)
+        if (*word == '\'')
+            at = stpcpy(at, "'\\''");
+        else
+            *at++ = *word;
+    strcpy(at, "'");
+    return text;
+}

@@ -31,4 +31,9 @@ struct hr_printable hr_printable(const char *text);
 /* Written whole. */
 void hr_put_printable(FILE *out, const char *text);
 
+/* A word as a shell reads it: one of other letters stands in single quotes, a quote in it as '\''.
+ * Returns text, which has room for HR_SHELL_WORD(strlen(word)) bytes. */
+#define HR_SHELL_WORD(length) (4 * (length) + 3)
+char *hr_shell_word(const char *word, char *text);
+
 #endif

@@ -18,7 +18,8 @@
 
 static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                     const struct hr_compare_runs *runs,
-                                    const struct hr_tuning *tuning, size_t good)
+                                    const struct hr_tuning *tuning, size_t good,
+                                    const struct hr_verdict_wish *wish)
 {
     json_t *lists = hr_sweep_json(cli, HR_COMPARE);
     if (lists)
@@ -32,7 +33,7 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
                                                                         .failed = runs->failed,
                                                                         .nfailed = runs->nfailed,
                                                                         .tuning = tuned,
-                                                                        .margin = cli->margin,
+                                                                        .wish = wish,
                                                                         .lists = lists});
     json_decref(lists);
     json_decref(tuned);
@@ -44,16 +45,18 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
 {
     FILE *out = hr_outcome_stream(cli);
     size_t good;
+    static struct hr_fair_text text;
     const enum hr_status failed = hr_compare_sort_out(runs, &good);
+    const struct hr_verdict_wish wish =
+        hr_compare_wish(cli, runs, good, tuning->nentries > 0, &text);
     if (tuning->nentries)
         hr_tuning_print(out, tuning);
     if (good) {
-        hr_table_print(out, runs->results, good, hr_target_asked(&cli->train), hr_output_width());
-        hr_verdict_print(out, runs->results, good,
-                         (struct hr_verdict_wish){.target = hr_target_asked(&cli->train),
-                                                  .margin = cli->margin});
+        hr_verdict_print_above(out, runs->results, good, wish, hr_output_width());
+        hr_table_print(out, runs->results, good, wish.target, hr_output_width());
+        hr_verdict_print(out, runs->results, good, wish);
     }
-    HR_TRY(write_outcome(cli, dataset, runs, tuning, good));
+    HR_TRY(write_outcome(cli, dataset, runs, tuning, good, &wish));
     hr_outcome_say(cli, out, "\n");
     if (failed)
         return hr_fail(failed, "not every run ended well: see above");

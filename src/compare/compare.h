@@ -15,6 +15,7 @@
 #define HR_COMPARE_COMPARE_H
 
 #include "compare/runs.h"
+#include "verdict/verdict.h"
 
 /* Fill runs (zeroed) from the command line: entries x options with lists x seeds. HR_E_USAGE: what
  * no run can be told; HR_E_IO: a checkpoint that one goes on from. */
@@ -37,6 +38,15 @@ HR_CHECKED enum hr_status hr_compare_run(const struct hr_cli *cli, const struct 
  * its setting (what tells it from other entries); the others are in runs->failed, and named on
  * stderr. Returns how the first of those ended. */
 HR_CHECKED enum hr_status hr_compare_sort_out(struct hr_compare_runs *runs, size_t *good);
+
+/* What the verdict is told of them: the target, what claims hold at, and the command that compares
+ * fairly. `good` runs ended well; `tuned`: each entry has searched for its values. text is where it
+ * stands. */
+struct hr_fair_text {
+    char at[160], command[8192];
+};
+struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr_compare_runs *runs,
+                                       size_t good, bool tuned, struct hr_fair_text *text);
 
 /* Frees results and runs; NULL is fine. */
 void hr_compare_free(struct hr_compare_runs *runs);

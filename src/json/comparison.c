@@ -33,7 +33,7 @@ static json_t *orders(const struct hr_verdict *v, const struct hr_run_group *gro
 static json_t *strategy(const struct hr_verdict *v, size_t g)
 {
     const struct hr_run_group *group = &v->groups.group[g];
-    const bool judged = hr_verdict_tested(v, g) && g != v->best;
+    const bool judged = v->best < v->groups.n && hr_verdict_tested(v, g) && g != v->best;
     return json_pack(
         "{so so so so so so so so so so so so so so so so so}", "label", hr_json_text(group->label),
         "strategy", hr_json_text(group->run[0]->strategy), "seeds",
@@ -181,6 +181,7 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_v
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return array;
+    hr_verdict_print_above(out, runs, n, wish, 0);
     hr_verdict_print(out, runs, n, wish);
     if (fclose(out) == 0)
         for (char *rest, *line = strtok_r(text, "\n", &rest); line;
@@ -193,13 +194,14 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_v
 json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish)
 {
     static const char *const compared_at[] = {"last", "best", "mixed"};
+    static const char *const alike[] = {"yes", "as listed", "no"};
     struct hr_verdict v;
     if (hr_verdict_make(&v, runs, n, wish) != HR_OK)
         return NULL;
     json_t *object = json_null();
     if (v.groups.n > 1 || (n && runs[0].event_order))
         object = json_pack(
-            "{ss so so so so so ss so so so so so}", "test",
+            "{ss so so so so so ss so so so so so ss so so so}", "test",
             "paired t over the seeds, two-sided, Holm over all pairs", "level",
             hr_json_number(HR_VERDICT_LEVEL), "metric",
             hr_json_text(hr_metric_kind(v.metric)->name), "best",
@@ -208,7 +210,10 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr
             "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)), "compared_at",
             compared_at[hr_best_compared(&v.groups)], "strategies", strategies(&v), "pairs",
             pairs(&v), "comparisons", comparisons(&v), "power", power(&v), "sentences",
-            sentences(runs, n, wish));
+            sentences(runs, n, wish), "like_for_like", alike[hr_alikeness_of(&v.groups).kind], "at",
+            hr_json_text_or_null(wish.at ? wish.at : ""), "fair",
+            hr_json_text_or_null(v.unlike && wish.fair ? wish.fair : ""), "tuned",
+            json_boolean(wish.tuned));
     hr_verdict_free(&v);
     return object;
 }

@@ -32,13 +32,15 @@ struct hr_failed_run {
     uint64_t seed;
 };
 
+struct hr_verdict_wish;
+
 /* All runs: those that ended well, and those that failed. */
 struct hr_endings {
     const struct hr_run_result *runs; /* (n) */
     size_t n;
     const struct hr_failed_run *failed; /* (nfailed) */
     size_t nfailed;
-    double margin;    /* --margin; 0: none */
+    const struct hr_verdict_wish *wish; /* verdict/verdict.h; NULL: nothing but a target */
     json_t *lists;    /* options that were given several values, by name: arrays; NULL: none */
     json_t *given;    /* every option that was given, by name, as typed; NULL: not known */
     json_t *forecast; /* of train --forecast; NULL: none */

@@ -384,12 +384,12 @@ static json_t *failed_array(const struct hr_failed_run *failed, size_t n)
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
                      const struct hr_endings *endings)
 {
+    struct hr_verdict_wish wish = endings->wish ? *endings->wish : (struct hr_verdict_wish){0};
+    wish.target = hr_target_asked(options);
     return json_pack("{so sO? so so so so sO? sO*}", "bits", hr_machine_bits_json(), "given",
                      endings->given, "config", hr_json_config(options, dataset, endings->lists),
                      "runs", run_array(endings->runs, endings->n, dataset), "failed",
                      failed_array(endings->failed, endings->nfailed), "comparison",
-                     hr_json_comparison(endings->runs, endings->n,
-                                        (struct hr_verdict_wish){.target = hr_target_asked(options),
-                                                                 .margin = endings->margin}),
+                     hr_json_comparison(endings->runs, endings->n, wish),
                      "forecast", endings->forecast, "tuning", endings->tuning);
 }

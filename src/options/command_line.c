@@ -104,6 +104,8 @@ enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int
     struct option list[HR_CLI_OPTIONS + 1];
     bool seen[HR_CLI_OPTIONS] = {false};
     list_for_getopt(list, command);
+    cli->words = argv + 1;
+    cli->nwords = argc > 0 ? (size_t)argc - 1 : 0;
     opterr = 0;
     for (int answer; (answer = getopt_long(argc, argv, ":h", list, NULL)) != -1;)
         HR_TRY(parse_option(cli, command, argc, argv, answer, seen));

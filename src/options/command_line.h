@@ -72,6 +72,8 @@ struct hr_cli {
     double seconds;
     bool list;
     char color[16];
+    char *const *words;                 /* (nwords) of the command line, behind the command */
+    size_t nwords;
     const char *config[HR_CLI_CONFIGS]; /* files that options were read from; borrowed */
     size_t nconfigs;
     const char *positional[256];

@@ -9,6 +9,8 @@
 /* The comparison of a document, and whom it calls best. */
 struct found {
     const json_t *strategies, *pairs, *best; /* best: of the strategies; NULL */
+    const char *at;                          /* "lr 0.05": what claims hold at; "" */
+    bool unlike;                             /* not like for like: nothing is claimed */
     char key[48], title[48];                 /* "test_accuracy", "test accuracy" */
     bool share;
 };
@@ -26,7 +28,10 @@ static struct found find(const struct hr_view *view)
     const json_t *comparison = hr_field_object(view->source[0].document, "comparison"), *one;
     const char *best = hr_field_text(comparison, "best");
     struct found found = {.strategies = hr_field_list(comparison, "strategies"),
-                          .pairs = hr_field_list(comparison, "pairs")};
+                          .pairs = hr_field_list(comparison, "pairs"),
+                          .at = hr_field_text(comparison, "at"),
+                          .unlike = !strcmp(hr_field_text(comparison, "like_for_like"), "no") &&
+                                    !hr_field_true(comparison, "tuned")};
     size_t i;
     name_metric(&found, hr_field_text(comparison, "metric"));
     json_array_foreach(found.strategies, i, one)
@@ -185,10 +190,14 @@ void hr_headline_write(FILE *out, const struct hr_view *view)
         return;
     }
     const struct found found = find(view);
-    if (found.best && isfinite(mean_of(&found, found.best)))
+    if (found.unlike)
+        fputs("Not like for like, so nothing is claimed but speed", out);
+    else if (found.best && isfinite(mean_of(&found, found.best)))
         write_found(out, &found);
     else
         write_untested(out, view);
+    if (found.at[0])
+        fprintf(out, ", at %s", found.at);
     write_fastest(out, view);
     fputs(".", out);
 }

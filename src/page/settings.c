@@ -4,8 +4,10 @@
 #include "page/sections.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "json/documents.h"
 #include "page/html.h"
 
@@ -16,26 +18,12 @@ bool hr_settings_there(const struct hr_view *view)
 
 /* --- the command --- */
 
-/* As a shell reads it: words of other letters stand in single quotes, quotes in them as '\''. */
 static void write_word(FILE *out, const char *word)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                "@%+=:,./-_";
-    if (word[0] && strspn(word, plain) == strlen(word)) {
-        hr_html_text(out, word);
-        return;
-    }
-    hr_html_text(out, "'");
-    for (const char *c = word; *c; c++) {
-        const char one[] = {*c, 0};
-        if (*c == '\'')
-            hr_html_text(out, "'\\''");
-        else if ((unsigned char)*c >= 0x80)
-            fputc(*c, out); /* part of a letter of valid UTF-8 */
-        else
-            hr_html_text(out, one);
-    }
-    hr_html_text(out, "'");
+    char *text = malloc(HR_SHELL_WORD(strlen(word)));
+    if (text)
+        hr_html_text(out, hr_shell_word(word, text));
+    free(text);
 }
 
 static void write_command(FILE *out, const json_t *document)

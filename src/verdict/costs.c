@@ -78,19 +78,19 @@ static size_t count_told(const struct hr_family *family)
 
 static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, size_t first)
 {
-    char head[300];
+    char head[500], at[HR_VERDICT_AT];
     const struct hr_family *family = &v->cost_tests[cost];
     struct hr_pair_list list = {.head = head, .family = family};
     const bool seconds = cost == HR_COST_SECONDS;
     if (family->tests == 0)
         return;
     if (count_told(family) == 0) {
-        fprintf(out, "  In %s no difference can be told.\n", units[cost]);
+        fprintf(out, "  In %s no difference can be told%s.\n", units[cost], hr_verdict_at(v, at));
         return;
     }
     for (list.than = 0; list.than < v->groups.n; list.than++) {
-        snprintf(head, sizeof head, "More %s than %s by more than chance:", units[cost],
-                 v->groups.group[list.than].label);
+        snprintf(head, sizeof head, "More %s than %s by more than chance%s:", units[cost],
+                 v->groups.group[list.than].label, hr_verdict_at(v, at));
         list.choose = seconds ? later : list.than == first ? more : more_once;
         if (seconds || list.than == first || v->twin[list.than] == list.than)
             hr_say_pairs(out, v, &list);
@@ -122,7 +122,7 @@ static void say_censored(FILE *out, const struct hr_verdict *v)
 
 void hr_say_target(FILE *out, const struct hr_verdict *v)
 {
-    char text[HR_HUMAN_MAX], names[HR_NAMES_MAX] = "";
+    char text[HR_HUMAN_MAX], names[HR_NAMES_MAX] = "", at[HR_VERDICT_AT];
     const struct hr_groups *groups = &v->groups;
     const size_t first = first_of(groups, HR_COST_SECONDS);
     if (!(v->wish.target > 0))
@@ -132,11 +132,13 @@ void hr_say_target(FILE *out, const struct hr_verdict *v)
         hr_target_text(hr_metric_of_run(groups->group[0].run[0]), v->wish.target);
     fprintf(out, "%sTarget:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
     if (first == groups->n)
-        fprintf(out, "no strategy reached %s with every seed.\n", asked.text);
+        fprintf(out, "no strategy reached %s with every seed%s.\n", asked.text,
+                hr_verdict_at(v, at));
     else
-        fprintf(out, "%s reached %s first, %safter %s s on average.\n", names, asked.text,
+        fprintf(out, "%s reached %s first, %safter %s s on average%s.\n", names, asked.text,
                 firsts > 1 ? "together, " : "",
-                hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)));
+                hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)),
+                hr_verdict_at(v, at));
     for (size_t g = 0; g < groups->n; g++)
         if (reached(&groups->group[g]) < groups->group[g].n)
             fprintf(out, "  %s: %zu of %zu %s reached it.\n", groups->group[g].label,

@@ -34,13 +34,15 @@ static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
 
 void hr_say_margin(FILE *out, const struct hr_verdict *v)
 {
-    char head[400];
+    char head[400], at[HR_VERDICT_AT];
     const char *best = v->best < v->groups.n ? v->groups.group[v->best].label : "";
     if (!(v->wish.margin > 0) || v->score_tests.tests == 0)
         return;
-    fprintf(out, "%sMargin:%s %g%s, shown at %g %% (one-sided tests, corrected over all pairs).\n",
+    fprintf(out,
+            "%sMargin:%s %g%s, shown at %g %% (one-sided tests, corrected over all pairs)%s.\n",
             hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN), v->wish.margin,
-            hr_metric_kind(v->metric)->scale > 1 ? " points" : "", 100 * HR_VERDICT_LEVEL);
+            hr_metric_kind(v->metric)->scale > 1 ? " points" : "", 100 * HR_VERDICT_LEVEL,
+            hr_verdict_at(v, at));
     snprintf(head, sizeof head, "Equal to %s within it: ", best);
     hr_say_names(out, v, head, equals, v->best);
     snprintf(head, sizeof head, "No worse than %s by it: ", best);

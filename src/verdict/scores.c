@@ -84,20 +84,21 @@ static const char *size_text(const struct hr_verdict *v, double difference, char
 static void say_best(FILE *out, const struct hr_verdict *v)
 {
     char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX];
-    char names[HR_NAMES_MAX];
+    char names[HR_NAMES_MAX], at[HR_VERDICT_AT];
     const size_t bests = hr_names_of(v, hr_verdict_shares_best, v->best, names);
     const char *bold = hr_style(out, HR_BOLD), *plain = hr_style(out, HR_PLAIN);
     const size_t last = worst(v);
     score_text(v, v->best, best);
     score_text(v, last, least);
     seeds_text(v, seeds);
+    hr_verdict_at(v, at);
     fprintf(out, "%s%s:%s ", bold, score_title(v), plain);
     if (count_told(v)) {
-        fprintf(out, "%s %s the best mean, %s over %s.\n", names, bests > 1 ? "share" : "has", best,
-                seeds);
+        fprintf(out, "%s %s the best mean, %s over %s%s.\n", names, bests > 1 ? "share" : "has",
+                best, seeds, at);
         return;
     }
-    fprintf(out, "no difference can be told from %s.\n", seeds);
+    fprintf(out, "no difference can be told from %s%s.\n", seeds, at);
     if (!hr_verdict_below(v, last, v->best))
         fprintf(out, "  Their means are equal, %s.\n", best);
     else
@@ -145,22 +146,32 @@ static void say_method(FILE *out, const struct hr_verdict *v)
             tests > 1 ? " over all pairs" : "");
 }
 
+void hr_say_unlike(FILE *out, const struct hr_verdict *v)
+{
+    fprintf(out, "%s%s:%s nothing is claimed%s, since updates are not like for like.\n",
+            hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN),
+            v->wish.target > 0 ? ", nor of the target" : "");
+    say_twins(out, v);
+}
+
 void hr_say_scores(FILE *out, const struct hr_verdict *v)
 {
-    char head[300];
+    char head[500], at[HR_VERDICT_AT];
     const char *points = hr_metric_kind(v->metric)->scale > 1 ? " (points)" : "";
     struct hr_pair_list list = {.than = v->best, .family = &v->score_tests, .head = head};
     say_best(out, v);
     list.choose = hr_verdict_worse_than;
-    snprintf(head, sizeof head, "Worse by more than chance%s:", points);
+    hr_verdict_at(v, at);
+    snprintf(head, sizeof head, "Worse by more than chance%s%s:", points, at);
     hr_say_pairs(out, v, &list);
     list.choose = level_with;
-    snprintf(head, sizeof head, "Not to be told from the best%s:", points);
+    snprintf(head, sizeof head, "Not to be told from the best%s%s:", points, at);
     hr_say_pairs(out, v, &list);
     list.choose = worse_once;
     for (list.than = 0; list.than < v->groups.n; list.than++) {
         snprintf(head, sizeof head,
-                 "Worse than %s by more than chance%s:", v->groups.group[list.than].label, points);
+                 "Worse than %s by more than chance%s%s:", v->groups.group[list.than].label, points,
+                 at);
         if (v->twin[list.than] == list.than && list.than != v->twin[v->best])
             hr_say_pairs(out, v, &list);
     }

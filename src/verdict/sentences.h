@@ -32,6 +32,8 @@ size_t hr_names_of(const struct hr_verdict *v, hr_choose_fn choose, size_t than,
 
 /* scores.c */
 void hr_say_scores(FILE *out, const struct hr_verdict *v);
+/* That nothing is claimed of them, and who is the same all the same. */
+void hr_say_unlike(FILE *out, const struct hr_verdict *v);
 /* margin.c */
 void hr_say_margin(FILE *out, const struct hr_verdict *v);
 /* orders.c */

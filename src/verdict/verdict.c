@@ -43,13 +43,14 @@ static void measure(struct hr_verdict *v)
     v->best = v->groups.n;
     for (size_t g = 0; g < v->groups.n; g++)
         v->score[g] = hr_run_group_metric(&v->groups.group[g], v->metric);
+    v->unlike = !v->wish.tuned && hr_alikeness_of(&v->groups).kind == HR_UNLIKE;
     for (size_t g = 0; g < v->groups.n; g++) {
         const size_t seeds = hr_run_group_seeds(&v->groups.group[g]);
         if (!hr_verdict_tested(v, g))
             continue;
         v->least_seeds = v->most_seeds && v->least_seeds < seeds ? v->least_seeds : seeds;
         v->most_seeds = v->most_seeds > seeds ? v->most_seeds : seeds;
-        if (v->best == v->groups.n || hr_verdict_below(v, v->best, g))
+        if (!v->unlike && (v->best == v->groups.n || hr_verdict_below(v, v->best, g)))
             v->best = g;
     }
 }
@@ -68,7 +69,7 @@ static void find_twins(struct hr_verdict *v)
 static bool test_scores(const void *arg, size_t a, size_t b, struct hr_pair *pair)
 {
     const struct hr_verdict *v = arg;
-    if (!hr_verdict_tested(v, a) || !hr_verdict_tested(v, b))
+    if (v->unlike || !hr_verdict_tested(v, a) || !hr_verdict_tested(v, b))
         return false;
     pair->test = hr_pair_scores(&v->groups.group[a], &v->groups.group[b], v->metric);
     return pair->test.n > 1;
@@ -77,7 +78,7 @@ static bool test_scores(const void *arg, size_t a, size_t b, struct hr_pair *pai
 static bool test_costs(const void *arg, size_t a, size_t b, struct hr_pair *pair, enum hr_cost cost)
 {
     const struct hr_verdict *v = arg;
-    if (!hr_verdict_tested(v, a) || !hr_verdict_tested(v, b))
+    if (v->unlike || !hr_verdict_tested(v, a) || !hr_verdict_tested(v, b))
         return false;
     const struct hr_paired_times times =
         hr_pair_costs(&v->groups.group[a], &v->groups.group[b], cost);
@@ -139,7 +140,14 @@ bool hr_verdict_worse_than(const struct hr_verdict *v, size_t g, size_t than)
 
 bool hr_verdict_worse(const struct hr_verdict *v, size_t g)
 {
-    return hr_verdict_tested(v, g) && hr_verdict_worse_than(v, g, v->best);
+    return v->best < v->groups.n && hr_verdict_tested(v, g) && hr_verdict_worse_than(v, g, v->best);
+}
+
+const char *hr_verdict_at(const struct hr_verdict *v, char text[HR_VERDICT_AT])
+{
+    const char *at = v->wish.at ? v->wish.at : "";
+    snprintf(text, HR_VERDICT_AT, "%s%s", at[0] ? ", at " : "", at);
+    return text;
 }
 
 double hr_verdict_margin(const struct hr_verdict *v)
@@ -161,7 +169,9 @@ const char *hr_verdict_word(const struct hr_verdict *v, const struct hr_family *
     const bool more = scores && hr_metric_kind(v->metric)->higher;
     const struct hr_pair *pair = hr_family_pair(family, a, b);
     if (pair->state != HR_PAIR_TESTED)
-        return pair->state == HR_PAIR_IDENTICAL ? "identical" : "not tested";
+        return pair->state == HR_PAIR_IDENTICAL ? "identical"
+               : v->unlike                      ? "not like for like"
+                                                : "not tested";
     const bool up = scores && hr_verdict_not_worse(v, a, b);
     const bool down = scores && hr_verdict_not_worse(v, b, a);
     const bool told = hr_family_higher(family, a, b) || hr_family_higher(family, b, a);

@@ -22,17 +22,44 @@
 #include "verdict/family.h"
 #include "verdict/pairing.h"
 
-/* What was asked of the runs. */
+/* What was asked of the runs, and what claims hold at. */
 struct hr_verdict_wish {
-    double target; /* --target-accuracy or --target-rmse; 0: none */
-    double margin; /* --margin: points of accuracy, or the metric's own units; 0: none */
+    double target;      /* --target-accuracy or --target-rmse; 0: none */
+    double margin;      /* --margin: points of accuracy, or the metric's own units; 0: none */
+    const char *at;     /* "lr 0.05, momentum 0.9", "the values chosen"; NULL or "": unsaid */
+    bool tuned;         /* each strategy has values of its own, chosen by a search */
+    const char *length; /* the option by which runs end when they do, as "--budget"; NULL: none */
+    const char *fair;   /* the command that compares fairly; NULL: none */
+    double fair_s;      /* how long that takes, about */
 };
+
+/* Are groups compared like for like: do their updates, and samples an update, differ by at most
+ * 10 %? Where they do not, the user may have listed the difference (it is the experiment), or the
+ * strategies make it. Of the latter nothing is claimed but speed, unless each was tuned. */
+enum hr_alike { HR_ALIKE, HR_UNLIKE_AS_ASKED, HR_UNLIKE };
+
+struct hr_alikeness {
+    enum hr_alike kind;
+    size_t large, small; /* groups with larger and smaller updates, the most unlike */
+};
+
+/* The rule, for all that claims something (alike.c). */
+struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups);
+
+/* "Not like for like: 120 updates of 128 samples against 450 of 32, at lr 0.05, momentum 0.9. For a
+ * fair comparison (about 4 s): hogring compare --tune", or what the user listed; nothing where all
+ * are alike. width: of a terminal, whose lines a command is broken for; 0: any. */
+void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_verdict_wish *wish,
+                    size_t width);
+
+enum { HR_VERDICT_AT = 200 };
 
 struct hr_verdict {
     struct hr_verdict_wish wish;
     struct hr_groups groups;
     enum hr_metric metric;          /* that is compared: accuracy, else rmse, else loss */
     struct hr_spread *score;        /* (groups) owned; of the test set */
+    bool unlike;                    /* not like for like: no pair is tested, none is the best */
     size_t *twin;                   /* (groups) owned: the first tested group of the same weights */
     struct hr_family score_tests;   /* of scores */
     struct hr_family cost_tests[2]; /* by enum hr_cost; zeroed without target */
@@ -63,12 +90,24 @@ double hr_verdict_margin(const struct hr_verdict *verdict);
 /* Is a no worse than b by the margin, by more than chance? Always, where they are identical. */
 bool hr_verdict_not_worse(const struct hr_verdict *verdict, size_t a, size_t b);
 
+/* "", or ", at lr 0.05, momentum 0.9": what each claim ends with. */
+const char *hr_verdict_at(const struct hr_verdict *verdict, char text[HR_VERDICT_AT]);
+
 /* What is to be said of a pair: "worse", "better" (a than b); with a margin "equal within",
  * "no worse within", "no better within"; who is worse or better and yet within the margin is
- * "worse, equal within"; "identical", "not told", "not tested". Of costs, less is better, and there
- * is no margin. */
+ * "worse, equal within"; "identical", "not told", "not tested", "not like for like". Of costs, less
+ * is better, and there is no margin. */
 const char *hr_verdict_word(const struct hr_verdict *verdict, const struct hr_family *family,
                             size_t a, size_t b);
+
+/* What stands above the table: that runs are not like for like (hr_alike_print). */
+void hr_verdict_print_above(FILE *out, const struct hr_run_result *runs, size_t n,
+                            struct hr_verdict_wish wish, size_t width);
+
+/* The first of its lines, without the command: for a picture. Owned by the caller; NULL: there is
+ * none. */
+char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
+                      const struct hr_verdict_wish *wish);
 
 /* Sentences that compare several strategies over several seeds: which are worse than which by more
  * than chance, which differences could have been found, which is fastest, which lost ranks or

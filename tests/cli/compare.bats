@@ -82,7 +82,48 @@ labels() {
 
 @test "a margin of any size has an answer" {
   for margin in 1e-9 1e9 1e300; do
-    timeout 20 "${HOGRING:-build/hogring}" compare "${quick[@]}" --strategies allreduce,ssp --clock virtual --workers 2 --seeds 3 --margin $margin >"$TMP/said"
+    timeout 20 "${HOGRING:-build/hogring}" compare "${quick[@]}" --strategies hogwild,ssp --clock virtual --workers 2 --seeds 3 --margin $margin >"$TMP/said"
     grep -q "^Margin: " "$TMP/said"
   done
+}
+
+# The same words in the sentence above the table, in JSON and on the page; the command is the user's own.
+@test "strategies whose updates are unlike are not compared by score, but with a command that does" {
+  hogring compare --workers 4 --epochs 2 --model "flatten, dense 10" --seeds 2 --target-accuracy 0.5 --quiet --clock virtual \
+    --strategies allreduce,ps-sync,ps-async --json "$TMP/it's.json" --report "$TMP/page.html" --plot "$TMP/p.svg" >"$TMP/said"
+  head -n 1 "$TMP/said" | grep -q "^Not like for like: 24 updates of 128 samples against 90 of 32, at lr 0.05, momentum 0.9. For a fair comparison (about [0-9]* .*): hogring compare --workers 4 "
+  grep -q "^Accuracy: nothing is claimed" "$TMP/said"
+  grep -q "^  Bit for bit the same weights as allreduce direct" "$TMP/said"
+  grep -q "^Speed: " "$TMP/said"
+  grep -Ec "best mean|by chance|more than chance|^Target:" "$TMP/said" | grep -qx 0
+  [ "$(json "$TMP/it's.json" '[d["comparison"][k] for k in ("like_for_like", "at", "best", "power")]')" = "['no', 'lr 0.05, momentum 0.9', None, None]" ]
+  [ "$(json "$TMP/it's.json" 'sorted({(c["verdict"], c["p"], c["method"]) for c in d["comparison"]["comparisons"]}, key=str)')" = "[('identical', None, 'none'), ('not like for like', None, 'none')]" ]
+  [ "$(json "$TMP/it's.json" '[(s["p_against_best"], s["worse_than_best"]) for s in d["comparison"]["strategies"]]')" = "[(None, False), (None, False), (None, False)]" ]
+  grep -q "Not like for like" "$TMP/page.html"
+  fair=$(json "$TMP/it's.json" 'd["comparison"]["fair"]')
+  [[ $fair == *"--model 'flatten, dense 10' "*" --tune" ]]
+  eval "set -- $fair"
+  [ "$1 $2 ${*: -1}" = "hogring compare --tune" ]
+  [[ " $* " == *" --json $TMP/it's.json "* ]]
+}
+
+@test "who lists what differs, or trains alike, is told what claims hold at" {
+  hogring compare "${quick[@]}" --strategies ssp,hogwild --workers 2 --clock virtual --seeds 2 >"$TMP/said"
+  grep -c "ike for like" "$TMP/said" | grep -qx 0
+  grep -Eq "^Accuracy: .* over 2 seeds, at lr 0.05, momentum 0.9.$|^Accuracy: no difference can be told from 2 seeds, at lr 0.05, momentum 0.9.$" "$TMP/said"
+  hogring compare "${quick[@]}" --strategies allreduce --batch-size 32,64 --lr 0.02 --momentum 0.5 --seeds 2 --json "$TMP/a.json" >"$TMP/said"
+  head -n 1 "$TMP/said" | grep -q "^The experiment: .* updates of 128 samples against .* of 64, as listed, at lr 0.02, momentum 0.5.$"
+  grep -q "^Accuracy: .*, at lr 0.02, momentum 0.5.$" "$TMP/said"
+  [ "$(json "$TMP/a.json" 'd["comparison"]["like_for_like"], d["comparison"]["fair"]')" = "('as listed', None)" ]
+  hogring compare "${quick[@]}" --strategies hogwild --lr 0.02,0.05 --seeds 2 | grep -q "^Accuracy: .*, at momentum 0.9.$"
+  hogring compare "${quick[@]}" --strategies ssp,hogwild --optimizer adam --seeds 2 | grep -q "^Accuracy: .*, at lr 0.001.$"
+}
+
+@test "on a terminal the fair command is copied as it stands" {
+  COLUMNS=60 hogring compare "${quick[@]}" --strategies allreduce,ps-async --workers 2 --clock virtual --quiet >"$TMP/said"
+  sed -n '/^  hogring compare/,/--tune$/p' "$TMP/said" >"$TMP/command"
+  [ "$(tail -n 1 "$TMP/command" | grep -c -e "--tune$")" = 1 ]
+  [ "$(wc -L <"$TMP/command")" -le 60 ]
+  hogring() { printf "%s\n" "$@"; }
+  [ "$(. "$TMP/command" | tr "\n" " ")" = "compare ${quick[*]} --strategies allreduce,ps-async --workers 2 --clock virtual --quiet --tune " ]
 }

@@ -65,9 +65,23 @@ static void messages_are_printable(void **state)
     assert_string_equal(hr_error_message(), "?]0;x?\xc2?: no");
 }
 
+static void words_are_quoted_for_a_shell(void **state)
+{
+    static const char *const words[][2] = {{"--lr=0.05", "--lr=0.05"},
+                                           {"", "''"},
+                                           {"a b", "'a b'"},
+                                           {"it's", "'it'\\''s'"},
+                                           {"$(x)", "'$(x)'"}};
+    char text[HR_SHELL_WORD(16)];
+    (void)state;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        assert_string_equal(hr_shell_word(words[i][0], text), words[i][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_quoted_for_a_shell),
         cmocka_unit_test(controls_are_masked),
         cmocka_unit_test(text_in_utf8_stays),
         cmocka_unit_test(bytes_that_belong_to_no_character_are_no_excuse),

@@ -81,6 +81,25 @@ static void no_difference_is_no_winner(void **state)
         "No difference in test accuracy can be told from 2 seeds; the means are equal, 90.00 %.");
 }
 
+static void what_is_not_like_for_like_has_no_winner(void **state)
+{
+    static const double apart[] = {300, 310, 200, 210, 100, 110};
+    (void)state;
+    for (int tuned = 0; tuned < 2; tuned++) {
+        json_t *document = compared(apart,
+                                    json_pack("[oo]", judged("a", 0.9, json_null(), 0),
+                                              judged("b", 0.4, json_real(0.001), 1)),
+                                    1);
+        json_object_update_new(json_object_get(document, "comparison"),
+                               json_pack("{ss ss sb}", "like_for_like", "no", "at",
+                                         tuned ? "the values chosen" : "lr 0.05", "tuned", tuned));
+        expect(document,
+               tuned ? "a has the best mean test accuracy, 90.00 %, at the values chosen. a was"
+                     : "Not like for like, so nothing is claimed but speed, at lr 0.05. a was the "
+                       "fastest, 305 samples/s on average.</p>");
+    }
+}
+
 static void one_seed_tells_nothing(void **state)
 {
     (void)state;
@@ -160,6 +179,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(those_level_with_the_best_are_named),
         cmocka_unit_test(no_difference_is_no_winner),
+        cmocka_unit_test(what_is_not_like_for_like_has_no_winner),
         cmocka_unit_test(one_seed_tells_nothing),
         cmocka_unit_test(documents_are_not_compared),
         cmocka_unit_test(settings_are_no_strategies),

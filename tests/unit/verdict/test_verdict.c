@@ -331,9 +331,138 @@ static void runs_of_one_epoch_are_alike(void **state)
     free(text);
 }
 
+/* --- like for like --- */
+
+/* Of a strategy that shares the global batch of 128: 120 updates; of others 450 of 32. */
+static void fill_made(struct hr_run_result *runs, const char *strategy, double base, bool shares)
+{
+    fill(runs, strategy, base, 0.002);
+    for (size_t i = 0; i < 3; i++) {
+        runs[i].workers = 4, runs[i].global_batch = 128, runs[i].samples = 14370;
+        runs[i].updates = shares ? 120 : 450;
+    }
+}
+
+static char *told(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish)
+{
+    struct capture capture;
+    capture_begin(&capture);
+    hr_verdict_print_above(capture.out, runs, n, wish, 0);
+    hr_verdict_print(capture.out, runs, n, wish);
+    return capture_end(&capture);
+}
+
+static const struct hr_verdict_wish untuned = {
+    .target = 0.85, .at = "lr 0.05, momentum 0.9", .fair = "hogring compare --tune", .fair_s = 4};
+
+static void nothing_is_claimed_of_updates_that_strategies_make_unlike(void **state)
+{
+    (void)state;
+    struct hr_verdict v;
+    struct hr_run_result runs[6];
+    fill_made(runs, "allreduce", 0.90, true);
+    fill_made(runs + 3, "hogwild", 0.95, false);
+    char *text = told(runs, 6, untuned);
+    expect(text,
+           "Not like for like: 120 updates of 128 samples against 450 of 32, at lr 0.05, momentum "
+           "0.9. For a fair comparison (about 4 s): hogring compare --tune\n",
+           true);
+    expect(text, "nothing is claimed", true);
+    expect(text, "best mean", false);
+    expect(text, "chance", false);
+    expect(text, "Target:", false);
+    expect(text, "Speed: ", true);
+    free(text);
+    assert_int_equal(hr_verdict_make(&v, runs, 6, untuned), HR_OK);
+    assert_int_equal(v.best, v.groups.n);
+    assert_string_equal(hr_verdict_word(&v, &v.score_tests, 0, 1), "not like for like");
+    hr_verdict_free(&v);
+    struct hr_verdict_wish tuned = untuned;
+    tuned.tuned = true, tuned.at = "the values chosen";
+    text = told(runs, 6, tuned);
+    expect(text, "Not like for like", false);
+    expect(text, "hogwild has the best mean, 95.00 % over 3 seeds, at the values chosen.", true);
+    free(text);
+    text = told(runs, 4, untuned); /* said with one seed, too */
+    expect(text, "Not like for like: 120 updates of 128", true);
+    free(text);
+}
+
+static void each_claim_says_the_rate_that_it_holds_at(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill_made(runs, "ssp", 0.90, false);
+    fill_made(runs + 3, "hogwild", 0.95, false);
+    char *text = told(runs, 6, untuned);
+    expect(text, "ike for like", false);
+    expect(text, "hogwild has the best mean, 95.00 % over 3 seeds, at lr 0.05, momentum 0.9.\n",
+           true);
+    expect(text, "Worse by more than chance (points), at lr 0.05, momentum 0.9:", true);
+    expect(text, "no strategy reached 85 % with every seed, at lr 0.05, momentum 0.9.", true);
+    free(text);
+}
+
+static void differences_within_10_percent_are_alike(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    for (uint64_t more = 0; more < 2; more++) {
+        fill_made(runs, "allreduce", 0.90, false);
+        fill_made(runs + 3, "hogwild", 0.95, false);
+        for (size_t i = 0; i < 3; i++)
+            runs[i].workers = runs[3 + i].workers = 40, runs[i].updates = 408 + 2 * more;
+        char *text = told(runs, 6, untuned);
+        expect(text, "Not like for like", more == 0);
+        free(text);
+    }
+}
+
+/* Batches of 32 and 64, of one strategy; and of two which make the same of what they are given. */
+static void what_the_user_listed_is_the_experiment(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"hogwild", "ssp"};
+    struct hr_run_result runs[6];
+    for (size_t k = 0; k < 2; k++) {
+        fill_made(runs, "hogwild", 0.90, false);
+        fill_made(runs + 3, others[k], 0.95, false);
+        for (size_t i = 3; i < 6; i++)
+            runs[i].batch_size = 64, runs[i].global_batch = 256, runs[i].updates = 230;
+        runs[3].test_accuracy += 0.001; /* that differences vary */
+        char *text = told(runs, 6, untuned);
+        expect(text, "Not like for like", false);
+        expect(text,
+               "The experiment: 230 updates of 64 samples against 450 of 32, as listed, at lr "
+               "0.05, momentum 0.9.\n",
+               true);
+        expect(text, "% over 3 seeds, at lr 0.05, momentum 0.9.", true);
+        free(text);
+    }
+}
+
+static void what_backup_workers_drop_is_said(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill_made(runs, "allreduce", 0.90, true);
+    fill_made(runs + 3, "backup-workers", 0.95, true);
+    for (size_t i = 3; i < 6; i++)
+        runs[i].samples = 10778, runs[i].dropped_samples = 3592;
+    char *text = told(runs, 6, untuned);
+    expect(text, "ike for like", false);
+    expect(text, "backup-workers leaves out its slowest gradients, as it is meant to: 25 %", true);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_claimed_of_updates_that_strategies_make_unlike),
+        cmocka_unit_test(each_claim_says_the_rate_that_it_holds_at),
+        cmocka_unit_test(differences_within_10_percent_are_alike),
+        cmocka_unit_test(what_the_user_listed_is_the_experiment),
+        cmocka_unit_test(what_backup_workers_drop_is_said),
         cmocka_unit_test(the_epochs_of_the_weights_are_said_where_runs_stopped_early),
         cmocka_unit_test(runs_of_one_epoch_are_alike),
         cmocka_unit_test(one_seed_is_passed_over_in_silence),
