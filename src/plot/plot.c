@@ -15,20 +15,20 @@ static bool anything_to_draw(const struct hr_run_result *runs, size_t n)
 }
 
 struct picture {
-    const char *title;
+    const char *title, *note;
     struct hr_groups groups;
 };
 
 static void write_script(FILE *out, enum hr_plot_format format, const void *arg)
 {
     const struct picture *picture = arg;
-    hr_plot_script_write(out, format, picture->title, &picture->groups);
+    hr_plot_script_write(out, format, picture->title, picture->note, &picture->groups);
 }
 
-enum hr_status hr_plot_curves(const char *path, const char *title, const struct hr_run_result *runs,
-                              size_t n)
+enum hr_status hr_plot_curves(const char *path, const char *title, const char *note,
+                              const struct hr_run_result *runs, size_t n)
 {
-    struct picture picture = {.title = title};
+    struct picture picture = {.title = title, .note = note};
     if (!anything_to_draw(runs, n))
         return hr_fail(HR_E_USAGE, "%s: no run was evaluated, so there is nothing to draw", path);
     HR_TRY(hr_groups_make(&picture.groups, runs, n));

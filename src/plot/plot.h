@@ -10,8 +10,9 @@
 #include "json/documents.h"
 #include "report/store_times.h"
 
-/* The runs' curves; HR_E_USAGE when no run was evaluated. */
-HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title,
+/* The runs' curves, and a note below the title (NULL: none); HR_E_USAGE when no run was
+ * evaluated. */
+HR_CHECKED enum hr_status hr_plot_curves(const char *path, const char *title, const char *note,
                                          const struct hr_run_result *runs, size_t n);
 
 /* What stages of a pipeline did when, a panel above the other; HR_E_USAGE when one has none. */

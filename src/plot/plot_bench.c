@@ -65,7 +65,7 @@ static void write_axes(FILE *out, const struct picture *picture)
 static void write_script(FILE *out, enum hr_plot_format format, const void *arg)
 {
     const struct picture *picture = arg;
-    hr_plot_terminal(out, format, 860);
+    hr_plot_terminal(out, format, 1200, 860);
     write_data(out, picture);
     fputs("set title ", out);
     hr_plot_quote(out, picture->title, 110);

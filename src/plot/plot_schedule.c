@@ -147,7 +147,7 @@ static void write_script(FILE *out, enum hr_plot_format format, const void *arg)
 {
     const struct picture *picture = arg;
     const int height = TITLE + PANEL * (int)picture->n;
-    hr_plot_terminal(out, format, height);
+    hr_plot_terminal(out, format, 1200, height);
     for (size_t i = 0; i < picture->n; i++)
         hr_plot_schedule_data(out, &picture->panel[i], i);
     fputs("set border 3 lc rgb '#404040'\nset tics nomirror out\nset multiplot\nset label 1 ", out);

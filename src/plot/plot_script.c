@@ -19,13 +19,23 @@ static size_t common_points(const struct hr_run_group *group)
     return n;
 }
 
-enum field { SAMPLES, SECONDS, LOSS, SCORE }; /* accuracy, or of values the rmse */
+enum field { SAMPLES, UPDATES, SECONDS, LOSS, SCORE }; /* accuracy, or of values the rmse */
 
-static double field_of(const struct hr_curve_point *point, enum field field)
+/* Curves do not say how many updates there were: as many a sample as in the whole run. */
+static double updates_at(const struct hr_run_result *run, const struct hr_curve_point *point)
+{
+    const double samples = (double)(run->past_samples + run->samples);
+    return samples > 0 ? (double)point->samples * hr_measure_updates(run) / samples : 0;
+}
+
+static double field_of(const struct hr_run_result *run, const struct hr_curve_point *point,
+                       enum field field)
 {
     switch (field) {
     case SAMPLES:
         return (double)point->samples;
+    case UPDATES:
+        return updates_at(run, point);
     case SECONDS:
         return point->seconds;
     case LOSS:
@@ -42,21 +52,20 @@ static struct hr_spread spread_at(const struct hr_run_group *group, size_t numbe
     if (!values)
         return (struct hr_spread){.mean = NAN};
     for (size_t i = 0; i < group->n; i++)
-        values[i] = field_of(&group->run[i]->curve[number], field);
+        values[i] = field_of(group->run[i], &group->run[i]->curve[number], field);
     const struct hr_spread spread = hr_spread_of(values, group->n);
     free(values);
     return spread;
 }
 
 struct scale {
-    double samples; /* one unit of the axis */
-    const char *unit;
-    double most_samples, most_seconds;
+    double samples, updates; /* one unit of the axis */
+    double most_samples, most_updates, most_seconds;
     double loss_top; /* < 0: no loss is a number; 0: gnuplot chooses */
 };
 
-/* Rows of samples, seconds, mean, least, most. A mean that is NaN (a run diverged) becomes an empty
- * line, which interrupts line and band; NaN would draw the band down to the axis. */
+/* Rows of samples, seconds, mean, least, most, updates. A mean that is NaN (a run diverged) becomes
+ * an empty line, which interrupts line and band; NaN would draw the band down to the axis. */
 static void write_block(FILE *out, const char *name, size_t g, const struct hr_run_group *group,
                         const struct scale *scale, enum field field)
 {
@@ -64,9 +73,10 @@ static void write_block(FILE *out, const char *name, size_t g, const struct hr_r
     for (size_t i = 0; i < common_points(group); i++) {
         const struct hr_spread spread = spread_at(group, i, field);
         if (isfinite(spread.mean))
-            fprintf(out, "%.9g %.9g %.9g %.9g %.9g\n",
+            fprintf(out, "%.9g %.9g %.9g %.9g %.9g %.9g\n",
                     spread_at(group, i, SAMPLES).mean / scale->samples,
-                    spread_at(group, i, SECONDS).mean, spread.mean, spread.least, spread.most);
+                    spread_at(group, i, SECONDS).mean, spread.mean, spread.least, spread.most,
+                    spread_at(group, i, UPDATES).mean / scale->updates);
         else
             fputc('\n', out);
     }
@@ -112,22 +122,28 @@ static double loss_top(const struct hr_groups *groups)
     return top;
 }
 
+static double unit_of(double most)
+{
+    return most >= 5e6 ? 1e6 : most >= 5e3 ? 1e3 : 1;
+}
+
+static const char *unit_text(double unit)
+{
+    return unit >= 1e6 ? " (millions)" : unit >= 1e3 ? " (thousands)" : "";
+}
+
 static struct scale scale_of(const struct hr_groups *groups)
 {
-    struct scale scale = {.samples = 1, .unit = "", .loss_top = loss_top(groups)};
+    struct scale scale = {.loss_top = loss_top(groups)};
     for (size_t g = 0; g < groups->n; g++)
         for (size_t i = 0; i < common_points(&groups->group[g]); i++) {
             const struct hr_run_group *group = &groups->group[g];
             scale.most_samples = fmax(scale.most_samples, spread_at(group, i, SAMPLES).mean);
+            scale.most_updates = fmax(scale.most_updates, spread_at(group, i, UPDATES).mean);
             scale.most_seconds = fmax(scale.most_seconds, spread_at(group, i, SECONDS).mean);
         }
-    if (scale.most_samples >= 5e6) {
-        scale.samples = 1e6;
-        scale.unit = " (millions)";
-    } else if (scale.most_samples >= 5e3) {
-        scale.samples = 1e3;
-        scale.unit = " (thousands)";
-    }
+    scale.samples = unit_of(scale.most_samples);
+    scale.updates = unit_of(scale.most_updates);
     return scale;
 }
 
@@ -151,23 +167,24 @@ static void write_styles(FILE *out, const struct hr_groups *groups)
 
 struct panel {
     size_t row, column; /* in the picture */
-    int x;              /* column of the data: 1 samples, 2 seconds */
+    enum field x;       /* samples, updates, seconds */
     const char *y;      /* block of the data */
 };
 
 static void write_curves(FILE *out, const struct hr_groups *groups, const struct panel *panel)
 {
     const char *before = "plot";
+    const int x = panel->x == SAMPLES ? 1 : panel->x == SECONDS ? 2 : 6; /* column of the data */
     for (size_t g = 0; g < groups->n; g++)
         if (groups->group[g].n > 1 && common_points(&groups->group[g]) > 0) {
             fprintf(out, "%s $%s%zu using %d:4:5 with filledcurves lc rgb '%s'", before, panel->y,
-                    g, panel->x, hr_plot_color(g));
+                    g, x, hr_plot_color(g));
             before = ", \\\n ";
         }
     for (size_t g = 0; g < groups->n; g++)
         if (common_points(&groups->group[g]) > 0) {
-            fprintf(out, "%s $%s%zu using %d:3 with linespoints ls %zu", before, panel->y, g,
-                    panel->x, g + 1);
+            fprintf(out, "%s $%s%zu using %d:3 with linespoints ls %zu", before, panel->y, g, x,
+                    g + 1);
             before = ", \\\n ";
         }
     fputc('\n', out);
@@ -180,14 +197,14 @@ struct layout {
     double unit;          /* what was 1 in a picture of 860 pixels */
 };
 
-enum { TWO_ROWS = 860, ONE_ROW = 390 };
+enum { TWO_ROWS = 860, ONE_ROW = 390, WIDTH = 1500 };
 
 static int height_of(size_t rows)
 {
     return TWO_ROWS + ((int)rows - 2) * ONE_ROW;
 }
 
-/* Columns of the legend: as many as the longest label allows in 1200 pixels. */
+/* Columns of the legend: as many as the longest label allows in the picture's width. */
 static size_t legend_columns(const struct hr_groups *groups)
 {
     size_t longest = 0;
@@ -195,7 +212,7 @@ static size_t legend_columns(const struct hr_groups *groups)
         const size_t length = strlen(groups->group[g].label);
         longest = length > longest ? length : longest;
     }
-    return longest < 28 ? 3 : longest < 46 ? 2 : 1;
+    return longest < 28 ? 3 : longest < 58 ? 2 : 1;
 }
 
 /* Of the first run that has one, and was watched; or NULL. */
@@ -215,16 +232,17 @@ static struct layout layout_of(const struct hr_groups *groups)
     layout.columns = legend_columns(groups);
     layout.legend =
         (0.03 + 0.03 * (double)((groups->n + layout.columns - 1) / layout.columns)) * layout.unit;
-    layout.row = (1 - 0.05 * layout.unit - layout.legend) / (double)layout.rows;
+    layout.row = (1 - 0.07 * layout.unit - layout.legend) / (double)layout.rows;
     return layout;
 }
 
-/* Panels have fixed places; the legend is below them. */
-static void set_margins(FILE *out, const struct layout *layout, size_t row, size_t column)
+/* Panels have fixed places, so many beside each other; the legend is below them. */
+static void set_margins(FILE *out, const struct layout *layout, size_t row, size_t column,
+                        size_t columns)
 {
-    const double left = column ? 0.59 : 0.09;
+    const double room = 0.99 / (double)columns, left = 0.07 + (double)column * room;
     const double bottom = layout->legend + (double)(layout->rows - 1 - row) * layout->row;
-    fprintf(out, "set lmargin at screen %g; set rmargin at screen %g\n", left, left + 0.395);
+    fprintf(out, "set lmargin at screen %g; set rmargin at screen %g\n", left, left + room - 0.075);
     fprintf(out, "set bmargin at screen %.4f; set tmargin at screen %.4f\n",
             bottom + 0.075 * layout->unit, bottom + layout->row - 0.022 * layout->unit);
 }
@@ -239,7 +257,9 @@ static void write_panel(FILE *out, const struct hr_groups *groups, const struct 
                         const struct panel *panel)
 {
     const bool is_loss = !strcmp(panel->y, "loss");
-    const double most = panel->x == 1 ? scale->most_samples / scale->samples : scale->most_seconds;
+    const double most = panel->x == SAMPLES   ? scale->most_samples / scale->samples
+                        : panel->x == UPDATES ? scale->most_updates / scale->updates
+                                              : scale->most_seconds;
     fprintf(out, "set xrange [0:%.6g]\n", most > 0 ? most * 1.03 : 1);
     if (is_loss && scale->loss_top > 0)
         fprintf(out, "set yrange [*:%.6g]\n", scale->loss_top);
@@ -247,8 +267,13 @@ static void write_panel(FILE *out, const struct hr_groups *groups, const struct 
         fputs("set yrange [0:1]\n", out); /* gnuplot cannot choose a range without data */
     else
         fputs("set yrange [*:*]\n", out);
-    fprintf(out, "set xlabel '%s%s'\n", panel->x == 1 ? "samples" : seconds_of(groups),
-            panel->x == 1 ? scale->unit : "");
+    fprintf(out, "set xlabel '%s%s'\n",
+            panel->x == SAMPLES   ? "samples"
+            : panel->x == UPDATES ? "updates"
+                                  : seconds_of(groups),
+            unit_text(panel->x == SAMPLES   ? scale->samples
+                      : panel->x == UPDATES ? scale->updates
+                                            : 1));
     fprintf(out, "set ylabel '%s %s'\n",
             groups->group[0].run[0]->validation_samples ? "validation" : "test",
             is_loss                                                       ? "loss"
@@ -278,9 +303,9 @@ static void write_legend(FILE *out, const struct hr_groups *groups, const struct
 static void write_staleness(FILE *out, const struct hr_groups *groups, const struct layout *layout)
 {
     fputs("set offsets 0, 0, 0, 0\n", out);
-    set_margins(out, layout, 2, 0);
+    set_margins(out, layout, 2, 0, 2);
     hr_plot_staleness_shares(out, groups);
-    set_margins(out, layout, 2, 1);
+    set_margins(out, layout, 2, 1, 2);
     hr_plot_staleness_workers(out, groups);
 }
 
@@ -298,9 +323,8 @@ static struct hr_plot_schedule schedule_of(const struct hr_groups *groups, char 
 static void write_schedule(FILE *out, const struct hr_plot_schedule *schedule,
                            const struct layout *layout)
 {
-    set_margins(out, layout, layout->rows - 1, 0);
-    fprintf(out,
-            "set offsets 0, 0, 0, 0\nset rmargin at screen 0.985\nset bmargin at screen %.4f\n",
+    set_margins(out, layout, layout->rows - 1, 0, 1);
+    fprintf(out, "set offsets 0, 0, 0, 0\nset bmargin at screen %.4f\n",
             layout->legend + 0.115 * layout->unit);
     fprintf(out, "set tmargin at screen %.4f\n",
             layout->legend + layout->row - 0.045 * layout->unit);
@@ -308,13 +332,14 @@ static void write_schedule(FILE *out, const struct hr_plot_schedule *schedule,
 }
 
 void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *title,
-                          const struct hr_groups *groups)
+                          const char *note, const struct hr_groups *groups)
 {
-    static const struct panel panels[] = {
-        {0, 0, 1, "loss"}, {0, 1, 2, "loss"}, {1, 0, 1, "score"}, {1, 1, 2, "score"}};
+    static const struct panel panels[] = {{0, 0, SAMPLES, "loss"},  {0, 1, UPDATES, "loss"},
+                                          {0, 2, SECONDS, "loss"},  {1, 0, SAMPLES, "score"},
+                                          {1, 1, UPDATES, "score"}, {1, 2, SECONDS, "score"}};
     const struct scale scale = scale_of(groups);
     const struct layout layout = layout_of(groups);
-    hr_plot_terminal(out, format, height_of(layout.rows));
+    hr_plot_terminal(out, format, WIDTH, height_of(layout.rows));
     write_data(out, groups, &scale);
     const bool stale = hr_plot_has_staleness(groups), staged = pipeline_of(groups) != NULL;
     struct hr_plot_schedule schedule = {0};
@@ -328,11 +353,16 @@ void hr_plot_script_write(FILE *out, enum hr_plot_format format, const char *tit
     write_styles(out, groups);
     fputs("set multiplot\nset label 1 ", out);
     hr_plot_quote(out, title, 110);
-    fprintf(out, " at screen 0.5,%.4f center font ',16'\n", 1 - 0.03 * layout.unit);
+    fprintf(out, " at screen 0.5,%.4f center font ',16'\n", 1 - 0.026 * layout.unit);
+    if (note && note[0]) {
+        fputs("set label 2 ", out);
+        hr_plot_quote(out, note, 160);
+        fprintf(out, " at screen 0.5,%.4f center\n", 1 - 0.055 * layout.unit);
+    }
     for (size_t i = 0; i < sizeof panels / sizeof *panels; i++) {
-        set_margins(out, &layout, panels[i].row, panels[i].column);
+        set_margins(out, &layout, panels[i].row, panels[i].column, 3);
         write_panel(out, groups, &scale, &panels[i]);
-        fputs("unset label 1\n", out);
+        fputs("unset label 1; unset label 2\n", out);
     }
     if (stale)
         write_staleness(out, groups, &layout);

@@ -59,18 +59,18 @@ int hr_plot_point(size_t i)
     return CYCLE(points, i);
 }
 
-void hr_plot_terminal(FILE *out, enum hr_plot_format format, int height)
+void hr_plot_terminal(FILE *out, enum hr_plot_format format, int width, int height)
 {
     fputs("set encoding utf8\n", out);
     if (format == HR_PLOT_SVG)
         fprintf(out,
-                "set terminal svg size 1200,%d dynamic noenhanced background rgb 'white' "
+                "set terminal svg size %d,%d dynamic noenhanced background rgb 'white' "
                 "font 'Helvetica,Arial,sans-serif,15'\n",
-                height);
+                width, height);
     else
         fprintf(out,
-                "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) set terminal pngcairo size 1200,%d "
+                "if (strstrt(GPVAL_TERMINALS, 'pngcairo') > 0) set terminal pngcairo size %d,%d "
                 "noenhanced background rgb 'white' font 'Sans,12'; "
-                "else set terminal png size 1200,%d truecolor noenhanced\n",
-                height, height);
+                "else set terminal png size %d,%d truecolor noenhanced\n",
+                width, height, width, height);
 }

@@ -16,6 +16,6 @@ const char *hr_plot_dash(size_t i);
 int hr_plot_point(size_t i);
 
 /* "set terminal ...", 1200 wide and so high. */
-void hr_plot_terminal(FILE *out, enum hr_plot_format format, int height);
+void hr_plot_terminal(FILE *out, enum hr_plot_format format, int width, int height);
 
 #endif

@@ -1,6 +1,7 @@
 #include "watch/outcome.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "report/groups.h"
 #include "json/documents.h"
 #include "page/publish.h"
+#include "verdict/verdict.h"
 
 bool hr_outcome_is_page(const char *path)
 {
@@ -160,7 +162,10 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
     if (!cli->plot[0] || endings->n == 0 || was_cut_off(runs, endings->n))
         return HR_OK;
     write_title(cli, dataset, &runs[0], title, sizeof title);
-    return hr_plot_curves(cli->plot, title, runs, endings->n);
+    char *note = hr_verdict_note(runs, endings->n, endings->wish);
+    const enum hr_status status = hr_plot_curves(cli->plot, title, note, runs, endings->n);
+    free(note);
+    return status;
 }
 
 /* What an earlier run wrote was removed (hr_outcome_forget). */

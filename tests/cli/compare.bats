@@ -100,6 +100,7 @@ labels() {
   [ "$(json "$TMP/it's.json" 'sorted({(c["verdict"], c["p"], c["method"]) for c in d["comparison"]["comparisons"]}, key=str)')" = "[('identical', None, 'none'), ('not like for like', None, 'none')]" ]
   [ "$(json "$TMP/it's.json" '[(s["p_against_best"], s["worse_than_best"]) for s in d["comparison"]["strategies"]]')" = "[(None, False), (None, False), (None, False)]" ]
   grep -q "Not like for like" "$TMP/page.html"
+  grep -q "Not like for like" "$TMP/p.svg"
   fair=$(json "$TMP/it's.json" 'd["comparison"]["fair"]')
   [[ $fair == *"--model 'flatten, dense 10' "*" --tune" ]]
   eval "set -- $fair"

@@ -82,7 +82,7 @@ static char *script(const struct hr_run_result *runs, size_t n, enum hr_plot_for
     struct hr_groups groups;
     CHECK_OK(hr_groups_make(&groups, runs, n));
     capture_begin(&capture);
-    hr_plot_script_write(capture.out, format, title, &groups);
+    hr_plot_script_write(capture.out, format, title, "a note", &groups);
     hr_groups_free(&groups);
     return capture_end(&capture);
 }
@@ -99,11 +99,16 @@ static void data_are_means_with_least_and_most(void **state)
     struct hr_run_result runs[3];
     fill_runs(runs);
     char *text = script(runs, 3, HR_PLOT_SVG, "title");
-    expect(text, "$loss0 << END\n5 1.5 0.625 0.5 0.75\n10 2.5 0.375 0.25 0.5\nEND\n");
-    expect(text, "$score0 << END\n5 1.5 75 70 80\n10 2.5 85 80 90\nEND\n");
-    expect(text, "$score1 << END\n5 1 50 50 50\n10 1.5 10 10 10\nEND\n");
+    expect(
+        text,
+        "$loss0 << END\n5 1.5 0.625 0.5 0.75 156.462585\n10 2.5 0.375 0.25 0.5 312.92517\nEND\n");
+    expect(text, "$score0 << END\n5 1.5 75 70 80 156.462585\n10 2.5 85 80 90 312.92517\nEND\n");
+    expect(text, "$score1 << END\n5 1 50 50 50 156.462585\n10 1.5 10 10 10 312.92517\nEND\n");
     expect(text, "set xlabel 'samples (thousands)'");
+    expect(text, "set xlabel 'updates'");
+    expect(text, "plot $score0 using 6:4:5 with filledcurves");
     expect(text, "set xlabel 'seconds of training'");
+    expect(text, "set label 2 'a note'");
     free(text);
 }
 
@@ -140,7 +145,7 @@ static void what_is_no_number_leaves_a_gap(void **state)
     struct hr_run_result runs[3];
     fill_runs(runs);
     char *text = script(runs, 3, HR_PLOT_SVG, "title");
-    expect(text, "$loss1 << END\n5 1 1 1 1\n\nEND\n");
+    expect(text, "$loss1 << END\n5 1 1 1 1 156.462585\n\nEND\n");
     assert_null(strstr(text, "nan"));
     free(text);
 }
@@ -207,7 +212,7 @@ static void stale_updates_are_drawn_where_there_are_any(void **state)
     fill_runs(runs);
     char *text = script(runs, 3, HR_PLOT_SVG, "title");
     assert_null(strstr(text, "stale"));
-    expect(text, "size 1200,860");
+    expect(text, "size 1500,860");
     free(text);
     for (size_t i = 0; i < 2; i++) {
         runs[i].stale[0] = 5;
@@ -223,7 +228,7 @@ static void stale_updates_are_drawn_where_there_are_any(void **state)
     expect(text, "$stale0 << END\n0 76.9231\n\n2 23.0769\nEND\n");
     expect(text, "$worker0 << END\n0 0.5\n2 1.5\nEND\n");
     expect(text, "plot $stale0 using 1:2 with linespoints ls 1");
-    expect(text, "size 1200,1250");
+    expect(text, "size 1500,1250");
     free(text);
     text = script(runs, 3, HR_PLOT_SVG, "title"); /* 102 numbers in bins of 3: 99 to 101 */
     expect(text, "\n100 100\nEND\n");
@@ -273,11 +278,11 @@ static void other_endings_are_refused(void **state)
     (void)state;
     struct hr_run_result runs[3];
     fill_runs(runs);
-    CHECK_FAILS(hr_plot_curves("curves.pdf", "", runs, 3), HR_E_USAGE);
+    CHECK_FAILS(hr_plot_curves("curves.pdf", "", NULL, runs, 3), HR_E_USAGE);
     CHECK_MESSAGE("curves.pdf: expected a name that ends in .svg or .png");
-    CHECK_FAILS(hr_plot_curves(".svg", "", runs, 3), HR_E_USAGE);
+    CHECK_FAILS(hr_plot_curves(".svg", "", NULL, runs, 3), HR_E_USAGE);
     runs[0].ncurve = 0;
-    CHECK_FAILS(hr_plot_curves(picture, "", runs, 1), HR_E_USAGE);
+    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 1), HR_E_USAGE);
 }
 
 static void a_missing_gnuplot_is_told_with_its_package(void **state)
@@ -286,7 +291,7 @@ static void a_missing_gnuplot_is_told_with_its_package(void **state)
     struct hr_run_result runs[3];
     fill_runs(runs);
     setenv("PATH", folder, 1);
-    CHECK_FAILS(hr_plot_curves(picture, "", runs, 3), HR_E_IO);
+    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 3), HR_E_IO);
     CHECK_MESSAGE("apt install gnuplot-nox");
     assert_int_not_equal(access(picture, F_OK), 0);
 }
@@ -298,15 +303,15 @@ static void a_failing_gnuplot_is_quoted_and_the_old_picture_stays(void **state)
     char text[64];
     fill_runs(runs);
     play_gnuplot("echo old");
-    CHECK_OK(hr_plot_curves(picture, "", runs, 3));
+    CHECK_OK(hr_plot_curves(picture, "", NULL, runs, 3));
     play_gnuplot("echo half; echo >&2; echo 'line 3: no such terminal' >&2; exit 1");
-    CHECK_FAILS(hr_plot_curves(picture, "", runs, 3), HR_E_IO);
+    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 3), HR_E_IO);
     CHECK_MESSAGE("curves.svg: gnuplot: line 3: no such terminal");
     play_gnuplot("exit 0");
-    CHECK_FAILS(hr_plot_curves(picture, "", runs, 3), HR_E_IO);
+    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 3), HR_E_IO);
     CHECK_MESSAGE("gnuplot drew nothing (exit code 0)");
     play_gnuplot("kill -9 $$");
-    CHECK_FAILS(hr_plot_curves(picture, "", runs, 3), HR_E_IO);
+    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 3), HR_E_IO);
     CHECK_MESSAGE("ended by signal 9");
     read_picture(text, sizeof text);
     assert_string_equal(text, "old\n");
@@ -319,7 +324,7 @@ static void gnuplot_reads_the_script_from_its_stdin(void **state)
     char text[4096];
     fill_runs(runs);
     play_gnuplot("echo \"$@\"; while read -r line; do echo \"$line\"; done");
-    CHECK_OK(hr_plot_curves(picture, "a title", runs, 3));
+    CHECK_OK(hr_plot_curves(picture, "a title", NULL, runs, 3));
     read_picture(text, sizeof text);
     expect(text, "-d -\nset encoding utf8\n");
     expect(text, "$loss0 << END");
@@ -331,7 +336,7 @@ static void gnuplot_itself_draws_an_svg(void **state)
     struct hr_run_result runs[3];
     static char text[200000];
     fill_runs(runs);
-    const enum hr_status status = hr_plot_curves(picture, "it's <a> & `b`", runs, 3);
+    const enum hr_status status = hr_plot_curves(picture, "it's <a> & `b`", NULL, runs, 3);
     if (status == HR_E_IO && strstr(hr_error_message(), "not installed"))
         skip();
     CHECK_OK(status);
@@ -349,7 +354,7 @@ static void gnuplot_bears_runs_without_any_number(void **state)
     struct hr_curve_point point = {.test_loss = NAN, .test_accuracy = 0.1};
     run.curve = &point;
     run.ncurve = 1;
-    const enum hr_status status = hr_plot_curves(picture, "", &run, 1);
+    const enum hr_status status = hr_plot_curves(picture, "", NULL, &run, 1);
     if (status == HR_E_IO && strstr(hr_error_message(), "not installed"))
         skip();
     CHECK_OK(status);
