@@ -44,6 +44,42 @@ enum hr_status hr_tune_check(const struct hr_cli *cli)
     return hr_tune_axes(cli, &tuned);
 }
 
+/* --- a bare --tune --- */
+
+enum {
+    LEAST_UPDATES = 30, /* of a trial: fewer tell little of a rate, and nothing of momentum */
+    LAST_SEEDS = 3,     /* of the last round: how far the choice may be trusted */
+    WIDER = 3,          /* rates beyond the edge at which the best lies, beside the best itself */
+};
+
+static struct hr_search usual_search(size_t candidates, double longest, double least)
+{
+    return (struct hr_search){
+        .candidates = candidates, .longest = longest, .least = least, .seeds = LAST_SEEDS};
+}
+
+/* All may spend what the one that needs most does. */
+double hr_tune_trainings(const struct hr_cli *cli, const struct hr_compare_runs *runs,
+                         const double *updates)
+{
+    static struct hr_cli tuned;
+    struct hr_search_plan plan;
+    double most = 0, wider = 0;
+    for (size_t i = 0; i < runs->per_seed; i++) {
+        const double least = LEAST_UPDATES / fmax(updates[i], LEAST_UPDATES);
+        size_t candidates = 1;
+        if (hr_tune_usual_axes(cli, &runs->options[i], &tuned) != HR_OK)
+            return 0;
+        for (size_t a = 0; a < tuned.naxes; a++)
+            candidates *= runs->given[i][tuned.axes[a].option] ? 1 : tuned.axes[a].n;
+        struct hr_search search = usual_search(candidates, 1, least);
+        most = hr_search_plan(&search, &plan) == HR_OK ? fmax(most, plan.cost) : most;
+        search.candidates = 1 + WIDER;
+        wider = hr_search_plan(&search, &plan) == HR_OK ? fmax(wider, plan.cost) : wider;
+    }
+    return most > 0 ? most + wider : 0;
+}
+
 /* --- laying out --- */
 
 struct plan {

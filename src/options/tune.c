@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "base/printable.h"
 #include "options/entries.h"
+#include "options/meaning.h"
 #include "options/sweep.h"
 
 enum { USUAL = 8, MOST = 32 }; /* values of a range */
@@ -133,6 +134,38 @@ static enum hr_status add_axis(const struct hr_cli *cli, char *text, struct hr_c
                    "list",
                    row->name, hr_printable(values).text);
 }
+
+/* --- a bare --tune --- */
+
+/* The rate that a run of these options has; not above 0: none that can be multiplied. */
+static double rate_of(const struct hr_train_options *options)
+{
+    struct hr_train_options whole = *options;
+    return options->lr > 0 || hr_train_complete(&whole) != HR_OK ? options->lr : whole.lr;
+}
+
+/* Large batches want larger rates, and so does momentum 0; staleness wants smaller ones. nesterov
+ * is nothing without momentum. */
+enum hr_status hr_tune_usual_axes(const struct hr_cli *cli, const struct hr_train_options *options,
+                                  struct hr_cli *tuned)
+{
+    char list[HR_AXIS_BYTES] = "";
+    const double rate = rate_of(options);
+    *tuned = *cli;
+    tuned->naxes = 0;
+    for (int k = -3; k <= 4; k++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.15g", k > -3 ? "," : "",
+                 ldexp(rate, k));
+    if (rate > 0)
+        HR_TRY(hr_sweep_set(tuned, HR_COMPARE, "lr", list, "--tune: "));
+    snprintf(list, sizeof list, "0,%.15g", options->momentum);
+    if (rate > 0 && options->momentum > 0 && !options->nesterov &&
+        hr_option_is_obeyed(hr_train_option_find("momentum"), options))
+        HR_TRY(hr_sweep_set(tuned, HR_COMPARE, "momentum", list, "--tune: "));
+    return HR_OK;
+}
+
+/* --- all that is asked --- */
 
 enum hr_status hr_tune_axes(const struct hr_cli *cli, struct hr_cli *tuned)
 {

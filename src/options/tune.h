@@ -13,10 +13,26 @@
 #ifndef HR_OPTIONS_TUNE_H
 #define HR_OPTIONS_TUNE_H
 
+#include <string.h>
+
 #include "options/command_line.h"
 
 /* tuned becomes cli, and what is tuned its axes in place of those with lists (sweep.h): points of
  * the sweep are candidates. HR_E_USAGE says what cannot be tuned, or not so. */
 HR_CHECKED enum hr_status hr_tune_axes(const struct hr_cli *cli, struct hr_cli *tuned);
+
+/* A bare --tune: cli->tune is HR_TUNE_USUAL. Each entry has axes of its own then: lr and, where it
+ * is another one, momentum. */
+#define HR_TUNE_USUAL "auto"
+static inline bool hr_tune_is_usual(const struct hr_cli *cli)
+{
+    return !strcmp(cli->tune, HR_TUNE_USUAL);
+}
+
+/* Those of a run with these options: eight rates around its own, each twice the one before, and
+ * momentum 0 beside its own. */
+HR_CHECKED enum hr_status hr_tune_usual_axes(const struct hr_cli *cli,
+                                             const struct hr_train_options *options,
+                                             struct hr_cli *tuned);
 
 #endif

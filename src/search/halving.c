@@ -1,8 +1,9 @@
 /* Plan. With n candidates there are K = ceil(log2 n) rungs; rung k has n_k candidates, n_0 = n and
- * n_k+1 = ceil(n_k / 2), until two have become one; its trials have longest / 2^(K-1-k). One seed
- * a rung costs sum n_k longest / 2^(K-1-k). If the total is less, every budget shrinks alike. If it
- * is more, each rung but the last has as many seeds as fit its K-th part, at least one, and the
- * last as many as fit what is left.
+ * n_k+1 = ceil(n_k / 2), until two have become one; its trials have longest / 2^(K-1-k), but not
+ * less than asked. A rung has one seed, the last as many as are asked, and all cost the sum of
+ * n_k times seeds times budget. If the total is less, every budget shrinks alike. If it is more,
+ * each rung but the last has as many seeds as fit its K-th part and leave enough for those behind
+ * it, and the last as many as fit what is left.
  *
  * Run. A rung trains its candidates on each of its seeds; a candidate's score and tie are the means
  * over these (one that is no number makes the mean none). Sorted by score, tie, number, the better
@@ -38,25 +39,29 @@ static void lay_rungs(const struct hr_search *search, struct hr_search_plan *pla
     size_t candidates = search->candidates;
     plan->nrungs = count_rungs(candidates);
     for (size_t k = 0; k < plan->nrungs; k++, candidates -= candidates / 2) {
+        const double shorter = ldexp(search->longest, -(int)(plan->nrungs - 1 - k));
         plan->rung[k] = (struct hr_search_rung){
             .candidates = candidates,
-            .seeds = 1,
-            .budget = ldexp(search->longest, -(int)(plan->nrungs - 1 - k)),
+            .seeds = k + 1 == plan->nrungs && search->seeds ? search->seeds : 1,
+            .budget = fmin(search->longest, fmax(search->least, shorter)),
         };
-        plan->cost += (double)candidates * plan->rung[k].budget;
+        plan->cost += (double)(candidates * plan->rung[k].seeds) * plan->rung[k].budget;
     }
 }
 
 static void spend_total(double total, struct hr_search_plan *plan)
 {
-    double left = total;
+    double left = total, behind = plan->cost; /* what rungs behind take at least */
     const double shrink = total < plan->cost ? total / plan->cost : 1;
+    behind *= shrink;
     for (size_t k = 0; k < plan->nrungs; k++) {
         struct hr_search_rung *rung = &plan->rung[k];
         rung->budget *= shrink;
         const double cost = (double)rung->candidates * rung->budget;
         const bool last = k + 1 == plan->nrungs;
-        rung->seeds = count_fitting(last ? left : total / (double)plan->nrungs, cost);
+        behind -= cost * (double)rung->seeds;
+        rung->seeds =
+            count_fitting(last ? left : fmin(total / (double)plan->nrungs, left - behind), cost);
         left -= cost * (double)rung->seeds;
     }
 }

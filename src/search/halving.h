@@ -46,7 +46,9 @@ struct hr_search_trial {
 struct hr_search {
     size_t candidates;
     double longest; /* budget of a trial in the last rung */
-    double total; /* of all trials; 0: what one seed a rung takes. With less, trials are shorter */
+    double least;   /* of any trial, where `longest` is not less; 0: any */
+    size_t seeds;   /* of the last rung at least; 0: 1 */
+    double total;   /* of all trials; 0: what that takes. With less, trials are shorter */
     /* What is not HR_OK ends the search with it. */
     enum hr_status (*train)(void *arg, struct hr_search_trial *trial);
     void *arg;

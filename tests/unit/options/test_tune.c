@@ -48,6 +48,21 @@ static void lists_are_as_they_were_given(void **state)
     assert_int_equal(hr_sweep_points(&tuned), 6);
 }
 
+static void a_bare_one_has_rates_around_the_given_one_and_no_momentum(void **state)
+{
+    (void)state;
+    hr_cli_defaults(&cli);
+    assert_int_equal(hr_tune_usual_axes(&cli, &cli.train, &tuned), HR_OK);
+    assert_int_equal(tuned.naxes, 2);
+    assert_string_equal(tuned.axes[0].values, "0.00625,0.0125,0.025,0.05,0.1,0.2,0.4,0.8");
+    assert_string_equal(tuned.axes[1].values, "0,0.9");
+    cli.train.lr = 1;
+    snprintf(cli.train.optimizer, sizeof cli.train.optimizer, "adam");
+    assert_int_equal(hr_tune_usual_axes(&cli, &cli.train, &tuned), HR_OK);
+    assert_int_equal(tuned.naxes, 1);
+    assert_string_equal(tuned.axes[0].values, "0.125,0.25,0.5,1,2,4,8,16");
+}
+
 static void several_are_given_one_after_the_other(void **state)
 {
     (void)state;
@@ -80,6 +95,7 @@ int main(void)
         cmocka_unit_test(a_range_has_both_ends_and_equal_ratios),
         cmocka_unit_test(whole_numbers_stay_whole_and_differ),
         cmocka_unit_test(lists_are_as_they_were_given),
+        cmocka_unit_test(a_bare_one_has_rates_around_the_given_one_and_no_momentum),
         cmocka_unit_test(several_are_given_one_after_the_other),
         cmocka_unit_test(what_cannot_be_tuned_is_refused),
     };

@@ -93,6 +93,31 @@ static void few_candidates_get_more_seeds_for_the_same_total(void **state)
     assert_true(plan.cost == 300);
 }
 
+static void trials_have_a_least_length_and_the_last_rung_its_seeds(void **state)
+{
+    (void)state;
+    struct hr_search_plan plan;
+    struct hr_search search = search_of(NULL, 16, 100, 0);
+    search.least = 30;
+    search.seeds = 3;
+    assert_int_equal(hr_search_plan(&search, &plan), HR_OK);
+    const double budget[] = {30, 30, 50, 100};
+    const size_t seeds[] = {1, 1, 1, 3};
+    for (size_t k = 0; k < 4; k++) {
+        assert_true(plan.rung[k].budget == budget[k]);
+        assert_int_equal(plan.rung[k].seeds, seeds[k]);
+    }
+    assert_true(plan.cost == 16 * 30 + 8 * 30 + 4 * 50 + 2 * 3 * 100);
+    search.total = plan.cost + 800; /* no rung takes seeds from the last */
+    assert_int_equal(hr_search_plan(&search, &plan), HR_OK);
+    assert_true(plan.rung[3].seeds >= 3);
+    assert_true(plan.cost <= search.total);
+    search.least = 1000; /* no trial is longer than the longest */
+    search.total = 0;
+    assert_int_equal(hr_search_plan(&search, &plan), HR_OK);
+    assert_true(plan.rung[0].budget == 100);
+}
+
 static void the_best_is_found_and_asked_on_seeds_of_each_rung(void **state)
 {
     (void)state;
@@ -217,6 +242,7 @@ int main(void)
         cmocka_unit_test(no_rung_has_a_single_candidate),
         cmocka_unit_test(a_total_is_obeyed_and_used),
         cmocka_unit_test(few_candidates_get_more_seeds_for_the_same_total),
+        cmocka_unit_test(trials_have_a_least_length_and_the_last_rung_its_seeds),
         cmocka_unit_test(the_best_is_found_and_asked_on_seeds_of_each_rung),
         cmocka_unit_test(the_last_rung_decides_among_those_that_it_has),
         cmocka_unit_test(of_equal_scores_the_tie_decides_and_then_the_first),
