@@ -46,9 +46,10 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     FILE *out = hr_outcome_stream(cli);
     size_t good;
     static struct hr_fair_text text;
+    char sure[HR_TUNING_SURE_MAX];
     const enum hr_status failed = hr_compare_sort_out(runs, &good);
-    const struct hr_verdict_wish wish =
-        hr_compare_wish(cli, runs, good, tuning->nentries > 0, &text);
+    struct hr_verdict_wish wish = hr_compare_wish(cli, runs, good, tuning->nentries > 0, &text);
+    wish.sure = tuning->nentries ? hr_tuning_sure(tuning, sure) : "";
     if (tuning->nentries)
         hr_tuning_print(out, tuning);
     if (good) {

@@ -7,6 +7,8 @@
 #include "base/signals.h"
 #include "hogring/sparse.h"
 #include "options/sweep.h"
+#include "options/tune.h"
+#include "strategies/find.h"
 #include "terminal/output.h"
 
 /* --- candidates --- */
@@ -71,6 +73,15 @@ static enum hr_status add_candidates(struct hr_trials *trials, const struct hr_c
     return HR_OK;
 }
 
+bool hr_trials_in_step(const struct hr_trials *trials)
+{
+    const struct hr_train_options *o = &trials->candidate[0];
+    const struct hr_strategy *strategy;
+    return !hr_sparse_is_model(o->model) &&
+           hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
+           (strategy->never_stale || o->workers == 1);
+}
+
 /* As long as the run that is judged: where nothing else is said, epochs in samples. */
 static struct hr_budget length_of(const struct hr_train_options *options, size_t pass)
 {
@@ -90,11 +101,28 @@ enum hr_status hr_trials_open(struct hr_trials *trials, const struct hr_cli *tun
         (struct hr_tuned_entry){.label = runs->entry[i], .strategy = runs->options[i].strategy};
     trials->seed = runs->options[i].seed;
     trials->longest = length_of(&runs->options[i], trials->pass);
-    trials->candidate = calloc(points, sizeof *trials->candidate);
-    entry->candidate = calloc(points, sizeof *entry->candidate);
+    trials->candidate = calloc(points + HR_TRIALS_WIDER, sizeof *trials->candidate);
+    entry->candidate = calloc(points + HR_TRIALS_WIDER, sizeof *entry->candidate);
     if (!trials->candidate || !entry->candidate)
         return hr_fail(HR_E_NOMEM, "no memory for %zu candidates", points);
     return add_candidates(trials, tuned, runs, i);
+}
+
+/* Rates go by factors of two, as hr_tune_usual_axes has them. */
+enum hr_status hr_trials_widen(struct hr_trials *trials, int edge)
+{
+    struct hr_tuned_entry *entry = trials->entry;
+    trials->wider = entry->ncandidates;
+    entry->widened = true;
+    for (int k = 1; k <= HR_TRIALS_WIDER; k++) {
+        const size_t c = entry->ncandidates++;
+        entry->candidate[c] = entry->candidate[entry->chosen];
+        entry->candidate[c].trials = entry->candidate[c].samples = 0;
+        trials->candidate[c] = trials->candidate[entry->chosen];
+        trials->candidate[c].lr = ldexp(trials->candidate[c].lr, edge * k);
+        entry->candidate[c].value[0] = trials->candidate[c].lr;
+    }
+    return hr_trials_check(trials);
 }
 
 void hr_trials_close(struct hr_trials *trials)
@@ -162,6 +190,8 @@ static void score(const struct hr_trials *trials, const struct hr_run_result *re
                   struct hr_tuned_trial *trial)
 {
     trial->samples = result->samples;
+    trial->updates = result->updates;
+    snprintf(trial->digest, sizeof trial->digest, "%s", result->weights_digest);
     trial->seconds = result->seconds;
     trial->score = hr_metric_of_test(trials->tuning->metric, result);
     trial->loss = result->test_loss;
@@ -181,10 +211,13 @@ static void note(const struct hr_trials *trials, const struct hr_tuned_trial *tr
 enum hr_status hr_trials_train(void *arg, struct hr_search_trial *asked)
 {
     const struct hr_trials *trials = arg;
+    const size_t candidate = !trials->wider     ? asked->candidate
+                             : asked->candidate ? trials->wider + asked->candidate - 1
+                                                : trials->entry->chosen;
     const struct hr_train_options o =
-        options_of(trials, asked->candidate, asked->budget, asked->seed);
-    struct hr_tuned_trial trial = {.candidate = asked->candidate,
-                                   .rung = asked->rung,
+        options_of(trials, candidate, asked->budget, trials->first_seed + asked->seed);
+    struct hr_tuned_trial trial = {.candidate = candidate,
+                                   .rung = trials->first_rung + asked->rung,
                                    .seed = o.seed,
                                    .budget = asked->budget,
                                    .seconds = (double)NAN,

@@ -23,6 +23,8 @@ struct hr_trials {
     size_t pass;                        /* samples of a judged run's epoch */
     uint64_t seed;                      /* of the first judged run */
     size_t trials;                      /* that are planned */
+    /* A second search: the chosen candidate, and those from `wider` on; 0: it is the first. */
+    size_t wider, first_rung, first_seed;
     struct hr_tuning *tuning;
     struct hr_tuned_entry *entry;
 };
@@ -34,6 +36,13 @@ void hr_trials_close(struct hr_trials *trials);
 
 /* Would each candidate train? HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_trials_check(const struct hr_trials *trials);
+
+/* Do its updates depend on no order of events, so that equal weights are no accident? */
+bool hr_trials_in_step(const struct hr_trials *trials);
+
+/* Rates beyond the chosen one, which lies at that edge (1: the largest), as more candidates. */
+enum { HR_TRIALS_WIDER = 3 };
+HR_CHECKED enum hr_status hr_trials_widen(struct hr_trials *trials, int edge);
 
 /* For struct hr_search: train; arg: the trials. */
 HR_CHECKED enum hr_status hr_trials_train(void *arg, struct hr_search_trial *trial);

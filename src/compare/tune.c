@@ -16,6 +16,7 @@
 #include "options/tune.h"
 
 static const double usual_fraction = 0.2;
+enum { SEEDS = 64 }; /* of the last round, by which a choice is weighed */
 
 static const char *const units[] = {[HR_BUDGET_SAMPLES] = "samples",
                                     [HR_BUDGET_UPDATES] = "updates",
@@ -35,9 +36,10 @@ enum hr_status hr_tune_check(const struct hr_cli *cli)
         return hr_fail(HR_E_USAGE,
                        "--tune-budget %s: expected samples, updates or a time, as 500Ksamples",
                        hr_printable(cli->tune_budget).text);
-    if (cli->concurrent)
-        return hr_fail(HR_E_USAGE, "--tune: means nothing with --concurrent: tune without it, then "
-                                   "compare the --strategies that it prints");
+    if (cli->concurrent && strcmp(cli->train.clock, "virtual") != 0)
+        return hr_fail(HR_E_USAGE,
+                       "--tune: not with --concurrent in real time: trials have the processors to "
+                       "themselves, and runs side by side another staleness; expected one of them");
     if (hr_cli_was_given(cli, "resume"))
         return hr_fail(HR_E_USAGE, "--tune: means nothing with --resume: what goes on has its "
                                    "values");
@@ -46,38 +48,43 @@ enum hr_status hr_tune_check(const struct hr_cli *cli)
 
 /* --- a bare --tune --- */
 
-enum {
-    LEAST_UPDATES = 30, /* of a trial: fewer tell little of a rate, and nothing of momentum */
-    LAST_SEEDS = 3,     /* of the last round: how far the choice may be trusted */
-    WIDER = 3,          /* rates beyond the edge at which the best lies, beside the best itself */
-};
-
-static struct hr_search usual_search(size_t candidates, double longest, double least)
+/* All trials are as long as what is compared: short ones prefer what begins fast. Under staleness
+ * the rate that is the best in the end may be the third at half of the length, and among the worst
+ * before. */
+static struct hr_search usual_search(size_t candidates, double longest)
 {
     return (struct hr_search){
-        .candidates = candidates, .longest = longest, .least = least, .seeds = LAST_SEEDS};
+        .candidates = candidates, .longest = longest, .finalists = 4, .seeds = 3};
 }
 
-/* All may spend what the one that needs most does. */
-double hr_tune_trainings(const struct hr_cli *cli, const struct hr_compare_runs *runs,
-                         const double *updates)
+/* The best against rates beyond it, once. */
+static struct hr_search wider_search(const struct hr_search *first)
+{
+    struct hr_search search = *first;
+    search.candidates = 1 + HR_TRIALS_WIDER;
+    search.finalists = 2;
+    search.total = 0;
+    return search;
+}
+
+size_t hr_tune_trainings(const struct hr_cli *cli, const struct hr_compare_runs *runs)
 {
     static struct hr_cli tuned;
-    struct hr_search_plan plan;
-    double most = 0, wider = 0;
+    struct hr_search_plan plan, wider;
+    size_t most = 0;
     for (size_t i = 0; i < runs->per_seed; i++) {
-        const double least = LEAST_UPDATES / fmax(updates[i], LEAST_UPDATES);
         size_t candidates = 1;
         if (hr_tune_usual_axes(cli, &runs->options[i], &tuned) != HR_OK)
             return 0;
         for (size_t a = 0; a < tuned.naxes; a++)
             candidates *= runs->given[i][tuned.axes[a].option] ? 1 : tuned.axes[a].n;
-        struct hr_search search = usual_search(candidates, 1, least);
-        most = hr_search_plan(&search, &plan) == HR_OK ? fmax(most, plan.cost) : most;
-        search.candidates = 1 + WIDER;
-        wider = hr_search_plan(&search, &plan) == HR_OK ? fmax(wider, plan.cost) : wider;
+        const struct hr_search first = usual_search(candidates, 1);
+        const struct hr_search again = wider_search(&first);
+        if (hr_search_plan(&first, &plan) != HR_OK || hr_search_plan(&again, &wider) != HR_OK)
+            return 0;
+        most = plan.trials + wider.trials > most ? plan.trials + wider.trials : most;
     }
-    return most > 0 ? most + wider : 0;
+    return most;
 }
 
 /* --- laying out --- */
@@ -117,6 +124,13 @@ static enum hr_status name_options(const struct hr_cli *tuned, struct hr_tuning 
 /* Each tuned option has to mean something to some entry. */
 static enum hr_status check_obeyed(const struct hr_tuning *tuning)
 {
+    size_t choices = 0;
+    for (size_t e = 0; e < tuning->nentries; e++)
+        choices += tuning->entry[e].ncandidates > 1;
+    if (tuning->usual)
+        return choices ? HR_OK
+                       : hr_fail(HR_E_USAGE, "--tune: no entry of --strategies has a rate or a "
+                                             "momentum that is left to choose");
     for (size_t a = 0; a < tuning->noptions; a++) {
         bool obeyed = false;
         for (size_t e = 0; e < tuning->nentries; e++)
@@ -148,19 +162,44 @@ static enum hr_status settle_total(const struct hr_cli *cli, const struct plan *
                            units[plan->trials[e].longest.unit]);
         HR_TRY(hr_search_plan(&plan->search[e], &paper));
         tuning->total = fmax(tuning->total, paper.cost);
+        if (tuning->usual) {
+            const struct hr_search wider = wider_search(&plan->search[e]);
+            HR_TRY(hr_search_plan(&wider, &paper));
+            tuning->wider = fmax(tuning->wider, paper.cost);
+        }
     }
     if (!hr_budget_parse(cli->tune_budget, &asked) || asked.unit == HR_BUDGET_NONE)
         return HR_OK;
     if (asked.unit != unit)
         return hr_fail(HR_E_USAGE, "--tune-budget %s: the runs are measured in %s, expected %s",
                        hr_budget_text(&asked).text, units[unit], units[unit]);
+    if (tuning->usual && asked.amount < tuning->total)
+        return hr_fail(HR_E_USAGE,
+                       "--tune-budget %s: each strategy needs %.0f %s; expected no less, or --tune "
+                       "with fewer values (help tune)",
+                       hr_budget_text(&asked).text, tuning->total, units[unit]);
     tuning->total = asked.amount;
     return HR_OK;
+}
+
+/* All of it, before the first trial. */
+static void say_cost(const struct hr_cli *cli, const struct hr_tuning *tuning)
+{
+    double most = 0;
+    if (cli->quiet)
+        return;
+    for (size_t e = 0; e < tuning->nentries; e++)
+        most += (tuning->entry[e].ncandidates > 1 ? tuning->total : 0) +
+                (tuning->entry[e].ncandidates > 2 ? tuning->wider : 0);
+    hr_log(HR_LOG_INFO,
+           "tuning: at most %.0f %s in trials, as long as %.3g of the runs that are compared", most,
+           tuning->unit, most / tuning->longest);
 }
 
 static enum hr_status lay_out(const struct hr_cli *cli, const struct hr_compare_runs *runs,
                               struct plan *plan, struct hr_tuning *tuning)
 {
+    static struct hr_cli own;
     plan->trials = calloc(runs->per_seed, sizeof *plan->trials);
     plan->search = calloc(runs->per_seed, sizeof *plan->search);
     tuning->entry = calloc(runs->per_seed, sizeof *tuning->entry);
@@ -173,12 +212,16 @@ static enum hr_status lay_out(const struct hr_cli *cli, const struct hr_compare_
                                      .pass = plan->pass,
                                      .tuning = tuning,
                                      .entry = &tuning->entry[tuning->nentries++]};
-        HR_TRY(hr_trials_open(trials, &plan->tuned, runs, e));
+        if (tuning->usual)
+            HR_TRY(hr_tune_usual_axes(cli, &runs->options[e], &own));
+        HR_TRY(hr_trials_open(trials, tuning->usual ? &own : &plan->tuned, runs, e));
         HR_TRY(hr_trials_check(trials));
         plan->search[e] = (struct hr_search){.candidates = trials->entry->ncandidates,
-                                             .longest = trials->longest.amount,
-                                             .train = hr_trials_train,
-                                             .arg = trials};
+                                             .longest = trials->longest.amount};
+        if (tuning->usual)
+            plan->search[e] = usual_search(trials->entry->ncandidates, trials->longest.amount);
+        plan->search[e].train = hr_trials_train;
+        plan->search[e].arg = trials;
     }
     HR_TRY(check_obeyed(tuning));
     return settle_total(cli, plan, tuning);
@@ -199,6 +242,9 @@ static void find_edges(const struct hr_cli *tuned, const struct hr_tuning *tunin
             least = fmin(least, entry->candidate[c].value[a]);
             most = fmax(most, entry->candidate[c].value[a]);
         }
+        if (tuning->usual && a > 0)
+            continue; /* 0 and the given momentum are no range */
+        entry->edge[a] = 0;
         const bool bounded = range->most > range->least;
         if (mine >= most && most > least && !(bounded && mine >= range->most))
             entry->edge[a] = 1;
@@ -246,28 +292,160 @@ static void choose(const struct hr_trials *trials, const struct hr_cli *tuned,
     }
 }
 
-static enum hr_status search(struct plan *plan, struct hr_compare_runs *runs, size_t e)
+/* The scores of a candidate in the last round, by seed; how many. */
+static size_t last_scores(const struct hr_tuned_entry *entry, size_t candidate, double score[SEEDS])
+{
+    const size_t last = entry->trial[entry->ntrials - 1].rung;
+    size_t n = 0;
+    for (size_t t = 0; t < entry->ntrials && n < SEEDS; t++)
+        if (entry->trial[t].rung == last && entry->trial[t].candidate == candidate)
+            score[n++] = entry->trial[t].score;
+    return n;
+}
+
+/* The second best of the last round against the best, over its seeds. Who diverged is none. */
+static void weigh_choice(const struct hr_tuning *tuning, struct hr_tuned_entry *entry)
+{
+    double mine[SEEDS], theirs[SEEDS], second = (double)NAN;
+    const struct hr_metric_kind *kind = hr_metric_kind(tuning->metric);
+    const double step = kind->scale > 1 ? 1 / (double)tuning->validation_samples : 0;
+    const size_t n = entry->ntrials ? last_scores(entry, entry->chosen, mine) : 0;
+    entry->rival = entry->chosen;
+    for (size_t c = 0; c < entry->ncandidates && n; c++) {
+        const double score = entry->candidate[c].score;
+        if (c == entry->chosen || last_scores(entry, c, theirs) != n || isnan(score) ||
+            !(isnan(second) || hr_metric_better(tuning->metric, score, second, 0)))
+            continue;
+        entry->rival = c;
+        second = score;
+    }
+    if (entry->rival == entry->chosen)
+        return;
+    last_scores(entry, entry->rival, theirs);
+    entry->choice = hr_paired_test(mine, theirs, n, step);
+}
+
+/* Where the best lies at an edge, rates beyond it are tried against it. */
+static enum hr_status widen(struct plan *plan, size_t e, const struct hr_search_plan *before)
 {
     struct hr_trials *trials = &plan->trials[e];
     struct hr_tuned_entry *entry = trials->entry;
-    struct hr_search_plan paper;
+    struct hr_search search = wider_search(&plan->search[e]);
     struct hr_search_outcome outcome;
-    plan->search[e].total = trials->tuning->total;
-    HR_TRY(hr_search_plan(&plan->search[e], &paper));
-    trials->trials = paper.trials;
-    entry->trial = calloc(paper.trials + 1, sizeof *entry->trial);
-    if (!entry->trial)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu trials", paper.trials);
+    trials->first_rung = before->nrungs;
+    trials->first_seed = before->seeds;
+    HR_TRY(hr_trials_widen(trials, entry->edge[0]));
+    HR_TRY(hr_search_run(&search, &outcome));
+    if (outcome.best)
+        entry->chosen = trials->wider + outcome.best - 1;
+    hr_search_outcome_free(&outcome);
+    find_edges(&plan->tuned, trials->tuning, entry);
+    return HR_OK;
+}
+
+/* The same settings in all that trials are told. */
+static bool is_same_entry(const struct hr_trials *a, const struct hr_trials *b)
+{
+    const struct hr_option *row;
+    bool same = a->entry->ncandidates == b->entry->ncandidates;
+    for (size_t i = 0; same && (row = hr_cli_option_at(i).row) != NULL; i++)
+        same = row != hr_train_option_find(row->name) ||
+               hr_option_equal(row, &a->candidate[0], &b->candidate[0]);
+    return same;
+}
+
+static bool tried_alike(const struct hr_tuned_entry *a, const struct hr_tuned_entry *b)
+{
+    bool alike = a->ntrials && b->ntrials && a->trial[0].seed == b->trial[0].seed &&
+                 a->trial[0].digest[0] && !strcmp(a->trial[0].digest, b->trial[0].digest);
+    for (size_t c = 0; alike && c < b->ncandidates; c++)
+        alike = c < a->ncandidates &&
+                !memcmp(a->candidate[c].value, b->candidate[c].value, sizeof a->candidate[c].value);
+    return alike;
+}
+
+/* The choice of another entry, among the candidates that it has come to. */
+static void take_choice(struct hr_trials *trials, const struct hr_trials *from)
+{
+    struct hr_tuned_entry *entry = trials->entry;
+    const struct hr_tuned_entry *other = from->entry;
+    for (; entry->ncandidates < other->ncandidates; entry->ncandidates++) {
+        const size_t c = entry->ncandidates;
+        entry->candidate[c] = other->candidate[c];
+        entry->candidate[c].trials = entry->candidate[c].samples = 0;
+        trials->candidate[c] = trials->candidate[other->chosen % c];
+        trials->candidate[c].lr = from->candidate[c].lr;
+        trials->candidate[c].momentum = from->candidate[c].momentum;
+    }
+    entry->same_as = other->label;
+    entry->chosen = entry->rival = other->chosen;
+}
+
+/* Is an earlier entry the same, or has it the same weights? The latter is asked of the first trial
+ * of both, and of entries alone whose updates depend on no order of events. */
+static enum hr_status find_same(struct plan *plan, size_t e, const struct hr_search_plan *paper)
+{
+    struct hr_trials *trials = &plan->trials[e];
+    struct hr_tuned_entry *entry = trials->entry;
+    struct hr_search_trial trial = {.budget = paper->rung[0].budget};
+    if (!trials->tuning->usual || e == 0 || paper->nrungs == 0)
+        return HR_OK;
+    for (size_t f = 0; f < e && !entry->same_as; f++)
+        if (!plan->trials[f].entry->same_as && is_same_entry(&plan->trials[f], trials))
+            take_choice(trials, &plan->trials[f]);
+    if (entry->same_as || !hr_trials_in_step(trials))
+        return HR_OK;
+    HR_TRY(hr_trials_train(trials, &trial));
+    for (size_t f = 0; f < e && !entry->same_as; f++)
+        if (!plan->trials[f].entry->same_as && hr_trials_in_step(&plan->trials[f]) &&
+            tried_alike(plan->trials[f].entry, entry))
+            take_choice(trials, &plan->trials[f]);
+    if (!entry->same_as) { /* the search begins with that trial */
+        entry->candidate[0].trials = entry->ntrials = 0;
+        entry->candidate[0].samples = entry->samples = 0;
+    }
+    return HR_OK;
+}
+
+static enum hr_status search(struct plan *plan, size_t e, const struct hr_search_plan *paper)
+{
+    struct hr_trials *trials = &plan->trials[e];
+    struct hr_tuned_entry *entry = trials->entry;
+    struct hr_search_outcome outcome;
     HR_TRY(hr_search_run(&plan->search[e], &outcome));
     entry->chosen = outcome.best;
     entry->diverged = outcome.diverged;
     hr_search_outcome_free(&outcome);
-    find_scores(entry);
     find_edges(&plan->tuned, trials->tuning, entry);
+    if (trials->tuning->usual && entry->edge[0] && !entry->diverged)
+        HR_TRY(widen(plan, e, paper));
+    find_scores(entry);
+    weigh_choice(trials->tuning, entry);
+    return HR_OK;
+}
+
+static enum hr_status tune_entry(struct plan *plan, struct hr_compare_runs *runs, size_t e)
+{
+    struct hr_trials *trials = &plan->trials[e];
+    struct hr_tuned_entry *entry = trials->entry;
+    struct hr_tuning *tuning = trials->tuning;
+    struct hr_search_plan paper, wider = {0};
+    const struct hr_search again = wider_search(&plan->search[e]);
+    plan->search[e].total = tuning->total;
+    HR_TRY(hr_search_plan(&plan->search[e], &paper));
+    if (tuning->usual)
+        HR_TRY(hr_search_plan(&again, &wider));
+    trials->trials = paper.trials;
+    entry->trial = calloc(paper.trials + wider.trials + 1, sizeof *entry->trial);
+    if (!entry->trial)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu trials", paper.trials);
+    HR_TRY(find_same(plan, e, &paper));
+    if (!entry->same_as)
+        HR_TRY(search(plan, e, &paper));
     choose(trials, &plan->tuned, runs, e);
     for (size_t t = 0; t < entry->ntrials; t++)
-        if (entry->trial[t].seed > trials->tuning->last_seed)
-            trials->tuning->last_seed = entry->trial[t].seed;
+        if (entry->trial[t].seed > tuning->last_seed)
+            tuning->last_seed = entry->trial[t].seed;
     if (!trials->cli->quiet)
         hr_log(HR_LOG_INFO, "tuned %s: %zu trials, %llu samples", entry->setting, entry->ntrials,
                (unsigned long long)entry->samples);
@@ -279,6 +457,7 @@ static enum hr_status tune(const struct hr_cli *cli, const struct hr_dataset *da
                            struct hr_tuning *tuning)
 {
     enum hr_status status = HR_OK;
+    tuning->usual = hr_tune_is_usual(cli);
     HR_TRY(hr_tune_axes(cli, &plan->tuned));
     HR_TRY(name_options(&plan->tuned, tuning));
     HR_TRY(hold_out(cli, dataset, plan, tuning));
@@ -286,9 +465,10 @@ static enum hr_status tune(const struct hr_cli *cli, const struct hr_dataset *da
                                                                                : HR_METRIC_ACCURACY;
     tuning->first_seed = tuning->last_seed = cli->train.seed + HR_TRIAL_SEEDS;
     HR_TRY(lay_out(cli, runs, plan, tuning));
+    say_cost(cli, tuning);
     hr_signals_run_begins();
     for (size_t e = 0; e < tuning->nentries && status == HR_OK; e++)
-        status = search(plan, runs, e);
+        status = tune_entry(plan, runs, e);
     hr_signals_run_ended();
     return status;
 }

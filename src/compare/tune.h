@@ -17,10 +17,9 @@
  * Before the data are read. */
 HR_CHECKED enum hr_status hr_tune_check(const struct hr_cli *cli);
 
-/* What a bare --tune takes of each entry of the runs, in trainings as long as the one that is
- * compared: at most, that among wider rates included. updates: (runs->per_seed) of the latter. */
-double hr_tune_trainings(const struct hr_cli *cli, const struct hr_compare_runs *runs,
-                         const double *updates);
+/* How many trainings a bare --tune makes at most for an entry of the runs, each as long as the one
+ * that is compared; all entries may spend the same. */
+size_t hr_tune_trainings(const struct hr_cli *cli, const struct hr_compare_runs *runs);
 
 /* Where --tune asks for it: try, choose, and put the choice into the options of all runs of each
  * entry. tuning (zeroed) tells of it, and borrows from runs; free it. A trial that diverges is

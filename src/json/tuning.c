@@ -35,13 +35,14 @@ static json_t *trials_of(const struct hr_tuning *tuning, const struct hr_tuned_e
     for (size_t t = 0; t < entry->ntrials; t++) {
         const struct hr_tuned_trial *trial = &entry->trial[t];
         json_array_append_new(
-            array, json_pack("{so so so so so so so so sb}", "values",
-                             values_of(tuning, &entry->candidate[trial->candidate]), "rung",
-                             hr_json_count(trial->rung), "seed", hr_json_count(trial->seed),
-                             "budget", hr_json_number(trial->budget), "samples",
-                             hr_json_count(trial->samples), "seconds",
-                             hr_json_number(trial->seconds), "score", hr_json_number(trial->score),
-                             "loss", hr_json_number(trial->loss), "diverged", isnan(trial->score)));
+            array,
+            json_pack("{so so so so so so so so so sb}", "values",
+                      values_of(tuning, &entry->candidate[trial->candidate]), "rung",
+                      hr_json_count(trial->rung), "seed", hr_json_count(trial->seed), "budget",
+                      hr_json_number(trial->budget), "samples", hr_json_count(trial->samples),
+                      "updates", hr_json_count(trial->updates), "seconds",
+                      hr_json_number(trial->seconds), "score", hr_json_number(trial->score), "loss",
+                      hr_json_number(trial->loss), "diverged", isnan(trial->score)));
     }
     return array;
 }
@@ -58,13 +59,20 @@ static json_t *edges_of(const struct hr_tuning *tuning, const struct hr_tuned_en
 
 static json_t *entry_of(const struct hr_tuning *tuning, const struct hr_tuned_entry *entry)
 {
-    return json_pack("{so so so so sb so so so so}", "label", hr_json_text(entry->label),
+    const bool weighed = entry->choice.n > 0;
+    json_t *rival = weighed ? values_of(tuning, &entry->candidate[entry->rival]) : json_null();
+    json_t *choice = json_pack("{so so so so}", "rival", rival, "difference",
+                               hr_json_number(weighed ? entry->choice.difference : (double)NAN),
+                               "seeds", hr_json_count(entry->choice.n), "p",
+                               hr_json_number(weighed ? entry->choice.p : (double)NAN));
+    return json_pack("{so so so so sb so so so so so sb so}", "label", hr_json_text(entry->label),
                      "strategy", hr_json_text(entry->strategy), "chosen",
                      values_of(tuning, &entry->candidate[entry->chosen]), "at_edge",
                      edges_of(tuning, entry), "all_diverged", entry->diverged, "setting",
                      hr_json_text(entry->setting), "samples", hr_json_count(entry->samples),
-                     "candidates", candidates_of(tuning, entry), "trials",
-                     trials_of(tuning, entry));
+                     "candidates", candidates_of(tuning, entry), "trials", trials_of(tuning, entry),
+                     "same_as", entry->same_as ? hr_json_text(entry->same_as) : json_null(),
+                     "widened", entry->widened, "choice", choice);
 }
 
 json_t *hr_json_tuning(const struct hr_tuning *tuning)
@@ -72,11 +80,12 @@ json_t *hr_json_tuning(const struct hr_tuning *tuning)
     json_t *entries = json_array();
     for (size_t e = 0; e < tuning->nentries; e++)
         json_array_append_new(entries, entry_of(tuning, &tuning->entry[e]));
-    return json_pack("{ss so ss so so so sb so so so}", "metric",
+    return json_pack("{ss so ss so so so so sb sb so so so}", "metric",
                      hr_metric_kind(tuning->metric)->name, "validation_samples",
                      hr_json_count(tuning->validation_samples), "unit", tuning->unit, "longest",
                      hr_json_number(tuning->longest), "total", hr_json_number(tuning->total),
-                     "validation_fraction", hr_json_number(tuning->fraction), "fraction_by_default",
-                     tuning->by_default, "first_seed", hr_json_count(tuning->first_seed),
+                     "wider", hr_json_number(tuning->wider), "validation_fraction",
+                     hr_json_number(tuning->fraction), "fraction_by_default", tuning->by_default,
+                     "usual", tuning->usual, "first_seed", hr_json_count(tuning->first_seed),
                      "last_seed", hr_json_count(tuning->last_seed), "entries", entries);
 }

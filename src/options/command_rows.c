@@ -70,14 +70,14 @@ static const struct hr_option training[] = {
     ROW("concurrent", FLAG, concurrent, NULL, NULL,
         "all strategies at once, side by side, sharing the processors", .commands = HR_COMPARE,
         .models = HR_OF_ALL_MODELS),
-    ROW("tune", TEXT, tune, "NAME=VALUES", NULL,
-        "lr=0.005:0.5 (8 values between), lr=0.01,0.1: try these for each strategy on seeds that "
-        "are not compared, by a validation split, and compare with the best; several: --tune "
-        "again (help tune)",
-        .commands = HR_COMPARE, .models = HR_OF_ALL_MODELS, .use = HR_DECIDES),
+    ROW("tune", OPTIONAL_TEXT, tune, "[NAME=VALUES]", NULL,
+        "each strategy first chooses lr and momentum of its own, on seeds that are not compared "
+        "and a validation split; lr=0.005:0.5 (8 values between), lr=0.01,0.1: by these; several: "
+        "--tune again (help tune)",
+        .commands = HR_COMPARE, .models = HR_OF_ALL_MODELS, .use = HR_DECIDES, .first = true),
     ROW("tune-budget", TEXT, tune_budget, "LENGTH", NULL,
         "what each strategy may spend on all trials of --tune: 500Ksamples",
-        .said = "as much as the most candidates need: of 8, six runs", .commands = HR_COMPARE,
+        .said = "as much as the strategy with the most candidates needs", .commands = HR_COMPARE,
         .models = HR_OF_ALL_MODELS, .use = HR_DECIDES),
 };
 

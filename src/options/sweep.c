@@ -8,6 +8,7 @@
 #include "hogring/sparse.h"
 #include "options/entries.h"
 #include "options/meaning.h"
+#include "options/tune.h"
 
 /* --- values of a list --- */
 
@@ -167,8 +168,8 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
     const struct hr_option *row = hr_cli_option_at(i).row;
     if (row)
         HR_TRY(hr_cli_refuse_empty(row, value, where));
-    if (row && row->kind == HR_OPTION_TEXT && !strcmp(row->name, "tune"))
-        return add_tune(cli, value, where); /* the one that is given several times */
+    if (row && row->kind == HR_OPTION_OPTIONAL_TEXT && !strcmp(row->name, "tune"))
+        return add_tune(cli, value ? value : HR_TUNE_USUAL, where); /* the one that is given several times */
     const bool list = row && is_list(row, value);
     if (row)
         drop_axis(cli, i);

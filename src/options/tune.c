@@ -115,6 +115,9 @@ static enum hr_status add_axis(const struct hr_cli *cli, char *text, struct hr_c
     char *values = strchr(text, '=');
     size_t option;
     text += strspn(text, " ");
+    if (!strcmp(text, HR_TUNE_USUAL))
+        return hr_fail(HR_E_USAGE,
+                       "--tune: given with values and without: expected one of the two");
     if (!values || values == text)
         return hr_fail(HR_E_USAGE, "--tune %s: expected NAME=VALUES, as lr=0.005:0.5",
                        hr_printable(text).text);
@@ -172,6 +175,10 @@ enum hr_status hr_tune_axes(const struct hr_cli *cli, struct hr_cli *tuned)
     char copy[sizeof cli->tune], *rest = copy;
     *tuned = *cli;
     tuned->naxes = 0;
+    if (hr_tune_is_usual(cli)) { /* which they are; the values are each entry's own */
+        HR_TRY(hr_sweep_set(tuned, HR_COMPARE, "lr", "1,2", ""));
+        return hr_sweep_set(tuned, HR_COMPARE, "momentum", "0,0.9", "");
+    }
     memcpy(copy, cli->tune, sizeof copy);
     while (rest) {
         char *text = rest, *end = strchr(rest, ';');

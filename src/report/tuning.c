@@ -30,11 +30,14 @@ void hr_tuning_values(const struct hr_tuning *tuning, const struct hr_tuned_cand
 
 static void print_head(FILE *out, const struct hr_tuning *tuning)
 {
-    char total[HR_HUMAN_MAX], longest[HR_HUMAN_MAX];
+    char total[HR_HUMAN_MAX], longest[HR_HUMAN_MAX], wider[HR_HUMAN_MAX];
     fprintf(out, "tuning: %s %.*s for each strategy, in trials of up to %s\n",
             hr_human_short(total, tuning->total),
             (int)strlen(tuning->unit) - (tuning->total <= 1 && tuning->total >= 1), tuning->unit,
             hr_human_short(longest, tuning->longest));
+    if (tuning->wider > 0)
+        fprintf(out, "and up to %s more where the best of them was at an edge\n",
+                hr_human_short(wider, tuning->wider));
     fprintf(out, "scored on %zu validation samples", tuning->validation_samples);
     if (tuning->fraction > 0)
         fprintf(out, ", %s%.3g %% of those to train on", tuning->by_default ? "by default " : "",
@@ -69,12 +72,13 @@ static int longest_values(const struct hr_tuning *tuning)
 }
 
 static void print_candidate(FILE *out, const struct hr_tuning *tuning,
-                            const struct hr_tuned_entry *entry, size_t c, int label, int values)
+                            const struct hr_tuned_entry *entry, size_t c, bool first, int label,
+                            int values)
 {
     char text[256], samples[HR_HUMAN_MAX];
     const struct hr_tuned_candidate *candidate = &entry->candidate[c];
     hr_tuning_values(tuning, candidate, ", ", text, sizeof text);
-    fprintf(out, "%-*.*s  %-*s %7zu %9s  ", label, label, c ? "" : entry->label, values,
+    fprintf(out, "%-*.*s  %-*s %7zu %9s  ", label, label, first ? entry->label : "", values,
             text[0] ? text : "as it is", candidate->trials,
             hr_human_short(samples, (double)candidate->samples));
     if (!candidate->trials)
@@ -86,9 +90,32 @@ static void print_candidate(FILE *out, const struct hr_tuning *tuning,
     fputs(c == entry->chosen ? "  chosen\n" : "\n", out);
 }
 
+/* Of the many of a bare --tune those that came far; JSON has all. */
+static void print_entry(FILE *out, const struct hr_tuning *tuning,
+                        const struct hr_tuned_entry *entry, int label, int values)
+{
+    size_t last = 0, shown = 0;
+    if (entry->same_as) {
+        fprintf(out, "%-*.*s  as %s\n", label, label, entry->label, entry->same_as);
+        return;
+    }
+    for (size_t t = 0; t < entry->ntrials; t++)
+        last = longer(last, entry->trial[t].rung);
+    for (size_t c = 0; c < entry->ncandidates; c++) {
+        size_t rung = 0;
+        for (size_t t = 0; t < entry->ntrials; t++)
+            rung = entry->trial[t].candidate == c ? entry->trial[t].rung : rung;
+        if (!tuning->usual || rung == last || c == entry->chosen)
+            print_candidate(out, tuning, entry, c, shown++ == 0, label, values);
+    }
+    if (shown < entry->ncandidates)
+        fprintf(out, "%-*s  and %zu that fell out before\n", label, "", entry->ncandidates - shown);
+}
+
 static void print_edges(FILE *out, const struct hr_tuning *tuning,
                         const struct hr_tuned_entry *entry)
 {
+    uint64_t least = UINT64_MAX;
     if (entry->diverged)
         fprintf(out, "! %s: every candidate diverged: try smaller values\n", entry->label);
     for (size_t a = 0; a < tuning->noptions; a++)
@@ -96,6 +123,62 @@ static void print_edges(FILE *out, const struct hr_tuning *tuning,
             fprintf(out, "! %s: %s %.15g is the %s tried: widen\n", entry->label, tuning->option[a],
                     entry->candidate[entry->chosen].value[a],
                     entry->edge[a] > 0 ? "largest" : "smallest");
+    for (size_t t = 0; t < entry->ntrials; t++)
+        if (!isnan(entry->trial[t].score) && entry->trial[t].updates < least)
+            least = entry->trial[t].updates;
+    if (tuning->usual && least < HR_TUNED_UPDATES)
+        fprintf(out,
+                "! %s: a trial had %llu updates: too few to choose by; expected longer runs, or "
+                "smaller batches\n",
+                entry->label, (unsigned long long)least);
+}
+
+static bool is_sure(const struct hr_tuned_entry *entry)
+{
+    return entry->rival == entry->chosen || entry->choice.p < 0.05;
+}
+
+/* "Accuracy: ps-async, ssp" of those that are sure, or not; 0: there are none. */
+static size_t list_choices(const struct hr_tuning *tuning, bool sure, char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t e = 0; e < tuning->nentries; e++) {
+        const struct hr_tuned_entry *entry = &tuning->entry[e];
+        const size_t used = strlen(text);
+        if (entry->same_as || entry->ncandidates < 2 || is_sure(entry) != sure)
+            continue;
+        snprintf(text + used, size - used, "%s%.40s", n++ ? ", " : "", entry->label);
+    }
+    return n;
+}
+
+const char *hr_tuning_sure(const struct hr_tuning *tuning, char text[HR_TUNING_SURE_MAX])
+{
+    char sure[HR_TUNING_SURE_MAX / 3], close[HR_TUNING_SURE_MAX / 3];
+    const size_t nsure = list_choices(tuning, true, sure, sizeof sure);
+    const size_t nclose = list_choices(tuning, false, close, sizeof close);
+    snprintf(text, HR_TUNING_SURE_MAX, "%s%s%s%s%s%s",
+             nsure ? "The second best was worse by more than chance: " : "", sure,
+             nsure ? ". " : "",
+             nclose ? "A close choice, which other seeds might make otherwise: " : "", close,
+             nclose ? "." : "");
+    return text;
+}
+
+/* The choice against the second best, where both were trained at full length. */
+static void print_choice(FILE *out, const struct hr_tuning *tuning,
+                         const struct hr_tuned_entry *entry)
+{
+    char chosen[256], rival[256];
+    const struct hr_metric_kind *kind = hr_metric_kind(tuning->metric);
+    if (entry->same_as || entry->rival == entry->chosen || entry->choice.n < 2)
+        return;
+    hr_tuning_values(tuning, &entry->candidate[entry->chosen], ", ", chosen, sizeof chosen);
+    hr_tuning_values(tuning, &entry->candidate[entry->rival], ", ", rival, sizeof rival);
+    fprintf(out, "%s: %s against %s: %+.2g%s over %zu seeds, p %.2g%s\n", entry->label, chosen,
+            rival, kind->scale * entry->choice.difference, kind->scale > 1 ? " points" : "",
+            entry->choice.n, entry->choice.p, is_sure(entry) ? "" : ": close");
 }
 
 void hr_tuning_print(FILE *out, const struct hr_tuning *tuning)
@@ -105,8 +188,9 @@ void hr_tuning_print(FILE *out, const struct hr_tuning *tuning)
     fprintf(out, "%-*s  %-*s %7s %9s  %10s\n", label, "strategy", values, "candidate", "trials",
             "samples", hr_metric_kind(tuning->metric)->name);
     for (size_t e = 0; e < tuning->nentries; e++)
-        for (size_t c = 0; c < tuning->entry[e].ncandidates; c++)
-            print_candidate(out, tuning, &tuning->entry[e], c, label, values);
+        print_entry(out, tuning, &tuning->entry[e], label, values);
+    for (size_t e = 0; e < tuning->nentries; e++)
+        print_choice(out, tuning, &tuning->entry[e]);
     for (size_t e = 0; e < tuning->nentries; e++)
         print_edges(out, tuning, &tuning->entry[e]);
     fputs("the same without tuning:\n  --strategies '", out);

@@ -10,16 +10,21 @@
 #include <stdio.h>
 
 #include "options/metric.h"
+#include "stats/paired.h"
 
-enum { HR_TUNED_OPTIONS = 8 };
+enum {
+    HR_TUNED_OPTIONS = 8,
+    HR_TUNED_UPDATES = 30, /* of a trial of a bare --tune at least: fewer tell little of a rate */
+};
 
 struct hr_tuned_trial {
     size_t candidate, rung;
     uint64_t seed;
-    double budget;      /* in the tuning's unit */
-    uint64_t samples;   /* trained on */
-    double seconds;     /* of the run's clock; NaN: it diverged, and does not say */
-    double score, loss; /* on the validation split; NaN: it diverged */
+    double budget;             /* in the tuning's unit */
+    uint64_t samples, updates; /* trained on, made */
+    char digest[33];           /* of its weights */
+    double seconds;            /* of the run's clock; NaN: it diverged, and does not say */
+    double score, loss;        /* on the validation split; NaN: it diverged */
 };
 
 /* A value of each tuned option; NaN: it means nothing to this entry, or the entry has its own. */
@@ -32,10 +37,15 @@ struct hr_tuned_candidate {
 
 struct hr_tuned_entry {
     const char *label, *strategy;
-    char setting[640]; /* the entry of --strategies that makes it again: "ssp:lr=0.02" */
+    char setting[640];   /* the entry of --strategies that makes it again: "ssp:lr=0.02" */
+    const char *same_as; /* the label of an earlier entry that is the same, or has the same weights
+                            bit for bit, and whose choice is taken; NULL: it has searched */
     size_t ncandidates, chosen;
     struct hr_tuned_candidate *candidate; /* (ncandidates) owned */
     bool diverged;                        /* all of them did */
+    bool widened;                         /* the best lay at an edge, and more was tried there */
+    size_t rival;            /* the other of the last round; the chosen one: there is none left */
+    struct hr_paired choice; /* chosen against rival, over the seeds of the last round */
     size_t ntrials;
     struct hr_tuned_trial *trial; /* (ntrials) owned */
     uint64_t samples;
@@ -43,12 +53,14 @@ struct hr_tuned_entry {
 };
 
 struct hr_tuning {
+    bool usual; /* a bare --tune */
     size_t noptions;
     const char *option[HR_TUNED_OPTIONS];
     enum hr_metric metric;
     const char *unit; /* of budgets: samples, updates, seconds */
     double longest;   /* the longest trial of the first entry: a whole run */
-    double total;     /* what each entry may spend */
+    double total;     /* what each entry may spend ... */
+    double wider;     /* ... and once more, where the best lies at an edge */
     double fraction;  /* of the training samples, held out; 0: a file's */
     bool by_default;  /* nobody asked for that fraction */
     size_t validation_samples;
@@ -62,6 +74,10 @@ void hr_tuning_free(struct hr_tuning *tuning);
 /* "lr 0.02, momentum 0.9"; "as it is": nothing is tuned of it. */
 void hr_tuning_values(const struct hr_tuning *tuning, const struct hr_tuned_candidate *candidate,
                       const char *between, char *text, size_t size);
+
+/* How sure the choices were, in a sentence: who chose by more than chance, and who did not. */
+enum { HR_TUNING_SURE_MAX = 600 };
+const char *hr_tuning_sure(const struct hr_tuning *tuning, char text[HR_TUNING_SURE_MAX]);
 
 /* What was tried: a row a candidate; what was chosen; how to have it again; choices at an edge. */
 void hr_tuning_print(FILE *out, const struct hr_tuning *tuning);

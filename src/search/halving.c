@@ -1,9 +1,9 @@
 /* Plan. With n candidates there are K = ceil(log2 n) rungs; rung k has n_k candidates, n_0 = n and
- * n_k+1 = ceil(n_k / 2), until two have become one; its trials have longest / 2^(K-1-k), but not
- * less than asked. A rung has one seed, the last as many as are asked, and all cost the sum of
- * n_k times seeds times budget. If the total is less, every budget shrinks alike. If it is more,
- * each rung but the last has as many seeds as fit its K-th part and leave enough for those behind
- * it, and the last as many as fit what is left.
+ * n_k+1 = ceil(n_k / 2), until two have become one; its trials have longest / 2^(K-1-k), and one
+ * seed. With finalists there are two rungs of the longest, of all and of these, the second with as
+ * many seeds as are asked. All cost the sum of n_k times seeds times budget. If the total is less,
+ * every budget shrinks alike. If it is more, each rung but the last has as many seeds as fit its
+ * K-th part and leave enough for those behind it, and the last as many as fit what is left.
  *
  * Run. A rung trains its candidates on each of its seeds; a candidate's score and tie are the means
  * over these (one that is no number makes the mean none). Sorted by score, tie, number, the better
@@ -14,10 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t count_rungs(size_t candidates)
+/* Of n, how many go on. */
+static size_t next_of(const struct hr_search *search, size_t n)
+{
+    if (search->finalists)
+        return n < search->finalists ? n : search->finalists;
+    return n - n / 2;
+}
+
+static size_t count_rungs(const struct hr_search *search)
 {
     size_t rungs = 0;
-    for (; candidates > 1; candidates -= candidates / 2)
+    if (search->finalists)
+        return search->candidates > search->finalists ? 2 : search->candidates > 1;
+    for (size_t n = search->candidates; n > 1; n = next_of(search, n))
         rungs++;
     return rungs;
 }
@@ -33,19 +43,19 @@ static size_t count_fitting(double amount, double cost)
     return fitting < 1 ? 1 : fitting > 1e6 ? 1000000 : (size_t)fitting;
 }
 
-/* Candidates and budgets, one seed each. */
+/* Candidates and budgets, and no more seeds than asked. */
 static void lay_rungs(const struct hr_search *search, struct hr_search_plan *plan)
 {
-    size_t candidates = search->candidates;
-    plan->nrungs = count_rungs(candidates);
-    for (size_t k = 0; k < plan->nrungs; k++, candidates -= candidates / 2) {
-        const double shorter = ldexp(search->longest, -(int)(plan->nrungs - 1 - k));
+    size_t n = search->candidates;
+    plan->nrungs = count_rungs(search);
+    for (size_t k = 0; k < plan->nrungs; k++, n = next_of(search, n)) {
+        const int behind = (int)(plan->nrungs - 1 - k);
         plan->rung[k] = (struct hr_search_rung){
-            .candidates = candidates,
-            .seeds = k + 1 == plan->nrungs && search->seeds ? search->seeds : 1,
-            .budget = fmin(search->longest, fmax(search->least, shorter)),
+            .candidates = n,
+            .seeds = search->finalists && behind == 0 ? search->seeds : 1,
+            .budget = search->finalists ? search->longest : ldexp(search->longest, -behind),
         };
-        plan->cost += (double)(candidates * plan->rung[k].seeds) * plan->rung[k].budget;
+        plan->cost += (double)(n * plan->rung[k].seeds) * plan->rung[k].budget;
     }
 }
 
@@ -144,10 +154,10 @@ static int compare_candidates(const void *a, const void *b)
     return (x->candidate > y->candidate) - (x->candidate < y->candidate);
 }
 
-/* Those that go on, of n, in ascending order; best: the first of all. */
-static size_t halve(struct standing *left, size_t n, struct hr_search_outcome *outcome)
+/* Those that go on, `kept` at most, in ascending order; best: the first of all. */
+static size_t select_best(struct standing *left, size_t n, size_t kept,
+                          struct hr_search_outcome *outcome)
 {
-    size_t kept = n - n / 2;
     qsort(left, n, sizeof *left, compare_standings);
     outcome->best = left[0].candidate;
     outcome->diverged = isnan(left[0].score.score);
@@ -165,7 +175,7 @@ static enum hr_status run_all(const struct hr_search *search, const struct hr_se
         left[i].candidate = i;
     for (size_t k = 0; k < plan->nrungs && n > 1; k++) {
         HR_TRY(run_rung(search, plan, k, left, n, outcome));
-        n = halve(left, n, outcome);
+        n = select_best(left, n, next_of(search, n), outcome);
     }
     return HR_OK;
 }

@@ -46,9 +46,10 @@ struct hr_search_trial {
 struct hr_search {
     size_t candidates;
     double longest; /* budget of a trial in the last rung */
-    double least;   /* of any trial, where `longest` is not less; 0: any */
-    size_t seeds;   /* of the last rung at least; 0: 1 */
-    double total;   /* of all trials; 0: what that takes. With less, trials are shorter */
+    /* Not 0: no halving. All are trained at full length, and so many of them again, the last rung,
+     * on at least so many seeds. Short trials prefer what begins fast. */
+    size_t finalists, seeds;
+    double total; /* of all trials; 0: what that takes. With less, trials are shorter */
     /* What is not HR_OK ends the search with it. */
     enum hr_status (*train)(void *arg, struct hr_search_trial *trial);
     void *arg;

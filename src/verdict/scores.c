@@ -160,6 +160,8 @@ void hr_say_scores(FILE *out, const struct hr_verdict *v)
     const char *points = hr_metric_kind(v->metric)->scale > 1 ? " (points)" : "";
     struct hr_pair_list list = {.than = v->best, .family = &v->score_tests, .head = head};
     say_best(out, v);
+    if (v->wish.sure && v->wish.sure[0])
+        fprintf(out, "  %s\n", v->wish.sure);
     list.choose = hr_verdict_worse_than;
     hr_verdict_at(v, at);
     snprintf(head, sizeof head, "Worse by more than chance%s%s:", points, at);

@@ -28,6 +28,7 @@ struct hr_verdict_wish {
     double margin;      /* --margin: points of accuracy, or the metric's own units; 0: none */
     const char *at;     /* "lr 0.05, momentum 0.9", "the values chosen"; NULL or "": unsaid */
     bool tuned;         /* each strategy has values of its own, chosen by a search */
+    const char *sure;   /* of tuned ones: how sure the choices were, in sentences; NULL: unsaid */
     const char *length; /* the option by which runs end when they do, as "--budget"; NULL: none */
     const char *fair;   /* the command that compares fairly; NULL: none */
     double fair_s;      /* how long that takes, about */

@@ -135,6 +135,72 @@ for i in range(200):
   grep -q "^tuning: 1 sample for each strategy" "$TMP/said"
 }
 
+usual=(--epochs 1 --model softmax --quiet)
+
+@test "a bare one chooses rate and momentum, the last round on three seeds, all at full length" {
+  tuned "${both[@]}" "${usual[@]}" --seeds 2 --tune
+  python3 - "$TMP/out.json" <<'END'
+import json, sys
+d = json.load(open(sys.argv[1]))
+t = d["tuning"]
+assert t["usual"] and t["unit"] == "samples"
+for e in t["entries"]:
+    last = max(x["rung"] for x in e["trials"])
+    final = [x for x in e["trials"] if x["rung"] == last]
+    assert all(x["budget"] == t["longest"] for x in e["trials"])
+    assert len({x["seed"] for x in final}) >= 3 and len(final) % len({x["seed"] for x in final}) == 0
+    assert {c["values"]["momentum"] for c in e["candidates"]} == {0, 0.9}
+    rates = sorted({c["values"]["lr"] for c in e["candidates"]})
+    assert rates[:8] == [0.00625 * 2**k for k in range(8)] and len(rates) == (11 if e["widened"] else 8)
+    mean = lambda v: sum(x["score"] for x in final if x["values"] == v) / sum(x["values"] == v for x in final)
+    assert e["chosen"] == max((x["values"] for x in final), key=mean) or mean(e["chosen"]) >= max(mean(x["values"]) for x in final)
+    assert sum(x["samples"] for x in e["trials"]) == e["samples"]
+    assert abs(e["choice"]["difference"] - (mean(e["chosen"]) - mean(e["choice"]["rival"]))) < 1e-12
+    for r in d["runs"]:
+        if r["strategy"] == e["strategy"]:
+            assert r["lr"] == e["chosen"]["lr"]
+assert any("at the values chosen" in s for s in d["comparison"]["sentences"])
+END
+  digests='d["tuning"], [r["weights_digest"] for r in d["runs"]]'
+  json "$TMP/out.json" "$digests" >"$TMP/first"
+  tuned "${both[@]}" "${usual[@]}" --seeds 2 --tune # to the bit
+  [ "$(json "$TMP/out.json" "$digests")" = "$(cat "$TMP/first")" ]
+}
+
+@test "equal weights and equal entries share one search, and a rate of one's own stays" {
+  tuned --strategies allreduce,ps-sync,ssp:lr=0.1:momentum=0,ssp,ssp "${usual[@]}" --tune
+  [ "$(json "$TMP/out.json" '[(e["same_as"], len(e["trials"]) > 20) for e in d["tuning"]["entries"]]')" = "[(None, True), ('allreduce', False), (None, False), (None, True), ('ssp', False)]" ]
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["lr"] == d["runs"][1]["lr"], d["runs"][2]["lr"], d["runs"][3]["lr"] == d["runs"][4]["lr"]')" = "(True, 0.1, True)" ]
+}
+
+@test "a bare one of adam has rates alone, around a given one where there is one" {
+  tuned --strategies ssp "${usual[@]}" --optimizer adam --tune
+  [ "$(json "$TMP/out.json" 'sorted(c["values"]["lr"] for c in d["tuning"]["entries"][0]["candidates"])[3] in (0.001, 0.000125), list(d["tuning"]["entries"][0]["chosen"])')" = "(True, ['lr'])" ]
+  tuned --strategies ssp "${usual[@]}" --lr 0.8 --momentum 0.5 --tune
+  [ "$(json "$TMP/out.json" '{c["values"]["momentum"] for c in d["tuning"]["entries"][0]["candidates"]} == {0, 0.5}, 0.8 in [c["values"]["lr"] for c in d["tuning"]["entries"][0]["candidates"]]')" = "(True, True)" ]
+}
+
+@test "where the best of a bare one lies at an edge, three rates beyond it are tried once" {
+  tuned --strategies allreduce "${usual[@]}" --lr 0.0001 --tune
+  [ "$(json "$TMP/out.json" 'd["tuning"]["entries"][0]["widened"], max(c["values"]["lr"] for c in d["tuning"]["entries"][0]["candidates"]), d["tuning"]["entries"][0]["at_edge"]')" = "(True, 0.0128, {'lr': 'largest'})" ]
+}
+
+@test "the whole cost of a bare one is said before the first trial, and not gone beyond" {
+  hogring compare --clock virtual --workers 3 "${both[@]}" --epochs 1 --model softmax --tune --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
+  most=$(sed -n 's/.*tuning: at most \([0-9]*\) samples.*/\1/p' "$TMP/stderr")
+  [ "$(json "$TMP/out.json" "sum(t['budget'] for e in d['tuning']['entries'] for t in e['trials']) <= $most")" = True ]
+  hogring compare "${own[@]}" "${both[@]}" --epochs 1 --batch-size 256 --model softmax --tune 2>/dev/null >"$TMP/stdout"
+  grep -q "^! allreduce: a trial had .* too few" "$TMP/stdout"
+}
+
+@test "a bare one side by side, in virtual time" {
+  tuned "${both[@]}" "${usual[@]}" --tune
+  mv "$TMP/out.json" "$TMP/turns.json"
+  tuned "${both[@]}" "${usual[@]}" --tune --concurrent
+  digests='[r["weights_digest"] for r in d["runs"]]'
+  [ "$(json "$TMP/out.json" "$digests")" = "$(json "$TMP/turns.json" "$digests")" ]
+}
+
 @test "what cannot be tuned is refused" {
   refused 2 "expected LOW:HIGH" compare --tune lr=0.5:0.005
   refused 2 "expected LOW:HIGH" compare --tune lr=0:1
@@ -147,7 +213,13 @@ for i in range(200):
   refused 2 "given twice" compare --tune lr=1,2 --tune lr=3,4
   refused 2 "is in it twice" compare --tune lr=0.1,0.1
   refused 2 "expected one of the two" compare --lr 0.1 --tune lr=0.1,0.2
-  refused 2 "means nothing with --concurrent" compare --concurrent --tune lr=0.1,0.2
+  refused 2 "not with --concurrent in real time" compare --concurrent --tune lr=0.1,0.2
+  refused 2 "not with --concurrent in real time" compare --concurrent --tune
+  refused 2 "what goes on has its values" compare --checkpoint-dir "$TMP/c" --resume --tune
+  refused 2 "with values and without" compare --tune --tune lr=0.1,0.2
+  refused 2 "expected NAME=VALUES" compare --tune ""
+  refused 2 "no entry of --strategies has a rate" compare --strategies ssp:lr=0.1:momentum=0 --tune
+  refused 2 "each strategy needs" compare --tune --tune-budget 100samples
   refused 2 "give --tune too" compare --tune-budget 5Ksamples
   refused 2 "expected samples" compare --tune lr=0.1,0.2 --tune-budget 5s
   refused 2 "no entry of --strategies obeys it" compare --strategies allreduce --tune staleness=1,2

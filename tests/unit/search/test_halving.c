@@ -93,29 +93,45 @@ static void few_candidates_get_more_seeds_for_the_same_total(void **state)
     assert_true(plan.cost == 300);
 }
 
-static void trials_have_a_least_length_and_the_last_rung_its_seeds(void **state)
+static void finalists_are_trained_again_at_full_length_on_their_seeds(void **state)
 {
     (void)state;
     struct hr_search_plan plan;
     struct hr_search search = search_of(NULL, 16, 100, 0);
-    search.least = 30;
+    search.finalists = 4;
     search.seeds = 3;
     assert_int_equal(hr_search_plan(&search, &plan), HR_OK);
-    const double budget[] = {30, 30, 50, 100};
-    const size_t seeds[] = {1, 1, 1, 3};
-    for (size_t k = 0; k < 4; k++) {
-        assert_true(plan.rung[k].budget == budget[k]);
-        assert_int_equal(plan.rung[k].seeds, seeds[k]);
-    }
-    assert_true(plan.cost == 16 * 30 + 8 * 30 + 4 * 50 + 2 * 3 * 100);
-    search.total = plan.cost + 800; /* no rung takes seeds from the last */
+    assert_int_equal(plan.nrungs, 2);
+    assert_int_equal(plan.rung[1].candidates, 4);
+    assert_int_equal(plan.rung[1].seeds, 3);
+    assert_true(plan.rung[0].budget == 100 && plan.rung[1].budget == 100);
+    assert_true(plan.cost == 16 * 100 + 4 * 3 * 100);
+    search.total = plan.cost + 1600; /* the first rung takes no seeds from the last */
     assert_int_equal(hr_search_plan(&search, &plan), HR_OK);
-    assert_true(plan.rung[3].seeds >= 3);
-    assert_true(plan.cost <= search.total);
-    search.least = 1000; /* no trial is longer than the longest */
+    assert_true(plan.rung[1].seeds >= 3 && plan.cost <= search.total);
+    search.candidates = 3;
     search.total = 0;
     assert_int_equal(hr_search_plan(&search, &plan), HR_OK);
-    assert_true(plan.rung[0].budget == 100);
+    assert_int_equal(plan.nrungs, 1);
+    assert_int_equal(plan.rung[0].seeds, 3);
+}
+
+static void all_seeds_of_the_last_rung_decide(void **state)
+{
+    (void)state;
+    struct world world = {.value = {1, 5, 2, 7, 3, 6, 0, 4}};
+    struct hr_search_outcome outcome;
+    struct hr_search search = search_of(&world, 8, 8, 0);
+    search.finalists = search.seeds = 2;
+    assert_int_equal(hr_search_run(&search, &outcome), HR_OK);
+    assert_int_equal(outcome.best, 3);
+    assert_int_equal(outcome.ntrials, 12);
+    const size_t asked[] = {3, 5, 3, 5}, seed[] = {1, 1, 2, 2};
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(outcome.trial[8 + i].candidate, asked[i]);
+        assert_int_equal(outcome.trial[8 + i].seed, seed[i]);
+    }
+    hr_search_outcome_free(&outcome);
 }
 
 static void the_best_is_found_and_asked_on_seeds_of_each_rung(void **state)
@@ -242,7 +258,8 @@ int main(void)
         cmocka_unit_test(no_rung_has_a_single_candidate),
         cmocka_unit_test(a_total_is_obeyed_and_used),
         cmocka_unit_test(few_candidates_get_more_seeds_for_the_same_total),
-        cmocka_unit_test(trials_have_a_least_length_and_the_last_rung_its_seeds),
+        cmocka_unit_test(finalists_are_trained_again_at_full_length_on_their_seeds),
+        cmocka_unit_test(all_seeds_of_the_last_rung_decide),
         cmocka_unit_test(the_best_is_found_and_asked_on_seeds_of_each_rung),
         cmocka_unit_test(the_last_rung_decides_among_those_that_it_has),
         cmocka_unit_test(of_equal_scores_the_tie_decides_and_then_the_first),
