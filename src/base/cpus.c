@@ -97,6 +97,32 @@ size_t hr_cpus_allowed(void)
     return hr_cpu_budget().allowed;
 }
 
+/* A core is called by the first of its threads. */
+size_t hr_cpus_cores(void)
+{
+    const struct hr_cpu_budget budget = hr_cpu_budget();
+    cpu_set_t allowed, cores;
+    CPU_ZERO(&cores);
+    if (budget.allowed > budget.affinity || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return budget.allowed;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        char path[100];
+        int first = cpu;
+        if (!CPU_ISSET(cpu, &allowed))
+            continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
+                 cpu);
+        FILE *file = fopen(path, "r");
+        if (file && (fscanf(file, "%d", &first) != 1 || first < 0 || first >= CPU_SETSIZE))
+            first = cpu;
+        if (file)
+            fclose(file);
+        CPU_SET(first, &cores);
+    }
+    const size_t count = (size_t)CPU_COUNT(&cores);
+    return count < budget.allowed ? count : budget.allowed;
+}
+
 void hr_cpus_pin(size_t number)
 {
     cpu_set_t all, mine;

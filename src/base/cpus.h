@@ -18,6 +18,8 @@ const char *hr_cpus_unknown(void);
 /* Reads files: not for loops. Any thread. */
 struct hr_cpu_budget hr_cpu_budget(void);
 size_t hr_cpus_allowed(void);
+/* Of these, cores: two hyperthreads of one count once. As many, where /sys does not tell. */
+size_t hr_cpus_cores(void);
 
 /* Bytes of the first processor's data cache of level 1, 2 or 3; 0: not known. Read from /sys: for a
  * shared level sysconf is wrong in a guest. */

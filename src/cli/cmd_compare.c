@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/cpus.h"
 #include "base/signals.h"
 #include "cli/commands.h"
 #include "compare/compare.h"
@@ -68,9 +69,19 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     return hr_outcome_expect(cli, runs->results, good);
 }
 
+/* Runs that are compared should not disturb themselves, nor differ between machines more than they
+ * have to. */
+static size_t usual_workers(void)
+{
+    const size_t cores = hr_cpus_cores();
+    return cores < 2 ? 2 : cores > 4 ? 4 : cores;
+}
+
 static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
                               struct hr_compare_runs *runs, struct hr_tuning *tuning)
 {
+    if (!hr_cli_was_given(cli, "workers"))
+        cli->train.workers = usual_workers();
     HR_TRY(hr_tune_check(cli));
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
     HR_TRY(hr_compare_plan(cli, runs));

@@ -133,6 +133,11 @@ static enum hr_status add_entry(struct hr_cli *cli, char *entry, struct repetiti
 {
     static struct hr_cli read, own;
     char shown[sizeof runs->entry[0]], swept[256], whole[sizeof runs->text[0]];
+    if (strlen(entry) >= sizeof whole)
+        return hr_fail(HR_E_USAGE,
+                       "--strategies: %.40s...: an entry of less than %zu characters "
+                       "is expected",
+                       hr_printable(entry).text, sizeof whole);
     snprintf(whole, sizeof whole, "%s", entry);
     snprintf(shown, sizeof shown, "%.63s", hr_printable(entry).text);
     HR_TRY(hr_entry_parse(cli, entry, &read));

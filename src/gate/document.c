@@ -167,9 +167,58 @@ static enum hr_status check_run(struct hr_gate_document *document, size_t i)
     return note_run(document, label, seed, run);
 }
 
+/* --- what was given, as it came to be --- */
+
+/* What a tuned comparison chose stands in its entries: nobody tunes again to judge it. */
+static enum hr_status put_choices(json_t *given, const json_t *tuning)
+{
+    char *text = NULL;
+    size_t bytes, e;
+    const json_t *entry;
+    FILE *out = open_memstream(&text, &bytes);
+    if (!out)
+        return hr_fail(HR_E_NOMEM, "no memory for a gate");
+    json_array_foreach(json_object_get(tuning, "entries"), e, entry)
+    {
+        fprintf(out, "%s%s", e ? "," : "", hr_gate_text(entry, "setting"));
+    }
+    const bool put =
+        fclose(out) == 0 && json_object_set_new(given, "strategies", json_string(text)) == 0;
+    free(text);
+    json_object_del(given, "tune");
+    json_object_del(given, "tune-budget");
+    return put ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a gate");
+}
+
+/* Where runs have workers of their own, those of the others were as many as their machine had. */
+static void put_workers(const struct hr_gate_document *document, json_t *given)
+{
+    json_t *usual = json_object_get(json_object_get(document->json, "config"), "workers");
+    bool differ = false;
+    char text[32];
+    for (size_t i = 1; i < hr_gate_nruns(document); i++)
+        differ |= !json_equal(json_object_get(hr_gate_run_at(document, i), "workers"),
+                              json_object_get(hr_gate_run_at(document, 0), "workers"));
+    if (!differ || !json_is_integer(usual) || json_object_get(given, "workers"))
+        return;
+    snprintf(text, sizeof text, "%" PRId64, (int64_t)json_integer_value(usual));
+    json_object_set_new(given, "workers", json_string(text));
+}
+
+static enum hr_status settle_given(const struct hr_gate_document *document)
+{
+    json_t *given = json_object_get(document->json, "given");
+    const json_t *tuning = json_object_get(document->json, "tuning");
+    if (!json_is_object(given))
+        return HR_OK;
+    put_workers(document, given);
+    return json_array_size(json_object_get(tuning, "entries")) ? put_choices(given, tuning) : HR_OK;
+}
+
 enum hr_status hr_gate_check(struct hr_gate_document *document, bool fresh)
 {
     HR_TRY(check_kind(document));
+    HR_TRY(settle_given(document));
     const json_t *failed = json_array_get(json_object_get(document->json, "failed"), 0);
     const size_t n = hr_gate_nruns(document);
     char seed[24];

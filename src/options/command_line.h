@@ -34,7 +34,8 @@ struct hr_cli {
     size_t worst;         /* eval; 0: none */
     char worst_sheet[1024];
     char export_to[1024]; /* train, inspect; "": none */
-    char data[1024], json[1024], plot[1024], timeline[1024], report[1024], strategies[512];
+    char data[1024], json[1024], plot[1024], timeline[1024], report[1024];
+    char strategies[4096];
     char timeline_steps[48]; /* "": all */
     uint64_t max_memory;     /* 0: what the kernel says there is */
     char log[1024], tensorboard[1024];

@@ -102,7 +102,7 @@ static const struct hr_option workers[] = {
         .sparse_usual = "hogwild", .first = true),
     ROW("workers", COUNT, workers, DECIDES, "N", NULL,
         "1 to 64; in virtual time to 1024, with the servers",
-        .said = "processors allowed, at least 2",
+        .said = "processors allowed, at least 2; compare: cores, 2 to 4",
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_FORECAST,
         .models = HR_OF_ALL_MODELS, SPARSE_RANGE(1, HR_MAX_RANKS), .first = true),
     ROW("servers", COUNT, servers, DECIDES, "S", NULL, "shards of the parameter server",

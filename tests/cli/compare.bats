@@ -127,4 +127,10 @@ labels() {
   [ "$(wc -L <"$TMP/command")" -le 60 ]
   hogring() { printf "%s\n" "$@"; }
   [ "$(. "$TMP/command" | tr "\n" " ")" = "compare ${quick[*]} --strategies allreduce,ps-async --workers 2 --clock virtual --quiet --tune " ]
+
+@test "without --workers there are two to four" {
+  for cpus in 1 64; do
+    HOGRING_CPUS=$cpus hogring compare "${quick[@]}" --clock virtual --strategies allreduce --json "$TMP/$cpus.json" >/dev/null
+  done
+  [ "$(json "$TMP/1.json" 'd["runs"][0]["workers"]') $(json "$TMP/64.json" 'd["runs"][0]["workers"]')" = "2 4" ]
 }

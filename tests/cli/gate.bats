@@ -365,3 +365,18 @@ END
     [ -s "$TMP/c/gate.xml" ]; rm "$TMP/c/gate.xml"
   done
 }
+
+@test "a tuned baseline is judged at the values that were chosen, and nothing is tuned again" {
+  hogring compare --clock virtual "${small[@]}" --strategies allreduce,ssp --lr 0.05,0.1 --seeds 2 --tune --json "$TMP/tuned.json" >/dev/null
+  gates 0 "$TMP/tuned.json"
+  says "passed: 4 strategies"
+  [ "$(grep -c -e "--tune" "$TMP/stderr")" = 0 ]
+  grep -q "again: compare .*:momentum=" "$TMP/stderr"
+}
+
+@test "a baseline has its number of workers, of entries without their own, too" {
+  HOGRING_CPUS=2 hogring compare --clock virtual --quiet --model softmax --epochs 1 --strategies allreduce:workers=3,ssp --json "$TMP/two.json" >/dev/null
+  HOGRING_CPUS=4 gates 0 "$TMP/two.json"
+  HOGRING_CPUS=4 hogring compare --clock virtual --quiet --model softmax --epochs 1 --strategies ssp --json "$TMP/four.json" >/dev/null
+  HOGRING_CPUS=2 gates 0 "$TMP/four.json"
+}
