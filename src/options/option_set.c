@@ -46,17 +46,26 @@ void hr_cli_defaults(struct hr_cli *cli)
     hr_option_defaults(hr_command_lists, hr_command_nlists, cli);
 }
 
-/* Options of earlier versions, and what takes their place. */
-static const char *const gone[][2] = {
-    {"server-replicas", "a server that is lost is started again, and all go back to the last cut: "
-                        "--on-loss continue or restart (hogring help failures)"},
+/* Options of earlier versions, their value that is what is done anyway, and what takes their place. */
+static const char *const gone[][3] = {
+    {"server-replicas", "1",
+     "a server that is lost is started again, and all go back to the last cut: "
+     "--on-loss continue or restart (hogring help failures)"},
 };
+
+bool hr_cli_option_says_nothing(const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (!strcmp(name, gone[i][0]) && !strcmp(value, gone[i][1]))
+            return true;
+    return false;
+}
 
 enum hr_status hr_cli_option_unknown(const char *name, unsigned command, const char *where)
 {
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (!strcmp(name, gone[i][0]))
-            return hr_fail(HR_E_USAGE, "%s--%s: is no longer there; %s", where, name, gone[i][1]);
+            return hr_fail(HR_E_USAGE, "%s--%s: is no longer there; %s", where, name, gone[i][2]);
     const char *names[HR_CLI_OPTIONS];
     const struct hr_option *row;
     size_t n = 0;

@@ -37,6 +37,8 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value,
     const struct hr_cli_option option = hr_cli_option_at(number);
     const struct hr_option *row = option.row;
     char *mine = (char *)cli + option.base, *theirs = (char *)&saved + option.base;
+    if (!row && hr_cli_option_says_nothing(name, value))
+        return;
     saved = *cli;
     const bool read = row && hr_option_store(row, theirs, value);
     if (!read || !hr_option_is_recipe(row, false)) {
