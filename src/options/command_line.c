@@ -114,6 +114,10 @@ enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int
             return hr_fail(HR_E_USAGE,
                            "\"%s\": found a word, expected options, which begin with --",
                            argv[optind]);
+        if (!argv[optind][0])
+            return hr_fail(HR_E_USAGE,
+                           "\"\": found an empty word, as of a variable that is not set; "
+                           "expected a name");
         if (cli->npositional == sizeof cli->positional / sizeof *cli->positional)
             return hr_fail(HR_E_USAGE, "%s: too many arguments", argv[optind]);
         HR_TRY(hr_input_named(argv[optind], false));

@@ -84,9 +84,10 @@ enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *valu
 {
     if (!value || value[0])
         return HR_OK;
+    const bool has_default = row->usual || row->kind != HR_OPTION_TEXT;
     return hr_fail(HR_E_USAGE, "%s--%s \"\": expected %s; without the option %s", where, row->name,
                    row->metavar ? row->metavar : "on or off",
-                   row->usual || !row->metavar ? "it is as by default" : "there is none");
+                   has_default ? "it is as by default" : "there is none");
 }
 
 /* What a checkpoint, or the command line around an entry of --strategies, has may be none. */

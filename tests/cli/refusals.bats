@@ -40,6 +40,7 @@ inject ='; do
   echo "tune =" >"$TMP/c.ini"
   refused 2 '--tune "": expected' compare "${quick[@]}" --config "$TMP/c.ini"
   for setting in checkpoint-dir= 'inject=""' lr= nesterov= resume=; do refused 2 '"": expected' compare "${quick[@]}" --strategies "allreduce:$setting"; done
+  for c in eval inspect replay gate report doctor "top --once" "data info"; do refused 2 '"": found an empty word' $c ""; done
   # what there was may be none
   hogring compare "${quick[@]}" --augment crop:1 --strategies allreduce,allreduce:augment=none --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" '[r["label"].split()[-1] for r in d["runs"]][0], len({r["weights_digest"] for r in d["runs"]})')" = "('crop:1', 2)" ]

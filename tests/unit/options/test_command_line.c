@@ -52,7 +52,7 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--workers -1", "--workers -1: expected a whole number"},
         {HR_TRAIN, "--workers 99999999999999999999", "expected a whole number, not negative"},
         {HR_TRAIN, "--lr fast", "--lr fast: expected a number, not negative"},
-        {HR_TRAIN, "--lr=", "--lr \"\": expected RATE; without the option there is none"},
+        {HR_TRAIN, "--lr=", "--lr \"\": expected RATE; without the option it is as by default"},
         {HR_TRAIN, "--checkpoint-dir=", "--checkpoint-dir \"\": expected DIR"},
         {HR_TRAIN, "--resume= --checkpoint-dir d", "--resume \"\": expected [DIR]"},
         {HR_TRAIN, "--config=", "--config \"\": expected FILE"},
