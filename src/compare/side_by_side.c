@@ -75,10 +75,64 @@ static bool processors_suffice(size_t n)
     return sched_getaffinity(0, sizeof all, &all) == 0 && (size_t)CPU_COUNT(&all) >= n;
 }
 
-/* Of waited_s, which is not there, or square. */
-static size_t matrix_bytes(const struct hr_run_result *result)
+/* All lists that a result owns (hr_run_result_free), and how long they are. */
+struct list {
+    void *field; /* of the result: the pointer to it */
+    size_t bytes;
+};
+enum { LISTS = 14 };
+
+static void lists_of(struct hr_run_result *r, struct list out[LISTS])
 {
-    return result->waited_s ? result->nwaited * result->nwaited * sizeof *result->waited_s : 0;
+#define LIST(of, n)                                                                                \
+    {                                                                                              \
+        &(of), (n) * sizeof *(of)                                                                  \
+    }
+    const struct list lists[LISTS] = {
+        LIST(r->curve, r->ncurve),
+        LIST(r->stale_parts, r->nstale_workers + r->nstale_keys),
+        LIST(r->stale_counts, r->nstale_counts),
+        LIST(r->dropped_by, r->ndropped_by),
+        LIST(r->worker_time, r->nworker_times),
+        LIST(r->waited_for, r->nwaited),
+        LIST(r->waited_s, r->waited_s ? r->nwaited * r->nwaited : 0),
+        LIST(r->losses, r->nlosses),
+        LIST(r->answers, r->nanswers),
+        LIST(r->digests, r->ndigests),
+        LIST(r->machines, r->nmachines),
+        LIST(r->pipeline.stage, r->pipeline.stages),
+        LIST(r->pipeline.span, r->pipeline.nspans),
+        LIST(r->tensor.layer, r->tensor.nlayers),
+    };
+#undef LIST
+    memcpy(out, lists, sizeof lists);
+}
+
+static bool write_lists(int fd, struct hr_run_result *result)
+{
+    struct list list[LISTS];
+    bool whole = true;
+    lists_of(result, list);
+    for (size_t i = 0; i < LISTS; i++) {
+        const void *data;
+        memcpy(&data, list[i].field, sizeof data);
+        whole = whole && write_all(fd, data, list[i].bytes);
+    }
+    return whole;
+}
+
+/* The pointers are the other process's: each becomes a list of our own, malloc'd, or NULL. */
+static bool read_lists(int fd, struct hr_run_result *result)
+{
+    struct list list[LISTS];
+    bool whole = true;
+    lists_of(result, list);
+    for (size_t i = 0; i < LISTS; i++) {
+        void *data = whole && list[i].bytes > 0 ? malloc(list[i].bytes) : NULL;
+        whole = whole && (list[i].bytes == 0 || (data && read_all(fd, data, list[i].bytes)));
+        memcpy(list[i].field, &data, sizeof data);
+    }
+    return whole;
 }
 
 static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dataset *dataset,
@@ -109,20 +163,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
         hr_watch_close(&watch, ended ? &parcel.result : NULL, parcel.status) != parcel.status;
     snprintf(parcel.message, sizeof parcel.message, "%s",
              parcel.status == HR_OK ? "" : hr_error_message());
-    struct hr_run_result *result = &parcel.result;
-    const bool sent =
-        write_all(out, &parcel, sizeof parcel) &&
-        write_all(out, result->curve, result->ncurve * sizeof *result->curve) &&
-        write_all(out, result->stale_parts,
-                  (result->nstale_workers + result->nstale_keys) * sizeof *result->stale_parts) &&
-        write_all(out, result->stale_counts,
-                  result->nstale_counts * sizeof *result->stale_counts) &&
-        write_all(out, result->dropped_by, result->ndropped_by * sizeof *result->dropped_by) &&
-        write_all(out, result->worker_time, result->nworker_times * sizeof *result->worker_time) &&
-        write_all(out, result->waited_for, result->nwaited * sizeof *result->waited_for) &&
-        write_all(out, result->waited_s, matrix_bytes(result)) &&
-        write_all(out, result->losses, result->nlosses * sizeof *result->losses) &&
-        write_all(out, result->answers, result->nanswers * sizeof *result->answers);
+    const bool sent = write_all(out, &parcel, sizeof parcel) && write_lists(out, &parcel.result);
     _exit(sent ? 0 : 1);
 }
 
@@ -182,34 +223,14 @@ static void wait_for_parcel(struct hr_crowd *crowd, const struct entrant *entran
     }
 }
 
-/* A list of so many bytes, malloc'd; NULL when it is empty, or something was missing before. */
-static void *read_list(int fd, size_t bytes, bool *whole)
-{
-    void *list = *whole && bytes > 0 ? malloc(bytes) : NULL;
-    *whole = *whole && (bytes == 0 || (list && read_all(fd, list, bytes)));
-    return list;
-}
-
 static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant *entrant)
 {
     struct parcel parcel = {0};
     struct hr_run_result *result = &parcel.result;
     bool whole = read_all(entrant->pipe, &parcel, sizeof parcel);
-    result->curve = read_list(entrant->pipe, result->ncurve * sizeof *result->curve, &whole);
-    result->stale_parts = read_list(
-        entrant->pipe, (result->nstale_workers + result->nstale_keys) * sizeof *result->stale_parts,
-        &whole);
-    result->stale_counts =
-        read_list(entrant->pipe, result->nstale_counts * sizeof *result->stale_counts, &whole);
-    result->dropped_by =
-        read_list(entrant->pipe, result->ndropped_by * sizeof *result->dropped_by, &whole);
-    result->worker_time =
-        read_list(entrant->pipe, result->nworker_times * sizeof *result->worker_time, &whole);
-    result->waited_for =
-        read_list(entrant->pipe, result->nwaited * sizeof *result->waited_for, &whole);
-    result->waited_s = read_list(entrant->pipe, matrix_bytes(result), &whole);
-    result->losses = read_list(entrant->pipe, result->nlosses * sizeof *result->losses, &whole);
-    result->answers = read_list(entrant->pipe, result->nanswers * sizeof *result->answers, &whole);
+    if (!whole)
+        parcel = (struct parcel){0}; /* half a parcel has pointers, too */
+    whole = whole && read_lists(entrant->pipe, result);
     close(entrant->pipe);
     while (waitpid(entrant->pid, NULL, 0) < 0 && errno == EINTR)
         continue;

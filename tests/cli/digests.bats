@@ -87,3 +87,16 @@ END
   [ "$(json "$TMP/1.json" 'd["bits"] == json.load(open("'"$TMP/2.json"'"))["bits"] and d["bits"]["kernels"].startswith(d["runs"][0]["kernels"])')" = True ]
   [ "$(json "$TMP/2.json" 'min(r["cpu_seconds"] for r in d["runs"]) > 0')" = True ]
 }
+
+@test "runs side by side send all of their results" {
+  run=(compare --quiet --strategies allreduce,ps-sync --model softmax --workers 2 --epochs 1 --seeds 2)
+  hogring "${run[@]}" --digest-every 5 --json "$TMP/turn.json" >/dev/null
+  hogring "${run[@]}" --digest-every 5 --concurrent --json "$TMP/beside.json" >/dev/null
+  for f in turn beside; do json "$TMP/$f.json" '[r["step_digests"] for r in d["runs"]]' >"$TMP/$f"; done
+  cmp "$TMP/turn" "$TMP/beside"
+  run=(compare --quiet --strategies allreduce,allreduce:momentum=0 --model "flatten, dense 16, relu, dense 10" --workers 2 --epochs 1)
+  for split in "--pipeline 2" "--tensor-parallel 2"; do
+    hogring "${run[@]}" $split --concurrent --json "$TMP/split.json" >/dev/null
+    [ "$(json "$TMP/split.json" 'len(d["runs"])')" = 2 ]
+  done
+}
