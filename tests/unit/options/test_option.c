@@ -1,4 +1,5 @@
 /* The tables of options: what every row promises. */
+#include <stdio.h>
 #include <string.h>
 
 #include "options/command_line.h"
@@ -34,6 +35,27 @@ static void rows_of_data_say_its_defaults(void **state)
     hr_data_defaults(&defaults);
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
         assert_true(hr_option_equal(row, &by_rows, &defaults));
+}
+
+/* Of paths only those that are read; no time, and no size in bytes. */
+static void files_decide_no_outputs_and_no_limits(void **state)
+{
+    (void)state;
+    static const char reads[] = " data test-data validation-data init-weights topology resume ";
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
+        char name[64];
+        snprintf(name, sizeof name, " %s ", row->name);
+        const bool path =
+            row->metavar && (strstr(row->metavar, "FILE") || strstr(row->metavar, "DIR"));
+        const bool limit = row->kind == HR_OPTION_SECONDS || row->kind == HR_OPTION_DURATION ||
+                           row->kind == HR_OPTION_BYTES || row->kind == HR_OPTION_CONFIG;
+        if ((limit || (path && !strstr(reads, name))) && hr_option_is_recipe(row, true))
+            fail_msg("--%s: a stranger's file may decide it", row->name);
+    }
+    assert_true(hr_option_is_recipe(hr_train_option_find("lr"), false));
+    assert_true(hr_option_is_recipe(hr_train_option_find("max-steps"), true));
+    assert_false(hr_option_is_recipe(hr_train_option_find("max-steps"), false));
 }
 
 static void text_and_json_read_back(void **state)
@@ -112,6 +134,7 @@ int main(void)
         cmocka_unit_test(defaults_are_values_that_are_taken),
         cmocka_unit_test(names_are_told_apart_by_every_command),
         cmocka_unit_test(rows_of_data_say_its_defaults),
+        cmocka_unit_test(files_decide_no_outputs_and_no_limits),
         cmocka_unit_test(text_and_json_read_back),
         cmocka_unit_test(how_often_has_three_spellings),
         cmocka_unit_test(ranges_and_words_say_what_is_expected),
