@@ -152,7 +152,8 @@ static enum hr_status remember(const char *head, const char *text, size_t nranks
         return HR_OK;
     if (is_foreign(text)) {
         hr_log(HR_LOG_WARNING,
-               "HOGRING_TUNE: %s is not hogring's, and is left as it is; expected another name",
+               "%s: is not what hogring keeps there, or cannot be read, and is left as it is "
+               "(HOGRING_TUNE names another file)",
                hr_tune_file());
         return HR_OK;
     }
