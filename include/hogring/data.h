@@ -95,6 +95,7 @@ struct hr_data_options {
                                for 0 .. 9; "": those that the data has */
     int values;         /* labels are values, the targets of a regression (--task regress) */
     char target[1024];  /* CSV: their columns, as "price,rent" or "3,5"; "": the one label column */
+    int test_all;       /* hold nothing out: samples without a test split are both splits, whole */
     /* Called when the shape of a sample is known, before samples are read (libsvm: not called, its
      * shape is known last). An error refuses the data. NULL: not called. */
     enum hr_status (*admit)(const void *arg, struct hr_shape shape);

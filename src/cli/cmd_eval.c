@@ -10,7 +10,6 @@
 #include "base/printable.h"
 #include "options/metric.h"
 #include "session/kept.h"
-#include "session/saved.h"
 #include "cli/commands.h"
 #include "terminal/output.h"
 #include "watch/apart.h"
@@ -20,7 +19,7 @@
 #include "json/value.h"
 #include "page/publish.h"
 #include "report/npy_writer.h"
-#include "session/model_input.h"
+#include "session/reading.h"
 #include "session/saved.h"
 #include "train/evaluate.h"
 #include "worst/sheet.h"
@@ -158,50 +157,39 @@ static enum hr_status check(const struct hr_cli *cli)
     return HR_OK;
 }
 
-/* A model that predicts values reads labels as those. */
-static void follow_task(const struct hr_checkpoint *checkpoint, struct hr_data_options *options)
+/* Where none are named, its own. */
+static enum hr_status open_data(struct hr_cli *cli, const struct hr_checkpoint *checkpoint,
+                                struct hr_reading *reading, struct hr_dataset *dataset)
 {
-    const char *target = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "target");
-    if (!hr_metadata_get(&checkpoint->model, "hogring.targets"))
-        return;
-    options->values = 1;
-    if (target && !options->target[0] && !options->label_column[0])
-        snprintf(options->target, sizeof options->target, "%s", target);
+    const struct hr_option *row;
+    const bool named = hr_cli_was_given(cli, "data");
+    const char *own = hr_reading_own(checkpoint);
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
+        reading->given |= (unsigned)hr_cli_was_given(cli, row->name) << i;
+    if (!named && own)
+        snprintf(cli->data, sizeof cli->data, "%s", own);
+    if (!named && !own && hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "model"))
+        return hr_fail(HR_E_USAGE, "%s: does not say the name of its data; expected --data NAME",
+                       checkpoint->path);
+    const enum hr_status status = hr_reading_open(checkpoint, reading, dataset);
+    return status == HR_OK || named ? status
+                                    : hr_fail_within(status, "the data of %s", checkpoint->path);
 }
 
-/* The column of labels is the one that the model was trained with, where the data have it and
- * nothing else is said. */
-static enum hr_status open_data(const struct hr_cli *cli, const struct hr_checkpoint *checkpoint,
-                                struct hr_dataset *dataset)
-{
-    struct hr_data_options options = cli->data_options;
-    struct hr_model_input input;
-    enum hr_status status = hr_model_input_get(checkpoint, &input);
-    follow_task(checkpoint, &options);
-    const struct hr_data_options given = options;
-    if (status == HR_OK && !options.label_column[0] && !options.target[0] && input.label_name[0]) {
-        snprintf(options.label_column, sizeof options.label_column, "%s", input.label_name);
-        status = hr_dataset_open_with(cli->data, &options, dataset);
-    }
-    hr_model_input_free(&input);
-    if (status != HR_OK && status != HR_E_USAGE)
-        return status;
-    return dataset->storage ? HR_OK : hr_dataset_open_with(cli->data, &given, dataset);
-}
-
-static enum hr_status evaluate_saved(const struct hr_cli *cli,
-                                     const struct hr_checkpoint *checkpoint,
+static enum hr_status evaluate_saved(struct hr_cli *cli, const struct hr_checkpoint *checkpoint,
                                      struct hr_dataset *dataset)
 {
     struct hr_evaluation evaluation;
     struct hr_worst worst;
     const char *layers = hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
-    HR_TRY(open_data(cli, checkpoint, dataset));
+    struct hr_reading reading = {.data = cli->data, .options = &cli->data_options};
+    HR_TRY(open_data(cli, checkpoint, &reading, dataset));
     HR_TRY(hr_apart_check(cli));
     hr_hints_print_notes(dataset);
     if (cli->worst_sheet[0])
         HR_TRY(hr_sheet_check(dataset));
     HR_TRY(hr_evaluate_saved(checkpoint, layers, dataset, &evaluation));
+    hr_reading_say(&reading);
     enum hr_status status = find_worst(cli, dataset, &evaluation, &worst);
     if (status == HR_OK)
         status = report(cli, &evaluation, &worst);
@@ -210,7 +198,7 @@ static enum hr_status evaluate_saved(const struct hr_cli *cli,
     return status;
 }
 
-static enum hr_status evaluate(const struct hr_cli *cli, struct hr_dataset *dataset)
+static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
 {
     HR_TRY(check(cli));
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
@@ -240,11 +228,13 @@ const struct hr_command hr_command_eval = {
     .story =
         "CHECKPOINT is a step-* folder, or a folder of them: then the newest good one is taken.\n"
         "A single .safetensors file may be PyTorch's; --model says its layers.\n"
+        "Data are read as training read them; what it was trained on is tested on what was held\n"
+        "out, the test split, and of other data all are tested (hogring help data).\n"
         "Below the accuracy stands which classes are taken for which; where a matrix is\n"
         "wider than 80 columns, the classes with the least recall (all of them: --json).\n"
         "--worst lists the samples with the largest loss, and draws them; hogring predict uses\n"
         "a model on data without labels.\n",
-    .examples = "  hogring eval runs/mlp --data fashion-mnist\n"
+    .examples = "  hogring eval runs/mlp\n"
                 "  hogring eval runs/mlp/step-00002345 --data fashion-mnist \\\n"
                 "    --expect-accuracy 0.86\n"
                 "  hogring eval runs/mlp --data fashion-mnist --outputs logits.npy\n"

@@ -223,7 +223,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     HR_TRY(hr_table_names(name, &storage->train, &storage->columns));
     dataset->feature_names = storage->columns;
     dataset->index_base = !strcmp(dataset->format, "libsvm") ? storage->train.index_base : -1;
-    if (!storage->test.count)
+    if (!storage->test.count && !dataset->options.test_all)
         HR_TRY(hr_table_hold_out(name, &storage->train, dataset->options.test_fraction,
                                  &storage->test));
     dataset->shape = storage->train.shape;
@@ -237,7 +237,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
                                            .values = storage->labels.targets.values.data,
                                            .names = storage->labels.targets.name_table};
     dataset->train = hr_table_split(&storage->train);
-    dataset->test = hr_table_split(&storage->test);
+    dataset->test = hr_table_split(storage->test.count ? &storage->test : &storage->train);
     dataset->validation = hr_table_split(&storage->validation);
     enlarge_pages(storage, dataset);
     HR_TRY(settle_rounding(dataset, storage));

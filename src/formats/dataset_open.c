@@ -135,8 +135,12 @@ static enum hr_status open_fashion_mnist(const struct hr_data_options *options,
     return hr_fail(st, "%s; `apt install dataset-fashion-mnist` or use `--data digits`", cause);
 }
 
-static enum hr_status open_path(const char *name, const struct hr_data_options *options,
-                                struct hr_storage *storage, const struct hr_format **format)
+static bool is_built_in(const char *name)
+{
+    return !strcmp(name, "digits") || !strcmp(name, "fashion-mnist");
+}
+
+static enum hr_status find_known(const char *name, const struct hr_format **format)
 {
     if (access(name, F_OK) && errno == ENOENT)
         return hr_fail(HR_E_IO,
@@ -149,22 +153,37 @@ static enum hr_status open_path(const char *name, const struct hr_data_options *
                        "%s: is no data that is known here, expected packed, CSV or libsvm (or a "
                        "folder of images, IDX, CIFAR or npy files)",
                        name);
-    HR_TRY(check_meaning(name, *format, options));
-    HR_TRY(check_validation(name, options));
-    HR_TRY(hr_input_add_folder(name));
-    return (*format)->open(name, options, storage);
+    return HR_OK;
+}
+
+/* Which format is it, and do the options mean something for it? */
+static enum hr_status look_at(const char *name, const struct hr_data_options *options,
+                              const struct hr_format **format)
+{
+    HR_TRY(check_options(options));
+    *format = &hr_format_idx;
+    if (!is_built_in(name))
+        HR_TRY(find_known(name, format));
+    return check_meaning(name, *format, options);
+}
+
+enum hr_status hr_data_options_check(const char *name, const struct hr_data_options *options)
+{
+    const struct hr_format *format;
+    return look_at(name, options, &format);
 }
 
 static enum hr_status open_named(const char *name, const struct hr_data_options *options,
                                  struct hr_storage *storage, const struct hr_format **format)
 {
-    const bool digits = !strcmp(name, "digits"), fashion = !strcmp(name, "fashion-mnist");
-    HR_TRY(check_options(options));
-    if (!digits && !fashion)
-        return open_path(name, options, storage, format);
-    *format = &hr_format_idx;
-    HR_TRY(check_meaning(name, *format, options));
-    return digits ? hr_idx_open_digits(storage) : open_fashion_mnist(options, storage);
+    HR_TRY(look_at(name, options, format));
+    if (!strcmp(name, "digits"))
+        return hr_idx_open_digits(storage);
+    if (is_built_in(name))
+        return open_fashion_mnist(options, storage);
+    HR_TRY(check_validation(name, options));
+    HR_TRY(hr_input_add_folder(name));
+    return (*format)->open(name, options, storage);
 }
 
 enum hr_status hr_dataset_open_with(const char *name, const struct hr_data_options *options,

@@ -16,4 +16,9 @@ HR_FORMATS(HR_DECLARE_FORMAT)
 /* The format of a file or folder that is there; NULL when nothing recognises it. HR_E_IO. */
 HR_CHECKED enum hr_status hr_format_find(const char *path, const struct hr_format **out);
 
+/* HR_E_USAGE: an option that is no default means nothing for these data, or beside another one;
+ * else as hr_dataset_open_with, whose first step this is. */
+HR_CHECKED enum hr_status hr_data_options_check(const char *name,
+                                                const struct hr_data_options *options);
+
 #endif

@@ -329,7 +329,7 @@ static enum hr_status read_split(const struct splits *s, struct hr_shape shape,
     if (!count)
         return HR_OK;
     write_note(split, s);
-    if (split == &s->of[TRAIN] && !s->of[TEST].list.count)
+    if (split == &s->of[TRAIN] && !s->of[TEST].list.count && !s->options->test_all)
         HR_TRY(hr_image_list_hold_out(&split->list, s->name, s->options->test_fraction, &held));
     count -= held;
     HR_TRY(read_files(s, shape, storage, split, 0, count, split->table));

@@ -72,13 +72,24 @@ static enum hr_status add_targets(struct reader *r, const struct word *word,
     return hr_array_add(&r->labels, r->name, &number, sizeof number);
 }
 
+/* A label, or several targets: 1.5,2.5 */
+static bool are_numbers(const struct word *word)
+{
+    const char *at = word->text, *end = word->text + word->bytes;
+    double value;
+    for (const char *comma; (comma = memchr(at, ',', (size_t)(end - at))) != NULL; at = comma + 1)
+        if (!hr_parse_real(at, (size_t)(comma - at), &value))
+            return false;
+    return hr_parse_real(at, (size_t)(end - at), &value);
+}
+
 static enum hr_status add_label(struct reader *r, const struct word *word, struct hr_labels *labels)
 {
     double value;
     uint32_t number = 0;
     if (labels && labels->targets.wanted)
         return add_targets(r, word, &labels->targets);
-    if (!hr_parse_real(word->text, word->bytes, &value))
+    if (labels ? !hr_parse_real(word->text, word->bytes, &value) : !are_numbers(word))
         return fail_word(r, word, "a number, the label");
     if (labels)
         HR_TRY(hr_labels_add(labels, r->name, word->text, word->bytes, &number));
@@ -244,17 +255,6 @@ static bool is_like_index(const char *text, size_t bytes)
         if (!isdigit((unsigned char)text[i]))
             return false;
     return bytes > 0;
-}
-
-/* A label, or several targets: 1.5,2.5 */
-static bool are_numbers(const struct word *word)
-{
-    const char *at = word->text, *end = word->text + word->bytes;
-    double value;
-    for (const char *comma; (comma = memchr(at, ',', (size_t)(end - at))) != NULL; at = comma + 1)
-        if (!hr_parse_real(at, (size_t)(comma - at), &value))
-            return false;
-    return hr_parse_real(at, (size_t)(end - at), &value);
 }
 
 /* The first words: a number, then digits and a colon. With a label alone the name decides. */

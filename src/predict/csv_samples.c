@@ -8,6 +8,7 @@
 
 #include "base/parse.h"
 #include "formats/csv_fields.h"
+#include "formats/csv_targets.h"
 
 #define LEFT_OUT SIZE_MAX
 
@@ -212,12 +213,28 @@ static enum hr_status find_label(const struct reading *g, size_t *label)
     return HR_OK;
 }
 
+/* The columns that are no features: several targets, or the label. */
+static enum hr_status find_left_out(const struct reading *g, struct hr_csv_targets *out)
+{
+    const char *list = g->options->target;
+    size_t label;
+    *out = (struct hr_csv_targets){0};
+    if (list[0] && g->columns == g->features + hr_csv_targets_asked(list))
+        return hr_csv_targets_find(&g->r, list, 0, g->header, out);
+    HR_TRY(find_label(g, &label));
+    return label ? hr_csv_targets_find(&g->r, "", label, g->header, out) : HR_OK;
+}
+
 static enum hr_status map_by_place(struct reading *g)
 {
-    size_t label, next = 0;
-    HR_TRY(find_label(g, &label));
+    struct hr_csv_targets left_out;
+    size_t next = 0;
+    const enum hr_status status = find_left_out(g, &left_out);
     for (size_t c = 0; c < g->columns; c++)
-        feature_of(g)[c] = c + 1 == label ? LEFT_OUT : next++;
+        feature_of(g)[c] = hr_csv_target_slot(&left_out, c + 1) ? LEFT_OUT : next++;
+    hr_csv_targets_free(&left_out);
+    if (status != HR_OK)
+        return status;
     if (g->features && next != g->features)
         return hr_fail(HR_E_FORMAT,
                        "%s: line %zu: %zu columns, expected %zu, the features of %s, or one more, "

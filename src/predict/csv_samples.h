@@ -7,7 +7,8 @@
  * - Where the model's file has names and the table has a header, columns are taken by name, in any
  *   order; those that the model does not know are left out, whatever they hold. A name that is
  *   missing, or there twice, is refused.
- * - Else by place: as many columns as features, or one more, the label, which is left out: that of
+ * - Else by place: as many columns as features, or with those of --target, which are left out; or
+ *   one more, the label, which is left out: that of
  *   --label-column; else the one of the training data's name; else label, class, target or y; else
  *   the one at its place.
  * - The first line is a header when none of its fields is a number, or when one that is none is the

@@ -125,7 +125,7 @@ static enum hr_status open_samples(struct predicting *p, const char *data,
 {
     struct hr_data_options reading = options->data;
     reading.classes[0] = '\0';
-    HR_TRY(hr_samples_open(data, &reading, p->checkpoint->path, &p->input, p->rates, &p->samples));
+    HR_TRY(hr_samples_open(data, &reading, p->checkpoint, &p->input, p->rates, &p->samples));
     const struct hr_dataset *dataset = &p->samples.dataset;
     const char *const notes[] = {dataset->notes[0], dataset->notes[1], p->samples.note};
     for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)

@@ -16,12 +16,14 @@
 #include "formats/npy.h"
 #include "predict/csv_samples.h"
 #include "predict/image_samples.h"
+#include "session/reading.h"
 
 /* What is opened, and for which model. */
 struct wanted {
     const char *name;
-    const struct hr_data_options *options;
-    const char *model;
+    const struct hr_data_options *given, *options; /* and as they are read */
+    const struct hr_checkpoint *checkpoint;
+    const char *model; /* its path */
     const struct hr_model_input *input;
     bool labelled;
 };
@@ -96,9 +98,6 @@ static enum hr_status fit_columns(const struct wanted *w, struct hr_table *table
     struct hr_data_options options = *w->options;
     struct hr_table none[2] = {{0}, {0}};
     const size_t features = hr_shape_elems(w->input->shape);
-    if (w->input->index_base >= 0 && !strcmp(options.index_base, "auto"))
-        snprintf(options.index_base, sizeof options.index_base, "%s",
-                 w->input->index_base ? "1" : "0");
     options.feature_count = 0;
     HR_TRY(hr_libsvm_shift(w->name, &options,
                            (struct hr_table *const[HR_LIBSVM_TABLES]){table, &none[0], &none[1]}));
@@ -185,9 +184,9 @@ static enum hr_status check_options(const struct wanted *w, const struct reader 
         unsigned bit;
         bool given;
     } rows[] = {
-        {"header", HR_OPTION_HEADER, strcmp(w->options->header, "auto") != 0},
-        {"label-column", HR_OPTION_LABEL_COLUMN, w->options->label_column[0]},
-        {"index-base", HR_OPTION_INDEX_BASE, strcmp(w->options->index_base, "auto") != 0},
+        {"header", HR_OPTION_HEADER, strcmp(w->given->header, "auto") != 0},
+        {"label-column", HR_OPTION_LABEL_COLUMN, w->given->label_column[0]},
+        {"index-base", HR_OPTION_INDEX_BASE, strcmp(w->given->index_base, "auto") != 0},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(reader->options & rows[i].bit))
@@ -264,9 +263,12 @@ static enum hr_status open_any(const struct wanted *w, struct hr_samples *out)
         return status;
     if (reader)
         return open_file(w, reader, out);
-    HR_TRY(hr_dataset_open_with(w->name, w->options, &out->dataset));
-    snprintf(out->note, sizeof out->note, "%s: these are its %zu test samples", w->name,
-             out->dataset.test.count);
+    struct hr_reading reading = {
+        .data = w->name, .options = w->given, .given = hr_reading_given(w->given)};
+    HR_TRY(hr_reading_open(w->checkpoint, &reading, &out->dataset));
+    snprintf(out->note, sizeof out->note, "%s: these are %sits %zu%s samples", w->name,
+             hr_reading_is_whole(&out->dataset) ? "all " : "", out->dataset.test.count,
+             hr_reading_is_whole(&out->dataset) ? "" : " test");
     out->dataset.train.count = out->dataset.validation.count = 0;
     return HR_OK;
 }
@@ -301,11 +303,18 @@ static enum hr_status drop_labels(struct hr_samples *samples)
 }
 
 enum hr_status hr_samples_open(const char *name, const struct hr_data_options *options,
-                               const char *model, const struct hr_model_input *input, bool labelled,
+                               const struct hr_checkpoint *checkpoint,
+                               const struct hr_model_input *input, bool labelled,
                                struct hr_samples *out)
 {
-    const struct wanted wanted = {name, options, model, input, labelled};
+    const struct hr_reading reading = {
+        .data = name, .options = options, .given = hr_reading_given(options)};
+    struct hr_data_options read;
+    const struct wanted wanted = {name,  options, &read, checkpoint, checkpoint->path,
+                                  input, labelled};
     *out = (struct hr_samples){0};
+    HR_TRY(hr_reading_options(checkpoint, &reading, &read));
+    memcpy(read.label_column, options->label_column, sizeof read.label_column); /* it may lack */
     HR_TRY(open_any(&wanted, out));
     HR_TRY(fit_shape(&wanted, &out->dataset));
     if (out->dataset.features == HR_FEATURES_BYTES && input->scale > 0)

@@ -7,8 +7,10 @@
  *     X.npy                       (n,F), (n,H,W) or (n,C,H,W)
  *     t10k-images-idx3-ubyte      images, gzip or not
  *     pictures, picture.png       image_samples.h
- *     digits, a folder, packed    a data set with labels (hogring/data.h): its test samples
+ *     digits, a folder, packed    a data set with labels (hogring/data.h): its test samples, as
+ *                                 session/reading.h has them
  *
+ * What is not given of the options is the checkpoint's (session/reading.h), but for the label.
  * Bytes are multiplied by what the model's training data were multiplied by. A row of as many
  * numbers as the model's image has is that image, and the other way round; an image of another
  * shape is refused.
@@ -30,12 +32,13 @@ struct hr_samples {
     char note[HR_DATA_NOTE]; /* what is left out, or ""; beside the data set's own */
 };
 
-/* Open them for the model of a checkpoint (`model`, for messages).
+/* Open them for the model of a checkpoint; what its input is, as that says, in `input`.
  *   labelled  labels are kept: each is a number of dataset.class_names (of libsvm data alone)
  *   out       close with hr_samples_close, also on error */
 HR_CHECKED enum hr_status hr_samples_open(const char *name, const struct hr_data_options *options,
-                                          const char *model, const struct hr_model_input *input,
-                                          bool labelled, struct hr_samples *out);
+                                          const struct hr_checkpoint *checkpoint,
+                                          const struct hr_model_input *input, bool labelled,
+                                          struct hr_samples *out);
 void hr_samples_close(struct hr_samples *samples);
 
 #endif

@@ -84,7 +84,7 @@ static enum hr_status find_rows(const struct hr_dataset *dataset, struct hr_wors
 {
     const size_t test = dataset->test.count, all = dataset->train.count + test;
     const bool single = !strcmp(dataset->format, "csv") || !strcmp(dataset->format, "libsvm");
-    if (!single || dataset->options.test_data[0])
+    if (!single || dataset->options.test_data[0] || dataset->options.test_all)
         return HR_OK;
     uint32_t *rows = calloc(test, sizeof *rows);
     if (!rows)

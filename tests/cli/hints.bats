@@ -93,7 +93,7 @@ PY
   grep -qF "$said" "$TMP/stderr"
   hogring eval "$TMP/model" --data "$TMP/floats" 2>"$TMP/stderr"
   hogring eval "$TMP/model" --data "$TMP/bytes" 2>>"$TMP/stderr"
-  [ ! -s "$TMP/stderr" ] # divided by the user: the same inputs
+  [ "$(grep -c "its inputs went to" "$TMP/stderr")" = 0 ] # divided by the user: the same inputs
   trains 2 --data "$TMP/csv" --quiet --normalize --checkpoint-dir "$TMP/scaled"
   trains 2 --data "$TMP/csv" --quiet --init-weights "$TMP/scaled"
   grep -q "was trained with --normalize, and here inputs are as they are" "$TMP/stderr"

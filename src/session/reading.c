@@ -1,0 +1,236 @@
+#include "session/reading.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/printable.h"
+#include "formats/formats.h"
+#include "options/train_options.h"
+#include "session/class_names.h"
+#include "session/kept.h"
+#include "session/model_input.h"
+
+/* --- how --- */
+
+unsigned hr_reading_given(const struct hr_data_options *options)
+{
+    const struct hr_option *row;
+    struct hr_data_options defaults;
+    unsigned given = 0;
+    hr_data_defaults(&defaults);
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++)
+        given |= (unsigned)!hr_option_equal(row, options, &defaults) << i;
+    return given;
+}
+
+static size_t row_of(const char *name)
+{
+    size_t i = 0;
+    while (strcmp(hr_data_option_at(i)->name, name) != 0)
+        i++;
+    return i;
+}
+
+static bool is_given(const struct hr_reading *reading, const char *name)
+{
+    return reading->given >> row_of(name) & 1;
+}
+
+static const char *kept(const struct hr_checkpoint *checkpoint, const char *name)
+{
+    char key[sizeof((struct hr_metadata *)0)->key];
+    snprintf(key, sizeof key, HR_KEPT_OPTION "%s", name);
+    return hr_metadata_get(&checkpoint->trainer, key);
+}
+
+const char *hr_reading_own(const struct hr_checkpoint *checkpoint)
+{
+    return kept(checkpoint, "data");
+}
+
+/* A limit is of one start alone. */
+static const char *kept_text(const struct hr_checkpoint *checkpoint, const struct hr_option *row)
+{
+    return row->use == HR_ONCE ? NULL : kept(checkpoint, row->name);
+}
+
+static void adopt(const char *data, const struct hr_option *row, const char *text,
+                  struct hr_data_options *out)
+{
+    struct hr_data_options trial = *out;
+    if (hr_option_store(row, &trial, text) && hr_data_options_check(data, &trial) == HR_OK)
+        *out = trial;
+}
+
+enum hr_status hr_reading_options(const struct hr_checkpoint *checkpoint,
+                                  const struct hr_reading *reading, struct hr_data_options *out)
+{
+    const struct hr_option *row;
+    struct hr_model_input input;
+    const bool fraction = is_given(reading, "test-fraction");
+    *out = *reading->options;
+    out->values = out->values || hr_metadata_get(&checkpoint->model, "hogring.targets");
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++) {
+        const char *text = kept_text(checkpoint, row);
+        const bool other_split = !strcmp(row->name, "test-data") && fraction;
+        if (text && !other_split && !(reading->given >> i & 1))
+            adopt(reading->data, row, text, out);
+    }
+    const enum hr_status status = hr_model_input_get(checkpoint, &input);
+    row = hr_data_option_at(row_of("index-base"));
+    if (status == HR_OK && input.index_base >= 0 && !is_given(reading, "index-base"))
+        adopt(reading->data, row, input.index_base ? "1" : "0", out);
+    hr_model_input_free(&input);
+    return status;
+}
+
+/* --- what is said of it --- */
+
+__attribute__((format(printf, 2, 3))) static void say(struct hr_reading *reading,
+                                                      const char *format, ...)
+{
+    const size_t used = strlen(reading->said);
+    va_list args;
+    va_start(args, format);
+    vsnprintf(reading->said + used, sizeof reading->said - used, format, args);
+    va_end(args);
+}
+
+void hr_reading_say(const struct hr_reading *reading)
+{
+    const char *line = reading->said;
+    for (size_t length; (length = strcspn(line, "\n")) > 0; line += length + (line[length] != 0))
+        hr_log(HR_LOG_INFO, "%.*s", (int)length, line);
+}
+
+/* --- which samples --- */
+
+/* The column of labels is the one that the model was trained with, where the data have it and
+ * nothing else is said. */
+static enum hr_status open_labelled(const char *data, const struct hr_data_options *options,
+                                    const struct hr_model_input *input, struct hr_dataset *out)
+{
+    struct hr_data_options named = *options;
+    enum hr_status status = HR_E_USAGE;
+    snprintf(named.label_column, sizeof named.label_column, "%s", input->label_name);
+    if (input->label_name[0] && !options->label_column[0] && !options->target[0])
+        status = hr_dataset_open_with(data, &named, out);
+    if (status == HR_E_USAGE)
+        status = hr_dataset_open_with(data, options, out);
+    /* Features that these rows happen not to have. */
+    if (status == HR_OK && out->features == HR_FEATURES_SPARSE &&
+        out->shape.channels < input->shape.channels)
+        out->shape.channels = input->shape.channels;
+    return status;
+}
+
+static enum hr_status open_data(const struct hr_checkpoint *checkpoint, const char *data,
+                                const struct hr_data_options *options, struct hr_dataset *out)
+{
+    struct hr_model_input input;
+    enum hr_status status = hr_model_input_get(checkpoint, &input);
+    if (status == HR_OK)
+        status = open_labelled(data, options, &input, out);
+    hr_model_input_free(&input);
+    return status;
+}
+
+/* The digest is over labels as the model numbers them. */
+static bool is_own(const struct hr_checkpoint *checkpoint, const struct hr_dataset *dataset,
+                   const char *digest)
+{
+    struct hr_class_view view;
+    if (!strcmp(dataset->digest, digest))
+        return true;
+    if (dataset->targets.count || !hr_metadata_get(&checkpoint->model, "hogring.classes"))
+        return false;
+    const bool same = hr_class_view_open(checkpoint, dataset, false, &view) == HR_OK &&
+                      !strcmp(view.dataset.digest, digest);
+    hr_class_view_close(&view);
+    return same;
+}
+
+/* Options that are given otherwise than in training; how many there are. */
+static size_t say_others(const struct hr_checkpoint *checkpoint, struct hr_reading *reading)
+{
+    const struct hr_option *row;
+    size_t others = 0;
+    for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++) {
+        struct hr_data_options theirs = *reading->options;
+        const char *was = kept_text(checkpoint, row);
+        char text[256];
+        if (!was || !(reading->given >> i & 1) || !hr_option_store(row, &theirs, was) ||
+            hr_option_equal(row, reading->options, &theirs))
+            continue;
+        hr_option_text(row, reading->options, text, sizeof text);
+        say(reading, "--%s %s: %s was trained with %s, so figures may be others than its own\n",
+            row->name, hr_printable(text).text, checkpoint->path,
+            was[0] ? hr_printable(was).text : "none");
+        others++;
+    }
+    return others;
+}
+
+/* Are they the data that it was trained on, when they are read as they were then? */
+static bool were_own(const struct hr_checkpoint *checkpoint, const struct hr_reading *reading,
+                     const char *digest)
+{
+    struct hr_data_options plain, options;
+    struct hr_dataset dataset;
+    hr_data_defaults(&plain);
+    plain.max_data = reading->options->max_data;
+    const struct hr_reading then = {.data = reading->data, .options = &plain};
+    if (hr_reading_options(checkpoint, &then, &options) != HR_OK ||
+        open_data(checkpoint, reading->data, &options, &dataset) != HR_OK)
+        return false;
+    const bool own = is_own(checkpoint, &dataset, digest);
+    hr_dataset_close(&dataset);
+    return own;
+}
+
+bool hr_reading_is_whole(const struct hr_dataset *dataset)
+{
+    const struct hr_split *train = &dataset->train, *test = &dataset->test;
+    return test->pixels == train->pixels && test->values == train->values;
+}
+
+/* What was said of a split was said of other data. */
+static enum hr_status open_other(const struct hr_checkpoint *checkpoint, struct hr_reading *reading,
+                                 struct hr_data_options *options, struct hr_dataset *out)
+{
+    struct hr_data_options defaults;
+    hr_data_defaults(&defaults);
+    options->test_fraction = defaults.test_fraction;
+    options->test_data[0] = options->validation_data[0] = '\0';
+    options->test_all = 1;
+    HR_TRY(open_data(checkpoint, reading->data, options, out));
+    say(reading,
+        "%s: is not the data that %s was trained on: all its %zu%s samples are taken, and some may "
+        "have been trained on\n",
+        reading->data, checkpoint->path, out->test.count, hr_reading_is_whole(out) ? "" : " test");
+    return HR_OK;
+}
+
+enum hr_status hr_reading_open(const struct hr_checkpoint *checkpoint, struct hr_reading *reading,
+                               struct hr_dataset *out)
+{
+    const char *digest = hr_metadata_get(&checkpoint->trainer, "data");
+    const char *name = hr_reading_own(checkpoint);
+    struct hr_data_options options;
+    HR_TRY(hr_reading_options(checkpoint, reading, &options));
+    const enum hr_status status = open_data(checkpoint, reading->data, &options, out);
+    if (!digest || (status == HR_OK && is_own(checkpoint, out, digest)))
+        return status;
+    const bool beside = options.test_data[0] || options.validation_data[0];
+    if (status != HR_OK && beside && name && !strcmp(name, reading->data))
+        return status; /* that may be what is missing */
+    const size_t others = say_others(checkpoint, reading);
+    if (is_given(reading, "test-data") || is_given(reading, "test-fraction") ||
+        (others && were_own(checkpoint, reading, digest)))
+        return status;
+    if (status == HR_OK)
+        hr_dataset_close(out);
+    return open_other(checkpoint, reading, &options, out);
+}
