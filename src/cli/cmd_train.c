@@ -173,7 +173,8 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
 }
 
 /* Whatever is refused, and the data. name: (HR_RUN_NAME) the wish points to it. */
-static enum hr_status get_ready(struct hr_cli *cli, struct hr_dataset *dataset, char *name,
+static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines,
+                                struct hr_dataset *dataset, char *name,
                                 struct hr_metrics_wish *wish, struct hr_foretold *foretold)
 {
     HR_TRY(hr_cli_resume(cli));
@@ -183,11 +184,9 @@ static enum hr_status get_ready(struct hr_cli *cli, struct hr_dataset *dataset, 
     HR_TRY(hr_timeline_check(cli, &cli->train));
     HR_TRY(check_export(cli));
     HR_TRY(hr_foretell_check(cli));
-    cli->data_options.admit = hr_train_admit;
-    cli->data_options.admit_arg = &cli->train;
     *wish = hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
     HR_TRY(hr_metrics_check(wish));
-    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    HR_TRY(hr_cli_open_data(cli, machines, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
     return hr_foretell(cli, dataset, foretold);
 }
@@ -199,7 +198,8 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     struct hr_foretold foretold;
     struct hr_metrics_wish wish;
     char name[HR_RUN_NAME];
-    HR_TRY(hr_cli_machines_ready(cli, machines, get_ready(cli, dataset, name, &wish, &foretold)));
+    HR_TRY(hr_cli_machines_ready(cli, machines,
+                                 get_ready(cli, machines, dataset, name, &wish, &foretold)));
     struct hr_timeline_watch lines = {.cli = cli};
     struct hr_observer observer = hr_watch_begin(&watch, &cli->train, cli->data, NULL, cli->quiet);
     watch.hints = cli;

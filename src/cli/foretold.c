@@ -13,6 +13,7 @@
 #include "base/signals.h"
 #include "json/value.h"
 #include "report/human.h"
+#include "train/needs.h"
 
 static const double timing_s = 1.9;
 
@@ -66,10 +67,11 @@ enum hr_status hr_foretell(const struct hr_cli *cli, const struct hr_dataset *da
     if (!cli->forecast)
         return HR_OK;
     out->row.options = cli->train;
+    hr_train_leave_machines(&out->row.options);
     out->forecast = (struct hr_forecast){.rows = &out->row, .n = 1};
     const struct hr_forecast_ask ask = {
         .dataset = dataset, .seconds = timing_s, .stop = hr_signals_seen};
-    HR_TRY(hr_train_check(&cli->train, dataset));
+    HR_TRY(hr_train_check(&out->row.options, dataset));
     HR_TRY(hr_forecast_make(&ask, &out->forecast));
     out->made = true;
     if (!cli->quiet)

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "cli/commands.h"
+#include "cli/several.h"
 #include "page/publish.h"
 #include "policy/policy.h"
 #include "report/human.h"
@@ -115,9 +116,7 @@ static enum hr_status work(struct hr_cli *cli, struct hr_policy_search *search)
     static struct hr_dataset dataset;
     HR_TRY(hr_cli_check(cli, HR_TRAIN, "confirm"));
     HR_TRY(hr_policy_check(cli));
-    cli->data_options.admit = hr_train_admit;
-    cli->data_options.admit_arg = &cli->train;
-    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, &dataset));
+    HR_TRY(hr_cli_open_data(cli, NULL, &dataset));
     search->dataset = &dataset;
     HR_TRY(hr_outcome_check_task(cli, &dataset));
     const enum hr_status status = run_search(search);

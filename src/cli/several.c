@@ -114,15 +114,25 @@ enum hr_status hr_cli_machines_outcome(struct hr_machines *machines, enum hr_sta
                     : status;
 }
 
-static enum hr_status prepare(struct hr_cli *cli, struct hr_dataset *dataset)
+enum hr_status hr_cli_open_data(struct hr_cli *cli, struct hr_machines *machines,
+                                struct hr_dataset *dataset)
+{
+    const struct hr_train_plan plan = {&cli->train, machines};
+    cli->data_options.admit = hr_train_admit;
+    cli->data_options.admit_arg = &plan;
+    const enum hr_status status = hr_dataset_open_with(cli->data, &cli->data_options, dataset);
+    cli->data_options.admit = NULL;
+    return status;
+}
+
+static enum hr_status prepare(struct hr_cli *cli, struct hr_machines *machines,
+                              struct hr_dataset *dataset)
 {
     HR_TRY(hr_cli_resume(cli));
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
     HR_TRY(hr_train_complete(&cli->train));
     HR_TRY(hr_meaning_check(cli, &cli->train));
-    cli->data_options.admit = hr_train_admit;
-    cli->data_options.admit_arg = &cli->train;
-    HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
+    HR_TRY(hr_cli_open_data(cli, machines, dataset));
     return hr_outcome_check_task(cli, dataset);
 }
 
@@ -132,7 +142,7 @@ enum hr_status hr_cli_follow(struct hr_cli *cli, struct hr_dataset *dataset,
     const struct hr_observer observer = {.should_stop = hr_signals_seen,
                                          .saves_asked = hr_signals_saves_asked};
     struct hr_run_result result = {0};
-    HR_TRY(hr_cli_machines_ready(cli, machines, prepare(cli, dataset)));
+    HR_TRY(hr_cli_machines_ready(cli, machines, prepare(cli, machines, dataset)));
     hr_signals_run_begins();
     enum hr_status status = hr_train_on(machines, &cli->train, dataset, &observer, &result);
     hr_signals_run_ended();

@@ -28,6 +28,10 @@ HR_CHECKED enum hr_status hr_cli_machines_ran(struct hr_machines *machines);
 HR_CHECKED enum hr_status hr_cli_machines_outcome(struct hr_machines *machines,
                                                   enum hr_status status);
 
+/* The data, where the run, on these machines (NULL: on one), fits beside them into memory. */
+HR_CHECKED enum hr_status hr_cli_open_data(struct hr_cli *cli, struct hr_machines *machines,
+                                           struct hr_dataset *dataset);
+
 /* On a machine that is not the first: the whole run. */
 HR_CHECKED enum hr_status hr_cli_follow(struct hr_cli *cli, struct hr_dataset *dataset,
                                         struct hr_machines *machines);

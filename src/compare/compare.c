@@ -24,7 +24,7 @@ enum hr_status hr_compare_admit(const void *arg, struct hr_shape shape)
 {
     const struct hr_compare_runs *runs = arg;
     for (size_t i = 0; i < runs->per_seed; i++)
-        HR_TRY(hr_train_admit(&runs->options[i], shape));
+        HR_TRY(hr_train_admit(&(struct hr_train_plan){&runs->options[i], NULL}, shape));
     return HR_OK;
 }
 

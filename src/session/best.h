@@ -2,8 +2,8 @@
  * a resumed run, which has the whole curve, decides as one that was never stopped, and a replay as
  * the run that was recorded.
  *
- * Evaluations at the ends of epochs are compared. One inside of an epoch, where a run ended that was
- * told to (--max-steps, a budget), is none that it would have had, had it gone on at once.
+ * Evaluations at the ends of epochs are compared. One inside of an epoch, where a run ended that
+ * was told to (--max-steps, a budget), is none that it would have had, had it gone on at once.
  *
  * What is compared was measured on the validation split, or without one on the test set.
  *

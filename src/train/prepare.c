@@ -342,7 +342,6 @@ enum hr_status hr_run_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
     struct hr_shared_state *shared = &run->shared;
-    char note[HR_BATCHNORM_NOTE];
     shared->options = o;
     HR_TRY(hr_train_complete(&run->options));
     HR_TRY(hr_train_options_check(o, false));
@@ -358,7 +357,6 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(settle_parts(&run->job));
     HR_TRY(hr_pipeline_setup(run));
     HR_TRY(lay_out_schedule(run));
-    HR_TRY(hr_batchnorm_check(run, note, sizeof note));
     HR_TRY(hr_rate_setup(run));
     HR_TRY(hr_optimizer_setup(run));
     shared->params = hr_model_param_count(run->job.model);

@@ -159,11 +159,13 @@ static enum hr_reading reading_of(const struct hr_run *run)
 /* From options to constants. */
 static enum hr_status prepare(struct hr_run *run)
 {
+    char note[HR_BATCHNORM_NOTE];
     HR_TRY(hr_resume_open(&run->options, &run->job.dataset, &run->resume));
     HR_TRY(hr_task_check_metrics(run->job.options, run->job.dataset));
     if (!run->resume.classes.list.count)
         HR_TRY(hr_task_check(run->job.options, run->job.dataset));
-    return hr_run_prepare(run);
+    HR_TRY(hr_run_prepare(run));
+    return hr_batchnorm_check(run, note, sizeof note);
 }
 
 /* From constants to the state that it begins with. *finished: it goes on from its own end. */
@@ -171,7 +173,10 @@ static enum hr_status get_ready(struct hr_run *run, bool *finished)
 {
     const struct hr_checkpoint *checkpoint = run->resume.checkpoint;
     HR_TRY(hr_run_needs(run, checkpoint, &run->needs));
-    HR_TRY(hr_run_fits(run->job.options, run->job.dataset, &run->needs));
+    HR_TRY(hr_run_fits(&(struct hr_train_call){.options = run->job.options,
+                                               .dataset = run->job.dataset,
+                                               .machines = run->machines},
+                       &run->needs));
     HR_TRY(hr_several_describe(run));
     if (run->job.options->normalize)
         HR_TRY(hr_scaling_measure(run->job.dataset, &run->job.scaling));
@@ -187,10 +192,10 @@ static enum hr_status get_ready(struct hr_run *run, bool *finished)
     HR_TRY(hr_kernels_check()); /* behind every refusal */
     if (checkpoint && !run->drive.replay)
         HR_TRY(hr_kept_check(
-            checkpoint, (struct hr_kept_run){
-                            .bf16 = hr_machine_bits_are_bf16(run->job.options->precision),
-                            .direct = hr_model_is_direct(run->job.model),
-                            .promised = run->job.micro_shards > 0}));
+            checkpoint,
+            (struct hr_kept_run){.bf16 = hr_machine_bits_are_bf16(run->job.options->precision),
+                                 .direct = hr_model_is_direct(run->job.model),
+                                 .promised = run->job.micro_shards > 0}));
     if (hr_several_is_first(run)) /* who writes */
         HR_TRY(hr_save_prepare(&run->saver, checkpoint));
     hr_runs_sweep();

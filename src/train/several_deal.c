@@ -83,10 +83,8 @@ static enum hr_status check(const struct hr_run *run)
         return refuse("--inject drop-push", "expected it on one machine");
     if (run->drive.driver->played)
         return refuse_played(o);
-    if (run->shared.outlives) {
+    if (run->shared.outlives)
         HR_TRY(check_losses(run));
-        warn_of_library(run->machines);
-    }
     if (o->calibrate[0] && strategy->served)
         return refuse("--calibrate with servers", "expected it on one machine");
     if (o->link[0] || o->topology[0])
@@ -125,6 +123,8 @@ enum hr_status hr_several_describe(struct hr_run *run)
     if (!run->machines || !hr_several_is_first(run))
         return HR_OK;
     const size_t n = run->machines->wire->machines;
+    if (run->shared.outlives)
+        warn_of_library(run->machines);
     result->machines = calloc(n, sizeof *result->machines);
     if (!result->machines)
         return hr_fail(HR_E_NOMEM, "no memory to describe %zu machines", n);

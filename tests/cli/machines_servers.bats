@@ -148,3 +148,43 @@ node_bits() {
   [[ "$output" == *"pushes   one a machine: gradients of its 2 workers, of a minibatch each, are added there, and are one update"* ]]
   [ "$(json "$BATS_TEST_TMPDIR/run" 'd["runs"][0]["updates"]')" = 23 ] # of 45 batches
 }
+
+# rows FILE: a table of 300 rows, whose memory is planned when its columns are known, before it is read.
+rows() {
+  awk 'BEGIN { print "a,b,c,y"; for (i = 0; i < 300; i++) print i * 7 % 13 / 13 "," i * 5 % 11 / 11 "," i % 4 ",k" i % 3 }' >"$1"
+}
+
+@test "data of one's own is planned for on the machines that it is trained on" {
+  local at=$BATS_TEST_TMPDIR data
+  rows "$at/rows.csv"
+  for data in "$at/rows.csv" fashion-mnist; do
+    [ $data != fashion-mnist ] || [ -d /usr/share/datasets/fashion-mnist ] || continue
+    same_bits openmpi 2 --data $data --model softmax --workers 4 --max-steps 20 --strategy ps-sync
+    local alone=$(digest_of "$output")
+    several openmpi 2 --data $data --model softmax --workers 4 --max-steps 20 --strategy ps-sync --aggregate node --server-placement first
+    [ "$status" -eq 0 ] && [ "$(digest_of "$output")" = "$alone" ] || { echo "$data: $output"; return 1; }
+    [[ "$output" == *"(1 on m0)"*"pushes   one a machine"* ]] || { echo "$output"; return 1; }
+  done
+  several openmpi 2 --data "$at/rows.csv" --workers 2 --strategy ps-sync --aggregate node
+  [ "$status" -eq 2 ]
+  [ "$(grep -c -- "--aggregate node: each machine has one worker" <<<"$output")" = 1 ]
+  several openmpi 2 --data "$at/rows.csv" --workers 4 --epochs 1 --strategy hogwild --sync-every 4 --quiet
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  several openmpi 2 --data "$at/rows.csv" --workers 4 --epochs 1 --on-loss continue --quiet
+  [ "$status" -eq 0 ] && [ "$(grep -c "survivors may wait" <<<"$output")" -le 1 ] || { echo "$output"; return 1; }
+  several openmpi 2 --data "$at/rows.csv" --workers 4 --epochs 1 --strategy ps-sync --aggregate node --forecast
+  [ "$status" -eq 0 ] && [[ "$output" == *"forecast: "* ]] || { echo "$output"; return 1; }
+}
+
+@test "a run on data of one's own goes on on other machines, and on one" {
+  local at=$BATS_TEST_TMPDIR
+  rows "$at/rows.csv"
+  several openmpi 2 --data "$at/rows.csv" --workers 4 --strategy ps-sync --aggregate node --server-placement first --epochs 1 --checkpoint-dir "$at/run"
+  [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+  several openmpi 4 --checkpoint-dir "$at/run" --resume --epochs 2
+  [ "$status" -eq 0 ] && [[ "$output" == *"each pushes: --aggregate node each machine has one worker"* ]] || { echo "$output"; return 1; }
+  run build/hogring train --checkpoint-dir "$at/run" --resume --epochs 3
+  [ "$status" -eq 0 ] && [[ "$output" == *"--aggregate node means nothing on one machine"* ]] || { echo "$output"; return 1; }
+  refused 2 "--server-placement first: means nothing on one machine" train --data "$at/rows.csv" --strategy ps-sync --server-placement first
+  refused 2 "--aggregate node: means nothing on one machine" train --data "$at/rows.csv" --strategy ps-sync --aggregate node
+}

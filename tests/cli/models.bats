@@ -93,6 +93,9 @@ left_out() {
   refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 1 --precision bf16 --tensor-parallel 2
   refused 2 "expected --global-batch-size 16 or more" train --model "$norm" --global-batch-size 8 --workers 2 --reduce repro --micro-shards 8
   refused 2 "expected more samples" train --model "$norm" --workers 4 --epoch-size 3
+  printf 'a,b,y\n' >"$TMP/d.csv" # a file's memory is planned before its samples are counted
+  for i in $(seq 40); do echo "$((i * 7 % 11)),$i,$((i % 2))"; done >>"$TMP/d.csv"
+  hogring train --quiet --data "$TMP/d.csv" --model "flatten, batchnorm, dense 2" --batch-size 4 --workers 2 --max-steps 2 >/dev/null
   hogring train --quiet --model "conv 2 3x3, batchnorm, relu, flatten, dense 10" --batch-size 1 --workers 2 --max-steps 2 >/dev/null 2>"$TMP/err"
   [ ! -s "$TMP/err" ]
 }
