@@ -1,6 +1,7 @@
 #include "data/look.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "base/size.h"
 #include "data/bytes.h"
 
-enum { FEW_LABELS = 10, ROWS_LOOKED_AT = 4096 };
+enum { FEW_LABELS = 10, MANY_LABELS = 100, ENOUGH_TO_TELL = 50, ROWS_LOOKED_AT = 4096 };
 
 static const float unlike_scales = 1000, large_scale = 100;
 /* A large one beside small ones: at usual rates a network then gives all samples one answer. */
@@ -58,12 +59,14 @@ enum hr_status hr_look_at_labels(const struct hr_dataset *dataset, struct hr_lab
     HR_TRY(mark_splits(dataset, &seen));
     const bool numbers = look_at_names(dataset, seen, out);
     const bool many = out->distinct > FEW_LABELS;
+    const bool doubt = many && dataset->class_names && out->distinct > out->samples / 4;
     free(seen);
     if (!numbers)
         return HR_OK;
-    if (out->fraction || (many && out->distinct > out->samples / 2))
+    if (out->fraction || (many && out->distinct > out->samples / 2) ||
+        (doubt && out->distinct > MANY_LABELS))
         out->kind = HR_LABELS_VALUES;
-    else if (many && dataset->class_names && out->distinct > out->samples / 4)
+    else if (doubt)
         out->kind = HR_LABELS_DOUBT;
     return HR_OK;
 }
@@ -94,6 +97,27 @@ enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untau
         }
     free(seen);
     return HR_OK;
+}
+
+bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *text, size_t size)
+{
+    const struct hr_split *test = &dataset->test;
+    const double n = (double)test->count, chance = 1 / (double)dataset->classes;
+    size_t most = 0, *count = calloc(dataset->classes + 1, sizeof *count);
+    for (size_t i = 0; count && i < test->count; i++)
+        count[test->labels[hr_split_row(test, i)]]++;
+    for (size_t c = 0; count && c < dataset->classes; c++)
+        most = hr_max_size(most, count[c]);
+    free(count);
+    text[0] = '\0';
+    if (dataset->classes < 2 || most == test->count) /* nothing to tell apart */
+        return false;
+    if (test->count >= ENOUGH_TO_TELL && accuracy <= chance + 2 * sqrt(chance * (1 - chance) / n))
+        snprintf(text, size, "at chance (%zu classes)", dataset->classes);
+    else if (accuracy < (double)most / n)
+        snprintf(text, size, "below always answering the most frequent class (%.3g %%)",
+                 100 * (double)most / n);
+    return text[0];
 }
 
 /* --- features */
@@ -239,6 +263,15 @@ out:
 }
 
 /* --- sizes */
+
+struct hr_shown hr_look_at_name(const struct hr_dataset *dataset, size_t feature)
+{
+    struct hr_shown name;
+    if (dataset->feature_names)
+        return hr_shown(dataset->feature_names[feature], strlen(dataset->feature_names[feature]));
+    snprintf(name.text, sizeof name.text, "feature %zu", feature + 1);
+    return name;
+}
 
 static float largest_of_row(const struct hr_dataset *dataset, const struct hr_split *split,
                             size_t row)

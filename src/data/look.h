@@ -2,7 +2,8 @@
  *
  * Labels look like VALUES, as those of a regression, when all are numbers and
  *   - one is not whole (3.25), or
- *   - there are more than ten, and more different ones than half of the samples.
+ *   - there are more than ten, and more different ones than half of the samples, or
+ *   - there are more than a hundred that are not 0, 1, 2, ..., and fewer than four samples each.
  * So a class needs two samples on average, and 100 classes with two each are classes. Numbers are
  * in DOUBT when there are more than ten that are not 0, 1, 2, ... and fewer than four samples each.
  *
@@ -18,6 +19,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "data/bytes.h"
 #include "data/labels.h"
 #include "hogring/data.h"
 
@@ -50,6 +52,8 @@ HR_CHECKED enum hr_status hr_look_at_scales(const struct hr_dataset *dataset,
  * (channels), free() it; NULL: none. Of the training split. */
 HR_CHECKED enum hr_status hr_look_at_rounding(const struct hr_dataset *dataset,
                                               struct hr_rounding **out);
+/* What a feature is called: its column's name, or "feature 3". */
+struct hr_shown hr_look_at_name(const struct hr_dataset *dataset, size_t feature);
 
 /* The largest absolute value of a split's features, times the scale; only some rows are read. */
 float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split *split);
@@ -57,5 +61,10 @@ float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split
 /* The number of classes that only test samples have; *example is one of them. */
 HR_CHECKED enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untaught,
                                             size_t *example);
+
+/* Would that accuracy on the test split be had without a look at the samples: is it below that of
+ * always answering the most frequent class, or, by what 50 samples or more can tell, at chance?
+ * text says which: "at chance (10 classes)". */
+bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *text, size_t size);
 
 #endif

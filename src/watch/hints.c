@@ -59,10 +59,9 @@ static enum hr_status hint_at_scales(const struct hr_cli *cli, const struct hr_d
     HR_TRY(hr_look_at_scales(dataset, &look));
     if (look.unlike)
         hr_log(HR_LOG_INFO,
-               "%s: feature %zu goes to %g, feature %zu to %g: --normalize would give all the same "
-               "weight",
-               dataset->name, look.small + 1, (double)look.scales[0], look.large + 1,
-               (double)look.scales[1]);
+               "%s: %s goes to %g, %s to %g: --normalize would give all the same weight",
+               dataset->name, hr_look_at_name(dataset, look.small).text, (double)look.scales[0],
+               hr_look_at_name(dataset, look.large).text, (double)look.scales[1]);
     else if (look.all_large)
         hr_log(HR_LOG_INFO,
                "%s: features go to %g and more: --normalize would bring them to about 1",

@@ -10,6 +10,10 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
   table "$TMP/y" x,price "(i / 400, 1000 * i)"
   refused 2 "the labels (column 2, price) look like values and not like classes: 400 different numbers in 400 samples. --task regress predicts values, --task classify makes a class of each" train --data "$TMP/y"
   refused 2 "look like values" compare --data "$TMP/y"
+  table "$TMP/scores" x,progression "(i, 25 + i * i % 214 + i % 3)" 442
+  refused 2 "different numbers in 442 samples. --task regress" train --data "$TMP/scores"
+  table "$TMP/scores" x,progression "(i, 25 + i % 214)" 442
+  refused 2 "214 different numbers in 442 samples. --task regress" compare --data "$TMP/scores"
   hogring data pack "$TMP/y" --out "$TMP/packed" >/dev/null
   refused 2 "look like values" train --data "$TMP/packed"
   trains 400 --data "$TMP/y" --task classify --quiet --record "$TMP/trace"
@@ -110,7 +114,7 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
         f.write("a,b,c,kind\n")
         for _ in range(60): f.write(",".join(f"{r.random() * s:.2f}" for s in scales) + "," + r.choice("xy") + "\n")' "$TMP"
   hogring train --data "$TMP/mixed" --model softmax --epochs 1 2>"$TMP/stderr" >/dev/null
-  grep -qE "feature 3 goes to [0-9.]+, feature 2 to 1[0-9.]+: --normalize would give all the same weight" "$TMP/stderr"
+  grep -qE "c goes to [0-9.]+, b to 1[0-9.]+: --normalize would give all the same weight" "$TMP/stderr"
   hogring train --data "$TMP/alike" --model softmax --epochs 1 2>"$TMP/stderr" >/dev/null
   ! grep -q -- "--normalize" "$TMP/stderr"
 }
@@ -118,11 +122,11 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
 @test "features of unlike scales get a hint, once" {
   table "$TMP/s" km,grams,kind "(i % 5, 5000 * (i % 7), 'ab'[i % 2])"
   trains 2 --data "$TMP/s"
-  grep -q "feature 1 goes to 4, feature 2 to 30000: --normalize" "$TMP/stderr"
+  grep -q "km goes to 4, grams to 30000: --normalize" "$TMP/stderr"
   hogring compare --data "$TMP/s" --model "flatten, dense 2" --strategies allreduce,hogwild --max-steps 3 >/dev/null 2>"$TMP/stderr"
-  [ "$(grep -c "feature 1 goes" "$TMP/stderr")" = 1 ]
+  [ "$(grep -c "km goes" "$TMP/stderr")" = 1 ]
   trains 2 --data "$TMP/s" --normalize
-  ! grep -q -- "feature 1 goes" "$TMP/stderr"
+  ! grep -q -- "km goes" "$TMP/stderr"
 }
 
 @test "a column without a name is refused, and messages say which one was taken for the label" {

@@ -1,6 +1,7 @@
 /* What a look at data tells: classes and values, features of unlike scales, untaught classes. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "data/look.h"
 #include "formats/packed.h"
@@ -51,13 +52,19 @@ static double prices(size_t i)
     return 34900 + (double)((i * 7919) % 663) * 1087;
 }
 
+static double progressions(size_t i)
+{
+    return 25 + 3 * (double)(i % 214);
+}
+
 static void numbers_of_which_most_differ_are_values(void **state)
 {
     (void)state;
     assert_int_equal(kind_of(400, whole), HR_LABELS_VALUES);
     assert_int_equal(kind_of(400, counted), HR_LABELS_VALUES); /* 0, 1, 2, ...: no names */
     assert_int_equal(kind_of(300, fractions), HR_LABELS_VALUES);
-    assert_int_equal(kind_of(1460, prices), HR_LABELS_DOUBT);
+    assert_int_equal(kind_of(1460, prices), HR_LABELS_VALUES); /* 663 numbers, two samples each */
+    assert_int_equal(kind_of(442, progressions), HR_LABELS_VALUES); /* 214 */
 }
 
 static void classes_are_classes(void **state)
@@ -79,6 +86,29 @@ static void classes_are_classes(void **state)
     CHECK_OK(hr_look_at_labels(&dataset, &look));
     assert_int_equal(look.kind, HR_LABELS_CLASSES);
     assert_int_equal(look.distinct, 10);
+    hr_dataset_close(&dataset);
+}
+
+/* 360 test samples of digits: 2 deviations of chance are 3.2 points. */
+static void an_accuracy_without_a_look_at_the_samples_is_known(void **state)
+{
+    (void)state;
+    char text[100];
+    struct hr_dataset dataset;
+    CHECK_OK(hr_dataset_open("digits", &dataset));
+    assert_true(hr_look_at_chance(&dataset, 0.09, text, sizeof text));
+    assert_string_equal(text, "at chance (10 classes)");
+    assert_false(hr_look_at_chance(&dataset, 0.16, text, sizeof text));
+    hr_dataset_close(&dataset);
+    char rows[12000] = "x,label\n"; /* 9 of 10 are a */
+    for (size_t i = 0; i < 1000; i++)
+        snprintf(rows + strlen(rows), sizeof rows - strlen(rows), "%zu,%c\n", i,
+                 i % 10 ? 'a' : 'b');
+    data_text("nine", rows);
+    dataset = data_open("nine", NULL);
+    assert_true(hr_look_at_chance(&dataset, 0.8, text, sizeof text));
+    assert_non_null(strstr(text, "below always answering the most frequent class ("));
+    assert_false(hr_look_at_chance(&dataset, 0.96, text, sizeof text));
     hr_dataset_close(&dataset);
 }
 
@@ -188,6 +218,7 @@ static void untaught_classes_are_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_accuracy_without_a_look_at_the_samples_is_known),
         IN_SCRATCH(numbers_of_which_most_differ_are_values),
         IN_SCRATCH(classes_are_classes),
         IN_SCRATCH(scales_far_apart_are_unlike),
