@@ -177,7 +177,8 @@ struct hr_run_result {
     struct hr_fit test_fit, validation_fit; /* of the last evaluation; NaN where losses are */
     uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */
     double first_loss;      /* the sum of their losses, before anything was learned */
-    char cure[120];         /* what to change first if the loss rose */
+    char cure[200];         /* what to change first if the loss rose */
+    char chance[300];       /* its accuracy is no better than chance, and the likely cause; "" */
     double lr;              /* of the last update */
     double target_seconds;  /* when the target accuracy was reached; < 0: never */
     uint64_t stale_updates, stale_sum, stale_max;

@@ -214,13 +214,15 @@ static json_t *run_object(const struct hr_run_result *run)
         }
         json_decref(parts[i]);
     }
-    if (object && (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
-                   json_object_set_new(object, "step_digests", hr_json_step_digests(run)) != 0 ||
-                   json_object_set_new(object, "saves", saves(run)) != 0 ||
-                   json_object_set_new(object, "machines", machines(run)) != 0 ||
-                   json_object_set_new(object, "node_step", hr_json_node_step(run)) != 0 ||
-                   json_object_set_new(object, "pipeline", hr_json_pipeline(&run->pipeline)) != 0 ||
-                   json_object_set_new(object, "tensor", hr_json_tensor(&run->tensor)) != 0)) {
+    if (object &&
+        (json_object_set_new(object, "conflicts", conflicts(run)) != 0 ||
+         json_object_set_new(object, "step_digests", hr_json_step_digests(run)) != 0 ||
+         json_object_set_new(object, "at_chance", hr_json_text_or_null(run->chance)) != 0 ||
+         json_object_set_new(object, "saves", saves(run)) != 0 ||
+         json_object_set_new(object, "machines", machines(run)) != 0 ||
+         json_object_set_new(object, "node_step", hr_json_node_step(run)) != 0 ||
+         json_object_set_new(object, "pipeline", hr_json_pipeline(&run->pipeline)) != 0 ||
+         json_object_set_new(object, "tensor", hr_json_tensor(&run->tensor)) != 0)) {
         json_decref(object);
         object = NULL;
     }
@@ -244,6 +246,8 @@ static json_t *warnings(const struct hr_run_result *run, const char *label)
     if (hr_advice_after(run, label, advice))
         json_array_append_new(array, hr_json_text(advice));
     if (hr_advice_rising(run, label, advice) || hr_advice_asynchrony(run, label, advice))
+        json_array_append_new(array, hr_json_text(advice));
+    if (hr_advice_chance(run, label, advice))
         json_array_append_new(array, hr_json_text(advice));
     return array;
 }
@@ -390,6 +394,6 @@ json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dat
                      endings->given, "config", hr_json_config(options, dataset, endings->lists),
                      "runs", run_array(endings->runs, endings->n, dataset), "failed",
                      failed_array(endings->failed, endings->nfailed), "comparison",
-                     hr_json_comparison(endings->runs, endings->n, wish),
-                     "forecast", endings->forecast, "tuning", endings->tuning);
+                     hr_json_comparison(endings->runs, endings->n, wish), "forecast",
+                     endings->forecast, "tuning", endings->tuning);
 }

@@ -75,6 +75,14 @@ static size_t lost(const struct hr_group *group)
     return n;
 }
 
+static size_t at_chance(const struct hr_group *group)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < group->n; i++)
+        n += hr_field_text(group->run[i], "at_chance")[0] != '\0';
+    return n;
+}
+
 static void remark(FILE *out, const struct hr_group *group, size_t n, const char *what)
 {
     if (n == 0)
@@ -94,6 +102,7 @@ static void write_name(FILE *out, const struct hr_view *view, size_t g)
     hr_group_key_write(out, view, g);
     hr_html_text(out, group->label);
     remark(out, group, hr_group_count(group, "divergence", "rose"), "diverged");
+    remark(out, group, at_chance(group), "at chance");
     remark(out, group, hr_group_count(group, NULL, "interrupted"), "interrupted");
     remark(out, group, hr_group_count(group, "best", "stopped"), "stopped early");
     remark(out, group, lost(group), "lost ranks");

@@ -28,16 +28,24 @@ bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
     return true;
 }
 
+/* Larger batches need fewer messages. They are no help against waiting for a worker that is slow,
+ * or stalls (who that is stands below the table), nor for want of processors. */
 bool hr_advice_after(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
 {
     const double worth_it = 0.1; /* seconds; shorter runs need no advice */
-    const double useful = run->compute_s + run->load_s, other = run->communicate_s + run->wait_s;
+    const double useful = run->compute_s + run->load_s;
+    const double other =
+        run->communicate_s + run->wait_s - run->waited_for_others_s - run->stalled_s;
+    const bool crowded = !strcmp(run->clock, "real") && run->workers > hr_cpus_allowed();
+    char batch[60] = "";
     if (run->workers < 2 || other <= useful || other < worth_it || run->conflicts.omega)
         return false; /* sparse models have no batches to enlarge */
+    if (!crowded)
+        snprintf(batch, sizeof batch, "a larger --batch-size (now %zu) or ", run->batch_size);
     snprintf(text, HR_ADVICE_MAX,
-             "%s: the %zu workers computed for %.2f s and communicated or waited for %.2f s; a "
-             "larger --batch-size (now %zu) or fewer --workers would be faster",
-             name, run->workers, useful, other, run->batch_size);
+             "%s: the %zu workers computed for %.2f s and communicated or waited for %.2f s; "
+             "%sfewer --workers would be faster",
+             name, run->workers, useful, other, batch);
     return true;
 }
 
@@ -52,6 +60,14 @@ bool hr_advice_rising(const struct hr_run_result *run, const char *name, char te
              hr_human_loss(last, run->train_loss), hr_human_loss(first, rise.above), rise.what,
              run->cure[0] ? run->cure : "the step itself: a smaller --lr");
     return true;
+}
+
+bool hr_advice_chance(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
+{
+    if (run->chance[0])
+        snprintf(text, HR_ADVICE_MAX, "%s: %.2f %% right is %s", name, 100 * run->test_accuracy,
+                 run->chance);
+    return run->chance[0];
 }
 
 /* The measure is a gradient's total effect on the weights, lr / (1 - momentum), times the updates

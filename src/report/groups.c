@@ -381,6 +381,14 @@ size_t hr_run_group_rose(const struct hr_run_group *group)
     return n;
 }
 
+size_t hr_run_group_chance(const struct hr_run_group *group)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < group->n; i++)
+        n += group->run[i]->chance[0] != '\0';
+    return n;
+}
+
 struct hr_lost_share hr_lost_share_with(struct hr_lost_share share, const struct hr_run_result *run)
 {
     share.lines += run->watched_lines;

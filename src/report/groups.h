@@ -81,6 +81,9 @@ bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise);
 /* How many runs of the group did. */
 size_t hr_run_group_rose(const struct hr_run_group *group);
 
+/* How many runs are no better than chance. */
+size_t hr_run_group_chance(const struct hr_run_group *group);
+
 /* Seconds to the target over the runs that reached it: spread.n says how many did. */
 struct hr_spread hr_run_group_target(const struct hr_run_group *group);
 

@@ -38,6 +38,8 @@ bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX]);
 bool hr_advice_after(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX]);
 /* After a run: the training loss ended above where it began. */
 bool hr_advice_rising(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX]);
+/* After a run: its accuracy is no better than chance. */
+bool hr_advice_chance(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX]);
 /* After a run: asynchrony makes the step, or momentum, act much larger than it was set. */
 bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
                           char text[HR_ADVICE_MAX]);

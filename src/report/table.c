@@ -32,8 +32,8 @@ struct table {
 
 static void cell_label(const struct hr_run_group *group, char *cell)
 {
-    snprintf(cell, HR_CELL_MAX, "%s%s%s", group->label, hr_run_group_lost(group) ? "~" : "",
-             group->interrupted ? "*" : "");
+    snprintf(cell, HR_CELL_MAX, "%s%s%s%s", group->label, hr_run_group_lost(group) ? "~" : "",
+             group->interrupted ? "*" : "", hr_run_group_chance(group) ? "!" : "");
 }
 
 /* The mean alone: there is no room for its spread. */
@@ -291,19 +291,23 @@ static void print_past(FILE *out, const struct hr_run_group *group, const struct
         fputs("all figures are of this run: what came before is not known\n", out);
 }
 
-/* Of several seeds the first that rose gives the advice. */
-static void print_rising(FILE *out, const struct hr_run_group *group)
+typedef bool (*advice_fn)(const struct hr_run_result *run, const char *name,
+                          char text[HR_ADVICE_MAX]);
+
+/* Of several seeds the first that needs it gives the advice; `count` do. */
+static void print_advice(FILE *out, const struct hr_run_group *group, advice_fn advise,
+                         size_t count)
 {
     char advice[HR_ADVICE_MAX];
     size_t i = 0;
-    while (i < group->n && !hr_advice_rising(group->run[i], group->label, advice))
+    while (i < group->n && !advise(group->run[i], group->label, advice))
         i++;
     if (i == group->n)
         return;
     fprintf(out, "! %s", advice);
     if (group->n > 1)
-        fprintf(out, " (seed %llu; %zu of %zu %s)", (unsigned long long)group->run[i]->seed,
-                hr_run_group_rose(group), group->n, hr_run_group_unit(group));
+        fprintf(out, " (seed %llu; %zu of %zu %s)", (unsigned long long)group->run[i]->seed, count,
+                group->n, hr_run_group_unit(group));
     fputc('\n', out);
 }
 
@@ -350,8 +354,11 @@ static void print_notes(FILE *out, const struct table *table, const struct print
     for (size_t g = 0; g < table->groups->n; g++)
         for (size_t i = 0; i < table->groups->group[g].n; i++)
             print_past(out, &table->groups->group[g], table->groups->group[g].run[i]);
-    for (size_t g = 0; g < table->groups->n; g++)
-        print_rising(out, &table->groups->group[g]);
+    for (size_t g = 0; g < table->groups->n; g++) {
+        const struct hr_run_group *group = &table->groups->group[g];
+        print_advice(out, group, hr_advice_rising, hr_run_group_rose(group));
+        print_advice(out, group, hr_advice_chance, hr_run_group_chance(group));
+    }
 }
 
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target,

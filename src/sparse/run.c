@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "data/look.h"
 #include "launch/runs.h"
 #include "options/train_options.h"
 #include "session/carve.h"
@@ -246,6 +247,11 @@ static enum hr_status fill_result(struct hr_sparse_run *run)
     result->cpu_s = hr_seconds(hr_clock_cpu_ns() - run->cpu_began_ns);
     result->repeats = run->options.workers == 1;
     HR_TRY(hr_sparse_test(run, result));
+    char what[100];
+    if (!result->targets && hr_look_at_chance(run->whole ? run->whole : run->dataset,
+                                              result->test_accuracy, what, sizeof what))
+        snprintf(result->chance, sizeof result->chance, "%s; likely the rate, or too few --epochs",
+                 what);
     return hr_sparse_digest(run, result->weights_digest);
 }
 

@@ -77,6 +77,50 @@ static double large_inputs(const struct hr_run *run)
     return run->job.options->normalize || most <= large ? 0 : most;
 }
 
+/* Which columns are on unlike scales, by name: " (m goes to 500, km to 11)"; "": none are. */
+static void write_scales(const struct hr_dataset *dataset, char *text, size_t size)
+{
+    struct hr_scale_look look;
+    text[0] = '\0';
+    if (hr_look_at_scales(dataset, &look) != HR_OK || !look.unlike)
+        return;
+    snprintf(text, size, " (%s goes to %.4g, %s to %.4g)",
+             hr_look_at_name(dataset, look.large).text, (double)look.scales[1],
+             hr_look_at_name(dataset, look.small).text, (double)look.scales[0]);
+}
+
+/* Why a network may have learned nothing; the first that holds. */
+static void write_chance(const struct hr_run *run, struct hr_run_result *result)
+{
+    enum { FEW_UPDATES = 100 };
+    char what[100], scales[140];
+    const struct hr_dataset *held_out_of = run->final_test.dataset;
+    const struct hr_dataset *whole = held_out_of ? held_out_of : run->job.dataset;
+    const double updates = (double)(result->past_updates + result->updates);
+    const struct hr_asynchrony *a = &result->asynchrony;
+    const char *option = run->shared.optimizer.rule->momentum_option;
+    const double stale = (double)result->stale_sum / (double)result->stale_updates;
+    if (!hr_look_at_chance(whole, result->test_accuracy, what, sizeof what))
+        return;
+    char *cause =
+        result->chance + snprintf(result->chance, sizeof result->chance, "%s; likely ", what);
+    const size_t room = sizeof result->chance - strlen(result->chance);
+    write_scales(run->job.dataset, scales, sizeof scales);
+    if (large_inputs(run) > 0 || (scales[0] && !run->job.options->normalize))
+        snprintf(cause, room, "the scales of columns: --normalize%s", scales);
+    else if (!run->shared.strategy->synchronous && stale >= 1 && option && a->explicit_momentum > 0)
+        snprintf(cause, room,
+                 "lr %.3g and %s %.2f under a mean staleness of %.3g: --%s 0, or a smaller --lr",
+                 result->lr, option, a->explicit_momentum, stale, option);
+    else if (!run->shared.strategy->synchronous && stale >= 1)
+        snprintf(cause, room, "lr %.3g under a mean staleness of %.3g: a smaller --lr", result->lr,
+                 stale);
+    else if (updates < FEW_UPDATES)
+        snprintf(cause, room, "too few updates (%.0f): more --epochs", updates);
+    else
+        snprintf(cause, room, "the rate (lr %.3g), or too few --epochs", result->lr);
+}
+
 void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
 {
     const bool asynchronous = !run->shared.strategy->synchronous;
@@ -87,6 +131,7 @@ void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
     if (inputs > 0)
         snprintf(result->cure, sizeof result->cure,
                  "the inputs: --normalize (they go to %.4g as they are)", inputs);
+    write_chance(run, result);
 }
 
 /* The rate of the last index handed out. */
@@ -114,7 +159,7 @@ static enum hr_status blame_inputs(const struct hr_run *run, enum hr_status stat
 enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status status)
 {
     struct hr_run_result so_far = {0};
-    char message[480], cure[120];
+    char message[480], cure[200];
     const struct hr_strategy *strategy = run->shared.strategy;
     if (status != HR_E_DIVERGED || strategy->synchronous || !pushes_gradients(strategy) ||
         !run->segment.base)

@@ -31,11 +31,34 @@ static void more_communication_than_computing_is_told(void **state)
     assert_string_equal(text, "ssp: the 2 workers computed for 2.25 s and communicated or waited "
                               "for 2.30 s; a larger --batch-size (now 32) or fewer --workers "
                               "would be faster");
+    run.waited_for_others_s = 0.1; /* one of them is slow: no batch would help */
+    assert_false(hr_advice_after(&run, "ssp", text));
+    run.waited_for_others_s = 0, run.stalled_s = 0.1;
+    assert_false(hr_advice_after(&run, "ssp", text));
+    run.stalled_s = 0;
+    snprintf(run.clock, sizeof run.clock, "real");
+    run.workers = 10000; /* than there are processors */
+    assert_true(hr_advice_after(&run, "ssp", text));
+    assert_null(strstr(text, "batch-size"));
+    assert_non_null(strstr(text, "; fewer --workers would be faster"));
+    run.workers = 2;
     run.load_s = 0.25;
     assert_false(hr_advice_after(&run, "ssp", text)); /* loading is useful work */
     run.load_s = 0;
     run.workers = 1;
     assert_false(hr_advice_after(&run, "ssp", text));
+}
+
+static void who_is_no_better_than_chance_is_told_why(void **state)
+{
+    (void)state;
+    char text[HR_ADVICE_MAX];
+    struct hr_run_result run = sample_run("ssp", 1, 0.09);
+    assert_false(hr_advice_chance(&run, "ssp", text));
+    snprintf(run.chance, sizeof run.chance, "at chance (10 classes); likely too few updates");
+    assert_true(hr_advice_chance(&run, "ssp s=3", text));
+    assert_string_equal(text,
+                        "ssp s=3: 9.00 % right is at chance (10 classes); likely too few updates");
 }
 
 static void a_run_of_an_instant_gets_no_advice(void **state)
@@ -127,6 +150,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_rose_is_told_with_a_cure),
         cmocka_unit_test(a_step_that_asynchrony_makes_large_is_told),
         cmocka_unit_test(a_step_that_is_as_asked_for_is_not),
+        cmocka_unit_test(who_is_no_better_than_chance_is_told_why),
         cmocka_unit_test(a_run_of_an_instant_gets_no_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
