@@ -103,14 +103,16 @@ bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *
 {
     const struct hr_split *test = &dataset->test;
     const double n = (double)test->count, chance = 1 / (double)dataset->classes;
-    size_t most = 0, *count = calloc(dataset->classes + 1, sizeof *count);
+    text[0] = '\0';
+    if (dataset->classes < 2 || !test->labels) /* values, or nothing to tell apart */
+        return false;
+    size_t most = 0, *count = calloc(dataset->classes, sizeof *count);
     for (size_t i = 0; count && i < test->count; i++)
         count[test->labels[hr_split_row(test, i)]]++;
     for (size_t c = 0; count && c < dataset->classes; c++)
         most = hr_max_size(most, count[c]);
     free(count);
-    text[0] = '\0';
-    if (dataset->classes < 2 || most == test->count) /* nothing to tell apart */
+    if (most == test->count) /* all are of one class */
         return false;
     if (test->count >= ENOUGH_TO_TELL && accuracy <= chance + 2 * sqrt(chance * (1 - chance) / n))
         snprintf(text, size, "at chance (%zu classes)", dataset->classes);

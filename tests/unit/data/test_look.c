@@ -1,4 +1,5 @@
 /* What a look at data tells: classes and values, features of unlike scales, untaught classes. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,8 @@ static void an_accuracy_without_a_look_at_the_samples_is_known(void **state)
     assert_true(hr_look_at_chance(&dataset, 0.09, text, sizeof text));
     assert_string_equal(text, "at chance (10 classes)");
     assert_false(hr_look_at_chance(&dataset, 0.16, text, sizeof text));
+    dataset.classes = 0; /* values */
+    assert_false(hr_look_at_chance(&dataset, NAN, text, sizeof text));
     hr_dataset_close(&dataset);
     char rows[12000] = "x,label\n"; /* 9 of 10 are a */
     for (size_t i = 0; i < 1000; i++)
