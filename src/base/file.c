@@ -281,16 +281,30 @@ enum hr_status hr_file_replace_durably(const char *path, const void *data, size_
 
 /* --- reading --- */
 
+static _Thread_local bool unreadable;
+
+bool hr_file_was_unreadable(void)
+{
+    return unreadable;
+}
+
+static enum hr_status open_regular(const char *path, int *fd, struct stat *info)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    unreadable = *fd < 0 && errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+    if (*fd < 0)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
+    if (fstat(*fd, info) == 0 && S_ISREG(info->st_mode))
+        return HR_OK;
+    close(*fd);
+    return hr_fail(HR_E_IO, "%s: is not a regular file", path);
+}
+
 enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes)
 {
     struct stat info;
-    const int opened = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (opened < 0)
-        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
-    if (fstat(opened, &info) != 0 || !S_ISREG(info.st_mode)) {
-        close(opened);
-        return hr_fail(HR_E_IO, "%s: is not a regular file", path);
-    }
+    int opened;
+    HR_TRY(open_regular(path, &opened, &info));
     const enum hr_status status = hr_input_add(path, &info);
     if (status != HR_OK) {
         close(opened);
@@ -309,6 +323,7 @@ enum hr_status hr_file_read_at(int fd, const char *path, size_t offset, void *ou
         const ssize_t got = pread(fd, to + done, bytes - done, (off_t)(offset + done));
         if (got < 0 && errno == EINTR)
             continue;
+        unreadable = got < 0;
         if (got < 0)
             return hr_fail_errno(HR_E_IO, "%s: cannot be read at byte %zu", path, offset + done);
         if (got == 0)
@@ -333,13 +348,10 @@ enum hr_status hr_file_map(int fd, const char *path, size_t bytes, void **map)
     return HR_OK;
 }
 
-enum hr_status hr_file_read_all(const char *path, size_t cap, char **text, size_t *bytes)
+static enum hr_status read_all(int fd, const char *path, size_t size, size_t cap, char **text)
 {
     enum hr_status status = HR_OK;
     char *content = NULL;
-    int fd;
-    size_t size;
-    HR_TRY(hr_file_open(path, &fd, &size));
     if (size > cap)
         status = hr_fail(HR_E_FORMAT, "%s: is %zu bytes, at most %zu", path, size, cap);
     else if (!(content = malloc(size + 1)))
@@ -353,6 +365,25 @@ enum hr_status hr_file_read_all(const char *path, size_t cap, char **text, size_
     }
     content[size] = 0;
     *text = content;
+    return HR_OK;
+}
+
+enum hr_status hr_file_read_all(const char *path, size_t cap, char **text, size_t *bytes)
+{
+    int fd;
+    size_t size;
+    HR_TRY(hr_file_open(path, &fd, &size));
+    HR_TRY(read_all(fd, path, size, cap, text));
     *bytes = size;
+    return HR_OK;
+}
+
+enum hr_status hr_file_read_own(const char *path, size_t cap, char **text, size_t *bytes)
+{
+    int fd;
+    struct stat info;
+    HR_TRY(open_regular(path, &fd, &info));
+    HR_TRY(read_all(fd, path, (size_t)info.st_size, cap, text));
+    *bytes = (size_t)info.st_size;
     return HR_OK;
 }

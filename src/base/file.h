@@ -80,6 +80,10 @@ HR_CHECKED enum hr_status hr_file_replace_durably(const char *path, const void *
  * size. The caller closes fd. */
 HR_CHECKED enum hr_status hr_file_open(const char *path, int *fd, size_t *bytes);
 
+/* The last of these two calls of this thread failed since the system could not read, as with EIO or
+ * EACCES: what the file holds is not known. It was not that there is none, or that it is short. */
+bool hr_file_was_unreadable(void);
+
 /* Exactly `bytes` from `offset`, by pread: a file that shrinks meanwhile is an error,
  * not SIGBUS. */
 HR_CHECKED enum hr_status hr_file_read_at(int fd, const char *path, size_t offset, void *out,
@@ -93,6 +97,10 @@ HR_CHECKED enum hr_status hr_file_map(int fd, const char *path, size_t bytes, vo
  *   cap    HR_E_FORMAT when it is larger; nothing is allocated then
  *   text   out: free() it; a 0 stands behind the last byte; untouched on error */
 HR_CHECKED enum hr_status hr_file_read_all(const char *path, size_t cap, char **text,
+                                           size_t *bytes);
+
+/* The same of a file that is hogring's own, which may be written over (inputs.h). */
+HR_CHECKED enum hr_status hr_file_read_own(const char *path, size_t cap, char **text,
                                            size_t *bytes);
 
 /* --- folders (folder.c) */

@@ -145,6 +145,16 @@ void hr_input_release(const char *path)
     pthread_mutex_unlock(&lock);
 }
 
+void hr_inputs_clear(void)
+{
+    for (size_t i = 0; i < room; i++)
+        free(table[i].path);
+    free(table);
+    table = NULL;
+    room = used = 0;
+    any_folder = false;
+}
+
 /* --- what is written --- */
 
 static enum hr_status refuse(const char *path, const char *input)

@@ -34,6 +34,9 @@ HR_CHECKED enum hr_status hr_input_named(const char *value, bool folders);
 /* It is our own, and may be written over. */
 void hr_input_release(const char *path);
 
+/* Tests only: nothing was read. */
+void hr_inputs_clear(void);
+
 /* HR_E_USAGE: what is written to `path` would take the place of what is read, or lie in a folder
  * that is read as data. Of a folder: it is read as data, or would be made inside of one. */
 HR_CHECKED enum hr_status hr_input_spare(const char *path);

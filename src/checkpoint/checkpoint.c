@@ -1,5 +1,6 @@
 #include "hogring/checkpoint.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +25,9 @@ static enum hr_status probe(const char *dir)
     char path[HR_PATH_MAX];
     HR_TRY(hr_steps_temporary(dir, "probe", path));
     HR_TRY(hr_file_write_durably(path, text, sizeof text - 1));
-    return hr_folder_remove(path);
+    if (unlink(path) != 0 && errno != ENOENT)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be removed", path);
+    return HR_OK;
 }
 
 enum hr_status hr_checkpoint_prepare(const char *dir, size_t bytes)
@@ -62,7 +65,7 @@ static void clear_away(const char *temporary, enum hr_status status)
 {
     char cause[512];
     snprintf(cause, sizeof cause, "%s", hr_error_message());
-    if (hr_folder_remove(temporary) != HR_OK)
+    if (hr_steps_remove(temporary) != HR_OK)
         hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     status = hr_fail(status, "%s", cause);
     (void)status;
@@ -165,7 +168,8 @@ static enum hr_status load_newest(const char *dir, struct hr_checkpoint *out)
         status = load_step(dir, &steps[i], &found);
         if (status == HR_OK)
             *out = found;
-        if (status == HR_OK || status == HR_E_NOMEM)
+        if (status == HR_OK || status == HR_E_NOMEM ||
+            (status == HR_E_IO && hr_file_was_unreadable()))
             break;
         hr_log(HR_LOG_WARNING, "%s is passed over: %s", steps[i].name.text, hr_error_message());
         status = hr_fail(HR_E_FORMAT, "%s: no checkpoint of %zu verifies", dir, count);

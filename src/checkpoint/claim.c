@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/inputs.h"
 #include "base/log.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/links.h"
@@ -73,6 +74,34 @@ static enum hr_status is_of_run(const char *dir, int fd, const char *run, bool *
     return HR_OK;
 }
 
+static bool write_text(int fd, const char *text, ssize_t length)
+{
+    for (ssize_t n = 0; n < length;) {
+        const ssize_t written = pwrite(fd, text + n, (size_t)(length - n), n);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return false;
+        n += written;
+    }
+    return true;
+}
+
+/* HR_E_USAGE: it holds what hogring never wrote, and would be written over. */
+static enum hr_status check_text(const char *dir, int fd)
+{
+    struct stat info;
+    char text[DIGITS + 2] = "";
+    if (fstat(fd, &info) != 0 || !read_name(fd, text))
+        return hr_fail_errno(HR_E_IO, "%s/" HR_RUN_FILE ": cannot be read", dir);
+    const size_t digits = strspn(text, "0123456789abcdef");
+    if (info.st_size <= DIGITS + 1 && (!text[digits] || (digits == DIGITS && text[digits] == '\n')))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "%s/" HR_RUN_FILE ": is none of hogring's files; expected it to be moved away",
+                   dir);
+}
+
 /* --- the lock --- */
 
 static enum hr_status refuse_busy(const char *dir, pid_t pid)
@@ -86,26 +115,88 @@ static enum hr_status refuse_busy(const char *dir, pid_t pid)
                    dir, who);
 }
 
-static enum hr_status check_free(const char *dir, int fd)
+/* Runs have locks for writing. One for reading is of somebody who may read the file, as a backup,
+ * and keeps no run out. */
+static enum hr_status check_free(const char *dir, int fd, bool *read_locked)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-        return refuse_busy(dir, lock.l_pid);
-    return HR_OK;
+    *read_locked = false;
+    if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+        return HR_OK;
+    *read_locked = lock.l_type == F_RDLCK;
+    return *read_locked ? HR_OK : refuse_busy(dir, lock.l_pid);
 }
 
-static enum hr_status lock_it(const char *dir, int fd)
+static bool is_in_place(const char *dir, int fd)
+{
+    char path[HR_PATH_MAX];
+    struct stat named, opened;
+    return hr_path(path, "%s/" HR_RUN_FILE, dir) == HR_OK && stat(path, &named) == 0 &&
+           fstat(fd, &opened) == 0 && named.st_ino == opened.st_ino &&
+           named.st_dev == opened.st_dev;
+}
+
+/* *locked: it is; false: somebody's lock for reading is in the way. */
+static enum hr_status lock_it(const char *dir, int fd, bool *locked)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    bool read_locked;
+    *locked = true;
     if (fcntl(fd, F_SETLK, &lock) == 0)
         return HR_OK;
     if (errno == EACCES || errno == EAGAIN) {
-        HR_TRY(check_free(dir, fd));
-        return refuse_busy(dir, 0); /* it ended between the two calls */
+        HR_TRY(check_free(dir, fd, &read_locked));
+        *locked = false;
+        return read_locked ? HR_OK : refuse_busy(dir, 0); /* it ended between the two calls */
     }
     hr_log(HR_LOG_WARNING, "%s: this file system has no locks (%s): nothing keeps a second run out",
            dir, strerror(errno));
     return HR_OK;
+}
+
+/* A file with the same text that nobody else may read takes its place; a lock stays on the old. */
+static enum hr_status take_place(const char *dir, int fd)
+{
+    char text[DIGITS + 2] = "", path[HR_PATH_MAX], temporary[HR_PATH_MAX];
+    HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, dir));
+    HR_TRY(hr_steps_temporary(dir, "run", temporary));
+    const int own = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    const bool done = own >= 0 && read_name(fd, text) &&
+                      write_text(own, text, (ssize_t)strlen(text)) && fsync(own) == 0 &&
+                      rename(temporary, path) == 0;
+    const enum hr_status status =
+        done ? HR_OK : hr_fail_errno(HR_E_IO, "%s: its lock for reading is in the way", path);
+    if (own >= 0)
+        close(own);
+    if (own >= 0 && !done)
+        unlink(temporary);
+    return status;
+}
+
+/* *fd: DIR/.run, locked. */
+static enum hr_status open_and_lock(const char *dir, int *fd)
+{
+    enum { TRIES = 5 };
+    char path[HR_PATH_MAX];
+    bool locked;
+    HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, dir));
+    for (int i = 0; i < TRIES; i++) {
+        const int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+        if (opened < 0)
+            return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
+        enum hr_status status = check_text(dir, opened);
+        if (status == HR_OK)
+            status = lock_it(dir, opened, &locked);
+        if (status == HR_OK && locked && is_in_place(dir, opened)) {
+            *fd = opened;
+            return HR_OK;
+        }
+        if (status == HR_OK && !locked)
+            status = take_place(dir, opened);
+        close(opened);
+        HR_TRY(status);
+    }
+    return refuse_busy(dir, 0);
 }
 
 /* --- what is there --- */
@@ -118,59 +209,47 @@ static enum hr_status refuse_other(const struct hr_claimant *claimant, const str
                    claimant->dir, newest->name.text);
 }
 
-/* Does this newer step verify? Loading has warned of those that do not. */
-static bool is_good(const char *dir, const struct hr_step *step)
+/* Does this newer step verify? Loading has warned of those that do not. HR_E_IO: it cannot be read
+ * now, so nobody knows, and it must not be replaced. */
+static enum hr_status is_good(const char *dir, const struct hr_step *step, bool *good)
 {
     struct hr_checkpoint checkpoint;
     char path[HR_PATH_MAX];
-    if (hr_path(path, "%s/%s", dir, step->name.text) != HR_OK ||
-        hr_checkpoint_load(path, &checkpoint) != HR_OK)
-        return false;
-    hr_checkpoint_free(&checkpoint);
-    return true;
+    HR_TRY(hr_path(path, "%s/%s", dir, step->name.text));
+    const enum hr_status status = hr_checkpoint_load(path, &checkpoint);
+    *good = status == HR_OK;
+    if (*good)
+        hr_checkpoint_free(&checkpoint);
+    return status == HR_E_IO && hr_file_was_unreadable() ? status : HR_OK;
 }
 
 static enum hr_status check_newer(const struct hr_claimant *claimant, const struct hr_step *steps,
                                   size_t count)
 {
-    for (size_t i = 0; i < count && steps[i].step > claimant->from->step; i++)
-        if (is_good(claimant->dir, &steps[i]))
+    for (size_t i = 0; i < count && steps[i].step > claimant->from->step; i++) {
+        bool good;
+        HR_TRY(is_good(claimant->dir, &steps[i], &good));
+        if (good)
             return hr_fail(
                 HR_E_USAGE,
                 "--resume %s: %s holds %s, which is newer; expected --resume %s to go on "
                 "with that, another --checkpoint-dir, or --overwrite to remove it",
                 claimant->from->path, claimant->dir, steps[i].name.text, claimant->dir);
+    }
     return HR_OK;
 }
 
-/* Only checkpoints are removed: other files in the folder may be the user's. */
-static enum hr_status check_files(const char *dir, const char *name)
+/* Only what is ours goes, and of that nothing which the new run begins with. */
+static enum hr_status check_doomed(const struct hr_claimant *claimant, const struct hr_step *step)
 {
-    static const char *const ours[] = {".", "..", HR_MANIFEST_NAME, "model.safetensors",
-                                       "trainer.safetensors"};
-    char path[HR_PATH_MAX], other[64] = "";
-    HR_TRY(hr_path(path, "%s/%s", dir, name));
-    DIR *folder = opendir(path);
-    if (!folder)
-        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
-    for (const struct dirent *entry; errno = 0, !other[0] && (entry = readdir(folder)) != NULL;) {
-        size_t i = 0;
-        while (i < sizeof ours / sizeof *ours && strcmp(entry->d_name, ours[i]) != 0)
-            i++;
-        if (i == sizeof ours / sizeof *ours)
-            snprintf(other, sizeof other, "%.60s", entry->d_name);
+    char path[HR_PATH_MAX];
+    HR_TRY(hr_path(path, "%s/%s", claimant->dir, step->name.text));
+    enum hr_status status = hr_steps_check_ours(path, step->step);
+    if (status == HR_OK && !claimant->from) {
+        HR_TRY(hr_path(path, "%s/%s/" HR_MODEL_NAME, claimant->dir, step->name.text));
+        status = hr_input_spare(path);
     }
-    const int cause = other[0] ? 0 : errno;
-    closedir(folder);
-    errno = cause;
-    if (cause != 0) /* what was not listed may be the user's */
-        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be listed", path);
-    if (!other[0])
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--overwrite: %s holds %s, which is none of a checkpoint's files; expected it "
-                   "to be moved away first",
-                   path, other);
+    return status == HR_OK ? HR_OK : hr_fail_within(status, "--overwrite");
 }
 
 /* Steps [0, *doomed) must be removed: all of another run, or those that are newer. */
@@ -191,7 +270,7 @@ static enum hr_status judge(const struct hr_claimant *claimant, int fd, const st
     if (ours && !claimant->overwrite)
         return check_newer(claimant, steps, count);
     while (*doomed < count && (!ours || steps[*doomed].step > claimant->from->step))
-        HR_TRY(check_files(claimant->dir, steps[(*doomed)++].name.text));
+        HR_TRY(check_doomed(claimant, &steps[(*doomed)++]));
     return HR_OK;
 }
 
@@ -199,10 +278,13 @@ enum hr_status hr_claim_check_free(const char *dir)
 {
     char path[HR_PATH_MAX];
     HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, dir));
+    bool read_locked;
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return HR_OK;
-    const enum hr_status status = check_free(dir, fd);
+    enum hr_status status = check_free(dir, fd, &read_locked);
+    if (status == HR_OK)
+        status = check_text(dir, fd);
     close(fd);
     return status;
 }
@@ -226,19 +308,6 @@ enum hr_status hr_claim_check(const struct hr_claimant *claimant)
 }
 
 /* --- taking it --- */
-
-static bool write_text(int fd, const char *text, ssize_t length)
-{
-    for (ssize_t n = 0; n < length;) {
-        const ssize_t written = pwrite(fd, text + n, (size_t)(length - n), n);
-        if (written < 0 && errno == EINTR)
-            continue;
-        if (written <= 0)
-            return false;
-        n += written;
-    }
-    return true;
-}
 
 static enum hr_status write_name(const char *dir, int fd, const char *run)
 {
@@ -281,7 +350,7 @@ static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_cl
     for (size_t i = 0; i < doomed; i++) {
         if (hr_link_points(claimant->dir, HR_BEST, steps[i].step))
             hr_link_remove(claimant->dir, HR_BEST);
-        HR_TRY(hr_steps_discard(claimant->dir, steps[i].name.text));
+        HR_TRY(hr_steps_discard(claimant->dir, &steps[i]));
     }
     if (claimant->from)
         name_of(claimant->from, claim->run);
@@ -297,19 +366,12 @@ static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_cl
 
 enum hr_status hr_claim_take(const struct hr_claimant *claimant, struct hr_claim *claim)
 {
-    char path[HR_PATH_MAX];
     struct hr_step *steps = NULL;
     size_t count;
     enum hr_status status;
     *claim = (struct hr_claim){0};
     HR_TRY(hr_folder_make(claimant->dir));
-    HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, claimant->dir));
-    claim->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
-    if (claim->fd < 0) {
-        claim->fd = 0;
-        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
-    }
-    HR_TRY_GOTO(lock_it(claimant->dir, claim->fd), status, out);
+    HR_TRY(open_and_lock(claimant->dir, &claim->fd));
     HR_TRY_GOTO(hr_steps_list(claimant->dir, &steps, &count), status, out);
     status = take_over(claimant, claim, steps, count);
     free(steps);
@@ -317,6 +379,42 @@ out:
     if (status != HR_OK)
         hr_claim_drop(claim);
     return status;
+}
+
+/* Its own, or nobody's. */
+static enum hr_status check_claimable(const char *dir, int fd, const char *run)
+{
+    struct hr_step *steps;
+    size_t count;
+    bool ours = true;
+    HR_TRY(hr_steps_list(dir, &steps, &count));
+    free(steps);
+    if (count > 0)
+        HR_TRY(is_of_run(dir, fd, run, &ours));
+    return ours ? HR_OK : hr_fail(HR_E_IO, "%s: another run is there now; nothing is saved", dir);
+}
+
+enum hr_status hr_claim_keep(struct hr_claim *claim, const char *dir)
+{
+    int fd;
+    if (claim->fd <= 0 || is_in_place(dir, claim->fd))
+        return HR_OK;
+    HR_TRY(hr_folder_make(dir));
+    HR_TRY(open_and_lock(dir, &fd));
+    enum hr_status status = check_claimable(dir, fd, claim->run);
+    if (status == HR_OK)
+        status = write_name(dir, fd, claim->run);
+    if (status != HR_OK) {
+        close(fd);
+        return status;
+    }
+    close(claim->fd);
+    claim->fd = fd;
+    hr_log(HR_LOG_WARNING,
+           "%s: was removed, renamed or lost its " HR_RUN_FILE " meanwhile; it is made again, and "
+           "locked",
+           dir);
+    return HR_OK;
 }
 
 void hr_claim_drop(struct hr_claim *claim)

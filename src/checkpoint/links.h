@@ -14,9 +14,9 @@
 #define HR_LATEST "latest"
 #define HR_BEST "best"
 
-/* Point dir/name at a step. */
+/* Point dir/name at a step. What is there and is no link to a step is the user's, and stays. */
 void hr_link_point(const char *dir, const char *name, uint64_t step);
-/* Remove it. */
+/* Remove it; if it is one. */
 void hr_link_remove(const char *dir, const char *name);
 /* Does it point there? */
 bool hr_link_points(const char *dir, const char *name, uint64_t step);

@@ -176,7 +176,7 @@ enum hr_status hr_manifest_read(const char *path, struct hr_manifest *out)
 {
     char *text;
     size_t bytes;
-    HR_TRY(hr_file_read_all(path, HR_MANIFEST_MAX_BYTES, &text, &bytes));
+    HR_TRY(hr_file_read_own(path, HR_MANIFEST_MAX_BYTES, &text, &bytes));
     const enum hr_status status = hr_manifest_parse(path, text, bytes, out);
     free(text);
     return status;

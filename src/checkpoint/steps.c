@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "checkpoint/manifest.h"
 
 #define TEMPORARY ".tmp-"
 
@@ -105,16 +106,103 @@ enum hr_status hr_steps_fail_rename(const char *from, const char *to)
     return hr_fail_errno(HR_E_IO, "%s: cannot become %s", from, to);
 }
 
+/* --- what is ours --- */
+
+static const char *const ours[] = {HR_MANIFEST_NAME, HR_MODEL_NAME, HR_TRAINER_NAME};
+enum { OURS = sizeof ours / sizeof *ours };
+
+bool hr_steps_is_name(const char *name)
+{
+    struct hr_step step;
+    return parse_name(name, &step);
+}
+
+static bool is_file_of_ours(DIR *folder, const char *name)
+{
+    struct stat info;
+    size_t i = 0;
+    while (i < OURS && strcmp(name, ours[i]) != 0)
+        i++;
+    return i < OURS && fstatat(dirfd(folder), name, &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(info.st_mode);
+}
+
+/* other: the first name in it that no checkpoint has, or "". */
+static enum hr_status find_other(const char *path, char other[64])
+{
+    struct stat info;
+    const struct dirent *entry;
+    if (lstat(path, &info) == 0 && !S_ISDIR(info.st_mode))
+        return hr_fail(HR_E_USAGE,
+                       "%s: is no folder, so no checkpoint; expected it to be moved "
+                       "away first",
+                       path);
+    DIR *folder = opendir(path);
+    if (!folder)
+        return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
+    while (errno = 0, !other[0] && (entry = readdir(folder)) != NULL)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
+            !is_file_of_ours(folder, entry->d_name))
+            snprintf(other, 64, "%.60s", entry->d_name);
+    const int cause = other[0] ? 0 : errno;
+    closedir(folder);
+    errno = cause;
+    return cause ? hr_fail_errno(HR_E_IO, "%s: this folder cannot be listed", path) : HR_OK;
+}
+
+enum hr_status hr_steps_check_ours(const char *folder, uint64_t step)
+{
+    struct hr_manifest manifest;
+    char path[HR_PATH_MAX], other[64] = "";
+    HR_TRY(find_other(folder, other));
+    if (other[0])
+        return hr_fail(HR_E_USAGE,
+                       "%s: holds %s, which is none of a checkpoint's files; expected it to be "
+                       "moved away first",
+                       folder, hr_printable(other).text);
+    HR_TRY(hr_path(path, "%s/" HR_MANIFEST_NAME, folder));
+    const enum hr_status status = hr_manifest_read(path, &manifest);
+    if (status == HR_E_NOMEM || (status == HR_E_IO && hr_file_was_unreadable()))
+        return status;
+    if (status != HR_OK)
+        return hr_fail(HR_E_USAGE, "%s: is no checkpoint; expected it to be moved away first: %s",
+                       folder, hr_error_message());
+    const uint64_t found = manifest.step;
+    hr_manifest_free(&manifest);
+    if (found == step)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "%s: is a checkpoint of step %" PRIu64 "; expected it to be moved away first",
+                   folder, found);
+}
+
+enum hr_status hr_steps_remove(const char *folder)
+{
+    char path[HR_PATH_MAX];
+    for (size_t i = 0; i < OURS; i++) {
+        HR_TRY(hr_path(path, "%s/%s", folder, ours[i]));
+        if (unlink(path) != 0 && errno != ENOENT)
+            return hr_fail_errno(HR_E_IO, "%s: cannot be removed", path);
+    }
+    if (rmdir(folder) != 0 && errno != ENOENT)
+        return hr_fail_errno(HR_E_IO, "%s: this folder cannot be removed", folder);
+    return HR_OK;
+}
+
 /* Renamed before it is removed: a crash leaves a temporary folder, not half a checkpoint. */
-enum hr_status hr_steps_discard(const char *dir, const char *name)
+enum hr_status hr_steps_discard(const char *dir, const struct hr_step *step)
 {
     char path[HR_PATH_MAX], temporary[HR_PATH_MAX];
-    HR_TRY(hr_path(path, "%s/%s", dir, name));
-    HR_TRY(hr_steps_temporary(dir, name, temporary));
+    HR_TRY(hr_path(path, "%s/%s", dir, step->name.text));
+    HR_TRY(hr_steps_check_ours(path, step->step));
+    HR_TRY(hr_steps_temporary(dir, step->name.text, temporary));
     if (rename(path, temporary) != 0)
         return hr_steps_fail_rename(path, temporary);
-    return hr_folder_remove(temporary);
+    HR_TRY(hr_folder_sync(dir)); /* else a power cut may leave the name, and take the files */
+    return hr_steps_remove(temporary);
 }
+
+/* --- what dead processes left --- */
 
 /* ".tmp-<what>.<pid>.<random>" -> pid; 0 for other names. */
 static pid_t owner_of(const char *name)
@@ -134,6 +222,24 @@ static bool is_gone(pid_t pid)
     return pid == getpid() || (kill(pid, 0) != 0 && errno == ESRCH);
 }
 
+/* A folder goes as a checkpoint does; a link or a file, when it is one that is made here: a small
+ * one, before it gets its name. */
+static enum hr_status remove_leftover(const char *path, const char *name, const struct stat *info)
+{
+    static const char *const made[] = {"latest.", "best.", "probe.", "run."};
+    enum { SMALL = 64 };
+    size_t i = 0;
+    if (S_ISDIR(info->st_mode))
+        return hr_steps_remove(path);
+    name += strlen(TEMPORARY);
+    while (i < sizeof made / sizeof *made && strncmp(name, made[i], strlen(made[i])) != 0)
+        i++;
+    if (i < sizeof made / sizeof *made && info->st_size <= SMALL &&
+        (unlink(path) == 0 || errno == ENOENT))
+        return HR_OK;
+    return hr_fail(HR_E_IO, "%s: is none of hogring's, and stays", path);
+}
+
 enum hr_status hr_steps_remove_leftovers(const char *dir)
 {
     const struct dirent *entry;
@@ -148,7 +254,7 @@ enum hr_status hr_steps_remove_leftovers(const char *dir)
             continue;
         if (lstat(path, &info) != 0 || info.st_uid != geteuid())
             continue;
-        if (hr_folder_remove(path) != HR_OK)
+        if (remove_leftover(path, entry->d_name, &info) != HR_OK)
             hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     }
     closedir(folder);

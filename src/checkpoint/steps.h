@@ -7,6 +7,7 @@
  *     DIR/latest, DIR/best       -> step-00000500 (links.h)
  *     DIR/.run                   whose they are (claim.h)
  *     DIR/.tmp-*.<pid>.<random>  being written, or being removed
+ *     DIR/step-00000500.aside    what stood where a step came, and was none
  *
  * A name appears and disappears by one rename, so a checkpoint is always whole.
  *
@@ -45,8 +46,19 @@ HR_CHECKED enum hr_status hr_steps_temporary(const char *dir, const char *what,
 /* HR_E_IO by errno: a rename has failed. */
 HR_CHECKED enum hr_status hr_steps_fail_rename(const char *from, const char *to);
 
-/* Remove one step. */
-HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const char *name);
+/* Does hogring give that name to a step? */
+bool hr_steps_is_name(const char *name);
+
+/* HR_OK: the folder is a checkpoint of that step, by its manifest, and holds nothing else. Whatever
+ * removes or replaces a step asks here: what hogring did not write stays. HR_E_USAGE says what is
+ * in the way; HR_E_IO, HR_E_NOMEM: what it holds is not known. */
+HR_CHECKED enum hr_status hr_steps_check_ours(const char *folder, uint64_t step);
+
+/* Remove a checkpoint's files, and the folder; HR_E_IO where it holds anything else, which stays. */
+HR_CHECKED enum hr_status hr_steps_remove(const char *folder);
+
+/* Remove one step, if hr_steps_check_ours is HR_OK. */
+HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const struct hr_step *step);
 
 /* Remove this user's .tmp-* of processes that have ended. Failure is only a warning. */
 HR_CHECKED enum hr_status hr_steps_remove_leftovers(const char *dir);

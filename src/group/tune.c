@@ -9,7 +9,6 @@
 #include "base/cpus.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/inputs.h"
 #include "group/world.h"
 
 enum { LEAST = 256, SIZES = 5, ROUNDS = 5, CALLS = 100, LARGEST_FILE = 64 << 10 };
@@ -127,9 +126,8 @@ static bool find_line(const char *text, const char *head, size_t nranks, size_t 
 static bool recall(const char *head, size_t nranks, size_t *bytes, char **text)
 {
     size_t length;
-    if (hr_file_read_all(hr_tune_file(), LARGEST_FILE, text, &length) != HR_OK)
+    if (hr_file_read_own(hr_tune_file(), LARGEST_FILE, text, &length) != HR_OK)
         return false;
-    hr_input_release(hr_tune_file());
     return find_line(*text, head, nranks, bytes);
 }
 

@@ -169,6 +169,7 @@ enum hr_status hr_save_write(void *arg)
     struct hr_taken *taken = saver->taken;
     if (!o->checkpoint_dir[0])
         return keep_digests(saver);
+    HR_TRY(hr_claim_keep(&saver->claim, o->checkpoint_dir));
     HR_TRY(hr_checkpoint_save(o->checkpoint_dir, &taken->checkpoint, o->keep));
     if (taken->is_best)
         hr_checkpoint_mark_best(o->checkpoint_dir, taken->checkpoint.step, o->keep);

@@ -92,5 +92,6 @@ y_train.npy" ]
   hogring inspect "$TMP/k" --export $newest/model.onnx >"$TMP/out"
   [ "$(ls $newest | wc -l)" = 5 ]
   hogring train --checkpoint-dir "$TMP/k" --resume --max-steps 6 --quiet --json "$TMP/k/run.json" >"$TMP/out"
-  [ -d "$TMP/k/step-00000006" ] && [ -s "$TMP/k/run.json" ]
+  [ -d "$TMP/k/step-00000006" ]
+  [ -s "$TMP/k/run.json" ]
 }

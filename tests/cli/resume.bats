@@ -134,3 +134,54 @@ planted=(json report plot timeline log tensorboard calibrate record export check
   hogring train --quiet --resume "$TMP/c" >/dev/null 2>"$TMP/stderr"
   [ ! -s "$TMP/stderr" ]
 }
+
+@test "what is no checkpoint stays, whatever --keep and --overwrite say" {
+  run=(train --model softmax --workers 2 --quiet --checkpoint-dir "$TMP/k")
+  hogring "${run[@]}" --max-steps 4 --checkpoint-every 2 >/dev/null
+  mkdir "$TMP/k/step-00000001" "$TMP/k/step-00000010"
+  echo mine | tee "$TMP/k/step-00000001/thesis.txt" "$TMP/k/step-00000010/notes" >"$TMP/mine"
+  hogring eval "$TMP/k/step-00000002" --json "$TMP/k/step-00000002/eval.json" >/dev/null
+  hogring "${run[@]}" --resume --max-steps 12 >/dev/null 2>"$TMP/err"
+  cmp "$TMP/k/step-00000001/thesis.txt" "$TMP/mine"
+  cmp "$TMP/k/step-00000010.aside/notes" "$TMP/mine"
+  [ -s "$TMP/k/step-00000002/eval.json" ]
+  [ ! -e "$TMP/k/step-00000004" ]
+  [ "$(ls -d "$TMP"/k/step-????????)" = "$(printf "$TMP/k/step-%08d\n" 1 2 8 10 12)" ]
+  [ "$(grep -c "thesis.txt" "$TMP/err")" = 1 ]
+  refused 2 "none of a checkpoint's files" "${run[@]}" --max-steps 2 --overwrite
+  rm -r "$TMP"/k/step-0000000[12]
+  hogring "${run[@]}" --max-steps 2 --overwrite >/dev/null
+  mv "$TMP/k/latest" "$TMP/link"; cp "$TMP/mine" "$TMP/k/latest"
+  hogring "${run[@]}" --max-steps 4 --resume >/dev/null 2>&1
+  cmp "$TMP/k/latest" "$TMP/mine"
+  cp "$TMP/mine" "$TMP/k/.run"
+  refused 2 "none of hogring's files" "${run[@]}" --max-steps 2 --overwrite
+  cmp "$TMP/k/.run" "$TMP/mine"
+}
+
+@test "a run does not overwrite what it begins with" {
+  hogring train --model softmax --max-steps 2 --quiet --checkpoint-dir "$TMP/k" >/dev/null
+  refused 2 "is read here" train --model softmax --max-steps 2 --quiet --init-weights "$TMP/k" --checkpoint-dir "$TMP/k" --overwrite
+  [ -s "$TMP/k/latest/model.safetensors" ]
+}
+
+@test "a folder of checkpoints that is renamed meanwhile is made again, and locked" {
+  forever --model softmax --checkpoint-dir "$TMP/k"
+  mv "$TMP/k" "$TMP/away"
+  kill -USR1 "$pid"
+  for _ in $(seq 400); do [ -L "$TMP/k/latest" ] && break; sleep 0.05; done
+  refused 3 "trains into this folder now" train "${quick[@]}" --checkpoint-dir "$TMP/k" --overwrite
+  ends_at TERM 143
+  grep -q "made again" "$TMP/err"
+  hogring eval "$TMP/k" >/dev/null
+}
+
+@test "a newest checkpoint that cannot be read now is no reason to go back" {
+  command -v strace >/dev/null || skip "needs strace"
+  hogring train --model softmax --max-steps 4 --checkpoint-every 2 --quiet --checkpoint-dir "$TMP/k" >/dev/null
+  code=0
+  strace -f -qq -o /dev/null -P "$TMP/k/step-00000004/model.safetensors" -e trace=pread64 -e inject=pread64:error=EIO:when=1 \
+    "${HOGRING:-build/hogring}" train --checkpoint-dir "$TMP/k" --resume --max-steps 6 --quiet >"$TMP/out" 2>"$TMP/err" || code=$?
+  [ $code = 3 ]
+  grep -q "step-00000004.*cannot be read" "$TMP/err"
+}

@@ -1,4 +1,6 @@
 /* Whose a folder is, and that two do not write into it. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/inputs.h"
 #include "checkpoint/claim.h"
 #include "support/runs.h"
 
@@ -191,7 +194,7 @@ static void a_users_file_is_not_overwritten(void **state)
     assert_non_null(file);
     fclose(file);
     CHECK_FAILS(hr_claim_take(&(struct hr_claimant){folder, NULL, true}, &claim), HR_E_USAGE);
-    CHECK_MESSAGE("step-00000010 holds notes.txt, which is none of a checkpoint's files");
+    CHECK_MESSAGE("step-00000010: holds notes.txt, which is none of a checkpoint's files");
     struct hr_checkpoint there = load("step-00000020");
     hr_checkpoint_free(&there);
     assert_int_equal(access(path, F_OK), 0);
@@ -222,7 +225,15 @@ static void a_step_that_was_moved_aside_gets_its_name_back(void **state)
 static void what_is_no_name_of_a_run_is_passed_over(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"", "0123", "0123456789abcdeX\n", "0123456789ABCDEF\n"};
+    static const struct {
+        const char *text;
+        bool ours; /* or the start of it */
+    } texts[] = {{"", true},
+                 {"0123", true},
+                 {"0123456789abcdeX\n", false},
+                 {"0123456789ABCDEF\n", false},
+                 {"0123456789abcdef\nmine", false},
+                 {"mine", false}};
     char run[17], path[128];
     struct hr_claim claim;
     begin(run);
@@ -231,8 +242,14 @@ static void what_is_no_name_of_a_run_is_passed_over(void **state)
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         FILE *file = fopen(path, "w");
         assert_non_null(file);
-        fputs(texts[i], file);
+        fputs(texts[i].text, file);
         fclose(file);
+        if (!texts[i].ours) {
+            CHECK_FAILS(hr_claim_check(&(struct hr_claimant){folder, &from, false}), HR_E_USAGE);
+            CHECK_FAILS(hr_claim_take(&(struct hr_claimant){folder, NULL, true}, &claim),
+                        HR_E_USAGE);
+            continue;
+        }
         CHECK_OK(hr_claim_check(&(struct hr_claimant){folder, &from, false}));
         CHECK_OK(hr_claim_take(&(struct hr_claimant){folder, &from, false}, &claim));
         assert_string_equal(claim.run, run); /* as its newest step says */
@@ -269,6 +286,81 @@ static void a_second_process_is_kept_out_until_the_first_has_ended(void **state)
     hr_claim_drop(&claim);
 }
 
+/* 0: the lock for reading is to be had; the child holds it until it is killed. */
+static pid_t lock_for_reading(const char *path)
+{
+    int ready[2];
+    char byte = 0;
+    assert_int_equal(pipe(ready), 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+        const int fd = open(path, O_RDONLY);
+        if (fd < 0 || fcntl(fd, F_SETLK, &lock) != 0 || write(ready[1], "x", 1) != 1)
+            _exit(1);
+        pause();
+    }
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    return child;
+}
+
+static void who_may_read_keeps_no_run_out(void **state)
+{
+    (void)state;
+    struct hr_claim claim;
+    char run[17], path[128];
+    int code;
+    begin(run);
+    struct hr_checkpoint from = load("");
+    snprintf(path, sizeof path, "%s/.run", folder);
+    const pid_t reader = lock_for_reading(path);
+    CHECK_OK(hr_claim_check(&(struct hr_claimant){folder, &from, false}));
+    CHECK_OK(hr_claim_take(&(struct hr_claimant){folder, &from, false}, &claim));
+    assert_string_equal(claim.run, run);
+    const pid_t child = fork(); /* another run is kept out as ever */
+    if (child == 0)
+        _exit(try_in_child());
+    assert_int_equal(waitpid(child, &code, 0), child);
+    assert_int_equal(code, 0);
+    hr_claim_drop(&claim);
+    hr_checkpoint_free(&from);
+    kill(reader, SIGKILL);
+    waitpid(reader, NULL, 0);
+}
+
+static void a_folder_that_is_gone_is_made_again_with_its_lock(void **state)
+{
+    (void)state;
+    struct hr_claim claim, other;
+    char away[128], path[128];
+    int code;
+    snprintf(away, sizeof away, "%s.away", folder);
+    snprintf(path, sizeof path, "%s/.run", folder);
+    CHECK_OK(hr_claim_take(&(struct hr_claimant){folder, NULL, false}, &claim));
+    save(10, claim.run);
+    CHECK_OK(hr_claim_keep(&claim, folder));
+    for (int i = 0; i < 2; i++) { /* the folder is renamed; DIR/.run alone is removed */
+        assert_int_equal(i == 0 ? rename(folder, away) : unlink(path), 0);
+        CHECK_OK(hr_claim_keep(&claim, folder));
+        save(20, claim.run);
+        const pid_t child = fork();
+        if (child == 0)
+            _exit(try_in_child());
+        assert_int_equal(waitpid(child, &code, 0), child);
+        assert_int_equal(code, 0);
+    }
+    run_folder_remove(folder);
+    assert_int_equal(rename(away, folder), 0); /* as if another run's were there */
+    snprintf(claim.run, sizeof claim.run, "fedcba9876543210");
+    CHECK_FAILS(hr_claim_keep(&claim, folder), HR_E_IO);
+    hr_inputs_clear(); /* its name was read */
+    CHECK_OK(hr_claim_take(&(struct hr_claimant){folder, NULL, true}, &other));
+    hr_claim_drop(&other);
+    hr_claim_drop(&claim);
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
@@ -283,6 +375,8 @@ int main(void)
         CASE(a_users_file_is_not_overwritten),
         CASE(a_step_that_was_moved_aside_gets_its_name_back),
         CASE(what_is_no_name_of_a_run_is_passed_over),
+        CASE(who_may_read_keeps_no_run_out),
+        CASE(a_folder_that_is_gone_is_made_again_with_its_lock),
         CASE(a_second_process_is_kept_out_until_the_first_has_ended),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -265,7 +265,7 @@ static void every_sync_is_needed(void **state)
     (void)state;
     record(true, -1);
     const int syncs = disk_syncs();
-    assert_int_equal(syncs, 35);
+    assert_int_equal(syncs, 37);
     assert_int_equal(scratch_teardown(NULL), 0);
     assert_int_equal(scratch_setup(NULL), 0);
     for (int i = 1; i < syncs; i += (int)check_count(9, 1))

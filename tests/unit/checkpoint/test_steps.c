@@ -1,4 +1,5 @@
 /* The folder of checkpoints: steps are replaced whole, the newest kept, leftovers removed. */
+#include "checkpoint/links.h"
 #include "checkpoint/publish.h"
 #include "checkpoint/steps.h"
 
@@ -100,7 +101,7 @@ static void saving_a_step_again_replaces_it(void **state)
     sample_save(500, 0);
     check_sample_loads(scratch("d"), 500);
     assert_false(scratch_exists("d/" SAMPLE_STEP "/note"));
-    assert_int_equal(scratch_entries("d"), 2);
+    assert_true(scratch_exists("d/" SAMPLE_STEP ".aside/note"));
     sample_weight[5] = 5;
 }
 
@@ -111,7 +112,7 @@ static void a_file_in_the_place_of_a_step_is_replaced(void **state)
     scratch_write("d/" SAMPLE_STEP, "x", 1);
     sample_save(500, 0);
     check_sample_loads(scratch("d"), 500);
-    assert_int_equal(scratch_entries("d"), 2);
+    assert_int_equal(scratch_entries("d"), 3);
 }
 
 static void save_temporary(uint64_t step, const char *name)
@@ -134,7 +135,7 @@ static void a_step_is_replaced_where_names_cannot_be_exchanged(void **state)
     CHECK_OK(hr_steps_publish(&publish, &published));
     assert_true(published);
     assert_false(scratch_exists("d/" SAMPLE_STEP "/note"));
-    assert_int_equal(scratch_entries("d"), 2);
+    assert_int_equal(scratch_entries("d"), 3);
     check_sample_loads(scratch("d"), 500);
 }
 
@@ -175,7 +176,7 @@ static void leave(const char *what, pid_t pid, char *name)
     sprintf(name, "d/.tmp-%s.%ld.0123abcd", what, (long)pid);
     CHECK_OK(hr_folder_make(scratch(name)));
     char file[128];
-    sprintf(file, "%.100s/half.safetensors", name);
+    sprintf(file, "%.100s/model.safetensors", name);
     scratch_write(file, "half", 4);
 }
 
@@ -203,6 +204,103 @@ static void leftovers_of_dead_processes_are_removed_and_others_kept(void **state
     assert_int_equal(scratch_entries("d"), 4 + given);
 }
 
+static void users_have(const char *name)
+{
+    size_t bytes;
+    unsigned char *text = scratch_read(name, &bytes);
+    assert_int_equal(bytes, 4);
+    assert_memory_equal(text, "mine", 4);
+    free(text);
+}
+
+/* By name and content: a file beside a checkpoint's, a folder of that name, a copy, a link. */
+static void what_is_no_checkpoint_stays_and_is_not_counted(void **state)
+{
+    (void)state;
+    sample_save(1, 0);
+    sample_save(2, 0);
+    scratch_write("d/step-00000002/eval.json", "mine", 4);
+    CHECK_OK(hr_folder_make(scratch("d/step-00000003")));
+    scratch_write("d/step-00000003/manifest.json", "mine", 4);
+    CHECK_OK(hr_folder_make(scratch("d/step-00000004/model.safetensors")));
+    scratch_write("d/step-00000004/model.safetensors/x", "mine", 4);
+    scratch_write("d/step-00000005", "mine", 4);
+    assert_int_equal(symlink("step-00000001", scratch("d/step-00000006")), 0);
+    sample_save(8, 0);
+    assert_int_equal(rename(scratch("d/step-00000008"), scratch("d/step-00000007")), 0);
+    scratch_stderr_begin();
+    sample_save(20, 2);
+    assert_null(strstr(scratch_stderr_end(), "passes over")); /* none is behind two of ours */
+    assert_true(scratch_exists("d/step-00000001"));
+    scratch_stderr_begin();
+    sample_save(30, 2);
+    assert_non_null(strstr(scratch_stderr_end(), "holds eval.json"));
+    assert_false(scratch_exists("d/step-00000001"));
+    users_have("d/step-00000002/eval.json");
+    check_sample_loads(scratch("d/step-00000002"), 2);
+    users_have("d/step-00000003/manifest.json");
+    users_have("d/step-00000004/model.safetensors/x");
+    users_have("d/step-00000005");
+    check_sample_loads(scratch("d/step-00000007"), 8);
+    assert_int_equal(scratch_entries("d"), 9);
+}
+
+static void save_in_the_way_of(const char *name)
+{
+    sample_save(500, 1);
+    check_sample_loads(scratch("d"), 500);
+    check_sample_loads(scratch("d/latest"), 500);
+    users_have(name);
+}
+
+static void what_stands_where_a_checkpoint_comes_gets_another_name(void **state)
+{
+    (void)state;
+    CHECK_OK(hr_folder_make(scratch("d/" SAMPLE_STEP)));
+    scratch_write("d/" SAMPLE_STEP "/notes", "mine", 4);
+    save_in_the_way_of("d/" SAMPLE_STEP ".aside/notes");
+    scratch_write("d/" SAMPLE_STEP "/notes", "mine", 4);
+    save_in_the_way_of("d/" SAMPLE_STEP ".aside.1/notes");
+    check_sample_loads(scratch("d/" SAMPLE_STEP ".aside.1"), 500);
+    sample_save(500, 1); /* this one is ours */
+    assert_int_equal(scratch_entries("d"), 4);
+}
+
+static void names_of_links_that_are_taken_stay(void **state)
+{
+    (void)state;
+    CHECK_OK(hr_folder_make(scratch("d")));
+    scratch_write("d/latest", "mine", 4);
+    assert_int_equal(symlink("elsewhere", scratch("d/best")), 0);
+    scratch_stderr_begin();
+    sample_save(500, 1);
+    hr_checkpoint_mark_best(scratch("d"), 500, 1);
+    hr_link_remove(scratch("d"), HR_BEST);
+    hr_link_remove(scratch("d"), HR_LATEST);
+    assert_non_null(strstr(scratch_stderr_end(), "latest: is no link to a checkpoint"));
+    users_have("d/latest");
+    char target[16] = "";
+    assert_int_equal(readlink(scratch("d/best"), target, sizeof target - 1), 9);
+    check_sample_loads(scratch("d"), 500);
+}
+
+/* With a name that a save could have had, too. */
+static void leftovers_that_are_not_ours_stay(void **state)
+{
+    (void)state;
+    char folder[128], file[160], text[128];
+    leave(SAMPLE_STEP, dead_pid(), folder);
+    sprintf(file, "%.100s/notes", folder);
+    scratch_write(file, "mine", 4);
+    sprintf(text, "d/.tmp-notes.%ld.0123abcd", (long)dead_pid());
+    scratch_write(text, "mine", 4);
+    scratch_stderr_begin();
+    CHECK_OK(hr_checkpoint_prepare(scratch("d"), 1));
+    assert_non_null(strstr(scratch_stderr_end(), "stays"));
+    users_have(file);
+    users_have(text);
+}
+
 #define TEST(function) cmocka_unit_test_setup_teardown(function, scratch_setup, scratch_teardown)
 
 int main(void)
@@ -217,6 +315,10 @@ int main(void)
         TEST(a_step_is_replaced_where_names_cannot_be_exchanged),
         TEST(a_step_that_was_moved_aside_is_still_found),
         TEST(latest_that_cannot_be_replaced_costs_a_warning_only),
+        TEST(what_is_no_checkpoint_stays_and_is_not_counted),
+        TEST(what_stands_where_a_checkpoint_comes_gets_another_name),
+        TEST(names_of_links_that_are_taken_stay),
+        TEST(leftovers_that_are_not_ours_stay),
         TEST(leftovers_of_dead_processes_are_removed_and_others_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
