@@ -51,7 +51,7 @@ static enum hr_status fail_wait(const char *path, const char *what)
 {
     if (hr_signals_end_waits())
         return hr_fail(HR_E_INTERRUPTED, "%s: interrupted", path);
-    return hr_fail(HR_E_IO, "%s: %s in %g s", path, what, patience_ms / 1000.0);
+    return hr_fail(HR_E_IO, "%s: %s in %g s (--timeout)", path, what, patience_ms / 1000.0);
 }
 
 /* --- reading --- */

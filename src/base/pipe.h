@@ -16,12 +16,12 @@
 /* The whole of a file of any kind, a FIFO that somebody writes to as well.
  *   cap    HR_E_FORMAT when there is more: /dev/zero has no end
  *   text   out: free() it; a 0 stands behind the last byte; untouched on error
- * HR_E_IO when its end has not come in half a minute, HR_E_INTERRUPTED at a signal before. */
+ * HR_E_IO when its end has not come in time, HR_E_INTERRUPTED at a signal before. */
 HR_CHECKED enum hr_status hr_pipe_read_all(const char *path, size_t cap, char **text,
                                            size_t *bytes);
 
 /* Open an existing file that is not regular for writing, without blocking. HR_E_IO when nobody
- * reads from the FIFO within half a minute, HR_E_INTERRUPTED at a signal before. The caller closes
+ * reads from the FIFO in time, HR_E_INTERRUPTED at a signal before. The caller closes
  * fd. */
 HR_CHECKED enum hr_status hr_pipe_open_write(const char *path, int *fd);
 
@@ -35,7 +35,7 @@ bool hr_pipe_wait(int fd, short events, int64_t end_ns);
 /* The same, but for a signal that ends waits (signals.h): false. */
 bool hr_pipe_wait_unless_signalled(int fd, short events, int64_t end_ns);
 
-/* Tests only: how long a wait may be. */
+/* How long a wait may be, half a minute at first; INT_MAX: no limit. */
 void hr_pipe_patience(int ms);
 
 #endif

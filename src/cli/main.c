@@ -1,4 +1,6 @@
 /* hogring - the command: finds the subcommand and runs it. */
+#include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -6,6 +8,7 @@
 #include "base/cpus.h"
 #include "base/isa.h"
 #include "base/memory.h"
+#include "base/pipe.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "watch/outcome.h"
@@ -64,6 +67,8 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     hr_output_fold(cli.wide);
     hr_output_colour(cli.color);
     hr_memory_limit_set(cli.max_memory);
+    const double wait_ms = cli.train.timeout * 1000;
+    hr_pipe_patience(wait_ms > 0 && wait_ms < INT_MAX ? (int)ceil(wait_ms) : INT_MAX);
     status = check_stack();
     if (status == HR_OK)
         status = check_alone(command, &cli);

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,10 +19,38 @@ static const int64_t PATIENCE_NS = 10 * HR_NS_PER_SECOND;
 
 /* --- locks --- */
 
+/* Bytes of the file, there or not, that stand for what is locked. */
+enum what { PIECES, WHOLE_FILE };
+enum taken { TAKEN, HELD, NO_LOCKS };
+
+/* A lock for writing, of the open file: forked processes share it, and it ends with the last. One
+ * for reading is of somebody who may read the file, and no writer's: it is in nobody's way. */
+static enum taken take(int fd, enum what what)
+{
+    const struct flock wish = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = what, .l_len = 1};
+    struct flock lock = wish;
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return TAKEN;
+    if (errno == EINTR)
+        return HELD;
+    if (errno != EAGAIN && errno != EACCES)
+        return NO_LOCKS;
+    lock = wish;
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK ? TAKEN : HELD;
+}
+
+static void give_back(int fd, enum what what)
+{
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = what, .l_len = 1};
+    (void)!fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Where the file system has no locks all is taken. */
 static bool try_lock(int fd, int64_t until_ns)
 {
-    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
-        if ((errno != EWOULDBLOCK && errno != EINTR) || hr_clock_ns() >= until_ns)
+    while (take(fd, PIECES) == HELD) {
+        if (hr_clock_ns() >= until_ns)
             return false;
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
     }
@@ -64,6 +91,47 @@ enum hr_status hr_appender_lock(const char *path, int *fd)
     return status;
 }
 
+static bool is_named(const char *path, int fd)
+{
+    struct stat named, opened;
+    return stat(path, &named) == 0 && fstat(fd, &opened) == 0 && named.st_ino == opened.st_ino &&
+           named.st_dev == opened.st_dev;
+}
+
+/* *opened: the file of that name, for which *taken is told. */
+static enum hr_status open_to_own(const char *path, int *opened, enum taken *taken)
+{
+    struct stat about;
+    HR_TRY(open_to_append(path, opened));
+    const bool file = fstat(*opened, &about) == 0 && S_ISREG(about.st_mode);
+    *taken = file ? take(*opened, WHOLE_FILE) : TAKEN;
+    if (*taken == NO_LOCKS)
+        hr_log(HR_LOG_WARNING,
+               "%s: this file system has no locks (%s): nothing keeps a second run out", path,
+               strerror(errno));
+    return HR_OK;
+}
+
+enum hr_status hr_appender_own(const char *path, int *fd)
+{
+    const int had = *fd;
+    enum taken taken = TAKEN;
+    while (taken != HELD && (*fd < 0 || !is_named(path, *fd))) {
+        if (*fd >= 0 && *fd != had)
+            close(*fd);
+        HR_TRY(open_to_own(path, fd, &taken));
+    }
+    if (had >= 0 && *fd != had)
+        close(had);
+    if (taken != HELD)
+        return HR_OK;
+    close(*fd);
+    *fd = -1;
+    return hr_fail(HR_E_IO,
+                   "%s: another run writes it now; expected another file, or to wait for its end",
+                   path);
+}
+
 /* --- writing --- */
 
 void hr_appender_fail(struct hr_appender *file, enum hr_status status)
@@ -100,7 +168,7 @@ static enum hr_status append(struct hr_appender *file, int64_t until_ns)
     const enum hr_status status = write_all(file);
     if (status != HR_OK && ftruncate(file->fd, about.st_size) != 0)
         hr_log(HR_LOG_WARNING, "%s: its last line may be torn", file->path);
-    flock(file->fd, LOCK_UN);
+    give_back(file->fd, PIECES);
     return status;
 }
 

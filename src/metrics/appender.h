@@ -6,14 +6,14 @@
  *     hr_appender_close(&file)               HR_OK when all of it is in the file
  *
  *   Whole     Readers see pieces whole, in order: what is flushed is written at the end of the file
- *             under a lock (flock), and where that fails in the middle the file is cut back.
+ *             under a lock (fcntl's, of an open file), and where that fails in the middle the file is cut back.
  *   Several   processes may append to one file; one may put another in its place (rename) under the
  *             same lock, and the next flush goes to that.
  *   Failure   The first ends the file: a warning says so, what comes later is dropped, close
  *             returns it. So a file has no gap.
  *   Death     What is flushed outlives the process, not the machine: nothing is synced.
  *
- * Devices and pipes are written to, without a lock. A lock that another holds is not waited for:
+ * Devices and pipes are written to, without a lock, as are files where there are none. A lock that another holds is not waited for:
  * the next flush tries again; close waits up to 10 s.
  *
  * Threads: none.
@@ -59,5 +59,12 @@ HR_CHECKED enum hr_status hr_appender_close(struct hr_appender *file);
 /* Take the file's lock, or try for so long: for who puts another file in its place. The descriptor
  * of what stands at `path` then; closing it gives the lock back. */
 HR_CHECKED enum hr_status hr_appender_lock(const char *path, int *fd);
+
+/* The file is this process's, and that of those which it forks, until *fd is closed by all; it is
+ * made where there is none. Whoever begins or replaces a file asks for that; appending does not.
+ *   fd   -1, or of an earlier call: another file may have taken that one's place since
+ * HR_E_IO: it is another's. A device is everybody's; so is a file where there are no locks, and a
+ * warning says so. */
+HR_CHECKED enum hr_status hr_appender_own(const char *path, int *fd);
 
 #endif

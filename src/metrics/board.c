@@ -1,9 +1,11 @@
 #include "metrics/board.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,13 +32,32 @@ bool hr_board_is_there(const char *folder)
     return there;
 }
 
+/* By its name and its first record; one that was cut off before that is empty. */
+static bool is_ours(DIR *folder, const char *name)
+{
+    static const char begins[] = "events.out.tfevents.", version[] = "brain.Event:2";
+    enum { RECORD = 36, VERSION_AT = 23 };
+    char record[RECORD];
+    struct stat about;
+    if (strncmp(name, begins, sizeof begins - 1) != 0)
+        return false;
+    const int fd = openat(dirfd(folder), name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    const bool ours =
+        fd >= 0 && fstat(fd, &about) == 0 && S_ISREG(about.st_mode) &&
+        (about.st_size == 0 || (pread(fd, record, RECORD, 0) == RECORD &&
+                                !memcmp(record + VERSION_AT, version, RECORD - VERSION_AT)));
+    if (fd >= 0)
+        close(fd);
+    return ours;
+}
+
 enum hr_status hr_board_forget(const char *folder)
 {
     enum hr_status status = HR_OK;
     const char *name;
     DIR *dir = opendir(folder);
     while (dir && status == HR_OK && (name = next_file(dir)) != NULL)
-        if (unlinkat(dirfd(dir), name, 0) != 0)
+        if (is_ours(dir, name) && unlinkat(dirfd(dir), name, 0) != 0)
             status = hr_fail_errno(HR_E_IO, "%s/%s cannot be removed", folder, name);
     if (dir)
         closedir(dir);

@@ -118,7 +118,7 @@ static enum hr_status read_file(struct hr_event_keep *keep, const struct hr_go_b
     char *text = NULL;
     size_t bytes = 0, length;
     uint64_t data;
-    enum hr_status status = hr_file_read_all(path, file_max, &text, &bytes);
+    enum hr_status status = hr_file_read_own(path, file_max, &text, &bytes);
     for (size_t at = 0; status == HR_OK && bytes - at >= HEAD + TAIL; at += length) {
         memcpy(&data, text + at, LENGTH);
         if (data > bytes - at - HEAD - TAIL)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/log.h"
@@ -27,6 +28,23 @@ static enum hr_status refuse(const char *option, const char *path)
                    option, path);
 }
 
+/* Only what hogring wrote goes. */
+static enum hr_status check_log(const char *path)
+{
+    static const char begins[] = "{\"run\":";
+    char found[sizeof begins - 1];
+    FILE *file = holds_something(path) ? fopen(path, "re") : NULL;
+    const bool ours = !file || (fread(found, 1, sizeof found, file) == sizeof found &&
+                                !memcmp(found, begins, sizeof found));
+    if (file)
+        fclose(file);
+    return ours ? HR_OK
+                : hr_fail(HR_E_USAGE,
+                          "--overwrite: %s is no log of hogring; expected it to be moved away "
+                          "first, or another name",
+                          path);
+}
+
 /* With what is there. --resume auto does so where no checkpoint is yet. */
 static bool goes_on(const struct hr_metrics_wish *wish)
 {
@@ -40,6 +58,8 @@ enum hr_status hr_metrics_check(const struct hr_metrics_wish *wish)
     struct stat about;
     if (wish->log[0] && !may && holds_something(wish->log))
         return refuse("log", wish->log);
+    if (wish->log[0] && wish->options->overwrite && !goes_on(wish))
+        HR_TRY(check_log(wish->log));
     if (!wish->board[0])
         return HR_OK;
     if (stat(wish->board, &about) == 0 && !S_ISDIR(about.st_mode))
@@ -48,10 +68,39 @@ enum hr_status hr_metrics_check(const struct hr_metrics_wish *wish)
     return !may && hr_board_is_there(folder) ? refuse("tensorboard", folder) : HR_OK;
 }
 
+/* --- the log is this command's --- */
+
+/* Until the process ends. Runs of a comparison may be processes of their own, which inherit it. */
+static struct {
+    int fd;
+    pid_t owner; /* 0: nobody yet */
+} own = {.fd = -1};
+
+static enum hr_status own_log(const char *path)
+{
+    if (own.owner && own.owner != getpid())
+        return HR_OK;
+    own.owner = getpid();
+    return hr_appender_own(path, &own.fd);
+}
+
+/* What is there may go, where it is a log and nobody's. */
+static enum hr_status replace_log(const char *path)
+{
+    HR_TRY(check_log(path));
+    HR_TRY(own_log(path));
+    HR_TRY(hr_file_forget(path));
+    return own_log(path); /* of the new file */
+}
+
 enum hr_status hr_metrics_forget(const struct hr_metrics_wish *wish)
 {
-    const bool goes = wish->options->overwrite && !goes_on(wish);
-    return wish->log[0] && goes ? hr_file_forget(wish->log) : HR_OK;
+    if (!wish->log[0])
+        return HR_OK;
+    if (wish->options->overwrite && !goes_on(wish))
+        return replace_log(wish->log);
+    HR_TRY(own_log(wish->log));
+    return goes_on(wish) || !holds_something(wish->log) ? HR_OK : refuse("log", wish->log);
 }
 
 static enum hr_status open_log(struct hr_metrics *metrics, const struct hr_run_info *info)
@@ -70,11 +119,13 @@ static enum hr_status open_log(struct hr_metrics *metrics, const struct hr_run_i
     enum hr_status status = hr_run_log_open(&metrics->log, &start);
     if (status == HR_E_USAGE && wish->options->overwrite) {
         (void)!hr_run_log_close(&metrics->log);
-        status = hr_file_forget(wish->log);
+        status = replace_log(wish->log);
         if (status == HR_OK)
             status = hr_run_log_open(&metrics->log, &start);
     }
     json_decref(config);
+    if (status == HR_OK && start.goes_on) /* it may be another file now */
+        status = own_log(wish->log);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--log");
 }
 

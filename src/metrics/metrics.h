@@ -43,7 +43,8 @@ static inline bool hr_metrics_are_wanted(const struct hr_metrics_wish *wish)
 /* Is there anything that the run would write to, and may not: neither goes on with it (--resume)
  * nor replaces it (--overwrite)? HR_E_USAGE; HR_E_IO: it cannot be written. */
 HR_CHECKED enum hr_status hr_metrics_check(const struct hr_metrics_wish *wish);
-/* --overwrite: the log of other runs goes. Once, before the first run begins. */
+/* The log is this command's from now on (HR_E_IO: another run writes it); --overwrite: that of
+ * other runs goes, if it is one (HR_E_USAGE). Once, before the first run begins. */
 HR_CHECKED enum hr_status hr_metrics_forget(const struct hr_metrics_wish *wish);
 
 HR_CHECKED enum hr_status hr_metrics_begin(struct hr_metrics *metrics,

@@ -263,3 +263,53 @@ END
   broken KILL 1 "$TMP/whole"
   broken INT 3
 }
+
+@test "a log has one writer at a time, whatever is asked" {
+  forever --model softmax --log "$TMP/log"
+  refused 3 "another run writes it now" train "${quick[@]}" --log "$TMP/log" --overwrite
+  hogring train "${quick[@]}" --max-steps 2 --checkpoint-dir "$TMP/c" >/dev/null
+  refused 3 "another run writes it now" train --quiet --resume "$TMP/c" --max-steps 4 --log "$TMP/log"
+  ends_at INT 130
+  [ "$(grep -c '"event":"start"' "$TMP/log")" = 1 ]
+  hogring train "${quick[@]}" --log "$TMP/log" --overwrite >/dev/null
+}
+
+@test "of runs that begin at once one has the log" {
+  for i in 1 2 3; do
+    (hogring train "${quick[@]}" --seed $i --log "$TMP/log" >/dev/null 2>&1; echo $? >"$TMP/code.$i") &
+  done
+  wait
+  [ "$(cat "$TMP"/code.? | grep -c '^0$')" = 1 ]
+  [ "$(grep -c '"event":"start"' "$TMP/log")" = 1 ]
+}
+
+@test "--overwrite removes logs and event files alone" {
+  echo "my notes" >"$TMP/notes"
+  refused 2 "is no log of hogring" train "${quick[@]}" --log "$TMP/notes" --overwrite
+  [ "$(cat "$TMP/notes")" = "my notes" ]
+  hogring train "${quick[@]}" --tensorboard "$TMP/tb" >/dev/null
+  echo "my notes" | tee "$TMP/tb/allreduce/seed-1/tfevents.txt" >"$TMP/tb/allreduce/seed-1/events.out.tfevents.1"
+  hogring train "${quick[@]}" --tensorboard "$TMP/tb" --overwrite >/dev/null
+  [ "$(ls "$TMP/tb/allreduce/seed-1" | wc -l)" = 3 ]
+  [ "$(cat "$TMP/tb/allreduce/seed-1/tfevents.txt" "$TMP/tb/allreduce/seed-1/events.out.tfevents.1" | sort -u)" = "my notes" ]
+}
+
+@test "a reader with a lock keeps nobody from writing a log" {
+  printf '%s\n' 'import fcntl, sys, time' 'f = open(sys.argv[1])' 'fcntl.lockf(f, fcntl.LOCK_SH)' 'print(1, flush=True)' 'time.sleep(100)' >"$TMP/lock.py"
+  hogring train "${quick[@]}" --log "$TMP/log" >/dev/null
+  coproc python3 -IS "$TMP/lock.py" "$TMP/log" 3>&-
+  pid=$COPROC_PID
+  read -r _ <&"${COPROC[0]}"
+  hogring train "${quick[@]}" --max-steps 3 --checkpoint-dir "$TMP/c" >/dev/null
+  hogring train --quiet --resume "$TMP/c" --max-steps 6 --seed 1 --log "$TMP/log2" >/dev/null
+  hogring train "${quick[@]}" --log "$TMP/log" --overwrite >/dev/null
+  grep -q '"event":"end"' "$TMP/log"
+}
+
+@test "results for a FIFO that nobody reads end with --timeout" {
+  mkfifo "$TMP/fifo"
+  code=0
+  hogring train "${quick[@]}" --max-steps 2 --stall-warn 1s --timeout 3s --json "$TMP/fifo" >/dev/null 2>"$TMP/err" || code=$?
+  [ $code = 3 ]
+  grep -q "nobody read from it in 3 s" "$TMP/err"
+}
