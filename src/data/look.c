@@ -288,6 +288,23 @@ static float largest_of_row(const struct hr_dataset *dataset, const struct hr_sp
     return largest;
 }
 
+bool hr_look_for_unfinite(const struct hr_dataset *dataset, const struct hr_split *split,
+                          size_t *sample)
+{
+    const size_t elems = hr_shape_elems(dataset->shape);
+    const bool sparse = dataset->features == HR_FEATURES_SPARSE;
+    for (size_t s = 0; dataset->features != HR_FEATURES_BYTES && s < split->count; s++) {
+        const size_t row = hr_split_row(split, s);
+        const size_t end = sparse ? split->rows[row + 1] : (row + 1) * elems;
+        for (size_t i = sparse ? split->rows[row] : row * elems; i < end; i++)
+            if (!isfinite(split->values[i])) {
+                *sample = s;
+                return true;
+            }
+    }
+    return false;
+}
+
 float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split *split)
 {
     const size_t looks = hr_min_size(split->count, ROWS_LOOKED_AT);

@@ -58,6 +58,11 @@ struct hr_shown hr_look_at_name(const struct hr_dataset *dataset, size_t feature
 /* The largest absolute value of a split's features, times the scale; only some rows are read. */
 float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split *split);
 
+/* Has a sample of the split a feature that is not finite? *sample is the first. All rows are
+ * read. */
+bool hr_look_for_unfinite(const struct hr_dataset *dataset, const struct hr_split *split,
+                          size_t *sample);
+
 /* The number of classes that only test samples have; *example is one of them. */
 HR_CHECKED enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untaught,
                                             size_t *example);

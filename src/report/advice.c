@@ -53,7 +53,7 @@ bool hr_advice_rising(const struct hr_run_result *run, const char *name, char te
 {
     char last[HR_HUMAN_MAX], first[HR_HUMAN_MAX];
     struct hr_rise rise;
-    if (!hr_run_rose(run, &rise))
+    if (!(run->lr > 0) || !hr_run_rose(run, &rise)) /* what no rate made, none mends */
         return false;
     snprintf(text, HR_ADVICE_MAX,
              "%s: the training loss ended at %s, above the %s %s; change first %s", name,

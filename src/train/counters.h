@@ -23,8 +23,8 @@ struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_
  * (divergence.c). */
 void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result);
 
-/* Returns `status`, of the run's end. If an asynchronous run diverged, add to the message what
- * asynchrony did, and what to change first. */
+/* Returns `status`, of the run's end. If it diverged, add to the message why, where that is found
+ * (weights or data that are not finite, inputs that are large), and what to change first. */
 HR_CHECKED enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status status);
 
 #endif

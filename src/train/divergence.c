@@ -144,37 +144,76 @@ static double last_lr(const struct hr_run *run)
                                         begun > schedule->first ? begun - 1 : schedule->first);
 }
 
-/* Returns `status`; if the run diverged with large inputs, the message says to normalise them. */
-static enum hr_status blame_inputs(const struct hr_run *run, enum hr_status status)
+/* The tensor with the first weight that is not finite, of those that the run began with; NULL:
+ * there was none, or others stand there by now. */
+static const char *began_unfinite(const struct hr_run *run)
 {
-    const double inputs = status == HR_E_DIVERGED ? large_inputs(run) : 0;
-    if (!(inputs > 0))
-        return status;
-    char message[480];
-    snprintf(message, sizeof message, "%.479s", hr_error_message());
-    return hr_fail(status, "%s; inputs go to %.4g as they are: try --normalize first", message,
-                   inputs);
+    const struct hr_model *model = run->job.model;
+    const float *weights = run->shared.snapshot.weights;
+    if (hr_digest64(weights, run->shared.params * sizeof *weights) != run->job.begins_with)
+        return NULL;
+    for (size_t t = 0; t < hr_model_tensor_count(model); t++) {
+        const struct hr_tensor_info *tensor = hr_model_tensor(model, t);
+        for (size_t i = 0; i < tensor->count; i++)
+            if (!isfinite(weights[tensor->offset + i]))
+                return tensor->name;
+    }
+    return NULL;
 }
 
+/* Was something done to gradients or weights on purpose? */
+static bool is_injected(const struct hr_run *run)
+{
+    const struct hr_inject *inject = &run->job.conditions.inject;
+    return hr_inject_has(inject, HR_INJECT_NAN) || hr_inject_has(inject, HR_INJECT_FLIP_BIT);
+}
+
+/* What asynchrony did to the step. */
+static void write_asynchrony(const struct hr_run *run, const struct hr_run_result *so_far,
+                             char *text, size_t size)
+{
+    char cure[200];
+    const double lr = last_lr(run);
+    const struct hr_asynchrony a = hr_asynchrony_of(run, so_far, lr);
+    write_cure(run, so_far->stale_max, &a, cure, sizeof cure);
+    snprintf(text, size,
+             "; staleness so far: p50 %zu, max %llu; lr %.3g acts like %.3g, momentum %.2f like "
+             "%.3f; change first %s",
+             hr_histogram_quantile(so_far->stale, HR_RESULT_STALENESS_BUCKETS, 0.5),
+             (unsigned long long)so_far->stale_max, lr, a.effective_lr, a.explicit_momentum,
+             a.total_momentum, cure);
+}
+
+/* The rate is blamed where updates were made by one; and whatever else is found. */
 enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status status)
 {
     struct hr_run_result so_far = {0};
-    char message[480], cure[200];
+    char message[480], advice[480] = "";
     const struct hr_strategy *strategy = run->shared.strategy;
-    if (status != HR_E_DIVERGED || strategy->synchronous || !pushes_gradients(strategy) ||
-        !run->segment.base)
-        return blame_inputs(run, status);
-    hr_result_count(run, &so_far);
-    if (so_far.stale_updates == 0 || large_inputs(run) > 0)
-        return blame_inputs(run, status);
-    const double lr = last_lr(run);
-    const struct hr_asynchrony a = hr_asynchrony_of(run, &so_far, lr);
-    write_cure(run, so_far.stale_max, &a, cure, sizeof cure);
+    size_t sample;
+    if (status != HR_E_DIVERGED || !run->segment.base || is_injected(run))
+        return status;
     snprintf(message, sizeof message, "%s", hr_error_message());
-    return hr_fail(status,
-                   "%s; staleness so far: p50 %zu, max %llu; lr %.3g acts like %.3g, momentum %.2f "
-                   "like %.3f; change first %s",
-                   message, hr_histogram_quantile(so_far.stale, HR_RESULT_STALENESS_BUCKETS, 0.5),
-                   (unsigned long long)so_far.stale_max, lr, a.effective_lr, a.explicit_momentum,
-                   a.total_momentum, cure);
+    const char *tensor = began_unfinite(run);
+    if (tensor)
+        return hr_fail(status,
+                       "%s; %s has numbers that are not finite in the weights that the run "
+                       "begins with",
+                       message, tensor);
+    if (hr_look_for_unfinite(run->job.dataset, &run->job.dataset->train, &sample))
+        return hr_fail(status, "%s; features of training sample %zu are not finite", message,
+                       sample + 1);
+    hr_result_count(run, &so_far);
+    const bool updated = so_far.updates > 0 && run->job.options->lr > 0;
+    const double inputs = large_inputs(run);
+    if (inputs > 0)
+        snprintf(advice, sizeof advice, "; inputs go to %.4g as they are: try --normalize first",
+                 inputs);
+    else if (updated && !strategy->synchronous && pushes_gradients(strategy) &&
+             so_far.stale_updates > 0)
+        write_asynchrony(run, &so_far, advice, sizeof advice);
+    return hr_fail(status, "%s%s%s", message,
+                   updated ? "; a smaller --lr may help"
+                           : ", by the weights that the run begins with",
+                   advice);
 }

@@ -17,8 +17,8 @@ struct hr_machines;
 struct hr_run;
 struct hr_train_call;
 
-/* Out of the options goes what is said of several machines: for a plan of one, or of a run that goes
- * on elsewhere, where the checkpoint says whether that is refused. */
+/* Out of the options goes what is said of several machines: for a plan of one, or of a run that
+ * goes on elsewhere, where the checkpoint says whether that is refused. */
 void hr_train_leave_machines(struct hr_train_options *options);
 
 struct hr_train_plan {

@@ -34,7 +34,7 @@ static enum hr_status check_finite(const struct hr_train_job *job,
         return HR_OK;
     return hr_fail(HR_E_DIVERGED,
                    "step %llu: the %s is not finite in epoch %llu, samples %llu to %llu of its "
-                   "order; a smaller --lr may help",
+                   "order",
                    (unsigned long long)update->index,
                    isfinite(update->loss_sum) ? "gradient" : "loss",
                    (unsigned long long)batch.epoch + 1, (unsigned long long)batch.first + 1,

@@ -301,9 +301,8 @@ static enum hr_status check_finite(struct hr_train_worker *self, const struct hr
     if (finite && isfinite(loss))
         return HR_OK;
     say_what_is_not_finite(self, loss, what, sizeof what);
-    return hr_fail(HR_E_DIVERGED,
-                   "%s in epoch %llu, samples %llu to %llu of its order; a smaller --lr may help",
-                   what, (unsigned long long)share->epoch + 1, (unsigned long long)share->first + 1,
+    return hr_fail(HR_E_DIVERGED, "%s in epoch %llu, samples %llu to %llu of its order", what,
+                   (unsigned long long)share->epoch + 1, (unsigned long long)share->first + 1,
                    (unsigned long long)(share->first + share->count));
 }
 

@@ -90,3 +90,24 @@ PY
   grep -qE "9.bias, [0-9.a-z, ]*\.(weight|bias) and [0-9]+ more; unlike: 3.weight is \(12, 12\), expected \(9, 12\), .*; unknown: 5.running_mean, 5.running_var, 6.weight, 6.bias \(another" "$TMP/stderr" ||
     { cat "$TMP/stderr"; false; }
 }
+
+@test "the rate is blamed for no weights that were not finite from the start, nor for what was done on purpose" {
+  hogring train --quiet --model softmax --max-steps 1 --checkpoint-dir "$TMP/c" >/dev/null
+  python3 - "$TMP/c/latest/model.safetensors" "$TMP/nan.safetensors" <<'END'
+import json, struct, sys
+raw = bytearray(open(sys.argv[1], "rb").read())
+end = 8 + struct.unpack("<Q", raw[:8])[0]
+at = end + json.loads(raw[8:end])["1.weight"]["data_offsets"][0] + 40
+raw[at:at + 4] = struct.pack("<f", float("nan"))
+open(sys.argv[2], "wb").write(raw)
+END
+  for how in "allreduce" "ps-async" "hogwild" "gossip" "ps-sync --launch process" "ps-async --clock virtual"; do
+    refused 1 "1.weight has numbers that are not finite in the weights that the run begins with" train --quiet --model softmax --init-weights "$TMP/nan.safetensors" --strategy $how
+    [ "$(grep -c -- "--lr" "$TMP/stderr")" = 0 ]
+  done
+  refused 1 "not finite" train --quiet --model softmax --inject nan:1@step=7
+  [ "$(grep -c -- "--lr" "$TMP/stderr")" = 0 ]
+  refused 1 "a smaller --lr may help" train --quiet --model mlp --lr 1e6
+  hogring train --model mlp --lr 0 --epochs 3 --batch-size 4 >/dev/null 2>"$TMP/stderr"
+  [ "$(grep -c "smaller --lr" "$TMP/stderr")" = 0 ]
+}

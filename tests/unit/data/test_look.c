@@ -216,12 +216,32 @@ static void untaught_classes_are_counted(void **state)
     hr_dataset_close(&dataset);
 }
 
+/* Readers refuse them; what is mapped is not read. */
+static void features_that_are_not_finite_are_found(void **state)
+{
+    (void)state;
+    float values[] = {1, 2, 3, 4, 5, NAN};
+    const uint32_t other_way[] = {2, 1, 0};
+    struct hr_dataset dataset = {.shape = {2, 1, 1},
+                                 .features = HR_FEATURES_FLOATS,
+                                 .train = {.count = 3, .values = values}};
+    size_t sample = 9;
+    assert_true(hr_look_for_unfinite(&dataset, &dataset.train, &sample));
+    assert_int_equal(sample, 2);
+    dataset.train.chosen = other_way;
+    assert_true(hr_look_for_unfinite(&dataset, &dataset.train, &sample));
+    assert_int_equal(sample, 0);
+    values[5] = 6;
+    assert_false(hr_look_for_unfinite(&dataset, &dataset.train, &sample));
+}
+
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_accuracy_without_a_look_at_the_samples_is_known),
+        cmocka_unit_test(features_that_are_not_finite_are_found),
         IN_SCRATCH(numbers_of_which_most_differ_are_values),
         IN_SCRATCH(classes_are_classes),
         IN_SCRATCH(scales_far_apart_are_unlike),
