@@ -241,10 +241,10 @@ static enum hr_status fail_alone(const struct hr_run *run, const char *path, siz
         snprintf(cure, sizeof cure, "more samples, or fewer workers and micro-batches");
     return hr_fail(
         HR_E_USAGE,
-        "batchnorm (layer %s) measures a channel over a share of a batch, and has one "
-        "value of it in a sample: the %zu sample%s of a batch are cut into %zu share%s, so "
-        "that all would become 0; expected %s",
-        path, full, full == 1 ? "" : "s", pieces, pieces == 1 ? "" : "s", cure);
+        "batchnorm (layer %s) measures a channel over a share of a batch, and has one value of it "
+        "in "
+        "a sample: a batch of %zu is cut into %zu share%s, so that all would become 0; expected %s",
+        path, full, pieces, pieces == 1 ? "" : "s", cure);
 }
 
 /* The largest of so many pieces of n samples has ceil(n / pieces), the smallest floor(). */

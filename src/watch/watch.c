@@ -61,7 +61,7 @@ static void on_start(void *arg, const struct hr_run_info *info)
     if (!watch->quiet && hr_advice_before(info, advice))
         hr_log(HR_LOG_WARNING, "%s", advice);
     if ((watch->banner || watch->hints) && info->left_out && info->left_out[0])
-        hr_log(HR_LOG_INFO, "%s", info->left_out);
+        hr_log(HR_LOG_INFO, "%s: %s", info->strategy, info->left_out);
     if (watch->hints)
         hr_hints_print(watch->hints, watch->dataset);
 }

@@ -258,6 +258,27 @@ static void evaluation_reads_running_statistics(void **state)
     rig_end(&rig);
 }
 
+static void one_sample_alone_moves_no_running_statistic(void **state)
+{
+    (void)state;
+    struct rig rig = rig_of("flatten, batchnorm, dense 3", (struct hr_shape){4, 1, 1}, NULL, 0);
+    struct hr_net_view mean, var;
+    struct hr_net_rule sgd;
+    float *momentum = calloc(rig.n, sizeof *momentum);
+    CHECK_OK(hr_net_find(rig.net, "1.running_mean", rig.params, rig.n, &mean));
+    CHECK_OK(hr_net_find(rig.net, "1.running_var", rig.params, rig.n, &var));
+    CHECK_OK(hr_net_rule_defaults("sgd", &sgd));
+    for (size_t i = 0; i < 4; i++)
+        mean.data[i] = 0.3f * (float)i, var.data[i] = 2.7f;
+    rig.batch.count = 1;
+    CHECK_OK(hr_net_gradient(rig.space, rig.params, rig.n, &rig.batch, rig.grads, NULL));
+    CHECK_OK(hr_net_update(rig.net, &sgd, 1, 1, rig.params, rig.grads, rig.n, momentum, rig.n));
+    for (size_t i = 0; i < 4; i++)
+        assert_true(mean.data[i] == 0.3f * (float)i && var.data[i] == 2.7f);
+    free(momentum);
+    rig_end(&rig);
+}
+
 static void probabilities_add_up_and_answers_are_the_largest(void **state)
 {
     (void)state;
@@ -389,6 +410,7 @@ int main(void)
         cmocka_unit_test(steps_have_the_bits_of_the_whole),
         cmocka_unit_test(dropout_is_drawn_by_sample_and_not_by_batch),
         cmocka_unit_test(evaluation_reads_running_statistics),
+        cmocka_unit_test(one_sample_alone_moves_no_running_statistic),
         cmocka_unit_test(probabilities_add_up_and_answers_are_the_largest),
         cmocka_unit_test(rules_move_down_the_gradient),
         cmocka_unit_test(an_empty_batch_gives_zeros),
