@@ -12,7 +12,8 @@ size_t hr_input_eval_rows(const struct hr_dataset *dataset)
 {
     enum { FLOATS = 2 << 20, DOZEN = 12 };
     const size_t fit = FLOATS / hr_shape_elems(dataset->shape);
-    if (dataset->features != HR_FEATURES_SPARSE || fit >= HR_EVAL_BLOCK)
+    const bool rows = dataset->shape.height * dataset->shape.width == 1;
+    if ((dataset->features != HR_FEATURES_SPARSE && !rows) || fit >= HR_EVAL_BLOCK)
         return HR_EVAL_BLOCK;
     return fit >= DOZEN ? fit / DOZEN * DOZEN : fit ? fit : 1;
 }

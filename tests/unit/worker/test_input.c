@@ -100,6 +100,20 @@ static void check_passes(const char *strategy, size_t workers, size_t epoch_size
     free(got);
 }
 
+/* Long rows are evaluated a few at a time, whatever they are stored as; images in whole blocks. */
+static void evaluation_takes_few_long_rows_at_a_time(void **state)
+{
+    (void)state;
+    struct hr_dataset d = {.features = HR_FEATURES_FLOATS, .shape = {2000000, 1, 1}};
+    assert_int_equal(hr_input_eval_rows(&d), 1);
+    d.shape.channels = 20000;
+    assert_int_equal(hr_input_eval_rows(&d), 96);
+    d.features = HR_FEATURES_SPARSE;
+    assert_int_equal(hr_input_eval_rows(&d), 96);
+    d = (struct hr_dataset){.features = HR_FEATURES_BYTES, .shape = {3, 224, 224}};
+    assert_int_equal(hr_input_eval_rows(&d), HR_EVAL_BLOCK);
+}
+
 static void every_pass_has_each_sample_once_for_any_epoch_and_workers(void **state)
 {
     (void)state;
@@ -114,6 +128,7 @@ static void every_pass_has_each_sample_once_for_any_epoch_and_workers(void **sta
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(evaluation_takes_few_long_rows_at_a_time),
         cmocka_unit_test(every_pass_has_each_sample_once_for_any_epoch_and_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
