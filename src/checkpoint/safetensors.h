@@ -28,6 +28,7 @@
 enum {
     HR_SAFETENSORS_LENGTH_BYTES = 8,
     HR_SAFETENSORS_HEADER_MAX = 100000000, /* the reference reader's limit */
+    HR_SAFETENSORS_VALUES_MAX = 1 << 20,   /* a tensor has about ten; JSON takes 30 bytes for one */
     HR_SAFETENSORS_METADATA_MAX = 4096,    /* entries are 1 KiB each in memory, 8 bytes in a file */
     HR_SAFETENSORS_ALIGN = 64,             /* of tensors in memory */
 };

@@ -70,9 +70,23 @@ static enum hr_status read_header(struct reader *r)
     return HR_OK;
 }
 
+/* Each value of JSON has a separator before or behind it. */
+static enum hr_status check_values(const struct reader *r)
+{
+    size_t separators = 0;
+    for (size_t i = HR_SAFETENSORS_LENGTH_BYTES; i < r->header_bytes; i++)
+        separators += r->header[i] == ',' || r->header[i] == ':' || r->header[i] == '[';
+    return separators <= HR_SAFETENSORS_VALUES_MAX
+               ? HR_OK
+               : hr_fail(HR_E_FORMAT,
+                         "%s: the header has more than %d values, expected at most that", r->path,
+                         HR_SAFETENSORS_VALUES_MAX);
+}
+
 static enum hr_status parse_header(struct reader *r)
 {
     json_error_t error;
+    HR_TRY(check_values(r));
     r->root = hr_json_load((const char *)r->header + HR_SAFETENSORS_LENGTH_BYTES,
                            r->header_bytes - HR_SAFETENSORS_LENGTH_BYTES, &error);
     if (!r->root && hr_json_no_memory())

@@ -176,6 +176,7 @@ static void bombs_are_refused(void **state)
     check_refused_repeated("", "[", 1000000, "", "maximum parsing depth");
     check_refused_repeated("", "{\"a\":", 1000000, "", "maximum parsing depth");
     check_refused_repeated("{\"a\":{\"shape\":", "[", 100000, "", "maximum parsing depth");
+    check_refused_repeated("{\"a\":[0", ",0", 1 << 20, "]}", "more than 1048576 values");
     check_refused_repeated("{\"", "n", 128, "\":{}}", "a tensor name of 128 bytes, at most 127");
     check_refused_repeated("{\"__metadata__\":{\"k\":\"", "v", 1024, "\"}}", "1024 of text");
     check_refused_repeated("{\"__metadata__\":{\"", "k", 64, "\":\"\"}}", "64 bytes of key");
