@@ -76,6 +76,11 @@ static enum hr_status measure_one(const struct hr_dataset *dataset, size_t k,
     /* What rounding leaves of a constant is no deviation either. */
     if (isfinite(out->deviation[k]) && out->deviation[k] > 1e-14 * fabs(out->mean[k]))
         return HR_OK;
+    if (!isfinite(out->deviation[k]))
+        return hr_fail(HR_E_USAGE,
+                       "%s: target %zu%s%s: its deviation from the mean is too large for a double; "
+                       "expected values of at most about 1e150",
+                       dataset->name, k + 1, name[0] ? ", " : "", name);
     return hr_fail(HR_E_USAGE,
                    "%s: target %zu%s%s is %g in all %zu training samples: there is nothing to "
                    "learn of it (--target leaves it out; --target-scale none takes it as it is)",

@@ -83,6 +83,11 @@ houses() { # price is linear in what is known, but for noise; rent follows it
   [ "$(json "$TMP/a.json" 'd["runs"][0]["test_fit"]["r2"]')" = None ]
 }
 
+@test "targets whose deviation is no number are refused as such" {
+  { echo x,p; for i in 1 2 3 4 5 6; do echo "$i,${i}e300"; done; } >"$TMP/h.csv"
+  refused 2 "too large for a double" train --data "$TMP/h.csv" --target p --task regress
+}
+
 @test "what is of classes is refused for values, and the other way round" {
   houses "$TMP/h.csv"
   local csv=(train --data "$TMP/h.csv" --target price)
