@@ -32,34 +32,34 @@ void hr_table_drop_exact(struct hr_table *table)
     table->exact = NULL;
 }
 
-/* In place, from the first on: a float ends before the next double begins. */
-static float *narrow(double *wide, size_t n)
+/* The floats so far are what was read. */
+static enum hr_status begin_exact(struct hr_values *values, const char *name)
 {
-    for (size_t i = 0; i < n; i++) {
-        const float value = (float)wide[i];
-        memcpy((char *)wide + i * sizeof value, &value, sizeof value);
+    const float *floats = values->floats.data;
+    for (size_t i = 0; i < values->floats.bytes / sizeof *floats; i++) {
+        const double value = (double)floats[i];
+        HR_TRY(hr_array_add(&values->exact, name, &value, sizeof value));
     }
-    void *less = realloc(wide, n * sizeof(float));
-    return less ? less : (void *)wide;
+    return HR_OK;
 }
 
-enum hr_status hr_table_take_doubles(const char *name, double *wide, size_t n,
-                                     struct hr_table *table)
+enum hr_status hr_values_add(struct hr_values *values, const char *name, double value)
 {
-    size_t i = 0;
-    while (i < n && !(wide[i] < (double)(float)wide[i] || wide[i] > (double)(float)wide[i]))
-        i++;
-    if (i == n) {
-        table->values = narrow(wide, n);
-        return HR_OK;
-    }
-    void *values, *less = realloc(wide, n * sizeof *wide);
-    table->exact = less ? less : wide;
-    HR_TRY(hr_take(name, n * sizeof *table->values, &values));
-    table->values = values;
-    for (i = 0; i < n; i++)
-        table->values[i] = (float)table->exact[i];
-    return HR_OK;
+    const float rounded = (float)value;
+    const bool begins =
+        !values->exact.bytes && (value < (double)rounded || value > (double)rounded);
+    if (begins)
+        HR_TRY(begin_exact(values, name));
+    if (begins || values->exact.bytes)
+        HR_TRY(hr_array_add(&values->exact, name, &value, sizeof value));
+    return hr_array_add(&values->floats, name, &rounded, sizeof rounded);
+}
+
+void hr_values_free(struct hr_values *values)
+{
+    free(values->floats.data);
+    free(values->exact.data);
+    *values = (struct hr_values){0};
 }
 
 /* Are all names short enough and different? names (n) out. */

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
+#include "data/bytes.h"
 #include "hogring/data.h"
 
 #define HR_TABLE_MAX_COUNT ((size_t)1 << 31) /* samples are fewer: they have 31-bit numbers */
@@ -38,10 +39,14 @@ struct hr_table {
 /* Harmless on a zeroed struct. */
 void hr_table_free(struct hr_table *table);
 
-/* Take `wide` (n), values as they were read, in any case: they become the table's values, and stay
- * as `exact` where one of them is no float. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_table_take_doubles(const char *name, double *wide, size_t n,
-                                                struct hr_table *table);
+/* Values that are read one by one: floats, and beside them the same as doubles, which are there from
+ * the first value on that is no float. Whoever reads frees both, or makes them a table's. */
+struct hr_values {
+    struct hr_array floats, exact;
+};
+HR_CHECKED enum hr_status hr_values_add(struct hr_values *values, const char *name, double value);
+void hr_values_free(struct hr_values *values);
+
 void hr_table_drop_exact(struct hr_table *table);
 
 /* A view. */

@@ -203,8 +203,7 @@ static enum hr_status check_header(struct hr_csv_reader r, bool label_given, str
 static enum hr_status read_layout(struct hr_csv_reader *r, const struct hr_data_options *options,
                                   struct layout *layout)
 {
-    if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3))
-        r->at += 3;
+    r->at += hr_bytes_mark(r->at, (size_t)(r->end - r->at));
     if (!hr_csv_next_record(r))
         return hr_fail(HR_E_FORMAT, "%s: holds no line, expected a table", r->name);
     hr_csv_find_separator(r);
@@ -232,6 +231,11 @@ static enum hr_status read_layout(struct hr_csv_reader *r, const struct hr_data_
 
 /* --- the samples */
 
+struct samples {
+    struct hr_values values;
+    struct hr_array labels; /* their numbers */
+};
+
 static enum hr_status fail_number(const struct hr_csv_reader *r, const struct hr_csv_field *f,
                                   const struct layout *layout)
 {
@@ -244,13 +248,12 @@ static enum hr_status fail_number(const struct hr_csv_reader *r, const struct hr
 }
 
 static enum hr_status add_value(const struct hr_csv_reader *r, const struct hr_csv_field *f,
-                                const struct layout *layout, struct hr_array *values)
+                                const struct layout *layout, struct hr_values *values)
 {
     double wide;
     if (!hr_parse_real(f->text, f->bytes, &wide))
         return fail_number(r, f, layout);
-    return isfinite((float)wide) ? hr_array_add(values, r->name, &wide, sizeof wide)
-                                 : fail_number(r, f, layout);
+    return isfinite((float)wide) ? hr_values_add(values, r->name, wide) : fail_number(r, f, layout);
 }
 
 static enum hr_status add_label(const struct hr_csv_reader *r, const struct hr_csv_field *f,
@@ -275,11 +278,12 @@ static enum hr_status add_target(const struct hr_csv_reader *r, const struct hr_
 /* A field of the samples' label or targets, or a feature's. */
 static enum hr_status add_field(const struct hr_csv_reader *r, const struct hr_csv_field *f,
                                 const struct layout *layout, struct hr_labels *labels,
-                                struct hr_array arrays[2])
+                                struct samples *samples)
 {
     if (!is_label(layout, f->column))
-        return add_value(r, f, layout, &arrays[0]);
-    return layout->targets.count ? add_target(r, f, layout) : add_label(r, f, labels, &arrays[1]);
+        return add_value(r, f, layout, &samples->values);
+    return layout->targets.count ? add_target(r, f, layout)
+                                 : add_label(r, f, labels, &samples->labels);
 }
 
 static enum hr_status end_targets(const struct hr_csv_reader *r, const struct layout *layout,
@@ -293,7 +297,7 @@ static enum hr_status end_targets(const struct hr_csv_reader *r, const struct la
 }
 
 static enum hr_status read_record(struct hr_csv_reader *r, const struct layout *layout,
-                                  struct hr_labels *labels, struct hr_array arrays[2])
+                                  struct hr_labels *labels, struct samples *samples)
 {
     struct hr_csv_field f = {0};
     do {
@@ -301,12 +305,12 @@ static enum hr_status read_record(struct hr_csv_reader *r, const struct layout *
         if (f.column > layout->columns)
             return hr_fail(HR_E_FORMAT, "%s: line %zu: more than %zu columns, expected %zu",
                            r->name, r->line, layout->columns, layout->columns);
-        HR_TRY(add_field(r, &f, layout, labels, arrays));
+        HR_TRY(add_field(r, &f, layout, labels, samples));
     } while (!f.last);
     if (f.column < layout->columns)
         return hr_fail(HR_E_FORMAT, "%s: line %zu: %zu columns, expected %zu", r->name, r->line,
                        f.column, layout->columns);
-    return end_targets(r, layout, labels, &arrays[1]);
+    return end_targets(r, layout, labels, &samples->labels);
 }
 
 enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
@@ -315,7 +319,7 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
 {
     struct hr_csv_reader r = {.name = name, .at = text, .end = text + bytes, .line = 1};
     struct layout layout = {0};
-    struct hr_array arrays[2] = {{0}, {0}}; /* values, labels */
+    struct samples samples = {0};
     enum hr_status st;
     HR_TRY_GOTO(read_layout(&r, options, &layout), st, out);
     if (layout.targets.count)
@@ -323,8 +327,8 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
                                          &layout.targets.names),
                     st, out);
     while (hr_csv_next_record(&r))
-        HR_TRY_GOTO(read_record(&r, &layout, labels, arrays), st, out);
-    if (!arrays[1].bytes) {
+        HR_TRY_GOTO(read_record(&r, &layout, labels, &samples), st, out);
+    if (!samples.labels.bytes) {
         st = hr_fail(HR_E_FORMAT, "%s: holds no sample, expected lines of %zu columns", name,
                      layout.columns);
         goto out;
@@ -332,22 +336,21 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
     *out = (struct hr_table){
         .features = HR_FEATURES_FLOATS,
         .shape = {layout.columns - (layout.targets.count ? layout.targets.count : 1), 1, 1},
-        .count = arrays[1].bytes / sizeof *out->labels,
-        .labels = arrays[1].data,
+        .count = samples.labels.bytes / sizeof *out->labels,
+        .values = samples.values.floats.data,
+        .exact = samples.values.exact.data,
+        .labels = samples.labels.data,
         .feature_names = layout.names.data,
         .label_guessed = layout.guessed,
     };
     memcpy(out->label_column, layout.label_place, sizeof out->label_column);
     memcpy(out->note, layout.note, sizeof out->note);
-    st = hr_table_take_doubles(name, arrays[0].data, arrays[0].bytes / sizeof(double), out);
-    if (st != HR_OK)
-        hr_table_free(out);
     hr_csv_targets_free(&layout.targets);
-    return st;
+    return HR_OK;
 out:
     hr_csv_targets_free(&layout.targets);
-    free(arrays[0].data);
-    free(arrays[1].data);
+    hr_values_free(&samples.values);
+    free(samples.labels.data);
     free(layout.names.data);
     return st;
 }

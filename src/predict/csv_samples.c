@@ -256,8 +256,7 @@ static enum hr_status read_layout(struct reading *g)
     struct hr_csv_reader *r = &g->r;
     struct first_record first = {0};
     void *taken;
-    if (r->end - r->at >= 3 && !memcmp(r->at, "\xef\xbb\xbf", 3))
-        r->at += 3;
+    r->at += hr_bytes_mark(r->at, (size_t)(r->end - r->at));
     if (!hr_csv_next_record(r))
         return hr_fail(HR_E_FORMAT, "%s: holds no line, expected a table", r->name);
     hr_csv_find_separator(r);
@@ -305,19 +304,19 @@ static enum hr_status read_record(struct reading *g, double *sample)
     return HR_OK;
 }
 
-static enum hr_status read_samples(struct reading *g, struct hr_array *values)
+static enum hr_status read_samples(struct reading *g, struct hr_values *values)
 {
     void *taken;
-    const size_t bytes = g->features * sizeof(double);
-    HR_TRY(hr_take(g->r.name, bytes, &taken));
+    HR_TRY(hr_take(g->r.name, g->features * sizeof(double), &taken));
+    double *sample = taken;
     enum hr_status status = HR_OK;
     while (status == HR_OK && hr_csv_next_record(&g->r)) {
-        status = read_record(g, taken);
-        if (status == HR_OK)
-            status = hr_array_add(values, g->r.name, taken, bytes);
+        status = read_record(g, sample);
+        for (size_t i = 0; status == HR_OK && i < g->features; i++)
+            status = hr_values_add(values, g->r.name, sample[i]);
     }
     free(taken);
-    if (status == HR_OK && !values->bytes)
+    if (status == HR_OK && !values->floats.bytes)
         return hr_fail(HR_E_FORMAT, "%s: holds no sample, expected lines of %zu columns", g->r.name,
                        g->columns);
     return status;
@@ -332,20 +331,19 @@ enum hr_status hr_csv_samples_parse(const char *name, const char *text, size_t b
                         .input = input,
                         .model = model,
                         .features = hr_shape_elems(input->shape)};
-    struct hr_array values = {0};
+    struct hr_values values = {0};
     enum hr_status status = read_layout(&g);
     if (status == HR_OK)
         status = read_samples(&g, &values);
     if (status == HR_OK) {
         *out = (struct hr_table){.features = HR_FEATURES_FLOATS,
                                  .shape = {g.features, 1, 1},
-                                 .count = values.bytes / sizeof(double) / g.features};
+                                 .count = values.floats.bytes / sizeof(float) / g.features,
+                                 .values = values.floats.data,
+                                 .exact = values.exact.data};
         memcpy(out->note, g.note, sizeof out->note);
-        status = hr_table_take_doubles(name, values.data, values.bytes / sizeof(double), out);
-        if (status != HR_OK)
-            hr_table_free(out);
     } else {
-        free(values.data);
+        hr_values_free(&values);
     }
     free(g.first.data);
     free(g.at.data);
