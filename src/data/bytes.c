@@ -92,6 +92,11 @@ enum hr_status hr_bytes_peek_file(const char *path, void *out, size_t n, size_t 
     return status;
 }
 
+size_t hr_bytes_mark(const char *text, size_t bytes)
+{
+    return bytes >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+}
+
 struct hr_shown hr_shown(const char *text, size_t bytes)
 {
     enum { KEPT = 40 };

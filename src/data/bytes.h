@@ -35,6 +35,9 @@ HR_CHECKED enum hr_status hr_bytes_read_file(const char *path, struct hr_array *
 /* The first bytes of a file's content, at most n. */
 HR_CHECKED enum hr_status hr_bytes_peek_file(const char *path, void *out, size_t n, size_t *got);
 
+/* Bytes of the UTF-8 byte order mark that a text begins with: 3, or 0. */
+size_t hr_bytes_mark(const char *text, size_t bytes);
+
 /* Text of a stranger's file for a message: cut to 40 bytes, printable (base/printable.h). */
 struct hr_shown {
     char text[48];

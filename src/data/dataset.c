@@ -119,6 +119,28 @@ static enum hr_status finish_targets(const char *name, const struct hr_data_opti
     return hr_target_rows_finish(&storage->labels.targets, name);
 }
 
+/* Labels of a byte are their classes' numbers: 0 and 255 make 256 classes. */
+static enum hr_status note_gaps(const char *name, struct hr_storage *storage)
+{
+    const struct hr_table *tables[] = {&storage->train, &storage->test};
+    size_t missing = storage->classes;
+    void *taken;
+    HR_TRY(hr_take(name, storage->classes, &taken));
+    uint8_t *seen = taken;
+    for (size_t t = 0; t < 2; t++)
+        for (size_t i = 0; i < tables[t]->count; i++) {
+            missing -= !seen[tables[t]->labels[i]];
+            seen[tables[t]->labels[i]] = 1;
+        }
+    free(taken);
+    if (missing && !storage->train.note[0])
+        snprintf(storage->train.note, sizeof storage->train.note,
+                 "%s: labels go to %zu, so there are %zu classes, and %zu of them have no sample; "
+                 "numbers without gaps would make %zu",
+                 name, storage->classes - 1, storage->classes, missing, storage->classes - missing);
+    return HR_OK;
+}
+
 static enum hr_status count_classes(const char *name, const struct hr_data_options *options,
                                     struct hr_storage *storage)
 {
@@ -135,6 +157,8 @@ static enum hr_status count_classes(const char *name, const struct hr_data_optio
     } else if (!storage->classes) {
         const size_t train = largest_label(&storage->train), test = largest_label(&storage->test);
         storage->classes = 1 + (train > test ? train : test);
+        if (!options->classes[0])
+            HR_TRY(note_gaps(name, storage));
     }
     return HR_OK;
 }

@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ struct reader {
     size_t line;
     struct hr_array values, rows, columns, labels;
     uint32_t largest; /* index so far */
+    bool queries;     /* qid:N was there */
 };
 
 /* A word of a line: up to the next blank. */
@@ -115,8 +117,10 @@ static enum hr_status add_pair(struct reader *r, const struct word *word, int64_
     const size_t digits = colon ? (size_t)(colon - word->text) : 0;
     uint32_t index;
     double wide;
-    if (digits == 3 && !memcmp(word->text, "qid", 3))
+    if (digits == 3 && !memcmp(word->text, "qid", 3)) {
+        r->queries = true;
         return HR_OK;
+    }
     if (!colon || !read_index(word, digits, &index))
         return fail_word(r, word, "index:value with an index up to 2147483647");
     if (!hr_parse_real(colon + 1, word->bytes - digits - 1, &wide) || !isfinite((float)wide))
@@ -173,6 +177,9 @@ enum hr_status hr_libsvm_parse(const char *name, const char *text, size_t bytes,
                                struct hr_labels *labels, struct hr_table *out)
 {
     struct reader r = {.name = name};
+    const size_t mark = hr_bytes_mark(text, bytes);
+    text += mark;
+    bytes -= mark;
     const enum hr_status st = read_lines(&r, text, bytes, labels);
     struct hr_table table = {
         .features = HR_FEATURES_SPARSE,
@@ -183,6 +190,11 @@ enum hr_status hr_libsvm_parse(const char *name, const char *text, size_t bytes,
         .columns = r.columns.data,
         .labels = r.labels.data,
     };
+    if (r.queries)
+        snprintf(table.note, sizeof table.note,
+                 "%s: qid:N is left out: rows of one query may stand in both splits, unless "
+                 "--test-data names the test rows",
+                 name);
     if (st == HR_OK)
         *out = table;
     else
@@ -264,6 +276,7 @@ static bool matches(const struct hr_probe *probe)
     struct word label = {0}, pair = {0};
     if (probe->folder)
         return false;
+    r.at += hr_bytes_mark(probe->head, probe->bytes);
     pass_empty_lines(&r);
     next_word(&r, &label);
     const char *feed = memchr(label.text, '\n', (size_t)(r.end - label.text));

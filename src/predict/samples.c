@@ -140,7 +140,7 @@ static const struct reader csv = {"csv", open_csv, HR_OPTION_HEADER | HR_OPTION_
 /* Does the first word look like 12:..., a pair without a label before it? */
 static bool begins_with_pair(const struct hr_probe *probe)
 {
-    size_t i = 0, digits = 0;
+    size_t i = hr_bytes_mark(probe->head, probe->bytes), digits = 0;
     while (i < probe->bytes && isspace((unsigned char)probe->head[i]))
         i++;
     for (; i < probe->bytes && isdigit((unsigned char)probe->head[i]); i++)

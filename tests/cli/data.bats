@@ -93,6 +93,30 @@ END
   hogring train --data "$TMP/plain.csv" "${model[@]}" 2>&1 >/dev/null | { ! grep "fall together"; }
 }
 
+@test "libsvm may begin with a byte order mark, and who leaves qid out says so" {
+  printf '\xef\xbb\xbf1 1:2\n0 1:1 2:2\n1 2:1\n' >"$TMP/b.libsvm"
+  hogring data info --data "$TMP/b.libsvm" >"$TMP/marked" 2>"$TMP/stderr"
+  [ ! -s "$TMP/stderr" ]
+  tail -c +4 "$TMP/b.libsvm" >"$TMP/c.libsvm"
+  hogring data info --data "$TMP/c.libsvm" | grep digest | cmp - <(grep digest "$TMP/marked")
+  printf '1 qid:1 1:2\n0 qid:1 1:1 2:2\n1 qid:2 2:1\n' >"$TMP/q.libsvm"
+  hogring data info --data "$TMP/q.libsvm" 2>&1 >"$TMP/with" | grep -q "qid:N is left out"
+  grep digest "$TMP/with" | cmp - <(grep digest "$TMP/marked")
+  printf '\xef\xbb\xbf1:2\n' >"$TMP/new"
+  hogring train --data "$TMP/b.libsvm" --model logistic --epochs 1 --quiet --checkpoint-dir "$TMP/c" >/dev/null
+  hogring predict "$TMP/c" --data "$TMP/new" 2>/dev/null | grep -q "^1,"
+}
+
+@test "IDX labels with gaps make classes without samples, which is said" {
+  mkdir "$TMP/idx"
+  for split in train t10k; do
+    printf '\0\0\10\3\0\0\0\4\0\0\0\1\0\0\0\1\1\2\3\4' >"$TMP/idx/$split-images-idx3-ubyte"
+    printf '\0\0\10\1\0\0\0\4\0\377\0\377' >"$TMP/idx/$split-labels-idx1-ubyte"
+  done
+  hogring data info --data "$TMP/idx" 2>&1 >/dev/null | grep -q "256 classes, and 254 of them have no sample"
+  hogring data info --data digits 2>&1 >/dev/null | { ! grep .; }
+}
+
 @test "a test file is used whole, and the options stand in the JSON" {
   make_data
   trains --data "$TMP/a.csv" --test-data "$TMP/a.csv" --label-column kind "${linear[@]}" --json "$TMP/out.json"
