@@ -1,6 +1,7 @@
 #include "data/class_list.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,18 +91,15 @@ enum hr_status hr_class_list_add(const char *where, const char *text, struct hr_
 
 static bool take_values(struct hr_class_list *list)
 {
-    bool numbers = true, plain = true;
+    bool plain = true;
     for (size_t i = 0; i < list->count; i++) {
         char number[24];
         const char *name = hr_labels_text(&list->labels, i);
         list->names[i] = name;
-        numbers = numbers && hr_label_number(name, &list->values[i]);
+        list->values[i] = (double)NAN;
+        hr_label_number(name, &list->values[i]); /* or it stays so */
         snprintf(number, sizeof number, "%zu", i);
         plain = plain && !strcmp(name, number);
-    }
-    if (!numbers) {
-        free(list->values);
-        list->values = NULL;
     }
     return plain;
 }
@@ -174,8 +172,7 @@ static size_t find(const struct hr_class_list *list, const char *name)
     double value;
     if (hr_labels_find(&list->labels, name, &number))
         return number;
-    if ((list->names && !list->values) || !hr_label_number(name, &value) ||
-        !hr_label_is_whole(name))
+    if (!hr_label_number(name, &value) || !hr_label_is_whole(name))
         return list->count;
     if (!list->names)
         return value >= 0 && value < (double)list->count ? (size_t)value : list->count;

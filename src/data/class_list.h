@@ -5,8 +5,8 @@
  *
  * The same text in --classes and in a checkpoint. Blanks around a name do not matter. What cannot
  * stand in a name is written as in a URL: %2C is a comma, %25 a percent sign.
- * A label belongs to the class of the same text; where all classes are numbers (label_number.h), a
- * whole number belongs to the one that is the same ("+1", "1" and "1.0" are). No two classes are.
+ * A label belongs to the class of the same text; a whole number (label_number.h) belongs to the one
+ * that is the same ("+1", "1" and "1.0" are), beside words too. No two classes are.
  *
  * Errors: HR_E_USAGE, HR_E_NOMEM. Threads: none. Test: tests/unit/data/test_class_list.c
  */
@@ -21,7 +21,7 @@
 struct hr_class_list {
     size_t count;
     const char **names;      /* (count) owned; the texts are in `labels`. NULL: "0", "1", ... */
-    double *values;          /* (count) owned; NULL where a name is no number */
+    double *values;          /* (count) owned; NAN where a name is no number */
     struct hr_labels labels; /* the names, to be found by text */
 };
 

@@ -71,17 +71,19 @@ static size_t largest_label(const struct hr_table *table)
 }
 
 /* A class of test or validation samples alone cannot be learned; more likely the labels are no
- * classes. known (labels): has the training split samples of it? */
+ * classes. known (classes): has the training split samples of it? */
 static enum hr_status check_classes_of(const char *name, const struct hr_storage *storage,
                                        const struct hr_table *table, const char *which,
                                        const uint8_t *known)
 {
+    char number[24];
     size_t i = 0;
     while (i < table->count && known[table->labels[i]])
         i++;
     if (i == table->count)
         return HR_OK;
-    const char *label = hr_labels_text(&storage->labels, table->labels[i]);
+    snprintf(number, sizeof number, "%u", table->labels[i]);
+    const char *label = storage->naming.names ? storage->naming.names[table->labels[i]] : number;
     const size_t samples = storage->train.count + storage->test.count + storage->validation.count;
     if (hr_labels_are_values(&storage->labels, samples))
         return hr_fail(HR_E_USAGE,
@@ -98,7 +100,7 @@ static enum hr_status check_classes_of(const char *name, const struct hr_storage
 static enum hr_status check_classes(const char *name, const struct hr_storage *storage)
 {
     void *taken;
-    HR_TRY(hr_take(name, storage->labels.count, &taken));
+    HR_TRY(hr_take(name, storage->naming.count, &taken));
     uint8_t *known = taken;
     for (size_t t = 0; t < storage->train.count; t++)
         known[storage->train.labels[t]] = 1;
@@ -147,13 +149,13 @@ static enum hr_status count_classes(const char *name, const struct hr_data_optio
     if (storage->labels.targets.width)
         return finish_targets(name, options, storage);
     if (storage->labels.count) {
-        if (!options->classes[0])
-            HR_TRY(check_classes(name, storage));
         HR_TRY(hr_labels_finish(&storage->labels, name, &storage->naming));
         renumber(&storage->train, storage->naming.class_of);
         renumber(&storage->test, storage->naming.class_of);
         renumber(&storage->validation, storage->naming.class_of);
         storage->classes = storage->naming.count;
+        if (!options->classes[0])
+            HR_TRY(check_classes(name, storage));
     } else if (!storage->classes) {
         const size_t train = largest_label(&storage->train), test = largest_label(&storage->test);
         storage->classes = 1 + (train > test ? train : test);

@@ -79,7 +79,8 @@ bool hr_labels_find(const struct hr_labels *labels, const char *text, uint32_t *
 
 struct entry {
     const char *text;
-    double value; /* the one next to it; NAN unless all are numbers */
+    double value;     /* the one next to it; NAN: it is no number */
+    const char *name; /* of its class */
     uint32_t number;
 };
 
@@ -88,32 +89,36 @@ static bool are_same_number(const struct entry *x, const struct entry *y)
     return x->value == y->value && !hr_label_compare(x->text, y->text);
 }
 
+/* Numbers by value, then words. */
 static int compare(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
-    const int order = x->value < y->value    ? -1
-                      : x->value > y->value  ? 1
-                      : x->value == y->value ? hr_label_compare(x->text, y->text)
-                                             : 0;
+    const int order = isnan(x->value) || isnan(y->value) ? !!isnan(x->value) - !!isnan(y->value)
+                      : x->value < y->value              ? -1
+                      : x->value > y->value              ? 1
+                                                         : hr_label_compare(x->text, y->text);
     return order ? order : strcmp(x->text, y->text);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(((const struct entry *)a)->name, ((const struct entry *)b)->name);
 }
 
 static void list_entries(const struct hr_labels *labels, struct entry *entries)
 {
-    bool numbers = true;
     for (size_t i = 0; i < labels->count; i++) {
-        entries[i] = (struct entry){.text = hr_labels_text(labels, i), .number = (uint32_t)i};
-        numbers = numbers && hr_label_number(entries[i].text, &entries[i].value);
+        entries[i] = (struct entry){
+            .text = hr_labels_text(labels, i), .value = (double)NAN, .number = (uint32_t)i};
+        hr_label_number(entries[i].text, &entries[i].value); /* or it stays so */
     }
-    for (size_t i = 0; i < labels->count && !numbers; i++)
-        entries[i].value = NAN;
 }
 
 /* Equal whole numbers are one class (1 and 1.0). Equal fractions in two forms may be values or
- * names, like versions: ambiguous. */
+ * names, like versions: ambiguous, but names beside a word. */
 static enum hr_status check_forms(const struct entry *entries, size_t n, const char *name)
 {
-    for (size_t i = 1; i < n; i++)
+    for (size_t i = 1; i < n && !isnan(entries[n - 1].value); i++)
         if (are_same_number(&entries[i - 1], &entries[i]) && !hr_label_is_whole(entries[i].text))
             return hr_fail(HR_E_FORMAT,
                            "%s: has the labels \"%s\" and \"%s\", one number written in two ways: "
@@ -123,14 +128,29 @@ static enum hr_status check_forms(const struct entry *entries, size_t n, const c
     return HR_OK;
 }
 
-/* One class for each value; of equal numbers the shortest text gives the name. */
-static void number_classes(const struct entry *entries, size_t n, struct hr_classes *out)
+/* Of equal whole numbers the shortest text gives the name. */
+static void name_entries(struct entry *entries, size_t n)
 {
+    for (size_t first = 0, end; first < n; first = end) {
+        const char *shortest = entries[first].text;
+        const bool whole = !isnan(entries[first].value) && hr_label_is_whole(shortest);
+        for (end = first + 1; whole && end < n && are_same_number(&entries[first], &entries[end]);
+             end++)
+            if (strlen(entries[end].text) < strlen(shortest))
+                shortest = entries[end].text;
+        for (size_t i = first; i < end; i++)
+            entries[i].name = shortest;
+    }
+}
+
+/* A class for each name. Beside a word numbers stand byte by byte, too. */
+static void number_classes(struct entry *entries, size_t n, struct hr_classes *out)
+{
+    if (n && isnan(entries[n - 1].value))
+        qsort(entries, n, sizeof *entries, compare_names);
     for (size_t i = 0; i < n; i++) {
-        if (!i || !are_same_number(&entries[i - 1], &entries[i]))
-            out->names[out->count++] = entries[i].text;
-        else if (strlen(entries[i].text) < strlen(out->names[out->count - 1]))
-            out->names[out->count - 1] = entries[i].text;
+        if (!i || entries[i].name != entries[i - 1].name)
+            out->names[out->count++] = entries[i].name;
         out->class_of[entries[i].number] = (uint32_t)out->count - 1;
     }
 }
@@ -160,6 +180,7 @@ enum hr_status hr_labels_finish(const struct hr_labels *labels, const char *name
     list_entries(labels, entries);
     qsort(entries, labels->count, sizeof(struct entry), compare);
     HR_TRY_GOTO(check_forms(entries, labels->count, name), st, out);
+    name_entries(entries, labels->count);
     number_classes(entries, labels->count, &classes);
     if (are_plain_counts(&classes)) {
         free(names);

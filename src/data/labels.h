@@ -3,8 +3,8 @@
  * While files are read, each distinct text gets a number in order of appearance (hr_labels_add).
  * When all files of a data set were read, the distinct texts are sorted, as numbers when all are
  * numbers (label_number.h), else byte by byte, and numbered anew (hr_labels_finish): the classes
- * depend on which labels there are and not on the order of the samples. Of numbers, "+1", "1" and
- * "1.0" are one; a fraction in two forms ("1.1" and "1.10") is refused.
+ * depend on which labels there are and not on the order of the samples. Of numbers, beside words
+ * too, "+1", "1" and "1.0" are one; a fraction in two forms ("1.1" and "1.10") is refused.
  *
  * Labels that are values (--task regress) become rows of target_rows.h instead.
  *

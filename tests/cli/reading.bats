@@ -172,3 +172,24 @@ arrays
 END
   grep -q "arrays: these are its 15 test samples" stderr
 }
+
+@test "a whole number is one class, however it is written and whatever stands beside it" {
+  inside
+  table train.csv 120 1 && table test.csv 40 2
+  for words in '1 0' '1 other' '12 other'; do
+    read -r p q <<<"$words"
+    for f in train test; do sed "s/,p$/,$p/; s/,q$/,$q/" $f.csv >$f.as.csv; done
+    trained train.as.csv --model softmax --test-data test.as.csv
+    alike ""
+    # A test file that writes it otherwise, in training and in eval; the first form gives the name.
+    awk -F, -v OFS=, 'NR > 1 && $3 + 0 { $3 = NR % 2 ? $3 ".0" : "+" $3 } { print }' test.as.csv >test.else.csv
+    hogring eval c --data test.else.csv --json e.json >/dev/null 2>&1
+    [ "$(json e.json 'd["test_loss"]')" = "$(json t.json 'd["runs"][0]["test_loss"]')" ]
+    cp t.json first.json
+    trained train.as.csv --model softmax --test-data test.else.csv
+    [ "$(json t.json 'd["runs"][0]["weights_digest"]')" = "$(json first.json 'd["runs"][0]["weights_digest"]')" ]
+    alike ""
+    hogring predict c --data test.as.csv >answers 2>/dev/null
+    head -n 1 answers | tr , '\n' | grep -qx "$p"
+  done
+}

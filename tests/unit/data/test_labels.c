@@ -55,6 +55,10 @@ static void forms_of_a_whole_number_are_one_class(void **state)
     check(TEXTS("+1", "-1", "1.0", "1", "1e0", "10e-1", "-1.00"), TEXTS("-1", "1"));
     check(TEXTS("5", "-0", "0.0", "0e7", "0"), TEXTS("0", "5"));
     check(TEXTS("20", "2e1", "0.2e2", "3"), TEXTS("3", "20"));
+    /* Beside words, too, which stand byte by byte. */
+    check(TEXTS("1.0", "cat", "+1", "10", "1", "2", "02", "-0", "0"),
+          TEXTS("0", "02", "1", "10", "2", "cat"));
+    check(TEXTS("7.0", "+7", "none"), TEXTS("+7", "none"));
 }
 
 static void what_begins_with_zeros_is_a_name(void **state)
