@@ -124,7 +124,7 @@ static double loss_top(const struct hr_groups *groups)
 
 static double unit_of(double most)
 {
-    return most >= 5e6 ? 1e6 : most >= 5e3 ? 1e3 : 1;
+    return most >= 2e6 ? 1e6 : most >= 2e3 ? 1e3 : 1; /* longer numbers would touch */
 }
 
 static const char *unit_text(double unit)
