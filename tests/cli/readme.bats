@@ -5,6 +5,13 @@ load support
   [ "$(wc -l <README.md)" -le 170 ]
 }
 
+@test "README's first command compares fairly, and its tables say what they are not" {
+  sed -n '/^```sh$/,/^```$/p' README.md | grep -m 1 "^hogring" | grep -q "^hogring compare .*--tune --seeds 5$"
+  # every comparison of its is tuned, of one strategy, or said to be none of scores
+  [ "$(sed -n '/^```sh$/,/^```$/p' README.md | sed ':a; /\\$/{N; s/\\\n//; ta}' | grep "^hogring compare" | grep -v -e --tune -e "--strategies ssp " -e "--model logistic" | grep -vc -e "--inject slow")" = 0 ]
+  grep -q "^Not like for like: 460 updates of 64 samples against 3600 of 8, at lr 0.01, momentum 0.9.$" README.md
+}
+
 # The commands, one behind the other in one folder. "hogring" there is this one, and leaves the results of training.
 @test "every command in README runs, and trains to 90 % at least" {
   case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
