@@ -15,6 +15,7 @@
 #include "terminal/output.h"
 #include "terminal/style.h"
 #include "train/needs.h"
+#include "verdict/verdict.h"
 #include "watch/outcome.h"
 
 /* A line that is drawn again, some times a second. */
@@ -71,7 +72,8 @@ static enum hr_status publish(const struct hr_policy_search *search)
     struct hr_run_result *runs = calloc((search->nfinalists + 1) * search->nseeds, sizeof *runs);
     if (!runs)
         return hr_fail(HR_E_NOMEM, "no memory for the document");
-    const struct hr_endings endings = {.runs = runs, .n = gather_runs(search, runs)};
+    const struct hr_verdict_wish wish = {.tuned = hr_policy_tuned(search)};
+    const struct hr_endings endings = {.runs = runs, .n = gather_runs(search, runs), .wish = &wish};
     json_t *document = hr_json_runs(&cli->train, search->dataset, &endings);
     if (document && json_object_set_new(document, "search", hr_policy_json(search)) != 0) {
         json_decref(document);

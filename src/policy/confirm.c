@@ -9,7 +9,7 @@
 #include "policy/policy.h"
 #include "stats/holm.h"
 #include "stats/interval.h"
-#include "verdict/pairing.h"
+#include "verdict/verdict.h"
 
 static const double ALPHA = 0.05;
 
@@ -89,6 +89,14 @@ static bool group_of(const struct hr_policy_search *search, const struct hr_fina
     return true;
 }
 
+bool hr_policy_tuned(const struct hr_policy_search *search)
+{
+    for (size_t i = 1; i < search->space.n; i++)
+        if (fabs(search->space.options[i].lr - search->space.options[0].lr) > 0)
+            return true;
+    return false;
+}
+
 /* Paired by seed: the same weights, order of samples, and times of gradients. */
 static void compare_to_first(const struct hr_policy_search *search, struct hr_finalist *finalist)
 {
@@ -99,7 +107,8 @@ static void compare_to_first(const struct hr_policy_search *search, struct hr_fi
         !group_of(search, &search->finalist[0], firsts, &first))
         return;
     finalist->same = hr_groups_identical(&first, &own);
-    if (!finalist->same)
+    finalist->unlike = !hr_policy_tuned(search) && hr_alike_pair(&first, &own) == HR_UNLIKE;
+    if (!finalist->same && !finalist->unlike)
         finalist->p = hr_pair_costs(&first, &own, HR_COST_SECONDS).test.p;
 }
 
@@ -130,7 +139,7 @@ static void add(struct hr_policy_search *search, const char *text)
     snprintf(search->verdict + used, sizeof search->verdict - used, "%s", text);
 }
 
-enum standing { SAME, LATER, OPEN };
+enum standing { SAME, LATER, OPEN, UNLIKE };
 
 /* Beside the chosen one; one that reached the target less often is neither. */
 static bool stands(const struct hr_policy_search *search, const struct hr_finalist *finalist,
@@ -139,6 +148,8 @@ static bool stands(const struct hr_policy_search *search, const struct hr_finali
     const bool later = finalist->p < ALPHA;
     if (standing == SAME || finalist->same)
         return standing == SAME && finalist->same;
+    if (standing == UNLIKE || finalist->unlike)
+        return standing == UNLIKE && finalist->unlike;
     return standing == LATER ? later : !later && finalist->reached == search->finalist[0].reached;
 }
 
@@ -168,6 +179,8 @@ static void say_verdict(struct hr_policy_search *search)
         add(search, " by more than chance");
     if (add_names(search, OPEN, "; not to be told apart from "))
         add(search, " by these seeds: more --confirm-seeds may tell, or take either");
+    if (add_names(search, UNLIKE, "; not like for like with "))
+        add(search, ", whose updates are of other sizes at one rate: search lr too");
 }
 
 static enum hr_status make_finalists(struct hr_policy_search *search)

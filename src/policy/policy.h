@@ -47,6 +47,7 @@ struct hr_finalist {
     double mean_s;               /* geometric, of those that reached it; NaN */
     struct hr_interval interval; /* 95 %, of the mean; NaN where not all reached it */
     double value;                /* mean of the metric at the end */
+    bool unlike;                 /* not like for like with the chosen one, and no rate searched */
     bool same;                   /* to the bit, as the chosen one, on every seed */
     double p; /* that it is no other than the chosen one in time, Holm's; NaN of that itself */
 };
@@ -88,6 +89,8 @@ HR_CHECKED enum hr_status hr_policy_prepare(struct hr_policy_search *search);
 HR_CHECKED enum hr_status hr_policy_check(const struct hr_cli *cli);
 HR_CHECKED enum hr_status hr_policy_find(struct hr_policy_search *search);
 HR_CHECKED enum hr_status hr_policy_confirm(struct hr_policy_search *search);
+/* Was a rate searched? Then each policy has its own, and updates need not be alike. */
+bool hr_policy_tuned(const struct hr_policy_search *search);
 HR_CHECKED enum hr_status hr_policy_run_real(struct hr_policy_search *search);
 void hr_policy_free(struct hr_policy_search *search);
 

@@ -47,7 +47,7 @@ static bool differ(double a, double b)
     return fmax(a, b) > alike_within * fmin(a, b);
 }
 
-static enum hr_alike alike_pair(const struct hr_run_group *a, const struct hr_run_group *b)
+enum hr_alike hr_alike_pair(const struct hr_run_group *a, const struct hr_run_group *b)
 {
     const struct made x = made_by(a), y = made_by(b);
     const bool cut =
@@ -77,7 +77,7 @@ struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups)
     double most = -1;
     for (size_t a = 0; a < groups->n; a++)
         for (size_t b = a + 1; b < groups->n; b++) {
-            const enum hr_alike kind = alike_pair(&groups->group[a], &groups->group[b]);
+            const enum hr_alike kind = hr_alike_pair(&groups->group[a], &groups->group[b]);
             if (kind < found.kind || kind == HR_ALIKE)
                 continue;
             most = kind > found.kind ? -1 : most;

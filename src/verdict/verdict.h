@@ -44,7 +44,8 @@ struct hr_alikeness {
     size_t large, small; /* groups with larger and smaller updates, the most unlike */
 };
 
-/* The rule, for all that claims something (alike.c). */
+/* The rule, for all that claims something (alike.c): of two groups, and of all. */
+enum hr_alike hr_alike_pair(const struct hr_run_group *a, const struct hr_run_group *b);
 struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups);
 
 /* "Not like for like: 120 updates of 128 samples against 450 of 32, at lr 0.05, momentum 0.9. For a

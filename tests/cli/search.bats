@@ -22,6 +22,13 @@ search() {
   grep -q "ps-async" "$TMP/page.html"
 }
 
+@test "search: without a rate to choose, strategies whose updates are unlike are not said to be sooner" {
+  space='strategy=allreduce,ps-async'
+  search --lr 0.05 --json "$TMP/json" >"$TMP/said"
+  grep -q "^chosen: ps-async; not like for like with allreduce, whose updates are of other sizes at one rate: search lr too$" "$TMP/said"
+  [ "$(json "$TMP/json" '[c["p"] for c in d["search"]["confirmed"]], d["comparison"]["like_for_like"], {c["verdict"] for c in d["comparison"]["comparisons"]}')" = "([None, None], 'no', {'not like for like'})" ]
+}
+
 @test "search: trials, seeds and figures of the table are those of the JSON" {
   search --json "$TMP/json" >"$TMP/table"
   [ "$(json "$TMP/json" '[sum(len(p["trials"]) for p in d["search"]["policies"]), sum(r["policies"] * r["seeds"] for r in d["search"]["rungs"])]')" = "[6, 6]" ]
