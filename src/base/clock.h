@@ -1,8 +1,9 @@
 /* clock.h - monotonic time, and processor time, in nanoseconds.
  *
  * A run on several machines has one clock, machine 0's: each of the others adds the difference to
- * its own, which it measures before the run begins (hr_clock_set_offset). A run on one machine has a
- * clock that stands still while nobody of it runs: Ctrl-Z, kill -STOP, docker pause (shm/stopped.c).
+ * its own, which it measures before the run begins (hr_clock_set_offset). A run on one machine has
+ * a clock that stands still while nobody of it runs: Ctrl-Z, kill -STOP, docker pause
+ * (shm/stopped.c).
  */
 #ifndef HR_BASE_CLOCK_H
 #define HR_BASE_CLOCK_H
@@ -75,9 +76,9 @@ static inline int64_t hr_clock_cpu_ns(void)
 }
 
 /* How long something was waited for, of which --timeout makes a limit. Looks come every 50 ms. One
- * that comes a quarter of the limit later was made by who did not run, nor heard the others: then the
- * wait begins anew. On a machine where that is so time and again it does three times; from then on
- * such a look counts as one that was just not too late. */
+ * that comes a quarter of the limit later was made by who did not run, nor heard the others: then
+ * the wait begins anew. On a machine where that is so time and again it does three times; from then
+ * on such a look counts as one that was just not too late. */
 struct hr_patience {
     int64_t limit_ns; /* 0: none */
     int64_t looked_ns, waited_ns;

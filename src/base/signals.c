@@ -17,6 +17,8 @@ static atomic_int seen, first, running, ran, asked;
 static int answered;  /* what had come when the last run ended */
 static int elsewhere; /* an exit code */
 static pid_t command; /* not one of its children */
+static bool bus_ignored;
+static atomic_int buses;
 
 static _Noreturn void leave(void)
 {
@@ -28,9 +30,14 @@ static _Noreturn void leave(void)
 }
 
 /* Sets flags, and sees to it that the command ends though nobody may watch them. The third time
- * nobody seems to. */
+ * nobody seems to. SIGXCPU comes every second, and to each process for itself: it is passed on to
+ * the command, and counts once. */
 static void on_signal(int number)
 {
+    if (number == SIGXCPU && getpid() != command)
+        kill(getppid(), number);
+    if (number == SIGXCPU && (seen || getpid() != command))
+        return;
     if (!seen)
         first = number;
     if (++seen >= 3)
@@ -52,37 +59,77 @@ static void on_alarm(int number)
     alarm(LEAVE_S);
 }
 
-/* Where the read is done again it raises the signal again, which then ends the process. */
+/* Of threads that meet a file that was cut the first says so, for all. Who was sent the signal dies
+ * of it. */
 static void on_bus(int number, siginfo_t *info, void *context)
 {
-    static const char words[] =
+    static const char cut[] =
         "hogring: a mapped data file is shorter than when it was opened, or its disk failed "
         "(SIGBUS); files are replaced by a new one (mv), never cut or rewritten in place\n";
+    static const char sent[] = "hogring: SIGBUS was sent to it (kill)\n";
+    const bool file = info->si_code == BUS_ADRERR || info->si_code == BUS_OBJERR;
+    const bool leads = getpid() == command; /* else the launcher says how it ended */
     (void)context;
+    if (info->si_code <= 0 && bus_ignored)
+        return;
+    while (buses++ > 0)
+        pause();
+    if (file && write(STDERR_FILENO, cut, sizeof cut - 1) < 0)
+        _exit(LOST_FILE);
+    if (info->si_code <= 0 && leads && write(STDERR_FILENO, sent, sizeof sent - 1) < 0)
+        _exit(128 + number);
+    if (leads)
+        hr_leftovers_remove();
+    if (file && leads)
+        _exit(LOST_FILE);
     signal(number, SIG_DFL);
-    if (info->si_code == BUS_ADRALN || write(STDERR_FILENO, words, sizeof words - 1) < 0)
-        return;
-    if (getpid() != command)
-        return;
-    hr_leftovers_remove();
-    _exit(LOST_FILE);
+    raise(number); /* it comes when this returns */
+}
+
+/* What was ignored when we were started stays so (nohup; a shell's jobs in the background). */
+static void catch_unless_ignored(int number, void (*handler)(int))
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
+    if (sigaction(number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+        sigaction(number, &action, NULL);
 }
 
 void hr_signals_catch(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU};
+    struct sigaction before;
+    sigset_t none;
     command = getpid();
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
-    action.sa_handler = on_alarm;
-    sigaction(SIGALRM, &action, NULL);
-    action.sa_handler = on_ask;
-    sigaction(SIGUSR1, &action, NULL);
-    sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO}, NULL);
+        catch_unless_ignored(numbers[i], on_signal);
+    catch_unless_ignored(SIGUSR1, on_ask);
+    sigaction(SIGALRM, &(struct sigaction){.sa_handler = on_alarm, .sa_flags = SA_RESTART}, NULL);
+    sigaction(SIGBUS, &(struct sigaction){.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO}, &before);
+    bus_ignored = before.sa_handler == SIG_IGN;
     /* A closed pipe and a file size limit are errors of write, not an end without words. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
+    signal(SIGCHLD, SIG_DFL); /* else nobody could wait for a child's exit code */
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void hr_signals_obey_parent(void)
+{
+    sigaction(SIGTERM, &(struct sigaction){.sa_handler = on_signal, .sa_flags = SA_RESTART}, NULL);
+}
+
+int hr_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+    static const int own[] = {SIGBUS, SIGSEGV, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS};
+    sigset_t all, before;
+    sigfillset(&all);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(&all, own[i]);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const int error = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
 }
 
 void hr_signals_run_begins(void)

@@ -2,16 +2,24 @@
  * is not asked. Elsewhere the first ends the command, within a second whatever it is doing: reading
  * from a FIFO, writing into one, or computing. And SIGBUS: a mapped file that was cut, or that its
  * disk does not give, ends the command with a line and exit code 3; a rank that is a process says
- * that line, and dies of the signal. */
+ * that line, and dies of the signal, as does any process that somebody sends it to. */
 #ifndef HR_BASE_SIGNALS_H
 #define HR_BASE_SIGNALS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "base/error.h"
 
-/* Count SIGINT, SIGTERM and SIGHUP from now on, and SIGUSR1; say what SIGBUS means. */
+/* Count SIGINT, SIGTERM, SIGHUP and SIGXCPU (ulimit -t) from now on, and SIGUSR1, but for those
+ * that are ignored; say what SIGBUS means. None is blocked. */
 void hr_signals_catch(void);
+/* In a child that its parent ends by SIGTERM: count that, though it may have been ignored. */
+void hr_signals_obey_parent(void);
+
+/* Start a thread that gets no signals but of its own faults: they are for threads that were there
+ * before, which check what a handler noted. 0, or an errno. */
+int hr_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* Between the two a run is on that asks hr_signals_seen, and is not cut short; what it leaves to
  * report has ten seconds once it ended. */

@@ -143,6 +143,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     struct hr_watch watch;
     struct parcel parcel = {0};
     struct hr_train_options options = runs->options[i];
+    hr_signals_obey_parent();
     hr_signals_forget_asks(); /* they are passed on to it, and may wait for it already */
     hr_signals_hold_asks(false);
     if (processors_suffice(runs->per_seed))

@@ -71,6 +71,7 @@ static _Noreturn void be_child(const struct hr_gate_child *child, char *const *a
                                int err)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
+    signal(SIGTERM, SIG_DFL); /* it may be ignored, and we end it by that */
     setpgid(0, 0);
     dup2(out, STDOUT_FILENO);
     if (child->quiet)

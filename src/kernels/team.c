@@ -3,7 +3,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/fpenv.h"
 #include "base/log.h"
+#include "base/signals.h"
 #include "base/size.h"
 
 enum { SPIN_NS = 20000 };
@@ -106,17 +106,6 @@ static void dismiss(void *arg)
     free(team);
 }
 
-/* With signals blocked: they are for threads that check what a handler noted. */
-static bool start(struct helper *helper)
-{
-    sigset_t all, before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool runs = pthread_create(&helper->thread, NULL, helper_main, helper) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return runs;
-}
-
 static struct helper *new_helper(size_t number)
 {
     struct helper *helper = calloc(1, sizeof *helper);
@@ -125,7 +114,7 @@ static struct helper *new_helper(size_t number)
     helper->number = number;
     sem_init(&helper->offered, 0, 0);
     sem_init(&helper->done, 0, 0);
-    if (start(helper))
+    if (hr_thread_start(&helper->thread, helper_main, helper) == 0)
         return helper;
     free_helper(helper);
     return NULL;

@@ -1,10 +1,10 @@
 #include "launch/child_watch.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/signals.h"
 #include "shm/process.h"
 
 /* Close what has ended; how many live on. */
@@ -37,7 +37,6 @@ static void *watch_main(void *arg)
 void hr_child_watch_start(struct hr_child_watch *watch, struct hr_bell *bell, const pid_t *pids,
                           size_t count)
 {
-    sigset_t all, before;
     const int stop = eventfd(0, EFD_CLOEXEC);
     *watch = (struct hr_child_watch){.bell = bell};
     if (stop < 0)
@@ -46,10 +45,7 @@ void hr_child_watch_start(struct hr_child_watch *watch, struct hr_bell *bell, co
     for (size_t i = 0; i < count; i++)
         watch->process[i] = (struct pollfd){.fd = hr_process_open(pids[i]), .events = POLLIN};
     watch->process[count] = (struct pollfd){.fd = stop, .events = POLLIN};
-    sigfillset(&all); /* signals are for the threads that were there before */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    watch->runs = pthread_create(&watch->thread, NULL, watch_main, watch) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    watch->runs = hr_thread_start(&watch->thread, watch_main, watch) == 0;
 }
 
 void hr_child_watch_stop(struct hr_child_watch *watch)

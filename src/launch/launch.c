@@ -90,6 +90,7 @@ static _Noreturn void process_main(struct seat *seat, pid_t launcher)
     say_pid(seat, getpid());
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
     signal(SIGUSR1, SIG_IGN); /* it asks the launcher for a checkpoint */
     signal(SIGCHLD, SIG_DFL);
     prctl(PR_SET_PDEATHSIG, SIGKILL);

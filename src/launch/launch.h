@@ -8,8 +8,8 @@
  * the control block beside them: they are waited for, and named, but not looked after
  * (shm/control.h). There no rank is started again.
  *
- * Processes: forked before any team of threads or BLAS call of this process; they ignore SIGINT and
- * SIGTERM (the launcher decides what a signal means), and die with the launcher.
+ * Processes: forked before any team of threads or BLAS call of this process; they ignore SIGINT,
+ * SIGTERM and SIGHUP (the launcher decides what a signal means), and die with the launcher.
  */
 #ifndef HR_LAUNCH_LAUNCH_H
 #define HR_LAUNCH_LAUNCH_H

@@ -181,11 +181,11 @@ static int init_in_time(int64_t timeout_ns, int *provided)
              "hogring: MPI_Init: not all machines have come within %u s; see what they have "
              "printed\n",
              seconds);
-    signal(SIGALRM, give_up);
+    void (*before)(int) = signal(SIGALRM, give_up);
     alarm(seconds);
     const int error = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, provided);
     alarm(0);
-    signal(SIGALRM, SIG_DFL);
+    signal(SIGALRM, before);
     return error;
 }
 

@@ -1,9 +1,9 @@
 #include "session/writer.h"
 
-#include <signal.h>
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "base/signals.h"
 
 static void *write_main(void *arg)
 {
@@ -21,13 +21,9 @@ static void *write_main(void *arg)
 void hr_writer_start(struct hr_writer *writer, enum hr_status (*write)(void *arg), void *arg,
                      struct hr_bell *bell)
 {
-    sigset_t all, before;
     HR_ASSERT(!writer->busy);
     *writer = (struct hr_writer){.write = write, .arg = arg, .bell = bell, .busy = true};
-    sigfillset(&all); /* signals are for the threads that were there before */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    writer->threaded = pthread_create(&writer->thread, NULL, write_main, writer) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    writer->threaded = hr_thread_start(&writer->thread, write_main, writer) == 0;
     if (!writer->threaded)
         write_main(writer);
 }

@@ -156,9 +156,9 @@ bool hr_control_stopped(const struct hr_control *control, size_t rank, char *tex
 void hr_control_blame_stopped(const struct hr_control *control, struct hr_failure *failure,
                               const char *message);
 
-/* Between the two, in this process and those that it forks, hr_clock_ns stands still where nobody of
- * them reads it for half a second: they were stopped. Somebody has to read it every 50 ms. Of several
- * runs at once all have to be stopped. */
+/* Between the two, in this process and those that it forks, hr_clock_ns stands still where nobody
+ * of them reads it for half a second: they were stopped. Somebody has to read it every 50 ms. Of
+ * several runs at once all have to be stopped. */
 void hr_standstill_begin(void);
 void hr_standstill_end(void);
 

@@ -127,3 +127,92 @@ gives_up_writing() { signalled 0.5 train "${quick[@]}" "$@" && ! grep -q "hogrin
   code=0; wait $pid || code=$?
   [ $code = 143 ] || [ $code = 130 ] || { echo "exit $code"; tail -n 3 "$TMP/said"; return 1; }
 }
+
+# with_signals STATE SIGNALS COMMAND...: it begins with these ignored or blocked, and all others as usual.
+with_signals() {
+  local how=$1 numbers=$2
+  shift 2
+  exec python3 -c 'import os, signal, sys
+numbers = [getattr(signal, "SIG" + name) for name in sys.argv[2].split(",")]
+for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM): signal.signal(number, signal.SIG_DFL)
+if sys.argv[1] == "ignored": [signal.signal(number, signal.SIG_IGN) for number in numbers]
+if sys.argv[1] == "blocked": signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+os.execv(sys.argv[3], sys.argv[3:])' "$how" "$numbers" "$@"
+}
+
+# trains STATE SIGNALS ARGUMENTS...: $pid does, until steps or a signal end it.
+trains() {
+  local how=$1 numbers=$2
+  shift 2
+  (with_signals "$how" "$numbers" "$(realpath "${HOGRING:-build/hogring}")" "$@" 2>"$TMP/err" >"$TMP/said") &
+  pid=$!
+  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
+  cat "$TMP/err"
+  return 1
+}
+
+# stays_ignored WORDS...: neither signal ends it, nor a step of it.
+stays_ignored() {
+  trains ignored HUP,INT "$@" --model softmax --workers 2 --compute-time 20ms --max-steps 90
+  kill -HUP $pid; kill -INT $pid; pkill -HUP -P $pid || true
+  wait $pid || { echo "$*: exit $?"; cat "$TMP/err"; return 1; }
+}
+
+@test "what was ignored at the start stays ignored, by ranks and entrants, too" {
+  printf "%s\n" "train --launch thread" "train --launch process" "train --launch process --strategy ps-async" \
+    "compare --strategies allreduce,local-sgd" "compare --strategies allreduce,local-sgd --concurrent" | together stays_ignored
+}
+
+# ends_with CODE SIGNAL STATE WORDS...: what was blocked is heard, and who is ignored by a parent is not by its child.
+ends_with() {
+  local wanted=$1 name=$2 how=$3 code=0
+  shift 3
+  trains "$how" TERM,INT,HUP,ALRM,CHLD "$@" --model softmax --workers 2 --epochs 1000000
+  kill -"$name" $pid
+  wait $pid || code=$?
+  [ $code = "$wanted" ] || { echo "$*: exit $code"; tail -n 3 "$TMP/err"; return 1; }
+}
+
+@test "what was blocked at the start is heard, and has the signal's exit code" {
+  together ends_with <<END
+129 HUP blocked train
+130 INT blocked train --launch process
+143 TERM blocked compare --concurrent
+129 HUP blocked compare
+END
+}
+
+@test "a comparison at once ends its entrants where SIGTERM was ignored" {
+  code=0
+  trains ignored TERM,CHLD compare --concurrent --model softmax --workers 2 --epochs 1000000
+  kill -INT $pid
+  wait $pid || code=$?
+  [ $code = 130 ] || { echo "exit $code"; tail -n 3 "$TMP/err"; return 1; }
+}
+
+# out_of_time ARGUMENTS...: one second of a processor, by each process.
+out_of_time() {
+  local code=0
+  (ulimit -St 1; hogring train --model mlp --workers 2 --epochs 1000000 --checkpoint-dir "$TMP/c" --quiet "$@") >"$TMP/said" 2>&1 || code=$?
+  [ $code = 152 ] && hogring inspect "$TMP/c" >/dev/null || { echo "$*: exit $code"; cat "$TMP/said"; return 1; }
+}
+
+@test "a soft limit of processor time saves, whichever process reaches it" {
+  printf "%s\n" "--launch thread" "--launch process" | together out_of_time
+}
+
+@test "a SIGBUS that was sent ends whom it was sent to, and accuses no file" {
+  code=0
+  trains default BUS train --launch process --model softmax --workers 2 --epochs 1000000
+  pkill -BUS -P $pid -n
+  wait $pid || code=$?
+  [ $code = 4 ]
+  grep -q "was killed by signal 7" "$TMP/err"
+  ! grep -q "data file" "$TMP/err" || return 1
+  code=0
+  trains default BUS train --model softmax --workers 2 --epochs 1000000
+  kill -BUS $pid
+  wait $pid || code=$?
+  [ $code = 135 ]
+  ! grep -q "data file" "$TMP/err" || return 1
+}
