@@ -5,11 +5,8 @@
 
 #include "base/printable.h"
 #include "compare/compare.h"
+#include "compare/tune.h"
 #include "optim/optimizer.h"
-
-/* Whole trainings that a bare --tune takes of a strategy: halving over eight rates and two momenta,
- * the last round on three seeds, and once more where the best lies at an edge. */
-static const double trainings_of_a_search = 14;
 
 struct rates {
     double lr, momentum; /* NaN: entries differ in it, or obey none */
@@ -92,7 +89,8 @@ static size_t count_searches(const struct hr_compare_runs *runs, size_t good)
     return n;
 }
 
-static double fair_seconds(const struct hr_compare_runs *runs, size_t good)
+static double fair_seconds(const struct hr_cli *cli, const struct hr_compare_runs *runs,
+                           size_t good)
 {
     double in_turn = 0, by_themselves = 0;
     for (size_t i = 0; i < runs->n; i++)
@@ -100,9 +98,8 @@ static double fair_seconds(const struct hr_compare_runs *runs, size_t good)
     for (size_t i = 0; i < good; i++)
         by_themselves += runs->results[i].wall_s;
     const double all = fmax(in_turn, by_themselves);
-    return good ? all * (1 +
-                         trainings_of_a_search * (double)count_searches(runs, good) / (double)good)
-                : 0;
+    const double trainings = (double)(hr_tune_trainings(cli, runs) * count_searches(runs, good));
+    return good ? all * (1 + trainings / (double)good) : 0;
 }
 
 static const char *length_of(const struct hr_train_options *o)
@@ -126,5 +123,5 @@ struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr
                                     .tuned = tuned,
                                     .length = length_of(&cli->train),
                                     .fair = text->command,
-                                    .fair_s = fair_seconds(runs, good)};
+                                    .fair_s = fair_seconds(cli, runs, good)};
 }
