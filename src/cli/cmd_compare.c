@@ -140,6 +140,7 @@ const struct hr_command hr_command_compare = {
                 "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8\n"
                 "  hogring compare --strategies 'ssp,ssp:inject=\"slow:0x4\":lr=0.01'\n"
                 "  hogring compare --strategies ssp --staleness 1,8 --workers 2,4\n"
+                "  hogring compare --tune --seeds 5\n"
                 "  hogring compare --tune lr=0.005:0.5 --budget 20Ksamples --seeds 3\n"
                 "  hogring compare --concurrent --json results.json\n",
     .run = run,

@@ -169,7 +169,7 @@ enum hr_status hr_sweep_set(struct hr_cli *cli, enum hr_command_bit command, con
     if (row)
         HR_TRY(hr_cli_refuse_empty(row, value, where));
     if (row && row->kind == HR_OPTION_OPTIONAL_TEXT && !strcmp(row->name, "tune"))
-        return add_tune(cli, value ? value : HR_TUNE_USUAL, where); /* the one that is given several times */
+        return add_tune(cli, value ? value : HR_TUNE_USUAL, where); /* may be given several times */
     const bool list = row && is_list(row, value);
     if (row)
         drop_axis(cli, i);

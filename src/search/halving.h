@@ -8,6 +8,8 @@
  *
  *     eight candidates, longest L:    rung 0: 8 of L/4    rung 1: 4 of L/2    rung 2: 2 of L
  *
+ *     sixteen, four finalists:        rung 0: 16 of L     rung 1: 4 of L, on three seeds
+ *
  * Source: Jamieson, Talwalkar: Non-stochastic best arm identification and hyperparameter
  * optimization (AISTATS 2016, arXiv:1502.07943), algorithm 1: ceil(log2 n) rungs that cost about
  * the same, the better half goes on. Two things differ. Their arms are pulled further; here a trial

@@ -127,6 +127,7 @@ labels() {
   [ "$(wc -L <"$TMP/command")" -le 60 ]
   hogring() { printf "%s\n" "$@"; }
   [ "$(. "$TMP/command" | tr "\n" " ")" = "compare ${quick[*]} --strategies allreduce,ps-async --workers 2 --clock virtual --quiet --tune " ]
+}
 
 @test "without --workers there are two to four" {
   for cpus in 1 64; do
