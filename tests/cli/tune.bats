@@ -217,7 +217,7 @@ END
   refused 2 "not with --concurrent in real time" compare --concurrent --tune
   refused 2 "what goes on has its values" compare --checkpoint-dir "$TMP/c" --resume --tune
   refused 2 "with values and without" compare --tune --tune lr=0.1,0.2
-  refused 2 "expected .NAME=VALUES" compare --tune ""
+  refused 2 "expected [NAME=VALUES]" compare --tune ""
   refused 2 "no entry of --strategies has a rate" compare --strategies ssp:lr=0.1:momentum=0 --tune
   refused 2 "each strategy needs" compare --tune --tune-budget 100samples
   refused 2 "give --tune too" compare --tune-budget 5Ksamples
