@@ -39,8 +39,8 @@ struct hr_table {
 /* Harmless on a zeroed struct. */
 void hr_table_free(struct hr_table *table);
 
-/* Values that are read one by one: floats, and beside them the same as doubles, which are there from
- * the first value on that is no float. Whoever reads frees both, or makes them a table's. */
+/* Values that are read one by one: floats, and beside them the same as doubles, from the first
+ * value on that is no float. Whoever reads frees both, or makes them a table's. */
 struct hr_values {
     struct hr_array floats, exact;
 };
