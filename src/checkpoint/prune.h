@@ -9,8 +9,8 @@
 #include <stdint.h>
 
 /* Remove all steps but the newest `keep` (0: keep all); `saved` always stays, and so does the one
- * that dir/best points at, which is not counted, and neither is what is no checkpoint, or holds more
- * than one (hr_steps_check_ours): that stays, with a warning. Failure is only a warning. */
+ * that dir/best points at, which is not counted. Neither is what is no checkpoint, or holds other
+ * files, too (hr_steps_check_ours): that stays, with a warning. Failure is only a warning. */
 void hr_steps_prune(const char *dir, uint64_t saved, size_t keep);
 
 #endif

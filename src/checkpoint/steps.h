@@ -54,7 +54,7 @@ bool hr_steps_is_name(const char *name);
  * in the way; HR_E_IO, HR_E_NOMEM: what it holds is not known. */
 HR_CHECKED enum hr_status hr_steps_check_ours(const char *folder, uint64_t step);
 
-/* Remove a checkpoint's files, and the folder; HR_E_IO where it holds anything else, which stays. */
+/* Remove a checkpoint's files, and the folder. HR_E_IO: it holds something else, which stays. */
 HR_CHECKED enum hr_status hr_steps_remove(const char *folder);
 
 /* Remove one step, if hr_steps_check_ours is HR_OK. */

@@ -6,15 +6,16 @@
  *     hr_appender_close(&file)               HR_OK when all of it is in the file
  *
  *   Whole     Readers see pieces whole, in order: what is flushed is written at the end of the file
- *             under a lock (fcntl's, of an open file), and where that fails in the middle the file is cut back.
+ *             under a lock (fcntl's, of an open file), and where that fails in the middle the file
+ *             is cut back.
  *   Several   processes may append to one file; one may put another in its place (rename) under the
  *             same lock, and the next flush goes to that.
  *   Failure   The first ends the file: a warning says so, what comes later is dropped, close
  *             returns it. So a file has no gap.
  *   Death     What is flushed outlives the process, not the machine: nothing is synced.
  *
- * Devices and pipes are written to, without a lock, as are files where there are none. A lock that another holds is not waited for:
- * the next flush tries again; close waits up to 10 s.
+ * Devices and pipes are written to, without a lock, as are files where there are none. A lock that
+ * another holds is not waited for: the next flush tries again; close waits up to 10 s.
  *
  * Threads: none.
  * Test:    tests/unit/metrics/test_appender.c
