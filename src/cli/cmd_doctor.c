@@ -16,6 +16,7 @@ struct round {
     struct hr_runs runs;
     struct hr_patient *patients; /* those that are asked for */
     size_t n;
+    json_t *others; /* owned: names of other users' */
 };
 
 /* Others' are not listed, but refused when they are asked for. */
@@ -52,6 +53,8 @@ static enum hr_status examine(struct round *round)
         return hr_fail(HR_E_NOMEM, "no memory for %zu runs", round->runs.n);
     for (size_t i = 0; i < round->runs.n; i++) {
         const struct hr_run_file *run = &round->runs.file[i];
+        if (run->foreign && !run->gone)
+            json_array_append_new(round->others, hr_json_text(run->name));
         if (!is_asked_for(round, run))
             continue;
         struct hr_patient *patient = &round->patients[round->n++];
@@ -109,11 +112,15 @@ static enum hr_status clean(const struct round *round, json_t *removed)
 
 static void print(const struct round *round)
 {
-    const size_t width = hr_manual_width(STDOUT_FILENO);
+    const size_t width = hr_manual_width(STDOUT_FILENO), others = json_array_size(round->others);
     if (!round->n)
-        fputs("no runs are here, and none has left anything\n", stdout);
+        fprintf(stdout, "no runs%s are here, and none has left anything\n",
+                others ? " of this user" : "");
     else if (!round->pid)
         hr_patients_print(stdout, round->patients, round->n, width);
+    if (others && !round->pid)
+        fprintf(stdout, "%zu of other users cannot be read: /dev/shm/%s%s\n", others,
+                json_string_value(json_array_get(round->others, 0)), others > 1 ? ", ..." : "");
     for (size_t i = 0; round->pid && i < round->n; i++)
         hr_patient_print(stdout, &round->patients[i], width);
 }
@@ -123,7 +130,8 @@ static enum hr_status write_json(const struct round *round, json_t *removed)
     json_t *list = json_array();
     for (size_t i = 0; i < round->n; i++)
         json_array_append_new(list, hr_patient_json(&round->patients[i]));
-    return hr_json_write(round->cli->json, json_pack("{so sO}", "runs", list, "removed", removed));
+    return hr_json_write(round->cli->json, json_pack("{so sO sO}", "runs", list, "removed", removed,
+                                                     "others", round->others));
 }
 
 static enum hr_status attend(struct round *round, json_t *removed)
@@ -149,11 +157,12 @@ static int judge(const struct round *round)
 
 static int run(struct hr_cli *cli)
 {
-    struct round round = {.cli = cli};
+    struct round round = {.cli = cli, .others = json_array()};
     json_t *removed = json_array();
     const enum hr_status status = attend(&round, removed);
     const int code = status == HR_OK ? judge(&round) : hr_cli_failed(status);
     json_decref(removed);
+    json_decref(round.others);
     free(round.patients);
     hr_runs_free(&round.runs);
     return code;

@@ -38,7 +38,7 @@ static enum hr_status parse_pid(const struct hr_cli *cli, long *pid)
 
 static bool goes_on(const struct hr_run_file *run)
 {
-    return !run->foreign && !run->gone && !run->fresh && !run->dead;
+    return !run->foreign && !run->gone && !run->fresh && !run->dead && !run->elsewhere;
 }
 
 static enum hr_status none_found(const struct hr_runs *runs, long pid)
@@ -51,7 +51,9 @@ static enum hr_status none_found(const struct hr_runs *runs, long pid)
                                  "how, if it crashed)",
                                  pid, pid)
                        : hr_fail(HR_E_SHM, "top %ld: the run %s", pid,
-                                 runs->file[i].fresh ? "has not begun yet" : "is another user's");
+                                 runs->file[i].fresh       ? "has not begun yet"
+                                 : runs->file[i].elsewhere ? "is of another pid namespace"
+                                                           : "is another user's");
     if (pid)
         return hr_fail(HR_E_SHM,
                        "top %ld: there is no run of that process; it may have ended (hogring "

@@ -185,15 +185,18 @@ static bool read_name(const char *name, struct hr_run_file *file, uint64_t *star
     if (strlen(name) >= sizeof file->name)
         return false;
     snprintf(file->name, sizeof file->name, "%s", name);
-    file->joined = !strncmp(name, own, strlen(own));
+    file->joined = !strncmp(name, own, strlen(own)) ||
+                   (!strncmp(name, "hogring-run.", 12) && is_foreign(name));
     if (file->joined)
         return true;
     unsigned any;
-    int length = 0;
-    const bool ours =
-        sscanf(name, "hogring.%ld.%llu.%8x%n", &file->pid, &ticks, &any, &length) == 3;
+    unsigned long long space = 0;
+    int length = 0, whole = 0;
+    const bool ours = sscanf(name, "hogring.%ld.%llu.%8x%n.%llx%n", &file->pid, &ticks, &any,
+                             &length, &space, &whole) >= 3;
     *started = file->started = ticks;
-    return ours && file->pid > 0 && !name[length];
+    file->elsewhere = space && space != hr_process_namespace();
+    return ours && file->pid > 0 && !name[whole ? whole : length];
 }
 
 static bool look_at(const char *name, struct hr_run_file *file)
@@ -203,8 +206,14 @@ static bool look_at(const char *name, struct hr_run_file *file)
         return false;
     file->foreign = is_foreign(name);
     if (!file->joined)
-        file->dead = !file->foreign && hr_process_is_dead(file->pid, started);
+        file->dead = !file->foreign && !file->elsewhere && hr_process_is_dead(file->pid, started);
     read_file(file);
+    if (file->elsewhere && !file->foreign && !file->gone) {
+        free(file->control);
+        file->control = NULL;
+        snprintf(file->fault, sizeof file->fault,
+                 "is another container's (pid namespace): ask hogring doctor there");
+    }
     if (file->joined && file->control) {
         file->pid = (long)hr_atom64_load_relaxed(&file->control->rank[0].pid); /* a copy */
         file->dead = hr_ranks_are_gone(file->control);

@@ -1,8 +1,9 @@
 /* runs.h - the runs of this user that stand in /dev/shm: found, read, and removed when dead.
  *
- *     hogring.<pid>.<start time of pid>.<random>   of a launcher: the control segment of a run, or
- *                                                  memory that is about to lose its name
- *     hogring-run.<uid>.<hash>                     of ranks that were started one by one (join.h)
+ *     hogring.<pid>.<start time of pid>.<random>.<pid namespace>
+ *                                  of a launcher: the control segment of a run, or memory that is
+ *                                  about to lose its name
+ *     hogring-run.<uid>.<hash>     of ranks that were started one by one (join.h)
  *
  * A run that ends removes its own. What stands here of processes that are all gone, by pid and
  * start time, was left by a crash. Every run removes it as it begins, all but one: the control
@@ -30,6 +31,7 @@ struct hr_run_file {
     uint64_t started; /* that process, as its name says; 0: not known */
     uint64_t inode;
     bool foreign;               /* another user's */
+    bool elsewhere;             /* its pids are of another namespace: does it live? */
     bool gone;                  /* it ended while it was looked at */
     bool fresh;                 /* about to become a run, or to lose its name */
     bool dead;                  /* all its processes are certainly gone */

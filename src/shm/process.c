@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -56,6 +57,12 @@ bool hr_process_is_dead(long pid, unsigned long long started)
         return true;
     /* When its first thread has ended a process looks like a zombie, though others run on. */
     return (now.state == 'Z' || now.state == 'X') && now.threads <= 1;
+}
+
+unsigned long long hr_process_namespace(void)
+{
+    struct stat info;
+    return stat("/proc/self/ns/pid", &info) == 0 ? info.st_ino : 0;
 }
 
 long hr_process_parent(long pid)

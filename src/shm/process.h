@@ -12,6 +12,9 @@ unsigned long long hr_process_start_time(long pid);
  * that cannot be found out. */
 bool hr_process_is_dead(long pid, unsigned long long started);
 
+/* The namespace in which this process has its pid (containers have others); 0: not known. */
+unsigned long long hr_process_namespace(void);
+
 /* The process that started it, or looks after it now; 0: no such process, or no answer. */
 long hr_process_parent(long pid);
 

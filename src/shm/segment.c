@@ -43,8 +43,8 @@ static int open_new_name(char *name, size_t size)
     for (uint64_t attempt = 0; attempt < NAME_TRIES; attempt++) {
         const struct hr_philox random =
             hr_random_block((uint64_t)hr_clock_ns(), HR_STREAM_NAME, attempt, (uint32_t)getpid());
-        snprintf(name, size, "/hogring.%ld.%llu.%08x", (long)getpid(),
-                 hr_process_start_time(getpid()), random.v[0]);
+        snprintf(name, size, "/hogring.%ld.%llu.%08x.%llx", (long)getpid(),
+                 hr_process_start_time(getpid()), random.v[0], hr_process_namespace());
         const int fd = shm_open(name, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
         if (fd >= 0) {
             fchmod(fd, 0600); /* despite the umask */

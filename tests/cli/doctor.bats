@@ -111,7 +111,7 @@ clean() {
   says "the process lives; only what dead ones have left is removed"
   : >/dev/shm/hogring.$pid.1.00000000
   doctor 0 --clean
-  says "^removed /dev/shm/hogring.$pid.1.0+, which pid $pid has left removed /dev/shm/hogring.$dead.[0-9]*.[0-9a-f]*, which pid $dead has left $"
+  says "^removed /dev/shm/hogring.$pid.1.0+, which pid $pid has left removed /dev/shm/hogring.$dead.[0-9]*.[0-9a-f.]*, which pid $dead has left $"
   doctor 0
   says "^ pid ranks started age state command $pid 2 [^ ]* [^ ]* [0-9]+ s alive hogring train --workers [^ ]* $"
   [ -e /dev/shm/hogring.other ]
@@ -197,6 +197,32 @@ nothing() {
   [ "$(json "$TMP/doctor" '[d["runs"], d["removed"]]')" = "[[], []]" ]
 }
 
+# A container that shares this /dev/shm: its pids mean nothing here.
+container() {
+  unshare -p -f --kill-child -m "$(realpath "${HOGRING:-build/hogring}")" train --workers 2 --epochs 1000000 --model softmax 2>"$TMP/err" >"$TMP/out" &
+  pid=$!
+  trap 'kill -KILL $pid 2>/dev/null || true' EXIT
+  await "$TMP/err" "epoch 1/"
+  doctor 1
+  says "unreadable is another container"
+  doctor 0 --clean
+  hogring train --model softmax --epochs 1 --quiet >/dev/null # sweeps what the dead have left
+  doctor 1
+  says "unreadable is another container"
+}
+
+another_user() {
+  begin
+  chmod 755 "$TMP"
+  # From a copy: its own place may be closed to others.
+  cp "${HOGRING:-build/hogring}" "$TMP/program"
+  setpriv --reuid 65534 --clear-groups "$TMP/program" doctor >"$TMP/said"
+  grep -q "no runs of this user are here" "$TMP/said"
+  grep -q "1 of other users cannot be read: /dev/shm/hogring.$pid\." "$TMP/said"
+  setpriv --reuid 65534 --clear-groups "$TMP/program" doctor --json - >"$TMP/json"
+  [ "$(json "$TMP/json" 'len(d["runs"]), len(d["others"])')" = "(0, 1)" ]
+}
+
 reads_only() {
   begin --launch process
   strace -f -e trace=openat,open,mmap,kill,ptrace -o "$TMP/trace" "${HOGRING:-build/hogring}" doctor $pid >/dev/null
@@ -230,6 +256,8 @@ alone_together() { together alone; }
 @test "a crash is kept until the next, and shows each rank's last state" { alone crashes; }
 @test "--clean removes what dead processes have left, and nothing else" { alone clean; }
 @test "a file that is not what it should be is refused in one line" { alone strangers; }
+@test "a run in another container is not called dead, nor removed" { alone container; }
+@test "other users' runs are said, and not read" { alone another_user; }
 @test "without runs it says so, and what is wrong is refused" { alone nothing; }
 
 @test "a command that has started several runs shows each, and one that plays all ranks itself" {

@@ -144,7 +144,7 @@ os.execv(sys.argv[3], sys.argv[3:])' "$how" "$numbers" "$@"
 trains() {
   local how=$1 numbers=$2
   shift 2
-  (with_signals "$how" "$numbers" "$(realpath "${HOGRING:-build/hogring}")" "$@" 2>"$TMP/err" >"$TMP/said") &
+  (with_signals "$how" "$numbers" "$(realpath "${HOGRING:-build/hogring}")" "$@" --max-seconds 60s 2>"$TMP/err" >"$TMP/said") &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
   cat "$TMP/err"
