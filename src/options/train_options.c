@@ -54,6 +54,11 @@ bool hr_sparse_is_model(const char *name)
     return hr_sparse_model_at(i);
 }
 
+double hr_sparse_usual_rate(const char *model)
+{
+    return strcmp(model, "mf") ? 0.5 : 0.05;
+}
+
 /* --- defaults --- */
 
 static size_t default_workers(void)

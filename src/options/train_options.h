@@ -45,6 +45,9 @@ struct hr_passed_over {
 void hr_passed_over_add(struct hr_passed_over *over, const char *name);
 void hr_passed_over_say(struct hr_passed_over *over);
 
+/* The rate of such a sparse model where none is given. */
+double hr_sparse_usual_rate(const char *model);
+
 /* Does it hold for runs that go on from this one's checkpoints? */
 bool hr_option_is_kept(const struct hr_option *row, bool sparse);
 

@@ -144,6 +144,8 @@ static enum hr_status add_axis(const struct hr_cli *cli, char *text, struct hr_c
 static double rate_of(const struct hr_train_options *options)
 {
     struct hr_train_options whole = *options;
+    if (options->lr < 0 && hr_sparse_is_model(options->model))
+        return hr_sparse_usual_rate(options->model);
     return options->lr > 0 || hr_train_complete(&whole) != HR_OK ? options->lr : whole.lr;
 }
 

@@ -84,7 +84,7 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
 static enum hr_status settle_rate(struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
-    const double usual = strcmp(o->model, "mf") ? 0.5 : 0.05;
+    const double usual = hr_sparse_usual_rate(o->model);
     run->schedule.lr = (struct hr_lr_schedule){.peak = o->lr < 0 ? usual : o->lr,
                                                .epochs = run->length.epochs,
                                                .warmup_epochs = o->warmup_epochs,

@@ -107,6 +107,9 @@ END
   hogring data make sparse --out "$TMP/rows.svm" >/dev/null
   hogring compare --model logistic --data "$TMP/rows.svm" --strategies hogwild,locked --solver sgd --epochs 2 --workers 2 --quiet --tune lr=0.1,1 --json "$TMP/out.json" >/dev/null
   [ "$(json "$TMP/out.json" '[len(e["trials"]) for e in d["tuning"]["entries"]]')" = "[2, 2]" ]
+  hogring compare --model logistic --data "$TMP/rows.svm" --strategies hogwild --solver sgd --epochs 2 --workers 1 --quiet --tune --json "$TMP/out.json" >/dev/null
+  [ "$(json "$TMP/out.json" '0.5 in [c["values"]["lr"] for c in d["tuning"]["entries"][0]["candidates"]]')" = True ]
+  refused 2 "no entry of --strategies has a rate" compare --model logistic --data "$TMP/rows.svm" --strategies hogwild --solver dual --tune
   python3 -c 'import random
 random.seed(1)
 for i in range(200):
