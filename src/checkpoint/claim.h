@@ -6,8 +6,8 @@
  * A run keeps its name when it is resumed, in any process or folder. The lock is fcntl's, not
  * flock's: it tells who holds it, and forked workers do not inherit it, so it ends with the
  * launcher, which alone saves. (It also ends when the process closes any descriptor of the file;
- * nothing else here opens it.) Somebody who may read the file can have a lock for reading on it when
- * a run begins: another file takes its place then.
+ * nothing else here opens it.) Somebody who may read the file can have a lock for reading on it
+ * when a run begins: another file takes its place then.
  *
  * Threads: none. Test: tests/unit/checkpoint/test_claim.c
  */
@@ -49,8 +49,8 @@ HR_CHECKED enum hr_status hr_claim_check(const struct hr_claimant *claimant);
  * HR_E_USAGE: it holds another run, or newer steps of this one; says the ways out.
  * HR_E_IO: another process trains there (says which), or a file operation failed. */
 HR_CHECKED enum hr_status hr_claim_take(const struct hr_claimant *claimant, struct hr_claim *claim);
-/* Before each save: the folder may have been removed, renamed, or have lost DIR/.run. Then it is made
- * and locked again, with a warning; HR_E_IO: another run is there now. */
+/* Before each save: the folder may have been removed, renamed, or have lost DIR/.run. Then it is
+ * made and locked again, with a warning; HR_E_IO: another run is there now. */
 HR_CHECKED enum hr_status hr_claim_keep(struct hr_claim *claim, const char *dir);
 void hr_claim_drop(struct hr_claim *claim); /* harmless on a zeroed one */
 
