@@ -87,19 +87,21 @@ enum hr_status hr_model_input_get(const struct hr_checkpoint *checkpoint,
     return read_names(checkpoint, out);
 }
 
-/* The first feature whose name is another; *known: the model knows all of them. */
+/* The first feature whose name is another; best one that the model has at another place. */
 static size_t first_other(const struct hr_model_input *input, const struct hr_dataset *dataset,
-                          bool *known)
+                          bool *moved)
 {
     const size_t n = input->names.count;
     size_t first = n;
-    *known = true;
+    *moved = false;
     for (size_t i = n; i-- > 0;) {
         uint32_t feature = 0;
         const bool there =
             hr_labels_find(&input->names.labels, dataset->feature_names[i], &feature);
-        *known = *known && there;
-        first = there && feature == i ? first : i;
+        if ((there && feature == i) || (!there && *moved))
+            continue;
+        *moved = there;
+        first = i;
     }
     return first;
 }
@@ -126,16 +128,21 @@ enum hr_status hr_model_input_check_shape(const struct hr_model_input *input, co
 static enum hr_status compare(const struct hr_model_input *input, const char *path,
                               const struct hr_dataset *dataset)
 {
-    bool known;
+    bool moved;
     HR_TRY(hr_model_input_check_shape(input, path, dataset));
+    if (input->index_base >= 0 && dataset->index_base >= 0 &&
+        input->index_base != dataset->index_base)
+        hr_log(HR_LOG_WARNING,
+               "%s: its first feature is index %d, that of %s was %d: --index-base %d reads it so",
+               dataset->name, dataset->index_base, path, input->index_base, input->index_base);
     if (!dataset->feature_names || !input->names.count ||
         input->names.count != dataset->shape.channels)
         return HR_OK;
-    const size_t i = first_other(input, dataset, &known);
+    const size_t i = first_other(input, dataset, &moved);
     if (i == input->names.count)
         return HR_OK;
     const char *here = dataset->feature_names[i], *there = hr_labels_text(&input->names.labels, i);
-    if (known)
+    if (moved)
         return hr_fail(HR_E_FORMAT,
                        "%s: has the columns that %s was trained on in another order (feature %zu "
                        "is \"%s\", there \"%s\"), expected the same order",

@@ -42,8 +42,9 @@ HR_CHECKED enum hr_status hr_model_input_check_shape(const struct hr_model_input
                                                      const char *model,
                                                      const struct hr_dataset *dataset);
 /* Are the samples' shape and the columns of a table those of the training data? HR_E_FORMAT when
- * the shape is another one of as many numbers, or the columns are the same in another order, which
- * no other check sees; a warning when they have other names. */
+ * the shape is another one of as many numbers, or a column of a name that the model knows stands at
+ * another place, which no other check sees; a warning when columns have names that it does not, or
+ * sparse features are counted from another index. */
 HR_CHECKED enum hr_status hr_model_input_compare(const struct hr_checkpoint *checkpoint,
                                                  const struct hr_dataset *dataset);
 

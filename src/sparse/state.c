@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "session/class_names.h"
 #include "session/kept.h"
+#include "session/model_input.h"
 #include "session/past.h"
 
 static const char alphas_name[] = "alphas", blocks_name[] = "epoch_blocks";
@@ -228,6 +229,8 @@ enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run)
         status = hr_sparse_load_weights(checkpoint, run);
     if (status == HR_OK)
         status = hr_class_names_compare(checkpoint, run->dataset);
+    if (status == HR_OK)
+        status = hr_model_input_compare(checkpoint, run->dataset);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--init-weights");

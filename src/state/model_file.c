@@ -8,6 +8,7 @@
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
 #include "session/input_scale.h"
+#include "session/model_input.h"
 #include "session/saved.h"
 #include "state/model_tensors.h"
 #include "state/state.h"
@@ -198,6 +199,8 @@ enum hr_status hr_init_weights(const struct hr_train_job *job, float *params)
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read weights");
     enum hr_status status = hr_saved_read(path, checkpoint);
+    if (status == HR_OK)
+        status = hr_model_input_compare(checkpoint, job->dataset);
     if (status == HR_OK)
         status = load_initial(job, checkpoint, params);
     if (status == HR_OK)

@@ -111,3 +111,27 @@ END
   hogring train --model mlp --lr 0 --epochs 3 --batch-size 4 >/dev/null 2>"$TMP/stderr"
   [ "$(grep -c "smaller --lr" "$TMP/stderr")" = 0 ]
 }
+
+@test "weights of a table's columns begin a run on the same columns alone" {
+  awk -v OFS=, 'BEGIN { print "a,b,c,kind"; for (i = 0; i < 60; i++) print i % 7, i % 5, i % 3, i % 2 }' >"$TMP/first.csv"
+  awk -F, -v OFS=, '{ print $3, $2, $1, $4 }' "$TMP/first.csv" >"$TMP/turned.csv"
+  awk -F, -v OFS=, '{ print $2, NR == 1 ? "d" : $1, $3, $4 }' "$TMP/first.csv" >"$TMP/moved.csv"
+  sed '1s/b/e/' "$TMP/first.csv" >"$TMP/renamed.csv"
+  hogring train --data "$TMP/first.csv" "${quick[@]}" --checkpoint-dir "$TMP/c" >/dev/null
+  hogring train --data "$TMP/first.csv" "${quick[@]}" --init-weights "$TMP/c" >/dev/null
+  for head in "" --replace-head; do
+    refused 3 'turned.csv: has the columns that' train --data "$TMP/turned.csv" "${quick[@]}" --init-weights "$TMP/c" $head
+    refused 3 '(feature 1 is "b", there "a")' train --data "$TMP/moved.csv" "${quick[@]}" --init-weights "$TMP/c" $head
+  done
+  refused 3 '(feature 1 is "b", there "a")' eval "$TMP/c" --data "$TMP/moved.csv"
+  hogring train --data "$TMP/renamed.csv" "${quick[@]}" --init-weights "$TMP/c" >/dev/null 2>"$TMP/stderr"
+  grep -q 'its columns have other names .*feature 2 is "e", there "b"' "$TMP/stderr"
+  # Sparse rows have no names; where the first index is another, that is said.
+  printf '1 0:1 2:1\n-1 0:2 2:1\n1 0:1 1:1\n-1 0:2 1:1\n' >"$TMP/zero.libsvm"
+  printf '1 1:1 3:1\n-1 1:2 3:1\n1 1:1 2:1\n-1 1:2 2:1\n' >"$TMP/one.libsvm"
+  for model in softmax "logistic --solver sgd"; do
+    hogring train --data "$TMP/zero.libsvm" --model $model --epochs 1 --quiet --checkpoint-dir "$TMP/${model%% *}" >/dev/null
+    hogring train --data "$TMP/one.libsvm" --model $model --epochs 1 --quiet --init-weights "$TMP/${model%% *}" >/dev/null 2>"$TMP/stderr"
+    grep -q "its first feature is index 1, that of .* was 0" "$TMP/stderr"
+  done
+}
