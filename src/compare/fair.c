@@ -61,11 +61,19 @@ static void write_at(const struct hr_compare_runs *runs, size_t good, char *at, 
         snprintf(at, size, "the values listed");
 }
 
+/* --tune refuses it where strategies side by side have another staleness than alone. */
+static bool is_refused_by_tune(const struct hr_cli *cli, const char *word)
+{
+    return !strncmp(word, "--conc", 6) && strcmp(cli->train.clock, "virtual") != 0;
+}
+
 /* The words of the command, as a shell reads them. */
 static void write_command(const struct hr_cli *cli, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "hogring compare");
     for (size_t i = 0; i < cli->nwords; i++) {
+        if (is_refused_by_tune(cli, cli->words[i]))
+            continue;
         if (used + HR_SHELL_WORD(strlen(cli->words[i])) + sizeof "  --tune" > size) {
             text[0] = '\0'; /* half a command is none */
             return;

@@ -46,7 +46,7 @@ void hr_cli_defaults(struct hr_cli *cli)
     hr_option_defaults(hr_command_lists, hr_command_nlists, cli);
 }
 
-/* Options of earlier versions, the value that is what is done anyway, and what stands in for them. */
+/* Options of earlier versions, the value that is done anyway, and what takes their place. */
 static const char *const gone[][3] = {
     {"server-replicas", "1",
      "a server that is lost is started again, and all go back to the last cut: "
