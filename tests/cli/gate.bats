@@ -251,7 +251,7 @@ END
   refused 2 "written over" gate "$TMP/b.json" "$TMP/n.json" --json "$TMP/n.json"
   refused 2 "written over" gate "$TMP/b.json" --junit "$TMP/b.json"
   refused 2 "is read here" gate "$TMP/b.json" --against "$TMP/older" --json "$TMP/older"
-  refused 2 "which is read here" gate "$TMP/b.json" --junit "$TMP/d.csv"
+  refused 2 "is read here" gate "$TMP/b.json" --junit "$TMP/d.csv"
   refused 2 "are one file" gate "$TMP/b.json" --json "$TMP/x" --junit "$TMP/./x"
   refused 2 "--junit -: expected a file" gate "$TMP/b.json" --junit -
   md5sum --quiet -c "$TMP/sums"
