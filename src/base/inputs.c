@@ -19,7 +19,7 @@ struct input {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct input *table;
 static size_t room, used;
-static bool any_folder;
+static bool remembered, any_folder;
 
 /* --- the table; under the lock --- */
 
@@ -100,9 +100,14 @@ static bool add(const char *path, const struct stat *info)
 
 /* --- what is read --- */
 
+void hr_inputs_remember(void)
+{
+    remembered = true;
+}
+
 enum hr_status hr_input_add(const char *path, const struct stat *info)
 {
-    if (!S_ISREG(info->st_mode) && !S_ISDIR(info->st_mode))
+    if (!remembered || (!S_ISREG(info->st_mode) && !S_ISDIR(info->st_mode)))
         return HR_OK;
     pthread_mutex_lock(&lock);
     const bool added = add(path, info);
@@ -143,16 +148,6 @@ void hr_input_release(const char *path)
     if (input && input->path)
         input->path[0] = '\0'; /* others may lie behind it */
     pthread_mutex_unlock(&lock);
-}
-
-void hr_inputs_clear(void)
-{
-    for (size_t i = 0; i < room; i++)
-        free(table[i].path);
-    free(table);
-    table = NULL;
-    room = used = 0;
-    any_folder = false;
 }
 
 /* --- what is written --- */

@@ -21,6 +21,10 @@
 
 #include "base/error.h"
 
+/* From now on what is read is remembered: the command does so. Without this nothing is: a program
+ * that uses the library may well write over what it has read. */
+void hr_inputs_remember(void);
+
 /* It is read; info: of what was opened. What is neither a regular file nor a folder is not kept.
  * HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_input_add(const char *path, const struct stat *info);
@@ -33,9 +37,6 @@ HR_CHECKED enum hr_status hr_input_named(const char *value, bool folders);
 
 /* It is our own, and may be written over. */
 void hr_input_release(const char *path);
-
-/* Tests only: nothing was read. */
-void hr_inputs_clear(void);
 
 /* HR_E_USAGE: what is written to `path` would take the place of what is read, or lie in a folder
  * that is read as data. Of a folder: it is read as data, or would be made inside of one. */

@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 
 #include "base/cpus.h"
+#include "base/inputs.h"
 #include "base/isa.h"
 #include "base/memory.h"
 #include "base/pipe.h"
@@ -50,6 +51,7 @@ static enum hr_status check_stack(void)
 static int run_command(const struct hr_command *command, int argc, char **argv)
 {
     static struct hr_cli cli;
+    hr_inputs_remember();
     hr_cli_defaults(&cli);
     enum hr_status status = hr_cli_parse(&cli, command->bit, argc, argv);
     if (status == HR_OK)

@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/inputs.h"
 #include "support/check.h"
 #include "support/file_calls.h"
 #include "support/memory_calls.h"
@@ -25,13 +24,11 @@ struct task {
 static bool run_with(const struct task *task, const struct fault *fault, size_t *calls)
 {
     const char *what;
-    hr_inputs_clear();
     const long blocks = memory_blocks;
     enum hr_status status = hr_fail(HR_E_FAILED, "nothing is said");
     fault_plan(fault);
     status = task->run();
     const bool struck = fault_end(calls, &what);
-    hr_inputs_clear();
     if (status != HR_OK && !struck)
         fail_msg("%s: %s", task->name, hr_error_message());
     if (status != HR_OK && !strcmp(hr_error_message(), "nothing is said"))

@@ -164,5 +164,6 @@ int main(void)
         SCRATCH(many_are_remembered),
         SCRATCH(what_comes_through_a_pipe_is_no_file),
     };
+    hr_inputs_remember();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

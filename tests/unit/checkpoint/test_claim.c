@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/inputs.h"
 #include "checkpoint/claim.h"
 #include "support/runs.h"
 
@@ -355,7 +354,6 @@ static void a_folder_that_is_gone_is_made_again_with_its_lock(void **state)
     assert_int_equal(rename(away, folder), 0); /* as if another run's were there */
     snprintf(claim.run, sizeof claim.run, "fedcba9876543210");
     CHECK_FAILS(hr_claim_keep(&claim, folder), HR_E_IO);
-    hr_inputs_clear(); /* its name was read */
     CHECK_OK(hr_claim_take(&(struct hr_claimant){folder, NULL, true}, &other));
     hr_claim_drop(&other);
     hr_claim_drop(&claim);
