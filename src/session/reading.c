@@ -50,10 +50,10 @@ const char *hr_reading_own(const struct hr_checkpoint *checkpoint)
     return kept(checkpoint, "data");
 }
 
-/* A limit is of one start alone. */
+/* Somebody else may have written it. */
 static const char *kept_text(const struct hr_checkpoint *checkpoint, const struct hr_option *row)
 {
-    return row->use == HR_ONCE ? NULL : kept(checkpoint, row->name);
+    return hr_option_is_recipe(row, false) ? kept(checkpoint, row->name) : NULL;
 }
 
 static void adopt(const char *data, const struct hr_option *row, const char *text,
