@@ -51,7 +51,8 @@ static enum hr_status check_stack(void)
 static int run_command(const struct hr_command *command, int argc, char **argv)
 {
     static struct hr_cli cli;
-    hr_inputs_remember();
+    if (command->bit != HR_VERIFY) /* it reads what it wrote itself, and writes it anew */
+        hr_inputs_remember();
     hr_cli_defaults(&cli);
     enum hr_status status = hr_cli_parse(&cli, command->bit, argc, argv);
     if (status == HR_OK)

@@ -16,7 +16,7 @@ await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sl
 # begin ARGUMENTS...: a run without end, $pid.
 begin() {
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train --workers 2 --epochs 1000000 --timeout 60s "$@" 2>"$TMP/err" >"$TMP/out" &
+  heard train --workers 2 --epochs 1000000 --timeout 60s "$@" 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   await "$TMP/err" "epoch 1/"
@@ -159,7 +159,7 @@ END
 
 # Of one process, or of two that it has started.
 several() {
-  "${HOGRING:-build/hogring}" compare --strategies allreduce,hogwild --model softmax --epochs 1000000 --concurrent --quiet >/dev/null 2>&1 &
+  heard compare --strategies allreduce,hogwild --model softmax --epochs 1000000 --concurrent --quiet >/dev/null 2>&1 &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   for _ in $(seq 100); do [ "$(ls /dev/shm | wc -l)" = 2 ] && hogring doctor $pid >"$TMP/doctor" && break; sleep 0.05; done
@@ -167,7 +167,7 @@ several() {
 }
 
 played() {
-  "${HOGRING:-build/hogring}" simulate --workers 4 --model softmax --epochs 1000000 --quiet >/dev/null 2>&1 &
+  heard simulate --workers 4 --model softmax --epochs 1000000 --quiet >/dev/null 2>&1 &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   for _ in $(seq 100); do hogring doctor $pid >"$TMP/doctor" 2>&1 && break; sleep 0.05; done

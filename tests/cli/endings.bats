@@ -14,7 +14,7 @@ for_each_launch() { for launch in thread process; do "$1" $launch || return 1; d
 interrupt_and_resume() {
   rm -rf "$TMP/c"
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train "${long[@]}" --launch "$1" --checkpoint-dir "$TMP/c" >"$TMP/out" 2>"$TMP/err" &
+  heard train "${long[@]}" --launch "$1" --checkpoint-dir "$TMP/c" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   await "$TMP/err" "epoch 2/"
   kill -INT $pid
@@ -29,7 +29,7 @@ interrupt_and_resume() {
 
 @test "SIGTERM exits 143" {
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train "${long[@]}" 2>"$TMP/err" >/dev/null &
+  heard train "${long[@]}" 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "epoch 1/"
   kill -TERM $pid
@@ -40,7 +40,7 @@ interrupt_and_resume() {
 
 slow_to_end() {
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train --epochs 1 --launch "$1" --strategy "$2" "${@:3}" 2>"$TMP/err" >/dev/null &
+  heard train --epochs 1 --launch "$1" --strategy "$2" "${@:3}" 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "promise"
   kill -INT $pid
@@ -65,7 +65,7 @@ interrupted() {
   local file=$1
   shift
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" "$@" >"$TMP/out" 2>"$TMP/err" &
+  heard "$@" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   await "$file" .
   kill -INT $pid
@@ -97,7 +97,7 @@ interrupted() {
 
 @test "compare side by side passes a signal on" {
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" compare "${long[@]}" --concurrent --json "$TMP/json" 2>"$TMP/err" >/dev/null &
+  heard compare "${long[@]}" --concurrent --json "$TMP/json" 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "hogwild seed 1  epoch 1/"
   kill -INT $pid
@@ -110,7 +110,7 @@ interrupted() {
   for strategy in allreduce ps-sync ps-async hogwild; do
     # No wait ends by its deadline: who goes on has noticed the death.
     : >"$TMP/err"
-    "${HOGRING:-build/hogring}" train "${long[@]}" --strategy $strategy --launch process --timeout 1h 2>"$TMP/err" >/dev/null &
+    heard train "${long[@]}" --strategy $strategy --launch process --timeout 1h 2>"$TMP/err" >/dev/null &
     pid=$!
     await "$TMP/err" "epoch 1/"
     victim=$(pgrep -P $pid | tail -n 1)
@@ -125,7 +125,7 @@ interrupted() {
 
 @test "workers die with a launcher that is killed" {
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train "${long[@]}" --launch process 2>"$TMP/err" >/dev/null &
+  heard train "${long[@]}" --launch process 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "epoch 1/"
   workers=$(pgrep -P $pid)
@@ -145,7 +145,7 @@ interrupted() {
 
 @test "a wait has a deadline" {
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train "${long[@]}" --launch process --timeout 1s 2>"$TMP/err" >/dev/null &
+  heard train "${long[@]}" --launch process --timeout 1s 2>"$TMP/err" >/dev/null &
   pid=$!
   await "$TMP/err" "epoch 1/"
   victim=$(pgrep -P $pid | tail -n 1)

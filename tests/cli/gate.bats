@@ -330,7 +330,7 @@ END
   hogring train "${small[@]}" --json "$TMP/b.json" >/dev/null
   edited "$TMP/b.json" 'd["given"]["epochs"] = "1000000"'
   mkdir "$TMP/tmp"
-  TMPDIR=$TMP/tmp "$(me)" gate "$TMP/edited.json" --quiet >"$TMP/out" 2>&1 &
+  TMPDIR=$TMP/tmp env --default-signal=INT "$(me)" gate "$TMP/edited.json" --quiet >"$TMP/out" 2>&1 &
   pid=$!
   for _ in $(seq 400); do [ -z "$(pgrep -P $pid)" ] || break; sleep 0.05; done
   sleep 0.5

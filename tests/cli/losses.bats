@@ -26,7 +26,7 @@ PY
 no_segment_left() { ! ls /dev/shm/hogring."$1".* 2>/dev/null; }
 
 # started WORDS...: a run in the background with a result of its own, by which pgrep knows its processes.
-started() { "${HOGRING:-build/hogring}" "$@" --json "$TMP/run.json" >"$TMP/said" 2>"$TMP/stderr" & pid=$!; }
+started() { heard "$@" --json "$TMP/run.json" >"$TMP/said" 2>"$TMP/stderr" & pid=$!; }
 
 # ended CODE: the run did, and left neither processes nor memory.
 ended() {

@@ -235,7 +235,7 @@ END
 # broken SIGNAL WORKERS [LOG]: a sparse run that a signal ends on its way, and that is resumed, and has the blocks of LOG.
 broken() {
   local a=(train --data "$TMP/s" --model svm --solver sgd --workers $2 --quiet --log "$TMP/$1" --checkpoint-dir "$TMP/$1.c" --epochs 40 --resume auto)
-  "${HOGRING:-build/hogring}" "${a[@]}" >/dev/null 2>&1 &
+  heard "${a[@]}" >/dev/null 2>&1 &
   pid=$!
   for _ in $(seq 400); do ! grep -qs '"saved"' "$TMP/$1" || break; sleep 0.02; done
   kill -$1 "$pid" 2>/dev/null || true

@@ -48,7 +48,7 @@ END
   options="--workers 1 --pipeline 3 --pipeline-schedule pipedream --epochs 4 --epoch-size 60000"
   want=$(digest --epochs 4 --epoch-size 60000 --pipeline-schedule pipedream)
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train $options --checkpoint-dir "$TMP/run" >"$TMP/out" 2>"$TMP/err" &
+  heard train $options --checkpoint-dir "$TMP/run" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && break; sleep 0.02; done
   for _ in $(seq 20); do kill -USR1 $pid 2>/dev/null || break; sleep 0.02; done

@@ -9,7 +9,7 @@ started() {
   local count=$1
   shift
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" "$@" 2>"$TMP/err" >/dev/null &
+  heard "$@" 2>"$TMP/err" >/dev/null &
   pid=$!
   for _ in $(seq 100); do [ "$(pgrep -c -P $pid)" -ge "$count" ] && return; sleep 0.05; done
   return 1

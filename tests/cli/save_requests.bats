@@ -6,7 +6,7 @@ own=(--model softmax --workers 2 --epochs 100000 --max-seconds 20s --checkpoint-
 
 # A line of the log, in a file that grows.
 await() { for _ in $(seq 800); do grep -q -- "$2" "$1" && return 0; sleep 0.02; done; cat "$1"; return 1; }
-start() { : >"$TMP/err"; "${HOGRING:-build/hogring}" "$@" >/dev/null 2>"$TMP/err" & pid=$!; }
+start() { : >"$TMP/err"; heard "$@" >/dev/null 2>"$TMP/err" & pid=$!; }
 stop() { code=0; kill -INT $pid; wait $pid || code=$?; [ $code = 130 ] || { cat "$TMP/err"; return 1; }; }
 saved() { grep -c "saved $TMP/c" "$TMP/err" || true; }
 

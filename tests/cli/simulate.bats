@@ -80,7 +80,7 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 }
 
 @test "among a hundred thousand messages a step a signal is heard" {
-  "${HOGRING:-build/hogring}" simulate --model softmax --epochs 1 --batch-size 1 --strategy ps-async --workers 256 --servers 256 >"$TMP/out" 2>&1 &
+  heard simulate --model softmax --epochs 1 --batch-size 1 --strategy ps-async --workers 256 --servers 256 >"$TMP/out" 2>&1 &
   pid=$!
   for _ in $(seq 400); do grep -q promise "$TMP/out" && break; sleep 0.05; done
   kill -TERM $pid

@@ -49,7 +49,7 @@ digest() { awk '/weights digest/ {print $3}'; }
 killed_and_resumed() {
   rm -rf "$TMP/c"
   for moment in 0.15 0.2 0.25; do
-    "${HOGRING:-build/hogring}" train --data "$TMP/a.libsvm" --quiet --checkpoint-dir "$TMP/c" --resume auto "$@" >/dev/null 2>&1 &
+    heard train --data "$TMP/a.libsvm" --quiet --checkpoint-dir "$TMP/c" --resume auto "$@" >/dev/null 2>&1 &
     pid=$!
     sleep $moment
     kill -KILL $pid 2>/dev/null || true
@@ -73,7 +73,7 @@ killed_and_resumed() {
   set -- --model logistic --workers 1 --epochs 300
   whole=$(sparse "$@" | digest)
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train --data "$TMP/a.libsvm" "$@" --checkpoint-dir "$TMP/c" --checkpoint-every 10000000 2>"$TMP/err" >/dev/null &
+  heard train --data "$TMP/a.libsvm" "$@" --checkpoint-dir "$TMP/c" --checkpoint-every 10000000 2>"$TMP/err" >/dev/null &
   pid=$!
   for _ in $(seq 200); do grep -q "epoch [0-9]*/300" "$TMP/err" && break; sleep 0.02; done
   kill -INT $pid
@@ -124,7 +124,7 @@ killed_and_resumed() {
   set -- compare --model logistic --data "$TMP/a.libsvm" --strategies hogwild,locked --seeds 5 --workers 1 --epochs 30 --quiet
   hogring "$@" --json "$TMP/whole.json" >/dev/null
   for _ in 1 2 3; do
-    "${HOGRING:-build/hogring}" "$@" --checkpoint-dir "$TMP/c" --resume auto >/dev/null 2>&1 &
+    heard "$@" --checkpoint-dir "$TMP/c" --resume auto >/dev/null 2>&1 &
     pid=$!
     sleep 0.5
     kill -KILL $pid 2>/dev/null || true

@@ -8,7 +8,7 @@ await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sl
 # begin ARGUMENTS...: a run without end, each rank a process; $victim is the last of them.
 begin() {
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train --launch process --workers 2 --epochs 1000000 --checkpoint-dir "$TMP/c" --overwrite "$@" \
+  heard train --launch process --workers 2 --epochs 1000000 --checkpoint-dir "$TMP/c" --overwrite "$@" \
     2>"$TMP/err" >"$TMP/out" &
   pid=$!
   await "$TMP/err" "epoch 1/"

@@ -1,6 +1,8 @@
 # Shared by the command-line tests. HOGRING names the command under test.
 . "$BATS_TEST_DIRNAME/../environment.bash"
 hogring() { "${HOGRING:-build/hogring}" "$@"; }
+# The same in the background, where a shell has SIGINT ignored, and the command would leave it so.
+heard() { exec env --default-signal=INT "${HOGRING:-build/hogring}" "$@"; }
 
 setup() { cd "$BATS_TEST_DIRNAME/../.."; TMP=$(mktemp -d); }
 # A test that fails half-way must not leave its background run ($pid) behind.
@@ -29,7 +31,7 @@ json() { python3 -IS -c 'import json, sys; d = json.load(open(sys.argv[1])); pri
 # forever OPTIONS...: training as processes that would go on for long, $pid; returns when it has ended an epoch.
 forever() {
   : >"$TMP/err"
-  "${HOGRING:-build/hogring}" train --epochs 100000 --launch process "$@" >"$TMP/out" 2>"$TMP/err" &
+  heard train --epochs 100000 --launch process "$@" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
   return 1
@@ -79,7 +81,7 @@ stopped() {
   until [ "$(saves "$since")" -ge "$wanted" ]; do
     if [ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null; then
       [ -z "$pid" ] || held
-      "${HOGRING:-build/hogring}" "$@" --checkpoint-dir "$TMP/c" --checkpoint-every 3 --keep 0 --resume auto --inject slow:1x40 \
+      heard "$@" --checkpoint-dir "$TMP/c" --checkpoint-every 3 --keep 0 --resume auto --inject slow:1x40 \
         >/dev/null 2>"$TMP/stderr" 3>&- &
       pid=$!
     fi
