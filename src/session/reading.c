@@ -70,11 +70,13 @@ enum hr_status hr_reading_options(const struct hr_checkpoint *checkpoint,
     const struct hr_option *row;
     struct hr_model_input input;
     const bool fraction = is_given(reading, "test-fraction");
+    const bool tests = is_given(reading, "test-data"); /* perhaps what validated then */
     *out = *reading->options;
     out->values = out->values || hr_metadata_get(&checkpoint->model, "hogring.targets");
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++) {
         const char *text = kept_text(checkpoint, row);
-        const bool other_split = !strcmp(row->name, "test-data") && fraction;
+        const bool other_split = (!strcmp(row->name, "test-data") && fraction) ||
+                                 (!strcmp(row->name, "validation-data") && tests);
         if (text && !other_split && !(reading->given >> i & 1))
             adopt(reading->data, row, text, out);
     }

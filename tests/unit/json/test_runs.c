@@ -295,6 +295,7 @@ static const struct field run_fields[] = {
     {"validation_accuracy", "0.75"},
     {"validation_fit", "{\"rmse\":3.0,\"mae\":2.0,\"r2\":null}"},
     {"test_evaluations", "1"},
+    {"at_chance", "null"},
     {"best", "{\"metric\":\"loss\",\"value\":1.5,\"epoch\":2.0,\"restored\":true,"
              "\"stopped\":false,\"ended\":3.0,\"checkpoint\":null}"},
 };

@@ -56,7 +56,7 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--checkpoint-dir=", "--checkpoint-dir \"\": expected DIR"},
         {HR_TRAIN, "--resume= --checkpoint-dir d", "--resume \"\": expected [DIR]"},
         {HR_TRAIN, "--config=", "--config \"\": expected FILE"},
-        {HR_COMPARE, "--tune=", "--tune \"\": expected NAME=VALUES"},
+        {HR_COMPARE, "--tune=", "--tune \"\": expected [NAME=VALUES]"},
         {HR_TRAIN, "--timeout soon", "--timeout soon: expected a time"},
         {HR_TRAIN, "--max-memory much", "--max-memory much: expected a size, as 512M or 16G"},
         {HR_TRAIN, "--max-memory 2000000G", "expected a size, as 512M or 16G"},
