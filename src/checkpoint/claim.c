@@ -181,7 +181,7 @@ static enum hr_status open_and_lock(const char *dir, int *fd)
     bool locked;
     HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, dir));
     for (int i = 0; i < TRIES; i++) {
-        const int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+        const int opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
         if (opened < 0)
             return hr_fail_errno(HR_E_IO, "%s: cannot be opened", path);
         enum hr_status status = check_text(dir, opened);
@@ -279,7 +279,7 @@ enum hr_status hr_claim_check_free(const char *dir)
     char path[HR_PATH_MAX];
     HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, dir));
     bool read_locked;
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (fd < 0)
         return HR_OK;
     enum hr_status status = check_free(dir, fd, &read_locked);
@@ -299,7 +299,7 @@ enum hr_status hr_claim_check(const struct hr_claimant *claimant)
     HR_TRY(hr_claim_check_free(claimant->dir));
     HR_TRY(hr_path(path, "%s/" HR_RUN_FILE, claimant->dir));
     HR_TRY(hr_steps_list(claimant->dir, &steps, &count));
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     const enum hr_status status = judge(claimant, fd, steps, count, &doomed);
     if (fd >= 0)
         close(fd);

@@ -50,6 +50,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     char sure[HR_TUNING_SURE_MAX];
     const enum hr_status failed = hr_compare_sort_out(runs, &good);
     struct hr_verdict_wish wish = hr_compare_wish(cli, runs, good, tuning->nentries > 0, &text);
+    wish.tuned = hr_tuning_chose_rates(tuning);
     wish.sure = tuning->nentries ? hr_tuning_sure(tuning, sure) : "";
     if (tuning->nentries)
         hr_tuning_print(out, tuning);

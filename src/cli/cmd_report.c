@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/inputs.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -79,6 +80,7 @@ static enum hr_status check_usual(const char *path)
     HR_TRY(hr_file_open(path, &fd, &bytes));
     const ssize_t n = read(fd, head, sizeof head - 1);
     close(fd);
+    hr_input_release(path);
     if (n >= 0 && strstr(head, "<meta name=\"generator\" content=\"hogring "))
         return HR_OK;
     return hr_fail(HR_E_USAGE,

@@ -61,19 +61,46 @@ static void write_at(const struct hr_compare_runs *runs, size_t good, char *at, 
         snprintf(at, size, "the values listed");
 }
 
-/* --tune refuses it where strategies side by side have another staleness than alone. */
-static bool is_refused_by_tune(const struct hr_cli *cli, const char *word)
+/* --tune leaves a rate alone that an entry, or a list of values, has. */
+static bool rates_are_free(const struct hr_cli *cli, const struct hr_compare_runs *runs)
 {
-    return !strncmp(word, "--conc", 6) && strcmp(cli->train.clock, "virtual") != 0;
+    const size_t lr = hr_cli_option_find("lr", HR_COMPARE);
+    for (size_t a = 0; a < cli->naxes; a++)
+        if (cli->axes[a].option == lr)
+            return false;
+    for (size_t i = 0; i < runs->per_seed; i++)
+        if (runs->given[i][lr] && !cli->given[lr])
+            return false;
+    return true;
+}
+
+/* How many words, from this one on, are not the fair command's: side by side strategies have
+ * another staleness than alone, which --tune refuses, and results of this comparison stay. */
+static size_t words_left_out(const struct hr_cli *cli, size_t at)
+{
+    char name[64];
+    const char *word = cli->words[at];
+    const size_t length = strcspn(word, "=");
+    if (strncmp(word, "--", 2) != 0 || length - 2 >= sizeof name)
+        return 0;
+    snprintf(name, sizeof name, "%.*s", (int)(length - 2), word + 2);
+    if (!strcmp(name, "concurrent") || !strcmp(name, "overwrite"))
+        return !strcmp(name, "overwrite") || strcmp(cli->train.clock, "virtual") != 0;
+    const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, HR_COMPARE)).row;
+    if (!row || !row->written)
+        return 0;
+    return word[length] || at + 1 == cli->nwords ? 1 : 2;
 }
 
 /* The words of the command, as a shell reads them. */
 static void write_command(const struct hr_cli *cli, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "hogring compare");
-    for (size_t i = 0; i < cli->nwords; i++) {
-        if (is_refused_by_tune(cli, cli->words[i]))
+    for (size_t i = 0, left_out; i < cli->nwords; i++) {
+        if ((left_out = words_left_out(cli, i)) > 0) {
+            i += left_out - 1;
             continue;
+        }
         if (used + HR_SHELL_WORD(strlen(cli->words[i])) + sizeof "  --tune" > size) {
             text[0] = '\0'; /* half a command is none */
             return;
@@ -123,7 +150,8 @@ struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr
 {
     write_at(runs, good, text->at, sizeof text->at);
     text->command[0] = '\0';
-    if (!tuned && !hr_cli_was_given(cli, "resume")) /* what goes on has its values */
+    if (!tuned && rates_are_free(cli, runs) &&
+        !hr_cli_was_given(cli, "resume")) /* has its values */
         write_command(cli, text->command, sizeof text->command);
     return (struct hr_verdict_wish){.target = hr_target_asked(&cli->train),
                                     .margin = cli->margin,

@@ -63,13 +63,16 @@ static json_t *strategies(const struct hr_verdict *v)
 static json_t *pair(const struct hr_verdict *v, size_t a, size_t b)
 {
     const bool told = hr_verdict_worse_than(v, a, b) || hr_verdict_worse_than(v, b, a);
+    const bool claims =
+        v->wish.tuned || hr_alike_pair(&v->groups.group[a], &v->groups.group[b]) != HR_UNLIKE;
     const struct hr_pair *tested = hr_family_pair(&v->score_tests, a, b);
     const double difference = tested->state == HR_PAIR_TESTED ? tested->test.difference
                                                               : v->score[a].mean - v->score[b].mean;
     return json_pack("{so so so so so}", "a", hr_json_text(v->groups.group[a].label), "b",
                      hr_json_text(v->groups.group[b].label), "difference",
-                     hr_json_number(difference), "p", hr_json_number(hr_verdict_p(v, a, b)),
-                     "told_apart", json_boolean(told));
+                     hr_json_number(difference), "p",
+                     claims ? hr_json_number(hr_verdict_p(v, a, b)) : json_null(), "told_apart",
+                     claims ? json_boolean(told) : json_null());
 }
 
 /* Of those tested, each with each. */

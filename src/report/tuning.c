@@ -158,12 +158,27 @@ const char *hr_tuning_sure(const struct hr_tuning *tuning, char text[HR_TUNING_S
     char sure[HR_TUNING_SURE_MAX / 3], close[HR_TUNING_SURE_MAX / 3];
     const size_t nsure = list_choices(tuning, true, sure, sizeof sure);
     const size_t nclose = list_choices(tuning, false, close, sizeof close);
-    snprintf(text, HR_TUNING_SURE_MAX, "%s%s%s%s%s%s",
-             nsure ? "The second best was worse by more than chance: " : "", sure,
-             nsure ? ". " : "",
+    snprintf(text, HR_TUNING_SURE_MAX, "%s%s%s%s%s%s", nsure ? "The choice was clear for " : "",
+             sure,
+             nsure && nclose ? ". "
+             : nsure         ? "."
+                             : "",
              nclose ? "A close choice, which other seeds might make otherwise: " : "", close,
              nclose ? "." : "");
     return text;
+}
+
+bool hr_tuning_chose_rates(const struct hr_tuning *tuning)
+{
+    size_t lr = 0;
+    while (lr < tuning->noptions && strcmp(tuning->option[lr], "lr") != 0)
+        lr++;
+    for (size_t e = 0; lr < tuning->noptions && e < tuning->nentries; e++) {
+        const struct hr_tuned_entry *entry = &tuning->entry[e];
+        if (isnan(entry->candidate[entry->chosen].value[lr]))
+            return false;
+    }
+    return lr < tuning->noptions && tuning->nentries > 0;
 }
 
 /* The choice against the second best, where both were trained at full length. */

@@ -79,6 +79,9 @@ void hr_tuning_values(const struct hr_tuning *tuning, const struct hr_tuned_cand
 enum { HR_TUNING_SURE_MAX = 600 };
 const char *hr_tuning_sure(const struct hr_tuning *tuning, char text[HR_TUNING_SURE_MAX]);
 
+/* Has each entry a learning rate that the search chose? */
+bool hr_tuning_chose_rates(const struct hr_tuning *tuning);
+
 /* What was tried: a row a candidate; what was chosen; how to have it again; choices at an edge. */
 void hr_tuning_print(FILE *out, const struct hr_tuning *tuning);
 

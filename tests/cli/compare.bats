@@ -105,7 +105,7 @@ labels() {
   [[ $fair == *"--model 'flatten, dense 10' "*" --tune" ]]
   eval "set -- $fair"
   [ "$1 $2 ${*: -1}" = "hogring compare --tune" ]
-  [[ " $* " == *" --json $TMP/it's.json "* ]]
+  [[ " $* " == *" --model flatten, dense 10 "* && " $* " != *" --json "* ]]
 }
 
 @test "who lists what differs, or trains alike, is told what claims hold at" {
@@ -147,4 +147,17 @@ labels() {
   hogring train --data "$TMP/p.csv" --model softmax --epochs 1 --quiet >"$TMP/said"
   grep -q "^! allreduce direct: .*; likely the scales of columns: --normalize (m goes to [45][0-9.]*, km to 1[01][0-9.]*)" "$TMP/said"
   hogring train --workers 8 --epochs 1 --quiet | grep -q "^! allreduce direct: .*; likely too few updates (6): more --epochs"
+}
+
+@test "the fair command is the user's own, without results, and only where a search has rates to choose" {
+  run=(compare --workers 4 --epochs 1 --model softmax --strategies allreduce,ssp)
+  fair() { hogring "$@" 2>/dev/null | sed -n 's/.*For a fair comparison (about [^)]*): //p'; }
+  [ "$(fair "${run[@]}" --json "$TMP/a b.json" --log="$TMP/l" --checkpoint-dir "$TMP/c" --overwrite --lr 0.1)" = \
+    "hogring compare --workers 4 --epochs 1 --model softmax --strategies allreduce,ssp --lr 0.1 --tune" ]
+  [ -z "$(fair "${run[@]}" --lr 0.1,0.2)" ]
+  [ -z "$(fair "${run[@]:0:7}" --strategies allreduce:lr=0.1,ssp:lr=0.05)" ]
+  # A search of momentum alone leaves rates as they were: nothing is claimed either.
+  hogring "${run[@]:0:7}" --strategies allreduce:lr=0.1,ssp:lr=0.05 --seeds 2 --clock virtual --tune --json "$TMP/t.json" >"$TMP/out" 2>/dev/null
+  grep -q "^Not like for like: " "$TMP/out"
+  [ "$(json "$TMP/t.json" 'd["comparison"]["best"], {(p["p"], p["told_apart"]) for p in d["comparison"]["pairs"]}')" = "(None, {(None, None)})" ]
 }

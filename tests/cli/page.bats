@@ -139,3 +139,9 @@ PY
   hogring compare "${quick[@]}" --epochs 12 --workers 4 --seeds 3 --report "$TMP/page.html" >/dev/null
   [ "$(wc -c <"$TMP/page.html")" -lt 300000 ]
 }
+
+@test "a page that hogring wrote by default is written anew" {
+  hogring train "${quick[@]}" --max-steps 2 --json "$TMP/run.json" >/dev/null
+  me=$(realpath "${HOGRING:-build/hogring}")
+  for _ in 1 2; do (cd "$TMP" && "$me" report run.json >/dev/null) || return 1; done
+}
