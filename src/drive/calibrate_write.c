@@ -65,15 +65,35 @@ static double mean_ns(const struct writer *writer)
 
 /* --- files */
 
+static const char durations_head[] = "# measured by hogring ";
+
+/* Nobody named that file: what is there is to be of an earlier calibration. */
+static enum hr_status check_durations(const char *path)
+{
+    char head[sizeof durations_head] = "";
+    FILE *there = fopen(path, "r");
+    if (!there)
+        return HR_OK;
+    const size_t n = fread(head, 1, sizeof head - 1, there);
+    fclose(there);
+    return n == 0 || !strcmp(head, durations_head)
+               ? HR_OK
+               : hr_fail(HR_E_USAGE,
+                         "%s: durations go there, and it is none of hogring's files; expected "
+                         "--calibrate with another name",
+                         path);
+}
+
 /* Write the durations, one a line. */
 static enum hr_status write_durations(const struct writer *writer, const char *path)
 {
+    HR_TRY(check_durations(path));
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return hr_fail(HR_E_NOMEM, "no memory to write %s", path);
-    fprintf(out, "# measured by hogring train --calibrate %s\n",
+    fprintf(out, "%strain --calibrate %s\n", durations_head,
             writer->drive->job->options->calibrate);
     for (size_t i = 0; i < writer->n; i++)
         fprintf(out, "%.0fns\n", writer->ns[i]);

@@ -95,3 +95,10 @@ y_train.npy" ]
   [ -d "$TMP/k/step-00000006" ]
   [ -s "$TMP/k/run.json" ]
 }
+
+@test "files that an output names by itself take the place of nobody's" {
+  points 9 | tee "$TMP/m.compute" "$TMP/m.server" >"$TMP/mine"
+  hogring train "${quick[@]}" --workers 2 --strategy ps-async --calibrate "$TMP/m" >"$TMP/out" 2>&1 || true
+  cmp "$TMP/m.compute" "$TMP/mine"
+  cmp "$TMP/m.server" "$TMP/mine"
+}
