@@ -103,19 +103,10 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     .options = ps_async_options, .prepare = hr_stale_prepare, .describe = hr_stale_describe,       \
     .stored = true
 
-static const char *const ps_async_options[] = {"servers",
-
-                                               "placement",
-                                               "server-placement",
-                                               "aggregate",
-                                               "server-time",
-                                               "async-lr",
-                                               "staleness-lr",
-                                               "delay-compensation",
-                                               "compress",
-                                               "link",
-                                               "topology",
-                                               NULL};
+static const char *const ps_async_options[] = {
+    "servers",     "placement", "server-placement", "aggregate",
+    "server-time", "async-lr",  "staleness-lr",     "delay-compensation",
+    "compress",    "link",      "topology",         NULL};
 
 const struct hr_strategy hr_strategy_ps_async = {
     PS_ASYNC,      .aggregated = &hr_strategy_ps_async_aggregated, SERVER_STEP, SERVER_FUNCTIONS,
