@@ -1,7 +1,6 @@
 #include "drive/cut_counts.h"
 
 #include "server/staleness.h"
-#include "strategy/last_cut.h"
 #include "worker/measured.h"
 
 /* The index at which all workers are. */
@@ -92,7 +91,6 @@ static void leave_cut(const struct hr_leader *leader)
         hr_stats_leave_cut(&shared->stats[w], ends_epoch(leader));
     if (shared->outlives)
         hr_fates_leave_cut(shared->fates);
-    hr_last_cut_keep(shared);
     hr_staleness_keep(shared);
 }
 

@@ -161,7 +161,9 @@ static enum hr_status advance(struct hr_real_worker *seat)
         return hr_real_worker_begin_span(seat);
     if (seat->arrived)
         return at_cut(seat);
-    HR_TRY(hr_wait_check(&seat->trainer.waiter)); /* hogwild never waits between cuts */
+    HR_TRY(hr_wait_check(&seat->trainer.waiter));   /* hogwild never waits between cuts */
+    if (hr_wait_is_recalled(&seat->trainer.waiter)) /* nor does one that is alone */
+        return hr_fail(HR_E_RECALLED, "recalled");
     HR_TRY(next_task(seat, &task));
     if (task.kind == HR_TASK_CUT)
         return arrive(seat);
@@ -257,14 +259,12 @@ static enum hr_status work(struct hr_real_worker *seat)
 }
 
 /* A rank that was started again: owners must have taken its loss; then it is welcome, and joins the
- * others, or begins with them in a new term. */
+ * others, or begins with them in the term that waits for it. */
 static enum hr_status come_back(struct hr_real_worker *seat, size_t rank, bool *joins)
 {
     const struct hr_train_job *job = seat->drive->job;
     struct hr_control *control = job->shared->control;
-    const bool at_cut = seat->strategy->joins_at_cut; /* however far away it is */
-    struct hr_waiter waiter = {.abort = &control->abort,
-                               .timeout_ns = at_cut ? 0 : job->timeout_ns};
+    struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = job->timeout_ns};
     struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
     hr_rest_open(&seat->rest, control, &waiter, rank);
     waiter.recall = NULL;
@@ -272,7 +272,7 @@ static enum hr_status come_back(struct hr_real_worker *seat, size_t rank, bool *
                          "the servers to see that it was gone"));
     HR_TRY(hr_rest_join(&seat->rest, &seat->over));
     seat->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
-    *joins = !seat->strategy->recalls && !at_cut && !hr_roster_recalls(control);
+    *joins = seat->strategy->losses_are_inputs && !hr_roster_recalls(control);
     if (seat->over || *joins)
         return HR_OK;
     const enum hr_status status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
@@ -332,6 +332,8 @@ static enum hr_status look_around(void *arg)
         HR_TRY(job->tend(job->tend_arg));
     if (job->shared->outlives)
         HR_TRY(hr_roll_call(&drive->losses));
+    if (job->shared->outlives)
+        hr_losses_mind_copy(&drive->losses);
     return hr_launcher_tick(drive->launcher);
 }
 

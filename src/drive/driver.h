@@ -28,7 +28,6 @@ struct hr_resting;
  * the oldest message of each worker; and where losses are outlived, these of each rank. */
 enum hr_rank_event {
     HR_RANK_NOTICE,
-    HR_RANK_REST,
     HR_RANK_COME_BACK,
     HR_RANK_DIE,      /* these two only where a chooser decides */
     HR_RANK_DIE_LATE, /* its gradient is computed, and not handed in */

@@ -17,7 +17,38 @@ void hr_losses_begin(struct hr_losses *losses, struct hr_leader *leader)
 {
     losses->leader = leader;
     losses->began_ns = losses->now_ns(losses->clock);
-    hr_last_cut_keep(leader->job->shared);
+    losses->kept_ns = losses->began_ns;
+    if (leader->job->shared->last_cut)
+        hr_last_cut_keep(leader->job->shared);
+}
+
+/* An interim cut, from which all go back for batches that are handed out again, is none to go back
+ * to. */
+void hr_losses_keep_cut(struct hr_losses *losses)
+{
+    const struct hr_cut *cut = losses->leader->cuts.cut;
+    if (cut->concluded == losses->kept)
+        return;
+    if (!cut->again)
+        hr_last_cut_keep(losses->leader->job->shared);
+    losses->kept = cut->concluded;
+    losses->kept_ns = losses->now_ns(losses->clock);
+    if (!cut->evaluate && !cut->save)
+        losses->copy_ns = losses->kept_ns - losses->rest_ns;
+}
+
+void hr_losses_mind_copy(struct hr_losses *losses)
+{
+    const int64_t now = losses->now_ns(losses->clock);
+    const int64_t since = now - losses->kept_ns, every = 100 * losses->copy_ns;
+    const struct hr_shared_state *shared = losses->leader->job->shared;
+    struct hr_save_request *request = &shared->dispenser->save;
+    const bool needed = !shared->strategy->losses_are_inputs ||
+                        (shared->servers && !shared->strategy->ties_replicas);
+    if (needed && hr_losses_lead(losses) && losses->in_span && !hr_copy_is_asked(request) &&
+        since >= (every > HR_NS_PER_SECOND ? every : HR_NS_PER_SECOND))
+        hr_atom32_store_release(&request->copies_asked, /* partner: who begins a batch */
+                                hr_atom32_load_relaxed(&request->copies_asked) + 1);
 }
 
 void hr_losses_end(struct hr_losses *losses)
@@ -47,6 +78,14 @@ static bool is_last_worker(const struct hr_losses *losses, size_t rank)
     return is_worker(losses, rank) && others == 0;
 }
 
+bool hr_losses_await(const struct hr_losses *losses)
+{
+    bool comes = false;
+    for (size_t r = 0; r < losses->leader->job->nranks; r++)
+        comes |= losses->comes[r];
+    return comes;
+}
+
 static bool a_worker_comes(const struct hr_losses *losses)
 {
     bool comes = false;
@@ -67,15 +106,11 @@ static bool restarts_all(const struct hr_losses *losses)
     return !strcmp(losses->leader->job->options->on_loss, "restart") && may_restart(losses);
 }
 
-/* Is what has been trained since the last cut gone with it: a server's part, or the last replica of
- * those who could not come back before the next one? */
-static bool takes_all_back(const struct hr_losses *losses, size_t rank)
+/* Do all go back to the last cut, or is its loss an input? */
+static bool ends_term(const struct hr_losses *losses, size_t rank)
 {
-    if (losses->halted)
-        return false;
-    if (!is_worker(losses, rank))
-        return true;
-    return shared_of(losses)->strategy->joins_at_cut && is_last_worker(losses, rank);
+    return !losses->halted &&
+           (!is_worker(losses, rank) || !shared_of(losses)->strategy->losses_are_inputs);
 }
 
 /* Is it the last worker of machine 0 that lives? */
@@ -93,7 +128,7 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
 {
     if (losses->n == HR_LOSSES_MOST)
         return "; more losses than are counted";
-    if (!is_worker(losses, rank) && takes_all_back(losses, rank) && !may_restart(losses))
+    if (!is_worker(losses, rank) && !losses->halted && !may_restart(losses))
         return "; a server is needed, and --max-restarts are used up";
     if (!restarts_all(losses) && is_last_worker(losses, rank) && !a_worker_comes(losses))
         return "; no worker is left";
@@ -105,8 +140,7 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
 /* A server that is needed is, whatever --on-loss says. */
 static bool is_started_again(const struct hr_losses *losses, size_t rank)
 {
-    const bool needed = !is_worker(losses, rank) && takes_all_back(losses, rank);
-    return !losses->halted && (needed || restarts_all(losses));
+    return !losses->halted && (!is_worker(losses, rank) || restarts_all(losses));
 }
 
 /* Seconds of training so far. Where ranks are played the clock stands at cuts anyway. */
@@ -188,7 +222,7 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
     losses->loss = loss;
     loss = &losses->loss[losses->n];
     *loss = (struct hr_loss){
-        .rolled_back = takes_all_back(losses, rank),
+        .rolled_back = ends_term(losses, rank),
         .server = !is_worker(losses, rank),
         .rank = is_worker(losses, rank) ? rank : rank - shared->workers,
         .step = step_of(losses, rank),
@@ -246,7 +280,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     const int64_t now = losses->now_ns(losses->clock);
     losses->comes[rank] = false;
     losses->why_not = hindrance(losses, rank);
-    const bool back = takes_all_back(losses, rank);
+    const bool back = ends_term(losses, rank);
     const bool restarts = is_started_again(losses, rank);
     const bool counts = worker && hr_losses_lead(losses);
     if (counts)
@@ -258,18 +292,18 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
         close_account(losses, rank, now);
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
-    losses->rolls = losses->rolls || back;
     hr_atom32_store_release(&shared->control->rank[rank].stage, 0); /* it is dead: ours now */
-    hr_roster_lose(shared->control, rank,
-                   back || (!losses->halted && worker && shared->strategy->recalls));
+    hr_roster_lose(shared->control, rank, back);
     if (restarts)
         plan_restart(losses, rank);
     hr_observed_lost(&losses->drive->launcher->observed, &losses->loss[losses->n - 1]);
-    hr_log(HR_LOG_WARNING, "%s %zu was lost: %s; %s", worker ? "worker" : "server",
+    char from[60] = "";
+    if (back)
+        snprintf(from, sizeof from, ", all from step %llu",
+                 (unsigned long long)losses->leader->cuts.cut->begins);
+    hr_log(HR_LOG_WARNING, "%s %zu was lost: %s; %s%s", worker ? "worker" : "server",
            losses->loss[losses->n - 1].rank, how,
-           back       ? "all go back to the last cut"
-           : restarts ? "it is started again"
-                      : "the others go on");
+           restarts ? "it is started again" : "the others go on", from);
     return true;
 }
 
@@ -303,11 +337,10 @@ size_t hr_losses_again(void *arg)
 void hr_losses_welcome(struct hr_losses *losses, size_t rank)
 {
     const struct hr_shared_state *shared = shared_of(losses);
-    const bool recall = shared->strategy->recalls || shared->strategy->joins_at_cut;
     last_of(losses, rank)->back = true;
     losses->comes[rank] = false;
     hr_roll_back(losses->drive, rank);
-    hr_roster_welcome(shared->control, rank, is_worker(losses, rank) && recall);
+    hr_roster_welcome(shared->control, rank);
 }
 
 /* Relaxed: the launcher's own word. */
@@ -332,11 +365,11 @@ bool hr_losses_are_taken(const struct hr_losses *losses)
     return true;
 }
 
-/* The last loss that recalled; that took all back, where they went. (Any, if none did.) */
+/* The last loss that recalled. (Any, if none did.) */
 static struct hr_loss *why_recalled(const struct hr_losses *losses)
 {
     struct hr_loss *loss = &losses->loss[losses->n - 1];
-    while (loss > losses->loss && losses->rolls && !loss->rolled_back)
+    while (loss > losses->loss && !loss->rolled_back)
         loss--;
     return loss;
 }
@@ -344,22 +377,18 @@ static struct hr_loss *why_recalled(const struct hr_losses *losses)
 enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
 {
     struct hr_control *control = shared_of(losses)->control;
-    const struct hr_term_begin how = {.recalled = hr_losses_recalled(losses),
-                                      .rolled = losses->rolls};
+    const bool recalled = hr_losses_recalled(losses);
     uint64_t again;
-    if (how.recalled && hr_losses_lead(losses))
+    if (recalled && hr_losses_lead(losses))
         hr_launcher_take(losses->drive->launcher); /* the snapshot becomes another */
-    if (how.recalled)
-        hr_roll_stand(losses->drive, how.rolled);
     HR_TRY(losses->begin ? losses->begin(losses, &again)
-                         : hr_term_begin(losses->leader, how, &again));
-    if (how.recalled)
-        hr_roll_term(losses->drive, shared_of(losses)->seats->index, how.rolled, again);
+                         : hr_term_begin(losses->leader, recalled, &again));
+    if (recalled)
+        hr_roll_term(losses->drive, shared_of(losses)->seats->index, again);
     losses->again = again;
     losses->recalled_by = losses->n ? (size_t)(why_recalled(losses) - losses->loss) : 0;
     if (losses->n)
         losses->loss[losses->recalled_by].again_samples += again;
-    losses->rolls = false;
     losses->view = hr_atom32_load_relaxed(&control->roster.view);
     hr_roster_begin_term(control, hr_atom32_load_relaxed(&control->roster.recall), begins);
     return HR_OK;

@@ -6,9 +6,16 @@
  *   restart    ... and the rank is started again, while --max-restarts lasts: at once, and when it
  *              is lost again after a pause of 0.1 s, which doubles with each of its losses
  *
- * A server without a replica cannot be done without: it is started again in any case, and all go
- * back to the last cut. One with a replica waits for a cut: there all begin from the snapshot, both
- * of the pair among them.
+ * Two rules:
+ *   an input   (strategy->losses_are_inputs) of a worker: owners take it like a message, and nobody
+ *              rests
+ *   else       the term ends: all are recalled, and begin again from the last cut (terms.h), with
+ *              the ranks that are left. One that is started again is waited for. A server cannot be
+ *              done without: it is started again in any case
+ *
+ * In real time cuts are at most a second apart, or a hundred times what one takes: the launcher
+ * asks for them, to have little to go back. Not where a cut brings replicas together that are
+ * apart (strategy->ties_replicas).
  *
  * Times are of the run's clock: of training, without cuts and what is evaluated and saved there.
  *
@@ -50,7 +57,8 @@ struct hr_losses {
     const void *clock;
     struct hr_resumptions *resumptions; /* in the segment */
     uint32_t view;                      /* of the roster, as the present term knows it */
-    bool rolls;                         /* the next term goes back to the last cut */
+    uint64_t kept;                      /* cuts that were concluded when the last was kept, */
+    int64_t kept_ns, rest_ns, copy_ns;  /* when; when all came to the cut; what such a cut takes */
     bool in_span;                       /* the last cut is left, or the next one not concluded */
     bool halted;                        /* the last cut has passed: ranks leave */
     uint64_t concludes;                 /* cuts that the leader has concluded when all rest again */
@@ -94,6 +102,13 @@ bool hr_losses_recalled(const struct hr_losses *losses);
 /* Have owners taken the losses of all who are gone? A cut before that could miss batches that one
  * of them had. */
 bool hr_losses_are_taken(const struct hr_losses *losses);
+/* A rank that was lost, and will be back, is awaited: a term that begins begins with it. */
+bool hr_losses_await(const struct hr_losses *losses);
+/* All rest behind a cut that was concluded: it becomes the one that a recall goes back to. */
+void hr_losses_keep_cut(struct hr_losses *losses);
+/* Where ranks wait: ask for a cut, if the last one is so long ago that one more costs a hundredth
+ * of the time, and a second. At every tick. */
+void hr_losses_mind_copy(struct hr_losses *losses);
 /* All who live rest; begins: where a cut was concluded. A new term begins (terms.h). */
 HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);
 

@@ -156,7 +156,6 @@ static void drop(struct hr_losses_apart *apart, uint64_t machines)
             hr_carrier_lose(apart->carrier, m);
             hr_meet_drop(apart->meet, m);
         }
-    apart->lost_machines |= machines & ~apart->gone_machines;
     apart->gone_machines |= machines;
 }
 
@@ -331,14 +330,6 @@ static bool has_halted(void *arg)
     return hr_carrier_halt(apart->carrier, apart->first_ring);
 }
 
-/* The machine with the snapshot. */
-static size_t source_of(const struct hr_losses *losses, uint64_t index)
-{
-    const struct hr_shared_state *shared = losses->leader->job->shared;
-    const size_t worker = hr_term_source(shared, index);
-    return worker < shared->workers ? losses->apart->homes.machine[worker] : 0;
-}
-
 enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again)
 {
     struct hr_losses_apart *apart = losses->apart;
@@ -350,12 +341,11 @@ enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again)
     hr_carrier_forget(apart->carrier, apart->first_ring);
     HR_TRY(hr_term_take_seats(leader->job));
     HR_TRY(apart->carry(apart->arg));
-    uint64_t index;
-    *again = hr_term_settle(leader, hr_losses_lead(losses), apart->lost_machines, &index);
-    HR_TRY(hr_meet_repair(apart->meet, &waiter, HR_STAGE_SPAN, source_of(losses, index),
-                          "the state that all go on with"));
-    apart->lost_machines = 0;
-    hr_term_begin_at(leader, index);
+    apart->again += hr_losses_lead(losses) ? hr_term_go_back(leader) : 0;
+    HR_TRY(hr_meet_repair(apart->meet, &waiter, HR_STAGE_SPAN, 0, "the state of the last cut"));
+    hr_term_begin_at_cut(leader);
+    *again = apart->again;
+    apart->again = 0;
     hr_meet_keep_repaired(apart->meet);
     return HR_OK;
 }

@@ -8,14 +8,11 @@
  *
  * A term that begins (hr_losses_apart_begin):
  *   1. rings of the group send nothing more, and all have what was sent; a meeting: what ranks have
- *      stored is everywhere. So all know of each worker who lives how far it is.
+ *      counted is everywhere.
  *   2. seats are those of who lives; the group and its rings are made anew.
- *   3. all go on with the state of the worker who is farthest. Each replica is whole between two
- *      updates, and nobody who lives stops within one, so no other copy is needed: it goes into the
- *      snapshot of that worker's machine. Machine 0 puts counters in order, also of workers who
- *      were lost with their machine (strategy/counted.h).
+ *   3. machine 0 goes back to the last cut (terms.h), of which it has kept the state.
  *   4. a second meeting: all have that snapshot, and those counters. It is over for all or for
- *      none: who is lost before makes all begin again with 1., and what 3. reads is as it was.
+ *      none: who is lost before makes all begin again with 1.
  * Machine 0 leads: without it the run ends, as it does when no worker is left there.
  *
  * Threads: the launcher's, but for what carriers' pollers write.
@@ -53,7 +50,7 @@ struct hr_losses_apart {
     uint64_t died; /* ranks, here */
     uint64_t reported_machines, reported_ranks;
     uint64_t gone_machines, gone_ranks; /* by order */
-    uint64_t lost_machines;             /* of them, those that this term lost */
+    uint64_t again;                     /* samples that the next term computes once more */
     uint32_t taken;                     /* of news */
     unsigned stage;                     /* where ranks here rest, or others meet */
     unsigned passed;                    /* the stage of the last meeting; 0: there was none */

@@ -39,18 +39,6 @@ static void at_messages(const struct hr_drive *drive, size_t worker)
         at_server(drive, s, hr_requests_came(shared, worker, s));
 }
 
-/* What neighbours have of it, and (at its own place) the batch that it has handed in all before. */
-static void at_neighbours(const struct hr_drive *drive, size_t worker)
-{
-    const struct hr_shared_state *shared = drive->job->shared;
-    for (size_t w = 0; shared->strategy->came_from && w < shared->workers; w++) {
-        const uint64_t value =
-            w == worker ? hr_atom64_load_acquire(&shared->stats[w].done) /* of the dead */
-                        : shared->strategy->came_from(shared, worker, w);
-        append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)w, 0, value, 0});
-    }
-}
-
 /* Did the dead server write its shard's log? One that rests, as it does until it has begun, does
  * not. Relaxed: it is dead. */
 static bool writes_log(const struct hr_shared_state *shared, size_t rank)
@@ -70,7 +58,6 @@ void hr_roll_lost(const struct hr_drive *drive, size_t rank)
         entry.step = shared->stats[rank].steps;
         entry.value = shared->strategy->replay_log ? entries_of(drive, rank) : 0;
         at_messages(drive, rank);
-        at_neighbours(drive, rank);
     } else {
         const size_t shard = rank - shared->workers;
         if (writes_log(shared, rank))
@@ -85,8 +72,19 @@ void hr_roll_back(const struct hr_drive *drive, size_t rank)
     append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_BACK, .rank = (uint32_t)rank});
 }
 
+/* All workers rest, and owners have taken what they sent. */
+static void at_servers(const struct hr_drive *drive)
+{
+    const struct hr_shared_state *shared = drive->job->shared;
+    for (size_t s = 0; hr_record_roll(drive) && s < shared->servers; s++) {
+        hr_trace_log_mend(hr_record_log(drive, s)); /* whoever wrote it may be dead */
+        at_server(drive, s, entries_of(drive, s));
+    }
+}
+
 void hr_roll_cut(const struct hr_drive *drive, bool halts)
 {
+    at_servers(drive);
     append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_CUT,
                                            .value = 2 * drive->leader->cuts.cut->index + halts,
                                            .duration_ns = since_begin_ns(drive)});
@@ -97,49 +95,10 @@ void hr_roll_over(const struct hr_drive *drive)
     append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_OVER});
 }
 
-/* 2 x what it has left + 1 where it has ended that. */
-static uint64_t left_by(const struct hr_shared_state *shared, size_t worker)
+void hr_roll_term(const struct hr_drive *drive, uint64_t index, uint64_t again)
 {
-    bool ended = false;
-    const uint64_t left =
-        shared->strategy->left ? shared->strategy->left(shared, worker, &ended) : 0;
-    return 2 * left + ended;
-}
-
-/* Whoever was asked to stop, or to save, has not begun another batch; asked again behind the last
- * cut, all may end at an earlier one. */
-static uint64_t next_batch(const struct hr_shared_state *shared)
-{
-    const struct hr_dispenser *dispenser = shared->dispenser;
-    return hr_atom64_load_acquire(shared->strategy->synchronous ? &dispenser->stop_at
-                                                                : &dispenser->next);
-}
-
-void hr_roll_stand(const struct hr_drive *drive, bool rolled)
-{
-    const struct hr_shared_state *shared = drive->job->shared;
-    for (size_t s = 0; hr_record_roll(drive) && s < shared->servers; s++) {
-        hr_trace_log_mend(hr_record_log(drive, s)); /* whoever wrote it rests, or is dead */
-        at_server(drive, s, entries_of(drive, s));
-    }
-    for (size_t w = 0; w < shared->workers; w++)
-        append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_AT,
-                                               .rank = (uint32_t)w,
-                                               .step = shared->stats[w].steps,
-                                               .value = left_by(shared, w)});
-    if (rolled)
-        append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_NEXT, .value = next_batch(shared)});
-}
-
-void hr_roll_term(const struct hr_drive *drive, uint64_t index, bool rolled, uint64_t again)
-{
-    const struct hr_shared_state *shared = drive->job->shared;
-    for (size_t w = 0; w < shared->workers; w++)
-        append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_KEPT,
-                                               .rank = (uint32_t)w,
-                                               .step = shared->stats[w].steps});
-    append(drive, &(struct hr_trace_entry){
-                      .kind = HR_ROLL_TERM, .step = again, .value = 2 * index + rolled});
+    at_servers(drive);
+    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_TERM, .step = again, .value = index});
 }
 
 /* --- read --- */
@@ -151,52 +110,30 @@ void hr_roll_free(struct hr_roll *roll)
     *roll = (struct hr_roll){0};
 }
 
-/* What an event says stands before it: places, then, of a TERM, what is kept. */
-struct preface {
-    const struct hr_roll_place *at;
-    size_t n, nkept;
-    uint64_t next;
-};
-
-static void take_event(const struct hr_trace_entry *entry, struct hr_roll *roll,
-                       struct preface *preface)
-{
-    const size_t n = preface->n - preface->nkept;
-    roll->event[roll->n++] = (struct hr_roll_event){.kind = (enum hr_roll_kind)entry->kind,
-                                                    .rank = entry->rank,
-                                                    .step = entry->step,
-                                                    .value = entry->value,
-                                                    .next = preface->next,
-                                                    .at = preface->at,
-                                                    .n = n,
-                                                    .kept = preface->at + n,
-                                                    .nkept = preface->nkept};
-    *preface = (struct preface){.at = preface->at + preface->n, .next = UINT64_MAX};
-}
-
 /* What the log says, into memory that has room for all of it. */
 static enum hr_status take_all(struct hr_trace_cursor *cursor, struct hr_roll *roll)
 {
     const struct hr_trace_entry *entry;
-    struct preface preface = {.at = roll->place, .next = UINT64_MAX};
+    const struct hr_roll_place *at = roll->place;
     size_t places = 0;
     roll->over = SIZE_MAX;
     for (; (entry = hr_trace_peek(cursor)); hr_trace_next(cursor)) {
         switch (entry->kind) {
         case HR_ROLL_AT:
-        case HR_ROLL_KEPT:
-            roll->place[places++] = (struct hr_roll_place){entry->rank, entry->step, entry->value};
-            preface.n++;
-            preface.nkept += entry->kind == HR_ROLL_KEPT;
+            roll->place[places++] = (struct hr_roll_place){entry->rank, entry->value};
             break;
         case HR_ROLL_LOST:
         case HR_ROLL_BACK:
         case HR_ROLL_CUT:
         case HR_ROLL_TERM:
-            take_event(entry, roll, &preface);
-            break;
-        case HR_ROLL_NEXT:
-            preface.next = entry->value;
+            roll->event[roll->n++] =
+                (struct hr_roll_event){.kind = (enum hr_roll_kind)entry->kind,
+                                       .rank = entry->rank,
+                                       .step = entry->step,
+                                       .value = entry->value,
+                                       .at = at,
+                                       .n = (size_t)(roll->place + places - at)};
+            at = roll->place + places;
             break;
         case HR_ROLL_OVER:
             roll->over = roll->n;

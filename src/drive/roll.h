@@ -3,28 +3,20 @@
  * of such a trace; with the others' logs it decides the run's bits (--on-loss).
  *
  *     kind   rank    step                       value
- *     AT     worker  gradients it had computed  2 x what it had left to others (strategy->left)
- *                                               + 1 where it had ended that
- *     AT     server  0                          entries in its log
- *            before LOST:                       requests of that life that had come to it, each
- *                                               counted once
+ *     AT     server  0                          before LOST of a worker: requests of that life that
+ *                                               had come to it, each counted once; before CUT
+ *                                               and TERM: entries in its log
  *     LOST   worker  gradients it had computed  entries in its log, where it has one
  *     LOST   server  0                          entries in its log
  *     BACK   rank    0                          0
  *     CUT    0       0                          2 x its index + 1 where the run ends there
- *     TERM   0       samples that will be       2 x the index it begins with + 1 where all went
- *                    computed once more         back to the last cut
- *     NEXT   0       0                          before a TERM that goes back: nobody had begun, or
- *                                               would have before a cut, this batch or one behind
- *     KEPT   worker  before a TERM: gradients   0
- *                    that count from there on
+ *     TERM   0       samples that will be       the index it begins with: that of the last CUT
+ *                    computed once more
  *     OVER   0       0                          0; nobody who is lost from here on is started again
  *
- *   Where workers send one another replicas (gossip), AT of workers stands before LOST, too: how
- *   many of its messages have come to each; for itself, the batch that it has handed in all before.
- *   AT stands before what it belongs to: all servers before LOST of a worker, all ranks before a
- *   TERM. Only terms that recall all are there. Durations: of LOST and CUT, when, on the clock of
- *   the run, since it began.
+ *   All servers' AT stand before what they belong to. A term goes back to the last cut: nothing
+ *   that logs have between the two is in the weights, and a replay skips it. Durations: of LOST
+ *   and CUT, when, on the clock of the run, since it began.
  *
  * Why that is enough: what an owner takes, a loss and a return among it, stands in its own log. The
  * launcher acts only where all who live rest, or (LOST, BACK) in a way that others learn by an
@@ -45,8 +37,6 @@ enum hr_roll_kind {
     HR_ROLL_BACK,
     HR_ROLL_CUT,
     HR_ROLL_TERM,
-    HR_ROLL_NEXT,
-    HR_ROLL_KEPT,
     HR_ROLL_OVER
 };
 
@@ -59,25 +49,22 @@ void hr_roll_back(const struct hr_drive *drive, size_t rank);
 void hr_roll_cut(const struct hr_drive *drive, bool halts);
 /* They have left the last one. */
 void hr_roll_over(const struct hr_drive *drive);
-/* All rest, and are recalled (rolled: to the last cut); then: what has begun. */
-void hr_roll_stand(const struct hr_drive *drive, bool rolled);
-void hr_roll_term(const struct hr_drive *drive, uint64_t index, bool rolled, uint64_t again);
+/* All were recalled, and a term has begun: so many samples will be computed once more. */
+void hr_roll_term(const struct hr_drive *drive, uint64_t index, uint64_t again);
 
 /* --- read --- */
 
 struct hr_roll_place {
     uint32_t rank;
-    uint64_t step, value;
+    uint64_t value;
 };
 
 struct hr_roll_event {
     enum hr_roll_kind kind; /* LOST, BACK, CUT or TERM */
     uint32_t rank;
     uint64_t step, value;
-    uint64_t next;                    /* a TERM's that goes back; else UINT64_MAX */
-    const struct hr_roll_place *at;   /* (n) */
-    const struct hr_roll_place *kept; /* (nkept) */
-    size_t n, nkept;
+    const struct hr_roll_place *at; /* (n) */
+    size_t n;
 };
 
 struct hr_roll {

@@ -25,18 +25,16 @@ static bool all_rest(const struct hr_losses *losses)
 {
     const struct hr_control *control = control_of(losses);
     const size_t workers = job_of(losses)->shared->workers;
-    const size_t n = hr_losses_recalled(losses) ? job_of(losses)->first_stage : workers;
+    const bool recalled = hr_losses_recalled(losses);
+    const size_t n = recalled ? job_of(losses)->first_stage : workers;
     size_t resting = 0;
     if (losses->apart)
         return hr_losses_apart_rest((struct hr_losses *)(uintptr_t)losses);
-    if (!hr_losses_recalled(losses) && !hr_losses_are_taken(losses))
+    if (recalled ? hr_losses_await(losses) : !hr_losses_are_taken(losses))
         return false;
     for (size_t r = 0; r < n; r++) {
-        if (hr_roster_is_gone(control, r)) {
-            if (r >= workers) /* nothing goes on */
-                return false;
+        if (hr_roster_is_gone(control, r))
             continue;
-        }
         if (!hr_roster_rests(control, r))
             return false;
         resting += r < workers;
@@ -55,17 +53,6 @@ static bool rest_at(const struct hr_losses *losses, enum hr_rest_stage stage)
     return false;
 }
 
-/* Where all start again from the snapshot, it has to be a cut's: they rest behind one, or go back
- * to one. */
-static bool may_be_welcome(const struct hr_losses *losses, size_t rank)
-{
-    const struct hr_shared_state *shared = job_of(losses)->shared;
-    if (losses->halted)
-        return false;
-    return rank >= shared->workers || !shared->strategy->joins_at_cut || losses->rolls ||
-           (all_rest(losses) && rest_at(losses, HR_STAGE_BEGINS));
-}
-
 /* Between a cut's conclusion and the span behind it, it waits for the span as all others do. */
 static void welcome(struct hr_losses *losses, size_t rank)
 {
@@ -77,7 +64,7 @@ static void welcome_who_is_back(struct hr_losses *losses)
 {
     for (size_t r = 0; losses->n && r < job_of(losses)->first_stage; r++)
         if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS &&
-            may_be_welcome(losses, r))
+            !losses->halted)
             welcome(losses, r);
 }
 
@@ -114,8 +101,10 @@ static void release(struct hr_losses *losses)
     struct hr_shared_state *shared = job_of(losses)->shared;
     if (rest_at(losses, HR_STAGE_ENDED) && shared->strategy->missing)
         shared->strategy->missing(shared);
-    if (rest_at(losses, HR_STAGE_ENDED))
+    if (rest_at(losses, HR_STAGE_ENDED)) {
         end_span(losses);
+        losses->rest_ns = losses->now_ns(losses->clock);
+    }
     if (rest_at(losses, HR_STAGE_EVALUATED)) {
         hr_roll_cut(losses->drive, losses->leader->cuts.cut->halt);
         losses->in_span = false;
@@ -170,6 +159,8 @@ enum hr_status hr_roll_call(struct hr_losses *losses)
         return HR_OK;
     if (hr_losses_lead(losses))
         conclude(losses);
+    if (hr_losses_lead(losses) && rest_at(losses, HR_STAGE_BEGINS))
+        hr_losses_keep_cut(losses);
     if (losses->apart)
         return go_on_apart(losses);
     if (hr_losses_changed(losses)) {

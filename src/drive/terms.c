@@ -4,47 +4,24 @@
 
 #include "group/local_group.h"
 #include "server/staleness.h"
-#include "strategy/counted.h"
 #include "strategy/last_cut.h"
 #include "strategy/shared.h"
 
-/* --- the state of the last cut --- */
-
-static uint64_t roll_back(const struct hr_leader *leader)
+uint64_t hr_term_go_back(const struct hr_leader *leader)
 {
-    const struct hr_shared_state *shared = leader->job->shared;
+    struct hr_shared_state *shared = leader->job->shared;
+    uint64_t samples = 0;
     hr_last_cut_restore(shared);
     hr_fates_roll_back(shared->fates);
     if (leader->cuts.cut->begins == shared->schedule.first)
         hr_begin_with(shared);
-    return leader->cuts.cut->begins;
-}
-
-/* --- counters --- */
-
-/* Gradients of batches from `index` on will be computed once more. */
-static uint64_t take_back_from(struct hr_shared_state *shared, uint64_t index)
-{
-    uint64_t samples = 0;
     for (size_t w = 0; w < shared->workers; w++) {
-        struct hr_worker_stats *stats = &shared->stats[w];
-        hr_stats_mend(stats);
-        if (stats->last.any && stats->last.index >= index)
-            samples += hr_stats_take_back(stats);
-    }
-    return samples;
-}
-
-static uint64_t take_back_span(struct hr_shared_state *shared)
-{
-    uint64_t samples = 0;
-    for (size_t w = 0; w < shared->workers; w++)
+        hr_stats_mend(&shared->stats[w]); /* it may have died while it counted */
         samples += hr_stats_roll_back(&shared->stats[w]);
+    }
     hr_staleness_restore(shared);
     return samples;
 }
-
-/* --- what ranks share --- */
 
 static void begin_dispenser(const struct hr_leader *leader, uint64_t index)
 {
@@ -59,9 +36,10 @@ static void begin_dispenser(const struct hr_leader *leader, uint64_t index)
 }
 
 /* As a run begins from a checkpoint. */
-static void begin_anew(const struct hr_leader *leader, uint64_t index)
+void hr_term_begin_at_cut(const struct hr_leader *leader)
 {
     struct hr_shared_state *shared = leader->job->shared;
+    const uint64_t index = leader->cuts.cut->begins;
     shared->seats->index = index;
     if (shared->strategy->bytes)
         memset(shared->own, 0, shared->strategy->bytes(shared));
@@ -95,24 +73,6 @@ static enum hr_status begin_group(const struct hr_train_job *job)
     return hr_group_init(job->shared->group, &options);
 }
 
-enum hr_status hr_term_begin(const struct hr_leader *leader, struct hr_term_begin how,
-                             uint64_t *again)
-{
-    const struct hr_train_job *job = leader->job;
-    struct hr_shared_state *shared = job->shared;
-    *again = 0;
-    if (take_seats(job) == 0)
-        return hr_fail(HR_E_LOST, "no worker is left");
-    if (!how.recalled)
-        return HR_OK;
-    const uint64_t index = how.rolled ? roll_back(leader) : shared->strategy->settle(shared);
-    *again = how.rolled ? take_back_span(shared) : take_back_from(shared, index);
-    begin_anew(leader, index);
-    return begin_group(job);
-}
-
-/* --- on several machines --- */
-
 enum hr_status hr_term_take_seats(const struct hr_train_job *job)
 {
     if (take_seats(job) == 0)
@@ -120,43 +80,14 @@ enum hr_status hr_term_take_seats(const struct hr_train_job *job)
     return begin_group(job);
 }
 
-size_t hr_term_source(const struct hr_shared_state *shared, uint64_t index)
+enum hr_status hr_term_begin(const struct hr_leader *leader, bool recalled, uint64_t *again)
 {
-    size_t worker = 0;
-    while (worker < shared->workers &&
-           (hr_roster_is_gone(shared->control, worker) ||
-            hr_atom64_load_acquire(&shared->stats[worker].done) != index)) /* partner: says */
-        worker++;
-    return worker;
-}
-
-/* Of workers that were lost with their machine. What machine 0 has of them is as they were at the
- * last cut, or where this term began. */
-static void restore_counters(const struct hr_leader *leader, uint64_t machines, uint64_t index)
-{
-    const struct hr_shared_state *shared = leader->job->shared;
-    if (index <= leader->cuts.cut->begins || index <= shared->seats->index)
-        return;
-    for (size_t w = 0; w < shared->workers; w++) {
-        if (!(machines >> shared->homes.machine[w] & 1))
-            continue;
-        const bool said = hr_counted_restore(shared, w, index - 1);
-        HR_ASSERT(said); /* else nobody could be behind that batch */
-    }
-}
-
-uint64_t hr_term_settle(const struct hr_leader *leader, bool leads, uint64_t machines,
-                        uint64_t *index)
-{
-    struct hr_shared_state *shared = leader->job->shared;
-    *index = shared->strategy->settle(shared);
-    if (!leads)
-        return 0;
-    restore_counters(leader, machines, *index);
-    return take_back_from(shared, *index);
-}
-
-void hr_term_begin_at(const struct hr_leader *leader, uint64_t index)
-{
-    begin_anew(leader, index);
+    *again = 0;
+    if (take_seats(leader->job) == 0)
+        return hr_fail(HR_E_LOST, "no worker is left");
+    if (!recalled)
+        return HR_OK;
+    *again = hr_term_go_back(leader);
+    hr_term_begin_at_cut(leader);
+    return begin_group(leader->job);
 }

@@ -291,5 +291,7 @@ enum hr_status hr_trace_texts_loss(const struct hr_trace_texts *texts, size_t nu
     snprintf(loss->how, sizeof loss->how, "%s", hr_printable(how).text);
     loss->seconds = json_number_value(json_object_get(said, "seconds"));
     loss->pause_s = json_number_value(json_object_get(said, "pause_s"));
-    return HR_OK;
+    HR_TRY(take_count(said, "samples_lost", &loss->lost_samples));
+    HR_TRY(take_count(said, "samples_again", &loss->again_samples));
+    return take_count(said, "partial", &loss->partial);
 }

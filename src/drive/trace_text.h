@@ -47,8 +47,8 @@ HR_CHECKED enum hr_status hr_trace_text_read(const char *header, const char *tra
                                              struct hr_trace_texts *texts);
 /* Harmless on a zeroed one. */
 void hr_trace_texts_free(struct hr_trace_texts *texts);
-/* When loss `number` was noticed, how it came, and its pause, into *loss. HR_E_FORMAT: it does not
- * say. */
+/* When loss `number` was noticed, how it came, its pause, and the samples that it cost, into *loss.
+ * HR_E_FORMAT: it does not say. */
 HR_CHECKED enum hr_status hr_trace_texts_loss(const struct hr_trace_texts *texts, size_t number,
                                               struct hr_loss *loss);
 

@@ -1,7 +1,6 @@
 /* The driver in which a seed is a schedule: it lists all possible next events, draws one, and
  * completes it. So a strategy can run in many orders, and each run can be repeated bit for bit.
- * What a loss brings with it are events, too: that it is noticed, that a worker who was recalled
- * comes to rest, that a rank is back. */
+ * What a loss brings with it are events, too: that it is noticed, that a rank is back. */
 #include <string.h>
 
 #include "play/play_cut.h"
@@ -51,7 +50,6 @@ static size_t list_events(struct explorer *explorer, unsigned char *enabled)
     }
     for (size_t r = 0; shared->outlives && r < ranks(play); r++, n += HR_RANK_EVENTS) {
         enabled[n + HR_RANK_NOTICE] = play->state[r] == HR_DEAD;
-        enabled[n + HR_RANK_REST] = hr_play_may_rest(play, r) && !stands_still(explorer, r);
         enabled[n + HR_RANK_COME_BACK] = hr_play_may_come_back(play, r);
         enabled[n + HR_RANK_DIE] = explorer->picker.kind == HR_PICK_ASKED && hr_play_lives(play, r);
         enabled[n + HR_RANK_DIE_LATE] = enabled[n + HR_RANK_DIE] && play->state[r] == HR_HAS;
@@ -117,10 +115,7 @@ static enum hr_status of_rank(struct explorer *explorer, size_t rank, size_t eve
         return hr_play_notice(play, rank);
     if (event == HR_RANK_COME_BACK)
         return hr_play_come_back(play, rank);
-    if (event == HR_RANK_DIE || event == HR_RANK_DIE_LATE)
-        return die(play, rank, event == HR_RANK_DIE_LATE);
-    hr_play_rest(play, rank);
-    return HR_OK;
+    return die(play, rank, event == HR_RANK_DIE_LATE);
 }
 
 static enum hr_status one_event(struct explorer *explorer)
@@ -192,7 +187,7 @@ static enum hr_status play_all(struct explorer *explorer)
 {
     struct hr_play *play = &explorer->play;
     for (;;) {
-        if (hr_play_all_rest(play))
+        if (hr_play_term_is_over(play))
             HR_TRY(hr_play_begin_term(play));
         if (hr_play_at_cut(play)) {
             HR_TRY(hr_play_cut(play));

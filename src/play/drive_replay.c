@@ -64,7 +64,7 @@ static bool may_take(struct replayer *replayer, size_t shard, const struct hr_tr
 {
     struct hr_play *play = &replayer->play;
     const bool gone = play->shared->outlives && entry->kind == HR_GONE;
-    if (!serves(replayer, shard) || !hr_stand_may_take(&replayer->losses.stand, shard))
+    if (!serves(replayer, shard))
         return false;
     play->shard[shard].told = gone ? entry->rank + 1 : 0;
     return gone ? hr_shard_sees_loss(&play->shard[shard], entry->rank)
@@ -118,15 +118,7 @@ static enum hr_status follow_log(struct replayer *replayer, size_t shard, bool *
     return HR_OK;
 }
 
-/* Does the order of a shard's inputs change no bit? Its log may have some in the middle of a step
- * that is made once more. */
-static bool takes_any(const struct replayer *replayer)
-{
-    const struct hr_shared_state *shared = replayer->play.shared;
-    return shared->outlives && shared->strategy->recalls;
-}
-
-/* Then, and after the end of a run cut short: take any input, workers in turn. */
+/* After the end of a run cut short: take any input, workers in turn. */
 static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 {
     struct hr_play *play = &replayer->play;
@@ -151,7 +143,7 @@ static void give_logs(struct replayer *replayer)
         if (!play->played[r].up || replayer->off)
             continue;
         replay_log(replayer, r)->recorded = &replayer->log[r];
-        replay_log(replayer, r)->until = hr_stand_entries(&replayer->losses.stand, r);
+        replay_log(replayer, r)->until = hr_replay_entries(&replayer->losses, r);
     }
 }
 
@@ -185,7 +177,7 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
     if (shared->strategy->replay_log)
         give_logs(replayer);
     for (size_t s = 0; s < shared->servers; s++) {
-        if (replayer->off || takes_any(replayer))
+        if (replayer->off)
             take_any(replayer, s, moved);
         else
             HR_TRY(follow_log(replayer, s, moved));
@@ -204,7 +196,7 @@ static enum hr_status act_once(struct replayer *replayer, size_t rank, bool *idl
 {
     struct hr_play *play = &replayer->play;
     *idle = false;
-    return play->state[rank] == HR_HAS && hr_stand_keeps(&replayer->losses.stand, rank)
+    return play->state[rank] == HR_HAS && hr_replay_keeps(&replayer->losses, rank)
                ? hr_play_finish_gradient(play, rank)
                : hr_play_act(play, rank, idle);
 }
@@ -213,7 +205,7 @@ static enum hr_status act_once(struct replayer *replayer, size_t rank, bool *idl
 static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 {
     struct hr_play *play = &replayer->play;
-    while (hr_play_may_act(play, rank) && !hr_stand_holds(&replayer->losses.stand, rank)) {
+    while (hr_play_may_act(play, rank) && !hr_replay_holds(&replayer->losses, rank)) {
         const uint64_t before = operations(replayer, rank);
         bool idle;
         if (play->state[rank] == HR_HAS && !hr_pool_has(play->pool, rank))
@@ -230,7 +222,7 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 
 static bool computes(struct replayer *replayer, size_t rank)
 {
-    return replayer->play.state[rank] == HR_HAS && !hr_stand_holds(&replayer->losses.stand, rank);
+    return replayer->play.state[rank] == HR_HAS && !hr_replay_holds(&replayer->losses, rank);
 }
 
 /* The worker whose gradient to wait for: preferably one that a log needs next. */
@@ -282,7 +274,7 @@ static enum hr_status one_round(struct replayer *replayer)
     /* Without servers only collectives make progress, by looks. */
     if (replayer->idle <= (play->shared->servers ? 0 : IDLE_LOOKS * workers))
         return HR_OK;
-    return hr_replay_force(&replayer->losses) ? HR_OK : stuck(replayer);
+    return stuck(replayer);
 }
 
 static enum hr_status play_all(struct replayer *replayer)
@@ -319,7 +311,7 @@ static bool posted(void *arg, const struct hr_posted *what)
     struct replayer *replayer = arg;
     const struct hr_shared_state *shared = replayer->play.shared;
     const bool between = what->from < shared->workers && what->to < shared->workers;
-    if (between && hr_stand_delivers(&replayer->losses.stand, what->from, what->to))
+    if (between)
         shared->strategy->deliver(shared, what->from, what->to);
     return between;
 }

@@ -80,12 +80,7 @@ static void look_for_resumption(struct hr_play *play, size_t rank)
 static enum hr_status accept(struct hr_play *play, size_t rank)
 {
     struct hr_worker *worker = &play->worker[rank].worker;
-    const enum hr_status status = play->shared->strategy->accept(worker, &play->task[rank]);
-    if (status == HR_E_RECALLED) {
-        play->state[rank] = HR_RESTS;
-        return HR_OK;
-    }
-    HR_TRY(status);
+    HR_TRY(play->shared->strategy->accept(worker, &play->task[rank]));
     play->state[rank] = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
     look_for_resumption(play, rank);
     if (play->state[rank] == HR_AT_CUT || play->drive->driver->simulated)
@@ -157,19 +152,10 @@ enum hr_status hr_play_tick(struct hr_play *play)
     return hr_launcher_tick(play->drive->launcher);
 }
 
-void hr_play_hear(struct hr_play *play, size_t rank)
-{
-    struct hr_waiter *waiter = &play->worker[rank].waiter;
-    const struct hr_roster *roster = &play->shared->control->roster;
-    waiter->recall = play->shared->repeats ? NULL : &roster->recall;
-    waiter->recall_seen = hr_atom32_load_relaxed(&roster->recall); /* this thread's own */
-}
-
 enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins)
 {
     struct hr_train_worker *worker = &play->worker[rank];
     HR_TRY(hr_train_worker_start(worker, play->drive->job, rank, joins));
-    hr_play_hear(play, rank);
     play->played[rank].up = true;
     if (play->shared->strategy->replay_log)
         play->shared->strategy->replay_log(&worker->worker)->log = hr_record_log(play->drive, rank);

@@ -26,7 +26,7 @@ enum hr_play_state {
     HR_AT_CUT,   /* next: arrive, when the snapshot may be overwritten */
     HR_ARRIVING, /* next: arrived, when its owners say so */
     HR_ARRIVED,  /* nothing, until all are here */
-    HR_RESTS,    /* nothing until the next term: it was recalled, or has no seat */
+    HR_RESTS,    /* nothing until the next term: a loss has ended this one, or it has no seat */
     HR_DEAD,     /* nothing; and nobody knows yet */
     HR_LOST,     /* nothing, until it is started again */
 };
@@ -89,10 +89,6 @@ void hr_play_take(struct hr_play *play, size_t shard, size_t worker);
 /* Start a worker (joins: hr_train_worker_start), or a shard. */
 HR_CHECKED enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins);
 HR_CHECKED enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard);
-/* The worker knows of all recalls up to now: it hears of the next. (A replay's never does: it is
- * stopped where it stood.) */
-void hr_play_hear(struct hr_play *play, size_t rank);
-
 /* Call the launcher's tick ten times a second: progress, requests to stop. */
 HR_CHECKED enum hr_status hr_play_tick(struct hr_play *play);
 

@@ -87,9 +87,9 @@ enum hr_status hr_play_cut(struct hr_play *play)
     if (drive->leader->cuts.cut->evaluate)
         HR_TRY(evaluate_all(play));
     hr_leader_conclude(drive->leader);
+    if (play->shared->outlives)
+        hr_losses_keep_cut(&drive->losses);
     go_on(play);
-    if (play->shared->outlives && !play->shared->repeats && !drive->leader->cuts.cut->halt)
-        HR_TRY(hr_play_join_at_cut(play));
     const enum hr_status status = hr_launcher_tick(drive->launcher);
     drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
     return status;

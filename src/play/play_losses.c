@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "server/server_requests.h"
+#include "strategy/shared.h"
 
 static const char how[] = "killed by --inject";
 
@@ -79,6 +79,12 @@ enum hr_status hr_play_notice(struct hr_play *play, size_t rank)
     if (!hr_losses_lost(losses_of(play), rank, how))
         return hr_fail(HR_E_LOST, "rank %zu: %s%s", rank, how, losses_of(play)->why_not);
     play->state[rank] = HR_LOST;
+    for (size_t r = 0; hr_losses_recalled(losses_of(play)) && r < ranks(play); r++)
+        if (hr_play_lives(play, r)) {
+            if (r < play->shared->workers)
+                hr_play_drop_gradient(play, r);
+            play->state[r] = HR_RESTS;
+        }
     return HR_OK;
 }
 
@@ -108,8 +114,7 @@ bool hr_play_may_come_back(struct hr_play *play, size_t rank)
         return false;
     if (rank >= play->shared->workers)
         return true;
-    return hr_losses_recalled(losses_of(play)) ||
-           (!play->shared->strategy->joins_at_cut && may_join(play, rank));
+    return hr_losses_recalled(losses_of(play)) || may_join(play, rank);
 }
 
 enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
@@ -124,64 +129,16 @@ enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
     return hr_play_start_worker(play, rank, true);
 }
 
-enum hr_status hr_play_join_at_cut(struct hr_play *play)
-{
-    struct hr_losses *losses = losses_of(play);
-    bool any = false;
-    for (size_t r = 0; play->shared->strategy->joins_at_cut && r < play->shared->workers; r++) {
-        if (!may_start_again(play, r))
-            continue;
-        hr_losses_start(losses, r);
-        hr_losses_welcome(losses, r);
-        play->state[r] = HR_RESTS;
-        play->played[r].taken = 0;
-        any = true;
-    }
-    return any ? hr_play_begin_term(play) : HR_OK;
-}
+/* --- terms --- */
 
-/* --- recalls, and terms --- */
-
-/* As in real time it hears of a recall where it waits; a server, between two messages. */
-static bool waits(const struct hr_play *play, size_t rank)
+bool hr_play_term_is_over(const struct hr_play *play)
 {
-    if (rank >= play->shared->workers || hr_requests_unanswered(&play->worker[rank].worker))
-        return true;
-    switch (play->state[rank]) {
-    case HR_ASKED:
-        return !play->shared->strategy->ready(&play->worker[rank].worker);
-    case HR_ARRIVING:
-        return !play->shared->strategy->arrived(&play->worker[rank].worker);
-    default:
-        return play->state[rank] == HR_AT_CUT || play->state[rank] == HR_ARRIVED;
-    }
-}
-
-bool hr_play_may_rest(const struct hr_play *play, size_t rank)
-{
-    return hr_losses_recalled(losses_of(play)) && hr_play_lives(play, rank) &&
-           play->state[rank] != HR_RESTS && waits(play, rank);
-}
-
-void hr_play_rest(struct hr_play *play, size_t rank)
-{
-    play->state[rank] = HR_RESTS;
-}
-
-bool hr_play_all_rest(const struct hr_play *play)
-{
-    size_t resting = 0;
     if (!play->shared->outlives || !hr_losses_recalled(losses_of(play)))
         return false;
-    for (size_t r = 0; r < ranks(play); r++) {
-        const bool worker = r < play->shared->workers, lost = play->state[r] == HR_LOST;
-        if (play->state[r] == HR_DEAD || (worker && !lost && play->state[r] != HR_RESTS))
+    for (size_t r = 0; r < ranks(play); r++)
+        if (play->state[r] == HR_DEAD)
             return false;
-        if (!worker && lost)
-            return false;
-        resting += worker && !lost;
-    }
-    return resting > 0;
+    return !hr_losses_await(losses_of(play));
 }
 
 /* A worker that lives: it begins from the snapshot, if it has a seat. */
@@ -198,7 +155,6 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
     }
     if (!played->up)
         return hr_play_start_worker(play, rank, false);
-    hr_play_hear(play, rank);
     const enum hr_status status = hr_train_worker_restart(worker);
     played->up = status == HR_OK;
     return status;

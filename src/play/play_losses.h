@@ -5,11 +5,10 @@
  *   hr_play_notice      now the launcher knows, and with it all others
  *   hr_play_come_back   it was started again, and takes part as soon as those do who come back
  *
- *   An input (!strategy->recalls): shards take the loss in turn, like a message; seats change when
- *   all who live are at a cut.
- *   A recall: each worker who lives comes to rest, where it waits (hr_play_rest), or where its
- *   strategy says that it need not go on; when all do (hr_play_all_rest) a new term begins, in
- *   which all start from the snapshot.
+ *   An input (strategy->losses_are_inputs): shards take the loss in turn, like a message; seats
+ *   change when all who live are at a cut.
+ *   Else nothing happens any more until all who are lost are known to be, and those who come back
+ *   are there (hr_play_term_is_over): then a new term begins from the last cut.
  *
  * Threads: a play's.
  * Test:    tests/unit/play/test_explored_losses.c
@@ -39,15 +38,9 @@ HR_CHECKED enum hr_status hr_play_notice(struct hr_play *play, size_t rank);
 bool hr_play_may_come_back(struct hr_play *play, size_t rank);
 HR_CHECKED enum hr_status hr_play_come_back(struct hr_play *play, size_t rank);
 
-/* A cut has been concluded: where workers join at one (strategy->joins_at_cut), those who were
- * lost and may be started again do; and servers whose replicas went on. */
-HR_CHECKED enum hr_status hr_play_join_at_cut(struct hr_play *play);
-
-/* Are all recalled, and may this rank come to rest now? It does. */
-bool hr_play_may_rest(const struct hr_play *play, size_t rank);
-void hr_play_rest(struct hr_play *play, size_t rank);
-/* Do all who were recalled rest? Then begin a term; also at a cut, when the roster has changed. */
-bool hr_play_all_rest(const struct hr_play *play);
+/* Has a loss ended the term, and may a new one begin? Then, and also at a cut, when the roster has
+ * changed, it does. */
+bool hr_play_term_is_over(const struct hr_play *play);
 HR_CHECKED enum hr_status hr_play_begin_term(struct hr_play *play);
 
 #endif

@@ -4,39 +4,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct hr_shared_state *shared_of(const struct hr_replay_losses *losses)
-{
-    return losses->stand.shared;
-}
+/* A worker's, up to event `until`. */
+struct hr_replay_limit {
+    uint64_t most;    /* gradients that it computes */
+    uint64_t entries; /* that it repeats of its log, where it has one */
+    size_t until;     /* 0: not known yet */
+};
 
 static const struct hr_roll_event *next_of(const struct hr_replay_losses *losses)
 {
-    return hr_stand_next(&losses->stand);
+    return losses->follows && losses->next < losses->roll.n ? &losses->roll.event[losses->next]
+                                                            : NULL;
 }
 
 /* --- where cuts are --- */
 
-/* From that event on. Where all go back before they come to a cut, it is where they would have. */
-static void look_ahead(struct hr_replay_losses *losses, size_t from)
+/* The next two; and what happens before them, at once: up to the last term that goes back. */
+static void look_ahead(struct hr_replay_losses *losses)
 {
-    struct hr_batch_schedule *schedule = &shared_of(losses)->schedule;
-    const struct hr_roll *roll = &losses->stand.roll;
-    bool back = false;
+    struct hr_batch_schedule *schedule = &losses->shared->schedule;
+    const struct hr_roll *roll = &losses->roll;
     schedule->rests = losses->rests;
     schedule->nrests = 0;
-    for (size_t e = from; e < roll->n && schedule->nrests < 2 && !back; e++) {
-        const struct hr_roll_event *event = &roll->event[e];
-        back = event->kind == HR_ROLL_TERM && event->value & 1;
-        if (back || event->kind == HR_ROLL_CUT)
-            losses->rests[schedule->nrests++] = back ? event->next : event->value / 2;
+    losses->forced = losses->next;
+    for (size_t e = losses->next; e < roll->n && schedule->nrests < 2; e++) {
+        if (roll->event[e].kind == HR_ROLL_TERM && schedule->nrests == 0)
+            losses->forced = e + 1;
+        if (roll->event[e].kind == HR_ROLL_CUT)
+            losses->rests[schedule->nrests++] = roll->event[e].value / 2;
     }
 }
 
 /* It may be the cut that all stand behind: then nobody begins any batch. */
 static void hand_out_before_it(const struct hr_replay_losses *losses)
 {
-    struct hr_dispenser *dispenser = shared_of(losses)->dispenser;
-    if (shared_of(losses)->schedule.nrests &&
+    struct hr_dispenser *dispenser = losses->shared->dispenser;
+    if (losses->shared->schedule.nrests &&
         losses->rests[0] < hr_atom64_load_acquire(&dispenser->cut)) /* one thread */
         hr_atom64_store_release(&dispenser->cut, losses->rests[0]);
 }
@@ -46,23 +49,29 @@ enum hr_status hr_replay_losses_open(struct hr_replay_losses *losses, struct hr_
 {
     const struct hr_replay_own *own = hr_replay_own(drive->replay);
     *losses = (struct hr_replay_losses){
-        .stand = {.play = play, .shared = drive->job->shared, .log = log}, .texts = &own->texts};
-    if (!shared_of(losses)->outlives)
+        .play = play, .shared = drive->job->shared, .log = log, .texts = &own->texts};
+    if (!losses->shared->outlives)
         return HR_OK;
-    HR_TRY(hr_stand_open(&losses->stand));
-    const enum hr_status status = hr_roll_read(&own->trace, &losses->stand.roll);
+    losses->follows = true;
+    losses->limit = calloc(losses->shared->workers, sizeof *losses->limit);
+    if (!losses->limit)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu workers", losses->shared->workers);
+    const enum hr_status status = hr_roll_read(&own->trace, &losses->roll);
     if (status != HR_OK)
         return hr_fail_within(status, "%s", drive->replay->path);
-    look_ahead(losses, 0);
+    look_ahead(losses);
     hand_out_before_it(losses);
     return HR_OK;
 }
 
 void hr_replay_losses_close(struct hr_replay_losses *losses)
 {
-    if (losses->stand.limit)
-        shared_of(losses)->schedule.nrests = 0;
-    hr_stand_close(&losses->stand);
+    if (losses->follows)
+        losses->shared->schedule.nrests = 0;
+    losses->follows = false;
+    hr_roll_free(&losses->roll);
+    free(losses->limit);
+    losses->limit = NULL;
 }
 
 void hr_replay_losses_awaited(const struct hr_replay_losses *losses, char *text, size_t size)
@@ -82,19 +91,108 @@ static enum hr_status misfit(const struct hr_replay_losses *losses, const char *
     return hr_fail(HR_E_FORMAT,
                    "%s: does not fit the run that it describes: the launcher's log next has %s, "
                    "but %s",
-                   losses->stand.play->drive->replay->path, awaited, but);
+                   losses->play->drive->replay->path, awaited, but);
+}
+
+/* --- how far a worker goes before its loss, where that is an input --- */
+
+static const struct hr_replay_limit *limit_of(struct hr_replay_losses *losses, size_t rank)
+{
+    struct hr_replay_limit *limit = &losses->limit[rank];
+    if (limit->until > losses->next)
+        return limit;
+    *limit = (struct hr_replay_limit){UINT64_MAX, UINT64_MAX, SIZE_MAX};
+    for (size_t e = losses->next; e < losses->roll.n && limit->until == SIZE_MAX; e++) {
+        const struct hr_roll_event *event = &losses->roll.event[e];
+        const bool dies = event->kind == HR_ROLL_LOST && event->rank == rank;
+        if (dies)
+            limit->most = event->step;
+        if (dies && losses->shared->strategy->replay_log)
+            limit->entries = event->value;
+        if (dies || event->kind == HR_ROLL_TERM)
+            limit->until = e + 1;
+    }
+    return limit;
+}
+
+static uint64_t steps_of(const struct hr_replay_losses *losses, size_t rank)
+{
+    return losses->play->worker[rank].worker.steps;
+}
+
+/* Entries of its log that a shard, or a worker, has taken. */
+static uint64_t taken_by(const struct hr_replay_losses *losses, size_t owner)
+{
+    return losses->log[owner].section->entries - losses->log[owner].left;
+}
+
+/* Has a worker repeated what its log has, up to its end? */
+static bool is_at_its_end(struct hr_replay_losses *losses, size_t rank)
+{
+    struct hr_worker *worker = &losses->play->worker[rank].worker;
+    const struct hr_strategy *strategy = losses->shared->strategy;
+    return strategy->replay_log && losses->play->played[rank].up &&
+           !strategy->replay_log(worker)->busy &&
+           taken_by(losses, rank) >= limit_of(losses, rank)->entries;
+}
+
+uint64_t hr_replay_entries(struct hr_replay_losses *losses, size_t rank)
+{
+    const uint64_t entries = losses->follows ? limit_of(losses, rank)->entries : UINT64_MAX;
+    return entries == UINT64_MAX ? 0 : entries;
+}
+
+bool hr_replay_keeps(struct hr_replay_losses *losses, size_t rank)
+{
+    return losses->follows && is_at_its_end(losses, rank);
+}
+
+bool hr_replay_holds(struct hr_replay_losses *losses, size_t rank)
+{
+    const struct hr_play *play = losses->play;
+    const struct hr_last_gradient *last = &play->shared->stats[rank].last;
+    if (losses->follows && play->state[rank] == HR_ASKED)
+        return is_at_its_end(losses, rank);
+    if (!losses->follows || play->state[rank] != HR_HAS || hr_pool_has(play->pool, rank))
+        return false;
+    const bool computed = last->any && last->index == play->task[rank].index;
+    return steps_of(losses, rank) >= limit_of(losses, rank)->most ||
+           (computed && hr_replay_keeps(losses, rank));
+}
+
+/* Here it sends each request once, to all servers at once. */
+static bool has_sent(const struct hr_replay_losses *losses, const struct hr_roll_event *event)
+{
+    const uint64_t sent = losses->play->worker[event->rank].worker.requests.sent;
+    for (size_t i = 0; i < event->n; i++)
+        if (sent < event->at[i].value)
+            return false;
+    return true;
+}
+
+static bool may_be_lost(struct hr_replay_losses *losses, const struct hr_roll_event *event)
+{
+    const struct hr_play *play = losses->play;
+    const bool logs = losses->shared->strategy->replay_log && play->played[event->rank].up;
+    return !hr_pool_has(play->pool, event->rank) && steps_of(losses, event->rank) >= event->step &&
+           has_sent(losses, event) && (!logs || is_at_its_end(losses, event->rank));
 }
 
 /* --- losses --- */
 
-/* When it was, and how, the trailer says; of the pause, too, this run has no clock. */
-static enum hr_status tell_loss(struct hr_replay_losses *losses)
+/* When it was, and how, the trailer says; of the pause, too, this run has no clock. What it cost
+ * will be counted anew; but not where it is skipped that it was counted. */
+static enum hr_status tell_loss(struct hr_replay_losses *losses, uint64_t step)
 {
-    struct hr_losses *all = &losses->stand.play->drive->losses;
+    struct hr_losses *all = &losses->play->drive->losses;
     const size_t number = all->n - 1;
-    struct hr_loss *loss = &all->loss[number];
+    struct hr_loss *loss = &all->loss[number], said = *loss;
     struct hr_resumption *resumption = &all->resumptions->loss[number];
-    HR_TRY(hr_trace_texts_loss(losses->texts, number, loss));
+    HR_TRY(hr_trace_texts_loss(losses->texts, number, &said));
+    if (losses->next >= losses->forced)
+        said.lost_samples = said.again_samples = said.partial = 0;
+    *loss = said;
+    loss->step = step;
     const bool pauses = loss->pause_s >= 0 && loss->pause_s < 1e9;
     const uint64_t pause = pauses ? (uint64_t)(loss->pause_s * 1e9 + 0.5) : 0;
     hr_atom64_store_relaxed(&resumption->lost_ns, pauses ? 1 : INT64_MAX); /* one thread */
@@ -104,7 +202,7 @@ static enum hr_status tell_loss(struct hr_replay_losses *losses)
 
 static enum hr_status lose(struct hr_replay_losses *losses, const struct hr_roll_event *event)
 {
-    struct hr_play *play = losses->stand.play;
+    struct hr_play *play = losses->play;
     const bool again = play->state[event->rank] == HR_LOST; /* on its way back */
     if (!again && !hr_play_lives(play, event->rank))
         return misfit(losses, "it is dead");
@@ -114,81 +212,52 @@ static enum hr_status lose(struct hr_replay_losses *losses, const struct hr_roll
         HR_TRY(hr_play_die(play, event->rank));
     if (hr_play_notice(play, event->rank) != HR_OK)
         return misfit(losses, "the run would not go on without it");
-    return tell_loss(losses);
+    return tell_loss(losses, event->step);
 }
 
-/* --- terms --- */
-
+/* What servers had taken, and here could not, is skipped. */
 static enum hr_status begin_term(struct hr_replay_losses *losses, const struct hr_roll_event *event)
 {
-    struct hr_play *play = losses->stand.play;
+    struct hr_play *play = losses->play;
     struct hr_losses *all = &play->drive->losses;
-    const size_t ranks = shared_of(losses)->workers + shared_of(losses)->servers;
-    if (all->n == 0 || all->rolls != (event->value & 1))
-        return misfit(losses, "it would begin at another state");
-    for (size_t r = 0; r < ranks; r++)
-        if (hr_play_lives(play, r) && play->state[r] != HR_RESTS)
-            hr_play_rest(play, r);
-    if (!hr_play_all_rest(play))
+    if (!hr_losses_recalled(all) || hr_losses_await(all))
         return misfit(losses, "not all are there");
-    look_ahead(losses, losses->stand.next + 1);
     HR_TRY(hr_play_begin_term(play));
     hand_out_before_it(losses);
-    all->loss[all->recalled_by].again_samples += event->step - all->again;
-    hr_stand_begin_term(&losses->stand, event);
-    return shared_of(losses)->seats->index == event->value / 2
+    for (size_t i = 0; i < event->n; i++) {
+        const size_t shard = event->at[i].rank - losses->shared->workers;
+        while (shard < losses->shared->servers && taken_by(losses, shard) < event->at[i].value &&
+               hr_trace_peek(&losses->log[shard]))
+            hr_trace_next(&losses->log[shard]);
+    }
+    return losses->shared->seats->index == event->value
                ? HR_OK
                : misfit(losses, "it began with another batch");
 }
 
 /* --- from one event to the next --- */
 
-/* Where all are recalled for its return, when they stand; where owners take its loss, then. */
-static bool may_come_back(struct hr_replay_losses *losses, size_t rank, bool forced)
-{
-    struct hr_play *play = losses->stand.play;
-    const struct hr_roll_event *term = hr_stand_term(&losses->stand);
-    const struct hr_strategy *strategy = shared_of(losses)->strategy;
-    const bool recalls = strategy->recalls || strategy->joins_at_cut;
-    if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank])
-        return false;
-    if (recalls && !forced)
-        return term && hr_stand_all(&losses->stand, term);
-    return forced || hr_play_may_come_back(play, rank);
-}
-
-bool hr_replay_force(struct hr_replay_losses *losses)
-{
-    const struct hr_roll_event *term = hr_stand_term(&losses->stand);
-    const size_t behind = term ? (size_t)(term - losses->stand.roll.event) + 1 : 0;
-    if (!term || !(term->value & 1) || losses->forced >= behind)
-        return false;
-    losses->forced = behind;
-    return true;
-}
-
 /* *done: it has happened. */
 static enum hr_status happen(struct hr_replay_losses *losses, bool *done)
 {
-    struct hr_play *play = losses->stand.play;
+    struct hr_play *play = losses->play;
     const struct hr_roll_event *event = next_of(losses);
-    const bool forced = losses->stand.next < losses->forced;
+    const bool forced = losses->next < losses->forced;
+    const size_t rank = event->rank;
     *done = false;
     switch (event->kind) {
     case HR_ROLL_LOST:
-        if (!forced && !hr_stand_may_be_lost(&losses->stand, event))
+        if (!forced && !may_be_lost(losses, event))
             return HR_OK;
         HR_TRY(lose(losses, event));
         break;
     case HR_ROLL_BACK:
-        if (!may_come_back(losses, event->rank, forced))
+        if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank] ||
+            !(forced || hr_play_may_come_back(play, rank)))
             return HR_OK;
-        HR_TRY(hr_play_come_back(play, event->rank));
+        HR_TRY(hr_play_come_back(play, rank));
         break;
     case HR_ROLL_TERM:
-        if (!hr_losses_recalled(&play->drive->losses) ||
-            !(forced || hr_stand_all(&losses->stand, event)))
-            return HR_OK;
         HR_TRY(begin_term(losses, event));
         break;
     default:
@@ -203,25 +272,27 @@ enum hr_status hr_replay_losses_go_on(struct hr_replay_losses *losses, bool *mov
     bool done = true;
     while (done && next_of(losses)) {
         HR_TRY(happen(losses, &done));
-        losses->stand.next += done;
+        losses->next += done;
         *moved = *moved || done;
+        if (!done && losses->next < losses->forced)
+            return misfit(losses, "that cannot be");
     }
     return HR_OK;
 }
 
 enum hr_status hr_replay_losses_leave(struct hr_replay_losses *losses, bool *moved)
 {
-    struct hr_play *play = losses->stand.play;
+    struct hr_play *play = losses->play;
+    struct hr_losses *all = &play->drive->losses;
     const size_t ranks = play->shared->workers + play->shared->servers;
     hr_replay_losses_close(losses);
     play->shared->repeats = false;
-    for (size_t r = 0; play->shared->outlives && r < ranks; r++) {
-        if (hr_losses_recalled(&play->drive->losses) && hr_play_may_come_back(play, r))
+    if (!play->shared->outlives || !hr_losses_recalled(all))
+        return HR_OK;
+    for (size_t r = 0; r < ranks; r++)
+        if (hr_play_may_come_back(play, r))
             HR_TRY(hr_play_come_back(play, r));
-        if (hr_play_may_rest(play, r))
-            hr_play_rest(play, r);
-    }
-    if (!hr_play_all_rest(play))
+    if (hr_losses_await(all))
         return HR_OK;
     *moved = true;
     return hr_play_begin_term(play);
@@ -232,23 +303,22 @@ enum hr_status hr_replay_losses_leave(struct hr_replay_losses *losses, bool *mov
 bool hr_replay_at_cut(struct hr_replay_losses *losses)
 {
     const struct hr_roll_event *event = next_of(losses);
-    if (!hr_play_at_cut(losses->stand.play))
-        return false;
-    return !losses->stand.limit || (event && event->kind == HR_ROLL_CUT);
+    return hr_play_at_cut(losses->play) &&
+           (!losses->follows || (event && event->kind == HR_ROLL_CUT));
 }
 
 /* There all see the request to stop. */
 static void stop_at(const struct hr_replay_losses *losses, uint64_t index)
 {
-    struct hr_dispenser *dispenser = shared_of(losses)->dispenser;
+    struct hr_dispenser *dispenser = losses->shared->dispenser;
     hr_atom64_store_release(&dispenser->stop_at, index); /* one thread */
     hr_atom32_store_release(&dispenser->stop, HR_STOP_DONE);
 }
 
 static bool is_the_last_cut(const struct hr_replay_losses *losses)
 {
-    const struct hr_roll *roll = &losses->stand.roll;
-    size_t e = losses->stand.next + 1;
+    const struct hr_roll *roll = &losses->roll;
+    size_t e = losses->next + 1;
     while (e < roll->n && roll->event[e].kind != HR_ROLL_CUT)
         e++;
     return e >= roll->n;
@@ -257,21 +327,21 @@ static bool is_the_last_cut(const struct hr_replay_losses *losses)
 /* --early-stop ends a run at a cut that the log does not know to be the last. */
 enum hr_status hr_replay_cut(struct hr_replay_losses *losses)
 {
-    struct hr_play *play = losses->stand.play;
+    struct hr_play *play = losses->play;
     const struct hr_cut *cut = play->drive->leader->cuts.cut;
     const struct hr_roll_event *event = next_of(losses);
-    if (!losses->stand.limit)
+    if (!losses->follows)
         return hr_play_cut(play);
     const bool is_short = hr_replay_is_cut_short(play->drive), halts = event->value & 1;
     if (halts && !is_short)
         stop_at(losses, event->value / 2);
     HR_TRY(hr_play_cut(play));
-    if (is_short && cut->index >= shared_of(losses)->schedule.end)
+    if (is_short && cut->index >= losses->shared->schedule.end)
         return HR_OK;
     if (cut->index != event->value / 2 || (cut->halt ? !is_the_last_cut(losses) : halts))
         return misfit(losses, "all were at another one");
-    losses->stand.next++;
-    look_ahead(losses, losses->stand.next);
+    losses->next++;
+    look_ahead(losses);
     hand_out_before_it(losses);
     return HR_OK;
 }
@@ -279,13 +349,13 @@ enum hr_status hr_replay_cut(struct hr_replay_losses *losses)
 /* Until all have left it, too, ranks are lost and started again. */
 enum hr_status hr_replay_losses_end(struct hr_replay_losses *losses)
 {
-    const struct hr_roll *roll = &losses->stand.roll;
+    const struct hr_roll *roll = &losses->roll;
     bool done = true;
-    if (hr_replay_is_cut_short(losses->stand.play->drive))
+    if (hr_replay_is_cut_short(losses->play->drive))
         return HR_OK;
     losses->forced = roll->n;
-    for (; next_of(losses); losses->stand.next++) {
-        losses->stand.play->drive->losses.halted = losses->stand.next >= roll->over;
+    for (; next_of(losses); losses->next++) {
+        losses->play->drive->losses.halted = losses->next >= roll->over;
         HR_TRY(happen(losses, &done));
         if (!done)
             return misfit(losses, "the last cut has passed");

@@ -7,8 +7,18 @@
 #include "base/vec.h"
 #include "server/server_losses.h"
 #include "server/server_packets.h"
-#include "server/server_settle.h"
 #include "server/ssp_gate.h"
+
+/* Where a loss ends the term, who has no seat in it has left. */
+static void know_seats(struct hr_shard *shard)
+{
+    const struct hr_seats *seats = shard->shared->seats;
+    for (size_t w = 0; w < shard->shared->workers; w++)
+        hr_client_leave(&shard->worker[w], HR_LEFT_GONE);
+    for (size_t s = 0; s < seats->n; s++)
+        hr_client_leave(&shard->worker[seats->rank[s]], HR_LEFT_NOT);
+    shard->ngone = shard->shared->workers - seats->n;
+}
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
 {
@@ -37,7 +47,8 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
         shard->worker[w].aside = !hr_server_pushes(shared, w);
     if (shard->loses)
         hr_shard_know(shard);
-    hr_shard_know_seats(shard);
+    else if (shared->outlives)
+        know_seats(shard);
     const bool updates = !shared->strategy->private_state;
     HR_ASSERT(!updates || shared->servers == 1 || !hr_optimizer_needs_norms(&shared->optimizer));
     if (!shared->snapshot.live)
@@ -62,7 +73,7 @@ static size_t silent_at_the_end(const struct hr_shard *shard)
 {
     const struct hr_shared_state *shared = shard->shared;
     size_t n = 0;
-    if (!shared->strategy->recalls ||
+    if (shared->strategy->losses_are_inputs ||
         !hr_atom32_load_acquire(&shared->control->roster.over)) /* partner: hr_roster_end */
         return 0;
     for (size_t w = 0; w < shared->workers; w++)
@@ -253,10 +264,8 @@ static void update_with_sum(struct hr_shard *shard)
         client->applied++;
     }
     hr_vec()->tree_sum(&sum, 1, shard->grads, n, shard->count);
-    hr_shard_begin_update(shard, index);
     hr_shard_apply(shard, hr_step_for(shared, index, samples, hr_shard_next_number(shard)),
                    shard->sum);
-    hr_shard_end_update(shard, index);
 }
 
 /* Was it the slowest until its clock was more than `clock`, or it left? */

@@ -18,7 +18,8 @@ static bool look_for_requests(const struct hr_cuts *cuts)
     const struct hr_save_request *request = cuts->request;
     if (!request)
         return false;
-    cuts->cut->serves = hr_atom32_load_acquire(&request->asked);          /* partner: launcher */
+    cuts->cut->copies = hr_atom32_load_acquire(&request->copies_asked);   /* partner: launcher */
+    cuts->cut->serves = hr_atom32_load_acquire(&request->asked);          /* the same */
     return cuts->cut->serves != hr_atom32_load_relaxed(&request->served); /* our own word */
 }
 
@@ -141,7 +142,9 @@ void hr_cut_conclude(const struct hr_cuts *cuts)
     cut->rests = cut->save && !cut->evaluate;
     cut->ended_ns = cut->span_ended_ns;
     cut->points = hr_atom64_load_relaxed(&cut->ncurve); /* our own word */
-    if (cut->save && cuts->request)                     /* partner: hr_save_is_asked */
+    if (cuts->request && !cut->again)                   /* partner: hr_copy_is_asked */
+        hr_atom32_store_release(&cuts->request->copies_served, cut->copies);
+    if (cut->save && cuts->request) /* partner: hr_save_is_asked */
         hr_atom32_store_release(&cuts->request->served, cut->serves);
     if (cut->save) /* partner: hr_launcher_tick */
         hr_atom64_store_release(&cut->saves_asked, cut->concluded + 1);

@@ -53,14 +53,14 @@ struct hr_cut {
     /* The driver's: of this span. Where ranks that are lost come back, the launcher's, before it
      * lets all go on: one who is back may write down when it came while others look. */
     int64_t span_began_ns, span_ended_ns;
-    uint32_t serves;            /* the last request to save that this cut has seen */
-    bool asked;                 /* it was not served before */
-    uint64_t concluded;         /* cuts; stored last of all that a cut changes; */
-    uint64_t counted;           /* and those whose counts were taken: as many, or one more */
-    uint64_t begins;            /* the index of the last one to which a run may go back */
-    int64_t before_ns;          /* train_ns at the last: a cut may be repeated until then */
-    bool rests;                 /* the last cut was for a save alone, */
-    int64_t ended_ns;           /* and all had come to it; */
+    uint32_t serves, copies; /* the last requests to save, and for a cut alone, that it has seen */
+    bool asked;              /* it was not served before */
+    uint64_t concluded;      /* cuts; stored last of all that a cut changes; */
+    uint64_t counted;        /* and those whose counts were taken: as many, or one more */
+    uint64_t begins;         /* the index of the last one to which a run may go back */
+    int64_t before_ns;       /* train_ns at the last: a cut may be repeated until then */
+    bool rests;              /* the last cut was for a save alone, */
+    int64_t ended_ns;        /* and all had come to it; */
     int64_t rest_ns, rested_ns; /* at such cuts, so far; rest_ns at the last */
     uint64_t points;            /* of the curve at the last: a cut adds one at most */
     uint64_t measured;          /* 1 + the index of the last point of this run; 0: none */

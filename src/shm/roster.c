@@ -54,11 +54,11 @@ void hr_roster_lose(struct hr_control *control, size_t rank, bool recall)
     changed(control, recall);
 }
 
-void hr_roster_welcome(struct hr_control *control, size_t rank, bool recall)
+void hr_roster_welcome(struct hr_control *control, size_t rank)
 {
     struct hr_presence *presence = &control->rank[rank].presence;
     hr_atom32_store_release(&presence->back, hr_atom32_load_relaxed(&presence->lost));
-    changed(control, recall);
+    changed(control, false);
 }
 
 void hr_roster_end(struct hr_control *control)

@@ -63,7 +63,7 @@ bool hr_roster_is_gone(const struct hr_control *control, size_t rank);
 /* Rank `rank` is gone; recall: nobody can go on without it. */
 void hr_roster_lose(struct hr_control *control, size_t rank, bool recall);
 /* It was started again, and is ready. */
-void hr_roster_welcome(struct hr_control *control, size_t rank, bool recall);
+void hr_roster_welcome(struct hr_control *control, size_t rank);
 /* The run ends: whoever is not welcome by now will not be. */
 void hr_roster_end(struct hr_control *control);
 /* Does rank `rank` rest, in this round? */

@@ -5,10 +5,9 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/vec.h"
-#include "server/server_settle.h"
+#include "server/server.h"
 #include "server/staleness.h"
 #include "shm/control.h"
-#include "strategy/settle.h"
 
 /* --- memory: [ps-sync's | a line for each worker] --- */
 
@@ -24,7 +23,7 @@ struct line {
 
 static size_t before_lines(const struct hr_shared_state *shared)
 {
-    return hr_round_up(hr_server_settle_bytes(shared), HR_LINE);
+    return hr_round_up(hr_server_bytes(shared), HR_LINE);
 }
 
 size_t hr_aggregate_bytes(const struct hr_shared_state *shared)
@@ -259,7 +258,7 @@ enum hr_status hr_aggregate_accept(struct hr_worker *worker, struct hr_task *tas
     take_weights(worker);
     own->k = worker->shared->node_workers;
     hr_next_synchronous(worker, task);
-    return hr_worker_is_at(worker, task->index);
+    return HR_OK;
 }
 
 /* Others push once more, and are told that no batch is left: it makes that request unasked. */

@@ -17,23 +17,6 @@
  *            buckets.h.
  *   Promise  all replicas are bit-equal after each step, and both ways give the same bits. The
  *            first is checked at every cut, the second by the tests (direct = master-worker).
- *   Losses   (--on-loss) all are recalled, in the middle of a step, and a rank may have died in the
- *            middle of an update. So each worker keeps a stripe of weights and state as they were
- *            before the step (before_image.h). Then:
- *              1. a worker that is at batch k has seen the sums of k - 1 end, and made its update.
- *                 So the state before k is in its replica, and (fused) in all replicas.
- *              2. An update of k begins when a sum of k ends, which all workers have begun, and
- *                 before it they have kept their stripes for k.
- *            Let k be the batch that the farthest worker is at, dead or alive: the state before it
- *            has been, by 1. If all have kept their stripes for k, the stripes are that state. Else
- *            it is in the farthest worker's replica, by 2, and the one who has not kept may have
- *            died while it copied. At a cut nobody keeps, and nobody goes on. The gradients of k
- *            are computed once more, by those who are left.
- *            On several machines a replica is updated by its worker alone, and a machine is lost
- *            with all of its replicas: that of the farthest who lives is whole, and needs no
- *            stripes. (Who was lost may have been farther; nobody has what it did.)
- *   Cost     of losses: weights and state once more in memory, in all; and in a step once read and
- *            written, by all workers together: 8 (1 + states) bytes a parameter.
  *   Source   the fused form is ZeRO-1 by stripes: Rajbhandari et al., SC 2020.
  */
 #include <string.h>
@@ -41,10 +24,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "kernels/team.h"
-#include "strategy/before_image.h"
-#include "strategy/counted.h"
 #include "strategy/overlap.h"
-#include "strategies/allreduce_losses.h"
 #include "strategies/buckets.h"
 #include "strategies/strategies.h"
 
@@ -58,32 +38,12 @@ static bool is_fused(const struct hr_shared_state *shared)
            !hr_optimizer_needs_norms(&shared->optimizer);
 }
 
-/* The strategy's memory: [the one state of the fused form, or packets | term | image]; without
- * losses the first alone. */
-static size_t state_bytes(const struct hr_shared_state *shared)
+/* The strategy's memory: the one state of the fused form, or packets. */
+static size_t bytes(const struct hr_shared_state *shared)
 {
     if (hr_compression_of(shared))
         return hr_compressed_sum_bytes(shared);
     return is_fused(shared) ? hr_round_up(hr_state_floats(shared) * sizeof(float), HR_LINE) : 0;
-}
-
-static size_t bytes(const struct hr_shared_state *shared)
-{
-    const size_t image =
-        hr_shared_is_apart(shared) ? 0 : hr_before_image_bytes(shared, shared->workers);
-    return state_bytes(shared) + hr_term_record_bytes(shared) + image;
-}
-
-static struct hr_term_record *record_of(const struct hr_shared_state *shared)
-{
-    return (void *)((unsigned char *)shared->own + state_bytes(shared));
-}
-
-/* A part is a stripe. */
-static struct hr_before_image image_of(const struct hr_shared_state *shared)
-{
-    unsigned char *memory = (unsigned char *)record_of(shared) + hr_term_record_bytes(shared);
-    return hr_before_image_at(shared, memory, shared->workers);
 }
 
 static size_t worker_bytes(const struct hr_shared_state *shared)
@@ -95,8 +55,6 @@ static void init(struct hr_shared_state *shared)
 {
     if (is_fused(shared) && shared->snapshot.state)
         memcpy(shared->own, shared->snapshot.state, hr_state_floats(shared) * sizeof(float));
-    if (shared->outlives)
-        hr_term_record_begin(shared, record_of(shared));
 }
 
 /* Write a block of the first replica into the others. */
@@ -251,15 +209,6 @@ static void prepare_update(struct hr_worker *worker, uint64_t index)
     hr_buckets_reset(&own_of(worker)->buckets);
 }
 
-static void keep_stripe(const struct hr_worker *worker, uint64_t index)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const struct hr_before_image image = image_of(shared);
-    const struct hr_range stripe = hr_stripe_of(worker);
-    hr_before_image_keep(&image, worker->seat, index, stripe, worker->weights + stripe.begin,
-                         worker->state);
-}
-
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
     if (own_of(worker)->offered) {
@@ -274,12 +223,8 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         worker->stats->updates += worker->seat == 0; /* one a step */
     }
     hr_next_synchronous(worker, task);
-    HR_TRY(hr_worker_is_at(worker, task->index));
-    if (task->kind != HR_TASK_BATCH)
-        return HR_OK;
-    prepare_update(worker, task->index);
-    if (worker->shared->outlives && !hr_shared_is_apart(worker->shared))
-        keep_stripe(worker, task->index);
+    if (task->kind == HR_TASK_BATCH)
+        prepare_update(worker, task->index);
     return HR_OK;
 }
 
@@ -293,7 +238,6 @@ static void final(struct hr_worker *worker, size_t offset)
 static void offer(struct hr_worker *worker)
 {
     own_of(worker)->offered = true;
-    hr_counted_say(worker->shared, worker->rank, worker->index - 1);
     if (is_alone(worker->shared))
         return;
     hr_buckets_all(&own_of(worker)->buckets, worker->index - 1);
@@ -319,24 +263,15 @@ static void export_part(struct hr_worker *worker)
         worker->shared->snapshot.applied[0] = worker->applied;
 }
 
-static uint64_t settle(struct hr_shared_state *shared)
-{
-    const struct hr_before_image image = image_of(shared);
-    return hr_allreduce_settle(shared, record_of(shared), &image,
-                               is_fused(shared) ? shared->own : NULL);
-}
-
 const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
     .options = (const char *const[]){"algorithm", "compress", "link", "topology", NULL},
     .synchronous = true,
     .shares_batch = true,
-    .recalls = true,
     .outlives_node = true,
     .updates_slices = true,
     .never_stale = true,
-    .settle = settle,
     .prepare = prepare,
     .bytes = bytes,
     .init = init,

@@ -119,6 +119,7 @@ const struct hr_strategy hr_strategy_backup_workers = {
                                      "backups", "compress", "link", "topology", NULL},
     .shares_batch = true,
     .served = true,
+    .losses_are_inputs = true,
     .one_shard = true,
     .never_stale = true,
     .order = "T(n) over those that are in, in rank order",

@@ -283,6 +283,7 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .options = (const char *const[]){"servers", "placement", "server-placement", "server-time",
                                      "sync-every", "moving-rate", "link", "topology", NULL},
     .served = true,
+    .losses_are_inputs = true,
     .private_state = true,
     .ties_replicas = true,
     .order = hr_order_of_arrival,

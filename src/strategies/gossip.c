@@ -12,18 +12,14 @@
  *   Memory   x_i has two places, used by turns. A place is overwritten two steps later, when all
  *            neighbours have sent their next replica, and so have read this one.
  *   Compressed (--compress) other memory and another average: public_copies.h.
- *   Losses   nobody waits for a neighbour that is gone, unless its replica has come. Where it has
- *            not, its weight in the average goes to x_i itself: among those that are left W stays
- *            symmetric, and its rows and columns sum to 1. A dead neighbour that has sent to some
- *            alone is averaged by these alone: that step the mean moves. What it had trained on
- *            lives on in its neighbours; its own replica is gone, and its place is not read, since
- *            it may be half written for a step that was never sent. See survivors.h.
- *   Return   at the end of a cut all start again from the snapshot's replicas: those who were there
- *            as if they had not stopped. Whoever has no seat has the mean there, and no state.
+ *   Seats    a neighbour without a seat in this term (it was lost) is none: its weight in the
+ *            average goes to x_i itself, so that among those that are left W stays symmetric, and
+ *            its rows and columns sum to 1.
  *   Cuts     the model is the mean of the replicas, T(n) times 1 / n. No replica changes; the
  *            snapshot has them all, so a resumed run equals one that never stopped.
- *   Stop     news from worker 0 travel one link a step, so a request to stop takes effect after as
- *            many steps as the farthest worker is links away, or at the next cut.
+ *   Stop     news from the first seat travel one link a step, so a request to stop takes effect
+ *            after as many steps as the farthest worker is links away, or at the next cut; where
+ *            those that are left do not reach each other, at the next cut.
  *   Source   Lian et al., "Can Decentralized Algorithms Outperform Centralized Algorithms?", NIPS
  *            2017, arXiv 1705.09056. Weights: Xiao, Boyd, "Fast linear iterations for distributed
  *            averaging", 2004.
@@ -37,10 +33,9 @@
 #include "strategies/gossip_weights.h"
 #include "strategies/public_copies.h"
 #include "strategies/strategies.h"
-#include "strategies/survivors.h"
 #include "strategy/compression.h"
 
-/* --- memory: [messages | second places, or public copies | survivors] --- */
+/* --- memory: [messages | second places, or public copies] --- */
 
 static size_t place_bytes(const struct hr_shared_state *shared)
 {
@@ -55,7 +50,7 @@ static size_t second_bytes(const struct hr_shared_state *shared)
 
 static size_t bytes(const struct hr_shared_state *shared)
 {
-    return hr_gossip_messages_bytes(shared) + second_bytes(shared) + hr_survivors_bytes(shared);
+    return hr_gossip_messages_bytes(shared) + second_bytes(shared);
 }
 
 static unsigned char *second_of(const struct hr_shared_state *shared)
@@ -63,21 +58,9 @@ static unsigned char *second_of(const struct hr_shared_state *shared)
     return (unsigned char *)shared->own + hr_gossip_messages_bytes(shared);
 }
 
-static struct hr_survivors *survivors_of(const struct hr_shared_state *shared)
-{
-    return (void *)(second_of(shared) + second_bytes(shared));
-}
-
 static void init(struct hr_shared_state *shared)
 {
     hr_gossip_messages_init(shared);
-    hr_survivors_init(survivors_of(shared), shared);
-}
-
-/* Is a worker no longer waited for? */
-static bool is_gone(const struct hr_shared_state *shared, size_t worker)
-{
-    return shared->outlives && hr_survivors_lack(survivors_of(shared), shared, worker);
 }
 
 /* Where the replica of a worker lies in its step `step`, counted from the run's first. */
@@ -105,18 +88,25 @@ struct own {
     uint64_t steps;                  /* exchanges finished */
     bool sent;                       /* its replica of this step; it waits for its neighbours' */
     struct hr_public_copies *copies; /* owned; NULL: nothing is compressed */
-    float *left; /* (workers) owned: W of those whose replicas are here; NULL: nobody is lost */
+    uint64_t reach;                  /* hr_gossip_reach */
+    float *row;                      /* (workers) owned: this worker's row of W */
 };
+
+/* Is it a neighbour that takes part? */
+static bool is_linked(const struct hr_worker *worker, size_t peer)
+{
+    return peer != worker->rank && ((const struct own *)worker->own)->row[peer] > 0;
+}
 
 static size_t worker_bytes(const struct hr_shared_state *shared)
 {
-    return hr_state_bytes(shared) + (shared->outlives ? shared->workers * sizeof(float) : 0) +
+    return hr_state_bytes(shared) + shared->workers * sizeof(float) +
            hr_public_copies_worker_bytes(shared);
 }
 
 static void stop(struct hr_worker *worker)
 {
-    free(((struct own *)worker->own)->left);
+    free(((struct own *)worker->own)->row);
     free(((struct own *)worker->own)->copies);
     hr_state_stop(worker);
 }
@@ -126,15 +116,16 @@ static enum hr_status start(struct hr_worker *worker)
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = worker->own;
     worker->bell = &shared->control->rank[worker->rank].bell;
-    worker->back = false; /* the snapshot has what it begins with */
     worker->weights = place_of(shared, worker->rank, 0);
-    own->left = shared->outlives ? calloc(shared->workers, sizeof *own->left) : NULL;
-    if (shared->outlives && !own->left)
+    own->row = calloc(shared->workers, sizeof *own->row);
+    if (!own->row)
         return hr_fail(HR_E_NOMEM, "no memory for weights of %zu workers", shared->workers);
+    hr_gossip_row(shared, worker->rank, own->row);
+    own->reach = hr_gossip_reach(shared);
     hr_load_replica(worker);
     enum hr_status status = hr_state_start(worker, worker->rank);
     if (status != HR_OK) {
-        free(own->left);
+        free(own->row);
         return status;
     }
     if (hr_compression_of(shared))
@@ -154,11 +145,9 @@ static bool is_here(const struct hr_worker *worker, size_t j)
 static bool ready(void *arg)
 {
     const struct hr_worker *worker = arg;
-    const struct hr_shared_state *shared = worker->shared;
     const struct own *own = worker->own;
-    for (size_t j = 0; own->sent && j < shared->workers; j++)
-        if (hr_gossip_neighbours(shared, worker->rank, j) && !is_here(worker, j) &&
-            !is_gone(shared, j))
+    for (size_t j = 0; own->sent && j < worker->shared->workers; j++)
+        if (is_linked(worker, j) && !is_here(worker, j))
             return false;
     return true;
 }
@@ -167,30 +156,6 @@ static void deliver(const struct hr_shared_state *shared, size_t from, size_t to
 {
     const uint64_t step = hr_gossip_came(shared, to, from);
     hr_gossip_deliver(shared, to, from, payload_of(shared, from, step));
-}
-
-static uint64_t came_from(const struct hr_shared_state *shared, size_t from, size_t to)
-{
-    return hr_gossip_came(shared, to, from);
-}
-
-/* This worker's row of W, for this step: it is looked up once, since more may come meanwhile. A
- * replica that was sent before its worker was seen to be gone is here by now. */
-static const float *row_of(const struct hr_worker *worker)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const size_t rank = worker->rank;
-    const float *all = hr_gossip_weights(shared, rank);
-    float *left = ((const struct own *)worker->own)->left;
-    if (!left)
-        return all;
-    memcpy(left, all, shared->workers * sizeof *left);
-    for (size_t j = 0; j < shared->workers; j++)
-        if (hr_gossip_neighbours(shared, rank, j) && !is_here(worker, j)) {
-            left[rank] += left[j];
-            left[j] = 0;
-        }
-    return left;
 }
 
 /* Returns where it lies. */
@@ -213,13 +178,13 @@ static void average(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = worker->own;
-    const float *weights = row_of(worker);
+    const float *weights = own->row;
     if (own->copies)
         hr_public_copies_average(worker, own->copies, weights, own->steps);
     else
         worker->weights = average_replicas(worker, weights);
     for (size_t j = 0; j < shared->workers; j++)
-        if (j != worker->rank && weights[j] > 0) {
+        if (is_linked(worker, j)) {
             hr_peer_took(worker, j, payload_of(shared, j, own->steps).bytes);
             hr_gossip_took(shared, worker->rank, j);
         }
@@ -229,14 +194,11 @@ static void average(struct hr_worker *worker)
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    const uint64_t reach = hr_gossip_reach(shared);
-    if (((const struct own *)worker->own)->sent)
+    const struct own *own = worker->own;
+    if (own->sent)
         average(worker);
-    if (shared->outlives)
-        hr_survivors_next(survivors_of(shared), worker, task);
-    else
-        hr_next_agreed(worker, hr_min_size(worker->index + reach, worker->cut), task);
+    hr_next_agreed(worker, worker->index + hr_min_size(own->reach, worker->cut - worker->index),
+                   task);
     return HR_OK;
 }
 
@@ -252,68 +214,11 @@ static void offer(struct hr_worker *worker)
     worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
     own->sent = true;
     for (size_t j = 0; j < shared->workers; j++)
-        if (hr_gossip_neighbours(shared, worker->rank, j) && !is_gone(shared, j)) {
+        if (is_linked(worker, j)) {
             worker->stats->bytes_sent += bytes;
             worker->stats->bytes_plain += shared->params * sizeof(float);
             hr_peer_send(worker, j, bytes);
         }
-    if (shared->outlives) /* partner: lost. Not before the others have it, or can get it */
-        hr_atom64_store_release(&worker->stats->done, worker->index);
-}
-
-static bool awaits(const struct hr_worker *worker, size_t peer)
-{
-    return hr_gossip_neighbours(worker->shared, worker->rank, peer);
-}
-
-/* The first index whose gradient of a lost worker has reached nobody. */
-static void lost(struct hr_shared_state *shared, size_t worker)
-{
-    struct hr_survivors *survivors = survivors_of(shared);
-    /* Partners: offer and deliver, of a dead worker. */
-    uint64_t sent = 0, missed = hr_atom64_load_acquire(&shared->stats[worker].done);
-    for (size_t i = 0; i < shared->workers; i++) {
-        const uint64_t count = hr_gossip_came(shared, i, worker);
-        sent = count > sent ? count : sent;
-    }
-    if (hr_survivors_began(survivors) + sent > missed)
-        missed = hr_survivors_began(survivors) + sent;
-    hr_survivors_lose(survivors, shared, worker, missed);
-}
-
-static void missing(struct hr_shared_state *shared)
-{
-    hr_survivors_missing(survivors_of(shared), shared);
-}
-
-/* A cut has been concluded: the snapshot is what the members have. */
-static uint64_t settle(struct hr_shared_state *shared)
-{
-    return hr_survivors_index(survivors_of(shared));
-}
-
-static bool has_seat(const struct hr_shared_state *shared, size_t worker)
-{
-    size_t seat = 0;
-    while (seat < shared->seats->n && shared->seats->rank[seat] != worker)
-        seat++;
-    return seat < shared->seats->n;
-}
-
-/* This worker's stripe of what those without a seat begin with when they come back. */
-static void export_absent(const struct hr_worker *worker, size_t begin, size_t count)
-{
-    const struct hr_snapshot *to = &worker->shared->snapshot;
-    const size_t params = worker->shared->params, floats = hr_state_floats(worker->shared);
-    for (size_t w = 0; w < worker->shared->workers; w++) {
-        if (has_seat(worker->shared, w))
-            continue;
-        memcpy(to->replicas + w * params + begin, to->weights + begin, count * sizeof(float));
-        for (size_t at = w * floats; at < (w + 1) * floats; at += params)
-            memset(to->state + at + begin, 0, count * sizeof(float));
-        if (worker->seat == 0)
-            to->applied[w] = 0;
-    }
 }
 
 /* This worker's stripe of the mean of all replicas; all workers rest. */
@@ -324,9 +229,7 @@ static void export_mean(struct hr_worker *worker)
     const float *replicas[HR_VEC_MAX_INPUTS];
     for (size_t s = 0; s < worker->seats; s++)
         replicas[s] = place_of(shared, shared->seats->rank[s], step);
-    const struct hr_range stripe = hr_export_mean(worker, replicas);
-    if (worker->seats < shared->workers)
-        export_absent(worker, stripe.begin, stripe.count);
+    hr_export_mean(worker, replicas);
 }
 
 static void export_part(struct hr_worker *worker)
@@ -351,7 +254,6 @@ const struct hr_strategy hr_strategy_gossip = {
     .synchronous = true,
     .shares_batch = true,
     .keeps_replicas = true,
-    .joins_at_cut = true,
     .private_state = true,
     .order = "weights of a worker and its neighbours, in rank order",
     .prepare = hr_gossip_prepare,
@@ -365,17 +267,13 @@ const struct hr_strategy hr_strategy_gossip = {
     .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,
-    .awaits = awaits,
+    .awaits = is_linked,
     .offer = offer,
     .deliver = deliver,
-    .came_from = came_from,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
     .export_part = export_part,
     .combine = combine,
     .each_ring = hr_gossip_each_ring,
     .verify = hr_verify_nothing,
-    .settle = settle,
-    .lost = lost,
-    .missing = missing,
 };

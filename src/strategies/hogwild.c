@@ -93,6 +93,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .recorded = &hr_strategy_hogwild_recorded,
     .averaged = &hr_strategy_hogwild_averaged,
     .private_state = true,
+    .losses_are_inputs = true,
     .sparse = true,
     .prepare = hr_hogwild_prepare,
     .describe = hr_stale_describe,

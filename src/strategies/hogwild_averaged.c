@@ -361,6 +361,7 @@ const struct hr_strategy hr_strategy_hogwild_averaged = {
         (const char *const[]){"async-lr", "staleness-lr", "delay-compensation", "sync-every", NULL},
     .order = hr_order_of_arrival,
     .private_state = true,
+    .losses_are_inputs = true,
     .prepare = hr_hogwild_prepare,
     .describe = describe,
     .bytes = bytes,

@@ -360,6 +360,7 @@ const struct hr_strategy hr_strategy_hogwild_recorded = {
     .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation",
                                      "record-block", NULL},
     .private_state = true,
+    .losses_are_inputs = true,
     .order = hr_order_of_arrival,
     .prepare = hr_hogwild_prepare,
     .describe = hr_stale_describe,

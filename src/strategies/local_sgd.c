@@ -16,7 +16,6 @@
  *   Adaptive (--adaptive-sync) in an epoch H = ceil(H0 sqrt(F / F0)), F being the mean training
  *            loss of the epoch before, F0 that of the first: communicate more as there is less
  *            left to gain. In the first two epochs H = H0. Checkpoints carry F and F0.
- *   Losses   local_sgd_losses.h
  *   Source   Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019. Adaptive: Wang,
  *            Joshi, "Adaptive Communication Strategies ... (AdaComm)", MLSys 2019, equation 17.
  */
@@ -26,8 +25,6 @@
 
 #include "base/vec.h"
 #include "strategies/buckets.h"
-#include "strategies/local_sgd_losses.h"
-#include "strategy/settle.h"
 #include "strategies/strategies.h"
 
 /* Steps from one averaging to the next. All workers compute it from the same numbers, which the
@@ -54,7 +51,6 @@ struct own {
     uint64_t due;              /* the period in hand, if any, lasts until this index, */
     uint64_t meet;             /* but the weights are averaged before this one: an epoch may end */
     bool offered;              /* they are being added up */
-    bool rested;               /* it came to a cut in the middle of a period */
 };
 
 static struct own *own_of(const struct hr_worker *worker)
@@ -67,7 +63,7 @@ static void take_up_replica(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const uint64_t apart = *shared->snapshot.apart;
-    if (!apart || hr_roster_is_gone(shared->control, worker->rank)) {
+    if (!apart) {
         hr_take_up_weights(worker);
         return;
     }
@@ -96,7 +92,7 @@ static bool ready(void *arg)
 }
 
 /* All have the same weights, or go on in the middle of a period. At a cut it begins behind it. */
-static enum hr_status begin_period(struct hr_worker *worker, struct hr_task *task)
+static void begin_period(struct hr_worker *worker, struct hr_task *task)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = own_of(worker);
@@ -104,13 +100,11 @@ static enum hr_status begin_period(struct hr_worker *worker, struct hr_task *tas
     const uint64_t due = own->due > index ? own->due : index + period(shared);
     const uint64_t end = hr_batch_schedule_next_end(&shared->schedule, index);
     const uint64_t meet = due < end ? due : end;
-    hr_worker_says(worker, index);
     hr_next_agreed(worker, meet, task);
-    if (task->kind != HR_TASK_BATCH)
-        return HR_OK;
-    own->due = due;
-    own->meet = meet;
-    return hr_local_begin(worker, task->index, true);
+    if (task->kind == HR_TASK_BATCH) {
+        own->due = due;
+        own->meet = meet;
+    }
 }
 
 /* The sum becomes the mean; what is frozen has its bits in the snapshot, which nobody writes before
@@ -121,18 +115,6 @@ static void finish_mean(struct hr_worker *worker)
     hr_vec()->scale(worker->weights, 1.0f / (float)worker->seats, shared->params);
     hr_keep_frozen(&shared->optimizer, 0, shared->params, worker->weights,
                    shared->snapshot.weights);
-}
-
-/* In the middle of a period. */
-static enum hr_status go_on(struct hr_worker *worker, struct hr_task *task)
-{
-    struct own *own = own_of(worker);
-    const bool rested = own->rested;
-    hr_next_agreed(worker, own->meet, task);
-    own->rested = task->kind == HR_TASK_CUT;
-    if (own->rested) /* it may be recalled before it arrives */
-        hr_local_leave_replica(worker, worker->index, false);
-    return rested && !own->rested ? hr_local_begin(worker, task->index, false) : HR_OK;
 }
 
 static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
@@ -146,16 +128,10 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
         finish_mean(worker);
     }
     if (begins)
-        return begin_period(worker, task);
-    return go_on(worker, task);
-}
-
-static void update(struct hr_worker *worker)
-{
-    if (!worker->samples)
-        return;
-    hr_update_replica(worker, worker->index - 1);
-    hr_local_updated(worker);
+        begin_period(worker, task);
+    else
+        hr_next_agreed(worker, own_of(worker)->meet, task);
+    return HR_OK;
 }
 
 static bool meets(const struct hr_worker *worker)
@@ -165,11 +141,11 @@ static bool meets(const struct hr_worker *worker)
 
 static void offer(struct hr_worker *worker)
 {
-    update(worker);
+    if (worker->samples)
+        hr_update_replica(worker, worker->index - 1);
     worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
     if (!meets(worker))
         return;
-    hr_local_leave_replica(worker, own_of(worker)->meet, true);
     hr_buckets_reset(&own_of(worker)->buckets);
     hr_buckets_final(&own_of(worker)->buckets, 0);
     worker->bell = own_of(worker)->buckets.bell;
@@ -226,11 +202,6 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .shares_batch = true,
     .drifts = true,
     .private_state = true,
-    .recalls = true,
-    .bytes = hr_local_losses_bytes,
-    .init = hr_local_losses_init,
-    .settle = hr_local_settle,
-    .left = hr_local_left,
     .describe = describe,
     .worker_own = sizeof(struct own),
     .worker_bytes = hr_state_bytes,

@@ -1,11 +1,9 @@
 /* Parameter servers: the tables of the strategies. */
 #include "server/push_parts.h"
 #include "server/server_losses.h"
-#include "server/server_settle.h"
 #include "server/staleness.h"
 #include "strategies/aggregate.h"
 #include "strategies/strategies.h"
-#include "strategy/settle.h"
 
 static bool meets(const struct hr_worker *worker)
 {
@@ -21,7 +19,7 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     own->pushed = false;
     if (worker->shared->strategy->synchronous) {
         hr_next_synchronous(worker, task);
-        return hr_worker_is_at(worker, task->index);
+        return HR_OK;
     }
     worker->index = reply.word[HR_REPLY_INDEX];
     *task =
@@ -47,8 +45,9 @@ static void offer(struct hr_worker *worker)
     .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
     .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
-    .bytes = hr_server_bytes, .init = hr_server_init, .lose = hr_shard_lose,                       \
-    .missing = hr_server_missing, .may_join = hr_server_may_join, .pause = hr_server_pause
+    .losses_are_inputs = true, .bytes = hr_server_bytes, .init = hr_server_init,                   \
+    .lose = hr_shard_lose, .missing = hr_server_missing, .may_join = hr_server_may_join,           \
+    .pause = hr_server_pause
 
 /* What the shards hold, slice behind slice. */
 static float *at_rest(const struct hr_shared_state *shared)
@@ -59,8 +58,8 @@ static float *at_rest(const struct hr_shared_state *shared)
 #define PS_SYNC                                                                                    \
     .name = "ps-sync", .at_rest = at_rest, .order = "T(n), leaves in rank order",                  \
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",          \
-    .options = ps_sync_options, .synchronous = true, .shares_batch = true, .recalls = true,        \
-    .never_stale = true, .settle = hr_server_settle, .stored = true
+    .options = ps_sync_options, .synchronous = true, .shares_batch = true, .never_stale = true,    \
+    .init = hr_server_init, .stored = true
 
 static const char *const ps_sync_options[] = {"servers",   "placement",   "server-placement",
                                               "aggregate", "server-time", "compress",
@@ -69,8 +68,7 @@ static const char *const ps_sync_options[] = {"servers",   "placement",   "serve
 const struct hr_strategy hr_strategy_ps_sync = {
     PS_SYNC,
     .aggregated = &hr_strategy_ps_sync_aggregated,
-    .bytes = hr_server_settle_bytes,
-    .init = hr_server_settle_init,
+    .bytes = hr_server_bytes,
     SERVER_STEP,
     SERVER_FUNCTIONS,
 };
@@ -78,7 +76,6 @@ const struct hr_strategy hr_strategy_ps_sync = {
 const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     PS_SYNC,
     .bytes = hr_aggregate_bytes,
-    .init = hr_server_settle_init,
     .report = hr_aggregate_report,
     .worker_own = sizeof(struct hr_aggregating),
     .request = hr_aggregate_request,
@@ -91,10 +88,10 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
 
 /* A machine's workers are as one. */
 #define AGGREGATED                                                                                 \
-    .bytes = hr_aggregate_bytes, .init = hr_server_init, .pause = hr_server_pause,                 \
-    .report = hr_aggregate_report, .worker_own = sizeof(struct hr_aggregating),                    \
-    .request = hr_aggregate_request, .ready = hr_aggregate_ready,                                  \
-    .accept = hr_aggregate_accept_batch, .offer = hr_aggregate_offer,                              \
+    .losses_are_inputs = true, .bytes = hr_aggregate_bytes, .init = hr_server_init,                \
+    .pause = hr_server_pause, .report = hr_aggregate_report,                                       \
+    .worker_own = sizeof(struct hr_aggregating), .request = hr_aggregate_request,                  \
+    .ready = hr_aggregate_ready, .accept = hr_aggregate_accept_batch, .offer = hr_aggregate_offer, \
     .awaits = hr_aggregate_awaits
 
 #define PS_ASYNC                                                                                   \

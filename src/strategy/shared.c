@@ -96,7 +96,33 @@ struct hr_range hr_export_stripe(struct hr_worker *worker)
     return stripe;
 }
 
-struct hr_range hr_export_mean(struct hr_worker *worker, const float **replicas)
+static bool has_seat(const struct hr_shared_state *shared, size_t worker)
+{
+    size_t seat = 0;
+    while (seat < shared->seats->n && shared->seats->rank[seat] != worker)
+        seat++;
+    return seat < shared->seats->n;
+}
+
+/* Whoever has no seat, and comes back with a later run, begins with the mean, and no state. */
+static void export_absent(const struct hr_worker *worker, struct hr_range stripe)
+{
+    const struct hr_snapshot *to = &worker->shared->snapshot;
+    const size_t params = worker->shared->params, floats = hr_state_floats(worker->shared);
+    for (size_t w = 0; w < worker->shared->workers; w++) {
+        if (has_seat(worker->shared, w))
+            continue;
+        if (to->replicas)
+            memcpy(to->replicas + w * params + stripe.begin, to->weights + stripe.begin,
+                   stripe.count * sizeof(float));
+        for (size_t at = w * floats; to->state && at < (w + 1) * floats; at += params)
+            memset(to->state + at + stripe.begin, 0, stripe.count * sizeof(float));
+        if (worker->seat == 0)
+            to->applied[w] = 0;
+    }
+}
+
+void hr_export_mean(struct hr_worker *worker, const float **replicas)
 {
     const struct hr_range stripe = hr_stripe_of(worker);
     float *mean = worker->shared->snapshot.weights + stripe.begin;
@@ -105,16 +131,17 @@ struct hr_range hr_export_mean(struct hr_worker *worker, const float **replicas)
     hr_vec()->tree_sum(&mean, 1, replicas, worker->seats, stripe.count);
     hr_vec()->scale(mean, 1.0f / (float)worker->seats, stripe.count);
     hr_keep_frozen(&worker->shared->optimizer, stripe.begin, stripe.count, mean, replicas[0]);
-    return stripe;
+    if (worker->seats < worker->shared->workers)
+        export_absent(worker, stripe);
 }
 
-struct hr_range hr_export_mean_of_snapshot(struct hr_worker *worker)
+void hr_export_mean_of_snapshot(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const float *replicas[HR_VEC_MAX_INPUTS];
     for (size_t s = 0; s < worker->seats; s++)
         replicas[s] = shared->snapshot.replicas + shared->seats->rank[s] * shared->params;
-    return hr_export_mean(worker, replicas);
+    hr_export_mean(worker, replicas);
 }
 
 void hr_turn_to(struct hr_worker *worker, enum hr_phase phase, enum hr_activity activity)
@@ -162,16 +189,10 @@ static float *replica_of(const struct hr_worker *worker)
     return worker->shared->snapshot.replicas + worker->rank * worker->shared->params;
 }
 
-/* Was it started again, and is not in a term yet? Then others may still read what it left. */
-static bool is_gone(const struct hr_worker *worker)
-{
-    return hr_roster_is_gone(worker->shared->control, worker->rank);
-}
-
 void hr_take_up_weights(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    if (!is_gone(worker) && worker->weights != shared->snapshot.weights)
+    if (worker->weights != shared->snapshot.weights)
         memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
 }
 
@@ -199,8 +220,7 @@ enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
 {
     const struct hr_shared_state *shared = worker->shared;
     const size_t floats = hr_state_floats(shared);
-    /* A worker that comes back takes part as a new one would. */
-    const bool anew = worker->back && !shared->strategy->recalls;
+    const bool anew = worker->back; /* it takes part as a new one would */
     worker->state =
         shared->states ? hr_state_of(shared, worker->rank) : malloc(hr_state_bytes(shared));
     if (!worker->state)
@@ -210,7 +230,7 @@ enum hr_status hr_state_start(struct hr_worker *worker, size_t copy)
     worker->applied = anew ? 0 : shared->snapshot.applied[copy];
     if (anew || !shared->snapshot.state)
         memset(worker->state, 0, floats * sizeof(float));
-    else if (!is_gone(worker))
+    else
         memcpy(worker->state, shared->snapshot.state + copy * floats, floats * sizeof(float));
     return HR_OK;
 }

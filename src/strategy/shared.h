@@ -102,10 +102,11 @@ struct hr_range hr_stripe_of(const struct hr_worker *worker);
 /* Copy it into the snapshot; returns it. */
 struct hr_range hr_export_stripe(struct hr_worker *worker);
 
-/* The same of the mean of replicas, one a seat, in the order T(n); the pointers are changed. */
-struct hr_range hr_export_mean(struct hr_worker *worker, const float **replicas);
+/* The same of the mean of replicas, one a seat, in the order T(n); the pointers are changed. Who
+ * has no seat has the mean for a replica there, and no state. */
+void hr_export_mean(struct hr_worker *worker, const float **replicas);
 /* The same of those in the snapshot, of all who have seats. */
-struct hr_range hr_export_mean_of_snapshot(struct hr_worker *worker);
+void hr_export_mean_of_snapshot(struct hr_worker *worker);
 
 /* The worker has something of this step for worker `to`: strategy->deliver, now or when a driver
  * says so. Who takes it says so, for those who look on. */

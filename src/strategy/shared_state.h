@@ -24,7 +24,6 @@
 #include "strategy/stale.h"
 
 struct hr_strategy;
-struct hr_counted;
 struct hr_compression;
 struct hr_inject;
 struct hr_pause;
@@ -50,8 +49,6 @@ struct hr_worker_stats {
     double epoch_loss; /* sum over the epoch's samples so far */
     struct hr_last_gradient last;
     struct hr_cut_counters at_cut;
-    struct hr_atom64 done; /* synchronous: batches before this one are in its weights; partner:
-                              settle */
     uint64_t first_samples;
     double first_loss;         /* sum over its samples at the initial weights (worker/worker.c) */
     struct hr_account account; /* of its time, from the start to the end of every span */
@@ -130,10 +127,9 @@ struct hr_snapshot {
 };
 
 /* A copy of the snapshot as it was at the last cut, since the snapshot itself is written at the
- * next; for runs that a lost server takes back there. */
+ * next; for runs that outlive losses. */
 struct hr_last_cut {
-    alignas(HR_LINE) struct hr_atom32 whole;
-    struct hr_snapshot snapshot; /* weights, state, applied */
+    struct hr_snapshot snapshot; /* what ranks export: not losses, not shares */
 };
 
 /* Batches that a run begins with: when it was saved they were in somebody's hands. */
@@ -185,7 +181,6 @@ struct hr_shared_state {
     float **weights;               /* (workers)(params) what worker r computes its gradient from */
     float **grads;                 /* (workers)(params) where it leaves it; read by peers */
     struct hr_worker_stats *stats; /* (workers) */
-    struct hr_counted *counted;    /* (workers) counted.h; NULL: counters cannot be lost */
     void *arrivals;                /* strategy/arrivals.h */
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_seats *seats;
@@ -211,8 +206,9 @@ static inline bool hr_shared_rests(const struct hr_shared_state *shared, uint64_
     const struct hr_dispenser *dispenser = shared->dispenser;
     /* Partners: the launcher, and for `begins` the leader at the last cut. */
     return hr_atom32_load_acquire(&dispenser->stop) ||
-           (hr_save_is_asked(&dispenser->save) && !shared->schedule.pauses &&
-            !shared->schedule.saves_wait && next > hr_atom64_load_acquire(&dispenser->begins));
+           ((hr_save_is_asked(&dispenser->save) || hr_copy_is_asked(&dispenser->save)) &&
+            !shared->schedule.pauses && !shared->schedule.saves_wait &&
+            next > hr_atom64_load_acquire(&dispenser->begins));
 }
 
 /* Are there several machines? Then ranks of others see only what goes through rings, and what was

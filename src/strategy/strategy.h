@@ -89,14 +89,12 @@ struct hr_strategy {
     bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
     bool drifts;         /* the same, but where they are made equal: at an epoch's end, too */
     bool ties_replicas;  /* ..., which begin again at a cut, and go on where a run does (pause.h) */
-    bool recalls;        /* nobody can go on without a worker that is lost: all come to rest */
-    bool joins_at_cut;   /* a worker that was started again waits for the end of a cut, where all
-                            are recalled; settle finds the snapshot as it has to be. With the last
-                            one all go back to the cut before */
-    bool outlives_node;  /* all that is lost with one of several machines others have, too */
-    bool private_state;  /* a state of the optimiser for each worker */
-    bool sparse;         /* sparse models are trained by it, too (sparse/) */
-    bool stored;         /* the key-value store has it, too (store/) */
+    bool losses_are_inputs; /* a lost worker is one more input of owners, or of nobody, and all
+                               others go on; else its loss ends the term (drive/terms.h) */
+    bool outlives_node;     /* all that is lost with one of several machines others have, too */
+    bool private_state;     /* a state of the optimiser for each worker */
+    bool sparse;            /* sparse models are trained by it, too (sparse/) */
+    bool stored;            /* the key-value store has it, too (store/) */
     bool updates_slices; /* one worker alone may update slices of its weights apart, each when its
                             gradient is there: the stages of a pipeline that never drains do */
     bool never_stale;    /* an update is made of gradients of the weights that it changes: of each
@@ -154,8 +152,6 @@ struct hr_strategy {
     bool (*awaits)(const struct hr_worker *worker, size_t peer);
     /* A message from worker `from` has arrived at worker `to`; NULL: workers send none. */
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
-    /* How many have, since the term began; NULL: workers send none. */
-    uint64_t (*came_from)(const struct hr_shared_state *shared, size_t from, size_t to);
     void (*arrive)(struct hr_worker *worker); /* at a cut: tell the owners */
     bool (*arrived)(void *worker);            /* have they exported */
     void (*at_cut)(struct hr_worker *worker); /* they have: take what they say; NULL */
@@ -173,19 +169,11 @@ struct hr_strategy {
      * say what is in hand (pause.h). False: not now. NULL: a save is a cut. */
     bool (*pause)(const struct hr_standing *at, struct hr_pause *to);
 
-    /* Losses (--on-loss): roster.h. */
-    /* Where all are recalled, and rest: bring the snapshot to a state that the run had, or would
-     * have had, between two batches; returns the index of the batch after it. Called by the
-     * launcher. NULL unless `recalls` or `joins_at_cut`. */
-    uint64_t (*settle)(struct hr_shared_state *shared);
-    /* What a worker, perhaps dead, has left to others for what all do together, as a number that
-     * says for what, and has it ended that? Replays stop it there. NULL: nothing, but gradients. */
-    uint64_t (*left)(const struct hr_shared_state *shared, size_t worker, bool *ended);
-    /* Else a loss is an input. Worker `worker` is gone: drop its messages and whatever waits for
-     * it. Called by the owner when it takes that input. */
+    /* Losses that are inputs (--on-loss). Worker `worker` is gone: drop its messages and whatever
+     * waits for it. Called by the owner when it takes that input. */
     void (*lose)(struct hr_shard *shard, size_t worker);
-    /* Without owners: a loss, told by the launcher at once, while others go on; its counters
-     * are whole. NULL: nothing has to be done. */
+    /* Without owners: told by the launcher at once, while others go on; its counters are whole.
+     * NULL: nothing has to be done. */
     void (*lost)(struct hr_shared_state *shared, size_t worker);
     /* All who live have come to a cut, and rest: count what lost workers did not come to count, and
      * without owners, who know, hand out again (fate.h) what they have left undone before it, or

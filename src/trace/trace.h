@@ -56,7 +56,7 @@
 
 enum {
     HR_TRACE_VERSION = 1,
-    HR_TRACE_VERSION_LOSSES = 2,
+    HR_TRACE_VERSION_LOSSES = 4, /* two bits from 1; 2 is of earlier versions */
     HR_TRACE_OWNERS = 4096,
     HR_TRACE_RANKS = 4096,
     HR_TRACE_SLOTS = 16,         /* kinds with a last value of their own */

@@ -135,7 +135,7 @@ static enum hr_status read_head(struct reader *reader, size_t bytes,
         return hr_fail(HR_E_FORMAT, "%s: this trace is torn: %zu bytes, expected at least %zu",
                        reader->name, bytes, sizeof *head + HR_TRACE_DIGEST_BYTES);
     memcpy(head, reader->data, sizeof *head);
-    if (head->version < HR_TRACE_VERSION || head->version > HR_TRACE_VERSION_LOSSES)
+    if (head->version != HR_TRACE_VERSION && head->version != HR_TRACE_VERSION_LOSSES)
         return hr_fail(
             HR_E_FORMAT,
             "%s: is a trace of version %u, expected %d or %d: another version of hogring made it",

@@ -144,13 +144,6 @@ static enum hr_status parse_names(struct hr_run *run)
     HR_TRY(choose_driver(o, &run->drive));
     shared->outlives = strcmp(o->on_loss, "stop") != 0;
     shared->reissues = !strcmp(o->lost_batch, "reissue");
-    const struct hr_strategy *strategy = shared->strategy;
-    const bool there = strategy->served
-                           ? strategy->lose || strategy->settle
-                           : !strategy->synchronous || strategy->settle || strategy->missing;
-    if (shared->outlives && !there)
-        return hr_fail(HR_E_USAGE, "--on-loss %s: not there yet with --strategy %s", o->on_loss,
-                       o->strategy);
     shared->repeats = run->drive.replay;
     run->job.played = run->drive.driver->played;
     shared->local = run->drive.driver->local;
@@ -321,8 +314,8 @@ static enum hr_status set_up_leader(struct hr_run *run)
 static bool keeps_replicas(const struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
-    const bool saves =
-        o->checkpoint_dir[0] || o->resume[0] || run->shared.schedule.checkpoint_every;
+    const bool saves = o->checkpoint_dir[0] || o->resume[0] ||
+                       run->shared.schedule.checkpoint_every || run->shared.outlives;
     const bool combines = run->shared.strategy->combine && hr_shared_is_apart(&run->shared);
     return combines || run->shared.strategy->keeps_replicas ||
            (run->shared.strategy->drifts && saves);

@@ -13,7 +13,6 @@
 #include "machines/machines.h"
 #include "server/server_carried.h"
 #include "server/staleness.h"
-#include "strategy/counted.h"
 #include "strategy/shared.h"
 #include "worker/staged.h"
 
@@ -110,8 +109,6 @@ static enum hr_status add_rings(struct hr_run *run)
         HR_TRY(hr_server_carry(shared, carrier));
     if (run->job.pipeline)
         HR_TRY(hr_staged_each_ring(&run->job, add_ring, carrier));
-    for (size_t w = 0; shared->counted && w < shared->workers; w++)
-        hr_carrier_track(carrier, w, &shared->counted[w], HR_COUNTED_BYTES);
     const struct hr_leaders *leaders = &shared->leaders;
     const struct hr_place of_leaders = {
         .group = leaders->group, .segment = shared->segment, .world_rank = leaders->rank};

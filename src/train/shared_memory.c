@@ -1,7 +1,6 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "session/carve.h"
 #include "strategy/compression.h"
-#include "strategy/counted.h"
 #include "strategy/pause.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"
@@ -90,16 +89,19 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
     if (shared->strategy->worker_bytes)
         shared->states = hr_carve_arena(
             to, what, shared->workers * (hr_state_floats(shared) + hr_ratio_floats(shared)));
-    if (!shared->servers && !shared->strategy->joins_at_cut)
-        return;
     struct hr_last_cut *const keeps = hr_carve(to, what, sizeof *keeps);
     struct hr_snapshot there = {
         .weights = hr_carve_arena(to, what, shared->params),
         .state = hr_carve_arena(to, what, hr_state_floats(shared) * shared->snapshot.state_copies),
         .applied = hr_carve(to, what, shared->snapshot.state_copies * sizeof *there.applied),
-        .replicas = shared->strategy->joins_at_cut || has_tied_replicas(run)
+        .replicas = shared->snapshot.replica_copies || has_tied_replicas(run)
                         ? hr_carve_arena(to, what, shared->workers * shared->params)
                         : NULL,
+        .apart = hr_carve(to, what, sizeof *there.apart),
+        .errors =
+            hr_compression_of(shared)
+                ? hr_carve_arena(to, what, shared->workers * hr_compression_state_floats(shared))
+                : NULL,
         .since = has_tied_replicas(run) ? hr_carve(to, what, shared->workers * sizeof *there.since)
                                         : NULL,
     };
@@ -313,8 +315,6 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
     stats_alike(to, shared);
-    if (run->machines && shared->outlives)
-        shared->counted = hr_carve(to, counts, shared->workers * sizeof *shared->counted);
     shared->arrivals = hr_carve(to, counts, hr_arrivals_bytes(shared->workers));
     hr_carve_alike(to, hr_arrivals_lines_bytes(shared->workers), SIZE_MAX, words); /* the costs */
     shared->seats =

@@ -76,8 +76,9 @@ static void print_launcher(const struct hr_trace_view *view)
         if (event->kind == HR_ROLL_BACK)
             printf("    back   %s\n", who);
         if (event->kind == HR_ROLL_TERM)
-            printf("    term   of all who are there, from batch %" PRIu64 "%s\n", event->value / 2,
-                   event->value & 1 ? ", back at the last cut" : "");
+            printf("    term   of all who are there, from batch %" PRIu64
+                   ", back at the last cut\n",
+                   event->value);
     }
     if (view->taken_back)
         printf("    these terms took back %" PRIu64 " %s, which are not counted below\n",
@@ -186,9 +187,11 @@ static json_t *event_json(const struct hr_trace_view *view, const struct hr_roll
     if (of_rank)
         return json_pack("{ss sb so}", "event", names[event->kind], "server", server, "rank",
                          hr_json_count(server ? event->rank - view->nworkers : event->rank));
-    return json_pack("{ss so sb}", "event", names[event->kind], "index",
-                     hr_json_count(event->value / 2),
-                     event->kind == HR_ROLL_TERM ? "back_at_cut" : "ends", (int)(event->value & 1));
+    if (event->kind == HR_ROLL_TERM)
+        return json_pack("{ss so sb}", "event", "term", "index", hr_json_count(event->value),
+                         "back_at_cut", 1);
+    return json_pack("{ss so sb}", "event", "cut", "index", hr_json_count(event->value / 2), "ends",
+                     (int)(event->value & 1));
 }
 
 static json_t *launcher_json(const struct hr_trace_view *view)

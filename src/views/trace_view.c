@@ -69,7 +69,7 @@ static void add_gradients(const struct hr_trace_view *view, struct hr_worker_vie
 
 /* A shard's input. Its version grows with each push, and a pull reads it. */
 static enum hr_status walk_request(struct hr_trace_view *view, const struct hr_trace_entry *entry,
-                                   uint64_t *version, bool first)
+                                   uint64_t *version, bool first, bool back)
 {
     struct hr_worker_view *worker = &view->worker[entry->rank];
     if (entry->kind == HR_PULL) {
@@ -80,7 +80,6 @@ static enum hr_status walk_request(struct hr_trace_view *view, const struct hr_t
         worker->read = *version;
     if (entry->kind != HR_PUSH && entry->kind != HR_PUSHPULL)
         return HR_OK;
-    const bool back = entry->step > worker->kept;
     if (first && !back)
         add_gradients(view, worker, entry);
     if (is_dropped(view, worker->index)) {
@@ -103,29 +102,30 @@ static enum hr_status walk_hogwild(struct hr_trace_view *view, const struct hr_t
     return add_push(worker, entry->value);
 }
 
-/* Entries of a server's log before the next term, from event *event on; *event: that term. */
-static uint64_t entries_before_term(const struct hr_trace_view *view, size_t server, size_t *event)
-{
-    for (; *event < view->roll.n; ++*event) {
-        const struct hr_roll_event *it = &view->roll.event[*event];
-        for (size_t i = 0; it->kind == HR_ROLL_TERM && i < it->n; i++)
-            if (it->at[i].rank == view->nworkers + server)
-                return it->at[i].value;
-    }
-    return UINT64_MAX;
-}
+/* The next part of a server's log that a term takes back: entries [from, to), since the last cut;
+ * UINT64_MAX: there is none. */
+struct taken_back {
+    size_t event; /* of the launcher's log, up to which it is known */
+    uint64_t from, to;
+};
 
-/* What terms from event `from` on leave of each worker's gradients. */
-static void find_kept(struct hr_trace_view *view, size_t from)
+static void find_taken_back(const struct hr_trace_view *view, size_t server,
+                            struct taken_back *part)
 {
-    for (size_t w = 0; w < view->nworkers; w++)
-        view->worker[w].kept = UINT64_MAX;
-    for (size_t e = from; e < view->roll.n; e++) {
-        const struct hr_roll_event *it = &view->roll.event[e];
-        for (size_t i = 0; i < it->nkept; i++)
-            if (it->kept[i].rank < view->nworkers &&
-                it->kept[i].step < view->worker[it->kept[i].rank].kept)
-                view->worker[it->kept[i].rank].kept = it->kept[i].step;
+    uint64_t at_cut = part->to;
+    part->from = part->to = UINT64_MAX;
+    for (; part->event < view->roll.n && part->to == UINT64_MAX; part->event++) {
+        const struct hr_roll_event *it = &view->roll.event[part->event];
+        for (size_t i = 0; i < it->n; i++) {
+            if (it->at[i].rank != view->nworkers + server)
+                continue;
+            if (it->kind == HR_ROLL_CUT)
+                at_cut = it->at[i].value;
+            if (it->kind == HR_ROLL_TERM) {
+                part->from = at_cut;
+                part->to = it->at[i].value;
+            }
+        }
     }
 }
 
@@ -142,18 +142,18 @@ static enum hr_status walk_owner(struct hr_trace_view *view, size_t owner)
     struct hr_trace_cursor cursor;
     enum hr_status status = hr_trace_cursor_open(&cursor, &view->trace, owner);
     uint64_t version = 0, number = 0;
-    size_t event = 0;
+    struct taken_back part = {0};
     for (size_t w = 0; w < view->nworkers && !view->hogwild; w++)
         view->worker[w].clock = view->worker[w].read = 0;
     const struct hr_trace_entry *entry;
-    find_kept(view, 0);
+    find_taken_back(view, owner, &part);
     while (status == HR_OK && (entry = hr_trace_peek(&cursor))) {
-        for (; entries_before_term(view, owner, &event) <= number; find_kept(view, ++event))
+        for (; part.to <= number; find_taken_back(view, owner, &part))
             begin_anew(view, &version);
-        number++;
+        const bool back = number++ >= part.from;
         view->kinds[owner][kind_of(view, entry)]++;
         status = view->hogwild ? walk_hogwild(view, entry)
-                               : walk_request(view, entry, &version, owner == 0);
+                               : walk_request(view, entry, &version, owner == 0, back);
         hr_trace_next(&cursor);
     }
     hr_trace_cursor_close(&cursor);

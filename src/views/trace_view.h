@@ -30,7 +30,6 @@ struct hr_worker_view {
     struct hr_worker_time time; /* all it did with the run's time; from the trailer */
     uint64_t clock;             /* pushes and exchanges that count, in the log at hand */
     uint64_t read, index;       /* the version, and the batch, of its last pull there */
-    uint64_t kept;              /* gradients of it that no later term takes back */
     uint64_t stale_sum, stale_max;
     uint64_t *staleness; /* (room) of each that counts, the largest over the shards; owned */
     size_t room;

@@ -98,7 +98,7 @@ static enum hr_status step(struct hr_simulator *sim)
     hr_launcher_mind_time(drive->launcher);
     HR_TRY(happen(sim, &what));
     if (sim->play.shared->outlives)
-        HR_TRY(hr_virtual_mind_losses(sim, &what));
+        HR_TRY(hr_virtual_mind_losses(sim));
     HR_TRY(sim->status);
     return hr_play_tick(&sim->play);
 }

@@ -58,14 +58,8 @@ enum hr_event_kind {
     HR_EVENT_FINAL,     /* the gradient of its layers from the `shard`-th part on */
     HR_EVENT_DIES,      /* rank `worker`, at a time that --inject names */
     HR_EVENT_NOTICED,   /* its death */
-    HR_EVENT_AGAIN,     /* it may be started again */
+    HR_EVENT_AGAIN,     /* it may be started again; or all rest whose term is over */
 };
-
-/* Does it change what one worker and one shard do, and no others? */
-static inline bool hr_event_is_of_ranks(enum hr_event_kind kind)
-{
-    return kind <= HR_EVENT_DEADLINE && kind != HR_EVENT_SUMMED && kind != HR_EVENT_FREED;
-}
 
 /* How long nobody knows of a death. */
 #define HR_NOTICE_PS INT64_C(3000000000)
@@ -117,7 +111,7 @@ struct hr_simulator {
     size_t nparts;
     unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
     uint32_t term;
-    uint32_t recalls;             /* for which all who wait have come to rest */
+    int64_t rest_ps; /* where a loss has ended the term: since when all who live rest */
     const int64_t *sum_moving_ps; /* (seats) of the sum under way, borrowed; or NULL */
     enum hr_status status;        /* first error of a callback */
 };

@@ -14,6 +14,63 @@ static size_t ranks(const struct hr_simulator *sim)
     return sim->play.shared->workers + sim->play.shared->servers;
 }
 
+/* --- seats --- */
+
+/* What is on its way to it, and was booked for it, is no more. */
+static void clear_seat(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_virtual_seat *seat = &sim->seat[rank];
+    hr_virtual_begin(&seat->account, hr_simulator_now(sim));
+    seat->coming = seat->sent = 0;
+    seat->repeats = false;
+    seat->life++;
+}
+
+static void drop_messages(struct hr_simulator *sim)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    hr_message_queue_drop(&sim->messages);
+    sim->sum_moving_ps = NULL;
+    sim->term++;
+    for (size_t s = 0; s < shared->servers; s++) {
+        sim->station[s].inbox.n = 0;
+        sim->station[s].busy = false;
+    }
+}
+
+void hr_virtual_begin_anew(struct hr_simulator *sim)
+{
+    drop_messages(sim);
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+        clear_seat(sim, r);
+        sim->seat[r].absent = sim->play.state[r] == HR_RESTS || !hr_play_lives(&sim->play, r);
+    }
+}
+
+/* A loss has ended the term. Until the next one all who live wait, behind the gradient that they
+ * are computing, as in real time. */
+static enum hr_status stop_all(struct hr_simulator *sim)
+{
+    const int64_t now_ps = hr_simulator_now(sim);
+    sim->rest_ps = now_ps;
+    drop_messages(sim);
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+        struct hr_virtual_seat *seat = &sim->seat[r];
+        const int64_t computes_until_ps = seat->absent ? 0 : seat->account.since_ps;
+        if (computes_until_ps <= now_ps)
+            hr_simulator_settle(sim, r);
+        clear_seat(sim, r);
+        if (computes_until_ps > now_ps)
+            seat->account.since_ps = computes_until_ps;
+        if (computes_until_ps > sim->rest_ps)
+            sim->rest_ps = computes_until_ps;
+        if (seat->overdue) /* its last message will never arrive */
+            HR_TRY(hr_simulator_push(sim, now_ps, hr_simulator_event(sim, HR_EVENT_NOTICED, r, 0)));
+        seat->overdue = false;
+    }
+    return hr_simulator_push(sim, sim->rest_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, 0, 0));
+}
+
 /* --- deaths --- */
 
 /* The run's clock shows whole nanoseconds: at the first that is not before it. */
@@ -62,6 +119,8 @@ enum hr_status hr_virtual_notice(struct hr_simulator *sim, size_t rank)
             return HR_OK;
     }
     HR_TRY(hr_play_notice(play, rank));
+    if (hr_losses_recalled(losses_of(sim)))
+        HR_TRY(stop_all(sim));
     const int64_t again_ps = 1000 * losses_of(sim)->again_ns[rank];
     if (again_ps > now)
         HR_TRY(hr_simulator_push(sim, again_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, rank, 0)));
@@ -73,39 +132,6 @@ enum hr_status hr_virtual_notice(struct hr_simulator *sim, size_t rank)
 enum hr_status hr_virtual_notice_late(struct hr_simulator *sim, size_t rank)
 {
     return sim->seat[rank].overdue ? hr_virtual_notice(sim, rank) : HR_OK;
-}
-
-/* --- seats --- */
-
-/* What is on its way to it, and was booked for it, is no more. */
-static void clear_seat(struct hr_simulator *sim, size_t rank)
-{
-    struct hr_virtual_seat *seat = &sim->seat[rank];
-    hr_virtual_begin(&seat->account, hr_simulator_now(sim));
-    seat->coming = seat->sent = 0;
-    seat->repeats = false;
-    seat->life++;
-}
-
-static void look_who_is_there(struct hr_simulator *sim)
-{
-    for (size_t r = 0; r < sim->play.shared->workers; r++)
-        sim->seat[r].absent = sim->play.state[r] == HR_RESTS || !hr_play_lives(&sim->play, r);
-}
-
-void hr_virtual_begin_anew(struct hr_simulator *sim)
-{
-    const struct hr_shared_state *shared = sim->play.shared;
-    hr_message_queue_drop(&sim->messages);
-    sim->sum_moving_ps = NULL;
-    sim->term++;
-    for (size_t s = 0; s < shared->servers; s++) {
-        sim->station[s].inbox.n = 0;
-        sim->station[s].busy = false;
-    }
-    for (size_t r = 0; r < shared->workers; r++)
-        clear_seat(sim, r);
-    look_who_is_there(sim);
 }
 
 /* --- returns and terms --- */
@@ -141,30 +167,6 @@ static enum hr_status let_come_back(struct hr_simulator *sim)
     return HR_OK;
 }
 
-static void rest(struct hr_simulator *sim, size_t rank)
-{
-    const size_t workers = sim->play.shared->workers;
-    if (hr_play_may_rest(&sim->play, rank) &&
-        (rank < workers || !sim->station[rank - workers].busy))
-        hr_play_rest(&sim->play, rank);
-}
-
-/* Who waited when all were recalled rests since then; others begin to wait by an event of their
- * own. */
-static void rest_after(struct hr_simulator *sim, const struct hr_happening *what)
-{
-    const struct hr_shared_state *shared = sim->play.shared;
-    const uint32_t recalls = hr_atom32_load_relaxed(&shared->control->roster.recall); /* ours */
-    const bool of_one = hr_event_is_of_ranks(what->kind) && recalls == sim->recalls;
-    sim->recalls = recalls;
-    if (of_one)
-        rest(sim, what->worker);
-    if (of_one && shared->servers)
-        rest(sim, shared->workers + what->shard);
-    for (size_t r = 0; !of_one && r < ranks(sim); r++)
-        rest(sim, r);
-}
-
 static enum hr_status begin_term(struct hr_simulator *sim)
 {
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
@@ -176,14 +178,12 @@ static enum hr_status begin_term(struct hr_simulator *sim)
     return hr_virtual_look_at_all(sim);
 }
 
-enum hr_status hr_virtual_mind_losses(struct hr_simulator *sim, const struct hr_happening *what)
+enum hr_status hr_virtual_mind_losses(struct hr_simulator *sim)
 {
-    const struct hr_losses *losses = losses_of(sim);
-    if (losses->n == 0)
+    if (losses_of(sim)->n == 0)
         return HR_OK;
     HR_TRY(let_come_back(sim));
-    if (!hr_losses_recalled(losses))
-        return HR_OK;
-    rest_after(sim, what);
-    return hr_play_all_rest(&sim->play) ? begin_term(sim) : HR_OK;
+    return hr_play_term_is_over(&sim->play) && hr_simulator_now(sim) >= sim->rest_ps
+               ? begin_term(sim)
+               : HR_OK;
 }

@@ -5,9 +5,9 @@
  *   Notice   HR_NOTICE_PS after the death, and not before the dead worker's last message has come:
  *            who learns that a connection is closed has read all that was sent on it. Shards take
  *            the loss in its turn, behind these messages.
- *   Recall   workers that wait come to rest at once, the others when they have computed and wait;
- *            a shard, when it is not busy. When all do, a term begins, without messages: what has
- *            not left never will, what is on the links is dropped when it arrives.
+ *   Term     that a loss ends: nothing happens any more, but who computes ends its gradient, as in
+ *            real time. Then, and when those who come back are there, the next one begins, without
+ *            messages.
  *   Return   at again_ns (losses.h), as soon as shards have taken the loss. Starting takes no time.
  *   Account  a rank's time is booked while it is there.
  *
@@ -29,10 +29,9 @@ HR_CHECKED enum hr_status hr_virtual_notice(struct hr_simulator *sim, size_t ran
 /* One of worker `rank`'s messages has arrived: it may have been waited for. */
 HR_CHECKED enum hr_status hr_virtual_notice_late(struct hr_simulator *sim, size_t rank);
 
-/* After every event, where losses are outlived: who may come back does, who was recalled rests;
- * when all do, a term begins. */
-HR_CHECKED enum hr_status hr_virtual_mind_losses(struct hr_simulator *sim,
-                                                 const struct hr_happening *what);
+/* After every event, where losses are outlived: who may come back does; where a loss has ended the
+ * term and nobody is awaited, a new one begins. */
+HR_CHECKED enum hr_status hr_virtual_mind_losses(struct hr_simulator *sim);
 /* A cut is over: nothing is on its way, and there may be other seats. */
 void hr_virtual_begin_anew(struct hr_simulator *sim);
 

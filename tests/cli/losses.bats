@@ -147,7 +147,7 @@ loses_its_server() {
 # The third of the processes is server 0.
 server_is_killed() {
   killed_in 3 --strategy $1 --on-loss $2 --workers 2 && [ "$(losses)" = "([(0, True, True)], 1)" ] || return 1
-  stderr_has "server 0 was lost: pid $victim was killed by signal 9 .*; all go back to the last cut"
+  stderr_has "server 0 was lost: pid $victim was killed by signal 9 .*; it is started again, all from step "
 }
 
 @test "a server process that is killed from outside is started again, whatever the strategy" {
@@ -185,6 +185,31 @@ restarts_two() {
 }
 
 @test "--max-restarts is a number of the whole run; then those go on who are left" { for_each_launch restarts_two; }
+
+# comes_back_alike STRATEGY LAUNCH
+comes_back_alike() {
+  hogring "${run[@]}" --strategy $1 --launch $2 --workers 3 --epochs 4 --json "$TMP/whole.json" >/dev/null
+  started "${run[@]}" --strategy $1 --on-loss restart --launch $2 --workers 3 --epochs 4 --inject kill:2@step=8,kill:0@step=25
+  ended 0
+  [ "$(losses)" = "([(2, False, True), (0, False, True)], 2)" ]
+  [ "$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["samples"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["samples"]')" ]
+}
+
+@test "where a loss ends the term, one that comes back changes no bit" {
+  for s in allreduce ps-sync local-sgd gossip; do printf "%s\n" "$s thread" "$s process"; done | together comes_back_alike
+}
+
+# An epoch of several seconds: there has been a cut in it.
+goes_back_a_little() {
+  started train --model softmax --compute-time 4ms --strategy $1 --on-loss continue --workers 3 --epochs 1 --epoch-size 120000 --inject $2
+  ended 0
+  stderr_has "; .*, all from step [1-9]"
+  [ "$(json "$TMP/run.json" '(lambda r: (r["samples"], r["samples_lost"], r["losses"][0]["followed"], 0 < r["losses"][0]["samples_again"] < r["samples"]))(d["runs"][0])')" = "(120000, 0, 'rollback', True)" ]
+}
+
+@test "in real time a loss takes back less than the epoch" {
+  printf "%s\n" "allreduce kill:1@time=4s" "local-sgd kill:2@time=4s" "gossip kill:0@time=4s" "ps-async kill:server:0@time=4s" | together goes_back_a_little
+}
 
 repro=("${run[@]}" --reduce repro --global-batch-size 64 --workers 4 --epochs 3)
 

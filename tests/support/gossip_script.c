@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "strategies/strategies.h"
-#include "strategy/shared.h"
 
 void gossip_open(struct script *script, const char *graph, size_t workers, uint64_t batches)
 {
@@ -16,14 +15,6 @@ void gossip_open(struct script *script, const char *graph, size_t workers, uint6
                                      .options = &options,
                                      .outlives = true,
                                      .reissues = true});
-}
-
-void gossip_send_to_some(struct script *script, size_t w, uint64_t told)
-{
-    hr_update_replica(&script->worker[w], script->index[w]);
-    for (size_t i = 0; i < script->shared.workers; i++)
-        if (told >> i & 1)
-            hr_strategy_gossip.deliver(&script->shared, w, i);
 }
 
 uint64_t gossip_draw(uint64_t *seed)

@@ -14,8 +14,8 @@ const struct losing_kind losing_kinds[LOSING_STRATEGIES] = {
     [WITH_BACKUPS] = {"backup-workers", LOST, false, 1, 1},
     [ALLREDUCE] = {"allreduce", TRAINED, false, 0, 0},
     [PS_SYNC] = {"ps-sync", TRAINED, false, 2, 0},
-    [LOCAL_SGD] = {"local-sgd", LOST, false, 0, 0},
-    [GOSSIP] = {"gossip", LOST, false, 0, 0},
+    [LOCAL_SGD] = {"local-sgd", TRAINED, false, 0, 0},
+    [GOSSIP] = {"gossip", TRAINED, false, 0, 0},
 };
 
 struct hr_train_options losing_options(enum losing_strategy strategy, size_t workers,

@@ -54,7 +54,7 @@ static void add_losses(const struct sink *to, const struct hr_play *play)
 {
     const struct hr_losses *losses = &play->drive->losses;
     ADD(to, losses->view);
-    ADD(to, losses->rolls);
+    ADD(to, losses->kept);
     ADD(to, losses->in_span);
     ADD(to, losses->restarts);
     ADD(to, losses->again_ns);

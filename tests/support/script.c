@@ -205,7 +205,7 @@ void script_lose(struct script *script, size_t w)
     hr_stats_mend(&shared->stats[w]);
     if (shared->strategy->lost)
         shared->strategy->lost(shared, w);
-    hr_roster_lose(shared->control, w, shared->strategy->recalls);
+    hr_roster_lose(shared->control, w, !shared->strategy->losses_are_inputs);
 }
 
 void script_return(struct script *script, size_t w)
@@ -213,7 +213,7 @@ void script_return(struct script *script, size_t w)
     const struct hr_strategy *strategy = script->shared.strategy;
     assert_true(!strategy->may_join || strategy->may_join(&script->worker[w]));
     start_worker(script, w);
-    hr_roster_welcome(script->shared.control, w, script->shared.strategy->recalls);
+    hr_roster_welcome(script->shared.control, w);
     script->gone[w] = false;
 }
 
@@ -265,10 +265,9 @@ void script_reseat(struct script *script)
     }
 }
 
-void script_restart(struct script *script)
+void script_restart(struct script *script, uint64_t index)
 {
     struct hr_shared_state *shared = &script->shared;
-    const uint64_t index = shared->strategy->settle(shared);
     memset(shared->own, 0, shared->strategy->bytes(shared));
     shared->strategy->init(shared);
     for (size_t i = 0; i < shared->seats->n; i++) {

@@ -75,7 +75,7 @@ void script_return(struct script *script, size_t w);
 void script_unsend(struct script *script, size_t w, size_t n);
 /* At a cut: seats for those who are left; and for all to start again from the snapshot. */
 void script_reseat(struct script *script);
-void script_restart(struct script *script);
+void script_restart(struct script *script, uint64_t index);
 /* All workers that are left arrive at a cut and export. */
 void script_cut(struct script *script);
 

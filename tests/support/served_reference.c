@@ -319,10 +319,8 @@ static void leave_cut(struct served_reference *reference)
 static void begin_again(struct served_reference *reference)
 {
     const struct hr_shared_state *shared = shared_of(reference);
-    if (reference->server_lost) {
-        memcpy(reference->weights, reference->at_cut, shared->params * sizeof(float));
-        memcpy(reference->taken, reference->taken_at_cut, sizeof reference->taken);
-    }
+    memcpy(reference->weights, reference->at_cut, shared->params * sizeof(float));
+    memcpy(reference->taken, reference->taken_at_cut, sizeof reference->taken);
     reference->joined = reference->open = false;
     begin_clocks(reference, false);
     begin_at_center(reference);
@@ -337,7 +335,6 @@ static void begin_again(struct served_reference *reference)
         assert_memory_equal(shard->weights, reference->weights + shard->first,
                             shard->count * sizeof *shard->weights);
     }
-    reference->server_lost = false;
 }
 
 /* What happens between two events: a cut, or a new term. */
@@ -354,8 +351,6 @@ static void look_around(struct served_reference *reference)
         begin_at_center(reference);
     }
     reference->concluded = cut->concluded;
-    for (size_t s = 0; s < shared->servers; s++)
-        reference->server_lost |= play->state[shared->workers + s] == HR_DEAD;
     if (called == reference->called)
         return;
     reference->called = called;

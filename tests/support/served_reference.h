@@ -10,7 +10,7 @@
  *            enough are or the others cannot come
  *   replica  (elastic-averaging, one server) a worker updates its own, and exchanges with the
  *            center: all batches since the last time are then taken. It begins at the center
- *   restart  of servers: weights are those of the last cut, or (ps-sync lost a worker) as before
+ *   term     that a loss has ended: weights are those of the last cut
  *
  * Plain SGD, without momentum. An event is checked when the next one is chosen.
  */
@@ -47,9 +47,8 @@ struct served_reference {
     uint64_t version[REFERENCE_SERVERS], begins, concluded;
     /* Times that server 0 has taken a push of the batch: a synchronous one, of each worker. */
     unsigned char taken[REFERENCE_BATCHES], taken_at_cut[REFERENCE_BATCHES];
-    uint32_t called;  /* recalls after which all began again */
-    bool server_lost; /* since then */
-    bool joined;      /* some worker came back since then: who rests holds up nobody */
+    uint32_t called; /* recalls after which all began again */
+    bool joined;     /* some worker came back since then: who rests holds up nobody */
 };
 
 /* Ranks have started. */

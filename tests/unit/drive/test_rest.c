@@ -61,7 +61,7 @@ static void who_comes_too_late_leaves(void **state)
     CHECK_OK(hr_rest_join(&rest, &over));
     assert_true(over);
     assert_int_equal(hr_atom32_load_relaxed(&control->rank[1].stage), HR_STAGE_JOINS);
-    hr_roster_welcome(control, 1, false); /* and one who does not is in time */
+    hr_roster_welcome(control, 1); /* and one who does not is in time */
     CHECK_OK(hr_rest_join(&rest, &over));
     assert_false(over);
     free(control);

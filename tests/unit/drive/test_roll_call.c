@@ -21,6 +21,8 @@ struct stage {
     struct hr_leader leader;
     struct hr_drive drive;
     struct hr_worker_stats stats[WORKERS];
+    struct hr_last_cut last_cut;
+    uint64_t words[4];
 };
 
 static int64_t now_ns(const void *drive)
@@ -39,18 +41,24 @@ static struct stage *open_stage(void)
     memset(stage, 0, sizeof *stage);
     memset(control, 0, hr_control_bytes(WORKERS));
     hr_control_init(control, WORKERS);
-    stage->shared = (struct hr_shared_state){.strategy = &stage->strategy,
-                                             .workers = WORKERS,
-                                             .control = control,
-                                             .stats = stage->stats,
-                                             .outlives = true};
+    stage->shared = (struct hr_shared_state){
+        .strategy = &stage->strategy,
+        .workers = WORKERS,
+        .control = control,
+        .stats = stage->stats,
+        .snapshot = {.applied = &stage->words[0], .apart = &stage->words[1]},
+        .last_cut = &stage->last_cut,
+        .outlives = true};
+    CHECK_OK(hr_rule_find("sgd", &stage->shared.optimizer.rule));
+    stage->last_cut.snapshot =
+        (struct hr_snapshot){.applied = &stage->words[2], .apart = &stage->words[3]};
     stage->job = (struct hr_train_job){
         .shared = &stage->shared, .options = &stage->options, .nranks = WORKERS};
     stage->leader = (struct hr_leader){.job = &stage->job, .cuts = {.cut = &stage->cut}};
     stage->drive =
         (struct hr_drive){.job = &stage->job, .leader = &stage->leader, .driver = &driver};
-    stage->drive.losses =
-        (struct hr_losses){.leader = &stage->leader, .drive = &stage->drive, .in_span = true};
+    stage->drive.losses = (struct hr_losses){
+        .leader = &stage->leader, .drive = &stage->drive, .now_ns = now_ns, .in_span = true};
     return stage;
 }
 

@@ -50,7 +50,7 @@ static void control_block_says_who_waits_unless_one_is_lost_or_the_run_is_over(v
     hr_roster_lose(control, 1, false);
     look_thrice(control, said, sizeof said);
     assert_string_equal(said, "");
-    hr_roster_welcome(control, 1, false);
+    hr_roster_welcome(control, 1);
     look_thrice(control, said, sizeof said);
     assert_memory_equal(said, expected, strlen(expected));
     hr_control_abort(control, 0, HR_E_FAILED, "disk full");

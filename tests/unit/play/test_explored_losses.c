@@ -126,11 +126,10 @@ static void a_worker_dies_before_its_step(void **state)
         struct hr_run_result result = losing_run(&options);
         assert_int_equal(result.nlosses, 2);
         assert_int_equal(result.restarts, 2);
-        const bool joins_at_cut = !strcmp(losing_kinds[s].name, "gossip");
         for (size_t i = 0; i < 2; i++) {
             assert_int_equal(result.losses[i].rank, 1);
             assert_int_equal(result.losses[i].step, 3 + 2 * i);
-            assert_int_equal(result.losses[i].back, i == 0 || !joins_at_cut);
+            assert_true(result.losses[i].back);
             assert_string_equal(result.losses[i].how, "killed by --inject");
         }
         check_account(&options, s, &result);
@@ -159,40 +158,64 @@ static void with_repro_no_death_changes_the_weights(void **state)
     }
 }
 
-/* Stopped before step P and resumed with one worker less: shares that are larger than workers have
- * room for are computed in two parts. */
-static void resumed_with_one_less(struct hr_train_options options, uint64_t p, char digest[33])
+/* Those of which a loss ends the term. */
+static const size_t ending[] = {ALLREDUCE, PS_SYNC, LOCAL_SGD, GOSSIP};
+
+static void one_who_comes_back_changes_no_bit(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof ending / sizeof *ending; i++) {
+        char want[33];
+        struct hr_train_options options = options_of(ending[i], "restart", "", 0);
+        options.momentum = 0.9;
+        run_digest(&options, want);
+        snprintf(options.inject, sizeof options.inject, "kill:any@p=0.02x4");
+        for (size_t seed = 0; seed < check_count(50, 10000); seed++) {
+            snprintf(options.schedule, sizeof options.schedule, "explore:%zu", seed);
+            struct hr_run_result result = losing_run(&options);
+            check_account(&options, ending[i], &result);
+            assert_string_equal(result.weights_digest, want);
+            hr_run_result_free(&result);
+        }
+    }
+}
+
+/* Stopped at that cut, if it is not the beginning, and resumed with one worker less: shares that
+ * are larger than workers have room for are computed in two parts. */
+static void resumed_with_one_less(struct hr_train_options options, uint64_t cut, char digest[33])
 {
     char folder[64];
     run_folder_make(folder);
-    snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
     options.inject[0] = '\0';
-    options.max_steps = p;
-    struct hr_run_result result = run_train(&options);
-    hr_run_result_free(&result);
+    if (cut) {
+        snprintf(options.checkpoint_dir, sizeof options.checkpoint_dir, "%s", folder);
+        options.max_steps = cut;
+        struct hr_run_result result = run_train(&options);
+        hr_run_result_free(&result);
+        snprintf(options.resume, sizeof options.resume, "%s", folder);
+    }
     options.max_steps = 0;
     options.workers--;
     options.accumulate = 2;
     options.global_batch_size /= 2;
-    snprintf(options.resume, sizeof options.resume, "%s", folder);
     run_digest(&options, digest);
     run_folder_remove(folder);
 }
 
-/* Its step, and what follows, is that of the others alone. */
-static void where_all_are_recalled_a_loss_is_a_resume_with_one_less(void **state)
+/* Whoever is left begins at the last cut, as if it had been resumed there. */
+static void a_loss_is_a_resume_with_one_less(void **state)
 {
     (void)state;
-    static const size_t recalled[] = {ALLREDUCE, PS_SYNC};
-    for (size_t i = 0; i < sizeof recalled / sizeof *recalled; i++)
-        for (uint64_t p = 1; p < 16; p += 3) {
+    enum { BATCH = 12, CUT = LOSING_EPOCH / BATCH };
+    for (size_t i = 0; i < 2; i++)
+        for (uint64_t p = 1; p < 2 * CUT; p += 3) {
             char want[33];
-            struct hr_train_options options = options_of(recalled[i], "continue", "", p);
+            struct hr_train_options options = options_of(ending[i], "continue", "", p);
             options.batch_size = 32;
-            options.global_batch_size = 12;
-            resumed_with_one_less(options, p, want);
-            snprintf(options.inject, sizeof options.inject, "kill:2@step=%llu",
-                     (unsigned long long)p);
+            options.global_batch_size = BATCH;
+            resumed_with_one_less(options, p / CUT * CUT, want);
+            snprintf(options.inject, sizeof options.inject, "kill:%llu@step=%llu",
+                     (unsigned long long)p % 3, (unsigned long long)p);
             struct hr_run_result result = losing_run(&options);
             assert_string_equal(result.weights_digest, want);
             hr_run_result_free(&result);
@@ -211,7 +234,8 @@ int main(void)
         cmocka_unit_test(without_on_loss_a_death_ends_the_run),
         cmocka_unit_test(a_worker_dies_before_its_step),
         cmocka_unit_test(with_repro_no_death_changes_the_weights),
-        cmocka_unit_test(where_all_are_recalled_a_loss_is_a_resume_with_one_less),
+        cmocka_unit_test(one_who_comes_back_changes_no_bit),
+        cmocka_unit_test(a_loss_is_a_resume_with_one_less),
     };
     const int failed = cmocka_run_group_tests(tests, NULL, NULL);
     printf("%zu runs; %zu ranks died, %zu pushes were sent again, %zu of them had arrived\n",

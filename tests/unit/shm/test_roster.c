@@ -27,7 +27,7 @@ static void a_lost_rank_is_gone_until_it_is_welcome(void **state)
     assert_true(hr_roster_is_gone(control, 1));
     assert_false(hr_roster_is_gone(control, 0));
     assert_int_equal(hr_roster_lost(control, 1), 1);
-    hr_roster_welcome(control, 1, false);
+    hr_roster_welcome(control, 1);
     assert_false(hr_roster_is_gone(control, 1));
     hr_roster_lose(control, 1, true);
     assert_true(hr_roster_is_gone(control, 1));
@@ -63,7 +63,7 @@ static void who_died_at_rest_does_not_rest_when_it_is_back(void **state)
     hr_atom32_store_release(&control->rank[1].rest, 2);
     assert_true(hr_roster_rests(control, 1));
     hr_roster_lose(control, 1, true);
-    hr_roster_welcome(control, 1, true);
+    hr_roster_welcome(control, 1);
     assert_false(hr_roster_rests(control, 1));
     hr_atom32_store_release(&control->rank[1].rest, 2);
     assert_true(hr_roster_rests(control, 1));

@@ -1,10 +1,11 @@
-/* gossip without the workers that it loses: against a naive twin, whatever a worker had sent when
- * it died; how a worker comes back. */
+/* gossip among those who have seats: against a naive twin, in terms that begin at a cut without
+ * workers that were there before; how one comes back. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "strategy/shared.h"
+#include "strategies/gossip_weights.h"
 #include "strategies/strategies.h"
 #include "support/check.h"
 #include "support/gossip_script.h"
@@ -21,7 +22,7 @@ static bool is_link(const char *graph, size_t i, size_t j)
            (!strcmp(graph, "complete") || apart == 1 || apart == script.shared.workers - 1);
 }
 
-/* Nobody may read what nobody was sent. */
+/* Nobody may read the replica of one that is gone. */
 static void poison(float *weights)
 {
     for (size_t i = 0; i < SCRIPT_PARAMS; i++)
@@ -49,8 +50,8 @@ static void twin_open(struct twin *twin, const char *graph)
                 twin->weight[i][j] = 1 / (1 + (degree[i] > degree[j] ? degree[i] : degree[j]));
 }
 
-/* sent[j]: to whom worker j has sent (bits); all 1: to all. */
-static void twin_step(struct twin *twin, const double *gradient, const uint64_t *sent)
+/* Weights of those who are gone stay with x itself. */
+static void twin_step(struct twin *twin, const double *gradient)
 {
     double half[MOST];
     for (size_t i = 0; i < twin->n; i++)
@@ -59,7 +60,7 @@ static void twin_step(struct twin *twin, const double *gradient, const uint64_t 
         double own = 1;
         twin->x[i] = 0;
         for (size_t j = 0; j < twin->n; j++)
-            if (twin->weight[i][j] > 0 && (sent[j] >> i & 1)) {
+            if (twin->weight[i][j] > 0 && !twin->gone[j]) {
                 twin->x[i] += twin->weight[i][j] * half[j];
                 own -= twin->weight[i][j];
             }
@@ -74,19 +75,24 @@ static void check_replicas(const struct twin *twin)
             CHECK_NEAR((double)script.worker[w].weights[i], twin->x[w], 1e-5, 1e-5);
 }
 
+static double mean_of(const struct twin *twin)
+{
+    double sum = 0, left = 0;
+    for (size_t w = 0; w < twin->n; w++) {
+        sum += twin->gone[w] ? 0 : twin->x[w];
+        left += !twin->gone[w];
+    }
+    return sum / left;
+}
+
 /* The model is the mean of those that are left; it is what the others would begin with. */
 static void check_cut(const struct twin *twin)
 {
-    double mean = 0, left = 0;
-    for (size_t w = 0; w < twin->n; w++) {
-        mean += twin->gone[w] ? 0 : twin->x[w];
-        left += !twin->gone[w];
-    }
-    script_reseat(&script);
+    const double mean = mean_of(twin);
     script_cut(&script);
     const struct hr_snapshot *snapshot = &script.shared.snapshot;
     for (size_t i = 0; i < SCRIPT_PARAMS; i++)
-        CHECK_NEAR((double)snapshot->weights[i], mean / left, 1e-5, 1e-5);
+        CHECK_NEAR((double)snapshot->weights[i], mean, 1e-5, 1e-5);
     for (size_t w = 0; w < twin->n; w++) {
         assert_memory_equal(snapshot->replicas + w * SCRIPT_PARAMS,
                             twin->gone[w] ? snapshot->weights : script.worker[w].weights,
@@ -95,36 +101,32 @@ static void check_cut(const struct twin *twin)
     }
 }
 
-static void die(struct twin *twin, size_t w, uint64_t told)
-{
-    if (told)
-        gossip_send_to_some(&script, w, told);
-    else
-        poison(script.worker[w].weights);
-    script_lose(&script, w);
-    twin->gone[w] = true;
-}
-
-/* A step: some die, of them each after having sent to some. */
-static void step(struct twin *twin, uint64_t *seed, size_t *left)
+/* All have accepted batch `index`, hand in its gradient, and accept the next. */
+static void step(struct twin *twin, uint64_t *seed)
 {
     double gradient[MOST] = {0};
-    uint64_t sent[MOST];
-    for (size_t w = 0; w < twin->n; w++) {
-        sent[w] = twin->gone[w] ? 0 : UINT64_MAX;
-        if (twin->gone[w])
-            continue;
-        gradient[w] = (double)(gossip_draw(seed) % 5) - 1.5;
-        if (*left > 1 && gossip_draw(seed) % 10 == 0) {
-            --*left;
-            sent[w] = gossip_draw(seed) % 3 ? gossip_draw(seed) : 0;
-            script_compute(&script, w, (float)gradient[w]);
-            die(twin, w, sent[w]);
-        } else {
+    for (size_t w = 0; w < twin->n; w++)
+        if (!twin->gone[w]) {
+            gradient[w] = (double)(gossip_draw(seed) % 5) - 1.5;
             script_give(&script, w, (float)gradient[w]);
         }
-    }
-    twin_step(twin, gradient, sent);
+    twin_step(twin, gradient);
+    for (size_t w = 0; w < twin->n; w++)
+        if (!twin->gone[w])
+            script_read(&script, w);
+    check_replicas(twin);
+}
+
+/* A term that begins with the snapshot, without some who were there. */
+static void begin_term(struct twin *twin, uint64_t index)
+{
+    for (size_t w = 0; w < twin->n; w++)
+        if (twin->gone[w] && !script.gone[w]) {
+            poison(script.worker[w].weights);
+            script_lose(&script, w);
+        }
+    script_reseat(&script);
+    script_restart(&script, index);
     for (size_t w = 0; w < twin->n; w++)
         if (!twin->gone[w])
             script_read(&script, w);
@@ -136,42 +138,53 @@ static void replicas_are_those_of_a_naive_twin(void **state)
     (void)state;
     static const char *const graphs[] = {"ring", "complete"};
     for (uint64_t number = 0; number < check_count(200, 5000); number++) {
-        uint64_t seed = number;
+        uint64_t seed = number, steps = 0;
         struct twin twin;
-        size_t left = 1 + gossip_draw(&seed) % MOST;
-        gossip_open(&script, graphs[number % 2], left, 99);
+        const size_t workers = 1 + gossip_draw(&seed) % MOST;
+        size_t left = workers;
+        gossip_open(&script, graphs[number % 2], workers, 99);
         twin_open(&twin, graphs[number % 2]);
-        for (size_t w = 0; w < left; w++)
+        for (size_t w = 0; w < workers; w++)
             script_read(&script, w);
-        for (size_t i = 0; i < 8; i++) {
-            step(&twin, &seed, &left);
-            if (gossip_draw(&seed) % 3 == 0)
-                check_cut(&twin);
+        for (size_t term = 0; term < 3; term++) {
+            for (size_t n = gossip_draw(&seed) % 4; n > 0; n--, steps++)
+                step(&twin, &seed);
+            check_cut(&twin);
+            for (size_t w = 0; w < workers; w++)
+                if (!twin.gone[w] && left > 1 && gossip_draw(&seed) % 4 == 0) {
+                    twin.gone[w] = true;
+                    left--;
+                }
+            begin_term(&twin, steps);
         }
         script_close(&script);
     }
 }
 
-/* Rows and columns of W still sum to 1: where the dead have told nobody, the mean stays. */
+/* Rows and columns of W still sum to 1. */
 static void averaging_leaves_the_mean_of_those_who_are_left(void **state)
 {
     (void)state;
-    double before = 0, after = 0;
-    gossip_open(&script, "complete", 6, 99);
-    for (size_t w = 0; w < 6; w++) {
-        script_read(&script, w);
-        script_compute(&script, w, (float)w);
-    }
-    die(&(struct twin){.n = 6}, 1, 0);
-    die(&(struct twin){.n = 6}, 4, 0);
+    struct twin twin;
+    uint64_t seed = 7;
+    gossip_open(&script, "ring", 6, 99);
+    twin_open(&twin, "ring");
     for (size_t w = 0; w < 6; w++)
-        if (!script.gone[w]) {
-            gossip->offer(&script.worker[w]);
+        script_read(&script, w);
+    for (size_t i = 0; i < 3; i++)
+        step(&twin, &seed);
+    check_cut(&twin);
+    twin.gone[1] = twin.gone[4] = true;
+    begin_term(&twin, 3);
+    double before = 0, after = 0;
+    for (size_t w = 0; w < 6; w++)
+        if (!twin.gone[w]) {
+            script_give(&script, w, (float)w);
             before += (double)script.worker[w].weights[0];
         }
     for (size_t w = 0; w < 6; w++)
-        if (!script.gone[w]) {
-            script_get(&script, w);
+        if (!twin.gone[w]) {
+            script_read(&script, w);
             after += (double)script.worker[w].weights[0];
         }
     CHECK_NEAR(after, before, 1e-6, 0);
@@ -179,23 +192,41 @@ static void averaging_leaves_the_mean_of_those_who_are_left(void **state)
 }
 
 /* 0 - 1 - 2 - 3 - 4 - 0 */
-static void nobody_waits_for_the_dead(void **state)
+static void nobody_waits_for_one_without_a_seat(void **state)
 {
     (void)state;
+    struct twin twin;
     gossip_open(&script, "ring", 5, 99);
-    for (size_t w = 0; w < 5; w++)
-        script_read(&script, w);
-    for (size_t w = 0; w < 2; w++)
-        script_give(&script, w, 1);
-    assert_false(gossip->ready(&script.worker[1])); /* for worker 2 */
-    const uint64_t bytes = script.shared.stats[1].bytes_sent;
-    script_lose(&script, 2);
+    twin_open(&twin, "ring");
+    script_cut(&script);
+    twin.gone[2] = true;
+    begin_term(&twin, 0);
+    script_give(&script, 0, 1);
+    assert_false(gossip->ready(&script.worker[0])); /* for workers 1 and 4 */
+    const uint64_t bytes = script.shared.stats[0].bytes_sent;
+    script_give(&script, 1, 1);
     assert_true(gossip->ready(&script.worker[1]));
-    assert_false(gossip->ready(&script.worker[0])); /* for worker 4 */
+    assert_int_equal(script.shared.stats[1].bytes_sent, bytes / 2); /* to worker 0 alone */
     assert_int_equal(script_get(&script, 1).index, 1);
     assert_int_equal(script.shared.stats[1].bytes_received, bytes / 2);
-    script_give(&script, 1, 1); /* to worker 0 alone */
-    assert_int_equal(script.shared.stats[1].bytes_sent, bytes + bytes / 2);
+    script_close(&script);
+}
+
+/* Who is left on a ring without 2 and 4 is not joined any more: requests wait for the next cut. */
+static void requests_travel_as_far_as_links_reach(void **state)
+{
+    (void)state;
+    struct twin twin;
+    gossip_open(&script, "ring", 5, 99);
+    twin_open(&twin, "ring");
+    assert_int_equal(hr_gossip_reach(&script.shared), 2);
+    script_cut(&script);
+    twin.gone[2] = true; /* 1 - 0 - 4 - 3 */
+    begin_term(&twin, 0);
+    assert_int_equal(hr_gossip_reach(&script.shared), 2);
+    twin.gone[0] = true; /* 1, and 4 - 3 */
+    begin_term(&twin, 0);
+    assert_true(hr_gossip_reach(&script.shared) == UINT64_MAX);
     script_close(&script);
 }
 
@@ -204,60 +235,35 @@ static void nobody_waits_for_the_dead(void **state)
 static void one_who_comes_back_begins_with_the_mean(void **state)
 {
     (void)state;
+    struct twin twin;
+    uint64_t seed = 3;
     float replica[MOST][SCRIPT_PARAMS];
     gossip_open(&script, "ring", 4, 99);
-    for (size_t w = 0; w < 4; w++)
-        script_read(&script, w);
-    script_lose(&script, 2);
-    for (size_t step = 0; step < 5; step++) { /* odd: replicas are in the second places */
-        for (size_t w = 0; w < 4; w++)
-            if (!script.gone[w])
-                script_give(&script, w, (float)w);
-        for (size_t w = 0; w < 4; w++) {
-            script.worker[w].cut = 5;
-            if (!script.gone[w])
-                script_read(&script, w);
-        }
-    }
-    gossip->missing(&script.shared);
-    script_reseat(&script);
+    twin_open(&twin, "ring");
     script_cut(&script);
+    twin.gone[2] = true;
+    begin_term(&twin, 0);
+    for (size_t i = 0; i < 5; i++) /* odd: replicas are in the second places */
+        step(&twin, &seed);
+    check_cut(&twin);
     for (size_t w = 0; w < 4; w++)
         memcpy(replica[w], w == 2 ? script.shared.snapshot.weights : script.worker[w].weights,
                sizeof *replica);
     script_return(&script, 2);
     script_reseat(&script);
-    script_restart(&script);
+    script_restart(&script, 5);
     for (size_t w = 0; w < 4; w++) {
         assert_ptr_equal(script.worker[w].weights, script.shared.weights[w]); /* the first place */
         assert_memory_equal(script.worker[w].weights, replica[w], sizeof *replica);
     }
     assert_int_equal(script.worker[2].applied, 0);
     assert_int_equal(script.worker[0].applied, 5);
-    for (size_t w = 0; w < 4; w++) {
-        script.worker[w].cut = 10;
+    for (size_t w = 0; w < 4; w++)
         assert_int_equal(script_read(&script, w).index, 5);
-    }
     for (size_t w = 1; w < 4; w++)
         script_give(&script, w, 1);
     assert_false(gossip->ready(&script.worker[1])); /* it is waited for again, and waits */
     assert_true(gossip->ready(&script.worker[2]));
-    script_close(&script);
-}
-
-/* It is back before the cut, and has no place among the others yet. */
-static void nobody_waits_for_one_who_is_only_just_back(void **state)
-{
-    (void)state;
-    gossip_open(&script, "ring", 3, 99);
-    for (size_t w = 0; w < 3; w++)
-        script_read(&script, w);
-    script_lose(&script, 2);
-    script_return(&script, 2);
-    for (size_t w = 0; w < 2; w++)
-        script_give(&script, w, 1);
-    for (size_t w = 0; w < 2; w++)
-        assert_int_equal(script_get(&script, w).index, 1);
     script_close(&script);
 }
 
@@ -266,9 +272,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_are_those_of_a_naive_twin),
         cmocka_unit_test(averaging_leaves_the_mean_of_those_who_are_left),
-        cmocka_unit_test(nobody_waits_for_the_dead),
+        cmocka_unit_test(nobody_waits_for_one_without_a_seat),
+        cmocka_unit_test(requests_travel_as_far_as_links_reach),
         cmocka_unit_test(one_who_comes_back_begins_with_the_mean),
-        cmocka_unit_test(nobody_waits_for_one_who_is_only_just_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

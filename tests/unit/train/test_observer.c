@@ -247,10 +247,12 @@ static void hear_lost(void *arg, const struct hr_loss *loss)
     if (loss->rank != 1 || loss->step != 5 || !strstr(loss->how, "killed"))
         complain(heard, "another loss", loss->step);
     heard->lost++;
+    if (loss->rolled_back)
+        memset(heard->seen, 0, sizeof heard->seen);
 }
 
 /* What became of the gradient that it had in its hands is in the result alone: no step is told of
- * it. Samples that were told may be gone with its replica, or computed again. */
+ * it. Samples that were told may be computed again. */
 static void a_lost_worker_is_told_of(void **state)
 {
     (void)state;

@@ -138,7 +138,7 @@ static void behind_the_last_cut(struct hr_trace_entry *entries, size_t n)
         if (entries[i].kind == HR_ROLL_LOST)
             entries[i].value = 1000;
         if (entries[i].kind == HR_ROLL_TERM)
-            entries[i].value = cut.value; /* both: twice the index, and one */
+            entries[i].value = cut.value / 2;
     }
 }
 

@@ -39,13 +39,13 @@ static uint64_t bytes_of(size_t workers, const char *inject)
     return result.bytes_sent;
 }
 
-/* Five sums of three workers, and all others of two. */
+/* Five sums of three workers; then all sums, which begin again, of two. */
 static void what_was_sent_before_a_recall_is_counted(void **state)
 {
     (void)state;
     const uint64_t of_three = bytes_of(3, "") / 16, of_two = bytes_of(2, "") / 16;
     assert_true(of_two > 0 && of_three > of_two);
-    assert_int_equal(bytes_of(3, "kill:1@step=5"), 5 * of_three + 11 * of_two);
+    assert_int_equal(bytes_of(3, "kill:1@step=5"), 5 * of_three + 16 * of_two);
 }
 
 /* In the middle of a gradient, which it had computed for half its time. */
