@@ -67,31 +67,17 @@ enum hr_status hr_check_overlap(const struct hr_train_options *o)
                    o->strategy);
 }
 
-/* A push that has not come whole has come to nothing; a sum in the middle of it has. */
-static bool is_summed_in_pieces(const struct hr_train_options *o)
-{
-    const struct hr_strategy *strategy;
-    return hr_overlaps(o) && hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
-           !strategy->served;
-}
-
 /* What cannot be put in order again when a rank is lost, yet. */
 enum hr_status hr_check_on_loss(const struct hr_train_options *o)
 {
-    const bool pieces = is_summed_in_pieces(o);
-    const char *with = pieces                               ? "--overlap on and no servers"
-                       : o->prefetch                        ? "--prefetch"
-                       : strcmp(o->transport, "zero-copy")  ? "--transport copy"
+    const char *with = o->prefetch                          ? "--prefetch"
                        : !strcmp(o->placement, "colocated") ? "--placement colocated"
                        : o->calibrate[0]                    ? "--calibrate"
                                                             : NULL;
     if (!strcmp(o->on_loss, "stop") || !with)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--on-loss %s: not with %s; expected one of them alone%s",
-                   o->on_loss, with,
-                   pieces ? ", or ps-sync, ps-async, ssp or backup-workers, whose servers take a "
-                            "push whole"
-                          : "");
+    return hr_fail(HR_E_USAGE, "--on-loss %s: not with %s; expected one of them alone", o->on_loss,
+                   with);
 }
 
 enum hr_status hr_check_pipelined(const struct hr_train_options *o)

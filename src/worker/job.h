@@ -139,8 +139,7 @@ static inline bool hr_train_job_gives_away(const struct hr_train_job *job)
 {
     const struct hr_shared_state *shared = job->shared;
     return shared->strategy->takes_pieces && shared->strategy->takes_pieces(shared) &&
-           !job->played && !job->pipeline && !hr_train_job_has_parts(job) && !shared->outlives &&
-           !shared->feed.steps;
+           !job->played && !job->pipeline && !hr_train_job_has_parts(job) && !shared->feed.steps;
 }
 
 #endif

@@ -135,11 +135,12 @@ static enum hr_status start_prefetch(struct hr_train_worker *self, size_t rank)
 }
 
 /* In the middle of backward: grads [offset, params) are final. Behind a number that is not finite
- * nothing more is handed over; check_finite says so. */
+ * nothing more is handed over; check_finite says so. Where workers were lost, a share may be
+ * computed in parts that are added first: it is handed over at once, when it is whole. */
 static void hand_over(void *arg, size_t offset)
 {
     struct hr_train_worker *self = arg;
-    if (!hr_gradient_check_from(&self->check, offset))
+    if ((self->parts > 1 && !self->job->pipeline) || !hr_gradient_check_from(&self->check, offset))
         return;
     struct hr_worker *worker = &self->worker;
     struct hr_account *account = &worker->stats->account;

@@ -186,17 +186,19 @@ restarts_two() {
 
 @test "--max-restarts is a number of the whole run; then those go on who are left" { for_each_launch restarts_two; }
 
-# comes_back_alike STRATEGY LAUNCH
+# comes_back_alike STRATEGY LAUNCH WORDS...
 comes_back_alike() {
-  hogring "${run[@]}" --strategy $1 --launch $2 --workers 3 --epochs 4 --json "$TMP/whole.json" >/dev/null
-  started "${run[@]}" --strategy $1 --on-loss restart --launch $2 --workers 3 --epochs 4 --inject kill:2@step=8,kill:0@step=25
+  hogring "${run[@]}" --strategy $1 --launch $2 --workers 3 --epochs 4 "${@:3}" --json "$TMP/whole.json" >/dev/null
+  started "${run[@]}" --strategy $1 --on-loss restart --launch $2 "${@:3}" --workers 3 --epochs 4 --inject kill:2@step=8,kill:0@step=25
   ended 0
   [ "$(losses)" = "([(2, False, True), (0, False, True)], 2)" ]
   [ "$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["samples"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["samples"]')" ]
 }
 
 @test "where a loss ends the term, one that comes back changes no bit" {
-  for s in allreduce ps-sync local-sgd gossip; do printf "%s\n" "$s thread" "$s process"; done | together comes_back_alike
+  for s in allreduce ps-sync local-sgd gossip; do printf "%s\n" "$s thread" "$s process"; done >"$TMP/list"
+  for how in "--overlap on --bucket-size 4KiB" "--transport copy" "--algorithm ring --overlap on"; do printf "%s\n" "allreduce thread $how" "allreduce process $how"; done |
+    cat "$TMP/list" - | together comes_back_alike
 }
 
 # An epoch of several seconds: there has been a cut in it.
@@ -209,6 +211,22 @@ goes_back_a_little() {
 
 @test "in real time a loss takes back less than the epoch" {
   printf "%s\n" "allreduce kill:1@time=4s" "local-sgd kill:2@time=4s" "gossip kill:0@time=4s" "ps-async kill:server:0@time=4s" | together goes_back_a_little
+}
+
+# Whoever is left computes a share in parts, of which none may be summed before all are added.
+is_left_alike() {
+  local words=(train --model mlp --compute-time 1ms --workers 3 --epochs 2 --launch $1 --algorithm $2 --on-loss continue --inject kill:1@step=3,kill:2@step=20)
+  started "${words[@]}" --overlap on --bucket-size 4KiB
+  ended 0
+  accounted "$TMP/run.json" 2
+  json "$TMP/run.json" 'd["runs"][0]["weights_digest"]' >"$TMP/digest"
+  started "${words[@]}"
+  ended 0
+  [ "$(json "$TMP/run.json" 'd["runs"][0]["weights_digest"]')" = "$(cat "$TMP/digest")" ]
+}
+
+@test "sums that begin during backward are those of whole gradients, whoever is left" {
+  for l in thread process; do printf "%s\n" "$l direct" "$l ring"; done | together is_left_alike
 }
 
 repro=("${run[@]}" --reduce repro --global-batch-size 64 --workers 4 --epochs 3)
@@ -229,9 +247,7 @@ loses_no_bit() {
 
 @test "what cannot be put in order again is refused with --on-loss" {
   for how in continue restart; do
-    refused 2 "--on-loss $how: not with --overlap on and no servers; expected one of them alone, or ps-sync," train --workers 2 --on-loss $how --overlap on
     refused 2 "--on-loss $how: not with --prefetch" train --workers 2 --strategy hogwild --on-loss $how --prefetch 1
-    refused 2 "--on-loss $how: not with --transport copy" train --workers 2 --on-loss $how --transport copy
     refused 2 "--on-loss $how: not with --placement colocated" train --workers 2 --strategy ps-async --on-loss $how --placement colocated
     refused 2 "--on-loss $how: not with --calibrate" train --workers 2 --strategy hogwild --on-loss $how --calibrate "$TMP/model.ini"
     refused 2 "--on-loss: means nothing with --model logistic" train --model logistic --on-loss $how
