@@ -40,7 +40,7 @@ static void check_seed_of(size_t strategy, const char *on_loss, const char *inje
 static void workers_that_die_anywhere_are_outlived(void **state)
 {
     (void)state;
-    for (size_t seed = 0; seed < check_count(100, 20000); seed++)
+    for (size_t seed = 0; seed < check_count(50, 20000); seed++)
         for (size_t s = 0; s < LOSING_STRATEGIES; s++)
             check_seed_of(s, "continue", "kill:any@p=0.02x2", seed);
 }
@@ -48,7 +48,7 @@ static void workers_that_die_anywhere_are_outlived(void **state)
 static void they_come_back_and_die_again(void **state)
 {
     (void)state;
-    for (size_t seed = 0; seed < check_count(100, 20000); seed++)
+    for (size_t seed = 0; seed < check_count(50, 20000); seed++)
         for (size_t s = 0; s < LOSING_STRATEGIES; s++)
             check_seed_of(s, "restart", "kill:any@p=0.04x8", seed);
 }
@@ -57,7 +57,7 @@ static void they_come_back_and_die_again(void **state)
 static void servers_die_beside_workers(void **state)
 {
     (void)state;
-    for (size_t seed = 0; seed < check_count(100, 20000); seed++)
+    for (size_t seed = 0; seed < check_count(50, 20000); seed++)
         for (size_t s = 0; s < LOSING_STRATEGIES; s++)
             if (losing_kinds[s].servers)
                 check_seed_of(s, "restart", "kill:server:any@p=0.02x3,kill:any@p=0.02x4", seed);
@@ -68,7 +68,7 @@ static void servers_die_beside_workers(void **state)
 static void servers_die_while_batches_wait_to_be_handed_out_again(void **state)
 {
     (void)state;
-    for (size_t seed = 100; seed < check_count(250, 20000); seed++)
+    for (size_t seed = 100; seed < check_count(160, 20000); seed++)
         check_seed_of(ELASTIC_AVERAGING, "continue", "kill:any@p=0.04x2,kill:server:any@p=0.01x2",
                       seed);
 }
@@ -85,7 +85,7 @@ static void check_everything(size_t strategy, bool restart, size_t seed)
 static void whatever_happens_every_sample_is_accounted_for(void **state)
 {
     (void)state;
-    for (size_t seed = 0; seed < check_count(200, 10000); seed++)
+    for (size_t seed = 0; seed < check_count(100, 10000); seed++)
         for (size_t s = 0; s < LOSING_STRATEGIES; s++)
             check_everything(s, seed % 2, seed);
 }
@@ -150,7 +150,7 @@ static void with_repro_no_death_changes_the_weights(void **state)
     snprintf(options.reduce, sizeof options.reduce, "repro");
     run_digest(&options, want);
     snprintf(options.inject, sizeof options.inject, "kill:any@p=0.02x4");
-    for (size_t seed = 0; seed < check_count(100, 10000); seed++) {
+    for (size_t seed = 0; seed < check_count(50, 10000); seed++) {
         snprintf(options.schedule, sizeof options.schedule, "explore:%zu", seed);
         struct hr_run_result result = losing_run(&options);
         assert_string_equal(result.weights_digest, want);

@@ -55,7 +55,8 @@ static struct hr_train_options options_of(const struct run_case *c)
     options.lr = HR_BY_OPTIMIZER;
     options.batch_size = c->batch;
     options.prefetch = c->prefetch;
-    options.max_steps = 2 * c->workers;
+    /* Each worker makes two gradients: an update of allreduce is of all. */
+    options.max_steps = strcmp(c->strategy, "allreduce") ? 2 * c->workers : 2;
     snprintf(options.compress, sizeof options.compress, "%s", c->compress);
     if (!c->servers)
         return options;
