@@ -8,7 +8,13 @@
 
 #include "base/printable.h"
 
-static _Thread_local char message[1024];
+static _Thread_local struct hr_error own;
+_Thread_local struct hr_error *hr_error_of;
+
+static char *message(void)
+{
+    return hr_error_of ? hr_error_of->message : own.message;
+}
 
 const char *hr_status_str(enum hr_status status)
 {
@@ -36,18 +42,18 @@ int hr_status_exit_code(enum hr_status status)
 
 const char *hr_error_message(void)
 {
-    return message;
+    return message();
 }
 
 enum hr_status hr_fail(enum hr_status status, const char *format, ...)
 {
-    char text[sizeof message]; /* the old message may be among the arguments */
+    char text[HR_ERROR_BYTES]; /* the old message may be among the arguments */
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     hr_make_printable(&(struct hr_printable_state){0}, text, strlen(text), "");
-    memcpy(message, text, sizeof message);
+    memcpy(message(), text, sizeof text);
     return status;
 }
 
@@ -65,7 +71,7 @@ enum hr_status hr_fail_errno(enum hr_status status, const char *format, ...)
 enum hr_status hr_fail_within(enum hr_status status, const char *format, ...)
 {
     char inner[900], prefix[100];
-    snprintf(inner, sizeof inner, "%.899s", message);
+    snprintf(inner, sizeof inner, "%.899s", message());
     va_list args;
     va_start(args, format);
     vsnprintf(prefix, sizeof prefix, format, args);

@@ -28,6 +28,14 @@ enum hr_status hr_fail_errno(enum hr_status status, const char *format, ...)
 enum hr_status hr_fail_within(enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 2, 3))) HR_CHECKED;
 
+/* Whose message hr_fail writes in this thread, and hr_error_message reads; NULL: the thread's own.
+ * Set by fibre.c. */
+enum { HR_ERROR_BYTES = 1024 };
+struct hr_error {
+    char message[HR_ERROR_BYTES];
+};
+extern _Thread_local struct hr_error *hr_error_of;
+
 _Noreturn void hr_assert_failed(const char *expression, const char *file, int line);
 
 #define HR_TRY(call)                                                                               \
