@@ -9,7 +9,7 @@
 
 #include "support/check.h"
 
-enum { PIECES = 8, MARKS = 512, PAGES = 1024, PAGE = 4096, HEAD = 16 };
+enum { PIECES = 16, MARKS = 512, PAGES = 1024, PAGE = 4096, HEAD = 16 };
 static const size_t STACK = (size_t)1 << 20, HEAP = (size_t)64 << 20, KEPT = (size_t)1 << 30;
 
 /* What is watched: whole pages, and how they were when that began. */
@@ -287,9 +287,13 @@ void rewind_shares(void *base, size_t bytes)
     add_piece(base, whole_pages(bytes));
 }
 
-bool rewind_keeps(const void *base)
+bool rewind_keeps(const void *base, size_t bytes)
 {
-    return now.inside && piece_of(base) != NULL;
+    const unsigned char *begin = base;
+    for (size_t i = 0; now.inside && i < now.pieces; i++)
+        if (now.piece[i].base < begin + bytes && begin < now.piece[i].base + now.piece[i].bytes)
+            return true;
+    return false;
 }
 
 /* --- the heap: what is taken has its size before it --- */

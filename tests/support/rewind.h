@@ -3,7 +3,8 @@
  *
  *     rewind_call(body, arg)      body runs on a stack of its own; memory that it takes comes from
  *                                 a heap of its own, if the program says so (rewind_heap.h)
- *     rewind_shares(base, bytes)  within: pages beside these, that go back too
+ *     rewind_shares(base, bytes)  within: pages beside these, that go back too: memory that ranks
+ *                                 share, stacks of fibres
  *     rewind_watch()              within, once: from here on what changes is kept
  *     rewind_mark()               within: keeps it; returns once more after each
  *     rewind_back()               within: go back to the last mark; there is none: out of the call
@@ -31,8 +32,8 @@ void rewind_mark(void);
 _Noreturn void rewind_back(void);
 void rewind_forget(void);
 size_t rewind_marks(void); /* that are left */
-/* Is it shared, and may be gone back to? Then it may not be unmapped. */
-bool rewind_keeps(const void *base);
+/* Is some of it shared, and may be gone back to? Then it may not be unmapped. */
+bool rewind_keeps(const void *base, size_t bytes);
 
 /* Of what lies on these pages: equal where that is equal. */
 XXH128_hash_t rewind_digest(const void *base, size_t bytes);

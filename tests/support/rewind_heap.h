@@ -65,7 +65,7 @@ void *realloc(void *memory, size_t bytes)
 /* What goes back stays where it is. */
 int munmap(void *memory, size_t bytes)
 {
-    return rewind_keeps(memory) ? 0 : (int)syscall(SYS_munmap, memory, bytes);
+    return rewind_keeps(memory, bytes) ? 0 : (int)syscall(SYS_munmap, memory, bytes);
 }
 #endif
 
