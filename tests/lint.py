@@ -30,7 +30,7 @@ FILE_ORDER = {
     "products": "pack product_blocks product gemm_naive gemm_check blas ready gemm product_amx product_bf16 patches patches_amx patches_bf16 winograd roofs",
     "session": "carve step_digests machine_bits name_entries saved target_scale class_names input_scale model_input best best_weights cut result kept reading past save writer observed launcher resume",
     "worker": "ahead conditions measured input prefetch compute_buffers buffer_pool gradient_check gradient parts staged tell count streamed micro_shards worker evaluate in_time",
-    "drive": "cut_counts trace_text record_carried record roll terms rest losses_resumed losses losses_apart replicas roll_call replay calibrate calibrate_write serve resting serve_stage real_worker drive_threads",
+    "drive": "cut_counts trace_text record_carried record roll terms rest losses_resumed losses losses_apart replicas roll_call replay calibrate calibrate_write serve resting serve_stage life real_worker drive_threads",
     "play": "gradient_pool play play_losses play_cut play_pause drive_explore replay_stand replay_losses replay_owed drive_replay",
     "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",
     "state": "listing model_tensors pause_state compress_state best_state state model_file",

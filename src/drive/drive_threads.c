@@ -1,7 +1,6 @@
 /* The driver for real time: every rank is a thread or a process, and waits for what it needs.
  *
- *   worker   request; wait until ready; accept; gradient; offer; ... at a cut: the steps of
- *            session/cut.h
+ *   worker   a life (life.h) from cut to cut; at a cut: the steps of session/cut.h
  *   server   wait until an input is enabled; pick one; take it; ... until all workers are done;
  *            colocated, its worker does so: in every wait below, and at the end
  *   losses   where the run outlives them (losses.h), workers meet through the launcher (rest.h)
@@ -46,87 +45,116 @@ static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell,
                            hr_wait_until(&seat->trainer.waiter, bell, ready, arg, what));
 }
 
-/* --- a step: ask for weights and a batch, compute its gradient, hand it in --- */
+/* --- how it waits in a life (life.h), and what is noted of it --- */
 
-/* Until all of its push is answered: channels keep order. */
-static enum hr_status push_again(struct hr_real_worker *seat)
+static enum hr_status begins_to_ask(struct hr_real_worker *seat)
 {
-    while (hr_requests_unanswered(seat->worker)) {
-        struct hr_deadline deadline = hr_deadline_begin(&seat->trainer);
-        HR_TRY(wait_at(seat, seat->worker->bell, hr_deadline_has_passed, &deadline,
-                       "the time to send a lost push again"));
-        hr_requests_repeat(seat->worker);
-    }
+    const struct hr_waiter *waiter = &seat->trainer.waiter;
+    HR_TRY(hr_wait_check(waiter));   /* hogwild never waits between cuts */
+    if (hr_wait_is_recalled(waiter)) /* nor does one that is alone */
+        return hr_fail(HR_E_RECALLED, "recalled");
+    seat->asks_ns = hr_clock_ns();
+    seat->waited_ns = waiter->waited_ns;
+    seat->worked_ns = seat->worker->member.barrier.worked_ns;
+    hr_turn_to(seat->worker, HR_PHASE_COMMUNICATE, HR_COMMUNICATE);
     return HR_OK;
 }
 
-static enum hr_status next_task(struct hr_real_worker *seat, struct hr_task *task)
+static void has_accepted(struct hr_real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
-    const struct hr_strategy *strategy = seat->strategy;
-    const struct hr_waiter *waiter = &seat->trainer.waiter;
-    const int64_t began = hr_clock_ns(), waited = waiter->waited_ns,
-                  worked = worker->member.barrier.worked_ns;
-    hr_turn_to(worker, HR_PHASE_COMMUNICATE, HR_COMMUNICATE);
-    HR_TRY(push_again(seat));
-    strategy->request(worker);
-    HR_TRY(push_again(seat)); /* it may have been an exchange */
-    HR_TRY(wait_at(seat, worker->bell, strategy->ready, worker, hr_real_worker_awaited(seat)));
-    hr_calibrate_replies(seat->drive, worker->rank);
-    HR_TRY(strategy->accept(worker, task));
     hr_arrivals_leave(worker, worker->stats->account.since_ns);
     if (seat->shared->outlives)
         hr_losses_resumed(&seat->drive->losses, &seat->losses_seen, seat->offered_ns);
-    const int64_t idle = waiter->waited_ns - waited -
-                         (worker->member.barrier.worked_ns - worked); /* summing is not waiting */
-    seat->accepted_ns = hr_calibrate_step(seat->drive, worker->rank,
-                                          &(struct hr_step_times){seat->accepted_ns, began, idle},
-                                          task->kind == HR_TASK_CUT);
-    if (task->kind == HR_TASK_CUT) {
-        hr_train_worker_pass(&seat->trainer);
-        return HR_OK;
-    }
-    return hr_tell_steps(&seat->trainer, seat->trained_ns + hr_clock_ns());
+    const int64_t idle = seat->trainer.waiter.waited_ns - seat->waited_ns -
+                         (worker->member.barrier.worked_ns - seat->worked_ns); /* summing is none */
+    seat->accepted_ns = hr_calibrate_step(
+        seat->drive, worker->rank, &(struct hr_step_times){seat->accepted_ns, seat->asks_ns, idle},
+        seat->task.kind == HR_TASK_CUT);
 }
 
-static enum hr_status make_step(struct hr_real_worker *seat, const struct hr_task *task)
+static enum hr_status begins_to_compute(struct hr_real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
-    const int64_t began = hr_clock_ns();
-    hr_control_step(seat->shared->control, worker->rank, task->index);
+    has_accepted(seat);
+    HR_TRY(hr_tell_steps(&seat->trainer, seat->trained_ns + hr_clock_ns()));
+    seat->computes_ns = hr_clock_ns();
+    hr_control_step(seat->shared->control, worker->rank, seat->task.index);
     hr_turn_to(worker, HR_PHASE_COMPUTE, HR_COMPUTE);
-    hr_spans_step(worker->spans, task->index, worker->stats->account.since_ns);
-    HR_TRY(hr_gradient_in_time(&seat->trainer, task, hr_launcher_ps(seat->drive->launcher)));
-    seat->offered_ns = hr_clock_ns();
-    worker->took_ns = seat->offered_ns - began;
-    hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
-    hr_spans_offer(worker->spans);
-    if (hr_worker_meets(worker))
-        hr_arrivals_come(worker, hr_exchange_key(worker, task->index), seat->offered_ns);
-    seat->strategy->offer(worker);
+    hr_spans_step(worker->spans, seat->task.index, worker->stats->account.since_ns);
     return HR_OK;
 }
 
-/* --- a span, and the cut behind it --- */
-
-/* Owners have what they need. */
-static enum hr_status arrive(struct hr_real_worker *seat)
+static enum hr_status comes_to_cut(struct hr_real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
-    struct hr_bell *bell = &seat->shared->control->rank[worker->rank].bell;
+    has_accepted(seat);
+    hr_train_worker_pass(&seat->trainer);
     HR_TRY(hr_say_for_whom(seat->shared, worker->rank, hr_train_worker_drain(&seat->trainer)));
     hr_turn_to(worker, HR_PHASE_CUT, HR_WAIT); /* for the last to come */
     hr_arrivals_come_to_cut(worker, worker->stats->account.since_ns);
-    HR_TRY(wait_at(seat, bell, hr_cut_may_arrive, seat->drive->leader->cuts.cut,
-                   "the checkpoint before this one"));
-    seat->strategy->arrive(worker);
-    HR_TRY(wait_at(seat, bell, seat->strategy->arrived, worker, "the servers at a cut"));
-    hr_worker_at_cut(worker);
-    worker->stats->came_ns = hr_clock_ns();
-    hr_account_pause(&worker->stats->account); /* the barrier books no time: it is not training */
-    seat->arrived = true;
     return HR_OK;
 }
+
+static enum hr_status stand(struct hr_life *life, enum hr_stand where)
+{
+    struct hr_real_worker *seat = life->of;
+    switch (where) {
+    case HR_WANTS:
+        return begins_to_ask(seat);
+    case HR_HAS:
+        return begins_to_compute(seat);
+    case HR_AT_CUT:
+        return comes_to_cut(seat);
+    case HR_ARRIVED:
+        seat->worker->stats->came_ns = hr_clock_ns();
+        hr_account_pause(&seat->worker->stats->account); /* what the barrier takes is no training */
+        seat->arrived = true;
+        return HR_OK;
+    default:
+        return HR_OK;
+    }
+}
+
+static enum hr_status wait_in_life(struct hr_life *life, struct hr_bell *bell, hr_ready_fn ready,
+                                   void *arg, const char *what)
+{
+    struct hr_real_worker *seat = life->of;
+    HR_TRY(wait_at(seat, bell, ready, arg, what));
+    if (what == life->awaited)
+        hr_calibrate_replies(seat->drive, seat->worker->rank);
+    return HR_OK;
+}
+
+static enum hr_status repeat(struct hr_life *life)
+{
+    struct hr_real_worker *seat = life->of;
+    struct hr_deadline deadline = hr_deadline_begin(&seat->trainer);
+    HR_TRY(wait_at(seat, seat->worker->bell, hr_deadline_has_passed, &deadline,
+                   "the time to send a lost push again"));
+    hr_requests_repeat(seat->worker);
+    return HR_OK;
+}
+
+static enum hr_status gradient(struct hr_life *life)
+{
+    struct hr_real_worker *seat = life->of;
+    struct hr_worker *worker = seat->worker;
+    HR_TRY(hr_say_for_whom(
+        seat->shared, worker->rank,
+        hr_gradient_in_time(&seat->trainer, &seat->task, hr_launcher_ps(seat->drive->launcher))));
+    seat->offered_ns = hr_clock_ns();
+    worker->took_ns = seat->offered_ns - seat->computes_ns;
+    hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
+    hr_spans_offer(worker->spans);
+    if (hr_worker_meets(worker))
+        hr_arrivals_come(worker, hr_exchange_key(worker, seat->task.index), seat->offered_ns);
+    return HR_OK;
+}
+
+static const struct hr_life_ways ways = {stand, wait_in_life, repeat, gradient};
+
+/* --- a cut --- */
 
 /* May be repeated from here where a worker is lost. */
 static enum hr_status at_cut(struct hr_real_worker *seat)
@@ -156,18 +184,15 @@ static enum hr_status at_cut(struct hr_real_worker *seat)
 
 static enum hr_status advance(struct hr_real_worker *seat)
 {
-    struct hr_task task;
+    struct hr_life life = {.ways = &ways,
+                           .of = seat,
+                           .trainer = &seat->trainer,
+                           .cut = seat->drive->leader->cuts.cut,
+                           .task = &seat->task,
+                           .awaited = hr_real_worker_awaited(seat)};
     if (!seat->begun)
         return hr_real_worker_begin_span(seat);
-    if (seat->arrived)
-        return at_cut(seat);
-    HR_TRY(hr_wait_check(&seat->trainer.waiter));   /* hogwild never waits between cuts */
-    if (hr_wait_is_recalled(&seat->trainer.waiter)) /* nor does one that is alone */
-        return hr_fail(HR_E_RECALLED, "recalled");
-    HR_TRY(next_task(seat, &task));
-    if (task.kind == HR_TASK_CUT)
-        return arrive(seat);
-    return hr_say_for_whom(seat->shared, seat->worker->rank, make_step(seat, &task));
+    return seat->arrived ? at_cut(seat) : hr_life_span(&life);
 }
 
 /* Without a seat (--reduce repro) there is nothing to do until another term, or the end. It comes

@@ -9,6 +9,7 @@
 #ifndef HR_DRIVE_REAL_WORKER_H
 #define HR_DRIVE_REAL_WORKER_H
 
+#include "drive/life.h"
 #include "drive/rest.h"
 #include "drive/serve.h"
 #include "observe/spans.h"
@@ -19,10 +20,14 @@ struct hr_real_worker {
     const struct hr_shared_state *shared;
     const struct hr_strategy *strategy;
     struct hr_train_worker trainer;
-    struct hr_worker *worker; /* trainer.worker */
-    int64_t accepted_ns;      /* when it accepted its task, for --calibrate */
-    int64_t offered_ns;       /* when it handed in its last gradient */
-    int64_t trained_ns;       /* training before this span, less when that began */
+    struct hr_worker *worker;              /* trainer.worker */
+    int64_t accepted_ns;                   /* when it accepted its task, for --calibrate */
+    int64_t offered_ns;                    /* when it handed in its last gradient */
+    struct hr_task task;                   /* what it has in hand */
+    int64_t asks_ns, waited_ns, worked_ns; /* when it asked for that; what it had waited by then,
+                                              and summed meanwhile */
+    int64_t computes_ns;                   /* when it began to compute */
+    int64_t trained_ns;                    /* training before this span, less when that began */
     bool owns_shard;
     struct hr_server server; /* that shard */
     /* Where it stands: at the beginning of a span, in it, or (arrived) at the cut behind it. */

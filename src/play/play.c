@@ -77,60 +77,112 @@ static void look_for_resumption(struct hr_play *play, size_t rank)
         hr_losses_resumed(&play->drive->losses, &played->losses_seen, played->offered_ns);
 }
 
-static enum hr_status accept(struct hr_play *play, size_t rank)
+/* --- a worker's life: it runs from one turn to the next --- */
+
+static size_t rank_of(const struct hr_life *life)
 {
-    struct hr_worker *worker = &play->worker[rank].worker;
-    HR_TRY(play->shared->strategy->accept(worker, &play->task[rank]));
-    play->state[rank] = play->task[rank].kind == HR_TASK_CUT ? HR_AT_CUT : HR_HAS;
-    look_for_resumption(play, rank);
-    if (play->state[rank] == HR_AT_CUT || play->drive->driver->simulated)
+    return life->trainer->worker.rank;
+}
+
+static struct hr_played_life *played_of(struct hr_life *life)
+{
+    return (struct hr_played_life *)life;
+}
+
+static void await_turn(struct hr_life *life)
+{
+    struct hr_played_life *played = played_of(life);
+    if (!played->begins)
+        hr_fibre_wait();
+    played->begins = false;
+}
+
+static enum hr_status has_accepted(struct hr_life *life)
+{
+    const struct hr_play *play = life->of;
+    look_for_resumption(life->of, rank_of(life));
+    if (life->task->kind == HR_TASK_CUT || play->drive->driver->simulated)
         return HR_OK; /* it is told when its time is known */
-    return hr_tell_steps(&play->worker[rank], hr_drive_trained_ns(play->drive));
+    return hr_tell_steps(life->trainer, hr_drive_trained_ns(play->drive));
+}
+
+static enum hr_status stand(struct hr_life *life, enum hr_stand where)
+{
+    struct hr_play *play = life->of;
+    play->state[rank_of(life)] = played_of(life)->where = where;
+    if (where == HR_HAS || where == HR_AT_CUT)
+        HR_TRY(has_accepted(life));
+    if (where != HR_ARRIVED)
+        await_turn(life);
+    return HR_OK;
+}
+
+/* It has a turn: hr_play_may_act. */
+static enum hr_status wait_in_life(struct hr_life *life, struct hr_bell *bell, hr_ready_fn ready,
+                                   void *arg, const char *what)
+{
+    (void)bell;
+    (void)what;
+    while (!ready(arg)) {
+        played_of(life)->idle = true;
+        await_turn(life);
+    }
+    return HR_OK;
+}
+
+static enum hr_status repeat(struct hr_life *life)
+{
+    hr_requests_repeat(&life->trainer->worker);
+    await_turn(life);
+    return HR_OK;
+}
+
+/* It is computed on no fibre's stack: kernels are others', too. */
+static enum hr_status has_gradient(struct hr_life *life)
+{
+    struct hr_play *play = life->of;
+    play->played[rank_of(life)].offered_ns = play->drive->driver->now_ns(play->drive);
+    return HR_OK;
+}
+
+static const struct hr_life_ways ways = {stand, wait_in_life, repeat, has_gradient};
+
+static enum hr_status live(void *life)
+{
+    return hr_life_span(life);
+}
+
+static void begin_life(struct hr_play *play, size_t rank)
+{
+    struct hr_played_life *played = &play->life[rank];
+    HR_ASSERT(play->state[rank] == HR_WANTS);
+    *played = (struct hr_played_life){.life = {.ways = &ways,
+                                               .of = play,
+                                               .trainer = &play->worker[rank],
+                                               .cut = play->drive->leader->cuts.cut,
+                                               .task = &play->task[rank]},
+                                      .begins = true};
+    hr_fibre_start(play->fibres, rank, live, &played->life);
 }
 
 enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
 {
-    struct hr_worker *worker = &play->worker[rank].worker;
-    const struct hr_strategy *strategy = play->shared->strategy;
-    enum hr_play_state *state = &play->state[rank];
-    const bool repeats = hr_requests_unanswered(worker);
-    *idle = *state == HR_ASKED && !repeats && !strategy->ready(worker);
-    if (repeats)
-        hr_requests_repeat(worker);
-    if (repeats || *idle)
-        return HR_OK;
-    switch (*state) {
-    case HR_WANTS:
-        strategy->request(worker);
-        *state = HR_ASKED;
-        break;
-    case HR_ASKED:
-        HR_TRY(accept(play, rank));
-        break;
-    case HR_HAS:
+    struct hr_played_life *played = &play->life[rank];
+    enum hr_status status = HR_OK;
+    if (play->state[rank] == HR_HAS)
         HR_TRY(hr_play_finish_gradient(play, rank));
-        play->played[rank].offered_ns = play->drive->driver->now_ns(play->drive);
-        strategy->offer(worker);
-        *state = HR_WANTS;
-        break;
-    case HR_AT_CUT:
-        strategy->arrive(worker);
-        *state = HR_ARRIVING;
-        break;
-    case HR_ARRIVING:
-        hr_worker_at_cut(worker);
-        *state = HR_ARRIVED;
-        break;
-    default:
-        break;
-    }
-    return HR_OK;
+    if (played->where != play->state[rank])
+        begin_life(play, rank);
+    (void)hr_fibre_run(play->fibres, rank, &status);
+    *idle = played->idle;
+    played->idle = false;
+    return status;
 }
 
 bool hr_play_may_take(const struct hr_play *play, size_t shard)
 {
     const struct hr_shared_state *shared = play->shared;
-    const enum hr_play_state state = play->state[hr_shard_rank(shared, shard)];
+    const enum hr_stand state = play->state[hr_shard_rank(shared, shard)];
     if (!shared->colocated)
         return state == HR_WANTS;
     return hr_requests_unanswered(&play->worker[shard].worker) ||
@@ -185,8 +237,8 @@ size_t hr_play_bytes(const struct hr_shared_state *shared)
     const struct hr_play *play = NULL;
     const size_t owners = shared->servers, ranks = shared->workers + owners;
     return shared->workers * (sizeof *play->worker + sizeof *play->task) +
-           (owners + 1) * sizeof *play->shard +
-           ranks * (sizeof *play->state + sizeof *play->played);
+           (owners + 1) * sizeof *play->shard + shared->workers * sizeof *play->life +
+           hr_fibres_bytes(shared->workers) + ranks * (sizeof *play->state + sizeof *play->played);
 }
 
 enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
@@ -202,8 +254,13 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
     play->state = calloc(workers + servers, sizeof *play->state);
     play->played = calloc(workers + servers, sizeof *play->played);
     play->task = calloc(workers, sizeof *play->task);
-    if (!play->worker || !play->shard || !play->state || !play->played || !play->task)
+    play->life = calloc(workers, sizeof *play->life);
+    if (!play->worker || !play->shard || !play->life || !play->state || !play->played ||
+        !play->task)
         return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", drive->job->nranks);
+    for (size_t r = 0; r < workers; r++)
+        play->life[r].where = HR_ARRIVED; /* as before any span */
+    HR_TRY(hr_fibres_open(workers, 0, &play->fibres));
     HR_TRY(hr_pool_start(drive->job, threads, &play->pool));
     HR_TRY(start_ranks(play));
     drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
@@ -220,6 +277,8 @@ void hr_play_stop(struct hr_play *play)
     for (size_t s = 0; play->played && s < play->shared->servers; s++)
         if (play->played[workers + s].up)
             play->shared->strategy->shard_stop(&play->shard[s]);
+    hr_fibres_close(play->fibres);
+    free(play->life);
     free(play->worker);
     free(play->shard);
     free(play->state);

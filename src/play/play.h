@@ -1,34 +1,33 @@
 /* play.h - one process plays all ranks: the common part of the drivers that do so.
  *
- *   worker r's acts:  request -> look, until ready -> accept -> gradient -> offer -> request ...
- *                     after a push of which something was lost: repeat it, until it is answered
- *                     at a cut: arrive -> (when arrived) rest until all workers do: play_cut.h
+ *   worker r's acts:  its life (drive/life.h), on a stack of its own, from one place where it may
+ *                     have to wait to the next: request; look, until ready, and accept; offer, when
+ *                     its gradient is computed; a lost push, again; arrive; at the cut
  *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
  *   losses:           play_losses.h
  *
- * No rank ever waits. Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in
- * whose turn it is. Effects happen in the driver's thread; gradients, which are pure, may be
- * computed ahead by other threads (gradient_pool.h), between accept and offer.
+ * Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in whose turn it is.
+ * Effects happen in the driver's thread; gradients, which are pure, may be computed ahead by other
+ * threads (gradient_pool.h), between accept and offer, and never on a life's stack.
  *
  * Threads: a play belongs to one thread.
  */
 #ifndef HR_PLAY_PLAY_H
 #define HR_PLAY_PLAY_H
 
+#include "base/fibre.h"
 #include "play/gradient_pool.h"
 #include "drive/driver.h"
+#include "drive/life.h"
 #include "worker/worker.h"
 
-enum hr_play_state {
-    HR_WANTS,    /* next: request */
-    HR_ASKED,    /* next: look, which may advance a collective; accept, when ready */
-    HR_HAS,      /* next: gradient and offer */
-    HR_AT_CUT,   /* next: arrive, when the snapshot may be overwritten */
-    HR_ARRIVING, /* next: arrived, when its owners say so */
-    HR_ARRIVED,  /* nothing, until all are here */
-    HR_RESTS,    /* nothing until the next term: a loss has ended this one, or it has no seat */
-    HR_DEAD,     /* nothing; and nobody knows yet */
-    HR_LOST,     /* nothing, until it is started again */
+/* A worker's life, on its fibre. */
+struct hr_played_life {
+    struct hr_life life; /* first */
+    enum hr_stand where; /* it waits for its next turn there. Where play->state is another, a loss
+                            or a cut has put it there: it begins anew */
+    bool begins;         /* it has its first turn already */
+    bool idle;           /* it has looked, and is not ready */
 };
 
 /* A rank's, for losses. */
@@ -49,10 +48,12 @@ struct hr_play {
     struct hr_shared_state *shared;
     struct hr_train_worker *worker; /* (workers) owned */
     struct hr_shard *shard;         /* (owners) owned */
-    enum hr_play_state *state;      /* (workers, then owners) owned; of owners: HR_WANTS, HR_DEAD,
+    enum hr_stand *state;           /* (workers, then owners) owned; of owners: HR_WANTS, HR_DEAD,
                                        HR_LOST, HR_RESTS */
     struct hr_played *played;       /* (workers, then owners) owned */
     struct hr_task *task;           /* (workers) owned: the current ones */
+    struct hr_fibres *fibres;       /* (workers) owned */
+    struct hr_played_life *life;    /* (workers) owned */
     struct hr_pool *pool;           /* owned */
     int64_t ticked_ns;
     uint64_t next_save; /* the index at which a pause is due, at the earliest: play_pause.h */

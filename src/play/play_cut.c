@@ -8,7 +8,7 @@ bool hr_play_at_cut(const struct hr_play *play)
     const struct hr_losses *losses = &play->drive->losses;
     size_t arrived = 0;
     for (size_t r = 0; r < play->shared->workers; r++) {
-        const enum hr_play_state state = play->state[r];
+        const enum hr_stand state = play->state[r];
         if (state != HR_ARRIVED && state != HR_RESTS && state != HR_LOST)
             return false;
         arrived += state == HR_ARRIVED;

@@ -105,7 +105,7 @@ static bool look(struct hr_play *play, struct standing *standing)
 /* --- what is told --- */
 
 /* It has handed its gradient in, and not heard what became of it. */
-static bool may_be_untold(enum hr_play_state state)
+static bool may_be_untold(enum hr_stand state)
 {
     return state == HR_WANTS || state == HR_ASKED || state == HR_AT_CUT || state == HR_ARRIVING;
 }

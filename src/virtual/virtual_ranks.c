@@ -153,7 +153,7 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
 /* Does it wait for that, and neither rests nor is gone? */
 static bool is_unanswered(const struct hr_simulator *sim, size_t rank)
 {
-    const enum hr_play_state state = sim->play.state[rank];
+    const enum hr_stand state = sim->play.state[rank];
     return (state == HR_WANTS || state == HR_ASKED) &&
            hr_requests_unanswered(&sim->play.worker[rank].worker);
 }
@@ -183,7 +183,7 @@ static void leave_exchange(struct hr_simulator *sim, size_t rank)
 static enum hr_status act(struct hr_simulator *sim, size_t rank)
 {
     struct hr_play *play = &sim->play;
-    const enum hr_play_state *state = &play->state[rank];
+    const enum hr_stand *state = &play->state[rank];
     bool idle = false;
     const bool serves = owns_shard(sim, rank) && sim->station[rank].busy;
     while (*state != HR_HAS && *state != HR_ARRIVED && !idle && !serves) {

@@ -46,6 +46,11 @@ static void begin(void *arg, struct hr_play *play)
     const struct hr_segment *shared[] = {run_state_segment(play), run_state_control(play)};
     for (size_t i = 0; i < 2; i++)
         rewind_shares(shared[i]->base, shared[i]->bytes);
+    for (size_t w = 0; w < run->trial->kind->workers; w++) {
+        size_t bytes;
+        void *stack = hr_fibre_stack(play->fibres, w, &bytes);
+        rewind_shares(stack, bytes);
+    }
     rewind_watch();
 }
 
