@@ -4,13 +4,14 @@ import random
 STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd", "elastic-averaging", "backup-workers", "gossip"]
 SERVED = {"ps-sync", "ps-async", "ssp", "elastic-averaging", "backup-workers"}
 REPRO = {"allreduce", "ps-sync"}
+ENDS_TERM = {"allreduce", "ps-sync", "local-sgd", "gossip"}  # a loss does: who comes back changes no bit
 ONE_SERVER = {"backup-workers"}
 EPOCH = 1438  # training samples of --data digits
 
 
 class Draw:
     """options: of `hogring train`. inside: --inject entries; outside: (seconds, who) of real SIGKILLs,
-    who being the number of a child: workers, servers, their replicas. deaths: how many may happen."""
+    who being the number of a child: workers, servers. deaths: how many may happen."""
 
     def __init__(self, seed, strategies=STRATEGIES, servers_die=True, launches=("thread", "process")):
         r = random.Random(seed)

@@ -1,7 +1,7 @@
 """Starts one drawn run, kills from outside, and judges how it ended."""
 import json, os, signal, subprocess, tempfile, time
 
-from draw import EPOCH
+from draw import ENDS_TERM, EPOCH
 
 LONGEST_S = 60
 
@@ -27,7 +27,7 @@ def kill_when_due(process, draw, judged):
     began, ranks = time.monotonic(), []
     for at, who in sorted(draw.outside):
         while time.monotonic() - began < at and process.poll() is None:
-            if len(ranks) < draw.workers + draw.servers + draw.replicas:
+            if len(ranks) < draw.workers + draw.servers:
                 ranks = children_of(process.pid)
             time.sleep(0.002)
         if process.poll() is None and who < len(ranks) and ranks[who] in children_of(process.pid):
@@ -66,7 +66,7 @@ def replay(binary, trace, digest, judged):
 
 
 def same_bits(binary, draw, run, judged):
-    """Under --reduce repro, as if nobody had been lost."""
+    """As if nobody had been lost."""
     done = subprocess.run([binary, "train", *draw.unharmed, "--quiet", "--json", "-"], capture_output=True, text=True, timeout=LONGEST_S)
     if json.JSONDecoder().raw_decode(done.stdout)[0]["runs"][0]["weights_digest"] != run["weights_digest"]:
         judged.wrong.append("another digest than that of the run that lost nobody")
@@ -95,7 +95,7 @@ def run_one(binary, draw, record=False):
         judged.losses, judged.restarts = run["losses"], run["restarts"]
         account(draw, run, judged)
         acknowledged(run, judged)
-        if draw.repro:
+        if draw.repro or (draw.strategy in ENDS_TERM and all(loss["back"] for loss in run["losses"])):
             same_bits(binary, draw, run, judged)
         if record:
             replay(binary, trace, run["weights_digest"], judged)
