@@ -100,8 +100,7 @@ static const struct hr_strategy *strategy_of(const char *name, uint64_t stalenes
 /* Does it mean nothing on one machine, but something on several, where each has weights? */
 static bool obeys_apart(const struct hr_strategy *strategy, const struct hr_option *row)
 {
-    return strategy->averaged && !hr_strategy_obeys(strategy, row->name) &&
-           hr_strategy_obeys(strategy->averaged, row->name);
+    return hr_strategy_shares_weights(strategy) && !strcmp(row->name, "sync-every");
 }
 
 /* Emulated links, which several machines refuse whatever the clock and the strategy. */

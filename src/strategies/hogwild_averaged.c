@@ -25,16 +25,15 @@
  *   Source   Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019; Zinkevich et
  *            al., "Parallelized Stochastic Gradient Descent", NIPS 2010; and hogwild.c's.
  */
-#include <stdio.h>
+#include "strategies/hogwild_averaged.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/size.h"
 #include "base/vec.h"
 #include "strategies/buckets.h"
-#include "strategies/hogwild_live.h"
-#include "strategies/pushes.h"
-#include "strategies/strategies.h"
+#include "strategies/hogwild_weights.h"
 
 /* What the workers of this machine share: [hogwild's | a node]. Other machines have their own. */
 struct node {
@@ -43,85 +42,70 @@ struct node {
     uint64_t at, begins; /* index of the last meeting; of the round. Published by met */
 };
 
-static size_t before_node(const struct hr_shared_state *shared)
+static struct node *node_of(const struct hr_shared_state *shared)
 {
-    return hr_round_up(hr_hogwild_bytes(shared), HR_LINE);
+    return hr_hogwild_weights_of(shared).end;
 }
 
-static size_t bytes(const struct hr_shared_state *shared)
+size_t hr_averaging_bytes(const struct hr_shared_state *shared)
 {
-    return before_node(shared) + sizeof(struct node);
+    return hr_shared_is_apart(shared) ? sizeof(struct node) : 0;
 }
 
-static struct node *node_of(const struct hr_worker *worker)
+void hr_averaging_init(const struct hr_shared_state *shared)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    return (void *)((unsigned char *)shared->own + before_node(shared));
+    if (hr_shared_is_apart(shared))
+        node_of(shared)->at = node_of(shared)->begins = shared->schedule.first;
 }
 
-static void init(struct hr_shared_state *shared)
-{
-    struct node *node = (void *)((unsigned char *)shared->own + before_node(shared));
-    hr_hogwild_init(shared);
-    node->at = node->begins = shared->schedule.first;
-}
-
-enum stage { DRAWING, COMING, ADDING, DECIDED };
-
-/* A worker's own. */
-struct own {
-    struct hr_hogwild_own hogwild; /* first */
-    enum stage stage;
-    struct hr_task task; /* as it was decided */
-    uint32_t meetings;   /* that it has come to */
-    uint64_t meets_at;   /* index of the last of them */
-    bool stored;         /* there the mean became the weights */
-    bool pulls;          /* its copy is not what it was, or the weights are not */
-    /* The leader's: */
+struct hr_averaging {
+    enum { FREE, COMING, ADDING } stage; /* of a meeting */
+    uint32_t meetings;                   /* that it has come to */
+    uint64_t meets_at;                   /* index of the last of them */
+    bool stored;                         /* there the mean became the weights */
+    enum hr_status status;
+    bool leads; /* its machine; then: */
     struct hr_member leaders;
     struct hr_traffic counted; /* of its traffic: what stats have */
     struct hr_buckets sum;     /* of weights */
-    enum hr_status status;
 };
-
-static struct own *own_of(const struct hr_worker *worker)
-{
-    return worker->own;
-}
 
 static size_t leader_of(const struct hr_worker *worker)
 {
     return worker->shared->leaders.rank[worker->shared->homes.self];
 }
 
-static bool leads(const struct hr_worker *worker)
+enum hr_status hr_averaging_start(struct hr_worker *worker, struct hr_averaging **out)
 {
-    return worker->rank == leader_of(worker);
-}
-
-static enum hr_status start(struct hr_worker *worker)
-{
-    struct own *own = own_of(worker);
-    HR_TRY(hr_hogwild_start(worker));
-    if (!leads(worker))
+    const struct hr_shared_state *shared = worker->shared;
+    if (!hr_shared_is_apart(shared))
         return HR_OK;
-    own->sum = (struct hr_buckets){
-        .member = &own->leaders,
-        .grads = worker->weights,
-        .params = worker->shared->params,
-        .least = worker->shared->params,
-    };
-    const enum hr_status status = hr_leaders_join(worker->shared, worker->waiter, &own->leaders);
-    if (status != HR_OK)
-        hr_state_stop(worker);
-    return status;
+    struct hr_averaging *it = calloc(1, sizeof *it);
+    if (!it)
+        return hr_fail(HR_E_NOMEM, "no memory for a worker");
+    if (worker->rank == leader_of(worker)) {
+        it->sum = (struct hr_buckets){
+            .member = &it->leaders,
+            .grads = worker->weights,
+            .params = shared->params,
+            .least = shared->params,
+        };
+        const enum hr_status status = hr_leaders_join(shared, worker->waiter, &it->leaders);
+        if (status != HR_OK) {
+            free(it);
+            return status;
+        }
+        it->leads = true;
+    }
+    *out = it;
+    return HR_OK;
 }
 
-static void stop(struct hr_worker *worker)
+void hr_averaging_stop(struct hr_averaging *it)
 {
-    if (leads(worker))
-        hr_member_fini(&own_of(worker)->leaders);
-    hr_state_stop(worker);
+    if (it && it->leads)
+        hr_member_fini(&it->leaders);
+    free(it);
 }
 
 /* --- which batch comes next --- */
@@ -135,7 +119,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 static uint64_t due_of(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const uint64_t begins = node_of(worker)->begins;
+    const uint64_t begins = node_of(shared)->begins;
     return min_u64(begins + (uint64_t)shared->options->sync_every * shared->workers,
                    hr_batch_schedule_next_end(&shared->schedule, begins));
 }
@@ -177,14 +161,14 @@ static bool draw(const struct hr_worker *worker, uint64_t end, uint64_t *index)
 }
 
 /* A task, or nothing before a meeting. Behind one there is always either. */
-static bool decide(struct hr_worker *worker)
+static bool decide(const struct hr_worker *worker, struct hr_task *task)
 {
-    struct own *own = own_of(worker);
     const uint64_t end = meets_at(worker);
-    if (draw(worker, end, &own->task.index))
-        own->task.kind = HR_TASK_BATCH;
-    else if (node_of(worker)->at == end)
-        own->task = (struct hr_task){HR_TASK_CUT, end};
+    uint64_t index;
+    if (draw(worker, end, &index))
+        *task = (struct hr_task){HR_TASK_BATCH, index};
+    else if (node_of(worker->shared)->at == end)
+        *task = (struct hr_task){HR_TASK_CUT, end};
     else
         return false;
     return true;
@@ -203,181 +187,119 @@ static void ask_to_rest(const struct hr_worker *worker, uint64_t due)
         hr_atom64_store_release(stop_at, due);
 }
 
-static void come(struct hr_worker *worker)
+static void come(struct hr_averaging *it, struct hr_worker *worker)
 {
-    struct own *own = own_of(worker);
-    own->meetings++;
-    own->meets_at = meets_at(worker);
-    own->stored = own->meets_at == due_of(worker);
-    if (own->stored)
-        ask_to_rest(worker, own->meets_at);
-    hr_arrivals_come(worker, hr_arrival_key(own->meets_at), hr_clock_ns());
+    it->meetings++;
+    it->meets_at = meets_at(worker);
+    it->stored = it->meets_at == due_of(worker);
+    if (it->stored)
+        ask_to_rest(worker, it->meets_at);
+    hr_arrivals_come(worker, hr_arrival_key(it->meets_at), hr_clock_ns());
     /* Partner: all_came, in the leader: it has all pushes. */
-    hr_atom32_fetch_add_acq_rel(&node_of(worker)->came, 1);
+    hr_atom32_fetch_add_acq_rel(&node_of(worker->shared)->came, 1);
     hr_bell_ring(&worker->shared->control->rank[leader_of(worker)].bell);
-    own->stage = COMING;
+    it->stage = COMING;
 }
 
-static bool all_came(const struct hr_worker *worker)
+static bool all_came(const struct hr_averaging *it, const struct hr_worker *worker)
 {
-    const uint32_t all = own_of(worker)->meetings * (uint32_t)worker->shared->leaders.each;
-    return hr_atom32_load_acquire(&node_of(worker)->came) == all; /* partner: come */
+    const uint32_t all = it->meetings * (uint32_t)worker->shared->leaders.each;
+    return hr_atom32_load_acquire(&node_of(worker->shared)->came) == all; /* partner: come */
 }
 
 /* Messages to it come by others' threads, which may ring another bell than the one that it parks
  * on: then it looks up now and then. */
-static void begin_sum(struct hr_worker *worker)
+static void begin_sum(struct hr_averaging *it, struct hr_worker *worker)
 {
-    struct hr_buckets *sum = &own_of(worker)->sum;
-    hr_hogwild_pull(worker);
-    hr_buckets_reset(sum);
-    sum->bell = worker->bell;
-    hr_buckets_final(sum, 0);
-    own_of(worker)->stage = ADDING;
+    const struct hr_hogwild_weights live = hr_hogwild_weights_of(worker->shared);
+    hr_hogwild_load(&live, 0, worker->shared->params, worker->weights);
+    hr_buckets_reset(&it->sum);
+    it->sum.bell = worker->bell;
+    hr_buckets_final(&it->sum, 0);
+    it->stage = ADDING;
 }
 
-static void count_traffic(struct hr_worker *worker)
+static void count_traffic(struct hr_averaging *it, struct hr_worker *worker)
 {
-    struct own *own = own_of(worker);
-    const struct hr_traffic traffic = hr_member_traffic(&own->leaders);
-    worker->stats->bytes_sent += traffic.bytes_sent - own->counted.bytes_sent;
-    worker->stats->bytes_received += traffic.bytes_received - own->counted.bytes_received;
-    own->counted = traffic;
+    const struct hr_traffic traffic = hr_member_traffic(&it->leaders);
+    worker->stats->bytes_sent += traffic.bytes_sent - it->counted.bytes_sent;
+    worker->stats->bytes_received += traffic.bytes_received - it->counted.bytes_received;
+    it->counted = traffic;
 }
 
 /* The mean stands in the leader's copy, and where it is due in the weights. What is frozen has
  * their bits. */
-static void end_sum(struct hr_worker *worker)
+static void end_sum(struct hr_averaging *it, struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    struct own *own = own_of(worker);
-    struct node *node = node_of(worker);
+    const struct hr_hogwild_weights live = hr_hogwild_weights_of(shared);
+    struct node *node = live.end;
     hr_vec()->scale(worker->weights, 1.0f / (float)shared->homes.machines, shared->params);
     hr_keep_frozen(&shared->optimizer, 0, shared->params, worker->weights,
-                   hr_hogwild_at_rest(shared));
-    count_traffic(worker);
-    if (own->stored) {
-        hr_hogwild_store(shared, worker->weights);
-        node->begins = own->meets_at;
+                   (const float *)(const void *)live.pairs); /* all rest */
+    count_traffic(it, worker);
+    if (it->stored) {
+        hr_hogwild_store(&live, 0, shared->params, worker->weights);
+        node->begins = it->meets_at;
     }
-    node->at = own->meets_at;
-    hr_atom64_store_release(&shared->dispenser->next, own->meets_at); /* nobody here draws now */
-    hr_atom32_store_release(&node->met, own->meetings);               /* partner: is_over */
+    node->at = it->meets_at;
+    hr_atom64_store_release(&shared->dispenser->next, it->meets_at); /* nobody here draws now */
+    hr_atom32_store_release(&node->met, it->meetings);               /* partner: is_over */
     for (size_t w = worker->rank + 1; w < worker->rank + shared->leaders.each; w++)
         hr_bell_ring(&shared->control->rank[w].bell);
 }
 
-static bool is_over(const struct hr_worker *worker)
+static bool is_over(const struct hr_averaging *it, const struct hr_worker *worker)
 {
     /* Partner: end_sum. */
-    return hr_atom32_load_acquire(&node_of(worker)->met) == own_of(worker)->meetings;
+    return hr_atom32_load_acquire(&node_of(worker->shared)->met) == it->meetings;
 }
 
 /* Nothing of it waits; true: the meeting is over. */
-static bool meet(struct hr_worker *worker)
+static bool meet(struct hr_averaging *it, struct hr_worker *worker)
 {
-    struct own *own = own_of(worker);
-    if (!leads(worker))
-        return is_over(worker);
-    if (own->stage == COMING && all_came(worker))
-        begin_sum(worker);
-    if (own->stage != ADDING || !hr_buckets_test(&own->sum))
+    if (!it->leads)
+        return is_over(it, worker);
+    if (it->stage == COMING && all_came(it, worker))
+        begin_sum(it, worker);
+    if (it->stage != ADDING || !hr_buckets_test(&it->sum))
         return false;
-    own->status = hr_buckets_finish(&own->sum);
-    if (own->status == HR_OK)
-        end_sum(worker);
+    it->status = hr_buckets_finish(&it->sum);
+    if (it->status == HR_OK)
+        end_sum(it, worker);
     return true;
 }
 
-/* --- a worker --- */
-
-static bool ready(void *arg)
+bool hr_averaging_next(struct hr_averaging *it, struct hr_worker *worker, struct hr_task *task,
+                       bool *met)
 {
-    struct hr_worker *worker = arg;
-    struct own *own = own_of(worker);
-    while (own->stage != DECIDED && own->status == HR_OK) {
-        if (own->stage == DRAWING && decide(worker)) {
-            own->stage = DECIDED;
-        } else if (own->stage == DRAWING) {
-            come(worker);
-        } else if (meet(worker)) {
-            own->pulls = true;
-            own->stage = DRAWING;
-        } else {
+    *task = (struct hr_task){.kind = HR_TASK_CUT};
+    while (it->status == HR_OK) {
+        if (it->stage == FREE && decide(worker, task))
+            return true;
+        if (it->stage == FREE)
+            come(it, worker);
+        if (!meet(it, worker))
             return false;
-        }
+        it->stage = FREE;
+        *met = true;
     }
     return true;
 }
 
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+enum hr_status hr_averaging_status(const struct hr_averaging *it)
 {
-    struct own *own = own_of(worker);
-    if (own->status != HR_OK)
-        return own->status;
-    *task = own->task;
-    worker->index = task->index;
-    own->stage = DRAWING;
-    if (task->kind == HR_TASK_CUT)
-        return HR_OK;
-    if (own->pulls)
-        hr_hogwild_pull(worker);
-    own->pulls = false;
-    hr_hogwild_count_batch(worker);
-    return HR_OK;
+    return it->status;
 }
 
-/* Behind the meeting at the cut: the mean is the machine's weights, or the leader's copy alone,
- * which stays as it is until all go on. */
-static void export_part(struct hr_worker *worker)
+/* It is the machine's weights, or the leader's copy alone, which stays as it is until all go on. */
+void hr_averaging_take_mean(const struct hr_averaging *it, struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    hr_pushes_go_on(worker);
-    if (own_of(worker)->stored)
-        hr_hogwild_pull(worker);
-    else if (!leads(worker))
+    const struct hr_hogwild_weights live = hr_hogwild_weights_of(shared);
+    if (it->stored)
+        hr_hogwild_load(&live, 0, shared->params, worker->weights);
+    else if (!it->leads)
         memcpy(worker->weights, shared->weights[leader_of(worker)],
                shared->params * sizeof *worker->weights);
-    hr_export_stripe(worker);
-    hr_export_own_state(worker);
 }
-
-static void describe(const struct hr_shared_state *shared, char *text, size_t size)
-{
-    snprintf(text, size, "sync-every %zu, machines averaged", shared->options->sync_every);
-    const size_t used = strlen(text);
-    char stale[64] = "";
-    hr_stale_describe(shared, stale, sizeof stale);
-    if (stale[0])
-        snprintf(text + used, size - used, ", %s", stale);
-}
-
-const struct hr_strategy hr_strategy_hogwild_averaged = {
-    .name = "hogwild",
-    .guarantee =
-        "machines' weights bit-equal after each averaging; on each no torn values, updates "
-        "may be lost; staleness unbounded, measured",
-    .options =
-        (const char *const[]){"async-lr", "staleness-lr", "delay-compensation", "sync-every", NULL},
-    .order = hr_order_of_arrival,
-    .private_state = true,
-    .losses_are_inputs = true,
-    .prepare = hr_hogwild_prepare,
-    .describe = describe,
-    .bytes = bytes,
-    .init = init,
-    .reported = hr_pushes_bytes,
-    .report = hr_pushes_report,
-    .worker_own = sizeof(struct own),
-    .worker_bytes = hr_state_bytes,
-    .start = start,
-    .stop = stop,
-    .request = hr_tell_nobody,
-    .ready = ready,
-    .accept = accept,
-    .offer = hr_hogwild_offer,
-    .arrive = hr_pushes_arrive,
-    .arrived = hr_always_ready,
-    .export_part = export_part,
-    .verify = hr_verify_replica,
-};

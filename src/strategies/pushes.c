@@ -3,32 +3,15 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/parse.h"
 #include "base/size.h"
-
-enum hr_status hr_hogwild_prepare(struct hr_shared_state *shared)
-{
-    const char *text = shared->options->record_block;
-    uint64_t bytes;
-    if (shared->outlives && shared->options->record[0] &&
-        !strcmp(shared->options->launch, "process"))
-        return hr_fail(HR_E_USAGE, "--record: a process of hogwild may be lost in the middle of a "
-                                   "push; expected --launch thread, or --on-loss stop");
-    HR_TRY(hr_setup_take(shared, sizeof(struct hr_hogwild_setup)));
-    if (!hr_parse_size(text, &bytes) || bytes < 4096 || bytes > 65536)
-        return hr_fail(HR_E_USAGE, "--record-block %s: expected 4K to 64K", text);
-    ((struct hr_hogwild_setup *)shared->setup)->record_block =
-        bytes / HR_LINE * (HR_LINE / sizeof(float));
-    return hr_stale_prepare(shared);
-}
 
 struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const struct hr_hogwild_setup *setup = shared->setup;
+    const struct hr_stale_updates *stale = shared->setup;
     struct hr_push push = {
         .step = hr_step_stale(shared, worker->index, worker->samples, ++worker->applied, staleness),
-        .lambda = staleness ? setup->stale.compensation : 0,
+        .lambda = staleness ? stale->compensation : 0,
     };
     hr_step_measure(&push.step, worker->weights, worker->state, worker->grads, worker->ratio);
     return push;

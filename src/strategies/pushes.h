@@ -1,5 +1,5 @@
-/* pushes.h - the common part of both Hogwilds (plain and recorded): their options, the update by a
- * gradient, and counts of updates, in lines of each worker's own, first in the strategy's memory.
+/* pushes.h - Hogwild's updates: of some weights by a gradient; and how many each worker has made,
+ * in lines of its own, first in the strategy's memory.
  *
  * Threads: a line's writer is its worker, after its death the launcher; others read counts, which
  *          order nothing. The rest is a worker's own.
@@ -9,17 +9,6 @@
 
 #include "strategies/lost.h"
 #include "strategy/shared.h"
-
-struct hr_hogwild_setup {
-    struct hr_stale_updates stale;
-    size_t record_block; /* recorded: floats of a block, whole lines */
-};
-HR_CHECKED enum hr_status hr_hogwild_prepare(struct hr_shared_state *shared);
-
-static inline size_t hr_hogwild_block(const struct hr_shared_state *shared)
-{
-    return ((const struct hr_hogwild_setup *)shared->setup)->record_block;
-}
 
 /* (workers) such lines: their size, and the address after them. */
 size_t hr_pushes_bytes(const struct hr_shared_state *shared);

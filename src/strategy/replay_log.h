@@ -1,4 +1,4 @@
-/* replay_log.h - a log that a worker writes of its own acts, or repeats (hogwild_recorded.c).
+/* replay_log.h - a log that a worker writes of its own acts, or repeats (hogwild.c).
  *
  * Threads: private to a worker; the driver sets log and recorded before the worker acts.
  */

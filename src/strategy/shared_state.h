@@ -151,6 +151,7 @@ struct hr_posted {
 struct hr_shared_state {
     const struct hr_strategy *strategy;
     const struct hr_train_options *options;
+    const char *guarantee;    /* of this run. Set by prepare */
     uint64_t staleness_bound; /* clocks between two workers; UINT64_MAX: any. Set by prepare */
     struct hr_digest_text graph_digest; /* of the file's links (--gossip-graph FILE), or "". Set by
                                            prepare */

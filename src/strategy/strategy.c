@@ -7,11 +7,6 @@
 #include "base/printable.h"
 #include "strategy/compression.h"
 
-const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strategy)
-{
-    return strategy->recorded ? strategy->recorded : strategy;
-}
-
 bool hr_worker_meets(const struct hr_worker *worker)
 {
     const struct hr_strategy *strategy = worker->shared->strategy;
@@ -36,6 +31,7 @@ enum hr_status hr_strategy_prepare(struct hr_shared_state *shared)
 {
     hr_strategy_forget(shared);
     shared->graph_digest.hex[0] = '\0';
+    shared->guarantee = shared->strategy->guarantee;
     shared->staleness_bound = shared->strategy->synchronous ? 0 : UINT64_MAX;
     return shared->strategy->prepare ? shared->strategy->prepare(shared) : HR_OK;
 }

@@ -77,7 +77,7 @@ typedef enum hr_status (*hr_visit_ring_fn)(void *arg, size_t from, size_t to, st
 
 struct hr_strategy {
     const char *name;
-    const char *guarantee; /* printed at the start */
+    const char *guarantee; /* printed at the start, where prepare has not put another one */
 
     /* Command-line options that it obeys and some strategies do not; ends with NULL. */
     const char *const *options;
@@ -101,9 +101,6 @@ struct hr_strategy {
                             gradient that is in one the staleness is 0, and nobody counts */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
-    /* The strategy for runs that are recorded or replayed; NULL: this one. */
-    const struct hr_strategy *recorded;
-    const struct hr_strategy *averaged; /* on several machines, which average; NULL: never */
     /* The strategy where a machine's workers push as one (--aggregate node); NULL: never. */
     const struct hr_strategy *aggregated;
     const struct hr_strategy *in_step; /* for --staleness 0; NULL: this one */
@@ -198,9 +195,14 @@ struct hr_strategy {
     bool (*over)(const struct hr_shard *shard);
 };
 
-/* The strategy that recorded and replayed runs use in its place. */
-const struct hr_strategy *hr_strategy_recorded(const struct hr_strategy *strategy);
-/* How many logs they write: one for each owner whose order of inputs changes bits. */
+/* Do its workers update the same weights, and nobody owns them? Several machines do not share them:
+ * theirs are averaged (--sync-every). */
+static inline bool hr_strategy_shares_weights(const struct hr_strategy *strategy)
+{
+    return !strategy->synchronous && !strategy->served;
+}
+
+/* How many logs recorded runs write: one for each owner whose order of inputs changes bits. */
 size_t hr_log_count(const struct hr_shared_state *shared);
 
 /* Take worker->own, and start; stop, and free it. On failure there is nothing to stop. */

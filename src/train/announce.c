@@ -196,7 +196,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .algorithm = all_reduces ? shared->group_options.algorithm->name : NULL,
         .order = all_reduces ? shared->group_options.algorithm->order : NULL,
         .launch = run->job.played ? run->drive.driver->title : hr_launch_name(run->job.launch),
-        .guarantee = shared->strategy->guarantee,
+        .guarantee = shared->guarantee,
         .model = hr_model_text(run->job.model),
         .kernels = hr_run_kernels(run),
         .optimizer = optimizer,

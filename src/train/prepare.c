@@ -134,8 +134,6 @@ static enum hr_status parse_names(struct hr_run *run)
     const struct hr_train_options *o = run->job.options;
     struct hr_shared_state *shared = &run->shared;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &shared->strategy));
-    if (o->record[0] || run->drive.replay)
-        shared->strategy = hr_strategy_recorded(shared->strategy);
     HR_TRY(hr_algorithm_find(o->algorithm, &shared->group_options.algorithm));
     /* Gradients are never small; but between machines auto is what it is. */
     if (shared->group_options.algorithm == &hr_allreduce_auto && !run->machines)

@@ -69,13 +69,10 @@ static enum hr_status check(const struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
     const struct hr_strategy *strategy = run->shared.strategy;
-    if (!strategy->synchronous && !strategy->served && o->record[0])
+    if (hr_strategy_shares_weights(strategy) && o->record[0])
         return refuse("--record of hogwild",
                       "a trace is replayed on one machine, which has one copy of the weights; "
                       "expected it without");
-    if (!strategy->synchronous && !strategy->served && !strategy->averaged)
-        return refuse(o->strategy, "workers share no weights there; expected local-sgd, which "
-                                   "averages them, or allreduce");
     struct hr_inject inject;
     HR_TRY(
         hr_inject_parse("--inject ", o->inject, run->shared.workers, run->shared.servers, &inject));
@@ -195,7 +192,7 @@ static enum hr_status check_deal(const struct hr_run *run, const struct deal *de
         return HR_OK;
     if (deal->machines % deal->workers || deal->stages % (deal->machines / deal->workers))
         return refuse_deal(deal);
-    if (run->shared.strategy->averaged)
+    if (hr_strategy_shares_weights(run->shared.strategy))
         return refuse("hogwild of workers whose stages live on several machines",
                       "expected a worker or more on each");
     return HR_OK;
@@ -223,9 +220,7 @@ enum hr_status hr_several_deal(struct hr_run *run)
     HR_TRY(check(run));
     HR_TRY(check_deal(run, &deal));
     place(run, &deal);
-    if (run->shared.strategy->averaged) {
-        run->shared.strategy = run->shared.strategy->averaged;
+    if (hr_strategy_shares_weights(run->shared.strategy))
         hr_leaders_choose(&run->shared.leaders, &run->shared.homes, run->shared.workers);
-    }
     return deal_servers(run);
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategies/hogwild_recorded.h"
+#include "strategies/hogwild.h"
 #include "server/server.h"
 #include "strategies/find.h"
 
@@ -216,7 +216,7 @@ static enum hr_status take_strategy(struct hr_trace_view *view)
     const struct hr_train_options *options = &view->replay->options;
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(options->strategy, options->staleness, &strategy));
-    view->hogwild = hr_strategy_recorded(strategy)->replay_log != NULL;
+    view->hogwild = strategy->replay_log != NULL;
     view->logged = view->hogwild || strategy->served;
     view->exchanges = hr_strategy_obeys(strategy, "moving-rate");
     view->drops = hr_strategy_obeys(strategy, "backups") && !has_losses(view);

@@ -2,7 +2,7 @@
  * counted. Deaths are played by not calling what would have come next. */
 #include <stdio.h>
 
-#include "strategies/hogwild_blocks.h"
+#include "strategies/hogwild_weights.h"
 #include "strategies/pushes.h"
 #include "strategies/strategies.h"
 #include "support/check.h"
@@ -10,16 +10,16 @@
 
 enum { BATCHES = 20, PARAMS = 3000 /* several blocks */ };
 
-static const struct hr_strategy *const both[] = {&hr_strategy_hogwild,
-                                                 &hr_strategy_hogwild_recorded};
 static struct script script;
 
-static void open_world(const struct hr_strategy *strategy, size_t workers, bool reissues)
+static void open_world(bool recorded, size_t workers, bool reissues)
 {
     static struct hr_train_options options;
     hr_train_defaults(&options);
     snprintf(options.record_block, sizeof options.record_block, "4K");
-    script_open(&script, strategy,
+    if (recorded)
+        snprintf(options.record, sizeof options.record, "x.trace");
+    script_open(&script, &hr_strategy_hogwild,
                 (struct script_plan){.workers = workers,
                                      .batches = BATCHES,
                                      .params = PARAMS,
@@ -30,11 +30,7 @@ static void open_world(const struct hr_strategy *strategy, size_t workers, bool 
 
 static struct hr_ledger *ledger(void)
 {
-    const struct hr_shared_state *shared = &script.shared;
-    if (shared->strategy == &hr_strategy_hogwild_recorded)
-        return hr_blocks_ledger(shared);
-    const size_t weights = (PARAMS / 2 * sizeof(struct hr_atom64) + HR_LINE - 1) / HR_LINE;
-    return (void *)((unsigned char *)hr_pushes_end(shared) + weights * HR_LINE);
+    return hr_hogwild_weights_of(&script.shared).ledger;
 }
 
 /* --- where a worker dies; each is played up to there --- */
@@ -131,9 +127,9 @@ static void miss(void)
 }
 
 /* Worker 1 dies, worker 0 does the rest. */
-static void check_death(const struct hr_strategy *strategy, enum death death, bool reissues)
+static void check_death(bool recorded, enum death death, bool reissues)
 {
-    open_world(strategy, 2, reissues);
+    open_world(recorded, 2, reissues);
     script_read(&script, 1);
     script_give(&script, 1, 1); /* that one is whole */
     play_up_to(1, death);
@@ -164,7 +160,7 @@ static void every_batch_is_trained_on_once_or_counted(void **state)
     for (size_t i = 0; i < 2; i++)
         for (enum death death = 0; death < DEATHS; death++)
             for (int reissues = 0; reissues < 2; reissues++)
-                check_death(both[i], death, reissues);
+                check_death(i, death, reissues);
 }
 
 /* Three workers die of one batch each, the first of them without a word, and so does who takes the
@@ -172,7 +168,7 @@ static void every_batch_is_trained_on_once_or_counted(void **state)
 static void batches_are_put_down_to_those_who_had_them(void **state)
 {
     (void)state;
-    open_world(&hr_strategy_hogwild, 5, true);
+    open_world(false, 5, true);
     for (size_t w = 1; w <= 3; w++) {
         play_up_to(w, w == 1 ? HAS_TOLD_NOBODY : HAS_COUNTED);
         script_lose(&script, w);
@@ -197,7 +193,7 @@ static void batches_are_put_down_to_those_who_had_them(void **state)
 static void more_are_missing_than_can_wait(void **state)
 {
     (void)state;
-    open_world(&hr_strategy_hogwild, 6, true);
+    open_world(false, 6, true);
     hr_fates_init(script.shared.fates, 6, 2);
     for (size_t w = 1; w < 6; w++) {
         play_up_to(w, w % 2 ? HAS_DRAWN : HAS_TOLD_NOBODY);
@@ -226,7 +222,7 @@ static void pass_a_cut(uint64_t index, uint64_t next)
 static void a_span_begins_with_an_empty_ledger(void **state)
 {
     (void)state;
-    open_world(&hr_strategy_hogwild, 3, true);
+    open_world(false, 3, true);
     pass_a_cut(0, 8);
     play_up_to(1, HAS_COUNTED);
     script_lose(&script, 1);
@@ -251,7 +247,7 @@ static void a_span_begins_with_an_empty_ledger(void **state)
 static void what_was_pushed_before_the_cut_stays(void **state)
 {
     (void)state;
-    open_world(&hr_strategy_hogwild, 2, true);
+    open_world(false, 2, true);
     pass_a_cut(0, 8);
     assert_int_equal(work(1), 8);
     assert_int_equal(work(0), 0);
@@ -270,7 +266,7 @@ static void what_was_lost_is_trained_on_before_a_stop(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        open_world(both[i], 2, true);
+        open_world(i, 2, true);
         play_up_to(1, HAS_DRAWN);
         script_lose(&script, 1);
         script_read(&script, 0);
@@ -292,7 +288,7 @@ static void nobody_is_ahead_of_the_dead(void **state)
 {
     (void)state;
     for (size_t i = 0; i < 2; i++) {
-        open_world(both[i], 3, true);
+        open_world(i, 3, true);
         for (size_t w = 1; w < 3; w++)
             for (size_t n = 0; n < 3; n++) {
                 script_read(&script, w);
@@ -359,7 +355,7 @@ static void no_sample_is_unaccounted(void **state)
         uint64_t seed = number;
         const bool reissues = number % 2;
         size_t left = 1 + draw(&seed) % 5;
-        open_world(both[draw(&seed) % 2], left, reissues);
+        open_world(draw(&seed) % 2, left, reissues);
         for (uint64_t from = 0; from < BATCHES;) {
             const uint64_t to = from + 1 + draw(&seed) % (BATCHES - from);
             pass_a_cut(from, to);

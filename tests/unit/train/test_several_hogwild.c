@@ -146,6 +146,29 @@ static void a_run_goes_on_on_another_number_of_machines(void **state)
     }
 }
 
+/* Saved between two events, in virtual time: batches that were in the hands of workers are handed
+ * out again, by machine 0. */
+static void batches_in_hand_are_trained_on(void **state)
+{
+    const struct hr_dataset *dataset = *state;
+    struct hr_train_options o = options_of("hogwild", 4, 3);
+    char folder[64];
+    run_folder_make(folder);
+    snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
+    snprintf(o.clock, sizeof o.clock, "virtual");
+    o.epochs = 1;
+    o.checkpoint_every = (struct hr_every){.steps = 10};
+    o.keep = 0;
+    several_alone(&o, dataset);
+    snprintf(o.clock, sizeof o.clock, "real");
+    snprintf(o.resume, sizeof o.resume, "%s/step-00000010", folder);
+    o.checkpoint_dir[0] = '\0';
+    const struct said rest = several_alike(2, &o, dataset);
+    assert_int_equal(rest.samples_of_all, TRAINED);
+    assert_true(rest.updates > (TRAINED + 15) / 16 - 10); /* of the 10 some were in hand */
+    run_folder_remove(folder);
+}
+
 /* It goes on until the next averaging. */
 static int stop_soon(void *arg)
 {
@@ -231,6 +254,7 @@ int main(void)
         cmocka_unit_test(staleness_is_a_machines),
         cmocka_unit_test(a_save_changes_nothing),
         cmocka_unit_test(a_run_goes_on_on_another_number_of_machines),
+        cmocka_unit_test(batches_in_hand_are_trained_on),
         cmocka_unit_test(a_stop_waits_for_the_next_averaging),
         cmocka_unit_test(what_does_not_work_is_refused_in_a_line),
         cmocka_unit_test(a_machine_that_is_lost_ends_the_run_and_is_named),

@@ -1,6 +1,6 @@
-/* hogwild_recorded.h - the entries of a Hogwild worker's log. */
-#ifndef HR_STRATEGIES_HOGWILD_RECORDED_H
-#define HR_STRATEGIES_HOGWILD_RECORDED_H
+/* hogwild.h - the entries of a Hogwild worker's log. */
+#ifndef HR_STRATEGIES_HOGWILD_H
+#define HR_STRATEGIES_HOGWILD_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
-/* Recorded Hogwild's blocks: whose they are, and what becomes of those of a lost worker. */
+/* Hogwild's blocks, taken by ticket: whose they are, and what becomes of those of a lost worker. */
 #include <stdio.h>
 
-#include "strategies/hogwild_blocks.h"
+#include "strategies/hogwild_weights.h"
 #include "strategies/strategies.h"
 #include "support/check.h"
 #include "support/script.h"
@@ -15,12 +15,13 @@ static void a_block_of_the_dead_is_free_again(void **state)
     struct hr_train_options options;
     hr_train_defaults(&options);
     snprintf(options.record_block, sizeof options.record_block, "4K");
+    snprintf(options.record, sizeof options.record, "x.trace");
     script_open(
-        &script, &hr_strategy_hogwild_recorded,
+        &script, &hr_strategy_hogwild,
         (struct script_plan){
             .workers = 3, .batches = 9, .params = 3000, .options = &options, .outlives = true});
-    words = hr_blocks_words(&script.shared);
-    assert_true(hr_blocks_count(&script.shared) == 3);
+    words = hr_hogwild_weights_of(&script.shared).words;
+    assert_true(hr_hogwild_weights_of(&script.shared).blocks == 3);
     assert_true(hr_ticket_try_take(&words[1], 1, &ticket));
     assert_true(hr_ticket_try_take(&words[2], 2, &ticket));
     script_ask(&script, 0);
@@ -65,7 +66,7 @@ static void processes_are_not_recorded(void **state)
     hr_train_defaults(&options);
     snprintf(options.record, sizeof options.record, "x.trace");
     struct hr_shared_state shared = {
-        .strategy = &hr_strategy_hogwild_recorded, .options = &options, .outlives = true};
+        .strategy = &hr_strategy_hogwild, .options = &options, .outlives = true};
     CHECK_OK(hr_strategy_prepare(&shared));
     snprintf(options.launch, sizeof options.launch, "process");
     assert_int_equal(hr_strategy_prepare(&shared), HR_E_USAGE);
