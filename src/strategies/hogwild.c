@@ -67,7 +67,7 @@ struct own {
     uint64_t seen;                  /* pushes of others when its copy was read */
     bool pulls;                     /* its copy is not the weights as it left them */
     struct hr_push push;            /* PUSHES */
-    size_t watched;                 /* ..., the line that begins at this weight; SIZE_MAX: none */
+    size_t watched;                 /* of its weights, the line that begins here; SIZE_MAX: none */
     struct hr_averaging *averaging; /* NULL: there is one machine */
     uint64_t *ticket;    /* (blocks) owned: got, or to be waited for; NULL: live. By ticket: */
     unsigned char *done; /* (blocks) behind it: of the pass in hand */
@@ -537,7 +537,7 @@ static bool has_no_gap(const struct hr_standing *at)
     for (size_t w = 0; w < shared->workers; w++)
         if (at->worker[w] && at->worker[w]->index >= next)
             return false;
-    return !hr_fates_waiting(shared->fates);
+    return !shared->repeats || !hr_fates_waiting(shared->fates);
 }
 
 /* A push by ticket that has updated some blocks is finished on the copy; any other is one act. */
@@ -545,7 +545,7 @@ static bool pause(const struct hr_standing *at, struct hr_pause *to)
 {
     const struct hr_shared_state *shared = at->shared;
     const struct hr_hogwild_weights live = hr_hogwild_weights_of(shared);
-    if (shared->repeats && !has_no_gap(at))
+    if (live.words && !has_no_gap(at))
         return false;
     hr_hogwild_load(&live, 0, shared->params, to->snapshot.weights);
     for (size_t w = 0; w < shared->workers; w++) {

@@ -62,11 +62,6 @@ size_t hr_pushes_bytes(const struct hr_shared_state *shared)
     return shared->workers * sizeof(struct pushes);
 }
 
-void *hr_pushes_end(const struct hr_shared_state *shared)
-{
-    return line_of(shared, shared->workers);
-}
-
 uint64_t hr_pushes_of_others(const struct hr_worker *worker)
 {
     uint64_t sum = 0;

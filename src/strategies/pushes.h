@@ -10,9 +10,8 @@
 #include "strategies/lost.h"
 #include "strategy/shared.h"
 
-/* (workers) such lines: their size, and the address after them. */
+/* (workers) such lines. */
 size_t hr_pushes_bytes(const struct hr_shared_state *shared);
-void *hr_pushes_end(const struct hr_shared_state *shared);
 
 /* What this worker counts for the report. */
 struct hr_push_counts {
