@@ -17,9 +17,10 @@ void hr_losses_begin(struct hr_losses *losses, struct hr_leader *leader)
 {
     losses->leader = leader;
     losses->began_ns = losses->now_ns(losses->clock);
-    losses->kept_ns = losses->began_ns;
     if (leader->job->shared->last_cut)
         hr_last_cut_keep(leader->job->shared);
+    losses->kept_ns = losses->now_ns(losses->clock);
+    losses->copy_ns = losses->kept_ns - losses->began_ns; /* until a cut has been timed */
 }
 
 /* An interim cut, from which all go back for batches that are handed out again, is none to go back
