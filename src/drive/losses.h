@@ -13,9 +13,9 @@
  *              the ranks that are left. One that is started again is waited for. A server cannot be
  *              done without: it is started again in any case
  *
- * In real time cuts are at most a second apart, or a hundred times what one takes: the launcher
- * asks for them, to have little to go back. Not where a cut brings replicas together that are
- * apart (strategy->ties_replicas).
+ * In real and virtual time cuts are at most a second apart, or a hundred times what one takes: the
+ * launcher asks for them, to have little to go back. Not where a cut brings replicas together that
+ * are apart (strategy->ties_replicas).
  *
  * Times are of the run's clock: of training, without cuts and what is evaluated and saved there.
  *
@@ -106,8 +106,8 @@ bool hr_losses_are_taken(const struct hr_losses *losses);
 bool hr_losses_await(const struct hr_losses *losses);
 /* All rest behind a cut that was concluded: it becomes the one that a recall goes back to. */
 void hr_losses_keep_cut(struct hr_losses *losses);
-/* Where ranks wait: ask for a cut, if the last one is so long ago that one more costs a hundredth
- * of the time, and a second. At every tick. */
+/* Where there is time, real or virtual: ask for a cut, if the last one is so long ago that one more
+ * costs a hundredth of the time, and a second. At every tick. */
 void hr_losses_mind_copy(struct hr_losses *losses);
 /* All who live rest; begins: where a cut was concluded. A new term begins (terms.h). */
 HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);

@@ -97,8 +97,10 @@ static enum hr_status step(struct hr_simulator *sim)
     stop_in_time(drive);
     hr_launcher_mind_time(drive->launcher);
     HR_TRY(happen(sim, &what));
-    if (sim->play.shared->outlives)
+    if (sim->play.shared->outlives) {
         HR_TRY(hr_virtual_mind_losses(sim));
+        hr_losses_mind_copy(&drive->losses);
+    }
     HR_TRY(sim->status);
     return hr_play_tick(&sim->play);
 }

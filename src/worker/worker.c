@@ -61,12 +61,11 @@ bool hr_train_worker_seat(struct hr_train_worker *self)
 /* Where it stands: before batch `index`, in the span that the last cut began. */
 static void stand_at(struct hr_train_worker *self, uint64_t index)
 {
-    const struct hr_batch_schedule *schedule = &self->job->shared->schedule;
+    const struct hr_train_job *job = self->job;
     struct hr_worker *worker = &self->worker;
     worker->index = index;
     worker->steps = worker->stats->steps;
-    worker->cut =
-        hr_batch_schedule_next_cut(schedule, index > self->job->cut->begins ? index - 1 : index);
+    worker->cut = hr_batch_schedule_next_cut(&job->shared->schedule, job->cut->begins);
 }
 
 enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
