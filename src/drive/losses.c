@@ -83,7 +83,8 @@ static bool is_last_worker(const struct hr_losses *losses, size_t rank)
 bool hr_losses_await(const struct hr_losses *losses)
 {
     bool comes = false;
-    for (size_t r = 0; r < losses->leader->job->nranks; r++)
+    const size_t n = shared_of(losses)->workers + shared_of(losses)->servers;
+    for (size_t r = 0; r < n; r++) /* a worker's stages come with it */
         comes |= losses->comes[r];
     return comes;
 }
