@@ -75,7 +75,7 @@ static enum hr_status cut(struct hr_simulator *sim)
     const struct hr_shared_state *shared = sim->play.shared;
     for (size_t r = 0; r < shared->workers; r++) {
         hr_simulator_settle(sim, r); /* for the last to come */
-        hr_arrivals_leave(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
+        hr_simulator_leave_exchange(sim, r);
         hr_spans_cut_begins(hr_simulator_spans(sim, r), 0);
     }
     HR_TRY(hr_play_cut(&sim->play));

@@ -148,6 +148,9 @@ struct hr_spans *hr_simulator_spans(const struct hr_simulator *sim, size_t rank)
 /* Book the time of worker `rank` until now, if it is there. */
 void hr_simulator_settle(struct hr_simulator *sim, size_t rank);
 
+/* Worker `rank`, if it lives, waits for the others of an exchange no more. */
+void hr_simulator_leave_exchange(struct hr_simulator *sim, size_t rank);
+
 /* A rank that lives dies now. HR_E_LOST: the run outlives no losses. */
 HR_CHECKED enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank);
 

@@ -171,7 +171,7 @@ static enum hr_status begin_term(struct hr_simulator *sim)
 {
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
         hr_simulator_settle(sim, r);
-        hr_arrivals_leave(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
+        hr_simulator_leave_exchange(sim, r);
     }
     HR_TRY(hr_play_begin_term(&sim->play));
     hr_virtual_begin_anew(sim);
