@@ -165,12 +165,12 @@ static enum hr_status at_cut(struct hr_real_worker *seat)
     if (worker->seat == 0)
         hr_leader_decide(leader);
     hr_worker_export(worker);
-    if (seat->drive->job->meet && seat->strategy->combine) {
+    if (seat->drive->job->meet && hr_rows_mean(&seat->strategy->rows)) {
         HR_TRY(hr_real_worker_meet(seat, HR_STAGE_COMBINED));
-        seat->strategy->combine(worker);
+        hr_rows_combine(worker);
     }
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EXPORTED));
-    HR_TRY(seat->strategy->verify(worker));
+    HR_TRY(hr_rows_verify(worker));
     if (leader->cuts.cut->evaluate)
         HR_TRY(hr_train_worker_evaluate(&seat->trainer));
     HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EVALUATED));

@@ -45,8 +45,8 @@ void hr_losses_mind_copy(struct hr_losses *losses)
     const int64_t since = now - losses->kept_ns, every = 100 * losses->copy_ns;
     const struct hr_shared_state *shared = losses->leader->job->shared;
     struct hr_save_request *request = &shared->dispenser->save;
-    const bool needed = !shared->strategy->losses_are_inputs ||
-                        (shared->servers && !shared->strategy->ties_replicas);
+    const bool needed =
+        !shared->strategy->losses_are_inputs || (shared->servers && !shared->strategy->rows.since);
     if (needed && hr_losses_lead(losses) && losses->in_span && !hr_copy_is_asked(request) &&
         since >= (every > HR_NS_PER_SECOND ? every : HR_NS_PER_SECOND))
         hr_atom32_store_release(&request->copies_asked, /* partner: who begins a batch */

@@ -15,7 +15,7 @@
  *
  * In real and virtual time cuts are at most a second apart, or a hundred times what one takes: the
  * launcher asks for them, to have little to go back. Not where a cut brings replicas together that
- * are apart (strategy->ties_replicas).
+ * are apart (strategy->rows.since).
  *
  * Times are of the run's clock: of training, without cuts and what is evaluated and saved there.
  *

@@ -78,7 +78,7 @@ static enum hr_status check_saves(const struct hr_replay *replay,
 {
     const struct hr_strategy *strategy = shared->strategy;
     const bool changed =
-        strategy->drifts || strategy->ties_replicas || shared->staleness_bound < UINT64_MAX;
+        strategy->rows.due || strategy->rows.since || shared->staleness_bound < UINT64_MAX;
     if (hr_replay_own(replay)->texts.pure_saves || !changed ||
         !replay->options.checkpoint_every.steps)
         return HR_OK;

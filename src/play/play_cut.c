@@ -71,7 +71,6 @@ static enum hr_status tell_steps(struct hr_play *play)
 enum hr_status hr_play_cut(struct hr_play *play)
 {
     struct hr_drive *drive = play->drive;
-    const struct hr_strategy *strategy = play->shared->strategy;
     const size_t workers = play->shared->workers;
     HR_TRY(take_seats(play));
     drive->leader->cuts.cut->span_ended_ns = drive->driver->now_ns(drive);
@@ -83,7 +82,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
             hr_worker_export(&play->worker[r].worker);
     for (size_t r = 0; r < workers; r++)
         if (play->state[r] == HR_ARRIVED)
-            HR_TRY(strategy->verify(&play->worker[r].worker));
+            HR_TRY(hr_rows_verify(&play->worker[r].worker));
     if (drive->leader->cuts.cut->evaluate)
         HR_TRY(evaluate_all(play));
     hr_leader_conclude(drive->leader);

@@ -46,7 +46,7 @@ static void die_as_server(struct hr_play *play, size_t shard)
 {
     const struct hr_shared_state *shared = play->shared;
     struct hr_shard *it = &play->shard[shard];
-    const size_t states = shared->strategy->private_state ? 0 : hr_state_floats(shared);
+    const size_t states = shared->strategy->rows.state == HR_KEPT_OWN ? 0 : hr_state_floats(shared);
     memset(it->weights, 0xff, it->count * sizeof *it->weights);
     if (it->sum)
         memset(it->sum, 0xff, it->count * sizeof *it->sum);

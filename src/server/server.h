@@ -146,6 +146,11 @@ struct hr_server_packet *hr_server_packet_at(const struct hr_shared_state *share
 /* The servers' arrays: weights (params); scratch (params), or NULL where no shard needs
  * any; ratio (tensors), used where there is one shard; state (nstates, params). */
 float *hr_server_weights(const struct hr_shared_state *shared);
+/* Of strategies whose servers hold weights and state. */
+#define HR_SERVED_ROWS                                                                             \
+    {                                                                                              \
+        HR_KEPT_SERVED, HR_KEPT_SERVED, .memory = hr_server_weights                                \
+    }
 float *hr_server_scratch(const struct hr_shared_state *shared);
 float *hr_server_ratio(const struct hr_shared_state *shared);
 float *hr_server_state(const struct hr_shared_state *shared);

@@ -7,12 +7,12 @@ void hr_shard_copy_to(const struct hr_shard *shard, const struct hr_snapshot *to
 {
     const struct hr_shared_state *shared = shard->shared;
     const size_t bytes = shard->count * sizeof(float);
-    const size_t states = shared->strategy->private_state ? 0 : hr_state_floats(shared);
+    const size_t states = shared->strategy->rows.state == HR_KEPT_OWN ? 0 : hr_state_floats(shared);
     if (!to->live)
         memcpy(to->weights + shard->first, shard->weights, bytes);
     for (size_t at = shard->first; to->state && at < states; at += shared->params)
         memcpy(to->state + at, shard->state + at, bytes);
-    if (!shared->strategy->private_state && shard->number == 0)
+    if (shared->strategy->rows.state != HR_KEPT_OWN && shard->number == 0)
         to->applied[0] = shard->before + shard->version;
 }
 

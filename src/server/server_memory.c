@@ -28,7 +28,7 @@ static size_t array_bytes(size_t floats)
 /* Of the state that shards hold: none where each worker has its own. */
 static size_t served_state_floats(const struct hr_shared_state *shared)
 {
-    return shared->strategy->private_state ? 0 : hr_state_floats(shared);
+    return shared->strategy->rows.state == HR_KEPT_OWN ? 0 : hr_state_floats(shared);
 }
 
 size_t hr_server_losses_bytes(const struct hr_shared_state *shared)

@@ -49,7 +49,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
         hr_shard_know(shard);
     else if (shared->outlives)
         know_seats(shard);
-    const bool updates = !shared->strategy->private_state;
+    const bool updates = shared->strategy->rows.state != HR_KEPT_OWN;
     HR_ASSERT(!updates || shared->servers == 1 || !hr_optimizer_needs_norms(&shared->optimizer));
     if (!shared->snapshot.live)
         memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));

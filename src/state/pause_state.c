@@ -29,7 +29,7 @@ const struct hr_snapshot *hr_saved_snapshot(const struct hr_run *run)
 
 size_t hr_pause_state_replicas(const struct hr_run *run)
 {
-    return run->shared.strategy->ties_replicas ? run->shared.workers : 0;
+    return run->shared.strategy->rows.since ? run->shared.workers : 0;
 }
 
 size_t hr_pause_state_bytes(const struct hr_run *run)
@@ -193,7 +193,7 @@ static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoi
 enum hr_status hr_pause_state_load(struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
-    const bool ties = run->shared.strategy->ties_replicas;
+    const bool ties = run->shared.strategy->rows.since;
     hr_begin_with(&run->shared);
     if (!ties || !strategy || strcmp(strategy, run->job.options->strategy) != 0 ||
         !hr_pause_state_ties(checkpoint))

@@ -47,7 +47,7 @@ static size_t state_arrays(const struct hr_run *run)
 static size_t replicas_apart(const struct hr_run *run)
 {
     const struct hr_snapshot *snapshot = &run->shared.snapshot;
-    const bool apart = run->shared.strategy->keeps_replicas || *snapshot->apart;
+    const bool apart = run->shared.strategy->rows.weights == HR_KEPT_MEAN || *snapshot->apart;
     return apart ? snapshot->replica_copies : 0;
 }
 

@@ -46,17 +46,6 @@ static size_t bytes(const struct hr_shared_state *shared)
     return is_fused(shared) ? hr_round_up(hr_state_floats(shared) * sizeof(float), HR_LINE) : 0;
 }
 
-static size_t worker_bytes(const struct hr_shared_state *shared)
-{
-    return is_fused(shared) ? 0 : hr_state_bytes(shared);
-}
-
-static void init(struct hr_shared_state *shared)
-{
-    if (is_fused(shared) && shared->snapshot.state)
-        memcpy(shared->own, shared->snapshot.state, hr_state_floats(shared) * sizeof(float));
-}
-
 /* Write a block of the first replica into the others. */
 static void publish(const struct hr_shared_state *shared, size_t begin, size_t count,
                     const float *first)
@@ -155,7 +144,6 @@ static enum hr_status prepare(struct hr_shared_state *shared)
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
-    hr_take_up_weights(worker);
     worker->bell = &shared->control->rank[worker->rank].bell;
     own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
@@ -165,18 +153,7 @@ static enum hr_status start(struct hr_worker *worker)
         .apply = is_fused(shared) ? apply : NULL,
         .arg = worker,
     };
-    HR_TRY(hr_compressed_sum_begin(&own_of(worker)->buckets.compressed, worker, shared->own));
-    if (!is_fused(shared))
-        return hr_state_start(worker, 0);
-    worker->state = shared->own;
-    worker->applied = shared->snapshot.applied[0];
-    return HR_OK;
-}
-
-static void stop(struct hr_worker *worker)
-{
-    if (!is_fused(worker->shared))
-        hr_state_stop(worker);
+    return hr_compressed_sum_begin(&own_of(worker)->buckets.compressed, worker, shared->own);
 }
 
 /* offer has begun all sums; now finish them. */
@@ -249,24 +226,11 @@ static bool meets(const struct hr_worker *worker)
     return !is_alone(worker->shared);
 }
 
-/* All replicas are equal. */
-static float *at_rest(const struct hr_shared_state *shared)
-{
-    return shared->weights[0];
-}
-
-static void export_part(struct hr_worker *worker)
-{
-    const struct hr_range stripe = hr_export_stripe(worker);
-    hr_export_state(worker->shared, worker->state, stripe.begin, stripe.count);
-    if (worker->seat == 0)
-        worker->shared->snapshot.applied[0] = worker->applied;
-}
-
 const struct hr_strategy hr_strategy_allreduce = {
     .name = "allreduce",
     .guarantee = "all replicas bit-equal after each step",
     .options = (const char *const[]){"algorithm", "compress", "link", "topology", NULL},
+    .rows = {.one_state = is_fused},
     .synchronous = true,
     .shares_batch = true,
     .outlives_node = true,
@@ -274,11 +238,9 @@ const struct hr_strategy hr_strategy_allreduce = {
     .never_stale = true,
     .prepare = prepare,
     .bytes = bytes,
-    .init = init,
+    .init = hr_rows_init,
     .worker_own = sizeof(struct own),
-    .worker_bytes = worker_bytes,
     .start = start,
-    .stop = stop,
     .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,
@@ -289,7 +251,4 @@ const struct hr_strategy hr_strategy_allreduce = {
     .offer = offer,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
-    .export_part = export_part,
-    .at_rest = at_rest,
-    .verify = hr_verify_replica,
 };

@@ -23,7 +23,6 @@
  *            algorithm 1.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "base/vec.h"
 #include "server/server_losses.h"
@@ -91,29 +90,9 @@ static struct hr_elastic_range *range_of(const struct hr_worker *worker)
     return worker->own;
 }
 
-static void begin_at_center(struct hr_worker *worker)
+static uint64_t *steps_of(struct hr_worker *worker)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    memcpy(worker->weights, shared->snapshot.weights, shared->params * sizeof(float));
-}
-
-/* Where a run may go on with the replicas it had. */
-static void begin_as_saved(struct hr_worker *worker)
-{
-    hr_load_replica(worker);
-    range_of(worker)->steps = (uint64_t)worker->shared->snapshot.since[worker->rank];
-}
-
-static enum hr_status start(struct hr_worker *worker)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const bool as_saved = shared->snapshot.since && !hr_roster_lost(shared->control, worker->rank);
-    if (as_saved && !worker->back)
-        begin_as_saved(worker);
-    else if (!worker->back) /* else the servers give it the center */
-        begin_at_center(worker);
-    HR_TRY(hr_server_start(worker));
-    return hr_state_start(worker, worker->rank);
+    return &range_of(worker)->steps;
 }
 
 static bool has_batches(const struct hr_worker *worker)
@@ -167,19 +146,6 @@ static void offer(struct hr_worker *worker)
     range_of(worker)->steps++;
     range_of(worker)->took_ns += worker->took_ns;
     worker->stats->updates++;
-}
-
-/* The snapshot has the center. Where a cut is only a rest, to save, its replica stays as it is. */
-static enum hr_status begin_again(struct hr_worker *worker)
-{
-    const struct hr_snapshot *snapshot = &worker->shared->snapshot;
-    if (!hr_cut_only_rests(worker->shared))
-        begin_at_center(worker);
-    if (snapshot->since) { /* it has just exchanged */
-        hr_export_replica(worker);
-        snapshot->since[worker->rank] = 0;
-    }
-    return HR_OK;
 }
 
 /* --- the shard --- */
@@ -282,19 +248,16 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .guarantee = "each exchange with the center whole, once; staleness unbounded, measured",
     .options = (const char *const[]){"servers", "placement", "server-placement", "server-time",
                                      "sync-every", "moving-rate", "link", "topology", NULL},
+    .rows = {HR_KEPT_SERVED, HR_KEPT_OWN, .since = steps_of},
     .served = true,
     .losses_are_inputs = true,
-    .private_state = true,
-    .ties_replicas = true,
     .order = hr_order_of_arrival,
     .prepare = prepare,
     .describe = describe,
     .bytes = bytes,
     .init = hr_server_init,
     .worker_own = sizeof(struct hr_elastic_range),
-    .worker_bytes = hr_state_bytes,
-    .start = start,
-    .stop = hr_state_stop,
+    .start = hr_server_start,
     .leave = hr_server_leave,
     .request = request,
     .ready = ready,
@@ -303,8 +266,6 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .arrive = hr_server_arrive,
     .arrived = hr_server_ready,
     .at_cut = hr_server_at_cut,
-    .export_part = hr_export_own_state,
-    .verify = begin_again,
     .shard_start = hr_shard_start,
     .shard_stop = hr_shard_stop,
     .enabled = hr_shard_enabled,

@@ -100,15 +100,13 @@ static bool is_linked(const struct hr_worker *worker, size_t peer)
 
 static size_t worker_bytes(const struct hr_shared_state *shared)
 {
-    return hr_state_bytes(shared) + shared->workers * sizeof(float) +
-           hr_public_copies_worker_bytes(shared);
+    return shared->workers * sizeof(float) + hr_public_copies_worker_bytes(shared);
 }
 
 static void stop(struct hr_worker *worker)
 {
     free(((struct own *)worker->own)->row);
     free(((struct own *)worker->own)->copies);
-    hr_state_stop(worker);
 }
 
 static enum hr_status start(struct hr_worker *worker)
@@ -116,20 +114,14 @@ static enum hr_status start(struct hr_worker *worker)
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = worker->own;
     worker->bell = &shared->control->rank[worker->rank].bell;
-    worker->weights = place_of(shared, worker->rank, 0);
     own->row = calloc(shared->workers, sizeof *own->row);
     if (!own->row)
         return hr_fail(HR_E_NOMEM, "no memory for weights of %zu workers", shared->workers);
     hr_gossip_row(shared, worker->rank, own->row);
     own->reach = hr_gossip_reach(shared);
-    hr_load_replica(worker);
-    enum hr_status status = hr_state_start(worker, worker->rank);
-    if (status != HR_OK) {
-        free(own->row);
-        return status;
-    }
-    if (hr_compression_of(shared))
-        status = hr_public_copies_start(worker, second_of(shared), &own->copies);
+    if (!hr_compression_of(shared))
+        return HR_OK;
+    const enum hr_status status = hr_public_copies_start(worker, second_of(shared), &own->copies);
     if (status != HR_OK)
         stop(worker);
     return status;
@@ -221,28 +213,10 @@ static void offer(struct hr_worker *worker)
         }
 }
 
-/* This worker's stripe of the mean of all replicas; all workers rest. */
-static void export_mean(struct hr_worker *worker)
+/* Where that of another worker lies at a cut. */
+static float *replica_of(const struct hr_worker *worker, size_t rank)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    const uint64_t step = ((const struct own *)worker->own)->steps;
-    const float *replicas[HR_VEC_MAX_INPUTS];
-    for (size_t s = 0; s < worker->seats; s++)
-        replicas[s] = place_of(shared, shared->seats->rank[s], step);
-    hr_export_mean(worker, replicas);
-}
-
-static void export_part(struct hr_worker *worker)
-{
-    if (!hr_shared_is_apart(worker->shared)) /* else they are not all here yet: combine */
-        export_mean(worker);
-    hr_export_replica(worker);
-    hr_export_own_state(worker);
-}
-
-static void combine(struct hr_worker *worker)
-{
-    hr_export_mean_of_snapshot(worker);
+    return place_of(worker->shared, rank, ((const struct own *)worker->own)->steps);
 }
 
 const struct hr_strategy hr_strategy_gossip = {
@@ -251,10 +225,9 @@ const struct hr_strategy hr_strategy_gossip = {
                  "that differ",
     .options = (const char *const[]){"compress", "consensus-step", "gossip-graph", "link",
                                      "topology", NULL},
+    .rows = {HR_KEPT_MEAN, HR_KEPT_OWN, .replica = replica_of},
     .synchronous = true,
     .shares_batch = true,
-    .keeps_replicas = true,
-    .private_state = true,
     .order = "weights of a worker and its neighbours, in rank order",
     .prepare = hr_gossip_prepare,
     .describe = hr_gossip_describe,
@@ -272,8 +245,5 @@ const struct hr_strategy hr_strategy_gossip = {
     .deliver = deliver,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
-    .export_part = export_part,
-    .combine = combine,
     .each_ring = hr_gossip_each_ring,
-    .verify = hr_verify_nothing,
 };

@@ -424,14 +424,13 @@ static size_t worker_bytes(const struct hr_shared_state *shared)
 {
     const struct hr_hogwild_setup *setup = shared->setup;
     const size_t blocks = setup->by_ticket ? hr_hogwild_blocks(shared) : 0;
-    return hr_state_bytes(shared) + blocks * (sizeof(uint64_t) + 1);
+    return blocks * (sizeof(uint64_t) + 1);
 }
 
 static void stop(struct hr_worker *worker)
 {
     free(own_of(worker)->ticket);
     hr_averaging_stop(own_of(worker)->averaging);
-    hr_state_stop(worker);
 }
 
 static enum hr_status take_tickets(struct hr_worker *worker)
@@ -455,7 +454,6 @@ static enum hr_status start(struct hr_worker *worker)
         hr_pushes_come_back(worker);
     own_of(worker)->live = hr_hogwild_weights_of(worker->shared);
     copy_all(worker);
-    HR_TRY(hr_state_start(worker, worker->rank));
     enum hr_status status = take_tickets(worker);
     if (status == HR_OK)
         status = hr_averaging_start(worker, &own_of(worker)->averaging);
@@ -465,7 +463,7 @@ static enum hr_status start(struct hr_worker *worker)
 }
 
 /* Nothing to wait for but the cut's barrier: a worker that has arrived has pushed, and all rest. */
-static void export_part(struct hr_worker *worker)
+static void catch_up(struct hr_worker *worker)
 {
     const struct hr_averaging *averaging = own_of(worker)->averaging;
     hr_pushes_go_on(worker);
@@ -473,14 +471,6 @@ static void export_part(struct hr_worker *worker)
         hr_averaging_take_mean(averaging, worker);
     else
         copy_all(worker);
-    hr_export_stripe(worker);
-    hr_export_own_state(worker);
-}
-
-/* Machines have to agree. */
-static enum hr_status verify(struct hr_worker *worker)
-{
-    return own_of(worker)->averaging ? hr_verify_replica(worker) : HR_OK;
 }
 
 static float *at_rest(const struct hr_shared_state *shared)
@@ -612,8 +602,8 @@ const struct hr_strategy hr_strategy_hogwild = {
     .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
     .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation",
                                      "record-block", NULL},
+    .rows = {HR_KEPT_SHARED, HR_KEPT_OWN, .memory = at_rest},
     .order = hr_order_of_arrival,
-    .private_state = true,
     .losses_are_inputs = true,
     .sparse = true,
     .prepare = prepare,
@@ -633,9 +623,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .offer = offer,
     .arrive = hr_pushes_arrive,
     .arrived = hr_always_ready,
-    .export_part = export_part,
-    .at_rest = at_rest,
-    .verify = verify,
+    .catch_up = catch_up,
     .lost = lost,
     .missing = missing,
     .pause = pause,

@@ -58,23 +58,15 @@ static struct own *own_of(const struct hr_worker *worker)
     return worker->own;
 }
 
-/* A checkpoint may be of the middle of a period. */
-static void take_up_replica(struct hr_worker *worker)
+/* A cut in the middle of a period, or a checkpoint of one, finds replicas apart. */
+static uint64_t *due_of(struct hr_worker *worker)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    const uint64_t apart = *shared->snapshot.apart;
-    if (!apart) {
-        hr_take_up_weights(worker);
-        return;
-    }
-    hr_load_replica(worker);
-    own_of(worker)->due = shared->seats->index + apart;
+    return &own_of(worker)->due;
 }
 
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
-    take_up_replica(worker);
     worker->bell = &shared->control->rank[worker->rank].bell;
     own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
@@ -82,7 +74,7 @@ static enum hr_status start(struct hr_worker *worker)
         .params = shared->params,
         .least = shared->params,
     };
-    return hr_state_start(worker, worker->rank);
+    return HR_OK;
 }
 
 static bool ready(void *arg)
@@ -152,61 +144,17 @@ static void offer(struct hr_worker *worker)
     own_of(worker)->offered = true;
 }
 
-/* In the middle of a period? All workers at a cut say the same. */
-static bool is_apart(const struct hr_worker *worker)
-{
-    return worker->index < own_of(worker)->meet;
-}
-
-static void export_apart(struct hr_worker *worker)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const float *replicas[HR_VEC_MAX_INPUTS];
-    for (size_t s = 0; s < worker->seats; s++)
-        replicas[s] = shared->weights[shared->seats->rank[s]];
-    if (!hr_shared_is_apart(shared)) /* else they are not all here yet: combine */
-        hr_export_mean(worker, replicas);
-    if (shared->snapshot.replicas) /* else nobody saves */
-        hr_export_replica(worker);
-}
-
-static void combine(struct hr_worker *worker)
-{
-    if (is_apart(worker))
-        hr_export_mean_of_snapshot(worker);
-}
-
-static void export_part(struct hr_worker *worker)
-{
-    if (is_apart(worker))
-        export_apart(worker);
-    else
-        hr_export_stripe(worker);
-    hr_export_own_state(worker);
-    if (worker->seat == 0)
-        *worker->shared->snapshot.apart =
-            is_apart(worker) ? own_of(worker)->due - worker->index : 0;
-}
-
-static enum hr_status verify(struct hr_worker *worker)
-{
-    return is_apart(worker) ? HR_OK : hr_verify_replica(worker);
-}
-
 const struct hr_strategy hr_strategy_local_sgd = {
     .name = "local-sgd",
     .guarantee = "all replicas bit-equal after each averaging; the model is their mean",
     .options =
         (const char *const[]){"algorithm", "sync-every", "adaptive-sync", "link", "topology", NULL},
+    .rows = {.state = HR_KEPT_OWN, .due = due_of},
     .synchronous = true,
     .shares_batch = true,
-    .drifts = true,
-    .private_state = true,
     .describe = describe,
     .worker_own = sizeof(struct own),
-    .worker_bytes = hr_state_bytes,
     .start = start,
-    .stop = hr_state_stop,
     .request = hr_tell_nobody,
     .ready = ready,
     .accept = accept,
@@ -214,7 +162,4 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .offer = offer,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
-    .export_part = export_part,
-    .combine = combine,
-    .verify = verify,
 };

@@ -41,22 +41,15 @@ static void offer(struct hr_worker *worker)
 #define SERVER_FUNCTIONS                                                                           \
     .served = true, .start = hr_server_start, .leave = hr_server_leave,                            \
     .arrive = hr_server_arrive, .arrived = hr_server_ready, .at_cut = hr_server_at_cut,            \
-    .export_part = hr_tell_nobody, .verify = hr_verify_nothing, .shard_start = hr_shard_start,     \
-    .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
-    .over = hr_shard_over
+    .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
+    .take = hr_shard_take, .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
     .losses_are_inputs = true, .bytes = hr_server_bytes, .init = hr_server_init,                   \
     .lose = hr_shard_lose, .missing = hr_server_missing, .may_join = hr_server_may_join,           \
     .pause = hr_server_pause
 
-/* What the shards hold, slice behind slice. */
-static float *at_rest(const struct hr_shared_state *shared)
-{
-    return hr_server_weights(shared);
-}
-
 #define PS_SYNC                                                                                    \
-    .name = "ps-sync", .at_rest = at_rest, .order = "T(n), leaves in rank order",                  \
+    .name = "ps-sync", .rows = HR_SERVED_ROWS, .order = "T(n), leaves in rank order",              \
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",          \
     .options = ps_sync_options, .synchronous = true, .shares_batch = true, .never_stale = true,    \
     .init = hr_server_init, .stored = true
@@ -95,7 +88,7 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     .awaits = hr_aggregate_awaits
 
 #define PS_ASYNC                                                                                   \
-    .name = "ps-async", .at_rest = at_rest, .order = hr_order_of_arrival,                          \
+    .name = "ps-async", .rows = HR_SERVED_ROWS, .order = hr_order_of_arrival,                      \
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",    \
     .options = ps_async_options, .prepare = hr_stale_prepare, .describe = hr_stale_describe,       \
     .stored = true
@@ -123,7 +116,7 @@ static enum hr_status prepare_ssp(struct hr_shared_state *shared)
 }
 
 #define SSP                                                                                        \
-    .name = "ssp", .at_rest = at_rest, .order = hr_order_of_arrival,                               \
+    .name = "ssp", .rows = HR_SERVED_ROWS, .order = hr_order_of_arrival,                           \
     .guarantee = "each push applied once, whole; fastest - slowest <= staleness",                  \
     .options = ssp_options, .in_step = &hr_strategy_ps_sync, .prepare = prepare_ssp,               \
     .describe = hr_stale_describe

@@ -8,8 +8,6 @@
  *   In place of allreduce, where there is one worker, in real time. Where one process plays all
  *   ranks, allreduce itself is given gradients, put together to the same bits (stages/versions.h).
  */
-#include <string.h>
-
 #include "strategies/strategies.h"
 
 static enum hr_status prepare(struct hr_shared_state *shared)
@@ -28,18 +26,15 @@ static size_t bytes(const struct hr_shared_state *shared)
     return hr_state_floats(shared) * sizeof(float);
 }
 
-static void init(struct hr_shared_state *shared)
+static bool has_one_state(const struct hr_shared_state *shared)
 {
-    if (shared->snapshot.state)
-        memcpy(shared->own, shared->snapshot.state, bytes(shared));
+    (void)shared;
+    return true;
 }
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    hr_take_up_weights(worker);
     worker->bell = &worker->shared->control->rank[worker->rank].bell;
-    worker->state = worker->shared->own;
-    worker->applied = worker->shared->snapshot.applied[0];
     return HR_OK;
 }
 
@@ -50,23 +45,17 @@ static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
     return HR_OK;
 }
 
-static void export_part(struct hr_worker *worker)
-{
-    const struct hr_range all = hr_export_stripe(worker);
-    hr_export_state(worker->shared, worker->state, all.begin, all.count);
-    worker->shared->snapshot.applied[0] = worker->applied;
-}
-
 const struct hr_strategy hr_strategy_streamed = {
     .name = "allreduce",
     .guarantee = "one replica; its stages update their own weights, an update a minibatch",
     .options = (const char *const[]){"algorithm", NULL},
+    .rows = {.one_state = has_one_state},
     .synchronous = true,
     .shares_batch = true,
     .never_stale = true,
     .prepare = prepare,
     .bytes = bytes,
-    .init = init,
+    .init = hr_rows_init,
     .start = start,
     .request = hr_tell_nobody,
     .ready = hr_always_ready,
@@ -74,6 +63,4 @@ const struct hr_strategy hr_strategy_streamed = {
     .offer = hr_tell_nobody,
     .arrive = hr_tell_nobody,
     .arrived = hr_always_ready,
-    .export_part = export_part,
-    .verify = hr_verify_replica,
 };

@@ -63,7 +63,7 @@ static inline const struct hr_compression *hr_compression_of(const struct hr_sha
 /* Are weights what travels, and a worker's state its public copy? (gossip) */
 static inline bool hr_compression_is_public(const struct hr_shared_state *shared)
 {
-    return shared->strategy->keeps_replicas;
+    return shared->strategy->rows.weights == HR_KEPT_MEAN;
 }
 
 /* A worker's state; 0: there is none. Bytes that a worker takes in all. */

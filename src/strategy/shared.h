@@ -1,4 +1,4 @@
-/* shared.h - common parts of strategies: which index comes next, updates, exporting at a cut.
+/* shared.h - common parts of strategies: which index comes next, updates, messages.
  *
  * Threads: a worker's or shard's own, as in strategy.h.
  */
@@ -72,41 +72,8 @@ static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t strip
 /* The options of the group of those who have seats. */
 struct hr_group_options hr_group_of_seats(const struct hr_shared_state *shared);
 
-/* Copy elements [begin, begin + count) of a state's arrays into the snapshot's first copy. */
-void hr_export_state(const struct hr_shared_state *shared, const float *state, size_t begin,
-                     size_t count);
-
-/* Bytes of a private state, and ratio: worker_bytes where that is all. */
-size_t hr_state_bytes(const struct hr_shared_state *shared);
-/* That of a worker, where it is shared memory: shared->states. */
-float *hr_state_of(const struct hr_shared_state *shared, size_t worker);
-/* Take a private state, and ratio, and load copy `copy` of the snapshot's into it. */
-HR_CHECKED enum hr_status hr_state_start(struct hr_worker *worker, size_t copy);
-void hr_state_stop(struct hr_worker *worker);
-
-/* Copy a private state into the snapshot's copy of this rank. */
-void hr_export_own_state(struct hr_worker *worker);
-
 /* Update this worker's weights and private state with its gradient of batch `index`. */
 void hr_update_replica(struct hr_worker *worker, uint64_t index);
-
-/* Load the snapshot's weights into this worker's replica. */
-void hr_take_up_weights(struct hr_worker *worker);
-
-/* Where each worker keeps weights of its own: load them from the snapshot, and copy them there. */
-void hr_load_replica(struct hr_worker *worker);
-void hr_export_replica(struct hr_worker *worker);
-
-/* This worker's stripe of the parameters. */
-struct hr_range hr_stripe_of(const struct hr_worker *worker);
-/* Copy it into the snapshot; returns it. */
-struct hr_range hr_export_stripe(struct hr_worker *worker);
-
-/* The same of the mean of replicas, one a seat, in the order T(n); the pointers are changed. Who
- * has no seat has the mean for a replica there, and no state. */
-void hr_export_mean(struct hr_worker *worker, const float **replicas);
-/* The same of those in the snapshot, of all who have seats. */
-void hr_export_mean_of_snapshot(struct hr_worker *worker);
 
 /* The worker has something of this step for worker `to`: strategy->deliver, now or when a driver
  * says so. Who takes it says so, for those who look on. */
@@ -116,10 +83,5 @@ void hr_peer_took(const struct hr_worker *worker, size_t from, uint64_t bytes);
 /* For strategies without owners: nothing to send, and always ready. */
 void hr_tell_nobody(struct hr_worker *worker);
 bool hr_always_ready(void *worker);
-/* For strategies with one copy of the weights: nothing to compare. */
-enum hr_status hr_verify_nothing(struct hr_worker *worker);
-/* For replicas that must be equal at a cut: does this one equal the snapshot? The snapshot has a
- * stripe of each, so a replica that equals it equals them all. HR_E_FAILED: it differs. */
-enum hr_status hr_verify_replica(struct hr_worker *worker);
 
 #endif

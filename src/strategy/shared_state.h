@@ -110,16 +110,16 @@ struct hr_epoch_share {
  * run, records it or takes it back to a cut, it needs no copy: all rest while it is read. */
 struct hr_snapshot {
     float *weights;    /* (params) */
-    bool live;         /* those are the weights of the run itself (strategy->at_rest) */
+    bool live;         /* those are the weights of the run itself (hr_rows_memory) */
     float *state;      /* (state_copies, nstates, params) the optimiser's; NULL: it begins at 0, and
                             nobody reads it */
     uint64_t *applied; /* (state_copies) updates ever made to that copy */
     size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
     float *replicas; /* (replica_copies, params) of workers; all are `weights` where not `apart`,
-                            unless strategy->keeps_replicas */
+                            unless rows.weights are HR_KEPT_MEAN */
     size_t replica_copies; /* workers, or 0 */
-    uint64_t *apart; /* strategy->drifts: batches until replicas are made equal; 0: they are */
-    double *since;   /* (workers) where strategy->ties_replicas, and replicas go on: steps of each
+    uint64_t *apart; /* strategy->rows.due: batches until replicas are made equal; 0: they are */
+    double *since;   /* (workers) where strategy->rows.since, and replicas go on: steps of each
                       since its last exchange; else NULL */
     struct hr_epoch_losses *losses;
     struct hr_epoch_share *shares; /* (workers) */

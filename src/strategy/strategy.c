@@ -68,6 +68,13 @@ size_t hr_log_count(const struct hr_shared_state *shared)
     return shared->strategy->replay_log ? shared->workers : shared->servers;
 }
 
+static void release(struct hr_worker *worker)
+{
+    hr_rows_stop(worker);
+    hr_compression_stop(worker);
+    free(worker->own);
+}
+
 enum hr_status hr_worker_start(struct hr_worker *worker)
 {
     const struct hr_strategy *strategy = worker->shared->strategy;
@@ -76,17 +83,19 @@ enum hr_status hr_worker_start(struct hr_worker *worker)
         return hr_fail(HR_E_NOMEM, "no memory for a worker");
     enum hr_status status = hr_compression_start(worker);
     if (status == HR_OK)
+        status = hr_rows_start(worker);
+    if (status == HR_OK)
         status = strategy->start(worker);
-    if (status != HR_OK) {
-        hr_compression_stop(worker);
-        free(worker->own);
-    }
+    if (status != HR_OK)
+        release(worker);
     return status;
 }
 
 void hr_worker_export(struct hr_worker *worker)
 {
-    worker->shared->strategy->export_part(worker);
+    if (worker->shared->strategy->catch_up)
+        worker->shared->strategy->catch_up(worker);
+    hr_rows_export(worker);
     hr_compression_export(worker);
 }
 
@@ -94,8 +103,7 @@ void hr_worker_drop(struct hr_worker *worker)
 {
     if (worker->shared->strategy->stop)
         worker->shared->strategy->stop(worker);
-    hr_compression_stop(worker);
-    free(worker->own);
+    release(worker);
 }
 
 void hr_worker_stop(struct hr_worker *worker)

@@ -21,6 +21,7 @@
 #include "shm/ring.h"
 #include "strategy/arrivals.h"
 #include "strategy/replay_log.h"
+#include "strategy/rows.h"
 #include "strategy/shard.h"
 #include "strategy/shared_state.h"
 
@@ -82,17 +83,15 @@ struct hr_strategy {
     /* Command-line options that it obeys and some strategies do not; ends with NULL. */
     const char *const *options;
 
-    bool synchronous;    /* every rank knows beforehand which index comes next */
-    bool shares_batch;   /* an index is a global batch, shared out; else one worker's minibatch */
-    bool served;         /* has server ranks */
-    bool one_shard;      /* only one server, which decides for all */
-    bool keeps_replicas; /* each worker has weights of its own, which a cut leaves as they are */
-    bool drifts;         /* the same, but where they are made equal: at an epoch's end, too */
-    bool ties_replicas;  /* ..., which begin again at a cut, and go on where a run does (pause.h) */
+    struct hr_rows rows; /* what is kept */
+
+    bool synchronous;  /* every rank knows beforehand which index comes next */
+    bool shares_batch; /* an index is a global batch, shared out; else one worker's minibatch */
+    bool served;       /* has server ranks */
+    bool one_shard;    /* only one server, which decides for all */
     bool losses_are_inputs; /* a lost worker is one more input of owners, or of nobody, and all
                                others go on; else its loss ends the term (drive/terms.h) */
     bool outlives_node;     /* all that is lost with one of several machines others have, too */
-    bool private_state;     /* a state of the optimiser for each worker */
     bool sparse;            /* sparse models are trained by it, too (sparse/) */
     bool stored;            /* the key-value store has it, too (store/) */
     bool updates_slices; /* one worker alone may update slices of its weights apart, each when its
@@ -124,10 +123,10 @@ struct hr_strategy {
     void (*report)(const struct hr_shared_state *shared, struct hr_run_result *result);
 
     size_t worker_own; /* bytes of worker->own */
-    /* Private memory that a worker's start takes; NULL: none worth counting. */
+    /* Private memory that a worker's start takes, beside a state; NULL: none worth counting. */
     size_t (*worker_bytes)(const struct hr_shared_state *shared);
 
-    /* Worker. start loads the snapshot (the initial state, or a checkpoint's). */
+    /* Worker. start: weights and state are there (rows.h). */
     enum hr_status (*start)(struct hr_worker *worker);
     void (*stop)(struct hr_worker *worker);  /* free what start took; NULL: nothing */
     void (*leave)(struct hr_worker *worker); /* tell owners that no more will come; NULL */
@@ -152,16 +151,9 @@ struct hr_strategy {
     void (*arrive)(struct hr_worker *worker); /* at a cut: tell the owners */
     bool (*arrived)(void *worker);            /* have they exported */
     void (*at_cut)(struct hr_worker *worker); /* they have: take what they say; NULL */
-    /* After all have arrived; then, after all have exported, verify. Both are repeated where a
-     * worker is lost at the cut. */
-    void (*export_part)(struct hr_worker *worker);
-    /* Where ranks are on several machines, and the model is made of what others have exported: once
-     * more, when all have. NULL: export_part reads nothing of others. */
-    void (*combine)(struct hr_worker *worker);
-    /* Where the weights stand, all together, while all rest at a cut; NULL: nowhere. */
-    float *(*at_rest)(const struct hr_shared_state *shared);
-    enum hr_status (*verify)(struct hr_worker *worker);
-
+    /* All have arrived, and rest until all have exported: take up what others have done to memory
+     * that all share. Repeated where a worker is lost at the cut. NULL: nothing. */
+    void (*catch_up)(struct hr_worker *worker);
     /* Between two events, where one process plays all ranks: copy weights, states and replicas, and
      * say what is in hand (pause.h). False: not now. NULL: a save is a cut. */
     bool (*pause)(const struct hr_standing *at, struct hr_pause *to);
@@ -217,7 +209,7 @@ void hr_worker_sit_out(struct hr_worker *worker);
 
 /* strategy->meets, as it is told there. */
 bool hr_worker_meets(const struct hr_worker *worker);
-/* strategy->export_part, and what compression keeps. */
+/* All rest at a cut: catch up, and export what is kept (rows.h), and what compression keeps. */
 void hr_worker_export(struct hr_worker *worker);
 /* strategy->at_cut, if there is one. */
 void hr_worker_at_cut(struct hr_worker *worker);

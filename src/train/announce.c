@@ -230,7 +230,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .staleness = o->staleness,
         .synchronous = shared->strategy->synchronous,
         .shares_batch = shared->strategy->shares_batch,
-        .averages = shared->strategy->synchronous && shared->strategy->private_state,
+        .averages = shared->strategy->synchronous && shared->strategy->rows.state == HR_KEPT_OWN,
         .served = shared->strategy->served,
         .colocated = shared->colocated,
         .servers_rest = hr_resting_would(&run->drive),

@@ -106,7 +106,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->asynchrony = hr_asynchrony_of(run, result, result->lr);
     hr_divergence_cure(run, result);
     hr_digest_floats(run->shared.snapshot.weights, run->shared.params, result->weights_digest);
-    result->counts_applied = run->shared.servers && !run->shared.strategy->private_state;
+    result->counts_applied = run->shared.servers && run->shared.strategy->rows.state != HR_KEPT_OWN;
     result->applied = run->shared.snapshot.applied[0] - run->applied;
     name_trace(run, result);
     if (run->shared.strategy->report)

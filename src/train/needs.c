@@ -46,6 +46,14 @@ static void add_owners(const struct hr_run *run, struct hr_needs *needs)
         hr_needs_add(needs, "ranks that are played", 1, run->drive.driver->bytes(shared));
 }
 
+/* The optimizer's state, and what else a worker's start takes. */
+static size_t worker_bytes(const struct hr_shared_state *shared)
+{
+    const struct hr_strategy *strategy = shared->strategy;
+    return hr_rows_worker_floats(shared) * sizeof(float) +
+           (strategy->worker_bytes ? strategy->worker_bytes(shared) : 0);
+}
+
 /* Workers whose stage in that seat lives here. */
 static size_t stages_here(const struct hr_run *run, size_t seat)
 {
@@ -73,8 +81,7 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
                      hr_stage_bytes(run->job.pipeline, k));
     if (played && run->job.pipeline && !run->job.pipeline->options.schedule->synchronous)
         hr_needs_add(needs, "stashed weights", here, hr_versions_bytes(run->job.pipeline));
-    if (shared->strategy->worker_bytes)
-        hr_needs_add(needs, "optimizer state", here, shared->strategy->worker_bytes(shared));
+    hr_needs_add(needs, "optimizer state", here, worker_bytes(shared));
     hr_needs_add(needs, "compression", here, hr_compression_worker_bytes(shared));
     hr_needs_add(needs, "received gradients", here, received_bytes(run));
     if (prefetches)

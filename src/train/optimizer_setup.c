@@ -15,7 +15,7 @@ static enum hr_status check_servers(const struct hr_run *run)
     const struct hr_train_options *o = run->job.options;
     const struct hr_optimizer *optimizer = &run->shared.optimizer;
     char option[64];
-    if (run->shared.strategy->private_state || run->shared.servers <= 1 ||
+    if (run->shared.strategy->rows.state == HR_KEPT_OWN || run->shared.servers <= 1 ||
         !hr_optimizer_needs_norms(optimizer))
         return HR_OK;
     if (optimizer->clip_norm > 0)

@@ -314,9 +314,9 @@ static bool keeps_replicas(const struct hr_run *run)
     const struct hr_train_options *o = run->job.options;
     const bool saves = o->checkpoint_dir[0] || o->resume[0] ||
                        run->shared.schedule.checkpoint_every || run->shared.outlives;
-    const bool combines = run->shared.strategy->combine && hr_shared_is_apart(&run->shared);
-    return combines || run->shared.strategy->keeps_replicas ||
-           (run->shared.strategy->drifts && saves);
+    const struct hr_rows *rows = &run->shared.strategy->rows;
+    const bool combines = hr_rows_mean(rows) && hr_shared_is_apart(&run->shared);
+    return combines || rows->weights == HR_KEPT_MEAN || (rows->due && saves);
 }
 
 /* As the training samples have them, or where it goes on, as those had that it began with. */
@@ -361,7 +361,8 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     shared->group_options.blocks |= shared->outlives && run->machines;
     settle_waiting(run);
     settle_stalls(run);
-    shared->snapshot.state_copies = shared->strategy->private_state ? shared->workers : 1;
+    shared->snapshot.state_copies =
+        shared->strategy->rows.state == HR_KEPT_OWN ? shared->workers : 1;
     shared->snapshot.replica_copies = keeps_replicas(run) ? shared->workers : 0;
     HR_TRY(hr_overlap_setup(run));
     HR_TRY(hr_links_setup(run));

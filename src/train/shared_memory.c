@@ -70,7 +70,7 @@ static bool has_tied_replicas(const struct hr_run *run)
 {
     const bool saves =
         run->leader.cuts.saves && !run->shared.schedule.pauses && !run->shared.outlives;
-    return run->shared.strategy->ties_replicas && (saves || run->resume.checkpoint);
+    return run->shared.strategy->rows.since && (saves || run->resume.checkpoint);
 }
 
 /* What a run needs to outlive the ranks that it loses. */
@@ -86,9 +86,8 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
         hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.again_ns);
     run->drive.losses.comes = hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.comes);
     run->drive.losses.told = hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.told);
-    if (shared->strategy->worker_bytes)
-        shared->states = hr_carve_arena(
-            to, what, shared->workers * (hr_state_floats(shared) + hr_ratio_floats(shared)));
+    if (hr_rows_worker_floats(shared))
+        shared->states = hr_carve_arena(to, what, shared->workers * hr_rows_worker_floats(shared));
     struct hr_last_cut *const keeps = hr_carve(to, what, sizeof *keeps);
     struct hr_snapshot there = {
         .weights = hr_carve_arena(to, what, shared->params),
@@ -131,7 +130,7 @@ static void lay_out_pause(struct hr_run *run, struct hr_carver *to)
     struct hr_shared_state *shared = &run->shared;
     const struct hr_batch_schedule *schedule = &shared->schedule;
     const size_t workers = shared->workers, copies = shared->snapshot.state_copies;
-    const bool ties = shared->strategy->ties_replicas;
+    const bool ties = shared->strategy->rows.since;
     if (!schedule->pauses || !run->leader.cuts.saves)
         return;
     struct hr_pause *const pause = hr_carve(to, what, sizeof *pause);
@@ -207,7 +206,8 @@ static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
 {
     struct hr_shared_state *shared = &run->shared;
     const bool copies = copies_cuts(run);
-    shared->snapshot.live = !copies && shared->strategy->at_rest && !hr_homes_apart(&shared->homes);
+    shared->snapshot.live =
+        !copies && hr_rows_stand(&shared->strategy->rows) && !hr_homes_apart(&shared->homes);
     if (!shared->snapshot.live) {
         shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
         stripes_alike(to, shared, 1, shared->outlives ? repaired_arrays : arrays);
@@ -227,7 +227,7 @@ static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
     if (shared->snapshot.replica_copies || has_tied_replicas(run)) {
         shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
         workers_alike(to, shared->workers, shared->params,
-                      shared->strategy->combine ? arrays : arrays_for_first);
+                      hr_rows_mean(&shared->strategy->rows) ? arrays : arrays_for_first);
     }
     if (has_tied_replicas(run)) {
         shared->snapshot.since =
@@ -345,7 +345,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     }
     lay_out_own(shared, to);
     if (shared->snapshot.live && to->base)
-        shared->snapshot.weights = shared->strategy->at_rest(shared);
+        shared->snapshot.weights = hr_rows_memory(shared);
     hr_record_place(&run->drive, hr_carve(to, "trace", hr_record_bytes(&run->drive)));
     lay_out_calibration(run, to);
     shared->segment = to->base;

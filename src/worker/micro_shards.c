@@ -23,7 +23,7 @@ static enum hr_status check_order(const struct hr_train_job *job)
 {
     const struct hr_strategy *strategy = job->shared->strategy;
     const struct hr_algorithm *algorithm = job->shared->group_options.algorithm;
-    if (strategy->synchronous && strategy->private_state)
+    if (strategy->synchronous && strategy->rows.state == HR_KEPT_OWN)
         return hr_fail(HR_E_USAGE,
                        "--reduce repro: %s averages weights, of as many replicas as there are "
                        "workers; expected a strategy that adds up gradients: allreduce, ps-sync, "

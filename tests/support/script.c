@@ -118,9 +118,10 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .homes = plan.homes,
         .outlives = plan.outlives,
         .reissues = plan.reissues,
-        .snapshot = {.state_copies = strategy->private_state ? plan.workers : 1,
-                     .replica_copies =
-                         strategy->keeps_replicas || strategy->drifts ? plan.workers : 0},
+        .snapshot = {.state_copies = strategy->rows.state == HR_KEPT_OWN ? plan.workers : 1,
+                     .replica_copies = strategy->rows.weights == HR_KEPT_MEAN || strategy->rows.due
+                                           ? plan.workers
+                                           : 0},
     };
     CHECK_OK(hr_strategy_prepare(&script->shared));
     if (script->options.compress[0])

@@ -226,7 +226,7 @@ static void took_of_share(struct served_reference *reference, const struct hr_sh
 
 static bool averages(const struct served_reference *reference)
 {
-    return shared_of(reference)->strategy->private_state;
+    return shared_of(reference)->strategy->rows.state == HR_KEPT_OWN;
 }
 
 /* All replicas are the center. */

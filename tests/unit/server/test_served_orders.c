@@ -165,8 +165,8 @@ static bool leave_cut(void)
     for (size_t w = 0; w < shared()->workers; w++) {
         if (sim.state[w] == DEAD)
             continue;
-        sim.kind.strategy->export_part(&sim.script.worker[w]);
-        CHECK_OK(sim.kind.strategy->verify(&sim.script.worker[w]));
+        hr_worker_export(&sim.script.worker[w]);
+        CHECK_OK(hr_rows_verify(&sim.script.worker[w]));
         twin_leave_cut(&sim.twin, w);
         hr_stats_leave_cut(&shared()->stats[w], false);
         sim.state[w] = WANTS;

@@ -9,12 +9,16 @@
 
 enum { PARAMS = 100, MOST = 8 };
 
+/* What a strategy keeps that says nothing of it. */
+static const struct hr_strategy equal;
+
 /* Workers with equal replicas, and a snapshot with a stripe of each. */
 struct replicas {
     struct hr_shared_state shared;
     float weights[MOST][PARAMS], snapshot[PARAMS];
     float *weight[MOST];
     struct hr_seats *seats;
+    uint64_t applied;
 };
 
 static void begin(struct replicas *it, size_t workers)
@@ -30,11 +34,14 @@ static void begin(struct replicas *it, size_t workers)
         for (size_t i = 0; i < PARAMS; i++)
             it->weights[w][i] = (float)i;
     }
-    it->shared = (struct hr_shared_state){.workers = workers,
-                                          .params = PARAMS,
-                                          .weights = it->weight,
-                                          .seats = it->seats,
-                                          .snapshot.weights = it->snapshot};
+    it->shared =
+        (struct hr_shared_state){.strategy = &equal,
+                                 .optimizer.rule = hr_rule_at(0),
+                                 .workers = workers,
+                                 .params = PARAMS,
+                                 .weights = it->weight,
+                                 .seats = it->seats,
+                                 .snapshot = {.weights = it->snapshot, .applied = &it->applied}};
 }
 
 static struct hr_worker worker_at(struct replicas *it, size_t seat)
@@ -53,11 +60,11 @@ static size_t found(struct replicas *it, const char *text)
     size_t n = 0;
     for (size_t s = 0; s < it->seats->n; s++) {
         struct hr_worker worker = worker_at(it, s);
-        hr_export_stripe(&worker);
+        hr_rows_export(&worker);
     }
     for (size_t s = 0; s < it->seats->n; s++) {
         struct hr_worker worker = worker_at(it, s);
-        const enum hr_status status = hr_verify_replica(&worker);
+        const enum hr_status status = hr_rows_verify(&worker);
         if (status == HR_OK)
             continue;
         assert_int_equal(status, HR_E_FAILED);

@@ -24,7 +24,7 @@ static void cut(void)
 {
     script_cut(&script);
     for (size_t w = 0; w < 2; w++)
-        CHECK_OK(script.shared.strategy->verify(&script.worker[w]));
+        CHECK_OK(hr_rows_verify(&script.worker[w]));
     hr_atom64_store_relaxed(&script.shared.dispenser->next, BATCHES);
     hr_atom64_store_relaxed(&script.shared.dispenser->cut, 2 * BATCHES);
 }

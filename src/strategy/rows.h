@@ -1,0 +1,79 @@
+/* rows.h - what a run keeps, said once by its strategy: weights, and the state of the optimizer.
+ *
+ * From the rows of the table (strategy->rows) follow what a worker begins with, its part of the
+ * snapshot at a cut, the check of replicas, the copy to which losses take all back, checkpoints
+ * (state/state.c) and the plan of memory. All zero is the plainest: equal replicas, with equal
+ * states.
+ *
+ *   Cut   all rest; each exports its part, a stripe where all have the same; (several machines: all
+ *         meet, and means are made of what came;) all meet; each is checked, or begins again.
+ *
+ * Threads: a worker's own, as strategy.h; what follows from `shared` alone: constants.
+ * Test:    tests/unit/strategies/test_replicas.c, test_rests.c
+ */
+#ifndef HR_STRATEGY_ROWS_H
+#define HR_STRATEGY_ROWS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct hr_shared_state;
+struct hr_worker;
+
+enum hr_kept_how {
+    HR_KEPT_EQUAL,  /* each worker has all of it, and the same bits at a cut, which is checked */
+    HR_KEPT_SHARED, /* weights in one memory, of which workers have copies; no two to compare, but
+                       where each machine has such a memory: these are equal at a cut */
+    HR_KEPT_SERVED, /* servers have slices, and export them when all have arrived at a cut */
+    HR_KEPT_OWN,    /* a state of each worker's own */
+    HR_KEPT_MEAN,   /* weights of each worker's own, which a cut leaves as they are; the model is
+                       their mean */
+};
+
+struct hr_rows {
+    enum hr_kept_how weights; /* EQUAL, SHARED, SERVED, MEAN */
+    enum hr_kept_how state;   /* EQUAL, SERVED, OWN */
+    /* SHARED, SERVED: where the weights stand, all together, while all rest at a cut, and may be
+     * read. NULL: nowhere. */
+    float *(*memory)(const struct hr_shared_state *shared);
+    /* EQUAL: do all workers update one state together, the first bytes of shared->own? NULL, or
+     * false: each has one in memory of its own. */
+    bool (*one_state)(const struct hr_shared_state *shared);
+    /* MEAN: where the replica of a worker lies. NULL: shared->weights. */
+    float *(*replica)(const struct hr_worker *worker, size_t rank);
+    /* EQUAL, but replicas drift: the index of the batch before which they are made equal. At a cut
+     * below it they are kept as MEAN. NULL: they never differ at a cut. */
+    uint64_t *(*due)(struct hr_worker *worker);
+    /* SERVED, and each worker has a replica of its own, which begins again with the weights at a
+     * cut that is more than a rest: steps since it was tied to them. NULL: there are none. */
+    uint64_t *(*since)(struct hr_worker *worker);
+};
+
+/* Are the model's weights at a cut a mean, always or now and then? */
+bool hr_rows_mean(const struct hr_rows *rows);
+
+/* Do they stand somewhere, all together, while all rest at a cut? There they are, when memory is
+ * laid out. */
+bool hr_rows_stand(const struct hr_rows *rows);
+float *hr_rows_memory(const struct hr_shared_state *shared);
+
+/* Floats of a state that a worker has in memory of its own, with its ratio; 0: it has none. */
+size_t hr_rows_worker_floats(const struct hr_shared_state *shared);
+/* Where one_state: it becomes the snapshot's. (strategy->init) */
+void hr_rows_init(struct hr_shared_state *shared);
+
+/* A worker begins: its weights and state are the snapshot's. HR_E_NOMEM. It ends. */
+HR_CHECKED enum hr_status hr_rows_start(struct hr_worker *worker);
+void hr_rows_stop(struct hr_worker *worker);
+
+/* All rest at a cut: its part of the snapshot. Then, where ranks are on several machines and
+ * hr_rows_mean, its stripe of the mean, when all have exported. Then, when all have, the check of
+ * replicas: HR_E_FAILED: this one differs from those of others. */
+void hr_rows_export(struct hr_worker *worker);
+void hr_rows_combine(struct hr_worker *worker);
+HR_CHECKED enum hr_status hr_rows_verify(struct hr_worker *worker);
+
+#endif
