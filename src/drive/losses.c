@@ -9,7 +9,7 @@
 #include "drive/losses_apart.h"
 #include "drive/roll.h"
 #include "drive/terms.h"
-#include "strategy/last_cut.h"
+#include "strategy/rows.h"
 
 static const int64_t first_pause_ns = HR_NS_PER_SECOND / 10;
 

@@ -4,7 +4,7 @@
 
 #include "group/local_group.h"
 #include "server/staleness.h"
-#include "strategy/last_cut.h"
+#include "strategy/rows.h"
 #include "strategy/shared.h"
 
 uint64_t hr_term_go_back(const struct hr_leader *leader)

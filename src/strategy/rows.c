@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/vec.h"
+#include "strategy/compression.h"
 #include "strategy/shared.h"
 
 static const struct hr_rows *rows_of(const struct hr_shared_state *shared)
@@ -344,4 +345,65 @@ enum hr_status hr_rows_verify(struct hr_worker *worker)
     const bool of_machines = rows->weights == HR_KEPT_SHARED && hr_shared_is_apart(worker->shared);
     return of_machines || (rows->weights == HR_KEPT_EQUAL && !is_apart(worker)) ? compare(worker)
                                                                                 : HR_OK;
+}
+
+/* --- the snapshot's memory --- */
+
+size_t hr_snapshot_parts(const struct hr_shared_state *shared, const struct hr_snapshot *snapshot,
+                         struct hr_snapshot_part parts[HR_SNAPSHOT_PARTS])
+{
+    const size_t params = shared->params * sizeof(float), workers = shared->workers;
+    const size_t state = hr_state_floats(shared) * sizeof(float), copies = snapshot->state_copies;
+    const size_t errors = hr_compression_state_floats(shared) * sizeof(float);
+    const bool own = rows_of(shared)->state == HR_KEPT_OWN, mean = hr_rows_mean(rows_of(shared));
+    const struct hr_snapshot_part all[] = {
+        {offsetof(struct hr_snapshot, weights), params, !snapshot->live, 1, true, true},
+        {offsetof(struct hr_snapshot, state), state, snapshot->copied ? copies : 0,
+         own ? 0 : shared->optimizer.rule->nstates, true, false},
+        {offsetof(struct hr_snapshot, applied), sizeof *snapshot->applied, copies, 0, false, false},
+        {offsetof(struct hr_snapshot, replicas), params, snapshot->replica_copies, 0, true, mean},
+        {offsetof(struct hr_snapshot, since), sizeof *snapshot->since, snapshot->tied ? workers : 0,
+         0, false, false},
+        {offsetof(struct hr_snapshot, apart), sizeof *snapshot->apart, 1, 0, false, true},
+        {offsetof(struct hr_snapshot, errors), errors, snapshot->copied && errors ? workers : 0, 0,
+         true, false},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].copies)
+            parts[n++] = all[i];
+    return n;
+}
+
+void hr_snapshot_place(struct hr_snapshot *snapshot, const struct hr_snapshot_part *part,
+                       void *memory)
+{
+    memcpy((unsigned char *)snapshot + part->field, &memory, sizeof memory);
+}
+
+static void *part_of(const struct hr_snapshot *snapshot, const struct hr_snapshot_part *part)
+{
+    void *memory;
+    memcpy(&memory, (const unsigned char *)snapshot + part->field, sizeof memory);
+    return memory;
+}
+
+static void copy(const struct hr_shared_state *shared, const struct hr_snapshot *to,
+                 const struct hr_snapshot *from)
+{
+    struct hr_snapshot_part part[HR_SNAPSHOT_PARTS];
+    const size_t n = hr_snapshot_parts(shared, &shared->snapshot, part);
+    for (size_t i = 0; i < n; i++)
+        if (part[i].bytes)
+            memcpy(part_of(to, &part[i]), part_of(from, &part[i]), part[i].bytes * part[i].copies);
+}
+
+void hr_last_cut_keep(const struct hr_shared_state *shared)
+{
+    copy(shared, shared->last_cut, &shared->snapshot);
+}
+
+void hr_last_cut_restore(const struct hr_shared_state *shared)
+{
+    copy(shared, &shared->snapshot, shared->last_cut);
 }

@@ -21,6 +21,7 @@
 #include "base/error.h"
 
 struct hr_shared_state;
+struct hr_snapshot;
 struct hr_worker;
 
 enum hr_kept_how {
@@ -75,5 +76,32 @@ void hr_rows_stop(struct hr_worker *worker);
 void hr_rows_export(struct hr_worker *worker);
 void hr_rows_combine(struct hr_worker *worker);
 HR_CHECKED enum hr_status hr_rows_verify(struct hr_worker *worker);
+
+/* --- the snapshot's memory --- */
+
+/* An array of the snapshot. */
+struct hr_snapshot_part {
+    size_t field; /* a pointer in struct hr_snapshot: this many bytes behind its beginning */
+    size_t bytes; /* of one copy */
+    size_t copies;
+    size_t striped; /* arrays of (params) floats in it, of which workers write stripes; or 0 */
+    bool floats;
+    bool for_all; /* every rank reads all of it; else the launcher alone */
+};
+
+enum { HR_SNAPSHOT_PARTS = 7 };
+
+/* What a snapshot has as its numbers of copies say, `copied` and `tied`, in the order in which it
+ * lies in memory. Without losses and shares, which ranks do not export. */
+size_t hr_snapshot_parts(const struct hr_shared_state *shared, const struct hr_snapshot *snapshot,
+                         struct hr_snapshot_part parts[HR_SNAPSHOT_PARTS]);
+void hr_snapshot_place(struct hr_snapshot *snapshot, const struct hr_snapshot_part *part,
+                       void *memory);
+
+/* For runs that go back to the last cut when a rank is lost: the snapshot is written at every cut,
+ * and who dies meanwhile leaves it torn. It is whole: copy it into shared->last_cut. Make it what
+ * it was then. (Threads: the launcher's, while all rest.) */
+void hr_last_cut_keep(const struct hr_shared_state *shared);
+void hr_last_cut_restore(const struct hr_shared_state *shared);
 
 #endif

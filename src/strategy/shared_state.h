@@ -109,27 +109,24 @@ struct hr_epoch_share {
 /* The state of the model at a cut: what evaluation reads and checkpoints hold. Where nobody saves a
  * run, records it or takes it back to a cut, it needs no copy: all rest while it is read. */
 struct hr_snapshot {
-    float *weights;    /* (params) */
-    bool live;         /* those are the weights of the run itself (hr_rows_memory) */
-    float *state;      /* (state_copies, nstates, params) the optimiser's; NULL: it begins at 0, and
-                            nobody reads it */
-    uint64_t *applied; /* (state_copies) updates ever made to that copy */
-    size_t state_copies; /* 1, or one a worker where state is private (hogwild) */
-    float *replicas; /* (replica_copies, params) of workers; all are `weights` where not `apart`,
-                            unless rows.weights are HR_KEPT_MEAN */
+    /* What it has (rows.h): */
+    bool live;             /* `weights` are those of the run itself (hr_rows_memory) */
+    bool copied;           /* state, and errors of what is compressed */
+    size_t state_copies;   /* 1, or one a worker where each has a state of its own */
     size_t replica_copies; /* workers, or 0 */
-    uint64_t *apart; /* strategy->rows.due: batches until replicas are made equal; 0: they are */
-    double *since;   /* (workers) where strategy->rows.since, and replicas go on: steps of each
-                      since its last exchange; else NULL */
+    bool tied;             /* replicas that are tied to the weights, and `since` */
+
+    float *weights;    /* (params) */
+    float *state;      /* (state_copies, nstates, params) the optimiser's; NULL: it begins at 0, and
+                          nobody reads it */
+    uint64_t *applied; /* (state_copies) updates ever made to that copy */
+    float *replicas;   /* (replica_copies, params) of workers; all are `weights` where not `apart`,
+                          unless rows.weights are HR_KEPT_MEAN, or rows.since */
+    uint64_t *apart;   /* rows.due: batches until replicas are made equal; 0: they are */
+    double *since;     /* (workers) rows.since, where replicas go on; else NULL */
+    float *errors;     /* (workers, hr_compression_state_floats) or NULL */
     struct hr_epoch_losses *losses;
     struct hr_epoch_share *shares; /* (workers) */
-    float *errors;                 /* (workers, hr_compression_state_floats) or NULL */
-};
-
-/* A copy of the snapshot as it was at the last cut, since the snapshot itself is written at the
- * next; for runs that outlive losses. */
-struct hr_last_cut {
-    struct hr_snapshot snapshot; /* what ranks export: not losses, not shares */
 };
 
 /* Batches that a run begins with: when it was saved they were in somebody's hands. */
@@ -191,7 +188,8 @@ struct hr_shared_state {
     struct hr_dispenser *dispenser;
     void *staleness; /* server/staleness.h */
     struct hr_snapshot snapshot;
-    struct hr_last_cut *last_cut; /* NULL: the run needs none */
+    struct hr_snapshot *last_cut; /* a copy as it was then, of what ranks export (rows.h), for runs
+                                     that outlive losses; else NULL */
     struct hr_pause *pause;       /* NULL: a save is a cut */
     void *own;                    /* strategy->bytes() bytes, the strategy's own */
     /* Private: called for every message, just before it can be seen, by drivers that want it; NULL:

@@ -308,15 +308,32 @@ static enum hr_status set_up_leader(struct hr_run *run)
     return hr_keep_best_parse(o->keep_best, &cuts->keep_best);
 }
 
-/* Does the snapshot hold replicas? Those that drift differ where all only rest, to be saved. */
-static bool keeps_replicas(const struct hr_run *run)
+/* What of the state at a cut is copied. */
+static void plan_snapshot(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
-    const bool saves = o->checkpoint_dir[0] || o->resume[0] ||
-                       run->shared.schedule.checkpoint_every || run->shared.outlives;
-    const struct hr_rows *rows = &run->shared.strategy->rows;
-    const bool combines = hr_rows_mean(rows) && hr_shared_is_apart(&run->shared);
-    return combines || rows->weights == HR_KEPT_MEAN || (rows->due && saves);
+    struct hr_shared_state *shared = &run->shared;
+    const struct hr_rows *rows = &shared->strategy->rows;
+    const bool saves = o->checkpoint_dir[0] || hr_digest_every(o);
+    /* Is it read when ranks go on, or by those who begin, from a checkpoint? Where one process
+     * plays all ranks, they do not go on together. */
+    const bool copied = saves || o->resume[0] || o->record[0] || run->drive.replay ||
+                        shared->outlives || run->drive.driver->played;
+    /* Those that are tied may be in a checkpoint that a cut writes, or that the run begins with. */
+    const bool tied = rows->since && ((saves && !shared->schedule.pauses && !shared->outlives) ||
+                                      run->resume.checkpoint);
+    /* Those that drift differ where all only rest, to be saved. */
+    const bool drift = rows->due && (o->resume[0] || shared->schedule.checkpoint_every || saves ||
+                                     shared->outlives);
+    const bool combines = hr_rows_mean(rows) && hr_shared_is_apart(shared);
+    const bool replicas = combines || rows->weights == HR_KEPT_MEAN || drift || tied;
+    shared->snapshot = (struct hr_snapshot){
+        .live = !copied && hr_rows_stand(rows) && !hr_homes_apart(&shared->homes),
+        .copied = copied,
+        .state_copies = rows->state == HR_KEPT_OWN ? shared->workers : 1,
+        .replica_copies = replicas ? shared->workers : 0,
+        .tied = tied,
+    };
 }
 
 /* As the training samples have them, or where it goes on, as those had that it began with. */
@@ -361,9 +378,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     shared->group_options.blocks |= shared->outlives && run->machines;
     settle_waiting(run);
     settle_stalls(run);
-    shared->snapshot.state_copies =
-        shared->strategy->rows.state == HR_KEPT_OWN ? shared->workers : 1;
-    shared->snapshot.replica_copies = keeps_replicas(run) ? shared->workers : 0;
+    plan_snapshot(run);
     HR_TRY(hr_overlap_setup(run));
     HR_TRY(hr_links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));

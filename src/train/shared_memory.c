@@ -1,6 +1,5 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "session/carve.h"
-#include "strategy/compression.h"
 #include "strategy/pause.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"
@@ -65,12 +64,32 @@ static void stats_alike(struct hr_carver *to, const struct hr_shared_state *shar
     }
 }
 
-/* Elastic averaging's, where a checkpoint may have them (pause_state.c). */
-static bool has_tied_replicas(const struct hr_run *run)
+/* How machines keep a part of the snapshot alike. */
+static void part_alike(struct hr_carver *to, const struct hr_shared_state *shared,
+                       const struct hr_snapshot_part *part)
 {
-    const bool saves =
-        run->leader.cuts.saves && !run->shared.schedule.pauses && !run->shared.outlives;
-    return run->shared.strategy->rows.since && (saves || run->resume.checkpoint);
+    const struct hr_area how = part->for_all ? arrays : arrays_for_first;
+    if (!part->floats)
+        all_alike(to, part->for_all ? words : words_for_first);
+    else if (part->striped)
+        stripes_alike(to, shared, part->striped, shared->outlives ? repaired_arrays : how);
+    else
+        workers_alike(to, part->copies, part->bytes / sizeof(float), how);
+}
+
+static void lay_out_parts(struct hr_carver *to, const char *what,
+                          const struct hr_shared_state *shared, struct hr_snapshot *snapshot)
+{
+    struct hr_snapshot_part part[HR_SNAPSHOT_PARTS];
+    const size_t n = hr_snapshot_parts(shared, snapshot, part);
+    for (size_t i = 0; i < n; i++) {
+        const size_t bytes = part[i].bytes * part[i].copies;
+        hr_snapshot_place(snapshot, &part[i],
+                          part[i].floats ? hr_carve_arena(to, what, bytes / sizeof(float))
+                                         : hr_carve(to, what, bytes));
+        if (snapshot == &shared->snapshot)
+            part_alike(to, shared, &part[i]);
+    }
 }
 
 /* What a run needs to outlive the ranks that it loses. */
@@ -88,25 +107,11 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
     run->drive.losses.told = hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.told);
     if (hr_rows_worker_floats(shared))
         shared->states = hr_carve_arena(to, what, shared->workers * hr_rows_worker_floats(shared));
-    struct hr_last_cut *const keeps = hr_carve(to, what, sizeof *keeps);
-    struct hr_snapshot there = {
-        .weights = hr_carve_arena(to, what, shared->params),
-        .state = hr_carve_arena(to, what, hr_state_floats(shared) * shared->snapshot.state_copies),
-        .applied = hr_carve(to, what, shared->snapshot.state_copies * sizeof *there.applied),
-        .replicas = shared->snapshot.replica_copies || has_tied_replicas(run)
-                        ? hr_carve_arena(to, what, shared->workers * shared->params)
-                        : NULL,
-        .apart = hr_carve(to, what, sizeof *there.apart),
-        .errors =
-            hr_compression_of(shared)
-                ? hr_carve_arena(to, what, shared->workers * hr_compression_state_floats(shared))
-                : NULL,
-        .since = has_tied_replicas(run) ? hr_carve(to, what, shared->workers * sizeof *there.since)
-                                        : NULL,
-    };
-    shared->last_cut = keeps;
-    if (keeps)
-        keeps->snapshot = there;
+    shared->last_cut = hr_carve(to, what, sizeof *shared->last_cut);
+    struct hr_snapshot there = shared->snapshot;
+    lay_out_parts(to, what, shared, &there);
+    if (shared->last_cut)
+        *shared->last_cut = there;
 }
 
 static const char copy[] = "copies to evaluate and save";
@@ -129,23 +134,17 @@ static void lay_out_pause(struct hr_run *run, struct hr_carver *to)
     static const char what[] = "copy to save";
     struct hr_shared_state *shared = &run->shared;
     const struct hr_batch_schedule *schedule = &shared->schedule;
-    const size_t workers = shared->workers, copies = shared->snapshot.state_copies;
-    const bool ties = shared->strategy->rows.since;
+    const size_t workers = shared->workers;
     if (!schedule->pauses || !run->leader.cuts.saves)
         return;
     struct hr_pause *const pause = hr_carve(to, what, sizeof *pause);
     struct hr_pause there = {.room = hr_pause_room(shared)};
-    there.snapshot = (struct hr_snapshot){
-        .weights = hr_carve_arena(to, what, shared->params),
-        .state = hr_carve_arena(to, what, hr_state_floats(shared) * copies),
-        .applied = hr_carve(to, what, copies * sizeof *there.snapshot.applied),
-        .state_copies = copies,
-        .replicas = ties ? hr_carve_arena(to, what, workers * shared->params) : NULL,
-        .since = ties ? hr_carve(to, what, workers * sizeof *there.snapshot.since) : NULL,
-        .losses = hr_carve(to, what, sizeof *there.snapshot.losses),
-        .shares = hr_carve(to, what, workers * sizeof *there.snapshot.shares),
-        .apart = shared->snapshot.apart,
-    };
+    there.snapshot = shared->snapshot;
+    there.snapshot.tied = shared->strategy->rows.since;
+    there.snapshot.replica_copies = there.snapshot.tied ? workers : 0;
+    lay_out_parts(to, what, shared, &there.snapshot);
+    there.snapshot.losses = hr_carve(to, what, sizeof *there.snapshot.losses);
+    there.snapshot.shares = hr_carve(to, what, workers * sizeof *there.snapshot.shares);
     there.worker = hr_carve(to, what, workers * sizeof *there.worker);
     there.hand = hr_carve(to, what, there.room * sizeof *there.hand);
     there.saved_hands = hr_carve(to, what, there.room * 2 * sizeof *there.saved_hands);
@@ -191,56 +190,6 @@ static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
         all_alike(to, at_the_end);
     if (!job->played)
         job->stage_memory = hr_carve(to, "between stages", workers * hr_pipeline_bytes(pipeline));
-}
-
-/* Is the state at a cut read when ranks go on, or by those who begin, from a checkpoint? Where one
- * process plays all ranks, they do not go on together. */
-static bool copies_cuts(const struct hr_run *run)
-{
-    const struct hr_train_options *o = &run->options;
-    return run->leader.cuts.saves || o->resume[0] || o->record[0] || run->drive.replay ||
-           run->shared.outlives || run->drive.driver->played;
-}
-
-static void lay_out_snapshot(struct hr_run *run, struct hr_carver *to)
-{
-    struct hr_shared_state *shared = &run->shared;
-    const bool copies = copies_cuts(run);
-    shared->snapshot.live =
-        !copies && hr_rows_stand(&shared->strategy->rows) && !hr_homes_apart(&shared->homes);
-    if (!shared->snapshot.live) {
-        shared->snapshot.weights = hr_carve_arena(to, copy, shared->params);
-        stripes_alike(to, shared, 1, shared->outlives ? repaired_arrays : arrays);
-    }
-    if (copies) {
-        shared->snapshot.state =
-            hr_carve_arena(to, copy, hr_state_floats(shared) * shared->snapshot.state_copies);
-        if (shared->snapshot.state_copies > 1)
-            workers_alike(to, shared->workers, hr_state_floats(shared), arrays_for_first);
-        else
-            stripes_alike(to, shared, hr_state_floats(shared) / shared->params,
-                          shared->outlives ? repaired_arrays : arrays_for_first);
-    }
-    shared->snapshot.applied =
-        hr_carve(to, copy, shared->snapshot.state_copies * sizeof *shared->snapshot.applied);
-    all_alike(to, words_for_first);
-    if (shared->snapshot.replica_copies || has_tied_replicas(run)) {
-        shared->snapshot.replicas = hr_carve_arena(to, copy, shared->workers * shared->params);
-        workers_alike(to, shared->workers, shared->params,
-                      hr_rows_mean(&shared->strategy->rows) ? arrays : arrays_for_first);
-    }
-    if (has_tied_replicas(run)) {
-        shared->snapshot.since =
-            hr_carve(to, copy, shared->workers * sizeof *shared->snapshot.since);
-        all_alike(to, words_for_first);
-    }
-    shared->snapshot.apart = hr_carve(to, copy, sizeof *shared->snapshot.apart);
-    all_alike(to, words);
-    if (copies && hr_compression_of(shared)) {
-        shared->snapshot.errors =
-            hr_carve_arena(to, copy, shared->workers * hr_compression_state_floats(shared));
-        workers_alike(to, shared->workers, hr_compression_state_floats(shared), arrays_for_first);
-    }
 }
 
 static const char counts[] = "counters and curve";
@@ -330,7 +279,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     run->job.answers = run->final_test.dataset ? NULL : run->final_test.answers;
     lay_out_errors(run, to);
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
-    lay_out_snapshot(run, to);
+    lay_out_parts(to, copy, shared, &shared->snapshot);
     run->saver.copy = hr_carve(to, copy, hr_save_copy_bytes(&run->saver));
     lay_out_pause(run, to);
     lay_out_best(run, to);

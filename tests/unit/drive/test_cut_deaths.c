@@ -36,14 +36,16 @@ static void lay_out(struct stage *stage, struct hr_carver *to)
     shared->snapshot.weights = hr_carve_arena(to, "", PARAMS);
     shared->snapshot.state = hr_carve_arena(to, "", hr_state_floats(shared));
     shared->snapshot.applied = hr_carve(to, "", sizeof(uint64_t));
+    shared->snapshot.apart = hr_carve(to, "", sizeof(uint64_t));
     shared->snapshot.losses = hr_carve(to, "", sizeof *shared->snapshot.losses);
     shared->snapshot.shares = hr_carve(to, "", WORKERS * sizeof *shared->snapshot.shares);
     shared->last_cut = hr_carve(to, "", sizeof *shared->last_cut);
     kept.weights = hr_carve_arena(to, "", PARAMS);
     kept.state = hr_carve_arena(to, "", hr_state_floats(shared));
     kept.applied = hr_carve(to, "", sizeof(uint64_t));
+    kept.apart = hr_carve(to, "", sizeof(uint64_t));
     if (shared->last_cut)
-        shared->last_cut->snapshot = kept;
+        *shared->last_cut = kept;
     stage->bytes = to->used;
     shared->control = hr_carve(to, "", hr_control_bytes(WORKERS));
     stage->leader.cuts.control = shared->control;
@@ -58,7 +60,7 @@ static void open_stage(struct stage *stage, const struct hr_train_options *optio
                    .workers = WORKERS,
                    .params = PARAMS,
                    .outlives = true,
-                   .snapshot = {.state_copies = 1},
+                   .snapshot = {.copied = true, .state_copies = 1},
                    .schedule = {.samples = SAMPLES,
                                 .pass = SAMPLES,
                                 .batch = BATCH,

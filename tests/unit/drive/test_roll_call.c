@@ -21,7 +21,7 @@ struct stage {
     struct hr_leader leader;
     struct hr_drive drive;
     struct hr_worker_stats stats[WORKERS];
-    struct hr_last_cut last_cut;
+    struct hr_snapshot last_cut;
     uint64_t words[4];
 };
 
@@ -50,8 +50,7 @@ static struct stage *open_stage(void)
         .last_cut = &stage->last_cut,
         .outlives = true};
     CHECK_OK(hr_rule_find("sgd", &stage->shared.optimizer.rule));
-    stage->last_cut.snapshot =
-        (struct hr_snapshot){.applied = &stage->words[2], .apart = &stage->words[3]};
+    stage->last_cut = (struct hr_snapshot){.applied = &stage->words[2], .apart = &stage->words[3]};
     stage->job = (struct hr_train_job){
         .shared = &stage->shared, .options = &stage->options, .nranks = WORKERS};
     stage->leader = (struct hr_leader){.job = &stage->job, .cuts = {.cut = &stage->cut}};
