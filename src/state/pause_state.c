@@ -11,7 +11,7 @@
 #include "strategy/pause.h"
 #include "strategy/shared.h"
 
-static const char hands_name[] = "in_hand", since_name[] = "steps_since_exchange";
+static const char hands_name[] = "in_hand";
 
 enum { HAND = 2 };
 
@@ -27,22 +27,12 @@ const struct hr_snapshot *hr_saved_snapshot(const struct hr_run *run)
     return pause ? &pause->snapshot : &run->shared.snapshot;
 }
 
-size_t hr_pause_state_replicas(const struct hr_run *run)
-{
-    return run->shared.strategy->rows.since ? run->shared.workers : 0;
-}
-
 size_t hr_pause_state_bytes(const struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
     return shared->strategy->pause
                ? (HAND * hr_pause_room(shared) + shared->workers) * sizeof(double)
                : 0;
-}
-
-static void name_replica(char *prefix, size_t size, size_t worker)
-{
-    snprintf(prefix, size, "worker.%zu.", worker);
 }
 
 /* --- saved --- */
@@ -69,30 +59,10 @@ static void put_hands(const struct hr_run *run, const struct hr_pause *pause,
     hr_saved_put_table(trainer, hands_name, pause->hands, HAND, pause->saved_hands);
 }
 
-/* At an epoch's end they are the center; so they are at every cut where workers may be lost
- * (hr_cut_only_rests), and who is lost has none. */
-static void put_replicas(const struct hr_run *run, const struct hr_snapshot *snapshot,
-                         struct hr_tensor_file *trainer)
-{
-    const uint64_t index = run->leader.cuts.cut->index;
-    const bool apart = hr_batch_schedule_only_rests(&run->shared.schedule, index) &&
-                       (pause_of(run) || !run->shared.outlives);
-    if (!apart || !snapshot->since)
-        return;
-    for (size_t w = 0; w < hr_pause_state_replicas(run); w++) {
-        char prefix[32];
-        name_replica(prefix, sizeof prefix, w);
-        hr_model_tensors_put(run->job.model, prefix, snapshot->replicas + w * run->shared.params,
-                             trainer);
-    }
-    hr_saved_put_table(trainer, since_name, hr_pause_state_replicas(run), 1, snapshot->since);
-}
-
 void hr_pause_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
 {
     if (pause_of(run))
         put_hands(run, pause_of(run), trainer);
-    put_replicas(run, hr_saved_snapshot(run), trainer);
 }
 
 /* --- read --- */
@@ -164,39 +134,4 @@ enum hr_status hr_pause_state_position(struct hr_run *run, const struct hr_check
         HR_TRY(take_hand(run, checkpoint, rows + HAND * i));
     run->saver.bytes += hr_pause_state_bytes(run) - before;
     return HR_OK;
-}
-
-bool hr_pause_state_ties(const struct hr_checkpoint *checkpoint)
-{
-    return hr_tensor_get(&checkpoint->trainer, since_name);
-}
-
-static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoint *checkpoint)
-{
-    const double *since;
-    uint64_t steps;
-    size_t n;
-    HR_TRY(hr_saved_table(checkpoint, since_name, 1, &n, &since));
-    if (n != hr_pause_state_replicas(run)) /* state.c says so */
-        return HR_OK;
-    for (size_t w = 0; w < n; w++) {
-        char prefix[32];
-        name_replica(prefix, sizeof prefix, w);
-        HR_TRY(hr_load_tensors(checkpoint, &checkpoint->trainer, run->job.model, prefix,
-                               run->shared.snapshot.replicas + w * run->shared.params));
-        HR_TRY(hr_saved_samples(checkpoint, since_name, since[w], &steps));
-        run->shared.snapshot.since[w] = (double)steps;
-    }
-    return HR_OK;
-}
-
-enum hr_status hr_pause_state_load(struct hr_run *run, const struct hr_checkpoint *checkpoint)
-{
-    const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
-    const bool ties = run->shared.strategy->rows.since;
-    hr_begin_with(&run->shared);
-    if (!ties || !strategy || strcmp(strategy, run->job.options->strategy) != 0 ||
-        !hr_pause_state_ties(checkpoint))
-        return HR_OK;
-    return load_replicas(run, checkpoint);
 }

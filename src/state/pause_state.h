@@ -19,18 +19,12 @@ enum { HR_PAUSE_TENSORS = 2 };
 const struct hr_snapshot *hr_saved_snapshot(const struct hr_run *run);
 /* Append to the trainer's file. */
 void hr_pause_state_put(const struct hr_run *run, struct hr_tensor_file *trainer);
-/* How many replicas a checkpoint of this run may have for that; bytes of the tables. */
-size_t hr_pause_state_replicas(const struct hr_run *run);
+/* Bytes of its tables, and of the one of tied replicas (state.c). */
 size_t hr_pause_state_bytes(const struct hr_run *run);
 
-/* Has it replicas that are tied to its weights, the center? */
-bool hr_pause_state_ties(const struct hr_checkpoint *checkpoint);
 /* Behind hr_resume_position: which batches this run begins with. HR_E_USAGE: batches in hand are
  * none of this run's. */
 HR_CHECKED enum hr_status hr_pause_state_position(struct hr_run *run,
                                                   const struct hr_checkpoint *checkpoint);
-/* Into the snapshot, and the queue of batches to be handed out. The weights are loaded. */
-HR_CHECKED enum hr_status hr_pause_state_load(struct hr_run *run,
-                                              const struct hr_checkpoint *checkpoint);
 
 #endif

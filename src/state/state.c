@@ -23,6 +23,8 @@ static const char apart_name[] = "batches_apart"; /* snapshot.apart; earlier ver
 enum { SHARE = sizeof(struct hr_epoch_share) / sizeof(double) };
 enum { STEP_TENSORS = 1, SHARES_TENSORS = 1, SCALING_TENSORS = 3, METADATA = 7 };
 
+static const char since_name[] = "steps_since_exchange"; /* of replicas that are tied */
+
 /* "" for a single state; "worker.3." when each worker has its own. */
 static void make_prefix(char *prefix, size_t size, size_t copies, size_t copy)
 {
@@ -43,23 +45,35 @@ static size_t state_arrays(const struct hr_run *run)
     return run->shared.snapshot.state_copies * run->shared.optimizer.rule->nstates;
 }
 
-/* How many replicas differ from the weights at the current cut. */
-static size_t replicas_apart(const struct hr_run *run)
+/* May replicas that are tied to the weights differ from these where the run is? At an epoch's end
+ * they do not; so at every cut where workers may be lost (hr_cut_only_rests), and who is lost has
+ * none. */
+static bool tied_differ(const struct hr_run *run, const struct hr_snapshot *snapshot)
 {
-    const struct hr_snapshot *snapshot = &run->shared.snapshot;
-    const bool apart = run->shared.strategy->rows.weights == HR_KEPT_MEAN || *snapshot->apart;
+    const uint64_t index = run->leader.cuts.cut->index;
+    return snapshot->tied && hr_batch_schedule_only_rests(&run->shared.schedule, index) &&
+           (snapshot != &run->shared.snapshot || !run->shared.outlives);
+}
+
+/* How many replicas of it differ from the weights. */
+static size_t replicas_apart(const struct hr_run *run, const struct hr_snapshot *snapshot)
+{
+    const bool apart = run->shared.strategy->rows.weights == HR_KEPT_MEAN || *snapshot->apart ||
+                       tied_differ(run, snapshot);
     return apart ? snapshot->replica_copies : 0;
 }
 
-static float *replica_of(const struct hr_run *run, size_t worker)
+static void name_replica(const struct hr_run *run, char *prefix, size_t size, size_t worker)
 {
-    return run->shared.snapshot.replicas + worker * run->shared.params;
+    make_prefix(prefix, size, run->shared.workers + (run->shared.strategy->rows.since != NULL),
+                worker);
 }
 
 void hr_state_share(struct hr_run *run)
 {
-    for (size_t w = 0; run->shared.snapshot.replicas && w < run->shared.workers; w++)
-        memcpy(replica_of(run, w), run->shared.snapshot.weights,
+    const struct hr_snapshot *snapshot = &run->shared.snapshot;
+    for (size_t w = 0; w < snapshot->replica_copies; w++)
+        memcpy(snapshot->replicas + w * run->shared.params, snapshot->weights,
                run->shared.params * sizeof(float));
 }
 
@@ -125,11 +139,18 @@ static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
 }
 
 /* "worker.3.0.weight": a worker's own weights. */
-static void fill_replica(const struct hr_run *run, size_t worker, struct hr_tensor_file *file)
+static void fill_replicas(const struct hr_run *run, struct hr_tensor_file *file)
 {
-    char prefix[32];
-    make_prefix(prefix, sizeof prefix, run->shared.workers, worker);
-    hr_model_tensors_put(run->job.model, prefix, replica_of(run, worker), file);
+    const struct hr_snapshot *snapshot = hr_saved_snapshot(run);
+    const size_t n = replicas_apart(run, snapshot);
+    for (size_t w = 0; w < n; w++) {
+        char prefix[32];
+        name_replica(run, prefix, sizeof prefix, w);
+        hr_model_tensors_put(run->job.model, prefix, snapshot->replicas + w * run->shared.params,
+                             file);
+    }
+    if (n && snapshot->tied)
+        hr_saved_put_table(file, since_name, n, 1, snapshot->since);
 }
 
 static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_file *trainer)
@@ -142,9 +163,8 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
     fill_model(run, model);
     hr_best_state_put(run, trainer);
     fill_states(run, trainer);
-    for (size_t w = 0; w < replicas_apart(run); w++)
-        fill_replica(run, w, trainer);
     hr_pause_state_put(run, trainer);
+    fill_replicas(run, trainer);
     hr_compress_state_put(run, trainer);
     add_scaling(&run->job.scaling, trainer);
     hr_saved_put_table(trainer, shares_name, run->shared.workers, SHARE,
@@ -162,7 +182,9 @@ void hr_state_describe(struct hr_run *run)
 {
     const size_t tensors = hr_model_tensor_count(run->job.model);
     const size_t ends_with_best = run->leader.cuts.early_stop.asked ? 1 : 0;
-    const size_t most_replicas = run->shared.snapshot.replica_copies + hr_pause_state_replicas(run);
+    const size_t most_replicas = /* those that are tied may be in the copy of a pause */
+        run->shared.strategy->rows.since ? run->shared.workers
+                                         : run->shared.snapshot.replica_copies;
     run->saver = (struct hr_saver){
         .options = run->job.options,
         .dataset = run->job.dataset,
@@ -320,7 +342,7 @@ static void say_mean(const struct hr_run *run, const struct hr_checkpoint *check
                      const char *strategy, uint64_t saved)
 {
     const struct hr_train_options *o = run->job.options;
-    const bool tied = hr_pause_state_ties(checkpoint);
+    const bool tied = hr_tensor_get(&checkpoint->trainer, since_name);
     char prefix[32], name[128], why[64];
     make_prefix(prefix, sizeof prefix, saved, 0);
     snprintf(name, sizeof name, "%s%s", prefix, hr_model_tensor(run->job.model, 0)->name);
@@ -334,6 +356,22 @@ static void say_mean(const struct hr_run *run, const struct hr_checkpoint *check
     hr_log(HR_LOG_INFO,
            "%s: its %" PRIu64 " workers had weights of their own; with %s now, all begin with %s",
            checkpoint->path, saved, why, tied ? "the center" : "their mean");
+}
+
+/* Steps since tied replicas exchanged. *n: workers, or 0 where it has none: a cut that was more
+ * than a rest made them the weights. */
+static enum hr_status load_since(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                 size_t *n)
+{
+    const double *since;
+    uint64_t steps;
+    HR_TRY(hr_saved_table(checkpoint, since_name, 1, n, &since));
+    *n = *n == run->shared.workers ? *n : 0;
+    for (size_t w = 0; w < *n; w++) {
+        HR_TRY(hr_saved_samples(checkpoint, since_name, since[w], &steps));
+        run->shared.snapshot.since[w] = (double)steps;
+    }
+    return HR_OK;
 }
 
 /* Load replicas if strategy and workers are as saved; else all are the model's weights. */
@@ -351,11 +389,14 @@ static enum hr_status load_replicas(struct hr_run *run, const struct hr_checkpoi
     }
     if (hr_metadata_get(&checkpoint->trainer, apart_name))
         HR_TRY(hr_saved_count(checkpoint, apart_name, snapshot->apart));
-    for (size_t w = 0; w < replicas_apart(run); w++) {
+    size_t n = replicas_apart(run, snapshot);
+    if (snapshot->tied)
+        HR_TRY(load_since(run, checkpoint, &n));
+    for (size_t w = 0; w < n; w++) {
         char prefix[32];
-        make_prefix(prefix, sizeof prefix, saved, w);
+        name_replica(run, prefix, sizeof prefix, w);
         HR_TRY(hr_load_tensors(checkpoint, &checkpoint->trainer, run->job.model, prefix,
-                               replica_of(run, w)));
+                               snapshot->replicas + w * run->shared.params));
     }
     return HR_OK;
 }
@@ -390,7 +431,7 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
     for (size_t copy = 0; copy < run->shared.snapshot.state_copies; copy++)
         HR_TRY(load_state(run, checkpoint, copy, saved));
     HR_TRY(load_replicas(run, checkpoint, saved));
-    HR_TRY(hr_pause_state_load(run, checkpoint));
+    hr_begin_with(&run->shared);
     HR_TRY(hr_compress_state_load(run, checkpoint));
     *run->shared.snapshot.losses =
         (struct hr_epoch_losses){hr_saved_number(checkpoint, "first_epoch_loss"),
