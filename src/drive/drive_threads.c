@@ -1,6 +1,6 @@
 /* The driver for real time: every rank is a thread or a process, and waits for what it needs.
  *
- *   worker   a life (life.h) from cut to cut; at a cut: the steps of session/cut.h
+ *   worker   a life (strategy/rank.h) from cut to cut; at a cut: the steps of session/cut.h
  *   server   wait until an input is enabled; pick one; take it; ... until all workers are done;
  *            colocated, its worker does so: in every wait below, and at the end
  *   losses   where the run outlives them (losses.h), workers meet through the launcher (rest.h)
@@ -45,7 +45,7 @@ static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell,
                            hr_wait_until(&seat->trainer.waiter, bell, ready, arg, what));
 }
 
-/* --- how it waits in a life (life.h), and what is noted of it --- */
+/* --- how it waits in a life (strategy/rank.h), and what is noted of it --- */
 
 static enum hr_status begins_to_ask(struct hr_real_worker *seat)
 {
@@ -96,10 +96,10 @@ static enum hr_status comes_to_cut(struct hr_real_worker *seat)
     return HR_OK;
 }
 
-static enum hr_status stand(struct hr_life *life, enum hr_stand where)
+static enum hr_status stand(struct hr_rank *rank)
 {
-    struct hr_real_worker *seat = life->of;
-    switch (where) {
+    struct hr_real_worker *seat = rank->of;
+    switch (rank->where) {
     case HR_WANTS:
         return begins_to_ask(seat);
     case HR_HAS:
@@ -116,29 +116,36 @@ static enum hr_status stand(struct hr_life *life, enum hr_stand where)
     }
 }
 
-static enum hr_status wait_in_life(struct hr_life *life, struct hr_bell *bell, hr_ready_fn ready,
-                                   void *arg, const char *what)
+static const char *awaited(const struct hr_rank *rank)
 {
-    struct hr_real_worker *seat = life->of;
-    HR_TRY(wait_at(seat, bell, ready, arg, what));
-    if (what == life->awaited)
+    return rank->where == HR_AT_CUT     ? "the checkpoint before this one"
+           : rank->where == HR_ARRIVING ? "the servers at a cut"
+                                        : hr_real_worker_awaited(rank->of);
+}
+
+static enum hr_status wait_in_life(struct hr_rank *rank, struct hr_bell *bell)
+{
+    struct hr_real_worker *seat = rank->of;
+    HR_TRY(wait_at(seat, bell, rank->ready, rank->arg, awaited(rank)));
+    if (rank->where == HR_ASKED)
         hr_calibrate_replies(seat->drive, seat->worker->rank);
     return HR_OK;
 }
 
-static enum hr_status repeat(struct hr_life *life)
+static enum hr_status repeat(struct hr_rank *rank)
 {
-    struct hr_real_worker *seat = life->of;
+    struct hr_real_worker *seat = rank->of;
     struct hr_deadline deadline = hr_deadline_begin(&seat->trainer);
-    HR_TRY(wait_at(seat, seat->worker->bell, hr_deadline_has_passed, &deadline,
+    struct hr_bell *bell = &seat->shared->control->rank[seat->worker->rank].bell;
+    HR_TRY(wait_at(seat, bell, hr_deadline_has_passed, &deadline,
                    "the time to send a lost push again"));
     hr_requests_repeat(seat->worker);
     return HR_OK;
 }
 
-static enum hr_status gradient(struct hr_life *life)
+static enum hr_status gradient(struct hr_rank *rank)
 {
-    struct hr_real_worker *seat = life->of;
+    struct hr_real_worker *seat = rank->of;
     struct hr_worker *worker = seat->worker;
     HR_TRY(hr_say_for_whom(
         seat->shared, worker->rank,
@@ -152,7 +159,7 @@ static enum hr_status gradient(struct hr_life *life)
     return HR_OK;
 }
 
-static const struct hr_life_ways ways = {stand, wait_in_life, repeat, gradient};
+static const struct hr_rank_ways ways = {stand, wait_in_life, repeat, gradient};
 
 /* --- a cut --- */
 
@@ -184,15 +191,15 @@ static enum hr_status at_cut(struct hr_real_worker *seat)
 
 static enum hr_status advance(struct hr_real_worker *seat)
 {
-    struct hr_life life = {.ways = &ways,
+    struct hr_rank rank = {.ways = &ways,
                            .of = seat,
-                           .trainer = &seat->trainer,
-                           .cut = seat->drive->leader->cuts.cut,
+                           .worker = seat->worker,
                            .task = &seat->task,
-                           .awaited = hr_real_worker_awaited(seat)};
+                           .may_arrive = hr_cut_may_arrive,
+                           .cut = seat->drive->leader->cuts.cut};
     if (!seat->begun)
         return hr_real_worker_begin_span(seat);
-    return seat->arrived ? at_cut(seat) : hr_life_span(&life);
+    return seat->arrived ? at_cut(seat) : hr_rank_span(&rank);
 }
 
 /* Without a seat (--reduce repro) there is nothing to do until another term, or the end. It comes

@@ -9,10 +9,10 @@
 #ifndef HR_DRIVE_REAL_WORKER_H
 #define HR_DRIVE_REAL_WORKER_H
 
-#include "drive/life.h"
 #include "drive/rest.h"
 #include "drive/serve.h"
 #include "observe/spans.h"
+#include "strategy/rank.h"
 #include "worker/worker.h"
 
 struct hr_real_worker {

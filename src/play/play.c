@@ -20,9 +20,8 @@ bool hr_play_may_act(struct hr_play *play, size_t rank)
     case HR_HAS:
         return true;
     case HR_AT_CUT:
-        return hr_cut_may_arrive(play->drive->leader->cuts.cut);
     case HR_ARRIVING:
-        return play->shared->strategy->arrived(&play->worker[rank].worker);
+        return play->life[rank].rank.ready(play->life[rank].rank.arg);
     default:
         return false;
     }
@@ -79,90 +78,84 @@ static void look_for_resumption(struct hr_play *play, size_t rank)
 
 /* --- a worker's life: it runs from one turn to the next --- */
 
-static size_t rank_of(const struct hr_life *life)
+static struct hr_played_life *played_of(struct hr_rank *rank)
 {
-    return life->trainer->worker.rank;
+    return (struct hr_played_life *)rank;
 }
 
-static struct hr_played_life *played_of(struct hr_life *life)
+static void await_turn(struct hr_rank *rank)
 {
-    return (struct hr_played_life *)life;
-}
-
-static void await_turn(struct hr_life *life)
-{
-    struct hr_played_life *played = played_of(life);
+    struct hr_played_life *played = played_of(rank);
     if (!played->begins)
         hr_fibre_wait();
     played->begins = false;
 }
 
-static enum hr_status has_accepted(struct hr_life *life)
+static enum hr_status has_accepted(const struct hr_rank *rank)
 {
-    const struct hr_play *play = life->of;
-    look_for_resumption(life->of, rank_of(life));
-    if (life->task->kind == HR_TASK_CUT || play->drive->driver->simulated)
+    struct hr_play *play = rank->of;
+    look_for_resumption(play, rank->worker->rank);
+    if (rank->task->kind == HR_TASK_CUT || play->drive->driver->simulated)
         return HR_OK; /* it is told when its time is known */
-    return hr_tell_steps(life->trainer, hr_drive_trained_ns(play->drive));
+    return hr_tell_steps(&play->worker[rank->worker->rank], hr_drive_trained_ns(play->drive));
 }
 
-static enum hr_status stand(struct hr_life *life, enum hr_stand where)
+static enum hr_status stand(struct hr_rank *rank)
 {
-    struct hr_play *play = life->of;
-    play->state[rank_of(life)] = played_of(life)->where = where;
-    if (where == HR_HAS || where == HR_AT_CUT)
-        HR_TRY(has_accepted(life));
-    if (where != HR_ARRIVED)
-        await_turn(life);
+    struct hr_play *play = rank->of;
+    play->state[rank->worker->rank] = rank->where;
+    if (rank->where == HR_HAS || rank->where == HR_AT_CUT)
+        HR_TRY(has_accepted(rank));
+    if (rank->where != HR_ARRIVED)
+        await_turn(rank);
     return HR_OK;
 }
 
 /* It has a turn: hr_play_may_act. */
-static enum hr_status wait_in_life(struct hr_life *life, struct hr_bell *bell, hr_ready_fn ready,
-                                   void *arg, const char *what)
+static enum hr_status wait_in_life(struct hr_rank *rank, struct hr_bell *bell)
 {
     (void)bell;
-    (void)what;
-    while (!ready(arg)) {
-        played_of(life)->idle = true;
-        await_turn(life);
+    while (!rank->ready(rank->arg)) {
+        played_of(rank)->idle = true;
+        await_turn(rank);
     }
     return HR_OK;
 }
 
-static enum hr_status repeat(struct hr_life *life)
+static enum hr_status repeat(struct hr_rank *rank)
 {
-    hr_requests_repeat(&life->trainer->worker);
-    await_turn(life);
+    hr_requests_repeat(rank->worker);
+    await_turn(rank);
     return HR_OK;
 }
 
 /* It is computed on no fibre's stack: kernels are others', too. */
-static enum hr_status has_gradient(struct hr_life *life)
+static enum hr_status has_gradient(struct hr_rank *rank)
 {
-    struct hr_play *play = life->of;
-    play->played[rank_of(life)].offered_ns = play->drive->driver->now_ns(play->drive);
+    struct hr_play *play = rank->of;
+    play->played[rank->worker->rank].offered_ns = play->drive->driver->now_ns(play->drive);
     return HR_OK;
 }
 
-static const struct hr_life_ways ways = {stand, wait_in_life, repeat, has_gradient};
+static const struct hr_rank_ways ways = {stand, wait_in_life, repeat, has_gradient};
 
-static enum hr_status live(void *life)
+static enum hr_status live(void *rank)
 {
-    return hr_life_span(life);
+    return hr_rank_span(rank);
 }
 
 static void begin_life(struct hr_play *play, size_t rank)
 {
     struct hr_played_life *played = &play->life[rank];
     HR_ASSERT(play->state[rank] == HR_WANTS);
-    *played = (struct hr_played_life){.life = {.ways = &ways,
+    *played = (struct hr_played_life){.rank = {.ways = &ways,
                                                .of = play,
-                                               .trainer = &play->worker[rank],
-                                               .cut = play->drive->leader->cuts.cut,
-                                               .task = &play->task[rank]},
+                                               .worker = &play->worker[rank].worker,
+                                               .task = &play->task[rank],
+                                               .may_arrive = hr_cut_may_arrive,
+                                               .cut = play->drive->leader->cuts.cut},
                                       .begins = true};
-    hr_fibre_start(play->fibres, rank, live, &played->life);
+    hr_fibre_start(play->fibres, rank, live, &played->rank);
 }
 
 enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
@@ -171,7 +164,7 @@ enum hr_status hr_play_act(struct hr_play *play, size_t rank, bool *idle)
     enum hr_status status = HR_OK;
     if (play->state[rank] == HR_HAS)
         HR_TRY(hr_play_finish_gradient(play, rank));
-    if (played->where != play->state[rank])
+    if (played->rank.where != play->state[rank])
         begin_life(play, rank);
     (void)hr_fibre_run(play->fibres, rank, &status);
     *idle = played->idle;
@@ -259,7 +252,7 @@ enum hr_status hr_play_start(struct hr_play *play, struct hr_drive *drive)
         !play->task)
         return hr_fail(HR_E_NOMEM, "no memory for %zu ranks", drive->job->nranks);
     for (size_t r = 0; r < workers; r++)
-        play->life[r].where = HR_ARRIVED; /* as before any span */
+        play->life[r].rank.where = HR_ARRIVED; /* as before any span */
     HR_TRY(hr_fibres_open(workers, 0, &play->fibres));
     HR_TRY(hr_pool_start(drive->job, threads, &play->pool));
     HR_TRY(start_ranks(play));

@@ -1,6 +1,6 @@
 /* play.h - one process plays all ranks: the common part of the drivers that do so.
  *
- *   worker r's acts:  its life (drive/life.h), on a stack of its own, from one place where it may
+ *   worker r's acts:  its life (strategy/rank.h), on a stack of its own, from one place where it may
  *                     have to wait to the next: request; look, until ready, and accept; offer, when
  *                     its gradient is computed; a lost push, again; arrive; at the cut
  *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
@@ -18,14 +18,13 @@
 #include "base/fibre.h"
 #include "play/gradient_pool.h"
 #include "drive/driver.h"
-#include "drive/life.h"
+#include "strategy/rank.h"
 #include "worker/worker.h"
 
 /* A worker's life, on its fibre. */
 struct hr_played_life {
-    struct hr_life life; /* first */
-    enum hr_stand where; /* it waits for its next turn there. Where play->state is another, a loss
-                            or a cut has put it there: it begins anew */
+    struct hr_rank rank; /* first. It waits for its next turn at rank.where. Where play->state is
+                            another, a loss or a cut has put it there: it begins anew */
     bool begins;         /* it has its first turn already */
     bool idle;           /* it has looked, and is not ready */
 };

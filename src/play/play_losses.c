@@ -148,7 +148,7 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
     struct hr_played *played = &play->played[rank];
     worker->job = play->drive->job;
     worker->worker.rank = rank;
-    play->life[rank].where = HR_RESTS; /* it begins anew */
+    play->life[rank].rank = (struct hr_rank){.where = HR_RESTS}; /* it begins anew */
     play->state[rank] = hr_train_worker_seat(worker) ? HR_WANTS : HR_RESTS;
     if (play->state[rank] == HR_RESTS) {
         hr_worker_sit_out(&worker->worker);

@@ -27,6 +27,7 @@
 
 struct hr_compressing;
 struct hr_pause;
+struct hr_rank;
 struct hr_standing;
 
 enum hr_task_kind { HR_TASK_BATCH, HR_TASK_CUT };
@@ -130,6 +131,10 @@ struct hr_strategy {
     enum hr_status (*start)(struct hr_worker *worker);
     void (*stop)(struct hr_worker *worker);  /* free what start took; NULL: nothing */
     void (*leave)(struct hr_worker *worker); /* tell owners that no more will come; NULL */
+    /* From one cut to the next: rank.h. NULL: the seven functions that follow say it, each from one
+     * wait to the next: request; until ready; accept; (gradient); offer; ... arrive; until arrived;
+     * at_cut. */
+    enum hr_status (*span)(struct hr_rank *rank);
     void (*request)(struct hr_worker *worker);
     bool (*ready)(void *worker);
     /* HR_E_RECALLED: all are recalled, and it need not begin another batch. */

@@ -135,12 +135,14 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     if (strategy->init)
         strategy->init(&script->shared);
     hr_staleness_init(&script->shared);
+    CHECK_OK(hr_fibres_open(plan.workers, 0, &script->fibres));
     start_ranks(script);
 }
 
 void script_close(struct script *script)
 {
     const struct hr_strategy *strategy = script->shared.strategy;
+    hr_fibres_close(script->fibres);
     for (size_t w = 0; w < script->shared.workers; w++)
         if (!script->gone[w])
             hr_worker_stop(&script->worker[w]);
@@ -151,18 +153,112 @@ void script_close(struct script *script)
     free(script->arena);
 }
 
+/* --- a worker's span: from one word of the test to the next --- */
+
+static enum hr_status stand(struct hr_rank *rank)
+{
+    if (rank->where != HR_ARRIVED)
+        hr_fibre_wait();
+    return HR_OK;
+}
+
+static enum hr_status wait_until(struct hr_rank *rank, struct hr_bell *bell)
+{
+    (void)bell;
+    while (!rank->ready(rank->arg))
+        hr_fibre_wait();
+    return HR_OK;
+}
+
+static enum hr_status repeat(struct hr_rank *rank)
+{
+    (void)rank;
+    return hr_fail(HR_E_FAILED, "no script loses pushes");
+}
+
+/* script_compute has computed it. */
+static enum hr_status has_gradient(struct hr_rank *rank)
+{
+    (void)rank;
+    return HR_OK;
+}
+
+static bool may_arrive(void *arg)
+{
+    (void)arg;
+    return true;
+}
+
+static enum hr_status live(void *rank)
+{
+    return hr_rank_span(rank);
+}
+
+static void go_on(struct script *script, size_t w)
+{
+    enum hr_status status = HR_OK;
+    (void)hr_fibre_run(script->fibres, w, &status);
+    CHECK_OK(status);
+}
+
+static enum hr_stand stands(struct script *script, size_t w)
+{
+    static const struct hr_rank_ways ways = {stand, wait_until, repeat, has_gradient};
+    if (hr_fibre_lives(script->fibres, w))
+        return script->rank[w].where;
+    script->rank[w] = (struct hr_rank){.ways = &ways,
+                                       .worker = &script->worker[w],
+                                       .task = &script->task[w],
+                                       .may_arrive = may_arrive};
+    hr_fibre_start(script->fibres, w, live, &script->rank[w]);
+    go_on(script, w);
+    return script->rank[w].where;
+}
+
+/* Where a test leaves out what would come before, a gradient or a cut, a span begins anew. */
 void script_ask(struct script *script, size_t w)
 {
-    script->shared.strategy->request(&script->worker[w]);
+    if (stands(script, w) != HR_WANTS)
+        hr_fibre_drop(script->fibres, w);
+    assert_int_equal(stands(script, w), HR_WANTS);
+    go_on(script, w);
+}
+
+bool script_ready(struct script *script, size_t w)
+{
+    if (stands(script, w) != HR_ASKED)
+        script_ask(script, w);
+    return script->rank[w].ready(script->rank[w].arg);
 }
 
 struct hr_task script_get(struct script *script, size_t w)
 {
-    struct hr_task task;
-    assert_true(script->shared.strategy->ready(&script->worker[w]));
-    CHECK_OK(script->shared.strategy->accept(&script->worker[w], &task));
-    script->index[w] = task.index;
-    return task;
+    assert_true(script_ready(script, w));
+    go_on(script, w);
+    script->index[w] = script->task[w].index;
+    return script->task[w];
+}
+
+void script_offer(struct script *script, size_t w)
+{
+    assert_int_equal(stands(script, w), HR_HAS);
+    go_on(script, w);
+}
+
+void script_arrive(struct script *script, size_t w)
+{
+    assert_int_equal(stands(script, w), HR_AT_CUT);
+    go_on(script, w);
+}
+
+bool script_has_arrived(struct script *script, size_t w)
+{
+    const struct hr_rank *rank = &script->rank[w];
+    assert_int_equal(stands(script, w), HR_ARRIVING);
+    if (!rank->ready(rank->arg))
+        return false;
+    go_on(script, w);
+    return true;
 }
 
 static size_t share_of(const struct script *script, size_t w)
@@ -195,13 +291,14 @@ void script_compute(struct script *script, size_t w, float g)
 void script_give(struct script *script, size_t w, float g)
 {
     script_compute(script, w, g);
-    script->shared.strategy->offer(&script->worker[w]);
+    script_offer(script, w);
 }
 
 void script_lose(struct script *script, size_t w)
 {
     struct hr_shared_state *shared = &script->shared;
     script->gone[w] = true;
+    hr_fibre_drop(script->fibres, w);
     hr_worker_drop(&script->worker[w]);
     hr_stats_mend(&shared->stats[w]);
     if (shared->strategy->lost)
@@ -273,27 +370,45 @@ void script_restart(struct script *script, uint64_t index)
     shared->strategy->init(shared);
     for (size_t i = 0; i < shared->seats->n; i++) {
         struct hr_worker *worker = &script->worker[shared->seats->rank[i]];
+        hr_fibre_drop(script->fibres, shared->seats->rank[i]);
         CHECK_OK(hr_worker_restart(worker));
         worker->index = index;
     }
 }
 
-void script_cut(struct script *script)
+/* Where the test says that there is a cut, and not its task: beside its span. */
+static void arrive(struct script *script, size_t w)
 {
     const struct hr_strategy *strategy = script->shared.strategy;
-    for (size_t w = 0; w < script->shared.workers; w++) {
-        if (script->gone[w])
-            continue;
+    if (stands(script, w) == HR_AT_CUT)
+        script_arrive(script, w);
+    else if (strategy->arrive)
         strategy->arrive(&script->worker[w]);
-        script_serve_all(script, w);
+    else if (strategy->served)
+        hr_server_arrive(&script->worker[w]);
+    script_serve_all(script, w);
+}
+
+static void leave_cut(struct script *script, size_t w)
+{
+    struct hr_worker *worker = &script->worker[w];
+    if (stands(script, w) == HR_ARRIVING) {
+        assert_true(script_has_arrived(script, w));
+    } else if (script->shared.strategy->served) {
+        assert_true(hr_server_ready(worker));
+        hr_server_at_cut(worker);
     }
-    for (size_t w = 0; w < script->shared.workers; w++) {
-        if (script->gone[w])
-            continue;
-        assert_true(strategy->arrived(&script->worker[w]));
-        hr_worker_at_cut(&script->worker[w]);
-        hr_worker_export(&script->worker[w]);
-    }
+    hr_worker_export(worker);
+}
+
+void script_cut(struct script *script)
+{
+    for (size_t w = 0; w < script->shared.workers; w++)
+        if (!script->gone[w])
+            arrive(script, w);
+    for (size_t w = 0; w < script->shared.workers; w++)
+        if (!script->gone[w])
+            leave_cut(script, w);
 }
 
 void script_unsend(struct script *script, size_t w, size_t n)

@@ -8,9 +8,10 @@
 #ifndef HR_TESTS_SUPPORT_SCRIPT_H
 #define HR_TESTS_SUPPORT_SCRIPT_H
 
+#include "base/fibre.h"
 #include "server/staleness.h"
 #include "strategy/compression.h"
-#include "strategy/strategy.h"
+#include "strategy/rank.h"
 
 enum {
     SCRIPT_WORKERS = 8,
@@ -42,6 +43,9 @@ struct script {
     struct hr_compression compression; /* of the options' --compress */
     struct hr_epoch_losses losses;
     float *pointers[2 * SCRIPT_WORKERS];
+    struct hr_fibres *fibres; /* (workers) where their spans wait for the test's word */
+    struct hr_rank rank[SCRIPT_WORKERS];
+    struct hr_task task[SCRIPT_WORKERS];
     bool gone[SCRIPT_WORKERS];
     uint64_t index[SCRIPT_WORKERS]; /* of the batch that a worker got last */
     size_t used;                    /* of the arena's lines */
@@ -52,12 +56,14 @@ void script_open(struct script *script, const struct hr_strategy *strategy,
                  struct script_plan plan);
 void script_close(struct script *script);
 
-/* Worker w asks; its answer is there; it takes it. */
+/* Worker w asks, if it has not; is its answer there? It takes it: it must be. */
 void script_ask(struct script *script, size_t w);
+bool script_ready(struct script *script, size_t w);
 struct hr_task script_get(struct script *script, size_t w);
 /* Worker w has a gradient of one sample (of its share of a batch), `g` everywhere, and has counted
  * it; it hands it in. */
 void script_compute(struct script *script, size_t w, float g);
+void script_offer(struct script *script, size_t w);
 void script_give(struct script *script, size_t w, float g);
 /* May shard s take worker w's oldest message? Take it, of one shard or of all: it must be so. */
 bool script_enabled(struct script *script, size_t s, size_t w);
@@ -76,7 +82,10 @@ void script_unsend(struct script *script, size_t w, size_t n);
 /* At a cut: seats for those who are left; and for all to start again from the snapshot. */
 void script_reseat(struct script *script);
 void script_restart(struct script *script, uint64_t index);
-/* All workers that are left arrive at a cut and export. */
+/* Worker w, whose task is a cut, arrives there; have its owners exported? Then its span is over. */
+void script_arrive(struct script *script, size_t w);
+bool script_has_arrived(struct script *script, size_t w);
+/* All workers that are left arrive at a cut, whatever their task, and export. */
 void script_cut(struct script *script);
 
 #endif

@@ -90,7 +90,7 @@ static inline void leave_out(const struct run *run, unsigned char *possible, siz
     const bool dies = may_die(run);
     for (size_t w = 0; w < workers; w++)
         if (play->shared->servers && play->state[w] == HR_ASKED &&
-            !play->shared->strategy->ready(&play->worker[w].worker))
+            !play->life[w].rank.ready(play->life[w].rank.arg))
             possible[w] = 0;
     for (size_t e = workers + inputs; e < n; e++) {
         const size_t what = (e - workers - inputs) % HR_RANK_EVENTS;

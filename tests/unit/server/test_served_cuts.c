@@ -7,16 +7,13 @@
 static void arrive(size_t w)
 {
     assert_int_equal(script_read(&script, w).kind, HR_TASK_CUT);
-    script.shared.strategy->arrive(&script.worker[w]);
+    script_arrive(&script, w);
     script_serve_all(&script, w);
 }
 
 static bool has_arrived(size_t w)
 {
-    const bool arrived = script.shared.strategy->arrived(&script.worker[w]);
-    if (arrived)
-        hr_worker_at_cut(&script.worker[w]);
-    return arrived;
+    return script_has_arrived(&script, w);
 }
 
 /* Worker 0 waits at the cut; then it goes back for the batch, and arrives once more. */
@@ -72,7 +69,7 @@ static void a_worker_joins_at_a_cut(void **state)
     join(2);
     arrive(2);
     assert_true(has_arrived(2));
-    assert_false(script.shared.strategy->arrived(&script.worker[0])); /* nobody asked */
+    assert_false(hr_server_ready(&script.worker[0])); /* nobody asked */
     hr_atom64_store_relaxed(&script.shared.dispenser->cut, 2);
     script_read(&script, 0);
     arrive(1);

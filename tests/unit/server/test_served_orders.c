@@ -67,7 +67,7 @@ static void compute(size_t w)
 
 static void offer(size_t w)
 {
-    sim.kind.strategy->offer(&sim.script.worker[w]);
+    script_offer(&sim.script, w);
     twin_offer(&sim.twin, w);
 }
 
@@ -84,9 +84,9 @@ static bool may_act(size_t w)
 {
     struct hr_worker *worker = &sim.script.worker[w];
     if (sim.state[w] == ASKED)
-        return sim.kind.strategy->ready(worker);
+        return script_ready(&sim.script, w);
     if (sim.state[w] == ARRIVING)
-        return sim.kind.strategy->arrived(worker);
+        return hr_server_ready(worker);
     if (sim.state[w] == DEAD)
         return sim.lives[w] < LIVES && hr_server_may_join(worker);
     return sim.state[w] != RESTS;
@@ -94,7 +94,6 @@ static bool may_act(size_t w)
 
 static void act(size_t w)
 {
-    struct hr_worker *worker = &sim.script.worker[w];
     switch (sim.state[w]) {
     case WANTS:
         script_ask(&sim.script, w);
@@ -112,11 +111,11 @@ static void act(size_t w)
         sim.state[w] = WANTS;
         break;
     case AT_CUT:
-        sim.kind.strategy->arrive(worker);
+        script_arrive(&sim.script, w);
         sim.state[w] = ARRIVING;
         break;
     case ARRIVING:
-        hr_worker_at_cut(worker);
+        script_has_arrived(&sim.script, w);
         sim.state[w] = RESTS;
         break;
     case RESTS:

@@ -121,7 +121,7 @@ static void give(struct script *script, size_t w, float g)
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
         if (script->shared.strategy->final)
             script->shared.strategy->final(worker, layers[i]);
-    script->shared.strategy->offer(worker);
+    script_offer(script, w);
 }
 
 /* A step of all workers; what each has then goes to `got` (WORKERS, PARAMS). */
@@ -220,7 +220,7 @@ static void half_a_push_changes_nothing(void **state)
     assert_int_equal(there->version, 0);
     for (size_t i = SECOND; i < PARAMS; i++)
         assert_true(play.script[1].shared.grads[0][i] == 2); /* it is there */
-    home->shared.strategy->offer(&home->worker[0]);
+    script_offer(home, 0);
     serve(&play);
     assert_int_equal(there->version, 1);
     assert_true(all_are(&play, 0, -2) && all_are(&play, 1, -2));
@@ -244,7 +244,7 @@ static void without_room_parts_wait_for_the_push(void **state)
     for (size_t offset = PARAMS; offset-- > 0;)
         hr_push_parts_final(&home->worker[0], offset);
     assert_int_equal(hr_ring_committed_spsc(ring) - had, HR_SERVER_SLOTS_OF_PARTS - 3);
-    home->shared.strategy->offer(&home->worker[0]);
+    script_offer(home, 0);
     script_ask(home, 0);
     serve(&play);
     assert_true(all_are(&play, 0, -3) && all_are(&play, 1, -3));

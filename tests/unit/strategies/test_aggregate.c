@@ -27,7 +27,7 @@ static void give(struct script *script, size_t w, size_t step)
         const uint32_t bits = (uint32_t)(i * 104729 + step * 1299709 + w * 7919 + 1) * 2654435761u;
         worker->grads[i] = (float)(bits >> 8) / (float)(1 << (bits & 15));
     }
-    script->shared.strategy->offer(worker);
+    script_offer(script, w);
 }
 
 /* Shards take what they may. */
@@ -45,7 +45,7 @@ static bool serve(struct script *script)
 
 static bool look(struct script *script, size_t w)
 {
-    return script->shared.strategy->ready(&script->worker[w]);
+    return script_ready(script, w);
 }
 
 /* All have asked: until each has its weights; who looks first is drawn. */

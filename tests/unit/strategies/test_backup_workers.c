@@ -69,7 +69,7 @@ static void push_nothing(size_t w)
     struct hr_worker *worker = &script.worker[w];
     worker->samples = 0;
     worker->epoch_loss = worker->stats->epoch_loss;
-    script.shared.strategy->offer(worker);
+    script_offer(&script, w);
     script_serve_all(&script, w);
 }
 

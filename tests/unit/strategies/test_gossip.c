@@ -140,10 +140,10 @@ static void a_worker_waits_for_its_neighbours_alone(void **state)
     for (size_t w = 0; w < 3; w++)
         script_give(&script, w, 1);
     for (size_t w = 0; w < 3; w++)
-        assert_int_equal(hr_strategy_gossip.ready(&script.worker[w]), w == 1);
+        assert_int_equal(script_ready(&script, w), w == 1);
     assert_int_equal(script_get(&script, 1).index, 1);
     script_give(&script, 1, 1); /* a step ahead, and its neighbours still read the step before */
-    assert_false(hr_strategy_gossip.ready(&script.worker[1]));
+    assert_false(script_ready(&script, 1));
     script_give(&script, 4, 1);
     assert_int_equal(script_get(&script, 0).index, 1);
     CHECK_NEAR((double)script.worker[0].weights[0], -1, 1e-6, 0);

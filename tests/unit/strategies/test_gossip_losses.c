@@ -13,7 +13,6 @@
 enum { MOST = SCRIPT_WORKERS };
 
 static struct script script;
-static const struct hr_strategy *const gossip = &hr_strategy_gossip;
 
 static bool is_link(const char *graph, size_t i, size_t j)
 {
@@ -202,10 +201,10 @@ static void nobody_waits_for_one_without_a_seat(void **state)
     twin.gone[2] = true;
     begin_term(&twin, 0);
     script_give(&script, 0, 1);
-    assert_false(gossip->ready(&script.worker[0])); /* for workers 1 and 4 */
+    assert_false(script_ready(&script, 0)); /* for workers 1 and 4 */
     const uint64_t bytes = script.shared.stats[0].bytes_sent;
     script_give(&script, 1, 1);
-    assert_true(gossip->ready(&script.worker[1]));
+    assert_true(script_ready(&script, 1));
     assert_int_equal(script.shared.stats[1].bytes_sent, bytes / 2); /* to worker 0 alone */
     assert_int_equal(script_get(&script, 1).index, 1);
     assert_int_equal(script.shared.stats[1].bytes_received, bytes / 2);
@@ -262,8 +261,8 @@ static void one_who_comes_back_begins_with_the_mean(void **state)
         assert_int_equal(script_read(&script, w).index, 5);
     for (size_t w = 1; w < 4; w++)
         script_give(&script, w, 1);
-    assert_false(gossip->ready(&script.worker[1])); /* it is waited for again, and waits */
-    assert_true(gossip->ready(&script.worker[2]));
+    assert_false(script_ready(&script, 1)); /* it is waited for again, and waits */
+    assert_true(script_ready(&script, 2));
     script_close(&script);
 }
 

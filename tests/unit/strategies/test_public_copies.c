@@ -44,7 +44,7 @@ static void give(size_t w)
 {
     script_compute(&script, w, 0);
     memcpy(script.worker[w].grads, gradient[w], sizeof gradient[w]);
-    hr_strategy_gossip.offer(&script.worker[w]);
+    script_offer(&script, w);
 }
 
 /* Of many sizes and both signs; now and then what outgrows a half. */

@@ -1,0 +1,116 @@
+#include "strategy/rank.h"
+
+#include "shm/control.h"
+#include "strategy/shared.h"
+
+static enum hr_status stand(struct hr_rank *rank, enum hr_stand where, hr_ready_fn ready, void *arg)
+{
+    rank->where = where;
+    rank->ready = ready;
+    rank->arg = arg;
+    return rank->ways->stand(rank);
+}
+
+static enum hr_status wait_at(struct hr_rank *rank, struct hr_bell *bell)
+{
+    const struct hr_worker *worker = rank->worker;
+    return rank->ways->wait(rank, bell ? bell : &worker->shared->control->rank[worker->rank].bell);
+}
+
+/* Until all of its push is answered: channels keep order. */
+static enum hr_status push_again(struct hr_rank *rank)
+{
+    while (rank->worker->requests.attempts > 0)
+        HR_TRY(rank->ways->repeat(rank));
+    return HR_OK;
+}
+
+enum hr_status hr_rank_ask(struct hr_rank *rank)
+{
+    HR_TRY(stand(rank, HR_WANTS, NULL, NULL));
+    return push_again(rank);
+}
+
+enum hr_status hr_rank_await(struct hr_rank *rank, struct hr_bell *bell, hr_ready_fn ready,
+                             void *arg)
+{
+    HR_TRY(stand(rank, HR_ASKED, ready, arg));
+    HR_TRY(push_again(rank)); /* it may have been an exchange */
+    return wait_at(rank, bell);
+}
+
+enum hr_status hr_rank_gradient(struct hr_rank *rank, uint64_t index)
+{
+    *rank->task = (struct hr_task){HR_TASK_BATCH, index};
+    HR_TRY(stand(rank, HR_HAS, NULL, NULL));
+    return rank->ways->gradient(rank);
+}
+
+enum hr_status hr_rank_come_to_cut(struct hr_rank *rank, uint64_t index)
+{
+    *rank->task = (struct hr_task){HR_TASK_CUT, index};
+    HR_TRY(stand(rank, HR_AT_CUT, rank->may_arrive, rank->cut));
+    return wait_at(rank, NULL);
+}
+
+enum hr_status hr_rank_await_cut(struct hr_rank *rank, hr_ready_fn ready, void *arg)
+{
+    HR_TRY(stand(rank, HR_ARRIVING, ready, arg));
+    return wait_at(rank, NULL);
+}
+
+enum hr_status hr_rank_meet(struct hr_rank *rank, struct hr_bell *bell, hr_ready_fn ready,
+                            void *arg)
+{
+    HR_TRY(hr_rank_ask(rank));
+    return hr_rank_await(rank, bell, ready, arg);
+}
+
+enum hr_status hr_rank_pass(struct hr_rank *rank)
+{
+    return hr_rank_meet(rank, NULL, hr_always_ready, rank->worker);
+}
+
+enum hr_status hr_rank_rest(struct hr_rank *rank, uint64_t index)
+{
+    HR_TRY(hr_rank_come_to_cut(rank, index));
+    return hr_rank_await_cut(rank, hr_always_ready, rank->worker);
+}
+
+/* --- a strategy that is functions from one wait to the next --- */
+
+/* The next task. */
+static enum hr_status next_task(struct hr_rank *rank, struct hr_task *task)
+{
+    struct hr_worker *worker = rank->worker;
+    const struct hr_strategy *strategy = worker->shared->strategy;
+    HR_TRY(hr_rank_ask(rank));
+    strategy->request(worker);
+    HR_TRY(hr_rank_await(rank, worker->bell, strategy->ready, worker));
+    return strategy->accept(worker, task);
+}
+
+static enum hr_status span_of_slots(struct hr_rank *rank)
+{
+    struct hr_worker *worker = rank->worker;
+    const struct hr_strategy *strategy = worker->shared->strategy;
+    struct hr_task task;
+    HR_TRY(next_task(rank, &task));
+    while (task.kind == HR_TASK_BATCH) {
+        HR_TRY(hr_rank_gradient(rank, task.index));
+        strategy->offer(worker);
+        HR_TRY(next_task(rank, &task));
+    }
+    HR_TRY(hr_rank_come_to_cut(rank, task.index));
+    strategy->arrive(worker);
+    HR_TRY(hr_rank_await_cut(rank, strategy->arrived, worker));
+    hr_worker_at_cut(worker);
+    return HR_OK;
+}
+
+enum hr_status hr_rank_span(struct hr_rank *rank)
+{
+    const struct hr_strategy *strategy = rank->worker->shared->strategy;
+    HR_TRY(strategy->span ? strategy->span(rank) : span_of_slots(rank));
+    return stand(rank, HR_ARRIVED, NULL, NULL);
+}
