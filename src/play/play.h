@@ -1,8 +1,8 @@
 /* play.h - one process plays all ranks: the common part of the drivers that do so.
  *
- *   worker r's acts:  its life (strategy/rank.h), on a stack of its own, from one place where it may
- *                     have to wait to the next: request; look, until ready, and accept; offer, when
- *                     its gradient is computed; a lost push, again; arrive; at the cut
+ *   worker r's acts:  its span (strategy/rank.h), on a stack of its own, from one place where it
+ *                     may have to wait to the next: ask; look, until what it awaits is there; hand
+ *                     in, when its gradient is computed; a lost push, again; arrive; at the cut
  *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
  *   losses:           play_losses.h
  *

@@ -25,6 +25,7 @@
 #include "base/vec.h"
 #include "kernels/team.h"
 #include "strategy/overlap.h"
+#include "strategy/rank.h"
 #include "strategies/buckets.h"
 #include "strategies/strategies.h"
 
@@ -69,8 +70,7 @@ static void publish(const struct hr_shared_state *shared, size_t begin, size_t c
 struct own {
     struct hr_step step; /* the update in progress */
     struct hr_buckets buckets;
-    bool offered; /* a gradient is being summed */
-    bool taken;   /* its update has been made in pieces */
+    bool taken; /* the update has been made in pieces */
 };
 
 static struct own *own_of(const struct hr_worker *worker)
@@ -121,13 +121,18 @@ static void take_piece(struct hr_worker *worker, const struct hr_final_piece *pi
     }
 }
 
-static void update_alone(struct hr_worker *worker)
+static enum hr_status update_alone(struct hr_rank *rank)
 {
-    const struct hr_shared_state *shared = worker->shared;
-    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    hr_team_run(hr_max_size(shared->update_threads, 1), (shared->params + PIECE - 1) / PIECE,
-                update_piece, worker);
-    hr_account_turn(&worker->stats->account, was);
+    struct hr_worker *worker = rank->worker;
+    const size_t threads = hr_max_size(worker->shared->update_threads, 1);
+    HR_TRY(hr_rank_pass(rank));
+    if (!own_of(worker)->taken) {
+        const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
+        hr_team_run(threads, (worker->shared->params + PIECE - 1) / PIECE, update_piece, worker);
+        hr_account_turn(&worker->stats->account, was);
+    }
+    own_of(worker)->taken = false;
+    return HR_OK;
 }
 
 /* Elements that a bucket has at least. */
@@ -144,7 +149,6 @@ static enum hr_status prepare(struct hr_shared_state *shared)
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
-    worker->bell = &shared->control->rank[worker->rank].bell;
     own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
         .grads = worker->grads,
@@ -154,14 +158,6 @@ static enum hr_status start(struct hr_worker *worker)
         .arg = worker,
     };
     return hr_compressed_sum_begin(&own_of(worker)->buckets.compressed, worker, shared->own);
-}
-
-/* offer has begun all sums; now finish them. */
-static bool ready(void *arg)
-{
-    struct hr_worker *worker = arg;
-    return !own_of(worker)->offered || is_alone(worker->shared) ||
-           hr_buckets_test(&own_of(worker)->buckets);
 }
 
 /* Apart: update this worker's replica. */
@@ -186,25 +182,6 @@ static void prepare_update(struct hr_worker *worker, uint64_t index)
     hr_buckets_reset(&own_of(worker)->buckets);
 }
 
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
-{
-    if (own_of(worker)->offered) {
-        if (is_alone(worker->shared) && !own_of(worker)->taken)
-            update_alone(worker);
-        else if (!is_alone(worker->shared))
-            HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
-        own_of(worker)->offered = own_of(worker)->taken = false;
-        hr_count_traffic(worker);
-        if (!is_fused(worker->shared))
-            update_replica(worker);
-        worker->stats->updates += worker->seat == 0; /* one a step */
-    }
-    hr_next_synchronous(worker, task);
-    if (task->kind == HR_TASK_BATCH)
-        prepare_update(worker, task->index);
-    return HR_OK;
-}
-
 /* One alone has nothing to add: it updates when all is there. */
 static void final(struct hr_worker *worker, size_t offset)
 {
@@ -212,13 +189,33 @@ static void final(struct hr_worker *worker, size_t offset)
         hr_buckets_final(&own_of(worker)->buckets, offset);
 }
 
-static void offer(struct hr_worker *worker)
+/* Finish all sums, and the update. */
+static enum hr_status update_together(struct hr_rank *rank, uint64_t index)
 {
-    own_of(worker)->offered = true;
-    if (is_alone(worker->shared))
-        return;
-    hr_buckets_all(&own_of(worker)->buckets, worker->index - 1);
-    worker->bell = own_of(worker)->buckets.bell;
+    struct hr_worker *worker = rank->worker;
+    struct hr_buckets *buckets = &own_of(worker)->buckets;
+    hr_buckets_all(buckets, index);
+    HR_TRY(hr_rank_meet(rank, buckets->bell, hr_buckets_test, buckets));
+    HR_TRY(hr_buckets_finish(buckets));
+    hr_count_traffic(worker);
+    if (!is_fused(worker->shared))
+        update_replica(worker);
+    return HR_OK;
+}
+
+static enum hr_status span(struct hr_rank *rank)
+{
+    struct hr_worker *worker = rank->worker;
+    const bool alone = is_alone(worker->shared);
+    uint64_t index;
+    HR_TRY(hr_rank_pass(rank));
+    while (hr_next_batch(worker, worker->index + 1, &index)) {
+        prepare_update(worker, index);
+        HR_TRY(hr_rank_gradient(rank, index)); /* final, take_piece */
+        HR_TRY(alone ? update_alone(rank) : update_together(rank, index));
+        worker->stats->updates += worker->seat == 0; /* one a step */
+    }
+    return hr_rank_rest(rank, worker->index);
 }
 
 static bool meets(const struct hr_worker *worker)
@@ -241,14 +238,9 @@ const struct hr_strategy hr_strategy_allreduce = {
     .init = hr_rows_init,
     .worker_own = sizeof(struct own),
     .start = start,
-    .request = hr_tell_nobody,
-    .ready = ready,
-    .accept = accept,
+    .span = span,
     .final = final,
     .meets = meets,
     .takes_pieces = is_alone,
     .take_piece = take_piece,
-    .offer = offer,
-    .arrive = hr_tell_nobody,
-    .arrived = hr_always_ready,
 };

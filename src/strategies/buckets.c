@@ -77,8 +77,9 @@ void hr_buckets_all(struct hr_buckets *buckets, uint64_t index)
     buckets->bell = buckets->compressed.bell;
 }
 
-bool hr_buckets_test(struct hr_buckets *buckets)
+bool hr_buckets_test(void *arg)
 {
+    struct hr_buckets *buckets = arg;
     if (compresses(buckets))
         return hr_compressed_sum_test(&buckets->compressed);
     if (advance(buckets))

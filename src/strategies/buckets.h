@@ -47,7 +47,7 @@ void hr_buckets_final(struct hr_buckets *buckets, size_t offset);
 /* All of it is final, the gradient of batch `index`. */
 void hr_buckets_all(struct hr_buckets *buckets, uint64_t index);
 /* Make what progress can be made; true when all buckets are summed, or one failed. */
-bool hr_buckets_test(struct hr_buckets *buckets);
+bool hr_buckets_test(void *buckets);
 /* The status of the sums. */
 HR_CHECKED enum hr_status hr_buckets_finish(struct hr_buckets *buckets);
 

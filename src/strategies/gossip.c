@@ -34,6 +34,7 @@
 #include "strategies/public_copies.h"
 #include "strategies/strategies.h"
 #include "strategy/compression.h"
+#include "strategy/rank.h"
 
 /* --- memory: [messages | second places, or public copies] --- */
 
@@ -86,7 +87,6 @@ static struct hr_gossip_payload payload_of(const struct hr_shared_state *shared,
 /* A worker's own. */
 struct own {
     uint64_t steps;                  /* exchanges finished */
-    bool sent;                       /* its replica of this step; it waits for its neighbours' */
     struct hr_public_copies *copies; /* owned; NULL: nothing is compressed */
     uint64_t reach;                  /* hr_gossip_reach */
     float *row;                      /* (workers) owned: this worker's row of W */
@@ -113,7 +113,6 @@ static enum hr_status start(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = worker->own;
-    worker->bell = &shared->control->rank[worker->rank].bell;
     own->row = calloc(shared->workers, sizeof *own->row);
     if (!own->row)
         return hr_fail(HR_E_NOMEM, "no memory for weights of %zu workers", shared->workers);
@@ -134,11 +133,10 @@ static bool is_here(const struct hr_worker *worker, size_t j)
            ((const struct own *)worker->own)->steps;
 }
 
-static bool ready(void *arg)
+static bool all_are_here(void *arg)
 {
     const struct hr_worker *worker = arg;
-    const struct own *own = worker->own;
-    for (size_t j = 0; own->sent && j < worker->shared->workers; j++)
+    for (size_t j = 0; j < worker->shared->workers; j++)
         if (is_linked(worker, j) && !is_here(worker, j))
             return false;
     return true;
@@ -181,36 +179,45 @@ static void average(struct hr_worker *worker)
             hr_gossip_took(shared, worker->rank, j);
         }
     own->steps++;
-    own->sent = false;
 }
 
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
-{
-    const struct own *own = worker->own;
-    if (own->sent)
-        average(worker);
-    hr_next_agreed(worker, worker->index + hr_min_size(own->reach, worker->cut - worker->index),
-                   task);
-    return HR_OK;
-}
-
-static void offer(struct hr_worker *worker)
+static void send_replica(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    struct own *own = worker->own;
+    const struct own *own = worker->own;
     const size_t bytes = payload_of(shared, worker->rank, own->steps).bytes;
-    if (worker->samples)
-        hr_update_replica(worker, worker->index - 1);
     if (own->copies)
         hr_public_copies_tell(worker, own->copies, own->steps);
-    worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
-    own->sent = true;
     for (size_t j = 0; j < shared->workers; j++)
         if (is_linked(worker, j)) {
             worker->stats->bytes_sent += bytes;
             worker->stats->bytes_plain += shared->params * sizeof(float);
             hr_peer_send(worker, j, bytes);
         }
+}
+
+/* News of the first seat come to all before that index. */
+static uint64_t meeting(const struct hr_worker *worker)
+{
+    const struct own *own = worker->own;
+    return worker->index + hr_min_size(own->reach, worker->cut - worker->index);
+}
+
+static enum hr_status span(struct hr_rank *rank)
+{
+    struct hr_worker *worker = rank->worker;
+    uint64_t index;
+    HR_TRY(hr_rank_pass(rank));
+    while (hr_next_batch(worker, meeting(worker), &index)) {
+        HR_TRY(hr_rank_gradient(rank, index));
+        if (worker->samples)
+            hr_update_replica(worker, index);
+        worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
+        send_replica(worker);
+        HR_TRY(hr_rank_meet(rank, NULL, all_are_here, worker));
+        average(worker);
+    }
+    return hr_rank_rest(rank, worker->index);
 }
 
 /* Where that of another worker lies at a cut. */
@@ -237,13 +244,8 @@ const struct hr_strategy hr_strategy_gossip = {
     .worker_bytes = worker_bytes,
     .start = start,
     .stop = stop,
-    .request = hr_tell_nobody,
-    .ready = ready,
-    .accept = accept,
+    .span = span,
     .awaits = is_linked,
-    .offer = offer,
     .deliver = deliver,
-    .arrive = hr_tell_nobody,
-    .arrived = hr_always_ready,
     .each_ring = hr_gossip_each_ring,
 };

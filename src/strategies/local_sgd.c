@@ -26,6 +26,7 @@
 #include "base/vec.h"
 #include "strategies/buckets.h"
 #include "strategies/strategies.h"
+#include "strategy/rank.h"
 
 /* Steps from one averaging to the next. All workers compute it from the same numbers, which the
  * leader writes at cuts. */
@@ -50,7 +51,6 @@ struct own {
     struct hr_buckets buckets; /* of weights */
     uint64_t due;              /* the period in hand, if any, lasts until this index, */
     uint64_t meet;             /* but the weights are averaged before this one: an epoch may end */
-    bool offered;              /* they are being added up */
 };
 
 static struct own *own_of(const struct hr_worker *worker)
@@ -67,7 +67,6 @@ static uint64_t *due_of(struct hr_worker *worker)
 static enum hr_status start(struct hr_worker *worker)
 {
     struct hr_shared_state *shared = worker->shared;
-    worker->bell = &shared->control->rank[worker->rank].bell;
     own_of(worker)->buckets = (struct hr_buckets){
         .member = &worker->member,
         .grads = worker->weights,
@@ -77,26 +76,30 @@ static enum hr_status start(struct hr_worker *worker)
     return HR_OK;
 }
 
-static bool ready(void *arg)
-{
-    struct hr_worker *worker = arg;
-    return !own_of(worker)->offered || hr_buckets_test(&own_of(worker)->buckets);
-}
-
 /* All have the same weights, or go on in the middle of a period. At a cut it begins behind it. */
-static void begin_period(struct hr_worker *worker, struct hr_task *task)
+static bool begin_period(struct hr_worker *worker, uint64_t *index)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = own_of(worker);
-    const uint64_t index = worker->index;
-    const uint64_t due = own->due > index ? own->due : index + period(shared);
-    const uint64_t end = hr_batch_schedule_next_end(&shared->schedule, index);
+    const uint64_t due = own->due > worker->index ? own->due : worker->index + period(shared);
+    const uint64_t end = hr_batch_schedule_next_end(&shared->schedule, worker->index);
     const uint64_t meet = due < end ? due : end;
-    hr_next_agreed(worker, meet, task);
-    if (task->kind == HR_TASK_BATCH) {
-        own->due = due;
-        own->meet = meet;
-    }
+    if (!hr_next_batch(worker, meet, index))
+        return false;
+    own->due = due;
+    own->meet = meet;
+    return true;
+}
+
+static bool meets(const struct hr_worker *worker)
+{
+    return worker->index >= own_of(worker)->meet;
+}
+
+static bool next_batch(struct hr_worker *worker, uint64_t *index)
+{
+    return meets(worker) ? begin_period(worker, index)
+                         : hr_next_batch(worker, own_of(worker)->meet, index);
 }
 
 /* The sum becomes the mean; what is frozen has its bits in the snapshot, which nobody writes before
@@ -109,39 +112,33 @@ static void finish_mean(struct hr_worker *worker)
                    shared->snapshot.weights);
 }
 
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+static enum hr_status average(struct hr_rank *rank)
 {
-    const bool begins = worker->index >= own_of(worker)->meet;
-    if (own_of(worker)->offered) {
-        HR_TRY(hr_buckets_finish(&own_of(worker)->buckets));
-        own_of(worker)->offered = false;
-        hr_count_traffic(worker);
-        own_of(worker)->due = 0;
-        finish_mean(worker);
-    }
-    if (begins)
-        begin_period(worker, task);
-    else
-        hr_next_agreed(worker, own_of(worker)->meet, task);
+    struct hr_worker *worker = rank->worker;
+    struct hr_buckets *buckets = &own_of(worker)->buckets;
+    hr_buckets_reset(buckets);
+    hr_buckets_final(buckets, 0);
+    HR_TRY(hr_rank_meet(rank, buckets->bell, hr_buckets_test, buckets));
+    HR_TRY(hr_buckets_finish(buckets));
+    hr_count_traffic(worker);
+    own_of(worker)->due = 0;
+    finish_mean(worker);
     return HR_OK;
 }
 
-static bool meets(const struct hr_worker *worker)
+static enum hr_status span(struct hr_rank *rank)
 {
-    return worker->index >= own_of(worker)->meet;
-}
-
-static void offer(struct hr_worker *worker)
-{
-    if (worker->samples)
-        hr_update_replica(worker, worker->index - 1);
-    worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
-    if (!meets(worker))
-        return;
-    hr_buckets_reset(&own_of(worker)->buckets);
-    hr_buckets_final(&own_of(worker)->buckets, 0);
-    worker->bell = own_of(worker)->buckets.bell;
-    own_of(worker)->offered = true;
+    struct hr_worker *worker = rank->worker;
+    uint64_t index;
+    HR_TRY(hr_rank_pass(rank));
+    while (next_batch(worker, &index)) {
+        HR_TRY(hr_rank_gradient(rank, index));
+        if (worker->samples)
+            hr_update_replica(worker, index);
+        worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
+        HR_TRY(meets(worker) ? average(rank) : hr_rank_pass(rank));
+    }
+    return hr_rank_rest(rank, worker->index);
 }
 
 const struct hr_strategy hr_strategy_local_sgd = {
@@ -155,11 +152,6 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .describe = describe,
     .worker_own = sizeof(struct own),
     .start = start,
-    .request = hr_tell_nobody,
-    .ready = ready,
-    .accept = accept,
+    .span = span,
     .meets = meets,
-    .offer = offer,
-    .arrive = hr_tell_nobody,
-    .arrived = hr_always_ready,
 };

@@ -9,6 +9,7 @@
  *   ranks, allreduce itself is given gradients, put together to the same bits (stages/versions.h).
  */
 #include "strategies/strategies.h"
+#include "strategy/rank.h"
 
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
@@ -34,15 +35,21 @@ static bool has_one_state(const struct hr_shared_state *shared)
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    worker->bell = &worker->shared->control->rank[worker->rank].bell;
+    (void)worker;
     return HR_OK;
 }
 
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+static enum hr_status span(struct hr_rank *rank)
 {
-    hr_next_synchronous(worker, task);
-    worker->applied += task->kind == HR_TASK_BATCH;
-    return HR_OK;
+    struct hr_worker *worker = rank->worker;
+    uint64_t index;
+    HR_TRY(hr_rank_pass(rank));
+    while (hr_next_batch(worker, worker->index + 1, &index)) {
+        worker->applied++;
+        HR_TRY(hr_rank_gradient(rank, index));
+        HR_TRY(hr_rank_pass(rank));
+    }
+    return hr_rank_rest(rank, worker->index);
 }
 
 const struct hr_strategy hr_strategy_streamed = {
@@ -57,10 +64,5 @@ const struct hr_strategy hr_strategy_streamed = {
     .bytes = bytes,
     .init = hr_rows_init,
     .start = start,
-    .request = hr_tell_nobody,
-    .ready = hr_always_ready,
-    .accept = accept,
-    .offer = hr_tell_nobody,
-    .arrive = hr_tell_nobody,
-    .arrived = hr_always_ready,
+    .span = span,
 };

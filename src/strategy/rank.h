@@ -3,8 +3,8 @@
  *
  *     HR_TRY(hr_rank_ask(rank));                      others may act first; then send a request
  *     HR_TRY(hr_rank_await(rank, bell, ready, arg));  what is awaited has come
- *     HR_TRY(hr_rank_gradient(rank, index));          of its share of a batch; meanwhile final() and
- *                                                     take_piece() are called, and may not wait
+ *     HR_TRY(hr_rank_gradient(rank, index));          of its share of a batch; meanwhile final()
+ *                                                     and take_piece() are called; they never wait
  *     HR_TRY(hr_rank_come_to_cut(rank, index));       then tell the owners
  *     return hr_rank_await_cut(rank, ready, arg);     they have exported
  *

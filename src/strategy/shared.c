@@ -10,19 +10,18 @@
 
 const char hr_order_of_arrival[] = "as gradients arrive";
 
-void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *task)
+bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index)
 {
     struct hr_dispenser *dispenser = worker->shared->dispenser;
     const uint64_t stop_at = hr_atom64_load_acquire(&dispenser->stop_at); /* partner: below */
-    if (worker->index >= worker->cut || worker->index >= stop_at) {
-        *task = (struct hr_task){HR_TASK_CUT, worker->index};
-        return;
-    }
+    if (worker->index >= worker->cut || worker->index >= stop_at)
+        return false;
     /* Partner: the load above, in every worker, after the sum before `meet`: that sum needs what
      * this worker offers after this store, so a worker that has the sum sees the store. */
     if (worker->seat == 0 && stop_at == UINT64_MAX && hr_shared_rests(worker->shared, meet))
         hr_atom64_store_release(&dispenser->stop_at, meet);
-    *task = (struct hr_task){HR_TASK_BATCH, worker->index++};
+    *index = worker->index++;
+    return true;
 }
 
 void hr_seats_fill(const struct hr_shared_state *shared)
@@ -58,7 +57,9 @@ void hr_begin_with(const struct hr_shared_state *shared)
 
 void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
 {
-    hr_next_agreed(worker, worker->index + 1, task);
+    const bool batch = hr_next_batch(worker, worker->index + 1, &task->index);
+    task->kind = batch ? HR_TASK_BATCH : HR_TASK_CUT;
+    task->index = batch ? task->index : worker->index;
 }
 
 void hr_count_traffic(struct hr_worker *worker)

@@ -8,12 +8,13 @@
 #include "shm/control.h"
 #include "strategy/strategy.h"
 
-/* For synchronous strategies: the worker's next index, or a cut. Worker 0 turns a request to stop
- * into an index here; the others learn it with the sum of that step. */
+/* For synchronous strategies: *index: of the worker's next batch; false: a cut comes first. Worker
+ * 0 turns a request to stop into an index here; the others learn it with what comes: no worker
+ * begins index `meet` (above this worker's) before it has received something that worker 0 sent
+ * after this call. */
+bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index);
+/* The same where they exchange in every step. */
 void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
-/* The same where workers exchange less often: no worker begins index `meet` (above this worker's)
- * before it has received something that worker 0 sent after this call. */
-void hr_next_agreed(struct hr_worker *worker, uint64_t meet, struct hr_task *task);
 
 /* The update of batch `index` with a gradient that is the sum over `samples` samples, the
  * `number`th (from 1) of its state. */
