@@ -39,6 +39,7 @@ static void die_as_worker(struct hr_play *play, size_t rank)
     hr_play_drop_gradient(play, rank);
     if (play->played[rank].up)
         hr_train_worker_drop(&play->worker[rank]);
+    play->life[rank].rank = (struct hr_rank){.where = HR_DEAD}; /* another life begins anew */
 }
 
 /* Nobody may read what a dead server had: let it be no number. */

@@ -58,6 +58,7 @@
 #ifndef HR_SERVER_SERVER_H
 #define HR_SERVER_SERVER_H
 
+#include "strategy/rank.h"
 #include "strategy/shared.h"
 
 enum { HR_SERVER_SLOTS = 4, HR_SERVER_SLOTS_OF_PARTS = 16 /* where PARTs are sent */ };
@@ -171,23 +172,22 @@ void hr_server_tell_taken(const struct hr_shared_state *shared, size_t rank, siz
 /* A shard's reply; it says who and what version sends it, and how stale the worker's push was. */
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
 
-/* A worker's own, where it pushes. */
-struct hr_pushing {
-    bool pushed; /* the reply to come says what became of a push */
-};
-
 /* For drivers: strategy->take, and what was taken goes into the log of a recorded run. A duplicate
  * changed nothing: there is nothing to repeat. */
 void hr_shard_take_and_note(struct hr_shard *shard, size_t worker);
 
-/* The worker's half (server_worker.c): functions of the table, and what those that differ are made
- * of. */
+/* The worker's half (server_worker.c): functions of the table, and what spans are made of. */
 enum hr_status hr_server_start(struct hr_worker *worker);
 void hr_server_leave(struct hr_worker *worker);
-void hr_server_request(struct hr_worker *worker);
+/* Ask every shard (took_ns: for gradients that it stands for), and wait for all. *reply: shard 0's.
+ * The same of weights, and a batch. */
+HR_CHECKED enum hr_status hr_server_exchange(struct hr_rank *rank, enum hr_server_message kind,
+                                             int64_t took_ns, struct hr_message *reply);
+HR_CHECKED enum hr_status hr_server_pull(struct hr_rank *rank, struct hr_message *reply);
+/* At a cut: until the shards have exported (hr_rank_come_to_cut). */
+HR_CHECKED enum hr_status hr_server_cut(struct hr_rank *rank, uint64_t index);
+/* What these are made of. Has every shard replied? (hr_ready_fn) */
 bool hr_server_ready(void *worker);
-void hr_server_arrive(struct hr_worker *worker);
-void hr_server_at_cut(struct hr_worker *worker);
 /* Take one reply of each shard; returns shard 0's. The staleness of the push before, which each
  * tells, goes to where hr_staleness_count finds it. */
 struct hr_message hr_server_collect(struct hr_worker *worker);

@@ -33,15 +33,9 @@ enum hr_status hr_server_start(struct hr_worker *worker)
 {
     worker->requests = (struct hr_requests){0};
     HR_TRY(hr_overlap_least(worker->shared->options, &worker->requests.least));
-    worker->bell = &worker->shared->control->rank[worker->rank].bell;
     if (worker->back && worker->shared->strategy->lose)
         join(worker);
     return HR_OK;
-}
-
-void hr_server_request(struct hr_worker *worker)
-{
-    hr_server_ask(worker, HR_PULL, 0);
 }
 
 /* Has every shard replied? */
@@ -97,7 +91,6 @@ void hr_server_push_sum(struct hr_worker *worker, uint64_t index, size_t samples
     hr_compression_push(worker, index);
     worker->stats->bytes_sent += hr_requests_push_bytes(worker);
     worker->stats->bytes_plain += worker->shared->params * sizeof(float);
-    ((struct hr_pushing *)worker->own)->pushed = true;
     hr_requests_send(worker, &push);
 }
 
@@ -106,15 +99,31 @@ void hr_server_push(struct hr_worker *worker, uint64_t index)
     hr_server_push_sum(worker, index, worker->samples);
 }
 
-void hr_server_arrive(struct hr_worker *worker)
+enum hr_status hr_server_exchange(struct hr_rank *rank, enum hr_server_message kind,
+                                  int64_t took_ns, struct hr_message *reply)
 {
-    hr_server_ask(worker, HR_CUT, 0);
+    struct hr_worker *worker = rank->worker;
+    HR_TRY(hr_rank_ask(rank));
+    if (hr_server_carries_slice(kind))
+        worker->stats->bytes_sent += worker->shared->params * sizeof(float);
+    hr_server_ask(worker, kind, took_ns);
+    HR_TRY(hr_rank_await(rank, NULL, hr_server_ready, worker));
+    *reply = hr_server_collect(worker);
+    return HR_OK;
 }
 
-/* The shards have exported; take their replies. */
-void hr_server_at_cut(struct hr_worker *worker)
+enum hr_status hr_server_pull(struct hr_rank *rank, struct hr_message *reply)
 {
-    hr_server_collect(worker);
+    return hr_server_exchange(rank, HR_PULL, 0, reply);
+}
+
+enum hr_status hr_server_cut(struct hr_rank *rank, uint64_t index)
+{
+    HR_TRY(hr_rank_come_to_cut(rank, index));
+    hr_server_ask(rank->worker, HR_CUT, 0);
+    HR_TRY(hr_rank_await_cut(rank, hr_server_ready, rank->worker));
+    hr_server_collect(rank->worker);
+    return HR_OK;
 }
 
 /* In the middle of a push it leaves a run that has failed, and nobody waits for it. */

@@ -61,17 +61,27 @@ static void wake_all(const struct hr_worker *worker)
         wake(worker, w);
 }
 
-/* Has everybody of the node given, or all of this sum summed, for this request? */
-static bool all_have(const struct hr_worker *worker, bool summed)
+/* Has everybody of the node given, for this request? (hr_ready_fn) */
+static bool all_have_given(void *arg)
 {
+    const struct hr_worker *worker = arg;
     const struct hr_aggregating *own = worker->own;
-    const size_t first = leader_of(worker), n = summed ? own->k : worker->shared->node_workers;
-    for (size_t w = first; w < first + n; w++) {
-        const struct line *line = line_of(worker->shared, w);
-        /* Partners: hr_aggregate_offer, sum_stripe. */
-        if (hr_atom64_load_acquire(summed ? &line->summed : &line->given) < own->asked)
+    const size_t first = leader_of(worker);
+    for (size_t w = first; w < first + worker->shared->node_workers; w++) /* partner: give */
+        if (hr_atom64_load_acquire(&line_of(worker->shared, w)->given) < own->asked)
             return false;
-    }
+    return true;
+}
+
+/* Has everybody in the sum summed? (hr_ready_fn) */
+static bool all_have_summed(void *arg)
+{
+    const struct hr_worker *worker = arg;
+    const struct hr_aggregating *own = worker->own;
+    const size_t first = leader_of(worker);
+    for (size_t w = first; w < first + own->k; w++) /* partner: sum_stripe */
+        if (hr_atom64_load_acquire(&line_of(worker->shared, w)->summed) < own->asked)
+            return false;
     return true;
 }
 
@@ -110,17 +120,16 @@ static void note_exchange(struct hr_worker *worker, const struct hr_aggregate_ti
 
 /* --- aggregate --- */
 
-void hr_aggregate_offer(struct hr_worker *worker)
+static void give(struct hr_worker *worker)
 {
     struct hr_aggregating *own = worker->own;
     struct line *line = line_of(worker->shared, worker->rank);
     note_gradient(worker);
     own->offered_ns = hr_clock_ns();
-    own->offered = true;
     worker->stats->updates += /* one a step, or a push */
         worker->shared->strategy->synchronous ? worker->seat == 0 : leads(worker);
     line->samples = worker->samples;
-    hr_atom64_store_release(&line->given, own->asked + 1); /* partner: all_have */
+    hr_atom64_store_release(&line->given, own->asked + 1); /* partner: all_have_given */
     wake_all(worker);
 }
 
@@ -140,34 +149,29 @@ static void sum_stripe(struct hr_worker *worker)
     if (count && k > 1)
         hr_vec()->tree_sum(&sum, 1, grads, k, count);
     hr_account_turn(&worker->stats->account, was);
-    /* Partner: all_have, in the leader. */
+    /* Partner: all_have_summed, in the leader. */
     hr_atom64_store_release(&line_of(shared, worker->rank)->summed, own->asked);
     wake(worker, first);
 }
 
 /* --- push, and wait for the update --- */
 
-static void pull(struct hr_worker *worker)
-{
-    struct hr_aggregating *own = worker->own;
-    own->ticket = worker->requests.sent + !own->offered; /* without a push: the pull itself */
-    hr_server_ask(worker, HR_PULL, 0);
-    own->times.sent_ns = 0;
-    own->stage = HR_AGGREGATE_ASKED;
-}
-
+/* The node's sum, its samples being those of all. */
 static void push(struct hr_worker *worker)
 {
     struct hr_aggregating *own = worker->own;
     const size_t first = worker->rank;
-    const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     size_t samples = 0;
     for (size_t w = first; w < first + own->k; w++)
         samples += (size_t)line_of(worker->shared, w)->samples;
     own->times.summed_ns = hr_clock_ns();
     hr_server_push_sum(worker, worker->index - worker->shared->strategy->synchronous, samples);
-    pull(worker);
-    hr_account_turn(&worker->stats->account, was);
+}
+
+static void pull(struct hr_worker *worker)
+{
+    hr_server_ask(worker, HR_PULL, 0);
+    ((struct hr_aggregating *)worker->own)->times.sent_ns = 0;
 }
 
 /* Has it left for servers elsewhere? Those here read it where it lies. */
@@ -182,9 +186,10 @@ static bool is_sent(const struct hr_worker *worker)
     return true;
 }
 
-/* Are the weights of this request in the leader's memory? */
-static bool has_weights(struct hr_worker *worker)
+/* Are the weights of this request in the leader's memory? (hr_ready_fn) */
+static bool has_weights(void *arg)
 {
+    struct hr_worker *worker = arg;
     struct hr_aggregating *own = worker->own;
     if (!leads(worker)) /* partner: hand_on */
         return hr_atom64_load_acquire(&line_of(worker->shared, leader_of(worker))->told) >=
@@ -194,42 +199,16 @@ static bool has_weights(struct hr_worker *worker)
     return hr_server_ready(worker);
 }
 
-void hr_aggregate_request(struct hr_worker *worker)
-{
-    struct hr_aggregating *own = worker->own;
-    own->asked++;
-    own->stage = own->offered ? HR_AGGREGATE_GIVEN : HR_AGGREGATE_ASKED;
-    if (own->offered)
-        return;
-    own->offered_ns = own->times.summed_ns = hr_clock_ns();
-    if (leads(worker))
-        pull(worker);
-}
-
-bool hr_aggregate_ready(void *arg)
-{
-    struct hr_worker *worker = arg;
-    struct hr_aggregating *own = worker->own;
-    if (own->stage == HR_AGGREGATE_GIVEN && all_have(worker, false)) {
-        sum_stripe(worker);
-        own->stage = leads(worker) ? HR_AGGREGATE_SUMMED : HR_AGGREGATE_ASKED;
-    }
-    if (own->stage == HR_AGGREGATE_SUMMED && all_have(worker, true))
-        push(worker);
-    return own->stage == HR_AGGREGATE_ASKED && has_weights(worker);
-}
-
 /* --- distribute --- */
 
-static void hand_on(struct hr_worker *worker)
+static void hand_on(struct hr_worker *worker, bool pushed)
 {
     struct hr_aggregating *own = worker->own;
     struct line *line = line_of(worker->shared, worker->rank);
     line->reply = hr_server_collect(worker);
     line->opened = worker->coming.opened;
-    if (own->pushing.pushed && !worker->shared->strategy->never_stale)
+    if (pushed && !worker->shared->strategy->never_stale)
         hr_staleness_count(worker->shared, worker->rank);
-    own->pushing.pushed = false;
     own->times.replied_ns = hr_clock_ns();
     if (!own->times.sent_ns) /* it was gone before anybody looked */
         own->times.sent_ns = own->times.replied_ns;
@@ -238,26 +217,18 @@ static void hand_on(struct hr_worker *worker)
     wake_all(worker);
 }
 
-static struct line *take_weights(struct hr_worker *worker)
+/* Wait for the weights, and take them. */
+static enum hr_status take_weights(struct hr_rank *rank, bool pushed)
 {
+    struct hr_worker *worker = rank->worker;
     const struct hr_shared_state *shared = worker->shared;
-    struct hr_aggregating *own = worker->own;
     const size_t leader = leader_of(worker);
+    HR_TRY(hr_rank_await(rank, NULL, has_weights, worker));
     if (leads(worker))
-        hand_on(worker);
+        hand_on(worker, pushed);
     else
         memcpy(worker->weights, shared->weights[leader], shared->params * sizeof *worker->weights);
     note_exchange(worker, &line_of(shared, leader)->times);
-    own->offered = false;
-    return line_of(shared, leader);
-}
-
-enum hr_status hr_aggregate_accept(struct hr_worker *worker, struct hr_task *task)
-{
-    struct hr_aggregating *own = worker->own;
-    take_weights(worker);
-    own->k = worker->shared->node_workers;
-    hr_next_synchronous(worker, task);
     return HR_OK;
 }
 
@@ -267,23 +238,79 @@ static void sit_out(struct hr_worker *worker)
     struct hr_aggregating *own = worker->own;
     own->asked++;
     hr_atom64_store_release(&line_of(worker->shared, worker->rank)->given, own->asked);
-    wake_all(worker); /* partner: all_have */
+    wake_all(worker); /* partner: all_have_given */
 }
 
-enum hr_status hr_aggregate_accept_batch(struct hr_worker *worker, struct hr_task *task)
+/* The servers say how many batches the node has. */
+static bool next_of_node(struct hr_worker *worker, uint64_t *index)
 {
     struct hr_aggregating *own = worker->own;
-    const struct line *line = take_weights(worker);
+    const struct line *line = line_of(worker->shared, leader_of(worker));
     const struct hr_message *reply = &line->reply;
     const size_t i = worker->rank - leader_of(worker);
     own->left = own->k;
     own->k = reply->kind == HR_NO_BATCH ? 0 : (size_t)reply->word[HR_REPLY_BATCHES];
     worker->coming.opened = line->opened;
-    worker->index = reply->word[HR_REPLY_INDEX] + i;
-    *task = (struct hr_task){i < own->k ? HR_TASK_BATCH : HR_TASK_CUT, worker->index};
+    *index = worker->index = reply->word[HR_REPLY_INDEX] + i;
     if (own->k && i >= own->k)
         sit_out(worker);
-    return HR_OK;
+    return i < own->k;
+}
+
+static bool next_batch(struct hr_worker *worker, uint64_t *index)
+{
+    if (!worker->shared->strategy->synchronous)
+        return next_of_node(worker, index);
+    ((struct hr_aggregating *)worker->own)->k = worker->shared->node_workers;
+    return hr_next_batch(worker, worker->index + 1, index);
+}
+
+/* --- from one cut to the next --- */
+
+/* It has given nothing yet. */
+static enum hr_status take_first_weights(struct hr_rank *rank)
+{
+    struct hr_worker *worker = rank->worker;
+    struct hr_aggregating *own = worker->own;
+    HR_TRY(hr_rank_ask(rank));
+    own->asked++;
+    own->offered_ns = own->times.summed_ns = hr_clock_ns();
+    own->ticket = worker->requests.sent + 1;
+    if (leads(worker))
+        pull(worker);
+    return take_weights(rank, false);
+}
+
+static enum hr_status exchange(struct hr_rank *rank)
+{
+    struct hr_worker *worker = rank->worker;
+    struct hr_aggregating *own = worker->own;
+    HR_TRY(hr_rank_ask(rank));
+    own->asked++;
+    HR_TRY(hr_rank_await(rank, NULL, all_have_given, worker));
+    sum_stripe(worker);
+    if (leads(worker)) {
+        HR_TRY(hr_rank_await(rank, NULL, all_have_summed, worker));
+        const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
+        push(worker);
+        own->ticket = worker->requests.sent;
+        pull(worker);
+        hr_account_turn(&worker->stats->account, was);
+    }
+    return take_weights(rank, true);
+}
+
+enum hr_status hr_aggregate_span(struct hr_rank *rank)
+{
+    struct hr_worker *worker = rank->worker;
+    uint64_t index;
+    HR_TRY(take_first_weights(rank));
+    while (next_batch(worker, &index)) {
+        HR_TRY(hr_rank_gradient(rank, index));
+        give(worker);
+        HR_TRY(exchange(rank));
+    }
+    return hr_server_cut(rank, worker->index);
 }
 
 bool hr_aggregate_awaits(const struct hr_worker *worker, size_t peer)

@@ -49,12 +49,6 @@
 
 #include "server/server.h"
 
-enum hr_aggregate_stage {
-    HR_AGGREGATE_GIVEN,  /* its gradient is there; it waits for others' */
-    HR_AGGREGATE_SUMMED, /* its stripe is; the leader waits for others' */
-    HR_AGGREGATE_ASKED   /* the leader waits for servers, the others for it */
-};
-
 /* When a leader's push passed from one part of the step to the next. */
 struct hr_aggregate_times {
     int64_t summed_ns, sent_ns, replied_ns;
@@ -62,9 +56,6 @@ struct hr_aggregate_times {
 
 /* A worker's own. */
 struct hr_aggregating {
-    struct hr_pushing pushing; /* first: the server's */
-    enum hr_aggregate_stage stage;
-    bool offered;
     size_t k, left;  /* whose gradients are in the next sum; in that which it leaves */
     uint64_t asked;  /* requests so far */
     uint64_t ticket; /* its messages to a server up to the push, or pull, in hand */
@@ -75,12 +66,8 @@ struct hr_aggregating {
 
 /* Functions of the table. */
 size_t hr_aggregate_bytes(const struct hr_shared_state *shared);
-void hr_aggregate_request(struct hr_worker *worker);
-bool hr_aggregate_ready(void *worker);
-enum hr_status hr_aggregate_accept(struct hr_worker *worker, struct hr_task *task);
-enum hr_status hr_aggregate_accept_batch(struct hr_worker *worker, struct hr_task *task);
+enum hr_status hr_aggregate_span(struct hr_rank *rank);
 bool hr_aggregate_awaits(const struct hr_worker *worker, size_t peer);
-void hr_aggregate_offer(struct hr_worker *worker);
 void hr_aggregate_report(const struct hr_shared_state *shared, struct hr_run_result *result);
 
 #endif

@@ -66,9 +66,8 @@ static void report(const struct hr_shared_state *shared, struct hr_run_result *r
 
 /* A worker's own. */
 struct backup_worker {
-    struct hr_pushing pushing; /* first */
-    bool shares;               /* it sits where the server said; else, at a cut, */
-    size_t seat, seats;        /* where it did before */
+    bool shares;        /* it sits where the server said; else, at a cut, */
+    size_t seat, seats; /* where it did before */
 };
 
 /* Its share is that of the step in hand, until the cut. */
@@ -88,27 +87,34 @@ static void take_seat(struct hr_worker *worker, const struct hr_message *reply)
     own->shares = batch;
 }
 
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+/* What became of its push. */
+static void count_push(struct hr_worker *worker, enum hr_push_fate fate)
 {
-    const struct hr_message reply = hr_server_collect(worker);
-    struct backup_worker *own = worker->own;
-    const bool pushed = own->pushing.pushed;
-    const enum hr_push_fate fate = (enum hr_push_fate)reply.word[HR_REPLY_FATE];
-    if (pushed && fate == HR_FATE_DROPPED)
+    if (fate == HR_FATE_DROPPED)
         hr_stats_drop(worker->stats);
-    worker->stats->updates += pushed && fate == HR_FATE_SUMMED_LAST;
-    own->pushing.pushed = false;
-    if (worker->shared->outlives)
-        take_seat(worker, &reply);
-    worker->index = reply.word[HR_REPLY_INDEX];
-    *task =
-        (struct hr_task){reply.kind == HR_NO_BATCH ? HR_TASK_CUT : HR_TASK_BATCH, worker->index};
-    return HR_OK;
+    worker->stats->updates += fate == HR_FATE_SUMMED_LAST;
 }
 
-static void offer(struct hr_worker *worker)
+static bool next_batch(struct hr_worker *worker, const struct hr_message *reply)
 {
-    hr_server_push(worker, worker->index);
+    if (worker->shared->outlives)
+        take_seat(worker, reply);
+    worker->index = reply->word[HR_REPLY_INDEX];
+    return reply->kind != HR_NO_BATCH;
+}
+
+static enum hr_status span(struct hr_rank *rank)
+{
+    struct hr_worker *worker = rank->worker;
+    struct hr_message reply;
+    HR_TRY(hr_server_pull(rank, &reply));
+    while (next_batch(worker, &reply)) {
+        HR_TRY(hr_rank_gradient(rank, worker->index)); /* parts of the push go ahead */
+        hr_server_push(worker, worker->index);
+        HR_TRY(hr_server_pull(rank, &reply));
+        count_push(worker, (enum hr_push_fate)reply.word[HR_REPLY_FATE]);
+    }
+    return hr_server_cut(rank, worker->index);
 }
 
 const struct hr_strategy hr_strategy_backup_workers = {
@@ -132,14 +138,8 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .init = hr_server_init,
     .start = hr_server_start,
     .leave = hr_server_leave,
-    .request = hr_server_request,
-    .ready = hr_server_ready,
-    .accept = accept,
+    .span = span,
     .final = hr_push_parts_final,
-    .offer = offer,
-    .arrive = hr_server_arrive,
-    .arrived = hr_server_ready,
-    .at_cut = hr_server_at_cut,
     .pause = hr_backup_pause,
     .shard_start = hr_shard_start,
     .shard_stop = hr_shard_stop,

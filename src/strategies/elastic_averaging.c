@@ -100,57 +100,44 @@ static bool has_batches(const struct hr_worker *worker)
     return range_of(worker)->next < range_of(worker)->end;
 }
 
-/* A worker without a step since its last exchange has nothing to exchange. */
-static void request(struct hr_worker *worker)
+/* A worker without a step since its last exchange has nothing to exchange, and asks for batches. */
+static enum hr_status exchange(struct hr_rank *rank)
 {
-    const struct hr_elastic_range *range = range_of(worker);
-    if (has_batches(worker))
-        return;
-    if (range_of(worker)->steps)
-        worker->stats->bytes_sent += worker->shared->params * sizeof(float);
-    hr_server_ask(worker, range->steps ? HR_PUSHPULL : HR_PULL, range->took_ns);
-}
-
-static bool ready(void *arg)
-{
-    return has_batches(arg) || hr_server_ready(arg);
-}
-
-static void take_range(struct hr_worker *worker)
-{
-    const struct hr_message reply = hr_server_collect(worker);
-    if (range_of(worker)->steps)
+    struct hr_worker *worker = rank->worker;
+    struct hr_elastic_range *range = range_of(worker);
+    struct hr_message reply;
+    HR_TRY(hr_server_exchange(rank, range->steps ? HR_PUSHPULL : HR_PULL, range->took_ns, &reply));
+    if (range->steps)
         hr_staleness_count(worker->shared, worker->rank);
-    *range_of(worker) = (struct hr_elastic_range){
+    *range = (struct hr_elastic_range){
         .next = reply.word[HR_REPLY_INDEX],
         .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
     };
     if (worker->shared->outlives && has_batches(worker))
         set_mark(mark_of(worker->shared, worker->rank), worker->stats, reply.word[HR_REPLY_INDEX]);
-}
-
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
-{
-    if (!has_batches(worker))
-        take_range(worker);
-    *task =
-        (struct hr_task){has_batches(worker) ? HR_TASK_BATCH : HR_TASK_CUT, range_of(worker)->next};
-    if (task->kind == HR_TASK_BATCH)
-        worker->index = range_of(worker)->next++;
     return HR_OK;
 }
 
-static void offer(struct hr_worker *worker)
+static enum hr_status span(struct hr_rank *rank)
 {
-    hr_update_replica(worker, worker->index);
-    range_of(worker)->steps++;
-    range_of(worker)->took_ns += worker->took_ns;
-    worker->stats->updates++;
+    struct hr_worker *worker = rank->worker;
+    struct hr_elastic_range *range = range_of(worker);
+    HR_TRY(exchange(rank));
+    while (has_batches(worker)) {
+        worker->index = range->next++;
+        HR_TRY(hr_rank_gradient(rank, worker->index));
+        hr_update_replica(worker, worker->index);
+        range->steps++;
+        range->took_ns += worker->took_ns;
+        worker->stats->updates++;
+        HR_TRY(has_batches(worker) ? hr_rank_pass(rank) : exchange(rank));
+    }
+    return hr_server_cut(rank, range->next);
 }
 
 /* --- the shard --- */
 
-static void exchange(struct hr_shard *shard, size_t worker)
+static void draw_together(struct hr_shard *shard, size_t worker)
 {
     struct hr_client *client = &shard->worker[worker];
     client->clock++;
@@ -203,7 +190,7 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
     struct hr_message message = {.kind = exchanges || client->fresh ? HR_WEIGHTS : HR_RANGE};
     hr_shard_asks(shard, worker);
     if (exchanges)
-        exchange(shard, worker);
+        draw_together(shard, worker);
     else if (client->fresh)
         welcome(shard, worker);
     const uint64_t slowest = hr_ssp_slowest_clock(shard), clock = client->clock;
@@ -259,13 +246,7 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .worker_own = sizeof(struct hr_elastic_range),
     .start = hr_server_start,
     .leave = hr_server_leave,
-    .request = request,
-    .ready = ready,
-    .accept = accept,
-    .offer = offer,
-    .arrive = hr_server_arrive,
-    .arrived = hr_server_ready,
-    .at_cut = hr_server_at_cut,
+    .span = span,
     .shard_start = hr_shard_start,
     .shard_stop = hr_shard_stop,
     .enabled = hr_shard_enabled,

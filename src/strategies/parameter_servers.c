@@ -10,37 +10,36 @@ static bool meets(const struct hr_worker *worker)
     return worker->shared->staleness_bound < UINT64_MAX;
 }
 
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+static bool next_batch(struct hr_worker *worker, const struct hr_message *reply, uint64_t *index)
 {
-    const struct hr_message reply = hr_server_collect(worker);
-    struct hr_pushing *own = worker->own;
-    if (own->pushed && !worker->shared->strategy->never_stale)
-        hr_staleness_count(worker->shared, worker->rank);
-    own->pushed = false;
-    if (worker->shared->strategy->synchronous) {
-        hr_next_synchronous(worker, task);
-        return HR_OK;
+    if (worker->shared->strategy->synchronous)
+        return hr_next_batch(worker, worker->index + 1, index);
+    *index = worker->index = reply->word[HR_REPLY_INDEX];
+    return reply->kind != HR_NO_BATCH;
+}
+
+static enum hr_status span(struct hr_rank *rank)
+{
+    struct hr_worker *worker = rank->worker;
+    const struct hr_strategy *strategy = worker->shared->strategy;
+    struct hr_message reply;
+    uint64_t index;
+    HR_TRY(hr_server_pull(rank, &reply));
+    while (next_batch(worker, &reply, &index)) {
+        HR_TRY(hr_rank_gradient(rank, index)); /* parts of the push go ahead */
+        worker->stats->updates +=              /* one a step, or one a push */
+            !strategy->synchronous || worker->seat == 0;
+        hr_server_push(worker, index);
+        HR_TRY(hr_server_pull(rank, &reply));
+        if (!strategy->never_stale)
+            hr_staleness_count(worker->shared, worker->rank);
     }
-    worker->index = reply.word[HR_REPLY_INDEX];
-    *task =
-        (struct hr_task){reply.kind == HR_NO_BATCH ? HR_TASK_CUT : HR_TASK_BATCH, worker->index};
-    return HR_OK;
+    return hr_server_cut(rank, worker->index);
 }
 
-static void offer(struct hr_worker *worker)
-{
-    const bool synchronous = worker->shared->strategy->synchronous;
-    worker->stats->updates += !synchronous || worker->seat == 0; /* one a step, or one a push */
-    hr_server_push(worker, synchronous ? worker->index - 1 : worker->index);
-}
-
-#define SERVER_STEP                                                                                \
-    .worker_own = sizeof(struct hr_pushing), .request = hr_server_request,                         \
-    .ready = hr_server_ready, .accept = accept, .final = hr_push_parts_final, .offer = offer,      \
-    .meets = meets
+#define SERVER_STEP .span = span, .final = hr_push_parts_final, .meets = meets
 #define SERVER_FUNCTIONS                                                                           \
     .served = true, .start = hr_server_start, .leave = hr_server_leave,                            \
-    .arrive = hr_server_arrive, .arrived = hr_server_ready, .at_cut = hr_server_at_cut,            \
     .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
     .take = hr_shard_take, .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
@@ -71,10 +70,7 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     .bytes = hr_aggregate_bytes,
     .report = hr_aggregate_report,
     .worker_own = sizeof(struct hr_aggregating),
-    .request = hr_aggregate_request,
-    .ready = hr_aggregate_ready,
-    .accept = hr_aggregate_accept,
-    .offer = hr_aggregate_offer,
+    .span = hr_aggregate_span,
     .meets = meets,
     SERVER_FUNCTIONS,
 };
@@ -83,8 +79,7 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
 #define AGGREGATED                                                                                 \
     .losses_are_inputs = true, .bytes = hr_aggregate_bytes, .init = hr_server_init,                \
     .pause = hr_server_pause, .report = hr_aggregate_report,                                       \
-    .worker_own = sizeof(struct hr_aggregating), .request = hr_aggregate_request,                  \
-    .ready = hr_aggregate_ready, .accept = hr_aggregate_accept_batch, .offer = hr_aggregate_offer, \
+    .worker_own = sizeof(struct hr_aggregating), .span = hr_aggregate_span,                        \
     .awaits = hr_aggregate_awaits
 
 #define PS_ASYNC                                                                                   \

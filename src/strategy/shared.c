@@ -55,13 +55,6 @@ void hr_begin_with(const struct hr_shared_state *shared)
         hr_fates_return(shared->fates, shared->begins_with.index[i]);
 }
 
-void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task)
-{
-    const bool batch = hr_next_batch(worker, worker->index + 1, &task->index);
-    task->kind = batch ? HR_TASK_BATCH : HR_TASK_CUT;
-    task->index = batch ? task->index : worker->index;
-}
-
 void hr_count_traffic(struct hr_worker *worker)
 {
     const struct hr_traffic traffic = hr_member_traffic(&worker->member);

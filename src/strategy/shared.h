@@ -13,8 +13,6 @@
  * begins index `meet` (above this worker's) before it has received something that worker 0 sent
  * after this call. */
 bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index);
-/* The same where they exchange in every step. */
-void hr_next_synchronous(struct hr_worker *worker, struct hr_task *task);
 
 /* The update of batch `index` with a gradient that is the sum over `samples` samples, the
  * `number`th (from 1) of its state. */

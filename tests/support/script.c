@@ -231,10 +231,19 @@ bool script_ready(struct script *script, size_t w)
     return script->rank[w].ready(script->rank[w].arg);
 }
 
+bool script_look(struct script *script, size_t w)
+{
+    bool asked = true;
+    while (asked && script_ready(script, w)) {
+        go_on(script, w);
+        asked = script->rank[w].where == HR_ASKED;
+    }
+    return !asked;
+}
+
 struct hr_task script_get(struct script *script, size_t w)
 {
-    assert_true(script_ready(script, w));
-    go_on(script, w);
+    assert_true(script_look(script, w));
     script->index[w] = script->task[w].index;
     return script->task[w];
 }
@@ -385,7 +394,7 @@ static void arrive(struct script *script, size_t w)
     else if (strategy->arrive)
         strategy->arrive(&script->worker[w]);
     else if (strategy->served)
-        hr_server_arrive(&script->worker[w]);
+        hr_server_ask(&script->worker[w], HR_CUT, 0);
     script_serve_all(script, w);
 }
 
@@ -396,7 +405,7 @@ static void leave_cut(struct script *script, size_t w)
         assert_true(script_has_arrived(script, w));
     } else if (script->shared.strategy->served) {
         assert_true(hr_server_ready(worker));
-        hr_server_at_cut(worker);
+        hr_server_collect(worker);
     }
     hr_worker_export(worker);
 }

@@ -56,9 +56,11 @@ void script_open(struct script *script, const struct hr_strategy *strategy,
                  struct script_plan plan);
 void script_close(struct script *script);
 
-/* Worker w asks, if it has not; is its answer there? It takes it: it must be. */
+/* Worker w asks, if it has not; is what it waits for there? It goes on, and has its answer, or waits
+ * for more; it takes its answer: it must be there. */
 void script_ask(struct script *script, size_t w);
 bool script_ready(struct script *script, size_t w);
+bool script_look(struct script *script, size_t w);
 struct hr_task script_get(struct script *script, size_t w);
 /* Worker w has a gradient of one sample (of its share of a batch), `g` everywhere, and has counted
  * it; it hands it in. */

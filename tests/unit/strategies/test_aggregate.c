@@ -43,11 +43,6 @@ static bool serve(struct script *script)
     return any;
 }
 
-static bool look(struct script *script, size_t w)
-{
-    return script_ready(script, w);
-}
-
 /* All have asked: until each has its weights; who looks first is drawn. */
 static void exchange(struct script *script, uint32_t *draw)
 {
@@ -58,9 +53,9 @@ static void exchange(struct script *script, uint32_t *draw)
         const size_t w = *draw >> 29;
         assert_true(turns < 10000);
         serve(script);
-        if (got[w] || !look(script, w))
+        if (got[w] || !script_look(script, w))
             continue;
-        script_get(script, w);
+        script->index[w] = script->task[w].index;
         got[w] = true;
         left--;
     }
@@ -157,7 +152,7 @@ static void who_is_late_is_waited_for(void **state)
     memcpy(first, nodes.shared.grads[4], sizeof first);
     for (size_t turns = 0; turns < 3; turns++) {
         for (size_t w = 0; w < WORKERS - 1; w++)
-            assert_false(look(&nodes, w));
+            assert_false(script_look(&nodes, w));
         serve(&nodes);
     }
     assert_int_equal(nodes.shard[0].worker[0].clock, 1); /* the first node's push is there */
