@@ -103,9 +103,7 @@ static enum hr_status span_of_slots(struct hr_rank *rank)
     }
     HR_TRY(hr_rank_come_to_cut(rank, task.index));
     strategy->arrive(worker);
-    HR_TRY(hr_rank_await_cut(rank, strategy->arrived, worker));
-    hr_worker_at_cut(worker);
-    return HR_OK;
+    return hr_rank_await_cut(rank, strategy->arrived, worker);
 }
 
 enum hr_status hr_rank_span(struct hr_rank *rank)

@@ -13,12 +13,6 @@ bool hr_worker_meets(const struct hr_worker *worker)
     return strategy->meets ? strategy->meets(worker) : strategy->awaits != NULL;
 }
 
-void hr_worker_at_cut(struct hr_worker *worker)
-{
-    if (worker->shared->strategy->at_cut)
-        worker->shared->strategy->at_cut(worker);
-}
-
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)
 {
     for (const char *const *name = strategy->options; *name; name++)

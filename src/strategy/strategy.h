@@ -1,14 +1,14 @@
 /* strategy.h - how replicas are kept in step, behind one table of functions.
  *
- *   Worker   request -> ready? -> accept -> gradient (final ...) -> offer -> request -> ...
- *            ask for weights and a batch; has the answer come; take it; (worker/ computes); hand in
+ *   Worker   span: from one cut to the next: a batch, its gradient (worker/ computes), what is done
+ *            with it, the next batch. It waits where it waits, over rank.h
  *   Owner    enabled? -> take one input -> enabled? -> ...          (a parameter server's shard)
  *
- * None of these functions waits: only a driver (drive/drive_*.c) does. A driver does not know its
- * strategy; a strategy does not know its driver, nor whether ranks are threads or processes.
+ * No other function of the table waits. A driver (drive/drive_*.c) does not know its strategy; a
+ * strategy does not know its driver, nor whether ranks are threads or processes.
  *
- * At a cut (batch_schedule.h) accept says so. The worker then arrives; when all have, the state is
- * exactly that after all updates before the cut, and each rank exports its part to the snapshot.
+ * At a cut (batch_schedule.h) a span ends. When all have arrived there, the state is exactly that
+ * after all updates before the cut, and each rank exports its part to the snapshot.
  */
 #ifndef HR_STRATEGY_STRATEGY_H
 #define HR_STRATEGY_STRATEGY_H
@@ -56,7 +56,7 @@ struct hr_worker {
     struct hr_traffic counted; /* of the member's traffic: what stats have */
     struct hr_waiter *waiter;
     struct hr_worker_stats *stats;
-    struct hr_bell *bell;   /* what to park on while ready() is false */
+    struct hr_bell *bell;   /* without a span: what to park on while ready() is false */
     float *weights, *grads; /* (params) shared->weights[rank], shared->grads[rank] */
     float *state;           /* (nstates, params) owned, or shared memory; NULL: a server has it */
     float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
@@ -131,9 +131,8 @@ struct hr_strategy {
     enum hr_status (*start)(struct hr_worker *worker);
     void (*stop)(struct hr_worker *worker);  /* free what start took; NULL: nothing */
     void (*leave)(struct hr_worker *worker); /* tell owners that no more will come; NULL */
-    /* From one cut to the next: rank.h. NULL: the seven functions that follow say it, each from one
-     * wait to the next: request; until ready; accept; (gradient); offer; ... arrive; until arrived;
-     * at_cut. */
+    /* From one cut to the next. NULL: functions say it, each from one wait to the next: request;
+     * until ready; accept; (gradient); offer; request ... arrive; until arrived. */
     enum hr_status (*span)(struct hr_rank *rank);
     void (*request)(struct hr_worker *worker);
     bool (*ready)(void *worker);
@@ -155,10 +154,10 @@ struct hr_strategy {
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
     void (*arrive)(struct hr_worker *worker); /* at a cut: tell the owners */
     bool (*arrived)(void *worker);            /* have they exported */
-    void (*at_cut)(struct hr_worker *worker); /* they have: take what they say; NULL */
     /* All have arrived, and rest until all have exported: take up what others have done to memory
      * that all share. Repeated where a worker is lost at the cut. NULL: nothing. */
     void (*catch_up)(struct hr_worker *worker);
+
     /* Between two events, where one process plays all ranks: copy weights, states and replicas, and
      * say what is in hand (pause.h). False: not now. NULL: a save is a cut. */
     bool (*pause)(const struct hr_standing *at, struct hr_pause *to);
@@ -216,8 +215,6 @@ void hr_worker_sit_out(struct hr_worker *worker);
 bool hr_worker_meets(const struct hr_worker *worker);
 /* All rest at a cut: catch up, and export what is kept (rows.h), and what compression keeps. */
 void hr_worker_export(struct hr_worker *worker);
-/* strategy->at_cut, if there is one. */
-void hr_worker_at_cut(struct hr_worker *worker);
 
 /* Is the option in the strategy's list? */
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option);

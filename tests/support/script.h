@@ -56,8 +56,8 @@ void script_open(struct script *script, const struct hr_strategy *strategy,
                  struct script_plan plan);
 void script_close(struct script *script);
 
-/* Worker w asks, if it has not; is what it waits for there? It goes on, and has its answer, or waits
- * for more; it takes its answer: it must be there. */
+/* Worker w asks, if it has not; is what it waits for there? It goes on: has it got its answer, or
+ * waits for more? It gets it: it must be there. */
 void script_ask(struct script *script, size_t w);
 bool script_ready(struct script *script, size_t w);
 bool script_look(struct script *script, size_t w);
