@@ -185,8 +185,7 @@ trains() {
   refused 2 "a gradient is compressed as a whole" train --workers 2 --compress bf16 --overlap on
   refused 2 "depends on how many workers" train --workers 2 --compress bf16 --reduce repro --global-batch-size 64
   refused 2 "would be rounded again" train --workers 2 --compress bf16 --algorithm ring
-  refused 2 "is lost with it" train --workers 2 --compress bf16 --on-loss continue
-  refused 2 "has no public copies of its neighbours" train --workers 2 --strategy gossip --compress bf16 --on-loss continue
+  refused 2 "is lost with it" train --workers 2 --strategy ps-async --compress bf16 --on-loss continue
   refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --compress bf16
   refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --consensus-step 0.5
   refused 2 "--consensus-step: means nothing without --compress" train --strategy gossip --workers 3 --consensus-step 0.5

@@ -198,7 +198,9 @@ comes_back_alike() {
 @test "where a loss ends the term, one that comes back changes no bit" {
   for s in allreduce ps-sync local-sgd gossip; do printf "%s\n" "$s thread" "$s process"; done >"$TMP/list"
   for how in "--overlap on --bucket-size 4KiB" "--transport copy" "--algorithm ring --overlap on"; do printf "%s\n" "allreduce thread $how" "allreduce process $how"; done |
-    cat "$TMP/list" - | together comes_back_alike
+    cat "$TMP/list" - >"$TMP/more"
+  printf "%s\n" "allreduce thread --compress topk:5%" "allreduce process --compress powersgd:2" "ps-sync thread --compress int8" "gossip process --compress topk:5%" |
+    cat "$TMP/more" - | together comes_back_alike
 }
 
 # An epoch of several seconds: there has been a cut in it.
