@@ -39,6 +39,7 @@
 #include "base/parse.h"
 #include "base/size.h"
 #include "trace/trace_log.h"
+#include "strategy/rank.h"
 #include "strategies/hogwild.h"
 #include "strategies/hogwild_averaged.h"
 #include "strategies/hogwild_weights.h"
@@ -55,7 +56,7 @@ enum { PIECE = 512 };
 enum stage {
     DRAWS,   /* it has handed in its gradient */
     PULLS,   /* a pass over the blocks: loads them into its copy */
-    DECIDED, /* accept says what */
+    DECIDED, /* it has a batch, or has come to a cut */
     PUSHES,  /* a pass: updates them */
 };
 
@@ -63,7 +64,7 @@ struct own {
     struct hr_hogwild_weights live;
     struct hr_replay_log replay;
     enum stage stage;
-    struct hr_task task;            /* DECIDED: what accept says */
+    struct hr_task task;            /* DECIDED: that */
     uint64_t seen;                  /* pushes of others when its copy was read */
     bool pulls;                     /* its copy is not the weights as it left them */
     struct hr_push push;            /* PUSHES */
@@ -371,7 +372,7 @@ static bool draw(struct hr_worker *worker)
     return true;
 }
 
-static bool ready(void *arg)
+static bool has_decided(void *arg)
 {
     struct hr_worker *worker = arg;
     const struct own *own = own_of(worker);
@@ -381,20 +382,21 @@ static bool ready(void *arg)
     return true;
 }
 
-static enum hr_status accept(struct hr_worker *worker, struct hr_task *task)
+/* Wait for what comes next, a batch or a cut. */
+static enum hr_status decide(struct hr_rank *rank)
 {
-    struct own *own = own_of(worker);
+    struct own *own = own_of(rank->worker);
+    HR_TRY(hr_rank_meet(rank, NULL, has_decided, rank->worker));
     if (own->complaint[0])
         return hr_fail(HR_E_FORMAT, "the trace does not fit the run that it describes: %s",
                        own->complaint);
     if (own->averaging)
         HR_TRY(hr_averaging_status(own->averaging));
-    *task = own->task;
     own->stage = DRAWS;
     return HR_OK;
 }
 
-static void offer(struct hr_worker *worker)
+static void push(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = own_of(worker);
@@ -409,6 +411,20 @@ static void offer(struct hr_worker *worker)
         hr_ledger_begin_push(own->live.ledger, worker->rank, worker->index);
     begin_pass(worker, PUSHES);
     go_on(worker);
+}
+
+static enum hr_status span(struct hr_rank *rank)
+{
+    const struct own *own = own_of(rank->worker);
+    HR_TRY(decide(rank));
+    while (own->task.kind == HR_TASK_BATCH) {
+        HR_TRY(hr_rank_gradient(rank, own->task.index));
+        push(rank->worker);
+        HR_TRY(decide(rank));
+    }
+    HR_TRY(hr_rank_come_to_cut(rank, own->task.index));
+    hr_pushes_arrive(rank->worker);
+    return hr_rank_await_cut(rank, hr_always_ready, rank->worker);
 }
 
 /* --- its start, and cuts --- */
@@ -449,7 +465,6 @@ static enum hr_status take_tickets(struct hr_worker *worker)
 
 static enum hr_status start(struct hr_worker *worker)
 {
-    worker->bell = &worker->shared->control->rank[worker->rank].bell;
     if (worker->back)
         hr_pushes_come_back(worker);
     own_of(worker)->live = hr_hogwild_weights_of(worker->shared);
@@ -617,12 +632,7 @@ const struct hr_strategy hr_strategy_hogwild = {
     .worker_bytes = worker_bytes,
     .start = start,
     .stop = stop,
-    .request = hr_tell_nobody,
-    .ready = ready,
-    .accept = accept,
-    .offer = offer,
-    .arrive = hr_pushes_arrive,
-    .arrived = hr_always_ready,
+    .span = span,
     .catch_up = catch_up,
     .lost = lost,
     .missing = missing,

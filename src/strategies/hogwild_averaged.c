@@ -214,7 +214,7 @@ static void begin_sum(struct hr_averaging *it, struct hr_worker *worker)
     const struct hr_hogwild_weights live = hr_hogwild_weights_of(worker->shared);
     hr_hogwild_load(&live, 0, worker->shared->params, worker->weights);
     hr_buckets_reset(&it->sum);
-    it->sum.bell = worker->bell;
+    it->sum.bell = &worker->shared->control->rank[worker->rank].bell;
     hr_buckets_final(&it->sum, 0);
     it->stage = ADDING;
 }

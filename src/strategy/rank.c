@@ -77,38 +77,8 @@ enum hr_status hr_rank_rest(struct hr_rank *rank, uint64_t index)
     return hr_rank_await_cut(rank, hr_always_ready, rank->worker);
 }
 
-/* --- a strategy that is functions from one wait to the next --- */
-
-/* The next task. */
-static enum hr_status next_task(struct hr_rank *rank, struct hr_task *task)
-{
-    struct hr_worker *worker = rank->worker;
-    const struct hr_strategy *strategy = worker->shared->strategy;
-    HR_TRY(hr_rank_ask(rank));
-    strategy->request(worker);
-    HR_TRY(hr_rank_await(rank, worker->bell, strategy->ready, worker));
-    return strategy->accept(worker, task);
-}
-
-static enum hr_status span_of_slots(struct hr_rank *rank)
-{
-    struct hr_worker *worker = rank->worker;
-    const struct hr_strategy *strategy = worker->shared->strategy;
-    struct hr_task task;
-    HR_TRY(next_task(rank, &task));
-    while (task.kind == HR_TASK_BATCH) {
-        HR_TRY(hr_rank_gradient(rank, task.index));
-        strategy->offer(worker);
-        HR_TRY(next_task(rank, &task));
-    }
-    HR_TRY(hr_rank_come_to_cut(rank, task.index));
-    strategy->arrive(worker);
-    return hr_rank_await_cut(rank, strategy->arrived, worker);
-}
-
 enum hr_status hr_rank_span(struct hr_rank *rank)
 {
-    const struct hr_strategy *strategy = rank->worker->shared->strategy;
-    HR_TRY(strategy->span ? strategy->span(rank) : span_of_slots(rank));
+    HR_TRY(rank->worker->shared->strategy->span(rank));
     return stand(rank, HR_ARRIVED, NULL, NULL);
 }

@@ -169,11 +169,6 @@ void hr_update_replica(struct hr_worker *worker, uint64_t index)
     hr_account_turn(&worker->stats->account, was);
 }
 
-void hr_tell_nobody(struct hr_worker *worker)
-{
-    (void)worker;
-}
-
 bool hr_always_ready(void *worker)
 {
     (void)worker;

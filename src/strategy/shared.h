@@ -80,7 +80,6 @@ void hr_peer_send(const struct hr_worker *worker, size_t to, uint64_t bytes);
 void hr_peer_took(const struct hr_worker *worker, size_t from, uint64_t bytes);
 
 /* For strategies without owners: nothing to send, and always ready. */
-void hr_tell_nobody(struct hr_worker *worker);
 bool hr_always_ready(void *worker);
 
 #endif

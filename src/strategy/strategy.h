@@ -56,7 +56,6 @@ struct hr_worker {
     struct hr_traffic counted; /* of the member's traffic: what stats have */
     struct hr_waiter *waiter;
     struct hr_worker_stats *stats;
-    struct hr_bell *bell;   /* without a span: what to park on while ready() is false */
     float *weights, *grads; /* (params) shared->weights[rank], shared->grads[rank] */
     float *state;           /* (nstates, params) owned, or shared memory; NULL: a server has it */
     float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
@@ -131,20 +130,14 @@ struct hr_strategy {
     enum hr_status (*start)(struct hr_worker *worker);
     void (*stop)(struct hr_worker *worker);  /* free what start took; NULL: nothing */
     void (*leave)(struct hr_worker *worker); /* tell owners that no more will come; NULL */
-    /* From one cut to the next. NULL: functions say it, each from one wait to the next: request;
-     * until ready; accept; (gradient); offer; request ... arrive; until arrived. */
+    /* From one cut to the next, over a rank's primitives (rank.h). */
     enum hr_status (*span)(struct hr_rank *rank);
-    void (*request)(struct hr_worker *worker);
-    bool (*ready)(void *worker);
-    /* HR_E_RECALLED: all are recalled, and it need not begin another batch. */
-    enum hr_status (*accept)(struct hr_worker *worker, struct hr_task *task);
     /* During backward: grads [offset, params) are final; NULL: not called. */
     void (*final)(struct hr_worker *worker, size_t offset);
     /* Can it make an update out of pieces of a gradient, each during backward, so that no gradient
      * is ever whole? Then take one. NULL, NULL: it cannot. */
     bool (*takes_pieces)(const struct hr_shared_state *shared);
     void (*take_piece)(struct hr_worker *worker, const struct hr_final_piece *piece);
-    void (*offer)(struct hr_worker *worker);
     /* Will it wait for other workers once it has offered the gradient in hand? NULL: never, or
      * always where there is `awaits`. For worker `peer`, which has a seat? NULL: for all; with
      * servers for who opens their gate. */
@@ -152,8 +145,6 @@ struct hr_strategy {
     bool (*awaits)(const struct hr_worker *worker, size_t peer);
     /* A message from worker `from` has arrived at worker `to`; NULL: workers send none. */
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
-    void (*arrive)(struct hr_worker *worker); /* at a cut: tell the owners */
-    bool (*arrived)(void *worker);            /* have they exported */
     /* All have arrived, and rest until all have exported: take up what others have done to memory
      * that all share. Repeated where a worker is lost at the cut. NULL: nothing. */
     void (*catch_up)(struct hr_worker *worker);

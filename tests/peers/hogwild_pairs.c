@@ -27,6 +27,7 @@
 #include "nn/model.h"
 #include "shm/control.h"
 #include "strategy/shared.h"
+#include "strategy/rank.h"
 #include "strategies/find.h"
 
 enum { MOST_THREADS = 16, MOST_ROUNDS = 64, WARMUP = 2, BATCH = 64, FEATURES = 784 };
@@ -53,6 +54,7 @@ struct player {
     struct hr_workspace *workspace;
     float *state; /* (params) of RACY */
     uint64_t updates;
+    size_t left; /* steps of a round */
 };
 
 /* --- a step --- */
@@ -67,15 +69,40 @@ static void differentiate(struct player *me)
     hr_model_gradient(c->model, me->workspace, me->worker.weights, BATCH, me->worker.grads);
 }
 
-static enum hr_status step_in_pairs(struct player *me)
+static enum hr_status stand(struct hr_rank *rank)
 {
-    const struct hr_strategy *hogwild = me->runs->shared.strategy;
-    struct hr_task task;
-    HR_TRY(hogwild->accept(&me->worker, &task));
+    (void)rank;
+    return HR_OK;
+}
+
+static enum hr_status spin(struct hr_rank *rank, struct hr_bell *bell)
+{
+    (void)bell;
+    while (!rank->ready(rank->arg))
+        continue;
+    return HR_OK;
+}
+
+static enum hr_status gradient(struct hr_rank *rank)
+{
+    struct player *me = rank->of;
+    if (me->left == 0)
+        return hr_fail(HR_E_ABORTED, "the round is over");
+    me->left--;
     differentiate(me);
     me->worker.samples = BATCH;
-    hogwild->offer(&me->worker);
     return HR_OK;
+}
+
+/* Its life, until it has made so many steps. */
+static enum hr_status steps_in_pairs(struct player *me, size_t steps)
+{
+    static const struct hr_rank_ways ways = {.stand = stand, .wait = spin, .gradient = gradient};
+    struct hr_task task;
+    struct hr_rank rank = {.ways = &ways, .of = me, .worker = &me->worker, .task = &task};
+    me->left = steps;
+    const enum hr_status status = me->runs->shared.strategy->span(&rank);
+    return status == HR_E_ABORTED ? HR_OK : status;
 }
 
 static void step_in_a_race(struct player *me)
@@ -105,11 +132,10 @@ static enum hr_status play_round(struct player *me, enum side side, double *rate
     struct runs *c = me->runs;
     pthread_barrier_wait(&c->barrier);
     const int64_t began = hr_clock_ns(), used = used_ns();
-    for (size_t i = 0; i < c->steps; i++)
-        if (side == PAIRS)
-            HR_TRY(step_in_pairs(me));
-        else
-            step_in_a_race(me);
+    if (side == PAIRS)
+        HR_TRY(steps_in_pairs(me, c->steps));
+    for (size_t i = 0; side == RACY && i < c->steps; i++)
+        step_in_a_race(me);
     c->end[me->rank] = hr_clock_ns();
     c->used[me->rank] = used_ns() - used;
     pthread_barrier_wait(&c->barrier);

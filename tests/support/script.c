@@ -6,6 +6,8 @@
 #include "base/size.h"
 #include "shm/control.h"
 #include "server/server.h"
+#include "strategies/pushes.h"
+#include "strategies/strategies.h"
 #include "support/check.h"
 
 static void *carve(struct script *script, size_t bytes)
@@ -391,8 +393,8 @@ static void arrive(struct script *script, size_t w)
     const struct hr_strategy *strategy = script->shared.strategy;
     if (stands(script, w) == HR_AT_CUT)
         script_arrive(script, w);
-    else if (strategy->arrive)
-        strategy->arrive(&script->worker[w]);
+    else if (strategy == &hr_strategy_hogwild)
+        hr_pushes_arrive(&script->worker[w]);
     else if (strategy->served)
         hr_server_ask(&script->worker[w], HR_CUT, 0);
     script_serve_all(script, w);
