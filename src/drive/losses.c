@@ -80,21 +80,18 @@ static bool is_last_worker(const struct hr_losses *losses, size_t rank)
     return is_worker(losses, rank) && others == 0;
 }
 
-bool hr_losses_await(const struct hr_losses *losses)
+static bool one_comes(const struct hr_losses *losses, size_t ranks)
 {
     bool comes = false;
-    const size_t n = shared_of(losses)->workers + shared_of(losses)->servers;
-    for (size_t r = 0; r < n; r++) /* a worker's stages come with it */
+    for (size_t r = 0; r < ranks; r++)
         comes |= losses->comes[r];
     return comes;
 }
 
-static bool a_worker_comes(const struct hr_losses *losses)
+/* A worker's stages come with it. */
+bool hr_losses_await(const struct hr_losses *losses)
 {
-    bool comes = false;
-    for (size_t w = 0; w < shared_of(losses)->workers; w++)
-        comes |= losses->comes[w];
-    return comes;
+    return one_comes(losses, shared_of(losses)->workers + shared_of(losses)->servers);
 }
 
 static bool may_restart(const struct hr_losses *losses)
@@ -133,7 +130,8 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
         return "; more losses than are counted";
     if (!is_worker(losses, rank) && !losses->halted && !may_restart(losses))
         return "; a server is needed, and --max-restarts are used up";
-    if (!restarts_all(losses) && is_last_worker(losses, rank) && !a_worker_comes(losses))
+    if (!restarts_all(losses) && is_last_worker(losses, rank) &&
+        !one_comes(losses, shared_of(losses)->workers))
         return "; no worker is left";
     if (losses->apart && leads_alone(losses, rank))
         return "; no worker is left on the first machine, which leads";
