@@ -34,7 +34,7 @@ HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fop
   -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' -DHR_DATE='"$(DATE)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(PKG_CFLAGS) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
 HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
-# Hundreds of unit programs: compiled in half of the time, and linked in a small part of it, with little
+# Unit tests are compiled in half of the time, and linked in a small part of it, with little
 # optimisation, without debug information, which sanitizers want, and by the quicker linker, where it is.
 # What they test is optimised as ever.
 UNIT_CFLAGS := $(if $(filter release,$(CONFIG)),-O1 -g0)
@@ -63,7 +63,11 @@ KERNELS := $(wildcard src/*/*.isa.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) \
   $(if $(filter v4,$(ISAS)),$(patsubst %.c,$(B)/%.v4bf16.o,$(filter %bf16.isa.c,$(KERNELS))) $(patsubst %.c,$(B)/%.v4amx.o,$(filter %amx.isa.c,$(KERNELS)))) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
 CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/bench/*.c src/cli/*.c))
-TESTS   := $(patsubst %.c,$(B)/%,$(filter-out tests/support/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c)))
+TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c))
+# Unit tests are one program a folder, of several names: it is the test by whose name it is called. Those that put calls of the
+# C library in place of its own are programs by themselves.
+ALONE   := $(filter $(addprefix %/,test_every_call test_power_cut test_protobuf test_all_orders test_footprint test_stuck test_corpus),$(TESTS))
+SHARED  := $(filter-out $(ALONE),$(TESTS))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MODELS  := $(patsubst %.cpp,$(B)/%,$(filter-out %/model.cpp,$(wildcard tests/model/*.cpp)))
 # What tests/coverage.sh asks about is tested by these.
@@ -71,7 +75,12 @@ COVERING := unit/base/% unit/shm/% unit/checkpoint/% unit/data/% unit/formats/% 
   unit/train/test_every_call unit/train/test_replay unit/train/test_replay_attacks unit/train/test_replay_losses unit/train/test_save_requests
 SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
 Q       := $(if $(filter 1,$(V)),,@)
-say      = $(if $(filter 1,$(V)),,@printf '  %-5s %s\n' $(1) $@;)
+# "[12/702] CC ...": how many of how many there are, in a build from nothing; else how many so far.
+GOALS    = $(or $(MAKECMDGOALS),all)
+ALL_OF   = $(OBJECTS) $(BIN)/libhogring.a $(if $(filter all check run-tests,$(GOALS)),$(CLI) $(BIN)/hogring $(MPIS) $(foreach m,$(MPIS),$(wildcard src/*/*_mpi.c))) \
+  $(if $(filter units check run-tests,$(GOALS)),$(TESTS:=.o) $(SUPPORT) $(B)/tests/libsupport.a $(sort $(dir $(SHARED))) $(ALONE) $(MPIS) $(MPIS))
+TOTAL   := $(if $(wildcard $(B)/src/base/error.o),,/$(words $(ALL_OF)))
+say      = $(if $(filter 1,$(V)),,@$(eval DONE += x)printf '[%s] %-4s %s\n' $(words $(DONE))$(TOTAL) $(1) $@;)
 
 .DEFAULT_GOAL := all
 SONAME  := libhogring.so.0
@@ -117,11 +126,19 @@ $(B)/$(SONAME): $(OBJECTS) $(B)/hogring.map
 # An archive, too: each program takes what it calls.
 $(B)/tests/libsupport.a: $(SUPPORT)
 	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
-$(B)/tests/%: $(B)/tests/%.o $(B)/tests/libsupport.a $(BIN)/libhogring.a
+$(ALONE): $(B)/tests/%: $(B)/tests/%.o $(B)/tests/libsupport.a $(BIN)/libhogring.a
 	$(call say,LINK) $(CC) $(HR_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ -lcmocka $(HR_LIBS)
+define folder_rule
+$(B)/$(1)/tests: tests/one_program.c $(addsuffix .o,$(2)) $(B)/tests/libsupport.a $(BIN)/libhogring.a
+	$$(call say,LINK) $(CC) $$(HR_CFLAGS) $$(UNIT_CFLAGS) -MF $$@.d '-DTESTS(X)=$(foreach test,$(notdir $(2)),X($(test)))' $$(HR_LDFLAGS) $$(UNIT_LDFLAGS) -o $$@ $$^ -lcmocka $$(HR_LIBS)
+$(2): $(B)/$(1)/tests
+	@ln -sf tests $$@
+endef
+$(foreach folder,$(sort $(patsubst $(B)/%/,%,$(dir $(SHARED)))),$(eval $(call folder_rule,$(folder),$(filter $(B)/$(folder)/%,$(SHARED)))))
+$(SHARED:=.o): NAMED = -Dmain=$(basename $(@F))_main -Wno-missing-prototypes
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests $(UNIT_CFLAGS)) -c -o $@ $<
+	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests $(UNIT_CFLAGS)) $(NAMED) -c -o $@ $<
 $(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/manual/*.txt src/page/style.css src/page/script.js)
 	@mkdir -p $(@D)
 	$(call say,AS) $(CC) $(CET) -c -o $@ $<

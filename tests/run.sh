@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Runs test programs, each under a time limit, and closes with "N passed, N failed, N skipped".
+# Runs test programs, each under a time limit, and closes with "N passed, N failed, N skipped": cases, not programs.
 #   tests/run.sh [-j N] [-t SECONDS] PROGRAM|FILE.bats ...
-# N at a time (1): most wait more than they compute. A program passes with exit 0, is skipped with 77, and fails otherwise;
-# one that outlives its time fails: a hang is a bug. So does one of which a sanitizer has said something, though it ended
-# well or kept that to itself. The output of a failing program is printed whole. All get the environment of environment.bash.
+# N at a time (1): most wait more than they compute. A program passes with exit 0, and fails otherwise; one that outlives
+# its time fails: a hang is a bug. So does one of which a sanitizer has said something, though it ended well or kept that to
+# itself. The output of a failing program is printed whole. Of cases that are skipped the reason is printed (cmocka's: SKIP of
+# support/check.h; bats': skip "why"). All get the environment of environment.bash.
 set -um # -m: what runs beside others hears SIGINT, too
 abreast=1 limit=60
 while getopts j:t: option; do
   case $option in j) abreast=$OPTARG ;; t) limit=$OPTARG ;; *) exit 2 ;; esac
 done
 shift $((OPTIND - 1))
-passed=0 failed=0 skipped=0 begun=0 running=0
+passed=0 failed=0 skipped=0 begun=0 ended=0 running=0
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
@@ -28,24 +29,40 @@ begin() {
   program[$!]=$1 output[$!]=$out began[$!]=$(date +%s%N) running=$((running + 1))
 }
 
+# What a program says of its cases, in either way: "passed failed", then a line for each one that was skipped, with its reason.
+count() {
+  awk '/^\[       OK \]/ || (/^ok [0-9]/ && !/ # skip/) { passed++ }
+       (/^\[  FAILED  \] [^ ]+$/ && !listed) || /^not ok [0-9]/ { failed++ }
+       /^# skip: / { why = substr($0, 9) }
+       /^\[  SKIPPED \] [^ ]+$/ && !listed { skipped[++n] = $4 ": " why; why = "" }
+       /^\[==========\] .* run\./ { listed = 1 }
+       /^\[==========\] Running/ { listed = 0 }
+       /^ok [0-9].* # skip/ { sub(/^ok [0-9]+ /, ""); sub(/ # skip */, ": "); skipped[++n] = $0 }
+       END { print passed + 0, failed + 0; for (i = 1; i <= n; i++) print skipped[i] }' "$1"
+}
+
 # The next one to end.
 end() {
-  local pid=0 code=0 out seconds took
+  local pid=0 code=0 out seconds took good bad verdict=ok
   wait -f -n -p pid || code=$?
-  running=$((running - 1)) out=${output[$pid]}
+  running=$((running - 1)) ended=$((ended + 1)) out=${output[$pid]}
   compgen -G "$out.report.*" >/dev/null && { cat "$out".report.* >>"$out"; code="$code, reports"; }
   seconds=$(( ($(date +%s%N) - began[$pid]) / 10000000 ))
   took=$(printf '%d.%02d s' $((seconds / 100)) $((seconds % 100)))
-  case $code in
-    0) passed=$((passed + 1)); printf '  ok    %-44s %s\n' "${program[$pid]}" "$took" ;;
-    77) skipped=$((skipped + 1)); printf '  skip  %-44s %s\n' "${program[$pid]}" "$(tail -n 1 "$out")" ;;
-    *) failed=$((failed + 1)); cat "$out"
-       [ "$code" = 124 ] && code="no end after $limit s"
-       printf '  FAIL  %-44s %s (exit %s)\n' "${program[$pid]}" "$took" "$code" ;;
-  esac
+  { read -r good bad; mapfile -t why; } < <(count "$out")
+  if [ "$code" != 0 ]; then
+    cat "$out"
+    verdict=FAIL bad=$((bad ? bad : 1))
+    [ "$code" = 124 ] && code="no end after $limit s"
+    took="$took (exit $code)"
+  fi
+  passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + ${#why[@]}))
+  printf '[%*d/%d] %-4s %-50s %4d cases  %s\n' ${#all} $ended "$all" $verdict "${program[$pid]#build/*/tests/}" $((good + bad)) "$took"
+  [ ${#why[@]} = 0 ] || printf '%*s skip %s\n' $((2 * ${#all} + 3)) '' "${why[@]/#/ }" | sed 's/  */ /2g'
   rm -f "$out" "$out".report.*
 }
 
+all=$#
 for each in "$@"; do
   [ $running -lt "$abreast" ] || end
   begin "$each"

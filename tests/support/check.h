@@ -29,6 +29,9 @@ uint64_t check_seed(void);
 /* How many cases a property test runs: `usual`, or `full` when HOGRING_LONG=1 (make long). */
 size_t check_count(size_t usual, size_t full);
 
+/* Skip this case, and say why: tests/run.sh counts and lists them. */
+#define SKIP(reason) (print_message("# skip: %s\n", reason), skip())
+
 /* The call must succeed; prints the library's message when it does not. */
 #define CHECK_OK(call) check_status_((call), HR_OK, #call, __FILE__, __LINE__)
 /* The call must fail with this status. */

@@ -29,6 +29,7 @@ static inline void worlds_end(struct hr_world_options options, hr_rank_fn work, 
 {
     static const char *const launches[] = {"thread", "process"};
     options.timeout = options.timeout ? options.timeout : 20;
+    options.arena_bytes = options.arena_bytes ? options.arena_bytes : 1 << 20; /* zeroed */
     for (size_t i = 0; i < (ranks_can_fork() ? 2 : 1); i++) {
         options.launch = launches[i];
         const enum hr_status status = hr_world_run(&options, work, arg);

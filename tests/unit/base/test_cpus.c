@@ -11,7 +11,7 @@ static void caches_grow_with_their_level(void **state)
     const size_t l1 = hr_cpus_cache_bytes(1), l2 = hr_cpus_cache_bytes(2),
                  l3 = hr_cpus_cache_bytes(3);
     if (access("/sys/devices/system/cpu/cpu0/cache/index0/size", R_OK) != 0)
-        skip();
+        SKIP("the kernel does not tell of caches");
     assert_true(l1 >= 4096 && l1 <= (size_t)1 << 20);
     assert_true(l2 == 0 || l2 > l1);
     assert_true(l3 == 0 || l3 > l2);

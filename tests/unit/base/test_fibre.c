@@ -256,7 +256,7 @@ static void who_goes_too_deep_dies_at_once(void **state)
 {
     (void)state;
     if (CHECK_SANITIZED)
-        skip(); /* they report it in their own way */
+        SKIP("under a sanitizer: they report it in their own way");
     const pid_t child = fork();
     if (child == 0) {
         struct hr_fibres *fibres;

@@ -119,7 +119,7 @@ static void address_space_is_a_limit_of_its_own(void **state)
 {
     (void)state;
     if (CHECK_SANITIZED)
-        skip(); /* they map terabytes */
+        SKIP("under a sanitizer: they map terabytes");
     const pid_t pid = fork();
     if (pid == 0) {
         const struct rlimit most = {512 * MIB, 512 * MIB};

@@ -137,7 +137,7 @@ static void wherever_the_leader_dies_a_cut_is_concluded_once(void **state)
     struct hr_train_options options = run_options("hogwild", WORKERS);
     static struct stage stage;
     if (!death_can_be_played())
-        skip();
+        SKIP("no death can be played under a sanitizer");
     open_stage(&stage, &options);
     const struct hr_cut *cut = stage.leader.cuts.cut;
     unsigned char *before = malloc(stage.bytes);
@@ -183,7 +183,7 @@ static void wherever_the_leader_dies_a_cut_is_decided_alike(void **state)
     struct hr_train_options options = run_options("hogwild", WORKERS);
     static struct stage stage;
     if (!death_can_be_played())
-        skip();
+        SKIP("no death can be played under a sanitizer");
     open_stage(&stage, &options);
     struct hr_cut *cut = stage.leader.cuts.cut;
     unsigned char *before = malloc(stage.bytes);

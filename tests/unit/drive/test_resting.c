@@ -50,7 +50,7 @@ static void processes_have_busy_servers(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     struct hr_train_options options = run_options("ps-async", 3);
     SET(launch, "process");
     assert_false(rest(&options));

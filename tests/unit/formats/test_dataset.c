@@ -93,8 +93,7 @@ static void fashion_mnist_is_what_debian_ships(void **state)
 {
     (void)state;
     if (access(FASHION_FOLDER, F_OK)) {
-        print_message("skipped: dataset-fashion-mnist is not installed\n");
-        skip();
+        SKIP("dataset-fashion-mnist is not installed");
     }
     static const uint32_t labels[] = {9, 0, 0, 3, 0}, test_labels[] = {9, 2, 1, 1, 6};
     struct hr_dataset fashion;

@@ -276,7 +276,7 @@ static void no_memory_is_a_status(void **state)
 {
 #if CHECK_SANITIZED
     (void)state;
-    skip(); /* sanitizers need more address space than any limit leaves */
+    SKIP("sanitizers need more address space than any limit leaves");
 #else
     const struct blob head = blob_idx(U8, 3, (uint32_t[]){1 << 20, 64, 64}, 0);
     const char *path = path_in(*state, "sparse");

@@ -215,7 +215,7 @@ static void a_message_goes_on_while_its_rank_waits_for_others(void **state)
     (void)state;
     const struct hr_world_options options = {.nranks = 2, .launch = "process", .timeout = 5};
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     CHECK_OK(hr_world_run(&options, send_across_a_barrier, NULL));
 }
 
@@ -234,7 +234,7 @@ static void processes_that_mix_memory_in_an_all_reduce_are_told(void **state)
     (void)state;
     const struct hr_world_options options = {.nranks = 3, .launch = "process", .timeout = 20};
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     CHECK_FAILS(hr_world_run(&options, mix_memory, NULL), HR_E_MISMATCH);
     CHECK_MESSAGE("in its own memory");
 }

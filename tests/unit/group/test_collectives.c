@@ -165,7 +165,7 @@ static void processes_get_exact_sums(void **state)
     (void)state;
     static const size_t numbers[] = {1, 2, 3, 8};
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++)
         for (size_t w = 0; w < WAYS; w++) {
             const struct counts counts = {6, {0, 1, numbers[k] + 1, 33, 2049, 10007}};

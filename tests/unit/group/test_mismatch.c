@@ -127,7 +127,7 @@ static void processes_that_disagree_are_told_both_calls(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     for (size_t c = 0; c < CASES; c += 3)
         check_everybody_is_told(&cases[c], 3, c % 3, HR_LAUNCH_PROCESS);
     assert_true(no_children_left());

@@ -218,7 +218,8 @@ static void check_each(struct account *accounts, size_t n)
             print_message("operation %zu, %s\n", i, transports[t]);
             worlds_pass((struct hr_world_options){.nranks = N,
                                                   .algorithm = accounts[i].algorithm,
-                                                  .transport = transports[t]},
+                                                  .transport = transports[t],
+                                                  .arena_bytes = (size_t)2 * N * BYTES},
                         work_and_check, &accounts[i]);
         }
 }

@@ -114,7 +114,7 @@ static void ranks_that_join_work_as_others_do(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     run(work);
     for (size_t r = 0; r < RANKS; r++)
         if (told[r].status != HR_OK)
@@ -125,7 +125,7 @@ static void one_that_dies_is_named_to_the_others(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     run(work_and_die);
     for (size_t r = 0; r < RANKS; r += 2) {
         assert_int_equal(told[r].status, HR_E_LOST);
@@ -137,7 +137,7 @@ static void one_that_is_stopped_is_named_to_the_others(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     patience = 2;
     run(work_and_stop);
     for (size_t r = 0; r < RANKS; r += 2) {

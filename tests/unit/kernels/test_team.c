@@ -128,7 +128,7 @@ static void a_team_does_with_the_helpers_that_can_be_had(void **state)
 {
     (void)state;
 #ifdef HR_DEBUG_CHECKS
-    skip(); /* a sanitizer needs more address space than the limit leaves */
+    SKIP("a sanitizer needs more address space than the limit leaves");
 #endif
     struct tally tally = {.threads = MANY_THREADS}; /* more stacks than the C library keeps */
     pthread_t owner;

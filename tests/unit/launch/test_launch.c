@@ -144,7 +144,7 @@ static void ignored_sigchld_hangs_nothing(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     struct ranks ranks = {.nranks = 3, .floats = 1, .launch = HR_LAUNCH_PROCESS, .bare = true};
     ranks.body = leave_a_mark;
     ranks_open(&ranks);

@@ -138,7 +138,7 @@ static void processes_as_machines_have_the_bits_of_one(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     several_machines_have_the_bits_of_one(true);
 }
 

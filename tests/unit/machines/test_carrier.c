@@ -308,7 +308,7 @@ static void idle_carriers_leave_the_processor_alone(void **state)
     (void)state;
     struct rig rig;
     if (CHECK_SANITIZED)
-        skip();
+        SKIP("under a sanitizer");
     rig_open(&rig, 0);
     add_ring(&rig, 0, 1);
     for (size_t m = 0; m < MACHINES; m++)

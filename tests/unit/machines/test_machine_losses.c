@@ -46,7 +46,7 @@ static void killed_machine_is_lost_and_named(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     for (unsigned k = 0; k < check_count(5, 50); k++) {
         struct machines m = start(reduce_for_ever, 2, 10 * HR_NS_PER_SECOND);
         usleep(1000 + k * 7919 % 60000);
@@ -63,7 +63,7 @@ static void silent_machine_is_lost_at_the_deadline(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     struct machines m = start(reduce_for_ever, 2, HR_NS_PER_SECOND);
     usleep(50000);
     const int64_t began = hr_clock_ns();
@@ -90,7 +90,7 @@ static void failure_is_told_to_all(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     struct machines m = start(fail_once, 2, 10 * HR_NS_PER_SECOND);
     CHECK_FAILS(machines_wait(&m), HR_E_IO);
     for (size_t self = 0; self < m.machines; self++) {
@@ -122,7 +122,7 @@ static void lines_of_others_are_kept_up(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     struct machines m = start(watch_others, 2, 10 * HR_NS_PER_SECOND);
     CHECK_OK(machines_wait(&m));
     machines_close(&m);

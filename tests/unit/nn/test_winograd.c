@@ -151,7 +151,7 @@ static void neither_threads_nor_a_pool_change_a_bit(void **state)
     const struct hr_dims in = {.ndim = 3, .size = {50, 9, 13}};
     struct chain apart, other;
     if (!hr_kernels_use_winograd())
-        skip();
+        SKIP("these kernels do not use Winograd's algorithm");
     assert_true(is_winograd(texts[0], &in));
     chain_init(&apart, texts, &in, &(struct how){.threads = 1});
     fill(&apart, real_number);
@@ -206,7 +206,7 @@ static void an_infinity_is_in_the_outputs_that_read_it_alone(void **state)
     const struct hr_dims in = {.ndim = 3, .size = {C, SIDE, SIDE}};
     struct chain chain;
     if (!hr_kernels_use_winograd())
-        skip();
+        SKIP("these kernels do not use Winograd's algorithm");
     chain_init(&chain, texts, &in, &(struct how){.threads = 1});
     fill(&chain, real_number);
     chain_run(&chain, 1, false);
@@ -270,7 +270,7 @@ static void errors_are_small_beside_the_largest_number(void **state)
     static const struct sweep sweep = {"conv 64 3x3 pad 1", 64, 8, 8};
     double error[3];
     if (!hr_kernels_use_winograd())
-        skip();
+        SKIP("these kernels do not use Winograd's algorithm");
     errors(&sweep, error);
     for (size_t what = 0; what < 3; what++)
         CHECK_NEAR(error[what], 0, 0, 1e-6);

@@ -338,7 +338,7 @@ static void gnuplot_itself_draws_an_svg(void **state)
     fill_runs(runs);
     const enum hr_status status = hr_plot_curves(picture, "it's <a> & `b`", NULL, runs, 3);
     if (status == HR_E_IO && strstr(hr_error_message(), "not installed"))
-        skip();
+        SKIP("gnuplot is not installed");
     CHECK_OK(status);
     read_picture(text, sizeof text);
     assert_true(!strncmp(text, "<?xml", 5) || !strncmp(text, "<svg", 4));
@@ -356,7 +356,7 @@ static void gnuplot_bears_runs_without_any_number(void **state)
     run.ncurve = 1;
     const enum hr_status status = hr_plot_curves(picture, "", NULL, &run, 1);
     if (status == HR_E_IO && strstr(hr_error_message(), "not installed"))
-        skip();
+        SKIP("gnuplot is not installed");
     CHECK_OK(status);
 }
 

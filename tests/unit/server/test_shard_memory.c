@@ -32,7 +32,7 @@ static void each_owner_takes_what_it_says(void **state)
     static struct script script;
     struct hr_train_options options;
     if (CHECK_SANITIZED)
-        skip(); /* they take memory of their own */
+        SKIP("under a sanitizer: they take memory of their own");
     hr_train_defaults(&options);
     options.sync_every = SCRIPT_FATES / 4 - 1; /* so many batches are in four workers' hands */
     for (size_t i = 0; i < 4 * sizeof strategies / sizeof *strategies; i++) {

@@ -162,7 +162,7 @@ static void recorder_of_a_killed_writer_can_be_read(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     for (size_t k = 0; k < check_count(20, 500); k++) {
         struct hr_flight *flight =
             mmap(NULL, sizeof *flight, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -155,7 +155,7 @@ static void parent_and_forked_child_share_it(void **state)
 {
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     struct hr_segment segment;
     CHECK_OK(hr_segment_create(PAGE, false, &segment));
     volatile int *word = segment.base;
@@ -251,7 +251,7 @@ static int take_by_name(bool named)
 static const char *said_in_a_dev_shm(const char *mount_options, int (*what)(bool), bool named)
 {
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     fflush(NULL);
     scratch_stderr_begin();
     const pid_t child = fork();
@@ -260,8 +260,7 @@ static const char *said_in_a_dev_shm(const char *mount_options, int (*what)(bool
     const int code = exit_code_of(child);
     const char *said = scratch_stderr_end();
     if (code == NOT_PERMITTED) {
-        print_message("skipped: mount namespaces are not permitted here\n");
-        skip();
+        SKIP("mount namespaces are not permitted here");
     }
     assert_int_equal(code, FINE);
     return said;

@@ -297,7 +297,7 @@ static void abort_wakes_whoever_is_parked(void **state)
     (void)state;
     int64_t best = HR_NS_PER_SECOND;
     if (!can_sleep_on_two_words())
-        skip();
+        SKIP("the kernel has no futex_waitv");
     for (int attempt = 0; attempt < 20 && best > 10 * MS; attempt++) {
         const int64_t took = time_an_abort(true, 0);
         best = took < best ? took : best;

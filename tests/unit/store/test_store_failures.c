@@ -147,7 +147,7 @@ static void a_server_that_dies_is_a_lost_rank(void **state)
     struct hr_world_options options = four_ranks;
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     options.launch = "process";
     CHECK_FAILS(hr_world_run(&options, one_stays_away, "a server dies"), HR_E_LOST);
     CHECK_MESSAGE("rank 3");

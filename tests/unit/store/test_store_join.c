@@ -79,7 +79,7 @@ static void ranks_that_joined_push_and_pull(void **state)
     char name[64];
     (void)state;
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     snprintf(name, sizeof name, "store-%ld", (long)getpid());
     setenv("HOGRING_RUN", name, 1);
     for (size_t r = 0; r < RANKS; r++) {

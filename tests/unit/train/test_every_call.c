@@ -129,7 +129,7 @@ static void without_memory_a_status_says_so(void **state)
 {
     (void)state;
     if (CHECK_SANITIZED)
-        skip(); /* it asks for memory itself as a thread begins, and has no answer where it fails */
+        SKIP("a sanitizer asks for memory itself, and has no answer");
     fail_all(OF_MEMORY, 0, ENOMEM);
 }
 

@@ -106,7 +106,7 @@ static void the_sum_is_what_runs_take(void **state)
     (void)state;
     enum { STACKS_AND_LIBRARIES = 6 << 10 }; /* KiB */
     if (CHECK_SANITIZED)
-        skip(); /* they take memory of their own */
+        SKIP("under a sanitizer: they take memory of their own");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct run_case *c = &cases[i];
         const struct hr_train_options options = options_of(c);

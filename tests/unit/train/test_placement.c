@@ -25,7 +25,7 @@ static void processes_serve_each_other(void **state)
     (void)state;
     char forked[33];
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     struct hr_train_options options = colocated_options("ps-sync", 3);
     SET(launch, "process");
     run_digest(&options, forked);

@@ -210,7 +210,7 @@ static void all_use_the_lowest_instruction_set(void **state)
     const struct hr_dataset *dataset = *state;
     const struct hr_train_options o = options_of("allreduce");
     if (hr_isa() == HR_ISA_PLAIN)
-        skip();
+        SKIP("this processor has one set of vector kernels");
     several_hook(&one);
     const struct said two = several_alike(2, &o, dataset);
     several_hook(&all);
@@ -231,7 +231,7 @@ static void other_kernels_are_refused_with_what_to_do(void **state)
     struct hr_train_options o = options_of("allreduce");
     const struct hr_train_options *both[SEVERAL_MOST] = {&o, &o};
     if (!strcmp(o.kernels, "reference") || hr_isa() == HR_ISA_PLAIN)
-        skip();
+        SKIP("this processor has one set of vector kernels");
     snprintf(o.kernels, sizeof o.kernels, "openblas");
     several_hook(&hooks);
     const struct said *said = several_run(2, both, dataset);

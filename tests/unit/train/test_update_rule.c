@@ -49,7 +49,7 @@ static void it_is_called_in_processes(void **state)
     struct hr_run_result result;
     char digest[3][33];
     if (!ranks_can_fork())
-        skip();
+        SKIP("a sanitizer's program cannot fork ranks");
     for (size_t i = 0; i < 3; i++) {
         struct hr_train_options options = sgd_options(names[i], 3);
         SET(launch, "process");

@@ -16,7 +16,7 @@ static void it_takes_what_it_says(void **state)
 {
     (void)state;
     if (CHECK_SANITIZED)
-        skip(); /* they take memory of their own */
+        SKIP("under a sanitizer: they take memory of their own");
     for (size_t i = 0; i < 6; i++) {
         static struct hr_worker_stats stats[200];
         static struct hr_simulator sim;
