@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cli/completion.h"
+#include "cli/help_search.h"
 #include "cli/man.h"
 #include "manual/manual.h"
 
@@ -29,11 +30,12 @@ void hr_help_print(FILE *out)
           out);
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
         fprintf(out, "  %-15s %s\n", command->name, command->summary);
-    fprintf(out, "  %-15s this text, or what there is on a command or topic\n", "help");
+    fprintf(out, "  %-15s this text; or on a command, a topic, an option, any words\n", "help");
     print_topics(out);
     fputs("\ntry this first:\n"
           "  hogring compare                    five strategies, built-in data, in seconds\n"
-          "  hogring compare --plot curves.svg  the same, with a picture\n\n"
+          "  hogring compare --plot curves.svg  the same, with a picture\n"
+          "  hogring help save the best model   options and pages that have these words\n\n"
           "exit codes: 0 done, 1 the run failed or missed an --expect, 2 wrong use, 3 files\n"
           "            or memory, 4 a worker was lost or a wait timed out, 130 and 143\n"
           "            interrupted\n",
@@ -102,37 +104,21 @@ static bool help_with_option(const char *name)
     return true;
 }
 
-/* The first page whose summary has the word: ci has "exit". NULL: none. */
-static const char *page_about(const char *word)
-{
-    const char *page;
-    for (size_t i = 0; (page = hr_manual_page(i)) != NULL; i++) {
-        const struct hr_manual_title title = hr_manual_title(page);
-        struct hr_span text = {title.summary, strlen(title.summary)}, next;
-        while (hr_span_word(&text, &next))
-            if (!strncmp(next.text, word, strlen(word)) && strlen(word) > 3)
-                return page;
-    }
-    return NULL;
-}
-
 /* A command, a page, or both: there is more to say of data than how to call the command. Or else an
- * option, or what a page is about. */
-static int help_with(const char *name, bool all)
+ * option; false: it is none of these. */
+static bool help_with(const char *name, bool all)
 {
     const struct hr_command *command = hr_command_find(name);
     const char *page = hr_manual_find(name);
-    if (!command && !page && help_with_option(name + strspn(name, "-")))
-        return 0;
-    if (!command && !page && !(page = page_about(name)))
-        return hr_command_unknown(name, true);
+    if (!command && !page)
+        return help_with_option(name + strspn(name, "-"));
     if (command)
         hr_help_print_command(stdout, command, all);
     if (command && page)
         fputc('\n', stdout);
     if (page)
         hr_manual_print(stdout, hr_manual_title(page).body, hr_manual_width(STDOUT_FILENO));
-    return 0;
+    return true;
 }
 
 int hr_help(int argc, char **argv)
@@ -141,8 +127,13 @@ int hr_help(int argc, char **argv)
         return hr_man(argc > 1 ? argv[1] : NULL);
     if (argc > 0 && !strcmp(argv[0], "--completion"))
         return hr_completion_print(stdout);
-    if (argc > 0)
-        return help_with(argv[0], argc > 1 && !strcmp(argv[1], "--all"));
-    hr_help_print(stdout);
-    return 0;
+    if (argc == 0) {
+        hr_help_print(stdout);
+        return 0;
+    }
+    const bool all = !strcmp(argv[argc - 1], "--all");
+    const size_t words = (size_t)argc - all;
+    if ((words == 1 && help_with(argv[0], all)) || hr_help_search(words, argv))
+        return 0;
+    return hr_command_unknown(argv[0], true);
 }

@@ -34,6 +34,7 @@ hr_manual_pages:
         page    predict
         page    failures
         page    machines
+        page    platforms
         page    doctor
         page    top
         page    verify

@@ -5,6 +5,7 @@
 #include "checkpoint/claim.h"
 #include "options/command_line.h"
 #include "options/nearest.h"
+#include "options/other_names.h"
 
 struct hr_cli_option hr_cli_option_at(size_t i)
 {
@@ -66,17 +67,20 @@ enum hr_status hr_cli_option_unknown(const char *name, unsigned command, const c
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (!strcmp(name, gone[i][0]))
             return hr_fail(HR_E_USAGE, "%s--%s: is no longer there; %s", where, name, gone[i][2]);
-    const char *names[HR_CLI_OPTIONS];
+    const char *names[HR_CLI_OPTIONS], *near = hr_name_here(name), *why = hr_why_not_here(name);
+    if (why)
+        return hr_fail(HR_E_USAGE, "%s--%s: unknown option; %s", where, name, why);
     const struct hr_option *row;
     size_t n = 0;
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
         if (hr_option_is_of(row, command))
             names[n++] = row->name;
-    const char *near = hr_nearest(name, names, n);
+    if (!near || !hr_cli_option_at(hr_cli_option_find(near, command)).row)
+        near = hr_nearest(name, names, n);
     if (near)
-        return hr_fail(HR_E_USAGE, "%s--%s: no such option here; did you mean --%s?", where, name,
-                       near);
-    return hr_fail(HR_E_USAGE, "%s--%s: no such option here (--help lists them)", where, name);
+        return hr_fail(HR_E_USAGE, "%s--%s: unknown option; did you mean --%s?", where, name, near);
+    return hr_fail(HR_E_USAGE, "%s--%s: unknown option (--help lists those of this command)", where,
+                   name);
 }
 
 enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *value,

@@ -65,7 +65,7 @@ labels() {
     json=a.json plot=a.svg quiet=on concurrent=on config=a.ini expect-accuracy=0.9 target-accuracy=0.9 clock=virtual; do
     refused 2 "--strategies: allreduce:$setting: --${setting%=*} is one for all" compare --strategies "ps-sync,allreduce:$setting"
   done
-  refused 2 "--strategies: --epoch: no such option here; did you mean --epochs" compare --strategies allreduce:epoch=1
+  refused 2 "--strategies: --epoch: unknown option; did you mean --epochs" compare --strategies allreduce:epoch=1
   refused 2 "allreduce:: expected name=value" compare --strategies allreduce:
 }
 

@@ -130,11 +130,41 @@ flat() { tr -s ' \n' ' '; }
   done
 }
 
-@test "help knows options, and what its pages are about" {
+@test "help knows options, and finds words in them and in its pages" {
   hogring help lr | flat >"$TMP/lr"
   grep -q "^train, compare, simulate, forecast: --lr RATE learning rate" "$TMP/lr"
   hogring help --lr | flat | cmp - "$TMP/lr"
   hogring help plot | flat | grep -q "loss and accuracy.* bench: --plot FILE draw times"
-  hogring help exit | grep -qx "Exit codes"
-  refused 2 "no such command" help nothing
+  refused 2 "no such command" help zzz
+  # What newcomers ask, and an option or a page that has to be named.
+  while IFS=: read -r words answer; do
+    # shellcheck disable=SC2086
+    hogring help $words >"$TMP/found"
+    grep -qE -- "^  $answer( |\$)" "$TMP/found" || { echo "$words: no $answer"; return 1; }
+    [ "$(wc -l <"$TMP/found")" -le 40 ]
+    [ "$(awk 'length > 80' "$TMP/found" | wc -l)" = 0 ]
+  done <<'END'
+how do I save the best model?:--keep-best
+Early stopping:--early-stop
+learning rate warmup:--warmup-epochs
+is it fair:help tune
+why is it slow:help doctor
+hogwild:help strategies
+use it from python:help models
+gpu:help platforms
+fashion mnist:--data
+exit codes:help ci
+minibatch:--batch-size
+do more workers help:help forecast
+END
+  hogring help gpu | grep -q "no code for GPUs"
+}
+
+@test "names that other programs give to options are answered with the name here" {
+  refused 2 "did you mean --lr?" train --learning-rate 0.1
+  refused 2 "did you mean --lr?" train -lr 0.1
+  refused 2 "did you mean --batch-size?" compare --bs 32
+  refused 2 "did you mean --label-column?" train --label species
+  refused 2 "no code for GPUs" train --device cuda
+  refused 2 "--bs: unknown option (--help" verify --bs 32 # which has no batches
 }

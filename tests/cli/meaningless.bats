@@ -12,7 +12,7 @@ load support
   refused 2 "--group-size: means nothing with bench all_reduce --algorithm ring" bench all_reduce --algorithm ring --group-size 2
   refused 2 "--link: the file" bench all_reduce --ranks 8 --transport copy --topology data/topologies/ring-8.txt --link 1GB/s
   for bench in all_reduce links layers train store; do
-    refused 2 "--quiet: no such option here" bench $bench --quiet
+    refused 2 "--quiet: unknown option" bench $bench --quiet
   done
   hogring bench all --ranks 2 --sizes 4K:4K --algorithm hierarchical --group-size 2 --redop max --type int64 >/dev/null
 }

@@ -46,7 +46,7 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
   hogring train "${net[@]}" --workers 2 --strategy ps-async --record "$TMP/run.trace" --quiet >"$TMP/stdout"
   hogring replay "$TMP/run.trace" --quiet >"$TMP/again"
   [ "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/stdout")" = "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/again")" ]
-  refused 2 "--precision: no such option here" replay "$TMP/run.trace" --precision float32
+  refused 2 "--precision: unknown option" replay "$TMP/run.trace" --precision float32
   HOGRING_ISA=v4bf16 hogring train "${net[@]}" --workers 2 --strategy ps-async --record "$TMP/pairs.trace" --quiet >"$TMP/again"
   HOGRING_ISA=plain hogring replay "$TMP/pairs.trace" --quiet >"$TMP/plain"
   [ "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/plain")" = "$(grep -o 'weights digest  [0-9a-f]*' "$TMP/again")" ]

@@ -66,7 +66,7 @@ houses() { # price is linear in what is known, but for noise; rent follows it
     --strategies allreduce,allreduce:lr=1e-5 --json "$TMP/c.json" >/dev/null
   [ "$(json "$TMP/c.json" '[(c["difference"], c["verdict"]) for c in d["comparison"]["comparisons"] if c["metric"] == "rmse"]')" = \
     "$(json "$TMP/a.json" '[(c["difference"], c["verdict"]) for c in d["comparison"]["comparisons"] if c["metric"] == "rmse"]')" ]
-  refused 2 "--target-loss: no such option here" compare --target-loss 0.5
+  refused 2 "--target-loss: unknown option" compare --target-loss 0.5
   [ "$(json "$TMP/a.json" 'd["comparison"]["metric"], d["comparison"]["strategies"][0]["test_rmse"]["mean"] < d["comparison"]["strategies"][1]["test_rmse"]["mean"]')" = "('rmse', True)" ]
 }
 

@@ -86,7 +86,7 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
     HOGRING_ISA=plain record --strategy ps-async
     refused 2 "HOGRING_ISA=plain and the same OpenBLAS with OPENBLAS_CORETYPE=" replay "$TMP/run.trace"
   fi
-  refused 2 "--workers: no such option here" replay "$TMP/run.trace" --workers 3
+  refused 2 "--workers: unknown option" replay "$TMP/run.trace" --workers 3
   refused 3 "cannot be written into its folder" train --strategy ps-async --record "$TMP/no/such/folder"
 }
 

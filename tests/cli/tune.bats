@@ -212,7 +212,7 @@ END
   refused 2 "cannot be tuned" compare --tune epochs=1,2
   refused 2 "cannot be tuned" compare --tune model=mlp,cnn
   refused 2 "cannot be tuned" compare --tune seed=1,2
-  refused 2 "no such option here; did you mean --lr" compare --tune lf=1,2
+  refused 2 "unknown option; did you mean --lr" compare --tune lf=1,2
   refused 2 "given twice" compare --tune lr=1,2 --tune lr=3,4
   refused 2 "is in it twice" compare --tune lr=0.1,0.1
   refused 2 "expected one of the two" compare --lr 0.1 --tune lr=0.1,0.2

@@ -40,7 +40,7 @@ static void wrong_lines_are_named(void **state)
     } wrong[] = {
         {"workers 3\n", HR_E_FORMAT, "--config f.ini: line 1 is not \"name = value\""},
         {"seed = 1\n\n[train\nlr = 1\n", HR_E_FORMAT, "line 3 is not"},
-        {"wokers = 3\n", HR_E_USAGE, "f.ini: --wokers: no such option here; did you mean"},
+        {"wokers = 3\n", HR_E_USAGE, "f.ini: --wokers: unknown option; did you mean"},
         {"[train]\nworkers = x\n", HR_E_USAGE, "f.ini: --workers x: expected a whole number"},
         {"[bench]\nworkers = 3\n", HR_E_USAGE, "f.ini: [bench]: expected [train] or [compare]"},
         {"[bench]\nworkers = 3\nlr = x\n", HR_E_USAGE, "f.ini: [bench]: expected"},
