@@ -25,6 +25,7 @@
 
 #include "base/vec.h"
 #include "strategies/buckets.h"
+#include "strategies/period.h"
 #include "strategies/strategies.h"
 #include "strategy/rank.h"
 
@@ -49,8 +50,7 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
 /* A worker's own. */
 struct own {
     struct hr_buckets buckets; /* of weights */
-    uint64_t due;              /* the period in hand, if any, lasts until this index, */
-    uint64_t meet;             /* but the weights are averaged before this one: an epoch may end */
+    struct hr_period period;
 };
 
 static struct own *own_of(const struct hr_worker *worker)
@@ -61,7 +61,7 @@ static struct own *own_of(const struct hr_worker *worker)
 /* A cut in the middle of a period, or a checkpoint of one, finds replicas apart. */
 static uint64_t *due_of(struct hr_worker *worker)
 {
-    return &own_of(worker)->due;
+    return &own_of(worker)->period.due;
 }
 
 static enum hr_status start(struct hr_worker *worker)
@@ -76,30 +76,9 @@ static enum hr_status start(struct hr_worker *worker)
     return HR_OK;
 }
 
-/* All have the same weights, or go on in the middle of a period. At a cut it begins behind it. */
-static bool begin_period(struct hr_worker *worker, uint64_t *index)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    struct own *own = own_of(worker);
-    const uint64_t due = own->due > worker->index ? own->due : worker->index + period(shared);
-    const uint64_t end = hr_batch_schedule_next_end(&shared->schedule, worker->index);
-    const uint64_t meet = due < end ? due : end;
-    if (!hr_next_batch(worker, meet, index))
-        return false;
-    own->due = due;
-    own->meet = meet;
-    return true;
-}
-
 static bool meets(const struct hr_worker *worker)
 {
-    return worker->index >= own_of(worker)->meet;
-}
-
-static bool next_batch(struct hr_worker *worker, uint64_t *index)
-{
-    return meets(worker) ? begin_period(worker, index)
-                         : hr_next_batch(worker, own_of(worker)->meet, index);
+    return hr_period_is_over(&own_of(worker)->period, worker);
 }
 
 /* The sum becomes the mean; what is frozen has its bits in the snapshot, which nobody writes before
@@ -121,7 +100,7 @@ static enum hr_status average(struct hr_rank *rank)
     HR_TRY(hr_rank_meet(rank, buckets->bell, hr_buckets_test, buckets));
     HR_TRY(hr_buckets_finish(buckets));
     hr_count_traffic(worker);
-    own_of(worker)->due = 0;
+    own_of(worker)->period.due = 0;
     finish_mean(worker);
     return HR_OK;
 }
@@ -131,7 +110,7 @@ static enum hr_status span(struct hr_rank *rank)
     struct hr_worker *worker = rank->worker;
     uint64_t index;
     HR_TRY(hr_rank_pass(rank));
-    while (next_batch(worker, &index)) {
+    while (hr_period_next(&own_of(worker)->period, worker, period(worker->shared), &index)) {
         HR_TRY(hr_rank_gradient(rank, index));
         if (worker->samples)
             hr_update_replica(worker, index);
