@@ -39,10 +39,11 @@ static float *array_of(const struct hr_run *run, size_t copy, size_t array)
     return hr_saved_snapshot(run)->state + copy * hr_state_floats(shared) + array * shared->params;
 }
 
-/* Arrays of (params) floats in the state of all copies. */
+/* Arrays of (params) floats in the state of all copies, and what a strategy keeps besides. */
 static size_t state_arrays(const struct hr_run *run)
 {
-    return run->shared.snapshot.state_copies * run->shared.optimizer.rule->nstates;
+    return run->shared.snapshot.state_copies * run->shared.optimizer.rule->nstates +
+           hr_rows_more(&run->shared.strategy->rows);
 }
 
 /* May replicas that are tied to the weights differ from these where the run is? At an epoch's end
@@ -138,6 +139,19 @@ static void fill_states(const struct hr_run *run, struct hr_tensor_file *file)
     };
 }
 
+/* "0.weight.NAME": what a strategy keeps besides. */
+static void fill_more(const struct hr_run *run, struct hr_tensor_file *file)
+{
+    const struct hr_rows *rows = &run->shared.strategy->rows;
+    for (size_t array = 0; array < hr_rows_more(rows); array++) {
+        char suffix[32];
+        snprintf(suffix, sizeof suffix, ".%s", rows->more[array]);
+        for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++)
+            hr_model_tensor_put(file, hr_model_tensor(run->job.model, i), "", suffix,
+                                run->shared.snapshot.more + array * run->shared.params);
+    }
+}
+
 /* "worker.3.0.weight": a worker's own weights. */
 static void fill_replicas(const struct hr_run *run, struct hr_tensor_file *file)
 {
@@ -163,6 +177,7 @@ static void describe(void *arg, struct hr_tensor_file *model, struct hr_tensor_f
     fill_model(run, model);
     hr_best_state_put(run, trainer);
     fill_states(run, trainer);
+    fill_more(run, trainer);
     hr_pause_state_put(run, trainer);
     fill_replicas(run, trainer);
     hr_compress_state_put(run, trainer);
@@ -337,6 +352,24 @@ static enum hr_status load_state(struct hr_run *run, const struct hr_checkpoint 
     return HR_OK;
 }
 
+/* What a strategy keeps besides, if it was saved by the same; else that begins at 0. */
+static enum hr_status load_more(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
+    const struct hr_rows *rows = &run->shared.strategy->rows;
+    const bool same = strategy && !strcmp(strategy, run->job.options->strategy);
+    const size_t n = same ? hr_rows_more(rows) : 0;
+    for (size_t array = 0; array < n; array++)
+        for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++) {
+            const struct hr_tensor_info *info = hr_model_tensor(run->job.model, i);
+            char name[128];
+            snprintf(name, sizeof name, "%s.%s", info->name, rows->more[array]);
+            HR_TRY(hr_load_tensor(checkpoint, &checkpoint->trainer, info, name,
+                                  run->shared.snapshot.more + array * run->shared.params));
+        }
+    return HR_OK;
+}
+
 /* Has the checkpoint weights of each worker, and may this run not go on with them? One line. */
 static void say_mean(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
                      const char *strategy, uint64_t saved)
@@ -430,6 +463,7 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
     HR_TRY(hr_best_state_load(run, checkpoint));
     for (size_t copy = 0; copy < run->shared.snapshot.state_copies; copy++)
         HR_TRY(load_state(run, checkpoint, copy, saved));
+    HR_TRY(load_more(run, checkpoint));
     HR_TRY(load_replicas(run, checkpoint, saved));
     hr_begin_with(&run->shared);
     HR_TRY(hr_compress_state_load(run, checkpoint));

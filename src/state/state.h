@@ -3,6 +3,7 @@
  *
  *     model     the model's tensors, by PyTorch's names
  *     trainer   "<name>.exp_avg", ..., "worker.3.<name>.exp_avg" where each worker has a state;
+ *               "<name>.anchor", ...: what a strategy keeps besides (rows.more);
  *               "worker.3.<name>" where each worker has weights of its own;
  *               "best.<name>" or "last.<name>", of --early-stop (best_state.h);
  *               "step", "normalize.mean", "normalize.std", "epoch_shares"

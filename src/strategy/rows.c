@@ -17,6 +17,19 @@ bool hr_rows_mean(const struct hr_rows *rows)
     return rows->weights == HR_KEPT_MEAN || rows->due;
 }
 
+size_t hr_rows_more(const struct hr_rows *rows)
+{
+    size_t n = 0;
+    while (rows->more && rows->more[n])
+        n++;
+    return n;
+}
+
+static size_t more_floats(const struct hr_shared_state *shared)
+{
+    return hr_rows_more(rows_of(shared)) * shared->params;
+}
+
 /* Equal replicas stand in the first. */
 static bool is_in_first(const struct hr_rows *rows)
 {
@@ -43,7 +56,7 @@ size_t hr_rows_worker_floats(const struct hr_shared_state *shared)
 {
     return rows_of(shared)->state == HR_KEPT_SERVED || has_one_state(shared)
                ? 0
-               : hr_state_floats(shared) + hr_ratio_floats(shared);
+               : hr_state_floats(shared) + more_floats(shared) + hr_ratio_floats(shared);
 }
 
 void hr_rows_init(struct hr_shared_state *shared)
@@ -107,18 +120,26 @@ static void load_weights(struct hr_worker *worker)
         load_tied(worker);
 }
 
+static void load_floats(float *to, const float *from, size_t floats)
+{
+    if (from)
+        memcpy(to, from, floats * sizeof *to);
+    else
+        memset(to, 0, floats * sizeof *to);
+}
+
 /* Who is back takes part as a new one would. */
 static void load_state(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const size_t floats = hr_state_floats(shared);
     const size_t copy = rows_of(shared)->state == HR_KEPT_OWN ? worker->rank : 0;
-    worker->ratio = worker->state + floats;
+    const float *saved = shared->snapshot.state;
+    worker->more = worker->state + floats;
+    worker->ratio = worker->more + more_floats(shared);
     worker->applied = worker->back ? 0 : shared->snapshot.applied[copy];
-    if (worker->back || !shared->snapshot.state)
-        memset(worker->state, 0, floats * sizeof(float));
-    else
-        memcpy(worker->state, shared->snapshot.state + copy * floats, floats * sizeof(float));
+    load_floats(worker->state, worker->back || !saved ? NULL : saved + copy * floats, floats);
+    load_floats(worker->more, shared->snapshot.more, more_floats(shared));
 }
 
 enum hr_status hr_rows_start(struct hr_worker *worker)
@@ -237,16 +258,25 @@ static void export_weights(struct hr_worker *worker)
         *worker->shared->snapshot.apart = is_apart(worker) ? *rows->due(worker) - worker->index : 0;
 }
 
+/* Its stripe of each of some arrays of (params) floats, if anybody reads them. */
+static void export_stripes(const struct hr_worker *worker, float *to, const float *from,
+                           size_t floats)
+{
+    const struct hr_range stripe = stripe_of(worker);
+    for (size_t at = stripe.begin; to && at < floats; at += worker->shared->params)
+        memcpy(to + at, from + at, stripe.count * sizeof *to);
+}
+
 static void export_state(struct hr_worker *worker)
 {
     const struct hr_snapshot *to = &worker->shared->snapshot;
     const size_t floats = hr_state_floats(worker->shared);
     const bool own = rows_of(worker->shared)->state == HR_KEPT_OWN;
-    const struct hr_range stripe = stripe_of(worker);
     if (own && to->state)
         memcpy(to->state + worker->rank * floats, worker->state, floats * sizeof(float));
-    for (size_t at = stripe.begin; !own && to->state && at < floats; at += worker->shared->params)
-        memcpy(to->state + at, worker->state + at, stripe.count * sizeof(float));
+    if (!own)
+        export_stripes(worker, to->state, worker->state, floats);
+    export_stripes(worker, to->more, worker->more, more_floats(worker->shared));
     if (own || worker->seat == 0)
         to->applied[own ? worker->rank : 0] = worker->applied;
 }
@@ -356,11 +386,14 @@ size_t hr_snapshot_parts(const struct hr_shared_state *shared, const struct hr_s
     const size_t state = hr_state_floats(shared) * sizeof(float), copies = snapshot->state_copies;
     const size_t errors = hr_compression_state_floats(shared) * sizeof(float);
     const bool own = rows_of(shared)->state == HR_KEPT_OWN, mean = hr_rows_mean(rows_of(shared));
+    const size_t more = hr_rows_more(rows_of(shared));
     const struct hr_snapshot_part all[] = {
         {offsetof(struct hr_snapshot, weights), params, !snapshot->live, 1, true, true},
         {offsetof(struct hr_snapshot, state), state, snapshot->copied ? copies : 0,
          own ? 0 : shared->optimizer.rule->nstates, true, false},
         {offsetof(struct hr_snapshot, applied), sizeof *snapshot->applied, copies, 0, false, false},
+        {offsetof(struct hr_snapshot, more), more * params, snapshot->copied && more, more, true,
+         false},
         {offsetof(struct hr_snapshot, replicas), params, snapshot->replica_copies, 0, true, mean},
         {offsetof(struct hr_snapshot, since), sizeof *snapshot->since, snapshot->tied ? workers : 0,
          0, false, false},

@@ -48,6 +48,10 @@ struct hr_rows {
     /* EQUAL, but replicas drift: the index of the batch before which they are made equal. At a cut
      * below it they are kept as MEAN. NULL: they never differ at a cut. */
     uint64_t *(*due)(struct hr_worker *worker);
+    /* Names of arrays of (params) floats that each worker has besides, worker->more: they begin at
+     * 0, and are the same everywhere at a cut. Checkpoints have them as "0.weight.NAME". A NULL
+     * behind the last; NULL: there are none. */
+    const char *const *more;
     /* SERVED, and each worker has a replica of its own, which begins again with the weights at a
      * cut that is more than a rest: steps since it was tied to them. NULL: there are none. */
     uint64_t *(*since)(struct hr_worker *worker);
@@ -61,7 +65,11 @@ bool hr_rows_mean(const struct hr_rows *rows);
 bool hr_rows_stand(const struct hr_rows *rows);
 float *hr_rows_memory(const struct hr_shared_state *shared);
 
-/* Floats of a state that a worker has in memory of its own, with its ratio; 0: it has none. */
+/* Arrays in rows->more. */
+size_t hr_rows_more(const struct hr_rows *rows);
+
+/* Floats of a state that a worker has in memory of its own, with its ratio and what is more; 0: it
+ * has none. */
 size_t hr_rows_worker_floats(const struct hr_shared_state *shared);
 /* Where one_state: it becomes the snapshot's. (strategy->init) */
 void hr_rows_init(struct hr_shared_state *shared);
@@ -89,7 +97,7 @@ struct hr_snapshot_part {
     bool for_all; /* every rank reads all of it; else the launcher alone */
 };
 
-enum { HR_SNAPSHOT_PARTS = 7 };
+enum { HR_SNAPSHOT_PARTS = 8 };
 
 /* What a snapshot has as its numbers of copies say, `copied` and `tied`, in the order in which it
  * lies in memory. Without losses and shares, which ranks do not export. */

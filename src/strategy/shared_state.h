@@ -120,6 +120,7 @@ struct hr_snapshot {
     float *state;      /* (state_copies, nstates, params) the optimiser's; NULL: it begins at 0, and
                           nobody reads it */
     uint64_t *applied; /* (state_copies) updates ever made to that copy */
+    float *more;       /* (rows.more, params) or NULL, as of state */
     float *replicas;   /* (replica_copies, params) of workers; all are `weights` where not `apart`,
                           unless rows.weights are HR_KEPT_MEAN, or rows.since */
     uint64_t *apart;   /* rows.due: batches until replicas are made equal; 0: they are */

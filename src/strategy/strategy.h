@@ -58,7 +58,8 @@ struct hr_worker {
     struct hr_worker_stats *stats;
     float *weights, *grads; /* (params) shared->weights[rank], shared->grads[rank] */
     float *state;           /* (nstates, params) owned, or shared memory; NULL: a server has it */
-    float *ratio;           /* (tensors) for hr_step_measure; behind an owned state */
+    float *more;            /* (rows.more, params); behind an owned state */
+    float *ratio;           /* (tensors) for hr_step_measure; behind that */
     uint64_t applied;       /* updates ever made to state */
     uint64_t index;         /* of the current batch, or (synchronous) of the next */
     uint64_t steps;         /* gradients it has computed in this run */
