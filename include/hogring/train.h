@@ -66,9 +66,11 @@ struct hr_train_options {
     char aggregate[8];  /* ps-sync on several machines: node: a machine's workers push as one; none;
                           auto: node where it can be */
     uint64_t staleness; /* of ssp, in clocks */
-    size_t sync_every;  /* local-sgd, elastic-averaging: local steps between exchanges */
-    bool adaptive_sync; /* local-sgd: fewer and fewer steps between them (AdaComm) */
-    double moving_rate; /* elastic-averaging: alpha; 0: 0.9 / workers */
+    size_t sync_every;  /* local-sgd, diloco, elastic-averaging: local steps between exchanges */
+    double outer_lr;    /* diloco: of the step made of them, */
+    double outer_momentum;     /* and its Nesterov momentum */
+    bool adaptive_sync;        /* local-sgd: fewer and fewer steps between them (AdaComm) */
+    double moving_rate;        /* elastic-averaging: alpha; 0: 0.9 / workers */
     char gossip_graph[1024];   /* gossip: ring, torus, hypercube, complete, or a file of links */
     size_t backups;            /* backup-workers: gradients of a step that are not waited for */
     char staleness_lr[16];     /* none, or inverse: asynchronous updates at lr / (1 + staleness) */

@@ -134,9 +134,15 @@ static const struct hr_option workers[] = {
     ROW("backups", COUNT, backups, DECIDES, "K", "1",
         "backup-workers: the K slowest gradients of a step are not waited for"),
     ROW("sync-every", COUNT, sync_every, DECIDES, "STEPS", "8",
-        "local-sgd, and hogwild on several machines: steps between averagings; elastic-averaging: "
-        "between exchanges with the center",
+        "local-sgd, and hogwild on several machines: steps between averagings; diloco: between "
+        "outer steps; elastic-averaging: between exchanges with the center",
         RANGE(1, 1 << 20), .commands = BOTH | HR_FORECAST),
+    ROW("outer-lr", NUMBER, outer_lr, DECIDES, "LR", "0.7",
+        "diloco: of the outer step; 1 without momentum: as local-sgd",
+        .range = {.least = 0, .most = 1e6, .above = true}),
+    ROW("outer-momentum", NUMBER, outer_momentum, DECIDES, "M", "0.9",
+        "diloco: Nesterov momentum of the outer step",
+        .range = {.least = 0, .most = 1, .below = true}),
     ROW("moving-rate", NUMBER, moving_rate, DECIDES, "ALPHA", NULL,
         "elastic-averaging: share of the difference that an exchange moves",
         .said = "0.9 / workers", RANGE(0, 1)),

@@ -13,6 +13,7 @@
     ONE(ssp)                                                                                       \
     ONE(hogwild)                                                                                   \
     ONE(local_sgd)                                                                                 \
+    ONE(diloco)                                                                                    \
     ONE(elastic_averaging)                                                                         \
     ONE(backup_workers)                                                                            \
     ONE(gossip)
