@@ -9,6 +9,8 @@
 #include "drive/losses_apart.h"
 #include "drive/roll.h"
 #include "drive/terms.h"
+#include "server/server_losses.h"
+#include "strategy/ledger.h"
 #include "strategy/rows.h"
 
 static const int64_t first_pause_ns = HR_NS_PER_SECOND / 10;
@@ -291,6 +293,8 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     hr_roll_lost(losses->drive, rank);
     if (counts)
         close_account(losses, rank, now);
+    if (worker)
+        hr_ledger_lose(shared, rank);
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
     hr_atom32_store_release(&shared->control->rank[rank].stage, 0); /* it is dead: ours now */
@@ -358,9 +362,9 @@ bool hr_losses_recalled(const struct hr_losses *losses)
 bool hr_losses_are_taken(const struct hr_losses *losses)
 {
     struct hr_shared_state *shared = shared_of(losses);
-    for (size_t w = 0; shared->strategy->may_join && w < shared->workers; w++) {
+    for (size_t w = 0; w < shared->workers; w++) {
         struct hr_worker nobody = {.shared = shared, .rank = w, .back = true};
-        if (hr_roster_is_gone(shared->control, w) && !shared->strategy->may_join(&nobody))
+        if (hr_roster_is_gone(shared->control, w) && !hr_server_may_join(&nobody))
             return false;
     }
     return true;

@@ -1,6 +1,6 @@
 #include "drive/rest.h"
 
-#include "strategy/strategy.h"
+#include "server/server_losses.h"
 
 struct round {
     const struct hr_rest *rest;
@@ -93,7 +93,5 @@ enum hr_status hr_rest_join(struct hr_rest *rest, bool *over)
 bool hr_rest_may_join(void *arg)
 {
     struct hr_worker *nobody = arg;
-    const struct hr_strategy *strategy = nobody->shared->strategy;
-    return !strategy->may_join || strategy->may_join(nobody) ||
-           hr_roster_recalls(nobody->shared->control);
+    return hr_server_may_join(nobody) || hr_roster_recalls(nobody->shared->control);
 }

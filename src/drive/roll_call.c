@@ -3,6 +3,8 @@
 #include "drive/losses_apart.h"
 #include "drive/rest.h"
 #include "drive/roll.h"
+#include "server/server_losses.h"
+#include "strategy/ledger.h"
 
 static const struct hr_train_job *job_of(const struct hr_losses *losses)
 {
@@ -99,9 +101,9 @@ static void end_span(struct hr_losses *losses)
 static void release(struct hr_losses *losses)
 {
     struct hr_shared_state *shared = job_of(losses)->shared;
-    if (rest_at(losses, HR_STAGE_ENDED) && shared->strategy->missing)
-        shared->strategy->missing(shared);
     if (rest_at(losses, HR_STAGE_ENDED)) {
+        hr_server_missing(shared);
+        hr_ledger_missing(shared);
         end_span(losses);
         losses->rest_ns = losses->now_ns(losses->clock);
     }

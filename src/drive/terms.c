@@ -4,6 +4,7 @@
 
 #include "group/local_group.h"
 #include "server/staleness.h"
+#include "strategy/ledger.h"
 #include "strategy/rows.h"
 #include "strategy/shared.h"
 
@@ -45,6 +46,7 @@ void hr_term_begin_at_cut(const struct hr_leader *leader)
         memset(shared->own, 0, shared->strategy->bytes(shared));
     if (shared->strategy->init)
         shared->strategy->init(shared);
+    hr_ledger_init(shared);
     begin_dispenser(leader, index);
 }
 

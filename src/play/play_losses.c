@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "strategy/shared.h"
+#include "server/server_losses.h"
 
 static const char how[] = "killed by --inject";
 
@@ -104,9 +104,8 @@ static bool may_start_again(const struct hr_play *play, size_t rank)
 /* Have owners taken its loss, where there are any? */
 static bool may_join(const struct hr_play *play, size_t rank)
 {
-    const struct hr_strategy *strategy = play->shared->strategy;
     struct hr_worker nobody = {.shared = play->shared, .rank = rank, .back = true};
-    return !strategy->may_join || strategy->may_join(&nobody);
+    return hr_server_may_join(&nobody);
 }
 
 bool hr_play_may_come_back(struct hr_play *play, size_t rank)

@@ -206,9 +206,9 @@ void hr_server_count_last(const struct hr_shared_state *shared, size_t worker)
         stats->stale_keys = 0;
 }
 
-void hr_server_missing(struct hr_shared_state *shared)
+void hr_server_missing(const struct hr_shared_state *shared)
 {
-    for (size_t w = 0; w < shared->workers; w++)
+    for (size_t w = 0; hr_server_takes_losses(shared) && w < shared->workers; w++)
         if (hr_roster_is_gone(shared->control, w))
             hr_server_count_last(shared, w);
 }
@@ -260,6 +260,8 @@ bool hr_server_may_join(void *arg)
 {
     const struct hr_worker *worker = arg;
     const struct hr_shared_state *shared = worker->shared;
+    if (!hr_server_takes_losses(shared))
+        return true;
     const uint32_t lost = hr_roster_lost(shared->control, worker->rank);
     const uint32_t taken = hr_atom32_load_acquire(
         &hr_server_losses(shared)[worker->rank].taken); /* partner: publish */

@@ -32,6 +32,13 @@
 
 #include "server/server.h"
 
+/* Do shards take losses? (A machine's workers who push as one are not lost one by one.) */
+static inline bool hr_server_takes_losses(const struct hr_shared_state *shared)
+{
+    return shared->outlives && shared->servers && shared->strategy->losses_are_inputs &&
+           !shared->node_workers;
+}
+
 /* What all shards know of a worker's losses. */
 struct hr_server_loss {
     alignas(HR_LINE) struct hr_atom32 taken; /* losses that all shards have taken. Writer: the last;
@@ -58,8 +65,8 @@ struct hr_loss_at_shard *hr_loss_at_shard(const struct hr_shared_state *shared, 
 void hr_shard_know(struct hr_shard *shard);
 /* Is the worker's next input its loss? */
 bool hr_shard_sees_loss(const struct hr_shard *shard, size_t worker);
-/* strategy->lose, for strategies whose workers push every gradient; and its parts. begin: drop its
- * messages, note the input; give_back: what shard 0 handed out; end: it has left. */
+/* Take GONE, where workers push every gradient; and the parts of that. begin: drop its messages,
+ * note the input; give_back: what shard 0 handed out; end: it has left. */
 void hr_shard_lose(struct hr_shard *shard, size_t worker);
 void hr_shard_lose_begin(struct hr_shard *shard, size_t worker);
 void hr_shard_give_back(struct hr_shard *shard, size_t worker);
@@ -80,12 +87,14 @@ static inline void hr_shard_asks(struct hr_shard *shard, size_t worker)
 }
 
 /* All shards have taken the worker's losses: count what it was told last, or would have been, and
- * did not come to count. May be repeated. By the launcher while all rest (strategy->missing, of all
- * who are gone), or by its next life. */
+ * did not come to count. May be repeated. By the launcher while all rest (of all who are gone;
+ * nothing where shards take no losses), or by its next life. */
 void hr_server_count_last(const struct hr_shared_state *shared, size_t worker);
-void hr_server_missing(struct hr_shared_state *shared);
+void hr_server_missing(const struct hr_shared_state *shared);
 
-/* A worker's: strategy->may_join. Have all shards taken its loss? */
+/* May a worker that was started again begin: have all shards, if they take losses, taken its last?
+ * Nor may the others leave a cut before it may, or they would leave without what it did last.
+ * (hr_ready_fn) */
 bool hr_server_may_join(void *worker);
 
 #endif

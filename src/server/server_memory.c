@@ -33,10 +33,10 @@ static size_t served_state_floats(const struct hr_shared_state *shared)
 
 size_t hr_server_losses_bytes(const struct hr_shared_state *shared)
 {
-    const bool inputs = shared->outlives && shared->strategy->lose;
-    return inputs ? shared->workers * (sizeof(struct hr_server_loss) +
-                                       shared->servers * sizeof(struct hr_loss_at_shard))
-                  : 0;
+    return hr_server_takes_losses(shared)
+               ? shared->workers * (sizeof(struct hr_server_loss) +
+                                    shared->servers * sizeof(struct hr_loss_at_shard))
+               : 0;
 }
 
 /* Room for sums of gradients, or one that is compensated (ps-async, ssp); not where a shard makes

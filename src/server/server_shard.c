@@ -35,7 +35,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
         .sum = scratch ? scratch + first : NULL,
         .before = shared->snapshot.applied[0],
         .next = hr_atom64_load_acquire(&shared->dispenser->next), /* partner: who began the term */
-        .loses = shared->outlives && shared->strategy->lose,
+        .loses = hr_server_takes_losses(shared),
         .worker = calloc(shared->workers, sizeof *shard->worker),
         .grads = calloc(shared->workers, sizeof *shard->grads),
     };
@@ -353,16 +353,10 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker)
 
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind)
 {
-    const uint64_t clock = shard->worker[worker].clock;
     switch (kind) {
     case HR_CUT:
         shard->worker[worker].arrived = shard->worker[worker].aside = true;
         hr_shard_finish_cut(shard);
-        break;
-    case HR_GONE:
-        shard->shared->strategy->lose(shard, worker);
-        if (opens_gate(shard, clock))
-            shard->opened = hr_opened_by(worker, UINT64_MAX - 1); /* it never came */
         break;
     case HR_JOIN:
         hr_shard_join(shard, worker);
@@ -380,6 +374,14 @@ void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message 
     }
 }
 
+static void lose(struct hr_shard *shard, size_t worker)
+{
+    const uint64_t clock = shard->worker[worker].clock;
+    hr_shard_lose(shard, worker);
+    if (opens_gate(shard, clock))
+        shard->opened = hr_opened_by(worker, UINT64_MAX - 1); /* it never came */
+}
+
 void hr_shard_take(struct hr_shard *shard, size_t worker)
 {
     const struct hr_message message = hr_shard_next(shard, worker);
@@ -389,6 +391,9 @@ void hr_shard_take(struct hr_shard *shard, size_t worker)
         break;
     case HR_PUSH:
         take_push(shard, worker, &message);
+        break;
+    case HR_GONE:
+        lose(shard, worker);
         break;
     default:
         hr_shard_end(shard, worker, message.kind);

@@ -219,7 +219,7 @@ static size_t who_is_in(const struct hr_shard *shard)
     return who;
 }
 
-void hr_backup_lose(struct hr_shard *shard, size_t worker)
+static void lose(struct hr_shard *shard, size_t worker)
 {
     struct hr_client *client = &shard->worker[worker];
     hr_shard_lose_begin(shard, worker);
@@ -269,6 +269,8 @@ void hr_backup_take(struct hr_shard *shard, size_t worker)
         take_pull(shard, worker);
     else if (message.kind == HR_PUSH)
         take_push(shard, worker, &message);
+    else if (message.kind == HR_GONE)
+        lose(shard, worker);
     else
         hr_shard_end(shard, worker, message.kind);
 }

@@ -15,7 +15,6 @@ enum hr_push_fate { HR_FATE_SUMMED, HR_FATE_SUMMED_LAST, HR_FATE_DROPPED };
 /* Functions of the table. */
 void hr_backup_enabled(struct hr_shard *shard, unsigned char *enabled);
 void hr_backup_take(struct hr_shard *shard, size_t worker);
-void hr_backup_lose(struct hr_shard *shard, size_t worker);
 bool hr_backup_pause(const struct hr_standing *at, struct hr_pause *to);
 
 #endif

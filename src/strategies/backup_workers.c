@@ -146,7 +146,4 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .enabled = hr_backup_enabled,
     .take = hr_backup_take,
     .over = hr_shard_over,
-    .lose = hr_backup_lose,
-    .missing = hr_server_missing,
-    .may_join = hr_server_may_join,
 };

@@ -226,6 +226,8 @@ static void take(struct hr_shard *shard, size_t worker)
     const struct hr_message message = hr_shard_next(shard, worker);
     if (message.kind == HR_PULL || message.kind == HR_PUSHPULL)
         answer(shard, worker, message.kind == HR_PUSHPULL);
+    else if (message.kind == HR_GONE)
+        lose(shard, worker);
     else
         hr_shard_end(shard, worker, message.kind);
 }
@@ -252,8 +254,5 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .enabled = hr_shard_enabled,
     .take = take,
     .over = hr_shard_over,
-    .lose = lose,
-    .missing = hr_server_missing,
-    .may_join = hr_server_may_join,
     .pause = hr_elastic_pause,
 };

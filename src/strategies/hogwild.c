@@ -45,6 +45,7 @@
 #include "strategies/hogwild_weights.h"
 #include "strategies/pushes.h"
 #include "strategies/strategies.h"
+#include "strategy/ledger.h"
 #include "strategy/pause.h"
 
 /* Weights that are loaded, updated and stored at a time: enough that loads do not stall on stores
@@ -270,8 +271,7 @@ static void end_pass(struct hr_worker *worker)
     own->stage = pushed ? DRAWS : DECIDED;
     if (!pushed)
         return;
-    if (worker->shared->outlives)
-        hr_ledger_end_push(own->live.ledger, worker->rank, worker->index);
+    hr_ledger_end_push(worker->shared, worker->rank, worker->index);
     hr_pushes_add(worker);
 }
 
@@ -334,8 +334,7 @@ static void begin_batch(struct hr_worker *worker)
     const struct hr_shared_state *shared = worker->shared;
     struct own *own = own_of(worker);
     worker->index = own->task.index;
-    if (shared->outlives)
-        hr_ledger_draw(own->live.ledger, worker->rank, worker->index);
+    hr_ledger_draw(shared, worker->rank, worker->index);
     note(worker, HR_HOGWILD_BATCH, worker->index);
     const uint64_t skew = observe(worker, HR_HOGWILD_SKEW, hr_pushes_skew(worker));
     if (skew > worker->stats->max_skew)
@@ -407,8 +406,7 @@ static void push(struct hr_worker *worker)
     own->push = hr_push_begin(worker, staleness);
     own->watched =
         own->ticket ? SIZE_MAX : hr_lost_line(shared->params, worker->rank, worker->applied);
-    if (shared->outlives)
-        hr_ledger_begin_push(own->live.ledger, worker->rank, worker->index);
+    hr_ledger_begin_push(shared, worker->rank, worker->index);
     begin_pass(worker, PUSHES);
     go_on(worker);
 }
@@ -497,14 +495,8 @@ static float *at_rest(const struct hr_shared_state *shared)
 
 static void lost(struct hr_shared_state *shared, size_t worker)
 {
-    hr_ledger_lose(hr_hogwild_weights_of(shared).ledger, shared, worker);
     hr_pushes_lose(shared, worker);
     hr_hogwild_lose(shared, worker);
-}
-
-static void missing(struct hr_shared_state *shared)
-{
-    hr_ledger_missing(hr_hogwild_weights_of(shared).ledger, shared);
 }
 
 /* The blocks that its push has not come to, on the copy of weights and state. */
@@ -562,7 +554,7 @@ static bool pause(const struct hr_standing *at, struct hr_pause *to)
         else if (is_in_hand(at, w))
             hr_pause_in_hand(at, w, at->worker[w]->index, to);
     }
-    hr_ledger_pause(live.ledger, at, to);
+    hr_ledger_pause(at, to);
     return true;
 }
 
@@ -635,6 +627,5 @@ const struct hr_strategy hr_strategy_hogwild = {
     .span = span,
     .catch_up = catch_up,
     .lost = lost,
-    .missing = missing,
     .pause = pause,
 };

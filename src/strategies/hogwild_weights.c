@@ -8,7 +8,7 @@
 
 /* Each part's bytes. */
 struct sizes {
-    size_t pushes, weights, ledger, words;
+    size_t pushes, weights, words;
 };
 
 size_t hr_hogwild_blocks(const struct hr_shared_state *shared)
@@ -24,7 +24,6 @@ static struct sizes sizes_of(const struct hr_shared_state *shared)
     return (struct sizes){
         .pushes = hr_pushes_bytes(shared),
         .weights = hr_round_up(pairs * sizeof(struct hr_atom64), HR_LINE),
-        .ledger = hr_round_up(hr_ledger_bytes(shared), HR_LINE),
         .words = setup->by_ticket ? hr_hogwild_blocks(shared) * sizeof(struct hr_ticket_word) : 0,
     };
 }
@@ -32,7 +31,7 @@ static struct sizes sizes_of(const struct hr_shared_state *shared)
 size_t hr_hogwild_bytes(const struct hr_shared_state *shared)
 {
     const struct sizes sizes = sizes_of(shared);
-    return sizes.pushes + sizes.weights + sizes.ledger + sizes.words;
+    return sizes.pushes + sizes.weights + sizes.words;
 }
 
 struct hr_hogwild_weights hr_hogwild_weights_of(const struct hr_shared_state *shared)
@@ -40,12 +39,11 @@ struct hr_hogwild_weights hr_hogwild_weights_of(const struct hr_shared_state *sh
     const struct hr_hogwild_setup *setup = shared->setup;
     const struct sizes sizes = sizes_of(shared);
     unsigned char *pairs = (unsigned char *)shared->own + sizes.pushes;
-    unsigned char *ledger = pairs + sizes.weights, *words = ledger + sizes.ledger;
+    unsigned char *words = pairs + sizes.weights;
     return (struct hr_hogwild_weights){
         .pairs = (void *)pairs,
         .block = setup->block,
         .blocks = hr_hogwild_blocks(shared),
-        .ledger = (void *)ledger,
         .words = setup->by_ticket ? (void *)words : NULL,
         .end = words + sizes.words,
     };
@@ -56,7 +54,6 @@ void hr_hogwild_init(const struct hr_shared_state *shared)
     const struct hr_hogwild_weights weights = hr_hogwild_weights_of(shared);
     if (!shared->snapshot.live)
         hr_hogwild_store(&weights, 0, shared->params, shared->snapshot.weights);
-    hr_ledger_init(weights.ledger, shared);
 }
 
 void hr_hogwild_give_back(const struct hr_shared_state *shared, size_t worker, size_t number)

@@ -8,7 +8,7 @@
  *              (tickets.h) counts how often it was taken: the order in which workers took a block,
  *              which alone decides its bits.
  *
- *     [pushes line of worker 0 | of 1 | ... | pairs of weights | ledger | word of block 0 | ...]
+ *     [pushes line of worker 0 | of 1 | ... | pairs of weights | word of block 0 | ...]
  *                                                         first in shared->own; by ticket: words
  *
  * Threads: live, any number; by ticket, a block's weights are its holder's.
@@ -17,7 +17,6 @@
 #ifndef HR_STRATEGIES_HOGWILD_WEIGHTS_H
 #define HR_STRATEGIES_HOGWILD_WEIGHTS_H
 
-#include "strategies/ledger.h"
 #include "strategies/tickets.h"
 #include "strategy/shared.h"
 
@@ -37,7 +36,6 @@ void hr_hogwild_init(const struct hr_shared_state *shared);
 struct hr_hogwild_weights {
     struct hr_atom64 *pairs;
     size_t block, blocks;         /* floats of a block; how many blocks */
-    struct hr_ledger *ledger;     /* of batches whose worker is lost */
     struct hr_ticket_word *words; /* (blocks); NULL: live */
     void *end;                    /* the memory behind */
 };

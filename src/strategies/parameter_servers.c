@@ -44,7 +44,6 @@ static enum hr_status span(struct hr_rank *rank)
     .take = hr_shard_take, .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
     .losses_are_inputs = true, .bytes = hr_server_bytes, .init = hr_server_init,                   \
-    .lose = hr_shard_lose, .missing = hr_server_missing, .may_join = hr_server_may_join,           \
     .pause = hr_server_pause
 
 #define PS_SYNC                                                                                    \

@@ -26,6 +26,7 @@
 struct hr_strategy;
 struct hr_compression;
 struct hr_inject;
+struct hr_ledger;
 struct hr_pause;
 struct hr_trace_log;
 
@@ -183,7 +184,8 @@ struct hr_shared_state {
     void *arrivals;                /* strategy/arrivals.h */
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_seats *seats;
-    struct hr_fates *fates; /* of lost workers' batches */
+    struct hr_fates *fates;   /* of lost workers' batches */
+    struct hr_ledger *ledger; /* of all, where nobody hands them out: strategy/ledger.h; or NULL */
     float *states; /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
                                since nobody outlives it */
     struct hr_dispenser *dispenser;

@@ -154,20 +154,9 @@ struct hr_strategy {
      * say what is in hand (pause.h). False: not now. NULL: a save is a cut. */
     bool (*pause)(const struct hr_standing *at, struct hr_pause *to);
 
-    /* Losses that are inputs (--on-loss). Worker `worker` is gone: drop its messages and whatever
-     * waits for it. Called by the owner when it takes that input. */
-    void (*lose)(struct hr_shard *shard, size_t worker);
-    /* Without owners: told by the launcher at once, while others go on; its counters are whole.
-     * NULL: nothing has to be done. */
+    /* A worker is lost. Told by the launcher at once, while others go on; its counters are whole.
+     * (Owners take it: HR_GONE.) NULL: nothing has to be done. */
     void (*lost)(struct hr_shared_state *shared, size_t worker);
-    /* All who live have come to a cut, and rest: count what lost workers did not come to count, and
-     * without owners, who know, hand out again (fate.h) what they have left undone before it, or
-     * count it as lost. Called by the launcher, and again when all come back to the cut, or repeat
-     * it. NULL: nothing has to be done. */
-    void (*missing)(struct hr_shared_state *shared);
-    /* May a worker that was started again begin? Nor may the others leave a cut before it may, or
-     * they would leave without what it did last. (hr_ready_fn) NULL: at once. */
-    bool (*may_join)(void *worker);
 
     /* The log that a worker writes or repeats. NULL: workers decide nothing; the driver writes the
      * logs of shards. */

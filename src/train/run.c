@@ -26,6 +26,7 @@
 #include "state/compress_state.h"
 #include "state/pause_state.h"
 #include "state/state.h"
+#include "strategy/ledger.h"
 #include "strategy/shared.h"
 #include "train/counters.h"
 #include "train/needs.h"
@@ -68,6 +69,7 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     run->applied = shared->snapshot.applied[0];
     if (shared->strategy->init)
         shared->strategy->init(shared);
+    hr_ledger_init(shared);
     hr_staleness_init(shared);
     hr_staged_init(&run->job);
     for (size_t w = 0; w < shared->workers; w++)

@@ -1,5 +1,6 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "session/carve.h"
+#include "strategy/ledger.h"
 #include "strategy/pause.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"
@@ -100,6 +101,8 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
     shared->fates = hr_carve(to, what, hr_fates_bytes(shared->workers, hr_fates_room(shared)));
     if (!shared->outlives)
         return;
+    if (hr_ledger_bytes(shared))
+        shared->ledger = hr_carve(to, what, hr_ledger_bytes(shared));
     run->drive.losses.resumptions = hr_carve(to, what, sizeof *run->drive.losses.resumptions);
     run->drive.losses.again_ns =
         hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.again_ns);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "server/server_losses.h"
 #include "virtual/virtual_ranks.h"
 
 static const struct hr_losses *losses_of(const struct hr_simulator *sim)
@@ -124,7 +125,7 @@ enum hr_status hr_virtual_notice(struct hr_simulator *sim, size_t rank)
     const int64_t again_ps = 1000 * losses_of(sim)->again_ns[rank];
     if (again_ps > now)
         HR_TRY(hr_simulator_push(sim, again_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, rank, 0)));
-    if (worker && play->shared->strategy->lose && !hr_losses_recalled(losses_of(sim)))
+    if (worker && hr_server_takes_losses(play->shared) && !hr_losses_recalled(losses_of(sim)))
         HR_TRY(tell_shards(sim, rank));
     return hr_virtual_look_at_all(sim); /* some may have waited for it alone */
 }

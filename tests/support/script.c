@@ -5,9 +5,10 @@
 
 #include "base/size.h"
 #include "shm/control.h"
-#include "server/server.h"
+#include "server/server_losses.h"
 #include "strategies/pushes.h"
 #include "strategies/strategies.h"
+#include "strategy/ledger.h"
 #include "support/check.h"
 
 static void *carve(struct script *script, size_t bytes)
@@ -45,6 +46,8 @@ static void lay_out(struct script *script)
     shared->arrivals = carve(script, hr_arrivals_bytes(shared->workers));
     if (shared->strategy->bytes)
         shared->own = carve(script, shared->strategy->bytes(shared));
+    if (hr_ledger_bytes(shared))
+        shared->ledger = carve(script, hr_ledger_bytes(shared));
 }
 
 static void start_worker(struct script *script, size_t w)
@@ -136,6 +139,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     hr_fates_init(script->shared.fates, plan.workers, SCRIPT_FATES);
     if (strategy->init)
         strategy->init(&script->shared);
+    hr_ledger_init(&script->shared);
     hr_staleness_init(&script->shared);
     CHECK_OK(hr_fibres_open(plan.workers, 0, &script->fibres));
     start_ranks(script);
@@ -312,6 +316,7 @@ void script_lose(struct script *script, size_t w)
     hr_fibre_drop(script->fibres, w);
     hr_worker_drop(&script->worker[w]);
     hr_stats_mend(&shared->stats[w]);
+    hr_ledger_lose(shared, w);
     if (shared->strategy->lost)
         shared->strategy->lost(shared, w);
     hr_roster_lose(shared->control, w, !shared->strategy->losses_are_inputs);
@@ -319,8 +324,7 @@ void script_lose(struct script *script, size_t w)
 
 void script_return(struct script *script, size_t w)
 {
-    const struct hr_strategy *strategy = script->shared.strategy;
-    assert_true(!strategy->may_join || strategy->may_join(&script->worker[w]));
+    assert_true(hr_server_may_join(&script->worker[w]));
     start_worker(script, w);
     hr_roster_welcome(script->shared.control, w);
     script->gone[w] = false;
@@ -379,6 +383,7 @@ void script_restart(struct script *script, uint64_t index)
     struct hr_shared_state *shared = &script->shared;
     memset(shared->own, 0, shared->strategy->bytes(shared));
     shared->strategy->init(shared);
+    hr_ledger_init(shared);
     for (size_t i = 0; i < shared->seats->n; i++) {
         struct hr_worker *worker = &script->worker[shared->seats->rank[i]];
         hr_fibre_drop(script->fibres, shared->seats->rank[i]);

@@ -1,4 +1,4 @@
-#include "strategies/ledger.h"
+#include "strategy/ledger.h"
 
 #include <string.h>
 
@@ -35,9 +35,10 @@ static uint64_t room_of(const struct hr_shared_state *shared)
 
 size_t hr_ledger_bytes(const struct hr_shared_state *shared)
 {
-    return shared->outlives ? sizeof(struct hr_ledger) + shared->workers * sizeof(struct hands) +
-                                  room_of(shared) * sizeof(struct hr_atom32)
-                            : 0;
+    if (!shared->outlives || !hr_strategy_shares_weights(shared->strategy))
+        return 0;
+    return sizeof(struct hr_ledger) + shared->workers * sizeof(struct hands) +
+           room_of(shared) * sizeof(struct hr_atom32);
 }
 
 /* The words of the span, the first of which is about index `begin`. */
@@ -52,10 +53,12 @@ static struct hr_atom32 *word_of(struct hr_ledger *ledger, uint64_t index)
     return words(ledger) + (index - ledger->begin);
 }
 
-void hr_ledger_init(struct hr_ledger *ledger, const struct hr_shared_state *shared)
+void hr_ledger_init(const struct hr_shared_state *shared)
 {
-    if (!shared->outlives)
+    struct hr_ledger *ledger = shared->ledger;
+    if (!ledger)
         return;
+    memset(ledger, 0, hr_ledger_bytes(shared));
     ledger->begin = first_of(shared);
     ledger->workers = shared->workers;
     ledger->room = room_of(shared);
@@ -72,19 +75,24 @@ static bool is_in_span(const struct hr_ledger *ledger, uint64_t index)
 
 /* --- the worker; partner of each store: the launcher, after its death or at rest --- */
 
-void hr_ledger_draw(struct hr_ledger *ledger, size_t worker, uint64_t index)
+void hr_ledger_draw(const struct hr_shared_state *shared, size_t worker, uint64_t index)
 {
-    hr_atom32_store_release(word_of(ledger, index), (uint32_t)worker + 1);
+    if (shared->ledger)
+        hr_atom32_store_release(word_of(shared->ledger, index), (uint32_t)worker + 1);
 }
 
-void hr_ledger_begin_push(struct hr_ledger *ledger, size_t worker, uint64_t index)
+void hr_ledger_begin_push(const struct hr_shared_state *shared, size_t worker, uint64_t index)
 {
     /* It must stand before the first weight is stored: a release alone would not say so. */
-    hr_atom64_replace_acq_rel(&ledger->of[worker].pushing, 0, index + 1);
+    if (shared->ledger)
+        hr_atom64_replace_acq_rel(&shared->ledger->of[worker].pushing, 0, index + 1);
 }
 
-void hr_ledger_end_push(struct hr_ledger *ledger, size_t worker, uint64_t index)
+void hr_ledger_end_push(const struct hr_shared_state *shared, size_t worker, uint64_t index)
 {
+    struct hr_ledger *ledger = shared->ledger;
+    if (!ledger)
+        return;
     hr_atom32_store_release(word_of(ledger, index), PUSHED);
     hr_atom64_store_release(&ledger->of[worker].pushing, 0);
 }
@@ -96,8 +104,11 @@ static bool is_pushed(struct hr_ledger *ledger, uint64_t index)
     return hr_atom32_load_acquire(word_of(ledger, index)) == PUSHED; /* partner: end_push */
 }
 
-void hr_ledger_lose(struct hr_ledger *ledger, const struct hr_shared_state *shared, size_t worker)
+void hr_ledger_lose(const struct hr_shared_state *shared, size_t worker)
 {
+    struct hr_ledger *ledger = shared->ledger;
+    if (!ledger)
+        return;
     struct hands *hands = &ledger->of[worker];
     struct hr_worker_stats *stats = &shared->stats[worker];
     const uint64_t pushing = hr_atom64_load_acquire(&hands->pushing); /* partner: begin_push */
@@ -170,14 +181,15 @@ static void turn_over(struct hr_ledger *ledger, uint64_t begin)
     ledger->begin = begin;
 }
 
-void hr_ledger_missing(struct hr_ledger *ledger, const struct hr_shared_state *shared)
+void hr_ledger_missing(const struct hr_shared_state *shared)
 {
+    struct hr_ledger *ledger = shared->ledger;
     const struct hr_dispenser *dispenser = shared->dispenser;
     const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partner: who has drawn */
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
     const uint64_t end = next < cut ? next : cut;
     size_t settled = 0;
-    if (hr_fates_waiting(shared->fates)) /* they would be returned twice */
+    if (!ledger || hr_fates_waiting(shared->fates)) /* they would be returned twice */
         return;
     settle_all(ledger, shared, end, true, &settled);
     settle_all(ledger, shared, end, false, &settled);
@@ -199,11 +211,12 @@ static bool is_taken_care_of(const struct hr_ledger *ledger, uint64_t index,
 }
 
 /* Those that are lost for good stay so. */
-void hr_ledger_pause(struct hr_ledger *ledger, const struct hr_standing *at, struct hr_pause *to)
+void hr_ledger_pause(const struct hr_standing *at, struct hr_pause *to)
 {
     const struct hr_shared_state *shared = at->shared;
+    struct hr_ledger *ledger = shared->ledger;
     const uint64_t next = hr_atom64_load_acquire(&shared->dispenser->next); /* one thread */
-    if (!shared->outlives || !shared->reissues)
+    if (!ledger || !shared->reissues)
         return;
     for (uint64_t i = ledger->begin; i < next; i++)
         if (hr_atom32_load_acquire(word_of(ledger, i)) != PUSHED &&

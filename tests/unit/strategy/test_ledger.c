@@ -5,6 +5,7 @@
 #include "strategies/hogwild_weights.h"
 #include "strategies/pushes.h"
 #include "strategies/strategies.h"
+#include "strategy/ledger.h"
 #include "support/check.h"
 #include "support/script.h"
 
@@ -26,11 +27,6 @@ static void open_world(bool recorded, size_t workers, bool reissues)
                                      .options = &options,
                                      .outlives = true,
                                      .reissues = reissues});
-}
-
-static struct hr_ledger *ledger(void)
-{
-    return hr_hogwild_weights_of(&script.shared).ledger;
 }
 
 /* --- where a worker dies; each is played up to there --- */
@@ -67,7 +63,7 @@ static void play_up_to(size_t w, enum death death)
     if (death > IS_PUSHING)
         script_give(&script, w, 1);
     if (death == IS_PUSHING || death == HAS_PUSHED)
-        hr_ledger_begin_push(ledger(), w, index);
+        hr_ledger_begin_push(shared, w, index);
 }
 
 static bool has_trained(enum death death)
@@ -123,7 +119,7 @@ static size_t work(size_t w)
 
 static void miss(void)
 {
-    script.shared.strategy->missing(&script.shared);
+    hr_ledger_missing(&script.shared);
 }
 
 /* Worker 1 dies, worker 0 does the rest. */

@@ -15,33 +15,34 @@
  *
  * Threads: a batch's word is written by whoever has drawn its index, then by the launcher; so is
  *          the word about pushing. The rest is the launcher's, while all rest.
- * Test:    tests/unit/strategies/test_ledger.c
+ * Test:    tests/unit/strategy/test_ledger.c
  */
-#ifndef HR_STRATEGIES_LEDGER_H
-#define HR_STRATEGIES_LEDGER_H
+#ifndef HR_STRATEGY_LEDGER_H
+#define HR_STRATEGY_LEDGER_H
 
 #include "strategy/pause.h"
 
-struct hr_ledger;
-
-/* 0 where nobody is outlived. Aligned to lines, and zeroed before init. */
+/* Of shared->ledger, in lines; 0 where nobody is outlived, or servers hand out batches: there
+ * nothing below does anything. */
 size_t hr_ledger_bytes(const struct hr_shared_state *shared);
-void hr_ledger_init(struct hr_ledger *ledger, const struct hr_shared_state *shared);
+void hr_ledger_init(const struct hr_shared_state *shared);
 
 /* A worker has drawn a batch; begins its push; has ended it. */
-void hr_ledger_draw(struct hr_ledger *ledger, size_t worker, uint64_t index);
-void hr_ledger_begin_push(struct hr_ledger *ledger, size_t worker, uint64_t index);
-void hr_ledger_end_push(struct hr_ledger *ledger, size_t worker, uint64_t index);
+void hr_ledger_draw(const struct hr_shared_state *shared, size_t worker, uint64_t index);
+void hr_ledger_begin_push(const struct hr_shared_state *shared, size_t worker, uint64_t index);
+void hr_ledger_end_push(const struct hr_shared_state *shared, size_t worker, uint64_t index);
 
 /* Worker `worker` is gone: its counters hold what it pushed, and no more. Called by the launcher
  * at once, while others go on. Updates are its pushes, a partial one too, and so is its histogram
  * of staleness. */
-void hr_ledger_lose(struct hr_ledger *ledger, const struct hr_shared_state *shared, size_t worker);
+void hr_ledger_lose(const struct hr_shared_state *shared, size_t worker);
+
+/* All who live have come to a cut, and rest: hand out again what lost workers have left undone
+ * before it, or count it as lost. Called by the launcher, and again when all come back to the cut,
+ * or repeat it. */
+void hr_ledger_missing(const struct hr_shared_state *shared);
 
 /* Between two events (strategy/pause.h): batches in the hands of workers that are lost. */
-void hr_ledger_pause(struct hr_ledger *ledger, const struct hr_standing *at, struct hr_pause *to);
-
-/* strategy->missing. */
-void hr_ledger_missing(struct hr_ledger *ledger, const struct hr_shared_state *shared);
+void hr_ledger_pause(const struct hr_standing *at, struct hr_pause *to);
 
 #endif
