@@ -154,8 +154,7 @@ static enum hr_status gradient(struct hr_rank *rank)
     worker->took_ns = seat->offered_ns - seat->computes_ns;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     hr_spans_offer(worker->spans);
-    if (hr_worker_meets(worker))
-        hr_arrivals_come(worker, hr_exchange_key(worker, seat->task.index), seat->offered_ns);
+    hr_arrivals_offer(worker, seat->task.index, seat->offered_ns);
     return HR_OK;
 }
 

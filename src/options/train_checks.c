@@ -58,7 +58,8 @@ enum hr_status hr_check_overlap(const struct hr_train_options *o)
 {
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
-    if (!hr_overlaps(o) || strcmp(o->clock, "virtual") || !strategy->final || strategy->served)
+    if (!hr_overlaps(o) || strcmp(o->clock, "virtual") || !hr_strategy_adds(strategy) ||
+        strategy->served)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
                    "--overlap on: means nothing with --clock virtual and --strategy %s, whose sums "

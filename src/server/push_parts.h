@@ -24,7 +24,7 @@
 
 #include "server/server.h"
 
-/* strategy->final: grads [offset, params) are. */
+/* hooks->final: grads [offset, params) are. */
 void hr_push_parts_final(struct hr_worker *worker, size_t offset);
 
 #endif

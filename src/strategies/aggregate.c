@@ -300,24 +300,25 @@ static enum hr_status exchange(struct hr_rank *rank)
     return take_weights(rank, true);
 }
 
+static bool awaits(const struct hr_worker *worker, size_t peer)
+{
+    const struct hr_aggregating *own = worker->own;
+    const size_t first = leader_of(worker);
+    return worker->shared->strategy->synchronous || (peer >= first && peer < first + own->left);
+}
+
 enum hr_status hr_aggregate_span(struct hr_rank *rank)
 {
+    static const struct hr_gradient_hooks hooks = {.awaits = awaits};
     struct hr_worker *worker = rank->worker;
     uint64_t index;
     HR_TRY(take_first_weights(rank));
     while (next_batch(worker, &index)) {
-        HR_TRY(hr_rank_gradient(rank, index));
+        HR_TRY(hr_rank_gradient(rank, index, &hooks));
         give(worker);
         HR_TRY(exchange(rank));
     }
     return hr_server_cut(rank, worker->index);
-}
-
-bool hr_aggregate_awaits(const struct hr_worker *worker, size_t peer)
-{
-    const struct hr_aggregating *own = worker->own;
-    const size_t first = leader_of(worker);
-    return peer >= first && peer < first + own->left;
 }
 
 /* --- after the run --- */

@@ -182,11 +182,9 @@ static void prepare_update(struct hr_worker *worker, uint64_t index)
     hr_buckets_reset(&own_of(worker)->buckets);
 }
 
-/* One alone has nothing to add: it updates when all is there. */
 static void final(struct hr_worker *worker, size_t offset)
 {
-    if (!is_alone(worker->shared))
-        hr_buckets_final(&own_of(worker)->buckets, offset);
+    hr_buckets_final(&own_of(worker)->buckets, offset);
 }
 
 /* Finish all sums, and the update. */
@@ -205,22 +203,19 @@ static enum hr_status update_together(struct hr_rank *rank, uint64_t index)
 
 static enum hr_status span(struct hr_rank *rank)
 {
+    static const struct hr_gradient_hooks by_itself = {.piece = take_piece};
+    static const struct hr_gradient_hooks together = {.final = final, .awaits = hr_awaits_all};
     struct hr_worker *worker = rank->worker;
     const bool alone = is_alone(worker->shared);
     uint64_t index;
     HR_TRY(hr_rank_pass(rank));
     while (hr_next_batch(worker, worker->index + 1, &index)) {
         prepare_update(worker, index);
-        HR_TRY(hr_rank_gradient(rank, index)); /* final, take_piece */
+        HR_TRY(hr_rank_gradient(rank, index, alone ? &by_itself : &together));
         HR_TRY(alone ? update_alone(rank) : update_together(rank, index));
         worker->stats->updates += worker->seat == 0; /* one a step */
     }
     return hr_rank_rest(rank, worker->index);
-}
-
-static bool meets(const struct hr_worker *worker)
-{
-    return !is_alone(worker->shared);
 }
 
 const struct hr_strategy hr_strategy_allreduce = {
@@ -239,8 +234,4 @@ const struct hr_strategy hr_strategy_allreduce = {
     .worker_own = sizeof(struct own),
     .start = start,
     .span = span,
-    .final = final,
-    .meets = meets,
-    .takes_pieces = is_alone,
-    .take_piece = take_piece,
 };

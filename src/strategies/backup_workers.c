@@ -105,11 +105,12 @@ static bool next_batch(struct hr_worker *worker, const struct hr_message *reply)
 
 static enum hr_status span(struct hr_rank *rank)
 {
+    static const struct hr_gradient_hooks hooks = {.final = hr_push_parts_final};
     struct hr_worker *worker = rank->worker;
     struct hr_message reply;
     HR_TRY(hr_server_pull(rank, &reply));
     while (next_batch(worker, &reply)) {
-        HR_TRY(hr_rank_gradient(rank, worker->index)); /* parts of the push go ahead */
+        HR_TRY(hr_rank_gradient(rank, worker->index, &hooks));
         hr_server_push(worker, worker->index);
         HR_TRY(hr_server_pull(rank, &reply));
         count_push(worker, (enum hr_push_fate)reply.word[HR_REPLY_FATE]);
@@ -139,7 +140,6 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .start = hr_server_start,
     .leave = hr_server_leave,
     .span = span,
-    .final = hr_push_parts_final,
     .pause = hr_backup_pause,
     .shard_start = hr_shard_start,
     .shard_stop = hr_shard_stop,

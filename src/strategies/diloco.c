@@ -148,12 +148,13 @@ static enum hr_status outer_step(struct hr_rank *rank)
 
 static enum hr_status span(struct hr_rank *rank)
 {
+    static const struct hr_gradient_hooks meeting = {.awaits = hr_awaits_all};
     struct hr_worker *worker = rank->worker;
     struct hr_period *period = &own_of(worker)->period;
     uint64_t index;
     HR_TRY(hr_rank_pass(rank));
     while (hr_period_next(period, worker, worker->shared->options->sync_every, &index)) {
-        HR_TRY(hr_rank_gradient(rank, index));
+        HR_TRY(hr_rank_gradient(rank, index, meets(worker) ? &meeting : NULL));
         if (worker->samples)
             hr_update_replica(worker, index);
         worker->stats->updates += worker->seat == 0; /* one a step */
@@ -176,5 +177,4 @@ const struct hr_strategy hr_strategy_diloco = {
     .worker_own = sizeof(struct own),
     .start = start,
     .span = span,
-    .meets = meets,
 };

@@ -125,7 +125,7 @@ static enum hr_status span(struct hr_rank *rank)
     HR_TRY(exchange(rank));
     while (has_batches(worker)) {
         worker->index = range->next++;
-        HR_TRY(hr_rank_gradient(rank, worker->index));
+        HR_TRY(hr_rank_gradient(rank, worker->index, NULL));
         hr_update_replica(worker, worker->index);
         range->steps++;
         range->took_ns += worker->took_ns;

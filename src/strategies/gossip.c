@@ -205,11 +205,12 @@ static uint64_t meeting(const struct hr_worker *worker)
 
 static enum hr_status span(struct hr_rank *rank)
 {
+    static const struct hr_gradient_hooks hooks = {.awaits = is_linked};
     struct hr_worker *worker = rank->worker;
     uint64_t index;
     HR_TRY(hr_rank_pass(rank));
     while (hr_next_batch(worker, meeting(worker), &index)) {
-        HR_TRY(hr_rank_gradient(rank, index));
+        HR_TRY(hr_rank_gradient(rank, index, &hooks));
         if (worker->samples)
             hr_update_replica(worker, index);
         worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
@@ -245,7 +246,6 @@ const struct hr_strategy hr_strategy_gossip = {
     .start = start,
     .stop = stop,
     .span = span,
-    .awaits = is_linked,
     .deliver = deliver,
     .each_ring = hr_gossip_each_ring,
 };

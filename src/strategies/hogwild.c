@@ -416,7 +416,7 @@ static enum hr_status span(struct hr_rank *rank)
     const struct own *own = own_of(rank->worker);
     HR_TRY(decide(rank));
     while (own->task.kind == HR_TASK_BATCH) {
-        HR_TRY(hr_rank_gradient(rank, own->task.index));
+        HR_TRY(hr_rank_gradient(rank, own->task.index, NULL));
         push(rank->worker);
         HR_TRY(decide(rank));
     }

@@ -107,11 +107,12 @@ static enum hr_status average(struct hr_rank *rank)
 
 static enum hr_status span(struct hr_rank *rank)
 {
+    static const struct hr_gradient_hooks meeting = {.awaits = hr_awaits_all};
     struct hr_worker *worker = rank->worker;
     uint64_t index;
     HR_TRY(hr_rank_pass(rank));
     while (hr_period_next(&own_of(worker)->period, worker, period(worker->shared), &index)) {
-        HR_TRY(hr_rank_gradient(rank, index));
+        HR_TRY(hr_rank_gradient(rank, index, meets(worker) ? &meeting : NULL));
         if (worker->samples)
             hr_update_replica(worker, index);
         worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
@@ -132,5 +133,4 @@ const struct hr_strategy hr_strategy_local_sgd = {
     .worker_own = sizeof(struct own),
     .start = start,
     .span = span,
-    .meets = meets,
 };

@@ -5,10 +5,9 @@
 #include "strategies/aggregate.h"
 #include "strategies/strategies.h"
 
-static bool meets(const struct hr_worker *worker)
-{
-    return worker->shared->staleness_bound < UINT64_MAX;
-}
+static const struct hr_gradient_hooks pushes = {.final = hr_push_parts_final};
+static const struct hr_gradient_hooks pushes_to_gate = {.final = hr_push_parts_final,
+                                                        .awaits = hr_awaits_all};
 
 static bool next_batch(struct hr_worker *worker, const struct hr_message *reply, uint64_t *index)
 {
@@ -22,12 +21,13 @@ static enum hr_status span(struct hr_rank *rank)
 {
     struct hr_worker *worker = rank->worker;
     const struct hr_strategy *strategy = worker->shared->strategy;
+    const bool gated = worker->shared->staleness_bound < UINT64_MAX;
     struct hr_message reply;
     uint64_t index;
     HR_TRY(hr_server_pull(rank, &reply));
     while (next_batch(worker, &reply, &index)) {
-        HR_TRY(hr_rank_gradient(rank, index)); /* parts of the push go ahead */
-        worker->stats->updates +=              /* one a step, or one a push */
+        HR_TRY(hr_rank_gradient(rank, index, gated ? &pushes_to_gate : &pushes));
+        worker->stats->updates += /* one a step, or one a push */
             !strategy->synchronous || worker->seat == 0;
         hr_server_push(worker, index);
         HR_TRY(hr_server_pull(rank, &reply));
@@ -37,7 +37,6 @@ static enum hr_status span(struct hr_rank *rank)
     return hr_server_cut(rank, worker->index);
 }
 
-#define SERVER_STEP .span = span, .final = hr_push_parts_final, .meets = meets
 #define SERVER_FUNCTIONS                                                                           \
     .served = true, .start = hr_server_start, .leave = hr_server_leave,                            \
     .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
@@ -60,7 +59,7 @@ const struct hr_strategy hr_strategy_ps_sync = {
     PS_SYNC,
     .aggregated = &hr_strategy_ps_sync_aggregated,
     .bytes = hr_server_bytes,
-    SERVER_STEP,
+    .span = span,
     SERVER_FUNCTIONS,
 };
 
@@ -70,7 +69,6 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     .report = hr_aggregate_report,
     .worker_own = sizeof(struct hr_aggregating),
     .span = hr_aggregate_span,
-    .meets = meets,
     SERVER_FUNCTIONS,
 };
 
@@ -78,8 +76,7 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
 #define AGGREGATED                                                                                 \
     .losses_are_inputs = true, .bytes = hr_aggregate_bytes, .init = hr_server_init,                \
     .pause = hr_server_pause, .report = hr_aggregate_report,                                       \
-    .worker_own = sizeof(struct hr_aggregating), .span = hr_aggregate_span,                        \
-    .awaits = hr_aggregate_awaits
+    .worker_own = sizeof(struct hr_aggregating), .span = hr_aggregate_span
 
 #define PS_ASYNC                                                                                   \
     .name = "ps-async", .rows = HR_SERVED_ROWS, .order = hr_order_of_arrival,                      \
@@ -93,7 +90,7 @@ static const char *const ps_async_options[] = {
     "compress",    "link",      "topology",         NULL};
 
 const struct hr_strategy hr_strategy_ps_async = {
-    PS_ASYNC,      .aggregated = &hr_strategy_ps_async_aggregated, SERVER_STEP, SERVER_FUNCTIONS,
+    PS_ASYNC,      .aggregated = &hr_strategy_ps_async_aggregated, .span = span, SERVER_FUNCTIONS,
     SERVER_LOSSES,
 };
 
@@ -130,7 +127,7 @@ static const char *const ssp_options[] = {"staleness",
                                           NULL};
 
 const struct hr_strategy hr_strategy_ssp = {
-    SSP, .aggregated = &hr_strategy_ssp_aggregated, SERVER_STEP, SERVER_FUNCTIONS, SERVER_LOSSES,
+    SSP, .aggregated = &hr_strategy_ssp_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_LOSSES,
 };
 
 const struct hr_strategy hr_strategy_ssp_aggregated = {

@@ -46,7 +46,7 @@ static enum hr_status span(struct hr_rank *rank)
     HR_TRY(hr_rank_pass(rank));
     while (hr_next_batch(worker, worker->index + 1, &index)) {
         worker->applied++;
-        HR_TRY(hr_rank_gradient(rank, index));
+        HR_TRY(hr_rank_gradient(rank, index, NULL));
         HR_TRY(hr_rank_pass(rank));
     }
     return hr_rank_rest(rank, worker->index);

@@ -77,13 +77,6 @@ const int64_t *hr_arrivals_cost(const struct hr_shared_state *shared, size_t wai
     return costs_of(shared, waiter, last);
 }
 
-uint64_t hr_exchange_key(const struct hr_worker *worker, uint64_t index)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const bool apart = shared->node_workers && !shared->strategy->synchronous;
-    return hr_arrival_key(apart ? index - worker->rank % shared->node_workers : index);
-}
-
 /* --- lines */
 
 /* Partner of all: read_line, here, or of another machine behind its carrier. */
@@ -163,9 +156,28 @@ void hr_arrivals_come(struct hr_worker *worker, uint64_t key, int64_t now_ns)
     for (size_t i = 0; i < HR_LATES; i++)
         coming->since_ns[i] = did_ns[i] - coming->did_ns[i];
     coming->key = key;
+    coming->awaits = hr_awaits_all;
     coming->at_ns = now_ns;
     coming->waited_ns = worker->stats->account.spent_ns[HR_WAIT];
     write_line(line_of(worker->shared, worker->rank, key), coming);
+}
+
+bool hr_awaits_all(const struct hr_worker *worker, size_t peer)
+{
+    (void)worker, (void)peer;
+    return true;
+}
+
+void hr_arrivals_offer(struct hr_worker *worker, uint64_t index, int64_t now_ns)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const bool apart = shared->node_workers && !shared->strategy->synchronous;
+    if (!worker->hooks->awaits)
+        return;
+    hr_arrivals_come(worker,
+                     hr_arrival_key(apart ? index - worker->rank % shared->node_workers : index),
+                     now_ns);
+    worker->coming.awaits = worker->hooks->awaits;
 }
 
 void hr_arrivals_come_to_cut(struct hr_worker *worker, int64_t now_ns)
@@ -200,7 +212,7 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
     const struct hr_coming *coming = &worker->coming;
     const bool at_cut = coming->key & AT_CUT;
     int64_t latest_ns = coming->at_ns;
-    const bool gated = shared->strategy->served && !shared->node_workers;
+    const bool gated = shared->servers && !shared->node_workers;
     const bool recalled = hr_roster_recalls(shared->control); /* then all wait for who is gone */
     if (!at_cut && gated && !recalled) {
         if (coming->opened)
@@ -209,8 +221,7 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
     }
     for (size_t s = 0; s < shared->seats->n; s++) {
         const size_t w = shared->seats->rank[s];
-        if (w == worker->rank || (!at_cut && !recalled && shared->strategy->awaits &&
-                                  !shared->strategy->awaits(worker, w)))
+        if (w == worker->rank || (!recalled && !coming->awaits(worker, w)))
             continue;
         struct arrival its = read_line(line_of(shared, w, coming->key), coming->key, now_ns);
         its.at_ns += its.missing && hr_roster_is_gone(shared->control, w); /* it never comes */

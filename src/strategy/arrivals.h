@@ -5,7 +5,7 @@
  *             gradients, a gate, a mean of weights, a cut. It has a key: its batch, or the cut.
  *   Come      a worker that comes to it says when, and what it has done since it was free to leave
  *             the exchange before: HR_ARRIVALS lines a worker, of which it is the writer.
- *   Leave     when it has waited, it looks at the lines of those it had to wait for (a strategy's
+ *   Leave     when it has waited, it looks at the lines of those it had to wait for (its gradient's
  *             `awaits`). The last of them cost it the time between their arrivals, at most all that
  *             its account booked as waiting since its own. So
  *                 what all cost it + its own stalls + the rest = its waiting;
@@ -55,18 +55,20 @@ enum {
     HR_ARRIVALS_ROWS = 64, /* workers up to which each has a row */
 };
 
-/* The key of the exchange behind batch `index`. */
+/* The key of the exchange behind batch `index`. Those who push as one have batches behind one
+ * another, and come to the exchange of the first. */
 static inline uint64_t hr_arrival_key(uint64_t index)
 {
     return index + 1;
 }
 
-/* The same, of a worker: those who push as one have batches behind one another, and come to the
- * exchange of the first. */
-uint64_t hr_exchange_key(const struct hr_worker *worker, uint64_t index);
+/* Does it wait there for worker `peer`, which has a seat? */
+typedef bool hr_awaits_fn(const struct hr_worker *worker, size_t peer);
+hr_awaits_fn hr_awaits_all;
 
 /* Private to a worker. */
 struct hr_coming {
+    hr_awaits_fn *awaits;       /* there */
     uint64_t key;               /* it has come there, and not left; 0: it is on its way */
     int64_t at_ns, free_ns;     /* when; since when it was free to come */
     int64_t did_ns[HR_LATES];   /* in all, when it was */
@@ -98,7 +100,10 @@ void *hr_arrivals_words(const struct hr_shared_state *shared, size_t worker, siz
 void hr_arrivals_begin(struct hr_worker *worker, int64_t now_ns);
 /* It comes to an exchange. Before anything that lets others leave it. */
 void hr_arrivals_come(struct hr_worker *worker, uint64_t key, int64_t now_ns);
-/* The same, to the cut that ends the span. */
+/* It has computed the gradient of batch `index`, and comes to the exchange behind it, if it will
+ * wait there (strategy.h, hooks). */
+void hr_arrivals_offer(struct hr_worker *worker, uint64_t index, int64_t now_ns);
+/* The same as come, to the cut that ends the span. */
 void hr_arrivals_come_to_cut(struct hr_worker *worker, int64_t now_ns);
 /* It leaves the exchange that it has come to, if any; its account is booked. */
 void hr_arrivals_leave(struct hr_worker *worker, int64_t now_ns);

@@ -39,8 +39,11 @@ enum hr_status hr_rank_await(struct hr_rank *rank, struct hr_bell *bell, hr_read
     return wait_at(rank, bell);
 }
 
-enum hr_status hr_rank_gradient(struct hr_rank *rank, uint64_t index)
+enum hr_status hr_rank_gradient(struct hr_rank *rank, uint64_t index,
+                                const struct hr_gradient_hooks *hooks)
 {
+    static const struct hr_gradient_hooks none = {0};
+    rank->worker->hooks = hooks ? hooks : &none;
     *rank->task = (struct hr_task){HR_TASK_BATCH, index};
     HR_TRY(stand(rank, HR_HAS, NULL, NULL));
     return rank->ways->gradient(rank);

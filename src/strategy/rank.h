@@ -3,8 +3,8 @@
  *
  *     HR_TRY(hr_rank_ask(rank));                      others may act first; then send a request
  *     HR_TRY(hr_rank_await(rank, bell, ready, arg));  what is awaited has come
- *     HR_TRY(hr_rank_gradient(rank, index));          of its share of a batch; meanwhile final()
- *                                                     and take_piece() are called; they never wait
+ *     HR_TRY(hr_rank_gradient(rank, index, &hooks));  of its share of a batch; meanwhile hooks are
+ *                                                     called; they never wait
  *     HR_TRY(hr_rank_come_to_cut(rank, index));       then tell the owners
  *     return hr_rank_await_cut(rank, ready, arg);     they have exported
  *
@@ -66,7 +66,9 @@ HR_CHECKED enum hr_status hr_rank_ask(struct hr_rank *rank);
 /* bell: NULL: its own, which owners and peers ring. */
 HR_CHECKED enum hr_status hr_rank_await(struct hr_rank *rank, struct hr_bell *bell,
                                         hr_ready_fn ready, void *arg);
-HR_CHECKED enum hr_status hr_rank_gradient(struct hr_rank *rank, uint64_t index);
+/* hooks: constants; NULL: it does nothing meanwhile, and waits for nobody behind. */
+HR_CHECKED enum hr_status hr_rank_gradient(struct hr_rank *rank, uint64_t index,
+                                           const struct hr_gradient_hooks *hooks);
 /* index: of the batch that it would have come to. */
 HR_CHECKED enum hr_status hr_rank_come_to_cut(struct hr_rank *rank, uint64_t index);
 HR_CHECKED enum hr_status hr_rank_await_cut(struct hr_rank *rank, hr_ready_fn ready, void *arg);

@@ -7,12 +7,6 @@
 #include "base/printable.h"
 #include "strategy/compression.h"
 
-bool hr_worker_meets(const struct hr_worker *worker)
-{
-    const struct hr_strategy *strategy = worker->shared->strategy;
-    return strategy->meets ? strategy->meets(worker) : strategy->awaits != NULL;
-}
-
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)
 {
     for (const char *const *name = strategy->options; *name; name++)

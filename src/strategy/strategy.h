@@ -45,6 +45,18 @@ struct hr_requests {
     size_t least, ahead;    /* of a push's parts (overlap.h); elements that went in parts so far */
 };
 
+/* What a strategy has to do with the gradient in hand. */
+struct hr_gradient_hooks {
+    /* During backward: grads [offset, params) are final; NULL: not called. */
+    void (*final)(struct hr_worker *worker, size_t offset);
+    /* Its update can be made out of pieces of a gradient, each during backward, so that no gradient
+     * is ever whole: then it is told of all of them; or of none. NULL: it cannot. */
+    void (*piece)(struct hr_worker *worker, const struct hr_final_piece *piece);
+    /* It will wait for other workers behind the gradient. For worker `peer`, which has a seat?
+     * (With servers it is who opens their gate.) NULL: it will not wait. */
+    hr_awaits_fn *awaits;
+};
+
 /* A worker; private memory of its rank. */
 struct hr_worker {
     struct hr_shared_state *shared;
@@ -68,10 +80,11 @@ struct hr_worker {
     size_t samples;         /* in its gradient */
     double epoch_loss;      /* that of stats before it */
     struct hr_requests requests;
-    struct hr_compressing *compressing; /* owned; compression.h; NULL: nothing is compressed */
-    struct hr_coming coming;            /* to the next exchange: arrivals.h */
-    struct hr_spans *spans;             /* of its time: observe/spans.h; NULL: nobody looks on */
-    void *own;                          /* strategy->worker_own bytes, zeroed before start */
+    struct hr_compressing *compressing;    /* owned; compression.h; NULL: nothing is compressed */
+    struct hr_coming coming;               /* to the next exchange: arrivals.h */
+    const struct hr_gradient_hooks *hooks; /* of the last gradient; hr_rank_gradient sets them */
+    struct hr_spans *spans;                /* of its time: observe/spans.h; NULL: nobody looks on */
+    void *own;                             /* strategy->worker_own bytes, zeroed before start */
 };
 
 /* A ring of the strategy's own memory, from one rank to another. */
@@ -133,17 +146,6 @@ struct hr_strategy {
     void (*leave)(struct hr_worker *worker); /* tell owners that no more will come; NULL */
     /* From one cut to the next, over a rank's primitives (rank.h). */
     enum hr_status (*span)(struct hr_rank *rank);
-    /* During backward: grads [offset, params) are final; NULL: not called. */
-    void (*final)(struct hr_worker *worker, size_t offset);
-    /* Can it make an update out of pieces of a gradient, each during backward, so that no gradient
-     * is ever whole? Then take one. NULL, NULL: it cannot. */
-    bool (*takes_pieces)(const struct hr_shared_state *shared);
-    void (*take_piece)(struct hr_worker *worker, const struct hr_final_piece *piece);
-    /* Will it wait for other workers once it has offered the gradient in hand? NULL: never, or
-     * always where there is `awaits`. For worker `peer`, which has a seat? NULL: for all; with
-     * servers for who opens their gate. */
-    bool (*meets)(const struct hr_worker *worker);
-    bool (*awaits)(const struct hr_worker *worker, size_t peer);
     /* A message from worker `from` has arrived at worker `to`; NULL: workers send none. */
     void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
     /* All have arrived, and rest until all have exported: take up what others have done to memory
@@ -179,6 +181,13 @@ static inline bool hr_strategy_shares_weights(const struct hr_strategy *strategy
     return !strategy->synchronous && !strategy->served;
 }
 
+/* Do its workers hand in gradients, to be added, or applied by servers? Else each updates weights
+ * with a state of its own. */
+static inline bool hr_strategy_adds(const struct hr_strategy *strategy)
+{
+    return strategy->rows.state != HR_KEPT_OWN;
+}
+
 /* How many logs recorded runs write: one for each owner whose order of inputs changes bits. */
 size_t hr_log_count(const struct hr_shared_state *shared);
 
@@ -192,8 +201,6 @@ HR_CHECKED enum hr_status hr_worker_restart(struct hr_worker *worker);
 /* After a recall: it has no seat. Servers, which began anew, have taken no request of it. */
 void hr_worker_sit_out(struct hr_worker *worker);
 
-/* strategy->meets, as it is told there. */
-bool hr_worker_meets(const struct hr_worker *worker);
 /* All rest at a cut: catch up, and export what is kept (rows.h), and what compression keeps. */
 void hr_worker_export(struct hr_worker *worker);
 

@@ -22,7 +22,7 @@ enum hr_status hr_overlap_setup(const struct hr_run *run)
 {
     if (!hr_overlaps(&run->options))
         return HR_OK;
-    if (!run->shared.strategy->final)
+    if (!hr_strategy_adds(run->shared.strategy))
         return hr_fail(HR_E_USAGE,
                        "--overlap on: means nothing with --strategy %s, whose workers hand in no "
                        "gradient (it belongs to allreduce, ps-sync, ps-async, ssp and "

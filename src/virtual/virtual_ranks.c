@@ -120,9 +120,9 @@ static enum hr_status plan_parts(struct hr_simulator *sim, size_t rank)
 
 void hr_virtual_go_ahead(struct hr_simulator *sim, size_t rank, size_t part)
 {
-    struct hr_play *play = &sim->play;
-    if (play->state[rank] == HR_HAS)
-        play->shared->strategy->final(&play->worker[rank].worker, sim->part[part].offset);
+    struct hr_worker *worker = &sim->play.worker[rank].worker;
+    if (sim->play.state[rank] == HR_HAS)
+        worker->hooks->final(worker, sim->part[part].offset);
 }
 
 static enum hr_status compute(struct hr_simulator *sim, size_t rank)
@@ -219,21 +219,14 @@ enum hr_status hr_virtual_look_at_all(struct hr_simulator *sim)
     return HR_OK;
 }
 
-static void come_to_exchange(struct hr_simulator *sim, size_t rank)
-{
-    struct hr_worker *worker = &sim->play.worker[rank].worker;
-    if (hr_worker_meets(worker))
-        hr_arrivals_come(worker, hr_arrival_key(sim->play.task[rank].index),
-                         hr_simulator_now(sim) / 1000);
-}
-
 enum hr_status hr_virtual_computed(struct hr_simulator *sim, size_t rank)
 {
     struct hr_virtual_seat *seat = &sim->seat[rank];
     bool idle;
     sim->play.worker[rank].worker.took_ns = took_ps(seat) / 1000;
     seat->account.since_ps = hr_simulator_now(sim);
-    come_to_exchange(sim, rank);
+    hr_arrivals_offer(&sim->play.worker[rank].worker, sim->play.task[rank].index,
+                      hr_simulator_now(sim) / 1000);
     HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
     return hr_virtual_look(sim, rank);
 }

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "server/push_parts.h"
+#include "strategy/overlap.h"
 
 enum hr_status hr_ahead_list(const struct hr_train_job *job, struct hr_model_final **out, size_t *n)
 {
@@ -11,7 +11,7 @@ enum hr_status hr_ahead_list(const struct hr_train_job *job, struct hr_model_fin
     *out = NULL;
     *n = 0;
     HR_TRY(hr_overlap_least(job->options, &least));
-    if (least == SIZE_MAX || job->shared->strategy->final != hr_push_parts_final)
+    if (least == SIZE_MAX || !job->shared->servers)
         return HR_OK;
     while (hr_model_final(job->model, moments, &at))
         moments++;

@@ -35,13 +35,22 @@ static void name_parts(struct hr_train_worker *self, int64_t began, int64_t turn
     hr_spans_name(spans, HR_SPAN_COMPUTE, HR_SPAN_BACKWARD, turned, ended);
 }
 
-/* Of a worker alone, whose strategy updates from it. */
+/* Does it give away its gradient during backward, a piece at a time, to a strategy that updates
+ * from it at once? Where nobody else reads it: not parts or stages that are added first, nor who is
+ * told its norm, nor who would compute it once more. */
+static bool gives_away(const struct hr_train_worker *self)
+{
+    const struct hr_train_job *job = self->job;
+    return self->worker.hooks->piece && !job->played && !job->pipeline &&
+           !hr_train_job_has_parts(job) && !job->shared->feed.steps;
+}
+
 static void hand_over(void *arg, const struct hr_final_piece *piece)
 {
     struct hr_train_worker *self = arg;
     const int64_t began = hr_clock_ns();
     if (hr_gradient_check_piece(&self->check, piece))
-        self->worker.shared->strategy->take_piece(&self->worker, piece);
+        self->worker.hooks->piece(&self->worker, piece);
     self->final_ns += hr_clock_ns() - began;
 }
 
@@ -62,7 +71,7 @@ struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct
     struct hr_worker_stats *stats = self->worker.stats;
     load(self, piece, ahead);
     const struct hr_taker taker = taker_of(self);
-    hr_workspace_give(self->buffers->workspace, hr_train_job_gives_away(self->job) ? &taker : NULL);
+    hr_workspace_give(self->buffers->workspace, gives_away(self) ? &taker : NULL);
     const int64_t began = hr_clock_ns(), between = self->final_ns;
     const struct hr_batch_result result = hr_model_gradient(
         self->job->model, self->buffers->workspace, self->worker.weights, piece->count, grads);

@@ -132,14 +132,4 @@ static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
            !job->local && (!job->shared->strategy->served || hr_shared_is_apart(job->shared));
 }
 
-/* Does a worker give away its gradient during backward, a piece at a time, to a strategy that
- * updates from it at once? Where nobody else reads it: not parts or stages that are added first,
- * nor who is told its norm, nor who would compute it once more. */
-static inline bool hr_train_job_gives_away(const struct hr_train_job *job)
-{
-    const struct hr_shared_state *shared = job->shared;
-    return shared->strategy->takes_pieces && shared->strategy->takes_pieces(shared) &&
-           !job->played && !job->pipeline && !hr_train_job_has_parts(job) && !shared->feed.steps;
-}
-
 #endif

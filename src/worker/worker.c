@@ -139,13 +139,14 @@ static enum hr_status start_prefetch(struct hr_train_worker *self, size_t rank)
 static void hand_over(void *arg, size_t offset)
 {
     struct hr_train_worker *self = arg;
-    if ((self->parts > 1 && !self->job->pipeline) || !hr_gradient_check_from(&self->check, offset))
+    if ((self->parts > 1 && !self->job->pipeline) ||
+        !hr_gradient_check_from(&self->check, offset) || !self->worker.hooks->final)
         return;
     struct hr_worker *worker = &self->worker;
     struct hr_account *account = &worker->stats->account;
     const enum hr_activity was = hr_account_turn(account, HR_COMMUNICATE);
     const int64_t began = hr_clock_ns();
-    worker->shared->strategy->final(worker, offset);
+    worker->hooks->final(worker, offset);
     self->final_ns += hr_clock_ns() - began;
     hr_account_turn(account, was);
 }

@@ -119,8 +119,8 @@ static void give(struct script *script, size_t w, float g)
     struct hr_worker *worker = &script->worker[w];
     script_compute(script, w, g);
     for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
-        if (script->shared.strategy->final)
-            script->shared.strategy->final(worker, layers[i]);
+        if (worker->hooks->final)
+            worker->hooks->final(worker, layers[i]);
     script_offer(script, w);
 }
 

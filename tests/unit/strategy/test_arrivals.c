@@ -14,6 +14,7 @@ enum { WORKERS = 3 };
 struct scene {
     struct hr_shared_state shared;
     struct hr_strategy strategy;
+    struct hr_gradient_hooks hooks;
     struct hr_worker worker[WORKERS];
 };
 
@@ -34,6 +35,7 @@ static void open_scene(struct scene *scene)
 {
     struct hr_shared_state *shared = &scene->shared;
     memset(scene, 0, sizeof *scene);
+    scene->hooks.awaits = hr_awaits_all;
     shared->strategy = &scene->strategy;
     shared->workers = WORKERS;
     shared->stats = zeroed(WORKERS * sizeof *shared->stats);
@@ -68,8 +70,9 @@ static void come(struct scene *scene, size_t w, uint64_t key, int64_t load, int6
     spent(scene, w)[HR_LOAD] += load;
     spent(scene, w)[HR_COMPUTE] += compute;
     const int64_t *s = spent(scene, w);
-    hr_arrivals_come(&scene->worker[w], key,
-                     s[HR_LOAD] + s[HR_COMPUTE] + s[HR_COMMUNICATE] + s[HR_WAIT]);
+    scene->worker[w].hooks = &scene->hooks;
+    hr_arrivals_offer(&scene->worker[w], key - hr_arrival_key(0),
+                      s[HR_LOAD] + s[HR_COMPUTE] + s[HR_COMMUNICATE] + s[HR_WAIT]);
 }
 
 static void leave(struct scene *scene, size_t w, int64_t waited, int64_t now)
@@ -124,7 +127,7 @@ static void on_a_chain_the_one_who_is_slow_pays(void **state)
     (void)state;
     struct scene scene;
     open_scene(&scene);
-    scene.strategy.awaits = are_beside;
+    scene.hooks.awaits = are_beside;
     for (uint64_t key = 1; key <= 2; key++) { /* 2 needs twice as long as 1, who is held by it */
         come(&scene, 0, key, 0, 100);
         come(&scene, 1, key, 0, 100);
@@ -162,7 +165,7 @@ static void who_opens_a_gate_is_paid_for(void **state)
     (void)state;
     struct scene scene;
     open_scene(&scene);
-    scene.strategy.served = true;
+    scene.shared.servers = 1;
     come(&scene, 1, hr_arrival_key(7), 0, 300);
     come(&scene, 0, hr_arrival_key(9), 0, 100);
     scene.worker[0].coming.opened = hr_opened_by(1, 7);

@@ -137,10 +137,11 @@ static void a_strategy_hears_of_finite_pieces_alone(void **state)
     static float grads[PARAMS];
     static struct hr_worker_stats stats;
     size_t heard = 0;
-    const struct hr_strategy strategy = {.final = count_up};
-    struct hr_shared_state shared = {.strategy = &strategy, .params = PARAMS};
+    const struct hr_gradient_hooks hooks = {.final = count_up};
+    struct hr_shared_state shared = {.params = PARAMS};
     struct hr_train_worker self = {
-        .worker = {.shared = &shared, .stats = &stats, .grads = grads, .own = &heard}};
+        .worker = {
+            .shared = &shared, .stats = &stats, .grads = grads, .own = &heard, .hooks = &hooks}};
     struct hr_compute_buffers buffers = {0};
     hr_train_worker_borrow(&self, &buffers);
     for (size_t i = 0; i < PARAMS; i++) {
