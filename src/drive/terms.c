@@ -4,7 +4,6 @@
 
 #include "group/local_group.h"
 #include "server/staleness.h"
-#include "strategy/ledger.h"
 #include "strategy/rows.h"
 #include "strategy/shared.h"
 
@@ -44,9 +43,7 @@ void hr_term_begin_at_cut(const struct hr_leader *leader)
     shared->seats->index = index;
     if (shared->strategy->bytes)
         memset(shared->own, 0, shared->strategy->bytes(shared));
-    if (shared->strategy->init)
-        shared->strategy->init(shared);
-    hr_ledger_init(shared);
+    hr_strategy_init(shared);
     begin_dispenser(leader, index);
 }
 

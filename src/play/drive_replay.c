@@ -16,6 +16,7 @@
 
 #include "base/cpus.h"
 #include "server/server_losses.h"
+#include "strategy/peers.h"
 #include "play/play_pause.h"
 #include "play/replay_losses.h"
 
@@ -312,7 +313,7 @@ static bool posted(void *arg, const struct hr_posted *what)
     const struct hr_shared_state *shared = replayer->play.shared;
     const bool between = what->from < shared->workers && what->to < shared->workers;
     if (between)
-        shared->strategy->deliver(shared, what->from, what->to);
+        hr_peers_deliver(shared, what->from, what->to);
     return between;
 }
 

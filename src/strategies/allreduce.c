@@ -230,7 +230,6 @@ const struct hr_strategy hr_strategy_allreduce = {
     .never_stale = true,
     .prepare = prepare,
     .bytes = bytes,
-    .init = hr_rows_init,
     .worker_own = sizeof(struct own),
     .start = start,
     .span = span,

@@ -29,57 +29,40 @@
 
 #include "base/size.h"
 #include "base/vec.h"
-#include "strategies/gossip_messages.h"
 #include "strategies/gossip_weights.h"
 #include "strategies/public_copies.h"
 #include "strategies/strategies.h"
 #include "strategy/compression.h"
 #include "strategy/rank.h"
 
-/* --- memory: [messages | second places, or public copies] --- */
+/* --- memory: second places, or public copies --- */
 
 static size_t place_bytes(const struct hr_shared_state *shared)
 {
     return hr_round_up(shared->params * sizeof(float), HR_LINE);
 }
 
-static size_t second_bytes(const struct hr_shared_state *shared)
+static size_t bytes(const struct hr_shared_state *shared)
 {
     return hr_compression_of(shared) ? hr_public_copies_bytes(shared)
                                      : shared->workers * place_bytes(shared);
-}
-
-static size_t bytes(const struct hr_shared_state *shared)
-{
-    return hr_gossip_messages_bytes(shared) + second_bytes(shared);
-}
-
-static unsigned char *second_of(const struct hr_shared_state *shared)
-{
-    return (unsigned char *)shared->own + hr_gossip_messages_bytes(shared);
-}
-
-static void init(struct hr_shared_state *shared)
-{
-    hr_gossip_messages_init(shared);
 }
 
 /* Where the replica of a worker lies in its step `step`, counted from the run's first. */
 static float *place_of(const struct hr_shared_state *shared, size_t worker, uint64_t step)
 {
     const bool second = step % 2 && !hr_compression_of(shared); /* else nobody else reads it */
-    return second ? (float *)(void *)(second_of(shared) + worker * place_bytes(shared))
+    return second ? (float *)(void *)((unsigned char *)shared->own + worker * place_bytes(shared))
                   : shared->weights[worker];
 }
 
 /* What goes to the neighbours in a step. */
-static struct hr_gossip_payload payload_of(const struct hr_shared_state *shared, size_t worker,
-                                           uint64_t step)
+static struct hr_payload payload_of(const struct hr_shared_state *shared, size_t worker,
+                                    uint64_t step)
 {
     if (hr_compression_of(shared))
-        return hr_public_copies_packet(shared, second_of(shared), worker, step);
-    return (struct hr_gossip_payload){place_of(shared, worker, step),
-                                      shared->params * sizeof(float)};
+        return hr_public_copies_packet(shared, shared->own, worker, step);
+    return (struct hr_payload){place_of(shared, worker, step), shared->params * sizeof(float)};
 }
 
 /* --- the worker --- */
@@ -120,7 +103,7 @@ static enum hr_status start(struct hr_worker *worker)
     own->reach = hr_gossip_reach(shared);
     if (!hr_compression_of(shared))
         return HR_OK;
-    const enum hr_status status = hr_public_copies_start(worker, second_of(shared), &own->copies);
+    const enum hr_status status = hr_public_copies_start(worker, shared->own, &own->copies);
     if (status != HR_OK)
         stop(worker);
     return status;
@@ -129,7 +112,7 @@ static enum hr_status start(struct hr_worker *worker)
 /* Has worker j's replica of this step come? */
 static bool is_here(const struct hr_worker *worker, size_t j)
 {
-    return hr_gossip_came(worker->shared, worker->rank, j) >
+    return hr_peers_came(worker->shared, worker->rank, j) >
            ((const struct own *)worker->own)->steps;
 }
 
@@ -140,12 +123,6 @@ static bool all_are_here(void *arg)
         if (is_linked(worker, j) && !is_here(worker, j))
             return false;
     return true;
-}
-
-static void deliver(const struct hr_shared_state *shared, size_t from, size_t to)
-{
-    const uint64_t step = hr_gossip_came(shared, to, from);
-    hr_gossip_deliver(shared, to, from, payload_of(shared, from, step));
 }
 
 /* Returns where it lies. */
@@ -174,10 +151,8 @@ static void average(struct hr_worker *worker)
     else
         worker->weights = average_replicas(worker, weights);
     for (size_t j = 0; j < shared->workers; j++)
-        if (is_linked(worker, j)) {
+        if (is_linked(worker, j))
             hr_peer_took(worker, j, payload_of(shared, j, own->steps).bytes);
-            hr_gossip_took(shared, worker->rank, j);
-        }
     own->steps++;
 }
 
@@ -185,14 +160,14 @@ static void send_replica(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const struct own *own = worker->own;
-    const size_t bytes = payload_of(shared, worker->rank, own->steps).bytes;
+    const struct hr_payload payload = payload_of(shared, worker->rank, own->steps);
     if (own->copies)
         hr_public_copies_tell(worker, own->copies, own->steps);
     for (size_t j = 0; j < shared->workers; j++)
         if (is_linked(worker, j)) {
-            worker->stats->bytes_sent += bytes;
+            worker->stats->bytes_sent += payload.bytes;
             worker->stats->bytes_plain += shared->params * sizeof(float);
-            hr_peer_send(worker, j, bytes);
+            hr_peer_send(worker, j, payload);
         }
 }
 
@@ -240,12 +215,9 @@ const struct hr_strategy hr_strategy_gossip = {
     .prepare = hr_gossip_prepare,
     .describe = hr_gossip_describe,
     .bytes = bytes,
-    .init = init,
     .worker_own = sizeof(struct own),
     .worker_bytes = worker_bytes,
     .start = start,
     .stop = stop,
     .span = span,
-    .deliver = deliver,
-    .each_ring = hr_gossip_each_ring,
 };

@@ -77,6 +77,7 @@ enum hr_status hr_gossip_prepare(struct hr_shared_state *shared)
     if (!graph.degree)
         return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu workers", n);
     graph.linked = (unsigned char *)(graph.degree + n);
+    shared->have_peers = true;
     HR_TRY_GOTO(hr_gossip_graph_make(&graph, shared->options->gossip_graph), status, out);
     HR_TRY_GOTO(hr_setup_take(shared, sizeof *setup + n * n * sizeof(float)), status, out);
     setup = shared->setup;

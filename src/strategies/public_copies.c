@@ -44,14 +44,14 @@ size_t hr_public_copies_bytes(const struct hr_shared_state *shared)
            (2 * copy_bytes(shared) + packet_places(shared) * packet_place_bytes(shared));
 }
 
-struct hr_gossip_payload hr_public_copies_packet(const struct hr_shared_state *shared, void *memory,
-                                                 size_t worker, uint64_t step)
+struct hr_payload hr_public_copies_packet(const struct hr_shared_state *shared, void *memory,
+                                          size_t worker, uint64_t step)
 {
     const size_t places = packet_places(shared);
     unsigned char *packets = (unsigned char *)memory + shared->workers * 2 * copy_bytes(shared);
-    return (struct hr_gossip_payload){packets + (worker * places + step % places) *
-                                                    packet_place_bytes(shared),
-                                      hr_public_copies_packet_bytes(shared)};
+    return (struct hr_payload){packets +
+                                   (worker * places + step % places) * packet_place_bytes(shared),
+                               hr_public_copies_packet_bytes(shared)};
 }
 
 /* --- a worker's --- */

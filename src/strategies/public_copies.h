@@ -38,7 +38,7 @@
 #ifndef HR_STRATEGIES_PUBLIC_COPIES_H
 #define HR_STRATEGIES_PUBLIC_COPIES_H
 
-#include "strategies/gossip_messages.h"
+#include "strategy/peers.h"
 
 /* Below, shared->compression is not NULL, and `memory` is so many bytes of the segment. */
 size_t hr_public_copies_bytes(const struct hr_shared_state *shared);
@@ -48,8 +48,8 @@ size_t hr_public_copies_worker_bytes(const struct hr_shared_state *shared);
 /* What a worker sends to each neighbour in a step. */
 size_t hr_public_copies_packet_bytes(const struct hr_shared_state *shared);
 /* What worker `worker` sends in its step `step`, counted from the run's first. */
-struct hr_gossip_payload hr_public_copies_packet(const struct hr_shared_state *shared, void *memory,
-                                                 size_t worker, uint64_t step);
+struct hr_payload hr_public_copies_packet(const struct hr_shared_state *shared, void *memory,
+                                          size_t worker, uint64_t step);
 
 /* A worker's. */
 struct hr_public_copies;

@@ -62,7 +62,6 @@ const struct hr_strategy hr_strategy_streamed = {
     .never_stale = true,
     .prepare = prepare,
     .bytes = bytes,
-    .init = hr_rows_init,
     .start = start,
     .span = span,
 };

@@ -71,7 +71,7 @@ size_t hr_rows_more(const struct hr_rows *rows);
 /* Floats of a state that a worker has in memory of its own, with its ratio and what is more; 0: it
  * has none. */
 size_t hr_rows_worker_floats(const struct hr_shared_state *shared);
-/* Where one_state: it becomes the snapshot's. (strategy->init) */
+/* Where one_state: it becomes the snapshot's. */
 void hr_rows_init(struct hr_shared_state *shared);
 
 /* A worker begins: its weights and state are the snapshot's. HR_E_NOMEM. It ends. */

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/vec.h"
-#include "observe/spans.h"
 #include "shm/control.h"
 
 const char hr_order_of_arrival[] = "as gradients arrive";
@@ -130,33 +129,6 @@ struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t inde
     const double slower =
         ((const struct hr_stale_updates *)shared->setup)->inverse ? 1 + (double)staleness : 1;
     return hr_step_of(&shared->optimizer, lr / slower, samples, number);
-}
-
-/* Unlike those of servers and of stages: one a step, from the one to the other. */
-static void tell_message(const struct hr_worker *worker, size_t from, size_t to)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const bool sent = worker->rank == from;
-    const uint64_t step = worker->index & ((UINT64_C(1) << 40) - 1);
-    if (shared->spans)
-        hr_spans_message(shared->spans[worker->rank], sent, sent ? to : from,
-                         HR_PEER_MESSAGE | (uint64_t)(from * shared->workers + to) << 40 | step);
-}
-
-void hr_peer_took(const struct hr_worker *worker, size_t from, uint64_t bytes)
-{
-    worker->stats->bytes_received += bytes;
-    tell_message(worker, from, worker->rank);
-}
-
-void hr_peer_send(const struct hr_worker *worker, size_t to, uint64_t bytes)
-{
-    const struct hr_shared_state *shared = worker->shared;
-    const size_t from = worker->rank;
-    const struct hr_posted what = {.from = from, .to = to, .bytes = bytes};
-    tell_message(worker, from, to);
-    if (!shared->posted || !shared->posted(shared->posted_arg, &what))
-        shared->strategy->deliver(shared, from, to);
 }
 
 void hr_update_replica(struct hr_worker *worker, uint64_t index)

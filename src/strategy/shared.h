@@ -74,11 +74,6 @@ struct hr_group_options hr_group_of_seats(const struct hr_shared_state *shared);
 /* Update this worker's weights and private state with its gradient of batch `index`. */
 void hr_update_replica(struct hr_worker *worker, uint64_t index);
 
-/* The worker has something of this step for worker `to`: strategy->deliver, now or when a driver
- * says so. Who takes it says so, for those who look on. */
-void hr_peer_send(const struct hr_worker *worker, size_t to, uint64_t bytes);
-void hr_peer_took(const struct hr_worker *worker, size_t from, uint64_t bytes);
-
 /* For strategies without owners: nothing to send, and always ready. */
 bool hr_always_ready(void *worker);
 

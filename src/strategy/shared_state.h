@@ -154,7 +154,8 @@ struct hr_shared_state {
     uint64_t staleness_bound; /* clocks between two workers; UINT64_MAX: any. Set by prepare */
     struct hr_digest_text graph_digest; /* of the file's links (--gossip-graph FILE), or "". Set by
                                            prepare */
-    void *setup; /* what strategy->prepare made of them, or NULL; one block, owned */
+    bool have_peers; /* workers send each other messages (peers.h). Set by prepare */
+    void *setup;     /* what strategy->prepare made of them, or NULL; one block, owned */
     struct hr_optimizer optimizer;
     const struct hr_compression *compression; /* NULL: as compression.h's none */
     struct hr_batch_schedule schedule;
@@ -194,9 +195,10 @@ struct hr_shared_state {
     struct hr_snapshot *last_cut; /* a copy as it was then, of what ranks export (rows.h), for runs
                                      that outlive losses; else NULL */
     struct hr_pause *pause;       /* NULL: a save is a cut */
+    void *peers;                  /* strategy/peers.h */
     void *own;                    /* strategy->bytes() bytes, the strategy's own */
     /* Private: called for every message, just before it can be seen, by drivers that want it; NULL:
-     * not called. Returns: will strategy->deliver be called when it arrives? (Never a shard's.) */
+     * not called. Returns: will hr_peers_deliver be called when it arrives? (Never a shard's.) */
     bool (*posted)(void *arg, const struct hr_posted *what);
     void *posted_arg;
 };

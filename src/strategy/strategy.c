@@ -6,6 +6,17 @@
 
 #include "base/printable.h"
 #include "strategy/compression.h"
+#include "strategy/ledger.h"
+#include "strategy/peers.h"
+
+void hr_strategy_init(struct hr_shared_state *shared)
+{
+    hr_rows_init(shared);
+    if (shared->strategy->init)
+        shared->strategy->init(shared);
+    hr_peers_init(shared);
+    hr_ledger_init(shared);
+}
 
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)
 {
@@ -20,6 +31,7 @@ enum hr_status hr_strategy_prepare(struct hr_shared_state *shared)
     hr_strategy_forget(shared);
     shared->graph_digest.hex[0] = '\0';
     shared->guarantee = shared->strategy->guarantee;
+    shared->have_peers = false;
     shared->staleness_bound = shared->strategy->synchronous ? 0 : UINT64_MAX;
     return shared->strategy->prepare ? shared->strategy->prepare(shared) : HR_OK;
 }

@@ -87,9 +87,6 @@ struct hr_worker {
     void *own;                             /* strategy->worker_own bytes, zeroed before start */
 };
 
-/* A ring of the strategy's own memory, from one rank to another. */
-typedef enum hr_status (*hr_visit_ring_fn)(void *arg, size_t from, size_t to, struct hr_ring *ring);
-
 struct hr_strategy {
     const char *name;
     const char *guarantee; /* printed at the start, where prepare has not put another one */
@@ -124,13 +121,10 @@ struct hr_strategy {
     /* Its own options in words, as "sync-every 8"; "" where it says nothing. NULL: never. */
     void (*describe)(const struct hr_shared_state *shared, char *text, size_t size);
 
-    /* The strategy's own shared memory: size, and initialising it (zeroed before); NULL: none. */
+    /* The strategy's own shared memory: size, and initialising it (zeroed before, but for the one
+     * state of rows.h); NULL: none. */
     size_t (*bytes)(const struct hr_shared_state *shared);
     void (*init)(struct hr_shared_state *shared);
-    /* Visit the rings between ranks of different machines, in the same order on all. word[1] bytes
-     * at word[0] of the segment go with a message. NULL: the group's are all that there are. */
-    enum hr_status (*each_ring)(const struct hr_shared_state *shared, hr_visit_ring_fn visit,
-                                void *arg);
     /* How much of it, from its beginning, machine 0 has of all machines when `report` is called. */
     size_t (*reported)(const struct hr_shared_state *shared);
     /* Fill in its own fields of the result, last of all, after all ranks have ended. NULL: none. */
@@ -146,8 +140,6 @@ struct hr_strategy {
     void (*leave)(struct hr_worker *worker); /* tell owners that no more will come; NULL */
     /* From one cut to the next, over a rank's primitives (rank.h). */
     enum hr_status (*span)(struct hr_rank *rank);
-    /* A message from worker `from` has arrived at worker `to`; NULL: workers send none. */
-    void (*deliver)(const struct hr_shared_state *shared, size_t from, size_t to);
     /* All have arrived, and rest until all have exported: take up what others have done to memory
      * that all share. Repeated where a worker is lost at the cut. NULL: nothing. */
     void (*catch_up)(struct hr_worker *worker);
@@ -203,6 +195,10 @@ void hr_worker_sit_out(struct hr_worker *worker);
 
 /* All rest at a cut: catch up, and export what is kept (rows.h), and what compression keeps. */
 void hr_worker_export(struct hr_worker *worker);
+
+/* Initialise the strategy's memory, and what is kept for it beneath: from the snapshot, as a run
+ * begins, or a term. shared->own is zeroed. */
+void hr_strategy_init(struct hr_shared_state *shared);
 
 /* Is the option in the strategy's list? */
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option);

@@ -26,7 +26,6 @@
 #include "state/compress_state.h"
 #include "state/pause_state.h"
 #include "state/state.h"
-#include "strategy/ledger.h"
 #include "strategy/shared.h"
 #include "train/counters.h"
 #include "train/needs.h"
@@ -67,9 +66,7 @@ static enum hr_status init_state(struct hr_run *run, const struct hr_checkpoint 
     run->job.begins_with =
         hr_digest64(shared->snapshot.weights, shared->params * sizeof *shared->snapshot.weights);
     run->applied = shared->snapshot.applied[0];
-    if (shared->strategy->init)
-        shared->strategy->init(shared);
-    hr_ledger_init(shared);
+    hr_strategy_init(shared);
     hr_staleness_init(shared);
     hr_staged_init(&run->job);
     for (size_t w = 0; w < shared->workers; w++)

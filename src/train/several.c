@@ -103,8 +103,7 @@ static enum hr_status add_rings(struct hr_run *run)
             hr_carrier_track(carrier, w, hr_arrivals_words(shared, w, i), HR_ARRIVAL_WORDS_BYTES);
     for (size_t r = 0; hr_feed_is_on(feed) && r < feed->nranks; r++)
         HR_TRY(hr_carrier_add_ring(carrier, hr_feed_ring(feed, r), r, 0, NULL, NULL));
-    if (shared->strategy->each_ring)
-        HR_TRY(shared->strategy->each_ring(shared, add_ring, carrier));
+    HR_TRY(hr_peers_each_ring(shared, add_ring, carrier));
     if (shared->strategy->served)
         HR_TRY(hr_server_carry(shared, carrier));
     if (run->job.pipeline)

@@ -2,6 +2,7 @@
 #include "session/carve.h"
 #include "strategy/ledger.h"
 #include "strategy/pause.h"
+#include "strategy/peers.h"
 #include "strategy/shared.h"
 #include "server/staleness.h"
 #include "drive/calibrate.h"
@@ -216,9 +217,11 @@ static void lay_out_calibration(struct hr_run *run, struct hr_carver *to)
 /* The strategy's own. */
 static void lay_out_own(struct hr_shared_state *shared, struct hr_carver *to)
 {
+    const char *what = shared->strategy->served ? "servers" : "shared by the workers";
     if (shared->strategy->bytes)
-        shared->own = hr_carve(to, shared->strategy->served ? "servers" : "shared by the workers",
-                               shared->strategy->bytes(shared));
+        shared->own = hr_carve(to, what, shared->strategy->bytes(shared));
+    if (hr_peers_bytes(shared))
+        shared->peers = hr_carve(to, what, hr_peers_bytes(shared));
     if (shared->strategy->reported)
         hr_carve_alike(to, 0, shared->strategy->reported(shared), at_the_end);
 }

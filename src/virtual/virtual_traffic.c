@@ -1,6 +1,7 @@
 #include "virtual/virtual_traffic.h"
 
 #include "server/server.h"
+#include "strategy/peers.h"
 
 /* --- messages --- */
 
@@ -92,7 +93,7 @@ void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)
 {
     move_between(sim, from, to, false);
     sim->seat[from].sent--;
-    sim->play.shared->strategy->deliver(sim->play.shared, from, to);
+    hr_peers_deliver(sim->play.shared, from, to);
 }
 
 /* --- sums --- */

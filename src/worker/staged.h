@@ -6,6 +6,7 @@
 #ifndef HR_WORKER_STAGED_H
 #define HR_WORKER_STAGED_H
 
+#include "strategy/peers.h"
 #include "worker/worker.h"
 
 /* The rank of seat k > 0 of a worker's pipeline (stages/pipeline.h); and which a rank is. */
@@ -17,7 +18,7 @@ struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t wor
                                       struct hr_bell **bell);
 
 /* All workers' rings between stages on several machines: made ready, and visited, as
- * strategy->each_ring (strategy/strategy.h). */
+ * hr_peers_each_ring (strategy/peers.h). */
 void hr_staged_init(const struct hr_train_job *job);
 HR_CHECKED enum hr_status hr_staged_each_ring(const struct hr_train_job *job,
                                               hr_visit_ring_fn visit, void *arg);

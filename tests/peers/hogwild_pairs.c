@@ -233,7 +233,7 @@ static void take_memory(struct runs *c)
                                             .state_copies = c->threads};
     shared->own = room(shared->strategy->bytes(shared));
     hr_model_init(c->model, 1, shared->snapshot.weights);
-    shared->strategy->init(shared);
+    hr_strategy_init(shared);
     c->live = room(bytes);
     memcpy(c->live, shared->snapshot.weights, bytes);
     c->x = room(BATCH * FEATURES * sizeof *c->x);

@@ -9,6 +9,7 @@
 #include "strategies/pushes.h"
 #include "strategies/strategies.h"
 #include "strategy/ledger.h"
+#include "strategy/peers.h"
 #include "support/check.h"
 
 static void *carve(struct script *script, size_t bytes)
@@ -46,6 +47,8 @@ static void lay_out(struct script *script)
     shared->arrivals = carve(script, hr_arrivals_bytes(shared->workers));
     if (shared->strategy->bytes)
         shared->own = carve(script, shared->strategy->bytes(shared));
+    if (hr_peers_bytes(shared))
+        shared->peers = carve(script, hr_peers_bytes(shared));
     if (hr_ledger_bytes(shared))
         shared->ledger = carve(script, hr_ledger_bytes(shared));
 }
@@ -137,9 +140,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     hr_atom64_store_relaxed(&script->shared.dispenser->stop_at, UINT64_MAX);
     hr_seats_fill(&script->shared);
     hr_fates_init(script->shared.fates, plan.workers, SCRIPT_FATES);
-    if (strategy->init)
-        strategy->init(&script->shared);
-    hr_ledger_init(&script->shared);
+    hr_strategy_init(&script->shared);
     hr_staleness_init(&script->shared);
     CHECK_OK(hr_fibres_open(plan.workers, 0, &script->fibres));
     start_ranks(script);
@@ -382,8 +383,7 @@ void script_restart(struct script *script, uint64_t index)
 {
     struct hr_shared_state *shared = &script->shared;
     memset(shared->own, 0, shared->strategy->bytes(shared));
-    shared->strategy->init(shared);
-    hr_ledger_init(shared);
+    hr_strategy_init(shared);
     for (size_t i = 0; i < shared->seats->n; i++) {
         struct hr_worker *worker = &script->worker[shared->seats->rank[i]];
         hr_fibre_drop(script->fibres, shared->seats->rank[i]);
