@@ -139,7 +139,7 @@ $(SHARED:=.o): NAMED = -Dmain=$(basename $(@F))_main -Wno-missing-prototypes
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests $(UNIT_CFLAGS)) $(NAMED) -c -o $@ $<
-$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/manual/*.txt src/page/style.css src/page/script.js)
+$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/manual/*.txt src/page/page.html src/page/style.css src/page/script.js)
 	@mkdir -p $(@D)
 	$(call say,AS) $(CC) $(CET) -c -o $@ $<
 define isa_rule

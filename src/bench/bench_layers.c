@@ -11,7 +11,7 @@
 #include "products/ready.h"
 #include "plot/plot.h"
 #include "json/documents.h"
-#include "page/publish.h"
+#include "page/page.h"
 #include "report/layers.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };

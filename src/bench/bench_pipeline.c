@@ -18,7 +18,7 @@
 #include "bench/pipelines.h"
 #include "stages/cut.h"
 #include "stages/spans.h"
-#include "page/publish.h"
+#include "page/page.h"
 
 enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };
 

@@ -9,7 +9,7 @@
 #include "plot/plot.h"
 #include "strategies/find.h"
 #include "json/documents.h"
-#include "page/publish.h"
+#include "page/page.h"
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };
 

@@ -19,7 +19,7 @@
 #include "group/tune.h"
 #include "plot/plot.h"
 #include "json/documents.h"
-#include "page/publish.h"
+#include "page/page.h"
 
 enum { MAX_ROWS = 512, STEP = 4 };
 

@@ -17,7 +17,7 @@
 #include "json/documents.h"
 #include "report/confusion.h"
 #include "json/value.h"
-#include "page/publish.h"
+#include "page/page.h"
 #include "report/npy_writer.h"
 #include "session/reading.h"
 #include "session/saved.h"

@@ -9,7 +9,7 @@
 #include "base/signals.h"
 #include "cli/commands.h"
 #include "cli/several.h"
-#include "page/publish.h"
+#include "page/page.h"
 #include "policy/policy.h"
 #include "report/human.h"
 #include "terminal/output.h"

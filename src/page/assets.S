@@ -1,4 +1,4 @@
-/* The page's style and script as they stand in their files, each a string (paths are relative to
+/* The page's template, style and script as they stand in their files, each a string (paths are relative to
  * the top of the project, where make runs). */
 
 #ifdef __CET__ /* data alone breaks no promise about jumps, but the linker wants to hear it */
@@ -15,6 +15,7 @@
         .endm
 
         .section .rodata
+        asset   hr_page_template, page.html
         asset   hr_page_style, style.css
         asset   hr_page_script, script.js
 

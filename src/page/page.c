@@ -1,117 +1,408 @@
+/* The template (page.html) is copied, and what stands in {{braces}} is written in its place. What
+ * is here besides is for readers without JavaScript: the conclusion, which script.js leaves as it
+ * is, and a table, instead of which it draws everything. */
 #include "page/page.h"
 
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "page/html.h"
-#include "page/script_hash.h"
-#include "page/sections.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "json/documents.h"
+#include "json/value.h"
+#include "report/colours.h"
+#include "report/human.h"
 
 /* assets.S: files of this folder, each ending in a 0 */
-extern const char hr_page_style[], hr_page_script[];
+extern const char hr_page_template[], hr_page_style[], hr_page_script[];
+
+/* --- what is shown of a run: the first of the scores that there is is the one to compare --- */
+
+enum { SCORES = 5, SECONDS = 5, RATE, UPDATES, FIGURES };
 
 static const struct {
-    const char *id, *title;
-    bool (*there)(const struct hr_view *view);
-    enum hr_status (*write)(FILE *out, const struct hr_view *view);
-} sections[] = {{"results", "Results", hr_results_there, hr_results_write},
-                {"comparisons", "Comparisons", hr_comparisons_there, hr_comparisons_write},
-                {"tuning", "Tuning", hr_tuning_there, hr_tuning_write},
-                {"curves", "Learning curves", hr_curves_there, hr_curves_write},
-                {"time", "Time", hr_times_there, hr_times_write},
-                {"waits", "Waiting", hr_waits_there, hr_waits_write},
-                {"staleness", "Staleness", hr_staleness_there, hr_staleness_write},
-                {"losses", "Losses", hr_losses_there, hr_losses_write},
-                {"pipelines", "Pipelines", hr_pipelines_there, hr_pipelines_write},
-                {"classes", "Classes", hr_classes_there, hr_classes_write},
-                {"measurements", "Measurements", hr_bench_there, hr_bench_write},
-                {"experiments", "Experiments", hr_experiments_there, hr_experiments_write},
-                {"settings", "How it was made", hr_settings_there, hr_settings_write}};
+    const char *key, *name;
+    bool share; /* 0 to 1, shown as %, and more of it is better */
+} figures[FIGURES] = {
+    {"test_accuracy", "test accuracy", true}, {"validation_accuracy", "validation accuracy", true},
+    {"test_rmse", "test RMSE", false},        {"test_loss", "test loss", false},
+    {"train_loss", "train loss", false},      {"seconds", "seconds", false},
+    {"samples_per_s", "samples/s", false},    {"updates", "updates", false}};
 
-enum { SECTIONS = sizeof sections / sizeof *sections };
+struct page {
+    const struct hr_page_source *source;
+    size_t nsources, nruns, nrows;
+    const json_t **row; /* (nrows) what comparisons say of a strategy's runs, or the runs */
+    size_t score, best; /* the figure to compare; who has the best, nrows: nobody */
+    char *data;         /* of all documents, as JSON */
+    FILE *out;
+};
 
-/* The hash is that of script.js: nothing else runs, whatever a document says
- * (tests/cli/page.bats). */
-static const char policy[] =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-    "script-src 'sha256-" HR_PAGE_SCRIPT_HASH "'";
+/* --- documents may be anybody's: what is missing, or of another type, is read as nothing --- */
+
+static const char *text_of(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
+}
+
+static double number_of(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    return json_is_number(value) && fabs(json_number_value(value)) < 1e150
+               ? json_number_value(value)
+               : NAN;
+}
+
+static const json_t *list_of(const struct page *page, size_t source, const char *key)
+{
+    const json_t *value = json_object_get(page->source[source].document, key);
+    return json_is_array(value) ? value : NULL;
+}
 
 enum hr_status hr_page_check(const struct hr_page_source *source)
 {
     const json_t *document = source->document;
     if (!json_is_object(document) || !json_is_string(json_object_get(document, "hogring")))
         return hr_fail(HR_E_FORMAT, "%s: not a document of hogring's --json", source->name);
-    const bool trained =
-        json_is_object(json_object_get(document, "config")); /* not doctor's runs */
-    if (!(trained && json_is_array(json_object_get(document, "runs"))) &&
-        !json_is_array(json_object_get(document, "rows")) &&
-        !json_is_array(json_object_get(document, "classes")) &&
-        !json_is_object(json_object_get(document, "experiments")))
-        return hr_fail(
-            HR_E_FORMAT,
-            "%s: has no runs, measurements or classes, so there is no page to make of it",
-            source->name);
-    return HR_OK;
+    if ((json_is_object(json_object_get(document, "config")) && /* else they are doctor's */
+         json_is_array(json_object_get(document, "runs"))) ||
+        json_is_array(json_object_get(document, "rows")) ||
+        json_is_array(json_object_get(document, "classes")) ||
+        json_is_object(json_object_get(document, "experiments")))
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT, "%s: has no runs, measurements or classes: no page", source->name);
 }
 
-static void write_begin(FILE *out, const char *title)
+/* Of a run, or the mean over those of a strategy. */
+static double figure_of(const struct page *page, size_t row, size_t figure)
 {
-    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-          "<meta name=\"color-scheme\" content=\"light dark\">\n"
-          "<meta name=\"generator\" content=\"hogring " HR_VERSION "\">\n",
+    const char *key = figures[figure].key;
+    const json_t *value = json_object_get(page->row[row], key);
+    if (!value && !strcmp(key, "test_rmse"))
+        return number_of(json_object_get(page->row[row], "test_fit"), "rmse");
+    return json_is_object(value) ? number_of(value, "mean") : number_of(page->row[row], key);
+}
+
+static const char *name_of(const struct page *page, size_t row)
+{
+    const char *label = text_of(page->row[row], "label");
+    label = label[0] ? label : text_of(page->row[row], "strategy");
+    return label[0] ? label : "run";
+}
+
+/* Into page->row, which has room for all runs. */
+static void read_rows(struct page *page)
+{
+    for (size_t s = 0, i; s < page->nsources; s++) {
+        const json_t *runs = list_of(page, s, "runs"), *row,
+                     *rows = json_object_get(
+                         json_object_get(page->source[s].document, "comparison"), "strategies");
+        const bool compared =
+            json_array_size(rows) && json_array_size(rows) <= json_array_size(runs);
+        page->nruns += json_array_size(runs);
+        json_array_foreach(compared ? rows : runs, i, row) page->row[page->nrows++] = row;
+    }
+    page->best = page->nrows;
+    for (size_t f = SCORES; f-- > 0;)
+        for (size_t r = 0; r < page->nrows; r++)
+            page->score = isnan(figure_of(page, r, f)) ? page->score : f;
+    for (size_t r = 0; r < page->nrows; r++) {
+        const double x = figure_of(page, r, page->score);
+        const double best =
+            page->best < page->nrows ? figure_of(page, page->best, page->score) : NAN;
+        if (!isnan(x) && (isnan(best) || (figures[page->score].share ? x > best : x < best)))
+            page->best = r;
+    }
+}
+
+/* --- text that breaks out of nothing --- */
+
+/* Bytes of a character that HTML forbids or that turns the direction of what follows: U+0000 to
+ * U+001F but tab and newline, U+007F to U+009F, U+202A to U+202E, U+2066 to U+2069; else 0. */
+static size_t forbidden(const unsigned char *at)
+{
+    if (at[0] < ' ' || at[0] == 0x7f)
+        return at[0] != '\n' && at[0] != '\t';
+    if (at[0] == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f)
+        return 2;
+    if (at[0] == 0xe2 && at[1] == 0x80 && at[2] >= 0xaa && at[2] <= 0xae)
+        return 3;
+    return at[0] == 0xe2 && at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9 ? 3 : 0;
+}
+
+static void write_text(FILE *out, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        const size_t bytes = forbidden(at);
+        if (bytes)
+            fputs("\xef\xbf\xbd", out);
+        else if (strchr("&<>\"'", *at))
+            fprintf(out, "&#%d;", *at);
+        else
+            fputc(*at, out);
+        at += bytes > 1 ? bytes - 1 : 0;
+    }
+}
+
+/* As fprintf, escaped as a whole. */
+__attribute__((format(printf, 2, 3))) static void say(FILE *out, const char *format, ...)
+{
+    char *text = NULL;
+    va_list values;
+    va_start(values, format);
+    if (vasprintf(&text, format, values) >= 0)
+        write_text(out, text);
+    va_end(values);
+    free(text);
+}
+
+/* "94.76", "0.1454", "2157"; a dash for what is no number */
+static void say_figure(FILE *out, size_t figure, double x)
+{
+    char text[HR_HUMAN_MAX];
+    if (isnan(x))
+        fputs("–", out);
+    else if (figures[figure].share)
+        fprintf(out, "%.2f", 100 * x);
+    else if (figure == RATE)
+        fputs(hr_human_short(text, x), out);
+    else if (x == floor(x) && fabs(x) < 1e15)
+        fprintf(out, "%.0f", x);
+    else
+        fprintf(out, "%.4g", x);
+}
+
+/* --- title and conclusion --- */
+
+/* "5 strategies on digits, 15 runs" */
+static void write_title(const struct page *page)
+{
+    const json_t *first = page->source[0].document, *rows = list_of(page, 0, "rows");
+    const char *data = text_of(json_object_get(json_object_get(first, "config"), "data"), "name");
+    const char *op = text_of(json_array_get(rows, 0), "op");
+    const char *of = page->nsources > 1 ? "settings" : "strategies";
+    for (size_t r = 1; r < page->nrows; r++)
+        of = strcmp(text_of(page->row[r - 1], "strategy"), text_of(page->row[r], "strategy"))
+                 ? of
+                 : "settings";
+    data = data[0] ? data : text_of(first, "data"); /* eval's */
+    if (page->nrows > 1)
+        say(page->out, "%zu %s", page->nrows, of);
+    else if (page->nrows)
+        say(page->out, "%.200s", name_of(page, 0));
+    else
+        say(page->out, "%s%s%.200s", rows ? "Measurements" : "Results", op[0] ? " of " : "", op);
+    if (page->nsources > 1)
+        say(page->out, ", %zu documents", page->nsources);
+    else if (data[0])
+        say(page->out, " on %s", data);
+    if (page->nruns > page->nrows)
+        say(page->out, ", %zu runs", page->nruns);
+}
+
+/* What the document says of the score, in two sentences. Returns how many it has. */
+static size_t say_verdict(const struct page *page)
+{
+    static const char *const heads[] = {"Not like for like", "Accuracy:", "RMSE:", "Loss:"};
+    const json_t *comparison = json_object_get(page->source[0].document, "comparison"), *line;
+    size_t i, n = 0;
+    json_array_foreach(json_object_get(comparison, "sentences"), i, line)
+    {
+        const char *text = json_is_string(line) ? json_string_value(line) : "";
+        const size_t length = strlen(text);
+        bool said = n == 1 && length && text[length - 1] == '.';
+        for (size_t h = 0; h < 4 && n == 0 && length; h++)
+            said = said || !strncmp(text, heads[h], strlen(heads[h]));
+        if (said)
+            say(page->out, "%s%s", n++ ? " " : "", text);
+    }
+    return n;
+}
+
+static void write_conclusion(const struct page *page)
+{
+    const json_t *first = page->source[0].document,
+                 *findings = json_object_get(first, "experiments");
+    const size_t measured = json_array_size(list_of(page, 0, "rows")) + json_object_size(findings);
+    const size_t score = page->score;
+    const double accuracy = number_of(first, "test_accuracy"); /* eval's */
+    FILE *out = page->out;
+    if (page->nrows > 1 && page->nsources == 1 && say_verdict(page))
+        return;
+    if (page->nrows > 1) {
+        say(out, "%s: differences are not tested. ",
+            page->nsources > 1           ? "Documents side by side"
+            : page->nruns == page->nrows ? "One seed"
+                                         : "Without a test");
+        if (page->best < page->nrows)
+            say(out, "The %s %s is that of %.200s, ", figures[score].share ? "highest" : "lowest",
+                figures[score].name, name_of(page, page->best));
+    } else if (page->nrows == 1) {
+        const double seconds = figure_of(page, 0, SECONDS);
+        const bool interrupted = json_is_true(json_object_get(page->row[0], "interrupted"));
+        say(out, interrupted ? "Interrupted: %.200s" : "%.200s", name_of(page, 0));
+        say(out, isnan(seconds) ? " ended" : " ended after %.3g s of training", seconds);
+        say(out, page->best ? "." : " with a %s of ", figures[score].name);
+    } else if (!isnan(accuracy)) {
+        say(out, "Test accuracy: %.2f %%.", 100 * accuracy);
+    } else {
+        say(out, measured ? "%zu %s." : "No run ended well.", measured,
+            findings ? "published findings, checked" : "measurements");
+    }
+    if (page->best < page->nrows) {
+        say_figure(out, score, figure_of(page, page->best, score));
+        fputs(figures[score].share ? " %." : ".", out);
+    }
+}
+
+/* --- for readers without JavaScript --- */
+
+static void write_table(const struct page *page)
+{
+    const size_t columns[] = {page->score, SECONDS, RATE, UPDATES};
+    FILE *out = page->out;
+    if (page->nrows == 0)
+        return;
+    fputs("<table>\n<caption>At the end of training, means over seeds</caption>\n<thead>\n<tr>"
+          "<th scope=\"col\">strategy</th>",
           out);
-    fprintf(out, "<meta http-equiv=\"Content-Security-Policy\" content=\"%s\">\n<title>", policy);
-    hr_html_say(out, "%s · hogring", title);
-    fprintf(out,
-            "</title>\n<style>\n%s</style>\n</head>\n<body>\n"
-            "<a class=\"skip\" href=\"#main\">Skip to the results</a>\n",
-            hr_page_style);
+    for (size_t c = 0; c < 4; c++)
+        fprintf(out, "<th scope=\"col\">%s%s</th>", figures[columns[c]].name,
+                figures[columns[c]].share ? ", %" : "");
+    fputs("</tr>\n</thead>\n<tbody>\n", out);
+    for (size_t r = 0; r < page->nrows; r++) {
+        fputs("<tr><th scope=\"row\">", out);
+        write_text(out, name_of(page, r));
+        fputs("</th>", out);
+        for (size_t c = 0; c < 4; c++) {
+            fputs("<td>", out);
+            say_figure(out, columns[c], figure_of(page, r, columns[c]));
+            fputs("</td>", out);
+        }
+        fputs("</tr>\n", out);
+    }
+    fputs("</tbody>\n</table>\n", out);
 }
 
-static void write_contents(FILE *out, const struct hr_view *view)
+/* --- what script.js draws from --- */
+
+static void write_style(const struct page *page)
 {
-    fputs("<nav aria-label=\"Contents\">\n<ul>\n", out);
-    for (size_t i = 0; i < SECTIONS; i++)
-        if (sections[i].there(view))
-            fprintf(out, "<li><a href=\"#%s\">%s</a></li>\n", sections[i].id, sections[i].title);
-    fputs("</ul>\n</nav>\n", out);
+    fputs(hr_page_style, page->out);
+    for (int dark = 0; dark < 2; dark++) {
+        fputs(dark ? "@media (prefers-color-scheme: dark) { :root {" : ":root {", page->out);
+        for (size_t i = 0; i < HR_COLOURS; i++)
+            fprintf(page->out, " --s-%s: %s;", hr_colours[i].strategy,
+                    dark ? hr_colours[i].on_dark : hr_colours[i].on_light);
+        fputs(dark ? " } }\n" : " }\n", page->out);
+    }
 }
 
-static enum hr_status write_page(FILE *out, const struct hr_view *view)
+static char *data_of(const struct hr_page_source *sources, size_t n)
 {
-    char *title = hr_head_title(view);
-    enum hr_status status = HR_OK;
-    write_begin(out, title ? title : "");
-    free(title);
-    hr_head_write(out, view);
-    write_contents(out, view);
-    fputs("<main id=\"main\">\n", out);
-    for (size_t i = 0; i < SECTIONS && status == HR_OK; i++)
-        if (sections[i].there(view))
-            status = sections[i].write(out, view);
-    fprintf(out,
-            "</main>\n<footer>\n<p>Made by hogring " HR_VERSION
-            ". Everything on this page is in this file.</p>\n</footer>\n<script>%s</script>\n"
-            "</body>\n</html>\n",
-            hr_page_script);
-    return status;
+    json_t *documents = json_array();
+    for (size_t i = 0; i < n; i++)
+        json_array_append_new(documents, json_pack("{so sO}", "name",
+                                                   hr_json_text(n > 1 ? sources[i].name : ""),
+                                                   "document", (json_t *)sources[i].document));
+    json_t *data =
+        json_pack("{so so}", "documents", documents, "defaults", hr_json_default_options());
+    char *text =
+        json_array_size(documents) == n
+            ? hr_json_dump(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17))
+            : NULL;
+    json_decref(data);
+    return text;
+}
+
+/* "<" stands in strings alone: as \u003c it begins no tag, no comment and no end of the script. */
+static void write_data(const struct page *page)
+{
+    const char *at = page->data;
+    for (size_t plain; *at; at += plain + (at[plain] != '\0')) {
+        plain = strcspn(at, "<");
+        fwrite(at, 1, plain, page->out);
+        fputs(at[plain] ? "\\u003c" : "", page->out);
+    }
+}
+
+/* --- the page --- */
+
+static void write_page(const struct page *page)
+{
+    static const struct {
+        const char *name;
+        void (*write)(const struct page *page); /* NULL: `text` */
+        const char *text;
+    } parts[] = {{"{{title}}", write_title, NULL},    {"{{conclusion}}", write_conclusion, NULL},
+                 {"{{style}}", write_style, NULL},    {"{{table}}", write_table, NULL},
+                 {"{{data}}", write_data, NULL},      {"{{version}}", NULL, HR_VERSION},
+                 {"{{script}}", NULL, hr_page_script}};
+    const size_t n = sizeof parts / sizeof *parts;
+    for (const char *at = hr_page_template; *at;) {
+        size_t p = 0;
+        while (p < n && strncmp(at, parts[p].name, strlen(parts[p].name)) != 0)
+            p++;
+        if (p == n) {
+            fputc(*at++, page->out);
+            continue;
+        }
+        if (parts[p].write)
+            parts[p].write(page);
+        else
+            fputs(parts[p].text, page->out);
+        at += strlen(parts[p].name);
+    }
 }
 
 enum hr_status hr_page_make(const struct hr_page_source *sources, size_t n, char **text,
                             size_t *bytes)
 {
-    struct hr_view view;
+    size_t room = 1;
+    struct page page = {.source = sources, .nsources = n, .data = data_of(sources, n)};
     *text = NULL;
-    HR_TRY(hr_view_make(&view, sources, n));
-    FILE *out = open_memstream(text, bytes);
-    enum hr_status status = out ? write_page(out, &view) : HR_E_NOMEM;
-    if (out && fclose(out) != 0 && status == HR_OK)
-        status = HR_E_NOMEM;
-    hr_view_free(&view);
-    if (status == HR_OK)
+    for (size_t s = 0; s < n; s++)
+        room += json_array_size(list_of(&page, s, "runs"));
+    page.row = calloc(room, sizeof *page.row);
+    if (page.row)
+        read_rows(&page);
+    page.out = page.row && page.data ? open_memstream(text, bytes) : NULL;
+    if (page.out)
+        write_page(&page);
+    const bool good = page.out && fclose(page.out) == 0;
+    free(page.row);
+    free(page.data);
+    if (good)
         return HR_OK;
     free(*text);
     *text = NULL;
-    return hr_fail(status, "no memory for a page of %zu document%s", n, n == 1 ? "" : "s");
+    return hr_fail(HR_E_NOMEM, "no memory for a page of %zu document%s", n, n == 1 ? "" : "s");
+}
+
+enum hr_status hr_publish(const char *json, const char *report, json_t *rest)
+{
+    if (!json[0] && !report[0]) {
+        json_decref(rest);
+        return HR_OK;
+    }
+    json_t *document = hr_json_document(rest);
+    enum hr_status status = document ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for the results");
+    if (status == HR_OK && json[0])
+        status = hr_json_write_document(json, document);
+    if (status == HR_OK && report[0]) {
+        const struct hr_page_source source = {.name = "", .document = document};
+        char *text;
+        size_t bytes;
+        status = hr_page_make(&source, 1, &text, &bytes);
+        if (status == HR_OK)
+            status = hr_file_replace_durably(report, text, bytes);
+        free(text);
+    }
+    json_decref(document);
+    return status;
 }

@@ -1,10 +1,9 @@
 /* page.h - results as one page of HTML, made from the documents of --json and nothing else.
  *
- * One file: no network, no server, and readable without scripts; those show values under the
- * pointer and copy the command. Documents may be of any version (what is missing is left out) and
- * anybody's (every text is escaped, every number checked).
+ * One file, without network or server: the documents stand in it, and its script draws them.
+ * Documents may be of any version (what is missing is left out) and anybody's.
  *
- * Threads: pure functions. Test: tests/unit/page/, tests/cli/page.bats, tests/cli/browser.bats
+ * Test: tests/unit/page/, tests/cli/page.bats, tests/cli/browser.bats
  */
 #ifndef HR_PAGE_PAGE_H
 #define HR_PAGE_PAGE_H
@@ -25,5 +24,10 @@ HR_CHECKED enum hr_status hr_page_check(const struct hr_page_source *source);
 /* The page on n documents that were checked: free() it. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_page_make(const struct hr_page_source *sources, size_t n, char **text,
                                        size_t *bytes);
+
+/* What a command has found out, for programs and as a page: makes the document of `rest`
+ * (json/value.h), which is released, and writes it to `json` ("-": stdout) and its page to
+ * `report`; "": not asked for. Both files are replaced as a whole. HR_E_IO, HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_publish(const char *json, const char *report, json_t *rest);
 
 #endif

@@ -14,7 +14,7 @@
 #include "options/sweep.h"
 #include "report/groups.h"
 #include "json/documents.h"
-#include "page/publish.h"
+#include "page/page.h"
 #include "verdict/verdict.h"
 
 bool hr_outcome_is_page(const char *path)

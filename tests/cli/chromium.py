@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""chromium.py PAGE...: looks at pages in headless Chromium (DevTools through a pipe) at 360, 800 and 1440
+"""chromium.py PAGE...: looks at pages in headless Chromium (DevTools through a pipe) at 390, 1280 and 1440
 pixels, light and dark, with scripts and without: no message on the console, no request but the page itself,
-nothing cut off, text that stands out from its ground, values under the pointer. Exits 1 and names what is
-wrong; 77: there is no Chromium. SHOTS=folder keeps a picture of each."""
+nothing cut off, text that stands out from its ground, values under the pointer and by the keyboard, sections in
+their order. PAGE.dom is what scripts have made of each (page_check.py). Exits 1 and names what is wrong; 77: there
+is no Chromium. SHOTS=folder keeps a picture of each; QUICK=1 looks at one width."""
 import base64, json, os, shutil, subprocess, sys, tempfile, time
 from pathlib import Path
 
 DEADLINE = 60
-WIDTHS = (360, 800, 1440)
+WIDTHS = (1280,) if os.environ.get("QUICK") else (390, 1280, 1440)
+ORDER = ["chart", "results", "why", "measurements", "experiments", "curves", "figures", "comparisons", "tuning", "time", "waits", "staleness",
+         "losses", "pipelines", "classes", "settings"]
 
 # What is wrong with the page as it stands: a list of sentences.
 LOOK = r"""(() => {
@@ -19,6 +22,8 @@ LOOK = r"""(() => {
     if (shown(e) && !e.closest('.skip') && !e.classList.contains('skip') && !e.closest('.scroll table') && (r.right > root.clientWidth + 1 || r.left < -1))
       wrong.push(`${e.tagName} is cut off: ${e.textContent.slice(0, 40)}`);
   }
+  for (const e of document.querySelectorAll('.results, .why'))
+    if (shown(e) && e.parentElement.scrollWidth > e.parentElement.clientWidth + 1) wrong.push(`the table ${e.className} is wider than its page`);
   for (const e of document.querySelectorAll('pre, p, h1, h2, li, dd, summary'))
     if (shown(e) && e.scrollWidth > e.clientWidth + 1 && e.clientWidth) wrong.push(`${e.tagName} overflows: ${e.textContent.slice(0, 40)}`);
   for (const t of document.querySelectorAll('svg[role=img] text')) {
@@ -38,7 +43,7 @@ LOOK = r"""(() => {
   for (const e of document.querySelectorAll('body *')) {
     const text = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
     const line = e.matches('path.line');
-    if (!shown(e) || !(text || line) || e.closest('script, style, .skip')) continue;
+    if (!shown(e) || !(text || line) || e.closest('script, style, .skip, .in')) continue; // .in stands on a shape, not on the page
     const style = getComputedStyle(e), colour = number(line ? style.stroke : e.namespaceURI.endsWith('svg') ? style.fill : style.color);
     const r = ratio(colour, ground(e)), key = `${e.tagName}.${e.className.baseVal ?? e.className} ${r.toFixed(2)}`;
     if (r < (line ? 3 : 4.5) && !seen.has(key)) { seen.add(key); wrong.push(`contrast of ${key}: ${e.textContent.slice(0, 30)}`); }
@@ -141,23 +146,44 @@ class Tab:
         path.write_bytes(base64.b64decode(data["data"]))
 
 
+TIP = "[...document.querySelectorAll('.tip b')].map(b => b.textContent.split(' ')[0])"
+
+
 def hover(tab):
-    """The pointer over the first picture of curves: its tip says the values nearest to it."""
-    if not tab.evaluate("!!document.querySelector('svg.chart')"):
+    """The pointer over the chart: a tip says the values nearest to it; and so do the arrow keys."""
+    if not tab.evaluate("!!document.querySelector('.hero:not(.schedule) svg.chart')"):
         return
-    tab.evaluate("document.querySelector('svg.chart').scrollIntoView({block: 'center'})")
-    place = tab.evaluate("(r => [r.left + r.width * .5, r.top + r.height * .5])(document.querySelector('svg.chart').getBoundingClientRect())")
+    tab.evaluate("document.querySelector('.hero:not(.schedule) svg.chart').scrollIntoView({block: 'center'})")
+    place = tab.evaluate("(r => [r.left + r.width * .4, r.top + r.height * .5])(document.querySelector('.hero:not(.schedule) svg.chart').getBoundingClientRect())")
     tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0], y=place[1])
-    tip = tab.evaluate("(t => t && t.innerText)(document.querySelector('.tip'))")
-    if not tip or "samples" not in tip:
-        yield f"no values under the pointer: {tip!r}"
-    told = tab.evaluate("[...document.querySelectorAll('.tip b')].map(b => b.textContent)")
-    known = tab.evaluate("[...document.querySelectorAll('.curve-values td')].map(t => t.textContent)")
-    if not told or not set(told) <= set(known):
-        yield f"values under the pointer that the table does not have: {told}"
+    told = tab.evaluate(TIP)
+    if not told:
+        yield "no values under the pointer"
     box = tab.evaluate("(t => t ? (r => [r.left, r.right, document.documentElement.clientWidth])(t.getBoundingClientRect()) : null)(document.querySelector('.tip'))")
     if box and (box[0] < 0 or box[1] > box[2]):
         yield f"the tip is cut off: {box}"
+    tab.call("Input.dispatchMouseEvent", type="mouseMoved", x=1, y=1)
+    tab.evaluate("document.querySelector('.hero:not(.schedule) svg.chart').focus()")
+    for key in ("Home", "ArrowRight"):
+        tab.call("Input.dispatchKeyEvent", type="keyDown", key=key)
+    if not tab.evaluate(TIP):
+        yield "no values by the keyboard"
+    tab.call("Input.dispatchKeyEvent", type="keyDown", key="Escape")
+    if tab.evaluate(TIP):
+        yield "the tip stays"
+
+
+def order(tab):
+    """What is concluded comes first; then the sections, in their order; what comes last is folded."""
+    parts = tab.evaluate("[...document.querySelectorAll('main > [id]')].map(e => e.id)")
+    if not parts or parts != [part for part in ORDER if part in parts]:
+        yield f"sections: {parts}"
+    if tab.evaluate("document.querySelector('.conclusion').getBoundingClientRect().top > document.querySelector('main').getBoundingClientRect().top"):
+        yield "the conclusion is not first"
+    if tab.evaluate("!(document.querySelector('#settings') instanceof HTMLDetailsElement) || document.querySelector('#settings').open"):
+        yield "the settings are not folded"
+    if tab.evaluate("document.querySelector('main').textContent.includes('could not be drawn')"):
+        yield "a part could not be drawn"
 
 
 def look(tab, page, shots):
@@ -168,7 +194,8 @@ def look(tab, page, shots):
                 where = f"{page.name}, {width} px, {'dark' if dark else 'light'}, scripts {'on' if scripts else 'off'}"
                 found = tab.evaluate(LOOK)
                 if scripts and not dark:
-                    found += hover(tab)
+                    found += [*hover(tab), *order(tab)]
+                    page.with_suffix(".dom").write_text(tab.evaluate("document.documentElement.outerHTML"))
                 if shots and scripts:
                     tab.picture(Path(shots) / f"{page.stem}-{width}-{'dark' if dark else 'light'}.png")
                 tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")

@@ -137,12 +137,11 @@ labels() {
 }
 
 @test "a row at chance is marked, with the cause: staleness, columns on unlike scales by name, or epochs" {
-  hogring compare --workers 8 --clock virtual --strategies allreduce,ps-async --quiet --json "$TMP/a.json" --report "$TMP/a.html" >"$TMP/said"
+  hogring compare --workers 8 --clock virtual --strategies allreduce,ps-async --quiet --json "$TMP/a.json" >"$TMP/said"
   grep -q "^ps-async! " "$TMP/said"
   grep -q "^allreduce direct " "$TMP/said"
   grep -q "^! ps-async: .* \(at chance\|below always answering\) .*; likely lr 0.05 and momentum 0.90 under a mean staleness of [0-9.]*: --momentum 0" "$TMP/said"
   [ "$(json "$TMP/a.json" '[(bool(r["at_chance"]), sum("likely" in w for w in r["warnings"])) for r in d["runs"]]')" = "[(False, 0), (True, 1)]" ]
-  grep -q '<span class="warn">at chance</span>' "$TMP/a.html"
   python3 -c 'import random; r = random.Random(1); print("km,m,side"); [print(10 + r.random(), 5000 * r.random(), r.choice("ab"), sep=",") for i in range(1500)]' >"$TMP/p.csv"
   hogring train --data "$TMP/p.csv" --model softmax --epochs 1 --quiet >"$TMP/said"
   grep -q "^! allreduce direct: .*; likely the scales of columns: --normalize (m goes to [45][0-9.]*, km to 1[01][0-9.]*)" "$TMP/said"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# --report and hogring report: pages that are strict HTML, stand on their own, and say what the JSON says.
+# --report and hogring report: pages that are strict HTML, stand on their own, and hold the JSON document. What their
+# script draws of it is looked at in browser.bats.
 load support
 
 check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
@@ -9,12 +10,11 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
   check "$TMP/train.html" "$TMP/train.json"
   hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --strategies allreduce,ssp,hogwild --report "$TMP/compare.html" --json "$TMP/compare.json" >/dev/null
   check "$TMP/compare.html" "$TMP/compare.json"
-  grep -q '<li>Accuracy: ' "$TMP/compare.html" # the verdict in words
+  grep -q '<p class="conclusion">Not like for like: ' "$TMP/compare.html" # the verdict in words
   hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --orders 2 --clock virtual --compute-time 'uniform(1ms,2ms)' --strategies allreduce,ps-sync,ssp \
     --target-accuracy 0.2 --margin 5 --report "$TMP/tests.html" --json "$TMP/tests.json" >/dev/null
   check "$TMP/tests.html" "$TMP/tests.json"
   [ "$(json "$TMP/tests.json" 'len(d["comparison"]["comparisons"])')" = 9 ]
-  grep -q 'Lines: means over the runs' "$TMP/tests.html"
   hogring simulate "${quick[@]}" --workers 64 --epochs 2 --batch-size 2 --strategy ps-async --report "$TMP/simulate.html" --json "$TMP/simulate.json" >/dev/null
   check "$TMP/simulate.html" "$TMP/simulate.json"
   # Long enough that each worker has a turn, on a busy machine, too.
@@ -36,17 +36,15 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
 @test "pipelines, lost workers, sparse models and interrupted runs have their pages" {
   hogring train "${quick[@]}" --model mlp --pipeline 2 --report "$TMP/pipeline.html" >/dev/null
   check "$TMP/pipeline.html"
-  grep -q '<h2 id="pipelines">' "$TMP/pipeline.html"
   hogring train "${quick[@]}" --workers 3 --strategy ps-async --clock virtual --inject kill:1@step=3 --on-loss continue --report "$TMP/losses.html" >/dev/null
   check "$TMP/losses.html"
-  grep -q '<h2 id="losses">' "$TMP/losses.html"
   hogring data make sparse --out "$TMP/rows.libsvm" --rows 500 >/dev/null
   hogring compare --data "$TMP/rows.libsvm" --model logistic --epochs 2 --quiet --report "$TMP/sparse.html" --json "$TMP/sparse.json" >/dev/null
   check "$TMP/sparse.html" "$TMP/sparse.json"
   forever --workers 2 --model softmax --report "$TMP/interrupted.html"
   ends_at INT 130
   check "$TMP/interrupted.html"
-  grep -q '<p class="verdict">Interrupted: ' "$TMP/interrupted.html"
+  grep -q '<p class="conclusion">Interrupted: ' "$TMP/interrupted.html"
 }
 
 @test "hogring report makes of a document the page that --report wrote, and one of several" {
@@ -83,8 +81,6 @@ hogring: warning: $TMP/a.json is given twice: it counts once" ]
   hogring train "${quick[@]}" --checkpoint-dir "$TMP/run.d" >/dev/null
   hogring eval "$TMP/run.d" --worst 3 --report "$TMP/eval.html" >/dev/null
   check "$TMP/eval.html"
-  grep -q '<h2 id="classes">' "$TMP/eval.html"
-  grep -q '<caption>Worst answers</caption>' "$TMP/eval.html"
   python3 - "$TMP/results.json" <<'PY'
 import json, sys
 sys.dont_write_bytecode = True
@@ -94,7 +90,6 @@ json.dump(page.finite({"hogring": "1", **page.read("tests/experiments/results")}
 PY
   hogring report "$TMP/results.json" --out "$TMP/results.html" >/dev/null
   check "$TMP/results.html"
-  grep -q '<h1>[0-9]* published findings, checked</h1>' "$TMP/results.html"
 }
 
 @test "names out of data, commands and classes are text and nothing else" {
@@ -106,17 +101,8 @@ PY
   hogring eval "$TMP/run.d" --data "$TMP/$evil" --test-fraction 0.4 --json "$TMP/eval.json" >/dev/null
   hogring report "$TMP/eval.json" --out "$TMP/eval.html" >/dev/null
   check "$TMP/eval.html"
-  [ "$(grep -c '<script>' "$TMP/page.html")" = 1 ]
+  [ "$(grep -c '<script' "$TMP/page.html")" = 2 ]
   [ "$(grep -c '<img' "$TMP/eval.html")" = 0 ]
-}
-
-@test "the command on a page, pasted into a shell, is the command that was run" {
-  hogring train "${quick[@]}" --report "$TMP/it's a \$page.html" >/dev/null
-  python3 - "$TMP/it's a \$page.html" <<'PY'
-import html, re, shlex, sys
-command = html.unescape(re.search("<code>(.*?)</code>", open(sys.argv[1]).read(), re.S)[1])
-assert shlex.split(command)[1:] == ["train", "--model", "softmax", "--epochs", "1", "--quiet", "--report", sys.argv[1]], command
-PY
 }
 
 @test "what cannot become a page is refused before training begins, in a line" {
@@ -133,11 +119,6 @@ PY
   refused 3 "$TMP/none/x.html" report "$TMP/a.json" --out "$TMP/none/x.html"
   [ ! -e "$TMP/x.html" ]
   refused 2 "--out $TMP/b.json: expected a name that ends in .html" report "$TMP/a.json" --out "$TMP/b.json"
-}
-
-@test "five strategies with three seeds are a page of less than 300 KB" {
-  hogring compare "${quick[@]}" --epochs 12 --workers 4 --seeds 3 --report "$TMP/page.html" >/dev/null
-  [ "$(wc -c <"$TMP/page.html")" -lt 300000 ]
 }
 
 @test "a page that hogring wrote by default is written anew" {

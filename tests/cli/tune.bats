@@ -127,10 +127,9 @@ for i in range(200):
   grep -qaE "tuning ssp: [1-6] of 6 trials" "$TMP/screen"
 }
 
-@test "the page shows what was tried" {
+@test "the page has what was tried" {
   tuned "${both[@]}" --tune lr=0.01,0.05 --report "$TMP/out.html"
-  grep -q '<section id="tuning"' "$TMP/out.html" || grep -q 'id="tuning"' "$TMP/out.html"
-  [ "$(grep -c "chosen" "$TMP/out.html")" -ge 2 ]
+  grep -q '"tuning":{.*"candidates":.*"chosen":true' "$TMP/out.html"
 }
 
 @test "a budget of one is no plural" {

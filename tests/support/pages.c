@@ -53,7 +53,7 @@ void check_page(const char *page)
     static const char *const empty[] = {"meta", "path", "rect", "!DOCTYPE"};
     char stack[64][16];
     size_t depth = 0;
-    const char *script = strstr(page, "<script>");
+    const char *script = strstr(page, "<script");
     for (const char *at = strchr(page, '<'); at && at < script; at = strchr(at + 1, '<')) {
         const bool closes = at[1] == '/';
         const char *name = at + 1 + closes;
