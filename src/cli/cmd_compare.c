@@ -52,15 +52,18 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     struct hr_verdict_wish wish = hr_compare_wish(cli, runs, good, tuning->nentries > 0, &text);
     wish.tuned = hr_tuning_chose_rates(tuning);
     wish.sure = tuning->nentries ? hr_tuning_sure(tuning, sure) : "";
+    if (!cli->quiet)
+        hr_watch_advise(runs->results, good);
     if (tuning->nentries)
-        hr_tuning_print(out, tuning);
+        hr_tuning_print(out, tuning, cli->details);
     if (good) {
-        hr_verdict_print_above(out, runs->results, good, wish, hr_output_width());
-        hr_table_print(out, runs->results, good, wish.target, hr_output_width());
-        hr_verdict_print(out, runs->results, good, wish);
+        const struct hr_table_style style = {wish.target, hr_output_width(), cli->details};
+        hr_table_print(out, runs->results, good, &style);
+        fputc('\n', out);
+        hr_verdict_print(out, runs->results, good, wish, cli->details, hr_output_width());
     }
     HR_TRY(write_outcome(cli, dataset, runs, tuning, good, &wish));
-    hr_outcome_say(cli, out, "\n");
+    hr_outcome_say(cli, out);
     if (failed)
         return hr_fail(failed, "not every run ended well: see above");
     if (runs->unwritten)

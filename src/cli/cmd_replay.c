@@ -61,10 +61,12 @@ static enum hr_status verdict(FILE *out, const struct hr_run_result *result)
 static enum hr_status tell(struct hr_cli *cli, const struct hr_dataset *dataset,
                            const struct hr_run_result *result)
 {
+    const struct hr_table_style style = {0, hr_output_width(), cli->details};
     if (!result->interrupted || result->ncurve)
-        hr_table_print(hr_outcome_stream(cli), result, 1, 0, hr_output_width());
+        hr_table_print(hr_outcome_stream(cli), result, 1, &style);
     const enum hr_status status = verdict(hr_outcome_stream(cli), result);
     HR_TRY(hr_outcome_write(cli, dataset, &(struct hr_endings){.runs = result, .n = 1}));
+    hr_outcome_say(cli, hr_outcome_stream(cli));
     HR_TRY(status);
     if (result->interrupted)
         return hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu",
@@ -104,7 +106,7 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
         hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
     HR_TRY(hr_metrics_check(&wish));
     struct hr_observer observer =
-        hr_watch_begin(&watch, &cli->train, replay->data, NULL, cli->quiet);
+        hr_watch_begin(&watch, &cli->train, replay->data, NULL, hr_watch_telling(cli));
     watch.outputs = cli;
     hr_watch_write(&watch, &wish, &observer);
     const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);

@@ -20,6 +20,7 @@
 #include "report/report.h"
 #include "session/saved.h"
 #include "train/needs.h"
+#include "verdict/verdict.h"
 #include "train/on_machines.h"
 
 static void print_saves(FILE *out, const struct hr_saves *saves)
@@ -69,13 +70,8 @@ static void print_pipeline(FILE *out, const struct hr_pipeline_report *report)
     fputc('\n', out);
 }
 
-static void print_end(FILE *out, const struct hr_run_result *result)
+static void print_details(FILE *out, const struct hr_run_result *result)
 {
-    fprintf(out, "\nweights digest  %s (%llu update%s)\n", result->weights_digest,
-            (unsigned long long)result->updates, result->updates == 1 ? "" : "s");
-    if (!strcmp(result->clock, "virtual"))
-        fprintf(out, "virtual time    %.6g s of %zu worker%s, computed in %.3g s\n",
-                result->seconds, result->workers, result->workers == 1 ? "" : "s", result->wall_s);
     if (result->pipeline.stages)
         print_pipeline(out, &result->pipeline);
     if (result->dropped)
@@ -91,8 +87,6 @@ static void print_end(FILE *out, const struct hr_run_result *result)
         fprintf(out, "lost updates    %llu of %llu writes looked at (a sample)\n",
                 (unsigned long long)result->conflicts.lost,
                 (unsigned long long)result->conflicts.looked_at);
-    if (result->checkpoint[0])
-        fprintf(out, "checkpoint      %s\n", result->checkpoint);
     if (result->saves.written + result->saves.failed)
         print_saves(out, &result->saves);
     if (result->record_cost > 0)
@@ -100,6 +94,19 @@ static void print_end(FILE *out, const struct hr_run_result *result)
                 "record cost     workers took %.3f times as long as without tickets (measured; "
                 "blocks do not overlap)\n",
                 result->record_cost);
+}
+
+static void print_end(FILE *out, const struct hr_run_result *result, bool details)
+{
+    fprintf(out, "\nweights digest  %s (%llu update%s)\n", result->weights_digest,
+            (unsigned long long)result->updates, result->updates == 1 ? "" : "s");
+    if (!strcmp(result->clock, "virtual"))
+        fprintf(out, "virtual time    %.6g s of %zu worker%s, computed in %.3g s\n",
+                result->seconds, result->workers, result->workers == 1 ? "" : "s", result->wall_s);
+    if (details)
+        print_details(out, result);
+    if (result->checkpoint[0])
+        fprintf(out, "checkpoint      %s\n", result->checkpoint);
     if (result->trace[0])
         fprintf(out, "trace           %s (hogring replay repeats the run from it)\n",
                 result->trace);
@@ -156,15 +163,19 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
 static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *dataset,
                            const struct hr_run_result *result, const struct hr_foretold *foretold)
 {
-    if (!result->interrupted || result->ncurve)
-        hr_table_print(hr_outcome_stream(cli), result, 1, hr_target_asked(&cli->train),
-                       hr_output_width());
-    print_end(hr_outcome_stream(cli), result);
-    hr_foretold_print(hr_outcome_stream(cli), foretold, result);
+    FILE *out = hr_outcome_stream(cli);
+    const struct hr_table_style style = {hr_target_asked(&cli->train), hr_output_width(),
+                                         cli->details};
+    if (!result->interrupted || result->ncurve) {
+        hr_table_print(out, result, 1, &style);
+        hr_verdict_print(out, result, 1, (struct hr_verdict_wish){0}, cli->details, style.width);
+    }
+    print_end(out, result, cli->details);
+    hr_foretold_print(out, foretold, result);
     if (cli->export_to[0] && result->checkpoint[0])
         HR_TRY(export_model(cli, result));
     HR_TRY(write_outcome(cli, dataset, result, foretold));
-    hr_outcome_say(cli, hr_outcome_stream(cli), "");
+    hr_outcome_say(cli, out);
     return result->interrupted
                ? hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
                          (unsigned long long)result->steps,
@@ -201,7 +212,8 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     HR_TRY(hr_cli_machines_ready(cli, machines,
                                  get_ready(cli, machines, dataset, name, &wish, &foretold)));
     struct hr_timeline_watch lines = {.cli = cli};
-    struct hr_observer observer = hr_watch_begin(&watch, &cli->train, cli->data, NULL, cli->quiet);
+    struct hr_observer observer =
+        hr_watch_begin(&watch, &cli->train, cli->data, NULL, hr_watch_telling(cli));
     watch.hints = cli;
     watch.outputs = cli;
     watch.dataset = dataset;

@@ -90,7 +90,7 @@ static enum hr_status run_all(struct hr_cli *cli, const struct hr_replay *replay
 {
     struct hr_watch watch;
     const struct hr_observer watching =
-        hr_watch_begin(&watch, &cli->train, replay->data, NULL, true);
+        hr_watch_begin(&watch, &cli->train, replay->data, NULL, HR_TELL_NOTHING);
     const struct hr_observer observer = {.arg = watching.arg, .should_stop = watching.should_stop};
     enum hr_status status = replay_null(replay, dataset, &observer, &runs[RECORDED]);
     if (status == HR_OK)

@@ -39,11 +39,11 @@ HR_CHECKED enum hr_status hr_compare_run(const struct hr_cli *cli, const struct 
  * stderr. Returns how the first of those ended. */
 HR_CHECKED enum hr_status hr_compare_sort_out(struct hr_compare_runs *runs, size_t *good);
 
-/* What the verdict is told of them: the target, what claims hold at, and the command that compares
- * fairly. `good` runs ended well; `tuned`: each entry has searched for its values. text is where it
- * stands. */
+/* What the verdict is told of them: the target, what claims hold at, and the commands that compare
+ * fairly, and over several seeds. `good` runs ended well; `tuned`: each entry has searched for its
+ * values. text is where it stands. */
 struct hr_fair_text {
-    char at[160], command[8192];
+    char at[160], fair[8192], more[8192];
 };
 struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr_compare_runs *runs,
                                        size_t good, bool tuned, struct hr_fair_text *text);

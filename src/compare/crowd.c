@@ -8,13 +8,14 @@
 
 static const double basis_s = 1.0;
 
-void hr_crowd_open(struct hr_crowd *crowd, const struct hr_compare_runs *runs, bool quiet)
+void hr_crowd_open(struct hr_crowd *crowd, const struct hr_compare_runs *runs,
+                   enum hr_telling telling)
 {
     const struct hr_progress_subject subject = hr_compare_runs_subject(runs, 0);
     *crowd = (struct hr_crowd){.bytes = runs->per_seed * sizeof *crowd->cell,
                                .seeds = {.n = runs->n / runs->per_seed, .per_seed = 1},
                                .runs = runs};
-    hr_progress_view_init(&crowd->view, hr_output_terminal(), &subject, quiet);
+    hr_progress_view_init(&crowd->view, hr_output_terminal(), &subject, telling);
     void *memory =
         mmap(NULL, crowd->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     crowd->cell = memory == MAP_FAILED ? NULL : memory;

@@ -21,7 +21,8 @@ struct hr_crowd {
 };
 
 /* Without memory for it nothing is shown. */
-void hr_crowd_open(struct hr_crowd *crowd, const struct hr_compare_runs *runs, bool quiet);
+void hr_crowd_open(struct hr_crowd *crowd, const struct hr_compare_runs *runs,
+                   enum hr_telling telling);
 void hr_crowd_close(struct hr_crowd *crowd);
 
 /* Runs from `first` begin, and are over. */

@@ -92,8 +92,14 @@ static size_t words_left_out(const struct hr_cli *cli, size_t at)
     return word[length] || at + 1 == cli->nwords ? 1 : 2;
 }
 
-/* The words of the command, as a shell reads them. */
-static void write_command(const struct hr_cli *cli, char *text, size_t size)
+/* Of a comparison that said nothing of seeds: without several there is no verdict. */
+static const char *more_seeds(const struct hr_cli *cli)
+{
+    return hr_cli_was_given(cli, "seeds") ? "" : " --seeds 5";
+}
+
+/* The words of the command, as a shell reads them, and what it had not. */
+static void write_command(const struct hr_cli *cli, const char *added, char *text, size_t size)
 {
     size_t used = (size_t)snprintf(text, size, "hogring compare");
     for (size_t i = 0, left_out; i < cli->nwords; i++) {
@@ -101,14 +107,14 @@ static void write_command(const struct hr_cli *cli, char *text, size_t size)
             i += left_out - 1;
             continue;
         }
-        if (used + HR_SHELL_WORD(strlen(cli->words[i])) + sizeof "  --tune" > size) {
+        if (used + HR_SHELL_WORD(strlen(cli->words[i])) + sizeof "  --tune --seeds 5" > size) {
             text[0] = '\0'; /* half a command is none */
             return;
         }
         text[used++] = ' ';
         used += strlen(hr_shell_word(cli->words[i], text + used));
     }
-    snprintf(text + used, size - used, " --tune");
+    snprintf(text + used, size - used, "%s%s", added, more_seeds(cli));
 }
 
 /* Strategies whose weights are the same share a search. */
@@ -124,8 +130,9 @@ static size_t count_searches(const struct hr_compare_runs *runs, size_t good)
     return n;
 }
 
-static double fair_seconds(const struct hr_cli *cli, const struct hr_compare_runs *runs,
-                           size_t good)
+/* All runs as often as there will be seeds, and the trials of --tune. */
+static double seconds_of(const struct hr_cli *cli, const struct hr_compare_runs *runs, size_t good,
+                         bool tuned)
 {
     double in_turn = 0, by_themselves = 0;
     for (size_t i = 0; i < runs->n; i++)
@@ -133,8 +140,10 @@ static double fair_seconds(const struct hr_cli *cli, const struct hr_compare_run
     for (size_t i = 0; i < good; i++)
         by_themselves += runs->results[i].wall_s;
     const double all = fmax(in_turn, by_themselves);
-    const double trainings = (double)(hr_tune_trainings(cli, runs) * count_searches(runs, good));
-    return good ? all * (1 + trainings / (double)good) : 0;
+    const double seeds = more_seeds(cli)[0] ? 5 : 1;
+    const double trainings =
+        tuned ? (double)(hr_tune_trainings(cli, runs) * count_searches(runs, good)) : 0;
+    return good ? all * (seeds + trainings / (double)good) : 0;
 }
 
 static const char *length_of(const struct hr_train_options *o)
@@ -149,15 +158,19 @@ struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr
                                        size_t good, bool tuned, struct hr_fair_text *text)
 {
     write_at(runs, good, text->at, sizeof text->at);
-    text->command[0] = '\0';
+    text->fair[0] = text->more[0] = '\0';
     if (!tuned && rates_are_free(cli, runs) &&
         !hr_cli_was_given(cli, "resume")) /* has its values */
-        write_command(cli, text->command, sizeof text->command);
+        write_command(cli, " --tune", text->fair, sizeof text->fair);
+    if (more_seeds(cli)[0])
+        write_command(cli, "", text->more, sizeof text->more);
     return (struct hr_verdict_wish){.target = hr_target_asked(&cli->train),
                                     .margin = cli->margin,
                                     .at = tuned ? "the values chosen" : text->at,
                                     .tuned = tuned,
                                     .length = length_of(&cli->train),
-                                    .fair = text->command,
-                                    .fair_s = fair_seconds(cli, runs, good)};
+                                    .fair = text->fair,
+                                    .fair_s = seconds_of(cli, runs, good, true),
+                                    .more = text->more,
+                                    .more_s = seconds_of(cli, runs, good, false)};
 }

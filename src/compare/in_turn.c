@@ -16,9 +16,9 @@ enum hr_status hr_compare_in_turn(const struct hr_cli *cli, const struct hr_data
         const struct hr_progress_subject subject = hr_compare_runs_subject(runs, i);
         const struct hr_metrics_wish wish = hr_watch_wish(cli, options, dataset, runs->name[i]);
         struct hr_observer observer =
-            hr_watch_begin(&watch, options, cli->data, &subject, cli->quiet);
+            hr_watch_begin(&watch, options, cli->data, &subject, hr_watch_telling(cli));
         const int64_t began = hr_clock_ns();
-        watch.banner = !cli->quiet && i < runs->per_seed; /* other seeds differ by that alone */
+        watch.first = i < runs->per_seed;
         watch.share = &runs->share;
         hr_watch_timeline(&watch, &lines, &observer);
         hr_watch_write(&watch, &wish, &observer);

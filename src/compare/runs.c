@@ -1,6 +1,7 @@
 /* What is said of the runs of a comparison while they go on, and how they ended. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "compare/compare.h"
@@ -23,6 +24,22 @@ static size_t count_runs(const struct hr_compare_runs *runs, size_t end)
     return n;
 }
 
+/* What they have in common. */
+static void share_out(struct hr_compare_runs *runs)
+{
+    const struct hr_train_options *first = &runs->options[0];
+    bool workers = true;
+    runs->share = (struct hr_watch_share){.head = runs->head, .one_model = true};
+    for (size_t i = 0; i < runs->n; i++) {
+        workers &= runs->options[i].workers == first->workers;
+        runs->share.one_model &= !strcmp(runs->options[i].model, first->model);
+    }
+    const size_t used = strlen(runs->head);
+    if (workers)
+        snprintf(runs->head + used, sizeof runs->head - used, ", %zu worker%s", first->workers,
+                 first->workers == 1 ? "" : "s");
+}
+
 void hr_compare_runs_begin(struct hr_compare_runs *runs, bool concurrent)
 {
     const size_t seeds = runs->n / runs->per_seed / runs->orders;
@@ -30,11 +47,11 @@ void hr_compare_runs_begin(struct hr_compare_runs *runs, bool concurrent)
     const size_t n = count_runs(runs, runs->n);
     if (runs->orders > 1)
         snprintf(orders, sizeof orders, " x %zu orders", runs->orders);
-    snprintf(runs->head, sizeof runs->head, "%zu run%s: %zu %s, %zu seed%s%s, %s", n,
+    snprintf(runs->head, sizeof runs->head, "%zu run%s (%zu %s, %zu seed%s%s), %s", n,
              n == 1 ? "" : "s", runs->per_seed, runs->per_seed == 1 ? "setting" : "settings", seeds,
              seeds == 1 ? "" : "s", orders,
-             concurrent ? "those of a seed at once" : "one after another");
-    runs->share = (struct hr_banner_share){.head = runs->head};
+             concurrent ? "those of a seed at once" : "one at a time");
+    share_out(runs);
     runs->remaining = (struct hr_remaining){.n = runs->n, .per_seed = runs->per_seed};
     for (size_t i = 0; i < runs->n; i++) {
         runs->remaining.epochs[i] = epochs_of(&runs->options[i]);
@@ -101,7 +118,5 @@ void hr_compare_free(struct hr_compare_runs *runs)
 {
     for (size_t i = 0; runs && i < runs->n; i++)
         hr_run_result_free(&runs->results[i]);
-    if (runs)
-        hr_banner_share_free(&runs->share);
     free(runs);
 }

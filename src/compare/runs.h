@@ -5,7 +5,6 @@
 #include "options/command_line.h"
 #include "json/documents.h"
 #include "watch/watch.h"
-#include "report/banner_share.h"
 #include "report/progress.h"
 
 enum { HR_COMPARE_RUNS_MAX = 256 };
@@ -25,8 +24,8 @@ struct hr_compare_runs {
     bool spared[HR_COMPARE_RUNS_MAX]; /* another order, of what no order changes: is not run */
     size_t orders;                    /* of events, with each seed */
     struct hr_remaining remaining;
-    char head[160]; /* of what they share */
-    struct hr_banner_share share;
+    char head[200]; /* of what they share */
+    struct hr_watch_share share;
     struct hr_failed_run failed[HR_COMPARE_RUNS_MAX]; /* (nfailed), when all is over */
     size_t nfailed;
     bool unwritten; /* a run's log is not whole, as was said */

@@ -139,7 +139,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
                                    const struct hr_crowd *crowd, size_t i, int out)
 {
     const struct hr_compare_runs *runs = crowd->runs;
-    struct hr_banner_share share = runs->share;
+    struct hr_watch_share share = runs->share;
     struct hr_watch watch;
     struct parcel parcel = {0};
     struct hr_train_options options = runs->options[i];
@@ -151,10 +151,11 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     else
         options.ranks_beside = runs->per_seed; /* more than enough to be crowded */
     const struct hr_progress_subject subject = hr_compare_runs_subject(runs, i);
-    struct hr_observer observer = hr_watch_begin(&watch, &options, cli->data, &subject, cli->quiet);
+    struct hr_observer observer =
+        hr_watch_begin(&watch, &options, cli->data, &subject, hr_watch_telling(cli));
     hr_watch_join(&watch, hr_crowd_tell, hr_crowd_cell(crowd, i - crowd->first));
-    watch.banner = !cli->quiet && crowd->first == 0;
-    share.silent = i > 0;
+    watch.first = crowd->first == 0;
+    share.said = share.crowded = i > 0;
     watch.share = &share;
     const struct hr_metrics_wish wish = hr_watch_wish(cli, &options, dataset, runs->name[i]);
     hr_watch_write(&watch, &wish, &observer);
@@ -252,7 +253,7 @@ enum hr_status hr_compare_side_by_side(const struct hr_cli *cli, const struct hr
     enum hr_status status = HR_OK;
     struct forwarded forwarded = {0};
     struct hr_crowd crowd;
-    hr_crowd_open(&crowd, runs, cli->quiet);
+    hr_crowd_open(&crowd, runs, hr_watch_telling(cli));
     hr_signals_run_begins();
     for (size_t first = 0; first < runs->n && !hr_signals_seen(NULL); first += runs->per_seed) {
         size_t started = 0;

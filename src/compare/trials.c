@@ -229,7 +229,8 @@ enum hr_status hr_trials_train(void *arg, struct hr_search_trial *asked)
     const struct hr_progress_subject subject = {.label = label, .strategy = o.strategy};
     struct spectator spectator = {.seen = {0}};
     struct hr_run_result result = {0};
-    hr_progress_view_init(&spectator.view, hr_output_terminal(), &subject, trials->cli->quiet);
+    hr_progress_view_init(&spectator.view, hr_output_terminal(), &subject,
+                          hr_watch_telling(trials->cli));
     const struct hr_observer observer = {.arg = &spectator,
                                          .started = on_start,
                                          .progress = on_progress,

@@ -191,8 +191,7 @@ static void say_cost(const struct hr_cli *cli, const struct hr_tuning *tuning)
     for (size_t e = 0; e < tuning->nentries; e++)
         most += (tuning->entry[e].ncandidates > 1 ? tuning->total : 0) +
                 (tuning->entry[e].ncandidates > 2 ? tuning->wider : 0);
-    hr_log(HR_LOG_INFO,
-           "tuning: at most %.0f %s in trials, as long as %.3g of the runs that are compared", most,
+    hr_log(HR_LOG_INFO, "tuning: at most %.0f %s of trials, as long as %.3g runs", most,
            tuning->unit, most / tuning->longest);
 }
 

@@ -176,7 +176,8 @@ static json_t *power(const struct hr_verdict *v)
 }
 
 /* The verdict in words, without the blanks that lines begin with. */
-static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish)
+static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish,
+                         bool details)
 {
     char *text = NULL;
     size_t bytes;
@@ -184,8 +185,7 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_v
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return array;
-    hr_verdict_print_above(out, runs, n, wish, 0);
-    hr_verdict_print(out, runs, n, wish);
+    hr_verdict_print(out, runs, n, wish, details, 0);
     if (fclose(out) == 0)
         for (char *rest, *line = strtok_r(text, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest))
@@ -204,7 +204,7 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr
     json_t *object = json_null();
     if (v.groups.n > 1 || (n && runs[0].event_order))
         object = json_pack(
-            "{ss so so so so so ss so so so so so ss so so so}", "test",
+            "{ss so so so so so ss so so so so so so ss so so so}", "test",
             "paired t over the seeds, two-sided, Holm over all pairs", "level",
             hr_json_number(HR_VERDICT_LEVEL), "metric",
             hr_json_text(hr_metric_kind(v.metric)->name), "best",
@@ -213,7 +213,8 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr
             "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)), "compared_at",
             compared_at[hr_best_compared(&v.groups)], "strategies", strategies(&v), "pairs",
             pairs(&v), "comparisons", comparisons(&v), "power", power(&v), "sentences",
-            sentences(runs, n, wish), "like_for_like", alike[hr_alikeness_of(&v.groups).kind], "at",
+            sentences(runs, n, wish, true), "conclusion", sentences(runs, n, wish, false),
+            "like_for_like", alike[hr_alikeness_of(&v.groups).kind], "at",
             hr_json_text_or_null(wish.at ? wish.at : ""), "fair",
             hr_json_text_or_null(v.unlike && wish.fair ? wish.fair : ""), "tuned",
             json_boolean(wish.tuned));

@@ -43,7 +43,7 @@ struct hr_cli {
     char tune[512], tune_budget[32]; /* compare; "": nothing */
     size_t seeds, orders;
     double margin; /* 0: none */
-    bool concurrent, quiet, wide, help, all, emulate;
+    bool concurrent, quiet, details, wide, help, all, emulate;
     bool forecast;          /* train */
     size_t machines;        /* train: that the run is on; 0: one */
     double expect_accuracy; /* 0: none */

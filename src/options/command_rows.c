@@ -128,7 +128,7 @@ static const struct hr_option results[] = {
     ROW("log", TEXT, log, "FILE.jsonl", NULL,
         "append each step of each worker, each evaluation, saves and losses as JSON Lines, whole "
         "lines as they happen; --resume goes on with it (help log: fields)",
-        .written = true, .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
+        .written = true, .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
     ROW("log-every", COUNT64, log_every, "N", "1",
         "--log, --tensorboard: one step in N; the times of a line are those since the one before",
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),
@@ -170,6 +170,10 @@ static const struct hr_option results[] = {
     ROW("quiet", FLAG, quiet, NULL, NULL,
         "no banner, no progress: neither a terminal's line nor a log's lines",
         .commands = BOTH | HR_REPLAY | HR_GATE, .models = HR_OF_ALL_MODELS),
+    ROW("details", FLAG, details, NULL, NULL,
+        "all that there is to say: the whole banner, each evaluation, all columns, who was waited "
+        "for, staleness, all pairs, power, what was tuned",
+        .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS, .first = true),
     ROW("wide", FLAG, wide, NULL, NULL,
         "all columns of tables and whole lines, however few columns the terminal has",
         .commands = RUNNING, .models = HR_OF_ALL_MODELS),

@@ -42,10 +42,11 @@ bool hr_advice_after(const struct hr_run_result *run, const char *name, char tex
         return false; /* sparse models have no batches to enlarge */
     if (!crowded)
         snprintf(batch, sizeof batch, "a larger --batch-size (now %zu) or ", run->batch_size);
-    snprintf(text, HR_ADVICE_MAX,
-             "%s: the %zu workers computed for %.2f s and communicated or waited for %.2f s; "
-             "%sfewer --workers would be faster",
-             name, run->workers, useful, other, batch);
+    snprintf(
+        text, HR_ADVICE_MAX,
+        "%s: %.2f s of computing, %.2f s of communicating and waiting; %sfewer --workers would "
+        "be faster",
+        name, useful, other, batch);
     return true;
 }
 

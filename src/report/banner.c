@@ -139,7 +139,7 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
                 "%.6g\n",
                 info->batch_size, info->global_batch, info->lr);
     else if (info->shares_batch)
-        fprintf(out, "  batch    %zu a worker, %zu global: one update each, lr %.6g\n",
+        fprintf(out, "  batch    %zu a worker, %zu global: one update per step, lr %.6g\n",
                 info->batch_size, info->global_batch, info->lr);
     else if (info->lr > 0 && info->node_workers) /* an update is of several */
         fprintf(out, "  batch    minibatches of %zu, lr %.6g\n", info->batch_size, info->lr);
@@ -165,9 +165,9 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
     if (info->shards)
         print_shards(out, info);
     if (info->length_s > 0)
-        fprintf(out, "  course   %g s of training, ", info->length_s);
+        fprintf(out, "  length   %g s of training, ", info->length_s);
     else
-        fprintf(out, "  course   %.4g epoch%s, %s update%s, ", info->length,
+        fprintf(out, "  length   %.4g epoch%s, %s update%s, ", info->length,
                 info->length == 1 ? "" : "s", hr_human_count(count, info->steps),
                 plural(info->steps));
     if (info->first)
@@ -215,9 +215,11 @@ static void print_split(FILE *out, const struct hr_run_info *info)
             of_file ? "of " : "held out", of_file ? info->validation_data : "");
 }
 
-static void print_banner(FILE *out, const struct hr_run_info *info, const char *data)
+static void print_banner(FILE *out, const struct hr_run_info *info, const char *data,
+                         const char *head)
 {
     char count[HR_HUMAN_MAX];
+    (void)head;
     print_head(out, info);
     if (info->nmachines)
         print_machines(out, info);
@@ -235,21 +237,81 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
         print_conflicts(out, info);
     if (info->memory)
         fprintf(out, "  memory   %s\n", info->memory);
-    fprintf(out, "  promise  %s\n", info->guarantee);
+    fprintf(out, "  guarantee %s\n", info->guarantee);
 }
 
 /* Written in one call, since concurrent runs print at the same time. */
-void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
+static void print_at_once(FILE *out, const struct hr_run_info *info, const char *data,
+                          const char *head,
+                          void (*print)(FILE *out, const struct hr_run_info *info, const char *data,
+                                        const char *head))
 {
     char *text = NULL;
     size_t bytes = 0;
     FILE *memory = open_memstream(&text, &bytes);
     if (!memory) {
-        print_banner(out, info, data);
+        print(out, info, data, head);
         return;
     }
-    print_banner(memory, info, data);
+    print(memory, info, data, head);
     fclose(memory);
     fwrite(text, 1, bytes, out);
     free(text);
+}
+
+void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
+{
+    print_at_once(out, info, data, NULL, print_banner);
+}
+
+/* --- brief */
+
+/* "10 epochs, 230 updates of 64 samples, sgd, momentum 0.9, lr 0.05" */
+static void print_length(FILE *out, const struct hr_run_info *info)
+{
+    char count[HR_HUMAN_MAX];
+    if (info->length_s > 0)
+        fprintf(out, "  length   %g s of training", info->length_s);
+    else
+        fprintf(out, "  length   %.4g epoch%s, %s update%s", info->length,
+                info->length == 1 ? "" : "s", hr_human_count(count, info->steps),
+                plural(info->steps));
+    if (info->shares_batch)
+        fprintf(out, " of %zu samples", info->global_batch);
+    if (info->optimizer && info->lr > 0)
+        fprintf(out, "; %s, lr %.6g", info->optimizer, info->lr);
+    if (info->first)
+        fprintf(out, "; resumed at %s", hr_human_count(count, info->first));
+    fputc('\n', out);
+}
+
+static void print_brief(FILE *out, const struct hr_run_info *info, const char *data,
+                        const char *head)
+{
+    enum { COLUMNS = 80 };
+    char size[HR_HUMAN_MAX + 20], count[HR_HUMAN_MAX];
+    if (head) {
+        fprintf(out, "hogring: %s, %zu processor%s\n", head, info->processors,
+                plural(info->processors));
+    } else {
+        fprintf(out, "hogring: %s, seed %llu, %zu worker%s", info->strategy,
+                (unsigned long long)info->seed, info->workers, plural(info->workers));
+        print_launch(out, info);
+    }
+    if (info->model) {
+        snprintf(size, sizeof size, " (%s parameters)", hr_human_count(count, info->params));
+        const size_t room = COLUMNS - strlen("  model    ") - strlen(size);
+        const bool fits = strlen(info->model) <= room;
+        fprintf(out, "  model    %.*s%s%s\n", (int)(fits ? room : room - 3), info->model,
+                fits ? "" : "...", size);
+    }
+    fprintf(out, "  data     %s\n", data);
+    if (!head)
+        print_length(out, info);
+}
+
+void hr_banner_print_brief(FILE *out, const struct hr_run_info *info, const char *data,
+                           const char *head)
+{
+    print_at_once(out, info, data, head, print_brief);
 }

@@ -84,10 +84,16 @@ static bool are_alike(const struct hr_groups *groups)
     return alike;
 }
 
-void hr_best_epochs_print(FILE *out, const struct hr_groups *groups)
+void hr_best_epochs_print(FILE *out, const struct hr_groups *groups, bool details)
 {
     if (hr_best_compared(groups) == HR_COMPARED_LAST)
         return;
+    if (!details) {
+        fputs(
+            "Compared are the weights of each run's best epoch; seconds and updates are of all.\n",
+            out);
+        return;
+    }
     fputs("Compared: the weights of each run's best epoch, ", out);
     fputs(are_alike(groups) ? "for all the same: " : "not of the same one: ", out);
     for (size_t g = 0; g < groups->n; g++) {

@@ -150,17 +150,10 @@ static void name_run(const struct hr_groups *groups, const struct hr_run_group *
             (unsigned long long)group->run[i]->seed);
 }
 
-static size_t tell_run(FILE *out, const char *whose, const struct hr_run_result *run, size_t told)
-{
-    for (size_t i = 0; i < run->nlosses; i++, told++)
-        if (told < HR_LOST_RANKS_TOLD)
-            tell(out, whose, &run->losses[i]);
-    return told;
-}
-
-void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups)
+void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups, bool details)
 {
     struct text whose;
+    const size_t most = details ? HR_LOST_RANKS_TOLD : groups->n > 1 ? 0 : HR_LOST_RANKS_BRIEF;
     size_t lost = 0, told = 0;
     for (size_t g = 0; g < groups->n; g++)
         lost += hr_run_group_lost(&groups->group[g]);
@@ -171,8 +164,11 @@ void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups)
     for (size_t g = 0; g < groups->n; g++)
         for (size_t i = 0; i < groups->group[g].n; i++) {
             name_run(groups, &groups->group[g], i, &whose);
-            told = tell_run(out, whose.at, groups->group[g].run[i], told);
+            for (size_t k = 0; k < groups->group[g].run[i]->nlosses; k++)
+                if (told++ < most)
+                    tell(out, whose.at, &groups->group[g].run[i]->losses[k]);
         }
-    if (told > HR_LOST_RANKS_TOLD)
-        fprintf(out, "... and %zu more: --json has them all\n", told - HR_LOST_RANKS_TOLD);
+    if (told > most && most > 0)
+        fprintf(out, "... and %zu more: %s\n", told - most,
+                details ? "--json has them all" : "--details tells of them");
 }

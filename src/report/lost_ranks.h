@@ -19,9 +19,10 @@ uint64_t hr_run_lost_samples(const struct hr_run_result *run);
  * run's. 0 for those that never were. */
 double hr_run_absent(const struct hr_run_result *run, size_t worker);
 
-enum { HR_LOST_RANKS_TOLD = 10 }; /* of a table; of more only their number */
+/* Told of a table, and of the brief table of a single row; of more only their number. */
+enum { HR_LOST_RANKS_TOLD = 10, HR_LOST_RANKS_BRIEF = 2 };
 
 /* The mark's meaning, and a sentence a loss, in 80 columns; nothing where nothing was lost. */
-void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups);
+void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups, bool details);
 
 #endif

@@ -18,6 +18,8 @@ static const double smoothing_seconds = 1.0;
 /* Before, a run's own speed is not told from its beginning. */
 static const double basis_s = 1.0;
 static const int64_t redraw_ns = HR_NS_PER_SECOND / 5;
+/* Between two lines of a log. */
+static const int64_t say_ns = 60 * HR_NS_PER_SECOND;
 
 /* Logs of CI may look like a terminal. */
 static bool in_ci(void)
@@ -33,15 +35,17 @@ static size_t width_of(FILE *out)
 }
 
 void hr_progress_view_init(struct hr_progress_view *view, FILE *out,
-                           const struct hr_progress_subject *subject, bool quiet)
+                           const struct hr_progress_subject *subject, enum hr_telling telling)
 {
     *view = (struct hr_progress_view){
         .out = out,
-        .redraw = !quiet && hr_terminal_redraws(fileno(out)) && !in_ci(),
-        .quiet = quiet,
+        .redraw = telling != HR_TELL_NOTHING && hr_terminal_redraws(fileno(out)) && !in_ci(),
+        .quiet = telling == HR_TELL_NOTHING,
+        .details = telling == HR_TELL_ALL,
         .subject = *subject,
         .last_loss = NAN,
         .opened_ns = hr_clock_ns(),
+        .said_ns = hr_clock_ns(),
     };
 }
 
@@ -125,7 +129,8 @@ static void add_loss(struct line *line, const struct hr_progress_view *view)
     if (!isfinite(view->last_loss))
         return;
     add(line, LOSS, "loss %s", hr_human_loss(loss, view->last_loss));
-    add(line, SPARK, "%s", hr_spark_draw(&view->spark, hr_human_utf8(), curve));
+    if (view->redraw)
+        add(line, SPARK, "%s", hr_spark_draw(&view->spark, hr_human_utf8(), curve));
 }
 
 /* --- the line that is drawn again --- */
@@ -173,10 +178,33 @@ static void add_left(struct line *line, const struct hr_progress_view *view,
             hr_human_about(text, left + rest));
 }
 
-static void draw(struct hr_progress_view *view, struct line *line)
+static bool put(void *out, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, out) == n;
+}
+
+/* A line that stays. */
+static void say(struct hr_progress_view *view, struct line *line)
+{
+    char text[LINE_BYTES + 1];
+    struct hr_fold fold = {.width = view->redraw ? width_of(view->out) : 0};
+    hr_progress_view_end(view);
+    write_line(line, fold.width, text);
+    strcat(text, "\n");
+    hr_fold(&fold, text, strlen(text), put, view->out);
+    fflush(view->out);
+    view->said_ns = hr_clock_ns();
+}
+
+/* The line that is drawn again, or one of a log. */
+static void show(struct hr_progress_view *view, struct line *line)
 {
     const size_t room = width_of(view->out) - 1; /* some terminals wrap a full line */
     char text[LINE_BYTES];
+    if (!view->redraw) {
+        say(view, line);
+        return;
+    }
     write_line(line, room, text);
     fprintf(view->out, "\r%.*s\x1b[K", (int)hr_style_cut(text, room), text);
     fflush(view->out);
@@ -184,10 +212,14 @@ static void draw(struct hr_progress_view *view, struct line *line)
 }
 
 /* Is it time to? */
-static bool may_draw(struct hr_progress_view *view)
+static bool may_show(struct hr_progress_view *view)
 {
     const int64_t now = hr_clock_ns();
-    if (!view->redraw || (view->drawn && now - view->drawn_at < redraw_ns))
+    if (view->quiet)
+        return false;
+    if (!view->redraw)
+        return now - view->said_ns >= say_ns;
+    if (view->drawn && now - view->drawn_at < redraw_ns)
         return false;
     view->drawn_at = now;
     return true;
@@ -211,7 +243,7 @@ void hr_progress_view_update(struct hr_progress_view *view, const struct hr_prog
     char rate[HR_HUMAN_MAX];
     struct line line = {.n = 0};
     update_rate(view, progress);
-    if (!may_draw(view))
+    if (!may_show(view))
         return;
     add_subject(&line, view);
     add(&line, EPOCH, "epoch %.1f%s", progress->epoch, of_epochs(view->subject.epochs, "/").text);
@@ -219,14 +251,14 @@ void hr_progress_view_update(struct hr_progress_view *view, const struct hr_prog
     if (view->rate > 0)
         add(&line, RATE, "%s samples/s", hr_human_short(rate, view->rate));
     add_left(&line, view, progress);
-    draw(view, &line);
+    show(view, &line);
 }
 
 void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progress_crowd *crowd)
 {
     char text[HR_HUMAN_MAX];
     struct line line = {.n = 0};
-    if (!may_draw(view))
+    if (!may_show(view))
         return;
     add(&line, NEEDED, "runs %zu to %zu of %zu at once", crowd->first, crowd->last, crowd->runs);
     add(&line, EPOCH, "epoch %.1f to %.1f%s", crowd->least_epoch, crowd->most_epoch,
@@ -235,26 +267,10 @@ void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progr
         add(&line, RATE, "%s samples/s", hr_human_short(text, crowd->samples_per_s));
     if (isfinite(crowd->left_s))
         add(&line, LEFT, "all done in about %s", hr_human_about(text, crowd->left_s));
-    draw(view, &line);
+    show(view, &line);
 }
 
 /* --- lines that stay --- */
-
-static bool put(void *out, const char *text, size_t n)
-{
-    return fwrite(text, 1, n, out) == n;
-}
-
-static void say(struct hr_progress_view *view, struct line *line)
-{
-    char text[LINE_BYTES + 1];
-    struct hr_fold fold = {.width = view->redraw ? width_of(view->out) : 0};
-    hr_progress_view_end(view);
-    write_line(line, fold.width, text);
-    strcat(text, "\n");
-    hr_fold(&fold, text, strlen(text), put, view->out);
-    fflush(view->out);
-}
 
 void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point)
 {
@@ -263,7 +279,7 @@ void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve
     struct line line = {.n = 0};
     view->last_loss = point->train_loss;
     hr_spark_add(&view->spark, point->train_loss);
-    if (view->quiet || (view->redraw && subject->runs))
+    if (view->quiet || !view->details)
         return;
     add_subject(&line, view);
     add(&line, NEEDED, "epoch %.6g%s", point->epoch, of_epochs(subject->epochs, "/").text);
@@ -284,15 +300,11 @@ void hr_progress_view_ran(struct hr_progress_view *view, const struct hr_run_res
 {
     char text[HR_HUMAN_MAX];
     struct line line = {.n = 0};
-    if (!view->redraw || !result->ncurve)
+    if (view->quiet || view->redraw || !result->ncurve)
         return;
-    view->spark = (struct hr_spark){.n = 0};
-    for (size_t i = 0; i < result->ncurve; i++)
-        hr_spark_add(&view->spark, result->curve[i].train_loss);
     const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
-    view->last_loss = last->train_loss;
     add_subject(&line, view);
-    add_loss(&line, view);
+    add(&line, NEEDED, "loss %s", hr_human_loss(text, last->train_loss));
     if (isfinite(hr_curve_accuracy(last)))
         add(&line, NEEDED, "accuracy %.2f %%", 100 * hr_curve_accuracy(last));
     add(&line, NEEDED, "%s s", hr_human_seconds(text, result->seconds));

@@ -1,12 +1,11 @@
-/* progress.h - a run while it goes on: on a terminal a line that is drawn again, elsewhere a line
- * an evaluation.
+/* progress.h - a run while it goes on: on a terminal one line that is drawn again in place;
+ * elsewhere a line when one of several runs has ended, and one a minute while a run goes on.
  *
  *     run 4 of 15  ps-async seed 2  epoch 3.4/10  loss 0.4123  ▇▅▃▁  all done in about 3 min
  *
- * On a terminal the line is drawn five times a second at most, and never wider than the terminal is
- * at the moment: what is least needed goes first. A run on its own says each evaluation in a line
- * above; one of several says how it ended (hr_progress_view_ran).
- * Elsewhere each evaluation is a line that names strategy and seed, whole.
+ * The line that is drawn again comes five times a second at most, is never wider than the terminal
+ * is at the moment (what is least needed goes first), and is gone when the run has ended. With
+ * details each evaluation is a line, on a terminal above the one that is drawn again.
  *
  * Threads: none of this is called by ranks. Test: tests/unit/report/test_progress.c
  */
@@ -19,6 +18,9 @@
 #include "hogring/train.h"
 #include "report/remaining.h"
 #include "terminal/spark.h"
+
+/* How much is said while runs go on. */
+enum hr_telling { HR_TELL_NOTHING, HR_TELL_BRIEFLY, HR_TELL_ALL };
 
 /* Whose progress it is. */
 struct hr_progress_subject {
@@ -33,11 +35,13 @@ struct hr_progress_subject {
 
 struct hr_progress_view {
     FILE *out;   /* stderr */
-    bool redraw; /* a terminal: one line, drawn again; else one line an evaluation */
+    bool redraw; /* a terminal: one line, drawn again */
     bool quiet;  /* show nothing */
+    bool details;
     struct hr_progress_subject subject;
     struct hr_spark spark; /* training losses */
     double last_loss;      /* of the newest curve point */
+    int64_t said_ns;       /* when a line that stays was said, or it began */
     bool drawn;            /* a line is on the screen */
     int64_t drawn_at;
     double rate; /* smoothed samples/s */
@@ -48,12 +52,12 @@ struct hr_progress_view {
 
 /* Redraws only on a terminal whose TERM is set and not "dumb", and not where CI is set. */
 void hr_progress_view_init(struct hr_progress_view *view, FILE *out,
-                           const struct hr_progress_subject *subject, bool quiet);
+                           const struct hr_progress_subject *subject, enum hr_telling telling);
 void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress);
-/* An evaluation: a line of its own, "epoch 3/10  loss 0.4120  test loss 0.4310 ..." (samples/s: the
- * mean of the run up to here), but for one of several on a terminal. */
+/* An evaluation; with details a line, "epoch 3/10  loss 0.4120  test loss 0.4310 ..." (samples/s:
+ * the mean of the run up to here). */
 void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point);
-/* One of several has ended: its line, on a terminal. */
+/* One of several has ended: its line, but on a terminal. */
 void hr_progress_view_ran(struct hr_progress_view *view, const struct hr_run_result *result);
 /* Wipe the line that is drawn again. */
 void hr_progress_view_end(struct hr_progress_view *view);

@@ -1,11 +1,8 @@
-/* report.h - what people and programs see of a run.
+/* report.h - what people see of a run.
  *
- *   banner.c     who trains what, how, and what the strategy guarantees
+ *   banner.c     before it: who trains what, how, and what the strategy guarantees
  *   advice.c     what a user may want to change, with numbers
- *   asynchrony.c below it: staleness, clock skew, effective step size, momentum, lost updates
- *   table.c      one row a strategy; with several seeds mean and deviation
- *   lost_ranks.c below it: who was lost on the way
- *   plot.c       loss and accuracy against samples and against seconds, drawn by gnuplot
+ *   table.c      after it: one row a strategy; with several seeds mean and deviation
  *
  * Results go to the stream the caller names (stdout), progress and diagnostics to stderr.
  * Threads: none of this is called by ranks.
@@ -22,6 +19,11 @@
 
 /* --- banner */
 
+/* Four lines at most, each cut to 80 columns: `head`, or strategy, workers and processors; model;
+ * data; length, size of an update and rate, which runs that `head` speaks of need not
+ * share. head: "25 runs (5 settings, 5 seeds), one at a time, 2 workers"; NULL: of one run. */
+void hr_banner_print_brief(FILE *out, const struct hr_run_info *info, const char *data,
+                           const char *head);
 /* Strategy, algorithm and order of addition, workers, servers, launch; model; data; what one update
  * is made of and its learning rate; optimizer and what its rate does; epochs, updates, seed; the
  * guarantee. */
@@ -46,11 +48,14 @@ bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
 
 /* --- table */
 
-/* A table of n runs, and below it what is to be known of them: ranks that were lost, staleness.
- * Runs that differ only in their seed are one row: mean and sample standard deviation. target > 0
- * adds the mean seconds to that test accuracy (0..1). Tables are at most `width` characters wide;
- * what there is no room for is named. 0: any width. */
-void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n, double target,
-                    size_t width);
+/* A table of n runs, and below it what its marks mean, with what to change first. Runs that differ
+ * only in their seed are one row: mean and sample standard deviation. */
+struct hr_table_style {
+    double target; /* > 0: the mean seconds to that test accuracy (0..1) are a column */
+    size_t width;  /* of the terminal: what there is no room for is named; 0: any */
+    bool details;  /* all columns, who was lost, who was waited for, what asynchrony did */
+};
+void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n,
+                    const struct hr_table_style *style);
 
 #endif

@@ -112,25 +112,43 @@ static void print_entry(FILE *out, const struct hr_tuning *tuning,
         fprintf(out, "%-*s  and %zu that fell out before\n", label, "", entry->ncandidates - shown);
 }
 
-static void print_edges(FILE *out, const struct hr_tuning *tuning,
-                        const struct hr_tuned_entry *entry)
+/* "! lr at the edge of what was tried: ps-async 0.4 (the largest); widen --tune" */
+static void print_edges(FILE *out, const struct hr_tuning *tuning)
 {
-    uint64_t least = UINT64_MAX;
-    if (entry->diverged)
-        fprintf(out, "! %s: every candidate diverged: try smaller values\n", entry->label);
-    for (size_t a = 0; a < tuning->noptions; a++)
-        if (entry->edge[a])
-            fprintf(out, "! %s: %s %.15g is the %s tried: widen\n", entry->label, tuning->option[a],
+    for (size_t a = 0; a < tuning->noptions; a++) {
+        const char *before = "at the edge of what was tried: ";
+        for (size_t e = 0; e < tuning->nentries; e++) {
+            const struct hr_tuned_entry *entry = &tuning->entry[e];
+            if (!entry->edge[a])
+                continue;
+            if (before[0] == 'a')
+                fprintf(out, "! %s ", tuning->option[a]);
+            fprintf(out, "%s%s %.15g (%s)", before, entry->label,
                     entry->candidate[entry->chosen].value[a],
                     entry->edge[a] > 0 ? "largest" : "smallest");
-    for (size_t t = 0; t < entry->ntrials; t++)
-        if (!isnan(entry->trial[t].score) && entry->trial[t].updates < least)
-            least = entry->trial[t].updates;
-    if (tuning->usual && least < HR_TUNED_UPDATES)
-        fprintf(out,
-                "! %s: a trial had %llu updates: too few to choose by; expected longer runs, or "
-                "smaller batches\n",
-                entry->label, (unsigned long long)least);
+            before = ", ";
+        }
+        if (before[0] == ',')
+            fputs("; try more values\n", out);
+    }
+}
+
+static void print_failures(FILE *out, const struct hr_tuning *tuning)
+{
+    for (size_t e = 0; e < tuning->nentries; e++) {
+        const struct hr_tuned_entry *entry = &tuning->entry[e];
+        uint64_t least = UINT64_MAX;
+        if (entry->diverged)
+            fprintf(out, "! %s: every candidate diverged: try smaller values\n", entry->label);
+        for (size_t t = 0; t < entry->ntrials; t++)
+            if (!isnan(entry->trial[t].score) && entry->trial[t].updates < least)
+                least = entry->trial[t].updates;
+        if (tuning->usual && least < HR_TUNED_UPDATES)
+            fprintf(out,
+                    "! %s: a trial had %llu updates: too few to choose by; expected longer runs, "
+                    "or smaller batches\n",
+                    entry->label, (unsigned long long)least);
+    }
 }
 
 static bool is_sure(const struct hr_tuned_entry *entry)
@@ -196,7 +214,7 @@ static void print_choice(FILE *out, const struct hr_tuning *tuning,
             entry->choice.n, entry->choice.p, is_sure(entry) ? "" : ": close");
 }
 
-void hr_tuning_print(FILE *out, const struct hr_tuning *tuning)
+static void print_trials(FILE *out, const struct hr_tuning *tuning)
 {
     const int label = longest_label(tuning), values = longest_values(tuning);
     print_head(out, tuning);
@@ -206,10 +224,37 @@ void hr_tuning_print(FILE *out, const struct hr_tuning *tuning)
         print_entry(out, tuning, &tuning->entry[e], label, values);
     for (size_t e = 0; e < tuning->nentries; e++)
         print_choice(out, tuning, &tuning->entry[e]);
-    for (size_t e = 0; e < tuning->nentries; e++)
-        print_edges(out, tuning, &tuning->entry[e]);
     fputs("the same without tuning:\n  --strategies '", out);
     for (size_t e = 0; e < tuning->nentries; e++)
         fprintf(out, "%s%s", e ? "," : "", tuning->entry[e].setting);
-    fputs("'\n\n", out);
+    fputs("'\n", out);
+}
+
+/* "chosen by --tune: allreduce lr 0.2, momentum 0.9; ps-async lr 0.4, momentum 0" */
+static void print_chosen(FILE *out, const struct hr_tuning *tuning)
+{
+    char text[256];
+    for (size_t e = 0; e < tuning->nentries; e++) {
+        const struct hr_tuned_entry *entry = &tuning->entry[e];
+        hr_tuning_values(tuning, &entry->candidate[entry->chosen], ", ", text, sizeof text);
+        fprintf(out, "%s%s %s", e ? "; " : "chosen by --tune: ", entry->label,
+                entry->same_as ? "as "
+                : text[0]      ? text
+                               : "as it is");
+        if (entry->same_as)
+            fputs(entry->same_as, out);
+    }
+    fputc('\n', out);
+}
+
+void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details)
+{
+    if (details)
+        print_trials(out, tuning);
+    else
+        print_chosen(out, tuning);
+    print_failures(out, tuning);
+    print_edges(out, tuning);
+    if (details)
+        fputc('\n', out);
 }

@@ -82,7 +82,8 @@ const char *hr_tuning_sure(const struct hr_tuning *tuning, char text[HR_TUNING_S
 /* Has each entry a learning rate that the search chose? */
 bool hr_tuning_chose_rates(const struct hr_tuning *tuning);
 
-/* What was tried: a row a candidate; what was chosen; how to have it again; choices at an edge. */
-void hr_tuning_print(FILE *out, const struct hr_tuning *tuning);
+/* What was chosen, and choices at an edge; with details what was tried, a row a candidate, and how
+ * to have the choice again. */
+void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details);
 
 #endif

@@ -114,9 +114,8 @@ bool hr_waited_for_say(const struct hr_run_group *group, char text[HR_WAITED_FOR
         snprintf(stage, sizeof stage, "; its stage %zu is the slowest",
                  group->run[0]->waited_for[rank].stage);
     snprintf(text, HR_WAITED_FOR_MAX,
-             "rank %zu cost %.0f %% of all waiting for others (%.0f %% of the workers' time), %s%s",
-             rank, 100 * worst.cost_s / all, 100 * all / all_time(group), doing(&worst, staged),
-             stage);
+             "rank %zu caused %.0f %% of all waiting (%.0f %% of the workers' time), %s%s", rank,
+             100 * worst.cost_s / all, 100 * all / all_time(group), doing(&worst, staged), stage);
     return true;
 }
 
@@ -125,10 +124,9 @@ bool hr_waited_for_say(const struct hr_run_group *group, char text[HR_WAITED_FOR
 static void print_ranks(FILE *out, const struct hr_run_group *group)
 {
     const double worth_a_line = 0.01;
-    fprintf(out, "\n%s: seconds that others waited for a rank, by what made it late\n",
-            group->label);
-    fprintf(out, "%6s %9s %9s %9s %9s %9s %9s %9s\n", "rank", "cost", "load", "compute", "stalled",
-            "preempted", "communic.", "wait");
+    fprintf(out, "\n%s: waiting caused by each rank, by cause, in seconds\n", group->label);
+    fprintf(out, "%6s %9s %9s %9s %9s %9s %9s %9s\n", "rank", "all", "load", "compute", "stalled",
+            "preempted", "comm", "wait");
     for (size_t r = 0; r < nwaited(group); r++) {
         const struct hr_waited_for c = cost_of(group, r);
         if (c.cost_s >= worth_a_line * all_waiting(group))
@@ -137,13 +135,13 @@ static void print_ranks(FILE *out, const struct hr_run_group *group)
     }
 }
 
-void hr_waited_for_print(FILE *out, const struct hr_groups *groups, bool everything)
+void hr_waited_for_print(FILE *out, const struct hr_groups *groups)
 {
     char text[HR_WAITED_FOR_MAX];
     for (size_t g = 0; g < groups->n; g++)
         if (hr_waited_for_say(&groups->group[g], text))
             fprintf(out, "%s: %s\n", groups->group[g].label, text);
-    for (size_t g = 0; everything && g < groups->n; g++)
+    for (size_t g = 0; g < groups->n; g++)
         if (all_waiting(&groups->group[g]) > 0)
             print_ranks(out, &groups->group[g]);
 }

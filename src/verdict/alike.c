@@ -106,9 +106,7 @@ static void say_sizes(FILE *out, const struct hr_groups *groups, const struct hr
             whole_size(large), made_by(small).updates, whole_size(small));
 }
 
-/* The command, on a line of its own where it does not fit: each of its lines but the last ends in
- * a backslash, so that it can be copied as it stands. */
-static void say_command(FILE *out, const char *command, size_t used, size_t width)
+void hr_say_command(FILE *out, const char *command, size_t used, size_t width)
 {
     size_t column = used + 1;
     const bool own_line = width && used + 1 + strlen(command) > width;
@@ -139,8 +137,8 @@ static void say_fair(FILE *out, const struct hr_verdict_wish *wish, size_t width
         return;
     fprintf(out, "%sFor a fair comparison (about %s):", width ? "\n" : " ",
             hr_human_about(seconds, wish->fair_s));
-    say_command(out, wish->fair, strlen("For a fair comparison (about ):") + strlen(seconds),
-                width);
+    hr_say_command(out, wish->fair, strlen("For a fair comparison (about ):") + strlen(seconds),
+                   width);
 }
 
 static void say_dropped(FILE *out, const struct hr_groups *groups)
@@ -148,9 +146,7 @@ static void say_dropped(FILE *out, const struct hr_groups *groups)
     for (size_t g = 0; g < groups->n && groups->n > 1; g++) {
         const double dropped = made_by(&groups->group[g]).dropped;
         if (dropped > 0)
-            fprintf(out,
-                    "%s leaves out its slowest gradients, as it is meant to: %.3g %% of the "
-                    "samples.\n",
+            fprintf(out, "%s drops its slowest gradients, as configured: %.3g %% of the samples.\n",
                     groups->group[g].label, 100 * dropped);
     }
 }
@@ -167,7 +163,8 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_v
         say_sizes(out, groups, &found);
         if (found.kind == HR_UNLIKE_AS_ASKED)
             fprintf(out, ", as %s", wish->length ? wish->length : "listed");
-        fprintf(out, "%s%s.", at[0] ? ", at " : "", at);
+        fprintf(out, "%s%s", at[0] ? ", at " : "", at);
+        fputs(found.kind == HR_UNLIKE ? ": no claim about scores is made." : ".", out);
         if (found.kind == HR_UNLIKE)
             say_fair(out, wish, width);
         fputc('\n', out);

@@ -85,11 +85,11 @@ static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, s
     if (family->tests == 0)
         return;
     if (count_told(family) == 0) {
-        fprintf(out, "  In %s no difference can be told%s.\n", units[cost], hr_verdict_at(v, at));
+        fprintf(out, "  No significant difference in %s%s.\n", units[cost], hr_verdict_at(v, at));
         return;
     }
     for (list.than = 0; list.than < v->groups.n; list.than++) {
-        snprintf(head, sizeof head, "More %s than %s by more than chance%s:", units[cost],
+        snprintf(head, sizeof head, "Significantly more %s than %s%s:", units[cost],
                  v->groups.group[list.than].label, hr_verdict_at(v, at));
         list.choose = seconds ? later : list.than == first ? more : more_once;
         if (seconds || list.than == first || v->twin[list.than] == list.than)
@@ -120,7 +120,13 @@ static void say_censored(FILE *out, const struct hr_verdict *v)
                 family->tests > 1 ? " for a first claim over all pairs" : "");
 }
 
-void hr_say_target(FILE *out, const struct hr_verdict *v)
+static bool not_always(const struct hr_verdict *v, size_t g, size_t than)
+{
+    (void)than;
+    return reached(&v->groups.group[g]) < v->groups.group[g].n;
+}
+
+void hr_say_target(FILE *out, const struct hr_verdict *v, bool details)
 {
     char text[HR_HUMAN_MAX], names[HR_NAMES_MAX] = "", at[HR_VERDICT_AT];
     const struct hr_groups *groups = &v->groups;
@@ -139,6 +145,12 @@ void hr_say_target(FILE *out, const struct hr_verdict *v)
                 firsts > 1 ? "together, " : "",
                 hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)),
                 hr_verdict_at(v, at));
+    if (!details) {
+        if (first < groups->n)
+            hr_say_names(out, v, "Significantly later: ", later, first);
+        hr_say_names(out, v, "Not with every run: ", not_always, first);
+        return;
+    }
     for (size_t g = 0; g < groups->n; g++)
         if (reached(&groups->group[g]) < groups->group[g].n)
             fprintf(out, "  %s: %zu of %zu %s reached it.\n", groups->group[g].label,

@@ -32,7 +32,7 @@ static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
     return g != than && !hr_verdict_not_worse(v, g, than) && hr_verdict_worse_than(v, g, than);
 }
 
-void hr_say_margin(FILE *out, const struct hr_verdict *v)
+void hr_say_margin(FILE *out, const struct hr_verdict *v, bool details)
 {
     char head[400], at[HR_VERDICT_AT];
     const char *best = v->best < v->groups.n ? v->groups.group[v->best].label : "";
@@ -51,7 +51,7 @@ void hr_say_margin(FILE *out, const struct hr_verdict *v)
     hr_say_names(out, v, head, is_worse, v->best);
     snprintf(head, sizeof head, "Neither shown to be worse than %s nor to be within it: ", best);
     hr_say_names(out, v, head, may_be_worse, v->best);
-    for (size_t than = 0; than < v->groups.n; than++) {
+    for (size_t than = 0; details && than < v->groups.n; than++) {
         snprintf(head, sizeof head, "Equal to %s within it: ", v->groups.group[than].label);
         if (than != v->best)
             hr_say_names(out, v, head, equals_later, than);

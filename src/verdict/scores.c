@@ -1,6 +1,8 @@
 /* Scores in words: the best mean, who is worse by more than chance, what could have been told. */
 #include <math.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "report/human.h"
 #include "terminal/style.h"
@@ -81,33 +83,102 @@ static const char *size_text(const struct hr_verdict *v, double difference, char
     return text;
 }
 
-static void say_best(FILE *out, const struct hr_verdict *v)
+/* ", the best 96.51 % (a), the worst 95.10 % (b)" */
+static void say_range(FILE *out, const struct hr_verdict *v, const char *best_names)
 {
-    char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX];
-    char names[HR_NAMES_MAX], at[HR_VERDICT_AT];
-    const size_t bests = hr_names_of(v, hr_verdict_shares_best, v->best, names);
-    const char *bold = hr_style(out, HR_BOLD), *plain = hr_style(out, HR_PLAIN);
+    char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX];
     const size_t last = worst(v);
     score_text(v, v->best, best);
-    score_text(v, last, least);
-    seeds_text(v, seeds);
-    hr_verdict_at(v, at);
-    fprintf(out, "%s%s:%s ", bold, score_title(v), plain);
-    if (count_told(v)) {
-        fprintf(out, "%s %s the best mean, %s over %s%s.\n", names, bests > 1 ? "share" : "has",
-                best, seeds, at);
-        return;
-    }
-    fprintf(out, "no difference can be told from %s%s.\n", seeds, at);
     if (!hr_verdict_below(v, last, v->best))
-        fprintf(out, "  Their means are equal, %s.\n", best);
+        fprintf(out, ": their means are equal, %s", best);
     else
-        fprintf(out, "  The best mean is %s's, %s; the %s %s's, %s.\n", names, best,
-                hr_metric_kind(v->metric)->higher ? "lowest" : "highest",
-                v->groups.group[last].label, least);
+        fprintf(out, ": best mean %s (%s), worst %s (%s)", best, best_names,
+                score_text(v, last, least), v->groups.group[last].label);
 }
 
-static void say_twins(FILE *out, const struct hr_verdict *v)
+/* "; significantly worse: a (-1.20 points), b (-2.50 points)" */
+static void say_chosen(FILE *out, const struct hr_verdict *v, const char *head, hr_choose_fn choose)
+{
+    const struct hr_metric_kind *kind = hr_metric_kind(v->metric);
+    const char *before = head;
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (choose(v, g, v->best)) {
+            fprintf(out, kind->scale > 1 ? "%s%s (%+.2f)" : "%s%s (%+.3g)", before,
+                    v->groups.group[g].label,
+                    kind->scale * hr_family_pair(&v->score_tests, g, v->best)->test.difference);
+            before = ", ";
+        }
+}
+
+/* "differences of 5.2 points", where there are any as large. */
+static void say_detected(FILE *out, const struct hr_verdict *v, size_t seeds, double difference,
+                         const char *what)
+{
+    char size[HR_HUMAN_MAX];
+    if (v->metric == HR_METRIC_ACCURACY && difference > 1)
+        fprintf(out, "%zu seeds are too few to detect any", seeds);
+    else
+        fprintf(out, "%zu seeds would detect %s%s", seeds, what, size_text(v, difference, size));
+}
+
+/* Briefly what could have been found; with details by which measure. */
+static void say_power(FILE *out, const struct hr_verdict *v, bool details)
+{
+    char aim[HR_HUMAN_MAX], spread[HR_HUMAN_MAX];
+    const size_t tests = v->score_tests.tests;
+    const struct hr_family_power power = hr_family_power(&v->score_tests, hr_verdict_margin(v));
+    if (power.pairs == 0)
+        return;
+    fputs(details ? "  Power: " : "; ", out);
+    say_detected(out, v, power.pairs, power.difference, details ? "differences of " : "");
+    if (details)
+        fprintf(out, " at %g %%%s with 80 %% power (they vary by %s, mean over the pairs)",
+                100 * HR_VERDICT_LEVEL, tests > 1 ? " over all pairs" : "",
+                size_text(v, power.spread, spread));
+    fprintf(out, "%s%s%zu %s%s%s", details ? "; " : ", ", power.more < 10000 ? "" : "more than ",
+            power.more, details ? "seeds would detect " : "seeds ", size_text(v, power.aim, aim),
+            details ? ".\n" : "");
+}
+
+static void say_best(FILE *out, const struct hr_verdict *v, bool details)
+{
+    char best[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX], names[HR_NAMES_MAX], at[HR_VERDICT_AT];
+    const size_t bests = hr_names_of(v, hr_verdict_shares_best, v->best, names);
+    const char *points = hr_metric_kind(v->metric)->scale > 1 ? " in points" : "";
+    char head[80];
+    seeds_text(v, seeds);
+    hr_verdict_at(v, at);
+    fprintf(out, "%s%s:%s ", hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN));
+    if (!count_told(v)) {
+        fprintf(out, "no significant difference over %s%s", seeds, at);
+        say_range(out, v, names);
+        if (!details)
+            say_power(out, v, false);
+    } else {
+        fprintf(out, "%s %s the best mean, %s over %s%s", names, bests > 1 ? "share" : "has",
+                score_text(v, v->best, best), seeds, at);
+        snprintf(head, sizeof head, "; significantly worse%s: ", points);
+        if (!details)
+            say_chosen(out, v, head, hr_verdict_worse_than);
+        if (!details)
+            say_chosen(out, v, "; not significantly different: ", level_with);
+    }
+    fputs(".\n", out);
+}
+
+static void say_method(FILE *out, const struct hr_verdict *v)
+{
+    const size_t tests = v->score_tests.tests;
+    if (tests == 0)
+        return;
+    fprintf(out,
+            "  (Paired t test over the seeds, two-sided, level %g %%%s%s; 95 %% intervals, "
+            "uncorrected.)\n",
+            100 * HR_VERDICT_LEVEL, tests > 1 ? ", Holm's correction" : "",
+            tests > 1 ? " over all pairs" : "");
+}
+
+void hr_say_twins(FILE *out, const struct hr_verdict *v)
 {
     char head[300];
     for (size_t g = 0; g < v->groups.n; g++) {
@@ -119,66 +190,109 @@ static void say_twins(FILE *out, const struct hr_verdict *v)
     }
 }
 
-static void say_power(FILE *out, const struct hr_verdict *v)
-{
-    char now[HR_HUMAN_MAX], aim[HR_HUMAN_MAX], spread[HR_HUMAN_MAX];
-    const size_t tests = v->score_tests.tests;
-    const struct hr_family_power power = hr_family_power(&v->score_tests, hr_verdict_margin(v));
-    if (power.pairs == 0)
-        return;
-    fprintf(out,
-            "  Power: with %zu seeds, differences under %s cannot be told at %g %%%s with 80 %% "
-            "power (they vary by %s, mean over the pairs); %s%zu seeds would tell %s.\n",
-            power.pairs, size_text(v, power.difference, now), 100 * HR_VERDICT_LEVEL,
-            tests > 1 ? " over all pairs" : "", size_text(v, power.spread, spread),
-            power.more < 10000 ? "" : "more than ", power.more, size_text(v, power.aim, aim));
-}
-
-static void say_method(FILE *out, const struct hr_verdict *v)
-{
-    const size_t tests = v->score_tests.tests;
-    if (tests == 0)
-        return;
-    fprintf(out,
-            "  (Paired t test over the seeds, two-sided, level %g %%%s%s; intervals: 95 %%, each "
-            "for itself.)\n",
-            100 * HR_VERDICT_LEVEL, tests > 1 ? ", Holm's correction" : "",
-            tests > 1 ? " over all pairs" : "");
-}
-
-void hr_say_unlike(FILE *out, const struct hr_verdict *v)
-{
-    fprintf(out, "%s%s:%s nothing is claimed%s, since updates are not like for like.\n",
-            hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN),
-            v->wish.target > 0 ? ", nor of the target" : "");
-    say_twins(out, v);
-}
-
-void hr_say_scores(FILE *out, const struct hr_verdict *v)
+/* Every pair, each with its interval. */
+static void say_pairs(FILE *out, const struct hr_verdict *v)
 {
     char head[500], at[HR_VERDICT_AT];
     const char *points = hr_metric_kind(v->metric)->scale > 1 ? " (points)" : "";
     struct hr_pair_list list = {.than = v->best, .family = &v->score_tests, .head = head};
-    say_best(out, v);
-    if (v->wish.sure && v->wish.sure[0])
-        fprintf(out, "  %s\n", v->wish.sure);
     list.choose = hr_verdict_worse_than;
     hr_verdict_at(v, at);
-    snprintf(head, sizeof head, "Worse by more than chance%s%s:", points, at);
+    snprintf(head, sizeof head, "Significantly worse%s%s:", points, at);
     hr_say_pairs(out, v, &list);
     list.choose = level_with;
-    snprintf(head, sizeof head, "Not to be told from the best%s%s:", points, at);
+    snprintf(head, sizeof head, "Not significantly different from the best%s%s:", points, at);
     hr_say_pairs(out, v, &list);
     list.choose = worse_once;
     for (list.than = 0; list.than < v->groups.n; list.than++) {
         snprintf(head, sizeof head,
-                 "Worse than %s by more than chance%s%s:", v->groups.group[list.than].label, points,
-                 at);
+                 "Significantly worse than %s%s%s:", v->groups.group[list.than].label, points, at);
         if (v->twin[list.than] == list.than && list.than != v->twin[v->best])
             hr_say_pairs(out, v, &list);
     }
-    say_twins(out, v);
+}
+
+void hr_say_scores(FILE *out, const struct hr_verdict *v, bool details)
+{
+    say_best(out, v, details);
+    if (details) {
+        if (v->wish.sure && v->wish.sure[0])
+            fprintf(out, "  %s\n", v->wish.sure);
+        say_pairs(out, v);
+        hr_say_twins(out, v);
+    }
     hr_say_names(out, v, "Not tested (a single seed, or interrupted): ", untested, v->best);
-    say_power(out, v);
-    say_method(out, v);
+    if (details) {
+        say_power(out, v, true);
+        say_method(out, v);
+    }
+}
+
+/* --- where nothing can be tested */
+
+/* The score of the only run of its group, or the mean; NaN: it has none. */
+static size_t extreme(const struct hr_verdict *v, bool best)
+{
+    size_t found = v->groups.n;
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (isfinite(v->score[g].mean) &&
+            (found == v->groups.n ||
+             (best ? hr_verdict_below(v, found, g) : hr_verdict_below(v, g, found))))
+            found = g;
+    return found;
+}
+
+void hr_say_untested(FILE *out, const struct hr_verdict *v, size_t width)
+{
+    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX], at[HR_VERDICT_AT], seconds[HR_HUMAN_MAX];
+    const size_t best = extreme(v, true), least = extreme(v, false);
+    if (best == v->groups.n)
+        return;
+    score_text(v, best, first);
+    fprintf(out,
+            "%s%s:%s one seed cannot tell a difference from chance%s: ", hr_style(out, HR_BOLD),
+            score_title(v), hr_style(out, HR_PLAIN), hr_verdict_at(v, at));
+    if (hr_verdict_below(v, least, best))
+        fprintf(out, "best %s (%s), worst %s (%s).", first, v->groups.group[best].label,
+                score_text(v, least, last), v->groups.group[least].label);
+    else
+        fprintf(out, "all reached %s.", first);
+    if (v->wish.more && v->wish.more[0]) {
+        fprintf(out, "%sTo test it (about %s):", width ? "\n" : " ",
+                hr_human_about(seconds, v->wish.more_s));
+        hr_say_command(out, v->wish.more, strlen("To test it (about ):") + strlen(seconds), width);
+    }
+    fputc('\n', out);
+}
+
+/* A single row: how far its own score can be relied on. */
+void hr_say_alone(FILE *out, const struct hr_verdict *v)
+{
+    char score[HR_HUMAN_MAX], rate[HR_HUMAN_MAX];
+    const struct hr_run_group *group = &v->groups.group[0];
+    const struct hr_run_result *run = group->run[0];
+    const double scale = hr_metric_kind(v->metric)->scale;
+    struct hr_interval interval = {NAN, NAN};
+    if (!isfinite(v->score[0].mean))
+        return;
+    if (group->n > 1)
+        interval = hr_mean_interval(&v->score[0], 0.95);
+    else if (v->metric == HR_METRIC_ACCURACY && run->test_samples)
+        interval = hr_wilson_interval(run->test_accuracy, (double)run->test_samples);
+    fprintf(out, "%s%s:%s %s", hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN),
+            score_text(v, 0, score));
+    if (group->n > 1)
+        fprintf(out, " on average over %zu %s", group->n, hr_run_group_unit(group));
+    else if (isfinite(interval.low))
+        fprintf(out, " of %zu test samples", run->test_samples);
+    if (isfinite(interval.low))
+        fprintf(out,
+                scale > 1 ? ", 95 %% interval %.1f to %.1f %%" : ", 95 %% interval %.4g to %.4g",
+                scale * interval.low, scale * interval.high);
+    fprintf(out, "; %s samples/s.\n",
+            hr_human_short(rate, hr_run_group_spread(group, hr_measure_rate).mean));
+    if (group->n == 1)
+        fputs("What another seed or strategy would change, one run cannot tell: hogring compare "
+              "--seeds 5.\n",
+              out);
 }

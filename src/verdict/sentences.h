@@ -1,5 +1,6 @@
 /* sentences.h - the parts of a verdict in words, a subject a file; verdict_text.c has their order.
  *
+ * What is said briefly ends a comparison; details are the pairs and methods behind it.
  * A sentence is a line: terminals break it at blanks (terminal/output.h), JSON has it whole.
  *
  * Threads: none. Test: tests/unit/verdict/test_verdict.c
@@ -30,18 +31,26 @@ enum { HR_NAMES_MAX = 600 };
 size_t hr_names_of(const struct hr_verdict *v, hr_choose_fn choose, size_t than,
                    char text[HR_NAMES_MAX]);
 
+/* A command, on a line of its own where it does not fit behind `used` columns: each of its lines
+ * but the last ends in a backslash, so that it can be copied as it stands. width 0: any. alike.c */
+void hr_say_command(FILE *out, const char *command, size_t used, size_t width);
+
 /* scores.c */
-void hr_say_scores(FILE *out, const struct hr_verdict *v);
-/* That nothing is claimed of them, and who is the same all the same. */
-void hr_say_unlike(FILE *out, const struct hr_verdict *v);
+void hr_say_scores(FILE *out, const struct hr_verdict *v, bool details);
+/* Who is the same, bit for bit. */
+void hr_say_twins(FILE *out, const struct hr_verdict *v);
+/* Nothing was tested: what was reached, and the command that would test it. */
+void hr_say_untested(FILE *out, const struct hr_verdict *v, size_t width);
+/* Of a single row. */
+void hr_say_alone(FILE *out, const struct hr_verdict *v);
 /* margin.c */
-void hr_say_margin(FILE *out, const struct hr_verdict *v);
+void hr_say_margin(FILE *out, const struct hr_verdict *v, bool details);
 /* orders.c */
 void hr_say_orders(FILE *out, const struct hr_verdict *v);
 /* costs.c */
-void hr_say_target(FILE *out, const struct hr_verdict *v);
+void hr_say_target(FILE *out, const struct hr_verdict *v, bool details);
 /* speed.c */
-void hr_say_speed(FILE *out, const struct hr_groups *groups);
+void hr_say_speed(FILE *out, const struct hr_groups *groups, bool details);
 void hr_say_lost(FILE *out, const struct hr_groups *groups);
 void hr_say_rising(FILE *out, const struct hr_groups *groups);
 

@@ -1,5 +1,5 @@
-/* What is said of runs beside their scores: speed, losses, divergence. Nothing of it is tested: who
- * is called fastest was so with every seed. */
+/* What is said of runs beside their scores: speed, losses, divergence. Nothing of it is tested. */
+#include <math.h>
 #include <stdio.h>
 
 #include "report/human.h"
@@ -12,60 +12,50 @@ static struct hr_spread rates(const struct hr_groups *groups, size_t g)
     return hr_run_group_spread(&groups->group[g], hr_measure_rate);
 }
 
-/* Was a seed of g as fast as the slowest of `first`? */
-static bool as_fast(const struct hr_groups *groups, size_t g, size_t first)
+/* How many are faster, or as fast and before it. */
+static size_t place_of(const struct hr_groups *groups, size_t g)
 {
-    return g == first || rates(groups, g).most >= rates(groups, first).least;
-}
-
-static bool same_rates(const struct hr_groups *groups, size_t a, size_t b)
-{
-    const struct hr_spread x = rates(groups, a), y = rates(groups, b);
-    return x.mean == y.mean && x.least == y.least && x.most == y.most;
-}
-
-/* "a (5.2k), b (5.1k)": those that were, or were not, as fast as the first. */
-static void print_rates(FILE *out, const struct hr_groups *groups, size_t first, bool fast,
-                        const char *before)
-{
-    char rate[HR_HUMAN_MAX];
-    for (size_t g = 0; g < groups->n; g++)
-        if (as_fast(groups, g, first) == fast) {
-            fprintf(out, "%s%s (%s)", before, groups->group[g].label,
-                    hr_human_short(rate, rates(groups, g).mean));
-            before = ", ";
-        }
-}
-
-/* Who is called fastest was so with every seed: runs in real time vary with the machine's load. */
-void hr_say_speed(FILE *out, const struct hr_groups *groups)
-{
-    size_t first = 0, last = 0, fast = 0, same = 0;
-    char a[HR_HUMAN_MAX], b[HR_HUMAN_MAX];
-    for (size_t g = 0; g < groups->n; g++) {
-        if (rates(groups, g).mean > rates(groups, first).mean)
-            first = g;
-        if (rates(groups, g).mean < rates(groups, last).mean)
-            last = g;
+    const double mine = rates(groups, g).mean;
+    size_t place = 0;
+    for (size_t i = 0; i < groups->n; i++) {
+        const double its = rates(groups, i).mean;
+        place += its > mine || (i < g && !(its < mine));
     }
-    for (size_t g = 0; g < groups->n; g++) {
-        fast += as_fast(groups, g, first);
-        same += same_rates(groups, g, first);
-    }
-    const double most = rates(groups, first).mean, least = rates(groups, last).mean;
+    return place;
+}
+
+/* "hogwild 268k (251k to 285k)" */
+static void say_rate(FILE *out, const struct hr_groups *groups, size_t g)
+{
+    char mean[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
+    const struct hr_spread s = rates(groups, g);
+    fprintf(out, "%s %s", groups->group[g].label, hr_human_short(mean, s.mean));
+    if (s.n < 2 || !(s.sd > 0))
+        return;
+    const struct hr_interval interval = hr_mean_interval(&s, 0.95);
+    fprintf(out, " (%s to %s)", hr_human_short(low, fmax(0, interval.low)),
+            hr_human_short(high, interval.high));
+}
+
+/* One ranking, the fastest first: with several seeds intervals say what it is worth. */
+void hr_say_speed(FILE *out, const struct hr_groups *groups, bool details)
+{
+    const size_t most = 5, last = groups->n - 1;
+    const size_t first = details || groups->n <= most ? groups->n : 2; /* and the last */
+    bool intervals = false;
     fprintf(out, "%sSpeed:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
-    if (fast == 1) {
-        fprintf(out, "%s is fastest, %s samples/s on average", groups->group[first].label,
-                hr_human_short(a, most));
-        if (least > 0)
-            fprintf(out, ", %.2f times the slowest, %s (%s)", most / least,
-                    groups->group[last].label, hr_human_short(b, least));
-    } else {
-        fputs(same == fast ? "equally fast, in samples/s" : "speeds overlap, mean samples/s", out);
-        print_rates(out, groups, first, true, ": ");
-        print_rates(out, groups, first, false, "; slower: ");
-    }
-    fputs(".\n", out);
+    for (size_t place = 0; place < groups->n; place++)
+        for (size_t g = 0; g < groups->n; g++) {
+            if (place_of(groups, g) != place || (place >= first && place != last))
+                continue;
+            fputs(place == 0 ? "" : place == last && last > first ? ", ..., " : ", ", out);
+            say_rate(out, groups, g);
+            intervals |= rates(groups, g).n > 1 && rates(groups, g).sd > 0;
+        }
+    fprintf(out, " samples/s%s.\n",
+            intervals           ? ", 95 % intervals"
+            : groups->most == 1 ? ", one run each"
+                                : "");
 }
 
 /* A strategy that learned nothing may be fast. */
@@ -81,7 +71,7 @@ void hr_say_rising(FILE *out, const struct hr_groups *groups)
         before = ", ";
     }
     if (before[0] == ',')
-        fputs(": the training loss ended above where it began, or above its first epoch's.\n", out);
+        fputs(".\n", out);
 }
 
 /* A strategy that lost a worker had less to compute with than one that lost none. */
@@ -97,8 +87,7 @@ void hr_say_lost(FILE *out, const struct hr_groups *groups)
         before = ", ";
     }
     if (before[0] == ',')
-        fputs(hr_groups_lost_alike(groups)
-                  ? "; as many in each run.\n"
-                  : ".\n  Not like for like: not every run lost as many.\n",
+        fputs(hr_groups_lost_alike(groups) ? "; as many in each run.\n"
+                                           : "; not like for like: some runs lost more.\n",
               out);
 }

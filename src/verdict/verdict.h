@@ -32,6 +32,8 @@ struct hr_verdict_wish {
     const char *length; /* the option by which runs end when they do, as "--budget"; NULL: none */
     const char *fair;   /* the command that compares fairly; NULL: none */
     double fair_s;      /* how long that takes, about */
+    const char *more;   /* the command with several seeds, where there is one; NULL: none */
+    double more_s;
 };
 
 /* Are groups compared like for like: do their updates, and samples an update, differ by at most
@@ -48,9 +50,10 @@ struct hr_alikeness {
 enum hr_alike hr_alike_pair(const struct hr_run_group *a, const struct hr_run_group *b);
 struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups);
 
-/* "Not like for like: 120 updates of 128 samples against 450 of 32, at lr 0.05, momentum 0.9. For a
- * fair comparison (about 4 s): hogring compare --tune", or what the user listed; nothing where all
- * are alike. width: of a terminal, whose lines a command is broken for; 0: any. */
+/* "Not like for like: 120 updates of 128 samples against 450 of 32, at lr 0.05, momentum 0.9: no
+ * claim about scores is made. For a fair comparison (about 4 s): hogring compare --tune --seeds 5",
+ * or what the user listed; nothing where all are alike. width: of a terminal, whose lines a command
+ * is broken for; 0: any. */
 void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_verdict_wish *wish,
                     size_t width);
 
@@ -102,19 +105,17 @@ const char *hr_verdict_at(const struct hr_verdict *verdict, char text[HR_VERDICT
 const char *hr_verdict_word(const struct hr_verdict *verdict, const struct hr_family *family,
                             size_t a, size_t b);
 
-/* What stands above the table: that runs are not like for like (hr_alike_print). */
-void hr_verdict_print_above(FILE *out, const struct hr_run_result *runs, size_t n,
-                            struct hr_verdict_wish wish, size_t width);
-
-/* The first of its lines, without the command: for a picture. Owned by the caller; NULL: there is
- * none. */
+/* That runs are not like for like (hr_alike_print), without the command: for a picture. Owned by
+ * the caller; NULL: there is nothing to say. */
 char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
                       const struct hr_verdict_wish *wish);
 
-/* Sentences that compare several strategies over several seeds: which are worse than which by more
- * than chance, which differences could have been found, which is fastest, which lost ranks or
- * diverged, which reaches the target first. Prints nothing for one seed or one strategy. */
+/* What the runs let one say. Briefly: are they like for like; who is significantly worse than the
+ * best, or why that is not known and by which command it would be; who reached the target first;
+ * one ranking of speed; who lost ranks or diverged. Of a single row, how far its score can be
+ * relied on. details: also every pair, the tests, their power, orders of events. width: of a
+ * terminal, for commands; 0: any. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
-                      struct hr_verdict_wish wish);
+                      struct hr_verdict_wish wish, bool details, size_t width);
 
 #endif

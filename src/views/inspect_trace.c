@@ -93,7 +93,7 @@ static void print_time(const struct hr_trace_view *view, const struct hr_worker_
     if (view->timed && isfinite(percent))
         snprintf(text, sizeof text, "%.0f/%.0f/%.0f/%.0f", percent * time->load_s,
                  percent * time->compute_s, percent * time->communicate_s, percent * time->wait_s);
-    printf(" %15s", text);
+    printf(" %25s", text);
 }
 
 static void print_work(const struct hr_trace_view *view, const struct hr_worker_view *worker)
@@ -108,9 +108,10 @@ static void print_work(const struct hr_trace_view *view, const struct hr_worker_
 
 static void print_workers(const struct hr_trace_view *view)
 {
-    printf("  worker%s%s%s%s  time %% l/c/c/w%s\n", view->logged ? "  gradients" : "",
-           view->drops ? "  dropped" : "", view->exchanges ? "  exchanges" : "",
-           view->logged ? "  ms each" : "", view->logged ? "  staleness mean/max" : "");
+    printf("  worker%s%s%s%s  load/compute/comm/wait %%%s\n",
+           view->logged ? "  gradients" : "", view->drops ? "  dropped" : "",
+           view->exchanges ? "  exchanges" : "", view->logged ? "  ms each" : "",
+           view->logged ? "  staleness mean/max" : "");
     for (size_t w = 0; w < view->nworkers; w++) {
         const struct hr_worker_view *worker = &view->worker[w];
         printf("  %6zu", w);
@@ -122,7 +123,6 @@ static void print_workers(const struct hr_trace_view *view)
                    worker->stale_max);
         printf("\n");
     }
-    printf("  l/c/c/w: load / compute / communicate / wait, of the worker's time\n");
     if (view->drops)
         printf("  dropped: gradients that came too late; staleness is that of the others\n");
     if (view->exchanges)

@@ -169,7 +169,7 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
 }
 
 /* What an earlier run wrote was removed (hr_outcome_forget). */
-void hr_outcome_say(const struct hr_cli *cli, FILE *out, const char *before)
+void hr_outcome_say(const struct hr_cli *cli, FILE *out)
 {
     const struct {
         const char *name, *path;
@@ -180,10 +180,10 @@ void hr_outcome_say(const struct hr_cli *cli, FILE *out, const char *before)
                  {"tensorboard", cli->tensorboard},
                  {"timeline", cli->timeline}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i].path[0] && access(files[i].path, F_OK) == 0) {
-            fprintf(out, "%s%-15s %s\n", before, files[i].name, files[i].path);
-            before = "";
-        }
+        if (files[i].path[0] && access(files[i].path, F_OK) == 0)
+            fprintf(out, "%-15s %s\n", files[i].name, files[i].path);
+    if (!cli->details)
+        fprintf(out, "%-15s %s\n", "more", "--details, --report page.html, --json results.json");
 }
 
 enum hr_status hr_outcome_failed(const struct hr_cli *cli, const struct hr_dataset *dataset,

@@ -1,25 +1,50 @@
 #include "watch/watch.h"
 
 #include <stdio.h>
+#include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "report/groups.h"
 #include "watch/apart.h"
 #include "watch/hints.h"
 #include "watch/outcome.h"
 #include "terminal/output.h"
 #include "base/signals.h"
 
+static const int64_t say_ns = 60 * HR_NS_PER_SECOND;
+
+/* Of several runs what they share, before the first; with details of each what it is. */
 static void print_banner(const struct hr_watch *watch, const struct hr_run_info *info,
                          const char *data)
 {
-    char name[64];
-    if (!watch->share) {
-        hr_banner_print(stderr, info, data);
+    struct hr_watch_share *share = watch->share;
+    struct hr_run_info shared = *info;
+    if (watch->telling == HR_TELL_NOTHING)
         return;
-    }
-    snprintf(name, sizeof name, "run %zu of %zu", watch->view.subject.run,
-             watch->view.subject.runs);
-    hr_banner_print_shared(stderr, info, data, watch->share, name);
+    if (share && !share->one_model)
+        shared.model = NULL;
+    if (share ? !share->said : watch->telling == HR_TELL_BRIEFLY)
+        hr_banner_print_brief(stderr, &shared, data, share ? share->head : NULL);
+    if (share)
+        share->said = true;
+    if (watch->telling != HR_TELL_ALL || !watch->first)
+        return;
+    if (share)
+        fprintf(stderr, "run %zu of %zu\n", watch->view.subject.run, watch->view.subject.runs);
+    hr_banner_print(stderr, info, data);
+}
+
+/* Of several runs once. */
+static void warn_before(const struct hr_watch *watch, const struct hr_run_info *info)
+{
+    char advice[HR_ADVICE_MAX];
+    if (watch->telling == HR_TELL_NOTHING || (watch->share && watch->share->crowded) ||
+        !hr_advice_before(info, advice))
+        return;
+    hr_log(HR_LOG_WARNING, "%s", advice);
+    if (watch->share)
+        watch->share->crowded = true;
 }
 
 /* Outputs of an earlier run go when this one begins. */
@@ -43,7 +68,7 @@ static void on_start(void *arg, const struct hr_run_info *info)
 {
     struct hr_watch *watch = arg;
     const struct hr_dataset *dataset = watch->dataset;
-    char advice[HR_ADVICE_MAX], data[1200];
+    char data[1200];
     const bool guessed = dataset && dataset->label_guessed;
     snprintf(data, sizeof data, guessed ? "%.1023s, label in %s" : "%.1023s", watch->data,
              guessed ? dataset->label_column : "");
@@ -56,11 +81,10 @@ static void on_start(void *arg, const struct hr_run_info *info)
                  (unsigned long long)info->seed);
         hr_timeline_begin(watch->lines, name, watch->clock, info);
     }
-    if (watch->banner)
-        print_banner(watch, info, data);
-    if (!watch->quiet && hr_advice_before(info, advice))
-        hr_log(HR_LOG_WARNING, "%s", advice);
-    if ((watch->banner || watch->hints) && info->left_out && info->left_out[0])
+    print_banner(watch, info, data);
+    warn_before(watch, info);
+    if (((watch->telling != HR_TELL_NOTHING && watch->first) || watch->hints) && info->left_out &&
+        info->left_out[0])
         hr_log(HR_LOG_INFO, "%s: %s", info->strategy, info->left_out);
     if (watch->hints)
         hr_hints_print(watch->hints, watch->dataset);
@@ -85,13 +109,18 @@ static void on_point(void *arg, const struct hr_curve_point *point)
     hr_progress_view_point(&watch->view, point);
 }
 
+/* The first, and briefly one a minute: the last is named in the end. */
 static void on_saved(void *arg, const char *path)
 {
     struct hr_watch *watch = arg;
+    const int64_t now = hr_clock_ns();
     hr_metrics_saved(&watch->metrics, path);
     hr_progress_view_end(&watch->view);
-    if (!watch->quiet)
-        hr_log(HR_LOG_INFO, "saved %s", path);
+    if (watch->telling == HR_TELL_NOTHING ||
+        (watch->telling == HR_TELL_BRIEFLY && watch->saved_ns && now - watch->saved_ns < say_ns))
+        return;
+    watch->saved_ns = now;
+    hr_log(HR_LOG_INFO, "saved %s", path);
 }
 
 static void on_span(void *arg, const struct hr_span_report *span)
@@ -187,19 +216,24 @@ enum hr_status hr_watch_close(struct hr_watch *watch, const struct hr_run_result
     return status == HR_OK ? written : hr_fail(status, "%s", message);
 }
 
+enum hr_telling hr_watch_telling(const struct hr_cli *cli)
+{
+    return cli->quiet ? HR_TELL_NOTHING : cli->details ? HR_TELL_ALL : HR_TELL_BRIEFLY;
+}
+
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
                                   const char *data, const struct hr_progress_subject *subject,
-                                  bool quiet)
+                                  enum hr_telling telling)
 {
     hr_signals_run_begins();
     *watch =
-        (struct hr_watch){.data = data, .quiet = quiet, .banner = !quiet, .clock = options->clock};
+        (struct hr_watch){.data = data, .telling = telling, .first = true, .clock = options->clock};
     const struct hr_progress_subject alone = {.label = "",
                                               .strategy = options->strategy,
                                               .seed = options->seed,
                                               .epochs =
                                                   options->budget[0] ? 0 : (double)options->epochs};
-    hr_progress_view_init(&watch->view, hr_output_terminal(), subject ? subject : &alone, quiet);
+    hr_progress_view_init(&watch->view, hr_output_terminal(), subject ? subject : &alone, telling);
     return (struct hr_observer){
         .arg = watch,
         .admits = on_admit,
@@ -217,24 +251,54 @@ void hr_watch_join(struct hr_watch *watch,
 {
     watch->tell = tell;
     watch->tell_arg = arg;
-    watch->view.quiet = watch->view.quiet || watch->view.redraw;
+    watch->view.quiet |= !watch->view.details || watch->view.redraw;
     watch->view.redraw = false;
+}
+
+/* The first of the rows that need it, and how many more do. */
+static void advise(const struct hr_groups *groups, enum hr_log_level level,
+                   bool (*advice)(const struct hr_run_result *run, const char *name,
+                                  char text[HR_ADVICE_MAX]))
+{
+    char first[HR_ADVICE_MAX] = "", text[HR_ADVICE_MAX], more[48] = "";
+    size_t rows = 0;
+    for (size_t g = 0; g < groups->n; g++)
+        if (advice(groups->group[g].run[0], groups->group[g].label, text) && rows++ == 0)
+            memcpy(first, text, sizeof first);
+    if (rows > 1)
+        snprintf(more, sizeof more, " (so in %zu more row%s)", rows - 1, rows > 2 ? "s" : "");
+    if (rows)
+        hr_log(level, "%s%s", first, more);
+}
+
+/* Of one that rose the table says so. */
+static bool advice_asynchrony(const struct hr_run_result *run, const char *name,
+                              char text[HR_ADVICE_MAX])
+{
+    struct hr_rise rise;
+    return !hr_run_rose(run, &rise) && hr_advice_asynchrony(run, name, text);
+}
+
+void hr_watch_advise(const struct hr_run_result *runs, size_t n)
+{
+    struct hr_groups groups;
+    if (hr_groups_make(&groups, runs, n) != HR_OK)
+        return;
+    advise(&groups, HR_LOG_INFO, hr_advice_after);
+    advise(&groups, HR_LOG_WARNING, advice_asynchrony);
+    hr_groups_free(&groups);
 }
 
 void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
 {
-    char advice[HR_ADVICE_MAX];
     hr_signals_run_ended();
     hr_progress_view_end(&watch->view);
     if (watch->lines && watch->lines->timeline)
         hr_timeline_run_ends(watch->lines->timeline);
-    if (watch->quiet || !result)
+    if (watch->telling == HR_TELL_NOTHING || !result)
         return;
     if (watch->view.subject.runs)
         hr_progress_view_ran(&watch->view, result);
-    const char *name = watch->view.subject.label[0] ? watch->view.subject.label : result->strategy;
-    if (watch->banner && hr_advice_after(result, name, advice)) /* once for all seeds */
-        hr_log(HR_LOG_INFO, "%s", advice);
-    if (hr_advice_rising(result, name, advice) || hr_advice_asynchrony(result, name, advice))
-        hr_log(HR_LOG_WARNING, "%s", advice);
+    else
+        hr_watch_advise(result, 1);
 }

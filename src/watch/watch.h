@@ -6,9 +6,15 @@
 #include "options/command_line.h"
 #include "hogring/train.h"
 #include "metrics/metrics.h"
-#include "report/banner_share.h"
 #include "report/progress.h"
 #include "report/report.h"
+
+/* Of several runs: what is said once of all. */
+struct hr_watch_share {
+    const char *head; /* "6 runs (3 settings, 2 seeds), one at a time, 2 workers" */
+    bool one_model;   /* they share it */
+    bool said, crowded;
+};
 
 struct hr_watch {
     const struct hr_cli *hints;       /* given when the run starts; NULL: none */
@@ -18,18 +24,23 @@ struct hr_watch {
     struct hr_timeline_watch *lines; /* NULL: nobody asked for a timeline */
     const char *clock;
     struct hr_progress_view view;
-    struct hr_banner_share *share; /* of several runs; NULL: a banner of its own */
+    struct hr_watch_share *share; /* of several runs; NULL: it is the only one */
     void (*tell)(void *arg, const struct hr_progress *progress); /* NULL: it is alone */
     void *tell_arg;
     const char *data;
-    bool quiet, banner;
+    enum hr_telling telling;
+    bool first;                /* of the runs that differ by their seed alone */
+    int64_t saved_ns;          /* when a checkpoint was told of; 0: never */
     struct hr_metrics metrics; /* --log, --tensorboard */
 };
+
+/* What the options ask for. */
+enum hr_telling hr_watch_telling(const struct hr_cli *cli);
 
 /* subject: of one of several runs; NULL: it is the only one. The observer borrows watch. */
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
                                   const char *data, const struct hr_progress_subject *subject,
-                                  bool quiet);
+                                  enum hr_telling telling);
 /* It is one of several at once: its progress is told, and a terminal has no line of its own. */
 void hr_watch_join(struct hr_watch *watch,
                    void (*tell)(void *arg, const struct hr_progress *progress), void *arg);
@@ -56,7 +67,10 @@ void hr_watch_write(struct hr_watch *watch, const struct hr_metrics_wish *wish,
 HR_CHECKED enum hr_status hr_watch_close(struct hr_watch *watch, const struct hr_run_result *result,
                                          enum hr_status status);
 
-/* result: for a word of advice; NULL when there is none. */
+/* What to change first, once for all runs: one line a kind of advice. */
+void hr_watch_advise(const struct hr_run_result *runs, size_t n);
+
+/* result: of a run that ended well, for its line, and of a run on its own for advice; else NULL. */
 void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result);
 
 #endif

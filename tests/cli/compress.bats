@@ -172,8 +172,8 @@ trains() {
 }
 
 @test "the banner says what a worker sends, with and without" {
-  hogring train --workers 3 --max-steps 1 --strategy gossip --compress int8 2>&1 | grep -q "compress int8, of weights less their public copies: 50 KiB sent to each neighbour in a step, 199 KiB without"
-  hogring train --workers 2 --max-steps 1 --compress int8 2>&1 | grep -q "compress int8 with error feedback: .* sent a worker and step, .* without"
+  hogring train --workers 3 --max-steps 1 --strategy gossip --compress int8 --details 2>&1 | grep -q "compress int8, of weights less their public copies: 50 KiB sent to each neighbour in a step, 199 KiB without"
+  hogring train --workers 2 --max-steps 1 --compress int8 --details 2>&1 | grep -q "compress int8 with error feedback: .* sent a worker and step, .* without"
   hogring help compress | grep -q "error feedback"
 }
 

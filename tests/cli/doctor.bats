@@ -16,7 +16,7 @@ await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sl
 # begin ARGUMENTS...: a run without end, $pid.
 begin() {
   : >"$TMP/err"
-  heard train --workers 2 --epochs 1000000 --timeout 60s "$@" 2>"$TMP/err" >"$TMP/out" &
+  heard train --workers 2 --epochs 1000000 --timeout 60s --details "$@" 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   await "$TMP/err" "epoch 1/"
@@ -199,7 +199,7 @@ nothing() {
 
 # A container that shares this /dev/shm: its pids mean nothing here.
 container() {
-  unshare -p -f --kill-child -m "$(realpath "${HOGRING:-build/hogring}")" train --workers 2 --epochs 1000000 --model softmax 2>"$TMP/err" >"$TMP/out" &
+  unshare -p -f --kill-child -m "$(realpath "${HOGRING:-build/hogring}")" train --workers 2 --epochs 1000000 --model softmax --details 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   await "$TMP/err" "epoch 1/"

@@ -66,7 +66,7 @@ of() { json "$1" "d['runs'][0]['$2']"; }
 }
 
 @test "compare: each run decides for itself, and is tested once" {
-  hogring compare "${own[@]}" "${stop[@]}" --quiet --strategies allreduce,ps-async --seeds 2 --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
+  hogring compare "${own[@]}" "${stop[@]}" --quiet --details --strategies allreduce,ps-async --seeds 2 --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
   [ "$(grep -c "has the weights of epoch" "$TMP/stdout")" = 4 ]
   grep -q "seed 2: stopped early" "$TMP/stdout"
   said=$(json "$TMP/out.json" '"allreduce direct: " + " to ".join("%g" % e for e in sorted({f([r["best"]["epoch"] for r in d["runs"] if r["strategy"] == "allreduce"]) for f in (min, max)})) + " (ended at"')

@@ -2,7 +2,7 @@
 # Signals, lost workers, full disks, small /dev/shm: every end is clean.
 load support
 
-long=(--data digits --model mlp --epochs 100000)
+long=(--data digits --model mlp --epochs 100000 --details)
 
 no_segment_left() { ! ls /dev/shm/hogring."$1".* 2>/dev/null; }
 
@@ -42,7 +42,7 @@ slow_to_end() {
   : >"$TMP/err"
   heard train --epochs 1 --launch "$1" --strategy "$2" "${@:3}" 2>"$TMP/err" >/dev/null &
   pid=$!
-  await "$TMP/err" "promise"
+  await "$TMP/err" "  length "
   kill -INT $pid
   for _ in $(seq 200); do kill -0 $pid 2>/dev/null || break; sleep 0.05; done
   ! kill -0 $pid 2>/dev/null || { echo "$* goes on"; return 1; }

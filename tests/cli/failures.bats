@@ -28,7 +28,7 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
 @test "pushes that are lost are sent again, told, and change no synchronous weights" {
   hogring train "${quick[@]}" --workers 3 --strategy ps-sync --json "$TMP/whole.json"
   for how in "--launch thread" "--launch process" "--schedule explore:3" "--clock virtual"; do
-    hogring train "${quick[@]}" --workers 3 --strategy ps-sync $how --inject drop-push:p=0.4+1ms --json "$TMP/lossy.json" >"$TMP/stdout"
+    hogring train "${quick[@]}" --workers 3 --strategy ps-sync $how --inject drop-push:p=0.4+1ms --details --json "$TMP/lossy.json" >"$TMP/stdout"
     [ "$(digest "$TMP/lossy.json")" = "$(digest "$TMP/whole.json")" ]
     [ "$(json "$TMP/lossy.json" '(lambda r: r["resent"] > r["duplicates"] > 0)(d["runs"][0])')" = True ]
     grep -Eq "^resent +[0-9]+ pushes, lost or not answered; [0-9]+ had arrived before$" "$TMP/stdout"

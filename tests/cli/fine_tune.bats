@@ -51,7 +51,7 @@ PY
 
 @test "what is frozen stands in the banner, in comparisons and traces, and stays when a run goes on" {
   run=(--model "$layers 10" --freeze "1.*" --epochs 2)
-  hogring train "${run[@]}" --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/whole.json" 2>"$TMP/stderr" >/dev/null
+  hogring train --details "${run[@]}" --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/whole.json" 2>"$TMP/stderr" >/dev/null
   grep -q "frozen   780 parameters, 2 of 4 tensors: 1.weight, 1.bias" "$TMP/stderr"
   hogring replay "$TMP/t" --quiet --json "$TMP/again.json" >/dev/null
   hogring train "${run[@]}" --max-steps 20 --checkpoint-dir "$TMP/half" --quiet >/dev/null

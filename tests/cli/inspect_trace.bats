@@ -35,7 +35,7 @@ trace_says() { json "$TMP/trace.json" "(d['updates'], d['staleness'], $1)"; }
 @test "without logs there are the workers' times, and no gradients of 0 s" {
   for strategy in allreduce local-sgd; do
     traced train --strategy "$strategy" --workers 2
-    grep -q "worker  time % l/c/c/w$" "$TMP/text"
+    grep -q "load/compute/comm/wait %$" "$TMP/text"
     grep -qE "^ +1 +[0-9]+/[0-9]+/[0-9]+/[0-9]+$" "$TMP/text"
     [ "$(json "$TMP/trace.json" '[d["workers"][1][k] for k in ("gradients", "gradients_s", "staleness_mean")]')" = "[None, None, None]" ]
     [ "$(json "$TMP/run.json" '[(r["updates"], r["time"]["workers"][1]["compute"]) for r in d["runs"]][0]')" = "$(json "$TMP/trace.json" '(d["updates"], d["workers"][1]["compute_s"])')" ]

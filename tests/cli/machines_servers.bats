@@ -115,18 +115,18 @@ node_bits() {
 @test "a run that goes on pushes as it did; its updates are counted as they are made" {
   local at=$BATS_TEST_TMPDIR/run
   several mpich 2 --workers 4 --strategy ps-async --aggregate node --server-placement first --lr 0.02 --epochs 2 --checkpoint-dir "$at"
-  [[ "$output" == *"course   2 epochs, 46 updates, seed 1"* ]] || { echo "$output"; return 1; } # of 45 batches each
+  [[ "$output" == *"length   2 epochs, 46 updates, seed 1"* ]] || { echo "$output"; return 1; } # of 45 batches each
   several mpich 2 --checkpoint-dir "$at" --resume --epochs 3
-  [[ "$output" == *"pushes   one a machine: "*"course   3 epochs, 69 updates, resumed at 46,"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one a machine: "*"length   3 epochs, 69 updates, resumed at 46,"* ]] || { echo "$output"; return 1; }
   # Another place: where they cannot, a line says so.
   several mpich 4 --checkpoint-dir "$at" --resume --epochs 4
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
   [[ "$output" == *"until here a machine's workers pushed as one; from here each pushes: --aggregate node each machine has one worker"* ]] || { echo "$output"; return 1; }
-  run build/hogring train --checkpoint-dir "$at" --resume --epochs 5
+  run build/hogring train --details --checkpoint-dir "$at" --resume --epochs 5
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
-  [[ "$output" == *"--aggregate node means nothing on one machine"*"course   5 epochs, 159 updates, resumed at 114,"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"--aggregate node means nothing on one machine"*"length   5 epochs, 159 updates, resumed at 114,"* ]] || { echo "$output"; return 1; }
   several mpich 2 --checkpoint-dir "$at" --resume --epochs 6
-  [[ "$output" == *"pushes   one a machine: "*"course   6 epochs, 182 updates, resumed at 159,"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"pushes   one a machine: "*"length   6 epochs, 182 updates, resumed at 159,"* ]] || { echo "$output"; return 1; }
 }
 
 @test "where workers cannot push as one, that is said" {

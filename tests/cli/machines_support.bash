@@ -37,7 +37,7 @@ start_on() {
 several() {
   local library=$1 machines=$2
   shift 2
-  start_on $library $machines "${PROGRAM:-build/hogring-$library}" train "$@"
+  start_on $library $machines "${PROGRAM:-build/hogring-$library}" train --details "$@"
 }
 
 digest_of() {

@@ -154,7 +154,7 @@ check_processes() {
   local at=$BATS_TEST_TMPDIR
   printf '#!/bin/sh\n[ "$(hostname)" = m0 ] || export HOGRING_ISA=plain\nexec build/hogring-mpich "$@"\n' >"$at/unlike"
   chmod +x "$at/unlike"
-  PROGRAM=$at/unlike several mpich 2 --workers 4 --epochs 1 --json "$at/run"
+  PROGRAM=$at/unlike several mpich 2 --workers 4 --epochs 1 --details --json "$at/run"
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
   if [ "$(json "$at/run" 'd["runs"][0]["machines"][0]["isa"]')" != plain ]; then
     grep -q "m1 no more than plain: all use plain" <<<"$output"

@@ -8,7 +8,7 @@ setup() {
 }
 
 @test "the banner says what a run will take" {
-  hogring train --epochs 1 --workers 4 >/dev/null 2>"$TMP/err"
+  hogring train --epochs 1 --workers 4 --details >/dev/null 2>"$TMP/err"
   grep -qE '^  memory   [0-9.]+ MiB: .*weights and gradients' "$TMP/err"
 }
 
@@ -16,7 +16,7 @@ setup() {
   cat >"$TMP/peak.py" <<'PY'
 import os, resource, subprocess, sys
 if len(sys.argv) > 2: # the child: its peak alone
-    subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True)
+    subprocess.run([*sys.argv[1:], "--details"], stdout=subprocess.DEVNULL, check=True)
     print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
     sys.exit()
 os.sched_setaffinity(0, set(sorted(os.sched_getaffinity(0))[:2]))
@@ -38,7 +38,7 @@ PY
   cat >"$TMP/sizes.py" <<'PY'
 import re, resource, subprocess, sys
 if len(sys.argv) > 2: # the child: its peak alone, and what it said
-    err = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True, text=True).stderr
+    err = subprocess.run([*sys.argv[1:], "--details"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=True, text=True).stderr
     print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss << 10)
     print(re.search(r"^  memory +([0-9.]+ [KMG]iB)", err, re.M).group(1))
     sys.exit()

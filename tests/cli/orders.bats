@@ -10,7 +10,7 @@ weights() {
 @test "seeds in several orders: synchronous strategies once, the first order as without" {
   set -- "${quick[@]}" --strategies allreduce,ssp --workers 4 --clock virtual --seeds 2
   hogring compare "$@" --json "$TMP/one.json" >/dev/null 2>&1
-  hogring compare "$@" --orders 3 --json "$TMP/out.json" --log "$TMP/log.jsonl" >"$TMP/stdout"
+  hogring compare "$@" --details --orders 3 --json "$TMP/out.json" --log "$TMP/log.jsonl" >"$TMP/stdout"
   [ "$(json "$TMP/out.json" '[(r["strategy"], r["seed"], r["event_order"]) for r in d["runs"]]')" = \
     "[('allreduce', 1, 1), ('ssp', 1, 1), ('ssp', 1, 2), ('ssp', 1, 3), ('allreduce', 2, 1), ('ssp', 2, 1), ('ssp', 2, 2), ('ssp', 2, 3)]" ]
   [ "$(weights "$TMP/out.json" 1)" = "$(weights "$TMP/one.json" None)" ]
@@ -32,7 +32,7 @@ END
 }
 
 @test "orders in real time are repetitions, of one strategy too" {
-  hogring compare "${quick[@]}" --strategies hogwild --workers 2 --seeds 2 --orders 2 --json "$TMP/out.json" >"$TMP/stdout"
+  hogring compare --details "${quick[@]}" --strategies hogwild --workers 2 --seeds 2 --orders 2 --json "$TMP/out.json" >"$TMP/stdout"
   grep -q "^Orders of events: " "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'len(d["runs"]), d["comparison"]["strategies"][0]["orders"]["runs"]')" = "(4, 4)" ]
 }

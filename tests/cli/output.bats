@@ -75,22 +75,22 @@ END
 longest() { LC_ALL=C.UTF-8 wc -L <"$1"; }
 
 @test "what is printed fits the columns there are, and says what it left out; files have all" {
-  run=(compare --model softmax --strategies allreduce,ps-async --seeds 2 --workers 2 --epochs 1)
+  run=(compare --details --model softmax --strategies allreduce,ps-async --seeds 2 --workers 2 --epochs 1)
   for width in 60 80 100; do
     COLUMNS=$width hogring "${run[@]}" --json "$TMP/$width.json" >"$TMP/out" 2>"$TMP/err"
     [ "$(longest "$TMP/out")" -le $width ]
     grep -q "^  engine .*zero-copy in shared memory$" "$TMP/err"
-    grep -q "^not shown, for want of room: " "$TMP/out"
+    grep -q "^hidden (terminal too narrow): " "$TMP/out"
   done
   hogring "${run[@]}" >"$TMP/whole" 2>/dev/null
   COLUMNS=60 hogring "${run[@]}" --wide >"$TMP/wide" 2>/dev/null
   for file in whole wide; do
-    ! grep -q "not shown" "$TMP/$file" || return 1
-    grep -q "samples/s  updates  .*l/c/c/w$" "$TMP/$file"
+    ! grep -q "^hidden" "$TMP/$file" || return 1
+    grep -q "samples/s  updates  .*load/compute/comm/wait$" "$TMP/$file"
   done
   COLUMNS=40 hogring "${run[@]}" --json - 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)'
   for nonsense in 0 -3 x ""; do
-    COLUMNS=$nonsense hogring "${run[@]}" 2>/dev/null | grep -q "samples/s  updates  .*l/c/c/w$"
+    COLUMNS=$nonsense hogring "${run[@]}" 2>/dev/null | grep -q "samples/s  updates  .*load/compute/comm/wait$"
   done
 }
 

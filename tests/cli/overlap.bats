@@ -7,7 +7,7 @@ load support
 one() {
   local overlap=$1 strategy=$2
   shift 2
-  hogring train --clock virtual --compute-time 5ms --link 1Gb/s,50us --workers 2 --epochs 1 \
+  hogring train --details --clock virtual --compute-time 5ms --link 1Gb/s,50us --workers 2 --epochs 1 \
     --strategy "$strategy" --overlap "$overlap" --json "$TMP/out.json" "$@" >"$TMP/said" 2>&1
   json "$TMP/out.json" '"%s %.9f" % (d["runs"][0]["weights_digest"], d["runs"][0]["seconds"])'
 }
@@ -28,18 +28,18 @@ sys.exit(abs((off - on) / 23 - (0.005 * 16384 / 134912 - 64 * 8e-9)) > 1e-6)' "$
 @test "where no part of a push leaves ahead, that is said" {
   one on ps-async --bucket-size 256K
   grep -q "  overlap  none: no layers behind the first fill a part of 256K (--bucket-size)" "$TMP/said"
-  hogring train --strategy ssp --epochs 1 --overlap on >"$TMP/said" 2>&1
+  hogring train --details --strategy ssp --epochs 1 --overlap on >"$TMP/said" 2>&1
   grep -q "  overlap  none: servers read a gradient where it lies, and no push travels" "$TMP/said"
 }
 
 @test "an all-reduce says its buckets, or that nothing overlaps" {
-  hogring train --workers 2 --epochs 1 --overlap on --bucket-size 16K >"$TMP/said" 2>&1
+  hogring train --details --workers 2 --epochs 1 --overlap on --bucket-size 16K >"$TMP/said" 2>&1
   grep -q "  overlap  gradients are added in 2 buckets, all but one while backward computes the rest" "$TMP/said"
-  hogring train --workers 2 --epochs 1 --overlap on --pipeline 2 --bucket-size 4K >"$TMP/said" 2>&1
+  hogring train --details --workers 2 --epochs 1 --overlap on --pipeline 2 --bucket-size 4K >"$TMP/said" 2>&1
   grep -q "  overlap  gradients are added in 2 buckets, all but one" "$TMP/said"
-  hogring train --workers 2 --epochs 1 --overlap on >"$TMP/said" 2>&1
+  hogring train --details --workers 2 --epochs 1 --overlap on >"$TMP/said" 2>&1
   grep -q "  overlap  none: no layers behind the first fill a bucket of 256K (--bucket-size), and a gradient is added whole" "$TMP/said"
-  hogring train --workers 1 --epochs 1 --overlap on --bucket-size 16K >"$TMP/said" 2>&1
+  hogring train --details --workers 1 --epochs 1 --overlap on --bucket-size 16K >"$TMP/said" 2>&1
   grep -q "  overlap  none: one worker has nobody to add its gradient with" "$TMP/said"
 }
 

@@ -8,7 +8,7 @@ start() { forever --workers 1 --pipeline 3 --micro-batches 4 "$@"; }
 digest() { hogring train "$@" --quiet | sed -n 's/^weights digest  //p'; }
 
 @test "the banner says the grid, the cut and its balance; JSON what each stage did" {
-  run hogring train --workers 2 --pipeline 3 --micro-batches 8 --epochs 1 --json "$TMP/run.json"
+  run hogring train --details --workers 2 --pipeline 3 --micro-batches 8 --epochs 1 --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"2 replicas x 3 stages as threads"* ]]
   [[ "$output" == *"pipeline 1f1b, 8 micro-batches of 4"* ]]
@@ -26,7 +26,7 @@ assert sum(s["params"] for s in p["stages"]) == run["params"]
 assert p["bytes"] == sum(s["bytes"] for s in p["stages"]) == run["samples"] * (256 + 128) * 4 * 2, p
 assert 0 < p["bubble"] < 1 and all(s["busy_seconds"] > 0 for s in p["stages"])
 END
-  run hogring train --workers 2 --pipeline 3 --micro-batches 8 --pipeline-schedule zero-bubble --epochs 1 --json "$TMP/run.json"
+  run hogring train --details --workers 2 --pipeline 3 --micro-batches 8 --pipeline-schedule zero-bubble --epochs 1 --json "$TMP/run.json"
   [[ "$output" == *"(zero-bubble of equal stages: 7.7 %)"* ]]
   python3 - "$TMP/run.json" <<'END'
 import json, sys
@@ -38,7 +38,7 @@ END
 }
 
 @test "--recompute says what it saves and costs, and changes no bit" {
-  run hogring train --workers 1 --pipeline 2 --micro-batches 8 --pipeline-schedule gpipe --recompute --epochs 1 \
+  run hogring train --details --workers 1 --pipeline 2 --micro-batches 8 --pipeline-schedule gpipe --recompute --epochs 1 \
     --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"recompute: activations take "*" a replica, "*" without; "*" % more multiply-adds"* ]]

@@ -19,7 +19,7 @@ digest() { hogring train --workers 1 --pipeline 3 "$@" --quiet | sed -n 's/^weig
 }
 
 @test "staleness is told by stage, and what was updated while it filled apart" {
-  run hogring train --workers 1 --pipeline 3 --pipeline-schedule unstashed --epochs 2 --json "$TMP/run.json"
+  run hogring train --details --workers 1 --pipeline 3 --pipeline-schedule unstashed --epochs 2 --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"pipeline unstashed, an update each minibatch of 32, empty at the ends of epochs"* ]]
   [[ "$output" == *"own staleness   by stage: forward 2 1 0, backward 0 0 0; and 4 of 90 gradients while the pipeline filled"* ]]
@@ -48,7 +48,7 @@ END
   options="--workers 1 --pipeline 3 --pipeline-schedule pipedream --epochs 4 --epoch-size 60000"
   want=$(digest --epochs 4 --epoch-size 60000 --pipeline-schedule pipedream)
   : >"$TMP/err"
-  heard train $options --checkpoint-dir "$TMP/run" >"$TMP/out" 2>"$TMP/err" &
+  heard train $options --details --checkpoint-dir "$TMP/run" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && break; sleep 0.02; done
   for _ in $(seq 20); do kill -USR1 $pid 2>/dev/null || break; sleep 0.02; done

@@ -70,7 +70,7 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
 }
 
 @test "banner, JSON, checkpoints and eval say it; tensors stay float32" {
-  hogring train "${net[@]}" --workers 1 --checkpoint-dir "$TMP/run" --checkpoint-every 6 --json "$TMP/out.json" 2>"$TMP/stderr" >"$TMP/stdout"
+  hogring train --details "${net[@]}" --workers 1 --checkpoint-dir "$TMP/run" --checkpoint-every 6 --json "$TMP/out.json" 2>"$TMP/stderr" >"$TMP/stdout"
   grep -q "engine   kernels bf16, tiles " "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["config"]["precision"], d["runs"][0]["precision"]')" = "('bf16', 'bf16')" ]
   json "$TMP/out.json" 'd["runs"][0]["kernels"]' | grep -q "^bf16, tiles "

@@ -20,7 +20,7 @@ houses() { # price is linear in what is known, but for noise; rent follows it
 @test "values are predicted in their own units, in tables, JSON, eval and predict" {
   houses "$TMP/h.csv"
   hogring train --data "$TMP/h.csv" --target price,rent --normalize --epochs 20 --quiet --checkpoint-dir "$TMP/c" \
-    --json "$TMP/a.json" --target-rmse 20 --expect-rmse 20 >"$TMP/out" 2>"$TMP/said"
+    --details --json "$TMP/a.json" --target-rmse 20 --expect-rmse 20 >"$TMP/out" 2>"$TMP/said"
   head -2 "$TMP/out" | tr -s ' \n' ' ' | grep -q "test test test test train .*strategy rmse mae R2 loss loss"
   grep -q "target: test rmse 20" "$TMP/out"
   [ "$(json "$TMP/a.json" 'd["config"]["task"], d["config"]["loss"], d["runs"][0]["targets"], d["runs"][0]["test_accuracy"], d["runs"][0]["test_fit"]["r2"] > 0.9, d["runs"][0]["target_seconds"] > 0, [p["test_fit"] is not None for p in d["runs"][0]["curve"]].count(True)')" = "('regress', 'mse', 2, None, True, True, 20)" ]

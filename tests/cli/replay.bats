@@ -34,7 +34,7 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
 }
 
 @test "hogwild is recorded a block at a time, says what that costs, and is replayed" {
-  record --strategy hogwild --record-block 4K --model "flatten, dense 64, relu, dense 10" --json "$TMP/out.json"
+  record --details --strategy hogwild --record-block 4K --model "flatten, dense 64, relu, dense 10" --json "$TMP/out.json"
   grep -q "record cost     workers took [0-9.]* times as long" "$TMP/recorded"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["record_cost"] > 1 and d["config"]["record-block"]')" = 4K ]
   hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"

@@ -85,7 +85,7 @@ P
 }
 
 @test "what saving took is told, where something was saved" {
-  hogring train "${own[@]}" --checkpoint-dir "$TMP/c" --checkpoint-every 10 --json "$TMP/out.json" >"$TMP/stdout"
+  hogring train "${own[@]}" --details --checkpoint-dir "$TMP/c" --checkpoint-every 10 --json "$TMP/out.json" >"$TMP/stdout"
   saves='d["runs"][0]["saves"]'
   [ "$(json "$TMP/out.json" "$saves['written'], $saves['failed'], all($saves[k] > 0 for k in ('rest_seconds', 'copy_seconds', 'write_seconds'))")" = "(14, 0, True)" ] # 135 steps: 10, ..., 130, 135
   grep -qE "^saves +14, written in [0-9.]+ s beside training; workers rested [0-9.e-]+ s$" "$TMP/stdout"

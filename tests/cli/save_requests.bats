@@ -2,7 +2,7 @@
 # Checkpoints between cuts: SIGUSR1, and --checkpoint-every of time and of epochs.
 load support
 
-own=(--model softmax --workers 2 --epochs 100000 --max-seconds 20s --checkpoint-every 1h)
+own=(--model softmax --workers 2 --epochs 100000 --max-seconds 20s --details --checkpoint-every 1h)
 
 # A line of the log, in a file that grows.
 await() { for _ in $(seq 800); do grep -q -- "$2" "$1" && return 0; sleep 0.02; done; cat "$1"; return 1; }
@@ -25,7 +25,7 @@ saved() { grep -c "saved $TMP/c" "$TMP/err" || true; }
 }
 
 @test "SIGUSR1 without a folder costs a line" {
-  start train "${own[@]:0:8}" --max-steps 10000000
+  start train "${own[@]:0:9}" --max-steps 10000000
   await "$TMP/err" "epoch 2/"
   kill -USR1 $pid
   await "$TMP/err" "SIGUSR1 asks for a checkpoint: where to? start with --checkpoint-dir"
@@ -70,7 +70,7 @@ END
 
 @test "sparse models save at the next end of an epoch" {
   hogring data make sparse --out "$TMP/a.libsvm" --rows 2000 --features 300 --seed 1 >/dev/null
-  start train --data "$TMP/a.libsvm" --model logistic --workers 2 --epochs 1000000 --checkpoint-dir "$TMP/c" --checkpoint-every 1h
+  start train --data "$TMP/a.libsvm" --model logistic --workers 2 --epochs 1000000 --details --checkpoint-dir "$TMP/c" --checkpoint-every 1h
   await "$TMP/err" "epoch 2/"
   kill -USR1 $pid
   await "$TMP/err" "saved $TMP/c/step-"

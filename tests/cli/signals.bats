@@ -118,7 +118,7 @@ gives_up_writing() { signalled 0.5 train "${quick[@]}" "$@" && ! grep -q "hogrin
 }
 
 @test "a signal ends a comparison whose entrants were stopped" {
-  timeout -s KILL $patience "${HOGRING:-build/hogring}" compare --epochs 100000 --concurrent >"$TMP/said" 2>&1 &
+  timeout -s KILL $patience "${HOGRING:-build/hogring}" compare --epochs 100000 --concurrent --details >"$TMP/said" 2>&1 &
   pid=$!
   for _ in $(seq 200); do grep -q "epoch 1/" "$TMP/said" && break; sleep 0.05; done
   command=$(pgrep -P $pid -x hogring)
@@ -144,7 +144,7 @@ os.execv(sys.argv[3], sys.argv[3:])' "$how" "$numbers" "$@"
 trains() {
   local how=$1 numbers=$2
   shift 2
-  (with_signals "$how" "$numbers" "$(realpath "${HOGRING:-build/hogring}")" "$@" --max-seconds 60s 2>"$TMP/err" >"$TMP/said") &
+  (with_signals "$how" "$numbers" "$(realpath "${HOGRING:-build/hogring}")" "$@" --max-seconds 60s --details 2>"$TMP/err" >"$TMP/said") &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
   cat "$TMP/err"

@@ -72,7 +72,7 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 }
 
 @test "the banner says what makes time pass, and nothing of memory that is not there" {
-  hogring simulate --model softmax --epochs 1 --workers 4 --strategy ps-async --inject slow:3x2 --link 1GB/s,5us 2>"$TMP/err" >"$TMP/out"
+  hogring simulate --details --model softmax --epochs 1 --workers 4 --strategy ps-async --inject slow:3x2 --link 1GB/s,5us 2>"$TMP/err" >"$TMP/out"
   grep -q "times    a gradient lognormal(10ms,0.3); a server's message 0s; links 1GB/s,5us; trouble slow:3x2" "$TMP/err"
   ! grep "shared memory" "$TMP/err" || return 1
   hogring train --model softmax --epochs 1 2>"$TMP/err" >"$TMP/out"
@@ -82,7 +82,7 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 @test "among a hundred thousand messages a step a signal is heard" {
   heard simulate --model softmax --epochs 1 --batch-size 1 --strategy ps-async --workers 256 --servers 256 >"$TMP/out" 2>&1 &
   pid=$!
-  for _ in $(seq 400); do grep -q promise "$TMP/out" && break; sleep 0.05; done
+  for _ in $(seq 400); do grep -q "^  length" "$TMP/out" && break; sleep 0.05; done
   kill -TERM $pid
   code=0; wait $pid || code=$?
   [ $code = 143 ]

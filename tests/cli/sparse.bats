@@ -37,7 +37,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
 
 @test "the banner estimates conflicts and advises" {
   make_rows
-  sparse --model svm --workers 2 2>"$TMP/err" >/dev/null
+  sparse --details --model svm --workers 2 2>"$TMP/err" >/dev/null
   grep -q "Omega [0-9]* .*Delta 0\.[0-9]*.*rho" "$TMP/err"
   grep -q "advice   two rows share" "$TMP/err"
 }
@@ -107,7 +107,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
 
 @test "factorisation predicts numbers: there is no accuracy to print" {
   printf '%s\n' "1 3:5" "1 4:2" "2 3:1" "2 5:4" "3 4:3" >"$TMP/ratings.libsvm"
-  hogring train --model mf --data "$TMP/ratings.libsvm" --epochs 2 --plot "$TMP/m.svg" >"$TMP/out" 2>&1 || true
+  hogring train --model mf --data "$TMP/ratings.libsvm" --epochs 2 --details --plot "$TMP/m.svg" >"$TMP/out" 2>&1 || true
   grep -q "epoch 2/2 " "$TMP/out"
   ! grep -i nan "$TMP/out"
 }
@@ -127,7 +127,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   for solver in dual sgd; do
     hogring "${run[@]}" --solver $solver --epochs 30 --workers 2 --expect-rmse 1 --target-rmse 1
   done
-  hogring "${run[@]}" --workers 1 --epochs 20 --checkpoint-dir "$TMP/c" --export "$TMP/m.onnx" --json "$TMP/a.json" >"$TMP/out"
+  hogring "${run[@]}" --workers 1 --epochs 20 --details --checkpoint-dir "$TMP/c" --export "$TMP/m.onnx" --json "$TMP/a.json" >"$TMP/out"
   grep -q "^strategy .*rmse .*mae .*R2" "$TMP/out"
   [ "$(json "$TMP/a.json" 'd["config"]["task"], d["runs"][0]["targets"], d["runs"][0]["test_accuracy"], d["runs"][0]["test_fit"]["r2"] > 0.95')" = "('regress', 1, None, True)" ]
   grep -q "target.std" "$TMP/m.onnx"

@@ -11,7 +11,7 @@ digest() { awk '/weights digest/ {print $3}'; }
   hogring compare --strategies hogwild,locked --model logistic --data "$TMP/a.libsvm" --seeds 5 --epochs 4 --workers 2 --quiet \
     --json "$TMP/a.json" --plot "$TMP/a.svg" >"$TMP/out"
   grep -q "standard deviation of 5 seeds" "$TMP/out"
-  grep -Eq "^Accuracy: (no difference can be told from 5 seeds|.* has the best mean)" "$TMP/out"
+  grep -Eq "^Accuracy: .* over 5 seeds" "$TMP/out"
   [ "$(json "$TMP/a.json" 'sorted((r["strategy"], r["seed"]) for r in d["runs"])')" = "$(python3 -c 'print([(s, n) for s in ("hogwild", "locked") for n in range(1, 6)])')" ]
   [ "$(json "$TMP/a.json" '[(s["strategy"], s["seeds"], s["test_accuracy"]["mean"] > 0.7) for s in d["comparison"]["strategies"]]')" = "[('hogwild', 5, True), ('locked', 5, True)]" ]
   [ "$(json "$TMP/a.json" 'all(r["conflicts"]["omega"] > 12 and r["model"] == "logistic" for r in d["runs"])')" = True ]
@@ -73,7 +73,7 @@ killed_and_resumed() {
   set -- --model logistic --workers 1 --epochs 300
   whole=$(sparse "$@" | digest)
   : >"$TMP/err"
-  heard train --data "$TMP/a.libsvm" "$@" --checkpoint-dir "$TMP/c" --checkpoint-every 10000000 2>"$TMP/err" >/dev/null &
+  heard train --data "$TMP/a.libsvm" "$@" --details --checkpoint-dir "$TMP/c" --checkpoint-every 10000000 2>"$TMP/err" >/dev/null &
   pid=$!
   for _ in $(seq 200); do grep -q "epoch [0-9]*/300" "$TMP/err" && break; sleep 0.02; done
   kill -INT $pid

@@ -8,7 +8,7 @@ start() { forever --workers 1 --pipeline 2 --tensor-parallel 2 "$@"; }
 digest() { hogring train --workers 2 --epochs 1 --quiet "$@" | sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p'; }
 
 @test "the banner says the grid and what is split how; JSON what travelled" {
-  run hogring train --workers 2 --pipeline 2 --tensor-parallel 2 --tensor-shards 4 --epochs 1 --json "$TMP/run.json"
+  run hogring train --details --workers 2 --pipeline 2 --tensor-parallel 2 --tensor-shards 4 --epochs 1 --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"2 replicas x 2 stages x 2 tensor ranks as threads"* ]]
   [[ "$output" == *"tensor   4 shards, on 2 ranks of each stage: layers by columns 1; by rows 3, 5"* ]]
@@ -23,7 +23,7 @@ assert [l["cut"] for l in t["layers"]] == ["by channels", "by columns", "by chan
 assert t["bytes"] == run["samples"] * 4 * (64 + 2 * 128 + 2 * 10 + 128 + 10), (t["bytes"], run["samples"])
 assert run["pipeline"]["stages"][0]["bytes"] == run["samples"] * 256 * 4
 END_OF_PYTHON
-  run hogring train --workers 1 --tensor-parallel 2 --epochs 1 --json -
+  run hogring train --details --workers 1 --tensor-parallel 2 --epochs 1 --json -
   [[ "$output" == *'"pipeline": null'* ]]
   [[ "$output" == *'1 replica x 2 tensor ranks'* ]]
   run hogring train --workers 1 --epochs 1 --json -

@@ -8,7 +8,7 @@ await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sl
 # begin ARGUMENTS...: a run without end, each rank a process; $victim is the last of them.
 begin() {
   : >"$TMP/err"
-  heard train --launch process --workers 2 --epochs 1000000 --checkpoint-dir "$TMP/c" --overwrite "$@" \
+  heard train --launch process --workers 2 --epochs 1000000 --details --checkpoint-dir "$TMP/c" --overwrite "$@" \
     2>"$TMP/err" >"$TMP/out" &
   pid=$!
   await "$TMP/err" "epoch 1/"
@@ -52,7 +52,7 @@ stopped_and_continued() {
 all_paused() {
   local began ended code=0
   began=$(date +%s%N)
-  setsid "${HOGRING:-build/hogring}" train --model softmax --workers 2 --epochs 1000000 --compute-time 10ms --max-seconds 2s --timeout 1s \
+  setsid "${HOGRING:-build/hogring}" train --model softmax --workers 2 --epochs 1000000 --details --compute-time 10ms --max-seconds 2s --timeout 1s \
     --json "$TMP/json" "$@" 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   await "$TMP/err" "epoch 1/"

@@ -10,7 +10,7 @@ load support
   refused 2 "--async-lr: means nothing with --strategy local-sgd" train --strategy local-sgd --async-lr divide
   refused 2 "--reduce repro: local-sgd averages weights" train --strategy local-sgd --reduce repro --global-batch-size 64
   refused 2 "--overlap on: means nothing with --strategy local-sgd" train --strategy local-sgd --overlap on
-  hogring train --model softmax --epochs 1 --strategy local-sgd --sync-every 4 --adaptive-sync --algorithm ring --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  hogring train --details --model softmax --epochs 1 --strategy local-sgd --sync-every 4 --adaptive-sync --algorithm ring --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "local-sgd (ring: " "$TMP/stderr"
   grep -q "manner   sync-every 4, adaptive" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["sync-every"], d["config"]["adaptive-sync"]')" = "('sync-every 4, adaptive', 4, True)" ]
@@ -35,7 +35,7 @@ load support
   refused 2 "--staleness-lr: means nothing with --strategy ssp" train --strategy ssp --staleness 0 --staleness-lr inverse
   refused 2 "--staleness-lr twice: expected none or inverse" train --strategy ssp --staleness-lr twice
   refused 2 "--delay-compensation 10000000: expected 0 to 1000000" train --strategy ssp --delay-compensation 1e7
-  hogring train --model softmax --epochs 1 --strategy ps-async --staleness-lr inverse --delay-compensation 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  hogring train --details --model softmax --epochs 1 --strategy ps-async --staleness-lr inverse --delay-compensation 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "manner   lr / (1 + staleness), delay-compensation 0.5" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["config"]["staleness-lr"], d["config"]["delay-compensation"]')" = "('inverse', 0.5)" ]
 }
@@ -45,7 +45,7 @@ load support
   refused 2 "--backups 3: expected fewer than the 3 workers" train --strategy backup-workers --workers 3 --backups 3
   refused 2 "--servers 2: backup-workers has one server" train --strategy backup-workers --servers 2
   refused 2 "--staleness-lr: means nothing with --strategy backup-workers" train --strategy backup-workers --staleness-lr inverse
-  hogring train "${quick[@]}" --strategy backup-workers --workers 4 --backups 2 --schedule explore:1 --json "$TMP/out.json" >"$TMP/stdout"
+  hogring train "${quick[@]}" --strategy backup-workers --workers 4 --backups 2 --schedule explore:1 --details --json "$TMP/out.json" >"$TMP/stdout"
   grep -Eq "^dropped +[0-9]+ gradients of [0-9]+ samples; by worker:( [0-9]+){4}$" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["dropped"]["gradients"] == sum(d["runs"][0]["dropped"]["by_worker"]) > 0, d["runs"][0]["manner"]')" = "(True, 'backups 2')" ]
   hogring compare "${quick[@]}" --concurrent --workers 3 --strategies backup-workers:backups=0,backup-workers:backups=1 --json "$TMP/out.json" >"$TMP/stdout"
@@ -58,7 +58,7 @@ load support
   refused 2 "--moving-rate 2: expected 0 to 1" train --strategy elastic-averaging --moving-rate 2
   refused 2 "--async-lr: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --async-lr divide
   refused 2 "--adaptive-sync: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --adaptive-sync
-  hogring train --model softmax --epochs 1 --strategy elastic-averaging --workers 3 --servers 2 --sync-every 4 2>"$TMP/stderr" >/dev/null
+  hogring train --details --model softmax --epochs 1 --strategy elastic-averaging --workers 3 --servers 2 --sync-every 4 2>"$TMP/stderr" >/dev/null
   grep -q "manner   sync-every 4, moving-rate 0.3" "$TMP/stderr"
   hogring train "${quick[@]}" --strategy elastic-averaging --launch process --workers 3 --optimizer lamb >/dev/null
 }
@@ -100,7 +100,7 @@ load support
   hogring train "${quick[@]}" --batch-size 8 --workers 4 | grep -o "weights digest  [0-9a-f]*" >"$TMP/workers"
   hogring train "${quick[@]}" --batch-size 8 --workers 1 --accumulate 4 2>"$TMP/stderr" | grep -o "weights digest  [0-9a-f]*" >"$TMP/parts"
   diff "$TMP/workers" "$TMP/parts"
-  hogring train --model softmax --epochs 1 --accumulate 4 2>&1 >/dev/null | grep -q "update   sgd, momentum 0.9, of 4 minibatches each; lr 0.05"
+  hogring train --details --model softmax --epochs 1 --accumulate 4 2>&1 >/dev/null | grep -q "update   sgd, momentum 0.9, of 4 minibatches each; lr 0.05"
   refused 2 "--accumulate 0: expected 1 to 1024" train --accumulate 0
   refused 2 "--accumulate 2: minibatches are decoded and computed one by one" train --accumulate 2 --overlap on
   refused 2 "--accumulate 4: each of the 4 workers has 2 micro-shards, and none is larger than a minibatch: expected at most 2, or --micro-shards 16" train --accumulate 4 --workers 4 --reduce repro --global-batch-size 64

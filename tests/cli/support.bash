@@ -31,7 +31,7 @@ json() { python3 -IS -c 'import json, sys; d = json.load(open(sys.argv[1])); pri
 # forever OPTIONS...: training as processes that would go on for long, $pid; returns when it has ended an epoch.
 forever() {
   : >"$TMP/err"
-  heard train --epochs 100000 --launch process "$@" >"$TMP/out" 2>"$TMP/err" &
+  heard train --epochs 100000 --launch process --details "$@" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
   return 1

@@ -55,7 +55,7 @@ rows() {
 
 @test "while they run, rows go by their values, and folders of checkpoints are their own" {
   hogring compare --model softmax --epochs 1 --strategies hogwild --workers 1,2 --checkpoint-dir "$TMP/runs" 2>&1 >/dev/null |
-    grep -q "^run . of .  hogwild:workers=2 seed 1  epoch 1"
+    grep -q "^run . of .  hogwild:workers=2 seed 1  "
   [ "$(ls "$TMP/runs")" = $'hogwild\nhogwild-2' ]
 }
 

@@ -26,7 +26,7 @@ colour=$'\x1b\\[(0|1|3[1-3])m'
   for width in 60 80 120 200; do
     shown ${width}x24 -- "${runs[@]}"
     [ "$(longest)" -le $width ] || { longest; return 1; }
-    has "run 4 of 4  ps-async seed 2  .*accuracy [0-9.]+ %  [0-9.]+ s"
+    has "run 4 of 4  ps-async seed 2  "
   done
 }
 
@@ -37,18 +37,40 @@ colour=$'\x1b\\[(0|1|3[1-3])m'
   [ "$(longest)" -le 60 ] || { longest; return 1; }
 }
 
-@test "runs of a comparison: what they share once, then what differs" {
+@test "runs of a comparison: what they share once; with details what each is" {
   needs_terminal
   shown 80x24 -- "${runs[@]}"
   [ "$(plain "$TMP/screen" | grep -ac "^  model ")" = 1 ]
-  [ "$(plain "$TMP/screen" | grep -ac "^  promise ")" = 2 ]
-  has "^hogring: 4 runs: 2 settings, 2 seeds, one after another"
-  has "^run 1 of 4: allreduce .*"
-  has "^run 2 of 4: ps-async, 2 workers and 1 server"
+  has "^hogring: 4 runs \(2 settings, 2 seeds\), one at a time, 2 workers"
+  has_not "guarantee"
+  shown 80x24 -- "${runs[@]}" --details
+  [ "$(plain "$TMP/screen" | grep -ac "^  guarantee ")" = 2 ]
   shown 80x24 -- "${runs[@]}" --concurrent
   [ "$(plain "$TMP/screen" | grep -ac "^  model ")" = 1 ]
-  has "hogring: 4 runs: 2 settings, 2 seeds, those of a seed at once" # who is first may have drawn a line
-  has "run 4 of 4  ps-async seed 2  loss "
+  has "hogring: 4 runs \(2 settings, 2 seeds\), those of a seed at once" # who is first may have drawn a line
+}
+
+# screenful LINES ARGUMENTS...: on 80x24 no more is left in the end, from the table on, and it ends with where the rest is.
+screenful() {
+  local most=$1
+  shift
+  shown 80x24 -- "$@" --json "$TMP/out.json" --quiet
+  plain "$TMP/screen" >"$TMP/plain"
+  [ "$(wc -l <"$TMP/plain")" -le "$most" ] || { cat "$TMP/plain"; return 1; }
+  grep -aq "^more  *--details" "$TMP/plain"
+}
+
+@test "a comparison of nine rows, and a run, end on one screen with what they let one say" {
+  needs_terminal
+  nine=(compare --model softmax --clock virtual --epochs 1 --strategies ssp --staleness 1,2,3 --workers 2,3,4)
+  screenful 21 "${nine[@]}"
+  grep -aq "^Accuracy: one seed cannot tell" "$TMP/plain"
+  screenful 21 "${nine[@]}" --seeds 3
+  grep -aq "^Accuracy: .* over 3 seeds" "$TMP/plain"
+  screenful 21 compare --model softmax --clock virtual --epochs 1
+  grep -aq "^Not like for like: " "$TMP/plain"
+  screenful 21 train --model softmax --epochs 1
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["strategy"]')" = allreduce ]
 }
 
 @test "the line that is drawn again is gone in the end, also when it is interrupted" {
@@ -60,7 +82,7 @@ colour=$'\x1b\\[(0|1|3[1-3])m'
   [ $code = 130 ]
   # Behind the last line that was drawn it is wiped before anything else is said.
   [ "$(tr '\r' '\n' <"$TMP/screen" | grep -a -A1 "^epoch .*/1e+06" | tail -n 1 | head -c 3)" = $'\x1b[K' ]
-  shown 80x24 -- train --epochs 2 --model softmax
+  shown 80x24 -- train --epochs 2 --model softmax --details
   has "epoch 2/2  loss "
 }
 
@@ -87,22 +109,26 @@ colour=$'\x1b\\[(0|1|3[1-3])m'
 
 @test "curves are blocks where the locale has them, and plain elsewhere" {
   needs_terminal
+  local runs=(train --model softmax --epochs 1000000 --max-seconds 1s)
   shown 80x24 -- "${runs[@]}"
   has "█[▁▂▃▄▅▆▇]*▁"
   shown 80x24 LC_ALL=C -- "${runs[@]}"
   if LC_ALL=C grep -qa $'[\x80-\xff]' "$TMP/screen"; then cat -v "$TMP/screen"; return 1; fi
-  has "loss [0-9.]+  #[.,=*+-]*_"
+  has "loss [0-9.]+  #[.,=*+_-]*"
 }
 
-@test "logs get a line an evaluation that names strategy and seed" {
+@test "logs get a line a run, and with details a line an evaluation that names strategy and seed" {
   needs_terminal
   hogring "${runs[@]}" 2>"$TMP/screen" >/dev/null
+  [ "$(grep -c "^run [1-4] of 4  .* seed [12]  loss .*  accuracy .* s$" "$TMP/screen")" = 4 ]
+  [ "$(wc -l <"$TMP/screen")" -le 9 ]
+  hogring "${runs[@]}" --details 2>"$TMP/screen" >/dev/null
   for run in "1 of 4  allreduce seed 1" "2 of 4  ps-async seed 1" "3 of 4  allreduce seed 2" "4 of 4  ps-async seed 2"; do
     [ "$(grep -c "^run $run  epoch [123]/3  loss .* test loss .* accuracy .* samples/s$" "$TMP/screen")" = 3 ]
   done
-  hogring train --model softmax --epochs 2 --seed 5 2>"$TMP/screen" >/dev/null
+  hogring train --model softmax --epochs 2 --seed 5 --details 2>"$TMP/screen" >/dev/null
   [ "$(grep -c "^epoch [12]/2  .* samples/s  allreduce, seed 5$" "$TMP/screen")" = 2 ]
-  shown 80x24 CI=true -- "${runs[@]}"
+  shown 80x24 CI=true -- "${runs[@]}" --details
   [ "$(tr -d '\r' <"$TMP/screen" | grep -ac "^run . of 4  .*  epoch ")" = 12 ]
   has_not $'\x1b\\[K'"run"
   hogring "${runs[@]}" --quiet 2>"$TMP/screen" >/dev/null

@@ -16,7 +16,7 @@ await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sl
 # begin ARGUMENTS...: a run without end, $pid.
 begin() {
   : >"$TMP/err"
-  heard train --epochs 1000000 --model mlp --timeout 60s "$@" 2>"$TMP/err" >"$TMP/out" &
+  heard train --epochs 1000000 --details --model mlp --timeout 60s "$@" 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   await "$TMP/err" "epoch 1/"
@@ -81,7 +81,7 @@ played() {
 sparse() {
   hogring data make sparse --rows 2000 --out "$TMP/rows.libsvm" >/dev/null
   : >"$TMP/err"
-  heard train --data "$TMP/rows.libsvm" --model logistic --epochs 1000000 --workers 2 2>"$TMP/err" >"$TMP/out" &
+  heard train --data "$TMP/rows.libsvm" --model logistic --epochs 1000000 --workers 2 --details 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   await "$TMP/err" "epoch 1/"

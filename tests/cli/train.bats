@@ -95,7 +95,7 @@ load support
   hogring compare --model softmax --epochs 2 --seeds 2 --quiet --json "$TMP/out.json" --plot "$TMP/p.svg" \
     --checkpoint-dir "$TMP/c" --target-accuracy 0.5 >"$TMP/stdout"
   grep -q "^allreduce direct" "$TMP/stdout"
-  grep -q "^Accuracy:" "$TMP/stdout"
+  grep -q "^Not like for like:" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'len(d["runs"])')" = 10 ]
   [ "$(json "$TMP/out.json" '{r["samples"] for r in d["runs"]}')" = "{2876}" ]
   [ "$(json "$TMP/out.json" '{r["weights_digest"] for r in d["runs"] if r["strategy"] in ("allreduce", "ps-sync") and r["seed"] == 1}.__len__()')" = 1 ]
@@ -114,7 +114,7 @@ load support
 }
 
 @test "an optimizer, its schedule and its clipping work from the command line" {
-  hogring train --model softmax --epochs 3 --optimizer adamw --lr 0.001 --lr-schedule linear --warmup-epochs 1 --clip-norm 1 \
+  hogring train --details --model softmax --epochs 3 --optimizer adamw --lr 0.001 --lr-schedule linear --warmup-epochs 1 --clip-norm 1 \
     --scale-lr linear --workers 2 --json "$TMP/out.json" 2>"$TMP/stderr"
   grep -qF "update   adamw, betas 0.9 0.999, eps 1e-08, weight decay 0.01, norm clipped at 1; lr 0.002 (0.001 times 2) after 1 epoch of warm-up, linear to 0" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["config"]["optimizer"], d["config"]["eps"], d["runs"][0]["optimizer"]')" = "('adamw', 1e-08, 'adamw')" ]

@@ -4,7 +4,7 @@ load support
 
 own=(--clock virtual --workers 3 --quiet)
 both=(--strategies allreduce,ssp)
-tuned() { hogring compare "${own[@]}" --epochs 2 --json "$TMP/out.json" "$@" >"$TMP/stdout" 2>"$TMP/stderr"; }
+tuned() { hogring compare --details "${own[@]}" --epochs 2 --json "$TMP/out.json" "$@" >"$TMP/stdout" 2>"$TMP/stderr"; }
 
 @test "the choice is compared, and is made again without tuning by the line that is printed" {
   tuned "${both[@]}" --tune lr=0.005:0.5:4 --seeds 2
@@ -72,7 +72,7 @@ END
 
 @test "a choice at an edge of what was tried is named, but not where the option ends" {
   tuned --strategies allreduce --tune lr=0.0001,0.0002
-  grep -q "^! allreduce: lr 0.0002 is the largest tried: widen$" "$TMP/stdout"
+  grep -q "^! lr at the edge of what was tried: allreduce 0.0002 (largest)" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'd["tuning"]["entries"][0]["at_edge"]')" = "{'lr': 'largest'}" ]
   tuned --strategies ssp --tune momentum=0,0.999
   [ "$(json "$TMP/out.json" 'd["tuning"]["entries"][0]["chosen"], d["tuning"]["entries"][0]["at_edge"]')" = "({'momentum': 0.0}, {})" ]
@@ -133,7 +133,7 @@ for i in range(200):
 }
 
 @test "a budget of one is no plural" {
-  hogring compare "${quick[@]}" --strategies allreduce --workers 2 --seeds 2 --tune lr=0.1,0.2 --tune-budget 1samples >"$TMP/said"
+  hogring compare --details "${quick[@]}" --strategies allreduce --workers 2 --seeds 2 --tune lr=0.1,0.2 --tune-budget 1samples >"$TMP/said"
   grep -q "^tuning: 1 sample for each strategy" "$TMP/said"
 }
 

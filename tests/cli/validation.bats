@@ -28,7 +28,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 }
 
 @test "progress, table and banner say which split is meant" {
-  hogring train --model softmax --epochs 1 --validation-fraction 0.2 --target-accuracy 0.1 >"$TMP/stdout" 2>"$TMP/stderr"
+  hogring train --details --model softmax --epochs 1 --validation-fraction 0.2 --target-accuracy 0.1 >"$TMP/stdout" 2>"$TMP/stderr"
   grep -q "validation loss" "$TMP/stderr"
   grep -q "288 training samples held out to validate" "$TMP/stderr"
   [ "$(grep -c "test loss" "$TMP/stderr")" = 0 ]
@@ -49,7 +49,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 @test "a file of its own validates, and the test set is read once, at the end" {
   heaps train 60 1; heaps held 20 2; heaps test 30 3
   run=(--data "$TMP/train" --test-data "$TMP/test" --validation-data "$TMP/held" --model "flatten, dense 9, relu, dense 3" --lr 0.2 --workers 2 --batch-size 8 --epochs 40)
-  hogring train "${run[@]}" --early-stop loss,3 --keep-best loss --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  hogring train --details "${run[@]}" --early-stop loss,3 --keep-best loss --checkpoint-dir "$TMP/c" --record "$TMP/t" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -qF "split    60 samples of $TMP/held to validate; the test set is read once, at the end" "$TMP/stderr"
   [ "$(grep -c "chooses by the test set" "$TMP/stderr")" = 0 ]
   [ "$(json "$TMP/out.json" '(lambda r: (r["validation_samples"], r["test_evaluations"], r["best"]["stopped"], {p["test_loss"] for p in r["curve"]}, d["config"]["data"]["train"]))(d["runs"][0])')" = "(60, 1, True, {None}, 180)" ]
@@ -108,7 +108,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
   hogring data make sparse --out "$TMP/held" --rows 200 --features 200 --seed 7 >/dev/null
   run=(--model logistic --data "$TMP/rows" --workers 1 --epochs 40 --features 200 --json "$TMP/out.json" --checkpoint-dir "$TMP/c" --overwrite)
   for how in "--validation-fraction 0.25" "--validation-data $TMP/held"; do
-    hogring train "${run[@]}" $how --solver sgd --early-stop loss,2 >"$TMP/stdout" 2>"$TMP/stderr"
+    hogring train --details "${run[@]}" $how --solver sgd --early-stop loss,2 >"$TMP/stdout" 2>"$TMP/stderr"
     grep -q "to validate; the test set is read once" "$TMP/stderr"
     grep -q "stopped early, at epoch" "$TMP/stdout"
     hogring eval "$TMP/c" --data "$TMP/rows" --features 200 --json "$TMP/e.json" >/dev/null

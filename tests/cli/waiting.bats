@@ -26,9 +26,9 @@ END
 # With these options rank 2 has cost nearly all of it.
 costs_all() {
   hogring train --model softmax --workers 8 --epochs 2 --clock virtual --compute-time 'constant(10ms)' \
-    --inject slow:2x2 --json "$TMP/slow.json" "$@" >"$TMP/out" 2>"$TMP/err"
+    --inject slow:2x2 --details --json "$TMP/slow.json" "$@" >"$TMP/out" 2>"$TMP/err"
   [ "$(share_of_2 "$TMP/slow.json")" -ge 95 ]
-  grep -q ': rank 2 cost [0-9]* % of all waiting for others (.* computing$' "$TMP/out"
+  grep -q ': rank 2 caused [0-9]* % of all waiting (.* computing$' "$TMP/out"
 }
 
 @test "who is twice as slow in virtual time has cost all waiting, in every strategy that waits" {
@@ -46,7 +46,7 @@ costs_all() {
 
 @test "backup workers: those who came too late are counted by name" {
   hogring train --model softmax --workers 8 --epochs 2 --clock virtual --strategy backup-workers \
-    --compute-time 'constant(10ms)' --inject slow:2x2 --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
+    --compute-time 'constant(10ms)' --inject slow:2x2 --details --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
   grep -q ': rank 2 came too late for .* dropped gradients$' "$TMP/out"
   [ "$(json "$TMP/run.json" 'd["runs"][0]["waiting"]["by_rank"][2]["dropped"] > 0')" = True ]
 }
@@ -54,8 +54,8 @@ costs_all() {
 @test "real time: who stalls is named, and so is what it cost" {
   for launch in thread process; do
     hogring train --model softmax --workers 3 --epochs 2 --launch "$launch" --inject stall:2@step=5+700ms \
-      --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
-    grep -q ': rank 2 cost .* of all waiting for others (.*, stalled$' "$TMP/out"
+      --details --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
+    grep -q ': rank 2 caused .* of all waiting (.*, stalled$' "$TMP/out"
     [ "$(json "$TMP/run.json" '0.69 < d["runs"][0]["waiting"]["stalled"]')" = True ]
     [ "$(json "$TMP/run.json" 'd["runs"][0]["waiting"]["by_rank"][2]["stalled"] > 0.7')" = True ]
   done
@@ -63,8 +63,8 @@ costs_all() {
 
 @test "of a pipeline the replica is named, and its stage" {
   hogring train --model mlp --workers 2 --pipeline 2 --epochs 2 --clock virtual --compute-time 'constant(10ms)' \
-    --inject slow:stage:1:1x4 --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
-  grep -q 'rank 1 cost 100 % of all waiting for others (.*, computing; its stage 1 is the slowest$' "$TMP/out"
+    --inject slow:stage:1:1x4 --details --json "$TMP/run.json" >"$TMP/out" 2>"$TMP/err"
+  grep -q 'rank 1 caused 100 % of all waiting (.*, computing; its stage 1 is the slowest$' "$TMP/out"
   [ "$(json "$TMP/run.json" 'd["runs"][0]["waiting"]["by_rank"][1]["stage"]')" = 1 ]
 }
 

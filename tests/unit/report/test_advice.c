@@ -28,8 +28,8 @@ static void more_communication_than_computing_is_told(void **state)
     assert_false(hr_advice_after(&run, "ssp", text));
     run.wait_s = 2;
     assert_true(hr_advice_after(&run, "ssp", text));
-    assert_string_equal(text, "ssp: the 2 workers computed for 2.25 s and communicated or waited "
-                              "for 2.30 s; a larger --batch-size (now 32) or fewer --workers "
+    assert_string_equal(text, "ssp: 2.25 s of computing, 2.30 s of communicating and waiting; "
+                              "a larger --batch-size (now 32) or fewer --workers "
                               "would be faster");
     run.waited_for_others_s = 0.1; /* one of them is slow: no batch would help */
     assert_false(hr_advice_after(&run, "ssp", text));

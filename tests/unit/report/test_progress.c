@@ -1,4 +1,5 @@
-/* Banner and progress: on a pipe a line an evaluation, on a terminal a line that is redrawn. */
+/* Banner and progress: on a pipe a line a minute or, with details, an evaluation; on a terminal a
+ * line that is redrawn. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -40,14 +41,15 @@ static void pass(struct hr_progress_view *view)
 {
     const int64_t ns = 100 * HR_NS_PER_SECOND;
     view->drawn_at -= ns;
+    view->said_ns -= ns;
     view->opened_ns -= ns;
     view->began_ns -= view->began_ns ? ns : 0;
 }
 
-static void watch_a_little(FILE *out, bool quiet, bool end)
+static void watch_a_little(FILE *out, enum hr_telling telling, bool end)
 {
     struct hr_progress_view view;
-    hr_progress_view_init(&view, out, &subject, quiet);
+    hr_progress_view_init(&view, out, &subject, telling);
     hr_progress_view_update(&view, &early);
     hr_progress_view_update(&view, &sooner);
     hr_progress_view_point(&view, &point);
@@ -70,22 +72,36 @@ static void read_rest(int fd, char *text, size_t size)
     text[used] = '\0';
 }
 
-static void a_pipe_gets_a_line_an_evaluation(void **state)
+static void pipe_gets(enum hr_telling telling, char *text, size_t size)
 {
-    (void)state;
     int ends[2];
-    char text[1024];
     assert_int_equal(pipe(ends), 0);
     FILE *out = fdopen(ends[1], "w");
     setenv("TERM", "xterm", 1);
-    watch_a_little(out, false, true);
+    watch_a_little(out, telling, true);
     fclose(out);
-    read_rest(ends[0], text, sizeof text);
+    read_rest(ends[0], text, size);
     close(ends[0]);
+}
+
+static void a_pipe_gets_a_line_a_minute(void **state)
+{
+    (void)state;
+    char text[1024];
+    pipe_gets(HR_TELL_BRIEFLY, text, sizeof text);
+    assert_string_equal(text, "epoch 3.4/10  loss 0.2500  105k samples/s  done in about 3 min\n");
+}
+
+static void a_pipe_gets_a_line_an_evaluation_with_details(void **state)
+{
+    (void)state;
+    char text[1024];
+    pipe_gets(HR_TELL_ALL, text, sizeof text);
     assert_string_equal(text, "epoch 3/10  loss 0.4123  test loss 0.5000  accuracy 85.12 %  "
                               "90.0k samples/s  allreduce, seed 7\n"
                               "epoch 4/10  loss 0.2500  test loss 0.2500  accuracy 90.00 %  "
-                              "80.0k samples/s  allreduce, seed 7\n");
+                              "80.0k samples/s  allreduce, seed 7\n"
+                              "epoch 3.4/10  loss 0.2500  105k samples/s  done in about 3 min\n");
 }
 
 static void quiet_means_nothing_at_all(void **state)
@@ -93,7 +109,7 @@ static void quiet_means_nothing_at_all(void **state)
     (void)state;
     struct capture capture;
     capture_begin(&capture);
-    watch_a_little(capture.out, true, true);
+    watch_a_little(capture.out, HR_TELL_NOTHING, true);
     char *text = capture_end(&capture);
     assert_string_equal(text, "");
     free(text);
@@ -126,7 +142,7 @@ static void terminal_shows(unsigned short columns, const char *term, bool end, c
 {
     struct terminal terminal = open_terminal(columns);
     setenv("TERM", term, 1);
-    watch_a_little(terminal.out, false, end);
+    watch_a_little(terminal.out, HR_TELL_ALL, end);
     read_rest(terminal.master, text, size);
     fclose(terminal.out);
     close(terminal.master);
@@ -173,6 +189,7 @@ static void one_of_several_says_which_and_when_all_are_done(void **state)
     char text[4096];
     struct hr_progress_view view;
     struct hr_curve_point curve[] = {point, better};
+    const struct hr_run_result result = {.curve = curve, .ncurve = 2, .seconds = 12.34};
     const struct hr_remaining remaining = {.n = 4, .per_seed = 2, .seconds = {60, 180}};
     const struct hr_progress_subject third = {.label = "ssp",
                                               .strategy = "ssp",
@@ -184,18 +201,22 @@ static void one_of_several_says_which_and_when_all_are_done(void **state)
                                               .remaining = &remaining};
     struct terminal terminal = open_terminal(120);
     setenv("TERM", "xterm", 1);
-    hr_progress_view_init(&view, terminal.out, &third, false);
+    hr_progress_view_init(&view, terminal.out, &third, HR_TELL_BRIEFLY);
     hr_progress_view_update(&view, &early);
     hr_progress_view_point(&view, &point);
-    hr_progress_view_ran(&view,
-                         &(struct hr_run_result){.curve = curve, .ncurve = 2, .seconds = 12.34});
+    hr_progress_view_ran(&view, &result);
     read_rest(terminal.master, text, sizeof text);
     fclose(terminal.out);
     close(terminal.master);
     assert_string_equal(text,
-                        "\rrun 3 of 4  ssp seed 2  epoch 0.0/10  all done in about 4 min\x1b[K"
-                        "\r\x1b[Krun 3 of 4  ssp seed 2  loss 0.2500  #_  accuracy 90.00 %  "
-                        "12.3 s\n");
+                        "\rrun 3 of 4  ssp seed 2  epoch 0.0/10  all done in about 4 min\x1b[K");
+    struct capture capture;
+    capture_begin(&capture);
+    hr_progress_view_init(&view, capture.out, &third, HR_TELL_BRIEFLY);
+    hr_progress_view_ran(&view, &result);
+    char *line = capture_end(&capture);
+    assert_string_equal(line, "run 3 of 4  ssp seed 2  loss 0.2500  accuracy 90.00 %  12.3 s\n");
+    free(line);
 }
 
 static void logs_of_ci_get_lines(void **state)
@@ -258,9 +279,9 @@ static void banner_of_a_synchronous_run(void **state)
                          "threads on 1 processor\n"
                          "  model    flatten, dense 10 (235,146 parameters)\n"
                          "  data     fashion-mnist\n"
-                         "  batch    64 a worker, 128 global: one update each, lr 0.02\n"
-                         "  course   5 epochs, 2,345 updates, seed 7\n" ENGINE
-                         "  promise  all replicas bit-equal\n");
+                         "  batch    64 a worker, 128 global: one update per step, lr 0.02\n"
+                         "  length   5 epochs, 2,345 updates, seed 7\n" ENGINE
+                         "  guarantee all replicas bit-equal\n");
 }
 
 static void banner_of_an_asynchronous_run_says_what_one_update_is(void **state)
@@ -281,8 +302,8 @@ static void banner_of_an_asynchronous_run_says_what_one_update_is(void **state)
                   "  model    flatten, dense 10 (235,146 parameters)\n"
                   "  data     fashion-mnist\n"
                   "  batch    one update for each minibatch of 64, lr 0.02\n"
-                  "  course   5 epochs, 2,345 updates, resumed at 1,000, seed 7\n" ENGINE
-                  "  promise  all replicas bit-equal\n");
+                  "  length   5 epochs, 2,345 updates, resumed at 1,000, seed 7\n" ENGINE
+                  "  guarantee all replicas bit-equal\n");
 }
 
 static void banner_says_what_a_strategys_own_options_are(void **state)
@@ -299,8 +320,33 @@ static void banner_says_what_a_strategys_own_options_are(void **state)
                           "  batch    64 a worker, 128 global: each worker updates with its share, "
                           "lr 0.02\n"
                           "  manner   sync-every 8\n"
-                          "  course   5 epochs, 2,345 updates, seed 7\n" ENGINE
-                          "  promise  all replicas bit-equal\n");
+                          "  length   5 epochs, 2,345 updates, seed 7\n" ENGINE
+                          "  guarantee all replicas bit-equal\n");
+}
+
+static void a_brief_banner_has_four_lines_of_80_columns(void **state)
+{
+    (void)state;
+    char model[200];
+    struct hr_run_info long_one = info;
+    memset(model, 'x', sizeof model - 1);
+    model[sizeof model - 1] = '\0';
+    long_one.model = model;
+    long_one.optimizer = "sgd, momentum 0.9";
+    for (size_t several = 0; several < 2; several++) {
+        struct capture capture;
+        capture_begin(&capture);
+        hr_banner_print_brief(capture.out, &long_one, "digits", several ? "9 runs" : NULL);
+        char *text = capture_end(&capture);
+        size_t lines = 0;
+        for (const char *line = text; *line; line += strcspn(line, "\n") + 1, lines++)
+            assert_true(strcspn(line, "\n") <= 80);
+        assert_int_equal(lines, several ? 3 : 4);
+        assert_non_null(strstr(text, "xxx... (235,146 parameters)\n  data     digits\n"));
+        assert_non_null(strstr(text, several ? "hogring: 9 runs, 1 processor\n"
+                                             : "2,345 updates of 128 samples; sgd, momentum 0.9"));
+        free(text);
+    }
 }
 
 int main(void)
@@ -309,13 +355,15 @@ int main(void)
     unsetenv("CI");
     unsetenv("NO_COLOR");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_pipe_gets_a_line_an_evaluation),
+        cmocka_unit_test(a_pipe_gets_a_line_a_minute),
+        cmocka_unit_test(a_pipe_gets_a_line_an_evaluation_with_details),
         cmocka_unit_test(quiet_means_nothing_at_all),
         cmocka_unit_test(a_terminal_gets_a_line_that_is_redrawn),
         cmocka_unit_test(the_line_never_wraps_and_is_wiped_at_the_end),
         cmocka_unit_test(one_of_several_says_which_and_when_all_are_done),
         cmocka_unit_test(logs_of_ci_get_lines),
         cmocka_unit_test(a_dumb_terminal_gets_lines),
+        cmocka_unit_test(a_brief_banner_has_four_lines_of_80_columns),
         cmocka_unit_test(banner_of_a_synchronous_run),
         cmocka_unit_test(banner_of_an_asynchronous_run_says_what_one_update_is),
         cmocka_unit_test(banner_says_what_a_strategys_own_options_are),

@@ -10,13 +10,16 @@
 #include "support/sample_runs.h"
 
 #define PM "\xc2\xb1"
+#define LEGEND                                                                                     \
+    "effective lr: lr x (1 + mean staleness), with --staleness-lr inverse times its mean share; "  \
+    "momentum from asynchrony: predicted, 1 - 1 / (1 + mean staleness)"
 
 static void expect_table(const struct hr_run_result *runs, size_t n, double target,
                          const char *want)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, n, target, 0);
+    hr_table_print(capture.out, runs, n, &(struct hr_table_style){target, 0, true});
     char *text = capture_end(&capture);
     assert_string_equal(text, want);
     free(text);
@@ -45,22 +48,20 @@ static void one_seed_gives_plain_numbers(void **state)
     /* clang-format off */
     expect_table(runs, 2, 0,
         "                        test    test   train"
-            "                                     staleness  clock      time %\n"
+            "                                     staleness   max                  time %\n"
         "strategy          accuracy %    loss    loss"
-            "  seconds  samples/s  updates    lr   mean/max   skew     l/c/c/w\n"
+            "  seconds  samples/s  updates    lr   mean/max  lead  load/compute/comm/wait\n"
         "allreduce direct       97.31  0.2500  0.1250"
-            "     1.50      9.80k      460  0.05          -      0  5/70/10/15\n"
+            "     1.50      9.80k      460  0.05          -     0              5/70/10/15\n"
         "ssp s=3*               95.00     nan  0.1250"
-            "     1.50       412k     123k  0.05     1.25/3      2  5/70/10/15\n"
-        "l/c/c/w: load / compute / communicate / wait, of the "
-            "workers' time; skew: most clocks between two workers\n"
+            "     1.50       412k     123k  0.05     1.25/3     2              5/70/10/15\n"
+        "max lead between two workers, in updates\n"
         "* interrupted before its end\n"
         "\n"
-        "          staleness    staleness  stalest  effective            momentum\n"
-        "strategy       mean  p50/p99/max   worker         lr  set/implicit/total\n"
-        "ssp s=3        1.25        1/3/3        -      0.113     0.90/0.56/0.956\n"
-        "effective lr: lr x (1 + mean staleness); implicit momentum: predicted, "
-            "1 - 1 / (1 + mean staleness)\n");
+        "          staleness    staleness  most stale  effective  momentum: configured\n"
+        "strategy       mean  p50/p99/max      worker         lr     /asynchrony/total\n"
+        "ssp s=3*       1.25        1/3/3           -      0.113       0.90/0.56/0.956\n"
+        LEGEND "\n");
     /* clang-format on */
 }
 
@@ -90,22 +91,21 @@ static void asynchrony_has_a_table_of_its_own(void **state)
     runs[2].stale_parts = parts;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, 3, 0, 0);
+    hr_table_print(capture.out, runs, 3, &(struct hr_table_style){0, 0, true});
     char *text = capture_end(&capture);
     const char *own = strstr(text, "\n\n");
     assert_non_null(own);
     /* clang-format off */
     assert_string_equal(own,
         "\n\n"
-        "          staleness      staleness  stalest  effective"
-            "            momentum           lost\n"
-        "strategy       mean    p50/p99/max   worker         lr"
-            "  set/implicit/total      updates %\n"
-        "hogwild        0.67  0/>=4095/9000  2: 1.50     0.0833"
-            "     0.50/0.40/0.700  1 [0.18, 5.4]\n"
-        "effective lr: lr x (1 + mean staleness); implicit momentum: predicted, "
-            "1 - 1 / (1 + mean staleness)\n"
-        "lost updates: weights written over another's update; sampled, with a 95 % interval\n");
+        "          staleness      staleness  most stale  effective"
+            "  momentum: configured           lost\n"
+        "strategy       mean    p50/p99/max      worker         lr"
+            "     /asynchrony/total      updates %\n"
+        "hogwild        0.67  0/>=4095/9000     2: 1.50     0.0833"
+            "       0.50/0.40/0.700  1 [0.18, 5.4]\n"
+        LEGEND
+        "; lost updates: weights overwritten by another's update; a sample, 95 % interval\n");
     /* clang-format on */
     free(text);
 }
@@ -120,14 +120,13 @@ static void a_loss_that_rose_is_marked_and_explained(void **state)
     /* clang-format off */
     expect_table(runs, 2, 0,
         "                        test    test      train"
-            "                                     staleness      time %\n"
+            "                                     staleness                  time %\n"
         "strategy          accuracy %    loss       loss"
-            "  seconds  samples/s  updates    lr   mean/max     l/c/c/w\n"
+            "  seconds  samples/s  updates    lr   mean/max  load/compute/comm/wait\n"
         "allreduce direct       97.00  0.2500     0.1250"
-            "     1.50      9.80k      460  0.05          -  5/70/10/15\n"
+            "     1.50      9.80k      460  0.05          -              5/70/10/15\n"
         "ssp s=3                10.00  0.2500  176.0000!"
-            "     1.50      9.80k      460  0.05          -  5/70/10/15\n"
-        "l/c/c/w: load / compute / communicate / wait, of the workers' time\n"
+            "     1.50      9.80k      460  0.05          -              5/70/10/15\n"
         "! ssp s=3: the training loss ended at 176.0000, above the 2.3000 it began with; "
             "change first the step itself: a smaller --lr\n");
     /* clang-format on */
@@ -142,9 +141,9 @@ static void the_four_shares_of_time_are_of_their_sum(void **state)
     runs[1].wait_s = 3.3;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, 2, 0, 0);
+    hr_table_print(capture.out, runs, 2, &(struct hr_table_style){0, 0, true});
     char *text = capture_end(&capture);
-    assert_non_null(strstr(text, "  5/47/7/42\nl/c/c/w")); /* 0.45, 4.2, 0.6, 3.75 of 9 s */
+    assert_non_null(strstr(text, "  5/47/7/42\nmean")); /* 0.45, 4.2, 0.6, 3.75 of 9 s */
     free(text);
 }
 
@@ -155,9 +154,9 @@ static void nobodys_time_is_a_dash(void **state)
     run.load_s = run.compute_s = run.communicate_s = run.wait_s = 0;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, &run, 1, 0, 0);
+    hr_table_print(capture.out, &run, 1, &(struct hr_table_style){0, 0, true});
     char *text = capture_end(&capture);
-    assert_non_null(strstr(text, "       -\nl/c/c/w: load / compute / communicate / wait"));
+    assert_non_null(strstr(text, "       -\n"));
     free(text);
 }
 
@@ -172,14 +171,13 @@ static void a_resumed_run_is_shown_whole_and_says_what_is_of_this_run(void **sta
     /* clang-format off */
     expect_table(runs, 2, 0,
         "                test    test   train"
-            "                                     staleness      time %\n"
+            "                                     staleness                  time %\n"
         "strategy  accuracy %    loss    loss"
-            "  seconds  samples/s  updates    lr   mean/max     l/c/c/w\n"
+            "  seconds  samples/s  updates    lr   mean/max  load/compute/comm/wait\n"
         "ssp s=3        95.00  0.2500  0.1250"
-            "     2.00      10.0k      500  0.05          -  5/70/10/15\n"
+            "     2.00      10.0k      500  0.05          -              5/70/10/15\n"
         "hogwild        95.00  0.2500  0.1250"
-            "     1.50      9.80k      460  0.05          -  5/70/10/15\n"
-        "l/c/c/w: load / compute / communicate / wait, of the workers' time\n"
+            "     1.50      9.80k      460  0.05          -              5/70/10/15\n"
         "ssp s=3: resumed at step 40; seconds, samples/s, updates: whole training "
             "(this run: 1.50 s, 460); time, staleness: this run\n"
         "hogwild: resumed at step 40; all figures are of this run: what came before is not "
@@ -200,15 +198,14 @@ static void several_seeds_give_mean_and_deviation(void **state)
     /* clang-format off */
     expect_table(runs, 5, 0,
         "                           test            test  train"
-            "                                         staleness      time %\n"
+            "                                         staleness                  time %\n"
         "strategy             accuracy %            loss   loss"
-            "  seconds      samples/s  updates    lr   mean/max     l/c/c/w\n"
+            "  seconds      samples/s  updates    lr   mean/max  load/compute/comm/wait\n"
         "allreduce direct  97.00 +- 1.00  0.253 +- 0.006  0.125"
-            "     1.50  9.80 +- 1.00k      460  0.05          -  5/70/10/15\n"
+            "     1.50  9.80 +- 1.00k      460  0.05          -              5/70/10/15\n"
         "hogwild           90.50 +- 0.71  0.250 +- 0.000  0.125"
-            "     1.50  9.80 +- 0.00k      460  0.05          -  5/70/10/15\n"
-        "l/c/c/w: load / compute / communicate / wait, of the workers' t"
-            "ime; mean +- standard deviation of 2 to 3 seeds\n");
+            "     1.50  9.80 +- 0.00k      460  0.05          -              5/70/10/15\n"
+        "mean +- standard deviation of 2 to 3 seeds\n");
     /* clang-format on */
 }
 
@@ -226,18 +223,44 @@ static void a_target_adds_its_column(void **state)
     /* clang-format off */
     expect_table(runs, 6, 0.905,
         "                          test           test  train"
-            "                                        staleness      time %        seconds\n"
+            "                                        staleness"
+            "                  time %        seconds\n"
         "strategy            accuracy %           loss   loss"
-            "  seconds     samples/s  updates    lr   mean/max     l/c/c/w      to target\n"
+            "  seconds     samples/s  updates    lr   mean/max"
+            "  load/compute/comm/wait      to target\n"
         "allreduce direct  97.00 " PM " 1.41  0.250 " PM " 0.000  0.125"
-            "     1.50  9.80 " PM " 0.00k      460  0.05          -  5/70/10/15           1.50\n"
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -"
+            "              5/70/10/15           1.50\n"
         "hogwild           90.50 " PM " 0.71  0.250 " PM " 0.000  0.125"
-            "     1.50  9.80 " PM " 0.00k      460  0.05          -  5/70/10/15  0.25 (1 of 2)\n"
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -"
+            "              5/70/10/15  0.25 (1 of 2)\n"
         "ps-sync           90.00 " PM " 0.00  0.250 " PM " 0.000  0.125"
-            "     1.50  9.80 " PM " 0.00k      460  0.05          -  5/70/10/15          never\n"
-        "l/c/c/w: load / compute / communicate / wait, of the workers'"
-            " time; target: test accuracy 90.5 %; mean " PM " standard deviation of 2 seeds\n");
+            "     1.50  9.80 " PM " 0.00k      460  0.05          -"
+            "              5/70/10/15          never\n"
+        "target: test accuracy 90.5 %; mean " PM " standard deviation of 2 seeds\n");
     /* clang-format on */
+}
+
+/* Nine rows of five seeds, as wide as 80 columns are. */
+static void a_brief_table_is_of_one_screen(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[18];
+    use_locale("C");
+    for (size_t i = 0; i < 18; i++) {
+        runs[i] = sample_run("allreduce", i % 2, 0.9 + 0.01 * (double)(i % 2));
+        runs[i].lr = 0.01 * (double)(1 + i / 2);
+    }
+    struct capture capture;
+    capture_begin(&capture);
+    hr_table_print(capture.out, runs, 18, &(struct hr_table_style){.width = 80});
+    char *text = capture_end(&capture);
+    size_t lines = 0;
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1, lines++)
+        assert_true(strcspn(line, "\n") <= 80 || !strncmp(line, "hidden", 6));
+    assert_true(lines <= 13);
+    assert_non_null(strstr(text, "allreduce direct lr 0.09  90.50 +- 0.71  0.250"));
+    free(text);
 }
 
 static void no_runs_print_nothing(void **state)
@@ -296,8 +319,8 @@ static size_t lines_beyond(const char *text, size_t width)
 {
     size_t n = 0;
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-        n += strcspn(line, "\n") > width && strncmp(line, "not shown", 9) != 0 &&
-             strncmp(line, "l/c/c/w", 7) != 0 && strncmp(line, "effective", 9) != 0;
+        n += strcspn(line, "\n") > width && strncmp(line, "hidden", 6) != 0 &&
+             strncmp(line, "max lead", 8) != 0 && strncmp(line, "effective", 9) != 0;
     return n;
 }
 
@@ -305,7 +328,7 @@ static char *table_in(const struct hr_run_result *runs, size_t n, size_t width)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, n, 0.9, width);
+    hr_table_print(capture.out, runs, n, &(struct hr_table_style){0.9, width, true});
     return capture_end(&capture);
 }
 
@@ -314,15 +337,21 @@ static void in_a_narrow_terminal_columns_go_by_their_weight(void **state)
 {
     (void)state;
     use_locale("C");
-    static const char *const heads[] = {
-        "accuracy %", "train loss",         "seconds",       "samples/s", "updates", "lr",
-        "skew",       "staleness mean/max", "time % l/c/c/w"};
+    static const char *const heads[] = {"accuracy %",
+                                        "train loss",
+                                        "seconds",
+                                        "samples/s",
+                                        "updates",
+                                        "lr",
+                                        "max lead",
+                                        "staleness mean/max",
+                                        "time % load/compute/comm/wait"};
     struct hr_run_result run = sample_run("ssp", 1, 0.95);
     run.max_skew = 2;
     size_t before = 100;
     for (size_t width = 140; width >= 40; width--) {
         char *text = table_in(&run, 1, width);
-        char *left_out = strstr(text, "not shown, for want of room: ");
+        char *left_out = strstr(text, "hidden (terminal too narrow): ");
         size_t named = 0;
         assert_int_equal(lines_beyond(text, width), 0);
         for (size_t i = 0; left_out && i < sizeof heads / sizeof *heads; i++)
@@ -336,7 +365,7 @@ static void in_a_narrow_terminal_columns_go_by_their_weight(void **state)
     }
     assert_true(before >= 5);
     char *text = table_in(&run, 1, 0);
-    assert_null(strstr(text, "not shown"));
+    assert_null(strstr(text, "hidden"));
     free(text);
 }
 
@@ -352,6 +381,7 @@ int main(void)
         cmocka_unit_test(nobodys_time_is_a_dash),
         cmocka_unit_test(several_seeds_give_mean_and_deviation),
         cmocka_unit_test(a_target_adds_its_column),
+        cmocka_unit_test(a_brief_table_is_of_one_screen),
         cmocka_unit_test(no_runs_print_nothing),
         cmocka_unit_test(numbers_are_short),
         cmocka_unit_test(the_first_locale_variable_that_is_set_decides),
