@@ -77,7 +77,7 @@ static enum hr_status make_up(const struct hr_cli *cli, bool whole, struct hr_be
 static enum hr_status open_named(const struct hr_cli *cli, struct hr_bench_data *out)
 {
     if (hr_cli_was_given(cli, "input") || hr_cli_was_given(cli, "classes"))
-        return hr_fail(HR_E_USAGE, "--%s: means nothing with --data, which says it itself",
+        return hr_fail(HR_E_USAGE, "--%s: is not supported with --data, which says it itself",
                        hr_cli_was_given(cli, "input") ? "input" : "classes");
     HR_TRY(hr_dataset_open(cli->data, &out->dataset));
     out->dataset.test.count = clamp(out->dataset.test.count, 1, TEST_SAMPLES);

@@ -42,7 +42,7 @@ static enum hr_status needs_another(const struct hr_option *row)
             length +=
                 (size_t)snprintf(kinds_text + length, sizeof kinds_text - length,
                                  "%s\"hogring bench %s\"", length ? " or " : "", kinds[i].name);
-    return hr_fail(HR_E_USAGE, "--%s: means nothing without %s", row->name, kinds_text);
+    return hr_fail(HR_E_USAGE, "--%s: needs %s", row->name, kinds_text);
 }
 
 enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_command_bit kind)
@@ -59,7 +59,7 @@ enum hr_status hr_bench_check_options(const struct hr_cli *cli, enum hr_command_
         return HR_OK;
     if (kind == HR_BENCH_COLLECTIVES)
         return needs_another(row);
-    return hr_fail(HR_E_USAGE, "--%s: means nothing with bench %s", row->name, name_of(kind));
+    return hr_fail(HR_E_USAGE, "--%s: is not supported with bench %s", row->name, name_of(kind));
 }
 
 enum hr_status hr_bench_parse_sizes(const char *text, uint64_t *low, uint64_t *high)

@@ -37,7 +37,7 @@ static enum hr_status refuse(const struct hr_cli *cli, const char *const *names,
 {
     for (size_t i = 0; i < n; i++)
         if (hr_cli_was_given(cli, names[i]))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing %s", names[i], with);
+            return hr_fail(HR_E_USAGE, "--%s: is not supported %s", names[i], with);
     return HR_OK;
 }
 
@@ -247,11 +247,11 @@ static enum hr_status add_asked(struct links *links)
     if (!rings)
         HR_TRY(hr_algorithm_find(name, &algorithm));
     if (links->cli->root[0] && algorithm != &hr_allreduce_master_worker)
-        return hr_fail(HR_E_USAGE, "--root: means nothing with --algorithm %s", name);
+        return hr_fail(HR_E_USAGE, "--root: is not supported with --algorithm %s", name);
     if (hr_cli_was_given(links->cli, "group-size") && algorithm != &hr_allreduce_hierarchical)
-        return hr_fail(HR_E_USAGE, "--group-size: means nothing with --algorithm %s", name);
+        return hr_fail(HR_E_USAGE, "--group-size: is not supported with --algorithm %s", name);
     if (rings && links->cli->emulate)
-        return hr_fail(HR_E_USAGE, "--emulate: means nothing with --algorithm rings, which are "
+        return hr_fail(HR_E_USAGE, "--emulate: is not supported with --algorithm rings, which are "
                                    "known on paper only");
     if (rings)
         return add_rings(links);

@@ -99,7 +99,7 @@ static enum hr_status check_chunks(const struct bench *bench)
         any = any || has_chunks(bench->schedule[i]);
     if (any || !hr_cli_was_given(bench->cli, "chunks"))
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--chunks: means nothing without --pipeline-schedule interleaved");
+    return hr_fail(HR_E_USAGE, "--chunks: needs --pipeline-schedule interleaved");
 }
 
 static enum hr_status check_model(const struct hr_cli *cli)
@@ -107,7 +107,7 @@ static enum hr_status check_model(const struct hr_cli *cli)
     static const char *const names[] = {"stages", "data", "input", "classes", "rounds"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (hr_cli_was_given(cli, names[i]) && !hr_cli_was_given(cli, "model"))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing without --model", names[i]);
+            return hr_fail(HR_E_USAGE, "--%s: needs --model", names[i]);
     return HR_OK;
 }
 

@@ -113,7 +113,7 @@ static enum hr_status check_meaning(const struct hr_cli *cli, bool all, enum hr_
                  {"plot", carries}};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (hr_cli_was_given(cli, rules[i].option) && !rules[i].fits)
-            return hr_fail(HR_E_USAGE, "--%s: means nothing with bench %s%s%s", rules[i].option,
+            return hr_fail(HR_E_USAGE, "--%s: is not supported with bench %s%s%s", rules[i].option,
                            cli->positional[0], reduced ? " --algorithm " : "",
                            reduced ? algorithm : "");
     return hr_meaning_check_link(cli, cli->topology);

@@ -57,7 +57,8 @@ static enum hr_status check(struct gate *gate)
                        "gate: by what? (hogring gate BASELINE.json, as --json of train, "
                        "compare or simulate wrote it; or BASELINE.json NEW.json)");
     if (cli->npositional == 2 && cli->against[0])
-        return hr_fail(HR_E_USAGE, "--against: means nothing beside a second file: nothing is run");
+        return hr_fail(HR_E_USAGE,
+                       "--against: is not supported beside a second file: nothing is run");
     if (cli->slower[0] && !cli->against[0])
         return hr_fail(HR_E_USAGE, "--slower: than what? give --against OLD-BINARY too");
     if (hr_cli_was_given(cli, "pairs") && !cli->slower[0])
@@ -126,7 +127,7 @@ static enum hr_status run_all(const struct gate *gate, const char *binary,
 {
     const struct hr_gate_child child = child_of(gate, binary, true);
     struct hr_gate_words words;
-    char line[1200] = "again:";
+    char line[1200] = "re-running:";
     HR_TRY(hr_gate_words_of(&gate->baseline, &words));
     for (size_t i = 0; i < words.n; i++) {
         const size_t used = strlen(line);

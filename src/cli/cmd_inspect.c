@@ -151,7 +151,7 @@ static enum hr_status check_options(const struct hr_cli *cli)
     const size_t n = sizeof of_models / sizeof *of_models - (cli->export_to[0] ? 1 : 0);
     for (size_t i = 0; i < n; i++)
         if (hr_cli_was_given(cli, of_models[i]))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing for %s, which is no MODEL",
+            return hr_fail(HR_E_USAGE, "--%s: is not supported for %s, which is no MODEL",
                            of_models[i], cli->positional[0]);
     return HR_OK;
 }
@@ -189,7 +189,7 @@ static bool exports_nothing(const struct hr_cli *cli)
 static enum hr_status inspect_and_export(const struct hr_cli *cli)
 {
     if (exports_nothing(cli))
-        return hr_fail(HR_E_USAGE, "--export: means nothing for %s, which is no checkpoint",
+        return hr_fail(HR_E_USAGE, "--export: is not supported for %s, which is no checkpoint",
                        cli->positional[0]);
     HR_TRY(inspect(cli));
     return cli->export_to[0] ? export_model(cli) : HR_OK;

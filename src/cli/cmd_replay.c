@@ -79,13 +79,13 @@ static enum hr_status check_options(const struct hr_cli *cli)
 {
     if (cli->timeline[0] || cli->timeline_steps[0])
         return hr_fail(HR_E_USAGE,
-                       "--timeline: means nothing in a replay: one process repeats what "
+                       "--timeline: is not supported in a replay: one process repeats what "
                        "all ranks did, and keeps nobody's time");
     static const char *const of_replays[] = {"checkpoint-dir",  "keep", "max-steps",
                                              "expect-accuracy", "log",  "tensorboard"};
     for (size_t i = 0; cli->what_if[0] && i < sizeof of_replays / sizeof *of_replays; i++)
         if (hr_cli_was_given(cli, of_replays[i]))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing with --what-if", of_replays[i]);
+            return hr_fail(HR_E_USAGE, "--%s: is not supported with --what-if", of_replays[i]);
     if (hr_cli_was_given(cli, "keep") && !cli->train.checkpoint_dir[0])
         return hr_fail(HR_E_USAGE, "--keep: where? give --checkpoint-dir too");
     return HR_OK;

@@ -200,7 +200,7 @@ static enum hr_status check(const struct hr_cli *cli)
 {
     HR_TRY(hr_cli_check(cli, HR_TOP, "interval"));
     if (cli->json[0] && !cli->once)
-        return hr_fail(HR_E_USAGE, "--json: means nothing without --once");
+        return hr_fail(HR_E_USAGE, "--json: needs --once");
     if (!cli->once && !hr_screen_can(STDOUT_FILENO))
         return hr_fail(HR_E_USAGE, "top: stdout is no terminal that can be drawn on again; --once "
                                    "prints one table");

@@ -238,11 +238,11 @@ static enum hr_status check_search(const struct hr_cli *cli)
 {
     static const char *const parts[] = {"finalists", "confirm-seeds", "confirm"};
     if (cli->search[0] && strcmp(cli->train.clock, "virtual") != 0)
-        return hr_fail(HR_E_USAGE, "--search: means nothing with --clock real (it belongs to "
+        return hr_fail(HR_E_USAGE, "--search: is not supported with --clock real (it belongs to "
                                    "virtual, as hogring simulate has it)");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (!cli->search[0] && hr_cli_was_given(cli, parts[i]))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing without --search", parts[i]);
+            return hr_fail(HR_E_USAGE, "--%s: needs --search", parts[i]);
     return HR_OK;
 }
 

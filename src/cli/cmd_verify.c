@@ -51,7 +51,7 @@ static enum hr_status work(const struct hr_cli *cli, struct hr_verify *verify)
     HR_TRY(hr_cli_check(cli, HR_VERIFY, "seconds"));
     HR_TRY(hr_verify_begin(verify, cli->only));
     if (cli->list && cli->json[0])
-        return hr_fail(HR_E_USAGE, "--json: means nothing with --list, which checks nothing");
+        return hr_fail(HR_E_USAGE, "--json: is not supported with --list, which checks nothing");
     if (cli->list) {
         hr_verify_list(stdout, verify);
         return HR_OK;

@@ -66,7 +66,7 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
         return 0;
     }
     if (cli.all)
-        return hr_cli_failed(hr_fail(HR_E_USAGE, "--all: means nothing without --help"));
+        return hr_cli_failed(hr_fail(HR_E_USAGE, "--all: needs --help"));
     hr_output_fold(cli.wide);
     hr_output_colour(cli.color);
     hr_memory_limit_set(cli.max_memory);

@@ -201,7 +201,7 @@ static enum hr_status check_margin(const struct hr_cli *cli, const struct hr_com
         return hr_fail(HR_E_USAGE, "--margin %g: expected more than 0, as 0.5", cli->margin);
     if (cli->seeds < 2)
         return hr_fail(HR_E_USAGE,
-                       "--margin %g: means nothing with one seed; expected --seeds 2 "
+                       "--margin %g: is not supported with one seed; expected --seeds 2 "
                        "or more, over which differences vary",
                        cli->margin);
     if (runs->per_seed < 2)
@@ -224,7 +224,7 @@ static enum hr_status check_orders(const struct hr_cli *cli)
                        cli->orders);
     if (cli->seeds < 2)
         return hr_fail(HR_E_USAGE,
-                       "--orders %zu: means nothing with one seed; expected --seeds 2 or more, "
+                       "--orders %zu: is not supported with one seed; expected --seeds 2 or more, "
                        "that a spread can be split into seeds and orders",
                        cli->orders);
     if (cli->concurrent)

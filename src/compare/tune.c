@@ -41,7 +41,7 @@ enum hr_status hr_tune_check(const struct hr_cli *cli)
                        "--tune: not with --concurrent in real time: trials have the processors to "
                        "themselves, and runs side by side another staleness; expected one of them");
     if (hr_cli_was_given(cli, "resume"))
-        return hr_fail(HR_E_USAGE, "--tune: means nothing with --resume: what goes on has its "
+        return hr_fail(HR_E_USAGE, "--tune: is not supported with --resume: what goes on has its "
                                    "values");
     return hr_tune_axes(cli, &tuned);
 }

@@ -115,7 +115,7 @@ static enum hr_status finish_targets(const char *name, const struct hr_data_opti
                                      struct hr_storage *storage)
 {
     if (options->classes[0])
-        return hr_fail(HR_E_USAGE, "--classes: means nothing where values are predicted (%s)",
+        return hr_fail(HR_E_USAGE, "--classes: is not supported where values are predicted (%s)",
                        name);
     storage->classes = 0;
     return hr_target_rows_finish(&storage->labels.targets, name);

@@ -26,10 +26,11 @@ static enum hr_status take_file(double fraction, struct hr_dataset *dataset)
     dataset->validation = (struct hr_split){0};
     if (!(fraction > 0))
         return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--validation-fraction %g: means nothing with --validation-data %s, which says "
-                   "the samples",
-                   fraction, dataset->options.validation_data);
+    return hr_fail(
+        HR_E_USAGE,
+        "--validation-fraction %g: is not supported with --validation-data %s, which says "
+        "the samples",
+        fraction, dataset->options.validation_data);
 }
 
 enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fraction, uint64_t seed,

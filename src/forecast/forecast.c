@@ -65,7 +65,7 @@ enum hr_status hr_forecast_check(const struct hr_train_options *o)
     if (!is_virtual(o))
         return check_real(o);
     return hr_sparse_is_model(o->model)
-               ? hr_fail(HR_E_USAGE, "--clock virtual: means nothing with --model %s", o->model)
+               ? hr_fail(HR_E_USAGE, "--clock virtual: is not supported with --model %s", o->model)
                : HR_OK;
 }
 

@@ -51,7 +51,7 @@ static void say_speed(FILE *out, const struct hr_forecast *forecast)
         fprintf(out, ", will be slower than 1 here: %.2f (%.2f to %.2f) of its %s samples/s.\n",
                 best->speedup, low, high, one);
     } else {
-        fputs("It cannot be told whether more workers help: the best, ", out);
+        fputs("No significant gain from more workers: the best, ", out);
         name_row(out, best);
         fprintf(out, ", train %.2f (%.2f to %.2f) times the %s samples/s of one alone.\n",
                 best->speedup, low, high, one);
@@ -111,7 +111,7 @@ static void say_crowd(FILE *out, const struct hr_forecast *forecast)
 static void say_scale(FILE *out, const char *when, const struct hr_noise *noise)
 {
     if (isinf(noise->scale))
-        fprintf(out, "Gradient noise scale %s: above %.3g samples; no upper end can be told.\n",
+        fprintf(out, "Gradient noise scale %s: above %.3g samples; no upper limit was found.\n",
                 when, noise->low);
     else if (isinf(noise->high))
         fprintf(out, "Gradient noise scale %s: %.3g samples, at least %.3g (95 %%).\n", when,

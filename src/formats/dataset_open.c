@@ -80,7 +80,7 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(format->options & rows[i].bit))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing for %s data (%s)%s", rows[i].flag,
+            return hr_fail(HR_E_USAGE, "--%s: is not supported for %s data (%s)%s", rows[i].flag,
                            format->name, name,
                            rows[i].bit == HR_OPTION_VALUES ? ", whose labels are classes"
                            : rows[i].bit == HR_OPTION_VALIDATION_DATA
@@ -88,13 +88,13 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
                                  "holds out some of its training samples"
                                : "");
     if (options->target[0] && options->label_column[0])
-        return hr_fail(HR_E_USAGE, "--label-column: means nothing with --target, which says the "
+        return hr_fail(HR_E_USAGE, "--label-column: is not supported with --target, which says the "
                                    "columns");
     if (options->target[0] && !options->values)
-        return hr_fail(HR_E_USAGE, "--target: means nothing with --task classify (it belongs to "
+        return hr_fail(HR_E_USAGE, "--target: is not supported with --task classify (it belongs to "
                                    "regress)");
     if (options->test_data[0] && rows[2].given)
-        return hr_fail(HR_E_USAGE, "--test-fraction: means nothing with --test-data");
+        return hr_fail(HR_E_USAGE, "--test-fraction: is not supported with --test-data");
     return HR_OK;
 }
 

@@ -54,7 +54,7 @@ static enum hr_status check_test_options(const struct splits *s, const char *tes
     const bool fraction = s->options->test_fraction < defaults.test_fraction ||
                           s->options->test_fraction > defaults.test_fraction;
     if (s->options->test_data[0] || fraction)
-        return hr_fail(HR_E_USAGE, "--%s: means nothing where there is %s",
+        return hr_fail(HR_E_USAGE, "--%s: is not supported where there is %s",
                        fraction ? "test-fraction" : "test-data", test);
     return HR_OK;
 }

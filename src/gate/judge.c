@@ -218,7 +218,7 @@ static void choose_rule(const struct hr_gate_document *baseline,
     if (strategy->differ == 0) {
         snprintf(strategy->why, sizeof strategy->why, "the same bits");
     } else if (!bits_repeat(runs)) {
-        fall_back(strategy, "its bits are others each time");
+        fall_back(strategy, "not bit-reproducible");
     } else if (other && !other[0]) {
         fall_back(strategy, "the baseline does not say its machine's bits");
     } else if (other) {

@@ -96,7 +96,7 @@ static void print_speed(FILE *out, const struct hr_gate_findings *findings)
                 fprintf(out, "%14s", "-");
         fputc('\n', out);
     }
-    fputs("not judged: not run at one time (--against OLD-BINARY --slower 20% are)\n", out);
+    fputs("not judged: not measured side by side (--against OLD-BINARY --slower 20% are)\n", out);
 }
 
 static void print_ratios(FILE *out, const struct hr_gate_findings *findings)

@@ -192,7 +192,7 @@ static enum hr_status check_smoothing(const struct hr_model_options *options)
         return hr_fail(HR_E_USAGE, "--label-smoothing %g: expected 0 to below 1",
                        options->label_smoothing);
     if (options->label_smoothing > 0 && options->loss != HR_LOSS_CROSS_ENTROPY)
-        return hr_fail(HR_E_USAGE, "--label-smoothing: means nothing with --loss %s",
+        return hr_fail(HR_E_USAGE, "--label-smoothing: is not supported with --loss %s",
                        hr_loss_name(options->loss));
     return HR_OK;
 }

@@ -29,7 +29,7 @@ static enum hr_status refuse(const struct hr_option *row, const char *chooser, c
                              const struct names *belongs)
 {
     const bool why = row->otherwise && !strcmp(chooser, "strategy");
-    return hr_fail(HR_E_USAGE, "--%s: means nothing with --%s %s (it belongs to %s%s%s%s%s)",
+    return hr_fail(HR_E_USAGE, "--%s: is not supported with --%s %s (it belongs to %s%s%s%s%s)",
                    row->name, chooser, choice, belongs->text, belongs->n > 1 ? " and " : "",
                    belongs->last, why ? ": " : "", why ? row->otherwise : "");
 }
@@ -175,7 +175,7 @@ static enum hr_status check_beside(const struct hr_option *row, const struct hr_
                                    bool sparse)
 {
     if (!is_of_model(row, sparse))
-        return hr_fail(HR_E_USAGE, "--%s: means nothing with --model %s%s", row->name, o->model,
+        return hr_fail(HR_E_USAGE, "--%s: is not supported with --model %s%s", row->name, o->model,
                        sparse ? "" : " (it belongs to " SPARSE_MODELS ")");
     if (row != hr_train_option_find(row->name))
         return HR_OK; /* no option of training */

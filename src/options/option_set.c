@@ -79,8 +79,7 @@ enum hr_status hr_cli_option_unknown(const char *name, unsigned command, const c
         near = hr_nearest(name, names, n);
     if (near)
         return hr_fail(HR_E_USAGE, "%s--%s: unknown option; did you mean --%s?", where, name, near);
-    return hr_fail(HR_E_USAGE, "%s--%s: unknown option (--help lists those of this command)", where,
-                   name);
+    return hr_fail(HR_E_USAGE, "%s--%s: unknown option (--help lists them)", where, name);
 }
 
 enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *value,

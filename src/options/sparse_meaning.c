@@ -11,10 +11,11 @@ static enum hr_status check_clock(const struct hr_train_options *o)
 {
     if (strcmp(o->clock, "virtual") != 0)
         return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--clock virtual: means nothing with --model %s: its steps wait for the memory "
-                   "that workers share, and virtual time is of gradients and messages alone",
-                   o->model);
+    return hr_fail(
+        HR_E_USAGE,
+        "--clock virtual: is not supported with --model %s: its steps wait for the memory "
+        "that workers share, and virtual time is of gradients and messages alone",
+        o->model);
 }
 
 enum hr_status hr_sparse_meaning_check(const struct hr_cli *cli, const struct hr_train_options *o)

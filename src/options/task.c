@@ -48,6 +48,6 @@ enum hr_status hr_check_of_values(const struct hr_train_options *options)
     if (hr_task_is_regress(options) || !strcmp(options->model, "mf"))
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--target-rmse: means nothing where classes are predicted (it belongs "
+                   "--target-rmse: is not supported where classes are predicted (it belongs "
                    "to --task regress)");
 }

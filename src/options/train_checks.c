@@ -12,8 +12,9 @@ enum hr_status hr_check_period(const struct hr_train_options *o)
 {
     if (!o->adaptive_sync || o->sync_every != 1)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--adaptive-sync: means nothing with --sync-every 1 (it belongs to "
-                               "longer periods: it shortens them, and none is shorter than 1)");
+    return hr_fail(HR_E_USAGE,
+                   "--adaptive-sync: is not supported with --sync-every 1 (it belongs to "
+                   "longer periods: it shortens them, and none is shorter than 1)");
 }
 
 enum hr_status hr_check_batch(const struct hr_train_options *o)
@@ -21,7 +22,7 @@ enum hr_status hr_check_batch(const struct hr_train_options *o)
     if (!o->global_batch_size)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--batch-size: means nothing with --global-batch-size %zu, "
+                   "--batch-size: is not supported with --global-batch-size %zu, "
                    "which says the same of all workers",
                    o->global_batch_size);
 }
@@ -36,7 +37,7 @@ enum hr_status hr_check_consensus_step(const struct hr_train_options *o)
 {
     if (o->compress[0])
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--consensus-step: means nothing without --compress (it belongs to "
+    return hr_fail(HR_E_USAGE, "--consensus-step: needs --compress (it belongs to "
                                "public copies of weights, which lag behind them there)");
 }
 
@@ -48,7 +49,7 @@ enum hr_status hr_check_link(const struct hr_train_options *o)
     if (!strcmp(o->clock, "virtual") || hr_strategy_obeys(strategy, "algorithm"))
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--link: means nothing with --strategy %s (it belongs to allreduce with "
+                   "--link: is not supported with --strategy %s (it belongs to allreduce with "
                    "--transport copy, and to --clock virtual but for hogwild)",
                    o->strategy);
 }
@@ -61,11 +62,12 @@ enum hr_status hr_check_overlap(const struct hr_train_options *o)
     if (!hr_overlaps(o) || strcmp(o->clock, "virtual") || !hr_strategy_adds(strategy) ||
         strategy->served)
         return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--overlap on: means nothing with --clock virtual and --strategy %s, whose sums "
-                   "begin there when all gradients are whole (it belongs to --clock real, and to "
-                   "servers)",
-                   o->strategy);
+    return hr_fail(
+        HR_E_USAGE,
+        "--overlap on: is not supported with --clock virtual and --strategy %s, whose sums "
+        "begin there when all gradients are whole (it belongs to --clock real, and to "
+        "servers)",
+        o->strategy);
 }
 
 /* What cannot be put in order again when a rank is lost, yet. */
@@ -106,8 +108,9 @@ enum hr_status hr_check_hot_copies(const struct hr_train_options *o)
     if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 && found &&
         strategy->sparse)
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--hot-copies: means nothing here (it belongs to --model logistic, "
-                               "svm or linear, --solver sgd, --strategy hogwild, several workers)");
+    return hr_fail(HR_E_USAGE,
+                   "--hot-copies: is not supported here (it belongs to --model logistic, "
+                   "svm or linear, --solver sgd, --strategy hogwild, several workers)");
 }
 
 /* Explored schedules have no time; numbers can go wrong in them, and ranks die. */
@@ -118,12 +121,12 @@ enum hr_status hr_check_inject(const struct hr_train_options *o)
     const char *explored = free ? hr_inject_explored(o->inject) : NULL;
     if (timed)
         return hr_fail(HR_E_USAGE,
-                       "--inject: %s means nothing with --schedule %s, where nothing takes time "
+                       "--inject: %s is not supported with --schedule %s, where nothing takes time "
                        "(it belongs to free)",
                        timed, o->schedule);
     if (explored)
         return hr_fail(HR_E_USAGE,
-                       "--inject: %s means nothing with --schedule free, which draws no events "
+                       "--inject: %s is not supported with --schedule free, which draws no events "
                        "(it belongs to explore:SEED)",
                        explored);
     return HR_OK;
@@ -154,11 +157,12 @@ enum hr_status hr_check_digest_every(const struct hr_train_options *o)
     if (o->record[0])
         return hr_fail(HR_E_USAGE, "--digest-every: not with --record; expected one of them");
     if (!hr_train_repeats(o))
-        return hr_fail(HR_E_USAGE,
-                       "--digest-every: means nothing with --strategy %s in real time, whose bits "
-                       "are others each time (in virtual time, and under --schedule explore:SEED, "
-                       "they repeat)",
-                       o->strategy);
+        return hr_fail(
+            HR_E_USAGE,
+            "--digest-every: is not supported with --strategy %s in real time, whose bits "
+            "are not reproducible (in virtual time, and under --schedule explore:SEED, "
+            "they repeat)",
+            o->strategy);
     return o->pipeline && !drains
                ? hr_fail(HR_E_USAGE,
                          "--digest-every: a pipeline of %s is empty only at the ends of epochs; "

@@ -175,10 +175,9 @@ static void say_verdict(struct hr_policy_search *search)
     if (!first->reached)
         add(search, ", though no finalist reaches the target on these seeds");
     add_names(search, SAME, "; the same to the bit as ");
-    if (add_names(search, LATER, "; sooner than "))
-        add(search, " by more than chance");
-    if (add_names(search, OPEN, "; not to be told apart from "))
-        add(search, " by these seeds: more --confirm-seeds may tell, or take either");
+    add_names(search, LATER, "; significantly sooner than ");
+    if (add_names(search, OPEN, "; not significantly different from "))
+        add(search, " over these seeds: take either, or more --confirm-seeds");
     if (add_names(search, UNLIKE, "; not like for like with "))
         add(search, ", whose updates are of other sizes at one rate: search lr too");
 }

@@ -27,10 +27,11 @@ enum hr_status hr_policy_check(const struct hr_cli *cli)
                        HR_POLICY_SEEDS);
     for (size_t i = 0; outputs[i]; i++)
         if (hr_cli_was_given(cli, outputs[i]))
-            return hr_fail(HR_E_USAGE,
-                           "--%s: means nothing with --search, which trains many times; expected "
-                           "in a run of what it has chosen",
-                           outputs[i]);
+            return hr_fail(
+                HR_E_USAGE,
+                "--%s: is not supported with --search, which trains many times; expected "
+                "in a run of what it has chosen",
+                outputs[i]);
     return HR_OK;
 }
 

@@ -190,7 +190,7 @@ static enum hr_status check_options(const struct wanted *w, const struct reader 
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(reader->options & rows[i].bit))
-            return hr_fail(HR_E_USAGE, "--%s: means nothing for %s data (%s)", rows[i].flag,
+            return hr_fail(HR_E_USAGE, "--%s: is not supported for %s data (%s)", rows[i].flag,
                            reader->name, w->name);
     return HR_OK;
 }

@@ -124,8 +124,8 @@ static enum hr_status check_top(const struct hr_prediction *p, size_t top)
     if (!top || (p->ncolumns == p->classes && top <= p->classes))
         return HR_OK;
     if (p->ncolumns != p->classes)
-        return hr_fail(HR_E_USAGE, "--top: means nothing for %s, which gives a single %s", p->model,
-                       p->names[0]);
+        return hr_fail(HR_E_USAGE, "--top: is not supported for %s, which gives a single %s",
+                       p->model, p->names[0]);
     return hr_fail(HR_E_USAGE, "--top %zu: expected at most %zu, the classes", top, p->classes);
 }
 
@@ -195,6 +195,6 @@ enum hr_status hr_prediction_write(const char *path, const struct hr_prediction 
     const size_t length = strlen(path);
     const bool npy = length > 4 && !strcmp(path + length - 4, ".npy");
     if (npy && top)
-        return hr_fail(HR_E_USAGE, "--top: means nothing for %s, which has all classes", path);
+        return hr_fail(HR_E_USAGE, "--top: is not supported for %s, which has all classes", path);
     return npy ? hr_npy_write(path, p->columns, p->count, p->ncolumns) : write_csv(path, p, top);
 }

@@ -51,14 +51,13 @@ static void print_machines(FILE *out, const struct hr_run_info *info)
     fputc('\n', out);
 }
 
-/* "hogring: allreduce (direct: T(n), leaves in rank order), 2 workers as threads on 2 processors"
- */
+/* "hogring: allreduce (direct, fixed order), 2 workers as threads on 2 processors" */
 static void print_head(FILE *out, const struct hr_run_info *info)
 {
     const char *hosts = info->server_hosts ? info->server_hosts : "";
     fprintf(out, "hogring: %s", info->strategy);
     if (info->algorithm && info->algorithm[0])
-        fprintf(out, " (%s: %s)", info->algorithm, info->order ? info->order : "");
+        fprintf(out, " (%s, fixed order)", info->algorithm);
     else if (info->bounded)
         fprintf(out, " (staleness at most %llu)", (unsigned long long)info->staleness);
     if (info->stages)

@@ -60,7 +60,7 @@ static void print_row(FILE *out, const struct hr_profile_row *row, const struct 
     fprintf(out, "%-*s  %-16s %10.1f %6.1f%%", width, row->layer, hr_part_name(row->part),
             row->seconds * 1e6, 100 * row->seconds / profile->step_s);
     if (!(row->seconds > 0)) {
-        fprintf(out, "   too short to be told apart\n");
+        fprintf(out, "   too short to be measured\n");
         return;
     }
     const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);

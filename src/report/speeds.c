@@ -141,14 +141,13 @@ void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
         scaled = scaled || rows[i].result.workers != rows[0].result.workers;
     }
     const bool real = n && rows[0].measured;
-    fprintf(out, "%-*s %9s%s %8s %8s%s  %s %%\n", width, "model", "samples/s",
-            scaled ? " of ideal" : "", "MFLOP", "GFLOP/s", real ? "  of roof [95 %]" : "",
-            real ? "l/f/b/u/c/w" : "l/g/c/w");
+    fprintf(out, "%-*s %9s%s %8s %8s%s  time %%\n", width, "model", "samples/s",
+            scaled ? " of ideal" : "", "MFLOP", "GFLOP/s", real ? "  of roof [95 %]" : "");
     for (size_t i = 0; i < n; i++)
         print_row(out, &rows[i], width, scaled);
     fprintf(out, "%s, of the workers' time\n",
-            real ? "l/f/b/u/c/w: load / forward / backward / update / communicate / wait"
-                 : "l/g/c/w: load / gradient / communicate / wait");
+            real ? "time %: load / forward / backward / update / comm / wait"
+                 : "time %: load / gradient / comm / wait");
     for (size_t i = 0; i < n; i++)
         print_lack(out, &rows[i]);
     if (scaled)

@@ -50,17 +50,15 @@ enum hr_status hr_resume_finished(const struct hr_saver *saver,
         return hr_fail(
             HR_E_USAGE,
             "--resume %s: --early-stop %s has stopped it, %zu evaluations after the best; "
-            "more patience would go on",
+            "raise its patience to continue",
             checkpoint->path, saver->options->early_stop, best.since);
     if (!saver->options->finished_ok)
-        return hr_fail(HR_E_USAGE,
-                       "--resume %s: it stands at step %llu of this run, which ends at step %llu; "
-                       "more --epochs%s would go on",
-                       checkpoint->path, (unsigned long long)schedule->first,
-                       (unsigned long long)schedule->end,
-                       saver->options->max_steps ? " or --max-steps" : "");
-    hr_log(HR_LOG_INFO, "%s: this run is finished: it stands at step %llu, where it ends",
-           checkpoint->path, (unsigned long long)checkpoint->step);
+        return hr_fail(
+            HR_E_USAGE, "--resume %s: finished at step %llu of %llu; raise --epochs%s to continue",
+            checkpoint->path, (unsigned long long)schedule->first,
+            (unsigned long long)schedule->end, saver->options->max_steps ? " or --max-steps" : "");
+    hr_log(HR_LOG_INFO, "%s: this run is finished, at step %llu", checkpoint->path,
+           (unsigned long long)checkpoint->step);
     snprintf(result->checkpoint, sizeof result->checkpoint, "%.1099s", checkpoint->path);
     return HR_OK;
 }

@@ -43,7 +43,7 @@ static enum hr_status choose_solver(struct hr_sparse_run *run)
     if (run->dual && mf)
         return hr_fail(HR_E_USAGE, "--solver dual: --model mf has no dual, expected sgd");
     if (run->dual && o->init_weights[0])
-        return hr_fail(HR_E_USAGE, "--init-weights: means nothing with --solver dual, whose "
+        return hr_fail(HR_E_USAGE, "--init-weights: is not supported with --solver dual, whose "
                                    "weights follow from its own variables (it belongs to sgd)");
     run->steps = mf ? hr_sparse_factorise : run->dual ? hr_sparse_dual : hr_sparse_sgd;
     if (run->steps == hr_sparse_sgd && o->workers > 1 && !run->locked)

@@ -40,7 +40,7 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
     why[0] = '\0';
     if (!run->machines)
         snprintf(why, size,
-                 "means nothing on one machine (it belongs to a run on several, which mpirun "
+                 "is not supported on one machine (it belongs to a run on several, which mpirun "
                  "starts)");
     else if (!strategy->aggregated)
         snprintf(why, size, "with --strategy %s %s; expected ps-sync, ps-async or ssp",

@@ -77,14 +77,14 @@ static double large_inputs(const struct hr_run *run)
     return run->job.options->normalize || most <= large ? 0 : most;
 }
 
-/* Which columns are on unlike scales, by name: " (m goes to 500, km to 11)"; "": none are. */
+/* Which columns are on unlike scales, by name: " (m has maximum 500, km 11)"; "": none are. */
 static void write_scales(const struct hr_dataset *dataset, char *text, size_t size)
 {
     struct hr_scale_look look;
     text[0] = '\0';
     if (hr_look_at_scales(dataset, &look) != HR_OK || !look.unlike)
         return;
-    snprintf(text, size, " (%s goes to %.4g, %s to %.4g)",
+    snprintf(text, size, " (%s has maximum %.4g, %s %.4g)",
              hr_look_at_name(dataset, look.large).text, (double)look.scales[1],
              hr_look_at_name(dataset, look.small).text, (double)look.scales[0]);
 }

@@ -25,7 +25,7 @@ enum hr_status hr_links_setup(struct hr_run *run)
     group->copies = !strcmp(o->transport, "copy");
     if (group->copies && !all_reduces)
         return hr_fail(HR_E_USAGE,
-                       "--transport copy: means nothing with --strategy %s (it belongs "
+                       "--transport copy: is not supported with --strategy %s (it belongs "
                        "to allreduce)",
                        o->strategy);
     if (group->copies)

@@ -23,11 +23,12 @@ enum hr_status hr_overlap_setup(const struct hr_run *run)
     if (!hr_overlaps(&run->options))
         return HR_OK;
     if (!hr_strategy_adds(run->shared.strategy))
-        return hr_fail(HR_E_USAGE,
-                       "--overlap on: means nothing with --strategy %s, whose workers hand in no "
-                       "gradient (it belongs to allreduce, ps-sync, ps-async, ssp and "
-                       "backup-workers)",
-                       run->options.strategy);
+        return hr_fail(
+            HR_E_USAGE,
+            "--overlap on: is not supported with --strategy %s, whose workers hand in no "
+            "gradient (it belongs to allreduce, ps-sync, ps-async, ssp and "
+            "backup-workers)",
+            run->options.strategy);
     if (run->job.micro_shards)
         return hr_fail(HR_E_USAGE, "--overlap on: with --reduce repro no gradient is final before "
                                    "the last micro-shard");

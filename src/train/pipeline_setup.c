@@ -125,7 +125,7 @@ static enum hr_status check_stale(const struct hr_train_job *job, const char *sc
                        schedule);
     if (!strcmp(o->overlap, "on"))
         return hr_fail(HR_E_USAGE,
-                       "--overlap on: means nothing with %s, whose stages make their "
+                       "--overlap on: is not supported with %s, whose stages make their "
                        "own updates",
                        schedule);
     if (o->micro_batches)

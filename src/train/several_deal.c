@@ -140,10 +140,10 @@ static enum hr_status deal_servers(struct hr_run *run)
     const bool first = !strcmp(run->options.server_placement, "first");
     const bool asked = first && !hr_kept_is(run->resume.checkpoint, "server-placement", "first");
     if (asked && !run->machines)
-        return hr_fail(HR_E_USAGE, "--server-placement first: means nothing on one machine (it "
+        return hr_fail(HR_E_USAGE, "--server-placement first: is not supported on one machine (it "
                                    "belongs to a run on several, which mpirun starts)");
     if (asked && shared->colocated)
-        return hr_fail(HR_E_USAGE, "--server-placement first: means nothing with --placement "
+        return hr_fail(HR_E_USAGE, "--server-placement first: is not supported with --placement "
                                    "colocated, where server s is worker s");
     if (run->machines && !shared->colocated)
         hr_homes_deal_behind(&shared->homes, shared->workers, shared->servers, first);

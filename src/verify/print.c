@@ -30,7 +30,8 @@ static void print_why(FILE *out, const struct hr_verify *verify)
         if (!row->why[0])
             continue;
         if (row->verdict == HR_CHECK_FAILED)
-            fprintf(out, "\n%s%s, case %llu: %s%s\n  again: hogring verify --only %s --seed %llu\n",
+            fprintf(out,
+                    "\n%s%s, case %llu: %s%s\n  to re-run: hogring verify --only %s --seed %llu\n",
                     hr_style(out, HR_BAD), row->check->name, (unsigned long long)row->cases,
                     hr_style(out, HR_PLAIN), row->why, row->check->name,
                     (unsigned long long)verify->seed);

@@ -208,10 +208,10 @@ static int by_interest(const void *a, const void *b)
 
 /* --- all of it --- */
 
-/* "not shown: pid, memory" */
+/* "hidden (terminal too narrow): pid, memory" */
 static void print_left_out(FILE *out, const struct table *table, size_t ranks_left_out)
 {
-    const char *before = "not shown, for want of room: ";
+    const char *before = "hidden (terminal too narrow): ";
     for (size_t c = 0; c < COLUMNS; c++)
         if (table->used[c] && !table->shown[c]) {
             fprintf(out, "%s%s", before, columns[c].name);

@@ -58,13 +58,12 @@ static enum hr_status hint_at_scales(const struct hr_cli *cli, const struct hr_d
         return HR_OK;
     HR_TRY(hr_look_at_scales(dataset, &look));
     if (look.unlike)
-        hr_log(HR_LOG_INFO,
-               "%s: %s goes to %g, %s to %g: --normalize would give all the same weight",
+        hr_log(HR_LOG_INFO, "%s: %s has maximum %g, %s %g: --normalize would put them on one scale",
                dataset->name, hr_look_at_name(dataset, look.small).text, (double)look.scales[0],
                hr_look_at_name(dataset, look.large).text, (double)look.scales[1]);
     else if (look.all_large)
         hr_log(HR_LOG_INFO,
-               "%s: features go to %g and more: --normalize would bring them to about 1",
+               "%s: features have maximum %g and more: --normalize would bring them to about 1",
                dataset->name, (double)look.scales[0]);
     return HR_OK;
 }

@@ -96,11 +96,13 @@ enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_d
         return hr_fail(HR_E_USAGE, "%s: its labels are values, expected --task regress",
                        dataset->name);
     if (cli->expect_accuracy > 0 && values)
-        return hr_fail(HR_E_USAGE, "--expect-accuracy: means nothing where values are predicted; "
-                                   "expected --expect-rmse");
+        return hr_fail(HR_E_USAGE,
+                       "--expect-accuracy: is not supported where values are predicted; "
+                       "expected --expect-rmse");
     if (cli->expect_rmse > 0 && !values)
-        return hr_fail(HR_E_USAGE, "--expect-rmse: means nothing where classes are predicted (it "
-                                   "belongs to --task regress)");
+        return hr_fail(HR_E_USAGE,
+                       "--expect-rmse: is not supported where classes are predicted (it "
+                       "belongs to --task regress)");
     return HR_OK;
 }
 

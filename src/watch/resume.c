@@ -55,9 +55,8 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value,
         char text[256];
         hr_option_text(row, mine, text, sizeof text);
         const size_t used = strlen(cli->otherwise);
-        snprintf(cli->otherwise + used, sizeof cli->otherwise - used,
-                 "--%s %s: until here it was trained with %s\n", name, hr_printable(text).text,
-                 value[0] ? hr_printable(value).text : "none");
+        snprintf(cli->otherwise + used, sizeof cli->otherwise - used, "--%s %s: previously %s\n",
+                 name, hr_printable(text).text, value[0] ? hr_printable(value).text : "none");
     }
 }
 
@@ -92,8 +91,9 @@ static enum hr_status choose_auto(struct hr_cli *cli)
     if (!o->checkpoint_dir[0])
         return hr_fail(HR_E_USAGE, "--resume auto: from where? give --checkpoint-dir too");
     if (o->overwrite)
-        return hr_fail(HR_E_USAGE, "--overwrite: means nothing with --resume auto, which goes on "
-                                   "with what is there");
+        return hr_fail(HR_E_USAGE,
+                       "--overwrite: is not supported with --resume auto, which goes on "
+                       "with what is there");
     o->finished_ok = true;
     memcpy(o->resume, o->checkpoint_dir, sizeof o->resume);
     if (!hr_checkpoint_any(o->checkpoint_dir))

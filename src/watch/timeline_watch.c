@@ -36,16 +36,17 @@ enum hr_status hr_timeline_check(const struct hr_cli *cli, const struct hr_train
     if (!cli->timeline[0])
         return HR_OK;
     if (cli->concurrent)
-        return hr_fail(HR_E_USAGE, "--timeline: means nothing with --concurrent, where runs share "
-                                   "processors; without it there is one behind the other");
+        return hr_fail(HR_E_USAGE,
+                       "--timeline: is not supported with --concurrent, where runs share "
+                       "processors; without it there is one behind the other");
     if (hr_sparse_is_model(options->model))
         return hr_fail(HR_E_USAGE,
-                       "--timeline: means nothing with --model %s, whose steps are too "
+                       "--timeline: is not supported with --model %s, whose steps are too "
                        "short to be timed one by one",
                        options->model);
     if (!strcmp(options->schedule, "explore"))
         return hr_fail(HR_E_USAGE,
-                       "--timeline: means nothing with --schedule explore, which has no "
+                       "--timeline: is not supported with --schedule explore, which has no "
                        "clock");
     return HR_OK;
 }

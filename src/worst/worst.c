@@ -125,7 +125,8 @@ enum hr_status hr_worst_find(const struct hr_evaluation *evaluation,
     *out = (struct hr_worst){.n = n < evaluation->count ? n : evaluation->count,
                              .of = evaluation->count};
     if ((!evaluation->classes && !evaluation->targets) || !evaluation->losses)
-        return hr_fail(HR_E_USAGE, "--worst: means nothing for %s, which has no losses of samples",
+        return hr_fail(HR_E_USAGE,
+                       "--worst: is not supported for %s, which has no losses of samples",
                        evaluation->model);
     struct ranked *ranked = calloc(evaluation->count, sizeof *ranked);
     out->samples = calloc(out->n, sizeof *out->samples);

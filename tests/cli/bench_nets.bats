@@ -134,7 +134,7 @@ PYTHON
   refused 2 "--input 1x0x3: expected" bench layers --input 1x0x3
   refused 2 "--input 1x2x3x4: expected" bench train --input 1x2x3x4
   refused 2 "--classes 257: expected 1 to 256" bench layers --classes 257
-  refused 2 "--input: means nothing with --data" bench layers --input 1x8x8 --data digits
+  refused 2 "--input: is not supported with --data" bench layers --input 1x8x8 --data digits
   refused 2 "--batch-size 0: expected 1 to" bench layers --batch-size 0
   refused 2 "--threads-per-worker 0: expected 1 to 256" bench layers --threads-per-worker 0
   refused 2 "--kernels slow: expected fast, direct, reference or openblas" bench layers --kernels slow
@@ -142,17 +142,17 @@ PYTHON
   refused 2 "there are: allreduce" bench train --strategy no-such
   refused 2 "--workers 0: expected 1 to 64" bench train --workers 0
   hogring bench train --model softmax --classes 9 --max-seconds 0.05 | grep -q "^softmax "  # built-ins follow the classes
-  refused 2 "--workers: means nothing with bench layers" bench layers --workers 2
+  refused 2 "--workers: is not supported with bench layers" bench layers --workers 2
   refused 2 "--plot: draws samples/s over workers, of which bench train expects several" bench train --plot "$TMP/x.svg"
   refused 2 "--workers 1,2: bench store expects a single value" bench store --workers 1,2
   refused 2 "--rounds 100: expected at most 99" bench train --model softmax --rounds 100
   refused 2 "--max-seconds 0: expected how long a round takes" bench train --model softmax --max-seconds 0
   refused 2 'layer 0 "softmax": is a model of its own' bench train --model softmax,cmm
   refused 2 "--compute-time" bench train --model softmax --compute-time 10
-  refused 2 "--ranks: means nothing with bench layers" bench layers --ranks 2
-  refused 2 '--batch-size: means nothing without "hogring bench layers" or "hogring bench train"' bench all_reduce --batch-size 2
-  refused 2 '--precision: means nothing without "hogring bench layers" or "hogring bench train"' bench all_reduce --precision bf16
-  refused 2 '--workers: means nothing without "hogring bench train"' bench all_reduce --workers 2
+  refused 2 "--ranks: is not supported with bench layers" bench layers --ranks 2
+  refused 2 '--batch-size: needs "hogring bench layers" or "hogring bench train"' bench all_reduce --batch-size 2
+  refused 2 '--precision: needs "hogring bench layers" or "hogring bench train"' bench all_reduce --precision bf16
+  refused 2 '--workers: needs "hogring bench train"' bench all_reduce --workers 2
   refused 2 'expected nothing behind "layers"' bench layers mlp
   refused 2 "expected a name that ends in .svg or .png" bench layers --plot "$TMP/x.pdf"
 }

@@ -81,17 +81,17 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
   none "there is no such schedule (there are: gpipe, 1f1b, interleaved, zero-bubble, pipedream, unstashed)" 2 2 f1b1
   none "--micro-batches 6: interleaved wants a multiple of the 4 stages, as 4 or 8" 4 6 interleaved
   none "--chunks 65: expected 1 to 64" 4 8 interleaved --chunks 65
-  none "--chunks: means nothing without --pipeline-schedule interleaved" 4 8 1f1b --chunks 2
+  none "--chunks: needs --pipeline-schedule interleaved" 4 8 1f1b --chunks 2
   none "the model can be cut into at most 3 parts, not 4" 4 8 1f1b --model mlp
   refused 2 "the model can be cut into at most 1 part, not 2" bench pipeline --model softmax
   refused 2 "--stages 3,3: expected --pipeline K beside it, one number" bench pipeline --model mlp --stages 3,3
   none "--stages 3,4: 7 layers, the model has 6" 2 2 1f1b --model mlp --stages 3,4
-  none "--stages: means nothing without --model" 2 2 1f1b --stages 3,3
-  none "--input: means nothing without --model" 2 2 1f1b --input 1x8x8
+  none "--stages: needs --model" 2 2 1f1b --stages 3,3
+  none "--input: needs --model" 2 2 1f1b --input 1x8x8
   none "--plot: draws a single schedule; expected one" 2 2 1f1b,gpipe --plot "$TMP/x.svg"
-  none "--rounds: means nothing without --model" 2 2 1f1b --rounds 1
+  none "--rounds: needs --model" 2 2 1f1b --rounds 1
   none "--rounds 100: expected 0 to 99" 2 2 1f1b --model mlp --rounds 100
-  refused 2 '--pipeline: means nothing without "hogring bench pipeline"' bench all_reduce --pipeline 2
+  refused 2 '--pipeline: needs "hogring bench pipeline"' bench all_reduce --pipeline 2
   # A sweep goes on without it.
   hogring bench pipeline --pipeline 4 --micro-batches 6,8 --pipeline-schedule interleaved >"$TMP/out"
   grep -q "^# without interleaved, 4 stages, 6 micro-batches:" "$TMP/out"

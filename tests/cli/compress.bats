@@ -188,8 +188,8 @@ trains() {
   refused 2 "is lost with it" train --workers 2 --strategy ps-async --compress bf16 --on-loss continue
   refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --compress bf16
   refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --consensus-step 0.5
-  refused 2 "--consensus-step: means nothing without --compress" train --strategy gossip --workers 3 --consensus-step 0.5
-  refused 2 "--consensus-step: means nothing with --strategy allreduce (it belongs to gossip)" train --workers 3 --compress bf16 --consensus-step 0.5
+  refused 2 "--consensus-step: needs --compress" train --strategy gossip --workers 3 --consensus-step 0.5
+  refused 2 "--consensus-step: is not supported with --strategy allreduce (it belongs to gossip)" train --workers 3 --compress bf16 --consensus-step 0.5
   refused 2 "--consensus-step" train --strategy gossip --workers 3 --compress bf16 --consensus-step 1.5
   trains "$TMP/ring" --compress powersgd:2 --algorithm ring
 }

@@ -143,16 +143,16 @@ END
   refused 2 "--header maybe: expected yes, no or auto" train --data "$TMP/a.csv" --header maybe
   refused 2 "--index-base 2: expected 0, 1 or auto" train --data "$TMP/a.txt" --index-base 2
   refused 2 "--test-fraction 0: expected more than 0" train --data "$TMP/a.csv" --test-fraction 0
-  refused 2 "--features: means nothing for csv data" train --data "$TMP/a.csv" --features 3
-  refused 2 "--test-data: means nothing for idx data" train --test-data "$TMP/a.csv"
+  refused 2 "--features: is not supported for csv data" train --data "$TMP/a.csv" --features 3
+  refused 2 "--test-data: is not supported for idx data" train --test-data "$TMP/a.csv"
   refused 2 "--label-column nobody: expected a name of the header" train --data "$TMP/a.csv" --label-column nobody
   refused 2 "where to?" data pack --data "$TMP/a.csv"
-  refused 2 "--out: means nothing for data info" data info --out x
+  refused 2 "--out: is not supported for data info" data info --out x
   refused 2 "expected data pack, data verify, data info or data make" data park
   refused 2 "data: expected data pack" data
   refused 2 "data verify: which file?" data verify
-  refused 2 "--header: means nothing for data verify" data verify "$TMP/a.csv" --header no
-  refused 2 "--json: means nothing for data verify" data verify "$TMP/a.csv" --json -
+  refused 2 "--header: is not supported for data verify" data verify "$TMP/a.csv" --header no
+  refused 2 "--json: is not supported for data verify" data verify "$TMP/a.csv" --json -
   hogring data pack "$TMP/a.csv" --out "$TMP/p" --json - >"$TMP/out.json"
   [ "$(json "$TMP/out.json" 'd["train"]')" = 480 ]
   refused 3 "does not begin as packed data does" data verify "$TMP/a.csv"

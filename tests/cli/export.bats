@@ -20,7 +20,7 @@ needs_runtime() { "$python" -c 'import numpy, onnx, onnxruntime' 2>/dev/null || 
   refused 3 "--export $TMP/none/x.onnx" train "${quick[@]}" --checkpoint-dir "$TMP/c" --export "$TMP/none/x.onnx"
   python3 -c 'print(*(f"{u} 1:{u % 5} 2:1 3:4" for u in range(20)), sep="\n")' >"$TMP/r.libsvm"
   refused 2 "mf is a table of users and items" train --data "$TMP/r.libsvm" --model mf --checkpoint-dir "$TMP/c" --export "$TMP/x.onnx"
-  refused 2 "--export: means nothing for mlp, which is no checkpoint" inspect mlp --export "$TMP/x.onnx"
+  refused 2 "--export: is not supported for mlp, which is no checkpoint" inspect mlp --export "$TMP/x.onnx"
   refused 2 "which is no checkpoint" inspect "$TMP/r.libsvm" --export "$TMP/x.onnx"
   refused 2 "--export: unknown option" compare --export "$TMP/x.onnx"
   [ ! -e "$TMP/c" ] && [ ! -e "$TMP/x.onnx" ] || return 1

@@ -14,7 +14,7 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
   for command in train simulate; do
     refused 2 "with --placement colocated a server dies with its worker; expected kill:W, or" $command --workers 2 --strategy ps-async --placement colocated --inject kill:server:0@step=3
   done
-  refused 2 "kill:any means nothing with --schedule free" train --workers 2 --inject kill:any@p=0.1
+  refused 2 "kill:any is not supported with --schedule free" train --workers 2 --inject kill:any@p=0.1
 }
 
 @test "a worker that is told to die ends the run with 4 and its rank, unless --on-loss says otherwise" {

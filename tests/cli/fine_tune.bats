@@ -70,7 +70,7 @@ PY
   refused 2 "--freeze *: matches all trained tensors" train --model "$layers 10" --freeze "*"
   refused 2 "there is an empty pattern" train --model "$layers 10" --freeze "1.*,,3.*"
   refused 2 "--freeze *running*: matches no trained tensor" train --model "flatten, dense 12, batchnorm, relu, dense 10" --freeze "*running*"
-  refused 2 "--freeze: means nothing with --model logistic" train --model logistic --freeze "*"
+  refused 2 "--freeze: is not supported with --model logistic" train --model logistic --freeze "*"
   refused 2 "matches no trained tensor" compare --model "$layers 10" --freeze "x"
   deep="flatten$(printf ', dense 9, relu%.0s' {1..40}), dense 10"
   refused 2 "and 61 more; expected patterns" train --model "$deep" --freeze x

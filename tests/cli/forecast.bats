@@ -96,5 +96,5 @@ END_OF_PYTHON
   refused 2 "allreduce:batch-size: is one for all that are forecast" forecast --strategies allreduce:batch-size=8 --workers 2
   refused 2 "--pipeline: no such option" forecast --pipeline 2
   refused 2 "--pipeline: there is no forecast of runs with it" train --pipeline 2 --workers 1 --forecast
-  refused 2 "--servers: means nothing with --strategy allreduce" forecast --strategies allreduce --servers 2
+  refused 2 "--servers: is not supported with --strategy allreduce" forecast --strategies allreduce --servers 2
 }

@@ -117,7 +117,7 @@ own_bits() { [[ "$(hogring --version)" == *reference* ]] && skip "there are no o
   hogring train "${small[@]}" --strategy ps-async --json "$TMP/b.json" >/dev/null
   edited "$TMP/b.json" 'd["runs"][0]["weights_digest"] = "0"' # though it were the same by luck
   gates 2 "$TMP/edited.json" --junit "$TMP/gate.xml"
-  says "its bits are others each time, and a band needs 5 seeds: the baseline has 1"
+  says "not bit-reproducible, and a band needs 5 seeds: the baseline has 1"
   grep -q '<skipped message="its bits' "$TMP/gate.xml"
 }
 
@@ -150,7 +150,7 @@ END
 @test "speed is judged beside the old program alone" {
   hogring train "${small[@]}" --epochs 3 --json "$TMP/b.json" >/dev/null
   gates 0 "$TMP/b.json"
-  says "not judged: not run at one time"
+  says "not judged: not measured side by side"
   timed fast 0.001
   timed slow 1000
   gates 1 "$TMP/b.json" --against "$TMP/fast" --slower 20% --pairs 3 --json "$TMP/g.json"

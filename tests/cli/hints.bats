@@ -114,7 +114,7 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
         f.write("a,b,c,kind\n")
         for _ in range(60): f.write(",".join(f"{r.random() * s:.2f}" for s in scales) + "," + r.choice("xy") + "\n")' "$TMP"
   hogring train --data "$TMP/mixed" --model softmax --epochs 1 2>"$TMP/stderr" >/dev/null
-  grep -qE "c goes to [0-9.]+, b to 1[0-9.]+: --normalize would give all the same weight" "$TMP/stderr"
+  grep -qE "c has maximum [0-9.]+, b 1[0-9.]+: --normalize would put them on one scale" "$TMP/stderr"
   hogring train --data "$TMP/alike" --model softmax --epochs 1 2>"$TMP/stderr" >/dev/null
   ! grep -q -- "--normalize" "$TMP/stderr"
 }
@@ -122,7 +122,7 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
 @test "features of unlike scales get a hint, once" {
   table "$TMP/s" km,grams,kind "(i % 5, 5000 * (i % 7), 'ab'[i % 2])"
   trains 2 --data "$TMP/s"
-  grep -q "km goes to 4, grams to 30000: --normalize" "$TMP/stderr"
+  grep -q "km has maximum 4, grams 30000: --normalize" "$TMP/stderr"
   hogring compare --data "$TMP/s" --model "flatten, dense 2" --strategies allreduce,hogwild --max-steps 3 >/dev/null 2>"$TMP/stderr"
   [ "$(grep -c "km goes" "$TMP/stderr")" = 1 ]
   trains 2 --data "$TMP/s" --normalize

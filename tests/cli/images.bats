@@ -75,7 +75,7 @@ END
   refused 3 "3.png: is 6x5 (width x height), $TMP/d/ant/1.png is 6x4; expected one size, or --resize" data info "$TMP/d"
   hogring data info "$TMP/d" --resize 4x4 >"$TMP/out"
   refused 2 "--resize 4: expected HEIGHTxWIDTH" data info "$TMP/d" --resize 4
-  refused 2 "--resize: means nothing for idx data" data info digits --resize 4x4
+  refused 2 "--resize: is not supported for idx data" data info digits --resize 4x4
   refused 3 "expected at most 60 B (--max-data)" data info "$TMP/d" --resize 4x4 --max-data 60
   for c in cat dog; do a_png "$TMP/large/$c/1.png" 1 3000 3000; done
   refused 3 "large: needs 17 MiB of memory" data info "$TMP/large" --max-memory 16M
@@ -95,7 +95,7 @@ END
   a_png "$TMP/s/test/cow/1.png" 1 6 4
   refused 3 "s/test/cow: $TMP/s/train has no such class; --classes lists all" data info "$TMP/s"
   hogring data info "$TMP/s" --classes ant,bee,cow >"$TMP/out"
-  refused 2 "--test-fraction: means nothing where there is $TMP/s/test" data info "$TMP/s" --test-fraction 0.5
+  refused 2 "--test-fraction: is not supported where there is $TMP/s/test" data info "$TMP/s" --test-fraction 0.5
 }
 
 @test "files that are no pictures are refused, whichever thread finds them" {

@@ -59,18 +59,18 @@ row() {
   printf 'gpu a b\nlink a c 1GB/s\n' >"$TMP/bad.txt"
   refused 3 "bad.txt:2: c: no such node" bench links --topology "$TMP/bad.txt"
   refused 2 "--root cpux: no such node" bench links --topology $T/pcie-4.txt --root cpux
-  refused 2 "--root: means nothing with --algorithm direct" bench links --topology $T/pcie-4.txt --root cpu --algorithm direct
+  refused 2 "--root: is not supported with --algorithm direct" bench links --topology $T/pcie-4.txt --root cpu --algorithm direct
   refused 2 "there are: " bench links --topology star:4 --algorithm star
   refused 2 "--algorithm auto: is chosen by measuring" bench links --topology star:4 --algorithm auto
   refused 2 "--bytes 3: expected 4 to 1000GB" bench links --topology star:4 --bytes 3
   refused 2 "--bytes much: expected" bench links --topology star:4 --bytes much
   refused 2 "--link 16GB: expected BANDWIDTH[,LATENCY]" bench links --topology star:4 --link 16GB
   refused 2 "--link: the file" bench links --topology $T/pcie-4.txt --link 1GB/s
-  refused 2 "--ranks: means nothing with bench links" bench links --topology star:4 --ranks 3
-  refused 2 "--topology: means nothing with --sweep" bench links --topology star:4 --sweep
-  refused 2 "--bytes: means nothing with --find-rings" bench links --topology ring:4 --find-rings --bytes 4
-  refused 2 "--sweep: means nothing without" bench all_reduce --sweep
-  refused 2 "--find-rings: means nothing without" bench all_reduce --find-rings
+  refused 2 "--ranks: is not supported with bench links" bench links --topology star:4 --ranks 3
+  refused 2 "--topology: is not supported with --sweep" bench links --topology star:4 --sweep
+  refused 2 "--bytes: is not supported with --find-rings" bench links --topology ring:4 --find-rings --bytes 4
+  refused 2 "--sweep: is not supported without" bench all_reduce --sweep
+  refused 2 "--find-rings: is not supported without" bench all_reduce --find-rings
 }
 
 @test "--emulate measures what the walk predicts" {
@@ -82,5 +82,5 @@ row() {
     [ "$in_time" != True ] || break
   done
   [ "$in_time" = True ]
-  refused 2 "--emulate: means nothing without" bench all_reduce --emulate
+  refused 2 "--emulate: is not supported without" bench all_reduce --emulate
 }

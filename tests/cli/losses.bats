@@ -252,13 +252,13 @@ loses_no_bit() {
     refused 2 "--on-loss $how: not with --prefetch" train --workers 2 --strategy hogwild --on-loss $how --prefetch 1
     refused 2 "--on-loss $how: not with --placement colocated" train --workers 2 --strategy ps-async --on-loss $how --placement colocated
     refused 2 "--on-loss $how: not with --calibrate" train --workers 2 --strategy hogwild --on-loss $how --calibrate "$TMP/model.ini"
-    refused 2 "--on-loss: means nothing with --model logistic" train --model logistic --on-loss $how
+    refused 2 "--on-loss: is not supported with --model logistic" train --model logistic --on-loss $how
   done
   refused 2 "--on-loss go: expected stop, continue or restart" train --on-loss go
   refused 2 "--lost-batch drop: expected reissue or count" train --on-loss continue --lost-batch drop
   refused 2 "--max-restarts 4097: expected 0 to 4096" train --on-loss restart --max-restarts 4097
-  refused 2 "--lost-batch: means nothing with --on-loss stop" train --lost-batch count
-  refused 2 "--max-restarts: means nothing with --on-loss stop" train --max-restarts 2
+  refused 2 "--lost-batch: is not supported with --on-loss stop" train --lost-batch count
+  refused 2 "--max-restarts: is not supported with --on-loss stop" train --max-restarts 2
 }
 
 saves_what_it_evaluated() {

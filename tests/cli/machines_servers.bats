@@ -42,7 +42,7 @@ compressed() {
 }
 
 @test "servers have no place on one machine" {
-  refused 2 "--server-placement first: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
+  refused 2 "--server-placement first: is not supported on one machine (it belongs to a run on several, which mpirun starts)" \
     train --strategy ps-sync --server-placement first
 }
 
@@ -124,15 +124,15 @@ node_bits() {
   [[ "$output" == *"until here a machine's workers pushed as one; from here each pushes: --aggregate node each machine has one worker"* ]] || { echo "$output"; return 1; }
   run build/hogring train --details --checkpoint-dir "$at" --resume --epochs 5
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
-  [[ "$output" == *"--aggregate node means nothing on one machine"*"length   5 epochs, 159 updates, resumed at 114,"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"--aggregate node is not supported on one machine"*"length   5 epochs, 159 updates, resumed at 114,"* ]] || { echo "$output"; return 1; }
   several mpich 2 --checkpoint-dir "$at" --resume --epochs 6
   [[ "$output" == *"pushes   one a machine: "*"length   6 epochs, 182 updates, resumed at 159,"* ]] || { echo "$output"; return 1; }
 }
 
 @test "where workers cannot push as one, that is said" {
-  refused 2 "--aggregate node: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
+  refused 2 "--aggregate node: is not supported on one machine (it belongs to a run on several, which mpirun starts)" \
     train --strategy ps-sync --aggregate node
-  refused 2 "--aggregate node: means nothing on one machine (it belongs to a run on several, which mpirun starts)" \
+  refused 2 "--aggregate node: is not supported on one machine (it belongs to a run on several, which mpirun starts)" \
     train --strategy ps-async --aggregate node
   several mpich 2 --workers 6 --strategy ps-sync --aggregate node
   [ "$status" -eq 2 ]
@@ -184,7 +184,7 @@ rows() {
   several openmpi 4 --checkpoint-dir "$at/run" --resume --epochs 2
   [ "$status" -eq 0 ] && [[ "$output" == *"each pushes: --aggregate node each machine has one worker"* ]] || { echo "$output"; return 1; }
   run build/hogring train --checkpoint-dir "$at/run" --resume --epochs 3
-  [ "$status" -eq 0 ] && [[ "$output" == *"--aggregate node means nothing on one machine"* ]] || { echo "$output"; return 1; }
-  refused 2 "--server-placement first: means nothing on one machine" train --data "$at/rows.csv" --strategy ps-sync --server-placement first
-  refused 2 "--aggregate node: means nothing on one machine" train --data "$at/rows.csv" --strategy ps-sync --aggregate node
+  [ "$status" -eq 0 ] && [[ "$output" == *"--aggregate node is not supported on one machine"* ]] || { echo "$output"; return 1; }
+  refused 2 "--server-placement first: is not supported on one machine" train --data "$at/rows.csv" --strategy ps-sync --server-placement first
+  refused 2 "--aggregate node: is not supported on one machine" train --data "$at/rows.csv" --strategy ps-sync --aggregate node
 }

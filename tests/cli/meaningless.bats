@@ -4,12 +4,12 @@ load support
 
 @test "bench: an operation has its own options" {
   for option in "algorithm ring" "redop max" "group-size 2"; do
-    refused 2 "--${option% *}: means nothing with bench broadcast" bench broadcast --$option
+    refused 2 "--${option% *}: is not supported with bench broadcast" bench broadcast --$option
   done
   for option in "type int64" "sizes 4:8" "buffers private" "plot $TMP/out.svg"; do
-    refused 2 "--${option% *}: means nothing with bench barrier" bench barrier --$option
+    refused 2 "--${option% *}: is not supported with bench barrier" bench barrier --$option
   done
-  refused 2 "--group-size: means nothing with bench all_reduce --algorithm ring" bench all_reduce --algorithm ring --group-size 2
+  refused 2 "--group-size: is not supported with bench all_reduce --algorithm ring" bench all_reduce --algorithm ring --group-size 2
   refused 2 "--link: the file" bench all_reduce --ranks 8 --transport copy --topology data/topologies/ring-8.txt --link 1GB/s
   for bench in all_reduce links layers train store; do
     refused 2 "--quiet: unknown option" bench $bench --quiet
@@ -18,30 +18,30 @@ load support
 }
 
 @test "bench links draws nothing, and has rings on paper only" {
-  refused 2 "--plot: means nothing with bench links" bench links --sweep --plot "$TMP/out.svg"
-  refused 2 "--plot: means nothing with bench links" bench links --topology star:4 --plot "$TMP/out.svg"
-  refused 2 "--group-size: means nothing with --algorithm ring" bench links --topology star:4 --algorithm ring --group-size 2
-  refused 2 "--emulate: means nothing with --algorithm rings" bench links --topology ring:4 --algorithm rings --emulate
+  refused 2 "--plot: is not supported with bench links" bench links --sweep --plot "$TMP/out.svg"
+  refused 2 "--plot: is not supported with bench links" bench links --topology star:4 --plot "$TMP/out.svg"
+  refused 2 "--group-size: is not supported with --algorithm ring" bench links --topology star:4 --algorithm ring --group-size 2
+  refused 2 "--emulate: is not supported with --algorithm rings" bench links --topology ring:4 --algorithm rings --emulate
 }
 
 @test "bench train knows its strategy" {
-  refused 2 "--servers: means nothing with --strategy allreduce" bench train --model softmax --servers 2
-  refused 2 "--algorithm: means nothing with --strategy hogwild" bench train --model softmax --strategy hogwild --algorithm ring
+  refused 2 "--servers: is not supported with --strategy allreduce" bench train --model softmax --servers 2
+  refused 2 "--algorithm: is not supported with --strategy hogwild" bench train --model softmax --strategy hogwild --algorithm ring
 }
 
 @test "inspect: what a file says itself is not asked for" {
   hogring train "${quick[@]}" --checkpoint-dir "$TMP/run" >/dev/null 2>&1
   for option in "input 1x8x8" "classes 3" "batch-size 3"; do
-    refused 2 "--${option% *}: means nothing for $TMP/run" inspect "$TMP/run" --$option
+    refused 2 "--${option% *}: is not supported for $TMP/run" inspect "$TMP/run" --$option
     hogring inspect "softmax" --$option >/dev/null
   done
 }
 
 @test "virtual time: messages and servers there are none of" {
-  refused 2 "--server-time: means nothing with --strategy allreduce" simulate --server-time 1ms
-  refused 2 "--server-time: means nothing with --strategy hogwild" simulate --strategy hogwild --server-time 1ms
-  refused 2 "--link: means nothing with --strategy hogwild" simulate --strategy hogwild --link 1GB/s
-  refused 2 "--topology: means nothing with --strategy hogwild" simulate --strategy hogwild --topology star:2
+  refused 2 "--server-time: is not supported with --strategy allreduce" simulate --server-time 1ms
+  refused 2 "--server-time: is not supported with --strategy hogwild" simulate --strategy hogwild --server-time 1ms
+  refused 2 "--link: is not supported with --strategy hogwild" simulate --strategy hogwild --link 1GB/s
+  refused 2 "--topology: is not supported with --strategy hogwild" simulate --strategy hogwild --topology star:2
   refused 2 "--link: the file" simulate --workers 8 --topology data/topologies/ring-8.txt --link 1GB/s
   hogring compare "${quick[@]}" --clock virtual --strategies ps-async,hogwild --link 1GB/s --server-time 1ms >/dev/null
 }
@@ -49,18 +49,18 @@ load support
 @test "one worker has nobody to send messages to" {
   for strategy in allreduce local-sgd; do
     for option in "link 1GB/s" "topology star:1" "algorithm ring"; do
-      refused 2 "--${option% *}: means nothing with --workers 1" simulate --strategy $strategy --workers 1 --$option
+      refused 2 "--${option% *}: is not supported with --workers 1" simulate --strategy $strategy --workers 1 --$option
     done
   done
-  refused 2 "--transport: means nothing with --workers 1" train --workers 1 --transport copy
-  refused 2 "--link: means nothing with --workers 1" compare --clock virtual --strategies allreduce:workers=1,local-sgd:workers=1 --link 1GB/s
+  refused 2 "--transport: is not supported with --workers 1" train --workers 1 --transport copy
+  refused 2 "--link: is not supported with --workers 1" compare --clock virtual --strategies allreduce:workers=1,local-sgd:workers=1 --link 1GB/s
   hogring simulate "${quick[@]}" --strategy ps-async --workers 1 --link 1GB/s >/dev/null
   hogring compare "${quick[@]}" --strategies allreduce:workers=1,allreduce:workers=2 --algorithm tree >/dev/null
 }
 
 @test "a period of one step cannot become shorter" {
-  refused 2 "--adaptive-sync: means nothing with --sync-every 1" train --strategy local-sgd --adaptive-sync --sync-every 1
-  refused 2 "--adaptive-sync: means nothing with --sync-every 1" compare --strategies allreduce,local-sgd:sync-every=1 --adaptive-sync
+  refused 2 "--adaptive-sync: is not supported with --sync-every 1" train --strategy local-sgd --adaptive-sync --sync-every 1
+  refused 2 "--adaptive-sync: is not supported with --sync-every 1" compare --strategies allreduce,local-sgd:sync-every=1 --adaptive-sync
   hogring train "${quick[@]}" --strategy local-sgd --adaptive-sync --sync-every 2 >/dev/null
 }
 
@@ -87,10 +87,10 @@ hogring: warning: --inject: server 0 never died: the run was over before 90 s" ]
 
 @test "explored schedules have no times" {
   for option in "compute-time 10ms" "link 1GB/s"; do
-    refused 2 "--${option% *}: means nothing with --schedule explore:1" train --schedule explore:1 --$option
+    refused 2 "--${option% *}: is not supported with --schedule explore:1" train --schedule explore:1 --$option
   done
   for what in slow:1x2 stall:1@step=3+1s load:0+1ms; do
-    refused 2 "--inject: ${what%%:*}: means nothing with --schedule explore:1" train --schedule explore:1 --workers 2 --inject nan:1@step=999,$what
+    refused 2 "--inject: ${what%%:*}: is not supported with --schedule explore:1" train --schedule explore:1 --workers 2 --inject nan:1@step=999,$what
   done
 }
 
@@ -98,7 +98,7 @@ hogring: warning: --inject: server 0 never died: the run was over before 90 s" ]
   hogring train "${quick[@]}" --strategy ps-async --record "$TMP/run.trace" >/dev/null 2>&1
   refused 2 "--keep: where?" replay "$TMP/run.trace" --keep 1
   for option in "checkpoint-dir $TMP/again" "keep 1" "max-steps 3" "expect-accuracy 0.1"; do
-    refused 2 "--${option% *}: means nothing with --what-if" replay "$TMP/run.trace" --what-if staleness=1 --$option
+    refused 2 "--${option% *}: is not supported with --what-if" replay "$TMP/run.trace" --what-if staleness=1 --$option
   done
   [ ! -e "$TMP/again" ]
 }

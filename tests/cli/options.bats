@@ -19,7 +19,7 @@ listed() { awk '/^[A-Z]/ { on = 1 } on && /^  --/ { n++ } END { print n + 0 }' "
     [ "$(listed "$TMP/all")" = $(($(listed "$TMP/first") + ${more:-0})) ]
   done
   hogring help train | grep -q "and [0-9]* more: hogring help train --all"
-  refused 2 "--all: means nothing without --help" train --all
+  refused 2 "--all: needs --help" train --all
 }
 
 # offered WORD...: what bash would offer for the last of the words behind "hogring".

@@ -39,7 +39,7 @@ END
 
 @test "orders that mean nothing are refused" {
   refused 2 "--orders 1: one order says nothing" compare --seeds 2 --orders 1
-  refused 2 "--orders 3: means nothing with one seed" compare --orders 3
+  refused 2 "--orders 3: is not supported with one seed" compare --orders 3
   refused 2 "--orders 3: no entry depends on the order" compare --strategies allreduce,ssp:workers=1 --seeds 2 --orders 3
   refused 2 "--orders: not with --concurrent" compare --seeds 2 --orders 3 --concurrent
   refused 2 "--orders: not with --checkpoint-dir" compare --seeds 2 --orders 3 --checkpoint-dir "$TMP/ck"

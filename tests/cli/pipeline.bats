@@ -115,7 +115,7 @@ END
 
 @test "one worker's stages send messages, and so links have a meaning" {
   [ "$(digest --workers 1 --pipeline 2 --epochs 1 --clock virtual --link 1GB/s,5us)" = "$(digest --workers 1 --pipeline 2 --epochs 1)" ]
-  refused 2 "--link: means nothing with --workers 1" train --workers 1 --clock virtual --link 1GB/s
+  refused 2 "--link: is not supported with --workers 1" train --workers 1 --clock virtual --link 1GB/s
 }
 
 @test "options of pipelines mean nothing without one" {

@@ -16,7 +16,7 @@ started() {
 }
 
 @test "it belongs to strategies with servers, and has two words" {
-  refused 2 "--placement: means nothing with --strategy allreduce (it belongs to ps-sync, ps-async, ssp, elastic-averaging and backup-workers)" \
+  refused 2 "--placement: is not supported with --strategy allreduce (it belongs to ps-sync, ps-async, ssp, elastic-averaging and backup-workers)" \
     train --placement colocated
   refused 2 "--placement both: expected dedicated or colocated" train --strategy ps-sync --placement both
   refused 2 "--servers 3: colocated in 2 workers, there are at most as many" train --strategy ps-sync --workers 2 --servers 3 --placement colocated

@@ -95,7 +95,7 @@ END
 @test "a run that goes on in bfloat16 is told that, and nothing of an order of sums that its floats never had" {
   hogring train --epochs 1 --checkpoint-dir "$TMP/floats" --quiet >/dev/null
   HOGRING_ISA=v4amx hogring train --resume "$TMP/floats" --epochs 2 --precision bf16 --quiet >/dev/null 2>"$TMP/err"
-  grep -q -- "--precision bf16: until here it was trained with float32" "$TMP/err"
+  grep -q -- "--precision bf16: previously float32" "$TMP/err"
   run grep "bits change" "$TMP/err"
   [ "$status" -eq 1 ]
 }
@@ -110,5 +110,5 @@ END
   refused 2 "--kernels openblas: has no products of bfloat16 values" train --precision bf16 --kernels openblas
   refused 2 "--kernels openblas: has no products of bfloat16 values" bench layers --model mlp --precision bf16 --kernels openblas
   refused 2 "--precision half: expected float32 or bf16" train --precision half
-  refused 2 "--precision: means nothing with --model logistic" train --model logistic --precision bf16
+  refused 2 "--precision: is not supported with --model logistic" train --model logistic --precision bf16
 }

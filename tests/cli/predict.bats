@@ -67,7 +67,7 @@ answers() { hogring predict "$@" 2>"$TMP/stderr"; }
   refused 3 "empty.csv: holds no line" predict "$TMP/m" --data "$TMP/empty.csv"
   refused 3 "digits: its samples are 1x8x8 (64 numbers), expected 3x1x1 (3)" predict "$TMP/m" --data digits
   refused 2 "--classes: $m has the names of its classes: eel, oak" predict "$TMP/m" --data "$TMP/train.csv" --classes a,b,c
-  refused 2 "--index-base: means nothing for csv data" predict "$TMP/m" --data "$TMP/train.csv" --index-base 1
+  refused 2 "--index-base: is not supported for csv data" predict "$TMP/m" --data "$TMP/train.csv" --index-base 1
   refused 2 "of which samples? --data NEW.csv" predict "$TMP/m"
   refused 2 "which checkpoint?" predict --data digits
   refused 3 "nowhere: no checkpoint" predict nowhere --data digits
@@ -77,7 +77,7 @@ answers() { hogring predict "$@" 2>"$TMP/stderr"; }
     refused 2 "--out $TMP/$name: expected a name that ends in .csv or .npy" predict "$TMP/m" --data "$TMP/train.csv" --out "$TMP/$name"
   done
   refused 2 "--top 4: expected at most 3, the classes" predict "$TMP/m" --data "$TMP/train.csv" --top 4
-  refused 2 "--top: means nothing for" predict "$TMP/m" --data "$TMP/train.csv" --top 2 --out "$TMP/x.npy"
+  refused 2 "--top: is not supported for" predict "$TMP/m" --data "$TMP/train.csv" --top 2 --out "$TMP/x.npy"
 }
 
 @test "the accuracy that is counted in the CSV is eval's, and npy has the same numbers" {

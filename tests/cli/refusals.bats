@@ -74,29 +74,29 @@ inject ='; do
 }
 
 @test "flags that contradict the strategy" {
-  refused 2 "--staleness: means nothing with --strategy allreduce" train --staleness 2
-  refused 2 "--servers: means nothing with --strategy hogwild" train --strategy hogwild --servers 2
-  refused 2 "--algorithm: means nothing with --strategy ssp" train --strategy ssp --algorithm ring
+  refused 2 "--staleness: is not supported with --strategy allreduce" train --staleness 2
+  refused 2 "--servers: is not supported with --strategy hogwild" train --strategy hogwild --servers 2
+  refused 2 "--algorithm: is not supported with --strategy ssp" train --strategy ssp --algorithm ring
   refused 2 "--checkpoint-every: where to?" train --checkpoint-every 5
   refused 2 "--resume: from where?" train --resume
 }
 
 @test "options that would be ignored are refused" {
-  refused 2 "--batch-size: means nothing with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
-  refused 2 "--micro-shards: means nothing with --reduce sum (it belongs to repro)" train --micro-shards 4
+  refused 2 "--batch-size: is not supported with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
+  refused 2 "--micro-shards: is not supported with --reduce sum (it belongs to repro)" train --micro-shards 4
   refused 2 "--overlap --epochs: expected on or off" train --overlap --epochs 1
-  refused 2 "--bucket-size: means nothing with --overlap off (it belongs to on)" train --bucket-size 1K
-  refused 2 "--prefetch: means nothing with --reduce repro" train --prefetch 2 --reduce repro --global-batch-size 64
-  refused 2 "--prefetch: means nothing with --schedule explore:1" train --prefetch 2 --schedule explore:1
-  refused 2 "--launch: means nothing with --schedule explore:1" train --launch process --schedule explore:1
-  refused 2 "--async-lr: means nothing with --strategy ssp" train --strategy ssp --staleness 0 --async-lr divide
+  refused 2 "--bucket-size: is not supported with --overlap off (it belongs to on)" train --bucket-size 1K
+  refused 2 "--prefetch: is not supported with --reduce repro" train --prefetch 2 --reduce repro --global-batch-size 64
+  refused 2 "--prefetch: is not supported with --schedule explore:1" train --prefetch 2 --schedule explore:1
+  refused 2 "--launch: is not supported with --schedule explore:1" train --launch process --schedule explore:1
+  refused 2 "--async-lr: is not supported with --strategy ssp" train --strategy ssp --staleness 0 --async-lr divide
   refused 2 "--keep: where to? give --checkpoint-dir too" train --keep 2
 }
 
 @test "options of compare mean something to their entry, or to one of all" {
-  refused 2 "--staleness: means nothing with --strategy allreduce" compare --strategies ssp,allreduce:staleness=2
-  refused 2 "--staleness: means nothing with --strategy" compare --strategies allreduce,hogwild --staleness 2
-  refused 2 "--momentum: means nothing with --optimizer adam" compare --optimizer adam --momentum 0.5
+  refused 2 "--staleness: is not supported with --strategy allreduce" compare --strategies ssp,allreduce:staleness=2
+  refused 2 "--staleness: is not supported with --strategy" compare --strategies allreduce,hogwild --staleness 2
+  refused 2 "--momentum: is not supported with --optimizer adam" compare --optimizer adam --momentum 0.5
   hogring compare "${quick[@]}" --strategies allreduce,ssp:optimizer=adam --momentum 0.5 --staleness 1
 }
 
@@ -107,12 +107,12 @@ inject ='; do
 
 @test "how gradients travel" {
   refused 2 "--overlap maybe: expected on or off" train --overlap maybe
-  refused 2 "--overlap on: means nothing with --strategy hogwild" train --overlap on --strategy hogwild
+  refused 2 "--overlap on: is not supported with --strategy hogwild" train --overlap on --strategy hogwild
   refused 2 "no gradient is final before the last micro-shard" \
     train --overlap on --reduce repro --global-batch-size 64
   refused 2 "--bucket-size lots: expected bytes" train --overlap on --bucket-size lots
   refused 2 "--transport pigeon: expected zero-copy or copy" train --transport pigeon
-  refused 2 "--transport copy: means nothing with --strategy ps-sync" train --transport copy --strategy ps-sync
+  refused 2 "--transport copy: is not supported with --strategy ps-sync" train --transport copy --strategy ps-sync
   refused 2 "--link: links are emulated for --transport copy only" train --link 1GB/s
 }
 
@@ -130,15 +130,15 @@ inject ='; do
 }
 
 @test "options that mean nothing under the optimizer, the schedule or the scale" {
-  refused 2 "--nesterov: means nothing with --optimizer adam (it belongs to sgd)" train --optimizer adam --nesterov
-  refused 2 "--momentum: means nothing with --optimizer lamb (it belongs to sgd and lars)" train --optimizer lamb --momentum 0.5
-  refused 2 "--beta1: means nothing with --optimizer sgd" train --beta1 0.5
-  refused 2 "--beta2: means nothing with --optimizer adagrad" train --optimizer adagrad --beta2 0.5
-  refused 2 "--eps: means nothing with --optimizer lars" train --optimizer lars --eps 1e-3
-  refused 2 "--trust-coefficient: means nothing with --optimizer sgd (it belongs to lars)" train --trust-coefficient 1
-  refused 2 "--lr-step-epochs: means nothing with --lr-schedule constant (it belongs to step)" train --lr-step-epochs 3
-  refused 2 "--lr-gamma: means nothing with --lr-schedule cosine (it belongs to step)" train --lr-schedule cosine --lr-gamma 0.5
-  refused 2 "--base-batch-size: means nothing with --scale-lr none" train --base-batch-size 32
+  refused 2 "--nesterov: is not supported with --optimizer adam (it belongs to sgd)" train --optimizer adam --nesterov
+  refused 2 "--momentum: is not supported with --optimizer lamb (it belongs to sgd and lars)" train --optimizer lamb --momentum 0.5
+  refused 2 "--beta1: is not supported with --optimizer sgd" train --beta1 0.5
+  refused 2 "--beta2: is not supported with --optimizer adagrad" train --optimizer adagrad --beta2 0.5
+  refused 2 "--eps: is not supported with --optimizer lars" train --optimizer lars --eps 1e-3
+  refused 2 "--trust-coefficient: is not supported with --optimizer sgd (it belongs to lars)" train --trust-coefficient 1
+  refused 2 "--lr-step-epochs: is not supported with --lr-schedule constant (it belongs to step)" train --lr-step-epochs 3
+  refused 2 "--lr-gamma: is not supported with --lr-schedule cosine (it belongs to step)" train --lr-schedule cosine --lr-gamma 0.5
+  refused 2 "--base-batch-size: is not supported with --scale-lr none" train --base-batch-size 32
 }
 
 @test "numbers of an update out of range" {
@@ -303,7 +303,7 @@ PY
 }
 
 @test "links on the real clock lead nowhere but to where they are" {
-  refused 2 "--link: means nothing with --strategy ps-async (it belongs to allreduce with --transport copy, and to --clock virtual but for hogwild)" \
+  refused 2 "--link: is not supported with --strategy ps-async (it belongs to allreduce with --transport copy, and to --clock virtual but for hogwild)" \
     train --strategy ps-async --link 1GB/s,5us
   hogring simulate "${quick[@]}" --strategy ps-async --link 1GB/s,5us >/dev/null
 }

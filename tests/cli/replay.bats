@@ -40,7 +40,7 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
   refused 2 "--record-block 2K: expected 4K to 64K" train --strategy hogwild --record "$TMP/x" --record-block 2K
   refused 2 "--record-block: of what? give --record too" train --strategy hogwild --record-block 8K
-  refused 2 "--record-block: means nothing with --strategy ps-async" train --strategy ps-async --record "$TMP/x" --record-block 8K
+  refused 2 "--record-block: is not supported with --strategy ps-async" train --strategy ps-async --record "$TMP/x" --record-block 8K
 }
 
 @test "inspect shows who took what, and counts staleness from the order alone" {

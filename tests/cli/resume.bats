@@ -37,9 +37,9 @@ P
 @test "what is given and differs is said, a line each; another loss is refused" {
   begin
   hogring train --quiet --resume "$TMP/c" --lr 0.2 --strategy ps-sync --augment crop:1 --workers 2 2>"$TMP/stderr" >/dev/null
-  grep -qF -- "--lr 0.2: until here it was trained with 0.1" "$TMP/stderr"
-  grep -qF -- "--strategy ps-sync: until here it was trained with allreduce" "$TMP/stderr"
-  grep -qF -- "--augment crop:1: until here it was trained with none" "$TMP/stderr"
+  grep -qF -- "--lr 0.2: previously 0.1" "$TMP/stderr"
+  grep -qF -- "--strategy ps-sync: previously allreduce" "$TMP/stderr"
+  grep -qF -- "--augment crop:1: previously none" "$TMP/stderr"
   [ "$(wc -l <"$TMP/stderr")" = 3 ]
   refused 2 "it was trained with --loss cross-entropy, this run has mse" train --resume "$TMP/c" --loss mse
   refused 2 "it was trained with model" train --resume "$TMP/c" --model mlp
@@ -62,15 +62,15 @@ P
 @test "--resume auto begins, goes on, and is content with what is finished" {
   refused 2 "--resume auto: from where? give --checkpoint-dir too" train --resume auto
   auto=(train "${own[@]}" --checkpoint-dir "$TMP/c" --resume auto --json "$TMP/out.json")
-  refused 2 "--overwrite: means nothing with --resume auto" "${auto[@]}" --overwrite
+  refused 2 "--overwrite: is not supported with --resume auto" "${auto[@]}" --overwrite
   hogring "${auto[@]}" --max-steps 50 >/dev/null
   hogring "${auto[@]}" >/dev/null
   whole=$(json "$TMP/out.json" '[(p["samples"], p["test_loss"]) for p in d["runs"][0]["curve"]]')
   hogring "${auto[@]}" >/dev/null 2>"$TMP/stderr"
-  grep -q "this run is finished: it stands at step 135" "$TMP/stderr"
+  grep -q "this run is finished, at step 135" "$TMP/stderr"
   [ "$(json "$TMP/out.json" '[(p["samples"], p["test_loss"]) for p in d["runs"][0]["curve"]]')" = "$whole" ]
   [ "$(json "$TMP/out.json" 'd["runs"][0]["updates"], d["runs"][0]["total_updates"]')" = "(0, 135)" ]
-  refused 2 "more --epochs would go on" train --quiet --checkpoint-dir "$TMP/c" --resume
+  refused 2 "raise --epochs to continue" train --quiet --checkpoint-dir "$TMP/c" --resume
 }
 
 @test "what a checkpoint settled and an entry leaves open is one row" {

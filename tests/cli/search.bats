@@ -68,8 +68,8 @@ search() {
   refused 2 "--target-accuracy" simulate --search "lr=0.1,0.2"
   refused 2 "unknown option; did you mean --lr?" simulate --search "lrr=0.1,0.2" --target-accuracy 0.5
   refused 2 "--workers was given too" simulate --workers 2 --search "workers=2,4" --target-accuracy 0.5
-  refused 2 "means nothing with --clock real" train --search "lr=0.1,0.2" --target-accuracy 0.5
-  refused 2 "means nothing without --search" simulate --finalists 2
-  refused 2 "means nothing with --search" simulate --search "lr=0.1,0.2" --target-accuracy 0.5 --log "$TMP/log.jsonl"
+  refused 2 "is not supported with --clock real" train --search "lr=0.1,0.2" --target-accuracy 0.5
+  refused 2 "needs --search" simulate --finalists 2
+  refused 2 "is not supported with --search" simulate --search "lr=0.1,0.2" --target-accuracy 0.5 --log "$TMP/log.jsonl"
   refused 2 "--confirm maybe" simulate --search "lr=0.1,0.2" --target-accuracy 0.5 --confirm maybe
 }

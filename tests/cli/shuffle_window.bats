@@ -89,6 +89,6 @@ PY
 }
 
 @test "windows are refused where they mean nothing" {
-  refused 2 "--shuffle-window: means nothing with --model logistic" train --model logistic --shuffle-window 100
+  refused 2 "--shuffle-window: is not supported with --model logistic" train --model logistic --shuffle-window 100
   refused 2 "--shuffle-window lots: expected a whole number" train --shuffle-window lots
 }

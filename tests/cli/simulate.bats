@@ -23,10 +23,10 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
 @test "what virtual time cannot have, and what it alone has, is said" {
   refused 2 "--compute-time soon: expected" simulate --compute-time soon
   refused 2 "--inject slow:9x2: " simulate --workers 3 --inject slow:9x2
-  refused 2 "--server-time: means nothing with --clock real" train --server-time 1ms
-  refused 2 "--topology: means nothing with --clock real" train --topology ring:4
+  refused 2 "--server-time: is not supported with --clock real" train --server-time 1ms
+  refused 2 "--topology: is not supported with --clock real" train --topology ring:4
   refused 2 "--clock real: simulate is train --clock virtual" simulate --clock real
-  refused 2 "--launch: means nothing with --clock virtual" simulate --launch process
+  refused 2 "--launch: is not supported with --clock virtual" simulate --launch process
   refused 2 "--topology ring:2: 2 gpus; expected at least 4" simulate --workers 4 --topology ring:2
   refused 2 "--clock sun: expected real or virtual" train --clock sun
 }
@@ -59,8 +59,8 @@ few=(--model "flatten, dense 10" --epochs 1 --batch-size 8 --quiet)
   hogring train "${few[@]}" --model mlp --workers 2 --pipeline 2 --micro-batches 4 --calibrate "$TMP/model.ini" >/dev/null
   grep -q "as long as one rank would take for the work of all stages" "$TMP/model.ini"
   hogring simulate "${few[@]}" --model mlp --workers 2 --pipeline 2 --micro-batches 4 --config "$TMP/model.ini" >/dev/null
-  refused 2 "--calibrate: means nothing with --clock virtual" simulate --calibrate "$TMP/model.ini"
-  refused 2 "--calibrate: means nothing with --schedule explore:1" train --schedule explore:1 --calibrate "$TMP/model.ini"
+  refused 2 "--calibrate: is not supported with --clock virtual" simulate --calibrate "$TMP/model.ini"
+  refused 2 "--calibrate: is not supported with --schedule explore:1" train --schedule explore:1 --calibrate "$TMP/model.ini"
   refused 3 "--calibrate $TMP/none/model.ini: cannot be written" train --calibrate "$TMP/none/model.ini"
   refused 2 "expected a name of at most" train --calibrate "a model"
 }

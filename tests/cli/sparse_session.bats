@@ -26,9 +26,9 @@ digest() { awk '/weights digest/ {print $3}'; }
   grep -q "^hogwild dual cost 1 " "$TMP/out"
   grep -q "^locked dual cost 2 " "$TMP/out"
   [ "$(json "$TMP/a.json" '[(r["strategy"], r["optimizer"], r["lr"] is None) for r in d["runs"]]')" = "[('hogwild', 'dual', True), ('hogwild', 'sgd', False), ('locked', 'dual', True)]" ]
-  refused 2 "--lr: means nothing with --solver dual" compare --model svm --data "$TMP/a.libsvm" --strategies hogwild:lr=0.2
+  refused 2 "--lr: is not supported with --solver dual" compare --model svm --data "$TMP/a.libsvm" --strategies hogwild:lr=0.2
   refused 2 "--strategy ssp: --model svm is trained by hogwild or locked" compare --model svm --data "$TMP/a.libsvm" --strategies hogwild,ssp
-  refused 2 "--momentum: means nothing with --model svm" compare --model svm --data "$TMP/a.libsvm" --momentum 0.5
+  refused 2 "--momentum: is not supported with --model svm" compare --model svm --data "$TMP/a.libsvm" --momentum 0.5
 }
 
 @test "ratings are compared by their error, which less is better of" {
@@ -108,7 +108,7 @@ killed_and_resumed() {
   [ "$(json "$TMP/a.json" '[(r["resumed_step"], r["steps"], r["samples"], r["total_samples"], len(r["curve"])) for r in d["runs"]]')" = "[(3600, 6000, 2400, 6000, 5)]" ]
   [ "$(json "$TMP/a.json" '[d["config"][k] for k in ("model", "solver", "strategy", "lr")]')" = "['svm', 'dual', 'hogwild', None]" ]
   grep -q "resumed at step 3600" "$TMP/out"
-  grep -q -- "--epochs 5: until here it was trained with 3" "$TMP/err"
+  grep -q -- "--epochs 5: previously 3" "$TMP/err"
 }
 
 @test "comparisons go on, too, each entry from its own folder" {
@@ -155,7 +155,7 @@ killed_and_resumed() {
   refused 2 "with --solver dual, this run has sgd" train --resume "$TMP/c" --solver sgd --epochs 3
   refused 2 "it was trained with model logistic" train --resume "$TMP/c" --model svm --epochs 3
   refused 2 "it was trained with model logistic" train --resume "$TMP/c" --model "flatten, dense 2" --strategy allreduce --epochs 3 --data "$TMP/a.libsvm"
-  refused 2 "more --epochs would go on" train --resume "$TMP/c"
+  refused 2 "raise --epochs to continue" train --resume "$TMP/c"
   refused 2 "--overwrite" train --model logistic --data "$TMP/a.libsvm" --checkpoint-dir "$TMP/c"
   hogring train "${quick[@]}" --model "flatten, dense 2" --data "$TMP/a.libsvm" --checkpoint-dir "$TMP/net" >/dev/null 2>&1
   refused 2 "it was trained with model flatten, dense 2" train --resume "$TMP/net" --model logistic --strategy hogwild --epochs 3

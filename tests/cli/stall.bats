@@ -114,8 +114,8 @@ END
   refused 2 "--stall-warn 3: expected a time with its unit" train --stall-warn 3
   refused 2 "--stall-warn" train --stall-warn -1s
   refused 2 "--stall-warn 2000000: expected 0 to 1000000" train --stall-warn 2000000s --timeout 0
-  refused 2 "--stall-warn: means nothing with --clock virtual" simulate --stall-warn 1s
-  refused 2 "--stall-warn: means nothing with --schedule explore:1" train --schedule explore:1 --stall-warn 1s
+  refused 2 "--stall-warn: is not supported with --clock virtual" simulate --stall-warn 1s
+  refused 2 "--stall-warn: is not supported with --schedule explore:1" train --schedule explore:1 --stall-warn 1s
   hogring train "${quick[@]}" --timeout 5s 2>"$TMP/err" >/dev/null
   [ ! -s "$TMP/err" ]
   hogring train "${quick[@]}" --timeout 0 --stall-warn 1h >/dev/null

@@ -37,6 +37,6 @@ load support
   refused 2 "--keys 5: expected 1 to 1024, and a float for each" bench store --keys 5 --sizes 16
   refused 2 "--sizes 3: expected LO:HI" bench store --sizes 3
   refused 2 "--link fast: expected" bench store --link fast
-  refused 2 '--placement: means nothing without "hogring bench store"' bench all_reduce --placement both
-  refused 2 "--ranks: means nothing with bench store" bench store --ranks 2
+  refused 2 '--placement: needs "hogring bench store"' bench all_reduce --placement both
+  refused 2 "--ranks: is not supported with bench store" bench store --ranks 2
 }

@@ -3,15 +3,15 @@
 load support
 
 @test "local-sgd: its options, its banner, its JSON" {
-  refused 2 "--sync-every: means nothing with --strategy allreduce (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --sync-every 4
-  refused 2 "--sync-every: means nothing with --strategy hogwild on one machine (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --strategy hogwild --sync-every 4
-  refused 2 "--adaptive-sync: means nothing with --strategy hogwild (it belongs to local-sgd)" train --strategy hogwild --adaptive-sync
+  refused 2 "--sync-every: is not supported with --strategy allreduce (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --sync-every 4
+  refused 2 "--sync-every: is not supported with --strategy hogwild on one machine (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --strategy hogwild --sync-every 4
+  refused 2 "--adaptive-sync: is not supported with --strategy hogwild (it belongs to local-sgd)" train --strategy hogwild --adaptive-sync
   refused 2 "--sync-every 0: expected 1 to 1048576" train --strategy local-sgd --sync-every 0
-  refused 2 "--async-lr: means nothing with --strategy local-sgd" train --strategy local-sgd --async-lr divide
+  refused 2 "--async-lr: is not supported with --strategy local-sgd" train --strategy local-sgd --async-lr divide
   refused 2 "--reduce repro: local-sgd averages weights" train --strategy local-sgd --reduce repro --global-batch-size 64
-  refused 2 "--overlap on: means nothing with --strategy local-sgd" train --strategy local-sgd --overlap on
+  refused 2 "--overlap on: is not supported with --strategy local-sgd" train --strategy local-sgd --overlap on
   hogring train --details --model softmax --epochs 1 --strategy local-sgd --sync-every 4 --adaptive-sync --algorithm ring --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
-  grep -q "local-sgd (ring: " "$TMP/stderr"
+  grep -q "local-sgd (ring, " "$TMP/stderr"
   grep -q "manner   sync-every 4, adaptive" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["sync-every"], d["config"]["adaptive-sync"]')" = "('sync-every 4, adaptive', 4, True)" ]
   hogring train "${quick[@]}" --strategy local-sgd --transport copy --workers 2 >/dev/null
@@ -26,13 +26,13 @@ load support
 @test "corrections of what is stale belong to those that push asynchronously" {
   for name in staleness-lr=inverse delay-compensation=0.5; do
     for strategy in allreduce ps-sync local-sgd; do
-      refused 2 "--${name%=*}: means nothing with --strategy $strategy (it belongs to ps-async, ssp of" train --strategy $strategy --$name
+      refused 2 "--${name%=*}: is not supported with --strategy $strategy (it belongs to ps-async, ssp of" train --strategy $strategy --$name
     done
     for strategy in ps-async ssp hogwild; do
       hogring train "${quick[@]}" --strategy $strategy --$name >/dev/null
     done
   done
-  refused 2 "--staleness-lr: means nothing with --strategy ssp" train --strategy ssp --staleness 0 --staleness-lr inverse
+  refused 2 "--staleness-lr: is not supported with --strategy ssp" train --strategy ssp --staleness 0 --staleness-lr inverse
   refused 2 "--staleness-lr twice: expected none or inverse" train --strategy ssp --staleness-lr twice
   refused 2 "--delay-compensation 10000000: expected 0 to 1000000" train --strategy ssp --delay-compensation 1e7
   hogring train --details --model softmax --epochs 1 --strategy ps-async --staleness-lr inverse --delay-compensation 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
@@ -41,10 +41,10 @@ load support
 }
 
 @test "backup-workers: one server, fewer backups than workers, drops are told" {
-  refused 2 "--backups: means nothing with --strategy ps-sync (it belongs to backup-workers)" train --strategy ps-sync --backups 1
+  refused 2 "--backups: is not supported with --strategy ps-sync (it belongs to backup-workers)" train --strategy ps-sync --backups 1
   refused 2 "--backups 3: expected fewer than the 3 workers" train --strategy backup-workers --workers 3 --backups 3
   refused 2 "--servers 2: backup-workers has one server" train --strategy backup-workers --servers 2
-  refused 2 "--staleness-lr: means nothing with --strategy backup-workers" train --strategy backup-workers --staleness-lr inverse
+  refused 2 "--staleness-lr: is not supported with --strategy backup-workers" train --strategy backup-workers --staleness-lr inverse
   hogring train "${quick[@]}" --strategy backup-workers --workers 4 --backups 2 --schedule explore:1 --details --json "$TMP/out.json" >"$TMP/stdout"
   grep -Eq "^dropped +[0-9]+ gradients of [0-9]+ samples; by worker:( [0-9]+){4}$" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["dropped"]["gradients"] == sum(d["runs"][0]["dropped"]["by_worker"]) > 0, d["runs"][0]["manner"]')" = "(True, 'backups 2')" ]
@@ -54,10 +54,10 @@ load support
 }
 
 @test "elastic-averaging: its options, its banner" {
-  refused 2 "--moving-rate: means nothing with --strategy local-sgd (it belongs to elastic-averaging)" train --strategy local-sgd --moving-rate 0.1
+  refused 2 "--moving-rate: is not supported with --strategy local-sgd (it belongs to elastic-averaging)" train --strategy local-sgd --moving-rate 0.1
   refused 2 "--moving-rate 2: expected 0 to 1" train --strategy elastic-averaging --moving-rate 2
-  refused 2 "--async-lr: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --async-lr divide
-  refused 2 "--adaptive-sync: means nothing with --strategy elastic-averaging" train --strategy elastic-averaging --adaptive-sync
+  refused 2 "--async-lr: is not supported with --strategy elastic-averaging" train --strategy elastic-averaging --async-lr divide
+  refused 2 "--adaptive-sync: is not supported with --strategy elastic-averaging" train --strategy elastic-averaging --adaptive-sync
   hogring train --details --model softmax --epochs 1 --strategy elastic-averaging --workers 3 --servers 2 --sync-every 4 2>"$TMP/stderr" >/dev/null
   grep -q "manner   sync-every 4, moving-rate 0.3" "$TMP/stderr"
   hogring train "${quick[@]}" --strategy elastic-averaging --launch process --workers 3 --optimizer lamb >/dev/null
@@ -65,9 +65,9 @@ load support
 
 @test "gossip: its graphs, its banner, record and replay, resume" {
   refused 2 "--gossip-graph star: expected ring, torus, hypercube, complete, or a file" train --strategy gossip --gossip-graph star
-  refused 2 "--gossip-graph: means nothing with --strategy allreduce (it belongs to gossip)" train --gossip-graph torus
-  refused 2 "--gossip-graph: means nothing with --strategy allreduce (it belongs to gossip)" compare --strategies gossip,allreduce:gossip-graph=torus
-  refused 2 "--gossip-graph: means nothing with --strategy ps-sync (it belongs to gossip)" compare --strategies allreduce,ps-sync --gossip-graph torus
+  refused 2 "--gossip-graph: is not supported with --strategy allreduce (it belongs to gossip)" train --gossip-graph torus
+  refused 2 "--gossip-graph: is not supported with --strategy allreduce (it belongs to gossip)" compare --strategies gossip,allreduce:gossip-graph=torus
+  refused 2 "--gossip-graph: is not supported with --strategy ps-sync (it belongs to gossip)" compare --strategies allreduce,ps-sync --gossip-graph torus
   printf '0 1\n1 2\0 3\n2 3\n' >"$TMP/nul"
   refused 2 "--gossip-graph $TMP/nul:2: expected a link as two different workers" train --strategy gossip --workers 4 --gossip-graph "$TMP/nul"
   refused 2 "--gossip-graph hypercube: 3 workers; expected a power of two" train --strategy gossip --workers 3 --gossip-graph hypercube
@@ -83,7 +83,7 @@ load support
   echo "0 3" >>"$TMP/graph"
   refused 2 "--gossip-graph $TMP/graph: is not the graph it was trained with" train "${quick[@]}" --resume "$TMP/drawn"
   refused 2 "--gossip-graph $TMP/graph: is not the graph it was trained with" replay "$TMP/run.trace"
-  hogring train --resume "$TMP/drawn" --gossip-graph complete 2>&1 >/dev/null | grep -q -- "--gossip-graph complete: until here it was trained with $TMP/graph"
+  hogring train --resume "$TMP/drawn" --gossip-graph complete 2>&1 >/dev/null | grep -q -- "--gossip-graph complete: previously $TMP/graph"
   hogring train "${quick[@]}" --strategy gossip --workers 4 --launch process | grep -o "weights digest  [0-9a-f]*" >"$TMP/whole"
   hogring train "${quick[@]}" --strategy gossip --workers 4 --max-steps 5 --checkpoint-dir "$TMP/saved" >/dev/null
   hogring train "${quick[@]}" --strategy gossip --workers 4 --resume "$TMP/saved" | grep -o "weights digest  [0-9a-f]*" >"$TMP/resumed"

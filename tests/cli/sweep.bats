@@ -64,7 +64,7 @@ rows() {
   refused 2 "--lr 0.01,: a value of the list is missing" compare --lr 0.01,
   refused 2 "--lr 0.01,0.010: 0.010 is in it twice" compare --lr 0.01,0.010
   refused 2 "--workers 65: expected 1 to 64" compare --workers 2,65
-  refused 2 "--staleness: means nothing with --strategy allreduce" compare --strategies allreduce --staleness 1,2
+  refused 2 "--staleness: is not supported with --strategy allreduce" compare --strategies allreduce --staleness 1,2
   refused 2 "--seed 1,2: expected a whole number" compare --seed 1,2
   refused 2 "--lr 0.1,0.2: expected a number, not negative (hogring compare takes several)" train --lr 0.1,0.2
   refused 2 "more than 256 runs: expected shorter lists, or fewer --seeds" compare --lr 1,2,3,4 --momentum 0,0.1,0.2,0.3 --batch-size 1,2,3,4 --seeds 5

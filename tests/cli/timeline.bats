@@ -82,14 +82,14 @@ timed() {
 }
 
 @test "where a timeline means nothing it is refused" {
-  refused 2 "means nothing with --model logistic" train --model logistic --data digits --timeline "$TMP/line.json"
+  refused 2 "is not supported with --model logistic" train --model logistic --data digits --timeline "$TMP/line.json"
   refused 2 "which has no clock" train --schedule explore --timeline "$TMP/line.json"
-  refused 2 "means nothing with --concurrent" compare --concurrent --timeline "$TMP/line.json"
+  refused 2 "is not supported with --concurrent" compare --concurrent --timeline "$TMP/line.json"
   refused 2 "expected A:B" train --timeline "$TMP/line.json" --timeline-steps 9:3
   refused 2 "it needs --timeline FILE" train --timeline-steps 3:9
   refused 3 "$TMP/none" train --timeline "$TMP/none/line.json"
   hogring train --model softmax --epochs 1 --strategy ps-async --record "$TMP/trace" --quiet >"$TMP/out" 2>"$TMP/err"
-  refused 2 "means nothing in a replay" replay "$TMP/trace" --timeline "$TMP/line.json"
+  refused 2 "is not supported in a replay" replay "$TMP/trace" --timeline "$TMP/line.json"
 }
 
 @test "a timeline that cannot be written is refused before training" {

@@ -122,7 +122,7 @@ choosing() {
   begin --workers 1
   local first=$pid
   refused 2 "stdout is no terminal" top
-  refused 2 "--json: means nothing without --once" top --json -
+  refused 2 "--json: needs --once" top --json -
   refused 2 "expected the pid of a run" top 1x --once
   refused 2 "one run at a time" top 1 2 --once
   refused 3 "there is no run of that process" top 1 --once

@@ -65,7 +65,7 @@ load support
   hogring train --model softmax --epochs 4 --quiet --checkpoint-dir "$TMP/c" --resume >"$TMP/resumed"
   hogring train --model softmax --epochs 4 --quiet >"$TMP/whole"
   [ "$(grep digest "$TMP/resumed" | cut -d' ' -f4)" = "$(grep digest "$TMP/whole" | cut -d' ' -f4)" ]
-  refused 2 "more --epochs would go on" train --model softmax --epochs 4 --quiet --resume "$TMP/c"
+  refused 2 "raise --epochs to continue" train --model softmax --epochs 4 --quiet --resume "$TMP/c"
   refused 2 "--seed" train --model softmax --seed 2 --quiet --resume "$TMP/c"
   refused 2 "model" train --model mlp --quiet --resume "$TMP/c"
 }

@@ -85,7 +85,7 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
 @test "samples that cannot validate are refused, each with its reason" {
   heaps train 30 1; heaps held 20 2; heaps more 20 2 cat dog; sed 's/eel/fox/' "$TMP/held" >"$TMP/fox"; cut -d, -f2- "$TMP/held" >"$TMP/narrow"
   run=(train --data "$TMP/train" --model "flatten, dense 3" --epochs 1)
-  refused 2 "--validation-fraction 0.2: means nothing with --validation-data $TMP/held" "${run[@]}" --validation-data "$TMP/held" --validation-fraction 0.2
+  refused 2 "--validation-fraction 0.2: is not supported with --validation-data $TMP/held" "${run[@]}" --validation-data "$TMP/held" --validation-fraction 0.2
   refused 3 "only validation samples have the label \"fox\"" "${run[@]}" --validation-data "$TMP/fox"
   refused 3 "validation samples are 1x1x1, expected the same" "${run[@]}" --validation-data "$TMP/narrow"
   refused 2 "is the file of --data, too" "${run[@]}" --validation-data "$TMP/../$(basename "$TMP")/train"
@@ -93,9 +93,9 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
   refused 3 "$TMP/none" "${run[@]}" --validation-data "$TMP/none"
   : >"$TMP/empty"
   refused 3 "$TMP/empty: holds no line" "${run[@]}" --validation-data "$TMP/empty"
-  refused 2 "--validation-data: means nothing for idx data (digits), which is no single file of samples; --validation-fraction holds out" train --validation-data "$TMP/held"
+  refused 2 "--validation-data: is not supported for idx data (digits), which is no single file of samples; --validation-fraction holds out" train --validation-data "$TMP/held"
   hogring data pack "$TMP/train" --out "$TMP/packed" >/dev/null
-  refused 2 "--validation-data: means nothing for packed data" train --data "$TMP/packed" --validation-data "$TMP/held"
+  refused 2 "--validation-data: is not supported for packed data" train --data "$TMP/packed" --validation-data "$TMP/held"
   hogring "${run[@]}" --validation-data "$TMP/more" --quiet --json "$TMP/out.json" >/dev/null # fewer classes, the same numbers
   [ "$(json "$TMP/out.json" 'd["runs"][0]["validation_samples"]')" = 40 ]
   printf '0 1:1 2:1\n1 1:1\n0 2:1\n1 1:2\n0 2:2\n' >"$TMP/a.libsvm"; printf '1 7:1\n' >"$TMP/wide.libsvm"; printf '1 2:1\n0 1:1\n' >"$TMP/b.libsvm"

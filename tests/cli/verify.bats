@@ -30,7 +30,7 @@ load support
   [ $code = 1 ]
   grep -q "^memory .* FAILED$" "$TMP/table"
   grep -q "^memory, case 0: /dev/shm/hogring.* is still there$" "$TMP/table"
-  grep -q "again: hogring verify --only memory --seed 3$" "$TMP/table"
+  grep -q "to re-run: hogring verify --only memory --seed 3$" "$TMP/table"
   grep -q "seed 3: 1 hold, 1 FAILED, 0 skipped$" "$TMP/table"
   [ "$(json "$TMP/json" '[c["result"] for c in d["checks"]]')" = "['FAILED', 'ok']" ]
 }
@@ -60,5 +60,5 @@ load support
   refused 2 "there is no such check" verify --only nothing
   refused 2 "expected options alone" verify rings
   refused 2 "--seconds" verify --seconds -1
-  refused 2 "--json: means nothing with --list" verify --list --json "$TMP/json"
+  refused 2 "--json: is not supported with --list" verify --list --json "$TMP/json"
 }

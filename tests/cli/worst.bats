@@ -64,7 +64,7 @@ END
   refused 3 "--worst-sheet $TMP/none/s.png" eval "$TMP/m" --worst-sheet "$TMP/none/s.png"
   hogring data make sparse --out "$TMP/r.libsvm" --rows 200 --features 50 --nonzeros 5 >/dev/null
   hogring train --data "$TMP/r.libsvm" --model logistic --epochs 1 --quiet --checkpoint-dir "$TMP/l" >/dev/null
-  refused 2 "--worst: means nothing for logistic" eval "$TMP/l" --data "$TMP/r.libsvm" --worst 3
+  refused 2 "--worst: is not supported for logistic" eval "$TMP/l" --data "$TMP/r.libsvm" --worst 3
   refused 2 "rows of 50 numbers, and no images" eval "$TMP/l" --data "$TMP/r.libsvm" --worst-sheet "$TMP/s.png"
   [ ! -e "$TMP/s.png" ]
 }

@@ -110,7 +110,7 @@ static void wrong_arrays_are_refused(void **state)
     struct hr_data_options options = data_options();
     options.header[0] = 'y', options.header[1] = 'e', options.header[2] = 's';
     options.header[3] = 0;
-    data_refused("", &options, HR_E_USAGE, "--header: means nothing for npy data");
+    data_refused("", &options, HR_E_USAGE, "--header: is not supported for npy data");
 }
 
 /* --- CIFAR */

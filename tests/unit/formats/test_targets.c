@@ -156,7 +156,8 @@ static void images_have_classes(void **state)
     struct hr_dataset d;
     const struct hr_data_options options = of_values("");
     CHECK_FAILS(hr_dataset_open_with("digits", &options, &d), HR_E_USAGE);
-    CHECK_MESSAGE("--task regress: means nothing for idx data (digits), whose labels are classes");
+    CHECK_MESSAGE(
+        "--task regress: is not supported for idx data (digits), whose labels are classes");
 }
 
 #define IN_SCRATCH(test) cmocka_unit_test_setup_teardown(test, scratch_setup, scratch_teardown)

@@ -80,11 +80,11 @@ static void wrong_tables_are_refused(void **state)
         {"1,2\n3,4\n", "label=d", HR_E_USAGE, "--label-column d: expected a header (--header yes)"},
         {GOOD, "header=maybe", HR_E_USAGE, "--header maybe: expected yes, no or auto"},
         {GOOD, "base=2", HR_E_USAGE, "--index-base 2: expected 0, 1 or auto"},
-        {GOOD, "base=1", HR_E_USAGE, "--index-base: means nothing for csv data"},
+        {GOOD, "base=1", HR_E_USAGE, "--index-base: is not supported for csv data"},
         {GOOD, "features=3000000000", HR_E_USAGE, "--features 3000000000: expected at most 2^31"},
         {GOOD, "fraction=0", HR_E_USAGE, "--test-fraction 0: expected more than 0"},
         {GOOD, "fraction=1", HR_E_USAGE, "--test-fraction 1: expected more than 0 and less than 1"},
-        {GOOD, "fraction=0.5 test=other", HR_E_USAGE, "means nothing with --test-data"},
+        {GOOD, "fraction=0.5 test=other", HR_E_USAGE, "is not supported with --test-data"},
         {GOOD, "test=nowhere", HR_E_IO, "nowhere: cannot be opened"},
         {GOOD, "validation=nowhere", HR_E_IO, "nowhere: cannot be opened"},
         {GOOD, "validation=f", HR_E_USAGE, "is the file of --data, too"},
@@ -123,7 +123,7 @@ static void wrong_lines_of_libsvm_are_refused(void **state)
         {"1 1:2\n0 1:3\n", "test=nowhere", HR_E_IO, "nowhere: cannot be opened"},
         {"1 1:2\n0 1:3\n", "test=other", HR_E_FORMAT, "other: line 1"},
         {"1 1:2\n0 1:3\n", "validation=nowhere", HR_E_IO, "nowhere: cannot be opened"},
-        {"1 1:2\n0 1:3\n", "header=yes", HR_E_USAGE, "--header: means nothing for libsvm data"},
+        {"1 1:2\n0 1:3\n", "header=yes", HR_E_USAGE, "--header: is not supported for libsvm data"},
     };
     check_refused("f.svm", rows, sizeof rows / sizeof *rows);
 }

@@ -47,7 +47,7 @@ static void wrong_lines_say_what_is_expected(void **state)
         {HR_TRAIN, "--quiet -l", "-l: options begin with two dashes"},
         {HR_TRAIN, "--wokers 3", "--wokers: unknown option; did you mean --workers?"},
         {HR_TRAIN, "--wokers=3", "--wokers: unknown option; did you mean --workers?"},
-        {HR_TRAIN, "--xyzzy-of-nothing 3", "unknown option (--help lists"},
+        {HR_TRAIN, "--xyzzy-of-nothing 3", "unknown option (--help lists them)"},
         {HR_TRAIN, "--workers many", "--workers many: expected a whole number, not negative"},
         {HR_TRAIN, "--workers -1", "--workers -1: expected a whole number"},
         {HR_TRAIN, "--workers 99999999999999999999", "expected a whole number, not negative"},

@@ -275,7 +275,7 @@ static void expect_banner(const struct hr_run_info *i, const char *want)
 static void banner_of_a_synchronous_run(void **state)
 {
     (void)state;
-    expect_banner(&info, "hogring: allreduce (direct: T(n), leaves in rank order), 2 workers as "
+    expect_banner(&info, "hogring: allreduce (direct, fixed order), 2 workers as "
                          "threads on 1 processor\n"
                          "  model    flatten, dense 10 (235,146 parameters)\n"
                          "  data     fashion-mnist\n"
@@ -313,7 +313,7 @@ static void banner_says_what_a_strategys_own_options_are(void **state)
     local.strategy = "local-sgd";
     local.averages = true;
     local.manner = "sync-every 8";
-    expect_banner(&local, "hogring: local-sgd (direct: T(n), leaves in rank order), 2 workers as "
+    expect_banner(&local, "hogring: local-sgd (direct, fixed order), 2 workers as "
                           "threads on 1 processor\n"
                           "  model    flatten, dense 10 (235,146 parameters)\n"
                           "  data     fashion-mnist\n"

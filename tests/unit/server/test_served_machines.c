@@ -58,7 +58,7 @@ static void where_they_are_changes_no_bit(void **state)
     several_check_equal(&several, &alone);
     snprintf(o.placement, sizeof o.placement, "colocated");
     several_check_refused(&o, HR_E_USAGE,
-                          "--server-placement first: means nothing with --placement colocated, "
+                          "--server-placement first: is not supported with --placement colocated, "
                           "where server s is worker s",
                           dataset);
 }

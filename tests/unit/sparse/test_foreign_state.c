@@ -17,7 +17,7 @@ static void what_is_of_another_run_is_refused(void **state)
     struct hr_run_result result = sparse_run(&o, &two);
     hr_run_result_free(&result);
     o = sparse_resuming(o, "ckpt");
-    sparse_refuses(o, &two, HR_E_USAGE, "which ends at step 1120; more --epochs would go on");
+    sparse_refuses(o, &two, HR_E_USAGE, "of 1120; raise --epochs to continue");
     o.epochs = 4;
     sparse_refuses(o, &other, HR_E_USAGE, "it was trained with data");
     struct hr_train_options changed = o;
@@ -38,7 +38,8 @@ static void what_is_of_another_run_is_refused(void **state)
     changed = o;
     changed.resume[0] = '\0';
     snprintf(changed.init_weights, sizeof changed.init_weights, "%s", scratch("ckpt"));
-    sparse_refuses(changed, &two, HR_E_USAGE, "--init-weights: means nothing with --solver dual");
+    sparse_refuses(changed, &two, HR_E_USAGE,
+                   "--init-weights: is not supported with --solver dual");
     changed = o;
     changed.resume[0] = '\0';
     changed.update_rule = &(struct hr_update_rule){.name = "mine"};

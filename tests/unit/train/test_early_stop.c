@@ -190,7 +190,7 @@ static void it_is_finished_until_there_is_more_patience(void **state)
     struct hr_run_result first = run_train(&options);
     snprintf(options.resume, sizeof options.resume, "%s", folder);
     CHECK_FAILS(hr_train(&options, run_digits(), NULL, &got), HR_E_USAGE);
-    assert_non_null(strstr(hr_error_message(), "more patience would go on"));
+    assert_non_null(strstr(hr_error_message(), "raise its patience to continue"));
     options.finished_ok = true;
     CHECK_DIGEST(&options, first.weights_digest);
     options.epochs = 50; /* nor does this let it go on */
