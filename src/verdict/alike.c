@@ -13,7 +13,7 @@
 #include "report/human.h"
 #include "report/lost_ranks.h"
 #include "terminal/style.h"
-#include "verdict/sentences.h"
+#include "verdict/verdict.h"
 
 static const double alike_within = 1.1; /* more than 10 % is another training */
 

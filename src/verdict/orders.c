@@ -5,10 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/human.h"
-#include "terminal/style.h"
-#include "verdict/sentences.h"
-
 /* The first run of run i's seed. */
 static size_t first_of_seed(const struct hr_run_group *group, size_t i)
 {
@@ -57,54 +53,4 @@ bool hr_run_group_orders(const struct hr_run_group *group, enum hr_metric metric
     free(values);
     free(count);
     return seeds > 0 && group->n > seeds;
-}
-
-/* --- in words */
-
-static bool ran_once(const struct hr_verdict *v, size_t g, size_t than)
-{
-    const struct hr_run_group *group = &v->groups.group[g];
-    (void)than;
-    return group->run[0]->event_order && group->n == hr_run_group_seeds(group);
-}
-
-static void say_split(FILE *out, const struct hr_verdict *v, const struct hr_components *c)
-{
-    const double scale = hr_metric_kind(v->metric)->scale;
-    fprintf(out, "deviation %.2g%s between seeds, %.2g%s between orders of a seed",
-            scale * c->between, scale > 1 ? " points" : "", scale * c->within,
-            scale > 1 ? " points" : "");
-    if (isfinite(c->share))
-        fprintf(out, "; %.0f %% of the variance is of orders", 100 * (1 - c->share));
-    fprintf(out, " (%zu runs; that seeds do not matter: p %s%.2g).\n", c->n,
-            c->p < 1e-4 ? "< " : "", fmax(c->p, 1e-4));
-}
-
-static void say_group(FILE *out, const struct hr_verdict *v, size_t g)
-{
-    struct hr_orders orders;
-    const struct hr_run_group *group = &v->groups.group[g];
-    if (!hr_run_group_orders(group, v->metric, &orders))
-        return;
-    fprintf(out, "  %s: ", group->label);
-    if (orders.same)
-        fputs("all orders of a seed end with the same weights.\n", out);
-    else if (isfinite(orders.score.within))
-        say_split(out, v, &orders.score);
-    else
-        fputs("too few runs to split their spread.\n", out);
-}
-
-void hr_say_orders(FILE *out, const struct hr_verdict *v)
-{
-    bool some = false;
-    for (size_t g = 0; g < v->groups.n; g++)
-        some |= v->groups.group[g].n > hr_run_group_seeds(&v->groups.group[g]);
-    if (!some)
-        return;
-    fprintf(out, "%sOrders of events:%s what seeds and orders add to the spread.\n",
-            hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
-    for (size_t g = 0; g < v->groups.n; g++)
-        say_group(out, v, g);
-    hr_say_names(out, v, "Run once a seed, as no order changes their bits: ", ran_once, 0);
 }

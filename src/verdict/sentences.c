@@ -1,0 +1,830 @@
+/* A verdict in words. What is said briefly ends a comparison; details are the pairs, the tests and
+ * their power behind it. A sentence is a line: terminals break it at blanks (terminal/output.h),
+ * JSON has it whole. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "report/best.h"
+#include "report/human.h"
+#include "report/lost_ranks.h"
+#include "terminal/style.h"
+#include "verdict/orders.h"
+#include "verdict/verdict.h"
+
+/* --- lists of pairs and of names --- */
+
+/* A list of pairs below a head, a line each: who is set against `than`, by how much, from where to
+ * where, and p. */
+typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g, size_t than);
+struct pair_list {
+    const char *head;
+    choose_fn choose;
+    size_t than;
+    const struct hr_family *family;
+};
+
+enum { LABEL_MOST = 34, NAMES_MAX = 600 };
+
+/* Names that are longer than most do not move the others. */
+static int label_width(const struct hr_verdict *v, const struct pair_list *list)
+{
+    size_t width = 0;
+    for (size_t g = 0; g < v->groups.n; g++) {
+        const size_t length = strlen(v->groups.group[g].label);
+        if (list->choose(v, g, list->than) && length <= LABEL_MOST && length > width)
+            width = length;
+    }
+    return (int)width;
+}
+
+/* What is 0 when it is shown is not -0. */
+static double without_sign(double x)
+{
+    return fabs(x) < 1e-12 ? 0 : x;
+}
+
+/* "-10.00 (-10.52 to -9.48)": of scores; "1.84 times (1.62 to 2.09)": of costs. */
+static void print_difference(FILE *out, const struct hr_verdict *v, const struct hr_pair *pair,
+                             bool ratio)
+{
+    const struct hr_metric_kind *kind = hr_metric_kind(v->metric);
+    const struct hr_paired *t = &pair->test;
+    const char *form = ratio             ? "%.3g times (%.3g to %.3g)"
+                       : kind->scale > 1 ? "%+.2f (%+.2f to %+.2f)"
+                                         : "%+.3g (%+.3g to %+.3g)";
+    const double x[] = {t->difference, t->interval.low, t->interval.high};
+    double shown[3];
+    for (size_t i = 0; i < 3; i++)
+        shown[i] = ratio ? exp(x[i]) : without_sign(kind->scale * x[i]);
+    if (isfinite(t->sd))
+        fprintf(out, form, shown[0], shown[1], shown[2]);
+    else if (ratio)
+        fprintf(out, "%.3g times, of what was waited for", shown[0]);
+    else
+        fprintf(out, kind->scale > 1 ? "%+.2f, without any spread" : "%+.3g, without any spread",
+                shown[0]);
+}
+
+static void print_pair(FILE *out, const struct hr_verdict *v, const struct pair_list *list,
+                       size_t g, int width)
+{
+    const struct hr_pair *pair = hr_family_pair(list->family, g, list->than);
+    fprintf(out, "    %-*s  ", width, v->groups.group[g].label);
+    if (pair->state != HR_PAIR_TESTED) {
+        fputs(pair->state == HR_PAIR_IDENTICAL ? "the same weights\n" : "no seeds in common\n",
+              out);
+        return;
+    }
+    print_difference(out, v, pair, list->family != &v->score_tests);
+    fprintf(out, ", p %s%.2g\n", pair->p < 1e-4 ? "< " : "", fmax(pair->p, 1e-4));
+}
+
+static size_t say_pairs(FILE *out, const struct hr_verdict *v, const struct pair_list *list)
+{
+    const int width = label_width(v, list);
+    size_t n = 0;
+    for (size_t g = 0; g < v->groups.n; g++) {
+        if (g == list->than || !list->choose(v, g, list->than))
+            continue;
+        if (n++ == 0)
+            fprintf(out, "  %s\n", list->head);
+        print_pair(out, v, list, g, width);
+    }
+    return n;
+}
+
+static void say_names(FILE *out, const struct hr_verdict *v, const char *head, choose_fn choose,
+                      size_t than)
+{
+    const char *before = head;
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (choose(v, g, than)) {
+            fprintf(out, "%s%s", before == head ? "  " : "", before);
+            fputs(v->groups.group[g].label, out);
+            before = ", ";
+        }
+    if (before != head)
+        fputs(".\n", out);
+}
+
+static size_t names_of(const struct hr_verdict *v, choose_fn choose, size_t than,
+                       char text[NAMES_MAX])
+{
+    size_t n = 0, left = 0, used = 0;
+    for (size_t g = 0; g < v->groups.n; g++)
+        left += choose(v, g, than);
+    text[0] = '\0';
+    for (size_t g = 0; g < v->groups.n && used < NAMES_MAX; g++)
+        if (choose(v, g, than)) {
+            const char *between = n == 0 ? "" : left == 1 ? " and " : ", ";
+            used += (size_t)snprintf(text + used, NAMES_MAX - used, "%s%s", between,
+                                     v->groups.group[g].label);
+            n++;
+            left--;
+        }
+    return n;
+}
+
+/* Pairs of which the first is significantly higher than the second. */
+static size_t count_told(const struct hr_family *family)
+{
+    size_t n = 0;
+    for (size_t a = 0; a < family->groups; a++)
+        for (size_t b = 0; b < family->groups; b++)
+            n += hr_family_higher(family, a, b);
+    return n;
+}
+
+/* --- scores: who is significantly worse, and what could have been detected --- */
+
+static bool level_with(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return hr_verdict_tested(v, g) && g != than && v->twin[g] != v->twin[than] &&
+           !hr_verdict_worse_than(v, g, than);
+}
+
+/* Identical strategies are no news twice. */
+static bool worse_once(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return v->twin[g] == g && hr_verdict_worse_than(v, g, than);
+}
+
+static bool untested(const struct hr_verdict *v, size_t g, size_t than)
+{
+    (void)than;
+    return !hr_verdict_tested(v, g);
+}
+
+static bool twin_of(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return g != than && v->twin[g] == than;
+}
+
+/* "3 seeds", "2 to 3 seeds" */
+static const char *seeds_text(const struct hr_verdict *v, char text[HR_HUMAN_MAX])
+{
+    if (v->least_seeds == v->most_seeds)
+        snprintf(text, HR_HUMAN_MAX, "%zu seeds", v->most_seeds);
+    else
+        snprintf(text, HR_HUMAN_MAX, "%zu to %zu seeds", v->least_seeds, v->most_seeds);
+    return text;
+}
+
+static size_t worst(const struct hr_verdict *v)
+{
+    size_t worst = v->best;
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (hr_verdict_tested(v, g) && !hr_verdict_below(v, worst, g))
+            worst = g;
+    return worst;
+}
+
+/* "96.51 %", or four digits of a figure that is no share. */
+static const char *score_text(const struct hr_verdict *v, size_t g, char text[HR_HUMAN_MAX])
+{
+    const struct hr_metric_kind *kind = hr_metric_kind(v->metric);
+    snprintf(text, HR_HUMAN_MAX, kind->scale > 1 ? "%.2f%s" : "%.4g%s",
+             kind->scale * v->score[g].mean, kind->unit);
+    return text;
+}
+
+/* What was compared, of several targets by the mean over them. */
+static const char *score_title(const struct hr_verdict *v)
+{
+    return v->metric == HR_METRIC_LOSS ? "Test loss" : hr_metric_kind(v->metric)->title;
+}
+
+/* "1.94 points", "0.0123": a difference that people read. */
+static const char *size_text(const struct hr_verdict *v, double difference, char text[HR_HUMAN_MAX])
+{
+    const double scale = hr_metric_kind(v->metric)->scale;
+    snprintf(text, HR_HUMAN_MAX, scale > 1 ? "%.2g points" : "%.2g", scale * difference);
+    return text;
+}
+
+/* ", the best 96.51 % (a), the worst 95.10 % (b)" */
+static void say_range(FILE *out, const struct hr_verdict *v, const char *best_names)
+{
+    char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX];
+    const size_t last = worst(v);
+    score_text(v, v->best, best);
+    if (!hr_verdict_below(v, last, v->best))
+        fprintf(out, ": their means are equal, %s", best);
+    else
+        fprintf(out, ": best mean %s (%s), worst %s (%s)", best, best_names,
+                score_text(v, last, least), v->groups.group[last].label);
+}
+
+/* "; significantly worse: a (-1.20 points), b (-2.50 points)" */
+static void say_chosen(FILE *out, const struct hr_verdict *v, const char *head, choose_fn choose)
+{
+    const struct hr_metric_kind *kind = hr_metric_kind(v->metric);
+    const char *before = head;
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (choose(v, g, v->best)) {
+            fprintf(out, kind->scale > 1 ? "%s%s (%+.2f)" : "%s%s (%+.3g)", before,
+                    v->groups.group[g].label,
+                    kind->scale * hr_family_pair(&v->score_tests, g, v->best)->test.difference);
+            before = ", ";
+        }
+}
+
+/* "differences of 5.2 points", where there are any as large. */
+static void say_detected(FILE *out, const struct hr_verdict *v, size_t seeds, double difference,
+                         const char *what)
+{
+    char size[HR_HUMAN_MAX];
+    if (v->metric == HR_METRIC_ACCURACY && difference > 1)
+        fprintf(out, "%zu seeds are too few to detect any", seeds);
+    else
+        fprintf(out, "%zu seeds would detect %s%s", seeds, what, size_text(v, difference, size));
+}
+
+/* Briefly what could have been found; with details by which measure. */
+static void say_power(FILE *out, const struct hr_verdict *v, bool details)
+{
+    char aim[HR_HUMAN_MAX], spread[HR_HUMAN_MAX];
+    const size_t tests = v->score_tests.tests;
+    const struct hr_family_power power = hr_family_power(&v->score_tests, hr_verdict_margin(v));
+    if (power.pairs == 0)
+        return;
+    fputs(details ? "  Power: " : "; ", out);
+    say_detected(out, v, power.pairs, power.difference, details ? "differences of " : "");
+    if (details)
+        fprintf(out, " at %g %%%s with 80 %% power (they vary by %s, mean over the pairs)",
+                100 * HR_VERDICT_LEVEL, tests > 1 ? " over all pairs" : "",
+                size_text(v, power.spread, spread));
+    fprintf(out, "%s%s%zu %s%s%s", details ? "; " : ", ", power.more < 10000 ? "" : "more than ",
+            power.more, details ? "seeds would detect " : "seeds ", size_text(v, power.aim, aim),
+            details ? ".\n" : "");
+}
+
+static void say_best(FILE *out, const struct hr_verdict *v, bool details)
+{
+    char best[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX], names[NAMES_MAX], at[HR_VERDICT_AT];
+    const size_t bests = names_of(v, hr_verdict_shares_best, v->best, names);
+    const char *points = hr_metric_kind(v->metric)->scale > 1 ? " in points" : "";
+    char head[80];
+    seeds_text(v, seeds);
+    hr_verdict_at(v, at);
+    fprintf(out, "%s%s:%s ", hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN));
+    if (!count_told(&v->score_tests)) {
+        fprintf(out, "no significant difference over %s%s", seeds, at);
+        say_range(out, v, names);
+        if (!details)
+            say_power(out, v, false);
+    } else {
+        fprintf(out, "%s %s the best mean, %s over %s%s", names, bests > 1 ? "share" : "has",
+                score_text(v, v->best, best), seeds, at);
+        snprintf(head, sizeof head, "; significantly worse%s: ", points);
+        if (!details)
+            say_chosen(out, v, head, hr_verdict_worse_than);
+        if (!details)
+            say_chosen(out, v, "; not significantly different: ", level_with);
+    }
+    fputs(".\n", out);
+}
+
+static void say_method(FILE *out, const struct hr_verdict *v)
+{
+    const size_t tests = v->score_tests.tests;
+    if (tests == 0)
+        return;
+    fprintf(out,
+            "  (Paired t test over the seeds, two-sided, level %g %%%s%s; 95 %% intervals, "
+            "uncorrected.)\n",
+            100 * HR_VERDICT_LEVEL, tests > 1 ? ", Holm's correction" : "",
+            tests > 1 ? " over all pairs" : "");
+}
+
+static void say_twins(FILE *out, const struct hr_verdict *v)
+{
+    char head[300];
+    for (size_t g = 0; g < v->groups.n; g++) {
+        snprintf(head, sizeof head,
+                 "Bit for bit the same weights as %s with every seed, so not tested: ",
+                 v->groups.group[g].label);
+        if (v->twin[g] == g)
+            say_names(out, v, head, twin_of, g);
+    }
+}
+
+/* Every pair, each with its interval. */
+static void say_all_pairs(FILE *out, const struct hr_verdict *v)
+{
+    char head[500], at[HR_VERDICT_AT];
+    const char *points = hr_metric_kind(v->metric)->scale > 1 ? " (points)" : "";
+    struct pair_list list = {.than = v->best, .family = &v->score_tests, .head = head};
+    list.choose = hr_verdict_worse_than;
+    hr_verdict_at(v, at);
+    snprintf(head, sizeof head, "Significantly worse%s%s:", points, at);
+    say_pairs(out, v, &list);
+    list.choose = level_with;
+    snprintf(head, sizeof head, "Not significantly different from the best%s%s:", points, at);
+    say_pairs(out, v, &list);
+    list.choose = worse_once;
+    for (list.than = 0; list.than < v->groups.n; list.than++) {
+        snprintf(head, sizeof head,
+                 "Significantly worse than %s%s%s:", v->groups.group[list.than].label, points, at);
+        if (v->twin[list.than] == list.than && list.than != v->twin[v->best])
+            say_pairs(out, v, &list);
+    }
+}
+
+static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
+{
+    say_best(out, v, details);
+    if (details) {
+        if (v->wish.sure && v->wish.sure[0])
+            fprintf(out, "  %s\n", v->wish.sure);
+        say_all_pairs(out, v);
+        say_twins(out, v);
+    }
+    say_names(out, v, "Not tested (a single seed, or interrupted): ", untested, v->best);
+    if (details) {
+        say_power(out, v, true);
+        say_method(out, v);
+    }
+}
+
+/* --- where nothing can be tested */
+
+/* The score of the only run of its group, or the mean; NaN: it has none. */
+static size_t extreme(const struct hr_verdict *v, bool best)
+{
+    size_t found = v->groups.n;
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (isfinite(v->score[g].mean) &&
+            (found == v->groups.n ||
+             (best ? hr_verdict_below(v, found, g) : hr_verdict_below(v, g, found))))
+            found = g;
+    return found;
+}
+
+static void say_untested(FILE *out, const struct hr_verdict *v, size_t width)
+{
+    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX], at[HR_VERDICT_AT], seconds[HR_HUMAN_MAX];
+    const size_t best = extreme(v, true), least = extreme(v, false);
+    if (best == v->groups.n)
+        return;
+    score_text(v, best, first);
+    fprintf(out,
+            "%s%s:%s one seed cannot tell a difference from chance%s: ", hr_style(out, HR_BOLD),
+            score_title(v), hr_style(out, HR_PLAIN), hr_verdict_at(v, at));
+    if (hr_verdict_below(v, least, best))
+        fprintf(out, "best %s (%s), worst %s (%s).", first, v->groups.group[best].label,
+                score_text(v, least, last), v->groups.group[least].label);
+    else
+        fprintf(out, "all reached %s.", first);
+    if (v->wish.more && v->wish.more[0]) {
+        fprintf(out, "%sTo test it (about %s):", width ? "\n" : " ",
+                hr_human_about(seconds, v->wish.more_s));
+        hr_say_command(out, v->wish.more, strlen("To test it (about ):") + strlen(seconds), width);
+    }
+    fputc('\n', out);
+}
+
+/* A single row: how far its own score can be relied on. */
+static void say_alone(FILE *out, const struct hr_verdict *v)
+{
+    char score[HR_HUMAN_MAX], rate[HR_HUMAN_MAX];
+    const struct hr_run_group *group = &v->groups.group[0];
+    const struct hr_run_result *run = group->run[0];
+    const double scale = hr_metric_kind(v->metric)->scale;
+    struct hr_interval interval = {NAN, NAN};
+    if (!isfinite(v->score[0].mean))
+        return;
+    if (group->n > 1)
+        interval = hr_mean_interval(&v->score[0], 0.95);
+    else if (v->metric == HR_METRIC_ACCURACY && run->test_samples)
+        interval = hr_wilson_interval(run->test_accuracy, (double)run->test_samples);
+    fprintf(out, "%s%s:%s %s", hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN),
+            score_text(v, 0, score));
+    if (group->n > 1)
+        fprintf(out, " on average over %zu %s", group->n, hr_run_group_unit(group));
+    else if (isfinite(interval.low))
+        fprintf(out, " of %zu test samples", run->test_samples);
+    if (isfinite(interval.low))
+        fprintf(out,
+                scale > 1 ? ", 95 %% interval %.1f to %.1f %%" : ", 95 %% interval %.4g to %.4g",
+                scale * interval.low, scale * interval.high);
+    fprintf(out, "; %s samples/s.\n",
+            hr_human_short(rate, hr_run_group_spread(group, hr_measure_rate).mean));
+    if (group->n == 1)
+        fputs("What another seed or strategy would change, one run cannot tell: hogring compare "
+              "--seeds 5.\n",
+              out);
+}
+
+/* --- margins: who is no worse than the best by one, and who is equal --- */
+
+static bool may_trail(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return g != than && hr_verdict_tested(v, g) && hr_verdict_not_worse(v, g, than) &&
+           !hr_verdict_not_worse(v, than, g);
+}
+
+static bool equals(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return g != than && hr_verdict_tested(v, g) && hr_verdict_not_worse(v, g, than) &&
+           hr_verdict_not_worse(v, than, g);
+}
+
+static bool equals_later(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return g > than && g != v->best && hr_verdict_tested(v, than) && equals(v, g, than);
+}
+
+static bool may_be_worse(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return g != than && hr_verdict_tested(v, g) && !hr_verdict_not_worse(v, g, than) &&
+           !hr_verdict_worse_than(v, g, than);
+}
+
+static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return g != than && !hr_verdict_not_worse(v, g, than) && hr_verdict_worse_than(v, g, than);
+}
+
+static void say_margin(FILE *out, const struct hr_verdict *v, bool details)
+{
+    char head[400], at[HR_VERDICT_AT];
+    const char *best = v->best < v->groups.n ? v->groups.group[v->best].label : "";
+    if (!(v->wish.margin > 0) || v->score_tests.tests == 0)
+        return;
+    fprintf(out,
+            "%sMargin:%s %g%s, shown at %g %% (one-sided tests, corrected over all pairs)%s.\n",
+            hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN), v->wish.margin,
+            hr_metric_kind(v->metric)->scale > 1 ? " points" : "", 100 * HR_VERDICT_LEVEL,
+            hr_verdict_at(v, at));
+    snprintf(head, sizeof head, "Equal to %s within it: ", best);
+    say_names(out, v, head, equals, v->best);
+    snprintf(head, sizeof head, "No worse than %s by it: ", best);
+    say_names(out, v, head, may_trail, v->best);
+    snprintf(head, sizeof head, "Worse than %s, perhaps by more than it: ", best);
+    say_names(out, v, head, is_worse, v->best);
+    snprintf(head, sizeof head, "Neither shown to be worse than %s nor to be within it: ", best);
+    say_names(out, v, head, may_be_worse, v->best);
+    for (size_t than = 0; details && than < v->groups.n; than++) {
+        snprintf(head, sizeof head, "Equal to %s within it: ", v->groups.group[than].label);
+        if (than != v->best)
+            say_names(out, v, head, equals_later, than);
+    }
+}
+
+/* --- seeds and orders of events --- */
+
+static bool ran_once(const struct hr_verdict *v, size_t g, size_t than)
+{
+    const struct hr_run_group *group = &v->groups.group[g];
+    (void)than;
+    return group->run[0]->event_order && group->n == hr_run_group_seeds(group);
+}
+
+static void say_split(FILE *out, const struct hr_verdict *v, const struct hr_components *c)
+{
+    const double scale = hr_metric_kind(v->metric)->scale;
+    fprintf(out, "deviation %.2g%s between seeds, %.2g%s between orders of a seed",
+            scale * c->between, scale > 1 ? " points" : "", scale * c->within,
+            scale > 1 ? " points" : "");
+    if (isfinite(c->share))
+        fprintf(out, "; %.0f %% of the variance is of orders", 100 * (1 - c->share));
+    fprintf(out, " (%zu runs; that seeds do not matter: p %s%.2g).\n", c->n,
+            c->p < 1e-4 ? "< " : "", fmax(c->p, 1e-4));
+}
+
+static void say_group(FILE *out, const struct hr_verdict *v, size_t g)
+{
+    struct hr_orders orders;
+    const struct hr_run_group *group = &v->groups.group[g];
+    if (!hr_run_group_orders(group, v->metric, &orders))
+        return;
+    fprintf(out, "  %s: ", group->label);
+    if (orders.same)
+        fputs("all orders of a seed end with the same weights.\n", out);
+    else if (isfinite(orders.score.within))
+        say_split(out, v, &orders.score);
+    else
+        fputs("too few runs to split their spread.\n", out);
+}
+
+static void say_orders(FILE *out, const struct hr_verdict *v)
+{
+    bool some = false;
+    for (size_t g = 0; g < v->groups.n; g++)
+        some |= v->groups.group[g].n > hr_run_group_seeds(&v->groups.group[g]);
+    if (!some)
+        return;
+    fprintf(out, "%sOrders of events:%s what seeds and orders add to the spread.\n",
+            hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
+    for (size_t g = 0; g < v->groups.n; g++)
+        say_group(out, v, g);
+    say_names(out, v, "Run once a seed, as no order changes their bits: ", ran_once, 0);
+}
+
+/* --- what a target took: seconds and samples, each tested over all pairs --- */
+
+static const char *const units[] = {[HR_COST_SECONDS] = "seconds", [HR_COST_SAMPLES] = "samples"};
+
+static size_t reached(const struct hr_run_group *group)
+{
+    return hr_run_group_target(group).n;
+}
+
+/* Mean over the runs, all of which reached it; NaN: not all did. */
+static double mean_cost(const struct hr_run_group *group, enum hr_cost cost)
+{
+    double sum = 0;
+    for (size_t i = 0; i < group->n; i++) {
+        const double one = hr_run_target_cost(group->run[i], cost);
+        sum += one < 0 ? (double)NAN : one;
+    }
+    return sum / (double)group->n;
+}
+
+/* The least mean of those that reached it with every run; groups: none did. */
+static size_t first_of(const struct hr_groups *groups, enum hr_cost cost)
+{
+    size_t first = groups->n;
+    for (size_t g = 0; g < groups->n; g++) {
+        const double mean = mean_cost(&groups->group[g], cost);
+        if (isfinite(mean) && (first == groups->n || mean < mean_cost(&groups->group[first], cost)))
+            first = g;
+    }
+    return first;
+}
+
+static bool costs_more(const struct hr_verdict *v, const struct hr_family *family, size_t g,
+                       size_t than)
+{
+    (void)v;
+    return hr_family_higher(family, g, than);
+}
+
+/* Means of virtual time may be exactly equal. */
+static bool as_soon(const struct hr_verdict *v, size_t g, size_t than)
+{
+    const double mean = mean_cost(&v->groups.group[g], HR_COST_SECONDS);
+    const double least = mean_cost(&v->groups.group[than], HR_COST_SECONDS);
+    return fabs(mean - least) <= 1e-12 * least;
+}
+
+static bool later(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return costs_more(v, &v->cost_tests[HR_COST_SECONDS], g, than);
+}
+
+static bool more(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return costs_more(v, &v->cost_tests[HR_COST_SAMPLES], g, than);
+}
+
+/* Equal weights took equally many samples: said once. */
+static bool more_once(const struct hr_verdict *v, size_t g, size_t than)
+{
+    return v->twin[g] == g && more(v, g, than);
+}
+
+static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, size_t first)
+{
+    char head[500], at[HR_VERDICT_AT];
+    const struct hr_family *family = &v->cost_tests[cost];
+    struct pair_list list = {.head = head, .family = family};
+    const bool seconds = cost == HR_COST_SECONDS;
+    if (family->tests == 0)
+        return;
+    if (count_told(family) == 0) {
+        fprintf(out, "  No significant difference in %s%s.\n", units[cost], hr_verdict_at(v, at));
+        return;
+    }
+    for (list.than = 0; list.than < v->groups.n; list.than++) {
+        snprintf(head, sizeof head, "Significantly more %s than %s%s:", units[cost],
+                 v->groups.group[list.than].label, hr_verdict_at(v, at));
+        list.choose = seconds ? later : list.than == first ? more : more_once;
+        if (seconds || list.than == first || v->twin[list.than] == list.than)
+            say_pairs(out, v, &list);
+    }
+}
+
+/* Tests in which some times are not known cannot claim anything of a few seeds. */
+static void say_censored(FILE *out, const struct hr_verdict *v)
+{
+    const struct hr_family *family = &v->cost_tests[HR_COST_SECONDS];
+    bool exact = false, all = true;
+    for (size_t i = 0; i < family->groups * family->groups; i++)
+        if (family->pair[i].state == HR_PAIR_TESTED) {
+            exact |= family->pair[i].exact;
+            all &= family->pair[i].exact;
+        }
+    if (family->tests == 0)
+        return;
+    if (!all)
+        fprintf(out, "  (Paired t test of the logarithms, level %g %%, Holm's correction.)\n",
+                100 * HR_VERDICT_LEVEL);
+    if (exact)
+        fprintf(out,
+                "  (Where a run did not reach it, or had at its first evaluation, times are cut to "
+                "what both could show, and signs are tested: that takes %zu seeds or more%s.)\n",
+                hr_signs_needed(HR_VERDICT_LEVEL / (double)family->tests),
+                family->tests > 1 ? " for a first claim over all pairs" : "");
+}
+
+static bool not_always(const struct hr_verdict *v, size_t g, size_t than)
+{
+    (void)than;
+    return reached(&v->groups.group[g]) < v->groups.group[g].n;
+}
+
+static void say_target(FILE *out, const struct hr_verdict *v, bool details)
+{
+    char text[HR_HUMAN_MAX], names[NAMES_MAX] = "", at[HR_VERDICT_AT];
+    const struct hr_groups *groups = &v->groups;
+    const size_t first = first_of(groups, HR_COST_SECONDS);
+    if (!(v->wish.target > 0))
+        return;
+    const size_t firsts = first < groups->n ? names_of(v, as_soon, first, names) : 0;
+    const struct hr_metric_text asked =
+        hr_target_text(hr_metric_of_run(groups->group[0].run[0]), v->wish.target);
+    fprintf(out, "%sTarget:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
+    if (first == groups->n)
+        fprintf(out, "no strategy reached %s with every seed%s.\n", asked.text,
+                hr_verdict_at(v, at));
+    else
+        fprintf(out, "%s reached %s first, %safter %s s on average%s.\n", names, asked.text,
+                firsts > 1 ? "together, " : "",
+                hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)),
+                hr_verdict_at(v, at));
+    if (!details) {
+        if (first < groups->n)
+            say_names(out, v, "Significantly later: ", later, first);
+        say_names(out, v, "Not with every run: ", not_always, first);
+        return;
+    }
+    for (size_t g = 0; g < groups->n; g++)
+        if (reached(&groups->group[g]) < groups->group[g].n)
+            fprintf(out, "  %s: %zu of %zu %s reached it.\n", groups->group[g].label,
+                    reached(&groups->group[g]), groups->group[g].n,
+                    hr_run_group_unit(&groups->group[g]));
+    say_told(out, v, HR_COST_SECONDS, first);
+    say_told(out, v, HR_COST_SAMPLES, first_of(groups, HR_COST_SAMPLES));
+    say_censored(out, v);
+}
+
+/* --- beside the scores: speed, losses, divergence; nothing of it is tested --- */
+
+static struct hr_spread rates(const struct hr_groups *groups, size_t g)
+{
+    return hr_run_group_spread(&groups->group[g], hr_measure_rate);
+}
+
+/* How many are faster, or as fast and before it. */
+static size_t place_of(const struct hr_groups *groups, size_t g)
+{
+    const double mine = rates(groups, g).mean;
+    size_t place = 0;
+    for (size_t i = 0; i < groups->n; i++) {
+        const double its = rates(groups, i).mean;
+        place += its > mine || (i < g && !(its < mine));
+    }
+    return place;
+}
+
+/* "hogwild 268k (251k to 285k)" */
+static void say_rate(FILE *out, const struct hr_groups *groups, size_t g)
+{
+    char mean[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
+    const struct hr_spread s = rates(groups, g);
+    fprintf(out, "%s %s", groups->group[g].label, hr_human_short(mean, s.mean));
+    if (s.n < 2 || !(s.sd > 0))
+        return;
+    const struct hr_interval interval = hr_mean_interval(&s, 0.95);
+    fprintf(out, " (%s to %s)", hr_human_short(low, fmax(0, interval.low)),
+            hr_human_short(high, interval.high));
+}
+
+/* One ranking, the fastest first: with several seeds intervals say what it is worth. */
+static void say_speed(FILE *out, const struct hr_groups *groups, bool details)
+{
+    const size_t most = 5, last = groups->n - 1;
+    const size_t first = details || groups->n <= most ? groups->n : 2; /* and the last */
+    bool intervals = false;
+    fprintf(out, "%sSpeed:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
+    for (size_t place = 0; place < groups->n; place++)
+        for (size_t g = 0; g < groups->n; g++) {
+            if (place_of(groups, g) != place || (place >= first && place != last))
+                continue;
+            fputs(place == 0 ? "" : place == last && last > first ? ", ..., " : ", ", out);
+            say_rate(out, groups, g);
+            intervals |= rates(groups, g).n > 1 && rates(groups, g).sd > 0;
+        }
+    fprintf(out, " samples/s%s.\n",
+            intervals           ? ", 95 % intervals"
+            : groups->most == 1 ? ", one run each"
+                                : "");
+}
+
+/* A strategy that learned nothing may be fast. */
+static void say_rising(FILE *out, const struct hr_groups *groups)
+{
+    const char *before = "Diverged: ";
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_run_group *group = &groups->group[g];
+        if (hr_run_group_rose(group) == 0)
+            continue;
+        fprintf(out, "%s%s (%zu of %zu %s)", before, group->label, hr_run_group_rose(group),
+                group->n, hr_run_group_unit(group));
+        before = ", ";
+    }
+    if (before[0] == ',')
+        fputs(".\n", out);
+}
+
+/* A strategy that lost a worker had less to compute with than one that lost none. */
+static void say_lost(FILE *out, const struct hr_groups *groups)
+{
+    const char *before = "Lost ranks: ";
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_run_group *group = &groups->group[g];
+        if (hr_run_group_lost(group) == 0)
+            continue;
+        fprintf(out, "%s%s (%zu of %zu %s)", before, group->label, hr_run_group_lost(group),
+                group->n, hr_run_group_unit(group));
+        before = ", ";
+    }
+    if (before[0] == ',')
+        fputs(hr_groups_lost_alike(groups) ? "; as many in each run.\n"
+                                           : "; not like for like: some runs lost more.\n",
+              out);
+}
+
+/* --- all of it --- */
+
+static size_t count_tested(const struct hr_verdict *v)
+{
+    size_t n = 0;
+    for (size_t g = 0; g < v->groups.n; g++)
+        n += hr_verdict_tested(v, g);
+    return n;
+}
+
+char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
+                      const struct hr_verdict_wish *wish)
+{
+    char *text = NULL;
+    size_t bytes;
+    struct hr_groups groups;
+    struct hr_verdict_wish without = wish ? *wish : (struct hr_verdict_wish){0};
+    without.fair = NULL;
+    if (hr_groups_make(&groups, runs, n) != HR_OK)
+        return NULL;
+    FILE *out = open_memstream(&text, &bytes);
+    if (out) {
+        hr_alike_print(out, &groups, &without, 0);
+        if (fclose(out) == 0 && text)
+            text[strcspn(text, "\n")] = '\0';
+    }
+    hr_groups_free(&groups);
+    return text;
+}
+
+/* Of several rows. */
+static void compare(FILE *out, const struct hr_verdict *v, bool details, size_t width)
+{
+    const bool tested = count_tested(v) > 1;
+    hr_alike_print(out, &v->groups, &v->wish, width);
+    if (v->unlike && details)
+        say_twins(out, v);
+    else if (!v->unlike && tested)
+        say_scores(out, v, details);
+    else if (!v->unlike)
+        say_untested(out, v, width);
+    say_margin(out, v, details);
+    if (details)
+        say_orders(out, v);
+    hr_best_epochs_print(out, &v->groups, details);
+    say_speed(out, &v->groups, details);
+    say_lost(out, &v->groups);
+    say_rising(out, &v->groups);
+    if (!v->unlike && (tested || v->groups.most == 1))
+        say_target(out, v, details);
+}
+
+void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
+                      struct hr_verdict_wish wish, bool details, size_t width)
+{
+    struct hr_verdict v;
+    if (n == 0)
+        return;
+    if (hr_verdict_make(&v, runs, n, wish) != HR_OK) {
+        fprintf(out, "(no verdict: %s)\n", hr_error_message());
+        return;
+    }
+    if (v.groups.n > 1)
+        compare(out, &v, details, width);
+    else
+        say_alone(out, &v);
+    if (v.groups.n == 1 && details && runs[0].event_order)
+        say_orders(out, &v);
+    hr_verdict_free(&v);
+}
