@@ -14,6 +14,7 @@
         .globl  hr_manual_pages
         .type   hr_manual_pages, %object
 hr_manual_pages:
+        page    start
         page    data
         page    models
         page    precision

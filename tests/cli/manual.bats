@@ -60,11 +60,11 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 joined() { sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' "$1"; }
 
 # Literal lines that begin with "hogring" (but those on data of awk), a page's one behind the other. A comparison that README
-# has, word by word, is run by README's test.
+# or help start has, word by word, is run by README's test.
 @test "the examples of the manual run as they stand" {
   case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
   mkdir "$TMP/bin" && ln -s "$PWD/build/hogring" "$TMP/bin/hogring"
-  joined README.md | sed -n 's/^hogring compare /    &/p' >"$TMP/in_readme"
+  { joined README.md | sed -n 's/^hogring compare /    &/p'; joined src/manual/start.txt | grep '^    hogring compare'; } >"$TMP/in_readme"
   for t in data compare tune forecast virtual-time sparse record checkpoints failures ci; do
     joined "src/manual/$t.txt" | grep -E '^    hogring ' | grep -vxFf "$TMP/in_readme" |
       grep -vE 'bench|--workers 256|--expect-digest D|--model "conv|values.libsvm' >"$TMP/$t.sh"

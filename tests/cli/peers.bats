@@ -63,7 +63,7 @@ for starter in ([], ["setsid", "-f"]):
 # The page keeps other sections, this one stands first, and README's line has its ratios.
 page = figures.replaced("# Page\n\n## Other\n\nkept\n", figures.FIRST, text)
 assert page.index(figures.FIRST) < page.index("## Other") and "kept" in page
-line = figures.quote(page)
+line = " ".join(figures.quote(page).split())
 assert "`mlp` on 2 workers 1.97x" in line and "all_reduce of 1 MiB 2.50x" in line, line
 assert "LIBLINEAR" in figures.quote("# Page\n")
 assert len({row.name for row in table.rows()}) == len(table.rows()) == 12

@@ -1,5 +1,5 @@
 """FIGURES.md: a page of sections ("## Heading"), of which a run replaces those that it measured."""
-import contextlib, os, re, sys, tempfile
+import contextlib, os, re, sys, tempfile, textwrap
 
 
 FIRST = "Beside the newest peers"  # stands before all others
@@ -72,7 +72,7 @@ def lost(page, table):
 
 # --- what README quotes ---
 
-LINK = "- [tests/peers/FIGURES.md](tests/peers/FIGURES.md): how fast it is"
+LINK = "- [tests/peers/FIGURES.md](tests/peers/FIGURES.md): how many times as fast as the best of PyTorch, JAX, Open MPI and others"
 
 
 def quote(page):
@@ -84,8 +84,11 @@ def quote(page):
         ratio = re.search(r"\| ([0-9.]+)x \[", row or "")
         if ratio:
             said.append(f"{words} {ratio[1]}x")
-    what = f": {', '.join(said)}" if said else ", beside Open MPI, MPICH, PyTorch and LIBLINEAR"
-    return f"{LINK}{what}; `make peers` repeats it."
+    what = f": {', '.join(said)}" if said else " (MPICH, LIBLINEAR)"
+    return textwrap.fill(f"{LINK}{what}; `make peers` repeats it.", 100, subsequent_indent="  ")
+
+
+QUOTE = re.compile(r"^- \[tests/peers/FIGURES\.md\].*(?:\n  .*)*", re.M)
 
 
 def quote_in(readme, path):
@@ -93,13 +96,13 @@ def quote_in(readme, path):
     with open(path) as file:
         wanted = quote(file.read())
     with open(readme) as file:
-        lines = file.read().split("\n")
+        text = file.read()
     with open(readme, "w") as file:
-        file.write("\n".join(wanted if line.startswith(LINK) else line for line in lines))
+        file.write(QUOTE.sub(lambda _: wanted, text))
 
 
 if __name__ == "__main__":  # figures.py README PAGE: does README quote the page?
     with open(sys.argv[1]) as readme, open(sys.argv[2]) as page:
-        wanted, there = quote(page.read()), [line for line in readme.read().split("\n") if line.startswith(LINK)]
+        wanted, there = quote(page.read()), QUOTE.findall(readme.read())
     if there != [wanted]:
         sys.exit(f"README says\n  {there}\nand the page\n  {wanted}")
