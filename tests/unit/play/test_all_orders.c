@@ -223,6 +223,7 @@ static const struct {
     {"hogwild", 0, {2, 2, 1}, {3, 3, 3}},
     {"allreduce", 0, {2, 1, 1}, {3, 3, 3}},
     {"local-sgd", 0, {2, 1, 1}, {3, 3, 3}},
+    {"diloco", 0, {2, 1, 1}, {3, 3, 3}},
     {"gossip", 0, {2, 2, 0}, {3, 3, 0}}, /* it comes back at a cut, which is the end */
 };
 
