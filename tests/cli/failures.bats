@@ -2,7 +2,7 @@
 # --inject: failures as inputs.
 load support
 
-strategies="allreduce ps-sync ps-async ssp hogwild local-sgd elastic-averaging backup-workers gossip"
+strategies="allreduce ps-sync ps-async ssp hogwild local-sgd diloco elastic-averaging backup-workers gossip"
 softmax=(--model softmax --epochs 1 --batch-size 16 --seed 2 --quiet) # seed 1 flips a bit that is rounded away
 flip=flip-bit:weights:1@step=3
 

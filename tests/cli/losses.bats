@@ -2,7 +2,7 @@
 # --on-loss: a run goes on without the ranks that it loses, and every sample is accounted for.
 load support
 
-strategies="allreduce ps-sync ps-async ssp hogwild local-sgd elastic-averaging backup-workers gossip"
+strategies="allreduce ps-sync ps-async ssp hogwild local-sgd diloco elastic-averaging backup-workers gossip"
 samples=1438 # of the digits, an epoch
 run=(train --model softmax --compute-time 1ms --quiet)
 

@@ -7,6 +7,7 @@ load machines_support
   same_bits openmpi 2 --workers 4 --epochs 2
   same_bits openmpi 2 --workers 4 --epochs 2 --algorithm ring
   same_bits openmpi 2 --workers 4 --epochs 2 --strategy local-sgd --sync-every 3
+  same_bits openmpi 2 --workers 4 --epochs 2 --strategy diloco --sync-every 3 --compress topk:5%
   same_bits openmpi 2 --workers 4 --epochs 2 --strategy gossip
   [ "$(grep -c "^weights digest" <<<"$output")" = 1 ]
 }
@@ -20,6 +21,7 @@ load machines_support
 @test "four machines of one worker have the bits of one" {
   same_bits mpich 4 --workers 4 --epochs 2 --algorithm ring
   same_bits openmpi 4 --workers 4 --epochs 2 --strategy local-sgd --sync-every 3
+  same_bits mpich 4 --workers 4 --max-steps 20 --strategy diloco --sync-every 3
   same_bits mpich 4 --workers 4 --epochs 2 --strategy gossip
 }
 

@@ -50,7 +50,7 @@ def run(*options):
 w, params = 2, 64 * 4000 + 4000 + 4000 * 3900 + 3900 + 3900 * 10 + 10
 table = {"allreduce": lambda m: 2 * w + m, "ps-async": lambda m: 2 * w + 1 + m, "ssp": lambda m: 2 * w + 1 + m,
          "ps-sync": lambda m: 2 * w + 2 + m, "hogwild": lambda m: 2 * w + 1 + w * m,
-         "local-sgd": lambda m: 2 * w + 1 + w * m, "elastic-averaging": lambda m: 2 * w + 2 + w * m,
+         "local-sgd": lambda m: 2 * w + 1 + w * m, "diloco": lambda m: 4 * w + 1 + w * m, "elastic-averaging": lambda m: 2 * w + 2 + w * m,
          "backup-workers": lambda m: 2 * w + 3 + m, "gossip": lambda m: 4 * w + 1 + w * m}
 rows = sys.argv[0] + ".csv"  # few: the time goes into weights
 with open(rows, "w") as f:
@@ -59,7 +59,7 @@ for strategy, times in table.items():
     for m in 0, 1:
         peak, said = run("--data", rows, "--header", "no", "--model", "flatten, dense 4000, relu, dense 3900, relu, dense 10",
                          "--strategy", strategy, "--workers", "2", "--momentum", str(0.9 * m), "--batch-size", "8",
-                         "--max-steps", "4" if strategy in ("local-sgd", "elastic-averaging") else "2")  # they meet every fourth
+                         "--max-steps", "4" if strategy in ("local-sgd", "diloco", "elastic-averaging") else "2")  # they meet every fourth
         planned = times(m) * 4 * params + (56 << 20) # activations to evaluate with, the program; less than a copy of the weights
         print(strategy, m, peak / params / 4, said / params / 4)
         assert peak <= planned, (strategy, m, peak, planned)

@@ -8,7 +8,7 @@ metrics() { "$python" tests/cli/metrics.py "$@"; }
 needs_tensorboard() { "$python" -c 'import tensorboard' 2>/dev/null || skip "no tensorboard (PYTHON= names another Python)"; }
 
 small=(--model softmax --quiet --epochs 2 --workers 3 --batch-size 16)
-strategies=allreduce,ps-sync,ps-async,ssp,hogwild,local-sgd,elastic-averaging,gossip,backup-workers:backups=1
+strategies=allreduce,ps-sync,ps-async,ssp,hogwild,local-sgd,diloco,elastic-averaging,gossip,backup-workers:backups=1
 
 @test "the lines of a comparison add up to its JSON, in real and virtual time, side by side too" {
   hogring compare "${small[@]}" --strategies $strategies --log "$TMP/a.jsonl" --json "$TMP/a.json" >/dev/null

@@ -3,8 +3,8 @@
 load support
 
 @test "local-sgd: its options, its banner, its JSON" {
-  refused 2 "--sync-every: is not supported with --strategy allreduce (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --sync-every 4
-  refused 2 "--sync-every: is not supported with --strategy hogwild on one machine (it belongs to hogwild on several machines, local-sgd and elastic-averaging)" train --strategy hogwild --sync-every 4
+  refused 2 "--sync-every: is not supported with --strategy allreduce (it belongs to hogwild on several machines, local-sgd, diloco and elastic-averaging)" train --sync-every 4
+  refused 2 "--sync-every: is not supported with --strategy hogwild on one machine (it belongs to hogwild on several machines, local-sgd, diloco and elastic-averaging)" train --strategy hogwild --sync-every 4
   refused 2 "--adaptive-sync: is not supported with --strategy hogwild (it belongs to local-sgd)" train --strategy hogwild --adaptive-sync
   refused 2 "--sync-every 0: expected 1 to 1048576" train --strategy local-sgd --sync-every 0
   refused 2 "--async-lr: is not supported with --strategy local-sgd" train --strategy local-sgd --async-lr divide
@@ -15,6 +15,27 @@ load support
   grep -q "manner   sync-every 4, adaptive" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["sync-every"], d["config"]["adaptive-sync"]')" = "('sync-every 4, adaptive', 4, True)" ]
   hogring train "${quick[@]}" --strategy local-sgd --transport copy --workers 2 >/dev/null
+}
+
+@test "diloco: its options, its banner, its JSON" {
+  refused 2 "--outer-lr: means nothing with --strategy local-sgd (it belongs to diloco)" train --strategy local-sgd --outer-lr 0.5
+  refused 2 "--outer-momentum 1: expected 0 to less than 1" train --strategy diloco --outer-momentum 1
+  refused 2 "--outer-lr 0: expected" train --strategy diloco --outer-lr 0
+  refused 2 "--adaptive-sync: means nothing with --strategy diloco (it belongs to local-sgd)" train --strategy diloco --adaptive-sync
+  hogring train --model softmax --epochs 1 --strategy diloco --sync-every 4 --outer-lr 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  grep -q "manner   sync-every 4, outer-lr 0.5, outer-momentum 0.9" "$TMP/stderr"
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["outer-lr"]')" = "('sync-every 4, outer-lr 0.5, outer-momentum 0.9', 0.5)" ]
+}
+
+# Replicas, anchor and momentum: with two workers fewer all begin with the mean, and a line says so.
+@test "diloco goes on from the middle of a period, with other workers too" {
+  hogring train "${quick[@]}" --strategy diloco --workers 4 --sync-every 4 --max-steps 6 --checkpoint-dir "$TMP/a" >/dev/null
+  cp -r "$TMP/a" "$TMP/b"
+  hogring train --checkpoint-dir "$TMP/a" --resume --max-steps 9 --json "$TMP/a.json" >/dev/null
+  hogring train "${quick[@]}" --strategy diloco --workers 4 --sync-every 4 --max-steps 9 --json "$TMP/whole.json" >/dev/null
+  [ "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/whole.json" 'd["runs"][0]["weights_digest"]')" ]
+  hogring train --checkpoint-dir "$TMP/b" --resume --workers 2 --max-steps 14 2>"$TMP/stderr" >/dev/null
+  grep -q "its 4 workers had weights of their own; with 2 workers now, all begin with their mean" "$TMP/stderr"
 }
 
 @test "compare tells two periods of local-sgd apart" {

@@ -1,10 +1,10 @@
 """One run: its options, and who dies when."""
 import random
 
-STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd", "elastic-averaging", "backup-workers", "gossip"]
+STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd", "diloco", "elastic-averaging", "backup-workers", "gossip"]
 SERVED = {"ps-sync", "ps-async", "ssp", "elastic-averaging", "backup-workers"}
 REPRO = {"allreduce", "ps-sync"}
-ENDS_TERM = {"allreduce", "ps-sync", "local-sgd", "gossip"}  # a loss does: who comes back changes no bit
+ENDS_TERM = {"allreduce", "ps-sync", "local-sgd", "diloco", "gossip"}  # a loss does: who comes back changes no bit
 ONE_SERVER = {"backup-workers"}
 EPOCH = 1438  # training samples of --data digits
 
@@ -38,7 +38,7 @@ class Draw:
             self.options += ["--algorithm", r.choice(["direct", "ring", "tree", "master-worker", "bidirectional-ring"])]
         if r.random() < 0.3 and not (self.served and self.servers > 1):
             self.options += ["--optimizer", r.choice(["adam", "adagrad", "adamw"]), "--lr", "0.005"]
-        if self.strategy in ("local-sgd", "elastic-averaging"):
+        if self.strategy in ("local-sgd", "diloco", "elastic-averaging"):
             self.options += ["--sync-every", str(r.choice([1, 3, 8]))]
         if self.strategy == "gossip":
             self.options += ["--gossip-graph", r.choice(["ring", "complete"])]
