@@ -136,7 +136,8 @@ void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i
         "servers",     "placement",          "staleness", "sync-every", "gossip-graph",
         "moving-rate", "adaptive-sync",      "backups",   "batch-size", "staleness-lr",
         "optimizer",   "delay-compensation", "lr",        "async-lr",   "resume",
-        "keep",        "global-batch-size",  "solver",    NULL};
+        "keep",        "global-batch-size",  "solver",    "outer-lr",   "outer-momentum",
+        NULL};
     const struct hr_option *row;
     text[0] = '\0';
     for (size_t r = 0; (row = hr_train_option_at(r)) != NULL; r++) {

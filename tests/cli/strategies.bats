@@ -27,6 +27,11 @@ load support
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["outer-lr"]')" = "('sync-every 4, outer-lr 0.5, outer-momentum 0.9', 0.5)" ]
 }
 
+@test "compare says the outer rate of diloco once" {
+  hogring compare "${quick[@]}" --strategies diloco:outer-lr=0.5,diloco >"$TMP/stdout"
+  grep -q "^diloco direct sync-every 8, outer-lr 0.5, outer-momentum 0.9  *[0-9]" "$TMP/stdout"
+}
+
 # Replicas, anchor and momentum: with two workers fewer all begin with the mean, and a line says so.
 @test "diloco goes on from the middle of a period, with other workers too" {
   hogring train "${quick[@]}" --strategy diloco --workers 4 --sync-every 4 --max-steps 6 --checkpoint-dir "$TMP/a" >/dev/null
