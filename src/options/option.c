@@ -199,8 +199,9 @@ static enum hr_status check_range(const char *name, const struct hr_option_range
     if (isinf(range->most))
         return hr_fail(HR_E_USAGE, "--%s %.15g: expected %s%.15g", name, value,
                        range->above ? "more than " : "at least ", range->least);
-    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %.15g to %s%.15g", name, value, range->least,
-                   range->below ? "less than " : "", range->most);
+    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %s%.15g to %s%.15g", name, value,
+                   range->above ? "more than " : "", range->least, range->below ? "less than " : "",
+                   range->most);
 }
 
 static bool is_among(const char *value, const char *words)

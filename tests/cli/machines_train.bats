@@ -44,6 +44,21 @@ load machines_support
   [[ "$output" == *"weights digest${whole:0:34}"* ]]
 }
 
+# Replicas, anchor, momentum and states come from all machines, and go to all.
+@test "diloco goes on from the middle of a period on other machines" {
+  local library whole at=$BATS_TEST_TMPDIR run=(--workers 4 --strategy diloco --sync-every 4 --quiet)
+  run build/hogring train "${run[@]}" --max-steps 13
+  whole=${output##*weights digest}
+  for library in mpich openmpi; do
+    several $library 2 "${run[@]}" --max-steps 6 --checkpoint-dir "$at/$library"
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    several $library 4 "${run[@]}" --max-steps 10 --checkpoint-dir "$at/$library" --resume
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    run build/hogring train "${run[@]}" --max-steps 13 --checkpoint-dir "$at/$library" --resume
+    [[ "$output" == *"weights digest${whole:0:34}"* ]] || { echo "$output"; return 1; }
+  done
+}
+
 @test "hogwild inside machines, averaged between them: one model, and every sample" {
   local at=$BATS_TEST_TMPDIR library
   for library in openmpi mpich; do
