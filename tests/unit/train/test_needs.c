@@ -30,6 +30,7 @@ static const struct run_case cases[] = {
     {"ps-async", WIDE, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, ""},
     {"hogwild", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
     {"local-sgd", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
+    {"diloco", WIDE, "adam", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
     {"elastic-averaging", WIDE, "sgd", "auto", "zero-copy", "real", 4, 32, 0, 0, ""},
     {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 32, 0, 0, ""},
     {"allreduce", CONVS, "sgd", "auto", "zero-copy", "real", 2, 600, 2, 0, ""},

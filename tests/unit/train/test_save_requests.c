@@ -11,8 +11,8 @@
 #include "support/runs.h"
 
 static const char *const strategies[] = {
-    "allreduce", "ps-sync",           "ps-async",       "ssp",   "hogwild",
-    "local-sgd", "elastic-averaging", "backup-workers", "gossip"};
+    "allreduce", "ps-sync",           "ps-async",       "ssp",   "hogwild", "local-sgd",
+    "diloco",    "elastic-averaging", "backup-workers", "gossip"};
 enum { STRATEGIES = sizeof strategies / sizeof *strategies };
 
 /* Once more at each of the first looks: before a step has begun, at a cut, and when it is saved. */
@@ -45,7 +45,8 @@ static void save_to(struct hr_train_options *options, char folder[64])
 static bool repeats(const char *strategy)
 {
     return !strcmp(strategy, "allreduce") || !strcmp(strategy, "ps-sync") ||
-           !strcmp(strategy, "local-sgd") || !strcmp(strategy, "gossip");
+           !strcmp(strategy, "local-sgd") || !strcmp(strategy, "diloco") ||
+           !strcmp(strategy, "gossip");
 }
 
 static void ask_while_it_trains(const char *strategy, const char *launch, const char *on_loss)
