@@ -8,6 +8,7 @@
 #include "base/signals.h"
 #include "plot/plot.h"
 #include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "json/documents.h"
 #include "page/page.h"
 
@@ -42,7 +43,7 @@ static enum hr_status read_strategy(struct store_bench *bench)
     const struct hr_strategy *strategy;
     const bool found = hr_strategy_find(bench->table.strategy, 1, &strategy) == HR_OK;
     bench->what.synchronous = found && strategy->synchronous;
-    if (found && strategy->stored)
+    if (found && (strategy == &hr_strategy_ps_async || strategy == &hr_strategy_ps_sync))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--strategy %s: bench store has ps-async and ps-sync",
                    bench->table.strategy);

@@ -79,7 +79,7 @@ bool hr_trials_in_step(const struct hr_trials *trials)
     const struct hr_strategy *strategy;
     return !hr_sparse_is_model(o->model) &&
            hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
-           (strategy->never_stale || o->workers == 1);
+           (hr_strategy_never_stale(strategy) || o->workers == 1);
 }
 
 /* As long as the run that is judged: where nothing else is said, epochs in samples. */

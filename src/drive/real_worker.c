@@ -29,7 +29,7 @@ void hr_real_worker_stop_spans(struct hr_real_worker *seat)
 const char *hr_real_worker_awaited(const struct hr_real_worker *seat)
 {
     const size_t node = seat->shared->node_workers;
-    if (!seat->strategy->served)
+    if (!hr_strategy_is_served(seat->strategy))
         return "the other workers' gradients";
     if (!node)
         return "a server's reply";

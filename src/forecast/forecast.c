@@ -127,7 +127,8 @@ static bool is_served(const struct hr_train_options *o)
 {
     const struct hr_strategy *strategy;
     return !hr_sparse_is_model(o->model) &&
-           hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->served;
+           hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
+           hr_strategy_is_served(strategy);
 }
 
 /* Workers whose batches make one update. */

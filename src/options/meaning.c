@@ -160,8 +160,8 @@ static enum hr_status check_optimizer(const struct hr_option *row, const struct 
 
 static enum hr_status check_ranks(const struct hr_option *row, const struct hr_train_options *o)
 {
-    const bool server =
-        strategy_of(o->strategy, o->staleness)->served && strcmp(o->placement, "colocated") != 0;
+    const bool server = hr_strategy_is_served(strategy_of(o->strategy, o->staleness)) &&
+                        strcmp(o->placement, "colocated") != 0;
     const bool stages = row->or_stages && o->pipeline > 1 && !strcmp(o->clock, "virtual");
     if (!row->between_ranks || o->workers != 1 || server || stages)
         return HR_OK;

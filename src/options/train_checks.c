@@ -60,7 +60,7 @@ enum hr_status hr_check_overlap(const struct hr_train_options *o)
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
     if (!hr_overlaps(o) || strcmp(o->clock, "virtual") || !hr_strategy_adds(strategy) ||
-        strategy->served)
+        hr_strategy_is_served(strategy))
         return HR_OK;
     return hr_fail(
         HR_E_USAGE,
@@ -106,7 +106,7 @@ enum hr_status hr_check_hot_copies(const struct hr_train_options *o)
     const struct hr_strategy *strategy;
     const bool found = hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK;
     if (strcmp(o->model, "mf") != 0 && !strcmp(o->solver, "sgd") && o->workers > 1 && found &&
-        strategy->sparse)
+        hr_strategy_shares_weights(strategy))
         return HR_OK;
     return hr_fail(HR_E_USAGE,
                    "--hot-copies: is not supported here (it belongs to --model logistic, "

@@ -98,7 +98,7 @@ static size_t default_servers(const struct hr_train_options *options)
 {
     const struct hr_strategy *strategy;
     const bool one = hr_strategy_find(options->strategy, options->staleness, &strategy) != HR_OK ||
-                     !strategy->served || strategy->one_shard;
+                     !hr_strategy_is_served(strategy) || strategy->one_shard;
     if (one || strcmp(options->placement, "colocated") != 0)
         return 1;
     return options->workers < HR_MAX_RANKS ? options->workers : HR_MAX_RANKS;

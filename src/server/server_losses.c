@@ -198,7 +198,7 @@ void hr_server_count_last(const struct hr_shared_state *shared, size_t worker)
         &hr_loss_at_shard(shared, worker, 0)->words[loss % HR_LOSS_ROUNDS];
     hr_stale_mend(&stats->stale);
     hear_of_skew(shared, worker, loss);
-    if (!shared->strategy->never_stale && stats->stale.updates < first->counted) {
+    if (!hr_strategy_never_stale(shared->strategy) && stats->stale.updates < first->counted) {
         hear(shared, worker, loss);
         hr_staleness_count(shared, worker);
     }

@@ -232,7 +232,7 @@ const struct hr_staleness_counts *hr_staleness_of_key(const struct hr_shared_sta
                                                       size_t key)
 {
     const struct table *table = shared->staleness;
-    if (shared->servers == 0 || shared->strategy->never_stale)
+    if (shared->servers == 0 || hr_strategy_never_stale(shared->strategy))
         return NULL;
     const size_t span = list_spans(shared, key + 1, NULL) - 1;
     return is_of_all(shared, table->span[span]) ? NULL : &counts_of(shared)[span];

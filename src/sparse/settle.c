@@ -24,8 +24,8 @@ static enum hr_status choose_strategy(struct hr_sparse_run *run)
     const struct hr_train_options *o = &run->options;
     const struct hr_strategy *strategy;
     run->locked = !strcmp(o->strategy, "locked");
-    if (run->locked ||
-        (hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->sparse))
+    if (run->locked || (hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
+                        hr_strategy_shares_weights(strategy)))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--strategy %s: --model %s is trained by hogwild or locked",
                    o->strategy, o->model);

@@ -207,7 +207,7 @@ static void hand_on(struct hr_worker *worker, bool pushed)
     struct line *line = line_of(worker->shared, worker->rank);
     line->reply = hr_server_collect(worker);
     line->opened = worker->coming.opened;
-    if (pushed && !worker->shared->strategy->never_stale)
+    if (pushed && !hr_strategy_never_stale(worker->shared->strategy))
         hr_staleness_count(worker->shared, worker->rank);
     own->times.replied_ns = hr_clock_ns();
     if (!own->times.sent_ns) /* it was gone before anybody looked */

@@ -96,7 +96,7 @@ enum hr_status hr_compressed_step_bytes(const struct hr_shared_state *shared, ui
     uint64_t first = 0, second = 0;
     *bytes = hr_push_bytes(shared);
     *plain = shared->params * sizeof(float);
-    if (shared->strategy->served)
+    if (hr_strategy_is_served(shared->strategy))
         return HR_OK;
     HR_TRY(sum_bytes(shared, 0, shared->params, plain));
     if (hr_compress_is_factors(&c->how)) {

@@ -612,7 +612,6 @@ const struct hr_strategy hr_strategy_hogwild = {
     .rows = {HR_KEPT_SHARED, HR_KEPT_OWN, .memory = at_rest},
     .order = hr_order_of_arrival,
     .losses_are_inputs = true,
-    .sparse = true,
     .prepare = prepare,
     .describe = describe,
     .bytes = bytes,

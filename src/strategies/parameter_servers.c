@@ -31,16 +31,16 @@ static enum hr_status span(struct hr_rank *rank)
             !strategy->synchronous || worker->seat == 0;
         hr_server_push(worker, index);
         HR_TRY(hr_server_pull(rank, &reply));
-        if (!strategy->never_stale)
+        if (!hr_strategy_never_stale(strategy))
             hr_staleness_count(worker->shared, worker->rank);
     }
     return hr_server_cut(rank, worker->index);
 }
 
 #define SERVER_FUNCTIONS                                                                           \
-    .served = true, .start = hr_server_start, .leave = hr_server_leave,                            \
-    .shard_start = hr_shard_start, .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled,       \
-    .take = hr_shard_take, .over = hr_shard_over
+    .start = hr_server_start, .leave = hr_server_leave, .shard_start = hr_shard_start,             \
+    .shard_stop = hr_shard_stop, .enabled = hr_shard_enabled, .take = hr_shard_take,               \
+    .over = hr_shard_over
 #define SERVER_LOSSES                                                                              \
     .losses_are_inputs = true, .bytes = hr_server_bytes, .init = hr_server_init,                   \
     .pause = hr_server_pause
@@ -48,8 +48,7 @@ static enum hr_status span(struct hr_rank *rank)
 #define PS_SYNC                                                                                    \
     .name = "ps-sync", .rows = HR_SERVED_ROWS, .order = "T(n), leaves in rank order",              \
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",          \
-    .options = ps_sync_options, .synchronous = true, .shares_batch = true, .never_stale = true,    \
-    .init = hr_server_init, .stored = true
+    .options = ps_sync_options, .synchronous = true, .shares_batch = true, .init = hr_server_init
 
 static const char *const ps_sync_options[] = {"servers",   "placement",   "server-placement",
                                               "aggregate", "server-time", "compress",
@@ -81,8 +80,7 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
 #define PS_ASYNC                                                                                   \
     .name = "ps-async", .rows = HR_SERVED_ROWS, .order = hr_order_of_arrival,                      \
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",    \
-    .options = ps_async_options, .prepare = hr_stale_prepare, .describe = hr_stale_describe,       \
-    .stored = true
+    .options = ps_async_options, .prepare = hr_stale_prepare, .describe = hr_stale_describe
 
 static const char *const ps_async_options[] = {
     "servers",     "placement", "server-placement", "aggregate",

@@ -59,7 +59,6 @@ const struct hr_strategy hr_strategy_streamed = {
     .rows = {.one_state = has_one_state},
     .synchronous = true,
     .shares_batch = true,
-    .never_stale = true,
     .prepare = prepare,
     .bytes = bytes,
     .start = start,

@@ -21,7 +21,7 @@ static enum hr_status check_strategy(const struct hr_shared_state *shared,
 {
     const struct hr_train_options *o = shared->options;
     const bool public = hr_compression_is_public(shared);
-    const bool sums = !shared->strategy->served && !public;
+    const bool sums = !hr_strategy_is_served(shared->strategy) && !public;
     char named[64];
     snprintf(named, sizeof named, "--algorithm %.32s", o->algorithm);
     const struct hr_algorithm *algorithm = shared->group_options.algorithm;
@@ -85,7 +85,8 @@ enum hr_status hr_compression_begin(struct hr_shared_state *shared, struct hr_co
     out->count = count_of(optimizer, HR_SEGMENT_TRAINED);
     out->exact = count_of(optimizer, HR_SEGMENT_STATISTIC);
     out->gathered = out->count < optimizer->params;
-    shared->group_options.blocks = !shared->strategy->served && !hr_compression_is_public(shared);
+    shared->group_options.blocks =
+        !hr_strategy_is_served(shared->strategy) && !hr_compression_is_public(shared);
     return HR_OK;
 }
 
@@ -109,7 +110,7 @@ static size_t more_floats(const struct hr_shared_state *shared)
         return c->factors.q_floats;
     if (hr_compression_is_public(shared))
         return c->exact;
-    return c->how.how->block_bytes && !shared->strategy->served
+    return c->how.how->block_bytes && !hr_strategy_is_served(shared->strategy)
                ? hr_compression_own_blocks(shared) * HR_COMPRESS_BLOCK
                : 0;
 }
@@ -128,7 +129,7 @@ static size_t vector_floats(const struct hr_compression *c)
 static size_t packet_bytes(const struct hr_shared_state *shared)
 {
     const struct hr_compression *c = hr_compression_of(shared);
-    return shared->strategy->served ? c->how.how->bytes(&c->how, c->count) : 0;
+    return hr_strategy_is_served(shared->strategy) ? c->how.how->bytes(&c->how, c->count) : 0;
 }
 
 size_t hr_compression_worker_bytes(const struct hr_shared_state *shared)

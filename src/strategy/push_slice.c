@@ -88,7 +88,7 @@ uint64_t hr_push_bytes(const struct hr_shared_state *shared)
 {
     const struct hr_compression *c = hr_compression_of(shared);
     uint64_t bytes = 0;
-    if (!c || !shared->strategy->served)
+    if (!c || !hr_strategy_is_served(shared->strategy))
         return 0;
     if (hr_compress_is_sparse(&c->how))
         return c->exact * sizeof(float) + c->how.how->bytes(&c->how, c->count);

@@ -67,7 +67,7 @@ struct hr_worker_stats {
     uint64_t max_skew;           /* clocks ahead of the slowest when a read was granted */
     uint64_t stale_keys;   /* histograms of keys that have the update in hand: server/staleness.h */
     struct hr_stale stale; /* of each update this worker offered: the largest over the shards;
-                              unless strategy->never_stale */
+                              unless it is never stale */
     int64_t node_ns[HR_NODE_PARTS]; /* of its steps, where a machine's workers push as one */
     int64_t told_ns[HR_ACTIVITIES]; /* of `account`, to who looks on: worker/tell.h */
     alignas(HR_LINE) struct hr_dropped dropped; /* writer: the server */

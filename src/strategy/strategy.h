@@ -98,17 +98,9 @@ struct hr_strategy {
 
     bool synchronous;  /* every rank knows beforehand which index comes next */
     bool shares_batch; /* an index is a global batch, shared out; else one worker's minibatch */
-    bool served;       /* has server ranks */
-    bool one_shard;    /* only one server, which decides for all */
+    bool one_shard;    /* with servers: only one, which decides for all */
     bool losses_are_inputs; /* a lost worker is one more input of owners, or of nobody, and all
                                others go on; else its loss ends the term (drive/terms.h) */
-    bool outlives_node;     /* all that is lost with one of several machines others have, too */
-    bool sparse;            /* sparse models are trained by it, too (sparse/) */
-    bool stored;            /* the key-value store has it, too (store/) */
-    bool updates_slices; /* one worker alone may update slices of its weights apart, each when its
-                            gradient is there: the stages of a pipeline that never drains do */
-    bool never_stale;    /* an update is made of gradients of the weights that it changes: of each
-                            gradient that is in one the staleness is 0, and nobody counts */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
     /* The strategy where a machine's workers push as one (--aggregate node); NULL: never. */
@@ -166,11 +158,19 @@ struct hr_strategy {
     bool (*over)(const struct hr_shard *shard);
 };
 
+/* --- what follows from rows, and from what a batch is --- */
+
+/* Has it server ranks? */
+static inline bool hr_strategy_is_served(const struct hr_strategy *strategy)
+{
+    return strategy->rows.weights == HR_KEPT_SERVED;
+}
+
 /* Do its workers update the same weights, and nobody owns them? Several machines do not share them:
  * theirs are averaged (--sync-every). */
 static inline bool hr_strategy_shares_weights(const struct hr_strategy *strategy)
 {
-    return !strategy->synchronous && !strategy->served;
+    return strategy->rows.weights == HR_KEPT_SHARED;
 }
 
 /* Do its workers hand in gradients, to be added, or applied by servers? Else each updates weights
@@ -178,6 +178,20 @@ static inline bool hr_strategy_shares_weights(const struct hr_strategy *strategy
 static inline bool hr_strategy_adds(const struct hr_strategy *strategy)
 {
     return strategy->rows.state != HR_KEPT_OWN;
+}
+
+/* Is an update made of gradients of the weights that it changes? Then of each gradient that is in
+ * one the staleness is 0, and nobody counts. */
+static inline bool hr_strategy_never_stale(const struct hr_strategy *strategy)
+{
+    return hr_strategy_adds(strategy) && strategy->shares_batch;
+}
+
+/* Has each worker all that is kept, between cuts, too? Then others have what is lost with one. */
+static inline bool hr_strategy_is_everywhere(const struct hr_strategy *strategy)
+{
+    const struct hr_rows *rows = &strategy->rows;
+    return rows->weights == HR_KEPT_EQUAL && rows->state == HR_KEPT_EQUAL && !rows->due;
 }
 
 /* How many logs recorded runs write: one for each owner whose order of inputs changes bits. */

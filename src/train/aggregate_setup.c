@@ -45,7 +45,8 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
     else if (!strategy->aggregated)
         snprintf(why, size, "with --strategy %s %s; expected ps-sync, ps-async or ssp",
                  strategy->name,
-                 strategy->served ? "servers have to know whose push it is" : "nobody pushes");
+                 hr_strategy_is_served(strategy) ? "servers have to know whose push it is"
+                                                 : "nobody pushes");
     else if (each < 2)
         snprintf(
             why, size,
@@ -126,7 +127,7 @@ void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
 {
     const size_t together = run->shared.node_workers;
     text[0] = '\0';
-    if (!run->machines || !run->shared.strategy->served)
+    if (!run->machines || !hr_strategy_is_served(run->shared.strategy))
         return;
     if (together && !run->shared.strategy->synchronous)
         snprintf(text, size,

@@ -35,7 +35,7 @@ static void times_text(const struct hr_run *run, char *text, size_t size)
     text[0] = '\0';
     if (!simulated && !hr_conditions_matter(&run->job.conditions))
         return;
-    if (simulated && run->shared.strategy->served)
+    if (simulated && hr_strategy_is_served(run->shared.strategy))
         snprintf(servers, sizeof servers, "; a server's message %.120s",
                  o->server_time[0] ? o->server_time : "0s");
     if (simulated && (o->link[0] || o->topology[0]))
@@ -156,7 +156,8 @@ const char *hr_run_kernels(const struct hr_run *run)
 static uint64_t updates_before(const struct hr_run *run)
 {
     const uint64_t first = run->shared.schedule.first, made = run->leader.cuts.past.updates;
-    const bool arrive = run->shared.strategy->served && !run->shared.strategy->synchronous;
+    const bool arrive =
+        hr_strategy_is_served(run->shared.strategy) && !run->shared.strategy->synchronous;
     return arrive && first && made ? made : first; /* earlier versions: not known */
 }
 
@@ -231,7 +232,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .synchronous = shared->strategy->synchronous,
         .shares_batch = shared->strategy->shares_batch,
         .averages = shared->strategy->synchronous && shared->strategy->rows.state == HR_KEPT_OWN,
-        .served = shared->strategy->served,
+        .served = hr_strategy_is_served(shared->strategy),
         .colocated = shared->colocated,
         .servers_rest = hr_resting_would(&run->drive),
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,

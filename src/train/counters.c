@@ -127,7 +127,7 @@ static void count_in_step(struct hr_worker_stats *stats)
 void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
 {
     for (size_t w = 0; w < run->shared.workers; w++) {
-        if (run->shared.strategy->never_stale)
+        if (hr_strategy_never_stale(run->shared.strategy))
             count_in_step(&run->shared.stats[w]);
         fold_worker(&run->shared.stats[w], hr_compression_of(&run->shared), result);
     }

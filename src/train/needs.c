@@ -21,7 +21,7 @@ static size_t received_bytes(const struct hr_run *run)
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_group_options *o = &shared->group_options;
     const bool keeps = o->copies || o->algorithm == &hr_allreduce_one_shot;
-    return keeps && !shared->strategy->served && !hr_compression_of(shared)
+    return keeps && !hr_strategy_is_served(shared->strategy) && !hr_compression_of(shared)
                ? shared->params * sizeof(float)
                : 0;
 }

@@ -32,7 +32,7 @@ enum hr_status hr_overlap_setup(const struct hr_run *run)
     if (run->job.micro_shards)
         return hr_fail(HR_E_USAGE, "--overlap on: with --reduce repro no gradient is final before "
                                    "the last micro-shard");
-    return run->shared.strategy->served ? check_pushes(run) : HR_OK;
+    return hr_strategy_is_served(run->shared.strategy) ? check_pushes(run) : HR_OK;
 }
 
 /* Where gradients become final, in the order of backward. */
@@ -81,7 +81,7 @@ enum hr_status hr_overlap_text(const struct hr_run *run, char *text, size_t size
     text[0] = '\0';
     if (!hr_overlaps(job->options))
         return HR_OK;
-    if (!job->shared->strategy->served)
+    if (!hr_strategy_is_served(job->shared->strategy))
         return buckets_text(job, text, size);
     HR_TRY(hr_ahead_list(job, &part, &n));
     free(part);

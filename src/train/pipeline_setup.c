@@ -133,7 +133,8 @@ static enum hr_status check_stale(const struct hr_train_job *job, const char *sc
                        "--micro-batches %zu: %s makes an update of each minibatch, which no other "
                        "waits for; expected it without",
                        o->micro_batches, schedule);
-    if (!job->played && (job->shared->workers > 1 || !job->shared->strategy->updates_slices))
+    if (!job->played &&
+        (job->shared->workers > 1 || job->shared->strategy != &hr_strategy_allreduce))
         return hr_fail(HR_E_USAGE,
                        "--pipeline-schedule %s: in real time its stages update their own weights, "
                        "which no other replica has; expected --workers 1 and --strategy allreduce, "

@@ -79,7 +79,7 @@ static enum hr_status count_ranks(struct hr_run *run)
     const struct hr_train_options *o = run->job.options;
     struct hr_shared_state *shared = &run->shared;
     shared->workers = o->workers;
-    shared->servers = shared->strategy->served ? o->servers : 0;
+    shared->servers = hr_strategy_is_served(shared->strategy) ? o->servers : 0;
     shared->colocated = shared->servers && !strcmp(o->placement, "colocated");
     run->job.nranks = shared->workers + (shared->colocated ? 0 : shared->servers);
     const size_t most = run->drive.driver->local ? HR_LOCAL_GROUP_RANKS : HR_MAX_RANKS;

@@ -104,7 +104,7 @@ static enum hr_status add_rings(struct hr_run *run)
     for (size_t r = 0; hr_feed_is_on(feed) && r < feed->nranks; r++)
         HR_TRY(hr_carrier_add_ring(carrier, hr_feed_ring(feed, r), r, 0, NULL, NULL));
     HR_TRY(hr_peers_each_ring(shared, add_ring, carrier));
-    if (shared->strategy->served)
+    if (hr_strategy_is_served(shared->strategy))
         HR_TRY(hr_server_carry(shared, carrier));
     if (run->job.pipeline)
         HR_TRY(hr_staged_each_ring(&run->job, add_ring, carrier));

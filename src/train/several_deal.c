@@ -27,7 +27,7 @@ static enum hr_status check_losses(const struct hr_run *run)
         return hr_fail(HR_E_USAGE,
                        "--on-loss restart: on several machines nobody but the launcher can start a "
                        "process on another one; expected continue, or stop and --resume");
-    if (!run->shared.strategy->outlives_node)
+    if (!hr_strategy_is_everywhere(run->shared.strategy))
         return hr_fail(
             HR_E_USAGE,
             "--on-loss continue with --strategy %s: on several machines what is lost with "
@@ -82,7 +82,7 @@ static enum hr_status check(const struct hr_run *run)
         return refuse_played(o);
     if (run->shared.outlives)
         HR_TRY(check_losses(run));
-    if (o->calibrate[0] && strategy->served)
+    if (o->calibrate[0] && hr_strategy_is_served(strategy))
         return refuse("--calibrate with servers", "expected it on one machine");
     if (o->link[0] || o->topology[0])
         return hr_fail(HR_E_USAGE,

@@ -217,7 +217,8 @@ static void lay_out_calibration(struct hr_run *run, struct hr_carver *to)
 /* The strategy's own. */
 static void lay_out_own(struct hr_shared_state *shared, struct hr_carver *to)
 {
-    const char *what = shared->strategy->served ? "servers" : "shared by the workers";
+    const char *what =
+        hr_strategy_is_served(shared->strategy) ? "servers" : "shared by the workers";
     if (shared->strategy->bytes)
         shared->own = hr_carve(to, what, shared->strategy->bytes(shared));
     if (hr_peers_bytes(shared))

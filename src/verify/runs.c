@@ -72,7 +72,7 @@ static const struct hr_strategy *table_of(const char *strategy)
 bool hr_trial_served(const char *strategy)
 {
     const struct hr_strategy *table = table_of(strategy);
-    return table && table->served && !table->one_shard;
+    return table && hr_strategy_is_served(table) && !table->one_shard;
 }
 
 bool hr_trial_obeys(const char *strategy, const char *option)

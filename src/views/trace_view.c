@@ -217,10 +217,10 @@ static enum hr_status take_strategy(struct hr_trace_view *view)
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(options->strategy, options->staleness, &strategy));
     view->hogwild = strategy->replay_log != NULL;
-    view->logged = view->hogwild || strategy->served;
+    view->logged = view->hogwild || hr_strategy_is_served(strategy);
     view->exchanges = hr_strategy_obeys(strategy, "moving-rate");
     view->drops = hr_strategy_obeys(strategy, "backups") && !has_losses(view);
-    view->counts = strategy->served && !strategy->synchronous && !view->exchanges &&
+    view->counts = hr_strategy_is_served(strategy) && !strategy->synchronous && !view->exchanges &&
                    !hr_strategy_obeys(strategy, "backups");
     return HR_OK;
 }

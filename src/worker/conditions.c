@@ -99,7 +99,7 @@ static enum hr_status open_drops(struct hr_train_job *job)
     const int64_t deadline_ps = hr_inject_deadline_ps(inject);
     if (!hr_inject_has(inject, HR_INJECT_DROP_PUSH))
         return HR_OK;
-    if (!strategy->served)
+    if (!hr_strategy_is_served(strategy))
         return hr_fail(HR_E_USAGE,
                        "--inject drop-push: %s pushes to no servers; expected a strategy that does "
                        "(hogring help strategies)",

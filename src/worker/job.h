@@ -129,7 +129,8 @@ static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
 static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
 {
     return hr_overlaps(job->options) && (job->pipeline || !hr_train_job_has_parts(job)) &&
-           !job->local && (!job->shared->strategy->served || hr_shared_is_apart(job->shared));
+           !job->local &&
+           (!hr_strategy_is_served(job->shared->strategy) || hr_shared_is_apart(job->shared));
 }
 
 #endif

@@ -35,7 +35,7 @@ static enum hr_status check_order(const struct hr_train_job *job)
             "--reduce repro: %s applies gradients as they come; expected a strategy that "
             "adds them up: allreduce, ps-sync, or ssp with --staleness 0",
             job->options->strategy);
-    if (!strategy->served && !algorithm->tree_order)
+    if (!hr_strategy_is_served(strategy) && !algorithm->tree_order)
         return hr_fail(HR_E_USAGE,
                        "--reduce repro: --algorithm %s adds in another order for each number of "
                        "workers; expected direct, tree, master-worker, halving-doubling or "

@@ -19,7 +19,8 @@ void hr_tell_norm(struct hr_train_worker *self, size_t samples)
 {
     const struct hr_worker *worker = &self->worker;
     const struct hr_param_segment all = {.count = worker->shared->params};
-    const bool summed = hr_train_job_overlaps(self->job) && !worker->shared->strategy->served;
+    const bool summed =
+        hr_train_job_overlaps(self->job) && !hr_strategy_is_served(worker->shared->strategy);
     if (!worker->shared->feed.steps || summed || !samples)
         return;
     self->telling.norm = (float)(sqrt(hr_norm_squares(worker->grads, &all)) / (double)samples);
@@ -41,7 +42,7 @@ static uint32_t staleness_of(struct hr_train_worker *self, const struct hr_told_
 {
     if (self->worker.stats->samples < step->counted)
         return HR_DROPPED;
-    if (self->worker.shared->strategy->never_stale)
+    if (hr_strategy_never_stale(self->worker.shared->strategy))
         return 0;
     struct hr_telling *telling = &self->telling;
     const struct hr_stale *stale = &self->worker.stats->stale;

@@ -400,7 +400,7 @@ static void arrive(struct script *script, size_t w)
         script_arrive(script, w);
     else if (strategy == &hr_strategy_hogwild)
         hr_pushes_arrive(&script->worker[w]);
-    else if (strategy->served)
+    else if (hr_strategy_is_served(strategy))
         hr_server_ask(&script->worker[w], HR_CUT, 0);
     script_serve_all(script, w);
 }
@@ -410,7 +410,7 @@ static void leave_cut(struct script *script, size_t w)
     struct hr_worker *worker = &script->worker[w];
     if (stands(script, w) == HR_ARRIVING) {
         assert_true(script_has_arrived(script, w));
-    } else if (script->shared.strategy->served) {
+    } else if (hr_strategy_is_served(script->shared.strategy)) {
         assert_true(hr_server_ready(worker));
         hr_server_collect(worker);
     }

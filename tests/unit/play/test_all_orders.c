@@ -68,7 +68,7 @@ static struct hr_train_options options_of(const struct kind *kind,
     options.servers = 1;
     options.backups = kind->backups;
     options.staleness = 1;
-    options.sync_every = strategy->served ? 1 : 2;
+    options.sync_every = hr_strategy_is_served(strategy) ? 1 : 2;
     options.max_restarts = 9;
     snprintf(options.kernels, sizeof options.kernels, "reference"); /* BLAS has memory of its own */
     return options;
@@ -158,7 +158,7 @@ static double try_all(struct kind kind)
     current = (struct trial){
         .kind = &kind, .hash = XXH3_createState(), .rewinds = CAN_REWIND && kind.how != ONE_BY_ONE};
     CHECK_OK(hr_strategy_find(kind.strategy, 1, &current.strategy));
-    current.refers = current.strategy->served;
+    current.refers = hr_strategy_is_served(current.strategy);
     bool is_new;
     state_graph_at(&current.graph, (XXH128_hash_t){0}, &is_new);
     current.graph.state[1].paths = 1;
@@ -177,7 +177,7 @@ static bool may_meet(struct kind kind)
 {
     const struct hr_strategy *strategy;
     CHECK_OK(hr_strategy_find(kind.strategy, 1, &strategy));
-    return CAN_REWIND || strategy->served;
+    return CAN_REWIND || hr_strategy_is_served(strategy);
 }
 
 static void meeting_leaves_nothing_out(void **state)

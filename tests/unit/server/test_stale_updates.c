@@ -28,7 +28,7 @@ static double three_pushes(const struct hr_strategy *strategy, size_t servers,
     script_read(&script, 2); /* who pushed last has read all: under hogwild with its push */
     const double weight = (double)script.shared.weights[2][SCRIPT_PARAMS - 1];
     check_weights(&script, 2, weight); /* on all shards alike */
-    if (!strategy->served)
+    if (!hr_strategy_is_served(strategy))
         for (size_t w = 0; w < 3; w++)
             assert_int_equal(script.shared.stats[w].stale.max, w);
     script_close(&script);
@@ -46,7 +46,7 @@ static void check_all(const char *staleness_lr, double compensation, double want
     options.delay_compensation = compensation;
     snprintf(options.staleness_lr, sizeof options.staleness_lr, "%s", staleness_lr);
     for (size_t i = 0; i < 3; i++) {
-        const size_t servers = strategies[i]->served ? 2 : 0;
+        const size_t servers = hr_strategy_is_served(strategies[i]) ? 2 : 0;
         CHECK_NEAR(three_pushes(strategies[i], servers, &options), want, 1e-6, 0);
     }
 }

@@ -12,10 +12,11 @@ enum { BATCHES = 3 };
 static void open(const struct hr_strategy *strategy, const struct hr_train_options *options,
                  bool ends_epoch)
 {
-    script_open(
-        &script, strategy,
-        (struct script_plan){
-            .workers = 2, .servers = strategy->served, .batches = BATCHES, .options = options});
+    script_open(&script, strategy,
+                (struct script_plan){.workers = 2,
+                                     .servers = hr_strategy_is_served(strategy),
+                                     .batches = BATCHES,
+                                     .options = options});
     script.shared.schedule.batches_per_epoch = ends_epoch ? BATCHES : 10 * BATCHES;
 }
 
