@@ -157,7 +157,7 @@ static void count_tickets(struct hr_worker *worker)
 {
     struct own *own = own_of(worker);
     const int64_t now = hr_clock_ns();
-    hr_pushes_counts(worker->shared, worker->rank)->ticket_ns += now - own->since;
+    worker->stats->ticket_ns += now - own->since;
     own->since = now;
 }
 
@@ -198,7 +198,6 @@ static void give(struct hr_worker *worker, size_t block)
  * watched line is checked before it is overwritten. */
 static void update_piece(struct hr_worker *worker, size_t at, size_t count)
 {
-    const struct hr_shared_state *shared = worker->shared;
     const struct own *own = own_of(worker);
     float *w = worker->weights + at, pulled[PIECE], loaded[HR_LOST_FLOATS];
     const bool watched = own->watched >= at && own->watched < at + count;
@@ -213,8 +212,8 @@ static void update_piece(struct hr_worker *worker, size_t at, size_t count)
     hr_hogwild_store(&own->live, at, before, w);
     if (!watched)
         return;
-    hr_lost_store(&hr_pushes_counts(shared, worker->rank)->lost, own->live.pairs + own->watched / 2,
-                  loaded, w + before, length);
+    hr_lost_store(&worker->stats->lost, own->live.pairs + own->watched / 2, loaded, w + before,
+                  length);
     hr_hogwild_store(&own->live, at + behind, count - behind, w + behind);
 }
 
@@ -616,7 +615,6 @@ const struct hr_strategy hr_strategy_hogwild = {
     .describe = describe,
     .bytes = bytes,
     .init = init,
-    .reported = hr_pushes_bytes,
     .report = hr_pushes_report,
     .worker_own = sizeof(struct own),
     .replay_log = replay_log,

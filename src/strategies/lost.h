@@ -19,17 +19,13 @@
 #include <stdint.h>
 
 #include "shm/atom.h"
+#include "strategy/shared_state.h"
 
 enum { HR_LOST_FLOATS = 16 }; /* of a line, 64 bytes */
 
 /* Where the line begins, in `params` weights, that this push (counted from 1) of this worker
  * watches. */
 size_t hr_lost_line(size_t params, size_t worker, uint64_t push);
-
-/* What a worker found. */
-struct hr_lost {
-    uint64_t lines, pairs, lost; /* watched; of the pairs, those that were lost */
-};
 
 /* Store one line's `count` weights (at most HR_LOST_FLOATS; live is where it begins) and count the
  * pairs that were no longer what `loaded` says.

@@ -42,7 +42,6 @@ struct pushes {
     alignas(HR_LINE) struct hr_atom64 count; /* pushes completed */
     struct hr_atom64 clock;                  /* those since the last epoch's end, or AT_CUT */
     uint64_t came;                           /* clock, with which it has come to a cut */
-    alignas(HR_LINE) struct hr_push_counts counts;
 };
 
 static const uint64_t AT_CUT = UINT64_MAX; /* at a cut: left out of the skew */
@@ -50,11 +49,6 @@ static const uint64_t AT_CUT = UINT64_MAX; /* at a cut: left out of the skew */
 static struct pushes *line_of(const struct hr_shared_state *shared, size_t worker)
 {
     return (struct pushes *)shared->own + worker;
-}
-
-struct hr_push_counts *hr_pushes_counts(const struct hr_shared_state *shared, size_t worker)
-{
-    return &line_of(shared, worker)->counts;
 }
 
 size_t hr_pushes_bytes(const struct hr_shared_state *shared)
@@ -130,11 +124,11 @@ void hr_pushes_report(const struct hr_shared_state *shared, struct hr_run_result
     const double all = result->load_s + result->compute_s + result->communicate_s + result->wait_s;
     double tickets = 0;
     for (size_t w = 0; w < shared->workers; w++) {
-        const struct hr_push_counts *counts = hr_pushes_counts(shared, w);
-        tickets += hr_seconds(counts->ticket_ns);
-        result->watched_lines += counts->lost.lines;
-        result->watched_pairs += counts->lost.pairs;
-        result->lost_pairs += counts->lost.lost;
+        const struct hr_worker_stats *stats = &shared->stats[w];
+        tickets += hr_seconds(stats->ticket_ns);
+        result->watched_lines += stats->lost.lines;
+        result->watched_pairs += stats->lost.pairs;
+        result->lost_pairs += stats->lost.lost;
     }
     result->record_cost = tickets < all ? all / (all - tickets) : 0;
 }

@@ -13,13 +13,6 @@
 /* (workers) such lines. */
 size_t hr_pushes_bytes(const struct hr_shared_state *shared);
 
-/* What this worker counts for the report. */
-struct hr_push_counts {
-    struct hr_lost lost;
-    int64_t ticket_ns; /* recorded: of communicating and waiting, what tickets cost */
-};
-struct hr_push_counts *hr_pushes_counts(const struct hr_shared_state *shared, size_t worker);
-
 /* Put into the result: lost updates; the workers' time over the same without tickets. */
 void hr_pushes_report(const struct hr_shared_state *shared, struct hr_run_result *result);
 

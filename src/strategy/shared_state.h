@@ -41,6 +41,11 @@ enum hr_node_part {
     HR_NODE_PARTS
 };
 
+/* What a worker of Hogwild found of lost updates (strategies/lost.h). */
+struct hr_lost {
+    uint64_t lines, pairs, lost; /* watched; of the pairs, those that were lost */
+};
+
 /* What a worker counts; its own lines in the segment, read by others only at a cut or after the
  * run, except for `seen`. */
 struct hr_worker_stats {
@@ -68,6 +73,8 @@ struct hr_worker_stats {
     uint64_t stale_keys;   /* histograms of keys that have the update in hand: server/staleness.h */
     struct hr_stale stale; /* of each update this worker offered: the largest over the shards;
                               unless it is never stale */
+    struct hr_lost lost;
+    int64_t ticket_ns;              /* of communicating and waiting, what Hogwild's tickets cost */
     int64_t node_ns[HR_NODE_PARTS]; /* of its steps, where a machine's workers push as one */
     int64_t told_ns[HR_ACTIVITIES]; /* of `account`, to who looks on: worker/tell.h */
     alignas(HR_LINE) struct hr_dropped dropped; /* writer: the server */

@@ -117,8 +117,6 @@ struct hr_strategy {
      * state of rows.h); NULL: none. */
     size_t (*bytes)(const struct hr_shared_state *shared);
     void (*init)(struct hr_shared_state *shared);
-    /* How much of it, from its beginning, machine 0 has of all machines when `report` is called. */
-    size_t (*reported)(const struct hr_shared_state *shared);
     /* Fill in its own fields of the result, last of all, after all ranks have ended. NULL: none. */
     void (*report)(const struct hr_shared_state *shared, struct hr_run_result *result);
 

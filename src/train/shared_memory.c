@@ -223,8 +223,6 @@ static void lay_out_own(struct hr_shared_state *shared, struct hr_carver *to)
         shared->own = hr_carve(to, what, shared->strategy->bytes(shared));
     if (hr_peers_bytes(shared))
         shared->peers = hr_carve(to, what, hr_peers_bytes(shared));
-    if (shared->strategy->reported)
-        hr_carve_alike(to, 0, shared->strategy->reported(shared), at_the_end);
 }
 
 struct group_bytes {

@@ -114,7 +114,7 @@ static void whole_pushes_in_turn_lose_nothing(void **state)
         }
     }
     for (size_t w = 0; w < 2; w++) {
-        const struct hr_lost *lost = &hr_pushes_counts(&script.shared, w)->lost;
+        const struct hr_lost *lost = &script.shared.stats[w].lost;
         assert_int_equal(lost->lines, 50);
         assert_int_equal(lost->lost, 0);
     }
