@@ -9,13 +9,23 @@
   const has = (o, k) => o !== null && typeof o === 'object' && Object.hasOwn(o, k);
   const get = (o, ...keys) => keys.reduce((v, k) => has(v, k) ? v[k] : undefined, o);
   const isObject = v => v !== null && typeof v === 'object' && !Array.isArray(v);
-  const object = (o, ...keys) => { const v = get(o, ...keys); return isObject(v) ? v : {}; };
-  const list = (o, ...keys) => { const v = get(o, ...keys); return Array.isArray(v) ? v : []; };
-  const text = (o, ...keys) => { const v = get(o, ...keys); return typeof v === 'string' ? v : ''; };
+  const object = (o, ...keys) => {
+    const v = get(o, ...keys);
+    return isObject(v) ? v : {};
+  };
+  const list = (o, ...keys) => {
+    const v = get(o, ...keys);
+    return Array.isArray(v) ? v : [];
+  };
+  const text = (o, ...keys) => {
+    const v = get(o, ...keys);
+    return typeof v === 'string' ? v : '';
+  };
   const isTrue = (o, ...keys) => get(o, ...keys) === true;
   // A number, or a string of digits; sums and squares of all others are numbers, too.
   const asNumber = v => typeof v === 'number' && Math.abs(v) < 1e150 ? v
-    : typeof v === 'string' && /^\d{1,40}$/.test(v) ? Number(v) : NaN;
+    : typeof v === 'string' && /^\d{1,40}$/.test(v)                  ? Number(v)
+                                                                     : NaN;
   const number = (o, ...keys) => asNumber(get(o, ...keys));
   const positive = x => x > 0 ? x : 0;
   const sum = values => values.reduce((a, x) => a + positive(x), 0);
@@ -23,7 +33,7 @@
 
   // Mean, sample deviation and ends of those that are numbers.
   function spread(values) {
-    const s = { n: 0, mean: NaN, sd: NaN, least: NaN, most: NaN };
+    const s = {n: 0, mean: NaN, sd: NaN, least: NaN, most: NaN};
     let m2 = 0;
     for (const x of values) {
       if (!Number.isFinite(x)) continue;
@@ -41,7 +51,9 @@
   // --- numbers as text ---
 
   const DASH = '–';
-  const trim = t => t.includes('e') ? t.replace(/\.?0*e/, 'e') : t.includes('.') ? t.replace(/\.?0+$/, '') : t;
+  const trim = t => t.includes('e') ? t.replace(/\.?0*e/, 'e')
+    : t.includes('.')               ? t.replace(/\.?0+$/, '')
+                                    : t;
   function figures(x, digits) {
     if (!Number.isFinite(x)) return DASH;
     if (Number.isInteger(x) && Math.abs(x) < 1e15) return String(x === 0 ? 0 : x);
@@ -60,37 +72,54 @@
     if (s >= 1 || s <= 0) return `${figures(s, 3)} s`;
     return s >= 1e-3 ? `${figures(s * 1e3, 3)} ms` : `${figures(s * 1e6, 3)} µs`;
   }
-  const percent = (part, all, digits = 1) => all > 0 && Number.isFinite(part) ? (100 * part / all).toFixed(digits) : DASH;
+  const percent = (part, all, digits = 1) =>
+    all > 0 && Number.isFinite(part) ? (100 * part / all).toFixed(digits) : DASH;
   // "94.76 ± 0.95", with so many decimals.
   function meanText(s, decimals, factor = 1) {
-    const x = s.mean * factor, sd = s.sd * Math.abs(factor), fixed = v => Math.abs(v) >= 10 ** (8 - decimals) ? v.toPrecision(4) : v.toFixed(decimals);
+    const x = s.mean * factor, sd = s.sd * Math.abs(factor),
+          fixed = v => Math.abs(v) >= 10 ** (8 - decimals) ? v.toPrecision(4) : v.toFixed(decimals);
     if (!Number.isFinite(x)) return DASH;
-    return s.n > 1 && s.least !== s.most ? [fixed(x), el('span', 'sd', ` ± ${fixed(sd)}`)] : fixed(x);
+    return s.n > 1 && s.least !== s.most ? [fixed(x), el('span', 'sd', ` ± ${fixed(sd)}`)]
+                                         : fixed(x);
   }
   // A column of means: their decimals give the middle one its digits, and the least two of them.
   function column(spreads, digits, factor = 1) {
-    const sizes = spreads.filter(s => s.n && s.mean !== 0).map(s => Math.floor(Math.log10(Math.abs(s.mean * factor)))).sort((a, b) => a - b);
-    const whole = spreads.every(s => !s.n || (s.least === s.most && Number.isInteger(s.mean * factor)));
-    const decimals = whole || !sizes.length ? 0 : Math.min(8, Math.max(0, digits - 1 - sizes[sizes.length - 1 >> 1], Math.min(6, 1 - sizes[0])));
+    const sizes = spreads.filter(s => s.n && s.mean !== 0)
+                    .map(s => Math.floor(Math.log10(Math.abs(s.mean * factor))))
+                    .sort((a, b) => a - b);
+    const whole =
+      spreads.every(s => !s.n || (s.least === s.most && Number.isInteger(s.mean * factor)));
+    const decimals = whole || !sizes.length
+      ? 0
+      : Math.min(
+          8, Math.max(0, digits - 1 - sizes[sizes.length - 1 >> 1], Math.min(6, 1 - sizes[0])));
     return spreads.map(s => meanText(s, decimals, factor));
   }
-  const shortMean = s => s.n > 1 && s.least !== s.most ? [short(s.mean), el('span', 'sd', ` ± ${short(s.sd)}`)] : short(s.mean);
-  const plainMean = (s, digits = 3, f = 1) => [figures(s.mean * f, digits), s.n > 1 && s.least !== s.most ? el('span', 'sd', ` ± ${figures(s.sd * f, 2)}`) : ''];
+  const shortMean = s => s.n > 1 && s.least !== s.most
+    ? [short(s.mean), el('span', 'sd', ` ± ${short(s.sd)}`)]
+    : short(s.mean);
+  const plainMean = (s, digits = 3, f = 1) => [figures(s.mean * f, digits),
+    s.n > 1 && s.least !== s.most ? el('span', 'sd', ` ± ${figures(s.sd * f, 2)}`) : ''];
 
   // --- elements: strings become text, without what turns directions or controls anything ---
 
   // eslint-disable-next-line no-control-regex
-  const clean = t => t.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
+  const clean = t =>
+    t.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, '\ufffd');
   function append(node, children) {
     for (const child of children.flat(Infinity))
-      if (child instanceof Node) node.append(child);
-      else if (child !== null && child !== undefined && child !== false) node.append(clean(String(child)));
+      if (child instanceof Node)
+        node.append(child);
+      else if (child !== null && child !== undefined && child !== false)
+        node.append(clean(String(child)));
     return node;
   }
   function el(tag, attributes, ...children) {
     const node = document.createElement(tag);
-    if (typeof attributes === 'string') { if (attributes) node.className = attributes; }
-    else for (const [k, v] of Object.entries(attributes || {})) node.setAttribute(k, clean(String(v)));
+    if (typeof attributes === 'string') {
+      if (attributes) node.className = attributes;
+    } else
+      for (const [k, v] of Object.entries(attributes || {})) node.setAttribute(k, clean(String(v)));
     return append(node, children);
   }
   function svg(tag, attributes, ...children) {
@@ -100,36 +129,56 @@
   }
   const note = (...words) => el('p', 'note', ...words);
   // Prose: options are not broken at their hyphens, nor numbers before their %.
-  const prose = t => t.replaceAll(' %', '\u00a0%').split(/(--[a-z][\w-]*)/).map((words, i) => i % 2 ? el('span', 'keyed', words) : words);
+  const prose = t => t.replaceAll(' %', '\u00a0%')
+                       .split(/(--[a-z][\w-]*)/)
+                       .map((words, i) => i % 2 ? el('span', 'keyed', words) : words);
+  const sentences = lines =>
+    lines.length ? el('ul', 'sentences', lines.map(t => el('li', '', prose(t)))) : null;
   let ids = 0;
   const newId = () => `i${ids++}`;
 
   const ROWS_SHOWN = 1000;
-  // heads: [title, class]: "n" numbers, "w2", "w3" only where the page is wide enough, "bar" no title.
-  // rows: [head, cell...]; a cell is text, a node or a list of both.
+  // The heads of "strategy|#seconds||why": # stands before numbers, nothing above a bar.
+  const heads = titles => titles.split('|').map(t => t[0] === '#' ? [t.slice(1), 'n']
+      : t                                                         ? [t]
+                                                                  : ['', 'bar']);
+  // heads: [title, class]: "n" numbers, "w2", "w3" only where the page is wide enough, "bar" no
+  // title. rows: [head, cell...]; a cell is text, a node or a list of both.
   function table(caption, heads, rows, kind = '') {
     const cell = (tag, i, content, more) => {
-      const node = el(tag, { class: heads[i][1] || '', ...more }, content);
+      const node = el(tag, {class: heads[i][1] || '', ...more}, content);
       if (!node.className) node.removeAttribute('class');
       return node;
     };
-    const head = el('tr', '', heads.map(([title], i) => title === '' ? cell('td', i, '') : cell('th', i, title, { scope: 'col' })));
-    const body = el('tbody', '', rows.slice(0, ROWS_SHOWN).map(row =>
-      el('tr', '', row.map((content, i) => i ? cell('td', i, content) : cell('th', i, content, { scope: 'row' })))));
-    const box = el('div', { class: 'scroll', role: 'region', tabindex: 0, 'aria-label': caption },
+    const head = el('tr', '',
+      heads.map(
+        ([title], i) => title === '' ? cell('td', i, '') : cell('th', i, title, {scope: 'col'})));
+    const body = el('tbody', '',
+      rows.slice(0, ROWS_SHOWN)
+        .map(row => el('tr', '',
+               row.map((content, i) =>
+                         i ? cell('td', i, content) : cell('th', i, content, {scope: 'row'})))));
+    const box = el('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': caption},
       el('table', kind, el('caption', '', caption), el('thead', '', head), body));
-    return rows.length > ROWS_SHOWN ? [box, note(`The first ${ROWS_SHOWN} rows of ${rows.length}; the JSON has all.`)] : box;
+    return rows.length > ROWS_SHOWN
+      ? [box, note(`The first ${ROWS_SHOWN} rows of ${rows.length}; the JSON has all.`)]
+      : box;
   }
 
   // A bar of parts: [class or colour, share of 1].
-  const bar = (parts, kind = '') => el('div', { class: `bar ${kind}`, 'aria-hidden': 'true' }, parts.filter(p => p[1] > 0).map(([paint, share]) =>
-    el('i', { style: `width:${(100 * Math.min(1, share)).toFixed(2)}%${paint.startsWith('var') ? `;background:${paint}` : ''}`,
-      class: paint.startsWith('var') ? 'own' : paint })));
+  const bar = (parts, kind = '') => el('div', {class: `bar ${kind}`, 'aria-hidden': 'true'},
+    parts.filter(p => p[1] > 0).map(([paint, share]) => el('i', {
+      style: `width:${(100 * Math.min(1, share)).toFixed(2)}%${
+        paint.startsWith('var') ? `;background:${paint}` : ''}`,
+      class: paint.startsWith('var') ? 'own' : paint
+    })));
 
-  // --- what the page is about: runs of all documents, those that differ in their seed as a group ---
+  // --- what the page is about: runs of all documents, those that differ in their seed as a group
+  // ---
 
   const data = JSON.parse(document.getElementById('data').textContent);
-  const sources = list(data, 'documents').map(d => ({ name: text(d, 'name'), of: object(d, 'document') }));
+  const sources =
+    list(data, 'documents').map(d => ({name: text(d, 'name'), of: object(d, 'document')}));
   const several = sources.length > 1;
   const rootStyle = getComputedStyle(document.documentElement);
   const DRAWN = 12;
@@ -138,15 +187,19 @@
     const groups = new Map();
     sources.forEach((source, s) => list(source.of, 'runs').forEach(run => {
       const strategy = text(run, 'strategy'), setting = text(run, 'setting');
-      const label = text(run, 'label') || `${strategy || 'run'}${setting ? ` ${setting}` : ''}`, key = `${s} ${label}`;
-      if (!groups.has(key)) groups.set(key, { label: clean(label.slice(0, 200)), strategy: clean(strategy), source: s, runs: [] });
+      const label = text(run, 'label') || `${strategy || 'run'}${setting ? ` ${setting}` : ''}`,
+            key = `${s} ${label}`;
+      if (!groups.has(key))
+        groups.set(
+          key, {label: clean(label.slice(0, 200)), strategy: clean(strategy), source: s, runs: []});
       groups.get(key).runs.push(run);
     }));
     const all = [...groups.values()], same = new Map();
     for (const g of all) same.set(g.label, (same.get(g.label) || 0) + 1);
     const taken = new Set();
     for (const g of all) {
-      if (same.get(g.label) > 1) g.label += ` (${sources[g.source].name.split('/').pop().split('.')[0].slice(0, 24)})`;
+      if (same.get(g.label) > 1)
+        g.label += ` (${sources[g.source].name.split('/').pop().split('.')[0].slice(0, 24)})`;
       while (taken.has(g.label)) g.label += ` #${g.source + 1}`;
       taken.add(g.label);
     }
@@ -158,15 +211,23 @@
     }
     return all;
   }
-  const paintOf = strategy => `var(--s-${/^[a-z-]+$/.test(strategy) && rootStyle.getPropertyValue(`--s-${strategy}`) ? strategy : 'other'})`;
+  const paintOf = strategy => `var(--s-${
+    / ^[a - z - ] + $ /.test(strategy) && rootStyle.getPropertyValue(`--s-${strategy}`)
+      ? strategy
+      : 'other'})`;
 
   const SPELLED = new Map([['rmse', 'RMSE'], ['mae', 'MAE'], ['r2', 'R²'], ['mse', 'MSE']]);
   const isMeasured = key => /^(train|test|validation)_/.test(key);
   function metricOf(part, key) {
-    const words = (part || key).split('_'), which = words.shift(), what = part ? key : words.join('_');
+    const words = (part || key).split('_'), which = words.shift(),
+          what = part ? key : words.join('_');
     return {
-      part, key, name: `${which[0].toUpperCase()}${which.slice(1)} ${SPELLED.get(what) || what.replaceAll('_', ' ')}`,
-      share: key.endsWith('accuracy'), more: key.endsWith('accuracy') || /(^|_)r2$/.test(key),
+      part,
+      key,
+      name: `${which[0].toUpperCase()}${which.slice(1)} ${
+        SPELLED.get(what) || what.replaceAll('_', ' ')}`,
+      share: key.endsWith('accuracy'),
+      more: key.endsWith('accuracy') || /(^|_)r2$/.test(key),
       of: o => part ? number(o, part, key) : number(o, key),
     };
   }
@@ -177,10 +238,12 @@
       if (!isObject(o)) return;
       for (const key of Object.keys(o)) {
         if (!isMeasured(key) || found.size >= 10) continue;
-        if (typeof o[key] === 'number' && !/_(samples|evaluations|seconds)$/.test(key)) found.set(key, ['', key]);
+        if (typeof o[key] === 'number' && !/_(samples|evaluations|seconds)$/.test(key))
+          found.set(key, ['', key]);
         if (key.endsWith('_fit') && isObject(o[key]))
           for (const inner of Object.keys(o[key]))
-            if (typeof o[key][inner] === 'number' && found.size < 10) found.set(`${key} ${inner}`, [key, inner]);
+            if (typeof o[key][inner] === 'number' && found.size < 10)
+              found.set(`${key} ${inner}`, [key, inner]);
       }
     };
     for (const run of runs) {
@@ -189,7 +252,10 @@
     }
     return [...found.values()].map(([part, key]) => metricOf(part, key));
   }
-  const RANKS = ['test_accuracy', 'validation_accuracy', 'test_fit rmse', 'validation_fit rmse', 'test_rmse', 'test_loss', 'validation_loss', 'train_loss'];
+  const RANKS = [
+    'test_accuracy', 'validation_accuracy', 'test_fit rmse', 'validation_fit rmse', 'test_rmse',
+    'test_loss', 'validation_loss', 'train_loss'
+  ];
 
   const groups = groupRuns(), runs = groups.flatMap(g => g.runs), metrics = findMetrics(runs);
   const nameOf = m => m.part ? `${m.part} ${m.key}` : m.key;
@@ -202,7 +268,10 @@
 
   // Groups that have a line: all, or those that ended best.
   const drawn = (() => {
-    const value = g => { const x = primary ? score(g, primary).mean : NaN; return Number.isNaN(x) ? -Infinity : primary.more ? x : -x; };
+    const value = g => {
+      const x = primary ? score(g, primary).mean : NaN;
+      return Number.isNaN(x) ? -Infinity : primary.more ? x : -x;
+    };
     const best = [...groups].sort((a, b) => value(b) - value(a)).slice(0, DRAWN);
     return groups.filter(g => best.includes(g));
   })();
@@ -212,23 +281,31 @@
   function nameLines() {
     const wordsOf = label => label.match(/\S+ (?=[\d.+-])\S+|\S+/g) || [];
     for (const g of drawn) {
-      const mates = drawn.filter(o => o.strategy === g.strategy), words = mates.map(o => new Set(wordsOf(o.label)));
+      const mates = drawn.filter(o => o.strategy === g.strategy),
+            words = mates.map(o => new Set(wordsOf(o.label)));
       const own = wordsOf(g.label).filter(w => w !== g.strategy && !words.every(set => set.has(w)));
       const alone = mates.length === drawn.length;
-      g.short = mates.length === 1 && g.strategy ? g.strategy : [alone && own.length ? '' : g.strategy, ...own].filter(w => w).join(' ');
+      g.short = mates.length === 1 && g.strategy
+        ? g.strategy
+        : [alone && own.length ? '' : g.strategy, ...own].filter(w => w).join(' ');
       g.short ||= g.label;
     }
     for (const g of drawn)
       if (drawn.some(o => o !== g && o.short === g.short)) g.long = true;
-    for (const g of drawn) if (g.long) g.short = g.label;
+    for (const g of drawn)
+      if (g.long) g.short = g.label;
   }
   nameLines();
-  const cut = (t, most) => t.length <= most ? t : t.includes(' ') ? `${t.slice(0, Math.ceil(most * .55))}…${t.slice(t.length - Math.floor(most * .45) + 1)}` : `${t.slice(0, most - 1)}…`;
+  const cut = (t, most) => t.length <= most ? t
+    : t.includes(' ')
+    ? `${t.slice(0, Math.ceil(most * .55))}…${t.slice(t.length - Math.floor(most * .45) + 1)}`
+    : `${t.slice(0, most - 1)}…`;
 
   // --- series: means over seeds, evaluation by evaluation, thinned ---
 
   const POINTS_MOST = 240, STRETCHES = 100;
-  const ABSCISSAS = [['seconds', 'seconds of training'], ['samples', 'samples'], ['updates', 'updates']];
+  const ABSCISSAS =
+    [['seconds', 'seconds of training'], ['samples', 'samples'], ['updates', 'updates']];
   // Curves do not say how many updates there were: as many a sample as in the whole run.
   function updatesAt(run, point) {
     const said = number(point, 'updates'), samples = number(run, 'total_samples');
@@ -242,12 +319,20 @@
     for (let i = 0; i < n; i++) {
       const there = curves.map((c, r) => [c[i], group.runs[r]]).filter(([p]) => isObject(p));
       if (!there.length) continue;
-      const point = { runs: there.length, epoch: spread(there.map(([p]) => number(p, 'epoch'))).mean, at: {}, value: new Map() };
-      for (const [key] of ABSCISSAS) point.at[key] = spread(there.map(([p, run]) => key === 'updates' ? updatesAt(run, p) : number(p, key))).mean;
+      const point = {
+        runs: there.length,
+        epoch: spread(there.map(([p]) => number(p, 'epoch'))).mean,
+        at: {},
+        value: new Map()
+      };
+      for (const [key] of ABSCISSAS)
+        point.at[key] =
+          spread(there.map(([p, run]) => key === 'updates' ? updatesAt(run, p) : number(p, key)))
+            .mean;
       for (const m of metrics) point.value.set(m, spread(there.map(([p]) => m.of(p))));
       points.push(point);
     }
-    return { group, whole: points.length, points: thin(points) };
+    return {group, whole: points.length, points: thin(points)};
   }
   // The first, the last, and those that are least and most within each stretch, and of all.
   function thin(points) {
@@ -264,7 +349,8 @@
       if (least >= 0) keep.add(least).add(most);
     };
     for (let s = 0; s < STRETCHES && primary; s++)
-      ends(primary, Math.floor(points.length * s / STRETCHES), Math.floor(points.length * (s + 1) / STRETCHES));
+      ends(primary, Math.floor(points.length * s / STRETCHES),
+        Math.floor(points.length * (s + 1) / STRETCHES));
     for (const m of metrics) ends(m, 0, points.length);
     return points.filter((_, i) => keep.has(i));
   }
@@ -278,16 +364,22 @@
     return power * (part <= 1 ? 1 : part <= 2 ? 2 : part <= 5 ? 5 : 10);
   }
   // whole: ends at ticks. log: where allowed, and most is so many times the least.
-  function axis(least, most, { whole = false, log = 0, wanted = 5 } = {}) {
+  function axis(least, most, {whole = false, log = 0, wanted = 5} = {}) {
     if (!Number.isFinite(least) || !Number.isFinite(most)) [least, most] = [0, 1];
     const size = Math.max(Math.abs(least), Math.abs(most));
     if (!(most - least > size * 1e-12) || size < 1e-290) {
       const half = size < 1e-290 ? .5 : size * .05;
       [least, most] = [least - half, most + half];
     }
-    const a = { least, most, ticks: [], log: log > 0 && least > 0 && most / least > log && most / least < 1e100 };
+    const a = {
+      least,
+      most,
+      ticks: [],
+      log: log > 0 && least > 0 && most / least > log && most / least < 1e100
+    };
     if (a.log) {
-      const first = Math.floor(Math.log10(least)), last = Math.ceil(Math.log10(most)), step = Math.max(1, Math.ceil((last - first) / wanted));
+      const first = Math.floor(Math.log10(least)), last = Math.ceil(Math.log10(most)),
+            step = Math.max(1, Math.ceil((last - first) / wanted));
       for (let e = first; e <= last && a.ticks.length < 40; e += step)
         for (const part of last - first <= 3 ? [1, 2, 5] : [1]) {
           const tick = part * 10 ** e;
@@ -296,11 +388,16 @@
       if (a.ticks.length < 2) a.ticks = [least, most];
     } else {
       const step = niceStep((most - least) / wanted);
-      if (whole) [a.least, a.most] = [Math.floor(least / step + 1e-9) * step, Math.ceil(most / step - 1e-9) * step];
-      for (let i = Math.ceil(a.least / step - 1e-9); i * step <= a.most + step * 1e-6 && a.ticks.length < 40; i++) a.ticks.push(i * step === 0 ? 0 : i * step);
+      if (whole)
+        [a.least, a.most] =
+          [Math.floor(least / step + 1e-9) * step, Math.ceil(most / step - 1e-9) * step];
+      for (let i = Math.ceil(a.least / step - 1e-9);
+           i * step <= a.most + step * 1e-6 && a.ticks.length < 40; i++)
+        a.ticks.push(i * step === 0 ? 0 : i * step);
     }
     const span = a.log ? Math.log(a.most / a.least) : a.most - a.least;
-    a.place = v => Math.min(2, Math.max(-1, (a.log ? Math.log(Math.max(v, a.least * 1e-3) / a.least) : v - a.least) / span));
+    a.place = v => Math.min(2,
+      Math.max(-1, (a.log ? Math.log(Math.max(v, a.least * 1e-3) / a.least) : v - a.least) / span));
     return a;
   }
   function tickText(x) {
@@ -315,12 +412,19 @@
 
   const redraws = [];
   let pageWidth = 0;
-  const SHAPES = ['m-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0-6.8 0z', 'm-3-3h6v6h-6z', 'm0-4.2l3.8 6.8h-7.6z', 'm0-4.4l4.4 4.4-4.4 4.4-4.4-4.4z', 'm-3.8-2.6h7.6l-3.8 6.8z'];
+  const SHAPES = [
+    'm-3.4 0a3.4 3.4 0 1 0 6.8 0a3.4 3.4 0 1 0-6.8 0z', 'm-3-3h6v6h-6z', 'm0-4.2l3.8 6.8h-7.6z',
+    'm0-4.4l4.4 4.4-4.4 4.4-4.4-4.4z', 'm-3.8-2.6h7.6l-3.8 6.8z'
+  ];
   const DASHES = ['none', '7 3', '2 2.5', '9 3 2 3', '4 2', '12 3', '6 2 2 2 2 2', '1.5 4'];
-  const marker = (variant, x, y) => svg('path', { class: `dot${Math.floor(variant / SHAPES.length) % 2 ? ' open' : ''}`, d: `M${x.toFixed(1)} ${y.toFixed(1)}${SHAPES[variant % SHAPES.length]}` });
+  const marker = (variant, x, y) => svg('path', {
+    class: `dot${Math.floor(variant / SHAPES.length) % 2 ? ' open' : ''}`,
+    d: `M${x.toFixed(1)} ${y.toFixed(1)}${SHAPES[variant % SHAPES.length]}`
+  });
   const styleOf = line => `--c:${line.paint};--d:${DASHES[line.variant % DASHES.length]}`;
-  const key = line => svg('svg', { class: 'key', viewBox: '0 0 30 12', 'aria-hidden': 'true', style: styleOf(line) },
-    svg('path', { class: 'line', d: 'M1 6H29' }), marker(line.variant, 15, 6));
+  const key = line =>
+    svg('svg', {class: 'key', viewBox: '0 0 30 12', 'aria-hidden': 'true', style: styleOf(line)},
+      svg('path', {class: 'line', d: 'M1 6H29'}), marker(line.variant, 15, 6));
 
   // A picture that is drawn anew for every width of the page; draw(width) gives its parts.
   function picture(kind, title, description, draw) {
@@ -328,10 +432,19 @@
     redraws.push(() => {
       const width = kind.includes('hero') ? pageWidth : panelWidth();
       const [height, parts, after] = draw(width);
-      const node = svg('svg', { viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-labelledby': `${id}-t`, 'aria-describedby': `${id}-d`, class: 'chart' },
-        svg('title', { id: `${id}-t` }, title), svg('desc', { id: `${id}-d` }, description), parts);
+      const node = svg('svg', {
+        viewBox: `0 0 ${width} ${height}`,
+        role: 'img',
+        'aria-labelledby': `${id}-t`,
+        'aria-describedby': `${id}-d`,
+        class: 'chart'
+      },
+        svg('title', {id: `${id}-t`}, title), svg('desc', {id: `${id}-d`}, description), parts);
       const old = host.querySelector(':scope > svg.chart');
-      if (old) old.replaceWith(node); else host.append(node);
+      if (old)
+        old.replaceWith(node);
+      else
+        host.append(node);
       if (after) after(node, host);
     });
     return host;
@@ -342,21 +455,26 @@
   // Axes and grid within box [left, top, right, bottom]; x numbers do not touch.
   function frame(box, x, y, xTitle) {
     const [left, top, right, bottom] = box, parts = [];
-    const at = { x: v => left + (right - left) * x.place(v), y: v => bottom - (bottom - top) * y.place(v) };
+    const at = {
+      x: v => left + (right - left) * x.place(v),
+      y: v => bottom - (bottom - top) * y.place(v)
+    };
     for (const tick of y.ticks)
-      parts.push(svg('path', { class: 'grid', d: `M${left} ${at.y(tick).toFixed(1)}H${right}` }),
-        svg('text', { class: 'e', x: left - 7, y: (at.y(tick) + 4).toFixed(1) }, tickText(tick)));
-    parts.push(svg('path', { class: 'axis', d: `M${left} ${bottom}H${right}` }));
+      parts.push(svg('path', {class: 'grid', d: `M${left} ${at.y(tick).toFixed(1)}H${right}`}),
+        svg('text', {class: 'e', x: left - 7, y: (at.y(tick) + 4).toFixed(1)}, tickText(tick)));
+    parts.push(svg('path', {class: 'axis', d: `M${left} ${bottom}H${right}`}));
     let free = -1e9;
     for (const tick of x.ticks) {
       const px = at.x(tick), label = tickText(tick), half = 3.7 * label.length;
-      parts.push(svg('path', { class: 'axis', d: `M${px.toFixed(1)} ${bottom}v4` }));
+      parts.push(svg('path', {class: 'axis', d: `M${px.toFixed(1)} ${bottom}v4`}));
       if (px - half < free) continue;
       free = px + half + 6;
-      parts.push(svg('text', { x: px.toFixed(1), y: bottom + 17, 'text-anchor': px < left + 8 ? 'start' : 'middle' }, label));
+      parts.push(svg('text',
+        {x: px.toFixed(1), y: bottom + 17, 'text-anchor': px < left + 8 ? 'start' : 'middle'},
+        label));
     }
-    parts.push(svg('text', { class: 'e', x: right, y: bottom + 34 }, xTitle));
-    return { parts, at };
+    parts.push(svg('text', {class: 'e', x: right, y: bottom + 34}, xTitle));
+    return {parts, at};
   }
 
   const pen = document.createElement('canvas').getContext('2d');
@@ -367,62 +485,112 @@
   function endLabels(ends, x, top, bottom, most, reach) {
     const LINE = 15, sorted = [...ends].sort((a, b) => a.y - b.y);
     sorted.forEach((e, i) => { e.at = Math.max(e.y, top, i ? sorted[i - 1].at + LINE : top); });
-    for (let i = sorted.length; i-- > 0;) sorted[i].at = Math.min(sorted[i].at, i + 1 < sorted.length ? sorted[i + 1].at - LINE : bottom);
-    return sorted.map(e => svg('g', { style: styleOf(e.line), 'data-line': e.line.index, class: 'label' },
-      x - e.x > reach ? null : svg('path', { class: 'lead', d: `M${(e.x + 5).toFixed(1)} ${e.y.toFixed(1)}L${x - 7} ${e.at.toFixed(1)}` }),
-      marker(e.line.variant, x, e.at),
-      svg('text', { class: 'l', x: x + 8, y: (e.at + 4).toFixed(1) }, svg('title', {}, e.line.name), cut(e.line.short, most))));
+    for (let i = sorted.length; i-- > 0;)
+      sorted[i].at =
+        Math.min(sorted[i].at, i + 1 < sorted.length ? sorted[i + 1].at - LINE : bottom);
+    return sorted.map(
+      e => svg('g', {style: styleOf(e.line), 'data-line': e.line.index, class: 'label'},
+        x - e.x > reach ? null : svg('path', {
+          class: 'lead',
+          d: `M${(e.x + 5).toFixed(1)} ${e.y.toFixed(1)}L${x - 7} ${e.at.toFixed(1)}`
+        }),
+        marker(e.line.variant, x, e.at),
+        svg('text', {class: 'l', x: x + 8, y: (e.at + 4).toFixed(1)}, svg('title', {}, e.line.name),
+          cut(e.line.short, most))));
   }
 
   // lines: {paint, variant, name, short, points: [{x, y, least, most}]}.
   // fit: where values are worth seeing: [least, most] of the y axis, if not of all of them.
-  function lineChart({ kind, title, caption, lines, xTitle, yLog = 0, xLog = 0, fromZero = true, fit = null, format = x => figures(x, 4), more = true }) {
+  function lineChart({
+    kind,
+    title,
+    caption,
+    lines,
+    xTitle,
+    yLog = 0,
+    xLog = 0,
+    fromZero = true,
+    fit = null,
+    format = x => figures(x, 4),
+    more = true
+  }) {
     lines = lines.filter(line => line.points.length);
     if (!lines.length) return null;
     lines.forEach((line, i) => { line.index = i; });
     const points = lines.flatMap(line => line.points);
-    const xs = spread(points.map(p => p.x)), low = spread(points.map(p => p.least)), high = spread(points.map(p => p.most));
-    const xAxis = width => axis(fromZero ? Math.min(0, xs.least) : xs.least, xs.most, { log: xLog, wanted: Math.max(3, width / 120) });
-    const [least, most] = fit || (xLog ? [low.least * .9, high.most * 1.1] : [low.least, high.most]);
+    const xs = spread(points.map(p => p.x)), low = spread(points.map(p => p.least)),
+          high = spread(points.map(p => p.most));
+    const xAxis = width => axis(fromZero ? Math.min(0, xs.least) : xs.least, xs.most,
+      {log: xLog, wanted: Math.max(3, width / 120)});
+    const [least, most] =
+      fit || (xLog ? [low.least * .9, high.most * 1.1] : [low.least, high.most]);
     const hero = kind === 'hero';
-    const yAxis = axis(least, most, { whole: !yLog, log: yLog, wanted: hero ? 6 : 5 });
+    const yAxis = axis(least, most, {whole: !yLog, log: yLog, wanted: hero ? 6 : 5});
     const ends = lines.map(line => `${line.name} ends at ${format(line.points.at(-1).y)}`);
     const clip = newId(), cutOff = points.some(p => p.y < yAxis.least || p.y > yAxis.most);
     const figure = picture(kind, title, `${ends.slice(0, DRAWN).join('; ')}.`, width => {
       const letters = width < 560 ? 14 : 26, x = xAxis(width);
-      const right = lines.length > 1 ? 30 + Math.max(...lines.map(line => widthOf(cut(line.short, letters)))) : 16;
+      const right = lines.length > 1
+        ? 30 + Math.max(...lines.map(line => widthOf(cut(line.short, letters))))
+        : 16;
       const left = 10 + Math.max(20, ...yAxis.ticks.map(t => widthOf(tickText(t))));
-      const height = hero ? Math.round(Math.min(470, Math.max(300, width * .42))) : Math.max(230, 60 + 15 * lines.length);
-      const box = [Math.round(left), 10, Math.round(width - right), height - 42], { parts, at } = frame(box, x, yAxis, xTitle);
-      const inside = svg('g', { 'clip-path': `url(#${clip})` });
+      const height = hero ? Math.round(Math.min(470, Math.max(300, width * .42)))
+                          : Math.max(230, 60 + 15 * lines.length);
+      const box = [Math.round(left), 10, Math.round(width - right), height - 42],
+            {parts, at} = frame(box, x, yAxis, xTitle);
+      const inside = svg('g', {'clip-path': `url(#${clip})`});
       for (const line of lines)
         if (line.points.some(p => p.most > p.least)) {
-          const there = line.points, up = there.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.most).toFixed(1)}`);
-          const down = there.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.least).toFixed(1)}`).reverse();
-          inside.append(svg('path', { class: lines.length > 5 ? 'band faint' : 'band', style: styleOf(line), 'data-line': line.index, d: `M${[...up, ...down].join('L')}Z` }));
+          const there = line.points,
+                up = there.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.most).toFixed(1)}`);
+          const down =
+            there.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.least).toFixed(1)}`).reverse();
+          inside.append(svg('path', {
+            class: lines.length > 5 ? 'band faint' : 'band',
+            style: styleOf(line),
+            'data-line': line.index,
+            d: `M${[...up, ...down].join('L')}Z`
+          }));
         }
       for (const line of lines) {
-        const g = svg('g', { style: styleOf(line), 'data-line': line.index, class: 'curve' });
-        g.append(svg('path', { class: 'line', d: `M${line.points.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.y).toFixed(1)}`).join('L')}` }));
+        const g = svg('g', {style: styleOf(line), 'data-line': line.index, class: 'curve'});
+        g.append(svg('path', {
+          class: 'line',
+          d: `M${line.points.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.y).toFixed(1)}`).join('L')}`
+        }));
         const every = line.points.length <= 14;
-        line.points.forEach((p, i) => { if (every || i + 1 === line.points.length) g.append(marker(line.variant, at.x(p.x), at.y(p.y))); });
+        line.points.forEach((p, i) => {
+          if (every || i + 1 === line.points.length)
+            g.append(marker(line.variant, at.x(p.x), at.y(p.y)));
+        });
         inside.append(g);
       }
-      parts.push(svg('clipPath', { id: clip }, svg('rect', { x: box[0] - 5, y: box[1] - 5, width: box[2] - box[0] + 10, height: box[3] - box[1] + 5.5 })), inside);
+      parts.push(svg('clipPath', {id: clip}, svg('rect', {
+        x: box[0] - 5,
+        y: box[1] - 5,
+        width: box[2] - box[0] + 10,
+        height: box[3] - box[1] + 5.5
+      })),
+        inside);
       if (lines.length > 1)
         parts.push(...endLabels(lines.map(line => {
           const p = line.points.at(-1);
-          return { line, x: at.x(p.x), y: Math.min(box[3], Math.max(box[1], at.y(p.y))) };
-        }), box[2] + 16, box[1] + 4, box[3], letters, hero ? Infinity : 60));
-      return [height, parts, (node, host) => readOut(node, host, { lines, x, at, box, xTitle, format, more })];
+          return {line, x: at.x(p.x), y: Math.min(box[3], Math.max(box[1], at.y(p.y)))};
+        }),
+          box[2] + 16, box[1] + 4, box[3], letters, hero ? Infinity : 60));
+      return [
+        height, parts,
+        (node, host) => readOut(node, host, {lines, x, at, box, xTitle, format, more})
+      ];
     });
-    figure.prepend(el('figcaption', '', el('b', '', title), ' ', el('span', '', caption, yAxis.log ? ', log scale' : '',
-      cutOff ? '; values outside of the axis are cut off' : '')));
+    figure.prepend(el('figcaption', '', el('b', '', title), ' ',
+      el('span', '', caption, yAxis.log ? ', log scale' : '',
+        cutOff ? '; values outside of the axis are cut off' : '')));
     return figure;
   }
 
   // Values under the pointer, or, with the keyboard, under a cursor that the arrow keys move.
-  function readOut(node, host, { lines, x, at, box, xTitle, format, more }) {
+  function readOut(node, host, {lines, x, at, box, xTitle, format, more}) {
     let tip = null, marks = null, cursor = null;
     const stops = unique(lines.flatMap(line => line.points.map(p => p.x))).sort((a, b) => a - b);
     node.setAttribute('tabindex', '0');
@@ -431,46 +599,70 @@
       if (marks) marks.remove();
       tip = marks = null;
     };
-    const nearest = (points, v) => points.reduce((best, p) => Math.abs(at.x(p.x) - at.x(v)) < Math.abs(at.x(best.x) - at.x(v)) ? p : best);
+    const nearest = (points, v) => points.reduce(
+      (best, p) => Math.abs(at.x(p.x) - at.x(v)) < Math.abs(at.x(best.x) - at.x(v)) ? p : best);
     const show = v => {
       hide();
       const px = at.x(v), frame = node.getBoundingClientRect();
-      const found = lines.map(line => ({ line, p: nearest(line.points, v) })).sort((a, b) => (b.p.y - a.p.y) * (more ? 1 : -1));
-      marks = svg('g', {}, svg('path', { class: 'cursor', d: `M${px.toFixed(1)} ${box[1]}V${box[3]}` }));
-      for (const { line, p } of found) {
+      const found = lines.map(line => ({line, p: nearest(line.points, v)}))
+                      .sort((a, b) => (b.p.y - a.p.y) * (more ? 1 : -1));
+      marks =
+        svg('g', {}, svg('path', {class: 'cursor', d: `M${px.toFixed(1)} ${box[1]}V${box[3]}`}));
+      for (const {line, p} of found) {
         const y = at.y(p.y);
-        if (y >= box[1] - 5 && y <= box[3] + 5) marks.append(svg('circle', { class: 'dot', style: styleOf(line), r: 4.5, cx: at.x(p.x).toFixed(1), cy: y.toFixed(1) }));
+        if (y >= box[1] - 5 && y <= box[3] + 5)
+          marks.append(svg('circle', {
+            class: 'dot',
+            style: styleOf(line),
+            r: 4.5,
+            cx: at.x(p.x).toFixed(1),
+            cy: y.toFixed(1)
+          }));
       }
       node.append(marks);
-      tip = el('div', { class: 'tip', role: 'status' }, el('div', 'soft', `${figures(v, 4)} ${xTitle}`), found.map(({ line, p }) =>
-        el('div', '', key(line), line.short, el('b', '', format(p.y), p.most > p.least ? ` (${format(p.least)} to ${format(p.most)})` : ''))));
+      tip =
+        el('div', {class: 'tip', role: 'status'}, el('div', 'soft', `${figures(v, 4)} ${xTitle}`),
+          found.map(({line, p}) => el('div', '', key(line), line.short,
+                      el('b', '', format(p.y),
+                        p.most > p.least ? ` (${format(p.least)} to ${format(p.most)})` : ''))));
       host.append(tip);
-      const scale = frame.width / node.viewBox.baseVal.width, room = host.clientWidth - tip.offsetWidth;
-      const side = px * scale + 16 + tip.offsetWidth > host.clientWidth ? px * scale - tip.offsetWidth - 16 : px * scale + 16;
+      const scale = frame.width / node.viewBox.baseVal.width,
+            room = host.clientWidth - tip.offsetWidth;
+      const side = px * scale + 16 + tip.offsetWidth > host.clientWidth
+        ? px * scale - tip.offsetWidth - 16
+        : px * scale + 16;
       tip.style.left = `${Math.max(0, Math.min(room, side))}px`;
-      tip.style.top = `${node.getBoundingClientRect().top - host.getBoundingClientRect().top + box[3] * scale + 30}px`;
+      tip.style.top = `${
+        node.getBoundingClientRect().top - host.getBoundingClientRect().top + box[3] * scale +
+        30}px`;
     };
     const point = event => {
-      const frame = node.getBoundingClientRect(), px = (event.clientX - frame.left) * node.viewBox.baseVal.width / frame.width;
+      const frame = node.getBoundingClientRect(),
+            px = (event.clientX - frame.left) * node.viewBox.baseVal.width / frame.width;
       if (px < box[0] - 6 || px > box[2] + 8) return hide();
-      show(stops.reduce((best, v) => Math.abs(at.x(v) - px) < Math.abs(at.x(best) - px) ? v : best));
+      show(
+        stops.reduce((best, v) => Math.abs(at.x(v) - px) < Math.abs(at.x(best) - px) ? v : best));
     };
     node.addEventListener('pointermove', point);
     node.addEventListener('pointerdown', point);
     node.addEventListener('pointerleave', hide);
     node.addEventListener('blur', hide);
     node.addEventListener('keydown', event => {
-      const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity, PageUp: -10, PageDown: 10 };
+      const steps =
+        {ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity, PageUp: -10, PageDown: 10};
       if (event.key === 'Escape') return hide();
       if (!Object.hasOwn(steps, event.key)) return undefined;
       event.preventDefault();
-      cursor = Math.max(0, Math.min(stops.length - 1, (cursor === null ? stops.length - 1 : cursor) + steps[event.key]));
+      cursor = Math.max(0,
+        Math.min(
+          stops.length - 1, (cursor === null ? stops.length - 1 : cursor) + steps[event.key]));
       return show(stops[cursor]);
     });
     const mark = on => event => {
       const index = event.target.closest('[data-line]')?.dataset.line;
       node.classList.toggle('one', on && index !== undefined);
-      for (const g of node.querySelectorAll('[data-line]')) g.classList.toggle('chosen', on && g.dataset.line === index);
+      for (const g of node.querySelectorAll('[data-line]'))
+        g.classList.toggle('chosen', on && g.dataset.line === index);
     };
     for (const label of node.querySelectorAll('.label')) {
       label.addEventListener('pointerenter', mark(true));
@@ -483,26 +675,32 @@
   function curveLines(metric, x) {
     const f = factorOf(metric);
     return series.map(s => ({
-      paint: s.group.paint, variant: s.group.variant, name: s.group.label, short: s.group.short,
+      paint: s.group.paint,
+      variant: s.group.variant,
+      name: s.group.label,
+      short: s.group.short,
       points: s.points.filter(p => p.value.get(metric).n && Number.isFinite(p.at[x])).map(p => {
         const v = p.value.get(metric);
-        return { x: p.at[x], y: v.mean * f, least: v.least * f, most: v.most * f };
+        return {x: p.at[x], y: v.mean * f, least: v.least * f, most: v.most * f};
       }),
     }));
   }
-  // Where the ends of lines can be told apart: from what four fifths of the values reach, if that is
-  // less than two thirds of all that there is.
+  // Where the ends of lines can be told apart: from what four fifths of the values reach, if that
+  // is less than two thirds of all that there is.
   function fitOf(lines, more) {
     const means = lines.flatMap(line => line.points.map(p => p.y)).sort((a, b) => a - b);
     const last = lines.filter(line => line.points.length).map(line => line.points.at(-1));
     if (means.length < 8) return null;
     const all = spread(lines.flatMap(line => line.points.flatMap(p => [p.least, p.most])));
     const q = means[Math.floor((means.length - 1) * (more ? .25 : .75))];
-    const least = more ? Math.min(q, ...last.map(p => p.least)) : all.least, most = more ? all.most : Math.max(q, ...last.map(p => p.most));
+    const least = more ? Math.min(q, ...last.map(p => p.least)) : all.least,
+          most = more ? all.most : Math.max(q, ...last.map(p => p.most));
     return most - least < .7 * (all.most - all.least) ? [least, most] : null;
   }
   const clocks = unique(runs.map(run => text(run, 'clock')).filter(c => c));
-  const secondsTitle = clocks.length === 1 && clocks[0] === 'virtual' ? 'seconds of training, virtual time' : 'seconds of training';
+  const secondsTitle = clocks.length === 1 && clocks[0] === 'virtual'
+    ? 'seconds of training, virtual time'
+    : 'seconds of training';
 
   function heroChart() {
     if (!primary || !haveCurves) return null;
@@ -511,8 +709,15 @@
     if (!metric) return null;
     const lines = curveLines(metric, 'seconds'), log = !metric.share && !metric.more;
     return lineChart({
-      kind: 'hero', title: metric.name, lines, xTitle: secondsTitle, yLog: log ? 20 : 0, fit: log ? null : fitOf(lines, metric.more), more: metric.more,
-      caption: `${metric.share ? 'in %, ' : ''}against seconds${seeds ? '; mean over the seeds, band from the least to the most' : ''}`,
+      kind: 'hero',
+      title: metric.name,
+      lines,
+      xTitle: secondsTitle,
+      yLog: log ? 20 : 0,
+      fit: log ? null : fitOf(lines, metric.more),
+      more: metric.more,
+      caption: `${metric.share ? 'in %, ' : ''}against seconds${
+        seeds ? '; mean over the seeds, band from the least to the most' : ''}`,
     });
   }
 
@@ -520,32 +725,55 @@
     if (!haveCurves) return null;
     const ratios = spread(series.flatMap(s => s.points.map(p => p.at.samples / p.at.updates)));
     const alike = ratios.n && ratios.most - ratios.least <= .02 * ratios.least;
-    const parts = [], whole = Math.max(...series.map(s => s.whole)), shown = Math.max(...series.map(s => s.points.length));
+    const parts = [], whole = Math.max(...series.map(s => s.whole)),
+          shown = Math.max(...series.map(s => s.points.length));
     const words = [];
-    if (clocks.length > 1) words.push('Seconds are not of one kind: some runs had a virtual clock.');
-    if (seeds) words.push('Lines are means over the seeds at the same evaluation; bands reach from the least of them to the most.');
-    if (alike) words.push(`Every update is made of ${figures(ratios.mean, 4)} samples, so that curves against updates look as those against samples.`);
-    if (whole > shown) words.push(`${whole} evaluations are shown by at most ${shown}: those that are least and most within each of ${STRETCHES} stretches, and of all.`);
-    if (drawn.length < groups.length) words.push(`Of ${groups.length} settings those ${drawn.length} are drawn that ended best.`);
+    if (clocks.length > 1)
+      words.push('Seconds are not of one kind: some runs had a virtual clock.');
+    if (seeds)
+      words.push(
+        'Lines are means over the seeds at each evaluation; bands reach from least to most.');
+    if (alike)
+      words.push(`Every update is made of ${
+        figures(
+          ratios.mean, 4)} samples, so that curves against updates look as those against samples.`);
+    if (whole > shown)
+      words.push(`${whole} evaluations are shown by at most ${
+        shown}: those that are least and most within each of ${STRETCHES} stretches, and of all.`);
+    if (drawn.length < groups.length)
+      words.push(`Of ${groups.length} settings those ${drawn.length} are drawn that ended best.`);
     parts.push(note(words.join(' ')));
     for (const m of metrics) {
       const row = el('div', 'panels');
       for (const [x, xTitle] of ABSCISSAS) {
         if (x === 'updates' && alike) continue;
-        const chart = lineChart({ kind: 'panel', title: m.name, caption: `${m.share ? 'in %, ' : ''}against ${x}`, lines: curveLines(m, x),
-          xTitle: x === 'seconds' ? secondsTitle : xTitle, yLog: m.share || m.more ? 0 : 10, more: m.more });
+        const chart = lineChart({
+          kind: 'panel',
+          title: m.name,
+          caption: `${m.share ? 'in %, ' : ''}against ${x}`,
+          lines: curveLines(m, x),
+          xTitle: x === 'seconds' ? secondsTitle : xTitle,
+          yLog: m.share || m.more ? 0 : 10,
+          more: m.more
+        });
         if (chart) row.append(chart);
       }
       if (row.childNodes.length) parts.push(row);
     }
-    const heads = [['strategy'], ...(seeds ? [['runs', 'n']] : []), ...['samples', 'updates', 'seconds', 'epoch'].map(t => [t, 'n'])];
-    for (const m of metrics) heads.push([titleOf(m), 'n'], ...(seeds ? [['least', 'n'], ['most', 'n']] : []));
-    const rows = series.flatMap(s => s.points.map(p => [s.group.label, ...(seeds ? [p.runs] : []), figures(p.at.samples, 6), figures(Math.round(p.at.updates), 6),
-      figures(p.at.seconds, 6), figures(p.epoch, 6), ...metrics.flatMap(m => {
-        const v = p.value.get(m), f = factorOf(m);
-        return [v.mean, ...(seeds ? [v.least, v.most] : [])].map(x => figures(x * f, 6));
-      })]));
-    parts.push(fold('Values behind the curves', table(seeds ? 'Evaluations: mean over the runs, least and most' : 'Evaluations', heads, rows, 'values curve-values')));
+    const titles = heads(`strategy|${seeds ? '#runs|' : ''}#samples|#updates|#seconds|#epoch`);
+    for (const m of metrics)
+      titles.push([titleOf(m), 'n'], ...(seeds ? heads('#least|#most') : []));
+    const rows = series.flatMap(
+      s => s.points.map(
+        p => [s.group.label, ...(seeds ? [p.runs] : []), figures(p.at.samples, 6),
+          figures(Math.round(p.at.updates), 6), figures(p.at.seconds, 6), figures(p.epoch, 6),
+          ...metrics.flatMap(m => {
+            const v = p.value.get(m), f = factorOf(m);
+            return [v.mean, ...(seeds ? [v.least, v.most] : [])].map(x => figures(x * f, 6));
+          })]));
+    parts.push(fold('Values behind the curves',
+      table(seeds ? 'Evaluations: mean over the runs, least and most' : 'Evaluations', titles, rows,
+        'values curve-values')));
     return parts;
   }
 
@@ -553,65 +781,118 @@
 
   const PHASES = ['load', 'compute', 'communicate', 'wait', 'absent'];
   const spent = (group, worker) => {
-    const of = PHASES.map(phase => sum(group.runs.map(run => worker === undefined ? number(run, 'time', phase) : number(list(run, 'time', 'workers')[worker], phase))));
-    return { of, all: sum(of) };
+    const of = PHASES.map(phase => sum(group.runs.map(run => worker === undefined
+                              ? number(run, 'time', phase)
+                              : number(list(run, 'time', 'workers')[worker], phase))));
+    return {of, all: sum(of)};
   };
   const count = (group, test) => group.runs.filter(test).length;
-  const REMARKS = [['diverged', run => isTrue(run, 'divergence', 'rose')], ['at chance', run => text(run, 'at_chance')],
-    ['interrupted', run => isTrue(run, 'interrupted')], ['stopped early', run => isTrue(run, 'best', 'stopped')], ['lost ranks', run => list(run, 'losses').length > 0]];
+  const REMARKS = [
+    ['diverged', run => isTrue(run, 'divergence', 'rose')],
+    ['at chance', run => text(run, 'at_chance')],
+    ['interrupted', run => isTrue(run, 'interrupted')],
+    ['stopped early', run => isTrue(run, 'best', 'stopped')],
+    ['lost ranks', run => list(run, 'losses').length > 0]
+  ];
   // Strategy first; the rest of its label where there is room.
   const plainName = group => {
-    const behind = group.strategy && group.label.startsWith(`${group.strategy} `) && groups.length > 1, variants = groups.some(g => g !== group && g.strategy === group.strategy);
-    return [groups.length > 1 ? key(group) : '', behind ? [group.strategy, el('span', variants ? 'rest own' : 'rest', group.label.slice(group.strategy.length))] : group.label];
+    const behind =
+            group.strategy && group.label.startsWith(`${group.strategy} `) && groups.length > 1,
+          variants = groups.some(g => g !== group && g.strategy === group.strategy);
+    const rest = behind
+      ? el('span', variants ? 'rest own' : 'rest', group.label.slice(group.strategy.length))
+      : null;
+    return [groups.length > 1 ? key(group) : '', rest ? [group.strategy, rest] : group.label];
   };
   const nameCell = group => [plainName(group), REMARKS.map(([word, test]) => {
     const n = count(group, test);
-    return n ? [' ', el('span', 'warn', group.runs.length > 1 ? `${word} (${n} of ${group.runs.length} runs)` : word)] : '';
+    const of = group.runs.length > 1 ? ` (${n} of ${group.runs.length} runs)` : '';
+    return n ? [' ', el('span', 'warn', word, of)] : '';
   })];
-  const anyOf = (...keys) => groups.some(g => { const s = mean(g, ...keys); return s.n && (s.least !== 0 || s.most !== 0); });
+  const anyOf = (...keys) => groups.some(g => {
+    const s = mean(g, ...keys);
+    return s.n && (s.least !== 0 || s.most !== 0);
+  });
   const comparison = several || !sources.length ? {} : object(sources[0].of, 'comparison');
 
   // "-0.67 (-4.00 to +2.66)": against the best, with its interval.
   function againstBest() {
     const best = text(comparison, 'best'), metric = text(comparison, 'metric'), found = new Map();
-    const f = metric === 'accuracy' ? 100 : 1, sign = x => `${x > 0 ? '+' : ''}${f > 1 ? x.toFixed(2) : figures(x, 3)}`;
+    const f = metric === 'accuracy' ? 100 : 1,
+          sign = x =>
+            `${x > 0 ? '+' : ''}${f > 1 && Math.abs(x) < 1e6 ? x.toFixed(2) : figures(x, 3)}`;
     for (const t of list(comparison, 'comparisons')) {
-      const a = text(t, 'a'), b = text(t, 'b'), turn = b === best ? 1 : a === best ? -1 : 0, x = number(t, 'difference');
+      const a = text(t, 'a'), b = text(t, 'b'),
+            turn = b === best ? 1
+        : a === best          ? -1
+                              : 0,
+            x = number(t, 'difference');
       if (!turn || text(t, 'metric') !== metric || Number.isNaN(x)) continue;
-      const ends = list(t, 'interval').map(asNumber).map(v => v * turn * f).sort((p, q) => p - q), p = number(t, 'p_adjusted');
-      found.set(turn > 0 ? a : b, [sign(turn * x * f), ends.length === 2 ? el('span', 'sd', ` (${sign(ends[0])} to ${sign(ends[1])})`) : '',
-        p < .05 ? el('span', 'star', ' *') : '']);
+      const ends = list(t, 'interval').map(asNumber).map(v => v * turn * f).sort((p, q) => p - q),
+            p = number(t, 'p_adjusted');
+      found.set(turn > 0 ? a : b, [
+        sign(turn * x * f),
+        ends.length === 2 ? el('span', 'sd', ` (${sign(ends[0])} to ${sign(ends[1])})`) : '',
+        p < .05 ? el('span', 'star', ' *') : ''
+      ]);
     }
-    return best && found.size ? { best, found, unit: metric === 'accuracy' ? 'points' : metric } : null;
+    return best && found.size ? {best, found, unit: metric === 'accuracy' ? 'points' : metric}
+                              : null;
   }
 
   function results() {
     if (!groups.length) return null;
-    const target = anyOf('target_seconds'), against = againstBest(), columns = [], counts = unique(groups.map(g => g.runs.length));
-    const add = (title, kind, cells) => columns.push([[title, kind], cells]), of = (...keys) => groups.map(g => mean(g, ...keys));
-    const shown = metrics.filter(m => groups.some(g => score(g, m).n)), first = shown.find(m => m === primary), loss = shown.find(m => m !== first && /loss/.test(m.key) && !/train/.test(m.key));
+    const target = anyOf('target_seconds'), against = againstBest(), columns = [],
+          counts = unique(groups.map(g => g.runs.length));
+    const add = (title, kind, cells) => columns.push([[title, kind], cells]),
+          of = (...keys) => groups.map(g => mean(g, ...keys));
+    const shown = metrics.filter(m => groups.some(g => score(g, m).n)),
+          first = shown.find(m => m === primary),
+          loss = shown.find(m => m !== first && /loss/.test(m.key) && !/train/.test(m.key));
     if (counts.length > 1) add('runs', 'n w3', groups.map(g => g.runs.length));
-    for (const m of [first, loss]) if (m) add(titleOf(m), m === first ? 'n' : 'n w2', column(groups.map(g => score(g, m)), m.share || !seeds ? 4 : 3, factorOf(m)));
-    if (against) add(`difference to the best, ${against.unit}`, 'n w2', groups.map(g => g.label === against.best ? 'the best' : against.found.get(g.label) || 'not tested'));
+    for (const m of [first, loss])
+      if (m)
+        add(titleOf(m), m === first ? 'n' : 'n w2',
+          column(groups.map(g => score(g, m)), m.share || !seeds ? 4 : 3, factorOf(m)));
+    if (against)
+      add(`difference to the best, ${against.unit}`, 'n w2',
+        groups.map(
+          g => g.label === against.best ? 'the best' : against.found.get(g.label) || 'not tested'));
     if (target) add('seconds to target', 'n', column(of('target_seconds'), 3));
     add('seconds', target ? 'n w2' : 'n', column(of('seconds'), 3));
     add('samples/s', 'n w2', of('samples_per_s').map(shortMean));
     add('updates', 'n w2', of('updates').map(s => plainMean(s, 6)));
     if (anyOf('staleness', 'mean')) add('staleness', 'n w3', column(of('staleness', 'mean'), 3));
-    if (groups.some(g => spent(g).all > 0)) add('waiting, %', 'n', groups.map(g => { const t = spent(g); return percent(t.of[3], t.all, 0); }));
-    const out = [table(`At the end of training${seeds ? `: mean ± standard deviation over ${counts.length === 1 ? `${counts[0]} runs each` : 'the runs'}` : ''}`,
-      [['strategy'], ...columns.map(c => c[0])], groups.map((g, i) => [nameCell(g), ...columns.map(c => c[1][i])]), 'results')];
-    if (against) out.push(note('In brackets: 95 % intervals, uncorrected. * significant after Holm’s correction over all pairs.'));
+    if (groups.some(g => spent(g).all > 0))
+      add('waiting, %', 'n', groups.map(g => {
+        const t = spent(g);
+        return percent(t.of[3], t.all, 0);
+      }));
+    const out = [table(`At the end of training${
+                         seeds ? `: mean ± standard deviation over ${
+                                   counts.length === 1 ? `${counts[0]} runs each` : 'the runs'}`
+                                                       : ''                        }`,
+      [['strategy'], ...columns.map(c => c[0])],
+      groups.map((g, i) => [nameCell(g), ...columns.map(c => c[1][i])]), 'results')];
+    if (against)
+      out.push(
+        note('In brackets: 95 % intervals, uncorrected. * significant after Holm’s correction.'));
     const failed = sources.flatMap(s => list(s.of, 'failed'));
     if (failed.length)
-      out.push(table('Runs that failed', [['strategy'], ['seed', 'n'], ['why']], failed.map(f => [text(f, 'label') || text(f, 'strategy'), figures(number(f, 'seed'), 15), text(f, 'message')]), 'text'));
+      out.push(table('Runs that failed', heads('strategy|#seed|why'),
+        failed.map(f => [text(f, 'label') || text(f, 'strategy'), figures(number(f, 'seed'), 15),
+                     text(f, 'message')]),
+        'text'));
     return out;
   }
 
+  const STALENESS = 'Staleness: how many updates lay between the read of the weights ' +
+    'that a gradient was computed with, and its own.';
   const swatch = (i, word) => el('span', 'keyed', el('i', `swatch p${i}`), word);
   function why() {
     if (!groups.length || !groups.some(g => mean(g, 'updates').n)) return null;
-    const stalest = Math.max(...groups.map(g => positive(mean(g, 'staleness', 'mean').mean))), timed = groups.some(g => spent(g).all > 0);
+    const stalest = Math.max(...groups.map(g => positive(mean(g, 'staleness', 'mean').mean))),
+          timed = groups.some(g => spent(g).all > 0);
     const batch = g => spread(g.runs.map(run => number(run, 'samples') / number(run, 'updates')));
     const acts = anyOf('asynchrony', 'effective_lr'), columns = [];
     const add = (title, kind, cell) => columns.push([[title, kind], cell]);
@@ -619,37 +900,71 @@
     add('updates', 'n', g => plain(mean(g, 'updates'), 6));
     add('samples an update', 'n w2', g => plain(batch(g), 4));
     add('last learning rate', 'n w2', g => plain(mean(g, 'lr')));
-    if (acts && stalest > 0) add('acts like', 'n w3', g => plain(mean(g, 'asynchrony', 'effective_lr')));
+    if (acts && stalest > 0)
+      add('acts like', 'n w3', g => plain(mean(g, 'asynchrony', 'effective_lr')));
     if (stalest > 0) {
-      add('', 'bar w3', g => bar([[g.paint, positive(mean(g, 'staleness', 'mean').mean) / stalest]]));
+      add(
+        '', 'bar w3', g => bar([[g.paint, positive(mean(g, 'staleness', 'mean').mean) / stalest]]));
       add('staleness', 'n', g => plain(mean(g, 'staleness', 'mean')));
       add('at most', 'n w3', g => figures(mean(g, 'staleness', 'max').most, 6));
     }
     if (timed) {
-      add('', 'bar', g => { const t = spent(g); return bar(t.of.map((s, i) => [`p${i}`, s / t.all])); });
-      add('waiting, %', 'n w2', g => { const t = spent(g); return percent(t.of[3], t.all, 0); });
+      add('', 'bar', g => {
+        const t = spent(g);
+        return bar(t.of.map((s, i) => [`p${i}`, s / t.all]));
+      });
+      add('waiting, %', 'n w2', g => {
+        const t = spent(g);
+        return percent(t.of[3], t.all, 0);
+      });
     }
     const words = [];
-    if (stalest > 0) words.push('Staleness: how many updates lay between the read of the weights that a gradient was computed with, and its own.');
-    if (acts && stalest > 0) words.push('Acts like: the learning rate times (1 + mean staleness), as theory predicts.');
-    const warnings = unique(groups.flatMap(g => list(g.runs[0], 'warnings').filter(w => typeof w === 'string'))).slice(0, 32);
-    return [table('What the score and the speed come from: updates, their size and rate, staleness, and the time of all workers', [['strategy'], ...columns.map(c => c[0])],
-      groups.map(g => [plainName(g), ...columns.map(c => c[1](g))]), 'bars why'),
-    timed ? note('Time of all workers: ', PHASES.filter((_, i) => groups.some(g => spent(g).of[i] > 0)).map(p => [swatch(PHASES.indexOf(p), p), ' '])) : null, note(words.join(' ')), warnings.length ? [el('h3', '', 'Warnings'), el('ul', 'sentences', warnings.map(w => el('li', '', prose(w))))] : null];
+    if (stalest > 0) words.push(STALENESS);
+    if (acts && stalest > 0)
+      words.push('Acts like: the learning rate times (1 + mean staleness), as theory predicts.');
+    const legend =
+      PHASES.map((p, i) => groups.some(g => spent(g).of[i] > 0) ? [swatch(i, p), ' '] : null)
+        .filter(p => p);
+    const warnings =
+      unique(groups.flatMap(g => list(g.runs[0], 'warnings').filter(w => typeof w === 'string')))
+        .slice(0, 32);
+    return [
+      table('Where score and speed come from: updates, staleness, the time of workers',
+        [['strategy'], ...columns.map(c => c[0])],
+        groups.map(g => [plainName(g), ...columns.map(c => c[1](g))]), 'bars why'),
+      legend.length ? note('Time of all workers: ', legend) : null, note(words.join(' ')),
+      warnings.length ? el('h3', '', 'Warnings') : null, sentences(warnings)
+    ];
   }
 
   // All figures: by setting, and by run.
-  const FIGURES = [['target_seconds', 'seconds to target'], ['seconds', 'seconds'], ['samples_per_s', 'samples/s'], ['updates', 'updates'], ['lr', 'lr'],
-    ['staleness mean', 'staleness'], ['staleness max', 'most stale'], ['max_skew', 'max lead, updates'], ['workers', 'workers'], ['servers', 'servers'],
-    ['cpu_seconds', 'processor seconds'], ['wall_seconds', 'wall seconds']];
+  const FIGURES = [
+    ['target_seconds', 'seconds to target'], ['seconds', 'seconds'], ['samples_per_s', 'samples/s'],
+    ['updates', 'updates'], ['lr', 'lr'], ['staleness mean', 'staleness'],
+    ['staleness max', 'most stale'], ['max_skew', 'max lead, updates'], ['workers', 'workers'],
+    ['servers', 'servers'], ['cpu_seconds', 'processor seconds'], ['wall_seconds', 'wall seconds']
+  ];
   function allFigures() {
-    const there = FIGURES.filter(([k]) => anyOf(...k.split(' '))), shown = metrics.filter(m => groups.some(g => score(g, m).n));
+    const there = FIGURES.filter(([k]) => anyOf(...k.split(' '))),
+          shown = metrics.filter(m => groups.some(g => score(g, m).n));
     if (!runs.length) return null;
-    const heads = [...shown.map(m => [titleOf(m), 'n']), ...there.map(f => [f[1], 'n'])];
-    const one = (g, run) => [g.label, figures(number(run, 'seed'), 15), ...shown.map(m => figures(m.of(run) * factorOf(m), 6)), ...there.map(([k]) => figures(number(run, ...k.split(' ')), 6)), text(run, 'weights_digest')];
-    return [seeds ? table('Means ± standard deviations over the runs', [['strategy'], ['runs', 'n'], ...heads], groups.map(g => [g.label, g.runs.length,
-      ...shown.map(m => plainMean(score(g, m), 4, factorOf(m))), ...there.map(([k]) => k === 'samples_per_s' ? shortMean(mean(g, k)) : plainMean(mean(g, ...k.split(' ')), 4))]), 'values') : null,
-    table('Run by run', [['strategy'], ['seed', 'n'], ...heads, ['digest of the weights']], groups.flatMap(g => g.runs.map(run => one(g, run))), 'values')];
+    const titles = [...shown.map(m => [titleOf(m), 'n']), ...there.map(f => [f[1], 'n'])];
+    const one = (g, run) => [g.label, figures(number(run, 'seed'), 15),
+      ...shown.map(m => figures(m.of(run) * factorOf(m), 6)),
+      ...there.map(([k]) => figures(number(run, ...k.split(' ')), 6)), text(run, 'weights_digest')];
+    return [
+      seeds ? table('Means ± standard deviations over the runs',
+                [['strategy'], ['runs', 'n'], ...titles],
+                groups.map(g => [g.label, g.runs.length,
+                             ...shown.map(m => plainMean(score(g, m), 4, factorOf(m))),
+                             ...there.map(([k]) => k === 'samples_per_s'
+                                 ? shortMean(mean(g, k))
+                                 : plainMean(mean(g, ...k.split(' ')), 4))]),
+                'values')
+            : null,
+      table('Run by run', [['strategy'], ['seed', 'n'], ...titles, ['digest of the weights']],
+        groups.flatMap(g => g.runs.map(run => one(g, run))), 'values')
+    ];
   }
 
   // --- comparison and tuning ---
@@ -657,132 +972,289 @@
   function pairs() {
     const parts = [];
     for (const source of sources) {
-      const tests = list(source.of, 'comparison', 'comparisons'), sentences = list(source.of, 'comparison', 'sentences').filter(s => typeof s === 'string');
-      if (several && (tests.length || sentences.length)) parts.push(el('h3', '', source.name));
-      if (sentences.length) parts.push(el('ul', 'sentences', sentences.map(s => el('li', '', prose(s)))));
+      const tests = list(source.of, 'comparison', 'comparisons'),
+            verdict = list(source.of, 'comparison', 'sentences').filter(s => typeof s === 'string');
+      if (several && (tests.length || verdict.length)) parts.push(el('h3', '', source.name));
+      parts.push(sentences(verdict));
       if (!tests.length) continue;
-      parts.push(table('Each strategy with each, paired by seeds; 95 % intervals, uncorrected', [['a'], ['b'], ['of'], ['seeds', 'n'], ['a − b, or a / b', 'n'], ['p', 'n'], ['p, corrected', 'n'], ['effect', 'n'], ['a is']],
-        tests.map(t => {
-          const metric = text(t, 'metric'), share = metric === 'accuracy', ratio = metric.startsWith('target_'), f = share ? 100 : 1, ends = list(t, 'interval').map(asNumber);
-          return [text(t, 'a'), text(t, 'b'), share ? 'accuracy, points' : ratio ? metric.replace('target_', '') + ' to target' : metric, figures(number(t, 'n'), 6),
-            [figures(number(t, ratio ? 'ratio' : 'difference') * f, 3), ratio ? ' ×' : '', ends.length === 2 ? el('span', 'sd', ` (${figures(ends[0] * f, 3)} to ${figures(ends[1] * f, 3)})`) : ''],
-            figures(number(t, 'p'), 2), figures(number(t, 'p_adjusted'), 2), figures(number(t, 'effect', 'value'), 3), text(t, 'verdict')];
-        }), 'values tests'),
-      note('What a target took is compared as a ratio. p, corrected: by Holm over all pairs of a metric; below 0.05 a difference is significant. Effect: the mean difference over its standard deviation.'));
+      parts.push(
+        table('Each strategy with each, paired by seeds; 95 % intervals, uncorrected',
+          heads('a|b|of|#seeds|#a − b, or a / b|#p|#p, corrected|#effect|a is'), tests.map(t => {
+            const metric = text(t, 'metric'), share = metric === 'accuracy',
+                  ratio = metric.startsWith('target_'), f = share ? 100 : 1,
+                  ends = list(t, 'interval').map(asNumber);
+            return [
+              text(t, 'a'), text(t, 'b'),
+              share     ? 'accuracy, points'
+                : ratio ? metric.replace('target_', '') + ' to target'
+                        : metric,
+              figures(number(t, 'n'), 6),
+              [
+                figures(number(t, ratio ? 'ratio' : 'difference') * f, 3), ratio ? ' ×' : '',
+                ends.length === 2
+                  ? el('span', 'sd', ` (${figures(ends[0] * f, 3)} to ${figures(ends[1] * f, 3)})`)
+                  : ''
+              ],
+              figures(number(t, 'p'), 2), figures(number(t, 'p_adjusted'), 2),
+              figures(number(t, 'effect', 'value'), 3), text(t, 'verdict')
+            ];
+          }),
+          'values tests'),
+        note('What a target took is compared as a ratio. p, corrected: by Holm, over all pairs; ',
+          'below 0.05 a difference is significant. ',
+          'Effect: the mean difference over its standard deviation.'));
     }
     return parts;
   }
 
   function tuning() {
     return sources.flatMap(source => {
-      const tuned = object(source.of, 'tuning'), entries = list(tuned, 'entries'), f = text(tuned, 'metric') === 'accuracy' ? 100 : 1;
+      const tuned = object(source.of, 'tuning'), entries = list(tuned, 'entries'),
+            f = text(tuned, 'metric') === 'accuracy' ? 100 : 1;
       if (!entries.length) return [];
       const values = o => Object.keys(o).map(k => `${k} ${figures(asNumber(o[k]), 15)}`).join(', ');
-      const edges = entries.flatMap(e => [isTrue(e, 'all_diverged') ? `${text(e, 'label')}: every candidate diverged. ` : '',
-        ...Object.entries(object(e, 'at_edge')).map(([k, side]) => `${text(e, 'label')}: ${k} is the ${typeof side === 'string' ? side : ''} tried: widen. `)]);
-      return [several ? el('h3', '', source.name) : null,
-        table('What was tried; the score is that of a candidate’s longest trials', [['strategy'], ['candidate'], ['trials', 'n'], ['samples', 'n'], [`${text(tuned, 'metric')}${f > 1 ? ', %' : ''}`, 'n'], ['chosen']],
-          entries.flatMap(e => list(e, 'candidates').map(c => [text(e, 'label'), values(object(c, 'values')), figures(number(c, 'trials'), 6), figures(number(c, 'samples'), 15),
-            figures(number(c, 'score') * f, 4), isTrue(c, 'chosen') ? el('b', '', 'chosen') : ''])), 'values'),
-        note(...edges, `Each strategy had ${figures(number(tuned, 'total'), 6)} ${text(tuned, 'unit')} to search with, on seeds that are not compared; scores are of ${
-          figures(number(tuned, 'validation_samples'), 15)} validation samples, and the test set was not read.`)];
+      const edges = entries.flatMap(
+        e => [isTrue(e, 'all_diverged') ? `${text(e, 'label')}: every candidate diverged. ` : '',
+          ...Object.entries(object(e, 'at_edge'))
+            .map(([k, side]) => `${text(e, 'label')}: ${k} is the ${
+                   typeof side === 'string' ? side : ''} tried: widen. `)]);
+      return [
+        several ? el('h3', '', source.name) : null,
+        table('What was tried; the score is that of a candidate’s longest trials',
+          [
+            ['strategy'], ['candidate'], ['trials', 'n'], ['samples', 'n'],
+            [`${text(tuned, 'metric')}${f > 1 ? ', %' : ''}`, 'n'], ['chosen']
+          ],
+          entries.flatMap(
+            e => list(e, 'candidates')
+                   .map(c => [text(e, 'label'), values(object(c, 'values')),
+                          figures(number(c, 'trials'), 6), figures(number(c, 'samples'), 15),
+                          figures(number(c, 'score') * f, 4),
+                          isTrue(c, 'chosen') ? el('b', '', 'chosen') : ''])),
+          'values'),
+        note(...edges,
+          `Each strategy had ${figures(number(tuned, 'total'), 6)} ${
+            text(tuned, 'unit')} to search with, on seeds that are not compared; scores are of ${
+            figures(number(tuned, 'validation_samples'),
+              15)} validation samples, and the test set was not read.`)
+      ];
     });
   }
 
   // --- time, waiting, staleness, losses, pipelines ---
 
   function times() {
-    const shown = PHASES.map((_, i) => i).filter(i => i < 4 || groups.some(g => spent(g).of[i] > 0));
-    const head = (first, last) => [[first], ['', 'bar'], ...shown.map(i => [swatch(i, `${PHASES[i]}, %`), 'n']), [last, 'n']];
-    const row = (name, t, last) => [name, bar(shown.map(i => [`p${i}`, t.of[i] / t.all])), ...shown.map(i => percent(t.of[i], t.all)), last];
+    const shown =
+      PHASES.map((_, i) => i).filter(i => i < 4 || groups.some(g => spent(g).of[i] > 0));
+    const head = (first, last) => [
+      [first], ['', 'bar'], ...shown.map(i => [swatch(i, `${PHASES[i]}, %`), 'n']), [last, 'n']];
+    const row = (name, t, last) => [name, bar(shown.map(i => [`p${i}`, t.of[i] / t.all])),
+      ...shown.map(i => percent(t.of[i], t.all)), last];
     const timed = groups.filter(g => spent(g).all > 0);
     if (!timed.length) return null;
-    return [table('Time of all workers, of all runs together', head('strategy', 'samples/s'), timed.map(g => row([groups.length > 1 ? key(g) : '', g.label], spent(g), shortMean(mean(g, 'samples_per_s')))), 'bars times'),
+    return [
+      table('Time of all workers, of all runs together', head('strategy', 'samples/s'),
+        timed.map(g => row([groups.length > 1 ? key(g) : '', g.label], spent(g),
+                    shortMean(mean(g, 'samples_per_s')))),
+        'bars times'),
       drawn.map(g => {
-        const n = Math.min(4096, Math.max(0, ...g.runs.map(run => list(run, 'time', 'workers').length))), step = Math.ceil(n / 32), rows = [];
+        const n = Math.min(
+                4096, Math.max(0, ...g.runs.map(run => list(run, 'time', 'workers').length))),
+              step = Math.ceil(n / 32), rows = [];
         for (let w = 0; w < n; w += step) {
           const t = spent(g, w);
           if (t.all > 0) rows.push(row(w, t, figures(t.all / g.runs.length, 4)));
         }
-        return rows.length < 2 ? null : fold(`Workers of ${g.label}`, table(`${g.label}, worker by worker${step > 1 ? `: one of every ${step}` : ''}`, head('worker', 'seconds a run'), rows, 'bars'));
-      })];
+        return rows.length < 2
+          ? null
+          : fold(`Workers of ${g.label}`,
+              table(`${g.label}, worker by worker${step > 1 ? `: one of every ${step}` : ''}`,
+                head('worker', 'seconds a run'), rows, 'bars'));
+      })
+    ];
   }
 
-  const CAUSES = [['compute', 'it computed longer'], ['load', 'it loaded longer'], ['stalled', 'it was stalled'], ['preempted', 'the system ran something else'],
-    ['communicate', 'it communicated longer'], ['wait', 'it waited for a server or a processor']];
+  const CAUSES = [
+    ['compute', 'it computed longer'], ['load', 'it loaded longer'], ['stalled', 'it was stalled'],
+    ['preempted', 'the system ran something else'], ['communicate', 'it communicated longer'],
+    ['wait', 'it waited for a server or a processor']
+  ];
   function waits() {
     const parts = [];
     for (const g of drawn) {
-      const ranks = run => list(run, 'waiting', 'by_rank'), n = Math.min(4096, Math.max(0, ...g.runs.map(run => ranks(run).length)));
-      const all = sum(g.runs.map(run => number(run, 'waiting', 'for_others'))), of = (rank, k) => sum(g.runs.map(run => number(ranks(run)[rank], k))), time = spent(g).all;
+      const ranks = run => list(run, 'waiting', 'by_rank'),
+            n = Math.min(4096, Math.max(0, ...g.runs.map(run => ranks(run).length)));
+      const all = sum(g.runs.map(run => number(run, 'waiting', 'for_others'))),
+            of = (rank, k) => sum(g.runs.map(run => number(ranks(run)[rank], k))),
+            time = spent(g).all;
       if (n < 2 || !(all > .01 * time)) continue; // a hundredth of the time is nothing to look into
-      const cost = Array.from({ length: n }, (_, rank) => ({ rank, s: of(rank, 'cost_s') })).sort((a, b) => b.s - a.s || a.rank - b.rank), worst = cost[0];
-      const causes = CAUSES.filter(([k]) => cost.some(c => of(c.rank, k) > 0)), reason = causes.reduce((best, c) => best && of(worst.rank, best[0]) >= of(worst.rank, c[0]) ? best : c, null);
-      parts.push(el('p', '', `${g.label}: workers waited for each other in ${percent(all, time, 0)} % of their time. `, worst.s >= all / 2
-        ? `Rank ${worst.rank} caused ${percent(worst.s, all, 0)} % of that${reason ? `; ${reason[1]}` : ''}.` : `No rank caused half of that; rank ${worst.rank} caused most, ${percent(worst.s, all, 0)} %.`));
-      parts.push(table(`${g.label}: waiting caused by each rank, by cause`, [['rank'], ['', 'bar'], ['of the waiting, %', 'n'], ['seconds', 'n'], ...causes.map(([k]) => [`${k}, s`, 'n'])],
-        cost.slice(0, 16).map(c => [c.rank, bar([[g.paint, c.s / all]]), percent(c.s, all), figures(c.s, 4), ...causes.map(([k]) => figures(of(c.rank, k), 4))]), 'bars'));
+      const cost = Array.from({length: n}, (_, rank) => ({rank, s: of(rank, 'cost_s')}))
+                     .sort((a, b) => b.s - a.s || a.rank - b.rank),
+            worst = cost[0];
+      const causes = CAUSES.filter(([k]) => cost.some(c => of(c.rank, k) > 0)),
+            reason = causes.reduce(
+              (best, c) => best && of(worst.rank, best[0]) >= of(worst.rank, c[0]) ? best : c,
+              null);
+      const half = worst.s >= all / 2, share = percent(worst.s, all, 0);
+      parts.push(el('p', '',
+        `${g.label}: workers waited for each other in ${percent(all, time, 0)} % of their time. `,
+        half ? `Rank ${worst.rank} caused ${share} % of that`
+             : `No rank caused half of that; rank ${worst.rank} caused most, ${share} %`,
+        half && reason ? `; ${reason[1]}.` : '.'));
+      parts.push(table(`${g.label}: waiting caused by each rank, by cause`,
+        [
+          ['rank'], ['', 'bar'], ['of the waiting, %', 'n'], ['seconds', 'n'],
+          ...causes.map(([k]) => [`${k}, s`, 'n'])
+        ],
+        cost.slice(0, 16).map(
+          c => [c.rank, bar([[g.paint, c.s / all]]), percent(c.s, all), figures(c.s, 4),
+            ...causes.map(([k]) => figures(of(c.rank, k), 4))]),
+        'bars'));
       if (n > 16) parts.push(note(`The 16 of ${n} ranks that caused most.`));
       if (n > 24) continue;
-      const seconds = (i, j) => sum(g.runs.map(run => asNumber(list(list(run, 'waiting', 'matrix'), i)[j]))), index = [...Array(n).keys()];
+      const seconds = (i, j) =>
+              sum(g.runs.map(run => asNumber(list(list(run, 'waiting', 'matrix'), i)[j]))),
+            index = [...Array(n).keys()];
       const most = Math.max(...index.flatMap(i => index.map(j => seconds(i, j))));
       if (most > 0)
-        parts.push(fold(`Who waited for whom under ${g.label}`, matrix('Seconds that a rank (down) waited for another (across)', 'rank', index.map(String), (i, j) => seconds(i, j), x => x / most, () => 'right', x => figures(x, 3))));
+        parts.push(fold(`Who waited for whom under ${g.label}`,
+          matrix('Seconds that a rank (down) waited for another (across)', 'rank',
+            index.map(String), (i, j) => seconds(i, j), x => x / most, () => 'right',
+            x => figures(x, 3))));
     }
-    return parts.length ? [note('Where all wait for the last to come, the last is given what they waited. Strategies whose workers hardly waited for each other are not here.'), ...parts] : null;
+    if (parts.length)
+      parts.unshift(
+        note('Where all wait for the last to come, the last is given what they waited. ',
+          'Strategies whose workers hardly waited for each other are not here.'));
+    return parts;
   }
 
   function matrix(caption, corner, names, of, share, kind, format) {
-    const box = table(caption, [[corner], ...names.map(n => [n, 'n'])], names.map((name, i) => [name, ...names.map((_, j) => of(i, j) > 0 ? format(of(i, j)) : el('span', 'none', '·'))]), 'matrix');
-    (Array.isArray(box) ? box[0] : box).querySelectorAll('tbody tr').forEach((tr, i) => [...tr.cells].slice(1).forEach((td, j) => {
-      if (!(of(i, j) > 0)) return;
-      td.classList.add(kind(i, j));
-      td.style.setProperty('--s', Math.min(1, share(of(i, j), i)).toFixed(3));
-    }));
+    const box = table(caption, [[corner], ...names.map(n => [n, 'n'])],
+      names.map(
+        (name, i) => [name,
+          ...names.map((_, j) => of(i, j) > 0 ? format(of(i, j)) : el('span', 'none', '·'))]),
+      'matrix');
+    (Array.isArray(box) ? box[0] : box)
+      .querySelectorAll('tbody tr')
+      .forEach((tr, i) => [...tr.cells].slice(1).forEach((td, j) => {
+        if (!(of(i, j) > 0)) return;
+        td.classList.add(kind(i, j));
+        td.style.setProperty('--s', Math.min(1, share(of(i, j), i)).toFixed(3));
+      }));
     return box;
   }
 
   function histogram(g) {
     const counts = g.runs.map(run => list(run, 'staleness', 'histogram')), sums = [];
-    for (const c of counts) c.forEach((v, i) => { const x = asNumber(v); if (x > 0) sums[i] = (sums[i] || 0) + x; });
+    for (const c of counts)
+      c.forEach((v, i) => {
+        const x = asNumber(v);
+        if (x > 0) sums[i] = (sums[i] || 0) + x;
+      });
     const width = Math.floor((sums.length - 1) / 24) + 1, bins = [];
-    sums.forEach((x, i) => { const b = Math.floor(i / width); bins[b] = (bins[b] || 0) + x; });
-    return { width, bins: Array.from(bins, x => x || 0), all: sum(bins.filter(x => x)), name: b => width === 1 ? `${b}` : `${b * width} to ${(b + 1) * width - 1}` };
+    sums.forEach((x, i) => {
+      const b = Math.floor(i / width);
+      bins[b] = (bins[b] || 0) + x;
+    });
+    return {
+      width,
+      bins: Array.from(bins, x => x || 0),
+      all: sum(bins.filter(x => x)),
+      name: b => width === 1 ? `${b}` : `${b * width} to ${(b + 1) * width - 1}`
+    };
   }
   function staleness() {
-    const stale = drawn.filter(g => mean(g, 'staleness', 'max').most > 0).map(g => ({ g, h: histogram(g) })).filter(({ h }) => h.all > 0);
+    const stale = drawn.filter(g => mean(g, 'staleness', 'max').most > 0)
+                    .map(g => ({g, h: histogram(g)}))
+                    .filter(({h}) => h.all > 0);
     if (!stale.length) return null;
-    const charts = stale.map(({ g, h }) => {
-      const shares = h.bins.map(b => 100 * b / h.all), said = `mean ${figures(mean(g, 'staleness', 'mean').mean, 3)}, at most ${figures(mean(g, 'staleness', 'max').most, 6)}`;
-      const x = axis(0, h.bins.length * h.width), y = axis(0, Math.max(...shares), { whole: true });
+    const charts = stale.map(({g, h}) => {
+      const shares = h.bins.map(b => 100 * b / h.all),
+            said = `mean ${figures(mean(g, 'staleness', 'mean').mean, 3)}, at most ${
+              figures(mean(g, 'staleness', 'max').most, 6)}`;
+      const x = axis(0, h.bins.length * h.width), y = axis(0, Math.max(...shares), {whole: true});
       const figure = picture('panel', `Staleness of ${g.label}`, said, w => {
-        const { parts, at } = frame([46, 10, w - 14, 150], x, y, 'staleness; % of updates');
-        shares.forEach((share, b) => { if (share > 0) parts.push(svg('rect', { class: 'block', style: styleOf(g), x: (at.x(b * h.width) + .5).toFixed(1), y: at.y(share).toFixed(1),
-          width: Math.max(.5, at.x((b + 1) * h.width) - at.x(b * h.width) - 1).toFixed(1), height: Math.max(.7, 150 - at.y(share)).toFixed(1) }, svg('title', {}, `staleness ${h.name(b)}: ${share.toFixed(2)} %`))); });
+        const {parts, at} = frame([46, 10, w - 14, 150], x, y, 'staleness; % of updates');
+        shares.forEach((share, b) => {
+          if (share > 0)
+            parts.push(svg('rect', {
+              class: 'block',
+              style: styleOf(g),
+              x: (at.x(b * h.width) + .5).toFixed(1),
+              y: at.y(share).toFixed(1),
+              width: Math.max(.5, at.x((b + 1) * h.width) - at.x(b * h.width) - 1).toFixed(1),
+              height: Math.max(.7, 150 - at.y(share)).toFixed(1)
+            },
+              svg('title', {}, `staleness ${h.name(b)}: ${share.toFixed(2)} %`)));
+        });
         return [192, parts];
       });
       figure.prepend(el('figcaption', '', el('b', '', g.label), ' ', el('span', '', said)));
       return figure;
     });
-    const keys = ['updates', 'mean', 'p50', 'p99', 'max'], of = g => Math.min(64, list(g.runs[0], 'staleness', 'workers').length);
+    const keys = ['updates', 'mean', 'p50', 'p99', 'max'],
+          of = g => Math.min(64, list(g.runs[0], 'staleness', 'workers').length);
     const lost = groups.filter(g => mean(g, 'lost_updates', 'fraction').n);
-    return [note('How many updates lay between the read of the weights that a gradient was computed with, and its own. Strategies that are not here had none.'), el('div', 'panels', charts),
-      table('What staleness does, as theory predicts: the rate and the momentum that asynchrony acts like', [['strategy'], ['mean', 'n'], ['lr', 'n'], ['acts like', 'n'], ['momentum configured', 'n'], ['from asynchrony', 'n'], ['total', 'n']],
-        stale.map(({ g }) => [g.label, plainMean(mean(g, 'staleness', 'mean')), plainMean(mean(g, 'lr')), ...['effective_lr', 'explicit_momentum', 'implicit_momentum', 'total_momentum'].map(k => plainMean(mean(g, 'asynchrony', k)))]), 'values'),
-      lost.length ? table('Lost updates: weights written over another’s update; sampled', [['strategy'], ['lost, %', 'n'], ['95 % interval', 'n']], lost.map(g => [g.label, figures(100 * mean(g, 'lost_updates', 'fraction').mean, 3),
-        `${figures(100 * mean(g, 'lost_updates', 'low').mean, 2)} to ${figures(100 * mean(g, 'lost_updates', 'high').mean, 2)}`]), 'values') : null,
-      fold('Values behind these figures', table('Updates by staleness, all runs of a strategy', [['strategy'], ['staleness', 'n'], ['updates', 'n'], ['%', 'n']],
-        stale.flatMap(({ g, h }) => h.bins.map((b, i) => [g.label, h.name(i), figures(b, 15), percent(b, h.all, 3)])), 'values stale-values')),
-      fold('Worker by worker', table('Staleness of each worker’s updates: means over the runs, most of all', [['strategy'], ['worker', 'n'], ['updates', 'n'], ['mean', 'n'], ['median', 'n'], ['99 %', 'n'], ['most', 'n']],
-        stale.flatMap(({ g }) => Array.from({ length: of(g) }, (_, w) => [g.label, w, ...keys.map(k => { const s = spread(g.runs.map(run => number(list(run, 'staleness', 'workers')[w], k))); return figures(k === 'max' ? s.most : s.mean, 4); })])), 'values'))];
+    return [
+      note(STALENESS, ' Strategies that are not here had none.'), el('div', 'panels', charts),
+      table('The rate and the momentum that staleness acts like, as theory predicts',
+        heads('strategy|#mean|#lr|#acts like|#momentum configured|#from asynchrony|#total'),
+        stale.map(
+          ({g}) => [g.label, plainMean(mean(g, 'staleness', 'mean')), plainMean(mean(g, 'lr')),
+            ...['effective_lr', 'explicit_momentum', 'implicit_momentum', 'total_momentum'].map(
+              k => plainMean(mean(g, 'asynchrony', k)))]),
+        'values'),
+      lost.length
+        ? table('Lost updates: weights written over another’s update; sampled',
+            heads('strategy|#lost, %|#95 % interval'),
+            lost.map(g => [g.label, figures(100 * mean(g, 'lost_updates', 'fraction').mean, 3),
+                       `${figures(100 * mean(g, 'lost_updates', 'low').mean, 2)} to ${
+                         figures(100 * mean(g, 'lost_updates', 'high').mean, 2)}`]),
+            'values')
+        : null,
+      fold('Values behind these figures',
+        table('Updates by staleness, all runs of a strategy',
+          heads('strategy|#staleness|#updates|#%'),
+          stale.flatMap(({g, h}) => h.bins.map(
+                          (b, i) => [g.label, h.name(i), figures(b, 15), percent(b, h.all, 3)])),
+          'values stale-values')),
+      fold('Worker by worker',
+        table('Staleness of each worker’s updates: means over the runs, most of all',
+          heads('strategy|#worker|#updates|#mean|#median|#99 %|#most'),
+          stale.flatMap(
+            ({g}) => Array.from({length: of(g)}, (_, w) => [g.label, w, ...keys.map(k => {
+              const s = spread(g.runs.map(run => number(list(run, 'staleness', 'workers')[w], k)));
+              return figures(k === 'max' ? s.most : s.mean, 4);
+            })])),
+          'values'))
+    ];
   }
 
   function losses() {
-    const rows = groups.flatMap(g => g.runs.flatMap(run => list(run, 'losses').map(l => [g.label, figures(number(run, 'seed'), 15), `${isTrue(l, 'server') ? 'server' : 'worker'} ${figures(number(l, 'rank'), 6)}`,
-      ...['seconds', 'pause_s', 'samples_lost', 'samples_again'].map(k => figures(number(l, k), 4)), isTrue(l, 'back') ? 'yes' : 'no', text(l, 'how')])));
+    const rows = groups.flatMap(
+      g => g.runs.flatMap(
+        run =>
+          list(run, 'losses')
+            .map(l => [g.label, figures(number(run, 'seed'), 15),
+                   `${isTrue(l, 'server') ? 'server' : 'worker'} ${figures(number(l, 'rank'), 6)}`,
+                   ...['seconds', 'pause_s', 'samples_lost', 'samples_again'].map(
+                     k => figures(number(l, k), 4)),
+                   isTrue(l, 'back') ? 'yes' : 'no', text(l, 'how')])));
     const dropped = groups.filter(g => mean(g, 'dropped', 'gradients').most > 0);
-    return [rows.length ? table('Ranks that were lost, in the order of their runs', [['strategy'], ['seed', 'n'], ['rank'], ['at second', 'n'], ['pause, s', 'n'], ['samples lost', 'n'], ['handed again', 'n'], ['came back'], ['how']], rows, 'values') : null,
-      dropped.map(g => el('p', '', `${g.label} dropped ${figures(mean(g, 'dropped', 'gradients').mean, 4)} gradients that came too late, of ${figures(mean(g, 'dropped', 'samples').mean, 4)} samples, in a run.`))];
+    return [
+      rows.length
+        ? table('Ranks that were lost, in the order of their runs',
+            heads(
+              'strategy|#seed|rank|#at second|#pause, s|#samples lost|#handed again|came back|how'),
+            rows, 'values')
+        : null,
+      dropped.map(
+        g => el('p', '',
+          `${g.label} dropped ${
+            figures(mean(g, 'dropped', 'gradients').mean, 4)} gradients that came too late, of ${
+            figures(mean(g, 'dropped', 'samples').mean, 4)} samples, in a run.`))
+    ];
   }
 
   function pipelines() {
@@ -791,32 +1263,84 @@
       if (!stages.length) return null;
       const rows = stages.map((s, k) => {
         const busy = number(s, 'busy_seconds'), idle = number(s, 'wait_seconds'), all = busy + idle;
-        return [`${k}: layers ${text(s, 'layers')}`, bar([['p1', busy / all], ['p3', idle / all]]), percent(busy, all), percent(idle, all), figures(100 * number(s, 'madds_share'), 3), figures(number(s, 'params'), 15), figures(number(s, 'peak_micro_batches'), 6)];
+        return [
+          `${k}: layers ${text(s, 'layers')}`, bar([['p1', busy / all], ['p3', idle / all]]),
+          percent(busy, all), percent(idle, all), figures(100 * number(s, 'madds_share'), 3),
+          figures(number(s, 'params'), 15), figures(number(s, 'peak_micro_batches'), 6)
+        ];
       });
-      return [table(`${g.label}: ${text(p, 'schedule')}, ${figures(number(p, 'micro_batches'), 6)} micro-batches${g.runs.length > 1 ? ' (first of its runs)' : ''}`,
-        [['stage'], ['', 'bar'], [swatch(1, 'busy, %'), 'n'], [swatch(3, 'idle, %'), 'n'], ['work, %', 'n'], ['parameters', 'n'], ['kept at once', 'n']], rows, 'bars'),
-      Number.isNaN(number(p, 'bubble')) ? null : note(`Bubble: ${figures(100 * number(p, 'bubble'), 3)} % of the stages’ time; of equal stages it would be ${figures(100 * number(p, 'bubble_formula'), 3)} %.`), schedule(g, p, stages.length)];
+      return [
+        table(`${g.label}: ${text(p, 'schedule')}, ${
+                figures(number(p, 'micro_batches'),
+                  6)} micro-batches${g.runs.length > 1 ? ' (first of its runs)' : ''}`,
+          [
+            ['stage'], ['', 'bar'], [swatch(1, 'busy, %'), 'n'], [swatch(3, 'idle, %'), 'n'],
+            ['work, %', 'n'], ['parameters', 'n'], ['kept at once', 'n']
+          ],
+          rows, 'bars'),
+        Number.isNaN(number(p, 'bubble'))
+          ? null
+          : note('Bubble: ', figures(100 * number(p, 'bubble'), 3),
+              ' % of the stages’ time; of equal stages it would be ',
+              figures(100 * number(p, 'bubble_formula'), 3), ' %.'),
+        schedule(g, p, stages.length)
+      ];
     });
   }
   // What each stage did in one step, when.
   function schedule(g, p, n) {
-    const spans = list(p, 'step').filter(s => Array.isArray(s) && asNumber(s[0]) >= 0 && s[0] < n && asNumber(s[5]) > asNumber(s[4])).slice(0, 2000);
+    const spans = list(p, 'step')
+                    .filter(s => Array.isArray(s) && asNumber(s[0]) >= 0 && s[0] < n &&
+                        asNumber(s[5]) > asNumber(s[4]))
+                    .slice(0, 2000);
     if (!spans.length || n > 64) return null;
-    const kinds = new Map([['F', ['fw', 'forward']], ['B', ['bw', 'backward']], ['D', ['bw', 'backward, data']], ['W', ['ww', 'backward, weights']]]);
-    const start = Math.min(...spans.map(s => s[4])), most = Math.max(...spans.map(s => s[5])) - start, unit = most < 1e-3 ? [1e6, 'µs'] : most < 1 ? [1e3, 'ms'] : [1, 's'];
-    const figure = picture('hero schedule', `Schedule of one step under ${g.label}`, `${n} stages, ${spans.length} forward and backward passes.`, w => {
-      const row = 26, bottom = 10 + n * row, x = axis(0, most * unit[0]), y = axis(0, 1);
-      const { parts, at } = frame([62, 10, w - 14, bottom], x, { ...y, ticks: [] }, `${unit[1]} since the step began`);
-      for (let k = 0; k < n; k++) parts.push(svg('text', { class: 'e', x: 55, y: 10 + k * row + 17 }, `stage ${k}`));
-      for (const s of spans) {
-        const [kind, word] = kinds.get(s[1]) || ['ww', 'other'], x0 = at.x((s[4] - start) * unit[0]), wide = at.x((s[5] - start) * unit[0]) - x0, name = figures(asNumber(s[2]), 6);
-        parts.push(svg('rect', { class: kind, x: x0.toFixed(1), y: 10 + s[0] * row + 3, width: Math.max(.7, wide).toFixed(1), height: row - 6 },
-          svg('title', {}, `stage ${s[0]}, ${word} of micro-batch ${name}: ${figures((s[4] - start) * unit[0], 3)} to ${figures((s[5] - start) * unit[0], 3)} ${unit[1]}`)));
-        if (wide > 12 + 7 * name.length) parts.push(svg('text', { class: `in on-${kind}`, x: (x0 + wide / 2).toFixed(1), y: 10 + s[0] * row + 17, 'text-anchor': 'middle' }, name));
-      }
-      return [bottom + 42, parts];
-    });
-    figure.prepend(el('figcaption', '', el('b', '', 'One step of worker 0'), ' ', el('span', '', 'numbers are micro-batches: ', el('i', 'swatch fw'), 'forward ', el('i', 'swatch bw'), 'backward ', spans.some(s => s[1] === 'W') ? [el('i', 'swatch ww'), 'backward, weights'] : '')));
+    const kinds = new Map([
+      ['F', ['fw', 'forward']], ['B', ['bw', 'backward']], ['D', ['bw', 'backward, data']],
+      ['W', ['ww', 'backward, weights']]
+    ]);
+    const start = Math.min(...spans.map(s => s[4])),
+          most = Math.max(...spans.map(s => s[5])) - start,
+          unit = most < 1e-3 ? [1e6, 'µs']
+      : most < 1             ? [1e3, 'ms']
+                             : [1, 's'];
+    const figure = picture('hero schedule', `Schedule of one step under ${g.label}`,
+      `${n} stages, ${spans.length} forward and backward passes.`, w => {
+        const row = 26, bottom = 10 + n * row, x = axis(0, most * unit[0]), y = axis(0, 1);
+        const {parts, at} =
+          frame([62, 10, w - 14, bottom], x, {...y, ticks: []}, `${unit[1]} since the step began`);
+        for (let k = 0; k < n; k++)
+          parts.push(svg('text', {class: 'e', x: 55, y: 10 + k * row + 17}, `stage ${k}`));
+        for (const s of spans) {
+          const [kind, word] = kinds.get(s[1]) || ['ww', 'other'],
+                       x0 = at.x((s[4] - start) * unit[0]),
+                       wide = at.x((s[5] - start) * unit[0]) - x0,
+                       name = figures(asNumber(s[2]), 6);
+          parts.push(svg('rect', {
+            class: kind,
+            x: x0.toFixed(1),
+            y: 10 + s[0] * row + 3,
+            width: Math.max(.7, wide).toFixed(1),
+            height: row - 6
+          },
+            svg('title', {},
+              `stage ${s[0]}, ${word} of micro-batch ${name}: ${
+                figures((s[4] - start) * unit[0],
+                  3)} to ${figures((s[5] - start) * unit[0], 3)} ${unit[1]}`)));
+          if (wide > 12 + 7 * name.length)
+            parts.push(svg('text', {
+              class: `in on-${kind}`,
+              x: (x0 + wide / 2).toFixed(1),
+              y: 10 + s[0] * row + 17,
+              'text-anchor': 'middle'
+            },
+              name));
+        }
+        return [bottom + 42, parts];
+      });
+    figure.prepend(el('figcaption', '', el('b', '', 'One step of worker 0'), ' ',
+      el('span', '', 'numbers are micro-batches: ', el('i', 'swatch fw'), 'forward ',
+        el('i', 'swatch bw'), 'backward ',
+        spans.some(s => s[1] === 'W') ? [el('i', 'swatch ww'), 'backward, weights'] : '')));
     return figure;
   }
 
@@ -830,102 +1354,223 @@
       if (i !== j) return positive(number(wrong, names[j]));
       return number(all[i], 'samples') - sum(Object.values(wrong).map(asNumber));
     };
-    return matrix('Confusion: classes down, answers across (samples)', 'class', names, answered, (x, i) => x / number(all[i], 'samples'), (i, j) => i === j ? 'right' : 'wrong', x => figures(x, 9));
+    return matrix('Confusion: classes down, answers across (samples)', 'class', names, answered,
+      (x, i) => x / number(all[i], 'samples'), (i, j) => i === j ? 'right' : 'wrong',
+      x => figures(x, 9));
   }
-  const classScores = all => table('Class by class', [['class'], ['samples', 'n'], ['answers', 'n'], ['recall, %', 'n'], ['precision, %', 'n'], ['F1, %', 'n'], ['taken for']], all.map(c => {
-    const taken = Object.entries(object(c, 'taken_for'));
-    return [text(c, 'name'), figures(number(c, 'samples'), 9), figures(number(c, 'answers'), 9), ...['recall', 'precision', 'f1'].map(k => figures(100 * number(c, k), 4)),
-      taken.slice(0, 6).map(([k, v]) => `${k} (${figures(asNumber(v), 9)})`).join(', ') + (taken.length > 6 ? ', …' : '')];
-  }), 'values');
+  const classScores = all => table('Class by class',
+    heads('class|#samples|#answers|#recall, %|#precision, %|#F1, %|taken for'), all.map(c => {
+      const taken = Object.entries(object(c, 'taken_for'));
+      return [
+        text(c, 'name'), figures(number(c, 'samples'), 9), figures(number(c, 'answers'), 9),
+        ...['recall', 'precision', 'f1'].map(k => figures(100 * number(c, k), 4)),
+        taken.slice(0, 6).map(([k, v]) => `${k} (${figures(asNumber(v), 9)})`).join(', ') +
+          (taken.length > 6 ? ', …' : '')
+      ];
+    }),
+    'values');
   function classes() {
     const parts = [], SMALL = 20;
     for (const source of sources) {
       const all = classesOf(source.of), worst = list(source.of, 'worst').filter(isObject);
-      if (all) parts.push(several ? el('h3', '', source.name) : null, all.length <= SMALL ? confusion(all) : null, classScores(all));
+      if (all)
+        parts.push(several ? el('h3', '', source.name) : null,
+          all.length <= SMALL ? confusion(all) : null, classScores(all));
       if (all && worst.length)
-        parts.push(table('Worst answers', [['row', 'n'], ['loss', 'n'], ['answered at, %', 'n'], ['right one at, %', 'n'], ['is'], ['answered']], worst.map(w => [figures(number(w, 'row'), 15), figures(number(w, 'loss'), 4),
-          figures(100 * number(w, 'probability'), 3), figures(100 * number(w, 'truth_probability'), 3), text(w, 'truth'), text(w, 'answer')]), 'values'));
+        parts.push(
+          table('Worst answers', heads('#row|#loss|#answered at, %|#right one at, %|is|answered'),
+            worst.map(w => [figures(number(w, 'row'), 15), figures(number(w, 'loss'), 4),
+                        figures(100 * number(w, 'probability'), 3),
+                        figures(100 * number(w, 'truth_probability'), 3), text(w, 'truth'),
+                        text(w, 'answer')]),
+            'values'));
     }
-    const having = drawn.map(g => ({ g, run: g.runs.find(classesOf) })).filter(({ run }) => run);
-    for (const { g, run } of having) {
+    const having = drawn.map(g => ({g, run: g.runs.find(classesOf)})).filter(({run}) => run);
+    for (const {g, run} of having) {
       const all = classesOf(run);
-      if (having.length > 1 || g.runs.length > 1) parts.push(el('h3', '', g.label, g.runs.length > 1 ? `, seed ${figures(number(run, 'seed'), 15)} of ${g.runs.length} runs` : ''));
-      parts.push(all.length <= SMALL ? confusion(all) : null, having.length === 1 || all.length > SMALL ? classScores(all) : null);
+      if (having.length > 1 || g.runs.length > 1)
+        parts.push(el('h3', '', g.label,
+          g.runs.length > 1 ? `, seed ${figures(number(run, 'seed'), 15)} of ${g.runs.length} runs`
+                            : ''));
+      parts.push(all.length <= SMALL ? confusion(all) : null,
+        having.length === 1 || all.length > SMALL ? classScores(all) : null);
     }
     return parts;
   }
 
   // --- measurements: a row each, of whatever kind ---
 
-  const MEASURES = [['time_us', 'p50'], ['samples_per_s'], ['measured', 'samples_per_s'], ['seconds'], ['busbw_gbs'], ['bubble']];
-  const SIZES = ['bytes', 'workers', 'ranks', 'stages', 'micro_batches', 'batch_size'], NAMES = ['algorithm', 'setup', 'schedule', 'model', 'strategy', 'servers', 'transport', 'launch', 'threads_per_worker', 'chunks'];
+  const MEASURES = [
+    ['time_us', 'p50'], ['samples_per_s'], ['measured', 'samples_per_s'], ['seconds'],
+    ['busbw_gbs'], ['bubble']
+  ];
+  const SIZES = ['bytes', 'workers', 'ranks', 'stages', 'micro_batches', 'batch_size'], NAMES = [
+    'algorithm', 'setup', 'schedule', 'model', 'strategy', 'servers', 'transport', 'launch',
+    'threads_per_worker', 'chunks'
+  ];
   const scalar = v => ['number', 'string', 'boolean'].includes(typeof v);
-  const fieldTitle = path => path.map((k, i) => i ? k : k.replace(/_us$/, ', µs').replace(/_gbs$/, ', GB/s').replace(/_per_s$/, '/s').replace(/_seconds$/, ', s').replaceAll('_', ' ')).join(', ');
+  const fieldTitle = path => path
+                               .map((k, i) => i ? k
+                                                : k.replace(/_us$/, ', µs')
+                                                    .replace(/_gbs$/, ', GB/s')
+                                                    .replace(/_per_s$/, '/s')
+                                                    .replace(/_seconds$/, ', s')
+                                                    .replaceAll('_', ' '))
+                               .join(', ');
   const rowsOf = source => list(source.of, 'rows').filter(isObject);
   function benchTable(rows) {
     const fields = new Map();
     for (const row of rows)
       for (const k of Object.keys(row)) {
         if (scalar(row[k]) && fields.size < 64) fields.set(k, [k]);
-        if (isObject(row[k])) for (const inner of Object.keys(row[k])) if (scalar(row[k][inner]) && fields.size < 64) fields.set(`${k} ${inner}`, [k, inner]);
+        if (isObject(row[k]))
+          for (const inner of Object.keys(row[k]))
+            if (scalar(row[k][inner]) && fields.size < 64) fields.set(`${k} ${inner}`, [k, inner]);
       }
-    const measured = MEASURES.find(m => fields.has(m.join(' '))), same = measured && measured.join(' ');
-    const ops = unique(rows.map(r => text(r, 'op'))), sorted = [...rows].sort((a, b) => ops.indexOf(text(a, 'op')) - ops.indexOf(text(b, 'op')) || (number(a, 'bytes') - number(b, 'bytes')) || 0);
-    const varying = [...fields].filter(([k, path]) => k === same || rows.some(r => get(r, ...path) !== get(rows[0], ...path))).map(([, path]) => path);
-    const blocks = new Map(), block = r => text(r, 'op') ? `${text(r, 'op')} ${number(r, 'bytes')}` : '';
-    for (const r of rows) blocks.set(block(r), Math.max(blocks.get(block(r)) || 0, positive(number(r, ...(measured || [''])))));
+    const measured = MEASURES.find(m => fields.has(m.join(' '))),
+          same = measured && measured.join(' ');
+    const ops = unique(rows.map(r => text(r, 'op'))),
+          sorted =
+            [...rows].sort((a, b) => ops.indexOf(text(a, 'op')) - ops.indexOf(text(b, 'op')) ||
+                (number(a, 'bytes') - number(b, 'bytes')) || 0);
+    const varying = [...fields]
+                      .filter(([k, path]) => k === same ||
+                          rows.some(r => get(r, ...path) !== get(rows[0], ...path)))
+                      .map(([, path]) => path);
+    const blocks = new Map(),
+          block = r => text(r, 'op') ? `${text(r, 'op')} ${number(r, 'bytes')}` : '';
+    for (const r of rows)
+      blocks.set(
+        block(r), Math.max(blocks.get(block(r)) || 0, positive(number(r, ...(measured || [''])))));
     const isNumber = path => rows.some(r => typeof get(r, ...path) === 'number');
-    const shown = (r, path) => { const v = get(r, ...path); return typeof v === 'boolean' ? (v ? 'yes' : 'no') : isNumber(path) ? Math.abs(asNumber(v)) >= 1e8 ? short(asNumber(v)) : figures(asNumber(v), 5) : typeof v === 'string' ? v : ''; };
-    const heads = varying.flatMap(path => [...(path.join(' ') === same ? [['', 'bar']] : []), [fieldTitle(path), isNumber(path) ? 'n' : '']]);
-    const shared = [...fields.values()].filter(path => !varying.includes(path) && typeof get(rows[0], ...path) !== 'boolean').map(path => `${fieldTitle(path)} ${shown(rows[0], path)}`);
-    return [shared.length ? note(`In all of them: ${shared.join(', ')}.`) : null, varying.length ? table('Measurements', heads, sorted.map(r => varying.flatMap(path =>
-      [...(path.join(' ') === same ? [bar([['p1', number(r, ...path) / blocks.get(block(r))]])] : []), shown(r, path)])), 'values bars bench-values') : null];
+    const shown = (r, path) => {
+      const v = get(r, ...path);
+      return typeof v === 'boolean' ? (v ? 'yes' : 'no')
+        : isNumber(path)
+        ? Math.abs(asNumber(v)) >= 1e8 ? short(asNumber(v)) : figures(asNumber(v), 5)
+        : typeof v === 'string' ? v
+                                : '';
+    };
+    const titles = varying.flatMap(path => [...(path.join(' ') === same ? [['', 'bar']] : []),
+                                     [fieldTitle(path), isNumber(path) ? 'n' : '']]);
+    const shared =
+      [...fields.values()]
+        .filter(path => !varying.includes(path) && typeof get(rows[0], ...path) !== 'boolean')
+        .map(path => `${fieldTitle(path)} ${shown(rows[0], path)}`);
+    return [
+      shared.length ? note(`In all of them: ${shared.join(', ')}.`) : null,
+      varying.length
+        ? table('Measurements', titles,
+            sorted.map(r => varying.flatMap(
+                         path => [...(path.join(' ') === same
+                                      ? [bar([['p1', number(r, ...path) / blocks.get(block(r))]])]
+                                      : []),
+                           shown(r, path)])),
+            'values bars bench-values')
+        : null
+    ];
   }
-  // Of an operation a line for each algorithm (or whatever else differs): what was measured, by size.
+  // Of an operation a line for each algorithm (or whatever else differs): what was measured, by
+  // size.
   function benchLines(rows, measured) {
-    return unique(rows.map(r => text(r, 'op'))).slice(0, 24).map(op => {
-      const mine = rows.filter(r => text(r, 'op') === op && number(r, ...measured) > 0);
-      const size = SIZES.find(k => unique(mine.map(r => number(r, k)).filter(x => x > 0)).length >= 3), lines = new Map();
-      const names = NAMES.filter(k => k !== size && unique(mine.map(r => get(r, k))).length > 1);
-      if (!size) return null;
-      for (const r of mine) {
-        const name = names.map(k => typeof get(r, k) === 'number' ? `${k.replaceAll('_', ' ')} ${get(r, k)}` : text(r, k)).join(' ') || op || 'measured', y = number(r, ...measured), x = number(r, size);
-        if (!(x > 0)) continue;
-        if (!lines.has(name)) lines.set(name, new Map());
-        if (!lines.get(name).has(x)) lines.get(name).set(x, { x, y, least: y, most: y });
-      }
-      return { op: op || 'Measurements', size: size.replaceAll('_', ' '), whole: lines.size, lines: [...lines].slice(0, DRAWN).map(([name, points], l) =>
-        ({ paint: `var(--s-${PALETTE[l]})`, variant: l, name, short: name, points: [...points.values()].sort((a, b) => a.x - b.x) })) };
-    }).filter(found => found);
+    return unique(rows.map(r => text(r, 'op')))
+      .slice(0, 24)
+      .map(op => {
+        const mine = rows.filter(r => text(r, 'op') === op && number(r, ...measured) > 0);
+        const size =
+                SIZES.find(k => unique(mine.map(r => number(r, k)).filter(x => x > 0)).length >= 3),
+              lines = new Map();
+        const names = NAMES.filter(k => k !== size && unique(mine.map(r => get(r, k))).length > 1);
+        if (!size) return null;
+        for (const r of mine) {
+          const name = names
+                         .map(k => typeof get(r, k) === 'number'
+                             ? `${k.replaceAll('_', ' ')} ${get(r, k)}`
+                             : text(r, k))
+                         .join(' ') ||
+            op || 'measured',
+                y = number(r, ...measured), x = number(r, size);
+          if (!(x > 0)) continue;
+          if (!lines.has(name)) lines.set(name, new Map());
+          if (!lines.get(name).has(x)) lines.get(name).set(x, {x, y, least: y, most: y});
+        }
+        return {
+          op: op || 'Measurements',
+          size: size.replaceAll('_', ' '),
+          whole: lines.size,
+          lines: [...lines].slice(0, DRAWN).map(([name, points], l) => ({
+            paint: `var(--s-${PALETTE[l]})`,
+            variant: l,
+            name,
+            short: name,
+            points: [...points.values()].sort((a, b) => a.x - b.x)
+          }))
+        };
+      })
+      .filter(found => found);
   }
-  const PALETTE = ['allreduce', 'ps-sync', 'ps-async', 'ssp', 'hogwild', 'local-sgd', 'elastic-averaging', 'gossip', 'diloco', 'locked', 'backup-workers', 'other'];
+  const PALETTE = [
+    'allreduce', 'ps-sync', 'ps-async', 'ssp', 'hogwild', 'local-sgd', 'elastic-averaging',
+    'gossip', 'diloco', 'locked', 'backup-workers', 'other'
+  ];
   // Sizes down, lines across; the best of each size stands out.
-  function benchPivot({ op, size, lines }, measured) {
-    const sizes = unique(lines.flatMap(line => line.points.map(p => p.x))).sort((a, b) => a - b), at = (line, x) => line.points.find(p => p.x === x)?.y ?? NaN;
-    const better = measured[0] === 'samples_per_s' || measured[0] === 'busbw_gbs' ? Math.max : Math.min;
-    return table(`${op}: ${measured[0] === 'time_us' ? 'median time, µs' : fieldTitle(measured)}`, [[size], ...lines.map(line => [[key(line), line.name], 'n'])], sizes.map(x => {
-      const values = lines.map(line => at(line, x)), best = better(...values.filter(v => v > 0));
-      return [x.toLocaleString('en'), ...values.map(v => v === best && lines.length > 1 ? el('b', '', figures(v, 4)) : figures(v, 4))];
-    }), 'values pivot');
+  function benchPivot({op, size, lines}, measured) {
+    const sizes = unique(lines.flatMap(line => line.points.map(p => p.x))).sort((a, b) => a - b),
+          at = (line, x) => line.points.find(p => p.x === x)?.y ?? NaN;
+    const better =
+      measured[0] === 'samples_per_s' || measured[0] === 'busbw_gbs' ? Math.max : Math.min;
+    return table(`${op}: ${measured[0] === 'time_us' ? 'median time, µs' : fieldTitle(measured)}`,
+      [[size], ...lines.map(line => [[key(line), line.name], 'n'])], sizes.map(x => {
+        const values = lines.map(line => at(line, x)), best = better(...values.filter(v => v > 0));
+        return [
+          x.toLocaleString('en'),
+          ...values.map(
+            v => v === best && lines.length > 1 ? el('b', '', figures(v, 4)) : figures(v, 4))
+        ];
+      }),
+      'values pivot');
   }
   function bench() {
     return sources.flatMap(source => {
-      const rows = rowsOf(source), measured = MEASURES.find(m => rows.some(r => number(r, ...m) > 0));
+      const rows = rowsOf(source),
+            measured = MEASURES.find(m => rows.some(r => number(r, ...m) > 0));
       if (!rows.length) return [];
       const found = measured ? benchLines(rows, measured) : [], all = benchTable(rows);
-      const charts = found.map((f, i) => lineChart({ kind: i ? 'panel' : 'hero', title: f.op, lines: f.lines, xTitle: f.size, fromZero: false, xLog: 8, yLog: 8, more: measured[0] === 'samples_per_s',
-        caption: `${measured[0] === 'time_us' ? 'median time, µs,' : fieldTitle(measured)} over ${f.size}${f.whole > DRAWN ? `; the first ${DRAWN} of ${f.whole} lines` : ''}` }));
-      return [several ? el('h3', '', source.name) : null, charts[0], charts.length > 1 ? el('div', 'panels', charts.slice(1)) : null, found.map(f => benchPivot(f, measured)),
-        found.length ? fold('All measurements', all) : all];
+      const charts = found.map((f, i) => lineChart({
+        kind: i ? 'panel' : 'hero',
+        title: f.op,
+        lines: f.lines,
+        xTitle: f.size,
+        fromZero: false,
+        xLog: 8,
+        yLog: 8,
+        more: measured[0] === 'samples_per_s',
+        caption: `${measured[0] === 'time_us' ? 'median time, µs,' : fieldTitle(measured)} over ${
+          f.size}${f.whole > DRAWN ? `; the first ${DRAWN} of ${f.whole} lines` : ''}`
+      }));
+      return [
+        several ? el('h3', '', source.name) : null, charts[0],
+        charts.length > 1 ? el('div', 'panels', charts.slice(1)) : null,
+        found.map(f => benchPivot(f, measured)), found.length ? fold('All measurements', all) : all
+      ];
     });
   }
   // "Of 65,536 bytes, direct is the fastest: 1.93 µs."
   function benchConclusion() {
-    const rows = sources.flatMap(rowsOf), wrong = rows.filter(r => number(r, 'wrong') > 0).length, op = text(rows[0], 'op');
-    const mine = rows.filter(r => text(r, 'op') === op && number(r, 'time_us', 'p50') > 0), most = Math.max(...mine.map(r => number(r, 'bytes'))), last = mine.filter(r => number(r, 'bytes') === most);
-    const best = last.reduce((b, r) => b && number(b, 'time_us', 'p50') <= number(r, 'time_us', 'p50') ? b : r, null);
-    return [`${rows.length} measurements${wrong ? `, ${wrong} of them with wrong results` : ''}.`, last.length > 1 && text(best, 'algorithm')
-      ? ` Of ${most.toLocaleString('en')} bytes, ${text(best, 'algorithm')} is the fastest: ${duration(number(best, 'time_us', 'p50') / 1e6)} (median).` : ''].join('');
+    const rows = sources.flatMap(rowsOf), wrong = rows.filter(r => number(r, 'wrong') > 0).length,
+          op = text(rows[0], 'op');
+    const mine = rows.filter(r => text(r, 'op') === op && number(r, 'time_us', 'p50') > 0),
+          most = Math.max(...mine.map(r => number(r, 'bytes'))),
+          last = mine.filter(r => number(r, 'bytes') === most);
+    const best = last.reduce(
+      (b, r) => b && number(b, 'time_us', 'p50') <= number(r, 'time_us', 'p50') ? b : r, null);
+    return [
+      `${rows.length} measurements${wrong ? `, ${wrong} of them with wrong results` : ''}.`,
+      last.length > 1 && text(best, 'algorithm')
+        ? ` Of ${most.toLocaleString('en')} bytes, ${text(best, 'algorithm')} is the fastest: ${
+            duration(number(best, 'time_us', 'p50') / 1e6)} (median).`
+        : ''
+    ].join('');
   }
 
   // --- experiments ---
@@ -934,95 +1579,178 @@
     return sources.flatMap(source => {
       const all = Object.entries(object(source.of, 'experiments')).filter(([, e]) => isObject(e));
       if (!all.length) return [];
-      const span = (o, k) => `${figures(number(o, k), 3)} [${figures(number(o, 'low'), 3)}, ${figures(number(o, 'high'), 3)}]`;
-      return [table('Claims: what was found, with its 95 % interval', [['experiment'], ['claim'], ['verdict'], ['found', 'n'], ['expected']], all.flatMap(([name, e]) => list(e, 'claims').map((c, i) =>
-        [i ? '' : text(e, 'title') || name, text(c, 'says'), el('span', text(c, 'verdict') === 'reproduced' ? '' : 'odd', text(c, 'verdict')), span(c, 'value'), text(c, 'expected')])), 'claims'),
-      all.map(([name, e]) => {
-        const rows = list(e, 'rows').filter(isObject), ends = spread(rows.flatMap(r => ['low', 'mean', 'high'].map(k => number(r, k))));
-        const near = ends.least > 0 && ends.least > .6 * ends.most, least = near ? ends.least - .1 * (ends.most - ends.least) : Math.min(0, ends.least), size = ends.most - least;
-        const reach = r => {
-          const low = number(r, 'low'), high = number(r, 'high'), m = number(r, 'mean'), l = Number.isNaN(low) ? least : low, h = Number.isNaN(high) ? ends.most : high;
-          return el('div', { class: 'span', 'aria-hidden': 'true' }, size > 0 && !Number.isNaN(m) ? [el('i', { class: 'reach', style: `left:${(100 * (l - least) / size).toFixed(2)}%;width:${(100 * (h - l) / size).toFixed(2)}%` }),
-            el('i', { class: 'mean', style: `left:${(100 * (m - least) / size).toFixed(2)}%` })] : null);
-        };
-        return [el('h3', '', text(e, 'title') || name), text(e, 'finding') ? el('p', 'finding', text(e, 'finding')) : null,
-          table(`${text(e, 'measure')}: mean, and 95 % interval`, [['cell'], ['', 'bar'], ['mean', 'n'], ['low', 'n'], ['high', 'n']], rows.map(r => [text(r, 'cell'), reach(r), ...['mean', 'low', 'high'].map(k => figures(number(r, k), 4))]), 'bars values'),
-          text(e, 'remark') ? note(text(e, 'remark')) : null,
-          fold(`How it was run: ${figures(number(e, 'seeds'), 6)} seeds, ${text(e, 'when')}, ${text(e, 'machine')}`, list(e, 'commands').filter(c => typeof c === 'string').map(c => el('pre', { tabindex: 0 }, el('code', '', c))))];
-      })];
+      const span = (o, k) => `${figures(number(o, k), 3)} [${figures(number(o, 'low'), 3)}, ${
+        figures(number(o, 'high'), 3)}]`;
+      return [
+        table('Claims: what was found, with its 95 % interval',
+          heads('experiment|claim|verdict|#found|expected'),
+          all.flatMap(
+            ([name, e]) => list(e, 'claims')
+                             .map((c, i) => [i ? '' : text(e, 'title') || name, text(c, 'says'),
+                                    el('span', text(c, 'verdict') === 'reproduced' ? '' : 'odd',
+                                      text(c, 'verdict')),
+                                    span(c, 'value'), text(c, 'expected')])),
+          'claims'),
+        all.map(([name, e]) => {
+          const rows = list(e, 'rows').filter(isObject),
+                ends = spread(rows.flatMap(r => ['low', 'mean', 'high'].map(k => number(r, k))));
+          const near = ends.least > 0 && ends.least > .6 * ends.most,
+                least = near ? ends.least - .1 * (ends.most - ends.least) : Math.min(0, ends.least),
+                size = ends.most - least;
+          const reach = r => {
+            const low = number(r, 'low'), high = number(r, 'high'), m = number(r, 'mean'),
+                  l = Number.isNaN(low) ? least : low, h = Number.isNaN(high) ? ends.most : high;
+            const at = x => `${(100 * x / size).toFixed(2)}%`,
+                  place = `left:${at(l - least)};width:${at(h - l)}`;
+            const shown = size > 0 && !Number.isNaN(m);
+            return el('div', {class: 'span', 'aria-hidden': 'true'},
+              shown ? el('i', {class: 'reach', style: place}) : null,
+              shown ? el('i', {class: 'mean', style: `left:${at(m - least)}`}) : null);
+          };
+          return [
+            el('h3', '', text(e, 'title') || name),
+            text(e, 'finding') ? el('p', 'finding', text(e, 'finding')) : null,
+            table(`${text(e, 'measure')}: mean, and 95 % interval`, heads('cell||#mean|#low|#high'),
+              rows.map(r => [text(r, 'cell'), reach(r),
+                         ...['mean', 'low', 'high'].map(k => figures(number(r, k), 4))]),
+              'bars values'),
+            text(e, 'remark') ? note(text(e, 'remark')) : null,
+            fold(`How it was run: ${figures(number(e, 'seeds'), 6)} seeds, ${text(e, 'when')}, ${
+                   text(e, 'machine')}`,
+              list(e, 'commands')
+                .filter(c => typeof c === 'string')
+                .map(c => el('pre', {tabindex: 0}, el('code', '', c))))
+          ];
+        })
+      ];
     });
   }
 
   function claimsConclusion() {
-    const verdicts = sources.flatMap(s => Object.values(object(s.of, 'experiments')).flatMap(e => list(e, 'claims'))).map(c => text(c, 'verdict'));
+    const verdicts =
+      sources
+        .flatMap(s => Object.values(object(s.of, 'experiments')).flatMap(e => list(e, 'claims')))
+        .map(c => text(c, 'verdict'));
     const of = word => verdicts.filter(v => v === word).length;
-    return verdicts.length ? `${of('reproduced')} of ${verdicts.length} claims are reproduced, ${of('not reproduced')} are not, ${of('undecided')} are undecided.` : '';
+    return verdicts.length ? `${of('reproduced')} of ${verdicts.length} claims are reproduced, ${
+                               of('not reproduced')} are not, ${of('undecided')} are undecided.`
+                           : '';
   }
 
   // --- settings ---
 
-  const quoted = word => /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  const quoted = word =>
+    /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
   function settings() {
-    const value = v => Array.isArray(v) ? v.map(value).join(', ') : typeof v === 'string' ? v : typeof v === 'number' ? figures(v, 10) : v === true ? 'yes' : v === false ? 'no' : DASH;
+    const value = v => Array.isArray(v) ? v.map(value).join(', ')
+      : typeof v === 'string'           ? v
+      : typeof v === 'number'           ? figures(v, 10)
+      : v === true                      ? 'yes'
+      : v === false                     ? 'no'
+                                        : DASH;
     const terms = (title, o, keys = Object.keys(o)) => {
-      const there = keys.filter(k => typeof get(o, k) === 'string' || typeof get(o, k) === 'number');
-      return there.length ? [el('h3', '', title), el('dl', '', there.map(k => el('div', '', el('dt', '', k.replace(/_bytes$/, '').replaceAll('_', ' ')),
-        el('dd', '', k === 'memory_bytes' ? `${(number(o, k) / 2 ** 30).toFixed(1)} GiB` : value(get(o, k))))))] : null;
+      const there =
+        keys.filter(k => typeof get(o, k) === 'string' || typeof get(o, k) === 'number');
+      const shown = k =>
+        k === 'memory_bytes' ? `${(number(o, k) / 2 ** 30).toFixed(1)} GiB` : value(get(o, k));
+      const rows =
+        there.map(k => el('div', '', el('dt', '', k.replace(/_bytes$/, '').replaceAll('_', ' ')),
+                    el('dd', '', shown(k))));
+      return rows.length ? [el('h3', '', title), el('dl', '', rows)] : null;
     };
     const defaults = object(data, 'defaults');
     return sources.map(source => {
-      const words = list(source.of, 'command').map(w => quoted(typeof w === 'string' ? w : '')).join(' '), config = object(source.of, 'config'), options = Object.keys(config).filter(k => !isObject(config[k]));
-      const changed = options.filter(k => has(defaults, k) ? JSON.stringify(config[k]) !== JSON.stringify(defaults[k]) : config[k] !== null);
-      const save = el('button', { type: 'button' }, 'Save the JSON document');
+      const words =
+              list(source.of, 'command').map(w => quoted(typeof w === 'string' ? w : '')).join(' '),
+            config = object(source.of, 'config'),
+            options = Object.keys(config).filter(k => !isObject(config[k]));
+      const changed = options.filter(k => has(defaults, k)
+          ? JSON.stringify(config[k]) !== JSON.stringify(defaults[k])
+          : config[k] !== null);
+      const save = el('button', {type: 'button'}, 'Save the JSON document');
       save.addEventListener('click', () => {
-        const link = el('a', { download: 'hogring.json' });
-        link.href = URL.createObjectURL(new Blob([JSON.stringify(source.of, null, 2)], { type: 'application/json' }));
+        const link = el('a', {download: 'hogring.json'});
+        link.href = URL.createObjectURL(
+          new Blob([JSON.stringify(source.of, null, 2)], {type: 'application/json'}));
         link.click();
       });
-      const parts = [words ? el('pre', { class: 'command', tabindex: 0 }, el('code', '', words)) : null, el('p', '', copyButton(words), save), terms('Model', object(list(source.of, 'runs')[0]), ['model', 'params', 'optimizer', 'kernels', 'launch', 'clock']), terms('Data', object(config, 'data')),
-        changed.length ? table('Options that differ from their defaults', [['option'], ['value'], ['default']], changed.map(k => [`--${k}`, value(config[k]), value(get(defaults, k))]), 'text') : null,
-        options.length ? fold('All options', table('All options', [['option'], ['value']], options.map(k => [`--${k}`, value(config[k])]), 'text')) : null, terms('Machine', object(source.of, 'machine')),
-        terms('What decides bits', object(source.of, 'bits')), note(`hogring ${text(source.of, 'hogring')}${text(source.of, 'date') ? `, ${text(source.of, 'date')}` : ''}`)];
+      const parts = [
+        words ? el('pre', {class: 'command', tabindex: 0}, el('code', '', words)) : null,
+        el('p', '', copyButton(words), save),
+        terms('Model', object(list(source.of, 'runs')[0]),
+          ['model', 'params', 'optimizer', 'kernels', 'launch', 'clock']),
+        terms('Data', object(config, 'data')),
+        changed.length
+          ? table('Options that differ from their defaults', heads('option|value|default'),
+              changed.map(k => [`--${k}`, value(config[k]), value(get(defaults, k))]), 'text')
+          : null,
+        options.length ? fold('All options',
+                           table('All options', heads('option|value'),
+                             options.map(k => [`--${k}`, value(config[k])]), 'text'))
+                       : null,
+        terms('Machine', object(source.of, 'machine')),
+        terms('What decides bits', object(source.of, 'bits')),
+        note(`hogring ${text(source.of, 'hogring')}${
+          text(source.of, 'date') ? `, ${text(source.of, 'date')}` : ''}`)
+      ];
       return several ? fold(source.name, parts) : parts;
     });
   }
   function copyButton(words) {
     if (!words || !navigator.clipboard) return null;
-    const button = el('button', { type: 'button' }, 'Copy the command');
-    button.addEventListener('click', () => navigator.clipboard.writeText(words).then(() => { button.textContent = 'Copied'; }));
+    const button = el('button', {type: 'button'}, 'Copy the command');
+    button.addEventListener('click',
+      () => navigator.clipboard.writeText(words).then(() => { button.textContent = 'Copied'; }));
     return button;
   }
 
   // --- the page: what it says first stands open, the rest is folded ---
 
-  const flat = content => [content].flat(Infinity).filter(c => c !== null && c !== undefined && c !== '');
+  const flat =
+    content => [content].flat(Infinity).filter(c => c !== null && c !== undefined && c !== '');
   const fold = (title, ...content) => el('details', '', el('summary', '', title), content);
   const trained = groups.length > 0;
   // A document that breaks one part does not break the others.
   function part(id, title, open, build) {
     let content;
-    try { content = flat(build()); } catch (error) {
+    try {
+      content = flat(build());
+    } catch (error) {
       console.error(error);
       content = [note(`This could not be drawn: ${error.message}`)];
     }
     if (!content.length) return null;
-    return open ? el('section', { 'aria-label': title, id }, id !== 'chart' && (trained || id !== 'measurements') ? el('h2', '', title) : null, content)
-      : el('details', { class: 'part', id }, el('summary', '', el('h2', '', title)), content);
+    return open
+      ? el('section', {'aria-label': title, id},
+          id !== 'chart' && (trained || id !== 'measurements') ? el('h2', '', title) : null,
+          content)
+      : el('details', {class: 'part', id}, el('summary', '', el('h2', '', title)), content);
   }
   const conclusion = document.querySelector('.conclusion');
-  const said = runs.length ? '' : sources.flatMap(rowsOf).length ? benchConclusion() : claimsConclusion();
+  const said = runs.length           ? ''
+    : sources.flatMap(rowsOf).length ? benchConclusion()
+                                     : claimsConclusion();
   const before = conclusion.textContent;
   append(conclusion, [conclusion.replaceChildren(), prose(said || before)]);
-  document.querySelector('h1').before(el('p', 'origin', 'hogring ', several ? `report · ${sources.length} documents` : [list(sources[0].of, 'command').filter(w => typeof w === 'string')[1] || '', ' · ', text(sources[0].of, 'date')]));
+  document.querySelector('h1').before(
+    el('p', 'origin', 'hogring ', several ? `report · ${sources.length} documents` : [
+      list(sources[0].of, 'command').filter(w => typeof w === 'string')[1] || '', ' · ',
+      text(sources[0].of, 'date')
+    ]));
   const main = document.getElementById('main');
   const PARTS = [
-    ['chart', 'The chart', true, heroChart], ['results', 'Results', true, results], ['why', 'Why', true, why],
-    ['measurements', 'Measurements', !trained, bench], ['experiments', 'Experiments', !trained, experiments],
-    ['curves', 'All learning curves', false, curves], ['figures', 'All figures, run by run', false, allFigures],
-    ['comparisons', 'All pairs of the comparison', false, pairs], ['tuning', 'Tuning', false, tuning],
-    ['time', 'Where the time went', false, times], ['waits', 'Who was waited for', false, waits],
-    ['staleness', 'Staleness', false, staleness], ['losses', 'What was lost', false, losses], ['pipelines', 'Pipelines', groups.length === 1, pipelines],
-    ['classes', 'Classes', !trained, classes], ['settings', 'How it was made', false, settings]];
+    ['chart', 'The chart', true, heroChart], ['results', 'Results', true, results],
+    ['why', 'Why', true, why], ['measurements', 'Measurements', !trained, bench],
+    ['experiments', 'Experiments', !trained, experiments],
+    ['curves', 'All learning curves', false, curves],
+    ['figures', 'All figures, run by run', false, allFigures],
+    ['comparisons', 'All pairs of the comparison', false, pairs],
+    ['tuning', 'Tuning', false, tuning], ['time', 'Where the time went', false, times],
+    ['waits', 'Who was waited for', false, waits], ['staleness', 'Staleness', false, staleness],
+    ['losses', 'What was lost', false, losses],
+    ['pipelines', 'Pipelines', groups.length === 1, pipelines],
+    ['classes', 'Classes', !trained, classes], ['settings', 'How it was made', false, settings]
+  ];
   const built = PARTS.map(p => part(...p)).filter(p => p);
   main.replaceChildren(...built);
   function redraw() {
@@ -1034,7 +1762,10 @@
   }
   redraw();
   window.addEventListener('resize', redraw);
-  const open = () => { const target = document.getElementById(location.hash.slice(1)); if (target instanceof HTMLDetailsElement) target.open = true; };
+  const open = () => {
+    const target = document.getElementById(location.hash.slice(1));
+    if (target instanceof HTMLDetailsElement) target.open = true;
+  };
   window.addEventListener('hashchange', open);
   open();
 })();
