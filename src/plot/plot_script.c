@@ -7,6 +7,7 @@
 
 #include "plot/plot_schedule.h"
 #include "plot/plot_staleness.h"
+#include "report/colours.h"
 
 /* --- data */
 
@@ -147,12 +148,17 @@ static struct scale scale_of(const struct hr_groups *groups)
     return scale;
 }
 
+static const char *color_of(const struct hr_run_group *group)
+{
+    return hr_colour_of(group->run[0]->strategy)->on_light;
+}
+
 static void write_styles(FILE *out, const struct hr_groups *groups)
 {
     for (size_t g = 0; g < groups->n; g++) {
         size_t every = common_points(&groups->group[g]) / 12 + 1; /* a dozen points a line */
         fprintf(out, "set style line %zu lc rgb '%s' dt %s lw 2.2 pt %d ps 1 pi %zu\n", g + 1,
-                hr_plot_color(g), hr_plot_dash(g), hr_plot_point(g), every);
+                color_of(&groups->group[g]), hr_plot_dash(g), hr_plot_point(g), every);
     }
     fputs("set border 3 lc rgb '#404040'\n"
           "set tics nomirror out\n"
@@ -178,7 +184,7 @@ static void write_curves(FILE *out, const struct hr_groups *groups, const struct
     for (size_t g = 0; g < groups->n; g++)
         if (groups->group[g].n > 1 && common_points(&groups->group[g]) > 0) {
             fprintf(out, "%s $%s%zu using %d:4:5 with filledcurves lc rgb '%s'", before, panel->y,
-                    g, x, hr_plot_color(g));
+                    g, x, color_of(&groups->group[g]));
             before = ", \\\n ";
         }
     for (size_t g = 0; g < groups->n; g++)

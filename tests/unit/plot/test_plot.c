@@ -7,6 +7,7 @@
 
 #include "plot/plot_script.h"
 #include "plot/plot.h"
+#include "report/colours.h"
 #include "support/capture.h"
 #include "support/check.h"
 #include "support/sample_runs.h"
@@ -109,6 +110,24 @@ static void data_are_means_with_least_and_most(void **state)
     expect(text, "plot $score0 using 6:4:5 with filledcurves");
     expect(text, "set xlabel 'seconds of training'");
     expect(text, "set label 2 'a note'");
+    free(text);
+}
+
+/* Hogwild has its colour, whoever stands before it; two rows of it differ in dash and point. */
+static void colours_belong_to_strategies(void **state)
+{
+    (void)state;
+    char want[64];
+    struct hr_run_result runs[3];
+    fill_runs(runs);
+    runs[1] = runs[2];
+    runs[1].seed = runs[2].seed; /* a row of its own */
+    char *text = script(runs, 3, HR_PLOT_SVG, "title");
+    snprintf(want, sizeof want, "set style line 2 lc rgb '%s'", hr_colour_of("hogwild")->on_light);
+    expect(text, want);
+    snprintf(want, sizeof want, "set style line 3 lc rgb '%s'", hr_colour_of("hogwild")->on_light);
+    expect(text, want);
+    assert_string_equal(hr_colour_of("of tomorrow")->strategy, "other");
     free(text);
 }
 
@@ -366,6 +385,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(data_are_means_with_least_and_most),
+        cmocka_unit_test(colours_belong_to_strategies),
         cmocka_unit_test(virtual_seconds_are_called_so),
         cmocka_unit_test(long_labels_have_a_legend_of_fewer_columns),
         cmocka_unit_test(what_is_no_number_leaves_a_gap),
