@@ -211,10 +211,9 @@
     }
     return all;
   }
-  const paintOf = strategy => `var(--s-${
-    / ^[a - z - ] + $ /.test(strategy) && rootStyle.getPropertyValue(`--s-${strategy}`)
-      ? strategy
-      : 'other'})`;
+  const isNamed = strategy =>
+    /^[a-z-]+$/.test(strategy) && rootStyle.getPropertyValue(`--s-${strategy}`);
+  const paintOf = strategy => `var(--s-${isNamed(strategy) ? strategy : 'other'})`;
 
   const SPELLED = new Map([['rmse', 'RMSE'], ['mae', 'MAE'], ['r2', 'R²'], ['mse', 'MSE']]);
   const isMeasured = key => /^(train|test|validation)_/.test(key);
@@ -552,12 +551,13 @@
             d: `M${[...up, ...down].join('L')}Z`
           }));
         }
-      for (const line of lines) {
+      const paths = lines.map(line => line.points.map(
+        p => `${at.x(p.x).toFixed(1)} ${at.y(p.y).toFixed(1)}`).join('L'));
+      for (const [i, line] of lines.entries()) {
         const g = svg('g', {style: styleOf(line), 'data-line': line.index, class: 'curve'});
-        g.append(svg('path', {
-          class: 'line',
-          d: `M${line.points.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.y).toFixed(1)}`).join('L')}`
-        }));
+        // One that lies on another leaves it to be seen.
+        const covers = paths.indexOf(paths[i]) < i ? ' covers' : '';
+        g.append(svg('path', {class: `line${covers}`, d: `M${paths[i]}`}));
         const every = line.points.length <= 14;
         line.points.forEach((p, i) => {
           if (every || i + 1 === line.points.length)

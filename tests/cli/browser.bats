@@ -38,8 +38,10 @@ import html, json, re, shlex, sys
 dom, document, variants = open(sys.argv[1]).read(), json.load(open(sys.argv[2])), open(sys.argv[3]).read()
 command = html.unescape(re.search('<pre class="command"[^>]*><code>(.*?)</code>', dom, re.S)[1])
 assert shlex.split(command) == document["command"], command
-keys = re.findall(r'class="key"[^>]*style="--c:([^;]*);--d:([^"]*)"', variants)  # one colour, and two dashes
-assert len({c for c, d in keys}) == 1 and len(set(keys)) == 2, keys
+def keys(text):
+    return set(re.findall(r'class="key"[^>]*style="--c:var\(--s-([^;]*)\);--d:([^"]*)"', text))
+assert keys(dom) == {("allreduce", "none"), ("ps-sync", "none"), ("ssp", "none")}, keys(dom)
+assert {c for c, d in keys(variants)} == {"ssp"} and len(keys(variants)) == 2, keys(variants)
 PY
 }
 
