@@ -95,9 +95,12 @@
           8, Math.max(0, digits - 1 - sizes[sizes.length - 1 >> 1], Math.min(6, 1 - sizes[0])));
     return spreads.map(s => meanText(s, decimals, factor));
   }
-  const shortMean = s => s.n > 1 && s.least !== s.most
-    ? [short(s.mean), el('span', 'sd', ` ± ${short(s.sd)}`)]
-    : short(s.mean);
+  // "8.55k ± 0.21k": both in the unit of the mean.
+  function shortMean(s) {
+    const unit = [1e9, 1e6, 1e3].find(u => s.mean >= u) || 1, name = short(s.mean).match(/[GMk]?$/);
+    const sd = el('span', 'sd', ` ± ${(s.sd / unit).toFixed(unit > 1 ? 2 : 1)}${name}`);
+    return s.n > 1 && s.least !== s.most ? [short(s.mean), sd] : short(s.mean);
+  }
   const plainMean = (s, digits = 3, f = 1) => [figures(s.mean * f, digits),
     s.n > 1 && s.least !== s.most ? el('span', 'sd', ` ± ${figures(s.sd * f, 2)}`) : ''];
 
@@ -425,10 +428,14 @@
     svg('svg', {class: 'key', viewBox: '0 0 30 12', 'aria-hidden': 'true', style: styleOf(line)},
       svg('path', {class: 'line', d: 'M1 6H29'}), marker(line.variant, 15, 6));
 
-  // A picture that is drawn anew for every width of the page; draw(width) gives its parts.
+  // A picture that is drawn when it is first seen, and anew for every width of the page; draw(width)
+  // gives its parts.
   function picture(kind, title, description, draw) {
     const host = el('figure', kind), id = newId();
+    let drawnFor = 0;
     redraws.push(() => {
+      if (drawnFor === pageWidth || host.closest('details:not([open])')) return;
+      drawnFor = pageWidth;
       const width = kind.includes('hero') ? pageWidth : panelWidth();
       const [height, parts, after] = draw(width);
       const node = svg('svg', {
@@ -1755,13 +1762,14 @@
   main.replaceChildren(...built);
   function redraw() {
     const width = Math.floor(main.clientWidth);
-    if (width < 50 || width === pageWidth) return;
+    if (width < 50) return;
     pageWidth = width;
     main.style.setProperty('--columns', panelColumns());
     for (const draw of redraws) draw();
   }
   redraw();
   window.addEventListener('resize', redraw);
+  main.addEventListener('toggle', redraw, true);
   const open = () => {
     const target = document.getElementById(location.hash.slice(1));
     if (target instanceof HTMLDetailsElement) target.open = true;

@@ -198,7 +198,9 @@ def look(tab, page, shots):
                     page.with_suffix(".dom").write_text(tab.evaluate("document.documentElement.outerHTML"))
                 if shots and scripts:
                     tab.picture(Path(shots) / f"{page.stem}-{width}-{'dark' if dark else 'light'}.png")
-                tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+                tab.evaluate("document.querySelectorAll('details').forEach(d => d.open = true); dispatchEvent(new Event('resize'))")
+                if scripts and tab.evaluate("[...document.querySelectorAll('figure')].some(f => !f.querySelector('svg'))"):
+                    found.append("a picture that is not drawn when it is seen")
                 found += [f"all opened: {wrong}" for wrong in tab.evaluate(LOOK) if wrong not in found]
                 yield from (f"{where}: {wrong}" for wrong in [*found, *tab.complaints(page)])
 
