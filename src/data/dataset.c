@@ -137,8 +137,8 @@ static enum hr_status note_gaps(const char *name, struct hr_storage *storage)
     free(taken);
     if (missing && !storage->train.note[0])
         snprintf(storage->train.note, sizeof storage->train.note,
-                 "%s: labels go to %zu, so there are %zu classes, and %zu of them have no sample; "
-                 "numbers without gaps would make %zu",
+                 "%s: the largest label is %zu, so there are %zu classes, and %zu of them have no "
+                 "sample; numbers without gaps would make %zu",
                  name, storage->classes - 1, storage->classes, missing, storage->classes - missing);
     return HR_OK;
 }

@@ -9,6 +9,7 @@
 #include "base/fold.h"
 #include "base/printable.h"
 #include "report/human.h"
+#include "terminal/fit.h"
 #include "terminal/style.h"
 
 enum { LINE_BYTES = 512, PARTS = 8, PART_BYTES = 128, NO_WIDTH_KNOWN = 80 };
@@ -75,37 +76,20 @@ static void add(struct line *line, int expendable, const char *format, ...)
     line->n -= !part->text[0];
 }
 
-static size_t columns_of(const struct line *line)
-{
-    size_t columns = 0;
-    for (size_t i = 0; i < line->n; i++)
-        columns += hr_style_columns(line->part[i].text) + (i ? 2 : 0);
-    return columns;
-}
-
-static bool leave_out(struct line *line)
-{
-    size_t most = 0;
-    for (size_t i = 1; i < line->n; i++)
-        if (line->part[i].expendable > line->part[most].expendable)
-            most = i;
-    if (line->n < 2 || !line->part[most].expendable)
-        return false;
-    line->n--;
-    memmove(&line->part[most], &line->part[most + 1], (line->n - most) * sizeof *line->part);
-    return true;
-}
-
 /* As much as there is room for; 0: any. */
-static const char *write_line(struct line *line, size_t room, char text[LINE_BYTES])
+static const char *write_line(const struct line *line, size_t room, char text[LINE_BYTES])
 {
     size_t used = 0;
-    while (room && columns_of(line) > room && leave_out(line))
-        ;
+    struct hr_fitted fit[PARTS];
+    for (size_t i = 0; i < line->n; i++)
+        fit[i] = (struct hr_fitted){hr_style_columns(line->part[i].text), line->part[i].expendable,
+                                    true};
+    hr_fit(fit, line->n, room);
     text[0] = '\0';
     for (size_t i = 0; i < line->n && used < LINE_BYTES; i++)
-        used += (size_t)snprintf(text + used, LINE_BYTES - used, "%s%s", i ? "  " : "",
-                                 line->part[i].text);
+        if (fit[i].shown)
+            used += (size_t)snprintf(text + used, LINE_BYTES - used, "%s%s", used ? "  " : "",
+                                     line->part[i].text);
     return text;
 }
 

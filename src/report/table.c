@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "report/best.h"
 #include "report/groups.h"
 #include "report/human.h"
@@ -15,6 +16,7 @@
 #include "report/node_step.h"
 #include "report/report.h"
 #include "report/waited_for.h"
+#include "terminal/fit.h"
 #include "terminal/style.h"
 #include "train/histogram.h"
 
@@ -384,8 +386,8 @@ struct layout {
     const struct table *table;
     const struct hr_run_group **rows; /* (nrows) */
     size_t nrows;
-    size_t width[NCOLUMNS];
-    bool wanted[NCOLUMNS], shown[NCOLUMNS];
+    bool wanted[NCOLUMNS];
+    struct hr_fitted fit[NCOLUMNS];
 };
 
 static void lay_out(struct layout *layout, unsigned table)
@@ -395,35 +397,14 @@ static void lay_out(struct layout *layout, unsigned table)
         const struct column *column = &columns[c];
         const size_t over = hr_style_columns(column->over), head = hr_style_columns(column->head);
         layout->wanted[c] = (column->tables & table) && !(column->needs & ~layout->table->has);
-        layout->shown[c] = layout->wanted[c];
-        layout->width[c] = over > head ? over : head;
-        for (size_t r = 0; layout->shown[c] && r < layout->nrows; r++) {
+        layout->fit[c] =
+            (struct hr_fitted){hr_max_size(over, head), column->expendable, layout->wanted[c]};
+        for (size_t r = 0; layout->wanted[c] && r < layout->nrows; r++) {
             column->cell(layout->rows[r], column->measure, cell);
             const size_t width = hr_style_columns(cell);
-            layout->width[c] = width > layout->width[c] ? width : layout->width[c];
+            layout->fit[c].width = hr_max_size(width, layout->fit[c].width);
         }
     }
-}
-
-static size_t line_of(const struct layout *layout)
-{
-    size_t width = 0;
-    for (size_t c = 0; c < NCOLUMNS; c++)
-        width += layout->shown[c] ? layout->width[c] + (c > 0 ? 2 : 0) : 0;
-    return width;
-}
-
-/* Leave the most expendable out, of several the last; false: none is. */
-static bool leave_out(struct layout *layout)
-{
-    size_t most = NCOLUMNS;
-    for (size_t c = 0; c < NCOLUMNS; c++)
-        if (layout->shown[c] && columns[c].expendable > 0 &&
-            (most == NCOLUMNS || columns[c].expendable >= columns[most].expendable))
-            most = c;
-    if (most < NCOLUMNS)
-        layout->shown[most] = false;
-    return most < NCOLUMNS;
 }
 
 /* The first column is aligned left, the others right. */
@@ -443,7 +424,7 @@ static void print_line(FILE *out, const struct layout *layout, enum line line,
 {
     char cell[CELL_MAX];
     for (size_t c = 0; c < NCOLUMNS; c++) {
-        if (!layout->shown[c])
+        if (!layout->fit[c].shown)
             continue;
         if (line == CELLS)
             columns[c].cell(group, columns[c].measure, cell);
@@ -451,7 +432,7 @@ static void print_line(FILE *out, const struct layout *layout, enum line line,
                    line == OVER   ? columns[c].over
                    : line == HEAD ? columns[c].head
                                   : cell,
-                   layout->width[c]);
+                   layout->fit[c].width);
     }
     fputc('\n', out);
 }
@@ -461,7 +442,7 @@ static void name_left_out(FILE *out, const struct layout *layout)
 {
     const char *before = "hidden (terminal too narrow): ";
     for (size_t c = 0; c < NCOLUMNS; c++) {
-        if (!layout->wanted[c] || layout->shown[c])
+        if (!layout->wanted[c] || layout->fit[c].shown)
             continue;
         fprintf(out, "%s%s%s%s", before, columns[c].over, columns[c].over[0] ? " " : "",
                 columns[c].head);
@@ -474,8 +455,7 @@ static void name_left_out(FILE *out, const struct layout *layout)
 static void print_columns(FILE *out, struct layout *layout, unsigned table)
 {
     lay_out(layout, table);
-    while (layout->table->width && line_of(layout) > layout->table->width && leave_out(layout))
-        ;
+    hr_fit(layout->fit, NCOLUMNS, layout->table->width);
     print_line(out, layout, OVER, NULL);
     print_line(out, layout, HEAD, NULL);
     for (size_t r = 0; r < layout->nrows; r++)
@@ -552,7 +532,7 @@ static void print_legend(FILE *out, const struct layout *layout, bool target)
     const struct table *table = layout->table;
     const char *before = "";
     for (size_t c = 0; c < NCOLUMNS; c++)
-        if (layout->shown[c] && columns[c].meaning) {
+        if (layout->fit[c].shown && columns[c].meaning) {
             fprintf(out, "%s%s", before, columns[c].meaning);
             before = "; ";
         }

@@ -39,7 +39,7 @@ void hr_input_scale_compare(const struct hr_checkpoint *checkpoint,
         return;
     if (is >= far * was || was >= far * is)
         hr_log(HR_LOG_WARNING,
-               "%s: its inputs went to %g (features times %g), those of %s go to %g (times %g): "
+               "%s: its inputs had maximum %g (features times %g), those of %s have %g (times %g): "
                "expected data of the same scale",
                checkpoint->path, was, strtod(scale, NULL), dataset->name, is,
                (double)dataset->scale);

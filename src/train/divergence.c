@@ -130,7 +130,7 @@ void hr_divergence_cure(const struct hr_run *run, struct hr_run_result *result)
     const double inputs = large_inputs(run);
     if (inputs > 0)
         snprintf(result->cure, sizeof result->cure,
-                 "the inputs: --normalize (they go to %.4g as they are)", inputs);
+                 "the inputs: --normalize (their maximum is %.4g)", inputs);
     write_chance(run, result);
 }
 
@@ -207,8 +207,8 @@ enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status st
     const bool updated = so_far.updates > 0 && run->job.options->lr > 0;
     const double inputs = large_inputs(run);
     if (inputs > 0)
-        snprintf(advice, sizeof advice, "; inputs go to %.4g as they are: try --normalize first",
-                 inputs);
+        snprintf(advice, sizeof advice,
+                 "; the maximum of the inputs is %.4g: try --normalize first", inputs);
     else if (updated && !strategy->synchronous && pushes_gradients(strategy) &&
              so_far.stale_updates > 0)
         write_asynchrony(run, &so_far, advice, sizeof advice);

@@ -8,6 +8,7 @@
 #include "base/printable.h"
 #include "base/size.h"
 #include "report/human.h"
+#include "terminal/fit.h"
 #include "terminal/style.h"
 #include "views/top.h"
 
@@ -137,49 +138,25 @@ static void fill_row(const struct hr_top *top, size_t r, struct row *row)
 struct table {
     struct row row[HR_MAX_RANKS];
     size_t n;
-    size_t width[COLUMNS];
-    bool used[COLUMNS], shown[COLUMNS];
+    bool used[COLUMNS];
+    struct hr_fitted fit[COLUMNS];
     bool staged; /* roles say more than what a rank does */
 };
-
-static size_t line_of(const struct table *table)
-{
-    size_t columns_used = 0;
-    for (size_t c = 0; c < COLUMNS; c++)
-        columns_used += table->shown[c] ? table->width[c] + (c > 0 ? 2 : 0) : 0;
-    return columns_used;
-}
-
-static int expendable(const struct table *table, size_t c)
-{
-    return c == ROLE && table->staged ? 0 : columns[c].expendable;
-}
-
-static bool leave_out(struct table *table)
-{
-    size_t most = COLUMNS;
-    for (size_t c = 0; c < COLUMNS; c++)
-        if (table->shown[c] && expendable(table, c) &&
-            (most == COLUMNS || expendable(table, c) >= expendable(table, most)))
-            most = c;
-    if (most < COLUMNS)
-        table->shown[most] = false;
-    return most < COLUMNS;
-}
 
 static void lay_out(struct table *table, size_t room)
 {
     for (size_t c = 0; c < COLUMNS; c++) {
-        table->width[c] = strlen(columns[c].head);
+        struct hr_fitted *fit = &table->fit[c];
+        *fit = (struct hr_fitted){strlen(columns[c].head),
+                                  c == ROLE && table->staged ? 0 : columns[c].expendable, false};
         for (size_t i = 0; i < table->n; i++) {
             const size_t width = strlen(table->row[i].cell[c]);
-            table->width[c] = width > table->width[c] ? width : table->width[c];
-            table->used[c] = table->used[c] || width;
+            fit->width = hr_max_size(width, fit->width);
+            fit->shown |= width > 0;
         }
-        table->shown[c] = table->used[c];
+        table->used[c] = fit->shown;
     }
-    while (room && line_of(table) > room && leave_out(table))
-        ;
+    hr_fit(table->fit, COLUMNS, room);
 }
 
 /* Words stand left, numbers right; the last one is not padded. */
@@ -188,10 +165,10 @@ static void print_cells(FILE *out, const struct table *table, const struct row *
     bool first = true;
     for (size_t c = 0; c < COLUMNS; c++) {
         const char *text = row ? row->cell[c] : columns[c].head;
-        if (!table->shown[c])
+        if (!table->fit[c].shown)
             continue;
         fprintf(out, "%s%*s", first ? "" : "  ",
-                (c == ROLE || c == DOING ? -1 : 1) * (int)table->width[c], text);
+                (c == ROLE || c == DOING ? -1 : 1) * (int)table->fit[c].width, text);
         first = false;
     }
 }
@@ -213,7 +190,7 @@ static void print_left_out(FILE *out, const struct table *table, size_t ranks_le
 {
     const char *before = "hidden (terminal too narrow): ";
     for (size_t c = 0; c < COLUMNS; c++)
-        if (table->used[c] && !table->shown[c]) {
+        if (table->used[c] && !table->fit[c].shown) {
             fprintf(out, "%s%s", before, columns[c].name);
             before = ", ";
         }

@@ -118,7 +118,7 @@ own_bits() { [[ "$(hogring --version)" == *reference* ]] && skip "there are no o
   edited "$TMP/b.json" 'd["runs"][0]["weights_digest"] = "0"' # though it were the same by luck
   gates 2 "$TMP/edited.json" --junit "$TMP/gate.xml"
   says "not bit-reproducible, and a band needs 5 seeds: the baseline has 1"
-  grep -q '<skipped message="its bits' "$TMP/gate.xml"
+  grep -q '<skipped message="not bit-repro' "$TMP/gate.xml"
 }
 
 @test "a worse accuracy fails, and a run that fails" {
@@ -265,7 +265,7 @@ END
   gates 0 "$TMP/b.json" --timeout 1m
   says "gate: passed: 2 strategies"
   grep -q "passed over: --checkpoint-dir, --overwrite, --timeout, .*--json" "$TMP/stderr"
-  grep -q "again: compare .* --timeout=6" "$TMP/stderr"
+  grep -q "re-running: compare .* --timeout=6" "$TMP/stderr"
   mkdir "$TMP/home"
   for o in json plot report timeline log tensorboard checkpoint-dir config; do
     echo precious >"$TMP/home/$o"
@@ -371,7 +371,7 @@ END
   gates 0 "$TMP/tuned.json"
   says "passed: 4 strategies"
   [ "$(grep -c -e "--tune" "$TMP/stderr")" = 0 ]
-  grep -q "again: compare .*:momentum=" "$TMP/stderr"
+  grep -q "re-running: compare .*:momentum=" "$TMP/stderr"
 }
 
 @test "a baseline has its number of workers, of entries without their own, too" {

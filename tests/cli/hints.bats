@@ -65,9 +65,9 @@ trains() { hogring train --workers 1 --epochs 1 --max-steps 5 --model "flatten, 
 @test "large inputs get a hint, and are named first when the loss rose or was not finite" {
   table "$TMP/large" a,b,kind "(150 + i % 5, 200 + 3 * (i % 7), 'ab'[i % 2])"
   trains 2 --data "$TMP/large" --lr 50 || true
-  grep -q "features go to 154 and more: --normalize would bring them to about 1" "$TMP/stderr"
+  grep -q "features have maximum 154 and more: --normalize would bring them to about 1" "$TMP/stderr"
   hogring train --data "$TMP/large" --model "flatten, dense 8, relu, dense 8, relu, dense 8, relu, dense 2" --lr 1e6 --epochs 9 --quiet 2>"$TMP/stderr" && return 1
-  grep -q "inputs go to 218 as they are: try --normalize first" "$TMP/stderr"
+  grep -q "maximum of the inputs is 218: try --normalize first" "$TMP/stderr"
   hogring train --data "$TMP/large" --model "flatten, dense 8, relu, dense 8, relu, dense 8, relu, dense 2" --lr 1e6 --epochs 9 --quiet --normalize 2>"$TMP/stderr" || true
   ! grep -q "try --normalize" "$TMP/stderr"
 }
@@ -90,14 +90,14 @@ for split in ("train", "test"):
 (top / "csv").write_text("".join(f"{a},{b},{c},{i % 2}\n" for i, (a, b, c) in enumerate(rows)))
 PY
   trains 2 --data "$TMP/bytes" --quiet --checkpoint-dir "$TMP/model"
-  said="its inputs went to 1 (features times 0.00392157), those of $TMP/csv go to 255 (times 1)"
+  said="its inputs had maximum 1 (features times 0.00392157), those of $TMP/csv have 255 (times 1)"
   hogring eval "$TMP/model" --data "$TMP/csv" 2>"$TMP/stderr"
   grep -qF "$said" "$TMP/stderr"
   trains 2 --data "$TMP/csv" --quiet --init-weights "$TMP/model"
   grep -qF "$said" "$TMP/stderr"
   hogring eval "$TMP/model" --data "$TMP/floats" 2>"$TMP/stderr"
   hogring eval "$TMP/model" --data "$TMP/bytes" 2>>"$TMP/stderr"
-  [ "$(grep -c "its inputs went to" "$TMP/stderr")" = 0 ] # divided by the user: the same inputs
+  [ "$(grep -c "its inputs had maximum" "$TMP/stderr")" = 0 ] # divided by the user: the same inputs
   trains 2 --data "$TMP/csv" --quiet --normalize --checkpoint-dir "$TMP/scaled"
   trains 2 --data "$TMP/csv" --quiet --init-weights "$TMP/scaled"
   grep -q "was trained with --normalize, and here inputs are as they are" "$TMP/stderr"
@@ -124,7 +124,7 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
   trains 2 --data "$TMP/s"
   grep -q "km has maximum 4, grams 30000: --normalize" "$TMP/stderr"
   hogring compare --data "$TMP/s" --model "flatten, dense 2" --strategies allreduce,hogwild --max-steps 3 >/dev/null 2>"$TMP/stderr"
-  [ "$(grep -c "km goes" "$TMP/stderr")" = 1 ]
+  [ "$(grep -c "km has maximum" "$TMP/stderr")" = 1 ]
   trains 2 --data "$TMP/s" --normalize
   ! grep -q -- "km goes" "$TMP/stderr"
 }

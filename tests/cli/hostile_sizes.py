@@ -190,7 +190,7 @@ for case in cases:
     code, out, err, cpu, rss = run(case)
     complaints = [text for bad, text in (
         (code not in (2, 3), f"exit code {code}"), (err.count("\n") != 1, "not one line"),
-        ("no such option" in err, "refused for another reason"),
+        ("unknown option" in err, "refused for another reason"),
         (cpu > MOST_CPU_S, f"{cpu:.2f} s"), (rss > MOST_RSS_KIB, f"{rss} KiB")) if bad]
     cpus.append(cpu)
     sizes.append(rss)

@@ -69,8 +69,8 @@ row() {
   refused 2 "--ranks: is not supported with bench links" bench links --topology star:4 --ranks 3
   refused 2 "--topology: is not supported with --sweep" bench links --topology star:4 --sweep
   refused 2 "--bytes: is not supported with --find-rings" bench links --topology ring:4 --find-rings --bytes 4
-  refused 2 "--sweep: is not supported without" bench all_reduce --sweep
-  refused 2 "--find-rings: is not supported without" bench all_reduce --find-rings
+  refused 2 "--sweep: needs" bench all_reduce --sweep
+  refused 2 "--find-rings: needs" bench all_reduce --find-rings
 }
 
 @test "--emulate measures what the walk predicts" {
@@ -82,5 +82,5 @@ row() {
     [ "$in_time" != True ] || break
   done
   [ "$in_time" = True ]
-  refused 2 "--emulate: is not supported without" bench all_reduce --emulate
+  refused 2 "--emulate: needs" bench all_reduce --emulate
 }

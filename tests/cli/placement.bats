@@ -36,7 +36,7 @@ started() {
 }
 
 @test "banner, JSON and table say it" {
-  hogring train --model softmax --epochs 1 --strategy ps-async --workers 3 --placement colocated --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  hogring train --details --model softmax --epochs 1 --strategy ps-async --workers 3 --placement colocated --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "ps-async, 3 workers and 3 servers colocated in them as threads" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["placement"], d["runs"][0]["servers"], d["config"]["placement"], d["config"]["servers"]')" = "('colocated', 3, 'colocated', 3)" ]
   hogring train "${quick[@]}" --strategy ps-sync --json "$TMP/out.json" >/dev/null

@@ -38,8 +38,8 @@ timed() {
 
 @test "a cut behind eight steps hides nobody's last arrival" {
   hogring train --clock virtual --workers 8 --epochs 2 --epoch-size 480 --batch-size 8 --model softmax \
-    --compute-time 'constant(10ms)' --inject slow:1x2 --quiet >"$TMP/out" 2>"$TMP/err"
-  grep -q "rank 1 cost 100 %" "$TMP/out"
+    --compute-time 'constant(10ms)' --inject slow:1x2 --quiet --details >"$TMP/out" 2>"$TMP/err"
+  grep -q "rank 1 caused 100 %" "$TMP/out"
 }
 
 @test "a timeline of pipelines and of split layers" {
