@@ -89,7 +89,7 @@ bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
     snprintf(text, HR_ADVICE_MAX,
              "%s: %.1f updates were in flight on average, so lr %.3g acts like %.3g and momentum "
              "%.2f like %.3f (predicted); %s",
-             name, in_flight, run->lr, a->effective_lr, a->explicit_momentum, a->total_momentum,
-             cure);
+             name, in_flight, a->effective_lr / in_flight, a->effective_lr, a->explicit_momentum,
+             a->total_momentum, cure);
     return true;
 }

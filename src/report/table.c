@@ -13,7 +13,6 @@
 #include "report/groups.h"
 #include "report/human.h"
 #include "report/lost_ranks.h"
-#include "report/node_step.h"
 #include "report/report.h"
 #include "report/waited_for.h"
 #include "terminal/fit.h"
@@ -371,7 +370,8 @@ static const struct column columns[] = {
     {"staleness", "p50/p99/max", cell_quantiles, NULL, ASYNCHRONY, 0, 1, NULL},
     {"most stale", "worker", cell_worst, NULL, ASYNCHRONY, 0, 6, NULL},
     {"effective", "lr", cell_step, effective_lr, ASYNCHRONY, 0, 5,
-     "effective lr: lr x (1 + mean staleness), with --staleness-lr inverse times its mean share"},
+     "effective lr: mean lr x (1 + mean staleness), with --staleness-lr inverse times its mean "
+     "share"},
     {"momentum: configured", "/asynchrony/total", cell_momentum, NULL, ASYNCHRONY, 0, 4,
      "momentum from asynchrony: predicted, 1 - 1 / (1 + mean staleness)"},
     {"lost", "updates %", cell_lost, NULL, ASYNCHRONY, WATCHED, 3,

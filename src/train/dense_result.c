@@ -76,6 +76,18 @@ static double as_written(float value)
     return strtod(text, NULL);
 }
 
+/* Of the updates that this run made: a rate that fell to 0 has not acted like 0. */
+static double mean_lr(const struct hr_batch_schedule *schedule, uint64_t end)
+{
+    enum { LOOKS = 4096 };
+    const uint64_t first = schedule->first < end ? schedule->first : end - 1, n = end - first;
+    const uint64_t looks = n < LOOKS ? n : LOOKS;
+    double sum = 0;
+    for (uint64_t i = 0; i < looks; i++)
+        sum += (double)hr_batch_schedule_lr(schedule, first + i * n / looks);
+    return as_written((float)(sum / (double)looks));
+}
+
 static void name_trace(const struct hr_run *run, struct hr_run_result *result)
 {
     const bool to_the_end =
@@ -101,9 +113,9 @@ enum hr_status hr_result_fill(struct hr_run *run)
     HR_TRY(hr_pipeline_report(run));
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
     result->cpu_s = hr_seconds(hr_clock_cpu_ns() - run->cpu_began_ns);
-    result->lr = as_written(hr_batch_schedule_lr(
-        schedule, run->leader.cuts.cut->index ? run->leader.cuts.cut->index - 1 : 0));
-    result->asynchrony = hr_asynchrony_of(run, result, result->lr);
+    const uint64_t end = run->leader.cuts.cut->index ? run->leader.cuts.cut->index : 1;
+    result->lr = as_written(hr_batch_schedule_lr(schedule, end - 1));
+    result->asynchrony = hr_asynchrony_of(run, result, mean_lr(schedule, end));
     hr_divergence_cure(run, result);
     hr_digest_floats(run->shared.snapshot.weights, run->shared.params, result->weights_digest);
     result->counts_applied = run->shared.servers && run->shared.strategy->rows.state != HR_KEPT_OWN;

@@ -11,8 +11,8 @@
 
 #define PM "\xc2\xb1"
 #define LEGEND                                                                                     \
-    "effective lr: lr x (1 + mean staleness), with --staleness-lr inverse times its mean share; "  \
-    "momentum from asynchrony: predicted, 1 - 1 / (1 + mean staleness)"
+    "effective lr: mean lr x (1 + mean staleness), with --staleness-lr inverse times its mean "    \
+    "share; momentum from asynchrony: predicted, 1 - 1 / (1 + mean staleness)"
 
 static void expect_table(const struct hr_run_result *runs, size_t n, double target,
                          const char *want)

@@ -48,7 +48,9 @@ static void a_run_has_it_in_its_result(void **state)
     (void)state;
     struct hr_train_options options = run_options("ps-async", 1);
     struct hr_run_result result = run_train(&options);
-    CHECK_NEAR(result.asynchrony.effective_lr, result.lr, 0, 0);
+    /* That of the mean rate: a cosine ends near 0. */
+    assert_true(result.asynchrony.effective_lr > 0.3 * options.lr);
+    assert_true(result.asynchrony.effective_lr > 2 * result.lr);
     CHECK_NEAR(result.asynchrony.implicit_momentum, 0, 0, 0);
     CHECK_NEAR(result.asynchrony.total_momentum, 0.9, 1e-15, 0);
     hr_run_result_free(&result);
