@@ -301,8 +301,10 @@ static void print_brief(FILE *out, const struct hr_run_info *info, const char *d
         snprintf(size, sizeof size, " (%s parameters)", hr_human_count(count, info->params));
         const size_t room = COLUMNS - strlen("  model    ") - strlen(size);
         const bool fits = strlen(info->model) <= room;
-        fprintf(out, "  model    %.*s%s%s\n", (int)(fits ? room : room - 3), info->model,
-                fits ? "" : "...", size);
+        size_t shown = fits ? room : room - 3;
+        while (!fits && shown > room / 2 && info->model[shown - 1] != ' ')
+            shown--; /* whole layers */
+        fprintf(out, "  model    %.*s%s%s\n", (int)shown, info->model, fits ? "" : "...", size);
     }
     fprintf(out, "  data     %s\n", data);
     if (!head)

@@ -96,6 +96,7 @@ labels() {
   [ "$(json "$TMP/it's.json" '[d["comparison"][k] for k in ("like_for_like", "at", "best", "power")]')" = "['no', 'lr 0.05, momentum 0.9', None, None]" ]
   [ "$(json "$TMP/it's.json" 'sorted({(c["verdict"], c["p"], c["method"]) for c in d["comparison"]["comparisons"]}, key=str)')" = "[('identical', None, 'none'), ('not like for like', None, 'none')]" ]
   [ "$(json "$TMP/it's.json" '[(s["p_against_best"], s["worse_than_best"]) for s in d["comparison"]["strategies"]]')" = "[(None, False), (None, False), (None, False)]" ]
+  [ "$(json "$TMP/it's.json" '[any(s.startswith(word) for s in d["comparison"]["conclusion"]) for word in ("Not like for like: ", "Speed: ", "  ")]')" = "[True, True, False]" ]
   grep -q "Not like for like" "$TMP/page.html"
   grep -q "Not like for like" "$TMP/p.svg"
   fair=$(json "$TMP/it's.json" 'd["comparison"]["fair"]')
