@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/printable.h"
@@ -14,6 +15,7 @@
 #include "hogring/sparse.h"
 #include "options/sweep.h"
 #include "options/tune.h"
+#include "terminal/style.h"
 
 static const double usual_fraction = 0.2;
 enum { SEEDS = 64 }; /* of the last round, by which a choice is weighed */
@@ -445,7 +447,7 @@ static enum hr_status tune_entry(struct plan *plan, struct hr_compare_runs *runs
     for (size_t t = 0; t < entry->ntrials; t++)
         if (entry->trial[t].seed > tuning->last_seed)
             tuning->last_seed = entry->trial[t].seed;
-    if (!trials->cli->quiet)
+    if (trials->cli->details || (!trials->cli->quiet && !hr_terminal_redraws(STDERR_FILENO)))
         hr_log(HR_LOG_INFO, "tuned %s: %zu trials, %llu samples", entry->setting, entry->ntrials,
                (unsigned long long)entry->samples);
     return HR_OK;
