@@ -35,7 +35,7 @@ void hr_plot_quote(FILE *out, const char *text, size_t most_characters)
 }
 
 /* Of what is no strategy (those have report/colours.h): Okabe and Ito's colours for all kinds of
- * colour vision, without yellow, which is pale on white. Strategies with the same bits have the same
+ * colour vision, without yellow, which is pale on white. Strategies with the same bits have one
  * curve: dashes show the colour below, and points differ in shape. */
 static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#e69f00", "#56b4e9", "#000000"};

@@ -53,10 +53,13 @@ enum hr_status hr_resume_finished(const struct hr_saver *saver,
             "raise its patience to continue",
             checkpoint->path, saver->options->early_stop, best.since);
     if (!saver->options->finished_ok)
-        return hr_fail(
-            HR_E_USAGE, "--resume %s: finished at step %llu of %llu; raise --epochs%s to continue",
-            checkpoint->path, (unsigned long long)schedule->first,
-            (unsigned long long)schedule->end, saver->options->max_steps ? " or --max-steps" : "");
+        return hr_fail(HR_E_USAGE,
+                       "--resume %s: finished at step %llu of %llu; raise --%s to continue",
+                       checkpoint->path, (unsigned long long)schedule->first,
+                       (unsigned long long)schedule->end,
+                       saver->options->budget[0]   ? "budget"
+                       : saver->options->max_steps ? "epochs or --max-steps"
+                                                   : "epochs");
     hr_log(HR_LOG_INFO, "%s: this run is finished, at step %llu", checkpoint->path,
            (unsigned long long)checkpoint->step);
     snprintf(result->checkpoint, sizeof result->checkpoint, "%.1099s", checkpoint->path);

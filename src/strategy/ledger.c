@@ -184,13 +184,13 @@ static void turn_over(struct hr_ledger *ledger, uint64_t begin)
 void hr_ledger_missing(const struct hr_shared_state *shared)
 {
     struct hr_ledger *ledger = shared->ledger;
+    if (!ledger || hr_fates_waiting(shared->fates)) /* they would be returned twice */
+        return;
     const struct hr_dispenser *dispenser = shared->dispenser;
     const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partner: who has drawn */
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
     const uint64_t end = next < cut ? next : cut;
     size_t settled = 0;
-    if (!ledger || hr_fates_waiting(shared->fates)) /* they would be returned twice */
-        return;
     settle_all(ledger, shared, end, true, &settled);
     settle_all(ledger, shared, end, false, &settled);
     if (!hr_fates_waiting(shared->fates))

@@ -29,7 +29,7 @@ load support
 
 @test "a run that goes on from a checkpoint has its budget, or another" {
   hogring train --budget 3Ksamples --checkpoint-dir "$TMP/c" --quiet >/dev/null
-  refused 2 "which ends at step" train --checkpoint-dir "$TMP/c" --resume --quiet
+  refused 2 "raise --budget" train --checkpoint-dir "$TMP/c" --resume --quiet
   hogring train --budget 6Ksamples --checkpoint-dir "$TMP/c" --resume --quiet --json "$TMP/b.json" >/dev/null
   hogring train --budget 6Ksamples --quiet --json "$TMP/a.json" >/dev/null
   [ "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/b.json" 'd["runs"][0]["weights_digest"]')" ]

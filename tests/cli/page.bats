@@ -66,7 +66,7 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
 @test "a run counts once, in however many files it is, and whoever writes files says which" {
   hogring train "${quick[@]}" --json "$TMP/a.json" --plot "$TMP/p.svg" --log "$TMP/l" --report "$TMP/r.html" --tensorboard "$TMP/tb" --timeline "$TMP/t" >"$TMP/out"
   grep -q '^weights digest' "$TMP/out"
-  [ "$(sed -n '/^picture/,$p' "$TMP/out")" = "$(printf '%-15s %s\n' picture "$TMP/p.svg" report "$TMP/r.html" json "$TMP/a.json" log "$TMP/l" tensorboard "$TMP/tb" timeline "$TMP/t")" ]
+  [ "$(sed -n '/^picture/,$p' "$TMP/out" | grep -v '^more')" = "$(printf '%-15s %s\n' picture "$TMP/p.svg" report "$TMP/r.html" json "$TMP/a.json" log "$TMP/l" tensorboard "$TMP/tb" timeline "$TMP/t")" ]
   cp "$TMP/a.json" "$TMP/b.json"
   hogring report "$TMP/a.json" "$TMP/b.json" "$TMP/a.json" --out "$TMP/r.html" >"$TMP/out" 2>"$TMP/err"
   grep -q "r.html: 1 document," "$TMP/out"
@@ -74,7 +74,7 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
 hogring: warning: $TMP/a.json is given twice: it counts once" ]
   hogring compare "${quick[@]}" --strategies allreduce,ssp --seeds 2 --json "$TMP/c.json" >"$TMP/out"
   [ "$(json "$TMP/c.json" 'd["config"]["strategies"], d["config"]["seeds"]')" = "('allreduce,ssp', 2)" ]
-  [ "$(tail -n 1 "$TMP/out")" = "$(printf '%-15s %s' json "$TMP/c.json")" ]
+  [ "$(grep -v "^more" "$TMP/out" | tail -n 1)" = "$(printf '%-15s %s' json "$TMP/c.json")" ]
 }
 
 @test "eval has its page, and experiments theirs" {

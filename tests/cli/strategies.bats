@@ -18,11 +18,11 @@ load support
 }
 
 @test "diloco: its options, its banner, its JSON" {
-  refused 2 "--outer-lr: means nothing with --strategy local-sgd (it belongs to diloco)" train --strategy local-sgd --outer-lr 0.5
+  refused 2 "--outer-lr: is not supported with --strategy local-sgd (it belongs to diloco)" train --strategy local-sgd --outer-lr 0.5
   refused 2 "--outer-momentum 1: expected 0 to less than 1" train --strategy diloco --outer-momentum 1
   refused 2 "--outer-lr 0: expected more than 0 to 1000000" train --strategy diloco --outer-lr 0
-  refused 2 "--adaptive-sync: means nothing with --strategy diloco (it belongs to local-sgd)" train --strategy diloco --adaptive-sync
-  hogring train --model softmax --epochs 1 --strategy diloco --sync-every 4 --outer-lr 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  refused 2 "--adaptive-sync: is not supported with --strategy diloco (it belongs to local-sgd)" train --strategy diloco --adaptive-sync
+  hogring train --details --model softmax --epochs 1 --strategy diloco --sync-every 4 --outer-lr 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "manner   sync-every 4, outer-lr 0.5, outer-momentum 0.9" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["outer-lr"]')" = "('sync-every 4, outer-lr 0.5, outer-momentum 0.9', 0.5)" ]
 }

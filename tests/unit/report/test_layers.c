@@ -45,7 +45,7 @@ static void a_table_says_what_binds_a_step(void **state)
     check_has(text, "0 dense 10, relu  forward              4000.0   50.0%      80.0      80%");
     check_has(text, "      0.0       0% L1    compute\n");
     check_has(text, "      5.0      50% DRAM  memory\n");
-    check_has(text, "too short to be told apart\n");
+    check_has(text, "too short to be measured\n");
     check_has(text, "between them                           1000.0   12.5%\n");
     check_has(text, "8000.0  100.0%      40.0      40%   2000 samples/s\n");
     check_has(text,
