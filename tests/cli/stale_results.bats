@@ -34,7 +34,7 @@ broken=(--model softmax --epochs 1 --quiet --loss mse --lr 1e5)
   for json in run.json link.json; do
     rm -f "$TMP/err" # else the last one's epochs are taken for its own
     : >"$TMP/err"
-    heard train --epochs 1000000 "${out[@]:2}" --json "$TMP/$json" >/dev/null 2>"$TMP/err" 3>&- &
+    heard train --details --epochs 1000000 "${out[@]:2}" --json "$TMP/$json" >/dev/null 2>"$TMP/err" 3>&- &
     pid=$!
     until grep -q "^epoch" "$TMP/err"; do sleep 0.02; done
     kill -KILL "$pid"
