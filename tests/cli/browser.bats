@@ -3,7 +3,9 @@
 # compares what is drawn with the documents.
 load support
 
-setup_file() {
+setup() {
+  cd "$BATS_TEST_DIRNAME/../.."
+  TMP=$(mktemp -d)
   command -v chromium >/dev/null || skip "no chromium (Debian: chromium)"
 }
 

@@ -19,11 +19,14 @@ here() {
   run timeout 60 "mpirun.$library" $root -n 2 "$@"
 }
 
+# Both ended with 2. MPICH's launcher may end the second one when the first has failed, and tell of that.
+refused_by() { [ "$status" -eq 2 ] || { [ "$1" = mpich ] && [ "$status" -ne 0 ]; }; }
+
 # The launcher and the program that are meant.
 check_plain() {
   needs_mpi "$1"
   here "$1" build/hogring train
-  [ "$status" -eq 2 ]
+  refused_by "$1"
   [[ "$output" == *"hogring: started by $2's mpirun as process 1 of 2, but this program has no MPI: start hogring-$1"* ]]
   [[ "$output" != *"epoch"* ]]
 }
@@ -31,7 +34,7 @@ check_plain() {
 check_same_host() {
   needs_mpi "$1"
   here "$1" "$LINK-$1" check
-  [ "$status" -eq 2 ]
+  refused_by "$1"
   [[ "$output" == *"processes 0 and 1 are both on $(hostname): one process a machine, its workers are threads ($2)"* ]]
 }
 
@@ -100,7 +103,7 @@ check_never_begins() {
   [ "$status" -eq 2 ]
   [[ "$output" == *"as one of 2 processes, but MPICH "*" knows of 1: start hogring-openmpi"* ]]
   here mpich "$LINK-openmpi" check
-  [ "$status" -ne 0 ] # MPICH's launcher may end the other one first, and tell of that
+  refused_by mpich
   [[ "$output" == *"as one of 2 processes, but Open MPI "*" knows of 1: start hogring-mpich"* ]]
 }
 
