@@ -164,7 +164,8 @@ deps:                                          ## install the Debian packages th
 	@sh tests/deps.sh $(PACKAGES)
 # A second make, because the first looked for the compiler before it was there.
 demo: deps                                     ## install, build, run the main job on Fashion-MNIST
-	@$(MAKE) --no-print-directory all show-demo
+	@$(MAKE) --no-print-directory $(ALL_CPUS) all
+	@$(MAKE) --no-print-directory show-demo
 show-demo:
 	build/hogring compare --data fashion-mnist --model mlp --workers 2 --epochs 5 --batch-size 64 --lr 0.02 \
 	  --plot build/demo.svg --json build/demo.json --checkpoint-dir build/demo-checkpoints --overwrite
