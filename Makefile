@@ -215,7 +215,7 @@ ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 
 units: $(TESTS) $(MPIS:%=$(B)/tests/machines/wire_link-%)
 check: all units                               ## unit tests, three minutes
 	@tests/run.sh -j $(JOBS) -t 60 $(TESTS)
-test: deps                                     ## install, build, and run every test that fits in 10 minutes
+test: deps                                     ## install, build, and run the tests (make long: at full counts)
 	@$(MAKE) --no-print-directory $(ALL_CPUS) lint all units
 	@$(MAKE) --no-print-directory run-tests
 run-tests: all units

@@ -12,7 +12,7 @@
 #include "manual/manual.h"
 #include "options/other_names.h"
 
-enum { WORDS = 12, STEM = 24, HITS = 2048, SHOWN_OPTIONS = 5, SHOWN_PLACES = 5 };
+enum { WORDS = 12, STEM = 24, PAGES = 64, HITS = 4096, SHOWN_OPTIONS = 5, SHOWN_PLACES = 5 };
 
 /* What is looked for: stems in small letters; of each, the option that others call so. */
 struct query {
@@ -114,7 +114,8 @@ static double match(struct hr_span text, const char *stem)
 
 struct search {
     const struct query *query;
-    struct hit *hit; /* (HITS) */
+    struct hr_manual_title title[PAGES]; /* hits point into them */
+    struct hit hit[HITS];
     size_t n;
 };
 
@@ -134,8 +135,10 @@ static void consider(struct search *search, struct hit hit, struct hr_span name)
         any = any || hit.has[i] > 0;
     }
     hit.at = search->n;
-    if (any && search->n < HITS)
-        search->hit[search->n++] = hit;
+    if (!any)
+        return;
+    HR_ASSERT(search->n < HITS); /* of some thousand places */
+    search->hit[search->n++] = hit;
 }
 
 /* Its fields are looked up, and not read. */
@@ -229,11 +232,10 @@ static void consider_pages(struct search *search)
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
         consider_page(search, command->name, command->summary, command->story);
     for (size_t i = 0; (page = hr_manual_page(i)) != NULL; i++) {
-        struct hr_manual_title *title = malloc(sizeof *title); /* hits point into it */
-        if (!title)
-            return;
-        *title = hr_manual_title(page);
-        consider_page(search, title->name, title->summary, title->body);
+        HR_ASSERT(i < PAGES);
+        search->title[i] = hr_manual_title(page);
+        consider_page(search, search->title[i].name, search->title[i].summary,
+                      search->title[i].body);
     }
 }
 
@@ -330,32 +332,39 @@ static void write_kind(FILE *out, const struct search *search, bool options, siz
     }
 }
 
+/* Why there is nothing of one of these words; NULL: nothing is known of that. */
+static const char *why_not(size_t nwords, char *const *words)
+{
+    for (size_t i = 0; i < nwords; i++)
+        if (hr_why_not_here(words[i]))
+            return hr_why_not_here(words[i]);
+    return NULL;
+}
+
 bool hr_help_search(size_t nwords, char *const *words)
 {
     const struct query query = query_of(nwords, words);
-    struct search search = {.query = &query, .hit = calloc(HITS, sizeof *search.hit)};
-    const char *why = NULL;
+    const char *why = why_not(nwords, words);
+    struct search *search = calloc(1, sizeof *search);
     char *text = NULL;
     size_t bytes = 0;
-    FILE *memory = search.hit ? open_memstream(&text, &bytes) : NULL;
-    for (size_t i = 0; i < nwords && !why; i++)
-        why = hr_why_not_here(words[i]);
-    if (memory && query.n) {
-        consider_options(&search);
-        consider_pages(&search);
-        weigh(&search);
-        qsort(search.hit, search.n, sizeof *search.hit, by_rank);
+    FILE *out = search && query.n ? open_memstream(&text, &bytes) : NULL;
+    if (out) {
+        search->query = &query;
+        consider_options(search);
+        consider_pages(search);
+        weigh(search);
+        qsort(search->hit, search->n, sizeof *search->hit, by_rank);
         if (why)
-            fprintf(memory, "%c%s.\n\n", toupper((unsigned char)*why), why + 1);
-        write_kind(memory, &search, true, SHOWN_OPTIONS);
-        write_kind(memory, &search, false, SHOWN_PLACES);
+            fprintf(out, "%c%s.\n\n", toupper((unsigned char)*why), why + 1);
+        write_kind(out, search, true, SHOWN_OPTIONS);
+        write_kind(out, search, false, SHOWN_PLACES);
+        fclose(out);
     }
-    if (memory)
-        fclose(memory);
     const bool any = bytes > 0;
     if (any)
         hr_manual_print(stdout, text, hr_manual_width(STDOUT_FILENO));
     free(text);
-    free(search.hit);
+    free(search);
     return any;
 }

@@ -42,6 +42,7 @@ static const char *const here[][2] = {
     {"tensorboard", " logdir log-dir "},
     {"export", " onnx "},
     {"quiet", " silent "},
+    {"details", " verbose debug "},
     {"precision", " bf16 fp16 amp dtype mixed-precision "},
     {"link", " bandwidth network-latency "},
     {"inject", " straggler "},
@@ -57,7 +58,6 @@ static const char *const absent[][2] = {
     {" device gpu gpus cuda ", no_gpu},
     {" transformer attention bert gpt ", "there are no layers of attention (hogring help models)"},
     {" lstm gru rnn ", "there are no recurrent layers (hogring help models)"},
-    {" verbose debug ", "what a run does is in --log, --json and --timeline"},
 };
 
 static bool has(const char *names, const char *name)

@@ -724,35 +724,33 @@ static void say_speed(FILE *out, const struct hr_groups *groups, bool details)
                                 : "");
 }
 
+/* "Diverged: hogwild (2 of 5 seeds)": rows of which some runs are of that kind. Are there any? */
+static bool say_rows(FILE *out, const struct hr_groups *groups, const char *head,
+                     size_t (*count)(const struct hr_run_group *))
+{
+    const char *before = head;
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_run_group *group = &groups->group[g];
+        if (count(group) == 0)
+            continue;
+        fprintf(out, "%s%s (%zu of %zu %s)", before, group->label, count(group), group->n,
+                hr_run_group_unit(group));
+        before = ", ";
+    }
+    return before != head;
+}
+
 /* A strategy that learned nothing may be fast. */
 static void say_rising(FILE *out, const struct hr_groups *groups)
 {
-    const char *before = "Diverged: ";
-    for (size_t g = 0; g < groups->n; g++) {
-        const struct hr_run_group *group = &groups->group[g];
-        if (hr_run_group_rose(group) == 0)
-            continue;
-        fprintf(out, "%s%s (%zu of %zu %s)", before, group->label, hr_run_group_rose(group),
-                group->n, hr_run_group_unit(group));
-        before = ", ";
-    }
-    if (before[0] == ',')
+    if (say_rows(out, groups, "Diverged: ", hr_run_group_rose))
         fputs(".\n", out);
 }
 
 /* A strategy that lost a worker had less to compute with than one that lost none. */
 static void say_lost(FILE *out, const struct hr_groups *groups)
 {
-    const char *before = "Lost ranks: ";
-    for (size_t g = 0; g < groups->n; g++) {
-        const struct hr_run_group *group = &groups->group[g];
-        if (hr_run_group_lost(group) == 0)
-            continue;
-        fprintf(out, "%s%s (%zu of %zu %s)", before, group->label, hr_run_group_lost(group),
-                group->n, hr_run_group_unit(group));
-        before = ", ";
-    }
-    if (before[0] == ',')
+    if (say_rows(out, groups, "Lost ranks: ", hr_run_group_lost))
         fputs(hr_groups_lost_alike(groups) ? "; as many in each run.\n"
                                            : "; not like for like: some runs lost more.\n",
               out);

@@ -34,6 +34,7 @@ END
   # The table that README shows is of this kind: its columns, and its strategies.
   sed -n '/^strategy /,/^mean/p' README.md | tr -s ' ' | cut -d' ' -f1 >"$TMP/shown"
   sed -n '/^strategy .*to target/,/^mean\|^target/p' "$TMP/readme.said" | tr -s ' ' | cut -d' ' -f1 >"$TMP/printed"
+  [ "$(grep -c . "$TMP/shown")" -ge 6 ]
   head -n 6 "$TMP/shown" | cmp - <(head -n 6 "$TMP/printed")
   python3 - "$TMP"/json/*.json "$TMP"/work/*/*.json <<'PY'
 import json, sys
