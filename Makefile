@@ -31,7 +31,7 @@ FORTIFY  = $(if $(SAN.$(CONFIG))$(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FO
 HARDEN   = -fstack-protector-strong $(FORTIFY) $(CET)
 OPT     := $(if $(filter release unsafe,$(CONFIG)),-O3,-O1)
 HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(HARDEN) $(WARN) -MMD -MP \
-  -Iinclude -Isrc -DHR_VERSION='"$(VERSION)"' -DHR_DATE='"$(DATE)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
+  -Iinclude -Isrc $(IQUOTE) -DHR_VERSION='"$(VERSION)"' -DHR_DATE='"$(DATE)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(PKG_CFLAGS) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
 HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
 # Unit tests are compiled in half of the time, and linked in a small part of it, with little
@@ -39,7 +39,7 @@ HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
 # What they test is optimised as ever.
 UNIT_CFLAGS := $(if $(filter release,$(CONFIG)),-O1 -g0)
 UNIT_LDFLAGS := $(if $(filter release,$(CONFIG)),-Wl$(COMMA)--strip-debug $(if $(shell command -v ld.gold),-fuse-ld=gold))
-# OpenBLAS is loaded when it is needed, src/products/blas.h.
+# OpenBLAS is loaded when it is needed, src/math/products/blas.h.
 HR_LIBS   = $(PKG_LIBS) -ldl -lm
 
 ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null)
@@ -58,11 +58,15 @@ mpi     = $(filter -I% -L% -l% -Wl$(COMMA)%,$(shell $(MPICC.$(1)) -show))
 $(foreach m,$(filter-out auto off $(LIBS.mpi),$(MPI)),$(error MPI=$(m): expected openmpi, openmpi5, mpich or off))
 $(foreach m,$(filter-out auto off,$(MPI)),$(if $(shell command -v $(MPICC.$(m))),,$(error MPI=$(m): there is no $(MPICC.$(m)); its compiler is $(if $(filter openmpi5,$(m)),named by MPICC.openmpi5=PATH,in Debian's lib$(m)-dev))))
 
-SOURCES := $(filter-out %.isa.c %_mpi.c src/bench/% src/cli/%,$(wildcard src/*/*.c))
-KERNELS := $(wildcard src/*/*.isa.c)
+# A room of src/ is a folder, with folders in it; "shm/ring.h" names a folder, whatever room it is in.
+ROOMS   := $(patsubst src/%/,%,$(wildcard src/*/))
+IQUOTE  := $(ROOMS:%=-iquote src/%)
+in_src   = $(wildcard src/*/$(1) src/*/*/$(1))
+SOURCES := $(filter-out %.isa.c %_mpi.c src/experiment/bench/% src/cli/%,$(call in_src,*.c))
+KERNELS := $(call in_src,*.isa.c)
 OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) \
-  $(if $(filter v4,$(ISAS)),$(patsubst %.c,$(B)/%.v4bf16.o,$(filter %bf16.isa.c,$(KERNELS))) $(patsubst %.c,$(B)/%.v4amx.o,$(filter %amx.isa.c,$(KERNELS)))) $(patsubst %.S,$(B)/%.o,$(wildcard src/*/*.S))
-CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/bench/*.c src/cli/*.c))
+  $(if $(filter v4,$(ISAS)),$(patsubst %.c,$(B)/%.v4bf16.o,$(filter %bf16.isa.c,$(KERNELS))) $(patsubst %.c,$(B)/%.v4amx.o,$(filter %amx.isa.c,$(KERNELS)))) $(patsubst %.S,$(B)/%.o,$(call in_src,*.S))
+CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/experiment/bench/*.c src/cli/*.c))
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c))
 # Unit tests are one program a folder, of several names: it is the test by whose name it is called. Those that put calls of the
 # C library in place of its own are programs by themselves.
@@ -77,7 +81,7 @@ SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
 Q       := $(if $(filter 1,$(V)),,@)
 # "[12/702] CC ...": how many of how many there are, in a build from nothing; else how many so far.
 GOALS    = $(or $(MAKECMDGOALS),all)
-ALL_OF   = $(OBJECTS) $(BIN)/libhogring.a $(if $(filter all check run-tests,$(GOALS)),$(CLI) $(BIN)/hogring $(MPIS) $(foreach m,$(MPIS),$(wildcard src/*/*_mpi.c))) \
+ALL_OF   = $(OBJECTS) $(BIN)/libhogring.a $(if $(filter all check run-tests,$(GOALS)),$(CLI) $(BIN)/hogring $(MPIS) $(foreach m,$(MPIS),$(call in_src,*_mpi.c))) \
   $(if $(filter units check run-tests,$(GOALS)),$(TESTS:=.o) $(SUPPORT) $(B)/tests/libsupport.a $(sort $(dir $(SHARED))) $(ALONE) $(MPIS) $(MPIS))
 TOTAL   := $(if $(wildcard $(B)/src/base/error.o),,/$(words $(ALL_OF)))
 say      = $(if $(filter 1,$(V)),,@$(eval DONE += x)printf '[%s] %-4s %s\n' $(words $(DONE))$(TOTAL) $(1) $@;)
@@ -111,7 +115,7 @@ $(BIN)/hogring-$(1): $(CLI) $(WITH_MPI:%=$(B)/%.$(1).o) $(BIN)/libhogring.a
 $(B)/tests/machines/%-$(1): $(B)/tests/machines/%.$(1).o $(WITH_MPI:%=$(B)/%.$(1).o) $(BIN)/libhogring.a
 	$$(call say,LINK) $(CC) $$(HR_LDFLAGS) -o $$@ $$^ $$(HR_LIBS) $$(filter-out -I%,$$(call mpi,$(1)))
 endef
-WITH_MPI := $(basename $(wildcard src/*/*_mpi.c))
+WITH_MPI := $(basename $(call in_src,*_mpi.c))
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 $(BIN)/libhogring.a: $(OBJECTS)
 	@mkdir -p $(@D)
@@ -139,7 +143,7 @@ $(SHARED:=.o): NAMED = -Dmain=$(basename $(@F))_main -Wno-missing-prototypes
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)
 	$(call say,CC) $(CC) $(HR_CFLAGS) $(if $(filter tests/%,$<),-Itests $(UNIT_CFLAGS)) $(NAMED) -c -o $@ $<
-$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/manual/*.txt src/page/page.html src/page/style.css src/page/script.js)
+$(B)/%.o: %.S Makefile $(wildcard data/digits/*.gz src/show/manual/*.txt src/show/page/page.html src/show/page/style.css src/show/page/script.js)
 	@mkdir -p $(@D)
 	$(call say,AS) $(CC) $(CET) -c -o $@ $<
 define isa_rule
@@ -153,7 +157,7 @@ $(FUZZERS): $(B)/%: $(B)/%.o $(BIN)/libhogring.a
 # Models are C++: the real text of the primitives on the atomics of a checker (tests/model/model.hpp).
 $(B)/tests/model/%.o: tests/model/%.cpp Makefile
 	@mkdir -p $(@D)
-	$(call say,CXX) $(CXX) -std=gnu++14 -O2 -fpermissive -w -pthread -MMD -MP -Itests/model -Isrc -Iinclude -c -o $@ $<
+	$(call say,CXX) $(CXX) -std=gnu++14 -O2 -fpermissive -w -pthread -MMD -MP -iquote tests/model -Itests/model $(IQUOTE) -Isrc -Iinclude -c -o $@ $<
 $(MODELS): $(B)/tests/model/%: $(B)/tests/model/%.o $(B)/tests/model/model.o
 	$(call say,LINK) $(CXX) -pthread -o $@ $^
 -include $(MODELS:=.d) $(B)/tests/model/model.d

@@ -23,13 +23,13 @@ def files_of(revision):
 
 CODE = re.compile(r"\.(c|h|S|js|css|html|txt)$")
 # Folders that may know of several machines: beneath the primitives.
-BELOW = re.compile(r"^src/(comm|shm|launch|plan|group|machines|store|observe|compress)/")
+BELOW = re.compile(r"^src/(comm/\w+|shm|launch|plan|group|machines|store|observe|compress)/")
 
 def measure(files):
     rows = {}
     for path, text in files.items():
         if CODE.search(path):
-            folder = rows.setdefault(path.split("/")[1], [0, 0])
+            folder = rows.setdefault(path.split("/")[-2], [0, 0])
             folder[0] += text.count("\n")
             folder[1] += 1
     sources = {p: t for p, t in files.items() if re.search(r"\.[ch]$", p)}
@@ -49,9 +49,17 @@ def measure(files):
 revisions = sys.argv[1:3] or ["HEAD"]
 measured = [measure(files_of(r)) for r in revisions]
 print(f"{'':44}" + "".join(f"{r[:12]:>16}" for r in revisions))
-for name in sorted(set().union(*(rows for rows, _ in measured))):
-    cells = [rows.get(name, [0, 0]) for rows, _ in measured]
-    print(f"src/{name:40}" + "".join(f"{lines:>10}{count:>6}" for lines, count in cells))
+# By the rooms of the last revision: src/ROOM/FOLDER/, or src/ROOM/ itself; what it has no more comes last.
+rooms = {}
+for path in files_of(revisions[-1]):
+    rooms.setdefault(path.split("/")[-2], path.split("/")[1])
+folders = sorted(set().union(*(rows for rows, _ in measured)), key=lambda name: (rooms.get(name, "~"), name))
+for room in dict.fromkeys(rooms.get(name, "~") for name in folders):
+    inside = [(name, [rows.get(name, [0, 0]) for rows, _ in measured]) for name in folders if rooms.get(name, "~") == room]
+    sums = [[sum(cells[k][part] for _, cells in inside) for part in (0, 1)] for k in range(len(measured))]
+    print(f"{'gone' if room == '~' else 'src/' + room:44}" + "".join(f"{lines:>10}{count:>6}" for lines, count in sums))
+    for name, cells in inside if len(inside) > 1 else []:
+        print(f"    {name:40}" + "".join(f"{lines:>10}{count:>6}" for lines, count in cells))
 print(f"{'all lines and files':44}" + "".join(f"{sum(c[0] for c in rows.values()):>10}{sum(c[1] for c in rows.values()):>6}" for rows, _ in measured))
 for name in measured[0][1]:
     print(f"{name:44}" + "".join(f"{facts[name]:>16}" for _, facts in measured))

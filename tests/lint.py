@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the rules that a reader relies on; exits 1 and names every place that breaks one.
 
-- a folder of src/ includes and calls only itself and those above it in the order below; stats, encode, search, pipeline,
+- a room of src/ includes and calls only itself and those above it in the order below, a folder of a room likewise; every folder
+  stands in its room and has a README; stats, encode, search, pipeline,
   kernels, nn, optim, data, formats and checkpoint base only, but tiles kernels, products both, nn all three, formats data and images. Calls are read from the symbols of
   the object files, so lint wants a build
 - no circle of calls between files, but for those listed below; the list shrinks; in folders whose
@@ -15,8 +16,22 @@
 import re, subprocess, sys
 from pathlib import Path
 
-ORDER = ["base", "stats", "encode", "search", "terminal", "shm", "observe", "launch", "plan", "pipeline", "netsim", "trace", "group", "machines", "store", "kernels", "tiles", "products", "compress", "nn", "optim", "images", "data", "formats", "checkpoint", "strategy", "server", "strategies", "options",
-         "session", "sparse", "stages", "worker", "drive", "play", "virtual", "state", "train", "net", "report", "verdict", "json", "gate", "metrics", "page", "predict", "export", "worst", "plot", "timeline", "manual", "views", "watch", "compare", "forecast", "policy", "bench", "verify", "cli"]
+# Rooms of src/ in their order, and the folders of each in theirs. A room that is named as one of its folders is that folder.
+ROOMS = {
+    "base": ["base", "stats", "encode", "search", "terminal"],
+    "math": ["kernels", "tiles", "products"],
+    "comm": ["shm", "observe", "launch", "plan", "netsim", "trace", "group", "machines", "store", "compress"],
+    "nn": ["pipeline", "nn", "optim"],
+    "data": ["images", "data", "formats", "checkpoint"],
+    "strategies": ["strategy", "server", "strategies"],
+    "options": ["options"],
+    "train": ["session", "sparse", "stages", "worker", "drive", "play", "virtual", "state", "train"],
+    "model": ["net", "predict", "export"],
+    "show": ["manual", "report", "verdict", "json", "metrics", "page", "plot", "timeline", "answers", "views", "watch"],
+    "experiment": ["compare", "forecast", "policy", "gate", "bench", "verify"],
+    "cli": ["cli"],
+}
+ORDER = [folder for folders in ROOMS.values() for folder in folders]
 BASE_ONLY = {"stats", "encode", "search", "terminal", "pipeline", "kernels", "tiles", "products", "compress", "nn", "optim", "images", "data", "formats", "checkpoint"}
 BESIDE_BASE = {("tiles", "kernels"), ("products", "kernels"), ("products", "tiles"), ("compress", "kernels"), ("nn", "kernels"), ("nn", "tiles"), ("nn", "products"), ("formats", "data"), ("formats", "images")}
 # Calls against the order that are still there: (from, to).
@@ -42,13 +57,16 @@ found = []
 def complain(path, line, text):
     found.append(f"{path}:{line}: {text}")
 
+def place(file):
+    return next((str(p) for p in Path("src").rglob(Path(file).name + ".*c") if p.parent.name == Path(file).parent.name), file)
+
 def may_use(folder, other):
     if folder in BASE_ONLY and other not in (folder, "base"):
         return (folder, other) in BESIDE_BASE
     return ORDER.index(other) <= ORDER.index(folder)
 
 def check_includes(path, lines):
-    folder = path.parts[1]
+    folder = path.parts[-2]
     for number, line in enumerate(lines, 1):
         match = re.match(r'#include "([a-z]+)/', line)
         if not match or match[1] == "hogring":
@@ -67,9 +85,9 @@ def check_words(path, lines):
         for test in re.findall(r"\btests/[a-z/]+/test_\w+\.c\b", line):
             if not Path(test).exists():
                 complain(path, number, f"there is no {test}")
-        if re.search(r"\batomic_(load|store|fetch|exchange|compare)|_Atomic\b|memory_order", line) and path.parts[0] == "src" and name != "src/shm/atom.h":
+        if re.search(r"\batomic_(load|store|fetch|exchange|compare)|_Atomic\b|memory_order", line) and path.parts[0] == "src" and name != "src/comm/shm/atom.h":
             complain(path, number, "atomics belong into shm/atom.h")
-        if path.parts[0] == "src" and path.parts[1] not in ("bench", "cli", "report", "views") and name not in ("src/base/log.c", "src/base/error.c"):
+        if path.parts[0] == "src" and path.parts[-2] not in ("bench", "cli", "report", "views") and name not in ("src/base/log.c", "src/base/error.c"):
             if re.search(r"(?<![a-z_])(exit|printf|puts)\(", line):
                 complain(path, number, "prints or exits below cli")
 
@@ -78,8 +96,17 @@ def check_readmes():
     for readme in [Path("README.md"), *(p for top in ("src", "include", "tests", "data") for p in Path(top).rglob("README.md"))]:
         for number, line in enumerate(readme.read_text().split("\n"), 1):
             for name in re.findall(r"`([\w/.-]+\.(?:c|h|py|sh|bats|bash|txt|md|S))`", line):
-                if not any((place / name).exists() for place in (readme.parent, Path("."), Path("src"), Path("include"), Path("tests/unit/train"))):
+                if not any((place / name).exists() for place in (readme.parent, Path("."), Path("src"), *(Path("src", room) for room in ROOMS), Path("include"), Path("tests/unit/train"))):
                     complain(readme, number, f"there is no {name}")
+
+def check_rooms():
+    there = {p.parent for p in Path("src").rglob("*.[ch]")}
+    meant = {Path("src", room) if room == folder else Path("src", room, folder) for room, folders in ROOMS.items() for folder in folders}
+    for path in sorted(there ^ meant):
+        complain(path, 1, "is not where ROOMS in tests/lint.py says" if path in there else "is in ROOMS of tests/lint.py, and not there")
+    for path in sorted(there | {Path("src", room) for room in ROOMS}):
+        if not (path / "README.md").exists():
+            complain(path, 1, "has no README.md")
 
 def check_shell(path, lines):
     for number, line in enumerate(lines, 1):
@@ -89,7 +116,7 @@ def check_shell(path, lines):
 
 def check_headers_alone(headers, compiler):
     for header in headers:
-        flags = ["-std=c11", "-D_GNU_SOURCE", "-DHR_ISA_SUFFIX=_plain", "-Iinclude", "-Isrc", "-Itests"]
+        flags = ["-std=c11", "-D_GNU_SOURCE", "-DHR_ISA_SUFFIX=_plain", "-Iinclude", "-Isrc", *(f"-iquotesrc/{room}" for room in ROOMS), "-Itests"]
         run = subprocess.run([*compiler.split(), *flags, "-fsyntax-only", "-x", "c", str(header)], capture_output=True, text=True)
         if run.returncode:
             complain(header, 1, "does not compile alone: " + run.stderr.splitlines()[0])
@@ -134,8 +161,8 @@ def circles(calls):
 
 def check_calls(build):
     # What was built of sources that are gone, or have become x.isa.c, does not count.
-    sources = {str(p.with_suffix("")) for p in Path("src").glob("*/*.[cS]")}
-    objects = [o for o in sorted(Path(build).glob("src/*/*.o")) if re.sub(r"(\.isa)\.\w+$", r"\1", str(o.relative_to(build).with_suffix(""))) in sources]
+    sources = {str(p.with_suffix("")) for p in Path("src").rglob("*.[cS]")}
+    objects = [o for o in sorted(Path(build).glob("src/**/*.o")) if re.sub(r"(\.isa)\.\w+$", r"\1", str(o.relative_to(build).with_suffix(""))) in sources]
     if not objects:
         return complain(build, 1, "no object files: make first")
     calls = read_calls(objects)
@@ -148,13 +175,13 @@ def check_calls(build):
                 if lower not in order or upper not in order:
                     complain("tests/lint.py", 1, f"{file} or {other} is missing in FILE_ORDER")
                 elif order.index(lower) < order.index(upper):
-                    complain(f"src/{file}.c", 1, f"stands below {upper} and calls it: {' '.join(symbols)}")
+                    complain(place(file), 1, f"stands below {upper} and calls it: {' '.join(symbols)}")
             if not may_use(*folders) and folders not in UPWARD:
-                complain(f"src/{file}.c", 1, f"{folders[0]} may not use {folders[1]}: {' '.join(symbols)} of {other}")
+                complain(place(file), 1, f"{folders[0]} may not use {folders[1]}: {' '.join(symbols)} of {other}")
     listed, still = [set(line.split()) for line in CIRCLES], circles(calls)
     for circle in still:
         if not any(circle <= known for known in listed):
-            complain(f"src/{min(circle)}.c", 1, "a circle of calls: " + " ".join(sorted(circle)))
+            complain(place(min(circle)), 1, "a circle of calls: " + " ".join(sorted(circle)))
     for file in sorted(set().union(*listed) - set().union(*still)):
         complain("tests/lint.py", 1, f"{file} is in no circle any more: take it from CIRCLES")
 
@@ -172,6 +199,7 @@ def main():
         if path.suffix == ".h" and not path.read_text().startswith(f"/* {path.name} - "):
             complain(path, 1, f"does not begin with /* {path.name} - ")
     check_headers_alone([p for p in files if p.suffix == ".h" and p.parts[0] != "tests" and not p.name.endswith("_mpi.h")], compiler)
+    check_rooms()
     check_readmes()
     check_calls(sys.argv[2] if len(sys.argv) > 2 else "build/release")
     print("\n".join(found) or f"lint: {len(files)} files, nothing found")

@@ -6,11 +6,11 @@
  * whichever they are, a gathered batch is dense floats, C,H,W.
  *
  * Formats: IDX (MNIST), CIFAR-10 and CIFAR-100 binary, npy pairs, folders of PNG and JPEG images,
- * CSV and TSV, libsvm, and packed (src/formats/packed.h), told apart by content first and by name
- * second. All but images and packed may be gzip.
+ * CSV and TSV, libsvm, and packed (src/data/formats/packed.h), told apart by content first and
+ * by name second. All but images and packed may be gzip.
  *
  * Images: grey where all are grey, else RGB; 16 bits become 8, palettes RGB, alpha is dropped, an
- * EXIF orientation is not obeyed (src/images/image.h). Files are decoded by as many threads as
+ * EXIF orientation is not obeyed (src/data/images/image.h). Files are decoded by as many threads as
  * processors are allowed, which end with the call. Classes are the folders' names, ascending.
  *
  * Threads: a data set is read-only after hr_dataset_open; any number of threads, and processes

@@ -22,8 +22,8 @@
 #include "session/reading.h"
 #include "session/saved.h"
 #include "train/evaluate.h"
-#include "worst/sheet.h"
-#include "worst/worst.h"
+#include "answers/sheet.h"
+#include "answers/worst.h"
 
 enum { WIDTH = 80, USUAL_WORST = 20 };
 

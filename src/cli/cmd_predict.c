@@ -8,8 +8,8 @@
 #include "cli/commands.h"
 #include "terminal/output.h"
 #include "json/value.h"
-#include "predict/summary.h"
-#include "predict/write.h"
+#include "answers/summary.h"
+#include "answers/write.h"
 
 enum { WIDTH = 80 };
 

@@ -64,9 +64,9 @@ joined() { sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' "$1"; }
 @test "the examples of the manual run as they stand" {
   case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
   mkdir "$TMP/bin" && ln -s "$PWD/build/hogring" "$TMP/bin/hogring"
-  { joined README.md | sed -n 's/^hogring compare /    &/p'; joined src/manual/start.txt | grep '^    hogring compare'; } >"$TMP/in_readme"
+  { joined README.md | sed -n 's/^hogring compare /    &/p'; joined src/show/manual/start.txt | grep '^    hogring compare'; } >"$TMP/in_readme"
   for t in data compare tune forecast virtual-time sparse record checkpoints failures ci; do
-    joined "src/manual/$t.txt" | grep -E '^    hogring ' | grep -vxFf "$TMP/in_readme" |
+    joined "src/show/manual/$t.txt" | grep -E '^    hogring ' | grep -vxFf "$TMP/in_readme" |
       grep -vE 'bench|--workers 256|--expect-digest D|--model "conv|values.libsvm' >"$TMP/$t.sh"
     mkdir "$TMP/$t"
     [ $t != data ] || python3 tests/support/digits_png.py "$TMP/data/pictures"

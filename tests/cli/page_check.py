@@ -106,7 +106,7 @@ def check_source(page, checker):
     policy = re.search(r"'sha256-([^']+)'", page)
     real = base64.b64encode(hashlib.sha256("".join(checker.script).encode()).digest()).decode()
     if not policy or policy[1] != real:
-        wrong.append(f"src/page/page.html: the script's hash is {real}")
+        wrong.append(f"src/show/page/page.html: the script's hash is {real}")
     if "<" in "".join(checker.data) or page.count("<script") != 2:
         wrong.append("data that could break out of their script")
     if "{{" in page.split("<script")[0]:

@@ -25,7 +25,7 @@ exec "$PWD/build/hogring" "\$@"
 END
   chmod +x "$TMP/bin/hogring"
   sed -n '/^```sh$/,/^```$/p' README.md | grep -v '^```' >"$TMP/readme.sh"
-  sed -n 's/^    //p' src/manual/start.txt >"$TMP/start.sh"
+  sed -n 's/^    //p' src/show/manual/start.txt >"$TMP/start.sh"
   [ "$(cat "$TMP"/*.sh | grep -c '^hogring')" -ge 20 ]
   for text in readme start; do
     mkdir "$TMP/work/$text"

@@ -21,7 +21,7 @@ STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd",
 WORKERS, SERVERS, A_GROUP, PROCESSORS = [1, 2, 3, 4, 5, 6, 8, 12], [1, 2, 3], 10, 2
 
 def timed(strategy, workers, servers):
-    """Would a forecast on two processors time it? (src/forecast/anchors.c)"""
+    """Would a forecast on two processors time it? (src/experiment/forecast/anchors.c)"""
     P = PROCESSORS
     return (strategy, workers, servers) in {("allreduce", 1, 0), ("allreduce", P, 0), ("allreduce", 2 * P, 0), ("hogwild", P, 0), ("ps-async", 1, 1),
                                             ("ps-async", P, 1), ("ps-async", 3 * P, 1), ("ps-async", P, 2), ("ps-async", 3 * P, 2), ("ps-sync", P, 1),

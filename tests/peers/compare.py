@@ -122,7 +122,7 @@ def build_peers():
 
 
 def build_primitives():
-    ours = ["-std=c11", "-D_GNU_SOURCE", "-O3", "-fopenmp-simd", "-Isrc", "-Iinclude"]
+    ours = ["-std=c11", "-D_GNU_SOURCE", "-O3", "-fopenmp-simd", "-Isrc", *(f"-iquote{room}" for room in glob.glob("src/*/")), "-Iinclude"]
     library = os.path.join("build", "libhogring.a")
     programs = {"limits": compile_program(["cc", *ours, *here("limits.c"), library, "-pthread", "-lm"], "limits")}
     programs["update"] = compile_program(["cc", *ours, *here("update.c"), library, "-pthread", "-lm"], "update")

@@ -5,7 +5,7 @@ of cnn and lenet. Processor time; medians. Needs Debian's python3-torch, and a b
 
     make && python3 tests/peers/conv_shapes.py [rounds]
 """
-import os, re, statistics, subprocess, sys, time
+import glob, os, re, statistics, subprocess, sys, time
 os.environ["OMP_NUM_THREADS"] = "1"
 import torch, torch.nn as nn, torch.nn.functional as F
 
@@ -14,7 +14,7 @@ FLAGS = ["openblas", "zlib", "jansson", "libxxhash", "inih"]
 
 def build():
     libraries = subprocess.run(["pkg-config", "--cflags", "--libs", *FLAGS], capture_output=True, text=True, check=True).stdout.split()
-    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-Isrc", "-Iinclude", "tests/peers/conv_shapes.c", "build/libhogring.a", "-fopenmp",
+    subprocess.run(["cc", "-O2", "-D_GNU_SOURCE", "-Isrc", *(f"-iquote{room}" for room in glob.glob("src/*/")), "-Iinclude", "tests/peers/conv_shapes.c", "build/libhogring.a", "-fopenmp",
                     *libraries, "-lm", "-o", "build/conv_shapes"], check=True)
 
 def ours(rounds):

@@ -1,4 +1,4 @@
-/* atom.h - the names of src/shm/atom.h, on Relacy's atomics: what `make model` compiles instead.
+/* atom.h - the names of src/comm/shm/atom.h, on Relacy: what `make model` compiles instead.
  *
  * This folder comes first on the include path, so the real text of ring.h, wait.c, control.c and
  * reduce_barrier.c is what is checked. Every call is a *site* with an order of its own; one site at

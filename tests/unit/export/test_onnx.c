@@ -165,8 +165,6 @@ static void what_cannot_be_exported_is_refused(void **state)
     checkpoint->model.nmetadata = 0;
     CHECK_FAILS(hr_onnx_export("/tmp/x.onnx", checkpoint, NULL, (struct hr_shape){4, 1, 1}),
                 HR_E_FORMAT);
-    CHECK_FAILS(hr_onnx_check_path("model.pt"), HR_E_USAGE);
-    CHECK_FAILS(hr_onnx_check_path("/nowhere/model.onnx"), HR_E_IO);
     free(checkpoint);
 }
 

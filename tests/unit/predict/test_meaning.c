@@ -4,7 +4,7 @@
 
 #include "support/check.h"
 #include "predict/meaning.h"
-#include "predict/write.h"
+#include "answers/write.h"
 
 static void outputs_become_probabilities(void **state)
 {

@@ -1,0 +1,36 @@
+/* onnx.h - a checkpoint's model as an ONNX file, for other programs.
+ *
+ *   input          "input", float32 (batch, C, H, W), or (batch, features) where samples are rows:
+ *                  in the data's own units; for bytes 0 to 255
+ *   in the graph   the scale of bytes, mean and deviation of --normalize, all layers as in
+ *                  evaluation, and what outputs mean
+ *   outputs        "probabilities" (batch, classes) and "logits" (batch, outputs); of mse and svm
+ *                  "scores" alone
+ *   batch          of any size
+ *   version        opset 13, IR 7 (ONNX 1.8, of 2020), which all runtimes of today read
+ *   metadata       class_names, target_names, feature_names (JSON lists), model, loss, step,
+ *                  input_scale
+ *
+ * Weights keep the names of PyTorch's parameters. mf has no such form, and is refused.
+ *
+ * Errors:  HR_E_USAGE, HR_E_IO, HR_E_FORMAT, HR_E_NOMEM; HR_E_FAILED above 2 GiB, which is ONNX's
+ *          limit for a single file. The file is there as a whole or not at all.
+ * Threads: none. Test: tests/unit/export/test_onnx.c; beside onnxruntime tests/cli/export.bats
+ */
+#ifndef HR_EXPORT_ONNX_H
+#define HR_EXPORT_ONNX_H
+
+#include "base/error.h"
+#include "hogring/checkpoint.h"
+#include "hogring/data.h"
+
+/* Write checkpoint's model to `path`.
+ *   layers  of the model where its file does not say them; or NULL
+ *   shape   of a sample, where the file does not say it; else zeros */
+HR_CHECKED enum hr_status hr_onnx_export(const char *path, const struct hr_checkpoint *checkpoint,
+                                         const char *layers, struct hr_shape shape);
+
+/* HR_E_USAGE: a model of that name or those layers has no form in ONNX. */
+HR_CHECKED enum hr_status hr_onnx_check_model(const char *model);
+
+#endif

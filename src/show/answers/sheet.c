@@ -1,0 +1,189 @@
+#include "answers/sheet.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "answers/canvas.h"
+
+enum { IMAGE = 160, GAP = 16, COLUMNS = 5, DOT = 2, LINE = DOT * (HR_FONT_HEIGHT + 3) };
+enum { TEXT = IMAGE / (DOT * HR_FONT_WIDTH) }; /* characters of a line */
+enum { INK = 0x222222, FAINT = 0x777777, WRONG = 0xb00020, RIGHT = 0x1b6e3a, FRAME = 0xcccccc };
+
+/* Where things are. */
+struct layout {
+    size_t columns, rows;
+    size_t zoom;             /* pixels a pixel, in each direction */
+    size_t image_w, image_h; /* enlarged */
+    size_t lines;            /* of a caption */
+    size_t cell_w, cell_h;   /* with caption and gap */
+};
+
+static struct layout layout_of(size_t n, struct hr_shape shape, size_t lines)
+{
+    struct layout l = {.columns = hr_min_size(n, COLUMNS), .lines = lines};
+    const size_t side = shape.width > shape.height ? shape.width : shape.height;
+    l.rows = (n + l.columns - 1) / l.columns;
+    l.zoom = side < IMAGE ? IMAGE / side : 1;
+    l.image_w = l.zoom * shape.width;
+    l.image_h = l.zoom * shape.height;
+    l.cell_w = (l.image_w > IMAGE ? l.image_w : IMAGE) + GAP;
+    l.cell_h = l.image_h + lines * LINE + GAP + DOT * 3;
+    return l;
+}
+
+enum hr_status hr_sheet_check(const struct hr_dataset *dataset)
+{
+    const struct hr_shape s = dataset->shape;
+    if (s.height * s.width == 1)
+        return hr_fail(HR_E_USAGE,
+                       "--worst-sheet: the samples of %s are rows of %zu numbers, and "
+                       "no images",
+                       dataset->name, s.channels);
+    if (s.channels != 1 && s.channels != 3)
+        return hr_fail(HR_E_USAGE,
+                       "--worst-sheet: the samples of %s have %zu channels, expected 1 or 3",
+                       dataset->name, s.channels);
+    return HR_OK;
+}
+
+/* --- images --- */
+
+/* What is black and what is white. */
+struct tones {
+    float black, white;
+};
+
+static struct tones find_tones(const struct hr_dataset *dataset, const float *x, size_t n)
+{
+    struct tones tones = {0, 1};
+    if (dataset->features == HR_FEATURES_BYTES || n == 0)
+        return tones;
+    tones = (struct tones){x[0], x[0]};
+    for (size_t i = 0; i < n; i++) {
+        tones.black = x[i] < tones.black ? x[i] : tones.black;
+        tones.white = x[i] > tones.white ? x[i] : tones.white;
+    }
+    return tones;
+}
+
+static uint32_t tone(struct tones tones, float x)
+{
+    const float span = tones.white - tones.black;
+    const float share = span > 0 ? (x - tones.black) / span : 0;
+    return (uint32_t)lrintf(255 * (share < 0 ? 0 : share > 1 ? 1 : share));
+}
+
+/* x (channels, height, width) */
+static void put_image(struct hr_canvas *canvas, const struct layout *l, struct hr_shape shape,
+                      struct tones tones, const float *x, size_t left, size_t top)
+{
+    const size_t plane = shape.height * shape.width, step = shape.channels == 3 ? plane : 0;
+    hr_canvas_fill(canvas, left - 1, top - 1, l->image_w + 2, l->image_h + 2, FRAME);
+    for (size_t i = 0; i < plane; i++) {
+        const uint32_t red = tone(tones, x[i]), green = tone(tones, x[i + step]);
+        const uint32_t blue = tone(tones, x[i + 2 * step]);
+        hr_canvas_fill(canvas, left + i % shape.width * l->zoom, top + i / shape.width * l->zoom,
+                       l->zoom, l->zoom, red << 16 | green << 8 | blue);
+    }
+}
+
+/* " 0.93", or "" where the model gives no probabilities. */
+struct share {
+    char text[16];
+};
+
+static struct share share_of(const struct hr_worst *worst, const struct hr_worst_sample *sample)
+{
+    struct share share = {""};
+    if (worst->probable)
+        snprintf(share.text, sizeof share.text, " %.2f", sample->probability);
+    return share;
+}
+
+/* "9 -> 8 0.93", where that fits on one line for all of them; else the truth has its own. */
+static bool fits_one_line(const struct hr_worst *worst)
+{
+    bool fits = true;
+    for (size_t i = 0; i < worst->n; i++) {
+        const struct hr_worst_sample *s = &worst->samples[i];
+        fits = fits &&
+               strlen(s->truth) + strlen(s->answer) + 4 + strlen(share_of(worst, s).text) <= TEXT;
+    }
+    return fits;
+}
+
+static void put_caption(struct hr_canvas *canvas, const struct layout *l,
+                        const struct hr_worst *worst, const struct hr_worst_sample *sample,
+                        size_t left, size_t top)
+{
+    char line[160];
+    const struct share share = share_of(worst, sample);
+    const int room = TEXT - 3 - (int)strlen(share.text), length = (int)strlen(sample->answer);
+    const uint32_t colour = sample->right ? RIGHT : WRONG;
+    snprintf(line, sizeof line, "#%zu", sample->row);
+    hr_canvas_text(canvas, left, top, DOT, TEXT, line, FAINT);
+    if (l->lines == 2) {
+        snprintf(line, sizeof line, "%s -> %s%s", sample->truth, sample->answer, share.text);
+        hr_canvas_text(canvas, left, top + LINE, DOT, TEXT, line, colour);
+        return;
+    }
+    hr_canvas_text(canvas, left, top + LINE, DOT, TEXT, sample->truth, INK);
+    snprintf(line, sizeof line, "-> %.*s%s%s", length > room ? room - 2 : room, sample->answer,
+             length > room ? ".." : "", share.text);
+    hr_canvas_text(canvas, left, top + 2 * LINE, DOT, TEXT, line, colour);
+}
+
+static void put_cells(struct hr_canvas *canvas, const struct layout *l,
+                      const struct hr_worst *worst, const struct hr_dataset *dataset,
+                      const float *x)
+{
+    const size_t elems = hr_shape_elems(dataset->shape);
+    const struct tones tones = find_tones(dataset, x, worst->n * elems);
+    for (size_t i = 0; i < worst->n; i++) {
+        const size_t left = GAP + i % l->columns * l->cell_w;
+        const size_t top = GAP + i / l->columns * l->cell_h;
+        put_image(canvas, l, dataset->shape, tones, x + i * elems, left, top);
+        put_caption(canvas, l, worst, &worst->samples[i], left, top + l->image_h + DOT * 3);
+    }
+}
+
+/* x (n, elems) out */
+static enum hr_status gather(const struct hr_worst *worst, const struct hr_dataset *dataset,
+                             float *x)
+{
+    uint32_t *numbers = calloc(2 * worst->n, sizeof *numbers); /* samples, and their labels */
+    if (!numbers)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu images", worst->n);
+    for (size_t i = 0; i < worst->n; i++)
+        numbers[i] = worst->samples[i].sample;
+    hr_dataset_gather(dataset, &dataset->test, numbers, worst->n, x, numbers + worst->n);
+    free(numbers);
+    return HR_OK;
+}
+
+static enum hr_status draw(const char *path, const struct layout *l, const struct hr_worst *worst,
+                           const struct hr_dataset *dataset, float *x)
+{
+    struct hr_canvas canvas;
+    HR_TRY(gather(worst, dataset, x));
+    HR_TRY(hr_canvas_create(l->columns * l->cell_w + GAP, l->rows * l->cell_h + GAP, &canvas));
+    put_cells(&canvas, l, worst, dataset, x);
+    const enum hr_status status = hr_canvas_save(&canvas, path);
+    hr_canvas_free(&canvas);
+    return status;
+}
+
+enum hr_status hr_sheet_write(const char *path, const struct hr_worst *worst,
+                              const struct hr_dataset *dataset)
+{
+    HR_TRY(hr_sheet_check(dataset));
+    const struct layout l = layout_of(worst->n, dataset->shape, fits_one_line(worst) ? 2 : 3);
+    float *x = calloc(worst->n, hr_shape_elems(dataset->shape) * sizeof *x);
+    if (!x)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu images", worst->n);
+    const enum hr_status status = draw(path, &l, worst, dataset, x);
+    free(x);
+    return status;
+}

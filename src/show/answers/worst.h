@@ -1,0 +1,50 @@
+/* worst.h - the test samples with the largest loss: those that a model gets wrong and is surest of
+ * come first. What is wrong with a model, or with labels, is seen there first.
+ *
+ *     row  truth     answer    probability  of the truth      loss
+ *     114  Sandal    Sneaker        0.9997        0.0001    9.2103
+ *
+ * A row is counted from 1: of the file where the samples were held out of a file, else of the test
+ * samples.
+ *
+ * Errors: HR_E_NOMEM, HR_E_USAGE. Threads: none.
+ * Test: tests/unit/answers/test_worst.c, tests/cli/worst.bats
+ */
+#ifndef HR_ANSWERS_WORST_H
+#define HR_ANSWERS_WORST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+#include "hogring/evaluate.h"
+
+struct hr_worst_sample {
+    uint32_t sample;              /* of the test split, from 0 */
+    size_t row;                   /* for people, from 1 */
+    char truth[64], answer[64];   /* classes, or values, cut to size; "-": no answer */
+    double probability, of_truth; /* NaN: the model gives none */
+    double loss;
+    bool right;
+};
+
+struct hr_worst {
+    size_t n, of;                    /* of so many test samples */
+    bool probable;                   /* the model gives probabilities */
+    struct hr_worst_sample *samples; /* (n) from the largest loss on; owned */
+};
+
+/* The n worst, or all there are. HR_E_USAGE: the model has no classes. */
+HR_CHECKED enum hr_status hr_worst_find(const struct hr_evaluation *evaluation,
+                                        const struct hr_dataset *dataset, size_t n,
+                                        struct hr_worst *out);
+void hr_worst_free(struct hr_worst *worst);
+
+/* As a table of at most `width` columns. */
+void hr_worst_print(FILE *out, const struct hr_worst *worst, size_t width);
+
+/* [{"row", "truth", "answer", "probability", "truth_probability", "loss"}]; NULL: no memory. */
+json_t *hr_worst_json(const struct hr_worst *worst);
+
+#endif

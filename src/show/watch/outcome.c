@@ -1,0 +1,248 @@
+#include "watch/outcome.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/path.h"
+#include "watch/apart.h"
+#include "plot/plot.h"
+#include "options/sweep.h"
+#include "report/groups.h"
+#include "json/documents.h"
+#include "page/page.h"
+#include "verdict/verdict.h"
+
+bool hr_outcome_is_page(const char *path)
+{
+    return hr_path_ends_in(path, ".html") || hr_path_ends_in(path, ".htm");
+}
+
+bool hr_outcome_wants_answers(const struct hr_cli *cli)
+{
+    return cli->json[0] || cli->report[0];
+}
+
+static enum hr_status check_output(const char *flag, const char *path)
+{
+    if (!path[0] || hr_file_check_writable(path) == HR_OK)
+        return HR_OK;
+    return hr_fail(HR_E_IO, "--%s %s", flag, hr_error_message());
+}
+
+/* Of one that is written while the run goes on. */
+static enum hr_status check_unblocked(const char *flag, const char *path)
+{
+    HR_TRY(check_output(flag, path));
+    const enum hr_status status = hr_file_check_unblocked(path);
+    return status == HR_OK ? HR_OK : hr_fail(status, "--%s %s", flag, hr_error_message());
+}
+
+/* --log and --tensorboard, and what goes with them. */
+static enum hr_status check_metrics(const struct hr_cli *cli)
+{
+    const bool wanted = cli->log[0] || cli->tensorboard[0];
+    if (hr_cli_was_given(cli, "log-every") && !wanted)
+        return hr_fail(HR_E_USAGE, "--log-every: of what? give --log or --tensorboard too");
+    if (hr_cli_was_given(cli, "log-every") && !cli->log_every)
+        return hr_fail(HR_E_USAGE, "--log-every 0: expected 1 or more");
+    if (hr_cli_was_given(cli, "overwrite") && !wanted && !cli->train.checkpoint_dir[0])
+        return hr_fail(HR_E_USAGE, "--overwrite: what? give --checkpoint-dir, --log or "
+                                   "--tensorboard too");
+    if (!strcmp(cli->log, "-"))
+        return hr_fail(HR_E_USAGE, "--log -: expected a file, as run.jsonl");
+    return check_unblocked("log", cli->log);
+}
+
+enum hr_status hr_outcome_check(const struct hr_cli *cli)
+{
+    if (cli->plot[0] && !hr_path_ends_in(cli->plot, ".svg") && !hr_path_ends_in(cli->plot, ".png"))
+        return hr_fail(HR_E_USAGE, "--plot %s: expected a name that ends in .svg or .png",
+                       cli->plot);
+    if (cli->report[0] && !hr_outcome_is_page(cli->report))
+        return hr_fail(HR_E_USAGE, "--report %s: expected a name that ends in .html", cli->report);
+    if (cli->expect_accuracy > 1)
+        return hr_fail(HR_E_USAGE, "--expect-accuracy %g: expected 0 to 1, as 0.95",
+                       cli->expect_accuracy);
+    HR_TRY(hr_apart_check(cli));
+    HR_TRY(check_metrics(cli));
+    if (hr_cli_was_given(cli, "digest-every") && !cli->json[0])
+        return hr_fail(HR_E_USAGE, "--digest-every: for whom? its digests are in the JSON: give "
+                                   "--json FILE too");
+    if (strcmp(cli->json, "-") != 0)
+        HR_TRY(check_output("json", cli->json));
+    HR_TRY(check_output("plot", cli->plot));
+    HR_TRY(check_output("report", cli->report));
+    HR_TRY(check_unblocked("timeline", cli->timeline));
+    HR_TRY(check_output("record", cli->train.record));
+    HR_TRY(check_output("outputs", cli->outputs));
+    if (cli->worst_sheet[0] && !hr_path_ends_in(cli->worst_sheet, ".png"))
+        return hr_fail(HR_E_USAGE, "--worst-sheet %s: expected a name that ends in .png",
+                       cli->worst_sheet);
+    HR_TRY(check_output("worst-sheet", cli->worst_sheet));
+    if (cli->export_to[0] && !hr_path_ends_in(cli->export_to, ".onnx"))
+        return hr_fail(HR_E_USAGE, "--export %s: expected a name that ends in .onnx",
+                       cli->export_to);
+    HR_TRY(check_output("export", cli->export_to));
+    return strcmp(cli->out, "-") ? check_output("out", cli->out) : HR_OK;
+}
+
+enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    const bool values = dataset->targets.count || !strcmp(cli->train.model, "mf");
+    if (dataset->targets.count && !strcmp(cli->train.task, "auto"))
+        return hr_fail(HR_E_USAGE, "%s: its labels are values, expected --task regress",
+                       dataset->name);
+    if (cli->expect_accuracy > 0 && values)
+        return hr_fail(HR_E_USAGE,
+                       "--expect-accuracy: is not supported where values are predicted; "
+                       "expected --expect-rmse");
+    if (cli->expect_rmse > 0 && !values)
+        return hr_fail(HR_E_USAGE,
+                       "--expect-rmse: is not supported where classes are predicted (it "
+                       "belongs to --task regress)");
+    return HR_OK;
+}
+
+/* Stopped before anything was evaluated: there is nothing to draw, and that is no mistake. */
+static bool was_cut_off(const struct hr_run_result *runs, size_t n)
+{
+    bool interrupted = false;
+    for (size_t i = 0; i < n; i++) {
+        if (runs[i].ncurve)
+            return false;
+        interrupted = interrupted || runs[i].interrupted;
+    }
+    return interrupted;
+}
+
+enum hr_status hr_outcome_forget(const struct hr_cli *cli)
+{
+    HR_TRY(hr_apart_check(cli));
+    if (cli->json[0] && strcmp(cli->json, "-") != 0)
+        HR_TRY(hr_file_forget(cli->json));
+    if (cli->report[0])
+        HR_TRY(hr_file_forget(cli->report));
+    return cli->plot[0] ? hr_file_forget(cli->plot) : HR_OK;
+}
+
+/* Who trains what on what; what differs between runs is in their labels. */
+static void write_title(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                        const struct hr_run_result *first, char *title, size_t size)
+{
+    const struct hr_train_options *o = &cli->train;
+    char workers[40] = "", batch[40] = "", optimizer[64] = "", rate[48] = "";
+    if (!hr_sweep_has(cli, "workers"))
+        snprintf(workers, sizeof workers, ", %zu worker%s", first->workers,
+                 first->workers == 1 ? "" : "s");
+    if (!hr_sweep_has(cli, "batch-size"))
+        snprintf(batch, sizeof batch, "%s batch %zu", workers[0] ? " x" : ",", o->batch_size);
+    if (!hr_sweep_has(cli, "optimizer"))
+        snprintf(optimizer, sizeof optimizer, ", %.60s", first->optimizer);
+    if (o->lr >= 0 && !hr_sweep_has(cli, "lr")) /* else a solver that needs none, or its own */
+        snprintf(rate, sizeof rate, ", lr %g", o->lr);
+    const bool models = hr_sweep_has(cli, "model");
+    snprintf(title, size, "%s%s%s%s%s%s%s", models ? "" : o->model, models ? "" : " on ",
+             dataset->name, workers, batch, optimizer, rate);
+}
+
+enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                const struct hr_endings *endings)
+{
+    const struct hr_run_result *runs = endings->runs;
+    char title[2400];
+    if (cli->json[0] || cli->report[0]) {
+        struct hr_endings told = *endings;
+        told.given = hr_sweep_given(cli);
+        const enum hr_status status =
+            hr_publish(cli->json, cli->report, hr_json_runs(&cli->train, dataset, &told));
+        json_decref(told.given);
+        HR_TRY(status);
+    }
+    if (!cli->plot[0] || endings->n == 0 || was_cut_off(runs, endings->n))
+        return HR_OK;
+    write_title(cli, dataset, &runs[0], title, sizeof title);
+    char *note = hr_verdict_note(runs, endings->n, endings->wish);
+    const enum hr_status status = hr_plot_curves(cli->plot, title, note, runs, endings->n);
+    free(note);
+    return status;
+}
+
+/* What an earlier run wrote was removed (hr_outcome_forget). */
+void hr_outcome_say(const struct hr_cli *cli, FILE *out)
+{
+    const struct {
+        const char *name, *path;
+    } files[] = {{"picture", cli->plot},
+                 {"report", cli->report},
+                 {"json", strcmp(cli->json, "-") != 0 ? cli->json : ""},
+                 {"log", cli->log},
+                 {"tensorboard", cli->tensorboard},
+                 {"timeline", cli->timeline}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (files[i].path[0] && access(files[i].path, F_OK) == 0)
+            fprintf(out, "%-15s %s\n", files[i].name, files[i].path);
+    if (!cli->details)
+        fprintf(out, "%-15s %s\n", "more", "--details, --report page.html, --json results.json");
+}
+
+enum hr_status hr_outcome_failed(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                 bool begun, enum hr_status status)
+{
+    char message[1024];
+    snprintf(message, sizeof message, "%s", hr_error_message());
+    const struct hr_failed_run failed = {.label = cli->train.strategy,
+                                         .strategy = cli->train.strategy,
+                                         .message = message,
+                                         .seed = cli->train.seed};
+    if (begun && hr_outcome_write(cli, dataset,
+                                  &(struct hr_endings){.failed = &failed, .nfailed = 1}) != HR_OK)
+        hr_log(HR_LOG_ERROR, "%s", hr_error_message());
+    return hr_fail(status, "%s", message);
+}
+
+/* What a run is called among the others. */
+static void name_run(const struct hr_run_result *runs, size_t n, size_t i, char *text, size_t size)
+{
+    struct hr_groups groups;
+    snprintf(text, size, "%s", runs[i].strategy);
+    if (hr_groups_make(&groups, runs, n) != HR_OK)
+        return;
+    for (size_t g = 0; g < groups.n; g++)
+        for (size_t k = 0; k < groups.group[g].n; k++)
+            if (groups.group[g].run[k] == &runs[i])
+                snprintf(text, size, "%s", groups.group[g].label);
+    hr_groups_free(&groups);
+}
+
+enum hr_status hr_outcome_expect(const struct hr_cli *cli, const struct hr_run_result *runs,
+                                 size_t n)
+{
+    char name[160];
+    for (size_t i = 0; i < n; i++) {
+        if (cli->expect_accuracy > 0 && !(runs[i].test_accuracy >= cli->expect_accuracy)) {
+            name_run(runs, n, i, name, sizeof name);
+            return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: %s, seed %llu, reached %.4f",
+                           cli->expect_accuracy, name, (unsigned long long)runs[i].seed,
+                           runs[i].test_accuracy);
+        }
+        if (cli->expect_rmse > 0 && !(runs[i].test_fit.rmse <= cli->expect_rmse)) {
+            name_run(runs, n, i, name, sizeof name);
+            return hr_fail(HR_E_EXPECTATION, "--expect-rmse %g: %s, seed %llu, reached %g",
+                           cli->expect_rmse, name, (unsigned long long)runs[i].seed,
+                           runs[i].test_fit.rmse);
+        }
+        if (cli->expect_digest[0] && strcmp(cli->expect_digest, runs[i].weights_digest) != 0)
+            return hr_fail(HR_E_EXPECTATION, "--expect-digest %s: the weights have %s",
+                           cli->expect_digest, runs[i].weights_digest);
+    }
+    return HR_OK;
+}
+
+FILE *hr_outcome_stream(const struct hr_cli *cli)
+{
+    return strcmp(cli->json, "-") ? stdout : stderr;
+}
