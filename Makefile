@@ -62,11 +62,15 @@ $(foreach m,$(filter-out auto off,$(MPI)),$(if $(shell command -v $(MPICC.$(m)))
 ROOMS   := $(patsubst src/%/,%,$(wildcard src/*/))
 IQUOTE  := $(ROOMS:%=-iquote src/%)
 in_src   = $(wildcard src/*/$(1) src/*/*/$(1))
-SOURCES := $(filter-out %.isa.c %_mpi.c src/experiment/bench/% src/cli/%,$(call in_src,*.c))
+# The library, and what only the command has.
+COMMAND := src/show/% src/experiment/% src/cli/%
+SOURCES := $(filter-out %.isa.c %_mpi.c,$(call in_src,*.c)) $(call in_src,*.S)
 KERNELS := $(call in_src,*.isa.c)
-OBJECTS := $(SOURCES:%.c=$(B)/%.o) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) \
-  $(if $(filter v4,$(ISAS)),$(patsubst %.c,$(B)/%.v4bf16.o,$(filter %bf16.isa.c,$(KERNELS))) $(patsubst %.c,$(B)/%.v4amx.o,$(filter %amx.isa.c,$(KERNELS)))) $(patsubst %.S,$(B)/%.o,$(call in_src,*.S))
-CLI     := $(patsubst %.c,$(B)/%.o,$(wildcard src/experiment/bench/*.c src/cli/*.c))
+OBJECTS := $(patsubst %,$(B)/%.o,$(basename $(filter-out $(COMMAND),$(SOURCES)))) $(foreach isa,$(ISAS),$(KERNELS:%.c=$(B)/%.$(isa).o)) \
+  $(if $(filter v4,$(ISAS)),$(patsubst %.c,$(B)/%.v4bf16.o,$(filter %bf16.isa.c,$(KERNELS))) $(patsubst %.c,$(B)/%.v4amx.o,$(filter %amx.isa.c,$(KERNELS))))
+CLI     := $(patsubst %,$(B)/%.o,$(basename $(filter $(COMMAND),$(SOURCES))))
+# An archive of the command's, too: tests take of it what they call.
+SHOWING := $(B)/libcommand.a
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c))
 # Unit tests are one program a folder, of several names: it is the test by whose name it is called. Those that put calls of the
 # C library in place of its own are programs by themselves.
@@ -82,7 +86,7 @@ Q       := $(if $(filter 1,$(V)),,@)
 # "[12/702] CC ...": how many of how many there are, in a build from nothing; else how many so far.
 GOALS    = $(or $(MAKECMDGOALS),all)
 ALL_OF   = $(OBJECTS) $(BIN)/libhogring.a $(if $(filter all check run-tests,$(GOALS)),$(CLI) $(BIN)/hogring $(MPIS) $(foreach m,$(MPIS),$(call in_src,*_mpi.c))) \
-  $(if $(filter units check run-tests,$(GOALS)),$(TESTS:=.o) $(SUPPORT) $(B)/tests/libsupport.a $(sort $(dir $(SHARED))) $(ALONE) $(MPIS) $(MPIS))
+  $(if $(filter units check run-tests,$(GOALS)),$(TESTS:=.o) $(SUPPORT) $(B)/tests/libsupport.a $(SHOWING) $(sort $(dir $(SHARED))) $(ALONE) $(MPIS) $(MPIS))
 TOTAL   := $(if $(wildcard $(B)/src/base/error.o),,/$(words $(ALL_OF)))
 say      = $(if $(filter 1,$(V)),,@$(eval DONE += x)printf '[%s] %-4s %s\n' $(words $(DONE))$(TOTAL) $(1) $@;)
 
@@ -127,13 +131,15 @@ $(B)/hogring.map: $(HEADERS) Makefile
 	   echo 'local: *; };'; } >$@
 $(B)/$(SONAME): $(OBJECTS) $(B)/hogring.map
 	$(call say,LINK) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(B)/hogring.map $(HR_LDFLAGS) -o $@ $(OBJECTS) $(HR_LIBS)
-# An archive, too: each program takes what it calls.
+# Archives, too: each program takes what it calls.
+$(SHOWING): $(filter-out %/main.o,$(CLI))
+	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
 $(B)/tests/libsupport.a: $(SUPPORT)
 	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
-$(ALONE): $(B)/tests/%: $(B)/tests/%.o $(B)/tests/libsupport.a $(BIN)/libhogring.a
+$(ALONE): $(B)/tests/%: $(B)/tests/%.o $(B)/tests/libsupport.a $(SHOWING) $(BIN)/libhogring.a
 	$(call say,LINK) $(CC) $(HR_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ -lcmocka $(HR_LIBS)
 define folder_rule
-$(B)/$(1)/tests: tests/one_program.c $(addsuffix .o,$(2)) $(B)/tests/libsupport.a $(BIN)/libhogring.a
+$(B)/$(1)/tests: tests/one_program.c $(addsuffix .o,$(2)) $(B)/tests/libsupport.a $(SHOWING) $(BIN)/libhogring.a
 	$$(call say,LINK) $(CC) $$(HR_CFLAGS) $$(UNIT_CFLAGS) -MF $$@.d '-DTESTS(X)=$(foreach test,$(notdir $(2)),X($(test)))' $$(HR_LDFLAGS) $$(UNIT_LDFLAGS) -o $$@ $$^ -lcmocka $$(HR_LIBS)
 $(2): $(B)/$(1)/tests
 	@ln -sf tests $$@
@@ -152,7 +158,7 @@ $(B)/%.isa.$(1).o: %.isa.c Makefile
 	$$(call say,CC) $(CC) $$(HR_CFLAGS) $(MARCH.$(1)) -DHR_ISA_SUFFIX=_$(1) -c -o $$@ $$<
 endef
 $(foreach isa,$(ISAS) v4bf16 v4amx,$(eval $(call isa_rule,$(isa))))
-$(FUZZERS): $(B)/%: $(B)/%.o $(BIN)/libhogring.a
+$(FUZZERS): $(B)/%: $(B)/%.o $(SHOWING) $(BIN)/libhogring.a
 	$(call say,LINK) $(CC) -fsanitize=fuzzer $(HR_LDFLAGS) -o $@ $^ $(HR_LIBS)
 # Models are C++: the real text of the primitives on the atomics of a checker (tests/model/model.hpp).
 $(B)/tests/model/%.o: tests/model/%.cpp Makefile
