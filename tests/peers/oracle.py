@@ -141,8 +141,9 @@ class Case:
         self.outputs = self.net(self.x).shape[1]
 
     def write(self, folder):
-        np.save(f"{folder}/X_train.npy", self.x.numpy()), np.save(f"{folder}/y_train.npy", self.y.numpy().astype(np.int32))
-        np.save(f"{folder}/X_test.npy", self.x.numpy()), np.save(f"{folder}/y_test.npy", self.y.numpy().astype(np.int32))
+        os.makedirs(f"{folder}/data", exist_ok=True)
+        np.save(f"{folder}/data/X_train.npy", self.x.numpy()), np.save(f"{folder}/data/y_train.npy", self.y.numpy().astype(np.int32))
+        np.save(f"{folder}/data/X_test.npy", self.x.numpy()), np.save(f"{folder}/data/y_test.npy", self.y.numpy().astype(np.int32))
         save_safetensors(f"{folder}/weights.safetensors", self.net.state_dict())
 
     def value(self, net, x):
@@ -184,14 +185,14 @@ def gradients(case, net, x):
 def check_pass(case, folder, judge):
     """Outputs in evaluation, loss and gradients in training."""
     single, double = copy.deepcopy(case.net), copy.deepcopy(case.net).double()
-    text = hogring("train", "--data", folder, *case.settings(), "--workers", 1, "--batch-size", len(case.x), "--epochs", 1, "--lr", 0,
+    text = hogring("train", "--data", f"{folder}/data", *case.settings(), "--workers", 1, "--batch-size", len(case.x), "--epochs", 1, "--lr", 0,
                    "--momentum", 0.5, "--init-weights", f"{folder}/weights.safetensors", "--checkpoint-dir", f"{folder}/one", "--json", "-",
                    "--quiet")
     run = json.loads(text)["runs"][0]
     if case.loss == "cross-entropy":
-        hogring("eval", f"{folder}/weights.safetensors", "--model", case.builtin or case.text, "--data", folder, "--outputs", f"{folder}/out.npy")
+        hogring("eval", f"{folder}/weights.safetensors", "--model", case.builtin or case.text, "--data", f"{folder}/data", "--outputs", f"{folder}/out.npy")
     else:  # which loss is known from a checkpoint
-        hogring("eval", f"{folder}/one", "--data", folder, "--outputs", f"{folder}/out.npy")
+        hogring("eval", f"{folder}/one", "--data", f"{folder}/data", "--outputs", f"{folder}/out.npy")
     with torch.no_grad():
         judge.compare("outputs", torch.from_numpy(np.load(f"{folder}/out.npy")), single.eval()(case.x), double.eval()(case.x.double()))
     state = load_safetensors(f"{folder}/one/latest/trainer.safetensors")
@@ -215,7 +216,7 @@ def train_torch(case, net, x, make):
 
 def check_training(case, folder, flags, make, judge):
     shutil.rmtree(f"{folder}/many", ignore_errors=True)
-    hogring("train", "--data", folder, *case.settings(), "--workers", 1, "--batch-size", len(case.x), "--epochs", STEPS, *flags,
+    hogring("train", "--data", f"{folder}/data", *case.settings(), "--workers", 1, "--batch-size", len(case.x), "--epochs", STEPS, *flags,
             "--init-weights", f"{folder}/weights.safetensors", "--checkpoint-dir", f"{folder}/many", "--quiet")
     ours = load_safetensors(f"{folder}/many/latest/model.safetensors")
     copy.deepcopy(case.net).load_state_dict(ours, strict=True)

@@ -34,9 +34,9 @@ def say_bf16(path):
 def ours(case, folder):
     case.write(folder)
     say_bf16(f"{folder}/weights.safetensors")
-    hogring("train", "--data", folder, *case.settings(), "--workers", 1, "--batch-size", len(case.x), "--epochs", 1, "--lr", 0, "--momentum", 0.5,
+    hogring("train", "--data", f"{folder}/data", *case.settings(), "--workers", 1, "--batch-size", len(case.x), "--epochs", 1, "--lr", 0, "--momentum", 0.5,
             "--init-weights", f"{folder}/weights.safetensors", "--checkpoint-dir", f"{folder}/one", "--quiet", "--precision", "bf16")
-    said = hogring("eval", f"{folder}/weights.safetensors", "--model", case.builtin or case.text, "--data", folder, "--outputs", f"{folder}/out.npy")
+    said = hogring("eval", f"{folder}/weights.safetensors", "--model", case.builtin or case.text, "--data", f"{folder}/data", "--outputs", f"{folder}/out.npy")
     assert "computed in bf16" in said, said
     state = load_safetensors(f"{folder}/one/latest/trainer.safetensors")
     return torch.from_numpy(np.load(f"{folder}/out.npy")), {name: state[name + ".momentum_buffer"] for name, _ in case.net.named_parameters()}
