@@ -58,7 +58,7 @@ end() {
   fi
   passed=$((passed + good)) failed=$((failed + bad)) skipped=$((skipped + ${#why[@]}))
   printf '[%*d/%d] %-4s %-50s %4d cases  %s\n' ${#all} $ended "$all" $verdict "${program[$pid]#build/*/tests/}" $((good + bad)) "$took"
-  [ ${#why[@]} = 0 ] || printf '%*s skip %s\n' $((2 * ${#all} + 3)) '' "${why[@]/#/ }" | sed 's/  */ /2g'
+  for reason in "${why[@]}"; do printf '%*s skip %s\n' $((2 * ${#all} + 3)) '' "$reason"; done
   rm -f "$out" "$out".report.*
 }
 

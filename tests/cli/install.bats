@@ -8,16 +8,17 @@ setup_file() {
   make -s install DESTDIR="$BATS_FILE_TMPDIR/root" PREFIX=/opt/hogring >"$BATS_FILE_TMPDIR/out" 2>&1 || { cat "$BATS_FILE_TMPDIR/out"; return 1; }
 }
 
+release_only() { case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac; }
 # installed_at ROOT: names them to pkg-config and to the test.
 installed_at() {
-  case ${HOGRING:-build/hogring} in build/hogring) ;; *) skip "the release build only" ;; esac
   root=$1/opt/hogring
   export PKG_CONFIG_PATH=$root/lib/pkgconfig PKG_CONFIG_SYSROOT_DIR=$1
 }
 # What all tests of this file read.
-install_here() { installed_at "$BATS_FILE_TMPDIR/root"; }
+install_here() { release_only; installed_at "$BATS_FILE_TMPDIR/root"; }
 # One that a test may take from.
 install_own() {
+  release_only
   cp -a "$BATS_FILE_TMPDIR/root" "$TMP/root"
   installed_at "$TMP/root"
 }

@@ -217,7 +217,7 @@ goes_back_a_little() {
 
 # Whoever is left computes a share in parts, of which none may be summed before all are added.
 is_left_alike() {
-  local words=(train --model mlp --compute-time 1ms --workers 3 --epochs 2 --launch $1 --algorithm $2 --on-loss continue --inject kill:1@step=3,kill:2@step=20)
+  local words=(train --model mlp --compute-time 1ms --workers 3 --epochs 2 --launch $1 --algorithm $2 --on-loss continue --inject kill:1@step=3,kill:2@step=15)
   started "${words[@]}" --overlap on --bucket-size 4KiB
   ended 0
   accounted "$TMP/run.json" 2
