@@ -320,25 +320,3 @@ enum hr_status hr_aggregate_span(struct hr_rank *rank)
     }
     return hr_server_cut(rank, worker->index);
 }
-
-/* --- after the run --- */
-
-void hr_aggregate_report(const struct hr_shared_state *shared, struct hr_run_result *result)
-{
-    const double workers = (double)shared->workers;
-    double part[HR_NODE_PARTS] = {0},
-           all = result->load_s + result->compute_s + result->communicate_s + result->wait_s;
-    for (size_t w = 0; w < shared->workers; w++)
-        for (size_t i = 0; i < HR_NODE_PARTS; i++) {
-            part[i] += hr_seconds(shared->stats[w].node_ns[i]) / workers;
-            all -= hr_seconds(shared->stats[w].node_ns[i]);
-        }
-    result->node_step = (struct hr_node_step){.workers = shared->node_workers,
-                                              .load_s = part[HR_NODE_LOAD],
-                                              .compute_s = part[HR_NODE_COMPUTE],
-                                              .aggregate_s = part[HR_NODE_AGGREGATE],
-                                              .push_s = part[HR_NODE_PUSH],
-                                              .update_s = part[HR_NODE_UPDATE],
-                                              .distribute_s = part[HR_NODE_DISTRIBUTE],
-                                              .rest_s = all / workers};
-}

@@ -67,6 +67,5 @@ struct hr_aggregating {
 /* Functions of the table. */
 size_t hr_aggregate_bytes(const struct hr_shared_state *shared);
 enum hr_status hr_aggregate_span(struct hr_rank *rank);
-void hr_aggregate_report(const struct hr_shared_state *shared, struct hr_run_result *result);
 
 #endif

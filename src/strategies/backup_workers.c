@@ -52,16 +52,6 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
     snprintf(text, size, "backups %zu", shared->options->backups);
 }
 
-static void report(const struct hr_shared_state *shared, struct hr_run_result *result)
-{
-    for (size_t w = 0; w < shared->workers; w++) {
-        const struct hr_dropped *dropped = &shared->stats[w].dropped;
-        result->dropped_by[w] = dropped->gradients;
-        result->dropped += dropped->gradients;
-        result->dropped_samples += dropped->samples;
-    }
-}
-
 /* --- the worker --- */
 
 /* A worker's own. */
@@ -131,7 +121,6 @@ const struct hr_strategy hr_strategy_backup_workers = {
     .order = "T(n) over those that are in, in rank order",
     .prepare = prepare,
     .describe = describe,
-    .report = report,
     .worker_own = sizeof(struct backup_worker),
     .bytes = hr_server_bytes,
     .init = hr_server_init,

@@ -615,7 +615,6 @@ const struct hr_strategy hr_strategy_hogwild = {
     .describe = describe,
     .bytes = bytes,
     .init = init,
-    .report = hr_pushes_report,
     .worker_own = sizeof(struct own),
     .replay_log = replay_log,
     .worker_bytes = worker_bytes,

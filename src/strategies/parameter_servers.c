@@ -65,7 +65,6 @@ const struct hr_strategy hr_strategy_ps_sync = {
 const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     PS_SYNC,
     .bytes = hr_aggregate_bytes,
-    .report = hr_aggregate_report,
     .worker_own = sizeof(struct hr_aggregating),
     .span = hr_aggregate_span,
     SERVER_FUNCTIONS,
@@ -74,8 +73,8 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
 /* A machine's workers are as one. */
 #define AGGREGATED                                                                                 \
     .losses_are_inputs = true, .bytes = hr_aggregate_bytes, .init = hr_server_init,                \
-    .pause = hr_server_pause, .report = hr_aggregate_report,                                       \
-    .worker_own = sizeof(struct hr_aggregating), .span = hr_aggregate_span
+    .pause = hr_server_pause, .worker_own = sizeof(struct hr_aggregating),                         \
+    .span = hr_aggregate_span
 
 #define PS_ASYNC                                                                                   \
     .name = "ps-async", .rows = HR_SERVED_ROWS, .order = hr_order_of_arrival,                      \

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/size.h"
 
 struct hr_push hr_push_begin(struct hr_worker *worker, uint64_t staleness)
@@ -117,18 +116,4 @@ void hr_pushes_come_back(struct hr_worker *worker)
     const uint64_t slowest = slowest_of(worker->shared, AT_CUT);
     hr_atom64_store_relaxed(&line_of(worker->shared, worker->rank)->clock,
                             slowest == AT_CUT ? 0 : slowest);
-}
-
-void hr_pushes_report(const struct hr_shared_state *shared, struct hr_run_result *result)
-{
-    const double all = result->load_s + result->compute_s + result->communicate_s + result->wait_s;
-    double tickets = 0;
-    for (size_t w = 0; w < shared->workers; w++) {
-        const struct hr_worker_stats *stats = &shared->stats[w];
-        tickets += hr_seconds(stats->ticket_ns);
-        result->watched_lines += stats->lost.lines;
-        result->watched_pairs += stats->lost.pairs;
-        result->lost_pairs += stats->lost.lost;
-    }
-    result->record_cost = tickets < all ? all / (all - tickets) : 0;
 }

@@ -13,9 +13,6 @@
 /* (workers) such lines. */
 size_t hr_pushes_bytes(const struct hr_shared_state *shared);
 
-/* Put into the result: lost updates; the workers' time over the same without tickets. */
-void hr_pushes_report(const struct hr_shared_state *shared, struct hr_run_result *result);
-
 uint64_t hr_pushes_of_others(const struct hr_worker *worker);
 
 /* How many clocks this worker is ahead of the slowest that may still push before the cut. */

@@ -1,4 +1,5 @@
-/* Staleness by worker and by key: copied from the counters in the segment to the result. */
+/* The workers' counters, copied from the segment to the result: sums, staleness by worker and by
+ * key, shares of time, who was waited for. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,11 @@ static void fold_worker(const struct hr_worker_stats *stats, bool compressed,
     result->bytes_uncompressed += compressed ? stats->bytes_plain : stats->bytes_sent;
     result->bytes_received += stats->bytes_received;
     result->resent += stats->resent;
+    result->dropped += stats->dropped.gradients;
+    result->dropped_samples += stats->dropped.samples;
+    result->watched_lines += stats->lost.lines;
+    result->watched_pairs += stats->lost.pairs;
+    result->lost_pairs += stats->lost.lost;
     result->duplicates += hr_atom64_load_relaxed(&stats->duplicates); /* all have ended */
     result->stale_updates += stats->stale.updates;
     result->stale_sum += stats->stale.sum;
@@ -133,7 +139,51 @@ void hr_result_count(const struct hr_run *run, struct hr_run_result *result)
     }
 }
 
-/* --- who was waited for */
+/* --- shares of all workers' time --- */
+
+static double seconds_of_all(const struct hr_run_result *result)
+{
+    return result->load_s + result->compute_s + result->communicate_s + result->wait_s;
+}
+
+static struct hr_node_step node_step(const struct hr_shared_state *shared, double all)
+{
+    const double workers = (double)shared->workers;
+    double part[HR_NODE_PARTS] = {0};
+    for (size_t w = 0; w < shared->workers; w++)
+        for (size_t i = 0; i < HR_NODE_PARTS; i++) {
+            part[i] += hr_seconds(shared->stats[w].node_ns[i]) / workers;
+            all -= hr_seconds(shared->stats[w].node_ns[i]);
+        }
+    return (struct hr_node_step){.workers = shared->node_workers,
+                                 .load_s = part[HR_NODE_LOAD],
+                                 .compute_s = part[HR_NODE_COMPUTE],
+                                 .aggregate_s = part[HR_NODE_AGGREGATE],
+                                 .push_s = part[HR_NODE_PUSH],
+                                 .update_s = part[HR_NODE_UPDATE],
+                                 .distribute_s = part[HR_NODE_DISTRIBUTE],
+                                 .rest_s = all / workers};
+}
+
+/* Tickets are what recording costs: the workers' time over the same without them. */
+static double record_cost(const struct hr_shared_state *shared, double all)
+{
+    double tickets = 0;
+    for (size_t w = 0; w < shared->workers; w++)
+        tickets += hr_seconds(shared->stats[w].ticket_ns);
+    return tickets < all ? all / (all - tickets) : 0;
+}
+
+void hr_result_divide_time(const struct hr_run *run, struct hr_run_result *result)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    if (shared->node_workers)
+        result->node_step = node_step(shared, seconds_of_all(result));
+    if (run->drive.recorder && hr_strategy_shares_weights(shared->strategy))
+        result->record_cost = record_cost(shared, seconds_of_all(result));
+}
+
+/* --- who was waited for --- */
 
 static void add_cost(struct hr_waited_for *to, const int64_t *ns)
 {
@@ -191,7 +241,7 @@ enum hr_status hr_account_waiting(struct hr_run *run)
     const struct hr_shared_state *shared = &run->shared;
     struct hr_run_result *result = run->result;
     const size_t n = shared->workers, rows = n <= HR_ARRIVALS_ROWS ? n : 1;
-    if (result->load_s + result->compute_s + result->communicate_s + result->wait_s <= 0)
+    if (seconds_of_all(result) <= 0)
         return HR_OK;
     result->waited_for = calloc(n, sizeof *result->waited_for);
     result->waited_s = n <= HR_ARRIVALS_ROWS ? calloc(n * n, sizeof(double)) : NULL;

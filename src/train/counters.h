@@ -9,6 +9,9 @@
 
 /* Sum the counters into a zeroed result (result.c). */
 void hr_result_count(const struct hr_run *run, struct hr_run_result *result);
+/* What a step of a machine was made of, and what recording cost; the times of all are in the
+ * result. */
+void hr_result_divide_time(const struct hr_run *run, struct hr_run_result *result);
 
 /* Staleness by worker and by key; the totals are in the result (counters.c). */
 HR_CHECKED enum hr_status hr_account_staleness(struct hr_run *run);

@@ -65,6 +65,8 @@ static enum hr_status take_dropped(const struct hr_run *run, struct hr_run_resul
     result->dropped_by = calloc(result->ndropped_by, sizeof *result->dropped_by);
     if (!result->dropped_by)
         return hr_fail(HR_E_NOMEM, "no memory for the counts of %zu workers", result->ndropped_by);
+    for (size_t w = 0; w < result->ndropped_by; w++)
+        result->dropped_by[w] = run->shared.stats[w].dropped.gradients;
     return HR_OK;
 }
 
@@ -121,10 +123,7 @@ enum hr_status hr_result_fill(struct hr_run *run)
     result->counts_applied = run->shared.servers && run->shared.strategy->rows.state != HR_KEPT_OWN;
     result->applied = run->shared.snapshot.applied[0] - run->applied;
     name_trace(run, result);
-    if (run->shared.strategy->report)
-        run->shared.strategy->report(&run->shared, result);
-    if (!run->drive.recorder)
-        result->record_cost = 0;
+    hr_result_divide_time(run, result);
     hr_losses_report(&run->drive.losses, result);
     result->repeats = run->job.played || (hr_train_repeats(run->job.options) && !result->nlosses);
     hr_conditions_warn(&run->job, (int64_t)(1e12 * result->seconds));

@@ -117,8 +117,6 @@ struct hr_strategy {
      * state of rows.h); NULL: none. */
     size_t (*bytes)(const struct hr_shared_state *shared);
     void (*init)(struct hr_shared_state *shared);
-    /* Fill in its own fields of the result, last of all, after all ranks have ended. NULL: none. */
-    void (*report)(const struct hr_shared_state *shared, struct hr_run_result *result);
 
     size_t worker_own; /* bytes of worker->own */
     /* Private memory that a worker's start takes, beside a state; NULL: none worth counting. */
