@@ -179,7 +179,6 @@ static void prepare_update(struct hr_worker *worker, uint64_t index)
     const struct hr_shared_state *shared = worker->shared;
     own_of(worker)->step = hr_step_for(
         shared, index, hr_batch_schedule_batch(&shared->schedule, index).count, ++worker->applied);
-    hr_buckets_reset(&own_of(worker)->buckets);
 }
 
 static void final(struct hr_worker *worker, size_t offset)
@@ -191,11 +190,7 @@ static void final(struct hr_worker *worker, size_t offset)
 static enum hr_status update_together(struct hr_rank *rank, uint64_t index)
 {
     struct hr_worker *worker = rank->worker;
-    struct hr_buckets *buckets = &own_of(worker)->buckets;
-    hr_buckets_all(buckets, index);
-    HR_TRY(hr_rank_meet(rank, buckets->bell, hr_buckets_test, buckets));
-    HR_TRY(hr_buckets_finish(buckets));
-    hr_count_traffic(worker);
+    HR_TRY(hr_buckets_sum(rank, &own_of(worker)->buckets, index));
     if (!is_fused(worker->shared))
         update_replica(worker);
     return HR_OK;

@@ -1,16 +1,9 @@
 #include "strategies/buckets.h"
 
 #include "base/clock.h"
+#include "strategy/shared.h"
 
 enum { LOOK_NS = 20 * 1000 }; /* when to look again at a sum that rings another bell */
-
-void hr_buckets_reset(struct hr_buckets *buckets)
-{
-    HR_ASSERT(!buckets->open);
-    buckets->nfull = buckets->nbegun = 0;
-    buckets->status = HR_OK;
-    buckets->bell = NULL;
-}
 
 /* Parts of a bucket are applied at their place in the whole. */
 static void apply_part(void *arg, size_t begin, size_t count, const float *sum)
@@ -68,15 +61,6 @@ void hr_buckets_final(struct hr_buckets *buckets, size_t offset)
     advance(buckets);
 }
 
-void hr_buckets_all(struct hr_buckets *buckets, uint64_t index)
-{
-    hr_buckets_final(buckets, 0);
-    if (!compresses(buckets))
-        return;
-    hr_compressed_sum_start(&buckets->compressed, index);
-    buckets->bell = buckets->compressed.bell;
-}
-
 bool hr_buckets_test(void *arg)
 {
     struct hr_buckets *buckets = arg;
@@ -91,5 +75,23 @@ bool hr_buckets_test(void *arg)
 
 enum hr_status hr_buckets_finish(struct hr_buckets *buckets)
 {
-    return compresses(buckets) ? buckets->compressed.status : buckets->status;
+    const enum hr_status status =
+        compresses(buckets) ? buckets->compressed.status : buckets->status;
+    HR_ASSERT(!buckets->open);
+    buckets->nfull = buckets->nbegun = 0;
+    buckets->status = HR_OK;
+    buckets->bell = NULL;
+    return status;
+}
+
+enum hr_status hr_buckets_sum(struct hr_rank *rank, struct hr_buckets *buckets, uint64_t index)
+{
+    hr_buckets_final(buckets, 0);
+    if (compresses(buckets)) {
+        hr_compressed_sum_start(&buckets->compressed, index);
+        buckets->bell = buckets->compressed.bell;
+    }
+    HR_TRY(hr_rank_meet(rank, buckets->bell, hr_buckets_test, buckets));
+    hr_count_traffic(rank->worker);
+    return hr_buckets_finish(buckets);
 }

@@ -21,6 +21,7 @@
 #define HR_STRATEGIES_BUCKETS_H
 
 #include "strategies/compressed_sum.h"
+#include "strategy/rank.h"
 
 enum { HR_BUCKETS_MAX = 256 };
 
@@ -40,15 +41,16 @@ struct hr_buckets {
     struct hr_bell *bell; /* what the worker parks on */
 };
 
-/* A new gradient: nothing of it is final. */
-void hr_buckets_reset(struct hr_buckets *buckets);
 /* grads [offset, params) are final now. */
 void hr_buckets_final(struct hr_buckets *buckets, size_t offset);
-/* All of it is final, the gradient of batch `index`. */
-void hr_buckets_all(struct hr_buckets *buckets, uint64_t index);
-/* Make what progress can be made; true when all buckets are summed, or one failed. */
+/* All of it is final, the gradient of batch `index`: wait for what is left of the sums. */
+HR_CHECKED enum hr_status hr_buckets_sum(struct hr_rank *rank, struct hr_buckets *buckets,
+                                         uint64_t index);
+
+/* What that is made of, for who waits otherwise: make what progress can be made; true when all
+ * buckets that are final are summed, or one failed. Then the status of the sums, and a new gradient
+ * may begin: nothing of it is final. */
 bool hr_buckets_test(void *buckets);
-/* The status of the sums. */
 HR_CHECKED enum hr_status hr_buckets_finish(struct hr_buckets *buckets);
 
 #endif

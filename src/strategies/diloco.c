@@ -134,11 +134,7 @@ static enum hr_status outer_step(struct hr_rank *rank)
     enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
     take_difference(worker);
     hr_account_turn(&worker->stats->account, was);
-    hr_buckets_reset(&own->buckets);
-    hr_buckets_all(&own->buckets, 0); /* of no batch: the first is as large as any */
-    HR_TRY(hr_rank_meet(rank, own->buckets.bell, hr_buckets_test, &own->buckets));
-    HR_TRY(hr_buckets_finish(&own->buckets));
-    hr_count_traffic(worker);
+    HR_TRY(hr_buckets_sum(rank, &own->buckets, 0)); /* of no batch: the first is as large as any */
     own->period.due = 0;
     was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
     move_anchor(worker);

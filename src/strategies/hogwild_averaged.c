@@ -42,9 +42,14 @@ struct node {
     uint64_t at, begins; /* index of the last meeting; of the round. Published by met */
 };
 
-static struct node *node_of(const struct hr_shared_state *shared)
+static const struct hr_hogwild *own_of(const struct hr_worker *worker)
 {
-    return hr_hogwild_weights_of(shared).end;
+    return worker->own;
+}
+
+static struct node *node_of(const struct hr_worker *worker)
+{
+    return own_of(worker)->weights.end;
 }
 
 size_t hr_averaging_bytes(const struct hr_shared_state *shared)
@@ -52,19 +57,18 @@ size_t hr_averaging_bytes(const struct hr_shared_state *shared)
     return hr_shared_is_apart(shared) ? sizeof(struct node) : 0;
 }
 
-void hr_averaging_init(const struct hr_shared_state *shared)
+void hr_averaging_init(const struct hr_shared_state *shared, void *memory)
 {
+    struct node *node = memory;
     if (hr_shared_is_apart(shared))
-        node_of(shared)->at = node_of(shared)->begins = shared->schedule.first;
+        node->at = node->begins = shared->schedule.first;
 }
 
 struct hr_averaging {
-    enum { FREE, COMING, ADDING } stage; /* of a meeting */
-    uint32_t meetings;                   /* that it has come to */
-    uint64_t meets_at;                   /* index of the last of them */
-    bool stored;                         /* there the mean became the weights */
-    enum hr_status status;
-    bool leads; /* its machine; then: */
+    uint32_t meetings; /* that it has come to */
+    uint64_t meets_at; /* index of the last of them */
+    bool stored;       /* there the mean became the weights */
+    bool leads;        /* its machine; then: */
     struct hr_member leaders;
     struct hr_traffic counted; /* of its traffic: what stats have */
     struct hr_buckets sum;     /* of weights */
@@ -119,7 +123,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 static uint64_t due_of(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const uint64_t begins = node_of(shared)->begins;
+    const uint64_t begins = node_of(worker)->begins;
     return min_u64(begins + (uint64_t)shared->options->sync_every * shared->workers,
                    hr_batch_schedule_next_end(&shared->schedule, begins));
 }
@@ -160,18 +164,14 @@ static bool draw(const struct hr_worker *worker, uint64_t end, uint64_t *index)
     return true;
 }
 
-/* A task, or nothing before a meeting. Behind one there is always either. */
-static bool decide(const struct hr_worker *worker, struct hr_task *task)
+/* A batch, or a cut, or nothing before a meeting. Behind one there is always either. */
+static bool decide(const struct hr_worker *worker, uint64_t *index, bool *batch)
 {
     const uint64_t end = meets_at(worker);
-    uint64_t index;
-    if (draw(worker, end, &index))
-        *task = (struct hr_task){HR_TASK_BATCH, index};
-    else if (node_of(worker->shared)->at == end)
-        *task = (struct hr_task){HR_TASK_CUT, end};
-    else
-        return false;
-    return true;
+    *batch = draw(worker, end, index);
+    if (!*batch)
+        *index = end;
+    return *batch || node_of(worker)->at == end;
 }
 
 /* --- a meeting --- */
@@ -196,27 +196,17 @@ static void come(struct hr_averaging *it, struct hr_worker *worker)
         ask_to_rest(worker, it->meets_at);
     hr_arrivals_come(worker, hr_arrival_key(it->meets_at), hr_clock_ns());
     /* Partner: all_came, in the leader: it has all pushes. */
-    hr_atom32_fetch_add_acq_rel(&node_of(worker->shared)->came, 1);
+    hr_atom32_fetch_add_acq_rel(&node_of(worker)->came, 1);
     hr_bell_ring(&worker->shared->control->rank[leader_of(worker)].bell);
-    it->stage = COMING;
 }
 
-static bool all_came(const struct hr_averaging *it, const struct hr_worker *worker)
+/* (hr_ready_fn) */
+static bool all_came(void *arg)
 {
-    const uint32_t all = it->meetings * (uint32_t)worker->shared->leaders.each;
-    return hr_atom32_load_acquire(&node_of(worker->shared)->came) == all; /* partner: come */
-}
-
-/* Messages to it come by others' threads, which may ring another bell than the one that it parks
- * on: then it looks up now and then. */
-static void begin_sum(struct hr_averaging *it, struct hr_worker *worker)
-{
-    const struct hr_hogwild_weights live = hr_hogwild_weights_of(worker->shared);
-    hr_hogwild_load(&live, 0, worker->shared->params, worker->weights);
-    hr_buckets_reset(&it->sum);
-    it->sum.bell = &worker->shared->control->rank[worker->rank].bell;
-    hr_buckets_final(&it->sum, 0);
-    it->stage = ADDING;
+    const struct hr_worker *worker = arg;
+    const uint32_t all =
+        own_of(worker)->averaging->meetings * (uint32_t)worker->shared->leaders.each;
+    return hr_atom32_load_acquire(&node_of(worker)->came) == all; /* partner: come */
 }
 
 static void count_traffic(struct hr_averaging *it, struct hr_worker *worker)
@@ -232,14 +222,14 @@ static void count_traffic(struct hr_averaging *it, struct hr_worker *worker)
 static void end_sum(struct hr_averaging *it, struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const struct hr_hogwild_weights live = hr_hogwild_weights_of(shared);
-    struct node *node = live.end;
+    const struct hr_hogwild_weights *live = &own_of(worker)->weights;
+    struct node *node = live->end;
     hr_vec()->scale(worker->weights, 1.0f / (float)shared->homes.machines, shared->params);
     hr_keep_frozen(&shared->optimizer, 0, shared->params, worker->weights,
-                   (const float *)(const void *)live.pairs); /* all rest */
+                   (const float *)(const void *)live->pairs); /* all rest */
     count_traffic(it, worker);
     if (it->stored) {
-        hr_hogwild_store(&live, 0, shared->params, worker->weights);
+        hr_hogwild_store(live, 0, shared->params, worker->weights);
         node->begins = it->meets_at;
     }
     node->at = it->meets_at;
@@ -249,56 +239,42 @@ static void end_sum(struct hr_averaging *it, struct hr_worker *worker)
         hr_bell_ring(&shared->control->rank[w].bell);
 }
 
-static bool is_over(const struct hr_averaging *it, const struct hr_worker *worker)
+/* (hr_ready_fn) */
+static bool is_over(void *arg)
 {
+    const struct hr_worker *worker = arg;
     /* Partner: end_sum. */
-    return hr_atom32_load_acquire(&node_of(worker->shared)->met) == it->meetings;
+    return hr_atom32_load_acquire(&node_of(worker)->met) == own_of(worker)->averaging->meetings;
 }
 
-/* Nothing of it waits; true: the meeting is over. */
-static bool meet(struct hr_averaging *it, struct hr_worker *worker)
+static enum hr_status add_up(struct hr_averaging *it, struct hr_rank *rank)
 {
-    if (!it->leads)
-        return is_over(it, worker);
-    if (it->stage == COMING && all_came(it, worker))
-        begin_sum(it, worker);
-    if (it->stage != ADDING || !hr_buckets_test(&it->sum))
-        return false;
-    it->status = hr_buckets_finish(&it->sum);
-    if (it->status == HR_OK)
-        end_sum(it, worker);
-    return true;
+    struct hr_worker *worker = rank->worker;
+    HR_TRY(hr_rank_await(rank, NULL, all_came, worker));
+    hr_hogwild_load(&own_of(worker)->weights, 0, worker->shared->params, worker->weights);
+    HR_TRY(hr_buckets_sum(rank, &it->sum, 0));
+    end_sum(it, worker);
+    return HR_OK;
 }
 
-bool hr_averaging_next(struct hr_averaging *it, struct hr_worker *worker, struct hr_task *task,
-                       bool *met)
+enum hr_status hr_averaging_draw(struct hr_averaging *it, struct hr_rank *rank, uint64_t *index,
+                                 bool *batch, bool *met)
 {
-    *task = (struct hr_task){.kind = HR_TASK_CUT};
-    while (it->status == HR_OK) {
-        if (it->stage == FREE && decide(worker, task))
-            return true;
-        if (it->stage == FREE)
-            come(it, worker);
-        if (!meet(it, worker))
-            return false;
-        it->stage = FREE;
+    struct hr_worker *worker = rank->worker;
+    while (!decide(worker, index, batch)) {
+        come(it, worker);
+        HR_TRY(it->leads ? add_up(it, rank) : hr_rank_await(rank, NULL, is_over, worker));
         *met = true;
     }
-    return true;
-}
-
-enum hr_status hr_averaging_status(const struct hr_averaging *it)
-{
-    return it->status;
+    return HR_OK;
 }
 
 /* It is the machine's weights, or the leader's copy alone, which stays as it is until all go on. */
 void hr_averaging_take_mean(const struct hr_averaging *it, struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const struct hr_hogwild_weights live = hr_hogwild_weights_of(shared);
     if (it->stored)
-        hr_hogwild_load(&live, 0, shared->params, worker->weights);
+        hr_hogwild_load(&own_of(worker)->weights, 0, shared->params, worker->weights);
     else if (!it->leads)
         memcpy(worker->weights, shared->weights[leader_of(worker)],
                shared->params * sizeof *worker->weights);

@@ -94,12 +94,7 @@ static void finish_mean(struct hr_worker *worker)
 static enum hr_status average(struct hr_rank *rank)
 {
     struct hr_worker *worker = rank->worker;
-    struct hr_buckets *buckets = &own_of(worker)->buckets;
-    hr_buckets_reset(buckets);
-    hr_buckets_final(buckets, 0);
-    HR_TRY(hr_rank_meet(rank, buckets->bell, hr_buckets_test, buckets));
-    HR_TRY(hr_buckets_finish(buckets));
-    hr_count_traffic(worker);
+    HR_TRY(hr_buckets_sum(rank, &own_of(worker)->buckets, worker->index));
     own_of(worker)->period.due = 0;
     finish_mean(worker);
     return HR_OK;

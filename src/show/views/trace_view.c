@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "strategies/hogwild.h"
 #include "server/server.h"
 #include "strategies/find.h"
 
 const char *hr_trace_view_kind(const struct hr_trace_view *view, size_t kind)
 {
-    return view->hogwild ? hr_hogwild_input_name((uint32_t)kind)
+    return view->hogwild ? hr_noted_name((uint32_t)kind)
                          : hr_server_request_name((uint32_t)(HR_PULL + kind));
 }
 
@@ -96,7 +95,7 @@ static enum hr_status walk_request(struct hr_trace_view *view, const struct hr_t
 static enum hr_status walk_hogwild(struct hr_trace_view *view, const struct hr_trace_entry *entry)
 {
     struct hr_worker_view *worker = &view->worker[entry->rank];
-    if (entry->kind != HR_HOGWILD_STALENESS)
+    if (entry->kind != HR_NOTED_STALENESS)
         return HR_OK;
     add_gradients(view, worker, entry);
     return add_push(worker, entry->value);
@@ -216,7 +215,7 @@ static enum hr_status take_strategy(struct hr_trace_view *view)
     const struct hr_train_options *options = &view->replay->options;
     const struct hr_strategy *strategy;
     HR_TRY(hr_strategy_find(options->strategy, options->staleness, &strategy));
-    view->hogwild = strategy->replay_log != NULL;
+    view->hogwild = hr_workers_log(strategy);
     view->logged = view->hogwild || hr_strategy_is_served(strategy);
     view->exchanges = hr_strategy_obeys(strategy, "moving-rate");
     view->drops = hr_strategy_obeys(strategy, "backups") && !has_losses(view);

@@ -65,7 +65,7 @@ void hr_strategy_forget(struct hr_shared_state *shared)
 
 size_t hr_log_count(const struct hr_shared_state *shared)
 {
-    return shared->strategy->replay_log ? shared->workers : shared->servers;
+    return hr_workers_log(shared->strategy) ? shared->workers : shared->servers;
 }
 
 static void release(struct hr_worker *worker)

@@ -84,6 +84,7 @@ struct hr_worker {
     struct hr_coming coming;               /* to the next exchange: arrivals.h */
     const struct hr_gradient_hooks *hooks; /* of the last gradient; hr_rank_gradient sets them */
     struct hr_spans *spans;                /* of its time: observe/spans.h; NULL: nobody looks on */
+    struct hr_replay_log replay;           /* what it notes of its own acts; hr_workers_log */
     void *own;                             /* strategy->worker_own bytes, zeroed before start */
 };
 
@@ -140,10 +141,6 @@ struct hr_strategy {
      * (Owners take it: HR_GONE.) NULL: nothing has to be done. */
     void (*lost)(struct hr_shared_state *shared, size_t worker);
 
-    /* The log that a worker writes or repeats. NULL: workers decide nothing; the driver writes the
-     * logs of shards. */
-    struct hr_replay_log *(*replay_log)(struct hr_worker *worker);
-
     /* Owner: shared->servers shards. NULL when there are none. */
     enum hr_status (*shard_start)(struct hr_shard *shard, struct hr_shared_state *shared,
                                   size_t number);
@@ -188,6 +185,13 @@ static inline bool hr_strategy_is_everywhere(const struct hr_strategy *strategy)
 {
     const struct hr_rows *rows = &strategy->rows;
     return rows->weights == HR_KEPT_EQUAL && rows->state == HR_KEPT_EQUAL && !rows->due;
+}
+
+/* Do workers decide, each for itself, and write the logs of a recorded run? Else the driver writes
+ * those of shards. */
+static inline bool hr_workers_log(const struct hr_strategy *strategy)
+{
+    return hr_strategy_shares_weights(strategy);
 }
 
 /* How many logs recorded runs write: one for each owner whose order of inputs changes bits. */

@@ -275,8 +275,8 @@ static enum hr_status work(struct hr_real_worker *seat)
     if (seat->owns_shard)
         status = hr_server_open(&seat->server, seat->drive, rank);
     seat->server.shard.account = &shared->stats[rank].account;
-    if (seat->strategy->replay_log) /* its workers own the logs */
-        seat->strategy->replay_log(seat->worker)->log = hr_record_log(seat->drive, rank);
+    if (hr_workers_log(seat->strategy))
+        seat->worker->replay.log = hr_record_log(seat->drive, rank);
     if (status == HR_OK)
         status = worker_loop(seat);
     if (status == HR_E_GONE)

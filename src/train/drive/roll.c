@@ -56,7 +56,7 @@ void hr_roll_lost(const struct hr_drive *drive, size_t rank)
     entry.duration_ns = since_begin_ns(drive);
     if (worker) {
         entry.step = shared->stats[rank].steps;
-        entry.value = shared->strategy->replay_log ? entries_of(drive, rank) : 0;
+        entry.value = hr_workers_log(shared->strategy) ? entries_of(drive, rank) : 0;
         at_messages(drive, rank);
     } else {
         const size_t shard = rank - shared->workers;

@@ -46,7 +46,7 @@ void hr_trace_begin_state(const struct hr_drive *drive, struct hr_trace_begin_st
 
 static const char *owners_name(const struct hr_shared_state *shared)
 {
-    return shared->strategy->replay_log ? "workers" : shared->servers ? "shards" : "none";
+    return hr_workers_log(shared->strategy) ? "workers" : shared->servers ? "shards" : "none";
 }
 
 /* Of --on-loss: NULL where nothing is outlived. */

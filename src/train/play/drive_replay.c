@@ -132,8 +132,7 @@ static void take_any(struct replayer *replayer, size_t shard, bool *moved)
 
 static struct hr_replay_log *replay_log(struct replayer *replayer, size_t rank)
 {
-    struct hr_play *play = &replayer->play;
-    return play->shared->strategy->replay_log(&play->worker[rank].worker);
+    return &replayer->play.worker[rank].worker.replay;
 }
 
 /* A worker that came back goes on in its log. */
@@ -153,7 +152,7 @@ static enum hr_status leave_the_log(struct replayer *replayer)
 {
     struct hr_play *play = &replayer->play;
     const size_t workers = play->shared->workers;
-    const bool logs = play->shared->strategy->replay_log;
+    const bool logs = hr_workers_log(play->shared->strategy);
     bool beyond = false;
     for (size_t r = 0; r < workers; r++)
         beyond = beyond || (logs && play->played[r].up && replay_log(replayer, r)->beyond);
@@ -175,7 +174,7 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
     HR_TRY(leave_the_log(replayer));
     HR_TRY(replayer->off ? hr_replay_losses_leave(&replayer->losses, moved)
                          : hr_replay_losses_go_on(&replayer->losses, moved));
-    if (shared->strategy->replay_log)
+    if (hr_workers_log(shared->strategy))
         give_logs(replayer);
     for (size_t s = 0; s < shared->servers; s++) {
         if (replayer->off)
@@ -188,8 +187,7 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 
 static uint64_t operations(struct replayer *replayer, size_t rank)
 {
-    const bool logs = replayer->play.shared->strategy->replay_log;
-    return logs && replayer->play.played[rank].up ? replay_log(replayer, rank)->moved : 0;
+    return replayer->play.played[rank].up ? replay_log(replayer, rank)->moved : 0;
 }
 
 /* A gradient that was not handed in is computed alone. */

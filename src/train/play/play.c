@@ -202,8 +202,8 @@ enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool join
     struct hr_train_worker *worker = &play->worker[rank];
     HR_TRY(hr_train_worker_start(worker, play->drive->job, rank, joins));
     play->played[rank].up = true;
-    if (play->shared->strategy->replay_log)
-        play->shared->strategy->replay_log(&worker->worker)->log = hr_record_log(play->drive, rank);
+    if (hr_workers_log(play->shared->strategy))
+        worker->worker.replay.log = hr_record_log(play->drive, rank);
     return HR_OK;
 }
 

@@ -107,7 +107,7 @@ static const struct hr_replay_limit *limit_of(struct hr_replay_losses *losses, s
         const bool dies = event->kind == HR_ROLL_LOST && event->rank == rank;
         if (dies)
             limit->most = event->step;
-        if (dies && losses->shared->strategy->replay_log)
+        if (dies && hr_workers_log(losses->shared->strategy))
             limit->entries = event->value;
         if (dies || event->kind == HR_ROLL_TERM)
             limit->until = e + 1;
@@ -129,10 +129,8 @@ static uint64_t taken_by(const struct hr_replay_losses *losses, size_t owner)
 /* Has a worker repeated what its log has, up to its end? */
 static bool is_at_its_end(struct hr_replay_losses *losses, size_t rank)
 {
-    struct hr_worker *worker = &losses->play->worker[rank].worker;
-    const struct hr_strategy *strategy = losses->shared->strategy;
-    return strategy->replay_log && losses->play->played[rank].up &&
-           !strategy->replay_log(worker)->busy &&
+    return hr_workers_log(losses->shared->strategy) && losses->play->played[rank].up &&
+           !losses->play->worker[rank].worker.replay.busy &&
            taken_by(losses, rank) >= limit_of(losses, rank)->entries;
 }
 
@@ -173,7 +171,7 @@ static bool has_sent(const struct hr_replay_losses *losses, const struct hr_roll
 static bool may_be_lost(struct hr_replay_losses *losses, const struct hr_roll_event *event)
 {
     const struct hr_play *play = losses->play;
-    const bool logs = losses->shared->strategy->replay_log && play->played[event->rank].up;
+    const bool logs = hr_workers_log(losses->shared->strategy) && play->played[event->rank].up;
     return !hr_pool_has(play->pool, event->rank) && steps_of(losses, event->rank) >= event->step &&
            has_sent(losses, event) && (!logs || is_at_its_end(losses, event->rank));
 }

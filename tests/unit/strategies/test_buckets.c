@@ -45,14 +45,18 @@ static bool is_over(void *arg)
     return hr_buckets_test(arg);
 }
 
-static enum hr_status one_step(struct rank *me, struct hr_buckets *buckets, size_t step)
+static enum hr_status go_back(struct rank *me, struct hr_buckets *buckets, size_t step)
 {
     for (size_t i = 0; i < PARAMS; i++)
         me->floats[i] = value(me->rank, step, i);
-    hr_buckets_reset(buckets);
     for (size_t l = 0; l < NLAYERS; l++)
         hr_buckets_final(buckets, layers[l]);
-    HR_TRY(hr_wait_until(&me->waiter, buckets->bell, is_over, buckets, "a bucket"));
+    return hr_wait_until(&me->waiter, buckets->bell, is_over, buckets, "a bucket");
+}
+
+static enum hr_status one_step(struct rank *me, struct hr_buckets *buckets, size_t step)
+{
+    HR_TRY(go_back(me, buckets, step));
     HR_TRY(hr_buckets_finish(buckets));
     return hr_member_barrier(&me->member);
 }
@@ -128,7 +132,6 @@ static void play_a_step(struct hr_buckets *buckets, struct table *table, size_t 
     for (size_t r = 0; r < n; r++) {
         for (size_t i = 0; i < PARAMS; i++)
             table->grads[r][i] = value(r, step, i);
-        hr_buckets_reset(&buckets[r]);
     }
     for (size_t l = 0; l < NLAYERS; l++)
         for (size_t k = 0; k < n; k++)
@@ -188,12 +191,12 @@ static enum hr_status count_buckets(struct rank *me)
 {
     struct hr_buckets buckets = {
         .member = &me->member, .grads = me->floats, .params = PARAMS, .least = 2000};
-    HR_TRY(one_step(me, &buckets, 0));
+    HR_TRY(go_back(me, &buckets, 0));
     RANK_CHECK(buckets.nfull == 3, "%zu buckets", buckets.nfull);
     RANK_CHECK(buckets.begin[0] == 20000, "bucket 0 begins at %zu", buckets.begin[0]);
     RANK_CHECK(buckets.begin[1] == 700, "bucket 1 begins at %zu", buckets.begin[1]);
     RANK_CHECK(buckets.begin[2] == 0, "bucket 2 begins at %zu", buckets.begin[2]);
-    return HR_OK;
+    return hr_buckets_finish(&buckets);
 }
 
 static void buckets_end_where_layers_do(void **state)

@@ -25,11 +25,11 @@ static void a_block_of_the_dead_is_free_again(void **state)
     assert_true(hr_ticket_try_take(&words[1], 1, &ticket));
     assert_true(hr_ticket_try_take(&words[2], 2, &ticket));
     script_ask(&script, 0);
-    assert_false(script_ready(&script, 0)); /* wants both */
+    assert_false(script_look(&script, 0)); /* wants both */
     script_lose(&script, 1);
     assert_false(hr_ticket_is_of(&words[1], 1));
     assert_true(hr_ticket_is_of(&words[2], 2));
-    assert_false(script_ready(&script, 0));
+    assert_false(script_look(&script, 0));
     script_lose(&script, 2);
     assert_int_equal(script_get(&script, 0).index, 0);
     for (size_t i = 0; i < 3; i++) /* one ticket for the dead, one for worker 0 */
