@@ -46,43 +46,6 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
              ((const struct hr_elastic_setup *)shared->setup)->rate);
 }
 
-/* --- a worker's counters when it began its range, after the servers' memory --- */
-
-/* Writer: the worker; after its death shard 0. */
-struct mark {
-    alignas(HR_LINE) struct hr_atom64 range; /* 1 + its first batch; 0: nothing is marked */
-    struct hr_gradient_counters gradients;
-    uint64_t updates;
-};
-
-static size_t bytes(const struct hr_shared_state *shared)
-{
-    return hr_server_bytes(shared) + (shared->outlives ? shared->workers : 0) * sizeof(struct mark);
-}
-
-static struct mark *mark_of(const struct hr_shared_state *shared, size_t worker)
-{
-    return (struct mark *)(void *)((unsigned char *)shared->own + hr_server_bytes(shared)) + worker;
-}
-
-static void set_mark(struct mark *mark, const struct hr_worker_stats *stats, uint64_t range)
-{
-    mark->gradients = hr_stats_gradients(stats);
-    mark->updates = stats->updates;
-    hr_atom64_store_release(&mark->range, range + 1); /* partner: go_back */
-}
-
-/* The worker is dead: what it did in this range does not count. Had it not begun the range, there
- * is nothing to undo. */
-static void go_back(struct mark *mark, struct hr_worker_stats *stats, uint64_t range)
-{
-    if (hr_atom64_load_acquire(&mark->range) != range + 1) /* partner: set_mark */
-        return;
-    hr_stats_go_back(stats, &mark->gradients);
-    stats->updates = mark->updates;
-    hr_atom64_store_relaxed(&mark->range, 0);
-}
-
 /* --- the worker --- */
 
 static struct hr_elastic_range *range_of(const struct hr_worker *worker)
@@ -113,8 +76,8 @@ static enum hr_status exchange(struct hr_rank *rank)
         .next = reply.word[HR_REPLY_INDEX],
         .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
     };
-    if (worker->shared->outlives && has_batches(worker))
-        set_mark(mark_of(worker->shared, worker->rank), worker->stats, reply.word[HR_REPLY_INDEX]);
+    if (has_batches(worker))
+        hr_stats_mark(worker->stats, range->next);
     return HR_OK;
 }
 
@@ -204,11 +167,10 @@ static void answer(struct hr_shard *shard, size_t worker, bool exchanges)
 
 static void settle_counters(struct hr_shard *shard, size_t worker)
 {
-    const struct hr_shared_state *shared = shard->shared;
-    const struct hr_client *client = &shard->worker[worker];
-    hr_stats_mend(&shared->stats[worker]);
-    if (client->held)
-        go_back(mark_of(shared, worker), &shared->stats[worker], client->batch);
+    struct hr_worker_stats *stats = &shard->shared->stats[worker];
+    hr_stats_mend(stats);
+    if (shard->worker[worker].held)
+        hr_stats_back_to_mark(stats, shard->worker[worker].batch);
 }
 
 static void lose(struct hr_shard *shard, size_t worker)
@@ -242,7 +204,7 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .order = hr_order_of_arrival,
     .prepare = prepare,
     .describe = describe,
-    .bytes = bytes,
+    .bytes = hr_server_bytes,
     .init = hr_server_init,
     .worker_own = sizeof(struct hr_elastic_range),
     .start = hr_server_start,

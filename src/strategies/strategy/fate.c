@@ -101,6 +101,24 @@ uint64_t hr_stats_go_back(struct hr_worker_stats *stats, const struct hr_gradien
     return samples;
 }
 
+void hr_stats_mark(struct hr_worker_stats *stats, uint64_t index)
+{
+    struct hr_marked_counters *mark = &stats->mark;
+    mark->gradients = hr_stats_gradients(stats);
+    mark->updates = stats->updates;
+    hr_atom64_store_release(&mark->range, index + 1); /* partner: hr_stats_back_to_mark */
+}
+
+void hr_stats_back_to_mark(struct hr_worker_stats *stats, uint64_t index)
+{
+    struct hr_marked_counters *mark = &stats->mark;
+    if (hr_atom64_load_acquire(&mark->range) != index + 1) /* partner: hr_stats_mark */
+        return;
+    hr_stats_go_back(stats, &mark->gradients);
+    stats->updates = mark->updates;
+    hr_atom64_store_relaxed(&mark->range, 0);
+}
+
 void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index)
 {
     struct hr_last_gradient *last = &stats->last;
@@ -164,6 +182,7 @@ uint64_t hr_stats_roll_back(struct hr_worker_stats *stats)
 {
     const struct hr_cut_counters *at_cut = &stats->at_cut;
     hr_stats_end(stats);
+    hr_atom64_store_relaxed(&stats->mark.range, 0); /* all rest */
     stats->updates = at_cut->updates;
     stats->dropped = at_cut->dropped;
     stats->max_skew = at_cut->max_skew;

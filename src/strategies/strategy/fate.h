@@ -38,6 +38,13 @@ struct hr_last_gradient {
     struct hr_gradient_counters before;
 };
 
+/* A worker's counters when it began a range of batches that count together. Writer: as above. */
+struct hr_marked_counters {
+    struct hr_atom64 range; /* 1 + its first batch; 0: nothing is marked */
+    struct hr_gradient_counters gradients;
+    uint64_t updates;
+};
+
 /* What a worker was too late for (backup-workers): gradients that it handed in; samples, theirs and
  * those of shares that it never began. */
 struct hr_dropped {
@@ -100,6 +107,10 @@ void hr_stats_drop(struct hr_worker_stats *stats);
 /* Its counters now; what they were at some time: returns the samples that do not count any more. */
 struct hr_gradient_counters hr_stats_gradients(const struct hr_worker_stats *stats);
 uint64_t hr_stats_go_back(struct hr_worker_stats *stats, const struct hr_gradient_counters *then);
+/* The worker begins a range of batches with `index`. It is dead, and they do not count: undo what
+ * it did in them, if it came to begin. */
+void hr_stats_mark(struct hr_worker_stats *stats, uint64_t index);
+void hr_stats_back_to_mark(struct hr_worker_stats *stats, uint64_t index);
 /* The worker is dead: undo what it was just counting, or finish what it was just dropping. */
 void hr_stats_mend(struct hr_worker_stats *stats);
 /* Its last gradient never reached the weights: it does not count. Returns its samples. */

@@ -54,6 +54,7 @@ struct hr_worker_stats {
     uint64_t epoch_samples;
     double epoch_loss; /* sum over the epoch's samples so far */
     struct hr_last_gradient last;
+    struct hr_marked_counters mark;
     struct hr_cut_counters at_cut;
     uint64_t first_samples;
     double first_loss;         /* sum over its samples at the initial weights (worker/worker.c) */

@@ -54,6 +54,29 @@ static void a_gradient_is_taken_back_once(void **state)
     assert_int_equal(hr_stats_take_back(stats), 0);
 }
 
+static void a_range_is_undone_if_it_was_begun(void **state)
+{
+    (void)state;
+    struct hr_worker_stats *stats = counted(32);
+    stats->updates = 1;
+    hr_stats_mark(stats, 0);
+    stats->samples = 96;
+    stats->updates = 3;
+    hr_stats_back_to_mark(stats, 4); /* the next one, which it has not begun */
+    assert_int_equal(stats->samples, 96);
+    hr_stats_back_to_mark(stats, 0);
+    assert_int_equal(stats->samples, 32);
+    assert_int_equal(stats->updates, 1);
+    stats->samples = 64;
+    hr_stats_back_to_mark(stats, 0); /* once */
+    assert_int_equal(stats->samples, 64);
+    hr_stats_mark(stats, 5);
+    hr_stats_roll_back(stats);
+    stats->samples = 8;
+    hr_stats_back_to_mark(stats, 5); /* of an earlier term */
+    assert_int_equal(stats->samples, 8);
+}
+
 static void a_death_while_counting_undoes_that_gradient_alone(void **state)
 {
     (void)state;
@@ -74,6 +97,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(batches_come_back_once_and_in_order),
         cmocka_unit_test(a_gradient_is_taken_back_once),
+        cmocka_unit_test(a_range_is_undone_if_it_was_begun),
         cmocka_unit_test(a_death_while_counting_undoes_that_gradient_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
