@@ -2,13 +2,11 @@
  * order; an asynchronous one is a function of it: the same again, and another in another order. */
 #include "verify/check.h"
 
-static const char *const synchronous[] = {"allreduce", "ps-sync", "local-sgd", NULL};
 static const char *const algorithms[] = {"direct", "tree", "master-worker", NULL};
-static const char *const ordered[] = {"ps-async", "ssp", "hogwild", "elastic-averaging", NULL};
 
 static enum hr_status check_synchronous(struct hr_trial *trial, size_t workers)
 {
-    const char *strategy = hr_trial_pick(trial, synchronous);
+    const char *strategy = hr_trial_pick_strategy(trial, HR_TRIAL_IN_STEP);
     struct hr_train_options options = hr_trial_options(trial, strategy, workers);
     if (hr_trial_obeys(strategy, "algorithm"))
         HR_SAY(options.algorithm, "%s", hr_trial_pick(trial, algorithms));
@@ -22,8 +20,8 @@ static enum hr_status check_synchronous(struct hr_trial *trial, size_t workers)
 
 static enum hr_status check_ordered(struct hr_trial *trial, size_t workers)
 {
-    struct hr_train_options options =
-        hr_trial_options(trial, hr_trial_pick(trial, ordered), workers);
+    const char *strategy = hr_trial_pick_strategy(trial, HR_TRIAL_ORDERED);
+    struct hr_train_options options = hr_trial_options(trial, strategy, workers);
     hr_trial_anew(trial);
     HR_SAY(options.schedule, "explore:%zu", hr_trial_draw(trial, 1 << 20));
     HR_TRY(hr_trial_same(trial, &options));
@@ -40,9 +38,8 @@ static enum hr_status run(struct hr_trial *trial)
 const struct hr_check hr_check_any_order = {
     .name = "any-order",
     .claim = "synchronous in any order",
-    .story = "allreduce, ps-sync and local-sgd end with the same bits in any order of events "
-             "(--schedule explore); ps-async, ssp, hogwild and elastic-averaging again in the same "
-             "order.",
+    .story = "Synchronous strategies end with the same bits in any order of events (--schedule "
+             "explore); all others again in the same order.",
     .what = "runs",
     .run = run,
 };

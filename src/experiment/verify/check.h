@@ -58,6 +58,15 @@ const char *hr_trial_pick(struct hr_trial *trial, const char *const *names);
  * same for all of a case. */
 struct hr_train_options hr_trial_options(struct hr_trial *trial, const char *strategy,
                                          size_t workers);
+/* Which strategies a claim is of, by what the table says of them:
+ *   IN_STEP   all workers know beforehand what comes next: no order of events decides anything
+ *   TOGETHER  all share a batch: as above, where nobody is left out (--backups 0)
+ *   ORDERED   the order in which inputs are taken decides bits
+ *   PLAIN     it keeps weights and optimizers' states alone: with one worker it is serial */
+enum hr_trial_of { HR_TRIAL_IN_STEP, HR_TRIAL_TOGETHER, HR_TRIAL_ORDERED, HR_TRIAL_PLAIN };
+/* The i-th of them; NULL: behind the last. One of them, drawn. */
+const char *hr_trial_strategy(enum hr_trial_of of, size_t i);
+const char *hr_trial_pick_strategy(struct hr_trial *trial, enum hr_trial_of of);
 /* Has the strategy servers, of which there may be several? Does it obey an option of its own? */
 bool hr_trial_served(const char *strategy);
 bool hr_trial_obeys(const char *strategy, const char *option);

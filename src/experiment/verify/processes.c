@@ -2,13 +2,11 @@
  * not have multiplied anything. */
 #include "verify/check.h"
 
-static const char *const strategies[] = {"allreduce",      "allreduce", "ps-sync", "local-sgd",
-                                         "backup-workers", "gossip",    NULL};
 static const char *const launches[] = {"process", "thread", NULL};
 
 static enum hr_status run(struct hr_trial *trial)
 {
-    const char *strategy = hr_trial_pick(trial, strategies);
+    const char *strategy = hr_trial_pick_strategy(trial, HR_TRIAL_TOGETHER);
     const size_t workers = 2 + hr_trial_draw(trial, 3);
     struct hr_train_options options = hr_trial_options(trial, strategy, workers);
     if (hr_trial_served(strategy))
@@ -25,8 +23,9 @@ static enum hr_status run(struct hr_trial *trial)
 const struct hr_check hr_check_processes = {
     .name = "processes",
     .claim = "processes = threads = again",
-    .story = "allreduce, ps-sync, local-sgd, backup-workers and gossip end with the same bits as "
-             "forked processes, as threads, and as threads once more.",
+    .story =
+        "Strategies whose workers share a batch end with the same bits as forked processes, as "
+        "threads, and as threads once more.",
     .what = "runs",
     .run = run,
 };

@@ -3,8 +3,6 @@
 
 #include "verify/check.h"
 
-static const char *const strategies[] = {"allreduce", "ps-sync", "local-sgd", NULL};
-
 /* Stops behind update k, and goes on. */
 static enum hr_status stop_and_go_on(struct hr_trial *trial, struct hr_train_options options,
                                      uint64_t k)
@@ -24,8 +22,9 @@ static enum hr_status stop_and_go_on(struct hr_trial *trial, struct hr_train_opt
 static enum hr_status run(struct hr_trial *trial)
 {
     struct hr_run_result whole;
+    const char *strategy = hr_trial_pick_strategy(trial, HR_TRIAL_IN_STEP);
     struct hr_train_options options =
-        hr_trial_options(trial, hr_trial_pick(trial, strategies), 1 + hr_trial_draw(trial, 4));
+        hr_trial_options(trial, strategy, 1 + hr_trial_draw(trial, 4));
     HR_TRY(hr_train(&options, trial->dataset, NULL, &whole));
     const uint64_t updates = whole.updates;
     const enum hr_status status = hr_trial_same_digest(trial, &options, "", whole.weights_digest);
@@ -38,8 +37,9 @@ static enum hr_status run(struct hr_trial *trial)
 const struct hr_check hr_check_resume = {
     .name = "resume",
     .claim = "resumed = never stopped",
-    .story = "allreduce, ps-sync and local-sgd, stopped after a few steps and resumed from the "
-             "checkpoint, end with the bits of a run that was not.",
+    .story =
+        "Synchronous strategies, stopped after a few steps and resumed from the checkpoint, end "
+        "with the bits of a run that was not.",
     .what = "runs",
     .run = run,
 };

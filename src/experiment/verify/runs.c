@@ -63,6 +63,38 @@ static void write_differences(char *text, size_t size, const struct hr_train_opt
     }
 }
 
+static bool is_of(const struct hr_strategy *strategy, enum hr_trial_of of)
+{
+    const struct hr_rows *rows = &strategy->rows;
+    switch (of) {
+    case HR_TRIAL_IN_STEP:
+        return strategy->synchronous;
+    case HR_TRIAL_TOGETHER:
+        return strategy->shares_batch;
+    case HR_TRIAL_ORDERED:
+        return !strategy->synchronous;
+    default:
+        return !rows->more && !rows->since;
+    }
+}
+
+const char *hr_trial_strategy(enum hr_trial_of of, size_t i)
+{
+    const struct hr_strategy *strategy;
+    for (size_t at = 0; (strategy = hr_strategy_at(at)); at++)
+        if (is_of(strategy, of) && i-- == 0)
+            return strategy->name;
+    return NULL;
+}
+
+const char *hr_trial_pick_strategy(struct hr_trial *trial, enum hr_trial_of of)
+{
+    size_t n = 0;
+    while (hr_trial_strategy(of, n))
+        n++;
+    return hr_trial_strategy(of, hr_trial_draw(trial, n));
+}
+
 static const struct hr_strategy *table_of(const char *strategy)
 {
     const struct hr_strategy *table = NULL;

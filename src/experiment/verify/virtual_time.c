@@ -2,7 +2,6 @@
  * depend on the order of events, the bits are those of threads. */
 #include "verify/check.h"
 
-static const char *const strategies[] = {"allreduce", "ps-sync", "local-sgd", "gossip", NULL};
 static const char *const times[] = {"10ms", "lognormal(10ms,0.5)", "exponential(3ms)",
                                     "pareto(5ms,1.5)", NULL};
 static const char *const troubles[] = {"", "slow:0x5", "slow:*x3@20%", "stall:1@step=3+2s", NULL};
@@ -10,7 +9,7 @@ static const char *const links[] = {"", "1MB/s,1ms", "1GB/s,5us", NULL};
 
 static enum hr_status run(struct hr_trial *trial)
 {
-    const char *strategy = hr_trial_pick(trial, strategies);
+    const char *strategy = hr_trial_pick_strategy(trial, HR_TRIAL_IN_STEP);
     struct hr_train_options options =
         hr_trial_options(trial, strategy, 2 + hr_trial_draw(trial, 6));
     HR_TRY(hr_trial_same(trial, &options));
@@ -29,8 +28,9 @@ static enum hr_status run(struct hr_trial *trial)
 const struct hr_check hr_check_virtual_time = {
     .name = "virtual-time",
     .claim = "virtual time = threads",
-    .story = "allreduce, ps-sync, local-sgd and gossip end with the same bits in virtual time, "
-             "whatever gradients take, whoever is slow or stalls, over whatever links.",
+    .story =
+        "Synchronous strategies end with the same bits in virtual time, whatever gradients take, "
+        "whoever is slow or stalls, over whatever links.",
     .what = "runs",
     .run = run,
 };

@@ -355,6 +355,21 @@ static enum hr_status compare(const struct hr_worker *worker)
     return HR_OK;
 }
 
+/* What is more is the same everywhere at every cut, if anybody reads it. */
+static enum hr_status compare_more(const struct hr_worker *worker)
+{
+    const struct hr_shared_state *shared = worker->shared;
+    const float *more = shared->snapshot.more;
+    for (size_t i = 0; more && i < more_floats(shared); i++)
+        if (memcmp(&worker->more[i], &more[i], sizeof *more) != 0)
+            return hr_fail(HR_E_FAILED,
+                           "replicas differ: %s of parameter %zu is %.9g in rank %zu, and %.9g in "
+                           "the rank that exports it: the memory of one of them was altered",
+                           rows_of(shared)->more[i / shared->params], i % shared->params,
+                           (double)worker->more[i], worker->rank, (double)more[i]);
+    return HR_OK;
+}
+
 /* Those that are tied to the weights begin again, unless all only rest, to save. */
 static void begin_again(struct hr_worker *worker)
 {
@@ -373,8 +388,9 @@ enum hr_status hr_rows_verify(struct hr_worker *worker)
     if (rows->since)
         begin_again(worker);
     const bool of_machines = rows->weights == HR_KEPT_SHARED && hr_shared_is_apart(worker->shared);
-    return of_machines || (rows->weights == HR_KEPT_EQUAL && !is_apart(worker)) ? compare(worker)
-                                                                                : HR_OK;
+    if (of_machines || (rows->weights == HR_KEPT_EQUAL && !is_apart(worker)))
+        HR_TRY(compare(worker));
+    return compare_more(worker);
 }
 
 /* --- the snapshot's memory --- */

@@ -164,9 +164,34 @@ static void those_who_are_gone_do_not_count(void **state)
     free(it.seats);
 }
 
+static void what_is_more_is_compared_too(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"anchor", "momentum", NULL};
+    const struct hr_strategy keeps_more = {.rows = {.more = names}};
+    float more[2][2 * PARAMS] = {{0}}, kept[2 * PARAMS];
+    struct replicas it;
+    begin(&it, 2);
+    it.shared.strategy = &keeps_more;
+    it.shared.snapshot.more = kept;
+    for (size_t round = 0; round < 2; round++) {
+        more[1][PARAMS + 7] = round ? 0.5f : 0;
+        struct hr_worker worker[2] = {worker_at(&it, 0), worker_at(&it, 1)};
+        for (size_t w = 0; w < 2; w++) {
+            worker[w].more = more[w];
+            hr_rows_export(&worker[w]);
+        }
+        CHECK_OK(hr_rows_verify(&worker[0])); /* it has exported that parameter */
+        assert_int_equal(hr_rows_verify(&worker[1]), round ? HR_E_FAILED : HR_OK);
+    }
+    CHECK_MESSAGE("momentum of parameter 7 is 0.5 in rank 1, and 0 in the rank that exports it");
+    free(it.seats);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_more_is_compared_too),
         cmocka_unit_test(equal_replicas_are_equal),
         cmocka_unit_test(of_three_or_more_the_altered_one_is_named),
         cmocka_unit_test(of_two_both_are_named),

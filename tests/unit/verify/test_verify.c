@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "strategies/find.h"
 #include "support/check.h"
 
 static enum hr_status holds(struct hr_trial *trial)
@@ -213,9 +214,26 @@ static void the_table_is_narrow(void **state)
     free(text);
 }
 
+/* A strategy that is added needs no line in any check. */
+static void every_strategy_is_drawn(void **state)
+{
+    (void)state;
+    const char *name;
+    size_t n = 0;
+    bool diloco = false;
+    for (size_t i = 0; (name = hr_trial_strategy(HR_TRIAL_IN_STEP, i)); i++, n++)
+        diloco |= !strcmp(name, "diloco");
+    for (size_t i = 0; hr_trial_strategy(HR_TRIAL_ORDERED, i); i++)
+        n++;
+    assert_true(diloco);
+    assert_null(hr_strategy_at(n));
+    assert_non_null(hr_strategy_at(n - 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_strategy_is_drawn),
         cmocka_unit_test(each_ending_has_its_verdict),
         cmocka_unit_test(what_hangs_is_ended_and_named),
         cmocka_unit_test(without_time_each_is_tried_once),
