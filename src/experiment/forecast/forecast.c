@@ -42,6 +42,18 @@ static const char *without_model(const struct hr_train_options *o)
     return NULL;
 }
 
+static enum hr_status no_model_of(const char *name)
+{
+    const struct hr_strategy *strategy;
+    char known[256] = "";
+    for (size_t i = 0, used = 0; (strategy = hr_strategy_at(i)) && used < sizeof known; i++)
+        if (hr_pace_kind_of(strategy->name) != HR_PACE_UNKNOWN)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s, ", strategy->name);
+    return hr_fail(HR_E_USAGE,
+                   "%s: a forecast has no model of its time; expected %sor --clock virtual", name,
+                   known);
+}
+
 static enum hr_status check_real(const struct hr_train_options *o)
 {
     if (o->link[0] || o->compute_time[0])
@@ -49,12 +61,7 @@ static enum hr_status check_real(const struct hr_train_options *o)
                        "--%s: a forecast in real time is of this machine as it is; expected with "
                        "--clock virtual",
                        o->link[0] ? "link" : "compute-time");
-    if (hr_pace_kind_of(o->strategy) == HR_PACE_UNKNOWN)
-        return hr_fail(HR_E_USAGE,
-                       "%s: a forecast has no model of its time; expected allreduce, ps-sync, "
-                       "ps-async, ssp, hogwild, local-sgd, elastic-averaging, or --clock virtual",
-                       o->strategy);
-    return HR_OK;
+    return hr_pace_kind_of(o->strategy) == HR_PACE_UNKNOWN ? no_model_of(o->strategy) : HR_OK;
 }
 
 enum hr_status hr_forecast_check(const struct hr_train_options *o)
@@ -95,13 +102,26 @@ static double error_of(enum hr_pace_kind kind, bool crowded)
     return 0;
 }
 
-/* Of what it is with its staleness: nobody runs ahead of 0. */
-static enum hr_pace_kind kind_of(const struct hr_train_options *o)
+/* Of what it is with its staleness: nobody runs ahead of 0. NULL: it is sparse. */
+static const struct hr_strategy *table_of(const struct hr_train_options *o)
 {
     const struct hr_strategy *strategy;
     const bool dense = !hr_sparse_is_model(o->model) &&
                        hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK;
-    return hr_pace_kind_of(dense ? strategy->name : o->strategy);
+    return dense ? strategy : NULL;
+}
+
+static enum hr_pace_kind kind_of(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy = table_of(o);
+    return hr_pace_kind_of(strategy ? strategy->name : o->strategy);
+}
+
+/* Nobody has compared a strategy that does more at an exchange than others of its kind. */
+static bool does_more(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy = table_of(o);
+    return strategy && strategy->rows.more;
 }
 
 static void set_range(const struct hr_forecast *forecast, struct hr_forecast_row *row)
@@ -112,7 +132,8 @@ static void set_range(const struct hr_forecast *forecast, struct hr_forecast_row
     const double error = error_of(kind_of(o), crowded);
     const bool plain = !strcmp(o->launch, "thread") && o->threads_per_worker == 1 &&
                        !strcmp(o->overlap, "off") && !o->prefetch && !anchors->coarse;
-    row->validated = error > 0 && plain && forecast->processors == MEASURED_PROCESSORS &&
+    row->validated = error > 0 && plain && !does_more(o) &&
+                     forecast->processors == MEASURED_PROCESSORS &&
                      o->workers <= MEASURED_WORKERS && row->servers <= MEASURED_SERVERS &&
                      !hr_sparse_is_model(o->model);
     const double varied = isnan(anchors->spread) ? 0 : anchors->spread;

@@ -1,8 +1,10 @@
-/* What pace.h says, a function a strategy. */
+/* What pace.h says, a function a kind of strategy. */
 #include "forecast/pace.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "strategies/find.h"
 
 struct hr_pace_parts hr_pace_nothing(size_t processors)
 {
@@ -23,23 +25,31 @@ struct hr_pace_parts hr_pace_nothing(size_t processors)
                                   .locked = none};
 }
 
-enum hr_pace_kind hr_pace_kind_of(const char *strategy)
+/* What the table says that it keeps, and who waits for whom. Of a mean of neighbours, and of who is
+ * not waited for, there is no model. */
+static enum hr_pace_kind kind_of(const struct hr_strategy *strategy)
 {
-    static const struct {
-        const char *name;
-        enum hr_pace_kind kind;
-    } known[] = {{"allreduce", HR_PACE_SUMMED},
-                 {"hogwild", HR_PACE_FREE},
-                 {"local-sgd", HR_PACE_AVERAGED},
-                 {"ps-async", HR_PACE_SERVED},
-                 {"ssp", HR_PACE_SERVED},
-                 {"ps-sync", HR_PACE_SERVED_IN_STEP},
-                 {"elastic-averaging", HR_PACE_ELASTIC},
-                 {"locked", HR_PACE_LOCKED}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(strategy, known[i].name))
-            return known[i].kind;
-    return HR_PACE_UNKNOWN;
+    const struct hr_rows *rows = &strategy->rows;
+    if (rows->weights == HR_KEPT_SHARED)
+        return HR_PACE_FREE;
+    if (rows->weights == HR_KEPT_EQUAL)
+        return rows->due ? HR_PACE_AVERAGED : HR_PACE_SUMMED;
+    if (rows->weights != HR_KEPT_SERVED)
+        return HR_PACE_UNKNOWN;
+    if (rows->since)
+        return HR_PACE_ELASTIC;
+    if (strategy->synchronous)
+        return HR_PACE_SERVED_IN_STEP;
+    return strategy->shares_batch ? HR_PACE_UNKNOWN : HR_PACE_SERVED;
+}
+
+enum hr_pace_kind hr_pace_kind_of(const char *name)
+{
+    const struct hr_strategy *strategy;
+    for (size_t i = 0; (strategy = hr_strategy_at(i)); i++)
+        if (!strcmp(name, strategy->name))
+            return kind_of(strategy);
+    return strcmp(name, "locked") ? HR_PACE_UNKNOWN : HR_PACE_LOCKED;
 }
 
 /* --- where everybody has a processor, and where ranks take turns --- */

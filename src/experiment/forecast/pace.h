@@ -21,7 +21,7 @@
  *                        slices, processors do W / P in the same time, since none idles
  *            hogwild     W <= P: the same line to `free`; else free / P, and what turns cost
  *            local-sgd   a local step is a gradient and an update; the rest of `together` is the
- *                        exchange, of which there is one every H steps; in turns as allreduce
+ *            and diloco  exchange, of which there is one every H steps; in turns as allreduce
  *            ps-async    W = 1: that of one server. W < P: that over W, but no less than w(P, S).
  *            and ssp     W >= P: work, and waiting that more workers hide: a + b / W through
  *                        w(P, S) and w(3 P, S), where it ends to change; more servers as two
@@ -73,6 +73,7 @@ struct hr_pace_ask {
 };
 
 /* The strategy's; "hogwild" of sparse models, too. */
+/* By what the table of strategies says of it. */
 enum hr_pace_kind hr_pace_kind_of(const char *strategy);
 
 /* w: seconds of the run for each gradient. NaN: parts are missing. */

@@ -122,7 +122,22 @@ static void what_was_not_timed_is_not_known(void **state)
     const struct hr_pace_ask hogs = {HR_PACE_FREE, 2, 0, 1}, one = {HR_PACE_SUMMED, 1, 0, 1};
     assert_true(isnan(hr_pace_gradient(&parts, &hogs)));
     CHECK_NEAR(hr_pace_gradient(&parts, &one), 10, 0, 0);
-    assert_int_equal(hr_pace_kind_of("gossip"), HR_PACE_UNKNOWN);
+}
+
+static void kinds_follow_from_the_table(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        enum hr_pace_kind kind;
+    } known[] = {{"allreduce", HR_PACE_SUMMED},       {"hogwild", HR_PACE_FREE},
+                 {"local-sgd", HR_PACE_AVERAGED},     {"diloco", HR_PACE_AVERAGED},
+                 {"ps-async", HR_PACE_SERVED},        {"ssp", HR_PACE_SERVED},
+                 {"ps-sync", HR_PACE_SERVED_IN_STEP}, {"elastic-averaging", HR_PACE_ELASTIC},
+                 {"locked", HR_PACE_LOCKED},          {"backup-workers", HR_PACE_UNKNOWN},
+                 {"gossip", HR_PACE_UNKNOWN}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        assert_int_equal(hr_pace_kind_of(known[i].name), known[i].kind);
 }
 
 int main(void)
@@ -132,6 +147,7 @@ int main(void)
         cmocka_unit_test(ranks_that_take_turns),
         cmocka_unit_test(turns_cost_no_more_than_was_timed),
         cmocka_unit_test(what_was_not_timed_is_not_known),
+        cmocka_unit_test(kinds_follow_from_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
