@@ -4,15 +4,43 @@
 
 #include "base/fold.h"
 #include "base/size.h"
+#include "json/results.h"
 
 extern const char hr_manual_pages[]; /* pages.S */
 
+static const char rows_of[] = "\n@rows ";
+
+/* A page with what its lines "@rows TABLE" stand for; NULL: no memory. */
+static char *with_rows(const char *page)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *out = open_memstream(&text, &bytes);
+    const char *at = page;
+    for (const char *mark; out && (mark = strstr(at, rows_of)) != NULL;) {
+        char table[16];
+        const char *name = mark + strlen(rows_of);
+        const size_t length = strcspn(name, "\n");
+        snprintf(table, sizeof table, "%.*s", (int)length, name);
+        fwrite(at, 1, (size_t)(mark + 1 - at), out);
+        hr_results_tell(out, table);
+        at = name + length + 1;
+    }
+    if (out)
+        fputs(at, out);
+    return out && fclose(out) == 0 ? text : NULL;
+}
+
 const char *hr_manual_page(size_t i)
 {
+    static char *json; /* of the one page that has rows, until the process ends */
     const char *page = hr_manual_pages;
     for (; *page && i > 0; i--)
         page += strlen(page) + 1;
-    return *page ? page : NULL;
+    if (!strstr(page, rows_of))
+        return *page ? page : NULL;
+    json = json ? json : with_rows(page);
+    return json ? json : page;
 }
 
 static void copy(char *out, size_t size, const char *from, size_t length)

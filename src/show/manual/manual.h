@@ -9,10 +9,11 @@
  *
  *     term :: what it means, filled beside the term, up to an empty line or the next term
  *
- * Empty lines are kept. Nothing else is markup. To add a page: write NAME.txt and name it in
+ * A line "@rows run" stands for what the rows of results mean (json/results.h). Empty lines are
+ * kept. Nothing else is markup. To add a page: write NAME.txt and name it in
  * pages.S.
  *
- * Threads:   pure functions on constant text.
+ * Threads:   one.
  * Test:      tests/unit/manual/test_manual.c
  */
 #ifndef HR_MANUAL_MANUAL_H

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "json/documents.h"
+#include "json/results.h"
 #include "json/value.h"
 #include "metrics/go_back.h"
 #include "metrics/step_order.h"
@@ -55,6 +56,18 @@ static void put_object(struct hr_run_log *log, const char *event, uint64_t step,
     json_decref(rest);
     free(line);
     free(text);
+}
+
+/* What is said of a rank, which is taken, behind the rank. */
+static json_t *of_rank(const char *kind, size_t rank, json_t *said)
+{
+    json_t *line = json_pack("{so}", kind, hr_json_count(rank));
+    if (line && json_object_update(line, said) != 0) {
+        json_decref(line);
+        line = NULL;
+    }
+    json_decref(said);
+    return line;
 }
 
 /* --- its beginning --- */
@@ -185,10 +198,8 @@ void hr_run_log_saved(struct hr_run_log *log, const char *path)
 void hr_run_log_lost(struct hr_run_log *log, const struct hr_loss *loss)
 {
     put_object(log, "lost", log->newest,
-               json_pack("{so so so so so}", loss->server ? "server" : "worker",
-                         hr_json_count(loss->rank), "gradients", hr_json_count(loss->step),
-                         "seconds", hr_json_number(loss->seconds), "how", hr_json_text(loss->how),
-                         "rolled_back", json_boolean(loss->rolled_back)));
+               of_rank(loss->server ? "server" : "worker", loss->rank,
+                       hr_fields_log(hr_loss_rows, hr_loss_nrows, loss, NULL)));
     hr_appender_flush(&log->file);
 }
 
@@ -200,15 +211,7 @@ static json_t *ending(const struct hr_run_result *result, const char *message, i
                             hr_json_text_or_null(message));
     if (!end || !result)
         return end;
-    json_t *more = json_pack(
-        "{so so so so so so so so so}", "interrupted", json_boolean(result->interrupted),
-        "stopped_early", json_boolean(result->best.stopped), "samples",
-        hr_json_count(result->past_samples + result->samples), "seconds",
-        hr_json_number(result->past_seconds + result->seconds), "train_loss",
-        hr_json_number(result->train_loss), "test_loss", hr_json_number(result->test_loss),
-        "test_accuracy", hr_json_number(result->test_accuracy), "checkpoint",
-        hr_json_text_or_null(result->checkpoint), "weights_digest",
-        hr_json_text_or_null(result->weights_digest));
+    json_t *more = hr_fields_log(hr_result_rows, hr_result_nrows, result, NULL);
     if (more)
         json_object_update(end, more);
     json_decref(more);
@@ -220,13 +223,9 @@ void hr_run_log_end(struct hr_run_log *log, const struct hr_run_result *result, 
 {
     const uint64_t step = result ? result->steps : log->newest;
     for (size_t w = 0; result && w < result->nworker_times; w++) {
-        const struct hr_worker_time *time = &result->worker_time[w];
-        put_object(log, "worker", step,
-                   json_pack("{so so so so so}", "worker", hr_json_count(w), "load_s",
-                             hr_json_number(time->load_s), "compute_s",
-                             hr_json_number(time->compute_s), "communicate_s",
-                             hr_json_number(time->communicate_s), "wait_s",
-                             hr_json_number(time->wait_s)));
+        json_t *times = hr_fields_log(hr_worker_time_rows, hr_worker_time_nrows,
+                                      &result->worker_time[w], NULL);
+        put_object(log, "worker", step, of_rank("worker", w, times));
     }
     put_object(log, "end", step, ending(result, message, exit_code));
 }

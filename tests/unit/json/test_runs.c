@@ -2,9 +2,12 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "json/documents.h"
+#include "json/results.h"
 #include "json/value.h"
+#include "support/capture.h"
 #include "support/check.h"
 #include "support/json_file.h"
 #include "support/sample_runs.h"
@@ -254,9 +257,9 @@ static const struct field run_fields[] = {
     {"lost_updates", "{\"sampled_lines\":100,\"sampled_pairs\":800,\"lost_pairs\":400,"
                      "\"fraction\":0.5,\"low\":0.40383153036599562,"
                      "\"high\":0.59616846963400438}"},
-    {"time", "{\"compute\":2.1000000000000001,\"communicate\":0.29999999999999999,"
-             "\"wait\":0.45000000000000001,\"load\":0.125,\"absent\":0.3125,\"forward\":0.5,"
-             "\"backward\":0.75,\"workers\":["
+    {"time", "{\"load\":0.125,\"compute\":2.1000000000000001,\"communicate\":0.29999999999999999,"
+             "\"wait\":0.45000000000000001,\"forward\":0.5,\"backward\":0.75,"
+             "\"absent\":0.3125,\"workers\":["
              "{\"load\":0.125,\"compute\":0.75,\"communicate\":0.25,\"wait\":0.0625,"
              "\"absent\":0.3125},"
              "{\"load\":0.5,\"compute\":0.75,\"communicate\":0.0,\"wait\":0.25,"
@@ -270,11 +273,11 @@ static const struct field run_fields[] = {
                 "\"wait\":0.0078125,\"stage\":1,\"dropped\":1}],"
                 "\"matrix\":[[0.0,0.25],[0.0,0.0]]}"},
     {"losses",
-     "[{\"host\":null,\"rank\":0,\"server\":false,\"step\":100,\"seconds\":0.5,"
+     "[{\"rank\":0,\"server\":false,\"host\":null,\"step\":100,\"seconds\":0.5,"
      "\"pause_s\":0.125,"
      "\"samples_lost\":32,\"samples_again\":16,\"partial\":1,\"back\":true,\"followed\":null,"
      "\"how\":\"killed\"},"
-     "{\"host\":\"m1\",\"rank\":2,\"server\":true,\"step\":0,\"seconds\":1.25,\"pause_s\":null,"
+     "{\"rank\":2,\"server\":true,\"host\":\"m1\",\"step\":0,\"seconds\":1.25,\"pause_s\":null,"
      "\"samples_lost\":8,\"samples_again\":0,\"partial\":0,\"back\":false,\"followed\":"
      "\"rollback\","
      "\"how\":\"gone\"}]"},
@@ -306,6 +309,62 @@ static void a_run_has_every_field(void **state)
     const struct hr_run_result run = full_run();
     json_t *document = write_and_read(&run, 1);
     EXPECT_FIELDS(json_array_get(json_object_get(document, "runs"), 0), run_fields);
+    json_decref(document);
+}
+
+/* Is a value what the row's kind makes; null stands for what there is not. */
+static bool is_of_kind(const struct hr_field *row, const json_t *value)
+{
+    switch (row->kind) {
+    case HR_FIELD_TEXT:
+    case HR_FIELD_TEXT_AT:
+        return json_is_string(value) || json_is_null(value);
+    case HR_FIELD_COUNT:
+    case HR_FIELD_LONG:
+        return json_is_integer(value) || json_is_null(value);
+    case HR_FIELD_NUMBER:
+        return json_is_real(value) || json_is_null(value);
+    case HR_FIELD_FLAG:
+        return json_is_boolean(value);
+    case HR_FIELD_OBJECT:
+        return json_is_object(value) ? json_object_size(value) == row->nrows : json_is_null(value);
+    case HR_FIELD_LIST:
+        return json_is_array(value);
+    case HR_FIELD_MADE:
+        return value != NULL;
+    }
+    return false;
+}
+
+/* One row is enough: the document, the log and the help have what stands in the table. */
+static void every_row_of_the_table_is_in_document_log_and_help(void **state)
+{
+    (void)state;
+    const struct hr_run_result run = full_run();
+    json_t *document = write_and_read(&run, 1), *log;
+    const json_t *object = json_array_get(json_object_get(document, "runs"), 0);
+    struct capture capture;
+    size_t keys = 0, logged = 0;
+    capture_begin(&capture);
+    hr_results_tell(capture.out, "run");
+    char *told = capture_end(&capture);
+    log = hr_fields_log(hr_result_rows, hr_result_nrows, &run, NULL);
+    for (size_t i = 0; i < hr_result_nrows; i++) {
+        const struct hr_field *row = &hr_result_rows[i];
+        if (row->log && ++logged && !json_object_get(log, row->log))
+            fail_msg("%s is not in the log", row->log);
+        if (!row->name)
+            continue;
+        keys++;
+        if (!is_of_kind(row, json_object_get(object, row->name)))
+            fail_msg("%s is not in the document, or of another type", row->name);
+        if (!strstr(told, row->name) || (i + 1 == hr_result_nrows && !row->meaning))
+            fail_msg("%s is not told", row->name);
+    }
+    assert_int_equal(json_object_size(object), keys);
+    assert_int_equal(json_object_size(log), logged);
+    free(told);
+    json_decref(log);
     json_decref(document);
 }
 
@@ -397,6 +456,7 @@ static void the_machine_is_described(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        IN_FOLDER(every_row_of_the_table_is_in_document_log_and_help),
         IN_FOLDER(a_run_has_every_field),
         IN_FOLDER(what_there_is_not_is_null),
         IN_FOLDER(a_full_histogram_keeps_its_last_bucket),
