@@ -57,7 +57,7 @@ screenful() {
   shown 80x24 -- "$@" --json "$TMP/out.json" --quiet
   plain "$TMP/screen" >"$TMP/plain"
   [ "$(wc -l <"$TMP/plain")" -le "$most" ] || { cat "$TMP/plain"; return 1; }
-  grep -aq "^more  *--details" "$TMP/plain"
+  grep -aEq "^more  *--details, --report page.html *$" "$TMP/plain" # --json is given
 }
 
 @test "a comparison of nine rows, and a run, end on one screen with what they let one say" {

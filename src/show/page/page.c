@@ -205,21 +205,24 @@ static void write_title(const struct page *page)
         say(page->out, ", %zu runs", page->nruns);
 }
 
-/* What the document says of the score, in two sentences. Returns how many it has. */
+/* What the document concludes, line by line; earlier versions had it among their sentences: that of
+ * the score, and the one behind it. Returns how many lines that is. */
 static size_t say_verdict(const struct page *page)
 {
     static const char *const heads[] = {"Not like for like", "Accuracy:", "RMSE:", "Loss:"};
-    const json_t *comparison = json_object_get(page->source[0].document, "comparison"), *line;
+    const json_t *comparison = json_object_get(page->source[0].document, "comparison"), *line,
+                 *conclusion = json_object_get(comparison, "conclusion");
+    const bool concludes = json_is_array(conclusion);
     size_t i, n = 0;
-    json_array_foreach(json_object_get(comparison, "sentences"), i, line)
+    json_array_foreach(concludes ? conclusion : json_object_get(comparison, "sentences"), i, line)
     {
         const char *text = json_is_string(line) ? json_string_value(line) : "";
         const size_t length = strlen(text);
-        bool said = n == 1 && length && text[length - 1] == '.';
-        for (size_t h = 0; h < 4 && n == 0 && length; h++)
+        bool said = length && (concludes || (n == 1 && text[length - 1] == '.'));
+        for (size_t h = 0; h < 4 && n == 0 && length && !concludes; h++)
             said = said || !strncmp(text, heads[h], strlen(heads[h]));
         if (said)
-            say(page->out, "%s%s", n++ ? " " : "", text);
+            say(page->out, "%s%s", !n++ ? "" : concludes ? "\n" : " ", text);
     }
     return n;
 }

@@ -951,8 +951,23 @@
     ['staleness max', 'most stale'], ['max_skew', 'max lead, updates'], ['workers', 'workers'],
     ['servers', 'servers'], ['cpu_seconds', 'processor seconds'], ['wall_seconds', 'wall seconds']
   ];
+  // Shown elsewhere, or what was asked for and not found out.
+  const NO_FIGURES = new Set([
+    'seed', 'params', 'frozen_params', 'batch_size', 'global_batch', 'threads_per_worker', 'steps',
+    'samples', 'targets', 'event_order', 'test_samples', 'validation_samples', 'test_evaluations',
+    'staleness_bound', 'total_samples', 'total_updates', 'total_seconds', 'resumed_step'
+  ]);
+  // Those that this page has a name for, and all others that are not 0 everywhere.
+  function figuresThere() {
+    const named = FIGURES.filter(([k]) => anyOf(...k.split(' '))),
+          known = new Set([...FIGURES.map(f => f[0]), ...metrics.map(m => m.key)]);
+    const others = unique(runs.flatMap(run => isObject(run) ? Object.keys(run) : []))
+                     .filter(k => !known.has(k) && !NO_FIGURES.has(k) &&
+                         runs.some(run => Math.abs(number(run, k)) > 0));
+    return [...named, ...others.slice(0, 24).map(k => [k, clean(k.replaceAll('_', ' '))])];
+  }
   function allFigures() {
-    const there = FIGURES.filter(([k]) => anyOf(...k.split(' '))),
+    const there = figuresThere(),
           shown = metrics.filter(m => groups.some(g => score(g, m).n));
     if (!runs.length) return null;
     const titles = [...shown.map(m => [titleOf(m), 'n']), ...there.map(f => [f[1], 'n'])];

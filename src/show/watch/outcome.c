@@ -181,12 +181,21 @@ void hr_outcome_say(const struct hr_cli *cli, FILE *out)
                  {"json", strcmp(cli->json, "-") != 0 ? cli->json : ""},
                  {"log", cli->log},
                  {"tensorboard", cli->tensorboard},
-                 {"timeline", cli->timeline}};
+                 {"timeline", cli->timeline}},
+      more[] = {{"--details", ""},
+                {"--report page.html", cli->report},
+                {"--json results.json", cli->json}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (files[i].path[0] && access(files[i].path, F_OK) == 0)
             fprintf(out, "%-15s %s\n", files[i].name, files[i].path);
-    if (!cli->details)
-        fprintf(out, "%-15s %s\n", "more", "--details, --report page.html, --json results.json");
+    const char *before = "more           "; /* of what was not given */
+    for (size_t i = 0; !cli->details && i < sizeof more / sizeof *more; i++)
+        if (!more[i].path[0]) {
+            fprintf(out, "%s %s", before, more[i].name);
+            before = ",";
+        }
+    if (before[0] == ',')
+        fputc('\n', out);
 }
 
 enum hr_status hr_outcome_failed(const struct hr_cli *cli, const struct hr_dataset *dataset,

@@ -133,6 +133,21 @@ static void the_verdict_is_the_documents(void **state)
     }
 }
 
+/* As it stands in the document, however its sentences begin. */
+static void the_conclusion_is_that_of_the_document(void **state)
+{
+    (void)state;
+    json_t *document =
+        sample_document(json_pack("[oo]", sample_run("a", 1, 2, 1), sample_run("b", 1, 2, 1)));
+    json_object_set_new(document, "comparison",
+                        json_pack("{s[ss] s[s]}", "conclusion", "Whatever is so.", "And fast",
+                                  "sentences", "Accuracy: long."));
+    char *page = page_of(document), *said = conclusion_of(page);
+    assert_string_equal(said, "Whatever is so.\nAnd fast");
+    free(said);
+    free(page);
+}
+
 static void fields_may_be_missing(void **state)
 {
     static const char *const documents[] = {
@@ -297,6 +312,7 @@ int main(void)
         cmocka_unit_test(text_breaks_out_of_nothing),
         cmocka_unit_test(without_scripts_there_are_conclusion_and_table),
         cmocka_unit_test(the_verdict_is_the_documents),
+        cmocka_unit_test(the_conclusion_is_that_of_the_document),
         cmocka_unit_test(fields_may_be_missing),
         cmocka_unit_test(what_is_not_ours_is_refused_by_name),
         cmocka_unit_test(large_documents_have_pages),
