@@ -11,10 +11,11 @@ int json_file_setup(void **state);
 int json_file_teardown(void **state);
 extern char json_file_path[96], json_file_folder[64];
 
-/* Each name with the text of its value; and no others. */
+/* Each name with the text of its value; expect_fields: and no others. */
 struct field {
     const char *name, *value;
 };
+void expect_values(const json_t *object, const struct field *fields, size_t n);
 void expect_fields(const json_t *object, const struct field *fields, size_t n);
 #define EXPECT_FIELDS(object, fields)                                                              \
     expect_fields((object), (fields), sizeof(fields) / sizeof *(fields))
