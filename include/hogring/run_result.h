@@ -235,6 +235,7 @@ struct hr_run_result {
     bool interrupted;
     bool repeats; /* the same options give the same bits again, on such a machine */
     double cpu_s; /* processor time of all its threads and processes, as wall_s */
+    double bytes_per_update; /* that workers sent; NaN: there was no update */
     size_t ndigests;
     struct hr_step_digest *digests; /* (ndigests) owned, by step */
 };

@@ -118,6 +118,7 @@ enum hr_status hr_result_finish(const struct hr_cuts *cuts, const struct hr_trai
     snprintf(result->clock, sizeof result->clock, "%s", options->clock);
     result->seconds = hr_seconds(cuts->cut->train_ns);
     result->saves.rest_s = hr_seconds(cuts->cut->rest_ns);
+    result->bytes_per_update = (double)result->bytes_sent / (double)result->updates;
     result->samples_per_s = result->seconds > 0 ? (double)result->samples / result->seconds : 0;
     return HR_OK;
 }
