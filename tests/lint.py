@@ -27,7 +27,7 @@ ROOMS = {
     "options": ["options"],
     "train": ["session", "sparse", "stages", "worker", "drive", "play", "virtual", "state", "train"],
     "model": ["net", "predict", "export"],
-    "show": ["manual", "report", "verdict", "json", "metrics", "page", "plot", "timeline", "answers", "views", "watch"],
+    "show": ["report", "verdict", "json", "manual", "metrics", "page", "plot", "timeline", "answers", "views", "watch"],
     "experiment": ["compare", "forecast", "policy", "gate", "bench", "verify"],
     "cli": ["cli"],
 }
