@@ -147,6 +147,8 @@ $(2): $(B)/$(1)/tests
 	@ln -sf tests $$@
 endef
 $(foreach folder,$(sort $(patsubst $(B)/%/,%,$(dir $(SHARED)))),$(eval $(call folder_rule,$(folder),$(filter $(B)/$(folder)/%,$(SHARED)))))
+# What reads options and prints tables is compiled in half of the time; what bench times is not.
+$(filter-out $(B)/src/experiment/bench/%,$(CLI)): OPT := -O1
 $(SHARED:=.o): NAMED = -Dmain=$(basename $(@F))_main -Wno-missing-prototypes
 $(B)/%.o: %.c Makefile
 	@mkdir -p $(@D)

@@ -118,7 +118,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_report = {
     .name = "report",
-    .summary = "a page of HTML on earlier runs, out of their JSON",
+    .summary = "a page of HTML on earlier runs, from their JSON",
     .bit = HR_REPORT,
     .usage = "FILE.json... [--out FILE.html]",
     .story =

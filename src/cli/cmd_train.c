@@ -276,7 +276,7 @@ const struct hr_command hr_command_train = {
     .story =
         "Worker threads (or processes) stand in for GPUs: each holds a replica of the model and a "
         "share\n"
-        "of every batch. --strategy says how they are kept in step. The same seed gives the same\n"
+        "of every batch. --strategy says how they are synchronised. The same seed gives the same\n"
         "initial weights and the same order of samples under every strategy. Synchronous ones "
         "repeat\n"
         "their bits; --expect-digest checks that.\n",

@@ -75,7 +75,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_verify = {
     .name = "verify",
-    .summary = "what is promised, checked on this machine in 30 s",
+    .summary = "what is guaranteed, checked on this machine in 30 s",
     .bit = HR_VERIFY,
     .usage = "[OPTIONS]",
     .story =

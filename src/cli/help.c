@@ -30,7 +30,7 @@ void hr_help_print(FILE *out)
           out);
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
         fprintf(out, "  %-15s %s\n", command->name, command->summary);
-    fprintf(out, "  %-15s this text; or on a command, a topic, an option, any words\n", "help");
+    fprintf(out, "  %-15s on a command, a topic, an option; other words are searched\n", "help");
     print_topics(out);
     fputs("\ntry this first:\n"
           "  hogring compare                    five strategies, built-in data, in seconds\n"
