@@ -17,9 +17,8 @@
 #include "options/nearest.h"
 #include "base/signals.h"
 #include "group/tune.h"
-#include "plot/plot.h"
 #include "json/documents.h"
-#include "page/page.h"
+#include "watch/outcome.h"
 
 enum { MAX_ROWS = 512, STEP = 4 };
 
@@ -197,8 +196,8 @@ static enum hr_status refuse_wrong_sums(const struct rows *rows)
     return HR_OK;
 }
 
-static enum hr_status draw(const struct hr_cli *cli, const struct hr_bench_case *what,
-                           const struct rows *rows)
+static enum hr_status publish(const struct hr_cli *cli, const struct hr_bench_case *what,
+                              const struct hr_calibration *calibration, const struct rows *rows)
 {
     char title[200], links[100] = "";
     if (cli->link[0] || cli->topology[0])
@@ -206,7 +205,7 @@ static enum hr_status draw(const struct hr_cli *cli, const struct hr_bench_case 
     snprintf(title, sizeof title, "%s: %zu ranks on %zu processors (%s, %s%s)", cli->positional[0],
              what->world.nranks, hr_cpus_allowed(), what->world.launch, what->world.transport,
              links);
-    return hr_plot_bench(cli->plot, title, rows->row, rows->n, HR_PLOT_OVER_BYTES);
+    return hr_publish(cli, title, hr_json_rows(calibration, rows->row, rows->n));
 }
 
 static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
@@ -239,9 +238,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
         if (is_measured(o))
             HR_TRY(measure_operation(cli, only, &what, rows));
     }
-    HR_TRY(hr_publish(cli->json, cli->report, hr_json_rows(&calibration, rows->row, rows->n)));
-    if (cli->plot[0])
-        HR_TRY(draw(cli, &what, rows));
+    HR_TRY(publish(cli, &what, &calibration, rows));
     return refuse_wrong_sums(rows);
 }
 

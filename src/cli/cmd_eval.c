@@ -17,7 +17,7 @@
 #include "json/documents.h"
 #include "report/confusion.h"
 #include "json/value.h"
-#include "page/page.h"
+#include "watch/outcome.h"
 #include "report/npy_writer.h"
 #include "session/reading.h"
 #include "session/saved.h"
@@ -61,7 +61,7 @@ static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluati
         values ? fit_json(&evaluation->fit) : json_null(), "targets",
         values ? targets_json(evaluation) : json_null(), "worst",
         worst->n ? hr_worst_json(worst) : json_null());
-    return hr_publish(cli->json, cli->report, document);
+    return hr_publish(cli, NULL, document);
 }
 
 static void print_fit(const char *before, const struct hr_fit *fit)

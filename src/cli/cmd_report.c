@@ -12,6 +12,7 @@
 #include "watch/outcome.h"
 #include "terminal/output.h"
 #include "page/page.h"
+#include "plot/plot.h"
 #include "report/human.h"
 
 static const size_t cap = (size_t)1 << 30; /* bytes of a document */
@@ -92,17 +93,29 @@ static enum hr_status check_usual(const char *path)
 static enum hr_status report(const struct hr_cli *cli, struct hr_page_source *sources)
 {
     const char *path = cli->out[0] ? cli->out : "report.html";
+    const bool page = cli->out[0] || !cli->plot[0]; /* or a picture alone */
     if (cli->npositional == 0)
         return hr_fail(HR_E_USAGE, "report: of which results? (hogring report run.json; "
                                    "--json of train, compare, simulate, replay, bench, eval)");
     if (!hr_outcome_is_page(path))
         return hr_fail(HR_E_USAGE, "--out %s: expected a name that ends in .html", path);
-    if (!cli->out[0])
+    if (cli->plot[0] && cli->npositional > 1)
+        return hr_fail(HR_E_USAGE, "--plot: draws one document, and %zu are given",
+                       cli->npositional);
+    if (page && !cli->out[0])
         HR_TRY(check_usual(path));
-    HR_TRY(hr_file_check_writable(path));
+    if (page)
+        HR_TRY(hr_file_check_writable(path));
     for (size_t i = 0; i < cli->npositional; i++)
         HR_TRY(read_document(cli->positional[i], &sources[i]));
-    return write_page(path, sources, leave_out_twins(sources, cli->npositional));
+    const size_t n = leave_out_twins(sources, cli->npositional);
+    if (page)
+        HR_TRY(write_page(path, sources, n));
+    if (!cli->plot[0])
+        return HR_OK;
+    HR_TRY(hr_plot(cli->plot, sources[0].document));
+    printf("%s: a picture of %s\n", cli->plot, sources[0].name);
+    return HR_OK;
 }
 
 static int run(struct hr_cli *cli)
@@ -118,18 +131,20 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_report = {
     .name = "report",
-    .summary = "a page of HTML on earlier runs, from their JSON",
+    .summary = "a page of HTML, or a picture, from earlier runs' JSON",
     .bit = HR_REPORT,
-    .usage = "FILE.json... [--out FILE.html]",
+    .usage = "FILE.json... [--out FILE.html] [--plot FILE.svg]",
     .story =
         "Each FILE is what --json of train, compare, simulate, replay, bench or eval wrote, of "
         "this version\n"
         "or an earlier one. The page is one file, without network or server: results, curves, "
         "staleness, times,\n"
         "settings, and the commands that make the runs again. --report of these commands "
-        "writes the same at once.\n",
+        "writes the same at once.\n"
+        "With --plot the picture of one document is drawn, and without --out no page.\n",
     .examples = "  hogring compare --seeds 3 --json compare.json\n"
                 "  hogring report compare.json\n"
+                "  hogring report compare.json --plot compare.svg\n"
                 "  hogring report monday.json tuesday.json --out both.html\n",
     .run = run,
 };

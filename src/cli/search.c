@@ -9,7 +9,6 @@
 #include "base/signals.h"
 #include "cli/commands.h"
 #include "cli/several.h"
-#include "page/page.h"
 #include "policy/policy.h"
 #include "report/human.h"
 #include "terminal/output.h"
@@ -80,7 +79,7 @@ static enum hr_status publish(const struct hr_policy_search *search)
         document = NULL;
     }
     free(runs); /* lists in there are the search's */
-    return hr_publish(cli->json, cli->report, document);
+    return hr_publish(cli, NULL, document);
 }
 
 /* --- the command --- */

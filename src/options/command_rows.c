@@ -111,7 +111,7 @@ static const struct hr_option results[] = {
                       "several --workers, of a pipeline a single schedule: .svg or .png",
         .written = true,
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_TRAIN |
-                    HR_BENCH_STORE | HR_BENCH_PIPELINE | HR_REPLAY,
+                    HR_BENCH_STORE | HR_BENCH_PIPELINE | HR_REPLAY | HR_REPORT,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("report", TEXT, report, "FILE", NULL,
         "write all of it as a page of HTML, one file that needs no network: .html (hogring report "

@@ -126,3 +126,24 @@ PY
   me=$(realpath "${HOGRING:-build/hogring}")
   for _ in 1 2; do (cd "$TMP" && "$me" report run.json >/dev/null) || return 1; done
 }
+
+@test "a document's picture is the run's own, and without --out there is no page" {
+  hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --plot "$TMP/run.svg" --json "$TMP/run.json" >/dev/null
+  hogring report "$TMP/run.json" --plot "$TMP/again.svg"
+  cmp "$TMP/run.svg" "$TMP/again.svg"
+  [ ! -e report.html ]
+  hogring report "$TMP/run.json" --plot "$TMP/both.svg" --out "$TMP/both.html"
+  [ -s "$TMP/both.html" ]
+  cmp "$TMP/run.svg" "$TMP/both.svg"
+  hogring bench all_reduce --sizes 4:1K --algorithm all --plot "$TMP/bench.svg" --json "$TMP/bench.json" >/dev/null
+  hogring report "$TMP/bench.json" --plot "$TMP/bench2.svg"
+  cmp "$TMP/bench.svg" "$TMP/bench2.svg"
+  refused 2 "--plot: draws one document, and 2 are given" report "$TMP/run.json" "$TMP/bench.json" --plot "$TMP/x.svg"
+  echo '{"hogring":"1","config":{},"runs":[]}' >"$TMP/none.json"
+  refused 2 "x.svg: no run was evaluated, so there is nothing to draw" report "$TMP/none.json" --plot "$TMP/x.svg"
+  # what a document says is drawn, and not run
+  sed "s/\"label\": \"allreduce direct\"/\"label\": \"a'; system('touch struck') #\`touch struck\`\"/" "$TMP/run.json" >"$TMP/hostile.json"
+  hogring report "$TMP/hostile.json" --plot "$TMP/hostile.svg"
+  [ ! -e struck ]
+  grep -q "touch struck" "$TMP/hostile.svg"
+}

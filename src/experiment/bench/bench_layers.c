@@ -9,9 +9,8 @@
 #include "kernels/bf16.h"
 #include "kernels/select.h"
 #include "products/ready.h"
-#include "plot/plot.h"
 #include "json/documents.h"
-#include "page/page.h"
+#include "watch/outcome.h"
 #include "report/layers.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };
@@ -44,10 +43,9 @@ static enum hr_status show(const struct hr_cli *cli, const struct hr_profile *pr
         hr_roofs_print(stdout, &profile->roofs);
         hr_layers_print(stdout, profile);
     }
-    HR_TRY(hr_publish(cli->json, cli->report, hr_json_layers(profile, kernels_of(cli))));
     snprintf(title, sizeof title, "%.100s: batch %zu, %zu thread%s", cli->train.model,
              profile->batch_size, profile->threads, profile->threads == 1 ? "" : "s");
-    return cli->plot[0] ? hr_plot_layers(cli->plot, title, profile) : HR_OK;
+    return hr_publish(cli, title, hr_json_layers(profile, kernels_of(cli)));
 }
 
 static enum hr_status measure(const struct hr_cli *cli, const struct hr_bench_data *data,

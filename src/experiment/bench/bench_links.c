@@ -10,7 +10,7 @@
 #include "netsim/laws.h"
 #include "netsim/walk_rings.h"
 #include "bench/link_times.h"
-#include "page/page.h"
+#include "watch/outcome.h"
 
 enum {
     LOOKS = 20000000, /* of the search for rings: a second */
@@ -268,7 +268,7 @@ static enum hr_status show_table(struct links *links)
     HR_TRY(add_asked(links));
     if (strcmp(links->cli->json, "-") != 0)
         hr_links_print(stdout, &links->table);
-    return hr_publish(links->cli->json, links->cli->report, hr_json_links(&links->table));
+    return hr_publish(links->cli, NULL, hr_json_links(&links->table));
 }
 
 /* --- the other two --- */
@@ -281,8 +281,7 @@ static enum hr_status show_rings(struct links *links)
     if (strcmp(links->cli->json, "-") != 0)
         hr_rings_print(stdout, &links->topology, &rings);
     if (status == HR_OK)
-        status = hr_publish(links->cli->json, links->cli->report,
-                            hr_json_rings(&links->topology, &rings));
+        status = hr_publish(links->cli, NULL, hr_json_rings(&links->topology, &rings));
     hr_rings_fini(&rings);
     return status;
 }
@@ -310,7 +309,7 @@ static enum hr_status show_sweep(const struct links *links)
         HR_TRY(sweep_servers(links, &sweep, s));
     if (strcmp(links->cli->json, "-") != 0)
         hr_sweep_print(stdout, &sweep);
-    return hr_publish(links->cli->json, links->cli->report, hr_json_sweep(&sweep));
+    return hr_publish(links->cli, NULL, hr_json_sweep(&sweep));
 }
 
 enum hr_status hr_bench_links(struct hr_cli *cli)

@@ -13,12 +13,12 @@
 #include "manual/manual.h"
 #include "nn/madds.h"
 #include "options/nearest.h"
-#include "plot/plot.h"
 #include "pipeline/schedules.h"
 #include "bench/pipelines.h"
 #include "stages/cut.h"
 #include "stages/spans.h"
-#include "page/page.h"
+#include "json/value.h"
+#include "watch/outcome.h"
 
 enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };
 
@@ -282,6 +282,41 @@ static void write_layers(const struct bench *bench, const struct hr_pipeline_sha
     }
 }
 
+/* A panel of its picture. */
+static json_t *step_json(const char *title, const char *unit, size_t stages,
+                         const struct hr_stage_span *span, size_t n)
+{
+    return json_pack("{ss so so so}", "title", title, "unit", hr_json_text_or_null(unit), "stages",
+                     hr_json_count(stages), "step", hr_json_spans(span, n));
+}
+
+/* On paper, and behind it, where it was measured, the last step. */
+static enum hr_status publish_one(const struct bench *bench, const struct hr_pipelines_one *one)
+{
+    const struct hr_pipelines_row *row = one->row;
+    const struct hr_pipeline_report *last = &bench->last.pipeline;
+    struct hr_stage_span *span;
+    char title[200], paper[80], real[80];
+    size_t n;
+    HR_TRY(hr_spans_of_walk(&bench->walk, bench->model ? 1e-6 : 1, &span, &n));
+    snprintf(title, sizeof title, "%s, %zu stages, %zu micro-batches%s%.80s", row->schedule->name,
+             row->shape.stages, row->shape.micro_batches, bench->model ? ": " : "",
+             bench->model ? bench->table.model : "");
+    snprintf(paper, sizeof paper, "on paper: bubble %.1f %%", 100 * row->bubble);
+    snprintf(real, sizeof real, "the last step that was measured; bubble %.1f %%",
+             100 * row->measured.bubble);
+    json_t *rest = hr_json_pipelines(&bench->table, one), *steps = json_array();
+    json_array_append_new(
+        steps, step_json(paper, bench->model ? "millions of multiply-adds of a sample" : "time",
+                         row->shape.stages, span, n));
+    if (last->nspans)
+        json_array_append_new(steps, step_json(real, "", last->stages, last->span, last->nspans));
+    free(span);
+    if (rest)
+        json_object_set_new(rest, "steps", steps);
+    return hr_publish(bench->cli, title, rest);
+}
+
 static enum hr_status show_one(const struct bench *bench)
 {
     const struct hr_pipelines_row *row = &bench->table.row[0];
@@ -303,35 +338,8 @@ static enum hr_status show_one(const struct bench *bench)
     if (speaks(bench))
         status = hr_pipelines_print_one(stdout, &one, hr_manual_width(STDOUT_FILENO));
     if (status == HR_OK)
-        status = hr_publish(bench->cli->json, bench->cli->report,
-                            hr_json_pipelines(&bench->table, &one));
+        status = publish_one(bench, &one);
     free(ranks);
-    return status;
-}
-
-/* On paper, and below it, where it was measured, the last step. */
-static enum hr_status draw(const struct bench *bench)
-{
-    const struct hr_pipelines_row *row = &bench->table.row[0];
-    const struct hr_pipeline_report *last = &bench->last.pipeline;
-    struct hr_stage_span *span;
-    char title[200], paper[80], real[80];
-    size_t n;
-    HR_TRY(hr_spans_of_walk(&bench->walk, bench->model ? 1e-6 : 1, &span, &n));
-    snprintf(title, sizeof title, "%s, %zu stages, %zu micro-batches%s%.80s", row->schedule->name,
-             row->shape.stages, row->shape.micro_batches, bench->model ? ": " : "",
-             bench->model ? bench->table.model : "");
-    snprintf(paper, sizeof paper, "on paper: bubble %.1f %%", 100 * row->bubble);
-    snprintf(real, sizeof real, "the last step that was measured; bubble %.1f %%",
-             100 * row->measured.bubble);
-    const struct hr_plot_schedule panel[] = {
-        {paper, row->shape.stages, n, span,
-         bench->model ? "millions of multiply-adds of a sample" : "time"},
-        {real, last->stages, last->nspans, last->span, NULL},
-    };
-    const enum hr_status status =
-        hr_plot_schedules(bench->cli->plot, title, panel, last->nspans ? 2 : 1);
-    free(span);
     return status;
 }
 
@@ -345,11 +353,9 @@ static enum hr_status show(struct bench *bench)
     if (bench->cli->rounds)
         HR_TRY(
             hr_bench_pipeline_run(bench->cli, &bench->data.dataset, &bench->table, &bench->last));
-    if (bench->cli->plot[0])
-        HR_TRY(draw(bench));
     if (bench->only)
         return show_one(bench);
-    return hr_publish(bench->cli->json, bench->cli->report, hr_json_pipelines(&bench->table, NULL));
+    return hr_publish(bench->cli, NULL, hr_json_pipelines(&bench->table, NULL));
 }
 
 static enum hr_status build(struct bench *bench)

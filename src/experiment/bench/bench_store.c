@@ -6,11 +6,10 @@
 #include "base/cpus.h"
 #include "bench/bench_kinds.h"
 #include "base/signals.h"
-#include "plot/plot.h"
 #include "strategies/find.h"
 #include "strategies/strategies.h"
 #include "json/documents.h"
-#include "page/page.h"
+#include "watch/outcome.h"
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };
 
@@ -157,11 +156,8 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
         HR_TRY(measure_placement(&bench, "dedicated"));
     if (bench.colocated)
         HR_TRY(measure_placement(&bench, "colocated"));
-    HR_TRY(hr_publish(cli->json, cli->report, hr_json_store(&bench.table)));
-    if (!cli->plot[0])
-        return HR_OK;
     snprintf(title, sizeof title, "store: push_pull on %zu processors (%s, %s%s%.50s)",
              hr_cpus_allowed(), bench.table.strategy, bench.table.launch,
              cli->link[0] ? ", servers' links " : "", cli->link);
-    return hr_plot_store(cli->plot, title, &bench.table);
+    return hr_publish(cli, title, hr_json_store(&bench.table));
 }

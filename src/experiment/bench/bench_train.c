@@ -13,13 +13,12 @@
 #include "bench/compute_roof.h"
 #include "json/documents.h"
 #include "nn/madds.h"
-#include "page/page.h"
+#include "watch/outcome.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
 #include "nn/model_text.h"
 #include "json/documents.h"
-#include "page/page.h"
-#include "plot/plot.h"
+#include "watch/outcome.h"
 #include "strategies/find.h"
 #include "terminal/style.h"
 
@@ -307,14 +306,11 @@ static enum hr_status report(struct train_bench *bench)
         print_head(bench);
         hr_speeds_print(stdout, bench->rows, bench->nrows);
     }
-    HR_TRY(hr_publish(cli->json, cli->report, hr_json_speed(bench->rows, bench->nrows)));
-    if (!cli->plot[0])
-        return HR_OK;
     char title[200];
     snprintf(title, sizeof title, "samples/s on %s, batch %zu a worker, %s", bench->data.name,
              bench->options[0].batch_size,
              strcmp(bench->options[0].clock, "virtual") ? "real time" : "virtual time");
-    return hr_plot_speeds(cli->plot, title, bench->rows, bench->nrows);
+    return hr_publish(cli, title, hr_json_speed(bench->rows, bench->nrows));
 }
 
 static enum hr_status run_bench(struct train_bench *bench)

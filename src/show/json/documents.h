@@ -61,6 +61,9 @@ json_t *hr_json_config(const struct hr_train_options *options, const struct hr_d
                        json_t *lists);
 json_t *hr_json_point(const struct hr_curve_point *point);
 
+/* [[stage, "F", micro-batch, chunk, start, end], ...] */
+json_t *hr_json_spans(const struct hr_stage_span *span, size_t n);
+
 /* What was tried before, and chosen: "tuning". */
 struct hr_tuning; /* report/tuning.h */
 json_t *hr_json_tuning(const struct hr_tuning *tuning);

@@ -117,20 +117,22 @@ static json_t *speed_object(const struct hr_speed_row *row)
 {
     const struct hr_run_result *r = &row->result;
     double share[HR_SPEED_PARTS];
+    char label[256];
     hr_speed_parts(r, share);
+    hr_speed_curve(row, label, sizeof label);
     json_t *time = json_pack("{so so so so so so}", "load", hr_json_number(share[HR_SPEED_LOAD]),
                              "forward", hr_json_number(share[HR_SPEED_FORWARD]), "backward",
                              hr_json_number(share[HR_SPEED_BACKWARD]), "update",
                              hr_json_number(share[HR_SPEED_UPDATE]), "communicate",
                              hr_json_number(share[HR_SPEED_COMMUNICATE]), "wait",
                              hr_json_number(share[HR_SPEED_WAIT]));
-    return json_pack("{so so so so so so so so so so so so so so so so so so so so so so}", "model",
-                     hr_json_text(row->model), "layers", hr_json_text(r->model), "params",
-                     hr_json_count(r->params), "strategy", hr_json_text(r->strategy), "launch",
-                     hr_json_text(r->launch), "kernels", hr_json_text(r->kernels), "workers",
-                     hr_json_count(r->workers), "servers", hr_json_count(r->servers), "clock",
-                     hr_json_text(r->clock), "threads_per_worker",
-                     hr_json_count(r->threads_per_worker), "batch_size",
+    return json_pack("{so so so so so so so so so so so so so so so so so so so so so so so}",
+                     "model", hr_json_text(row->model), "label", hr_json_text(label), "layers",
+                     hr_json_text(r->model), "params", hr_json_count(r->params), "strategy",
+                     hr_json_text(r->strategy), "launch", hr_json_text(r->launch), "kernels",
+                     hr_json_text(r->kernels), "workers", hr_json_count(r->workers), "servers",
+                     hr_json_count(r->servers), "clock", hr_json_text(r->clock),
+                     "threads_per_worker", hr_json_count(r->threads_per_worker), "batch_size",
                      hr_json_count(r->batch_size), "samples_per_s",
                      hr_json_number(r->samples_per_s), "rounds", hr_json_count(row->rounds),
                      "least_samples_per_s", hr_json_number(row->least), "most_samples_per_s",

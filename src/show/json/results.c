@@ -597,23 +597,26 @@ static const struct hr_field pipeline_staleness_rows[] = {
     {HR_FIELD(PIPELINE, "filling", filling)},
 };
 
-/* [[stage, "F", micro-batch, chunk, start, end], ...] */
-static json_t *spans(const void *base, const void *about)
+json_t *hr_json_spans(const struct hr_stage_span *span, size_t n)
 {
-    const PIPELINE *report = base;
     json_t *array = json_array();
-    (void)about;
-    for (size_t i = 0; i < report->nspans; i++) {
-        const struct hr_stage_span *s = &report->span[i];
-        json_t *span = json_pack("[o s# o o o o]", hr_json_count(s->stage), &s->work, 1,
-                                 hr_json_count(s->micro_batch), hr_json_count(s->chunk),
-                                 hr_json_number(s->start_s), hr_json_number(s->end_s));
-        if (json_array_append_new(array, span) != 0) {
+    for (const struct hr_stage_span *s = span; s < span + n; s++) {
+        json_t *one = json_pack("[o s# o o o o]", hr_json_count(s->stage), &s->work, 1,
+                                hr_json_count(s->micro_batch), hr_json_count(s->chunk),
+                                hr_json_number(s->start_s), hr_json_number(s->end_s));
+        if (json_array_append_new(array, one) != 0) {
             json_decref(array);
             return NULL;
         }
     }
     return array;
+}
+
+static json_t *spans(const void *base, const void *about)
+{
+    const PIPELINE *report = base;
+    (void)about;
+    return hr_json_spans(report->span, report->nspans);
 }
 
 static const struct hr_field pipeline_rows[] = {

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/json.h"
 #include "json/documents.h"
 #include "json/value.h"
@@ -385,27 +384,4 @@ enum hr_status hr_page_make(const struct hr_page_source *sources, size_t n, char
     free(*text);
     *text = NULL;
     return hr_fail(HR_E_NOMEM, "no memory for a page of %zu document%s", n, n == 1 ? "" : "s");
-}
-
-enum hr_status hr_publish(const char *json, const char *report, json_t *rest)
-{
-    if (!json[0] && !report[0]) {
-        json_decref(rest);
-        return HR_OK;
-    }
-    json_t *document = hr_json_document(rest);
-    enum hr_status status = document ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for the results");
-    if (status == HR_OK && json[0])
-        status = hr_json_write_document(json, document);
-    if (status == HR_OK && report[0]) {
-        const struct hr_page_source source = {.name = "", .document = document};
-        char *text;
-        size_t bytes;
-        status = hr_page_make(&source, 1, &text, &bytes);
-        if (status == HR_OK)
-            status = hr_file_replace_durably(report, text, bytes);
-        free(text);
-    }
-    json_decref(document);
-    return status;
 }

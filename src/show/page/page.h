@@ -25,9 +25,4 @@ HR_CHECKED enum hr_status hr_page_check(const struct hr_page_source *source);
 HR_CHECKED enum hr_status hr_page_make(const struct hr_page_source *sources, size_t n, char **text,
                                        size_t *bytes);
 
-/* What a command has found out, for programs and as a page: makes the document of `rest`
- * (json/value.h), which is released, and writes it to `json` ("-": stdout) and its page to
- * `report`; "": not asked for. Both files are replaced as a whole. HR_E_IO, HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_publish(const char *json, const char *report, json_t *rest);
-
 #endif

@@ -1,4 +1,4 @@
-#include "plot/gnuplot.h"
+/* Which picture a document has; the process that draws it, and its errors. */
 
 #include <errno.h>
 #include <poll.h>
@@ -18,7 +18,31 @@
 #include "base/path.h"
 #include "base/pipe.h"
 #include "base/signals.h"
+#include "plot/drawing.h"
 #include "shm/process.h"
+
+/* --- which picture --- */
+
+bool hr_plot_script(FILE *out, enum hr_plot_format format, const json_t *document,
+                    const char **why_not)
+{
+    const json_t *rows = json_object_get(document, "rows"), *first = json_array_get(rows, 0);
+    *why_not = "nothing was measured";
+    if (json_object_get(document, "steps")) {
+        *why_not = "these are too many actions, or none (expected fewer stages or micro-batches)";
+        return hr_plot_steps(out, format, document);
+    }
+    if (json_object_get(document, "roofs")) {
+        *why_not = "no layer multiplies";
+        return hr_plot_roofline(out, format, document);
+    }
+    if (first)
+        return hr_plot_lines(out, format, document);
+    *why_not = "no run was evaluated";
+    return hr_plot_runs(out, format, document);
+}
+
+/* --- the process --- */
 
 extern char **environ;
 
@@ -52,9 +76,10 @@ static enum hr_status open_streams(struct streams *streams)
     return status;
 }
 
-static enum hr_status fill_script(int fd, enum hr_plot_format format, hr_script_fn write,
-                                  const void *arg)
+static enum hr_status fill_script(int fd, const char *path, const json_t *document)
 {
+    const enum hr_plot_format format = hr_path_ends_in(path, ".svg") ? HR_PLOT_SVG : HR_PLOT_PNG;
+    const char *why_not;
     const int own = dup(fd);
     FILE *out = own < 0 ? NULL : fdopen(own, "w");
     if (!out) {
@@ -62,11 +87,11 @@ static enum hr_status fill_script(int fd, enum hr_plot_format format, hr_script_
             close(own);
         return hr_fail(HR_E_NOMEM, "no memory for a plot");
     }
-    write(out, format, arg);
-    const bool failed = ferror(out) != 0;
+    const bool drawn = hr_plot_script(out, format, document, &why_not), failed = ferror(out) != 0;
     if (fclose(out) != 0 || failed || lseek(fd, 0, SEEK_SET) != 0)
         return hr_fail_errno(HR_E_NOMEM, "no memory for a plot");
-    return HR_OK;
+    return drawn ? HR_OK
+                 : hr_fail(HR_E_USAGE, "%s: %s, so there is nothing to draw", path, why_not);
 }
 
 /* HR_E_IO with gnuplot's first line that is not empty. */
@@ -161,14 +186,13 @@ static enum hr_status draw(const struct streams *streams, const char *path)
     return copy(streams->picture, path);
 }
 
-enum hr_status hr_gnuplot_draw(const char *path, hr_script_fn write, const void *arg)
+enum hr_status hr_plot(const char *path, const json_t *document)
 {
     struct streams streams;
     if (!hr_path_ends_in(path, ".svg") && !hr_path_ends_in(path, ".png"))
         return hr_fail(HR_E_USAGE, "%s: expected a name that ends in .svg or .png", path);
     HR_TRY(open_streams(&streams));
-    const enum hr_plot_format format = hr_path_ends_in(path, ".svg") ? HR_PLOT_SVG : HR_PLOT_PNG;
-    enum hr_status status = fill_script(streams.script, format, write, arg);
+    enum hr_status status = fill_script(streams.script, path, document);
     if (status == HR_OK)
         status = draw(&streams, path);
     close_streams(&streams);

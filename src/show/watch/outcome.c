@@ -13,6 +13,7 @@
 #include "options/sweep.h"
 #include "report/groups.h"
 #include "json/documents.h"
+#include "json/value.h"
 #include "page/page.h"
 #include "verdict/verdict.h"
 
@@ -149,26 +150,65 @@ static void write_title(const struct hr_cli *cli, const struct hr_dataset *datas
              dataset->name, workers, batch, optimizer, rate);
 }
 
+static enum hr_status write_page(const char *path, const json_t *document)
+{
+    const struct hr_page_source source = {.name = "", .document = document};
+    char *text;
+    size_t bytes;
+    HR_TRY(hr_page_make(&source, 1, &text, &bytes));
+    const enum hr_status status = hr_file_replace_durably(path, text, bytes);
+    free(text);
+    return status;
+}
+
+static enum hr_status publish(const struct hr_cli *cli, const char *title, bool picture,
+                              json_t *rest)
+{
+    if (rest && title)
+        json_object_set_new(rest, "title", hr_json_text(title));
+    json_t *document = hr_json_document(rest);
+    enum hr_status status = document ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for the results");
+    if (status == HR_OK && cli->json[0])
+        status = hr_json_write_document(cli->json, document);
+    if (status == HR_OK && cli->report[0])
+        status = write_page(cli->report, document);
+    if (status == HR_OK && picture && cli->plot[0])
+        status = hr_plot(cli->plot, document);
+    json_decref(document);
+    return status;
+}
+
+static bool is_shown(const struct hr_cli *cli)
+{
+    return cli->json[0] || cli->report[0] || cli->plot[0];
+}
+
+enum hr_status hr_publish(const struct hr_cli *cli, const char *title, json_t *rest)
+{
+    if (is_shown(cli))
+        return publish(cli, title, true, rest);
+    json_decref(rest);
+    return HR_OK;
+}
+
 enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                 const struct hr_endings *endings)
 {
-    const struct hr_run_result *runs = endings->runs;
-    char title[2400];
-    if (cli->json[0] || cli->report[0]) {
-        struct hr_endings told = *endings;
-        told.given = hr_sweep_given(cli);
-        const enum hr_status status =
-            hr_publish(cli->json, cli->report, hr_json_runs(&cli->train, dataset, &told));
-        json_decref(told.given);
-        HR_TRY(status);
-    }
-    if (!cli->plot[0] || endings->n == 0 || was_cut_off(runs, endings->n))
+    const bool picture = endings->n && !was_cut_off(endings->runs, endings->n);
+    struct hr_endings told = *endings;
+    char title[2400] = "";
+    if (!is_shown(cli))
         return HR_OK;
-    write_title(cli, dataset, &runs[0], title, sizeof title);
-    char *note = hr_verdict_note(runs, endings->n, endings->wish);
-    const enum hr_status status = hr_plot_curves(cli->plot, title, note, runs, endings->n);
+    if (endings->n)
+        write_title(cli, dataset, &endings->runs[0], title, sizeof title);
+    told.given = hr_sweep_given(cli);
+    char *note = hr_verdict_note(endings->runs, endings->n, endings->wish);
+    json_t *rest = hr_json_runs(&cli->train, dataset, &told);
+    if (rest)
+        json_object_set_new(rest, "note", hr_json_text_or_null(note));
     free(note);
-    return status;
+    json_decref(told.given);
+    return publish(cli, title, picture, rest);
 }
 
 /* What an earlier run wrote was removed (hr_outcome_forget). */

@@ -24,7 +24,13 @@ bool hr_outcome_wants_answers(const struct hr_cli *cli);
  * there in the end is of this one. */
 HR_CHECKED enum hr_status hr_outcome_forget(const struct hr_cli *cli);
 
-/* Write what --json, --report and --plot ask for; where no run ended well, there is no picture. */
+/* What a command has found out, for programs, as a page and as a picture: makes the document of
+ * `rest` (json/value.h), which is released, with a title (NULL: none), and writes it to --json, its
+ * page to --report and its picture to --plot; "": not asked for. Files are replaced as a whole.
+ * HR_E_IO, HR_E_NOMEM; HR_E_USAGE: there is nothing to draw. */
+HR_CHECKED enum hr_status hr_publish(const struct hr_cli *cli, const char *title, json_t *rest);
+
+/* The same of runs; where no run ended well, there is no picture. */
 HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
                                            const struct hr_dataset *dataset,
                                            const struct hr_endings *endings);

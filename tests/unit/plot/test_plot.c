@@ -5,7 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "plot/plot_script.h"
+#include "json/documents.h"
+#include "json/value.h"
 #include "plot/plot.h"
 #include "report/colours.h"
 #include "support/capture.h"
@@ -76,16 +77,36 @@ static void fill_runs(struct hr_run_result *runs)
     }
 }
 
+/* What --json has of them, as far as pictures need it. */
+static json_t *document_of(const struct hr_run_result *runs, size_t n, const char *title)
+{
+    static const struct hr_train_options options = {.strategy = "ssp"};
+    static const struct hr_dataset dataset = {.name = "digits"};
+    json_t *document = hr_json_runs(&options, &dataset, &(struct hr_endings){.runs = runs, .n = n});
+    json_object_set_new(document, "title", hr_json_text(title));
+    json_object_set_new(document, "note", json_string("a note"));
+    return document;
+}
+
 static char *script(const struct hr_run_result *runs, size_t n, enum hr_plot_format format,
                     const char *title)
 {
     struct capture capture;
-    struct hr_groups groups;
-    CHECK_OK(hr_groups_make(&groups, runs, n));
+    const char *why_not;
+    json_t *document = document_of(runs, n, title);
     capture_begin(&capture);
-    hr_plot_script_write(capture.out, format, title, "a note", &groups);
-    hr_groups_free(&groups);
+    assert_true(hr_plot_script(capture.out, format, document, &why_not));
+    json_decref(document);
     return capture_end(&capture);
+}
+
+static enum hr_status draw(const char *path, const char *title, const struct hr_run_result *runs,
+                           size_t n)
+{
+    json_t *document = document_of(runs, n, title);
+    const enum hr_status status = hr_plot(path, document);
+    json_decref(document);
+    return status;
 }
 
 static void expect(const char *text, const char *want)
@@ -258,6 +279,7 @@ static void stale_updates_are_drawn_where_there_are_any(void **state)
 static void stages_are_drawn_where_there_are_any(void **state)
 {
     struct hr_stage_span span[] = {{0, 0, 0, 'F', 0, 0.001}, {0, 0, 0, 'B', 0.002, 0.004}};
+    struct hr_stage_report stages[2] = {{.layers = "0"}, {.layers = "1"}};
     struct hr_run_result runs[3];
     char *text;
     (void)state;
@@ -265,8 +287,12 @@ static void stages_are_drawn_where_there_are_any(void **state)
     text = script(runs, 2, HR_PLOT_SVG, "title");
     assert_null(strstr(text, "$schedule0"));
     free(text);
-    runs[0].pipeline = (struct hr_pipeline_report){
-        .stages = 2, .schedule = "gpipe", .bubble = 0.25, .nspans = 2, .span = span};
+    runs[0].pipeline = (struct hr_pipeline_report){.stages = 2,
+                                                   .stage = stages,
+                                                   .schedule = "gpipe",
+                                                   .bubble = 0.25,
+                                                   .nspans = 2,
+                                                   .span = span};
     text = script(runs, 2, HR_PLOT_SVG, "title");
     expect(text, "gpipe: the last step of worker 0, bubble of the run 25.0 %");
     expect(text, "$schedule0_0 << END\n0.5 0 0 1\nEND\n");
@@ -281,7 +307,7 @@ static void texts_are_quoted_for_gnuplot(void **state)
     struct hr_run_result runs[3];
     fill_runs(runs);
     char *text = script(runs, 3, HR_PLOT_PNG, "it's `date` \"\\n\" \n \xff \xc3\xa9 $x");
-    expect(text, "'it''s `date` \"\\n\" ? ? \xc3\xa9 $x' at screen");
+    expect(text, "'it''s `date` \"\\n\" ? \\xFF \xc3\xa9 $x' at screen");
     expect(text, "pngcairo");
     free(text);
     char title[400];
@@ -297,11 +323,11 @@ static void other_endings_are_refused(void **state)
     (void)state;
     struct hr_run_result runs[3];
     fill_runs(runs);
-    CHECK_FAILS(hr_plot_curves("curves.pdf", "", NULL, runs, 3), HR_E_USAGE);
+    CHECK_FAILS(draw("curves.pdf", "", runs, 3), HR_E_USAGE);
     CHECK_MESSAGE("curves.pdf: expected a name that ends in .svg or .png");
-    CHECK_FAILS(hr_plot_curves(".svg", "", NULL, runs, 3), HR_E_USAGE);
+    CHECK_FAILS(draw(".svg", "", runs, 3), HR_E_USAGE);
     runs[0].ncurve = 0;
-    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 1), HR_E_USAGE);
+    CHECK_FAILS(draw(picture, "", runs, 1), HR_E_USAGE);
 }
 
 static void a_missing_gnuplot_is_told_with_its_package(void **state)
@@ -310,7 +336,7 @@ static void a_missing_gnuplot_is_told_with_its_package(void **state)
     struct hr_run_result runs[3];
     fill_runs(runs);
     setenv("PATH", folder, 1);
-    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 3), HR_E_IO);
+    CHECK_FAILS(draw(picture, "", runs, 3), HR_E_IO);
     CHECK_MESSAGE("apt install gnuplot-nox");
     assert_int_not_equal(access(picture, F_OK), 0);
 }
@@ -322,15 +348,15 @@ static void a_failing_gnuplot_is_quoted_and_the_old_picture_stays(void **state)
     char text[64];
     fill_runs(runs);
     play_gnuplot("echo old");
-    CHECK_OK(hr_plot_curves(picture, "", NULL, runs, 3));
+    CHECK_OK(draw(picture, "", runs, 3));
     play_gnuplot("echo half; echo >&2; echo 'line 3: no such terminal' >&2; exit 1");
-    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 3), HR_E_IO);
+    CHECK_FAILS(draw(picture, "", runs, 3), HR_E_IO);
     CHECK_MESSAGE("curves.svg: gnuplot: line 3: no such terminal");
     play_gnuplot("exit 0");
-    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 3), HR_E_IO);
+    CHECK_FAILS(draw(picture, "", runs, 3), HR_E_IO);
     CHECK_MESSAGE("gnuplot drew nothing (exit code 0)");
     play_gnuplot("kill -9 $$");
-    CHECK_FAILS(hr_plot_curves(picture, "", NULL, runs, 3), HR_E_IO);
+    CHECK_FAILS(draw(picture, "", runs, 3), HR_E_IO);
     CHECK_MESSAGE("ended by signal 9");
     read_picture(text, sizeof text);
     assert_string_equal(text, "old\n");
@@ -343,7 +369,7 @@ static void gnuplot_reads_the_script_from_its_stdin(void **state)
     char text[4096];
     fill_runs(runs);
     play_gnuplot("echo \"$@\"; while read -r line; do echo \"$line\"; done");
-    CHECK_OK(hr_plot_curves(picture, "a title", NULL, runs, 3));
+    CHECK_OK(draw(picture, "a title", runs, 3));
     read_picture(text, sizeof text);
     expect(text, "-d -\nset encoding utf8\n");
     expect(text, "$loss0 << END");
@@ -355,7 +381,7 @@ static void gnuplot_itself_draws_an_svg(void **state)
     struct hr_run_result runs[3];
     static char text[200000];
     fill_runs(runs);
-    const enum hr_status status = hr_plot_curves(picture, "it's <a> & `b`", NULL, runs, 3);
+    const enum hr_status status = draw(picture, "it's <a> & `b`", runs, 3);
     if (status == HR_E_IO && strstr(hr_error_message(), "not installed"))
         SKIP("gnuplot is not installed");
     CHECK_OK(status);
@@ -373,7 +399,7 @@ static void gnuplot_bears_runs_without_any_number(void **state)
     struct hr_curve_point point = {.test_loss = NAN, .test_accuracy = 0.1};
     run.curve = &point;
     run.ncurve = 1;
-    const enum hr_status status = hr_plot_curves(picture, "", NULL, &run, 1);
+    const enum hr_status status = draw(picture, "", &run, 1);
     if (status == HR_E_IO && strstr(hr_error_message(), "not installed"))
         SKIP("gnuplot is not installed");
     CHECK_OK(status);
