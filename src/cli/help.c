@@ -8,6 +8,7 @@
 #include "cli/help_search.h"
 #include "cli/man.h"
 #include "manual/manual.h"
+#include "strategies/find.h"
 
 static void print_topics(FILE *out)
 {
@@ -121,8 +122,24 @@ static bool help_with(const char *name, bool all)
     return true;
 }
 
+/* For programs: a line each; hogring help strategies says what its words are. */
+static int list_strategies(FILE *out)
+{
+    const struct hr_strategy *strategy;
+    for (size_t i = 0; (strategy = hr_strategy_at(i)); i++)
+        fprintf(out, "%s %s %s %s\n", strategy->name,
+                strategy->shares_batch ? "synchronous" : "asynchronous",
+                !hr_strategy_is_served(strategy) ? "none"
+                : strategy->one_shard            ? "one"
+                                                 : "any",
+                strategy->losses_are_inputs ? "input" : "term");
+    return 0;
+}
+
 int hr_help(int argc, char **argv)
 {
+    if (argc == 2 && !strcmp(argv[0], "strategies") && !strcmp(argv[1], "--list"))
+        return list_strategies(stdout);
     if (argc > 0 && !strcmp(argv[0], "--man"))
         return hr_man(argc > 1 ? argv[1] : NULL);
     if (argc > 0 && !strcmp(argv[0], "--completion"))

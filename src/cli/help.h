@@ -4,7 +4,8 @@
 
 #include "cli/commands.h"
 
-/* hogring help [COMMAND [--all]|TOPIC], help --man [FILE], help --completion; the exit code. */
+/* hogring help [COMMAND [--all]|TOPIC], help strategies --list, help --man [FILE], help
+ * --completion; the exit code. */
 int hr_help(int argc, char **argv);
 
 void hr_help_print(FILE *out);

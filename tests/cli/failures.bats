@@ -2,7 +2,6 @@
 # --inject: failures as inputs.
 load support
 
-strategies="allreduce ps-sync ps-async ssp hogwild local-sgd diloco elastic-averaging backup-workers gossip"
 softmax=(--model softmax --epochs 1 --batch-size 16 --seed 2 --quiet) # seed 1 flips a bit that is rounded away
 flip=flip-bit:weights:1@step=3
 
@@ -51,7 +50,7 @@ nan_is_named() {
 }
 
 @test "a NaN in a gradient is named by rank and tensor with every strategy, and the run ends with 1" {
-  for s in $strategies; do
+  for s in $(strategies); do
     nan_is_named train --strategy $s --compute-time 1ms --launch thread
     nan_is_named train --strategy $s --compute-time 1ms --launch process
     nan_is_named train --strategy $s --compute-time 1ms --record "$TMP/run.trace"

@@ -35,7 +35,7 @@ PY
   strokes
   hogring train --quiet --model "$layers 10" --checkpoint-dir "$TMP/body" --epochs 3 >/dev/null
   tune=(--quiet --data "$TMP/strokes" --model "$layers 2" --init-weights "$TMP/body" --replace-head --freeze "1.*" --optimizer adamw --weight-decay 0.1 --workers 3 --batch-size 8 --epochs 3)
-  for strategy in allreduce ps-sync ps-async ssp hogwild local-sgd diloco elastic-averaging gossip backup-workers; do
+  for strategy in $(strategies); do
     hogring train "${tune[@]}" --strategy $strategy --checkpoint-dir "$TMP/$strategy" --overwrite >/dev/null 2>"$TMP/stderr"
     for name in 1.weight 1.bias; do [ "$(tensor "$TMP/$strategy" $name)" = "$(tensor "$TMP/body" $name)" ]; done
   done

@@ -168,3 +168,12 @@ END
   refused 2 "no code for GPUs" train --device cuda
   refused 2 "--bs: unknown option (--help" verify --bs 32 # which has no batches
 }
+
+@test "help strategies --list has all, a line each, for programs" {
+  [ "$(hogring help strategies --list | awk 'NF != 4' | wc -l)" = 0 ]
+  refused 2 "(there are: $(strategies | paste -sd , | sed 's/,/, /g'))" train --strategy no-such
+  [ "$(strategies '$3 == "one"')" = backup-workers ]
+  [ "$(strategies '$2 == "asynchronous" && $4 == "term"')" = "" ]
+  [ "$(hogring help strategies --list | grep ^diloco)" = "diloco synchronous none term" ]
+  hogring help strategies | grep -q "^# For programs\|--list has a line each"
+}

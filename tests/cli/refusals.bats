@@ -269,7 +269,7 @@ PY
   hogring help json >"$TMP/fields"
   [ "$(awk 'length > 80' "$TMP/fields" | wc -l)" = 0 ]
   hogring compare "${quick[@]}" --workers 2 --prefetch 1 --json "$TMP/nets" \
-    --strategies allreduce,ps-sync,backup-workers,local-sgd,gossip,ps-async,ssp,hogwild,elastic-averaging >/dev/null
+    --strategies "$(strategies | paste -sd ,)" >/dev/null
   hogring data make sparse --out "$TMP/rows" --rows 500 >/dev/null
   hogring compare --model logistic --data "$TMP/rows" --epochs 1 --quiet --json "$TMP/sparse" >/dev/null
   hogring train "${quick[@]}" --workers 2 --strategy hogwild --compute-time 1ms --on-loss continue --inject kill:1@step=3 --json "$TMP/lost" >/dev/null 2>&1

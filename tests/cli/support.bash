@@ -22,6 +22,9 @@ refused() {
 # A test that needs a terminal passes over machines that have none to give.
 needs_terminal() { python3 -c 'import os; os.openpty()' 2>/dev/null || skip "no terminal is to be had here"; }
 
+# strategies [CONDITION]: all, or those of whose line (hogring help strategies --list) awk says so.
+strategies() { hogring help strategies --list | awk "${1:-1} { print \$1 }"; }
+
 # child_of PID N: its N-th child (1, ...) in the order in which they began: numbers may have begun anew in between.
 child_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" | sed -n "$2p"; }
 

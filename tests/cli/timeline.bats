@@ -12,7 +12,7 @@ timed() {
 }
 
 @test "a timeline in real time: nothing overlaps, messages end, sums are the accounts" {
-  for strategy in allreduce ps-sync ps-async ssp local-sgd diloco elastic-averaging backup-workers gossip hogwild; do
+  for strategy in $(strategies); do
     timed --workers 3 --strategy $strategy
   done
   timed --workers 4 --strategy gossip
@@ -26,7 +26,7 @@ timed() {
 }
 
 @test "a timeline in virtual time" {
-  for strategy in allreduce ps-sync ps-async ssp local-sgd diloco elastic-averaging backup-workers gossip hogwild; do
+  for strategy in $(strategies); do
     timed --workers 5 --clock virtual --strategy $strategy
   done
   timed --workers 5 --clock virtual --strategy ssp --servers 2 --server-time 1ms --link 1GB/s,50us

@@ -1,26 +1,33 @@
 """One run: its options, and who dies when."""
-import random
+import collections, random, subprocess
 
-STRATEGIES = ["allreduce", "ps-sync", "ps-async", "ssp", "hogwild", "local-sgd", "diloco", "elastic-averaging", "backup-workers", "gossip"]
-SERVED = {"ps-sync", "ps-async", "ssp", "elastic-averaging", "backup-workers"}
 REPRO = {"allreduce", "ps-sync"}
-ENDS_TERM = {"allreduce", "ps-sync", "local-sgd", "diloco", "gossip"}  # a loss does: who comes back changes no bit
-ONE_SERVER = {"backup-workers"}
 EPOCH = 1438  # training samples of --data digits
+
+
+# servers: none, one, any. loss: term (it ends the term: who comes back changes no bit) or input.
+Strategy = collections.namedtuple("Strategy", "name kind servers loss")
+
+
+def strategies(binary):
+    """{name: Strategy}, of all that the binary has."""
+    said = subprocess.run([binary, "help", "strategies", "--list"], check=True, capture_output=True, text=True).stdout
+    return {line.split()[0]: Strategy(*line.split()) for line in said.splitlines()}
 
 
 class Draw:
     """options: of `hogring train`. inside: --inject entries; outside: (seconds, who) of real SIGKILLs,
     who being the number of a child: workers, servers. deaths: how many may happen."""
 
-    def __init__(self, seed, strategies=STRATEGIES, servers_die=True, launches=("thread", "process")):
+    def __init__(self, seed, strategies, servers_die=True, launches=("thread", "process")):
         r = random.Random(seed)
         self.seed = seed
-        self.strategy = r.choice(strategies)
+        strategy = r.choice(strategies)
+        self.strategy, self.ends_term = strategy.name, strategy.loss == "term"
         self.launch = r.choice(launches)
         self.workers = r.randint(2, 5)
-        self.served = self.strategy in SERVED
-        self.servers = 1 if self.strategy in ONE_SERVER else r.randint(1, 3) if self.served else 0
+        self.served = strategy.servers != "none"
+        self.servers = 1 if strategy.servers == "one" else r.randint(1, 3) if self.served else 0
         self.on_loss = r.choice(["continue", "restart"])
         self.epochs = r.randint(2, 4)
         self.restarts = 8

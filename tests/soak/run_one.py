@@ -1,7 +1,7 @@
 """Starts one drawn run, kills from outside, and judges how it ended."""
 import json, os, signal, subprocess, tempfile, time
 
-from draw import ENDS_TERM, EPOCH
+from draw import EPOCH
 
 LONGEST_S = 60
 
@@ -95,7 +95,7 @@ def run_one(binary, draw, record=False):
         judged.losses, judged.restarts = run["losses"], run["restarts"]
         account(draw, run, judged)
         acknowledged(run, judged)
-        if draw.repro or (draw.strategy in ENDS_TERM and all(loss["back"] for loss in run["losses"])):
+        if draw.repro or (draw.ends_term and all(loss["back"] for loss in run["losses"])):
             same_bits(binary, draw, run, judged)
         if record:
             replay(binary, trace, run["weights_digest"], judged)

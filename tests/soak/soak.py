@@ -27,17 +27,19 @@ def main():
     parser.add_argument("binary")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--first-seed", type=int, default=random.SystemRandom().randrange(10**9))
-    parser.add_argument("--strategies", default=",".join(drawing.STRATEGIES))
+    parser.add_argument("--strategies")
     parser.add_argument("--no-servers", action="store_true")
     parser.add_argument("--launch", default="thread,process")
     parser.add_argument("--runs", type=int, default=10**9)
     arguments = parser.parse_args()
+    known = drawing.strategies(arguments.binary)
+    strategies = [known[name] for name in arguments.strategies.split(",")] if arguments.strategies else list(known.values())
     began, seed = time.monotonic(), arguments.first_seed
     counts, pauses = collections.Counter(), collections.defaultdict(list)
     counts["by"] = collections.Counter()
     print(f"soak: seeds from {seed}", flush=True)
     while time.monotonic() - began < arguments.seconds and counts["runs"] < arguments.runs:
-        one = drawing.Draw(seed, arguments.strategies.split(","), not arguments.no_servers, arguments.launch.split(","))
+        one = drawing.Draw(seed, strategies, not arguments.no_servers, arguments.launch.split(","))
         judged = run_one(arguments.binary, one)
         seed += 1
         counts["runs"] += 1
