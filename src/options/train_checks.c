@@ -5,6 +5,7 @@
 
 #include "compress/compress.h"
 #include "netsim/inject.h"
+#include "options/train_options.h"
 #include "strategies/find.h"
 #include "strategy/overlap.h"
 
@@ -70,6 +71,11 @@ enum hr_status hr_check_overlap(const struct hr_train_options *o)
         o->strategy);
 }
 
+bool hr_train_outlives(const struct hr_train_options *options)
+{
+    return strcmp(options->on_loss, "stop") != 0;
+}
+
 /* What cannot be put in order again when a rank is lost, yet. */
 enum hr_status hr_check_on_loss(const struct hr_train_options *o)
 {
@@ -77,7 +83,7 @@ enum hr_status hr_check_on_loss(const struct hr_train_options *o)
                        : !strcmp(o->placement, "colocated") ? "--placement colocated"
                        : o->calibrate[0]                    ? "--calibrate"
                                                             : NULL;
-    if (!strcmp(o->on_loss, "stop") || !with)
+    if (!hr_train_outlives(o) || !with)
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--on-loss %s: not with %s; expected one of them alone", o->on_loss,
                    with);

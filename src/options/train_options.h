@@ -29,6 +29,9 @@ const char *hr_sparse_model_at(size_t i);
 HR_CHECKED enum hr_status hr_train_options_check(const struct hr_train_options *options,
                                                  bool sparse);
 
+/* Does the run outlive ranks that are lost (--on-loss)? */
+bool hr_train_outlives(const struct hr_train_options *options);
+
 /* May a file that somebody else may have made (a checkpoint, a trace, a baseline) decide it? What
  * is trained, how, and the data that are read; never where anything is written, nor how long or how
  * large a run may be, which is for the command line alone. `begins`: also what a run begins with,

@@ -1,6 +1,6 @@
 /* Parameter servers: the tables of the strategies. */
 #include "server/push_parts.h"
-#include "server/server_losses.h"
+#include "server/server.h"
 #include "server/staleness.h"
 #include "strategies/aggregate.h"
 #include "strategies/strategies.h"

@@ -140,7 +140,7 @@ static enum hr_status parse_names(struct hr_run *run)
         shared->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->job.launch));
     HR_TRY(choose_driver(o, &run->drive));
-    shared->outlives = strcmp(o->on_loss, "stop") != 0;
+    shared->outlives = hr_train_outlives(o);
     shared->reissues = !strcmp(o->lost_batch, "reissue");
     shared->repeats = run->drive.replay;
     run->job.played = run->drive.driver->played;

@@ -7,6 +7,7 @@
 #include "netsim/inject.h"
 #include "drive/replay.h"
 #include "drive/roll.h"
+#include "options/train_options.h"
 
 static enum hr_status add(struct hr_train_options *options, const char *who, uint64_t step)
 {
@@ -48,7 +49,7 @@ enum hr_status hr_what_if_recorded_deaths(const struct hr_replay *replay,
                                           struct hr_train_options *options)
 {
     struct hr_roll roll;
-    if (!strcmp(options->on_loss, "stop"))
+    if (!hr_train_outlives(options))
         return HR_OK;
     HR_TRY(hr_roll_read(&hr_replay_own(replay)->trace, &roll));
     const enum hr_status status = add_all(&roll, options);
@@ -86,7 +87,7 @@ enum hr_status hr_what_if_kill(const char *who, struct hr_train_options *options
                        "--what-if kill=%s: expected kill=none, kill=R@N (worker R, below %zu, dies "
                        "at its step N) or kill=server:S@N",
                        who, options->workers);
-    if (!strcmp(options->on_loss, "stop"))
+    if (!hr_train_outlives(options))
         snprintf(options->on_loss, sizeof options->on_loss, "continue");
     return add(options, rank, step);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "server/server.h"
+#include "options/train_options.h"
 #include "strategies/find.h"
 
 const char *hr_trace_view_kind(const struct hr_trace_view *view, size_t kind)
@@ -199,7 +200,7 @@ static bool has_losses(const struct hr_trace_view *view)
 /* The launcher's log is the last. */
 static enum hr_status take_roll(struct hr_trace_view *view)
 {
-    const bool outlives = strcmp(view->replay->options.on_loss, "stop") != 0;
+    const bool outlives = hr_train_outlives(&view->replay->options);
     view->nowners = view->trace.nowners;
     if (!outlives)
         return HR_OK;

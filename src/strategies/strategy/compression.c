@@ -42,11 +42,11 @@ static enum hr_status check_strategy(const struct hr_shared_state *shared,
 static enum hr_status check(const struct hr_shared_state *shared, const struct hr_compress *how)
 {
     const struct hr_train_options *o = shared->options;
-    if (strcmp(o->on_loss, "stop") != 0 && shared->strategy->losses_are_inputs)
+    if (shared->outlives && shared->strategy->losses_are_inputs)
         return not_with(o, "--on-loss",
                         "the error that a lost worker keeps is lost with it; expected stop, or a "
                         "strategy whose workers all go back to the last cut");
-    if (strcmp(o->on_loss, "stop") != 0 && hr_shared_is_apart(shared))
+    if (shared->outlives && hr_shared_is_apart(shared))
         return not_with(o, "--on-loss on several machines",
                         "errors stay where their workers are; expected stop");
     if (strcmp(o->reduce, "sum") != 0)

@@ -359,15 +359,25 @@ bool hr_losses_recalled(const struct hr_losses *losses)
     return hr_roster_recalls(shared_of(losses)->control);
 }
 
+bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank)
+{
+    struct hr_worker nobody = {.shared = shared_of(losses), .rank = rank, .back = true};
+    return hr_server_may_join(&nobody);
+}
+
 bool hr_losses_are_taken(const struct hr_losses *losses)
 {
-    struct hr_shared_state *shared = shared_of(losses);
-    for (size_t w = 0; w < shared->workers; w++) {
-        struct hr_worker nobody = {.shared = shared, .rank = w, .back = true};
-        if (hr_roster_is_gone(shared->control, w) && !hr_server_may_join(&nobody))
+    const struct hr_shared_state *shared = shared_of(losses);
+    for (size_t w = 0; w < shared->workers; w++)
+        if (hr_roster_is_gone(shared->control, w) && !hr_losses_is_taken(losses, w))
             return false;
-    }
     return true;
+}
+
+void hr_losses_settle(const struct hr_losses *losses)
+{
+    hr_server_missing(shared_of(losses));
+    hr_ledger_missing(shared_of(losses));
 }
 
 /* The last loss that recalled. (Any, if none did.) */

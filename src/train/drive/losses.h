@@ -102,6 +102,12 @@ bool hr_losses_recalled(const struct hr_losses *losses);
 /* Have owners taken the losses of all who are gone? A cut before that could miss batches that one
  * of them had. */
 bool hr_losses_are_taken(const struct hr_losses *losses);
+/* The same of one of them. */
+bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank);
+/* All who live have come to a cut, and rest: what those who are gone left undone before it is
+ * handed out again, or counted as lost, and what they were told last is counted. May be repeated.
+ */
+void hr_losses_settle(const struct hr_losses *losses);
 /* A rank that was lost, and will be back, is awaited: a term that begins begins with it. */
 bool hr_losses_await(const struct hr_losses *losses);
 /* All rest behind a cut that was concluded: it becomes the one that a recall goes back to. */

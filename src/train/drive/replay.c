@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
+#include "options/train_options.h"
 #include "session/machine_bits.h"
 #include "drive/record.h"
 
@@ -12,7 +13,7 @@
 static enum hr_status check_version(const struct hr_trace *trace,
                                     const struct hr_train_options *options)
 {
-    if (trace->version >= HR_TRACE_VERSION_LOSSES || !strcmp(options->on_loss, "stop"))
+    if (trace->version >= HR_TRACE_VERSION_LOSSES || !hr_train_outlives(options))
         return HR_OK;
     return hr_fail(HR_E_FORMAT,
                    "is a trace of version %u of a run with --on-loss %s, expected %d: an earlier "

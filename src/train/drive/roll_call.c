@@ -3,8 +3,6 @@
 #include "drive/losses_apart.h"
 #include "drive/rest.h"
 #include "drive/roll.h"
-#include "server/server_losses.h"
-#include "strategy/ledger.h"
 
 static const struct hr_train_job *job_of(const struct hr_losses *losses)
 {
@@ -102,8 +100,7 @@ static void release(struct hr_losses *losses)
 {
     struct hr_shared_state *shared = job_of(losses)->shared;
     if (rest_at(losses, HR_STAGE_ENDED)) {
-        hr_server_missing(shared);
-        hr_ledger_missing(shared);
+        hr_losses_settle(losses);
         end_span(losses);
         losses->rest_ns = losses->now_ns(losses->clock);
     }

@@ -1,8 +1,6 @@
 #include "play/play_cut.h"
 
 #include "drive/roll.h"
-#include "server/server_losses.h"
-#include "strategy/ledger.h"
 #include "worker/evaluate.h"
 
 bool hr_play_at_cut(const struct hr_play *play)
@@ -44,8 +42,8 @@ static enum hr_status take_seats(struct hr_play *play)
     struct hr_losses *losses = &play->drive->losses;
     if (play->shared->outlives && hr_losses_changed(losses))
         HR_TRY(hr_play_begin_term(play));
-    hr_server_missing(play->shared);
-    hr_ledger_missing(play->shared);
+    if (play->shared->outlives)
+        hr_losses_settle(losses);
     return HR_OK;
 }
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "server/server_losses.h"
+#include "strategy/shared.h"
 
 static const char how[] = "killed by --inject";
 
@@ -101,20 +101,13 @@ static bool may_start_again(const struct hr_play *play, size_t rank)
     return !drive->driver->simulated || again_ns[rank] <= drive->driver->now_ns(drive);
 }
 
-/* Have owners taken its loss, where there are any? */
-static bool may_join(const struct hr_play *play, size_t rank)
-{
-    struct hr_worker nobody = {.shared = play->shared, .rank = rank, .back = true};
-    return hr_server_may_join(&nobody);
-}
-
 bool hr_play_may_come_back(struct hr_play *play, size_t rank)
 {
     if (!may_start_again(play, rank))
         return false;
     if (rank >= play->shared->workers)
         return true;
-    return hr_losses_recalled(losses_of(play)) || may_join(play, rank);
+    return hr_losses_recalled(losses_of(play)) || hr_losses_is_taken(losses_of(play), rank);
 }
 
 enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)

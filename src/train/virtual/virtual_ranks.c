@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "server/server_losses.h"
+#include "server/server.h"
 #include "server/server_requests.h"
 #include "worker/staged.h"
 
