@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "options/meaning.h"
+#include "options/pairs.h"
 #include "options/metric.h"
 #include "cli/commands.h"
 #include "cli/foretold.h"
@@ -192,7 +193,8 @@ static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
     HR_TRY(hr_train_complete(&cli->train));
     HR_TRY(hr_meaning_check(cli, &cli->train));
-    HR_TRY(hr_timeline_check(cli, &cli->train));
+    HR_TRY(hr_pairs_check_of(&cli->train, cli));
+    HR_TRY(hr_timeline_check(cli));
     HR_TRY(check_export(cli));
     HR_TRY(hr_foretell_check(cli));
     *wish = hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));

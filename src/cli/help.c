@@ -105,6 +105,14 @@ static bool help_with_option(const char *name)
     return true;
 }
 
+static void print_page(const char *page)
+{
+    char *text = hr_man_body(page);
+    if (text)
+        hr_manual_print(stdout, text, hr_manual_width(STDOUT_FILENO));
+    free(text);
+}
+
 /* A command, a page, or both: there is more to say of data than how to call the command. Or else an
  * option; false: it is none of these. */
 static bool help_with(const char *name, bool all)
@@ -118,7 +126,7 @@ static bool help_with(const char *name, bool all)
     if (command && page)
         fputc('\n', stdout);
     if (page)
-        hr_manual_print(stdout, hr_manual_title(page).body, hr_manual_width(STDOUT_FILENO));
+        print_page(page);
     return true;
 }
 

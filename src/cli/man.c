@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "manual/manual.h"
+#include "options/pairs.h"
 
 /* A page is a command, a topic, or both; neither is hogring itself. */
 struct man_page {
@@ -110,6 +111,20 @@ static void write_hogring(FILE *out, const struct hr_command *none)
     }
 }
 
+char *hr_man_body(const char *page)
+{
+    char *text = NULL;
+    size_t bytes;
+    FILE *memory = open_memstream(&text, &bytes);
+    const struct hr_manual_title title = hr_manual_title(page);
+    if (!memory)
+        return NULL;
+    fputs(title.body, memory);
+    if (!strcmp(title.name, "combinations"))
+        hr_pairs_write(memory);
+    return fclose(memory) ? NULL : text;
+}
+
 static void print_page(FILE *out, const struct man_page *page)
 {
     const struct hr_manual_title title =
@@ -122,8 +137,10 @@ static void print_page(FILE *out, const struct man_page *page)
         print_text(out, page->command ? write_command : write_hogring, page->command);
     if (page->topic && title.body[0] != '#') /* else its text would stand in the section before */
         fprintf(out, ".SH %s\n", page->command ? "NOTES" : "DESCRIPTION");
-    if (page->topic)
-        hr_manual_roff(out, title.body);
+    char *body = page->topic ? hr_man_body(page->topic) : NULL;
+    if (body)
+        hr_manual_roff(out, body);
+    free(body);
     print_see_also(out, page->file);
 }
 

@@ -7,4 +7,7 @@
  * all; the exit code. */
 int hr_man(const char *file);
 
+/* A page's body, with what is written from tables behind it: allocated. NULL: no memory. */
+char *hr_man_body(const char *page);
+
 #endif

@@ -8,6 +8,7 @@
 #include "base/signals.h"
 #include "machines/porter.h"
 #include "options/meaning.h"
+#include "options/pairs.h"
 #include "sparse/engine.h"
 #include "strategies/find.h"
 #include "terminal/output.h"
@@ -82,10 +83,6 @@ enum hr_status hr_cli_machines_ready(const struct hr_cli *cli, struct hr_machine
 {
     if (!machines)
         return ready;
-    if (ready == HR_OK && hr_sparse_is_model(cli->train.model))
-        ready =
-            hr_fail(HR_E_USAGE, "--model %s: not there yet on several machines; expected it on one",
-                    cli->train.model);
     if (ready == HR_OK)
         ready = check_averaging(cli);
     if (ready == HR_OK && cli->forecast)
@@ -132,6 +129,7 @@ static enum hr_status prepare(struct hr_cli *cli, struct hr_machines *machines,
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
     HR_TRY(hr_train_complete(&cli->train));
     HR_TRY(hr_meaning_check(cli, &cli->train));
+    HR_TRY(hr_pairs_check_of(&cli->train, cli));
     HR_TRY(hr_cli_open_data(cli, machines, dataset));
     return hr_outcome_check_task(cli, dataset);
 }

@@ -118,28 +118,11 @@ enum hr_status hr_check_budget(const struct hr_train_options *options)
                    hr_printable(options->budget).text);
 }
 
-enum hr_status hr_check_epochs(const struct hr_train_options *options)
-{
-    if (!options->budget[0])
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--epochs %zu: the run's length is --budget %s; expected one of the two",
-                   options->epochs, hr_printable(options->budget).text);
-}
-
 enum hr_status hr_run_length_check(const struct hr_train_options *options,
                                    const struct hr_run_length *length)
 {
-    const bool falls =
-        !strcmp(options->lr_schedule, "cosine") || !strcmp(options->lr_schedule, "linear");
     if (length->epochs > 0 && options->warmup_epochs > length->epochs)
         return hr_fail(HR_E_USAGE, "--warmup-epochs %.15g: expected 0 to %.4g",
                        options->warmup_epochs, length->epochs);
-    if (falls && !(length->epochs > 0))
-        return hr_fail(HR_E_USAGE,
-                       "--lr-schedule %s: falls to the end of the run, and nobody knows which "
-                       "epoch --budget %s ends in; expected a budget in samples or updates, or "
-                       "--lr-schedule constant or step",
-                       options->lr_schedule, options->budget);
     return HR_OK;
 }

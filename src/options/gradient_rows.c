@@ -15,7 +15,7 @@ const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS] = {
     ROW("overlap", TEXT, overlap, DECIDES, "on|off", "off",
         "gradients leave in buckets while backward computes the rest: to be summed, or, in virtual "
         "time and between machines, on their way to servers",
-        .words = "on|off", .check = hr_check_overlap, .commands = BOTH | HR_FORECAST),
+        .words = "on|off", .commands = BOTH | HR_FORECAST),
     ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
         "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
     ROW("transport", TEXT, transport, AROUND, "HOW", "zero-copy",
@@ -31,10 +31,10 @@ const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS] = {
     ROW("consensus-step", NUMBER, consensus_step, DECIDES, "GAMMA", NULL,
         "gossip with --compress: share of the way to the neighbours' public copies in a step",
         .said = "1; topk:P%: sqrt(P / 100)", RANGE(0, 1), .between_ranks = true,
-        .check = hr_check_consensus_step),
+        .needs = {"compress", "of what?"}),
     ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
         "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
         "copy); virtual: one each, to a switch (a star)",
         .with = {{"schedule", "free"}}, .between_ranks = true, .or_stages = true,
-        .check = hr_check_link, .commands = BOTH | HR_FORECAST),
+        .commands = BOTH | HR_FORECAST),
 };

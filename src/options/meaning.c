@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hogring/sparse.h"
+#include "options/pairs.h"
 #include "strategies/find.h"
 
 #define SPARSE_MODELS "logistic, svm, linear and mf"
@@ -84,7 +85,7 @@ static enum hr_status check_needs(const struct hr_option *row, const struct hr_t
     if (!row->needs.option)
         return HR_OK;
     hr_option_text(hr_train_option_find(row->needs.option), o, value, sizeof value);
-    return value[0] ? HR_OK
+    return value[0] && strcmp(value, "0") ? HR_OK
                     : hr_fail(HR_E_USAGE, "--%s: %s give --%s too", row->name, row->needs.question,
                               row->needs.option);
 }
@@ -195,6 +196,8 @@ static enum hr_status check_option(const struct hr_option *row, const struct hr_
     if (row != hr_train_option_find(row->name))
         return HR_OK;
     HR_TRY(check_needs(row, o));
+    const struct hr_pair_run run = hr_pair_run_of(o, NULL);
+    HR_TRY(hr_pairs_check_option(row->name, &run));
     return row->check ? row->check(o) : HR_OK;
 }
 
@@ -230,8 +233,8 @@ enum hr_status hr_meaning_check(const struct hr_cli *cli, const struct hr_train_
     const struct hr_strategy *strategy = NULL;
     const struct hr_option *row;
     const struct hr_train_options chosen = with_solver(o);
-    HR_TRY(sparse ? hr_sparse_meaning_check(cli, o)
-                  : hr_strategy_find(o->strategy, o->staleness, &strategy));
+    if (!sparse)
+        HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
         if (cli->given[i] &&
             !(strategy && cli->machines && (obeys_apart(strategy, row) || is_of_links(row))))

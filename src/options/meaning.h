@@ -23,10 +23,6 @@ HR_CHECKED enum hr_status hr_meaning_check_some(const struct hr_cli *cli,
  * and model, and of the options that it goes with. */
 bool hr_option_is_obeyed(const struct hr_option *row, const struct hr_train_options *o);
 
-/* What rows do not say of a sparse model's run; asked by the above. */
-HR_CHECKED enum hr_status hr_sparse_meaning_check(const struct hr_cli *cli,
-                                                  const struct hr_train_options *o);
-
 /* What neither cli nor `given` gives becomes the default of cli's model, where sparse models have
  * one of their own. */
 void hr_cli_settle_model(struct hr_cli *cli, unsigned command, const bool *given);

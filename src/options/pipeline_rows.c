@@ -1,7 +1,6 @@
 /* The options of pipelines, a row each (option.h says what stands in one). */
 #include <stddef.h>
 
-#include "options/train_checks.h"
 #include "options/train_row.h"
 #include "pipeline/schedules.h"
 #include "shm/control.h"
@@ -20,21 +19,21 @@ const struct hr_option hr_pipeline_rows[HR_PIPELINE_ROWS] = {
         RANGE(0, HR_MAX_RANKS), .said = "none"),
     ROW("micro-batches", COUNT, micro_batches, DECIDES, "M", NULL,
         "of a pipeline: pieces of a worker's batch that pass through the stages", RANGE(0, 65536),
-        .said = "one a stage", .check = hr_check_pipelined),
+        .said = "one a stage", .needs = {"pipeline", "of what?"}),
     ROW("pipeline-schedule", TEXT, pipeline_schedule, DECIDES, "NAME", "1f1b",
         "when a stage computes what: ", .name_at = pipeline_schedule_at,
-        .check = hr_check_pipelined),
+        .needs = {"pipeline", "of what?"}),
     ROW("stages", TEXT, stages, DECIDES, "LIST", "auto",
         "where a pipeline cuts the model: auto: as evenly as its layers let it, in multiply-adds; "
         "or the layers of each part, as 3,2,4, a residual block being one",
-        .check = hr_check_pipelined),
+        .needs = {"pipeline", "of what?"}),
     ROW("chunks", COUNT, chunks, DECIDES, "V", "1",
         "parts of the model that each stage has: interleaved", RANGE(1, 64),
-        .check = hr_check_pipelined),
+        .needs = {"pipeline", "of what?"}),
     ROW("recompute", FLAG, recompute, AROUND, NULL, NULL,
         "a stage keeps its input of a micro-batch alone, and computes forward again before "
         "backward: less memory, more time, the same bits",
-        .check = hr_check_pipelined),
+        .needs = {"pipeline", "of what?"}),
     ROW("tensor-parallel", COUNT, tensor_parallel, AROUND, "T", NULL,
         "each worker, or each of its stages, is T ranks, which share its layers by columns and "
         "rows (hogring help split)",

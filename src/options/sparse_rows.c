@@ -1,5 +1,4 @@
 /* The options of sparse models: a row each. */
-#include "options/train_checks.h"
 #include "options/train_options.h"
 #include "options/train_row.h"
 
@@ -18,5 +17,6 @@ const struct hr_option hr_sparse_rows[HR_SPARSE_ROWS] = {
         "sgd (logistic, svm, linear; hogwild): weights of the N most frequent features of which "
         "each of "
         "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
-        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS, .check = hr_check_hot_copies),
+        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS,
+        .with = {{"model", "logistic|svm|linear"}, {"solver", "sgd"}, {"strategy", "hogwild"}}),
 };

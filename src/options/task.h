@@ -22,10 +22,4 @@ void hr_task_settle(struct hr_train_options *options, struct hr_data_options *da
 /* --loss auto becomes that of the task. */
 void hr_task_complete(struct hr_train_options *options);
 
-/* `check` of --loss: is it of the task? */
-HR_CHECKED enum hr_status hr_check_loss(const struct hr_train_options *options);
-/* Of options that are about classes alone, and about values alone. */
-HR_CHECKED enum hr_status hr_check_of_classes(const struct hr_train_options *options);
-HR_CHECKED enum hr_status hr_check_of_values(const struct hr_train_options *options);
-
 #endif

@@ -11,25 +11,13 @@
 #include "base/error.h"
 #include "hogring/train.h"
 
-HR_CHECKED enum hr_status hr_check_period(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_batch(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_pipelined(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_compress(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_consensus_step(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_overlap(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_link(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_on_loss(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_inject(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_stall_warn(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_hot_copies(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_digest_every(const struct hr_train_options *o);
 
 /* Of a network: do the same options give the same bits again? Not where the order of messages in
  * real time decides; nor where a rank is lost on the way. */
 bool hr_train_repeats(const struct hr_train_options *o);
 /* Does another order of events change the bits, in virtual time that of other compute times? */
 bool hr_train_has_orders(const struct hr_train_options *o);
-/* --digest-every as a run of these options obeys it: 0 where it means nothing. */
-uint64_t hr_digest_every(const struct hr_train_options *o);
 
 #endif

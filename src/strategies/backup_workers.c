@@ -32,18 +32,12 @@
 #include "server/staleness.h"
 #include "strategies/strategies.h"
 
-/* The server decides which gradients are dropped: two servers might differ. */
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
     const size_t backups = shared->options->backups;
     if (backups >= shared->workers)
         return hr_fail(HR_E_USAGE, "--backups %zu: expected fewer than the %zu worker%s", backups,
                        shared->workers, shared->workers == 1 ? "" : "s");
-    if (shared->servers != 1)
-        return hr_fail(HR_E_USAGE,
-                       "--servers %zu: %s has one server, which decides whose gradients are too "
-                       "late; expected --servers 1",
-                       shared->servers, shared->strategy->name);
     return HR_OK;
 }
 

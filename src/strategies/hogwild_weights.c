@@ -29,9 +29,6 @@ enum hr_status hr_hogwild_prepare(struct hr_shared_state *shared)
 {
     const struct hr_train_options *o = shared->options;
     uint64_t bytes;
-    if (shared->outlives && o->record[0] && !strcmp(o->launch, "process"))
-        return hr_fail(HR_E_USAGE, "--record: a process of hogwild may be lost in the middle of a "
-                                   "push; expected --launch thread, or --on-loss stop");
     if (!hr_parse_size(o->record_block, &bytes) || bytes < 4096 || bytes > 65536)
         return hr_fail(HR_E_USAGE, "--record-block %s: expected 4K to 64K", o->record_block);
     HR_TRY(hr_setup_take(shared, sizeof(struct setup)));

@@ -11,17 +11,6 @@
 #include "strategies/strategies.h"
 #include "strategy/rank.h"
 
-static enum hr_status prepare(struct hr_shared_state *shared)
-{
-    if (!hr_optimizer_needs_norms(&shared->optimizer))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--pipeline-schedule %s: a stage that updates its own weights has no norms of "
-                   "the whole model; expected another --optimizer than %s, no --clip-norm, or "
-                   "--clock virtual",
-                   shared->options->pipeline_schedule, shared->optimizer.rule->name);
-}
-
 static size_t bytes(const struct hr_shared_state *shared)
 {
     return hr_state_floats(shared) * sizeof(float);
@@ -59,7 +48,6 @@ const struct hr_strategy hr_strategy_streamed = {
     .rows = {.one_state = has_one_state},
     .synchronous = true,
     .shares_batch = true,
-    .prepare = prepare,
     .bytes = bytes,
     .start = start,
     .span = span,

@@ -21,13 +21,7 @@ enum hr_status hr_links_setup(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
     struct hr_group_options *group = &run->shared.group_options;
-    const bool all_reduces = hr_strategy_obeys(run->shared.strategy, "algorithm");
     group->copies = !strcmp(o->transport, "copy");
-    if (group->copies && !all_reduces)
-        return hr_fail(HR_E_USAGE,
-                       "--transport copy: is not supported with --strategy %s (it belongs "
-                       "to allreduce)",
-                       o->strategy);
     if (group->copies)
         group->slot_bytes = slot_bytes(run->shared.workers);
     if (!o->link[0] || run->job.simulated || run->shared.workers == 1)

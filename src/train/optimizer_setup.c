@@ -9,25 +9,6 @@
 #include "train/optimizer_setup.h"
 #include "train/run.h"
 
-/* Norms are over all parameters; with several shards none has all of them. */
-static enum hr_status check_servers(const struct hr_run *run)
-{
-    const struct hr_train_options *o = run->job.options;
-    const struct hr_optimizer *optimizer = &run->shared.optimizer;
-    char option[64];
-    if (run->shared.strategy->rows.state == HR_KEPT_OWN || run->shared.servers <= 1 ||
-        !hr_optimizer_needs_norms(optimizer))
-        return HR_OK;
-    if (optimizer->clip_norm > 0)
-        snprintf(option, sizeof option, "--clip-norm %g", o->clip_norm);
-    else
-        snprintf(option, sizeof option, "--optimizer %.16s", o->optimizer);
-    return hr_fail(HR_E_USAGE,
-                   "%s: it needs norms over whole tensors, which %zu servers hold in pieces; "
-                   "expected --servers 1",
-                   option, run->shared.servers);
-}
-
 enum hr_status hr_optimizer_setup(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
@@ -53,7 +34,6 @@ enum hr_status hr_optimizer_setup(struct hr_run *run)
                           : hr_rule_find(o->optimizer, &optimizer->rule));
     if (optimizer->rule->no_momentum && o->momentum == 0)
         optimizer->rule = optimizer->rule->no_momentum;
-    HR_TRY(check_servers(run));
     optimizer->segments = run->tensors = calloc(n, sizeof *run->tensors);
     if (!run->tensors)
         return hr_fail(HR_E_NOMEM, "no memory to list %zu tensors", n);
@@ -80,11 +60,6 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
     *out = 1;
     if (!strcmp(o->scale_lr, "none"))
         return HR_OK;
-    if (run->job.micro_shards && !o->base_batch_size)
-        return hr_fail(HR_E_USAGE,
-                       "--scale-lr %s: with --reduce repro the rate must not depend on the number "
-                       "of workers; expected --base-batch-size N with it",
-                       o->scale_lr);
     *out = !strcmp(o->scale_lr, "linear") ? times : sqrt(times);
     return HR_OK;
 }

@@ -7,34 +7,6 @@
 #include "stages/pipeline.h"
 #include "worker/ahead.h"
 
-/* What servers need whole. */
-static enum hr_status check_pushes(const struct hr_run *run)
-{
-    if (run->job.pipeline)
-        return hr_fail(HR_E_USAGE,
-                       "--overlap on: with --strategy %s a worker pushes when all of its stages "
-                       "are through; expected it without --pipeline, or allreduce",
-                       run->options.strategy);
-    return HR_OK;
-}
-
-enum hr_status hr_overlap_setup(const struct hr_run *run)
-{
-    if (!hr_overlaps(&run->options))
-        return HR_OK;
-    if (!hr_strategy_adds(run->shared.strategy))
-        return hr_fail(
-            HR_E_USAGE,
-            "--overlap on: is not supported with --strategy %s, whose workers hand in no "
-            "gradient (it belongs to allreduce, ps-sync, ps-async, ssp and "
-            "backup-workers)",
-            run->options.strategy);
-    if (run->job.micro_shards)
-        return hr_fail(HR_E_USAGE, "--overlap on: with --reduce repro no gradient is final before "
-                                   "the last micro-shard");
-    return hr_strategy_is_served(run->shared.strategy) ? check_pushes(run) : HR_OK;
-}
-
 /* Where gradients become final, in the order of backward. */
 static bool next_final(const struct hr_train_job *job, size_t number, size_t *offset)
 {

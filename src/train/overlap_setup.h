@@ -1,5 +1,4 @@
-/* overlap_setup.h - may gradients leave their workers in pieces (--overlap on), and what is said of
- * it.
+/* overlap_setup.h - what is said of gradients that leave their workers in pieces (--overlap on).
  *
  * Threads: of the launcher, before ranks run.
  * Test:    tests/unit/train/test_parts_of_pushes.c, tests/cli/overlap.bats
@@ -8,9 +7,6 @@
 #define HR_TRAIN_OVERLAP_SETUP_H
 
 #include "train/run.h"
-
-/* HR_E_USAGE: not with that. */
-HR_CHECKED enum hr_status hr_overlap_setup(const struct hr_run *run);
 
 /* For people: in how many parts a push leaves; "": nothing is pushed, or it is off. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_overlap_text(const struct hr_run *run, char *text, size_t size);

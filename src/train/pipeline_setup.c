@@ -43,28 +43,6 @@ enum hr_status hr_pipeline_count_ranks(struct hr_run *run)
         run->shared.servers ? ", and servers," : "", job->nranks, HR_MAX_RANKS);
 }
 
-/* --- what does not go with it --- */
-
-/* Why not, or NULL. */
-static const char *obstacle(const struct hr_train_job *job)
-{
-    const struct hr_train_options *o = job->options;
-    if (o->accumulate > 1)
-        return o->pipeline ? "--accumulate: --micro-batches says how many pieces a gradient is "
-                             "added up from"
-                           : "--accumulate: expected --pipeline 1 --micro-batches N, the pieces "
-                             "that a gradient is added up from";
-    if (!strcmp(o->overlap, "on") && o->pipeline < 2)
-        return "--overlap on: the gradients of a single stage are whole all at once";
-    if (job->shared->outlives && !job->played && o->tensor_parallel > 1)
-        return "--on-loss in real time: with --tensor-parallel a rank that is lost leaves others "
-               "in "
-               "the middle of a layer; expected --clock virtual, or --schedule explore:SEED";
-    if (o->link[0] && strcmp(o->clock, "virtual") != 0)
-        return "--link: links between stages are there in virtual time alone (--clock virtual)";
-    return NULL;
-}
-
 static enum hr_status check_shards(const struct hr_train_options *o)
 {
     if (shards_of(o) % team_of(o) == 0)
@@ -108,85 +86,11 @@ static enum hr_status find_schedule(const struct hr_train_options *o,
     return to->schedule->check(&to->shape);
 }
 
-/* A pipeline that never drains. Its updates are of minibatches; it is saved where it is empty. */
-static enum hr_status check_stale(const struct hr_train_job *job, const char *schedule)
-{
-    const struct hr_train_options *o = job->options;
-    const struct hr_every *every = &o->checkpoint_every;
-    if (job->shared->outlives)
-        return hr_fail(HR_E_USAGE,
-                       "--on-loss %s: not with %s, whose stages keep weights of their "
-                       "own; expected a schedule that drains, as 1f1b",
-                       o->on_loss, schedule);
-    if (job->micro_shards)
-        return hr_fail(HR_E_USAGE,
-                       "--reduce repro: %s makes an update of each minibatch, at one time one of "
-                       "several; expected a schedule that adds up a batch, as 1f1b",
-                       schedule);
-    if (!strcmp(o->overlap, "on"))
-        return hr_fail(HR_E_USAGE,
-                       "--overlap on: is not supported with %s, whose stages make their "
-                       "own updates",
-                       schedule);
-    if (o->micro_batches)
-        return hr_fail(HR_E_USAGE,
-                       "--micro-batches %zu: %s makes an update of each minibatch, which no other "
-                       "waits for; expected it without",
-                       o->micro_batches, schedule);
-    if (!job->played &&
-        (job->shared->workers > 1 || job->shared->strategy != &hr_strategy_allreduce))
-        return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule %s: in real time its stages update their own weights, "
-                       "which no other replica has; expected --workers 1 and --strategy allreduce, "
-                       "or --clock virtual",
-                       schedule);
-    if (o->recompute && !strcmp(schedule, "unstashed"))
-        return hr_fail(HR_E_USAGE,
-                       "--recompute: unstashed keeps no weights of a forward to compute it again "
-                       "with; expected it without, or pipedream");
-    if (!job->played && (o->prefetch || o->calibrate[0]))
-        return hr_fail(HR_E_USAGE,
-                       "--%s: not with %s in real time, whose minibatches overlap; expected it "
-                       "without",
-                       o->prefetch ? "prefetch" : "calibrate", schedule);
-    if (o->checkpoint_dir[0] && every->steps)
-        return hr_fail(HR_E_USAGE,
-                       "--checkpoint-every: a pipeline of %s is empty only at the ends of epochs, "
-                       "and is saved there; expected epochs, as 1epochs",
-                       schedule);
-    return HR_OK;
-}
-
-/* In real time its stages are ranks that have weights of their own. */
-static enum hr_status check_stale_ranks(const struct hr_train_job *job, size_t team)
-{
-    const char *schedule = job->options->pipeline_schedule;
-    if (job->played)
-        return HR_OK;
-    if (team > 1)
-        return hr_fail(HR_E_USAGE,
-                       "--pipeline-schedule %s: not with --tensor-parallel in real time: a stage "
-                       "that updates its own weights is one rank",
-                       schedule);
-    return HR_OK;
-}
-
 /* A replay, which knows only what decides bits, computes micro-batches, or shards, in one stage. */
 static size_t stages_of(const struct hr_train_options *o)
 {
     const bool is_one = o->micro_batches > 1 || shards_of(o) > 1;
     return o->pipeline == 0 && is_one ? 1 : o->pipeline;
-}
-
-static enum hr_status fail_beside(const struct hr_train_options *o, const char *why)
-{
-    const char *name = o->pipeline          ? "pipeline"
-                       : o->tensor_parallel ? "tensor-parallel"
-                                            : "tensor-shards";
-    const size_t value = o->pipeline          ? o->pipeline
-                         : o->tensor_parallel ? o->tensor_parallel
-                                              : o->tensor_shards;
-    return hr_fail(HR_E_USAGE, "--%s %zu: not with %s", name, value, why);
 }
 
 static size_t micro_batches_of(const struct hr_train_job *job, size_t K)
@@ -226,12 +130,9 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     const struct hr_train_options *o = &run->options;
     struct hr_train_job *job = &run->job;
     const size_t K = stages_of(o);
-    const char *why = obstacle(job);
     size_t cut[HR_PIPELINE_STAGES];
     if (!K)
         return HR_OK;
-    if (why)
-        return fail_beside(o, why);
     HR_TRY(check_shards(o));
     struct hr_pipeline_options options = {
         .model = job->model,
@@ -249,8 +150,6 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     HR_TRY(find_schedule(o, &options));
     const bool stale = !options.schedule->synchronous;
     if (stale) {
-        HR_TRY(check_stale_ranks(job, options.team));
-        HR_TRY(check_stale(job, options.schedule->name));
         options.streams = !job->played;
         options.shape.micro_batches = options.streams ? K : 1; /* on their way */
         if (options.streams)

@@ -8,6 +8,7 @@
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "kernels/select.h"
+#include "options/pairs.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
 #include "state/model_file.h"
@@ -122,9 +123,6 @@ static enum hr_status choose_driver(const struct hr_train_options *o, struct hr_
         HR_TRY(parse_schedule(o->schedule, drive));
     if (!strcmp(o->clock, "real"))
         return HR_OK;
-    if (drive->driver->played)
-        return hr_fail(HR_E_USAGE, "--clock virtual: the clock is the schedule; expected it "
-                                   "without --schedule explore");
     drive->driver = &hr_driver_virtual;
     return HR_OK;
 }
@@ -167,16 +165,10 @@ static enum hr_status settle_batch(struct hr_run *run)
 static enum hr_status settle_parts(struct hr_train_job *job)
 {
     const struct hr_train_options *o = job->options;
-    const size_t accumulate = o->accumulate;
-    if (accumulate > 1 && (o->prefetch || !strcmp(o->overlap, "on")))
-        return hr_fail(HR_E_USAGE,
-                       "--accumulate %zu: minibatches are decoded and computed one by "
-                       "one; expected it without --prefetch and --overlap on",
-                       accumulate);
-    job->parts = accumulate;
+    job->parts = o->accumulate;
     HR_TRY(hr_micro_shards_prepare(job));
     job->piece = job->batch_size;
-    job->global_batch *= accumulate;
+    job->global_batch *= o->accumulate;
     job->most_parts = job->shared->outlives && job->shared->strategy->shares_batch
                           ? job->parts * job->shared->workers
                           : job->parts;
@@ -346,6 +338,14 @@ static enum hr_status scale_targets(struct hr_run *run)
     return hr_target_scale_apply(run->job.dataset, &run->job.values);
 }
 
+static enum hr_status check_pairs(const struct hr_run *run)
+{
+    struct hr_pair_run pairs = hr_pair_run_of(&run->options, NULL);
+    pairs.machines = run->machines;
+    pairs.played |= run->drive.replay != NULL;
+    return hr_pairs_check(&pairs);
+}
+
 enum hr_status hr_run_prepare(struct hr_run *run)
 {
     const struct hr_train_options *o = &run->options;
@@ -353,6 +353,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     shared->options = o;
     HR_TRY(hr_train_complete(&run->options));
     HR_TRY(hr_train_options_check(o, false));
+    HR_TRY(check_pairs(run));
     HR_TRY(hr_final_test_prepare(run));
     HR_TRY(scale_targets(run));
     HR_TRY(parse_names(run));
@@ -379,7 +380,6 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     settle_waiting(run);
     settle_stalls(run);
     plan_snapshot(run);
-    HR_TRY(hr_overlap_setup(run));
     HR_TRY(hr_links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));
     HR_TRY(hr_pipeline_setup_time(&run->job));

@@ -14,35 +14,6 @@
 #include "server/server.h"
 #include "session/kept.h"
 
-static enum hr_status refuse(const char *what, const char *instead)
-{
-    return hr_fail(HR_E_USAGE, "%s: not there yet on several machines; %s", what, instead);
-}
-
-/* Which runs go on without a machine, and its workers. */
-static enum hr_status check_losses(const struct hr_run *run)
-{
-    const struct hr_train_options *o = &run->options;
-    if (!strcmp(o->on_loss, "restart"))
-        return hr_fail(HR_E_USAGE,
-                       "--on-loss restart: on several machines nobody but the launcher can start a "
-                       "process on another one; expected continue, or stop and --resume");
-    if (!hr_strategy_is_everywhere(run->shared.strategy))
-        return hr_fail(
-            HR_E_USAGE,
-            "--on-loss continue with --strategy %s: on several machines what is lost with "
-            "one is nowhere else (weights, pushes, samples handed out); expected "
-            "--strategy allreduce, or --on-loss stop and --resume",
-            o->strategy);
-    if (o->pipeline || o->tensor_parallel)
-        return refuse("--on-loss continue with --pipeline or --tensor-parallel", "expected stop");
-    if (!strcmp(o->reduce, "repro"))
-        return refuse("--on-loss continue with --reduce repro", "expected stop");
-    if (o->record[0])
-        return refuse("--on-loss continue with --record", "expected one of them");
-    return HR_OK;
-}
-
 /* Known of Open MPI 4, which MPI_Get_library_version names. */
 static void warn_of_library(const struct hr_machines *machines)
 {
@@ -52,44 +23,6 @@ static void warn_of_library(const struct hr_machines *machines)
                "--on-loss continue: survivors may wait in %s until --timeout ends the run; Open "
                "MPI 5 and MPICH let them go on (help machines)",
                library);
-}
-
-/* A clock or a schedule that one process plays all ranks for. */
-static enum hr_status refuse_played(const struct hr_train_options *o)
-{
-    const bool clock = !strcmp(o->clock, "virtual");
-    return hr_fail(HR_E_USAGE,
-                   "--%s %s: one process plays all ranks, on one machine; expected --%s %s, or it "
-                   "without mpirun",
-                   clock ? "clock" : "schedule", clock ? o->clock : o->schedule,
-                   clock ? "clock" : "schedule", clock ? "real" : "free");
-}
-
-static enum hr_status check(const struct hr_run *run)
-{
-    const struct hr_train_options *o = &run->options;
-    const struct hr_strategy *strategy = run->shared.strategy;
-    if (hr_strategy_shares_weights(strategy) && o->record[0])
-        return refuse("--record of hogwild",
-                      "a trace is replayed on one machine, which has one copy of the weights; "
-                      "expected it without");
-    struct hr_inject inject;
-    HR_TRY(
-        hr_inject_parse("--inject ", o->inject, run->shared.workers, run->shared.servers, &inject));
-    if (hr_inject_has(&inject, HR_INJECT_DROP_PUSH))
-        return refuse("--inject drop-push", "expected it on one machine");
-    if (run->drive.driver->played)
-        return refuse_played(o);
-    if (run->shared.outlives)
-        HR_TRY(check_losses(run));
-    if (o->calibrate[0] && hr_strategy_is_served(strategy))
-        return refuse("--calibrate with servers", "expected it on one machine");
-    if (o->link[0] || o->topology[0])
-        return hr_fail(HR_E_USAGE,
-                       "--%s: the links between machines are real ones; expected it without, or "
-                       "on one machine, without mpirun",
-                       o->link[0] ? "link" : "topology");
-    return HR_OK;
 }
 
 /* --- for people --- */
@@ -193,8 +126,8 @@ static enum hr_status check_deal(const struct hr_run *run, const struct deal *de
     if (deal->machines % deal->workers || deal->stages % (deal->machines / deal->workers))
         return refuse_deal(deal);
     if (hr_strategy_shares_weights(run->shared.strategy))
-        return refuse("hogwild of workers whose stages live on several machines",
-                      "expected a worker or more on each");
+        return hr_fail(HR_E_USAGE, "hogwild of workers whose stages live on several machines: not "
+                                   "there yet; expected a worker or more on each");
     return HR_OK;
 }
 
@@ -217,8 +150,7 @@ enum hr_status hr_several_deal(struct hr_run *run)
     if (!run->machines)
         return deal_servers(run);
     const struct deal deal = deal_of(run);
-    HR_TRY(check(run));
-    HR_TRY(check_deal(run, &deal));
+        HR_TRY(check_deal(run, &deal));
     place(run, &deal);
     if (hr_strategy_shares_weights(run->shared.strategy))
         hr_leaders_choose(&run->shared.leaders, &run->shared.homes, run->shared.workers);

@@ -41,7 +41,7 @@ trains() {
   for strategy in allreduce diloco ps-sync ps-async ssp backup-workers gossip; do
     for how in $HOWS; do
       if [[ $strategy/$how != allreduce/* && $strategy/$how != diloco/* ]] && [ "$how" = powersgd:2 ]; then
-        refused 2 "not with $strategy: its factors are sums over all workers" train --workers 3 --strategy "$strategy" --compress "$how"
+        refused 2 "not with --strategy $strategy: its factors are sums over all workers" train --workers 3 --strategy "$strategy" --compress "$how"
         continue
       fi
       trains "$TMP/run" --strategy "$strategy" --compress "$how" --clock virtual --link 1Gb/s,50us
@@ -188,7 +188,7 @@ trains() {
   refused 2 "is lost with it" train --workers 2 --strategy ps-async --compress bf16 --on-loss continue
   refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --compress bf16
   refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --consensus-step 0.5
-  refused 2 "--consensus-step: needs --compress" train --strategy gossip --workers 3 --consensus-step 0.5
+  refused 2 "--consensus-step: of what? give --compress too" train --strategy gossip --workers 3 --consensus-step 0.5
   refused 2 "--consensus-step: is not supported with --strategy allreduce (it belongs to gossip)" train --workers 3 --compress bf16 --consensus-step 0.5
   refused 2 "--consensus-step" train --strategy gossip --workers 3 --compress bf16 --consensus-step 1.5
   trains "$TMP/ring" --compress powersgd:2 --algorithm ring

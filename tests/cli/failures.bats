@@ -11,9 +11,9 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
   refused 2 "--inject kill:2@step=3: expected a worker from 0 to 1" train --workers 2 --inject kill:2@step=3
   refused 2 "kill:server:0@step=3: this strategy has no servers" train --workers 2 --strategy allreduce --inject kill:server:0@step=3
   for command in train simulate; do
-    refused 2 "with --placement colocated a server dies with its worker; expected kill:W, or" $command --workers 2 --strategy ps-async --placement colocated --inject kill:server:0@step=3
+    refused 2 "not with --placement colocated: a server dies with its worker; expected kill:W, or" $command --workers 2 --strategy ps-async --placement colocated --inject kill:server:0@step=3
   done
-  refused 2 "kill:any is not supported with --schedule free" train --workers 2 --inject kill:any@p=0.1
+  refused 2 "--inject kill:any, stall:any: not with --schedule free" train --workers 2 --inject kill:any@p=0.1
 }
 
 @test "a worker that is told to die ends the run with 4 and its rank, unless --on-loss says otherwise" {
@@ -38,7 +38,7 @@ digest() { json "$1" 'd["runs"][0]["weights_digest"]'; }
 
 @test "where there are no pushes to servers none can be lost; nor for longer than others wait" {
   for s in allreduce hogwild local-sgd gossip; do
-    refused 2 "--inject drop-push: $s pushes to no servers; expected a strategy that does" train --strategy $s --inject drop-push:p=0.1
+    refused 2 "--inject drop-push: not with --strategy $s: nobody pushes to servers; expected a strategy that does" train --strategy $s --inject drop-push:p=0.1
   done
   refused 2 "a push is sent again after 2 s, but waits end after --timeout 1 s" train --strategy ps-async --timeout 1s --inject drop-push:p=0.1+2s
 }

@@ -43,6 +43,6 @@ END
   refused 2 "--orders 3: no entry depends on the order" compare --strategies allreduce,ssp:workers=1 --seeds 2 --orders 3
   refused 2 "--orders: not with --concurrent" compare --seeds 2 --orders 3 --concurrent
   refused 2 "--orders: not with --checkpoint-dir" compare --seeds 2 --orders 3 --checkpoint-dir "$TMP/ck"
-  refused 2 "--orders: not with --resume;" compare --strategies "allreduce,ssp:resume=$TMP/ck" --seeds 2 --orders 3
+  refused 2 "--orders: not with --resume $TMP/ck" compare --strategies "allreduce,ssp:resume=$TMP/ck" --seeds 2 --orders 3
   refused 2 "--orders: unknown option" train --orders 3
 }

@@ -122,7 +122,7 @@ END
   for options in "--micro-batches 4" "--stages 3,3" "--chunks 2" "--pipeline-schedule gpipe" "--recompute"; do
     run hogring train $options --epochs 1
     [ "$status" -eq 2 ]
-    [[ "$output" == *"mean nothing without --pipeline"* ]]
+    [[ "$output" == *": of what? give --pipeline too"* ]]
   done
 }
 
@@ -139,7 +139,7 @@ END
 --pipeline 65|expected 0 to 64
 --pipeline 3 --workers 40|expected at most 64
 --pipeline 2 --reduce repro --global-batch-size 32 --micro-batches 2|they are the 4 of 8 micro-shards
---pipeline 2 --tensor-parallel 2 --on-loss continue|--on-loss in real time
+--pipeline 2 --tensor-parallel 2 --on-loss continue|--on-loss continue: not with --tensor-parallel 2 in real time
 --pipeline 2 --accumulate 2|--micro-batches says
 END
 }

@@ -82,7 +82,7 @@ inject ='; do
 }
 
 @test "options that would be ignored are refused" {
-  refused 2 "--batch-size: is not supported with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
+  refused 2 "--batch-size 8: not with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
   refused 2 "--micro-shards: is not supported with --reduce sum (it belongs to repro)" train --micro-shards 4
   refused 2 "--overlap --epochs: expected on or off" train --overlap --epochs 1
   refused 2 "--bucket-size: is not supported with --overlap off (it belongs to on)" train --bucket-size 1K
@@ -107,20 +107,20 @@ inject ='; do
 
 @test "how gradients travel" {
   refused 2 "--overlap maybe: expected on or off" train --overlap maybe
-  refused 2 "--overlap on: is not supported with --strategy hogwild" train --overlap on --strategy hogwild
+  refused 2 "--overlap on: not with --strategy hogwild" train --overlap on --strategy hogwild
   refused 2 "no gradient is final before the last micro-shard" \
     train --overlap on --reduce repro --global-batch-size 64
   refused 2 "--bucket-size lots: expected bytes" train --overlap on --bucket-size lots
   refused 2 "--transport pigeon: expected zero-copy or copy" train --transport pigeon
-  refused 2 "--transport copy: is not supported with --strategy ps-sync" train --transport copy --strategy ps-sync
+  refused 2 "--transport copy: not with --strategy ps-sync" train --transport copy --strategy ps-sync
   refused 2 "--link: links are emulated for --transport copy only" train --link 1GB/s
 }
 
 @test "reduce repro says what it needs" {
   refused 2 "--reduce mean: expected sum or repro" train --reduce mean
   refused 2 "expected --global-batch-size N with it" train --reduce repro
-  refused 2 "ps-async applies gradients as they come" train --reduce repro --global-batch-size 64 --strategy ps-async
-  refused 2 "--algorithm ring adds in another order" train --reduce repro --global-batch-size 64 --algorithm ring
+  refused 2 "--reduce repro: not with --strategy ps-async: it applies gradients as they come" train --reduce repro --global-batch-size 64 --strategy ps-async
+  refused 2 "--reduce repro: not with --algorithm ring and --strategy allreduce: it adds in another order" train --reduce repro --global-batch-size 64 --algorithm ring
   refused 2 "3 workers; expected a power of two, at most the 8" train --reduce repro --global-batch-size 64 --workers 3
   refused 2 "16 workers; expected a power of two, at most the 8" train --reduce repro --global-batch-size 64 --workers 16
   refused 2 "--micro-shards 6: expected a power of two up to 64" train --reduce repro --global-batch-size 64 --micro-shards 6
@@ -151,13 +151,13 @@ inject ='; do
   refused 2 "--clip-norm -1: expected a number, not negative" train --clip-norm=-1
   refused 2 "--nesterov: looks ahead along the momentum" train --nesterov --momentum 0
   refused 2 "--scale-lr half: expected linear, sqrt or none" train --scale-lr half
-  refused 2 "expected --base-batch-size N with it" train --scale-lr sqrt --reduce repro --global-batch-size 64
+  refused 2 "expected --base-batch-size N too" train --scale-lr sqrt --reduce repro --global-batch-size 64
 }
 
 @test "norms need all parameters on one server" {
-  refused 2 "--clip-norm 1: it needs norms over whole tensors, which 2 servers hold in pieces; expected --servers 1" \
+  refused 2 "--clip-norm 1: not with --servers 2: it needs norms over whole tensors, which servers hold in pieces; expected --servers 1" \
     train --strategy ps-sync --servers 2 --clip-norm 1
-  refused 2 "--optimizer lars: it needs norms" train --strategy ssp --servers 3 --optimizer lars
+  refused 2 "--optimizer lars: not with --servers 3: it needs norms" train --strategy ssp --servers 3 --optimizer lars
   hogring train "${quick[@]}" --strategy ps-async --optimizer lamb --clip-norm 1
 }
 
@@ -303,7 +303,7 @@ PY
 }
 
 @test "links on the real clock lead nowhere but to where they are" {
-  refused 2 "--link: is not supported with --strategy ps-async (it belongs to allreduce with --transport copy, and to --clock virtual but for hogwild)" \
+  refused 2 "--link 1GB/s,5us: not with --strategy ps-async in real time" \
     train --strategy ps-async --link 1GB/s,5us
   hogring simulate "${quick[@]}" --strategy ps-async --link 1GB/s,5us >/dev/null
 }

@@ -93,17 +93,17 @@ houses() { # price is linear in what is known, but for noise; rent follows it
   local csv=(train --data "$TMP/h.csv" --target price)
   refused 2 "--task regress: is not supported for idx data (digits), whose labels are classes" train --task regress
   refused 2 "--expect-accuracy: is not supported where values are predicted" "${csv[@]}" --expect-accuracy 0.5
-  refused 2 "--label-smoothing: mean nothing with --task regress" "${csv[@]}" --label-smoothing 0.1
-  refused 2 "mean nothing with --task regress" "${csv[@]}" --target-accuracy 0.9
-  refused 2 "--loss bce: is of classes" "${csv[@]}" --loss bce
+  refused 2 "--label-smoothing 0.1: not with --task regress" "${csv[@]}" --label-smoothing 0.1
+  refused 2 "--target-accuracy 0.9: not with --task regress" "${csv[@]}" --target-accuracy 0.9
+  refused 2 "--loss bce: not with --task regress: it is of classes" "${csv[@]}" --loss bce
   refused 2 "--classes: is not supported where values are predicted" "${csv[@]}" --classes 3
   refused 2 "there is no accuracy where values are predicted; expected rmse, mae, r2 or loss" "${csv[@]}" --early-stop accuracy,3
   refused 2 "there is no rmse where classes are predicted; expected accuracy or loss" train --keep-best rmse --checkpoint-dir "$TMP/k"
   refused 2 "--target: is not supported with --task classify" "${csv[@]}" --task classify
   refused 2 "--huber-delta: is not supported with --loss mse (it belongs to huber)" "${csv[@]}" --huber-delta 2
   refused 2 "--target-scale: is not supported with --task auto (it belongs to regress)" train --target-scale none
-  refused 2 "--loss huber: is of values" train --loss huber
-  refused 2 "--target-rmse: is not supported where classes are predicted" train --target-rmse 3
+  refused 2 "--loss huber: not with --task auto: it is of values" train --loss huber
+  refused 2 "--target-rmse 3: not with --task auto: it is of values" train --target-rmse 3
   refused 2 "--expect-rmse: is not supported where classes are predicted" train --expect-rmse 3
   printf '1.5 1:2\n2.5 2:1\n3.5 1:1\n' >"$TMP/s.libsvm"
   for model in logistic svm mf; do refused 2 "--model $model: does not learn values" train --data "$TMP/s.libsvm" --task regress --model $model; done

@@ -54,19 +54,19 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   refused 2 "--momentum: is not supported with --model logistic" "${a[@]}" --momentum 0.9
   refused 2 "--max-steps: is not supported with --model logistic" "${a[@]}" --max-steps 9
   refused 2 "--record: is not supported with --model logistic" "${a[@]}" --record "$TMP/t"
-  refused 2 "--init-weights: is not supported with --solver dual" "${a[@]}" --init-weights "$TMP/w.safetensors"
+  refused 2 "--init-weights $TMP/w.safetensors: not with --solver" "${a[@]}" --init-weights "$TMP/w.safetensors"
   refused 2 "--keep: where to? give --checkpoint-dir too" "${a[@]}" --keep 2
   refused 2 "--lr: is not supported with --solver dual" "${a[@]}" --lr 0.1
-  refused 2 "--hot-copies: is not supported here" "${a[@]}" --hot-copies 4
-  refused 2 "--hot-copies: is not supported here" "${a[@]}" --solver sgd --strategy locked --hot-copies 4
-  refused 2 "--hot-copies: is not supported here" "${a[@]}" --solver sgd --workers 1 --hot-copies 4
+  refused 2 "--hot-copies: is not supported with --solver dual (it belongs to sgd)" "${a[@]}" --hot-copies 4
+  refused 2 "--hot-copies: is not supported with --strategy locked (it belongs to hogwild)" "${a[@]}" --solver sgd --strategy locked --hot-copies 4
+  refused 2 "--hot-copies 4: not with --workers 1: it has the weights to itself" "${a[@]}" --solver sgd --workers 1 --hot-copies 4
   refused 2 "--lr-gamma: is not supported with --lr-schedule constant" "${a[@]}" --solver sgd --lr-schedule constant --lr-gamma 0.5
   refused 2 "--lr-step-epochs: is not supported with --lr-schedule cosine" "${a[@]}" --solver sgd --lr-schedule cosine --lr-step-epochs 2
   refused 2 "--factors: is not supported with --model logistic" "${a[@]}" --factors 4
   refused 2 "--strategy allreduce: --model logistic is trained by hogwild or locked" "${a[@]}" --strategy allreduce
   refused 2 "--solver adam: expected auto, sgd or dual" "${a[@]}" --solver adam
   refused 2 "--cost 0: expected 1e-09 to 1000000000" "${a[@]}" --cost 0
-  refused 2 "has no accuracy to expect" train --data "$TMP/a.libsvm" --model mf --expect-accuracy 0.5
+  refused 2 "it predicts numbers, and has no accuracy" train --data "$TMP/a.libsvm" --model mf --expect-accuracy 0.5
   refused 2 "digits is not sparse" train --model svm
   refused 2 "--cost: is not supported with --model mlp" train --cost 2
   printf '1 1:1\n2 1:1\n3 2:1\n' >"$TMP/three.libsvm"
@@ -99,7 +99,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
 @test "virtual time knows nothing of the memory that sparse workers share" {
   make_rows
   for c in simulate "compare --clock virtual" "train --clock virtual"; do
-    refused 2 "--clock virtual: is not supported with --model svm: its steps wait for the memory that workers share" \
+    refused 2 "--clock virtual: not with --model svm: its steps wait for the memory that workers share" \
       $c --model svm --data "$TMP/a.libsvm"
   done
   refused 2 "--model svm: bench train expects a network" bench train --model svm --data "$TMP/a.libsvm"
@@ -140,7 +140,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   hogring "${run[@]}" --workers 1 --epochs 8 --checkpoint-dir "$TMP/d" >/dev/null
   hogring train --resume "$TMP/d" --data "$TMP/v.libsvm" --epochs 20 --quiet --expect-digest "$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"]')"
   hogring "${run[@]}" --workers 1 --solver sgd --epochs 30 --validation-fraction 0.2 --early-stop rmse,3 --expect-rmse 2
-  refused 2 "--task classify: --model linear predicts values" "${run[@]}" --task classify
+  refused 2 "--task classify: not with --model linear: it predicts values" "${run[@]}" --task classify
   refused 2 "--expect-accuracy: is not supported where values are predicted" "${run[@]}" --expect-accuracy 0.5
   refused 2 "--strategy allreduce: --model linear is trained by hogwild or locked" "${run[@]}" --strategy allreduce
   refused 2 "--model svm: does not learn values (--task regress); linear does" train --model svm --data "$TMP/v.libsvm" --task regress

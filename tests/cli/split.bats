@@ -86,7 +86,7 @@ END_OF_PYTHON
 --tensor-parallel 4 --workers 20|expected at most 64
 --tensor-parallel 2 --overlap on|--overlap on
 --tensor-parallel 2 --on-loss continue|--on-loss
---tensor-shards 2 --accumulate 2|--tensor-shards 2: not with --accumulate
+--tensor-shards 2 --accumulate 2|--accumulate 2: not with --tensor-shards 2 without --pipeline
 END_OF_LIST
   refused 2 "--tensor-shards 2: no layer that can be cut has eight channels for each of two shards" \
     train --model "flatten, dense 1, dense 10" --tensor-shards 2

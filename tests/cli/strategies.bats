@@ -8,8 +8,8 @@ load support
   refused 2 "--adaptive-sync: is not supported with --strategy hogwild (it belongs to local-sgd)" train --strategy hogwild --adaptive-sync
   refused 2 "--sync-every 0: expected 1 to 1048576" train --strategy local-sgd --sync-every 0
   refused 2 "--async-lr: is not supported with --strategy local-sgd" train --strategy local-sgd --async-lr divide
-  refused 2 "--reduce repro: local-sgd averages weights" train --strategy local-sgd --reduce repro --global-batch-size 64
-  refused 2 "--overlap on: is not supported with --strategy local-sgd" train --strategy local-sgd --overlap on
+  refused 2 "--reduce repro: not with --strategy local-sgd: it averages weights" train --strategy local-sgd --reduce repro --global-batch-size 64
+  refused 2 "--overlap on: not with --strategy local-sgd" train --strategy local-sgd --overlap on
   hogring train --details --model softmax --epochs 1 --strategy local-sgd --sync-every 4 --adaptive-sync --algorithm ring --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "local-sgd (ring, " "$TMP/stderr"
   grep -q "manner   sync-every 4, adaptive" "$TMP/stderr"
@@ -69,7 +69,7 @@ load support
 @test "backup-workers: one server, fewer backups than workers, drops are told" {
   refused 2 "--backups: is not supported with --strategy ps-sync (it belongs to backup-workers)" train --strategy ps-sync --backups 1
   refused 2 "--backups 3: expected fewer than the 3 workers" train --strategy backup-workers --workers 3 --backups 3
-  refused 2 "--servers 2: backup-workers has one server" train --strategy backup-workers --servers 2
+  refused 2 "--servers 2: not with --strategy backup-workers: one server decides" train --strategy backup-workers --servers 2
   refused 2 "--staleness-lr: is not supported with --strategy backup-workers" train --strategy backup-workers --staleness-lr inverse
   hogring train "${quick[@]}" --strategy backup-workers --workers 4 --backups 2 --schedule explore:1 --details --json "$TMP/out.json" >"$TMP/stdout"
   grep -Eq "^dropped +[0-9]+ gradients of [0-9]+ samples; by worker:( [0-9]+){4}$" "$TMP/stdout"
@@ -128,7 +128,7 @@ load support
   diff "$TMP/workers" "$TMP/parts"
   hogring train --details --model softmax --epochs 1 --accumulate 4 2>&1 >/dev/null | grep -q "update   sgd, momentum 0.9, of 4 minibatches each; lr 0.05"
   refused 2 "--accumulate 0: expected 1 to 1024" train --accumulate 0
-  refused 2 "--accumulate 2: minibatches are decoded and computed one by one" train --accumulate 2 --overlap on
+  refused 2 "--accumulate 2: not with --overlap on" train --accumulate 2 --overlap on
   refused 2 "--accumulate 4: each of the 4 workers has 2 micro-shards, and none is larger than a minibatch: expected at most 2, or --micro-shards 16" train --accumulate 4 --workers 4 --reduce repro --global-batch-size 64
   hogring train "${quick[@]}" --accumulate 4 --workers 4 --reduce repro --global-batch-size 64 --micro-shards 16 >/dev/null
   refused 2 "--accumulate 32: each of the 4 workers has 2 micro-shards, and none is larger than a minibatch: expected at most 2" train --accumulate 32 --workers 4 --reduce repro --global-batch-size 64

@@ -83,8 +83,8 @@ timed() {
 
 @test "where a timeline means nothing it is refused" {
   refused 2 "is not supported with --model logistic" train --model logistic --data digits --timeline "$TMP/line.json"
-  refused 2 "which has no clock" train --schedule explore --timeline "$TMP/line.json"
-  refused 2 "is not supported with --concurrent" compare --concurrent --timeline "$TMP/line.json"
+  refused 2 "not with --schedule explore: it has no clock" train --schedule explore --timeline "$TMP/line.json"
+  refused 2 "--timeline: not with --concurrent" compare --concurrent --timeline "$TMP/line.json"
   refused 2 "expected A:B" train --timeline "$TMP/line.json" --timeline-steps 9:3
   refused 2 "it needs --timeline FILE" train --timeline-steps 3:9
   refused 3 "$TMP/none" train --timeline "$TMP/none/line.json"

@@ -9,6 +9,7 @@
 #include "compare/compare.h"
 #include "options/entries.h"
 #include "options/meaning.h"
+#include "options/pairs.h"
 #include "options/sweep.h"
 #include "options/train_checks.h"
 #include "watch/resume.h"
@@ -22,9 +23,7 @@ struct repetition {
 static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_compare_runs *runs)
 {
     HR_TRY(hr_meaning_check_some(cli, runs->options, runs->per_seed));
-    for (size_t i = 0; i < runs->per_seed; i++)
-        HR_TRY(hr_timeline_check(cli, &runs->options[i]));
-    return HR_OK;
+    return hr_timeline_check(cli);
 }
 
 /* Checkpoints of each strategy, and of each seed where there are several, go to folders of their
@@ -92,10 +91,6 @@ static void append_order(char *name, size_t size, const char *form, size_t order
 
 static enum hr_status set_order(struct hr_compare_runs *runs, size_t i, size_t order)
 {
-    const struct hr_train_options *o = &runs->options[i];
-    if (o->checkpoint_dir[0] || o->resume[0])
-        return hr_fail(HR_E_USAGE, "--orders: not with --%s; expected one of them",
-                       o->resume[0] ? "resume" : "checkpoint-dir");
     runs->options[i].event_order = order + 1;
     runs->spared[i] = order > 0 && !hr_train_has_orders(&runs->options[i]);
     if (order == 0)
@@ -117,6 +112,7 @@ static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, struct rep
     hr_watch_name(options, twins, runs->name[runs->n - 1]);
     if (cli->orders > 1)
         HR_TRY(set_order(runs, runs->n - 1, which.order));
+    HR_TRY(hr_pairs_check_of(options, cli));
     HR_TRY(
         own_folder(cli, options, twins, options->checkpoint_dir, sizeof options->checkpoint_dir));
     if (strcmp(options->resume, "auto") != 0)
@@ -227,10 +223,6 @@ static enum hr_status check_orders(const struct hr_cli *cli)
                        "--orders %zu: is not supported with one seed; expected --seeds 2 or more, "
                        "that a spread can be split into seeds and orders",
                        cli->orders);
-    if (cli->concurrent)
-        return hr_fail(HR_E_USAGE,
-                       "--orders: not with --concurrent, whose runs disturb each other's order; "
-                       "expected one of them");
     return HR_OK;
 }
 

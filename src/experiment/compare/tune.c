@@ -38,13 +38,6 @@ enum hr_status hr_tune_check(const struct hr_cli *cli)
         return hr_fail(HR_E_USAGE,
                        "--tune-budget %s: expected samples, updates or a time, as 500Ksamples",
                        hr_printable(cli->tune_budget).text);
-    if (cli->concurrent && strcmp(cli->train.clock, "virtual") != 0)
-        return hr_fail(HR_E_USAGE,
-                       "--tune: not with --concurrent in real time: trials have the processors to "
-                       "themselves, and runs side by side another staleness; expected one of them");
-    if (hr_cli_was_given(cli, "resume"))
-        return hr_fail(HR_E_USAGE, "--tune: is not supported with --resume: what goes on has its "
-                                   "values");
     return hr_tune_axes(cli, &tuned);
 }
 

@@ -11,6 +11,7 @@
 #include "forecast/stand_in.h"
 #include "hogring/sparse.h"
 #include "nn/model.h"
+#include "options/pairs.h"
 #include "strategies/find.h"
 #include "train/needs.h"
 
@@ -19,27 +20,6 @@
 static bool is_virtual(const struct hr_train_options *o)
 {
     return !strcmp(o->clock, "virtual");
-}
-
-/* What changes the time of a step in ways that no part stands for. */
-static const char *without_model(const struct hr_train_options *o)
-{
-    const struct {
-        bool given;
-        const char *name;
-    } options[] = {{o->pipeline > 0, "pipeline"},
-                   {o->tensor_parallel > 0, "tensor-parallel"},
-                   {o->inject[0], "inject"},
-                   {o->global_batch_size > 0, "global-batch-size"},
-                   {o->accumulate > 1, "accumulate"},
-                   {o->adaptive_sync, "adaptive-sync"},
-                   {o->topology[0], "topology"},
-                   {!strcmp(o->placement, "colocated"), "placement"},
-                   {strcmp(o->schedule, "free") != 0, "schedule"}};
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
-        if (options[i].given)
-            return options[i].name;
-    return NULL;
 }
 
 static enum hr_status no_model_of(const char *name)
@@ -56,24 +36,15 @@ static enum hr_status no_model_of(const char *name)
 
 static enum hr_status check_real(const struct hr_train_options *o)
 {
-    if (o->link[0] || o->compute_time[0])
-        return hr_fail(HR_E_USAGE,
-                       "--%s: a forecast in real time is of this machine as it is; expected with "
-                       "--clock virtual",
-                       o->link[0] ? "link" : "compute-time");
     return hr_pace_kind_of(o->strategy) == HR_PACE_UNKNOWN ? no_model_of(o->strategy) : HR_OK;
 }
 
 enum hr_status hr_forecast_check(const struct hr_train_options *o)
 {
-    const char *unknown = without_model(o);
-    if (unknown)
-        return hr_fail(HR_E_USAGE, "--%s: there is no forecast of runs with it", unknown);
-    if (!is_virtual(o))
-        return check_real(o);
-    return hr_sparse_is_model(o->model)
-               ? hr_fail(HR_E_USAGE, "--clock virtual: is not supported with --model %s", o->model)
-               : HR_OK;
+    struct hr_pair_run run = hr_pair_run_of(o, NULL);
+    run.forecast = true;
+    HR_TRY(hr_pairs_check(&run));
+    return is_virtual(o) ? HR_OK : check_real(o);
 }
 
 /* --- ranges --- */

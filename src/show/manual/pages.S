@@ -19,6 +19,7 @@ hr_manual_pages:
         page    models
         page    precision
         page    strategies
+        page    combinations
         page    compare
         page    tune
         page    forecast

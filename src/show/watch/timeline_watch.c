@@ -25,7 +25,7 @@ static bool parse_steps(const char *text, uint64_t *from, uint64_t *to)
            (!colon[1] || hr_parse_count(colon + 1, to)) && *from < *to;
 }
 
-enum hr_status hr_timeline_check(const struct hr_cli *cli, const struct hr_train_options *options)
+enum hr_status hr_timeline_check(const struct hr_cli *cli)
 {
     uint64_t from, to;
     if (cli->timeline_steps[0] && !cli->timeline[0])
@@ -33,21 +33,6 @@ enum hr_status hr_timeline_check(const struct hr_cli *cli, const struct hr_train
     if (!parse_steps(cli->timeline_steps, &from, &to))
         return hr_fail(HR_E_USAGE, "--timeline-steps %s: expected A:B, as 100:200, A below B",
                        cli->timeline_steps);
-    if (!cli->timeline[0])
-        return HR_OK;
-    if (cli->concurrent)
-        return hr_fail(HR_E_USAGE,
-                       "--timeline: is not supported with --concurrent, where runs share "
-                       "processors; without it there is one behind the other");
-    if (hr_sparse_is_model(options->model))
-        return hr_fail(HR_E_USAGE,
-                       "--timeline: is not supported with --model %s, whose steps are too "
-                       "short to be timed one by one",
-                       options->model);
-    if (!strcmp(options->schedule, "explore"))
-        return hr_fail(HR_E_USAGE,
-                       "--timeline: is not supported with --schedule explore, which has no "
-                       "clock");
     return HR_OK;
 }
 

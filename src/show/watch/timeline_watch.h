@@ -18,9 +18,8 @@ struct hr_timeline_watch {
     struct hr_timeline *timeline; /* NULL: no run has begun */
 };
 
-/* HR_E_USAGE: --timeline means nothing in such a run, or its steps are none. */
-HR_CHECKED enum hr_status hr_timeline_check(const struct hr_cli *cli,
-                                            const struct hr_train_options *options);
+/* HR_E_USAGE: its steps are none, or of no timeline. */
+HR_CHECKED enum hr_status hr_timeline_check(const struct hr_cli *cli);
 /* Which steps are wanted; all where nothing is said. */
 void hr_timeline_steps(const struct hr_cli *cli, uint64_t *from, uint64_t *to);
 /* Before a run begins: the first opens the file. HR_E_IO. */

@@ -10,56 +10,6 @@
 
 /* --- of a run --- */
 
-/* "--compress X: not with WHAT: WHY" */
-static enum hr_status not_with(const struct hr_train_options *o, const char *what, const char *why)
-{
-    return hr_fail(HR_E_USAGE, "--compress %s: not with %s: %s", o->compress, what, why);
-}
-
-static enum hr_status check_strategy(const struct hr_shared_state *shared,
-                                     const struct hr_compress *how)
-{
-    const struct hr_train_options *o = shared->options;
-    const bool public = hr_compression_is_public(shared);
-    const bool sums = !hr_strategy_is_served(shared->strategy) && !public;
-    char named[64];
-    snprintf(named, sizeof named, "--algorithm %.32s", o->algorithm);
-    const struct hr_algorithm *algorithm = shared->group_options.algorithm;
-    const bool direct = algorithm == &hr_allreduce_direct || algorithm == &hr_allreduce_auto;
-    if (!sums && hr_compress_is_factors(how))
-        return not_with(o, o->strategy,
-                        public ? "its factors are sums over all workers, and each has neighbours "
-                                 "alone; expected allreduce, or another compressor"
-                               : "its factors are sums over all workers, which push to servers one "
-                                 "by one; expected allreduce, or another compressor");
-    if (sums && !direct && !hr_compress_is_factors(how))
-        return not_with(o, named,
-                        "packets go to the owners of the sums at once, as in direct, or each "
-                        "partial sum would be rounded again; expected auto or direct");
-    return HR_OK;
-}
-
-static enum hr_status check(const struct hr_shared_state *shared, const struct hr_compress *how)
-{
-    const struct hr_train_options *o = shared->options;
-    if (shared->outlives && shared->strategy->losses_are_inputs)
-        return not_with(o, "--on-loss",
-                        "the error that a lost worker keeps is lost with it; expected stop, or a "
-                        "strategy whose workers all go back to the last cut");
-    if (shared->outlives && hr_shared_is_apart(shared))
-        return not_with(o, "--on-loss on several machines",
-                        "errors stay where their workers are; expected stop");
-    if (strcmp(o->reduce, "sum") != 0)
-        return not_with(o, "--reduce repro",
-                        "what is rounded depends on how many workers there are; expected sum");
-    if (!strcmp(o->overlap, "on"))
-        return not_with(o, "--overlap on",
-                        "a gradient is compressed as a whole; expected --overlap off");
-    if (shared->params > UINT32_MAX)
-        return not_with(o, "so many parameters", "an index has 32 bits");
-    return check_strategy(shared, how);
-}
-
 static size_t count_of(const struct hr_optimizer *optimizer, enum hr_segment_role role)
 {
     size_t count = 0;
@@ -76,7 +26,10 @@ enum hr_status hr_compression_begin(struct hr_shared_state *shared, struct hr_co
     HR_TRY(hr_compress_parse(o->compress, &out->how));
     if (!out->how.how)
         return HR_OK;
-    HR_TRY(check(shared, &out->how));
+    if (shared->params > UINT32_MAX)
+        return hr_fail(HR_E_USAGE,
+                       "--compress %s: not with so many parameters: an index has 32 bits",
+                       o->compress);
     shared->compression = out;
     if (hr_compress_is_factors(&out->how)) {
         out->count = optimizer->params;

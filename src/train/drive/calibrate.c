@@ -16,13 +16,6 @@ enum hr_status hr_calibrate_check(const struct hr_train_job *job)
     const char *path = job->options->calibrate;
     if (!path[0])
         return HR_OK;
-    if (job->played)
-        return hr_fail(HR_E_USAGE, "--calibrate %s: expected a run in real time", path);
-    if (job->shared->colocated)
-        return hr_fail(HR_E_USAGE,
-                       "--calibrate %s: a server that waits for its worker cannot be timed; "
-                       "expected --placement dedicated",
-                       path);
     if (strlen(path) > LONGEST_NAME || strpbrk(path, " ;\t\n"))
         return hr_fail(HR_E_USAGE,
                        "--calibrate %s: expected a name of at most %d bytes without blanks and ;",

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "options/pairs.h"
 #include "options/train_options.h"
 #include "sparse/run.h"
 #include "strategies/find.h"
@@ -40,11 +41,6 @@ static enum hr_status choose_solver(struct hr_sparse_run *run)
     if (!strcmp(o->solver, "auto"))
         snprintf(o->solver, sizeof o->solver, "%s", mf ? "sgd" : "dual");
     run->dual = !strcmp(o->solver, "dual");
-    if (run->dual && mf)
-        return hr_fail(HR_E_USAGE, "--solver dual: --model mf has no dual, expected sgd");
-    if (run->dual && o->init_weights[0])
-        return hr_fail(HR_E_USAGE, "--init-weights: is not supported with --solver dual, whose "
-                                   "weights follow from its own variables (it belongs to sgd)");
     run->steps = mf ? hr_sparse_factorise : run->dual ? hr_sparse_dual : hr_sparse_sgd;
     if (run->steps == hr_sparse_sgd && o->workers > 1 && !run->locked)
         run->hot_copies = o->hot_copies;
@@ -71,12 +67,6 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
     cuts->values = hr_sparse_is_of_values((enum hr_sparse_model)hr_sparse_model_find(o->model));
     HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
     HR_TRY(hr_keep_best_parse(o->keep_best, &cuts->keep_best));
-    if (cuts->early_stop.asked && run->dual)
-        return hr_fail(HR_E_USAGE,
-                       "--early-stop %s: not with --solver dual, whose weights follow from its own "
-                       "variables, and could not go on from the best ones; expected --solver sgd, "
-                       "or --keep-best",
-                       o->early_stop);
     HR_TRY(hr_early_stop_fits(&cuts->early_stop, "early-stop", cuts->values));
     return hr_early_stop_fits(&cuts->keep_best, "keep-best", cuts->values);
 }
@@ -131,6 +121,7 @@ enum hr_status hr_sparse_settle(struct hr_sparse_run *run)
         return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm, linear or mf", o->model);
     HR_TRY(hr_train_options_check(o, true));
     HR_TRY(check_warmup(o));
+    HR_TRY(hr_pairs_check_of(o, NULL));
     if (o->factors % 2)
         return hr_fail(HR_E_USAGE, "--factors %zu: expected an even number", o->factors);
     HR_TRY(choose_strategy(run));

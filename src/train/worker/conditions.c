@@ -47,29 +47,6 @@ static enum hr_status open_links(struct hr_train_job *job)
                    stages ? ", and then the other stages of each worker" : "");
 }
 
-/* The stages of a stream change weights and gradients while their worker goes on. */
-static enum hr_status check_numbers(const struct hr_train_job *job)
-{
-    const struct hr_inject *inject = &job->conditions.inject;
-    if (!job->pipeline || !job->pipeline->options.streams ||
-        !(hr_inject_has(inject, HR_INJECT_NAN) || hr_inject_has(inject, HR_INJECT_FLIP_BIT)))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--inject: nan and flip-bit are of whole gradients and weights, which stages of "
-                   "%s have no more; expected --clock virtual",
-                   job->pipeline->options.schedule->name);
-}
-
-/* A server that is a worker has no death of its own. */
-static enum hr_status check_deaths(const struct hr_train_job *job)
-{
-    if (!job->shared->colocated || !hr_inject_has(&job->conditions.inject, HR_INJECT_KILL_SERVER))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--inject kill:server: with --placement colocated a server dies with "
-                   "its worker; expected kill:W, or --placement dedicated");
-}
-
 /* Only virtual time has times of stages. */
 static enum hr_status check_slow_stages(const struct hr_train_job *job)
 {
@@ -77,9 +54,6 @@ static enum hr_status check_slow_stages(const struct hr_train_job *job)
     const size_t stages = job->pipeline ? job->pipeline->ranks : 0;
     if (!hr_inject_has(inject, HR_INJECT_SLOW_STAGE))
         return HR_OK;
-    if (!stages || !job->simulated)
-        return hr_fail(HR_E_USAGE, "--inject slow:stage: expected %s with it",
-                       stages ? "--clock virtual" : "--pipeline K");
     for (size_t i = 0; i < inject->n; i++) {
         const struct hr_inject_entry *entry = &inject->entry[i];
         if (entry->kind == HR_INJECT_SLOW_STAGE && entry->stage != HR_INJECT_ALL &&
@@ -95,19 +69,9 @@ static enum hr_status check_slow_stages(const struct hr_train_job *job)
 static enum hr_status open_drops(struct hr_train_job *job)
 {
     const struct hr_inject *inject = &job->conditions.inject;
-    const struct hr_strategy *strategy = job->shared->strategy;
     const int64_t deadline_ps = hr_inject_deadline_ps(inject);
     if (!hr_inject_has(inject, HR_INJECT_DROP_PUSH))
         return HR_OK;
-    if (!hr_strategy_is_served(strategy))
-        return hr_fail(HR_E_USAGE,
-                       "--inject drop-push: %s pushes to no servers; expected a strategy that does "
-                       "(hogring help strategies)",
-                       strategy->name);
-    if (hr_overlaps(job->options))
-        return hr_fail(HR_E_USAGE,
-                       "--inject drop-push: a push is lost whole, and sent again; expected it "
-                       "without --overlap on");
     if (!job->played && job->timeout_ns && deadline_ps / 1000 >= job->timeout_ns)
         return hr_fail(HR_E_USAGE,
                        "--inject drop-push: a push is sent again after %g s, but waits end after "
@@ -127,15 +91,8 @@ enum hr_status hr_conditions_open(struct hr_train_job *job)
         HR_TRY(hr_delay_parse("--compute-time ", o->compute_time, &conditions->compute));
     HR_TRY(hr_inject_parse("--inject ", o->inject, job->shared->workers, job->shared->servers,
                            &conditions->inject));
-    HR_TRY(check_deaths(job));
-    HR_TRY(check_numbers(job));
     HR_TRY(check_slow_stages(job));
     HR_TRY(open_drops(job));
-    if (!simulated && o->topology[0])
-        return hr_fail(HR_E_USAGE, "--topology %s: expected --clock virtual with it", o->topology);
-    if (!simulated && o->server_time[0])
-        return hr_fail(HR_E_USAGE, "--server-time %s: expected --clock virtual with it",
-                       o->server_time);
     if (o->server_time[0])
         HR_TRY(hr_delay_parse("--server-time ", o->server_time, &conditions->serve));
     return simulated ? open_links(job) : HR_OK;

@@ -19,31 +19,6 @@ static bool power_of_two(size_t n)
     return n && (n & (n - 1)) == 0;
 }
 
-static enum hr_status check_order(const struct hr_train_job *job)
-{
-    const struct hr_strategy *strategy = job->shared->strategy;
-    const struct hr_algorithm *algorithm = job->shared->group_options.algorithm;
-    if (strategy->synchronous && strategy->rows.state == HR_KEPT_OWN)
-        return hr_fail(HR_E_USAGE,
-                       "--reduce repro: %s averages weights, of as many replicas as there are "
-                       "workers; expected a strategy that adds up gradients: allreduce, ps-sync, "
-                       "or ssp with --staleness 0",
-                       job->options->strategy);
-    if (!strategy->synchronous)
-        return hr_fail(
-            HR_E_USAGE,
-            "--reduce repro: %s applies gradients as they come; expected a strategy that "
-            "adds them up: allreduce, ps-sync, or ssp with --staleness 0",
-            job->options->strategy);
-    if (!hr_strategy_is_served(strategy) && !algorithm->tree_order)
-        return hr_fail(HR_E_USAGE,
-                       "--reduce repro: --algorithm %s adds in another order for each number of "
-                       "workers; expected direct, tree, master-worker, halving-doubling or "
-                       "hierarchical",
-                       algorithm->name);
-    return HR_OK;
-}
-
 /* A micro-shard is a part, and no part is larger than a minibatch. */
 static enum hr_status check_accumulate(const struct hr_train_job *job)
 {
@@ -68,7 +43,6 @@ enum hr_status hr_micro_shards_prepare(struct hr_train_job *job)
     const size_t workers = job->shared->workers, shards = o->micro_shards;
     if (!strcmp(o->reduce, "sum"))
         return HR_OK;
-    HR_TRY(check_order(job));
     if (!o->global_batch_size)
         return hr_fail(HR_E_USAGE, "--reduce repro: expected --global-batch-size N with it, the "
                                    "same for any number of workers");
