@@ -53,9 +53,9 @@ double hr_run_seconds(const struct hr_train_options *options);
 /* It ends at a step instead (replay: where the recorded run ended). */
 void hr_run_forget_seconds(struct hr_train_options *options);
 
-/* `check` of the rows of --budget and --epochs. */
+/* `check` of the row of --budget. */
 HR_CHECKED enum hr_status hr_check_budget(const struct hr_train_options *options);
-/* HR_E_USAGE: the rates rise for longer than it lasts, or fall to an end that nobody knows. */
+/* HR_E_USAGE: the rates rise for longer than it lasts. */
 HR_CHECKED enum hr_status hr_run_length_check(const struct hr_train_options *options,
                                               const struct hr_run_length *length);
 

@@ -26,7 +26,8 @@ bool hr_pair_holds(const struct hr_feature_pair *pair, const struct hr_pair_run 
     return true;
 }
 
-/* " with --clock virtual", " in real time"; behind another: " and --strategy hogwild". */
+/* " with --clock virtual", " in real time"; behind another: " and --strategy hogwild". Of a list of
+ * troubles the part is said, and what auto is. */
 static void add(char *text, size_t size, const char *before, const struct hr_feature *feature,
                 const struct hr_pair_run *run)
 {
@@ -35,7 +36,7 @@ static void add(char *text, size_t size, const char *before, const struct hr_fea
     char value[200] = "";
     if (row && row->kind != HR_OPTION_FLAG)
         hr_option_text(row, run->options, value, sizeof value);
-    if (!feature->option || (row && !strcmp(row->name, "inject"))) /* a part of the list */
+    if (!feature->option || !strcmp(feature->option, "inject") || !strcmp(value, "auto"))
         snprintf(text + used, size - used, "%s%s", feature->option ? before : " ", feature->name);
     else
         snprintf(text + used, size - used, "%s--%s%s%s", before, feature->option,

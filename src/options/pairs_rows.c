@@ -378,7 +378,7 @@ const struct hr_feature_pair hr_pairs[] = {
          "it without --pipeline, or allreduce", WHERE(HAS_SERVED)),
     PAIR(OVERLAP, SUMS, WORK, "sums begin there when all gradients are whole",
          "--clock real, or servers", WHERE(HAS_VIRTUAL), .given = true),
-    PAIR(OVERLAP, ONE_STAGE, SENSE, "the gradients of a single stage are whole all at once",
+    PAIR(OVERLAP, ONE_STAGE, SENSE, "its gradients are whole all at once",
          "--pipeline 2, or --overlap off"),
     PAIR(OVERLAP, STALE, SENSE, "its stages make their own updates", "--overlap off"),
     PAIR(ACCUMULATE, PREFETCH, WORK, "minibatches are decoded one by one", "one of them"),

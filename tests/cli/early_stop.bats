@@ -86,7 +86,7 @@ of() { json "$1" "d['runs'][0]['$2']"; }
   refused 2 "--keep-best losses: expected loss or accuracy" train --keep-best losses --checkpoint-dir "$TMP/c"
   refused 2 "--keep-best: where to?" train --keep-best loss
   hogring data make sparse --out "$TMP/rows" --rows 300 --features 90 >/dev/null
-  refused 2 "--early-stop loss,3: not with --solver auto: its weights follow from its own variables" train --model logistic --data "$TMP/rows" --early-stop loss,3
+  refused 2 "--early-stop loss,3: not with --solver dual: its weights follow from its own variables" train --model logistic --data "$TMP/rows" --early-stop loss,3
   printf '%s\n' '0 1:3 2:1' '1 1:2 3:5' '0 2:4' >"$TMP/ratings"
   refused 2 "--early-stop: there is no accuracy where values are predicted; expected rmse" train --model mf --data "$TMP/ratings" --early-stop accuracy,3
 }

@@ -102,8 +102,8 @@ houses() { # price is linear in what is known, but for noise; rent follows it
   refused 2 "--target: is not supported with --task classify" "${csv[@]}" --task classify
   refused 2 "--huber-delta: is not supported with --loss mse (it belongs to huber)" "${csv[@]}" --huber-delta 2
   refused 2 "--target-scale: is not supported with --task auto (it belongs to regress)" train --target-scale none
-  refused 2 "--loss huber: not with --task auto: it is of values" train --loss huber
-  refused 2 "--target-rmse 3: not with --task auto: it is of values" train --target-rmse 3
+  refused 2 "--loss huber: not with --task classify or auto: it is of values" train --loss huber
+  refused 2 "--target-rmse 3: not with --task classify or auto: it is of values" train --target-rmse 3
   refused 2 "--expect-rmse: is not supported where classes are predicted" train --expect-rmse 3
   printf '1.5 1:2\n2.5 2:1\n3.5 1:1\n' >"$TMP/s.libsvm"
   for model in logistic svm mf; do refused 2 "--model $model: does not learn values" train --data "$TMP/s.libsvm" --task regress --model $model; done

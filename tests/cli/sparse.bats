@@ -54,7 +54,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   refused 2 "--momentum: is not supported with --model logistic" "${a[@]}" --momentum 0.9
   refused 2 "--max-steps: is not supported with --model logistic" "${a[@]}" --max-steps 9
   refused 2 "--record: is not supported with --model logistic" "${a[@]}" --record "$TMP/t"
-  refused 2 "--init-weights $TMP/w.safetensors: not with --solver" "${a[@]}" --init-weights "$TMP/w.safetensors"
+  refused 2 "--init-weights $TMP/w.safetensors: not with --solver dual" "${a[@]}" --init-weights "$TMP/w.safetensors"
   refused 2 "--keep: where to? give --checkpoint-dir too" "${a[@]}" --keep 2
   refused 2 "--lr: is not supported with --solver dual" "${a[@]}" --lr 0.1
   refused 2 "--hot-copies: is not supported with --solver dual (it belongs to sgd)" "${a[@]}" --hot-copies 4

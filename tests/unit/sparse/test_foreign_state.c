@@ -39,7 +39,7 @@ static void what_is_of_another_run_is_refused(void **state)
     changed.resume[0] = '\0';
     snprintf(changed.init_weights, sizeof changed.init_weights, "%s", scratch("ckpt"));
     sparse_refuses(changed, &two, HR_E_USAGE,
-                   "--init-weights: is not supported with --solver dual");
+                   ": not with --solver dual: its weights");
     changed = o;
     changed.resume[0] = '\0';
     changed.update_rule = &(struct hr_update_rule){.name = "mine"};

@@ -283,7 +283,7 @@ static void what_cannot_be_trained_is_refused_in_one_line(void **state)
     o.workers = 65;
     refused(o, &two, HR_E_USAGE, "--workers 65: expected 1 to 64");
     o = sparse_options("mf", "dual", 2, 3);
-    refused(o, &many, HR_E_USAGE, "--solver dual: --model mf has no dual");
+    refused(o, &many, HR_E_USAGE, "--solver dual: not with --model mf: it has no dual");
     o = sparse_options("mf", "sgd", 2, 3);
     o.factors = 5;
     refused(o, &many, HR_E_USAGE, "--factors 5: expected an even number");

@@ -58,27 +58,11 @@ static void a_word_of_tickets_knows_its_owner(void **state)
     assert_false(hr_ticket_give_back(&word, 3)); /* it was not */
 }
 
-/* Its log dies with it. */
-static void processes_are_not_recorded(void **state)
-{
-    (void)state;
-    struct hr_train_options options;
-    hr_train_defaults(&options);
-    snprintf(options.record, sizeof options.record, "x.trace");
-    struct hr_shared_state shared = {
-        .strategy = &hr_strategy_hogwild, .options = &options, .outlives = true};
-    CHECK_OK(hr_strategy_prepare(&shared));
-    snprintf(options.launch, sizeof options.launch, "process");
-    assert_int_equal(hr_strategy_prepare(&shared), HR_E_USAGE);
-    hr_strategy_forget(&shared);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_of_the_dead_is_free_again),
         cmocka_unit_test(a_word_of_tickets_knows_its_owner),
-        cmocka_unit_test(processes_are_not_recorded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -333,13 +333,13 @@ static void what_does_not_go_with_it_is_refused(void **state)
     struct hr_train_options bad = good;
     bad.pipeline = 1;
     snprintf(bad.overlap, sizeof bad.overlap, "on");
-    check_refused(bad, "--overlap on: the gradients of a single stage are whole all at once");
+    check_refused(bad, "--overlap on: not in a single stage: its gradients are whole all at once");
     bad = good;
     snprintf(bad.pipeline_schedule, sizeof bad.pipeline_schedule, "interleaved");
     check_refused(bad, "nothing to interleave; expected --chunks 2, or 1f1b");
     bad = good;
     bad.accumulate = 2;
-    check_refused(bad, "--accumulate: --micro-batches says");
+    check_refused(bad, "--accumulate 2: not with --pipeline 2: --micro-batches says");
     bad = good;
     snprintf(bad.reduce, sizeof bad.reduce, "repro");
     bad.micro_shards = 4;
@@ -348,7 +348,7 @@ static void what_does_not_go_with_it_is_refused(void **state)
     bad = good;
     bad.tensor_parallel = 2;
     snprintf(bad.on_loss, sizeof bad.on_loss, "continue");
-    check_refused(bad, "--on-loss in real time: with --tensor-parallel");
+    check_refused(bad, "--on-loss continue: not with --tensor-parallel 2 in real time");
     bad = good;
     bad.micro_batches = 3;
     check_refused(bad, "--micro-batches 3: expected a divisor of --batch-size 16");
@@ -366,7 +366,7 @@ static void what_does_not_go_with_it_is_refused(void **state)
     check_refused(bad, "--stages 3,2: 5 layers, the model has 10");
     bad = good;
     snprintf(bad.pipeline_schedule, sizeof bad.pipeline_schedule, "pipedream");
-    check_refused(bad, "--micro-batches 4: pipedream makes an update of each minibatch");
+    check_refused(bad, "--micro-batches 4: not with --pipeline-schedule pipedream");
     bad.micro_batches = 0;
     check_refused(bad, "pipedream: in real time its stages update their own weights, which no "
                        "other replica has; expected --workers 1");

@@ -98,15 +98,16 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     snprintf(o.on_loss, sizeof o.on_loss, "restart");
     several_check_refused(
         &o, HR_E_USAGE,
-        "--on-loss restart: on several machines nobody but the launcher can start a process on "
-        "another one; expected continue, or stop and --resume",
+        "--on-loss restart: not on several machines: nobody but the launcher can start a process "
+        "on another one; expected continue, or stop and --resume",
         dataset);
     o = options_of("ps-sync");
     snprintf(o.on_loss, sizeof o.on_loss, "continue");
     several_check_refused(
         &o, HR_E_USAGE,
-        "--on-loss continue with --strategy ps-sync: on several machines what is lost with one is "
-        "nowhere else (weights, pushes, samples handed out); expected --strategy allreduce, or "
+        "--on-loss continue: not with --strategy ps-sync on several machines: what is lost with a "
+        "machine is nowhere else (weights, pushes, samples handed out); expected --strategy "
+        "allreduce, or "
         "--on-loss stop and --resume",
         dataset);
     o = options_of("allreduce");
@@ -114,16 +115,16 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     snprintf(o.on_loss, sizeof o.on_loss, "stop");
     several_check_refused(
         &o, HR_E_USAGE,
-        "--clock virtual: one process plays all ranks, on one machine; expected --clock real, or "
-        "it without mpirun",
+        "--clock virtual: not on several machines: one process plays all ranks; expected --clock "
+        "real, or no mpirun",
         dataset);
     o = options_of("allreduce");
     snprintf(o.link, sizeof o.link, "1Gb/s,50us");
     snprintf(o.transport, sizeof o.transport, "copy");
     several_check_refused(
         &o, HR_E_USAGE,
-        "--link: the links between machines are real ones; expected it without, or on one "
-        "machine, without mpirun",
+        "--link 1Gb/s,50us: not on several machines: the links between machines are real ones; "
+        "expected no mpirun",
         dataset);
 }
 

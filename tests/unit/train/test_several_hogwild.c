@@ -197,11 +197,12 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("hogwild", 4, 2);
     snprintf(o.record, sizeof o.record, "no-such-folder/trace");
-    several_check_refused(&o, HR_E_USAGE,
-                          "--record of hogwild: not there yet on several machines; a trace is "
-                          "replayed on one machine, which has one copy of the weights; expected "
-                          "it without",
-                          dataset);
+    several_check_refused(
+        &o, HR_E_USAGE,
+        "--record no-such-folder/trace: not with --strategy hogwild on several "
+        "machines: a trace is replayed on one machine, which has one copy of the weights; expected "
+        "it without",
+        dataset);
     o = options_of("hogwild", 3, 2);
     several_check_refused(
         &o, HR_E_USAGE,

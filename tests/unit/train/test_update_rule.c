@@ -276,7 +276,7 @@ static void what_it_is_not_told_is_refused(void **state)
     options.update_rule = &ball;
     options.servers = 2;
     options.clip_norm = 1;
-    check_refused(&options, "--clip-norm 1: it needs norms");
+    check_refused(&options, "--clip-norm 1: not with --servers 2: it needs norms");
 }
 
 int main(void)
