@@ -50,9 +50,11 @@ static enum hr_status span(struct hr_rank *rank)
     .guarantee = "one copy of the weights, all gradients of a step in before it changes",          \
     .options = ps_sync_options, .synchronous = true, .shares_batch = true, .init = hr_server_init
 
-static const char *const ps_sync_options[] = {"servers",   "placement",   "server-placement",
-                                              "aggregate", "server-time", "compress",
-                                              "link",      "topology",    NULL};
+#define SERVED_OPTIONS                                                                             \
+    "servers", "placement", "server-placement", "aggregate", "server-time", "compress", "link",    \
+        "topology"
+
+static const char *const ps_sync_options[] = {SERVED_OPTIONS, NULL};
 
 const struct hr_strategy hr_strategy_ps_sync = {
     PS_SYNC,
@@ -81,10 +83,9 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
     .guarantee = "each push applied once, whole, as it arrives; staleness unbounded, measured",    \
     .options = ps_async_options, .prepare = hr_stale_prepare, .describe = hr_stale_describe
 
-static const char *const ps_async_options[] = {
-    "servers",     "placement", "server-placement", "aggregate",
-    "server-time", "async-lr",  "staleness-lr",     "delay-compensation",
-    "compress",    "link",      "topology",         NULL};
+#define ASYNC_OPTIONS SERVED_OPTIONS, "async-lr", "staleness-lr", "delay-compensation"
+
+static const char *const ps_async_options[] = {ASYNC_OPTIONS, NULL};
 
 const struct hr_strategy hr_strategy_ps_async = {
     PS_ASYNC,      .aggregated = &hr_strategy_ps_async_aggregated, .span = span, SERVER_FUNCTIONS,
@@ -109,19 +110,7 @@ static enum hr_status prepare_ssp(struct hr_shared_state *shared)
     .options = ssp_options, .in_step = &hr_strategy_ps_sync, .prepare = prepare_ssp,               \
     .describe = hr_stale_describe
 
-static const char *const ssp_options[] = {"staleness",
-                                          "servers",
-                                          "placement",
-                                          "server-placement",
-                                          "aggregate",
-                                          "server-time",
-                                          "async-lr",
-                                          "staleness-lr",
-                                          "delay-compensation",
-                                          "compress",
-                                          "link",
-                                          "topology",
-                                          NULL};
+static const char *const ssp_options[] = {"staleness", ASYNC_OPTIONS, NULL};
 
 const struct hr_strategy hr_strategy_ssp = {
     SSP, .aggregated = &hr_strategy_ssp_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_LOSSES,
