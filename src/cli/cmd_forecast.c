@@ -9,6 +9,7 @@
 #include "forecast/forecast.h"
 #include "json/documents.h"
 #include "json/value.h"
+#include "options/choices.h"
 #include "options/entries.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
@@ -137,7 +138,7 @@ static enum hr_status show(const struct hr_cli *cli, const struct hr_dataset *da
 /* On a terminal, a line that the table takes the place of. */
 static void say_what_takes_time(const struct hr_forecast *forecast)
 {
-    const bool simulates = !strcmp(forecast->rows[0].options.clock, "virtual");
+    const bool simulates = hr_choices_of(&forecast->rows[0].options).clock == HR_CLOCK_VIRTUAL;
     if (hr_terminal_redraws(STDERR_FILENO))
         fprintf(stderr, "%s ...\r", simulates ? "simulating" : "timing short runs, 2 s");
 }

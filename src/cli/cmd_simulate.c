@@ -2,11 +2,12 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "options/choices.h"
 #include "terminal/output.h"
 
 static int run(struct hr_cli *cli)
 {
-    if (hr_cli_was_given(cli, "clock") && strcmp(cli->train.clock, "virtual") != 0)
+    if (hr_cli_was_given(cli, "clock") && hr_choices_of(&cli->train).clock == HR_CLOCK_REAL)
         return hr_cli_failed(hr_fail(
             HR_E_USAGE, "--clock %s: simulate is train --clock virtual; expected train here",
             cli->train.clock));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options/choices.h"
 #include "options/meaning.h"
 #include "options/pairs.h"
 #include "options/metric.h"
@@ -239,7 +240,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
 static enum hr_status check_search(const struct hr_cli *cli)
 {
     static const char *const parts[] = {"finalists", "confirm-seeds", "confirm"};
-    if (cli->search[0] && strcmp(cli->train.clock, "virtual") != 0)
+    if (cli->search[0] && hr_choices_of(&cli->train).clock == HR_CLOCK_REAL)
         return hr_fail(HR_E_USAGE, "--search: is not supported with --clock real (it belongs to "
                                    "virtual, as hogring simulate has it)");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

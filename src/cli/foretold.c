@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "base/signals.h"
 #include "json/value.h"
+#include "options/choices.h"
 #include "report/human.h"
 #include "train/needs.h"
 
@@ -47,7 +48,8 @@ static size_t watch_memory(void)
 void hr_foretold_end(struct hr_foretold *foretold, const struct hr_train_options *options)
 {
     const size_t most = status_bytes("VmHWM");
-    const bool here = strcmp(options->launch, "process") || strcmp(options->clock, "real");
+    const struct hr_choices choice = hr_choices_of(options);
+    const bool here = choice.launch != HR_LAUNCH_AS_PROCESSES || choice.clock != HR_CLOCK_REAL;
     if (foretold->made && foretold->before && here && most > foretold->before)
         foretold->peak = most - foretold->before;
 }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "machines/porter.h"
+#include "options/choices.h"
 #include "options/meaning.h"
 #include "options/pairs.h"
 #include "sparse/engine.h"
@@ -26,7 +27,7 @@ enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out
     *out = NULL;
     if (!hr_mpi_launched(&launch) || launch.processes < 2)
         return HR_OK;
-    const bool forks = !strcmp(cli->train.launch, "process");
+    const bool forks = hr_choices_of(&cli->train).launch == HR_LAUNCH_AS_PROCESSES;
     HR_TRY((forks ? hr_porter_open : hr_mpi_open)(BEGIN_NS, &wire));
     struct hr_machines *machines = malloc(sizeof *machines);
     const enum hr_status status =

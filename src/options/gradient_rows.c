@@ -15,12 +15,12 @@ const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS] = {
     ROW("overlap", TEXT, overlap, DECIDES, "on|off", "off",
         "gradients leave in buckets while backward computes the rest: to be summed, or, in virtual "
         "time and between machines, on their way to servers",
-        .words = "on|off", .commands = BOTH | HR_FORECAST),
+        CHOICE(overlap, HR_OVERLAPS), .commands = BOTH | HR_FORECAST),
     ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
         "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
     ROW("transport", TEXT, transport, AROUND, "HOW", "zero-copy",
         "zero-copy: peers read gradients in place; copy: they go through the rings",
-        .words = "zero-copy|copy", .with = {{"clock", "real"}}, .between_ranks = true),
+        CHOICE(transport, HR_TRANSPORTS), .with = {{"clock", "real"}}, .between_ranks = true),
     ROW("compress", TEXT, compress, DECIDES, "HOW", NULL,
         "gradients on their way, of gossip weights, for slow links, with error feedback (hogring "
         "help compress): ",

@@ -204,14 +204,21 @@ static enum hr_status check_range(const char *name, const struct hr_option_range
                    range->most);
 }
 
-static bool is_among(const char *value, const char *words)
+static bool find_word(const char *value, const char *words, unsigned *number)
 {
-    for (const char *word = words, *end; *word; word = *end ? end + 1 : end) {
+    *number = 0;
+    for (const char *word = words, *end; *word; word = *end ? end + 1 : end, ++*number) {
         end = word + strcspn(word, "|");
         if (strlen(value) == (size_t)(end - word) && !strncmp(value, word, (size_t)(end - word)))
             return true;
     }
     return false;
+}
+
+unsigned hr_option_word(const struct hr_option *row, const char *text)
+{
+    unsigned number;
+    return find_word(text, row->words, &number) ? number : 0;
 }
 
 struct hr_option_words hr_option_words(const struct hr_option *row)
@@ -231,7 +238,8 @@ struct hr_option_words hr_option_words(const struct hr_option *row)
 
 static enum hr_status check_words(const struct hr_option *row, const char *value)
 {
-    if (is_among(value, row->words))
+    unsigned number;
+    if (find_word(value, row->words, &number))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--%s %s: expected %s", row->name, value, hr_option_words(row).text);
 }

@@ -119,6 +119,7 @@ struct hr_option {
     /* The same two where hogring bench has it too and means more by it. */
     const char *bench_help, *bench_said;
     const char *words; /* the values that there are: "sum|repro" */
+    size_t choice;     /* 1 + where their number goes in struct hr_choices; 0: nowhere */
     /* The i-th of the names that there are, NULL past the end; they end the help. */
     const char *(*name_at)(size_t i);
     /* The default is the optimizer's, which this finds in its rule; NULL: it is not. */
@@ -170,6 +171,8 @@ struct hr_option_words hr_option_words(const struct hr_option *row);
 /* The field, as one would type it. Numbers are the shortest that read back as the same: 0.05. */
 void hr_option_text(const struct hr_option *row, const void *base, char *text, size_t size);
 bool hr_option_equal(const struct hr_option *row, const void *base, const void *other);
+/* Which of its words a text is; the first where it is none. */
+unsigned hr_option_word(const struct hr_option *row, const char *text);
 /* HR_E_USAGE: the field is outside of its range, or none of the words that there are. */
 HR_CHECKED enum hr_status hr_option_check(const struct hr_option *row, const void *base,
                                           bool sparse);

@@ -5,7 +5,7 @@
 const struct hr_option hr_sparse_rows[HR_SPARSE_ROWS] = {
     ROW("solver", TEXT, solver, SPARSE, "NAME", "auto",
         "sgd, or dual: coordinate descent, which needs no rate (logistic, svm, linear)",
-        .said = "dual; mf: sgd", .words = "auto|sgd|dual", .models = HR_OF_SPARSE_MODELS,
+        .said = "dual; mf: sgd", CHOICE(solver, HR_SOLVERS), .models = HR_OF_SPARSE_MODELS,
         .commands = BOTH | HR_FORECAST),
     ROW("cost", NUMBER, cost, SPARSE, "C", "1",
         "of the losses; minimised is C sum loss + |w|^2 / 2", SPARSE_RANGE(1e-9, 1e9),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "compress/compress.h"
+#include "options/choices.h"
 #include "options/train_options.h"
 #include "strategies/find.h"
 
@@ -15,7 +16,7 @@ enum hr_status hr_check_compress(const struct hr_train_options *o)
 
 bool hr_train_outlives(const struct hr_train_options *options)
 {
-    return strcmp(options->on_loss, "stop") != 0;
+    return hr_choices_of(options).on_loss != HR_ON_LOSS_STOP;
 }
 
 enum hr_status hr_check_stall_warn(const struct hr_train_options *o)

@@ -6,6 +6,7 @@
 #ifndef HR_OPTIONS_TRAIN_ROW_H
 #define HR_OPTIONS_TRAIN_ROW_H
 
+#include "options/choices.h"
 #include "options/option.h"
 
 #define ROW(option, type, field, role, value, preset, ...)                                         \
@@ -15,6 +16,9 @@
         .size = sizeof(((struct hr_train_options *)0)->field), .use = HR_##role, .metavar = value, \
         .usual = preset, .help = __VA_ARGS__                                                       \
     }
+/* The words of a list of choices.h, and where its enum goes. */
+#define CHOICE(field, list)                                                                        \
+    .words = list(HR_CHOICE_WORD) + 1, .choice = 1 + offsetof(struct hr_choices, field)
 #define RANGE(low, high) .range = {.least = low, .most = high}
 #define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
 #define BOTH (HR_TRAIN | HR_COMPARE)

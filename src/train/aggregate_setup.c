@@ -12,7 +12,7 @@
 /* Why each pushes for itself though a machine's workers could push as one: ": it is recorded". */
 static const char *kept_apart(const struct hr_run *run)
 {
-    if (!strcmp(run->options.aggregate, "none"))
+    if (run->job.choices.aggregate == HR_AGGREGATE_NONE)
         return "";
     if (run->options.record[0])
         return ": the trace is replayed on one machine";
@@ -72,7 +72,7 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
 /* Where it cannot be: asked for now, or when a run began that goes on in another place. */
 static enum hr_status go_without(const struct hr_run *run, const char *why)
 {
-    if (strcmp(run->options.aggregate, "node") != 0)
+    if (run->job.choices.aggregate != HR_AGGREGATE_NODE)
         return HR_OK;
     if (!hr_kept_is(run->resume.checkpoint, "aggregate", "node"))
         return hr_fail(HR_E_USAGE, "--aggregate node: %s", why);
@@ -86,11 +86,11 @@ static enum hr_status go_without(const struct hr_run *run, const char *why)
 
 enum hr_status hr_aggregate_setup(struct hr_run *run)
 {
-    const char *how = run->options.aggregate;
-    const bool chosen = !strcmp(how, "auto"), overlaps = hr_overlaps(&run->options);
+    const enum hr_aggregate_choice how = run->job.choices.aggregate;
+    const bool chosen = how == HR_AGGREGATE_AUTO, overlaps = hr_overlaps(&run->options);
     char why[200];
     run->shared.node_workers = 0;
-    if (!strcmp(how, "none") || (chosen && changes_updates(run)) ||
+    if (how == HR_AGGREGATE_NONE || (chosen && changes_updates(run)) ||
         (chosen && overlaps && hr_kept_is(run->resume.checkpoint, "overlap", "on")))
         return HR_OK;
     if (cannot(run, each_of(run), why, sizeof why))

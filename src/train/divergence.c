@@ -12,7 +12,7 @@
 static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
 {
     double sum = 0;
-    if (strcmp(run->shared.options->staleness_lr, "inverse") != 0)
+    if (run->job.choices.staleness_lr != HR_STALENESS_LR_INVERSE)
         return 1;
     for (size_t i = 0; i < HR_RESULT_STALENESS_BUCKETS; i++)
         sum += (double)result->stale[i] / (1 + (double)i);
@@ -53,7 +53,7 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
     const double in_flight = 1 / (1 - a->implicit_momentum);
     const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
     const char *option = run->shared.optimizer.rule->momentum_option;
-    const bool divides = !strcmp(run->job.options->async_lr, "divide");
+    const bool divides = run->job.choices.async_lr == HR_ASYNC_LR_DIVIDE;
     if (isnan(in_flight)) /* nothing was stale, or no gradients were */
         snprintf(text, size, "the step itself: a smaller --lr");
     else if (in_flight < 1.5)

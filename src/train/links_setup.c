@@ -21,7 +21,7 @@ enum hr_status hr_links_setup(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
     struct hr_group_options *group = &run->shared.group_options;
-    group->copies = !strcmp(o->transport, "copy");
+    group->copies = run->job.choices.transport == HR_TRANSPORT_COPY;
     if (group->copies)
         group->slot_bytes = slot_bytes(run->shared.workers);
     if (!o->link[0] || run->job.simulated || run->shared.workers == 1)

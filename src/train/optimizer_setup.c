@@ -58,9 +58,9 @@ static enum hr_status scale_of(const struct hr_run *run, double *out)
     const size_t base = o->base_batch_size ? o->base_batch_size : run->job.batch_size;
     const double times = (double)run->shared.schedule.batch / (double)base;
     *out = 1;
-    if (!strcmp(o->scale_lr, "none"))
+    if (run->job.choices.scale_lr == HR_SCALE_LR_NONE)
         return HR_OK;
-    *out = !strcmp(o->scale_lr, "linear") ? times : sqrt(times);
+    *out = run->job.choices.scale_lr == HR_SCALE_LR_LINEAR ? times : sqrt(times);
     return HR_OK;
 }
 
@@ -68,7 +68,8 @@ enum hr_status hr_rate_setup(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
     struct hr_batch_schedule *schedule = &run->shared.schedule;
-    const bool divides = !run->shared.strategy->shares_batch && !strcmp(o->async_lr, "divide");
+    const bool divides =
+        !run->shared.strategy->shares_batch && run->job.choices.async_lr == HR_ASYNC_LR_DIVIDE;
     double scale;
     HR_TRY(hr_lr_kind_parse(o->lr_schedule, &schedule->lr.kind));
     HR_TRY(scale_of(run, &scale));

@@ -8,6 +8,7 @@
 #include "drive/record.h"
 #include "drive/replay.h"
 #include "kernels/select.h"
+#include "options/choices.h"
 #include "options/pairs.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
@@ -28,7 +29,7 @@ void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 {
     static const struct hr_observer nobody;
     run->options = *call->options;
-    if (call->dataset->targets.count && !strcmp(run->options.task, "auto"))
+    if (call->dataset->targets.count && hr_choices_of(&run->options).task == HR_TASK_AUTO)
         snprintf(run->options.task, sizeof run->options.task, "regress");
     run->job = (struct hr_train_job){.options = &run->options,
                                      .dataset = call->dataset,
@@ -81,13 +82,11 @@ static enum hr_status count_ranks(struct hr_run *run)
     struct hr_shared_state *shared = &run->shared;
     shared->workers = o->workers;
     shared->servers = hr_strategy_is_served(shared->strategy) ? o->servers : 0;
-    shared->colocated = shared->servers && !strcmp(o->placement, "colocated");
+    shared->colocated = shared->servers && run->job.choices.placement == HR_PLACEMENT_COLOCATED;
     run->job.nranks = shared->workers + (shared->colocated ? 0 : shared->servers);
     const size_t most = run->drive.driver->local ? HR_LOCAL_GROUP_RANKS : HR_MAX_RANKS;
     if (shared->workers < 1 || shared->workers > most)
         return hr_fail(HR_E_USAGE, "--workers %zu: expected 1 to %zu", shared->workers, most);
-    if (!shared->colocated && strcmp(o->placement, "dedicated") != 0 && shared->servers)
-        return hr_fail(HR_E_USAGE, "--placement %s: expected dedicated or colocated", o->placement);
     if (shared->colocated && o->servers > shared->workers)
         return hr_fail(HR_E_USAGE,
                        "--servers %zu: colocated in %zu worker%s, there are at most as many",
@@ -121,7 +120,7 @@ static enum hr_status choose_driver(const struct hr_train_options *o, struct hr_
         drive->driver = &hr_driver_replay;
     else
         HR_TRY(parse_schedule(o->schedule, drive));
-    if (!strcmp(o->clock, "real"))
+    if (hr_choices_of(o).clock == HR_CLOCK_REAL)
         return HR_OK;
     drive->driver = &hr_driver_virtual;
     return HR_OK;
@@ -138,8 +137,8 @@ static enum hr_status parse_names(struct hr_run *run)
         shared->group_options.algorithm = &hr_allreduce_direct;
     HR_TRY(hr_launch_parse(o->launch, &run->job.launch));
     HR_TRY(choose_driver(o, &run->drive));
-    shared->outlives = hr_train_outlives(o);
-    shared->reissues = !strcmp(o->lost_batch, "reissue");
+    shared->outlives = run->job.choices.on_loss != HR_ON_LOSS_STOP;
+    shared->reissues = run->job.choices.lost_batch == HR_LOST_BATCH_REISSUE;
     shared->repeats = run->drive.replay;
     run->job.played = run->drive.driver->played;
     shared->local = run->drive.driver->local;
@@ -331,7 +330,7 @@ static void plan_snapshot(struct hr_run *run)
 /* As the training samples have them, or where it goes on, as those had that it began with. */
 static enum hr_status scale_targets(struct hr_run *run)
 {
-    const bool standard = strcmp(run->options.target_scale, "none") != 0;
+    const bool standard = run->job.choices.target_scale == HR_TARGETS_STANDARD;
     if (!run->resume.checkpoint)
         return hr_target_scale_measure(run->job.dataset, standard, &run->job.values);
     HR_TRY(hr_target_scale_get(run->resume.checkpoint, &run->job.values));
@@ -352,6 +351,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     struct hr_shared_state *shared = &run->shared;
     shared->options = o;
     HR_TRY(hr_train_complete(&run->options));
+    run->job.choices = hr_choices_of(&run->options);
     HR_TRY(hr_train_options_check(o, false));
     HR_TRY(check_pairs(run));
     HR_TRY(hr_final_test_prepare(run));

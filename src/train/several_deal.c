@@ -70,7 +70,7 @@ enum hr_status hr_several_describe(struct hr_run *run)
 static enum hr_status deal_servers(struct hr_run *run)
 {
     struct hr_shared_state *shared = &run->shared;
-    const bool first = !strcmp(run->options.server_placement, "first");
+    const bool first = run->job.choices.server_placement == HR_SERVERS_FIRST;
     const bool asked = first && !hr_kept_is(run->resume.checkpoint, "server-placement", "first");
     if (asked && !run->machines)
         return hr_fail(HR_E_USAGE, "--server-placement first: is not supported on one machine (it "
@@ -150,7 +150,7 @@ enum hr_status hr_several_deal(struct hr_run *run)
     if (!run->machines)
         return deal_servers(run);
     const struct deal deal = deal_of(run);
-        HR_TRY(check_deal(run, &deal));
+    HR_TRY(check_deal(run, &deal));
     place(run, &deal);
     if (hr_strategy_shares_weights(run->shared.strategy))
         hr_leaders_choose(&run->shared.leaders, &run->shared.homes, run->shared.workers);

@@ -8,6 +8,7 @@
 #include "base/signals.h"
 #include "kernels/bf16.h"
 #include "kernels/select.h"
+#include "options/choices.h"
 #include "products/ready.h"
 #include "json/documents.h"
 #include "watch/outcome.h"
@@ -17,7 +18,7 @@ enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };
 
 static bool is_bf16(const struct hr_cli *cli)
 {
-    return !strcmp(cli->train.precision, hr_precision_name(HR_PRECISION_BF16));
+    return hr_choices_of(&cli->train).precision == HR_CHOICE_BF16;
 }
 
 static enum hr_status check(const struct hr_cli *cli)

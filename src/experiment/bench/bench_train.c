@@ -14,6 +14,7 @@
 #include "json/documents.h"
 #include "nn/madds.h"
 #include "watch/outcome.h"
+#include "options/choices.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
 #include "nn/model_text.h"
@@ -72,7 +73,7 @@ static void choose_builtins(struct train_bench *bench)
 /* Nothing is to be learned here: a small rate keeps numbers small. */
 static void settle_options(const struct train_bench *bench, struct hr_train_options *options)
 {
-    const bool virtual = !strcmp(options->clock, "virtual");
+    const bool virtual = hr_choices_of(options).clock == HR_CLOCK_VIRTUAL;
     const struct hr_strategy *strategy;
     options->epochs = 1 << 20;
     options->lr = 1e-4;
@@ -135,7 +136,7 @@ static enum hr_status count_madds(const struct train_bench *bench,
     struct hr_model *model;
     HR_TRY(hr_model_create(row->model, set->shape, set->classes, &model));
     row->madds = hr_model_multiplied(model);
-    if (!strcmp(options->precision, hr_precision_name(HR_PRECISION_BF16)))
+    if (hr_choices_of(options).precision == HR_CHOICE_BF16)
         row->roof_kind = HR_ROOF_BFLOAT16;
     hr_model_destroy(model);
     return HR_OK;
@@ -202,7 +203,8 @@ static bool same_gradient(const struct hr_train_options *a, const struct hr_trai
 
 static enum hr_status time_gradients(struct train_bench *bench)
 {
-    if (strcmp(bench->cli->train.clock, "virtual") != 0 || bench->cli->train.compute_time[0])
+    if (hr_choices_of(&bench->cli->train).clock == HR_CLOCK_REAL ||
+        bench->cli->train.compute_time[0])
         return HR_OK;
     for (size_t i = 0; i < bench->nrows; i++) {
         struct hr_train_options *mine = &bench->options[i];
@@ -222,7 +224,7 @@ static enum hr_status measure_row(struct train_bench *bench, size_t i, size_t ro
     struct series *series = &bench->series[i];
     struct hr_roof_round *roof = &series->roof[round];
     const struct hr_train_options *options = &bench->options[i];
-    const bool real = strcmp(options->clock, "virtual") != 0;
+    const bool real = hr_choices_of(options).clock == HR_CLOCK_REAL;
     if (real)
         HR_TRY(hr_compute_roof(options, bench->rows[i].roof_kind, &roof->before));
     HR_TRY(train(bench, options, &series->result[round]));
@@ -270,7 +272,7 @@ static enum hr_status measure_all(struct train_bench *bench)
     say_where(bench, bench->nrows * bench->rounds);
     for (size_t i = 0; i < bench->nrows && status == HR_OK; i++)
         conclude(&bench->rows[i], &bench->series[i], bench->rounds,
-                 strcmp(bench->options[i].clock, "virtual") != 0);
+                 hr_choices_of(&bench->options[i]).clock == HR_CLOCK_REAL);
     return status;
 }
 
@@ -279,7 +281,7 @@ static enum hr_status measure_all(struct train_bench *bench)
 static void print_head(const struct train_bench *bench)
 {
     const struct hr_train_options *o = &bench->options[0];
-    const bool virtual = !strcmp(o->clock, "virtual");
+    const bool virtual = hr_choices_of(o).clock == HR_CLOCK_VIRTUAL;
     printf("# train on %s:", bench->data.name);
     if (!hr_sweep_has(bench->cli, "strategy"))
         printf(" %s,", o->strategy);
@@ -309,7 +311,8 @@ static enum hr_status report(struct train_bench *bench)
     char title[200];
     snprintf(title, sizeof title, "samples/s on %s, batch %zu a worker, %s", bench->data.name,
              bench->options[0].batch_size,
-             strcmp(bench->options[0].clock, "virtual") ? "real time" : "virtual time");
+             hr_choices_of(&bench->options[0]).clock == HR_CLOCK_REAL ? "real time"
+                                                                      : "virtual time");
     return hr_publish(cli, title, hr_json_speed(bench->rows, bench->nrows));
 }
 
@@ -322,7 +325,8 @@ static enum hr_status run_bench(struct train_bench *bench)
         return hr_fail(HR_E_USAGE, "--plot: draws samples/s over workers, of which bench train "
                                    "expects several: --workers 1,2,4");
     HR_TRY(plan_rows(bench));
-    const bool virtual = !strcmp(cli->train.clock, "virtual"); /* the same again each time */
+    const bool virtual = hr_choices_of(&cli->train).clock ==
+                         HR_CLOCK_VIRTUAL; /* the same again each time */
     bench->rounds = cli->rounds ? cli->rounds : virtual ? 1 : ROUNDS;
     if (bench->rounds > MOST_ROUNDS)
         return hr_fail(HR_E_USAGE, "--rounds %zu: expected at most %d", cli->rounds, MOST_ROUNDS);

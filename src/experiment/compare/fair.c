@@ -7,6 +7,7 @@
 #include "compare/compare.h"
 #include "compare/tune.h"
 #include "optim/optimizer.h"
+#include "options/choices.h"
 
 struct rates {
     double lr, momentum; /* NaN: entries differ in it, or obey none */
@@ -52,8 +53,8 @@ static void write_at(const struct hr_compare_runs *runs, size_t good, char *at, 
         return;
     if (isfinite(all.lr))
         snprintf(at, size, "lr %.4g%s%s", all.lr,
-                 !strcmp(o->async_lr, "divide") ? " (async-lr divide)" : "",
-                 strcmp(o->scale_lr, "none") != 0 ? " (scale-lr)" : "");
+                 hr_choices_of(o).async_lr == HR_ASYNC_LR_DIVIDE ? " (async-lr divide)" : "",
+                 hr_choices_of(o).scale_lr != HR_SCALE_LR_NONE ? " (scale-lr)" : "");
     if (isfinite(all.momentum))
         snprintf(at + strlen(at), size - strlen(at), "%smomentum %.4g", at[0] ? ", " : "",
                  all.momentum);
@@ -85,7 +86,7 @@ static size_t words_left_out(const struct hr_cli *cli, size_t at)
         return 0;
     snprintf(name, sizeof name, "%.*s", (int)(length - 2), word + 2);
     if (!strcmp(name, "concurrent") || !strcmp(name, "overwrite"))
-        return !strcmp(name, "overwrite") || strcmp(cli->train.clock, "virtual") != 0;
+        return !strcmp(name, "overwrite") || hr_choices_of(&cli->train).clock == HR_CLOCK_REAL;
     const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, HR_COMPARE)).row;
     if (!row || !row->written)
         return 0;

@@ -11,6 +11,7 @@
 #include "forecast/stand_in.h"
 #include "hogring/sparse.h"
 #include "nn/model.h"
+#include "options/choices.h"
 #include "options/pairs.h"
 #include "strategies/find.h"
 #include "train/needs.h"
@@ -19,7 +20,7 @@
 
 static bool is_virtual(const struct hr_train_options *o)
 {
-    return !strcmp(o->clock, "virtual");
+    return hr_choices_of(o).clock == HR_CLOCK_VIRTUAL;
 }
 
 static enum hr_status no_model_of(const char *name)
@@ -101,8 +102,9 @@ static void set_range(const struct hr_forecast *forecast, struct hr_forecast_row
     const struct hr_anchors *anchors = &forecast->anchors;
     const bool crowded = o->workers + row->servers > forecast->processors;
     const double error = error_of(kind_of(o), crowded);
-    const bool plain = !strcmp(o->launch, "thread") && o->threads_per_worker == 1 &&
-                       !strcmp(o->overlap, "off") && !o->prefetch && !anchors->coarse;
+    const bool plain = hr_choices_of(o).launch == HR_LAUNCH_AS_THREADS &&
+                       o->threads_per_worker == 1 && hr_choices_of(o).overlap == HR_OVERLAP_OFF &&
+                       !o->prefetch && !anchors->coarse;
     row->validated = error > 0 && plain && !does_more(o) &&
                      forecast->processors == MEASURED_PROCESSORS &&
                      o->workers <= MEASURED_WORKERS && row->servers <= MEASURED_SERVERS &&

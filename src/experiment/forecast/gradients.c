@@ -14,6 +14,7 @@
 #include "base/size.h"
 #include "data/transform.h"
 #include "hogring/model.h"
+#include "options/choices.h"
 
 enum { LEAST = 6, MOST_BYTES = 256 << 20 };
 
@@ -37,7 +38,7 @@ struct look {
 static enum hr_status open_net(struct look *look)
 {
     const struct hr_train_options *o = look->options;
-    const bool automatic = !strcmp(o->loss, "auto");
+    const bool automatic = hr_choices_of(o).loss == HR_LOSS_BY_TASK;
     return hr_net_open(&(struct hr_net_options){.layers = o->model,
                                                 .input = look->dataset->shape,
                                                 .classes = look->dataset->classes,

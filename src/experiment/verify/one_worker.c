@@ -3,6 +3,7 @@
  * the same order, by the one update expression. */
 #include <string.h>
 
+#include "options/choices.h"
 #include "verify/check.h"
 
 static const char *const placements[] = {"dedicated", "colocated", NULL};
@@ -14,8 +15,9 @@ static enum hr_status run(struct hr_trial *trial)
         struct hr_train_options options = hr_trial_options(trial, strategy, 1);
         if (hr_trial_served(strategy)) {
             HR_SAY(options.placement, "%s", hr_trial_pick(trial, placements));
-            options.servers =
-                strcmp(options.placement, "colocated") ? 1 + hr_trial_draw(trial, 3) : 1;
+            options.servers = hr_choices_of(&options).placement == HR_PLACEMENT_DEDICATED
+                                  ? 1 + hr_trial_draw(trial, 3)
+                                  : 1;
         }
         HR_TRY(hr_trial_same(trial, &options));
     }

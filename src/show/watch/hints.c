@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "options/choices.h"
 #include "watch/resume.h"
 #include "data/bytes.h"
 #include "data/look.h"
@@ -15,7 +16,7 @@ static enum hr_status hint_at_labels(const struct hr_cli *cli, const struct hr_d
     if (look.distinct == 1)
         hr_log(HR_LOG_WARNING, "%s: all %zu samples have the same label: there is nothing to learn",
                dataset->name, look.samples);
-    if (!strcmp(cli->train.task, "classify") || cli->data_options.classes[0])
+    if (hr_choices_of(&cli->train).task == HR_TASK_CLASSIFY || cli->data_options.classes[0])
         return HR_OK;
     if (look.kind == HR_LABELS_DOUBT)
         hr_log(HR_LOG_WARNING,

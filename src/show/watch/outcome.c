@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/path.h"
+#include "options/choices.h"
 #include "watch/apart.h"
 #include "plot/plot.h"
 #include "options/sweep.h"
@@ -94,7 +95,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
 enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
     const bool values = dataset->targets.count || !strcmp(cli->train.model, "mf");
-    if (dataset->targets.count && !strcmp(cli->train.task, "auto"))
+    if (dataset->targets.count && hr_choices_of(&cli->train).task == HR_TASK_AUTO)
         return hr_fail(HR_E_USAGE, "%s: its labels are values, expected --task regress",
                        dataset->name);
     if (cli->expect_accuracy > 0 && values)

@@ -105,7 +105,7 @@ static bool may_restart(const struct hr_losses *losses)
 /* --on-loss restart, as long as it lasts. */
 static bool restarts_all(const struct hr_losses *losses)
 {
-    return !strcmp(losses->leader->job->options->on_loss, "restart") && may_restart(losses);
+    return losses->leader->job->choices.on_loss == HR_ON_LOSS_RESTART && may_restart(losses);
 }
 
 /* Do all go back to the last cut, or is its loss an input? */

@@ -10,6 +10,7 @@
 #include "base/cpus.h"
 #include "data/look.h"
 #include "launch/runs.h"
+#include "options/choices.h"
 #include "options/train_options.h"
 #include "session/carve.h"
 #include "session/kept.h"
@@ -270,7 +271,7 @@ static enum hr_status begin_state(struct hr_sparse_run *run, const struct hr_che
 static enum hr_status scale_targets(struct hr_sparse_run *run,
                                     const struct hr_checkpoint *checkpoint)
 {
-    const bool standard = strcmp(run->options.target_scale, "none") != 0;
+    const bool standard = hr_choices_of(&run->options).target_scale == HR_TARGETS_STANDARD;
     if (!checkpoint)
         return hr_target_scale_measure(run->dataset, standard, &run->scale);
     HR_TRY(hr_target_scale_get(checkpoint, &run->scale));

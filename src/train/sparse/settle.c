@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "options/choices.h"
 #include "options/pairs.h"
 #include "options/train_options.h"
 #include "sparse/run.h"
@@ -38,9 +39,9 @@ static enum hr_status choose_solver(struct hr_sparse_run *run)
     const bool mf = !strcmp(o->model, "mf");
     if (o->update_rule)
         return hr_fail(HR_E_USAGE, "an update rule: --model %s has its own", o->model);
-    if (!strcmp(o->solver, "auto"))
+    if (hr_choices_of(o).solver == HR_SOLVER_AUTO)
         snprintf(o->solver, sizeof o->solver, "%s", mf ? "sgd" : "dual");
-    run->dual = !strcmp(o->solver, "dual");
+    run->dual = hr_choices_of(o).solver == HR_SOLVER_DUAL;
     run->steps = mf ? hr_sparse_factorise : run->dual ? hr_sparse_dual : hr_sparse_sgd;
     if (run->steps == hr_sparse_sgd && o->workers > 1 && !run->locked)
         run->hot_copies = o->hot_copies;

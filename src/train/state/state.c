@@ -90,7 +90,7 @@ static void fill_model(struct hr_run *run, struct hr_tensor_file *file)
     hr_saved_put(file, "hogring.loss", "%s", run->job.options->loss);
     hr_saved_put(file, "hogring.precision", "%s", run->job.options->precision);
     hr_saved_put(file, "hogring.label_smoothing", "%.17g", run->job.options->label_smoothing);
-    if (!strcmp(run->job.options->loss, "huber"))
+    if (run->job.choices.loss == HR_LOSS_OF_HUBER)
         hr_saved_put(file, "hogring.huber_delta", "%.17g", run->job.options->huber_delta);
     if (run->job.scaling.channels)
         hr_saved_put(file, "hogring.normalize", "on");

@@ -15,6 +15,7 @@
 #include "machines/meet.h"
 #include "netsim/emulated_links.h"
 #include "nn/model.h"
+#include "options/choices.h"
 #include "session/best_weights.h"
 #include "session/cut.h"
 #include "session/target_scale.h"
@@ -41,6 +42,7 @@ enum hr_reading {
 
 struct hr_train_job {
     const struct hr_train_options *options;
+    struct hr_choices choices; /* what these say in words */
     const struct hr_dataset *dataset;
     struct hr_model *model; /* owned */
     struct hr_augment augment;

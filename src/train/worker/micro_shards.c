@@ -41,7 +41,7 @@ enum hr_status hr_micro_shards_prepare(struct hr_train_job *job)
 {
     const struct hr_train_options *o = job->options;
     const size_t workers = job->shared->workers, shards = o->micro_shards;
-    if (!strcmp(o->reduce, "sum"))
+    if (job->choices.reduce == HR_REDUCE_SUM)
         return HR_OK;
     if (!o->global_batch_size)
         return hr_fail(HR_E_USAGE, "--reduce repro: expected --global-batch-size N with it, the "
