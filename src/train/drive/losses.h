@@ -1,6 +1,6 @@
 /* losses.h - the launcher of a run that outlives its ranks (--on-loss): it says who is gone and who
  * is back and when they may be started again, and keeps the account of it all. Who lets those who
- * rest go on: roll_call.h where ranks wait, play_losses.h where they are played.
+ * rest go on: roll_call.h where ranks wait, play/play.h where they are played.
  *
  *   continue   those who are left go on
  *   restart    ... and the rank is started again, while --max-restarts lasts: at once, and when it

@@ -3,7 +3,6 @@
  * What a loss brings with it are events, too: that it is noticed, that a rank is back. */
 #include <string.h>
 
-#include "play/play_cut.h"
 #include "play/play_pause.h"
 
 struct explorer {
@@ -93,7 +92,7 @@ static enum hr_status take(struct explorer *explorer, size_t shard, size_t worke
 {
     struct hr_play *play = &explorer->play;
     explorer->idle = 0;
-    if (hr_play_server_is_killed(play, shard))
+    if (hr_play_is_killed(play, play->shared->workers + shard))
         return die_as_told(play, play->shared->workers + shard);
     hr_play_take(play, shard, worker);
     return hr_control_failure(play->shared->control);

@@ -1,6 +1,7 @@
 #include "play/play.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/cpus.h"
@@ -9,6 +10,9 @@
 #include "server/server.h"
 #include "server/server_requests.h"
 #include "drive/record.h"
+#include "drive/roll.h"
+#include "strategy/shared.h"
+#include "worker/evaluate.h"
 
 bool hr_play_may_act(struct hr_play *play, size_t rank)
 {
@@ -58,7 +62,7 @@ enum hr_status hr_play_finish_gradient(struct hr_play *play, size_t rank)
     return hr_pool_join(play->pool, rank);
 }
 
-void hr_play_drop_gradient(struct hr_play *play, size_t rank)
+static void drop_gradient(struct hr_play *play, size_t rank)
 {
     struct hr_worker_stats *stats = &play->shared->stats[rank];
     if (!hr_pool_has(play->pool, rank))
@@ -197,7 +201,7 @@ enum hr_status hr_play_tick(struct hr_play *play)
     return hr_launcher_tick(play->drive->launcher);
 }
 
-enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins)
+static enum hr_status start_worker(struct hr_play *play, size_t rank, bool joins)
 {
     struct hr_train_worker *worker = &play->worker[rank];
     HR_TRY(hr_train_worker_start(worker, play->drive->job, rank, joins));
@@ -207,7 +211,7 @@ enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool join
     return HR_OK;
 }
 
-enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard)
+static enum hr_status start_shard(struct hr_play *play, size_t shard)
 {
     struct hr_shared_state *shared = play->shared;
     HR_TRY(shared->strategy->shard_start(&play->shard[shard], shared, shard));
@@ -219,9 +223,9 @@ static enum hr_status start_ranks(struct hr_play *play)
 {
     const struct hr_shared_state *shared = play->shared;
     for (size_t s = 0; s < play->shared->servers; s++)
-        HR_TRY(hr_play_start_shard(play, s));
+        HR_TRY(start_shard(play, s));
     for (size_t r = 0; r < shared->workers; r++)
-        HR_TRY(hr_play_start_worker(play, r, false));
+        HR_TRY(start_worker(play, r, false));
     return HR_OK;
 }
 
@@ -277,4 +281,277 @@ void hr_play_stop(struct hr_play *play)
     free(play->state);
     free(play->played);
     free(play->task);
+}
+
+/* --- losses: who is killed --- */
+
+static const char how[] = "killed by --inject";
+
+static struct hr_losses *losses_of(const struct hr_play *play)
+{
+    return &play->drive->losses;
+}
+
+static size_t ranks(const struct hr_play *play)
+{
+    return play->shared->workers + play->shared->servers;
+}
+
+bool hr_play_is_killed(const struct hr_play *play, size_t rank)
+{
+    const struct hr_train_job *job = play->drive->job;
+    const int64_t now_ps = hr_launcher_ps(play->drive->launcher);
+    const size_t workers = play->shared->workers;
+    if (rank >= workers)
+        return hr_conditions_kill_server(job, rank - workers, play->played[rank].taken, now_ps);
+    const bool computes = hr_pool_has(play->pool, rank); /* perhaps now: its counters change */
+    return hr_conditions_kill(
+        job, rank, computes ? play->played[rank].step : play->worker[rank].worker.steps, now_ps);
+}
+
+/* --- death, and its notice --- */
+
+static void die_as_worker(struct hr_play *play, size_t rank)
+{
+    drop_gradient(play, rank);
+    if (play->played[rank].up)
+        hr_train_worker_drop(&play->worker[rank]);
+    play->life[rank].rank = (struct hr_rank){.where = HR_DEAD}; /* another life begins anew */
+}
+
+/* Nobody may read what a dead server had: let it be no number. */
+static void die_as_server(struct hr_play *play, size_t shard)
+{
+    const struct hr_shared_state *shared = play->shared;
+    struct hr_shard *it = &play->shard[shard];
+    const size_t states = shared->strategy->rows.state == HR_KEPT_OWN ? 0 : hr_state_floats(shared);
+    memset(it->weights, 0xff, it->count * sizeof *it->weights);
+    if (it->sum)
+        memset(it->sum, 0xff, it->count * sizeof *it->sum);
+    for (size_t at = it->first; at < states; at += shared->params)
+        memset(it->state + at, 0xff, it->count * sizeof *it->state);
+    if (play->played[play->shared->workers + shard].up)
+        play->shared->strategy->shard_stop(it);
+}
+
+static enum hr_status say_lost(size_t rank)
+{
+    return hr_fail(HR_E_LOST, "rank %zu: %s", rank, how);
+}
+
+enum hr_status hr_play_die(struct hr_play *play, size_t rank)
+{
+    HR_ASSERT(hr_play_lives(play, rank));
+    if (rank < play->shared->workers)
+        die_as_worker(play, rank);
+    else
+        die_as_server(play, rank - play->shared->workers);
+    play->played[rank].up = false;
+    play->state[rank] = HR_DEAD;
+    return play->shared->outlives ? HR_OK : say_lost(rank);
+}
+
+enum hr_status hr_play_notice(struct hr_play *play, size_t rank)
+{
+    HR_ASSERT(play->state[rank] == HR_DEAD);
+    if (!hr_losses_lost(losses_of(play), rank, how))
+        return hr_fail(HR_E_LOST, "rank %zu: %s%s", rank, how, losses_of(play)->why_not);
+    play->state[rank] = HR_LOST;
+    for (size_t r = 0; hr_losses_recalled(losses_of(play)) && r < ranks(play); r++)
+        if (hr_play_lives(play, r)) {
+            if (r < play->shared->workers)
+                drop_gradient(play, r);
+            play->state[r] = HR_RESTS;
+        }
+    return HR_OK;
+}
+
+/* --- return --- */
+
+/* Explored schedules have no time. */
+static bool may_start_again(const struct hr_play *play, size_t rank)
+{
+    const struct hr_drive *drive = play->drive;
+    const int64_t *again_ns = drive->losses.again_ns;
+    if (play->state[rank] != HR_LOST || !again_ns[rank])
+        return false;
+    return !drive->driver->simulated || again_ns[rank] <= drive->driver->now_ns(drive);
+}
+
+bool hr_play_may_come_back(struct hr_play *play, size_t rank)
+{
+    if (!may_start_again(play, rank))
+        return false;
+    if (rank >= play->shared->workers)
+        return true;
+    return hr_losses_recalled(losses_of(play)) || hr_losses_is_taken(losses_of(play), rank);
+}
+
+enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
+{
+    hr_losses_start(losses_of(play), rank);
+    hr_losses_welcome(losses_of(play), rank);
+    play->state[rank] = HR_RESTS;
+    play->played[rank].taken = 0; /* messages, of its next life */
+    if (rank >= play->shared->workers || hr_losses_recalled(losses_of(play)))
+        return HR_OK;
+    play->state[rank] = HR_WANTS;
+    return start_worker(play, rank, true);
+}
+
+/* --- terms --- */
+
+bool hr_play_term_is_over(const struct hr_play *play)
+{
+    if (!play->shared->outlives || !hr_losses_recalled(losses_of(play)))
+        return false;
+    for (size_t r = 0; r < ranks(play); r++)
+        if (play->state[r] == HR_DEAD)
+            return false;
+    return !hr_losses_await(losses_of(play));
+}
+
+/* A worker that lives: it begins from the snapshot, if it has a seat. */
+static enum hr_status begin_again(struct hr_play *play, size_t rank)
+{
+    struct hr_train_worker *worker = &play->worker[rank];
+    struct hr_played *played = &play->played[rank];
+    worker->job = play->drive->job;
+    worker->worker.rank = rank;
+    play->life[rank].rank = (struct hr_rank){.where = HR_RESTS}; /* it begins anew */
+    play->state[rank] = hr_train_worker_seat(worker) ? HR_WANTS : HR_RESTS;
+    if (play->state[rank] == HR_RESTS) {
+        hr_worker_sit_out(&worker->worker);
+        return HR_OK;
+    }
+    if (!played->up)
+        return start_worker(play, rank, false);
+    const enum hr_status status = hr_train_worker_restart(worker);
+    played->up = status == HR_OK;
+    return status;
+}
+
+static enum hr_status begin_all_again(struct hr_play *play)
+{
+    const struct hr_shared_state *shared = play->shared;
+    for (size_t s = 0; s < shared->servers; s++) {
+        const bool lives = hr_play_lives(play, shared->workers + s);
+        if (lives)
+            play->state[shared->workers + s] = HR_WANTS;
+        if (!lives)
+            continue;
+        if (play->played[shared->workers + s].up)
+            shared->strategy->shard_stop(&play->shard[s]);
+        play->played[shared->workers + s].up = false;
+        HR_TRY(start_shard(play, s));
+    }
+    for (size_t r = 0; r < shared->workers; r++)
+        if (hr_play_lives(play, r))
+            HR_TRY(begin_again(play, r));
+    return HR_OK;
+}
+
+enum hr_status hr_play_begin_term(struct hr_play *play)
+{
+    const bool recalled = hr_losses_recalled(losses_of(play));
+    HR_TRY(hr_losses_begin_term(losses_of(play), false));
+    if (recalled)
+        return begin_all_again(play);
+    for (size_t r = 0; r < play->shared->workers; r++)
+        if (hr_play_lives(play, r) && !hr_train_worker_seat(&play->worker[r]))
+            play->state[r] = HR_RESTS;
+    return HR_OK;
+}
+
+/* --- cuts --- */
+
+bool hr_play_at_cut(const struct hr_play *play)
+{
+    const struct hr_losses *losses = &play->drive->losses;
+    size_t arrived = 0;
+    for (size_t r = 0; r < play->shared->workers; r++) {
+        const enum hr_stand state = play->state[r];
+        if (state != HR_ARRIVED && state != HR_RESTS && state != HR_LOST)
+            return false;
+        arrived += state == HR_ARRIVED;
+    }
+    return arrived > 0 && (!play->shared->outlives ||
+                           (!hr_losses_recalled(losses) && hr_losses_are_taken(losses)));
+}
+
+/* A job of the pool: a worker's part of an evaluation. */
+static enum hr_status evaluate(void *arg, size_t rank, struct hr_compute_buffers *buffers)
+{
+    struct hr_play *play = arg;
+    hr_train_worker_borrow(&play->worker[rank], buffers);
+    return hr_train_worker_evaluate(&play->worker[rank]);
+}
+
+static enum hr_status evaluate_all(struct hr_play *play)
+{
+    const struct hr_seats *seats = play->shared->seats;
+    const size_t blocks = play->drive->job->neval, parts = seats->n < blocks ? seats->n : blocks;
+    for (size_t s = 0; s < parts; s++)
+        HR_TRY(hr_pool_submit(play->pool, evaluate, play, seats->rank[s], 0));
+    for (size_t s = 0; s < parts; s++)
+        HR_TRY(hr_pool_join(play->pool, seats->rank[s]));
+    return HR_OK;
+}
+
+/* Somebody was lost on the way, or is back: who is here takes a seat for what follows. */
+static enum hr_status take_seats(struct hr_play *play)
+{
+    struct hr_losses *losses = &play->drive->losses;
+    if (play->shared->outlives && hr_losses_changed(losses))
+        HR_TRY(hr_play_begin_term(play));
+    if (play->shared->outlives)
+        hr_losses_settle(losses);
+    return HR_OK;
+}
+
+static void go_on(struct hr_play *play)
+{
+    for (size_t r = 0; r < play->shared->workers; r++)
+        if (play->state[r] == HR_ARRIVED) {
+            hr_train_worker_leave_cut(&play->worker[r]);
+            play->state[r] = HR_WANTS;
+        }
+}
+
+/* All that they have done since the cut before is done. */
+static enum hr_status tell_steps(struct hr_play *play)
+{
+    const struct hr_cut *cut = play->drive->leader->cuts.cut;
+    const int64_t trained = cut->before_ns + cut->span_ended_ns - cut->span_began_ns;
+    for (size_t r = 0; r < play->shared->workers; r++)
+        if (play->state[r] == HR_ARRIVED)
+            HR_TRY(hr_tell_steps(&play->worker[r], trained));
+    hr_launcher_release(play->drive->launcher);
+    return HR_OK;
+}
+
+enum hr_status hr_play_cut(struct hr_play *play)
+{
+    struct hr_drive *drive = play->drive;
+    const size_t workers = play->shared->workers;
+    HR_TRY(take_seats(play));
+    drive->leader->cuts.cut->span_ended_ns = drive->driver->now_ns(drive);
+    HR_TRY(tell_steps(play));
+    hr_leader_decide(drive->leader);
+    hr_roll_cut(drive, drive->leader->cuts.cut->halt);
+    for (size_t r = 0; r < workers; r++)
+        if (play->state[r] == HR_ARRIVED)
+            hr_worker_export(&play->worker[r].worker);
+    for (size_t r = 0; r < workers; r++)
+        if (play->state[r] == HR_ARRIVED)
+            HR_TRY(hr_rows_verify(&play->worker[r].worker));
+    if (drive->leader->cuts.cut->evaluate)
+        HR_TRY(evaluate_all(play));
+    hr_leader_conclude(drive->leader);
+    if (play->shared->outlives)
+        hr_losses_keep_cut(&drive->losses);
+    go_on(play);
+    const enum hr_status status = hr_launcher_tick(drive->launcher);
+    drive->leader->cuts.cut->span_began_ns = drive->driver->now_ns(drive);
+    return status;
 }

@@ -4,13 +4,21 @@
  *                     may have to wait to the next: ask; look, until what it awaits is there; hand
  *                     in, when its gradient is computed; a lost push, again; arrive; at the cut
  *   shard s's acts:   take worker w's oldest message (when enabled; colocated: and worker s waits)
- *   losses:           play_losses.h
+ *   a rank's death:   nothing of it happens any more; what it has sent stays under way. When that
+ *                     is noticed the launcher knows, and with it all others. It comes back: it was
+ *                     started again, and takes part as soon as those do who come back
+ *
+ *   A loss that is an input (strategy->losses_are_inputs): shards take it in turn, like a message;
+ *   seats change when all who live are at a cut. Else nothing happens any more until all who are
+ *   lost are known to be, and those who come back are there (hr_play_term_is_over): then a new term
+ *   begins from the last cut.
  *
  * Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in whose turn it is.
  * Effects happen in the driver's thread; gradients, which are pure, may be computed ahead by other
  * threads (gradient_pool.h), between accept and offer, and never on a life's stack.
  *
  * Threads: a play belongs to one thread.
+ * Test:    tests/unit/play/test_explored_losses.c
  */
 #ifndef HR_PLAY_PLAY_H
 #define HR_PLAY_PLAY_H
@@ -77,8 +85,6 @@ HR_CHECKED enum hr_status hr_play_compute(struct hr_play *play, size_t rank, int
 
 /* Have that done: the gradient of a worker that has a batch. */
 HR_CHECKED enum hr_status hr_play_finish_gradient(struct hr_play *play, size_t rank);
-/* A job of the pool that was submitted and not joined: join it, as if it had never been. */
-void hr_play_drop_gradient(struct hr_play *play, size_t rank);
 
 /* May shard `shard` take messages? Colocated: only while its worker waits. */
 bool hr_play_may_take(const struct hr_play *play, size_t shard);
@@ -86,10 +92,37 @@ bool hr_play_may_take(const struct hr_play *play, size_t shard);
 /* Shard `shard` takes the oldest message of `worker`, which is enabled. */
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker);
 
-/* Start a worker (joins: hr_train_worker_start), or a shard. */
-HR_CHECKED enum hr_status hr_play_start_worker(struct hr_play *play, size_t rank, bool joins);
-HR_CHECKED enum hr_status hr_play_start_shard(struct hr_play *play, size_t shard);
 /* Call the launcher's tick ten times a second: progress, requests to stop. */
 HR_CHECKED enum hr_status hr_play_tick(struct hr_play *play);
+
+/* Does the rank live: is it neither dead nor lost? */
+static inline bool hr_play_lives(const struct hr_play *play, size_t rank)
+{
+    return play->state[rank] != HR_DEAD && play->state[rank] != HR_LOST;
+}
+
+/* Does --inject kill a worker before the gradient that it is about to compute, or while it does? A
+ * server before its next input? */
+bool hr_play_is_killed(const struct hr_play *play, size_t rank);
+
+/* A rank that lives dies. HR_E_LOST: the run outlives no losses. */
+HR_CHECKED enum hr_status hr_play_die(struct hr_play *play, size_t rank);
+/* A dead rank is known to be. HR_E_LOST: the run cannot go on without it. */
+HR_CHECKED enum hr_status hr_play_notice(struct hr_play *play, size_t rank);
+/* May a lost rank be started again, and would it be ready? Where nothing takes time: at once, else
+ * from again_ns of losses.h on. */
+bool hr_play_may_come_back(struct hr_play *play, size_t rank);
+HR_CHECKED enum hr_status hr_play_come_back(struct hr_play *play, size_t rank);
+
+/* Has a loss ended the term, and may a new one begin? Then, and also at a cut, when the roster has
+ * changed, it does. */
+bool hr_play_term_is_over(const struct hr_play *play);
+HR_CHECKED enum hr_status hr_play_begin_term(struct hr_play *play);
+
+/* Are all workers at a cut, but for those who are lost, and known to be? */
+bool hr_play_at_cut(const struct hr_play *play);
+
+/* Then: the steps of session/cut.h, one rank after another where threads have barriers. */
+HR_CHECKED enum hr_status hr_play_cut(struct hr_play *play);
 
 #endif

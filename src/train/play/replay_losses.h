@@ -21,8 +21,7 @@
 
 #include "drive/replay.h"
 #include "drive/roll.h"
-#include "play/play_cut.h"
-#include "play/play_losses.h"
+#include "play/play.h"
 
 struct hr_replay_losses {
     struct hr_play *play;

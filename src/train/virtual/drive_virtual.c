@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "base/cpus.h"
-#include "play/play_cut.h"
 #include "play/play_pause.h"
 #include "virtual/virtual_losses.h"
 #include "virtual/virtual_ranks.h"

@@ -40,7 +40,7 @@
 #include "nn/madds.h"
 #include "virtual/message_queue.h"
 #include "observe/spans.h"
-#include "play/play_losses.h"
+#include "play/play.h"
 #include "server/server.h"
 #include "virtual/virtual_account.h"
 #include "virtual/virtual_inbox.h"

@@ -93,11 +93,7 @@ enum hr_status hr_virtual_plan_deaths(struct hr_simulator *sim)
 /* Who is gone then dies when it is back: hr_conditions_kill counts. */
 enum hr_status hr_virtual_die_in_time(struct hr_simulator *sim, size_t rank)
 {
-    const struct hr_play *play = &sim->play;
-    const size_t workers = play->shared->workers;
-    const bool dies = hr_play_lives(play, rank) &&
-                      (rank < workers ? hr_play_is_killed(play, rank)
-                                      : hr_play_server_is_killed(play, rank - workers));
+    const bool dies = hr_play_lives(&sim->play, rank) && hr_play_is_killed(&sim->play, rank);
     return dies ? hr_simulator_die(sim, rank) : HR_OK;
 }
 

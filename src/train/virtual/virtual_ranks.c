@@ -44,7 +44,7 @@ static enum hr_status serve(struct hr_simulator *sim, size_t owner)
     for (;;) {
         if (station->busy || !next_in_queue(sim, owner))
             return HR_OK;
-        if (hr_play_server_is_killed(&sim->play, owner))
+        if (hr_play_is_killed(&sim->play, shared->workers + owner))
             return hr_simulator_die(sim, shared->workers + owner);
         const int64_t ps = hr_conditions_serve_ps(sim->play.drive->job, owner, station->served++);
         station->began_ps = hr_simulator_now(sim);
