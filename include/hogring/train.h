@@ -96,16 +96,17 @@ struct hr_train_options {
     size_t tensor_shards;       /* that layers are cut into; 0: tensor_parallel */
     char overlap[8];            /* on: gradients leave in buckets while backward goes on; off */
     char bucket_size[16];       /* bytes that a bucket has at least: 256K, 1M */
-    char transport[16]; /* zero-copy, or copy: gradients travel through the rings (allreduce) */
+    char transport[16]; /* zero-copy; copy: gradients travel through the rings (allreduce); auto:
+                           copy where link is given */
     char compress[32];  /* gradients on their way, or gossip's weights: bf16, fp16, int8, topk:1%,
                              powersgd:2; "": as they are */
     double consensus_step; /* gossip with compress: share of the way to neighbours' public copies;
                               0: 1, of topk the square root of its share */
-    char link[64];       /* emulated between any two workers, as 1GB/s,5us; needs copy; "": none */
-    char task[16];       /* auto: refuse labels that look like values; classify: each is a class;
+    char link[64];         /* emulated between any two workers, as 1GB/s,5us; "": none */
+    char task[16];         /* auto: refuse labels that look like values; classify: each is a class;
                              regress: they are values (the data set's targets) */
-    char reduce[16];     /* sum, or repro: bits that do not depend on the number of workers */
-    size_t micro_shards; /* of a global batch, under repro; a power of two */
+    char reduce[16];       /* sum, or repro: bits that do not depend on the number of workers */
+    size_t micro_shards;   /* of a global batch, under repro; a power of two */
     size_t threads_per_worker; /* that share a worker's computing; they change no bit */
     size_t epochs;
     size_t epoch_size;          /* samples an epoch; 0: those of the training split */

@@ -41,7 +41,9 @@
 #define HR_TARGET_SCALES(W) W(HR_TARGETS_STANDARD, "standard") W(HR_TARGETS_AS_THEY_ARE, "none")
 #define HR_TASKS(W)                                                                                \
     W(HR_TASK_AUTO, "auto") W(HR_TASK_CLASSIFY, "classify") W(HR_TASK_REGRESS, "regress")
-#define HR_TRANSPORTS(W) W(HR_TRANSPORT_ZERO_COPY, "zero-copy") W(HR_TRANSPORT_COPY, "copy")
+#define HR_TRANSPORTS(W)                                                                           \
+    W(HR_TRANSPORT_AUTO, "auto")                                                                   \
+    W(HR_TRANSPORT_ZERO_COPY, "zero-copy") W(HR_TRANSPORT_COPY, "copy")
 
 #define HR_CHOICE_TAG(tag, word) tag,
 #define HR_CHOICE_WORD(tag, word) "|" word

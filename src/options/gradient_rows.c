@@ -18,8 +18,10 @@ const struct hr_option hr_gradient_rows[HR_GRADIENT_ROWS] = {
         CHOICE(overlap, HR_OVERLAPS), .commands = BOTH | HR_FORECAST),
     ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
         "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
-    ROW("transport", TEXT, transport, AROUND, "HOW", "zero-copy",
-        "zero-copy: peers read gradients in place; copy: they go through the rings",
+    ROW("transport", TEXT, transport, AROUND, "HOW", "auto",
+        "zero-copy: peers read gradients in place; copy: they go through the rings; auto: copy "
+        "where "
+        "--link emulates links between them",
         CHOICE(transport, HR_TRANSPORTS), .with = {{"clock", "real"}}, .between_ranks = true),
     ROW("compress", TEXT, compress, DECIDES, "HOW", NULL,
         "gradients on their way, of gossip weights, for slow links, with error feedback (hogring "

@@ -86,8 +86,8 @@ static enum hr_status check_needs(const struct hr_option *row, const struct hr_t
         return HR_OK;
     hr_option_text(hr_train_option_find(row->needs.option), o, value, sizeof value);
     return value[0] && strcmp(value, "0") ? HR_OK
-                    : hr_fail(HR_E_USAGE, "--%s: %s give --%s too", row->name, row->needs.question,
-                              row->needs.option);
+                                          : hr_fail(HR_E_USAGE, "--%s: %s give --%s too", row->name,
+                                                    row->needs.question, row->needs.option);
 }
 
 /* --- with strategies and optimizers --- */

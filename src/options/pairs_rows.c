@@ -163,6 +163,8 @@ static bool is_served(const struct hr_strategy *s)
     F(ACCUMULATE, "--accumulate N", "accumulate", "--accumulate 2", o->accumulate > 1)             \
     F(OVERLAP, "--overlap on", "overlap", "--overlap on", IS(overlap, "on"))                       \
     F(COPY, "--transport copy", "transport", "--transport copy", IS(transport, "copy"))            \
+    F(ZERO_COPY, "--transport zero-copy", "transport", "--transport zero-copy",                    \
+      IS(transport, "zero-copy"))                                                                  \
     F(LINK, "--link", "link", "--link 1GB/s,5us", o->link[0])                                      \
     F(TOPOLOGY, "--topology", "topology", "--topology star:8", o->topology[0])                     \
     F(SERVER_TIME, "--server-time", "server-time", "--server-time 1ms", o->server_time[0])         \
@@ -281,6 +283,8 @@ const struct hr_feature_pair hr_pairs[] = {
          "real links are emulated in the rings of an all-reduce, which allreduce alone has",
          "--clock virtual (but for hogwild), or --strategy allreduce", WHERE(HAS_REAL),
          .given = true),
+    PAIR(LINK, ZERO_COPY, SENSE, "real links are emulated where gradients travel through rings",
+         "--transport copy, or auto", WHERE(HAS_REAL, HAS_WORKERS)),
     PAIR(LINK, PIPELINE, WORK, "links between stages are there in virtual time alone",
          "--clock virtual too", WHERE(HAS_REAL)),
     PAIR(LINK, TENSOR, WORK, "links between ranks of a worker are there in virtual time alone",

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "hogring/sparse.h"
 #include "options/budget.h"
+#include "options/choices.h"
 #include "options/task.h"
 #include "shm/control.h"
 #include "strategies/find.h"
@@ -59,6 +60,23 @@ double hr_sparse_usual_rate(const char *model)
     return strcmp(model, "mf") ? 0.5 : 0.05;
 }
 
+/* --- words as numbers --- */
+
+struct hr_choices hr_choices_of(const struct hr_train_options *options)
+{
+    struct hr_choices choices;
+    const struct hr_option *row;
+    _Static_assert(sizeof choices.clock == sizeof(unsigned), "enums are numbers of words");
+    memset(&choices, 0, sizeof choices);
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
+        if (row->choice) {
+            const unsigned word = hr_option_word(row, (const char *)options + row->offset);
+            memcpy((char *)&choices + row->choice - 1, &word, sizeof word);
+        }
+    choices.explored = strcmp(options->schedule, "free") != 0;
+    return choices;
+}
+
 /* --- defaults --- */
 
 static size_t default_workers(void)
@@ -104,12 +122,26 @@ static size_t default_servers(const struct hr_train_options *options)
     return options->workers < HR_MAX_RANKS ? options->workers : HR_MAX_RANKS;
 }
 
+/* Emulated links lie in the rings of an all-reduce. */
+static void complete_transport(struct hr_train_options *options)
+{
+    const struct hr_choices choice = hr_choices_of(options);
+    const struct hr_strategy *strategy;
+    const bool linked = options->link[0] && options->workers > 1 && !choice.explored &&
+                        choice.clock == HR_CLOCK_REAL &&
+                        !hr_strategy_find(options->strategy, options->staleness, &strategy) &&
+                        hr_strategy_obeys(strategy, "algorithm");
+    if (!strcmp(options->transport, "auto"))
+        snprintf(options->transport, sizeof options->transport, linked ? "copy" : "zero-copy");
+}
+
 enum hr_status hr_train_complete(struct hr_train_options *options)
 {
     struct hr_rule own;
     const struct hr_rule *rule = &own;
     const struct hr_option *row;
     hr_task_complete(options);
+    complete_transport(options);
     if (hr_sparse_is_model(options->model))
         return HR_OK; /* no optimizer decides theirs */
     HR_TRY(options->update_rule ? complete_own(options, &own)

@@ -26,7 +26,5 @@ enum hr_status hr_links_setup(struct hr_run *run)
         group->slot_bytes = slot_bytes(run->shared.workers);
     if (!o->link[0] || run->job.simulated || run->shared.workers == 1)
         return HR_OK; /* simulated: conditions.c reads it; one worker sends nothing */
-    if (!group->copies)
-        return hr_fail(HR_E_USAGE, "--link: links are emulated for --transport copy only");
     return hr_wires_open(&run->job.wires, run->shared.workers, o->link, NULL, 1);
 }

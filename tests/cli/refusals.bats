@@ -111,9 +111,11 @@ inject ='; do
   refused 2 "no gradient is final before the last micro-shard" \
     train --overlap on --reduce repro --global-batch-size 64
   refused 2 "--bucket-size lots: expected bytes" train --overlap on --bucket-size lots
-  refused 2 "--transport pigeon: expected zero-copy or copy" train --transport pigeon
+  refused 2 "--transport pigeon: expected auto, zero-copy or copy" train --transport pigeon
   refused 2 "--transport copy: not with --strategy ps-sync" train --transport copy --strategy ps-sync
-  refused 2 "--link: links are emulated for --transport copy only" train --link 1GB/s
+  refused 2 "--link 1GB/s: not with --transport zero-copy in real time and --workers 2" train --workers 2 --link 1GB/s --transport zero-copy
+  hogring train "${quick[@]}" --workers 2 --link 1GB/s --json "$TMP/linked.json" >/dev/null
+  [ "$(json "$TMP/linked.json" 'd["config"]["transport"]')" = copy ]
 }
 
 @test "reduce repro says what it needs" {
