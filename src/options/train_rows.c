@@ -2,14 +2,17 @@
 #include <math.h>
 #include <string.h>
 
+#include "compress/compress.h"
 #include "nn/model_text.h"
 #include "optim/optimizer.h"
 #include "options/budget.h"
+#include "options/choices.h"
 #include "options/early_stop.h"
+#include "options/option.h"
 #include "options/task.h"
 #include "options/train_checks.h"
 #include "options/train_options.h"
-#include "options/train_row.h"
+#include "pipeline/schedules.h"
 #include "plan/plan.h"
 #include "shm/control.h"
 #include "strategies/find.h"
@@ -37,6 +40,18 @@ static const char *algorithm_at(size_t i)
     return algorithm ? algorithm->name : NULL;
 }
 
+static const char *compressor_at(size_t i)
+{
+    const struct hr_compressor *compressor = hr_compressor_at(i);
+    return compressor ? compressor->example : NULL;
+}
+
+static const char *pipeline_schedule_at(size_t i)
+{
+    const struct hr_pipeline_schedule *schedule = hr_pipeline_schedule_at(i);
+    return schedule ? schedule->name : NULL;
+}
+
 static double lr_of(const struct hr_rule *rule)
 {
     return rule->lr;
@@ -53,6 +68,20 @@ static double eps_of(const struct hr_rule *rule)
 }
 
 /* --- the rows --- */
+
+#define ROW(option, type, field, role, value, preset, ...)                                         \
+    {                                                                                              \
+        .name = option, .kind = HR_OPTION_##type,                                                  \
+        .offset = offsetof(struct hr_train_options, field),                                        \
+        .size = sizeof(((struct hr_train_options *)0)->field), .use = HR_##role, .metavar = value, \
+        .usual = preset, .help = __VA_ARGS__                                                       \
+    }
+/* The words of a list of choices.h, and where its enum goes. */
+#define CHOICE(field, list)                                                                        \
+    .words = list(HR_CHOICE_WORD) + 1, .choice = 1 + offsetof(struct hr_choices, field)
+#define RANGE(low, high) .range = {.least = low, .most = high}
+#define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
+#define BOTH (HR_TRAIN | HR_COMPARE)
 
 static const struct hr_option model[] = {
     ROW("model", TEXT, model, DECIDES, "LAYERS", "mlp",
@@ -208,6 +237,69 @@ static const struct hr_option training[] = {
         .models = HR_OF_ALL_MODELS, .first = true, .commands = BOTH | HR_FORECAST),
 };
 
+static const struct hr_option gradients[] = {
+    ROW("overlap", TEXT, overlap, DECIDES, "on|off", "off",
+        "gradients leave in buckets while backward computes the rest: to be summed, or, in virtual "
+        "time and between machines, on their way to servers",
+        CHOICE(overlap, HR_OVERLAPS), .commands = BOTH | HR_FORECAST),
+    ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
+        "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
+    ROW("transport", TEXT, transport, AROUND, "HOW", "auto",
+        "zero-copy: peers read gradients in place; copy: they go through the rings; auto: copy "
+        "where "
+        "--link emulates links between them",
+        CHOICE(transport, HR_TRANSPORTS), .with = {{"clock", "real"}}, .between_ranks = true),
+    ROW("compress", TEXT, compress, DECIDES, "HOW", NULL,
+        "gradients on their way, of gossip weights, for slow links, with error feedback (hogring "
+        "help compress): ",
+        .name_at = compressor_at, .said = "none",
+        .otherwise = "elsewhere weights travel, and nobody keeps public copies of them, or "
+                     "nothing does",
+        .between_ranks = true, .check = hr_check_compress, .commands = BOTH | HR_BENCH_TRAIN),
+    ROW("consensus-step", NUMBER, consensus_step, DECIDES, "GAMMA", NULL,
+        "gossip with --compress: share of the way to the neighbours' public copies in a step",
+        .said = "1; topk:P%: sqrt(P / 100)", RANGE(0, 1), .between_ranks = true,
+        .needs = {"compress", "of what?"}),
+    ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
+        "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
+        "copy); virtual: one each, to a switch (a star)",
+        .with = {{"schedule", "free"}}, .between_ranks = true, .or_stages = true,
+        .commands = BOTH | HR_FORECAST),
+};
+
+static const struct hr_option pipelines[] = {
+    ROW("pipeline", COUNT, pipeline, DECIDES, "K", NULL,
+        "each worker is K ranks, stages, among which the layers of its model are split; it changes "
+        "no bit beside --accumulate M of one worker each, unless it never drains (pipedream, "
+        "unstashed)",
+        RANGE(0, HR_MAX_RANKS), .said = "none"),
+    ROW("micro-batches", COUNT, micro_batches, DECIDES, "M", NULL,
+        "of a pipeline: pieces of a worker's batch that pass through the stages", RANGE(0, 65536),
+        .said = "one a stage", .needs = {"pipeline", "of what?"}),
+    ROW("pipeline-schedule", TEXT, pipeline_schedule, DECIDES, "NAME", "1f1b",
+        "when a stage computes what: ", .name_at = pipeline_schedule_at,
+        .needs = {"pipeline", "of what?"}),
+    ROW("stages", TEXT, stages, DECIDES, "LIST", "auto",
+        "where a pipeline cuts the model: auto: as evenly as its layers let it, in multiply-adds; "
+        "or the layers of each part, as 3,2,4, a residual block being one",
+        .needs = {"pipeline", "of what?"}),
+    ROW("chunks", COUNT, chunks, DECIDES, "V", "1",
+        "parts of the model that each stage has: interleaved", RANGE(1, 64),
+        .needs = {"pipeline", "of what?"}),
+    ROW("recompute", FLAG, recompute, AROUND, NULL, NULL,
+        "a stage keeps its input of a micro-batch alone, and computes forward again before "
+        "backward: less memory, more time, the same bits",
+        .needs = {"pipeline", "of what?"}),
+    ROW("tensor-parallel", COUNT, tensor_parallel, AROUND, "T", NULL,
+        "each worker, or each of its stages, is T ranks, which share its layers by columns and "
+        "rows (hogring help split)",
+        RANGE(0, HR_MAX_RANKS), .said = "none"),
+    ROW("tensor-shards", COUNT, tensor_shards, DECIDES, "S", NULL,
+        "shards that layers are cut into, whoever computes them: beside the same S, T changes no "
+        "bit",
+        RANGE(0, HR_MAX_RANKS), .said = "T"),
+};
+
 static const struct hr_option times[] = {
     ROW("clock", TEXT, clock, AROUND, "WHICH", "real",
         "real, or virtual: up to 1024 workers whose gradients are computed and whose time is "
@@ -285,6 +377,25 @@ static const struct hr_option updates[] = {
     ROW("base-batch-size", COUNT, base_batch_size, DECIDES, "N", NULL,
         "samples that --lr is meant for", .said = "the batch size of one worker", RANGE(0, 1 << 24),
         .with = {{"scale-lr", "linear|sqrt"}}),
+};
+
+static const struct hr_option sparse[] = {
+    ROW("solver", TEXT, solver, SPARSE, "NAME", "auto",
+        "sgd, or dual: coordinate descent, which needs no rate (logistic, svm, linear)",
+        .said = "dual; mf: sgd", CHOICE(solver, HR_SOLVERS), .models = HR_OF_SPARSE_MODELS,
+        .commands = BOTH | HR_FORECAST),
+    ROW("cost", NUMBER, cost, SPARSE, "C", "1",
+        "of the losses; minimised is C sum loss + |w|^2 / 2", SPARSE_RANGE(1e-9, 1e9),
+        .models = HR_OF_SPARSE_MODELS, .commands = BOTH | HR_FORECAST),
+    ROW("factors", COUNT, factors, SPARSE, "K", "16",
+        "mf: numbers that describe a user, or an item; even", SPARSE_RANGE(2, 4096),
+        .models = HR_OF_SPARSE_MODELS, .with = {{"model", "mf"}}, .commands = BOTH | HR_FORECAST),
+    ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256",
+        "sgd (logistic, svm, linear; hogwild): weights of the N most frequent features of which "
+        "each of "
+        "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
+        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS,
+        .with = {{"model", "logistic|svm|linear"}, {"solver", "sgd"}, {"strategy", "hogwild"}}),
 };
 
 static const struct hr_option limits[] = {
@@ -382,18 +493,12 @@ static const struct hr_option expert[] = {
     }
 
 const struct hr_option_list hr_train_lists[] = {
-    LIST(HR_IN_DATA, model),
-    LIST(HR_IN_WORKERS, workers),
-    LIST(HR_IN_TRAINING, training),
-    LIST(HR_IN_GRADIENTS, hr_gradient_rows),
-    LIST(HR_IN_PIPELINES, hr_pipeline_rows),
-    LIST(HR_IN_TIME, times),
-    LIST(HR_IN_UPDATES, updates),
-    LIST(HR_IN_SPARSE, hr_sparse_rows),
-    LIST(HR_IN_LIMITS, limits),
-    LIST(HR_IN_CHECKPOINTS, checkpoints),
-    LIST(HR_IN_RESULTS, results),
-    LIST(HR_IN_EXPERT, expert),
+    LIST(HR_IN_DATA, model),          LIST(HR_IN_WORKERS, workers),
+    LIST(HR_IN_TRAINING, training),   LIST(HR_IN_GRADIENTS, gradients),
+    LIST(HR_IN_PIPELINES, pipelines), LIST(HR_IN_TIME, times),
+    LIST(HR_IN_UPDATES, updates),     LIST(HR_IN_SPARSE, sparse),
+    LIST(HR_IN_LIMITS, limits),       LIST(HR_IN_CHECKPOINTS, checkpoints),
+    LIST(HR_IN_RESULTS, results),     LIST(HR_IN_EXPERT, expert),
 };
 
 const size_t hr_train_nlists = sizeof hr_train_lists / sizeof *hr_train_lists;
