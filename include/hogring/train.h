@@ -162,6 +162,7 @@ struct hr_train_options {
     double cost;         /* of sparse models: weight of the losses */
     size_t factors;      /* of mf */
     size_t hot_copies;   /* sparse sgd: frequent weights that each of several workers copies */
+    char note[256];      /* the caller's own words, kept beside the result; "": none */
 };
 
 /* The documented defaults. */

@@ -466,6 +466,8 @@ static const struct hr_option results[] = {
     ROW("record-block", TEXT, record_block, DECIDES, "BYTES", "16K",
         "hogwild, recorded: weights that are read or updated at once, 4K to 64K",
         .commands = HR_TRAIN, .needs = {"record", "of what?"}),
+    ROW("note", TEXT, note, ONCE, "TEXT", NULL,
+        "words of your own, which --json keeps beside the run", .models = HR_OF_ALL_MODELS),
     ROW("digest-every", COUNT64, digest_every, ONCE, "N", NULL,
         "every N steps, digests of all tensors go into --json, so that hogring gate finds the step "
         "and the tensor where two runs part; they change no bit"),
