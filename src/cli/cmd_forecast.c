@@ -14,7 +14,6 @@
 #include "options/meaning.h"
 #include "options/sweep.h"
 #include "terminal/output.h"
-#include "terminal/style.h"
 #include "watch/outcome.h"
 
 enum { MOST_ROWS = 256 };

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "terminal/output.h"
 #include "views/inspect_model.h"
-#include "views/inspect_trace.h"
+#include "views/trace.h"
 #include "export/onnx.h"
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"

@@ -10,7 +10,6 @@
 #include "json/value.h"
 #include "shm/process.h"
 #include "terminal/screen.h"
-#include "terminal/style.h"
 #include "views/top.h"
 
 /* A look at once takes that long, or as long as it takes until a sample is trained on. */

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "terminal/output.h"
 #include "json/value.h"
-#include "terminal/style.h"
 #include "verify/verify.h"
 
 /* A line that is drawn again. */

@@ -12,7 +12,6 @@
 #include "policy/policy.h"
 #include "report/human.h"
 #include "terminal/output.h"
-#include "terminal/style.h"
 #include "train/needs.h"
 #include "verdict/verdict.h"
 #include "watch/outcome.h"

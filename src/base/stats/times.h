@@ -31,7 +31,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "stats/paired.h"
+#include "stats/tests.h"
 
 struct hr_reach {
     size_t pair; /* which it belongs to: 0 .. pairs - 1 */

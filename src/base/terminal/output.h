@@ -1,19 +1,71 @@
-/* output.h - what the command prints: safe for a terminal, and not lost in silence.
+/* output.h - stdout and stderr, as wide and as colourful as the terminal allows.
  *
- * stdout and stderr are replaced by streams in front of the same descriptors that put '?' in the
- * place of what a terminal might obey (base/printable.h), newlines and tabs apart: names out of
- * files and arguments reach tables, banners and messages on many ways, and all of them end here.
- *
- * Threads: hr_output_begin before any other, hr_output_end behind all.
- * Test:    tests/cli/output.bats
- */
+ * Threads: none. Test: tests/unit/terminal/, tests/cli/terminal.bats */
 #ifndef HR_TERMINAL_OUTPUT_H
 #define HR_TERMINAL_OUTPUT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "base/error.h"
+
+/* --- fit --- */
+
+/* What there is no room for in a line of columns, two blanks between them. */
+
+struct hr_fitted {
+    size_t width;
+    int expendable; /* 0: never */
+    bool shown;
+};
+
+/* Of those that are shown the most expendable go, of several the last, until the line fits; room 0:
+ * it does. One is always left. */
+void hr_fit(struct hr_fitted *column, size_t n, size_t room);
+
+/* --- style --- */
+
+/* Colour: marks in text, which stand for what a terminal obeys.
+ *
+ *     fprintf(out, "%s97.31 %%%s", hr_style(out, HR_GOOD), hr_style(out, HR_PLAIN));
+ *
+ * A mark is a single control character. Streams that were allowed colour turn it into an SGR
+ * sequence where bytes leave (hr_style_put, behind all that makes strangers' text safe); of all
+ * others hr_style gives "". So a stranger's text can at most be bold: nothing else is a mark. */
+
+enum hr_style { HR_PLAIN, HR_BOLD, HR_FAINT, HR_GOOD, HR_WARN, HR_BAD, HR_STYLES };
+
+/* All marks, to be kept by hr_make_printable. */
+extern const char hr_style_marks[];
+
+/* Shall there be colour? choice: always, never; auto: where fd is a terminal whose TERM is set and
+ * not dumb, and NO_COLOR is not set, or empty (no-color.org). */
+bool hr_style_wanted(const char *choice, int fd);
+/* Is that a terminal on which a line can be drawn again? */
+bool hr_terminal_redraws(int fd);
+
+/* From now on this stream has colour. At most two. */
+void hr_style_allow(const FILE *stream);
+/* The mark, or "". */
+const char *hr_style(const FILE *stream, enum hr_style style);
+
+/* Pass text on, marks as what a terminal obeys. false when put does, and stops. */
+typedef bool (*hr_style_put_fn)(void *arg, const char *text, size_t n);
+bool hr_style_put(const char *text, size_t n, hr_style_put_fn put, void *arg);
+
+/* Columns of a text: marks take none, other characters one. */
+size_t hr_style_columns(const char *text);
+/* Bytes of a text that take at most so many columns. */
+size_t hr_style_cut(const char *text, size_t columns);
+
+/* --- output --- */
+
+/* What the command prints: safe for a terminal, and not lost in silence.
+ *
+ * stdout and stderr are replaced by streams in front of the same descriptors that put '?' in the
+ * place of what a terminal might obey (base/printable.h), newlines and tabs apart: names out of
+ * files and arguments reach tables, banners and messages on many ways, and all of them end here. */
 
 void hr_output_begin(void);
 

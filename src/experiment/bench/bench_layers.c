@@ -12,7 +12,7 @@
 #include "products/ready.h"
 #include "json/documents.h"
 #include "watch/outcome.h"
-#include "report/layers.h"
+#include "report/benches.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };
 

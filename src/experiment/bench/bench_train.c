@@ -21,7 +21,7 @@
 #include "json/documents.h"
 #include "watch/outcome.h"
 #include "strategies/find.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 
 enum {
     MOST_MODELS = 32,

@@ -15,7 +15,7 @@
 #include "hogring/sparse.h"
 #include "options/sweep.h"
 #include "options/tune.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 
 static const double usual_fraction = 0.2;
 enum { SEEDS = 64 }; /* of the last round, by which a choice is weighed */

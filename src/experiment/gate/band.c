@@ -3,10 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "stats/power.h"
-#include "stats/rank_sum.h"
+#include "stats/tests.h"
 #include "stats/spread.h"
-#include "stats/student.h"
+#include "stats/distributions.h"
 
 /* Left out on each side. */
 static size_t trimmed(size_t n)

@@ -28,7 +28,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "stats/interval.h"
+#include "stats/spread.h"
 
 enum { HR_GATE_SEEDS_LEAST = 5 };
 #define HR_GATE_POWER 0.8

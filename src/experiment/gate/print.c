@@ -4,7 +4,7 @@
 
 #include "base/printable.h"
 #include "gate/findings.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 
 enum { LABEL = 22 }; /* columns of 80 */
 

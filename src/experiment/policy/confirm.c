@@ -7,8 +7,8 @@
 
 #include "options/entries.h"
 #include "policy/policy.h"
-#include "stats/holm.h"
-#include "stats/interval.h"
+#include "stats/tests.h"
+#include "stats/spread.h"
 #include "verdict/verdict.h"
 
 static const double ALPHA = 0.05;

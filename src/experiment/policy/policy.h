@@ -24,7 +24,7 @@
 #include "options/metric.h"
 #include "policy/space.h"
 #include "search/halving.h"
-#include "stats/paired.h"
+#include "stats/tests.h"
 
 enum { HR_POLICY_SEEDS = 64 }; /* of a confirmation, at most */
 

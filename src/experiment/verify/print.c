@@ -4,7 +4,7 @@
 
 #include "json/value.h"
 #include "report/human.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 #include "verify/verify.h"
 
 static const char *const words[] = {"untried", "ok", "FAILED", "skipped"};

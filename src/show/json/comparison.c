@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/best.h"
+#include "report/details.h"
 #include "json/value.h"
-#include "report/lost_ranks.h"
 #include "report/report.h"
 #include "verdict/orders.h"
 

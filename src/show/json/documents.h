@@ -2,9 +2,7 @@
  * machine (value.h). Fields are only ever added.
  *
  *   runs.c         train, compare, replay, simulate
- *   rows.c         bench: collectives and links
- *   layers.c       bench layers, bench train
- *   store_times.c  bench store
+ *   benches.c      bench: collectives, layers, train, store
  *   confusion.c    eval: its classes
  *
  * All return new references; NULL: no memory, which hr_json_document takes.
@@ -20,8 +18,7 @@
 #include "base/error.h"
 #include "hogring/evaluate.h"
 #include "hogring/train.h"
-#include "report/layers.h"
-#include "report/speeds.h"
+#include "report/benches.h"
 #include "report/store_times.h"
 
 /* --- runs */

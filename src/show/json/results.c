@@ -16,7 +16,7 @@
 #include "json/documents.h"
 #include "json/value.h"
 #include "report/groups.h"
-#include "report/lost_ranks.h"
+#include "report/details.h"
 #include "report/report.h"
 #include "train/histogram.h"
 

@@ -9,7 +9,7 @@
 #include "json/value.h"
 #include "options/train_options.h"
 #include "report/groups.h"
-#include "report/lost_ranks.h"
+#include "report/details.h"
 #include "report/report.h"
 #include "session/machine_bits.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "metrics/event_keep.h"
+#include "metrics/event_file.h"
 
 /* --- the folder --- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/interval.h"
+#include "stats/spread.h"
 
 /* --- labels */
 

@@ -9,8 +9,7 @@
 #include "base/fold.h"
 #include "base/printable.h"
 #include "report/human.h"
-#include "terminal/fit.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 
 enum { LINE_BYTES = 512, PARTS = 8, PART_BYTES = 128, NO_WIDTH_KNOWN = 80 };
 

@@ -17,7 +17,7 @@
 
 #include "hogring/train.h"
 #include "report/remaining.h"
-#include "terminal/spark.h"
+#include "terminal/screen.h"
 
 /* How much is said while runs go on. */
 enum hr_telling { HR_TELL_NOTHING, HR_TELL_BRIEFLY, HR_TELL_ALL };

@@ -9,14 +9,11 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "report/best.h"
+#include "report/details.h"
 #include "report/groups.h"
 #include "report/human.h"
-#include "report/lost_ranks.h"
 #include "report/report.h"
-#include "report/waited_for.h"
-#include "terminal/fit.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 #include "train/histogram.h"
 
 enum { CELL_MAX = 168 };

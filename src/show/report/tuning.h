@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 #include "options/metric.h"
-#include "stats/paired.h"
+#include "stats/tests.h"
 
 enum {
     HR_TUNED_OPTIONS = 8,

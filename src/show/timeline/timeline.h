@@ -1,4 +1,46 @@
-/* timeline.h - a file of what ranks did, and when: Chrome's trace events, which Perfetto reads.
+/* timeline.h - what ranks did, and when, as a file for Perfetto.
+ *
+ * Threads: none. Test: tests/unit/timeline/, tests/cli/timeline.bats */
+#ifndef HR_TIMELINE_TIMELINE_H
+#define HR_TIMELINE_TIMELINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "hogring/observer.h"
+
+/* --- flows --- */
+
+/* Messages: one end of each is told before the other, in any order; both are needed. */
+
+struct hr_flow_end {
+    uint64_t number; /* of the message; both ends have it, and no other message */
+    size_t rank;
+    int64_t at_ns;
+    bool sent; /* else it was taken */
+    bool used;
+};
+
+/* Ends whose other has not been told: a hash table, open addressing. */
+struct hr_flows {
+    struct hr_flow_end *slot; /* (room) owned */
+    size_t room, n;
+};
+
+/* Its other end, if that was told, into *other, and both are forgotten: true. Else it is kept. Of
+ * ends for which there is no memory nothing is known. */
+bool hr_flows_match(struct hr_flows *flows, const struct hr_flow_end *end,
+                    struct hr_flow_end *other);
+/* What a message of that number is: "request", "reply", "replica", "activation". */
+const char *hr_flow_name(uint64_t number);
+/* Forget all, and free them. */
+void hr_flows_clear(struct hr_flows *flows);
+
+/* --- timeline --- */
+
+/* A file of what ranks did, and when: Chrome's trace events, which Perfetto reads.
  *
  *   Format    a JSON array of events, one a line; "[" and a line of its own for "]". Lines are
  *             written whole, and readers do not need the "]": a run that was killed leaves a file
@@ -14,15 +56,7 @@
  *   s, f      a message, from who sent it to who took it; of those that came
  *   Times     microseconds since the run began, with three decimals
  *
- * Size: some 110 bytes an event; HR_TIMELINE_EVENTS at most, then it says so and ends.
- *
- * Threads: one's own. Test: tests/unit/timeline/test_timeline.c, tests/cli/timeline.bats
- */
-#ifndef HR_TIMELINE_TIMELINE_H
-#define HR_TIMELINE_TIMELINE_H
-
-#include "base/error.h"
-#include "hogring/observer.h"
+ * Size: some 110 bytes an event; HR_TIMELINE_EVENTS at most, then it says so and ends. */
 
 enum { HR_TIMELINE_EVENTS = 2000000 };
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "report/human.h"
-#include "report/lost_ranks.h"
-#include "terminal/style.h"
+#include "report/details.h"
+#include "terminal/output.h"
 #include "verdict/verdict.h"
 
 static const double alike_within = 1.1; /* more than 10 % is another training */

@@ -3,8 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "stats/holm.h"
-#include "stats/power.h"
+#include "stats/tests.h"
 
 enum { SEEDS_MOST = 10000 };
 

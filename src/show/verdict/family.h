@@ -20,7 +20,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "stats/paired.h"
+#include "stats/tests.h"
 
 #define HR_VERDICT_LEVEL 0.05
 #define HR_POWER_WANTED 0.8

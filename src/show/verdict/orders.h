@@ -8,7 +8,7 @@
 #define HR_VERDICT_ORDERS_H
 
 #include "report/groups.h"
-#include "stats/components.h"
+#include "stats/tests.h"
 
 struct hr_orders {
     struct hr_components score; /* groups: the seeds; between them, and within one */

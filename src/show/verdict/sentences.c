@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/best.h"
+#include "report/details.h"
 #include "report/human.h"
-#include "report/lost_ranks.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 #include "verdict/orders.h"
 #include "verdict/verdict.h"
 

@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "report/human.h"
 #include "shm/process.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 #include "views/top.h"
 
 enum { BAR = 20, NARROW = 72 };

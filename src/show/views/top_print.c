@@ -8,8 +8,7 @@
 #include "base/printable.h"
 #include "base/size.h"
 #include "report/human.h"
-#include "terminal/fit.h"
-#include "terminal/style.h"
+#include "terminal/output.h"
 #include "views/top.h"
 
 enum { CELL = 32, LEAST_COLUMNS = 20 };

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/speeds.h"
+#include "report/benches.h"
 #include "support/capture.h"
 #include "support/check.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "report/report.h"
-#include "report/waited_for.h"
+#include "report/details.h"
 #include "support/capture.h"
 #include "support/check.h"
 #include "support/sample_runs.h"

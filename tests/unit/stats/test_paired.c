@@ -1,7 +1,7 @@
 /* Paired tests against scipy 1.17.1 and statsmodels 0.15.0. */
 #include <math.h>
 
-#include "stats/paired.h"
+#include "stats/tests.h"
 #include "support/check.h"
 
 static const double a[] = {96.1, 95.4, 96.9, 95.8, 96.6}, b[] = {95.2, 95.1, 95.9, 95.9, 95.7};

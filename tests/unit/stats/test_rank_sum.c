@@ -1,5 +1,5 @@
 /* The rank-sum test against the tables of Mann and Whitney. */
-#include "stats/rank_sum.h"
+#include "stats/tests.h"
 #include "support/check.h"
 
 static void p_is_exact(void **state)

@@ -1,11 +1,9 @@
 /* Statistics against published tables and closed forms. */
 #include <math.h>
 
-#include "stats/beta.h"
-#include "stats/holm.h"
-#include "stats/interval.h"
+#include "stats/distributions.h"
+#include "stats/tests.h"
 #include "stats/spread.h"
-#include "stats/student.h"
 #include "support/check.h"
 
 static void spread_is_mean_and_sample_deviation(void **state)

@@ -2,9 +2,8 @@
  * statsmodels 0.15.0; the calls that gave the values stand above them. */
 #include <math.h>
 
-#include "stats/components.h"
-#include "stats/power.h"
-#include "stats/student.h"
+#include "stats/tests.h"
+#include "stats/distributions.h"
 #include "support/check.h"
 
 static void quantiles_are_scipys(void **state)

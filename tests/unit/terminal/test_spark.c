@@ -1,5 +1,5 @@
 /* A curve of a few characters. */
-#include "terminal/spark.h"
+#include "terminal/screen.h"
 
 #include <math.h>
 #include <string.h>

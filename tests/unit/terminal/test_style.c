@@ -1,5 +1,5 @@
 /* Colour: only where it was allowed, and nothing but colour. */
-#include "terminal/style.h"
+#include "terminal/output.h"
 
 #include <stdlib.h>
 #include <string.h>

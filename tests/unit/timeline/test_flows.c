@@ -1,5 +1,5 @@
 /* Both ends of messages, told in any order. */
-#include "timeline/flows.h"
+#include "timeline/timeline.h"
 
 #include "support/check.h"
 

@@ -1,8 +1,79 @@
-/* Layers and training speed as JSON. Rates are per second, sizes in bytes, times in seconds. */
+/* What the benches measured, as JSON. Rates are per second, sizes in bytes, times in seconds. */
 #include <math.h>
 
 #include "json/documents.h"
 #include "json/value.h"
+
+/* --- collectives --- */
+
+static json_t *bench_row(const struct hr_bench_row *row)
+{
+    json_t *time = json_pack("{so so so}", "p10", hr_json_number(row->p10_us), "p50",
+                             hr_json_number(row->p50_us), "p90", hr_json_number(row->p90_us));
+    return json_pack("{ss ss ss ss ss ss ss ss so so so so so so so}", "op", row->op, "algorithm",
+                     row->algorithm, "transport", row->transport, "launch", row->launch, "type",
+                     row->type, "redop", row->redop, "buffers", row->buffers, "loop", row->loop,
+                     "bytes", hr_json_count(row->bytes), "count", hr_json_count(row->count),
+                     "ranks", hr_json_count(row->ranks), "time_us", time, "algbw_gbs",
+                     hr_json_number(row->algbw_gbs), "busbw_gbs", hr_json_number(row->busbw_gbs),
+                     "wrong", hr_json_count(row->wrong));
+}
+
+static json_t *calibration_object(const struct hr_calibration *c)
+{
+    if (!c)
+        return json_null();
+    return json_pack("{so so so so so so}", "handoff_us", hr_json_number(c->handoff_us),
+                     "message_ns", hr_json_number(c->message_ns), "threads",
+                     hr_json_count(c->threads), "memory_gbs", hr_json_number(c->memory_gbs),
+                     "l2_bytes", hr_json_count((uint64_t)c->l2_bytes), "l3_bytes",
+                     hr_json_count((uint64_t)c->l3_bytes));
+}
+
+json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_bench_row *rows,
+                     size_t n)
+{
+    json_t *array = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < n; i++)
+        failed |= json_array_append_new(array, bench_row(&rows[i]));
+    if (failed) {
+        json_decref(array);
+        array = NULL;
+    }
+    return json_pack("{so so}", "calibration", calibration_object(calibration), "rows", array);
+}
+
+/* --- the store --- */
+
+static json_t *store_row(const struct hr_store_table *table, const struct hr_store_row *row)
+{
+    json_t *time = json_pack("{so so so}", "p10", hr_json_number(row->p10_us), "p50",
+                             hr_json_number(row->p50_us), "p90", hr_json_number(row->p90_us));
+    return json_pack("{ss ss ss so so ss ss ss so so so so so so so so}", "op", "store", "setup",
+                     row->setup, "placement", row->placement, "workers",
+                     hr_json_count(row->workers), "servers", hr_json_count(row->servers),
+                     "strategy", table->strategy, "launch", table->launch, "buffers",
+                     table->buffers, "link", hr_json_text_or_null(table->link), "keys",
+                     hr_json_count(table->keys), "bytes", hr_json_count(row->bytes), "time_us",
+                     time, "gbs", hr_json_number(row->gbs), "law_us", hr_json_number(row->law_us),
+                     "balance", hr_json_number(row->balance), "wrong", hr_json_count(row->wrong));
+}
+
+json_t *hr_json_store(const struct hr_store_table *table)
+{
+    json_t *array = json_array();
+    int failed = 0;
+    for (size_t i = 0; i < table->n; i++)
+        failed |= json_array_append_new(array, store_row(table, &table->row[i]));
+    if (failed) {
+        json_decref(array);
+        array = NULL;
+    }
+    return json_pack("{so}", "rows", array);
+}
+
+/* --- layers, and training speed --- */
 
 /* A share of a roof; null where that wavered, and where it cannot be. */
 static json_t *share(double of_roof, double spread)
@@ -33,7 +104,7 @@ static json_t *roofs_object(const struct hr_roofs *roofs)
         "tile_flops_per_s", hr_json_number(roofs->tile_flops), "memory", memory);
 }
 
-static json_t *row_object(const struct hr_profile *profile, const struct hr_profile_row *row)
+static json_t *layer_row(const struct hr_profile *profile, const struct hr_profile_row *row)
 {
     const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
     const int known = row->seconds > 0;
@@ -48,12 +119,12 @@ static json_t *row_object(const struct hr_profile *profile, const struct hr_prof
                      "bound", known ? json_string(hr_bound_name(j.bound)) : json_null());
 }
 
-static json_t *rows_array(const struct hr_profile *profile)
+static json_t *layer_rows(const struct hr_profile *profile)
 {
     json_t *array = json_array();
     int failed = array == NULL;
     for (size_t i = 0; i < profile->n; i++)
-        failed |= json_array_append_new(array, row_object(profile, &profile->rows[i]));
+        failed |= json_array_append_new(array, layer_row(profile, &profile->rows[i]));
     if (failed) {
         json_decref(array);
         return NULL;
@@ -83,7 +154,7 @@ json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels)
                      roofs_object(&profile->roofs), "model", hr_json_text(profile->model), "params",
                      hr_json_count(profile->params), "batch_size",
                      hr_json_count(profile->batch_size), "threads_per_worker",
-                     hr_json_count(profile->threads), "rows", rows_array(profile), "total",
+                     hr_json_count(profile->threads), "rows", layer_rows(profile), "total",
                      total_object(profile), "bound", bound);
 }
 

@@ -1,3 +1,104 @@
+#include "stats/distributions.h"
+
+#include <float.h>
+#include <math.h>
+
+#include "base/error.h"
+
+/* --- beta --- */
+
+/* The continued fraction of I_x(a, b), or that of its mirror image, whichever is quick. */
+
+/* The coefficient d_j of the continued fraction 1 / (1 + d1/(1 + d2/(1 + ...))) of I_x(a, b)
+ * (Abramowitz and Stegun 26.5.8). */
+static double coefficient(double a, double b, double x, int j)
+{
+    const double m = j / 2;
+    if (j % 2 == 0)
+        return m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+    return -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
+}
+
+static double away_from_zero(double x)
+{
+    return fabs(x) < DBL_MIN / DBL_EPSILON ? DBL_MIN / DBL_EPSILON : x;
+}
+
+/* Lentz's method, as modified by Thompson and Barnett: 1 + d1/(1 + ...) from its front, a product
+ * of ratios C_j * D_j that tend to 1. Quick for x < (a + 1) / (a + b + 2). */
+static double lentz(double a, double b, double x)
+{
+    enum { MAX_TERMS = 10000 };
+    double c = 1, d = 0, f = 1;
+    for (int j = 1; j < MAX_TERMS; j++) {
+        const double dj = coefficient(a, b, x, j);
+        d = 1 / away_from_zero(1 + dj * d);
+        c = away_from_zero(1 + dj / c);
+        f *= c * d;
+        if (fabs(c * d - 1) < 4 * DBL_EPSILON)
+            break;
+    }
+    return 1 / f;
+}
+
+double hr_beta_incomplete(double a, double b, double x)
+{
+    HR_ASSERT(a > 0 && b > 0 && x >= 0 && x <= 1);
+    if (x == 0 || x == 1)
+        return x;
+    const double front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
+    if (x < (a + 1) / (a + b + 2))
+        return front * lentz(a, b, x) / a;
+    return 1 - front * lentz(b, a, 1 - x) / b;
+}
+
+/* --- gamma --- */
+
+/* Below a + 1 a series for the lower tail; above it a continued fraction for the upper one: both
+ * are quick there, and each tail is computed where it is the small one. */
+
+enum { TERMS_MOST = 100000 };
+
+/* x^n / (a (a + 1) ... (a + n)), summed. */
+static double series(double a, double x)
+{
+    double term = 1 / a, sum = term;
+    for (int n = 1; n < TERMS_MOST && term > sum * DBL_EPSILON / 4; n++) {
+        term *= x / (a + n);
+        sum += term;
+    }
+    return sum;
+}
+
+/* 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / ...)), from its front by Lentz's method.
+ * For x > a + 1 no denominator vanishes. */
+static double fraction(double a, double x)
+{
+    double b = x + 1 - a, c = INFINITY, d = 1 / b, product = d;
+    for (int n = 1; n < TERMS_MOST; n++) {
+        const double an = -n * (n - a);
+        b += 2;
+        d = 1 / (an * d + b);
+        c = b + an / c;
+        product *= c * d;
+        if (fabs(c * d - 1) < 4 * DBL_EPSILON)
+            break;
+    }
+    return product;
+}
+
+double hr_gamma_upper(double a, double x)
+{
+    if (x <= 0)
+        return 1;
+    if (isinf(x))
+        return 0;
+    const double front = exp(a * log(x) - x - lgamma(a));
+    return x < a + 1 ? 1 - front * series(a, x) : front * fraction(a, x);
+}
+
+/* --- student --- */
+
 /* Student's t by the incomplete beta function; quantiles by bisection of the cumulative function,
  * until no number is between the two ends.
  *
@@ -10,14 +111,6 @@
  * Lenth begins at j = 0, where exp(-m) is 0 for a large delta. Here the sum begins at its largest
  * weight, j = m, and goes both ways until what is added is nothing. Where delta is larger yet an
  * integral takes its place. */
-#include "stats/student.h"
-
-#include <float.h>
-#include <math.h>
-
-#include "base/error.h"
-#include "stats/beta.h"
-#include "stats/gamma.h"
 
 /* Computed as the small tail itself: 1 - cdf would lose all digits of a tiny p. */
 double hr_student_two_sided(double t, double df)

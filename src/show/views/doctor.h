@@ -1,11 +1,17 @@
-/* doctor_view.h - what hogring doctor shows of runs: a list, one run rank by rank, or JSON. */
-#ifndef HR_VIEWS_DOCTOR_VIEW_H
-#define HR_VIEWS_DOCTOR_VIEW_H
+/* doctor.h - what hogring doctor shows, for people and as JSON.
+ *
+ * Threads: none. Test: tests/cli/doctor.bats */
+#ifndef HR_VIEWS_DOCTOR_H
+#define HR_VIEWS_DOCTOR_H
 
 #include <jansson.h>
 #include <stdio.h>
 
 #include "launch/look.h"
+
+/* --- doctor view --- */
+
+/* What hogring doctor shows of runs: a list, one run rank by rank, or JSON.  */
 
 /* A run, and what a look at it showed (nothing, when it cannot be read). */
 struct hr_patient {

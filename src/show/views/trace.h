@@ -1,4 +1,20 @@
-/* trace_view.h - what a trace tells of its run: who took what, how stale updates were, what the
+/* trace.h - what hogring inspect shows of a trace: what happened, in which order; text and JSON.
+ *
+ * Threads: none. Test: tests/cli/inspect_trace.bats */
+#ifndef HR_VIEWS_TRACE_H
+#define HR_VIEWS_TRACE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "drive/roll.h"
+#include "hogring/replay.h"
+#include "options/command_line.h"
+#include "trace/trace.h"
+
+/* --- trace view --- */
+
+/* What a trace tells of its run: who took what, how stale updates were, what the
  * workers did with their time.
  *
  * Source:    the logs; where they are silent, the trailer, which the run itself wrote: the workers'
@@ -6,19 +22,7 @@
  * Losses:    where all begin anew, versions are counted anew, and what they took back does not
  *            count; whose gradients came too late, the log alone does not tell when there are fewer
  *            workers.
- * Logs:      allreduce and local-sgd have none: replicas go in step, and no order decides anything.
- * Threads:   none.
- * Test:      tests/cli/inspect_trace.bats
- */
-#ifndef HR_VIEWS_TRACE_VIEW_H
-#define HR_VIEWS_TRACE_VIEW_H
-
-#include <jansson.h>
-#include <stdbool.h>
-
-#include "hogring/replay.h"
-#include "trace/trace.h"
-#include "drive/roll.h"
+ * Logs:      allreduce and local-sgd have none: replicas go in step, no order decides anything. */
 
 enum { HR_TRACE_KINDS = 13 };
 
@@ -64,5 +68,15 @@ HR_CHECKED enum hr_status hr_trace_view_open(struct hr_trace_view *view, const c
 void hr_trace_view_close(struct hr_trace_view *view);
 
 const char *hr_trace_view_kind(const struct hr_trace_view *view, size_t kind);
+
+/* --- inspect trace --- */
+
+/* Hogring inspect of a trace.  */
+
+/* Does the file begin as a trace does? */
+bool hr_is_trace(const char *path);
+
+/* Print what the trace holds, or write it as JSON. */
+HR_CHECKED enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path);
 
 #endif

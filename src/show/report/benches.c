@@ -1,0 +1,402 @@
+#include "report/benches.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "products/roofs.h"
+
+/* --- roof share --- */
+
+static enum hr_share_lack lack(const struct hr_roof_share *share, size_t n)
+{
+    return n == 0                                                ? HR_SHARE_HAS_NO_ROOF
+           : n < HR_SHARE_FEWEST_ROUNDS                          ? HR_SHARE_HAS_FEW_ROUNDS
+           : hr_middle_spread(share->roof) > HR_ROOF_MOST_SPREAD ? HR_SHARE_ROOF_WAVERED
+           : share->share.median > 1                             ? HR_SHARE_CANNOT_BE
+                                                                 : HR_SHARE_IS_KNOWN;
+}
+
+struct hr_roof_share hr_roof_share(const struct hr_roof_round *rounds, size_t n)
+{
+    double roofs[2 * HR_SHARE_MOST_ROUNDS], shares[HR_SHARE_MOST_ROUNDS];
+    struct hr_roof_share share = {.share = {NAN, NAN, NAN}};
+    HR_ASSERT(n <= HR_SHARE_MOST_ROUNDS);
+    for (size_t i = 0; i < n; i++) {
+        roofs[2 * i] = rounds[i].before;
+        roofs[2 * i + 1] = rounds[i].after;
+        shares[i] = 2 * rounds[i].rate / (rounds[i].before + rounds[i].after);
+    }
+    if (n) {
+        share.roof = hr_middle(roofs, 2 * n);
+        share.share = hr_middle(shares, n);
+    }
+    share.lack = lack(&share, n);
+    return share;
+}
+
+const char *hr_spread_text(double spread, char text[16])
+{
+    snprintf(text, 16, spread < 0.0995 ? "%.1f" : "%.0f", fmin(100 * spread, 9999));
+    return text;
+}
+
+const char *hr_roof_share_lack(const struct hr_roof_share *share, char text[64])
+{
+    char number[16];
+    text[0] = '\0';
+    switch (share->lack) {
+    case HR_SHARE_IS_KNOWN:
+        break;
+    case HR_SHARE_HAS_NO_ROOF:
+        snprintf(text, 64, "virtual time has no roof");
+        break;
+    case HR_SHARE_HAS_FEW_ROUNDS:
+        snprintf(text, 64, "it takes %d rounds to tell", HR_SHARE_FEWEST_ROUNDS);
+        break;
+    case HR_SHARE_ROOF_WAVERED:
+        snprintf(text, 64, "the roof wavered by %s %%",
+                 hr_spread_text(hr_middle_spread(share->roof), number));
+        break;
+    case HR_SHARE_CANNOT_BE:
+        snprintf(text, 64, "%.0f %% of the roof cannot be: it was disturbed",
+                 100 * share->share.median);
+        break;
+    }
+    return text;
+}
+
+/* --- speeds --- */
+
+double hr_speed_flops(const struct hr_speed_row *row)
+{
+    return 2 * row->madds * row->result.samples_per_s;
+}
+
+double hr_speed_share(const struct hr_speed_row *row)
+{
+    return row->roof.lack == HR_SHARE_IS_KNOWN ? row->roof.share.median : NAN;
+}
+
+/* --- workers --- */
+
+static bool begins(const char *text, const char *beginning)
+{
+    return !strncmp(text, beginning, strlen(beginning));
+}
+
+/* The setting with blanks, as "ps-async, workers 2"; where `rest`, without the workers. The model
+ * is named before it. */
+static void write_setting(const struct hr_speed_row *row, bool rest, char *text, size_t size)
+{
+    const char *piece = row->setting;
+    text[0] = '\0';
+    while (*piece) {
+        const size_t length = strcspn(++piece, ":"), used = strlen(text);
+        const size_t name = strcspn(piece, "="), value = length - name - 1;
+        const char *comma = used ? ", " : "";
+        if (begins(piece, "strategy="))
+            snprintf(text + used, size - used, "%s%.*s", comma, (int)value, piece + name + 1);
+        else if (!begins(piece, "model=") && !(rest && begins(piece, "workers=")))
+            snprintf(text + used, size - used, "%s%.*s %.*s", comma, (int)name, piece, (int)value,
+                     piece + name + 1);
+        piece += length;
+    }
+}
+
+static void write_label(const struct hr_speed_row *row, bool rest, char *text, size_t size)
+{
+    char setting[HR_SPEED_SETTING + 32];
+    write_setting(row, rest, setting, sizeof setting);
+    snprintf(text, size, "%s%s%s", row->model, setting[0] ? " " : "", setting);
+}
+
+void hr_speed_curve(const struct hr_speed_row *row, char *text, size_t size)
+{
+    write_label(row, true, text, size);
+}
+
+void hr_speeds_set_ideal(struct hr_speed_row *rows, size_t n)
+{
+    char mine[256], other[256];
+    for (size_t i = 0; i < n; i++) {
+        const struct hr_speed_row *base = &rows[i];
+        hr_speed_curve(&rows[i], mine, sizeof mine);
+        for (size_t k = 0; k < n; k++) {
+            hr_speed_curve(&rows[k], other, sizeof other);
+            if (!strcmp(mine, other) && rows[k].result.workers < base->result.workers)
+                base = &rows[k];
+        }
+        rows[i].ideal = base->result.samples_per_s * (double)rows[i].result.workers /
+                        (double)base->result.workers;
+    }
+}
+
+/* --- the table --- */
+
+void hr_speed_parts(const struct hr_run_result *r, double share[HR_SPEED_PARTS])
+{
+    const double all = r->load_s + r->compute_s + r->communicate_s + r->wait_s;
+    const double seconds[HR_SPEED_PARTS] = {
+        [HR_SPEED_LOAD] = r->load_s,
+        [HR_SPEED_FORWARD] = r->forward_s,
+        [HR_SPEED_BACKWARD] = r->backward_s,
+        [HR_SPEED_UPDATE] = fmax(0, r->compute_s - r->forward_s - r->backward_s),
+        [HR_SPEED_COMMUNICATE] = r->communicate_s,
+        [HR_SPEED_WAIT] = r->wait_s,
+    };
+    for (size_t i = 0; i < HR_SPEED_PARTS; i++)
+        share[i] = all > 0 ? seconds[i] / all : 0;
+}
+
+/* In virtual time a gradient takes as long as it is said to, and has no parts. */
+static void print_time(FILE *out, const struct hr_run_result *result, bool real)
+{
+    double share[HR_SPEED_PARTS];
+    hr_speed_parts(result, share);
+    if (!real)
+        share[HR_SPEED_FORWARD] += share[HR_SPEED_BACKWARD] + share[HR_SPEED_UPDATE];
+    for (size_t i = 0; i < HR_SPEED_PARTS; i++)
+        if (real || (i != HR_SPEED_BACKWARD && i != HR_SPEED_UPDATE))
+            fprintf(out, "%s%.0f", i ? "/" : "  ", 100 * share[i]);
+    fputc('\n', out);
+}
+
+/* "  82 % [80, 84]" */
+static void print_share(FILE *out, const struct hr_roof_share *roof)
+{
+    if (roof->lack == HR_SHARE_IS_KNOWN)
+        fprintf(out, " %4.0f %% [%2.0f, %2.0f]", 100 * roof->share.median, 100 * roof->share.low,
+                100 * roof->share.high);
+    else
+        fprintf(out, " %15s", "no share");
+}
+
+static void print_lack(FILE *out, const struct hr_speed_row *row)
+{
+    char label[256], text[64];
+    if (!row->measured || row->roof.lack == HR_SHARE_IS_KNOWN)
+        return;
+    write_label(row, false, label, sizeof label);
+    fprintf(out, "%s: no share: %s\n", label, hr_roof_share_lack(&row->roof, text));
+}
+
+static void print_row(FILE *out, const struct hr_speed_row *row, int width, bool scaled)
+{
+    char label[256];
+    write_label(row, false, label, sizeof label);
+    fprintf(out, "%-*s %9.0f", width, label, row->result.samples_per_s);
+    if (scaled)
+        fprintf(out, " %6.0f %%", 100 * row->result.samples_per_s / row->ideal);
+    fprintf(out, " %8.4g %8.1f", 2e-6 * row->madds, hr_speed_flops(row) * 1e-9);
+    if (row->measured)
+        print_share(out, &row->roof);
+    print_time(out, &row->result, row->measured);
+}
+
+void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
+{
+    char label[256];
+    int width = 5;
+    bool scaled = false;
+    for (size_t i = 0; i < n; i++) {
+        write_label(&rows[i], false, label, sizeof label);
+        width = (int)strlen(label) > width ? (int)strlen(label) : width;
+        scaled = scaled || rows[i].result.workers != rows[0].result.workers;
+    }
+    const bool real = n && rows[0].measured;
+    fprintf(out, "%-*s %9s%s %8s %8s%s  time %%\n", width, "model", "samples/s",
+            scaled ? " of ideal" : "", "MFLOP", "GFLOP/s", real ? "  of roof [95 %]" : "");
+    for (size_t i = 0; i < n; i++)
+        print_row(out, &rows[i], width, scaled);
+    fprintf(out, "%s, of the workers' time\n",
+            real ? "time %: load / forward / backward / update / comm / wait"
+                 : "time %: load / gradient / comm / wait");
+    for (size_t i = 0; i < n; i++)
+        print_lack(out, &rows[i]);
+    if (scaled)
+        fputs("ideal: the speed with the fewest workers, for each worker\n", out);
+}
+
+/* --- layers --- */
+
+/* --- the machine --- */
+
+static void print_wavering(FILE *out, const char *name, double spread)
+{
+    char number[16];
+    if (spread > HR_ROOF_MOST_SPREAD)
+        fprintf(out, "# no share of %s: that roof wavered by %s %%\n", name,
+                hr_spread_text(spread, number));
+}
+
+void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)
+{
+    fprintf(out, "# roofs, %zu thread%s: compute %.1f GFLOP/s (%s, %s", roofs->threads,
+            roofs->threads == 1 ? "" : "s", hr_roofs_flops(roofs) * 1e-9,
+            hr_roof_kind_name(roofs->kind), hr_roofs_flops_source(roofs));
+    if (roofs->blas_flops > 0)
+        fprintf(out, "; OpenBLAS at 1024^3 %.1f, register tile in L1 %.1f",
+                roofs->blas_flops * 1e-9, roofs->tile_flops * 1e-9);
+    fputs("); memory, read and written,", out);
+    for (enum hr_level level = 0; level < HR_LEVELS; level++)
+        if (roofs->level_bytes[level] > 0)
+            fprintf(out, " %s %.1f", hr_level_name(level), roofs->bytes_per_s[level] * 1e-9);
+    fputs(" GB/s\n", out);
+    print_wavering(out, "compute", hr_roofs_flops_spread(roofs));
+    for (enum hr_level level = 0; level < HR_LEVELS; level++)
+        if (roofs->level_bytes[level] > 0)
+            print_wavering(out, hr_level_name(level), roofs->level_spread[level]);
+}
+
+/* --- layers --- */
+
+static int widest_name(const struct hr_profile *profile)
+{
+    size_t widest = strlen("whole step");
+    for (size_t i = 0; i < profile->n; i++)
+        if (strlen(profile->rows[i].layer) > widest)
+            widest = strlen(profile->rows[i].layer);
+    return (int)widest;
+}
+
+/* "      82%"; of a roof that wavered, or that is less than what was reached, nothing. */
+static void print_part_share(FILE *out, double of_roof, double spread)
+{
+    if (hr_roofs_is_share(of_roof, spread))
+        fprintf(out, " %7.0f%%", 100 * of_roof);
+    else
+        fprintf(out, " %8s", spread > HR_ROOF_MOST_SPREAD ? "-" : "over");
+}
+
+static void print_part(FILE *out, const struct hr_profile_row *row,
+                       const struct hr_profile *profile, int width)
+{
+    fprintf(out, "%-*s  %-16s %10.1f %6.1f%%", width, row->layer, hr_part_name(row->part),
+            row->seconds * 1e6, 100 * row->seconds / profile->step_s);
+    if (!(row->seconds > 0)) {
+        fprintf(out, "   too short to be measured\n");
+        return;
+    }
+    const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
+    if (row->work.madds > 0) {
+        fprintf(out, " %9.1f", j.flops * 1e-9);
+        print_part_share(out, j.of_compute, hr_roofs_flops_spread(&profile->roofs));
+    } else
+        fprintf(out, " %9s %8s", "-", "-");
+    fprintf(out, " %9.1f", j.bytes_per_s * 1e-9);
+    print_part_share(out, j.of_memory, profile->roofs.level_spread[j.level]);
+    fprintf(out, " %-5s %s\n", hr_level_name(j.level), hr_bound_name(j.bound));
+}
+
+static double seconds_of_rows(const struct hr_profile *profile)
+{
+    double sum = 0;
+    for (size_t i = 0; i < profile->n; i++)
+        sum += profile->rows[i].seconds;
+    return sum;
+}
+
+static void print_totals(FILE *out, const struct hr_profile *profile, int width)
+{
+    const double rows = seconds_of_rows(profile);
+    const double flops = 2 * profile->madds / profile->step_s;
+    fprintf(out, "%-*s  %-16s %10.1f %6.1f%%\n", width, "between them", "",
+            (profile->step_s - rows) * 1e6, 100 * (1 - rows / profile->step_s));
+    fprintf(out, "%-*s  %-16s %10.1f %6.1f%% %9.1f", width, "whole step", "", profile->step_s * 1e6,
+            100.0, flops * 1e-9);
+    print_part_share(out, flops / hr_roofs_flops(&profile->roofs),
+                     hr_roofs_flops_spread(&profile->roofs));
+    fprintf(out, "   %.0f samples/s\n", (double)profile->batch_size / profile->step_s);
+}
+
+/* The longest row among those with this bound; NULL: none. */
+static const struct hr_profile_row *longest(const struct hr_profile *profile, enum hr_bound bound)
+{
+    const struct hr_profile_row *found = NULL;
+    for (size_t i = 0; i < profile->n; i++) {
+        const struct hr_profile_row *row = &profile->rows[i];
+        if (row->seconds > 0 &&
+            hr_roofs_judge(&profile->roofs, row->work, row->seconds).bound == bound &&
+            (!found || row->seconds > found->seconds))
+            found = row;
+    }
+    return found;
+}
+
+/* " (74 % of the compute roof)" */
+static void print_binding_share(FILE *out, const struct hr_roofs *roofs,
+                                const struct hr_profile_row *row)
+{
+    const struct hr_judgement j = hr_roofs_judge(roofs, row->work, row->seconds);
+    const bool compute = j.of_compute >= j.of_memory;
+    const double of_roof = fmax(j.of_compute, j.of_memory);
+    const double spread = compute ? hr_roofs_flops_spread(roofs) : roofs->level_spread[j.level];
+    if (hr_roofs_is_share(of_roof, spread))
+        fprintf(out, " (%.0f %% of the %s roof)", 100 * of_roof,
+                compute ? "compute" : hr_level_name(j.level));
+}
+
+static bool a_roof_wavered(const struct hr_roofs *roofs)
+{
+    bool wavered = hr_roofs_flops_spread(roofs) > HR_ROOF_MOST_SPREAD;
+    for (enum hr_level level = 0; level < HR_LEVELS; level++)
+        wavered = wavered || (roofs->level_bytes[level] > 0 &&
+                              roofs->level_spread[level] > HR_ROOF_MOST_SPREAD);
+    return wavered;
+}
+
+/* "83 % of the layers' time is bound by compute (most in 1 dense 256, backward weights: 74 % of
+ * that roof)" */
+static void print_verdict(FILE *out, const struct hr_profile *profile)
+{
+    double share[HR_BOUNDS];
+    const char *lead = "";
+    hr_profile_shares(profile, share);
+    for (enum hr_bound bound = 0; bound < HR_BOUNDS; bound++) {
+        const struct hr_profile_row *row = longest(profile, bound);
+        if (!row || share[bound] < 0.005)
+            continue;
+        fprintf(out, "%s%.0f %% of the layers' time is bound by %s, most of it in \"%s\" %s", lead,
+                100 * share[bound], hr_bound_name(bound), row->layer, hr_part_name(row->part));
+        print_binding_share(out, &profile->roofs, row);
+        lead = ";\n";
+    }
+    if (*lead)
+        fputs(".\n", out);
+    if (*lead && a_roof_wavered(&profile->roofs))
+        fputs("What binds is a guess, since a roof wavered: measure again on an idle machine.\n",
+              out);
+}
+
+static bool over_a_roof(const struct hr_profile *profile)
+{
+    const struct hr_roofs *roofs = &profile->roofs;
+    for (size_t i = 0; i < profile->n; i++) {
+        const struct hr_profile_row *row = &profile->rows[i];
+        if (!(row->seconds > 0))
+            continue;
+        const struct hr_judgement j = hr_roofs_judge(roofs, row->work, row->seconds);
+        if ((j.of_compute > 1 && hr_roofs_flops_spread(roofs) <= HR_ROOF_MOST_SPREAD) ||
+            (j.of_memory > 1 && roofs->level_spread[j.level] <= HR_ROOF_MOST_SPREAD))
+            return true;
+    }
+    return false;
+}
+
+void hr_layers_print(FILE *out, const struct hr_profile *profile)
+{
+    const int width = widest_name(profile);
+    fprintf(out, "%-*s  %-16s %10s %7s %9s %8s %9s %8s %-5s %s\n", width, "layer", "part",
+            "time (us)", "share", "GFLOP/s", "of roof", "GB/s", "of roof", "in", "bound by");
+    for (size_t i = 0; i < profile->n; i++)
+        print_part(out, &profile->rows[i], profile, width);
+    print_totals(out, profile, width);
+    if (over_a_roof(profile))
+        fputs(
+            "over: more than that roof, which cannot be: the machine was disturbed while it was "
+            "measured,\nor the work reads more than it writes, and the roof does as much of both\n",
+            out);
+    fputc('\n', out);
+    print_verdict(out, profile);
+}
