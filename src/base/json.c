@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <search.h>
 #include <setjmp.h>
@@ -165,4 +166,33 @@ json_t *hr_json_load(const char *text, size_t bytes, json_error_t *error)
     reading = NULL;
     tdestroy(r.blocks, failed ? inner_free : keep);
     return json;
+}
+
+void hr_json_append(json_t **array, json_t *value)
+{
+    if (*array && json_array_append_new(*array, value) == 0)
+        return;
+    if (!*array)
+        json_decref(value);
+    json_decref(*array);
+    *array = NULL;
+}
+
+double hr_json_number_at(const json_t *object, const char *path)
+{
+    char key[64];
+    for (const char *dot; (dot = strchr(path, '.')) != NULL; path = dot + 1) {
+        snprintf(key, sizeof key, "%.*s", (int)(dot - path), path);
+        object = json_object_get(object, key);
+    }
+    const json_t *value = json_object_get(object, path);
+    return json_is_number(value) && fabs(json_number_value(value)) < 1e150
+               ? json_number_value(value)
+               : (double)NAN;
+}
+
+const char *hr_json_text_at(const json_t *object, const char *key)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? text : "";
 }

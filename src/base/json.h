@@ -25,6 +25,13 @@ char *hr_json_dump(const json_t *json, size_t flags);
 json_t *hr_json_text(const char *text);
 /* json_object_set_new with such a key. */
 int hr_json_set_new(json_t *object, const char *key, json_t *value);
+/* Takes the value; a failure, or NULL, makes the array NULL, which stays so. */
+void hr_json_append(json_t **array, json_t *value);
+
+/* What stands in an object: NaN, "" for what is missing, of another type, or beyond 1e150. A path
+ * may have several keys: "time_us.p50". */
+double hr_json_number_at(const json_t *object, const char *path);
+const char *hr_json_text_at(const json_t *object, const char *key);
 /* The bytes that hr_json_text was given, 0-terminated; false when `out` has no room for them. */
 bool hr_json_bytes(const char *text, char *out, size_t size);
 

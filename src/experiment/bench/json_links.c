@@ -4,20 +4,11 @@
 #include "json/value.h"
 #include "bench/link_times.h"
 
-/* Appends; a failure makes the array NULL. */
-static void append(json_t **array, json_t *value)
-{
-    if (*array && json_array_append_new(*array, value) != 0) {
-        json_decref(*array);
-        *array = NULL;
-    }
-}
-
 static json_t *steps(const struct hr_walk *walk)
 {
     json_t *array = json_array();
     for (size_t s = 0; s < walk->nsteps; s++)
-        append(&array, hr_json_number(hr_ps_seconds(walk->step_ps[s])));
+        hr_json_append(&array, hr_json_number(hr_ps_seconds(walk->step_ps[s])));
     return array;
 }
 
@@ -29,7 +20,8 @@ static json_t *channels(const struct hr_walk *walk)
     for (size_t c = 0; c < walk->links.nchannels; c++) {
         const struct hr_channel *channel = &walk->links.channel[c];
         if (channel->messages)
-            append(&array, json_pack("{so so so so}", "link",
+            hr_json_append(&array,
+                           json_pack("{so so so so}", "link",
                                      hr_json_text(hr_channel_name(walk->links.topology, c, name)),
                                      "bytes", hr_json_count(channel->bytes), "messages",
                                      hr_json_count(channel->messages), "busy_seconds",
@@ -60,7 +52,7 @@ json_t *hr_json_links(const struct hr_links_table *table)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < table->n; i++)
-        append(&array, row_object(table, &table->row[i]));
+        hr_json_append(&array, row_object(table, &table->row[i]));
     return json_pack("{so}", "rows", array);
 }
 
@@ -69,13 +61,13 @@ json_t *hr_json_sweep(const struct hr_sweep *sweep)
     json_t *array = json_array();
     for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
         for (size_t m = 0; m < HR_SWEEP_WORKERS; m++)
-            append(&array,
-                   json_pack("{ss so so so so so so}", "op", "server_round", "workers",
-                             hr_json_count(m + 1), "servers", hr_json_count(sweep->servers[s]),
-                             "bytes", hr_json_count(sweep->bytes), "seconds",
-                             hr_json_number(sweep->seconds[m][s]), "slope_seconds",
-                             hr_json_number(sweep->slope_s[s]), "law_slope_seconds",
-                             hr_json_number(sweep->law_s[s])));
+            hr_json_append(&array, json_pack("{ss so so so so so so}", "op", "server_round",
+                                             "workers", hr_json_count(m + 1), "servers",
+                                             hr_json_count(sweep->servers[s]), "bytes",
+                                             hr_json_count(sweep->bytes), "seconds",
+                                             hr_json_number(sweep->seconds[m][s]), "slope_seconds",
+                                             hr_json_number(sweep->slope_s[s]), "law_slope_seconds",
+                                             hr_json_number(sweep->law_s[s])));
     return json_pack("{so}", "rows", array);
 }
 
@@ -84,7 +76,7 @@ static json_t *order_of(const struct hr_topology *topology, const struct hr_ring
     json_t *array = json_array();
     for (size_t k = 0; k < rings->nranks; k++) {
         const size_t node = topology->rank_node[hr_rings_order(rings, i)[k]];
-        append(&array, hr_json_text(topology->node[node].name));
+        hr_json_append(&array, hr_json_text(topology->node[node].name));
     }
     return array;
 }
@@ -93,9 +85,10 @@ json_t *hr_json_rings(const struct hr_topology *topology, const struct hr_rings 
 {
     json_t *array = json_array();
     for (size_t i = 0; i < rings->n; i++)
-        append(&array,
-               json_pack("{ss so so so sb}", "op", "ring", "order", order_of(topology, rings, i),
-                         "lanes", hr_json_count(rings->lanes[i]), "bandwidth_gbs",
-                         hr_json_number(rings->bandwidth[i] * 1e-9), "complete", rings->complete));
+        hr_json_append(&array, json_pack("{ss so so so sb}", "op", "ring", "order",
+                                         order_of(topology, rings, i), "lanes",
+                                         hr_json_count(rings->lanes[i]), "bandwidth_gbs",
+                                         hr_json_number(rings->bandwidth[i] * 1e-9), "complete",
+                                         rings->complete));
     return json_pack("{so}", "rows", array);
 }

@@ -4,15 +4,6 @@
 #include "json/value.h"
 #include "bench/pipelines.h"
 
-/* Appends; a failure makes the array NULL. */
-static void append(json_t **array, json_t *value)
-{
-    if (*array && json_array_append_new(*array, value) != 0) {
-        json_decref(*array);
-        *array = NULL;
-    }
-}
-
 static json_t *measured_object(const struct hr_pipelines_measured *m)
 {
     if (!m->rounds)
@@ -63,9 +54,9 @@ json_t *hr_json_pipelines(const struct hr_pipelines_table *table,
 {
     json_t *rows = json_array(), *ranks = json_array();
     for (size_t i = 0; i < table->n; i++)
-        append(&rows, row_object(&table->row[i]));
+        hr_json_append(&rows, row_object(&table->row[i]));
     for (size_t r = 0; one && r < one->row->shape.stages; r++)
-        append(&ranks, rank_object(one, r));
+        hr_json_append(&ranks, rank_object(one, r));
     return json_pack(
         "{so so so so}", "model", table->model ? hr_json_text(table->model) : json_null(), "madds",
         hr_json_number(table->model ? table->madds : NAN), "rows", rows, "ranks", ranks);

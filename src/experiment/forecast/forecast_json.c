@@ -29,13 +29,8 @@ static json_t *anchor_object(const struct hr_anchor *anchor)
 static json_t *timing_object(const struct hr_anchors *anchors)
 {
     json_t *runs = json_array();
-    int failed = 0;
     for (size_t i = 0; i < anchors->n; i++)
-        failed |= json_array_append_new(runs, anchor_object(&anchors->anchor[i]));
-    if (failed) {
-        json_decref(runs);
-        runs = NULL;
-    }
+        hr_json_append(&runs, anchor_object(&anchors->anchor[i]));
     return json_pack("{so so so sb so}", "seconds", hr_json_number(anchors->seconds),
                      "evaluation_s", hr_json_number(anchors->evaluation_s), "spread",
                      hr_json_number(anchors->spread), "coarse", anchors->coarse, "runs", runs);
@@ -76,13 +71,8 @@ static json_t *conflicts_object(const struct hr_conflicts *c)
 json_t *hr_forecast_json(const struct hr_forecast *forecast)
 {
     json_t *rows = json_array();
-    int failed = 0;
     for (size_t i = 0; i < forecast->n; i++)
-        failed |= json_array_append_new(rows, row_object(&forecast->rows[i]));
-    if (failed) {
-        json_decref(rows);
-        rows = NULL;
-    }
+        hr_json_append(&rows, row_object(&forecast->rows[i]));
     return json_pack("{sb so so so so so so so}", "simulated", forecast->simulated, "processors",
                      hr_json_count(forecast->processors), "load", hr_json_number(forecast->load),
                      "alone_samples_per_s", hr_json_number(forecast->alone), "timing",

@@ -54,7 +54,7 @@ static json_t *times_json(const struct hr_policy_search *search, const struct hr
 {
     json_t *list = json_array();
     for (size_t s = 0; s < search->nseeds; s++)
-        json_array_append_new(list, seconds_json(runs[s].target_seconds));
+        hr_json_append(&list, seconds_json(runs[s].target_seconds));
     return list;
 }
 

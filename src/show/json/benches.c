@@ -34,13 +34,8 @@ json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_b
                      size_t n)
 {
     json_t *array = json_array();
-    int failed = 0;
     for (size_t i = 0; i < n; i++)
-        failed |= json_array_append_new(array, bench_row(&rows[i]));
-    if (failed) {
-        json_decref(array);
-        array = NULL;
-    }
+        hr_json_append(&array, bench_row(&rows[i]));
     return json_pack("{so so}", "calibration", calibration_object(calibration), "rows", array);
 }
 
@@ -63,13 +58,8 @@ static json_t *store_row(const struct hr_store_table *table, const struct hr_sto
 json_t *hr_json_store(const struct hr_store_table *table)
 {
     json_t *array = json_array();
-    int failed = 0;
     for (size_t i = 0; i < table->n; i++)
-        failed |= json_array_append_new(array, store_row(table, &table->row[i]));
-    if (failed) {
-        json_decref(array);
-        array = NULL;
-    }
+        hr_json_append(&array, store_row(table, &table->row[i]));
     return json_pack("{so}", "rows", array);
 }
 
@@ -84,18 +74,13 @@ static json_t *share(double of_roof, double spread)
 static json_t *roofs_object(const struct hr_roofs *roofs)
 {
     json_t *memory = json_array();
-    int failed = memory == NULL;
     for (enum hr_level level = 0; level < HR_LEVELS; level++)
         if (roofs->level_bytes[level] > 0)
-            failed |= json_array_append_new(
-                memory, json_pack("{ss so so so}", "level", hr_level_name(level), "holds_bytes",
-                                  hr_json_number(roofs->level_bytes[level]), "bytes_per_s",
-                                  hr_json_number(roofs->bytes_per_s[level]), "spread",
-                                  hr_json_number(roofs->level_spread[level])));
-    if (failed) {
-        json_decref(memory);
-        return NULL;
-    }
+            hr_json_append(&memory,
+                           json_pack("{ss so so so}", "level", hr_level_name(level), "holds_bytes",
+                                     hr_json_number(roofs->level_bytes[level]), "bytes_per_s",
+                                     hr_json_number(roofs->bytes_per_s[level]), "spread",
+                                     hr_json_number(roofs->level_spread[level])));
     return json_pack(
         "{ss so so so ss so so so}", "kind", hr_roof_kind_name(roofs->kind), "threads",
         hr_json_count(roofs->threads), "flops_per_s", hr_json_number(hr_roofs_flops(roofs)),
@@ -122,13 +107,8 @@ static json_t *layer_row(const struct hr_profile *profile, const struct hr_profi
 static json_t *layer_rows(const struct hr_profile *profile)
 {
     json_t *array = json_array();
-    int failed = array == NULL;
     for (size_t i = 0; i < profile->n; i++)
-        failed |= json_array_append_new(array, layer_row(profile, &profile->rows[i]));
-    if (failed) {
-        json_decref(array);
-        return NULL;
-    }
+        hr_json_append(&array, layer_row(profile, &profile->rows[i]));
     return array;
 }
 
@@ -165,16 +145,11 @@ static json_t *roof_object(const struct hr_speed_row *row)
     const bool known = roof->lack == HR_SHARE_IS_KNOWN;
     char text[64];
     json_t *rounds = json_array();
-    int failed = rounds == NULL;
     for (size_t i = 0; i < row->rounds; i++)
-        failed |= json_array_append_new(
-            rounds, json_pack("{so so so}", "flops_per_s", hr_json_number(row->measured[i].rate),
-                              "roof_before", hr_json_number(row->measured[i].before), "roof_after",
-                              hr_json_number(row->measured[i].after)));
-    if (failed) {
-        json_decref(rounds);
-        return NULL;
-    }
+        hr_json_append(&rounds,
+                       json_pack("{so so so}", "flops_per_s", hr_json_number(row->measured[i].rate),
+                                 "roof_before", hr_json_number(row->measured[i].before),
+                                 "roof_after", hr_json_number(row->measured[i].after)));
     return json_pack("{ss so so so so so so so}", "kind", hr_roof_kind_name(row->roof_kind),
                      "low_flops_per_s", hr_json_number(roof->roof.low), "high_flops_per_s",
                      hr_json_number(roof->roof.high), "spread",
@@ -218,12 +193,7 @@ static json_t *speed_object(const struct hr_speed_row *row)
 json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n)
 {
     json_t *array = json_array();
-    int failed = array == NULL;
     for (size_t i = 0; i < n; i++)
-        failed |= json_array_append_new(array, speed_object(&rows[i]));
-    if (failed) {
-        json_decref(array);
-        array = NULL;
-    }
+        hr_json_append(&array, speed_object(&rows[i]));
     return json_pack("{so}", "rows", array);
 }

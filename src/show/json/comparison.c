@@ -52,10 +52,7 @@ static json_t *strategies(const struct hr_verdict *v)
 {
     json_t *array = json_array();
     for (size_t g = 0; g < v->groups.n; g++)
-        if (json_array_append_new(array, strategy(v, g)) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        hr_json_append(&array, strategy(v, g));
     return array;
 }
 
@@ -78,15 +75,10 @@ static json_t *pair(const struct hr_verdict *v, size_t a, size_t b)
 static json_t *pairs(const struct hr_verdict *v)
 {
     json_t *array = json_array();
-    int failed = 0;
     for (size_t a = 0; a < v->groups.n; a++)
         for (size_t b = a + 1; b < v->groups.n; b++)
             if (hr_verdict_tested(v, a) && hr_verdict_tested(v, b))
-                failed |= json_array_append_new(array, pair(v, a, b));
-    if (failed) {
-        json_decref(array);
-        return NULL;
-    }
+                hr_json_append(&array, pair(v, a, b));
     return array;
 }
 
@@ -150,7 +142,7 @@ static void add_comparisons(json_t *array, const struct hr_verdict *v,
     for (size_t a = 0; a < family->groups; a++)
         for (size_t b = a + 1; b < family->groups; b++)
             if (hr_verdict_tested(v, a) && hr_verdict_tested(v, b))
-                json_array_append_new(array, comparison(v, family, metric, a, b));
+                hr_json_append(&array, comparison(v, family, metric, a, b));
 }
 
 static json_t *comparisons(const struct hr_verdict *v)
@@ -188,7 +180,7 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_v
     if (fclose(out) == 0)
         for (char *rest, *line = strtok_r(text, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest))
-            json_array_append_new(array, hr_json_text(line + strspn(line, " ")));
+            hr_json_append(&array, hr_json_text(line + strspn(line, " ")));
     free(text);
     return array;
 }

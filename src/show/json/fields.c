@@ -77,11 +77,7 @@ json_t *hr_fields_list(const struct hr_field *rows, size_t n, const void *first,
 {
     json_t *array = json_array();
     for (size_t i = 0; i < count; i++)
-        if (json_array_append_new(
-                array, hr_fields_json(rows, n, (const char *)first + i * size, about)) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        hr_json_append(&array, hr_fields_json(rows, n, (const char *)first + i * size, about));
     return array;
 }
 

@@ -22,6 +22,15 @@
 
 #define RUN struct hr_run_result
 
+/* A value that is worked out of a run. */
+#define OF_RUN(name, value)                                                                        \
+    static json_t *name(const void *base, const void *about)                                       \
+    {                                                                                              \
+        const RUN *run = base;                                                                     \
+        (void)about;                                                                               \
+        return value;                                                                              \
+    }
+
 /* --- evaluations --- */
 
 #define FIT struct hr_fit
@@ -70,12 +79,7 @@ json_t *hr_json_point(const struct hr_curve_point *point)
     return hr_fields_json(HR_ROWS(point_rows), point, NULL);
 }
 
-static json_t *validation_fit(const void *base, const void *about)
-{
-    const RUN *run = base;
-    (void)about;
-    return fit(&run->validation_fit, run->validation_samples && run->targets);
-}
+OF_RUN(validation_fit, fit(&run->validation_fit, run->validation_samples && run->targets))
 
 #define BEST struct hr_best_evaluation
 static const struct hr_field best_rows[] = {
@@ -129,11 +133,11 @@ static json_t *warnings(const void *base, const void *about)
     char advice[HR_ADVICE_MAX];
     json_t *array = json_array();
     if (hr_advice_after(run, name, advice))
-        json_array_append_new(array, hr_json_text(advice));
+        hr_json_append(&array, hr_json_text(advice));
     if (hr_advice_rising(run, name, advice) || hr_advice_asynchrony(run, name, advice))
-        json_array_append_new(array, hr_json_text(advice));
+        hr_json_append(&array, hr_json_text(advice));
     if (hr_advice_chance(run, name, advice))
-        json_array_append_new(array, hr_json_text(advice));
+        hr_json_append(&array, hr_json_text(advice));
     return array;
 }
 
@@ -150,10 +154,7 @@ static json_t *counts_of(const uint64_t *counts, size_t n)
 {
     json_t *array = json_array();
     for (size_t i = 0; i < n; i++)
-        if (json_array_append_new(array, hr_json_count(counts[i])) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        hr_json_append(&array, hr_json_count(counts[i]));
     return array;
 }
 
@@ -186,7 +187,6 @@ static json_t *counted_object(const struct counted *counted)
 static json_t *stale_parts(const RUN *run, size_t first, size_t n)
 {
     json_t *array = json_array();
-    int failed = 0;
     for (size_t i = first; i < first + n; i++) {
         const struct hr_staleness *part = &run->stale_parts[i];
         const struct counted counted = {.updates = part->updates,
@@ -196,15 +196,12 @@ static json_t *stale_parts(const RUN *run, size_t first, size_t n)
                                         .n = part->n};
         const bool is_key = i >= run->nstale_workers;
         json_t *object = counted_object(&counted);
-        failed |= json_object_set_new(object, is_key ? "name" : "rank",
-                                      is_key ? hr_json_text(part->name) : hr_json_count(i)) |
-                  json_object_set_new(object, "updates", hr_json_count(part->updates)) |
-                  json_array_append_new(array, object);
+        json_object_set_new(object, is_key ? "name" : "rank",
+                            is_key ? hr_json_text(part->name) : hr_json_count(i));
+        json_object_set_new(object, "updates", hr_json_count(part->updates));
+        hr_json_append(&array, object);
     }
-    if (!failed)
-        return array;
-    json_decref(array);
-    return NULL;
+    return array;
 }
 
 /* Below exact_below staleness is counted exactly; bucket exact_below holds all updates at or above
@@ -265,12 +262,7 @@ static const struct hr_field conflict_rows[] = {
 
 /* --- batches and ranks that were lost --- */
 
-static json_t *dropped_by_worker(const void *base, const void *about)
-{
-    const RUN *run = base;
-    (void)about;
-    return counts_of(run->dropped_by, run->ndropped_by);
-}
+OF_RUN(dropped_by_worker, counts_of(run->dropped_by, run->ndropped_by))
 
 static const struct hr_field dropped_rows[] = {
     {HR_FIELD(RUN, "gradients", dropped)},
@@ -323,19 +315,7 @@ const struct hr_field hr_loss_rows[] = {
 };
 const size_t hr_loss_nrows = sizeof hr_loss_rows / sizeof *hr_loss_rows;
 
-static json_t *losses(const void *base, const void *about)
-{
-    const RUN *run = base;
-    (void)about;
-    return hr_fields_list(HR_ROWS(hr_loss_rows), run->losses, run->nlosses, sizeof *run->losses,
-                          run);
-}
-
-static json_t *samples_lost(const void *base, const void *about)
-{
-    (void)about;
-    return hr_json_count(hr_run_lost_samples(base));
-}
+OF_RUN(samples_lost, hr_json_count(hr_run_lost_samples(run)))
 
 /* --- time --- */
 
@@ -368,14 +348,6 @@ static json_t *absent(const void *base, const void *about)
     return hr_json_number(sum);
 }
 
-static json_t *times_of_workers(const void *base, const void *about)
-{
-    const RUN *run = base;
-    (void)about;
-    return hr_fields_list(HR_ROWS(hr_worker_time_rows), run->worker_time, run->nworker_times,
-                          sizeof *run->worker_time, run);
-}
-
 static const struct hr_field time_rows[] = {
     {HR_FIELD(RUN, "load", load_s), .meaning = "decoded samples, or waited for them to be decoded"},
     {HR_FIELD(RUN, "compute", compute_s),
@@ -391,7 +363,8 @@ static const struct hr_field time_rows[] = {
     {HR_MADE("absent", absent),
      .meaning = "workers that were lost and had not come back, or were left over under --reduce "
                 "repro; else 0"},
-    {HR_MADE("workers", times_of_workers), .meaning = "the five again, of each worker"},
+    {HR_LIST(RUN, "workers", worker_time, nworker_times, hr_worker_time_rows),
+     .meaning = "the five again, of each worker"},
 };
 
 /* Without a value for any. */
@@ -472,12 +445,7 @@ static const struct hr_field waited_rows[] = {
     {HR_MADE("dropped", waited_dropped)},
 };
 
-static json_t *waited_otherwise(const void *base, const void *about)
-{
-    const RUN *run = base;
-    (void)about;
-    return hr_json_number(run->wait_s - run->waited_for_others_s - run->stalled_s);
-}
+OF_RUN(waited_otherwise, hr_json_number(run->wait_s - run->waited_for_others_s - run->stalled_s))
 
 static json_t *waited_matrix(const void *base, const void *about)
 {
@@ -490,8 +458,8 @@ static json_t *waited_matrix(const void *base, const void *about)
     for (size_t i = 0; i < n; i++) {
         json_t *row = json_array();
         for (size_t j = 0; j < n; j++)
-            json_array_append_new(row, hr_json_number(run->waited_s[i * n + j]));
-        json_array_append_new(rows, row);
+            hr_json_append(&row, hr_json_number(run->waited_s[i * n + j]));
+        hr_json_append(&rows, row);
     }
     return rows;
 }
@@ -604,19 +572,15 @@ json_t *hr_json_spans(const struct hr_stage_span *span, size_t n)
         json_t *one = json_pack("[o s# o o o o]", hr_json_count(s->stage), &s->work, 1,
                                 hr_json_count(s->micro_batch), hr_json_count(s->chunk),
                                 hr_json_number(s->start_s), hr_json_number(s->end_s));
-        if (json_array_append_new(array, one) != 0) {
-            json_decref(array);
-            return NULL;
-        }
+        hr_json_append(&array, one);
     }
     return array;
 }
 
 static json_t *spans(const void *base, const void *about)
 {
-    const PIPELINE *report = base;
     (void)about;
-    return hr_json_spans(report->span, report->nspans);
+    return hr_json_spans(((const PIPELINE *)base)->span, ((const PIPELINE *)base)->nspans);
 }
 
 static const struct hr_field pipeline_rows[] = {
@@ -663,26 +627,11 @@ static const struct hr_field machine_rows[] = {
 
 /* --- of the whole training: what a resumed run had before, too --- */
 
-static json_t *total_samples(const void *base, const void *about)
-{
-    const RUN *run = base;
-    (void)about;
-    return hr_json_count(run->past_samples + run->samples);
-}
+OF_RUN(total_samples, hr_json_count(run->past_samples + run->samples))
 
-static json_t *total_updates(const void *base, const void *about)
-{
-    const RUN *run = base;
-    (void)about;
-    return hr_json_count(run->past_updates + run->updates);
-}
+OF_RUN(total_updates, hr_json_count(run->past_updates + run->updates))
 
-static json_t *total_seconds(const void *base, const void *about)
-{
-    const RUN *run = base;
-    (void)about;
-    return hr_json_number(run->past_seconds + run->seconds);
-}
+OF_RUN(total_seconds, hr_json_number(run->past_seconds + run->seconds))
 
 const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "at_chance", chance),
@@ -819,7 +768,7 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "duplicates", duplicates),
      .meaning = "pushes that were sent to a server again (--inject drop-push); "
                 "those of them that had arrived before"},
-    {HR_MADE("losses", losses),
+    {HR_LIST(RUN, "losses", losses, nlosses, hr_loss_rows),
      .meaning = "ranks that were lost and that the run outlived (--on-loss), in "
                 "order: below; [] for none"},
     {HR_FIELD(RUN, "restarts", restarts), .meaning = "ranks that were started again"},

@@ -79,7 +79,7 @@ json_t *hr_json_tuning(const struct hr_tuning *tuning)
 {
     json_t *entries = json_array();
     for (size_t e = 0; e < tuning->nentries; e++)
-        json_array_append_new(entries, entry_of(tuning, &tuning->entry[e]));
+        hr_json_append(&entries, entry_of(tuning, &tuning->entry[e]));
     return json_pack("{ss so ss so so so so sb sb so so so}", "metric",
                      hr_metric_kind(tuning->metric)->name, "validation_samples",
                      hr_json_count(tuning->validation_samples), "unit", tuning->unit, "longest",

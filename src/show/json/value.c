@@ -93,7 +93,7 @@ static json_t *command(void)
     size_t size = 0;
     json_t *words = json_array();
     while (file && getdelim(&word, &size, 0, file) > 0)
-        json_array_append_new(words, hr_json_text(word));
+        hr_json_append(&words, hr_json_text(word));
     free(word);
     if (file)
         fclose(file);

@@ -43,20 +43,6 @@ struct page {
 
 /* --- documents may be anybody's: what is missing, or of another type, is read as nothing --- */
 
-static const char *text_of(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) && fabs(json_number_value(value)) < 1e150
-               ? json_number_value(value)
-               : NAN;
-}
-
 static const json_t *list_of(const struct page *page, size_t source, const char *key)
 {
     const json_t *value = json_object_get(page->source[source].document, key);
@@ -83,14 +69,15 @@ static double figure_of(const struct page *page, size_t row, size_t figure)
     const char *key = figures[figure].key;
     const json_t *value = json_object_get(page->row[row], key);
     if (!value && !strcmp(key, "test_rmse"))
-        return number_of(json_object_get(page->row[row], "test_fit"), "rmse");
-    return json_is_object(value) ? number_of(value, "mean") : number_of(page->row[row], key);
+        return hr_json_number_at(json_object_get(page->row[row], "test_fit"), "rmse");
+    return json_is_object(value) ? hr_json_number_at(value, "mean")
+                                 : hr_json_number_at(page->row[row], key);
 }
 
 static const char *name_of(const struct page *page, size_t row)
 {
-    const char *label = text_of(page->row[row], "label");
-    label = label[0] ? label : text_of(page->row[row], "strategy");
+    const char *label = hr_json_text_at(page->row[row], "label");
+    label = label[0] ? label : hr_json_text_at(page->row[row], "strategy");
     return label[0] ? label : "run";
 }
 
@@ -182,14 +169,16 @@ static void say_figure(FILE *out, size_t figure, double x)
 static void write_title(const struct page *page)
 {
     const json_t *first = page->source[0].document, *rows = list_of(page, 0, "rows");
-    const char *data = text_of(json_object_get(json_object_get(first, "config"), "data"), "name");
-    const char *op = text_of(json_array_get(rows, 0), "op");
+    const char *data =
+        hr_json_text_at(json_object_get(json_object_get(first, "config"), "data"), "name");
+    const char *op = hr_json_text_at(json_array_get(rows, 0), "op");
     const char *of = page->nsources > 1 ? "settings" : "strategies";
     for (size_t r = 1; r < page->nrows; r++)
-        of = strcmp(text_of(page->row[r - 1], "strategy"), text_of(page->row[r], "strategy"))
+        of = strcmp(hr_json_text_at(page->row[r - 1], "strategy"),
+                    hr_json_text_at(page->row[r], "strategy"))
                  ? of
                  : "settings";
-    data = data[0] ? data : text_of(first, "data"); /* eval's */
+    data = data[0] ? data : hr_json_text_at(first, "data"); /* eval's */
     if (page->nrows > 1)
         say(page->out, "%zu %s", page->nrows, of);
     else if (page->nrows)
@@ -232,7 +221,7 @@ static void write_conclusion(const struct page *page)
                  *findings = json_object_get(first, "experiments");
     const size_t measured = json_array_size(list_of(page, 0, "rows")) + json_object_size(findings);
     const size_t score = page->score;
-    const double accuracy = number_of(first, "test_accuracy"); /* eval's */
+    const double accuracy = hr_json_number_at(first, "test_accuracy"); /* eval's */
     FILE *out = page->out;
     if (page->nrows > 1 && page->nsources == 1 && say_verdict(page))
         return;

@@ -1,28 +1,5 @@
 #include "plot/drawing.h"
 
-/* --- reading --- */
-
-double hr_plot_number(const json_t *object, const char *path)
-{
-    char key[64];
-    for (const char *dot; (dot = strchr(path, '.')) != NULL; path = dot + 1) {
-        snprintf(key, sizeof key, "%.*s", (int)(dot - path), path);
-        object = json_object_get(object, key);
-    }
-    const json_t *value = json_object_get(object, path);
-    return json_is_number(value) && fabs(json_number_value(value)) < 1e150
-               ? json_number_value(value)
-               : (double)NAN;
-}
-
-const char *hr_plot_text(const json_t *object, const char *key)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-/* --- writing --- */
-
 /* Bytes of the UTF-8 character at text; 0 when there is none. */
 static size_t character_bytes(const char *text)
 {
@@ -99,7 +76,7 @@ void hr_plot_terminal(FILE *out, enum hr_plot_format format, int width, int heig
 void hr_plot_frame(FILE *out, const json_t *document)
 {
     fputs("set title ", out);
-    hr_plot_quote(out, hr_plot_text(document, "title"), 110);
+    hr_plot_quote(out, hr_json_text_at(document, "title"), 110);
     fputs(" font ',16'\nset border 3 lc rgb '#404040'\nset tics nomirror out\n"
           "set grid lc rgb '#dddddd' lt 1 lw 0.8\n",
           out);

@@ -1,5 +1,5 @@
-/* drawing.h - inside plot: reading documents, which may be anybody's, and what all pictures share.
- * What is missing, or of another type, is read as nothing. */
+/* drawing.h - inside plot: what all pictures share. Documents may be anybody's: what is missing,
+ * or of another type, is read as nothing (base/json.h). */
 #ifndef HR_PLOT_DRAWING_H
 #define HR_PLOT_DRAWING_H
 
@@ -7,15 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "plot/plot.h"
-
-/* --- reading --- */
-
-/* NaN, "", NULL: it is none. A path has several keys: "time_us.p50". */
-double hr_plot_number(const json_t *object, const char *path);
-const char *hr_plot_text(const json_t *object, const char *key);
-
-/* --- writing --- */
 
 /* Text in gnuplot's quotes, cut to so many characters. */
 void hr_plot_quote(FILE *out, const char *text, size_t most_characters);

@@ -20,16 +20,16 @@ struct lines {
 static void name_row(const struct lines *lines, const json_t *row, char name[NAME])
 {
     const size_t servers = (size_t)json_integer_value(json_object_get(row, "servers"));
-    const char *op = hr_plot_text(row, "op");
+    const char *op = hr_json_text_at(row, "op");
     if (lines->sweep)
         snprintf(name, NAME, "%zu server%s%s", servers, servers == 1 ? "" : "s",
-                 strcmp(hr_plot_text(row, "placement"), "dedicated") ? " colocated" : "");
+                 strcmp(hr_json_text_at(row, "placement"), "dedicated") ? " colocated" : "");
     else
         snprintf(name, NAME, "%s",
-                 lines->speeds              ? hr_plot_text(row, "label")
-                 : lines->store             ? hr_plot_text(row, "setup")
+                 lines->speeds              ? hr_json_text_at(row, "label")
+                 : lines->store             ? hr_json_text_at(row, "setup")
                  : strcmp(op, "all_reduce") ? op
-                                            : hr_plot_text(row, "algorithm"));
+                                            : hr_json_text_at(row, "algorithm"));
 }
 
 static size_t curve_of(const struct lines *lines, const json_t *row)
@@ -37,9 +37,9 @@ static size_t curve_of(const struct lines *lines, const json_t *row)
     char name[NAME];
     size_t c = 0;
     name_row(lines, row, name);
-    while (c < lines->curves &&
-           (strcmp(lines->name[c], name) != 0 ||
-            strcmp(hr_plot_text(lines->first[c], "algorithm"), hr_plot_text(row, "algorithm"))))
+    while (c < lines->curves && (strcmp(lines->name[c], name) != 0 ||
+                                 strcmp(hr_json_text_at(lines->first[c], "algorithm"),
+                                        hr_json_text_at(row, "algorithm"))))
         c++;
     return c;
 }
@@ -49,19 +49,20 @@ static bool find_lines(struct lines *lines, const json_t *document)
     const json_t *rows = json_object_get(document, "rows"), *first = json_array_get(rows, 0), *row;
     size_t i;
     *lines = (struct lines){.document = document, .rows = rows};
-    lines->speeds = isfinite(hr_plot_number(first, "least_samples_per_s"));
-    lines->store = !strcmp(hr_plot_text(first, "op"), "store");
+    lines->speeds = isfinite(hr_json_number_at(first, "least_samples_per_s"));
+    lines->store = !strcmp(hr_json_text_at(first, "op"), "store");
     lines->sweep = lines->store && json_array_size(rows) > 1;
     json_array_foreach(rows, i, row) lines->sweep =
-        lines->sweep && !(fabs(hr_plot_number(row, "bytes") - hr_plot_number(first, "bytes")) > 0);
+        lines->sweep &&
+        !(fabs(hr_json_number_at(row, "bytes") - hr_json_number_at(first, "bytes")) > 0);
     lines->x = lines->speeds || lines->sweep ? "workers" : "bytes";
     lines->y = lines->speeds ? "samples_per_s" : "time_us.p50";
     lines->low = lines->speeds ? "least_samples_per_s" : "time_us.p10";
     lines->high = lines->speeds ? "most_samples_per_s" : "time_us.p90";
     json_array_foreach(rows, i, row)
     {
-        const bool there = isfinite(hr_plot_number(row, lines->y));
-        lines->most = fmax(lines->most, hr_plot_number(row, lines->high));
+        const bool there = isfinite(hr_json_number_at(row, lines->y));
+        lines->most = fmax(lines->most, hr_json_number_at(row, lines->high));
         if (!there || lines->curves == MOST_CURVES || curve_of(lines, row) < lines->curves)
             continue;
         name_row(lines, row, lines->name[lines->curves]);
@@ -73,7 +74,7 @@ static bool find_lines(struct lines *lines, const json_t *document)
 /* samples/s at which the multiplications alone would reach the roof; NaN: there is none */
 static double roof_of(const json_t *row)
 {
-    return hr_plot_number(row, "roof_flops_per_s") / hr_plot_number(row, "flops_per_sample");
+    return hr_json_number_at(row, "roof_flops_per_s") / hr_json_number_at(row, "flops_per_sample");
 }
 
 static void write_data(FILE *out, const struct lines *lines)
@@ -84,13 +85,13 @@ static void write_data(FILE *out, const struct lines *lines)
         fprintf(out, "$curve%zu << EOD\n", c);
         json_array_foreach(lines->rows, i, row)
         {
-            const double x = hr_plot_number(row, lines->x);
+            const double x = hr_json_number_at(row, lines->x);
             if (curve_of(lines, row) != c || !(x > 0))
                 continue;
-            fprintf(out, "%.0f %.8g %.8g %.8g", x, hr_plot_number(row, lines->y),
-                    hr_plot_number(row, lines->low), hr_plot_number(row, lines->high));
+            fprintf(out, "%.0f %.8g %.8g %.8g", x, hr_json_number_at(row, lines->y),
+                    hr_json_number_at(row, lines->low), hr_json_number_at(row, lines->high));
             if (lines->speeds)
-                fprintf(out, " %.8g %.8g", hr_plot_number(row, "ideal_samples_per_s"),
+                fprintf(out, " %.8g %.8g", hr_json_number_at(row, "ideal_samples_per_s"),
                         roof_of(row));
             fputc('\n', out);
         }
@@ -107,7 +108,7 @@ static void write_axes(FILE *out, const struct lines *lines)
     if (lines->speeds) {
         fputs("set xlabel 'workers'\nset xtics (", out);
         json_array_foreach(lines->rows, i, row)
-            fprintf(out, "%s%.0f", i ? ", " : "", hr_plot_number(row, "workers"));
+            fprintf(out, "%s%.0f", i ? ", " : "", hr_json_number_at(row, "workers"));
         fprintf(out, ")\nset yrange [0:*]\nset format y '%s'\nset offsets graph 0.03, graph 0.03\n",
                 lines->most < 5e5 ? "%.0s%c" : "%.1s%c");
     } else if (lines->sweep)
@@ -128,7 +129,7 @@ static size_t steepest(const struct lines *lines)
     for (size_t c = 0; c < lines->curves; c++) {
         const json_t *row = lines->first[c];
         const double each =
-            hr_plot_number(row, "ideal_samples_per_s") / hr_plot_number(row, "workers");
+            hr_json_number_at(row, "ideal_samples_per_s") / hr_json_number_at(row, "workers");
         best = each > most ? c : best;
         most = fmax(each, most);
     }
@@ -138,10 +139,10 @@ static size_t steepest(const struct lines *lines)
 /* One model has one roof; a roof far above would press the curves to the ground. */
 static bool draws_roof(const struct lines *lines)
 {
-    const char *model = hr_plot_text(json_array_get(lines->rows, 0), "model");
+    const char *model = hr_json_text_at(json_array_get(lines->rows, 0), "model");
     const json_t *row;
     size_t i;
-    json_array_foreach(lines->rows, i, row) if (strcmp(hr_plot_text(row, "model"), model) != 0 ||
+    json_array_foreach(lines->rows, i, row) if (strcmp(hr_json_text_at(row, "model"), model) != 0 ||
                                                 !(roof_of(row) <= 3 * lines->most)) return false;
     return true;
 }

@@ -15,23 +15,23 @@ struct picture {
 
 static double intensity(const json_t *row)
 {
-    return 2 * hr_plot_number(row, "madds") / hr_plot_number(row, "bytes");
+    return 2 * hr_json_number_at(row, "madds") / hr_json_number_at(row, "bytes");
 }
 
 static double gflops(const json_t *row)
 {
-    return 2e-9 * hr_plot_number(row, "madds") / hr_plot_number(row, "seconds");
+    return 2e-9 * hr_json_number_at(row, "madds") / hr_json_number_at(row, "seconds");
 }
 
 static bool is_drawn(const json_t *row)
 {
-    return hr_plot_number(row, "madds") > 0 && hr_plot_number(row, "seconds") > 0;
+    return hr_json_number_at(row, "madds") > 0 && hr_json_number_at(row, "seconds") > 0;
 }
 
 /* Rows of a layer begin with its number. */
 static bool same_layer(const json_t *x, const json_t *y)
 {
-    const char *a = hr_plot_text(x, "layer"), *b = hr_plot_text(y, "layer");
+    const char *a = hr_json_text_at(x, "layer"), *b = hr_json_text_at(y, "layer");
     const size_t length = strcspn(a, " ");
     return length == strcspn(b, " ") && !strncmp(a, b, length);
 }
@@ -56,8 +56,8 @@ static void find_layers(struct picture *picture)
     }
     /* Room for the bend of the roofs, and for labels. */
     json_array_foreach(json_object_get(picture->roofs, "memory"), i, level) steepest =
-        fmax(steepest, hr_plot_number(level, "bytes_per_s"));
-    picture->peak = hr_plot_number(picture->roofs, "flops_per_s") * 1e-9;
+        fmax(steepest, hr_json_number_at(level, "bytes_per_s"));
+    picture->peak = hr_json_number_at(picture->roofs, "flops_per_s") * 1e-9;
     picture->left = fmin(left / 2, picture->peak * 1e9 / steepest / 4);
     picture->right = fmax(right, 40) * 2.5;
     picture->top = picture->peak * 1.6;
@@ -75,7 +75,7 @@ static void write_data(FILE *out, const struct picture *picture)
         for (int part = 0; part < PARTS; part++) {
             fprintf(out, "$layer%zu_%d << EOD\n", l, part);
             json_array_foreach(picture->rows, i,
-                               row) if (!strcmp(hr_plot_text(row, "part"), parts[part]) &&
+                               row) if (!strcmp(hr_json_text_at(row, "part"), parts[part]) &&
                                         is_drawn(row) && same_layer(row, picture->first[l]))
                 fprintf(out, "%.6g %.6g\n", intensity(row), gflops(row));
             fputs("EOD\n", out);
@@ -98,7 +98,7 @@ static void write_roofs(FILE *out, const struct picture *picture)
     size_t level;
     json_array_foreach(memory, level, roof)
     {
-        const double gbs = hr_plot_number(roof, "bytes_per_s") * 1e-9;
+        const double gbs = hr_json_number_at(roof, "bytes_per_s") * 1e-9;
         const double from = fmax(picture->left, picture->bottom / gbs), to = peak / gbs;
         if (from >= to)
             continue;
@@ -108,14 +108,15 @@ static void write_roofs(FILE *out, const struct picture *picture)
         /* Lines may nearly coincide: names are by turns above the line, and below it further on. */
         const bool above = level % 2 == 0;
         const double at = from * pow(to / from, above ? 0.08 : 0.4);
-        snprintf(name, sizeof name, "%s %.3g GB/s", hr_plot_text(roof, "level"), gbs);
+        snprintf(name, sizeof name, "%s %.3g GB/s", hr_json_text_at(roof, "level"), gbs);
         write_label(out, name);
         fprintf(out, " at %.6g,%.6g rotate by slope offset %s left font ',12' tc rgb '#606060'\n",
                 at, at * gbs, above ? "-0.9,0.5" : "1.0,-0.4");
     }
     fprintf(out, "set arrow from %.6g,%.6g to %.6g,%.6g nohead lc rgb '#404040' lw 2 back\n", bend,
             peak, picture->right, peak);
-    snprintf(name, sizeof name, "%.3g GFLOP/s (%s)", peak, hr_plot_text(picture->roofs, "source"));
+    snprintf(name, sizeof name, "%.3g GFLOP/s (%s)", peak,
+             hr_json_text_at(picture->roofs, "source"));
     write_label(out, name);
     fprintf(out, " at %.6g,%.6g right offset 0,0.6 font ',12'\n", picture->right / 1.05, peak);
 }
@@ -145,7 +146,7 @@ static void write_points(FILE *out, const struct picture *picture)
     for (size_t l = 0; l < picture->layers; l++) {
         fprintf(out, "%skeyentry with points lc rgb '%s' pt 13 ps 1.8 title ", lead,
                 hr_plot_color(l));
-        hr_plot_quote(out, hr_plot_text(picture->first[l], "layer"), 60);
+        hr_plot_quote(out, hr_json_text_at(picture->first[l], "layer"), 60);
     }
     for (int part = 0; part < PARTS; part++)
         fprintf(out, "%skeyentry with points lc rgb '#606060' pt %d ps 1.6 title '%s'", lead,
@@ -159,7 +160,7 @@ static void write_numbers(FILE *out, const struct picture *picture)
     const json_t *row;
     size_t i;
     for (size_t l = 0; l < picture->layers; l++) {
-        const char *layer = hr_plot_text(picture->first[l], "layer");
+        const char *layer = hr_json_text_at(picture->first[l], "layer");
         char number[16];
         double high = 0;
         json_array_foreach(picture->rows, i,

@@ -38,24 +38,24 @@ static bool make_view(struct view *view, const json_t *document)
     view->room = calloc(n * n + 1, sizeof *view->room);
     json_array_foreach(runs, i, run)
     {
-        const char *label = hr_plot_text(run, "label");
+        const char *label = hr_json_text_at(run, "label");
         size_t g = 0;
-        label = label[0] ? label : hr_plot_text(run, "strategy");
+        label = label[0] ? label : hr_json_text_at(run, "strategy");
         while (view->group && g < view->n && strcmp(view->group[g].label, label) != 0)
             g++;
         if (!view->group || !view->room)
             return false;
         if (g == view->n)
             view->group[view->n++] = (struct group){.label = label,
-                                                    .strategy = hr_plot_text(run, "strategy"),
+                                                    .strategy = hr_json_text_at(run, "strategy"),
                                                     .run = view->room + g * n};
         view->group[g].run[view->group[g].n++] = run;
     }
     point = json_array_get(json_object_get(view->first, "curve"), 0);
     view->values = json_is_object(json_object_get(point, "test_fit")) ||
                    json_is_object(json_object_get(point, "validation_fit"));
-    view->validated = hr_plot_number(view->first, "validation_samples") > 0;
-    view->simulated = !strcmp(hr_plot_text(view->first, "clock"), "virtual");
+    view->validated = hr_json_number_at(view->first, "validation_samples") > 0;
+    view->simulated = !strcmp(hr_json_text_at(view->first, "clock"), "virtual");
     return true;
 }
 
@@ -80,29 +80,30 @@ enum field { SAMPLES, UPDATES, SECONDS, LOSS, SCORE }; /* accuracy, or of values
 /* Curves do not say how many updates there were: as many a sample as in the whole run. */
 static double updates_at(const json_t *run, const json_t *point)
 {
-    const double samples = hr_plot_number(run, "total_samples");
-    return samples > 0
-               ? hr_plot_number(point, "samples") * hr_plot_number(run, "total_updates") / samples
-               : 0;
+    const double samples = hr_json_number_at(run, "total_samples");
+    return samples > 0 ? hr_json_number_at(point, "samples") *
+                             hr_json_number_at(run, "total_updates") / samples
+                       : 0;
 }
 
 static double field_of(const json_t *run, const json_t *point, enum field field)
 {
-    const bool validated = hr_plot_number(run, "validation_samples") > 0;
-    const double rmse = hr_plot_number(point, validated ? "validation_fit.rmse" : "test_fit.rmse");
+    const bool validated = hr_json_number_at(run, "validation_samples") > 0;
+    const double rmse =
+        hr_json_number_at(point, validated ? "validation_fit.rmse" : "test_fit.rmse");
     switch (field) {
     case SAMPLES:
-        return hr_plot_number(point, "samples");
+        return hr_json_number_at(point, "samples");
     case UPDATES:
         return updates_at(run, point);
     case SECONDS:
-        return hr_plot_number(point, "seconds");
+        return hr_json_number_at(point, "seconds");
     case LOSS:
-        return hr_plot_number(point, validated ? "validation_loss" : "test_loss");
+        return hr_json_number_at(point, validated ? "validation_loss" : "test_loss");
     case SCORE:
         return isfinite(rmse) ? rmse
-                              : 100 * hr_plot_number(point, validated ? "validation_accuracy"
-                                                                      : "test_accuracy");
+                              : 100 * hr_json_number_at(point, validated ? "validation_accuracy"
+                                                                         : "test_accuracy");
     }
     return NAN;
 }
@@ -299,7 +300,7 @@ enum { BUCKETS = HR_RESULT_STALENESS_BUCKETS, BINS = 40 };
 
 static double stale_max(const json_t *run)
 {
-    const double most = hr_plot_number(run, "staleness.max");
+    const double most = hr_json_number_at(run, "staleness.max");
     return isfinite(most) ? most : 0;
 }
 
@@ -379,9 +380,9 @@ static void write_worker(FILE *out, const struct group *group, size_t rank)
     double updates = 0, sum = 0;
     for (size_t i = 0; i < group->n; i++) {
         const json_t *worker = json_array_get(stale_workers(group->run[i]), rank);
-        const double its = hr_plot_number(worker, "updates");
+        const double its = hr_json_number_at(worker, "updates");
         updates += its > 0 ? its : 0;
-        sum += its > 0 ? its * hr_plot_number(worker, "mean") : 0;
+        sum += its > 0 ? its * hr_json_number_at(worker, "mean") : 0;
     }
     if (updates > 0)
         fprintf(out, "%zu %.6g\n", rank, sum / updates);
@@ -555,9 +556,9 @@ static struct hr_plot_step step_of(const struct view *view, char *title, size_t 
 {
     const json_t *pipeline = pipeline_of(view);
     snprintf(title, size, "%s: %s of worker 0, bubble of the run %.1f %%",
-             hr_plot_text(pipeline, "schedule"),
+             hr_json_text_at(pipeline, "schedule"),
              view->simulated ? "a step (virtual time)" : "the last step",
-             100 * hr_plot_number(pipeline, "bubble"));
+             100 * hr_json_number_at(pipeline, "bubble"));
     return (struct hr_plot_step){.title = title,
                                  .stages = json_array_size(json_object_get(pipeline, "stages")),
                                  .step = json_object_get(pipeline, "step")};
@@ -586,7 +587,7 @@ static void write_script(FILE *out, enum hr_plot_format format, const json_t *do
     write_data(out, view, &scale);
     const bool stale = has_staleness(view), staged = pipeline_of(view) != NULL;
     struct hr_plot_step step = {0};
-    const char *note = hr_plot_text(document, "note");
+    const char *note = hr_json_text_at(document, "note");
     char about[160];
     if (stale)
         write_staleness_data(out, view);
@@ -596,7 +597,7 @@ static void write_script(FILE *out, enum hr_plot_format format, const json_t *do
     }
     write_styles(out, view);
     fputs("set multiplot\nset label 1 ", out);
-    hr_plot_quote(out, hr_plot_text(document, "title"), 110);
+    hr_plot_quote(out, hr_json_text_at(document, "title"), 110);
     fprintf(out, " at screen 0.5,%.4f center font ',16'\n", 1 - 0.026 * layout.unit);
     if (note[0]) {
         fputs("set label 2 ", out);

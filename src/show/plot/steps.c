@@ -157,7 +157,7 @@ static void set_margins(FILE *out, double height, size_t i)
 
 static size_t stages_of(const json_t *panel)
 {
-    const double stages = hr_plot_number(panel, "stages");
+    const double stages = hr_json_number_at(panel, "stages");
     return stages > 0 && stages < 4096 ? (size_t)stages : 0;
 }
 
@@ -170,7 +170,7 @@ bool hr_plot_steps(FILE *out, enum hr_plot_format format, const json_t *document
     {
         if (n == 4 || !json_array_size(json_object_get(one, "step")))
             break;
-        step[n++] = (struct hr_plot_step){.title = hr_plot_text(one, "title"),
+        step[n++] = (struct hr_plot_step){.title = hr_json_text_at(one, "title"),
                                           .unit = json_string_value(json_object_get(one, "unit")),
                                           .stages = stages_of(one),
                                           .step = json_object_get(one, "step")};
@@ -182,7 +182,7 @@ bool hr_plot_steps(FILE *out, enum hr_plot_format format, const json_t *document
     for (i = 0; i < n; i++)
         hr_plot_step_data(out, &step[i], i);
     fputs("set border 3 lc rgb '#404040'\nset tics nomirror out\nset multiplot\nset label 1 ", out);
-    hr_plot_quote(out, hr_plot_text(document, "title"), 90);
+    hr_plot_quote(out, hr_json_text_at(document, "title"), 90);
     fprintf(out, " at screen 0.5,%.4f center font ',16'\n", 1 - 0.5 * TITLE / height);
     for (i = 0; i < n; i++) {
         set_margins(out, height, i);
