@@ -859,6 +859,22 @@ const struct hr_field hr_result_rows[] = {
 };
 const size_t hr_result_nrows = sizeof hr_result_rows / sizeof *hr_result_rows;
 
+/* The last line of a log (metrics/run_log.c). */
+static void tell_end(FILE *out)
+{
+    const char *before = "";
+    fputs(
+        "end :: exit (of the command, or in a comparison of this run), message; of a run that did "
+        "not fail: ",
+        out);
+    for (size_t i = 0; i < hr_result_nrows; i++)
+        if (hr_result_rows[i].log) {
+            fprintf(out, "%s%s", before, hr_result_rows[i].log);
+            before = ", ";
+        }
+    fputs(". A log without it is of a run that goes on, or was killed\n", out);
+}
+
 void hr_results_tell(FILE *out, const char *table)
 {
     static const struct {
@@ -871,4 +887,6 @@ void hr_results_tell(FILE *out, const char *table)
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (!strcmp(tables[i].name, table))
             hr_fields_tell(out, tables[i].rows, tables[i].n);
+    if (!strcmp(table, "end"))
+        tell_end(out);
 }

@@ -1,5 +1,6 @@
 #include "manual/manual.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fold.h"
@@ -33,14 +34,24 @@ static char *with_rows(const char *page)
 
 const char *hr_manual_page(size_t i)
 {
-    static char *json; /* of the one page that has rows, until the process ends */
+    static struct {
+        const char *page;
+        char *text;
+    } made[4]; /* of the pages that have rows, until the process ends */
     const char *page = hr_manual_pages;
+    size_t m = 0;
     for (; *page && i > 0; i--)
         page += strlen(page) + 1;
     if (!strstr(page, rows_of))
         return *page ? page : NULL;
-    json = json ? json : with_rows(page);
-    return json ? json : page;
+    while (m + 1 < sizeof made / sizeof *made && made[m].page && made[m].page != page)
+        m++;
+    if (made[m].page != page) {
+        free(made[m].text);
+        made[m].text = with_rows(page);
+        made[m].page = made[m].text ? page : NULL;
+    }
+    return made[m].text ? made[m].text : page;
 }
 
 static void copy(char *out, size_t size, const char *from, size_t length)
