@@ -1,23 +1,50 @@
-/* progress.h - a run while it goes on: on a terminal one line that is drawn again in place;
+/* progress.h - lines on stderr while runs go on, and how long all of them take.
+ *
+ * Threads: none. Test: tests/unit/report/ */
+#ifndef HR_REPORT_PROGRESS_H
+#define HR_REPORT_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "hogring/train.h"
+#include "terminal/screen.h"
+
+/* --- remaining --- */
+
+/* How long the runs of a comparison will take that have not begun, told from those
+ * that have.
+ *
+ * A run takes as long an epoch as the same entry took with other seeds; one whose entry has not run
+ * as long as the others did on average. Where nothing was measured nothing is said. */
+
+enum { HR_REMAINING_RUNS = 256 };
+
+struct hr_remaining {
+    size_t n, per_seed; /* run i is of entry i mod per_seed */
+    double epochs[HR_REMAINING_RUNS];
+    double seconds[HR_REMAINING_RUNS]; /* it took; 0: it has not run, or failed */
+    bool spared[HR_REMAINING_RUNS];    /* it will not run */
+};
+
+/* Seconds that run i will take, as the same entry did with other seeds; not a number: it has not
+ * run. */
+double hr_remaining_expect(const struct hr_remaining *remaining, size_t i);
+
+/* Seconds of the runs behind run `now`, which will take about now_s; not a number: unknown. */
+double hr_remaining_after(const struct hr_remaining *remaining, size_t now, double now_s);
+
+/* --- progress --- */
+
+/* A run while it goes on: on a terminal one line that is drawn again in place;
  * elsewhere a line when one of several runs has ended, and one a minute while a run goes on.
  *
  *     run 4 of 15  ps-async seed 2  epoch 3.4/10  loss 0.4123  ▇▅▃▁  all done in about 3 min
  *
  * The line that is drawn again comes five times a second at most, is never wider than the terminal
  * is at the moment (what is least needed goes first), and is gone when the run has ended. With
- * details each evaluation is a line, on a terminal above the one that is drawn again.
- *
- * Threads: none of this is called by ranks. Test: tests/unit/report/test_progress.c
- */
-#ifndef HR_REPORT_PROGRESS_H
-#define HR_REPORT_PROGRESS_H
-
-#include <stdbool.h>
-#include <stdio.h>
-
-#include "hogring/train.h"
-#include "report/remaining.h"
-#include "terminal/screen.h"
+ * details each evaluation is a line, on a terminal above the one that is drawn again. */
 
 /* How much is said while runs go on. */
 enum hr_telling { HR_TELL_NOTHING, HR_TELL_BRIEFLY, HR_TELL_ALL };

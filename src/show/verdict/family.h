@@ -1,4 +1,46 @@
-/* family.h - one figure of all strategies, each pair tested, corrected for how many there are.
+/* family.h - tests over all pairs of strategies, and what orders of events add.
+ *
+ * Threads: none. Test: tests/unit/verdict/ */
+#ifndef HR_VERDICT_FAMILY_H
+#define HR_VERDICT_FAMILY_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "report/groups.h"
+#include "stats/tests.h"
+#include "stats/times.h"
+
+/* --- pairing --- */
+
+/* Runs of two strategies that had the same seed: the same weights and order of samples
+ * to begin with, in virtual time also the same compute times.
+ *
+ * A strategy may have run a seed in several orders of events; the mean over them counts. */
+
+/* How many seeds a group's runs have. */
+size_t hr_run_group_seeds(const struct hr_run_group *group);
+
+/* Did every run of a seed end with the same weights, in both groups, and have both the same seeds?
+ * Then they cannot differ, and there is nothing to test. */
+bool hr_groups_identical(const struct hr_run_group *a, const struct hr_run_group *b);
+
+/* The test of a - b over the seeds that both have. Of an accuracy the step is that of one test
+ * sample. n is below 2 where there are too few. */
+struct hr_paired hr_pair_scores(const struct hr_run_group *a, const struct hr_run_group *b,
+                                enum hr_metric metric);
+
+/* What a target took: seconds of training, or samples. */
+enum hr_cost { HR_COST_SECONDS, HR_COST_SAMPLES };
+struct hr_paired_times hr_pair_costs(const struct hr_run_group *a, const struct hr_run_group *b,
+                                     enum hr_cost cost);
+
+/* Seconds or samples of a run when it was seen to have reached its target; < 0: it was not. */
+double hr_run_target_cost(const struct hr_run_result *run, enum hr_cost cost);
+
+/* --- family --- */
+
+/* One figure of all strategies, each pair tested, corrected for how many there are.
  *
  * Strategies whose weights are bit for bit the same are one in the tests: they are identical, which
  * needs no test, and count once in Holm's correction.
@@ -10,17 +52,8 @@
  * at most one of a pair's two can be wrong; Holm's factors are therefore those of as many tests as
  * there are pairs (Shaffer's). Both together say that the two are equal within the margin.
  *
- * Threads: none. Test: tests/unit/verdict/test_family.c
  * Source: J. P. Shaffer, "Modified sequentially rejective multiple test procedures", Journal of the
- *     American Statistical Association 81, 1986. D. J. Schuirmann, 1987 (stats/paired.h).
- */
-#ifndef HR_VERDICT_FAMILY_H
-#define HR_VERDICT_FAMILY_H
-
-#include <stdbool.h>
-
-#include "base/error.h"
-#include "stats/tests.h"
+ *     American Statistical Association 81, 1986. D. J. Schuirmann, 1987 (stats/paired.h). */
 
 #define HR_VERDICT_LEVEL 0.05
 #define HR_POWER_WANTED 0.8
@@ -80,5 +113,20 @@ struct hr_family_power {
 
 /* aim: the margin; 0: half of what is found now. */
 struct hr_family_power hr_family_power(const struct hr_family *family, double aim);
+
+/* --- orders --- */
+
+/* A strategy's spread split into seeds and orders of events (--orders).
+ *
+ * One-way random effects: a score is a mean, what its seed adds, and what its order adds. */
+
+struct hr_orders {
+    struct hr_components score; /* groups: the seeds; between them, and within one */
+    bool same;                  /* all orders of a seed ended with the same weights */
+};
+
+/* Of the group's scores that are finite. False: it has no seed with several runs, or no memory. */
+bool hr_run_group_orders(const struct hr_run_group *group, enum hr_metric metric,
+                         struct hr_orders *orders);
 
 #endif

@@ -8,7 +8,7 @@
 #include "report/details.h"
 #include "report/human.h"
 #include "terminal/output.h"
-#include "verdict/orders.h"
+#include "verdict/family.h"
 #include "verdict/verdict.h"
 
 /* --- lists of pairs and of names --- */

@@ -20,7 +20,6 @@
 
 #include "report/groups.h"
 #include "verdict/family.h"
-#include "verdict/pairing.h"
 
 /* What was asked of the runs, and what claims hold at. */
 struct hr_verdict_wish {

@@ -1,11 +1,21 @@
 #include "views/top.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
+#include "base/printable.h"
+#include "base/size.h"
+#include "json/value.h"
+#include "report/human.h"
 #include "shm/process.h"
+#include "terminal/output.h"
+
+/* --- top --- */
 
 enum { LONG_WAIT_S = 1 };
 
@@ -233,4 +243,473 @@ void hr_top_say_end(const struct hr_top *top, char *text, size_t size)
     hr_look_say(&top->run, &top->look, text, size);
     if (!text[0])
         snprintf(text, size, "the run of pid %ld ended before its ranks had", top->run.pid);
+}
+
+/* --- top head --- */
+
+/* What hogring top shows above its table: the run, and how far it is. */
+
+enum { BAR = 20, NARROW = 72 };
+
+/* A line of parts, of which those that do not fit are left out. */
+struct parts {
+    char text[256];
+    size_t used, room;
+};
+
+static void add(struct parts *parts, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct parts *parts, const char *format, ...)
+{
+    char part[128];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(part, sizeof part, format, args);
+    va_end(args);
+    const char *before = parts->used ? ", " : "";
+    const size_t more = strlen(before) + strlen(part);
+    if (parts->used + more >= sizeof parts->text ||
+        (parts->room && parts->used + more > parts->room))
+        return;
+    snprintf(parts->text + parts->used, sizeof parts->text - parts->used, "%s%s", before, part);
+    parts->used += more;
+}
+
+static void print_progress(FILE *out, const struct hr_top *top, size_t columns_there)
+{
+    const struct hr_course *course = &top->run.control->course;
+    const uint64_t done = hr_atom64_load_relaxed(&course->samples),
+                   total = hr_atom64_load_relaxed(&course->total);
+    const bool narrow = columns_there && columns_there < NARROW;
+    struct parts parts = {.room = columns_there};
+    char text[HR_HUMAN_MAX];
+    if (!total)
+        return;
+    const double part = fmin((double)done / (double)total, 1);
+    const int full = (int)(part * BAR);
+    if (narrow)
+        add(&parts, "%.0f %%", 100 * part);
+    else
+        add(&parts, "[%.*s%.*s] %.0f %%", full, "####################", BAR - full,
+            "--------------------", 100 * part);
+    add(&parts, "epoch %.2f of %.10g", hr_course_load(&course->epoch),
+        hr_course_load(&course->epochs));
+    if (isfinite(top->eta_s))
+        add(&parts, "about %s to go", hr_human_wait(text, top->eta_s));
+    fprintf(out, "%s\n", parts.text);
+}
+
+static void print_measures(FILE *out, const struct hr_top *top, size_t columns_there)
+{
+    const struct hr_control *control = top->run.control;
+    const struct hr_course *course = &control->course;
+    const double loss = hr_course_load(&course->train_loss),
+                 accuracy = hr_course_load(&course->accuracy);
+    struct parts parts = {.room = columns_there};
+    char text[HR_HUMAN_MAX];
+    if (isfinite(top->samples_per_s))
+        add(&parts, "%s samples/s", hr_human_short(text, top->samples_per_s));
+    if (isfinite(loss))
+        add(&parts, "loss %s", hr_human_loss(text, loss));
+    if (isfinite(accuracy))
+        add(&parts, "accuracy %.2f %%", 100 * accuracy);
+    add(&parts, "memory %s", hr_bytes_text(hr_process_resident_bytes(top->run.pid)).text);
+    if (control->about.segment_bytes)
+        add(&parts, "shared %s", hr_bytes_text(control->about.segment_bytes).text);
+    fprintf(out, "%s\n", parts.text);
+}
+
+/* "3 workers, 1 server, as threads" */
+static void print_ranks(FILE *out, const struct hr_top *top)
+{
+    const struct hr_control *control = top->run.control;
+    static const char *const seats[] = {", all played by one process", " as threads",
+                                        " as processes", " started one by one"};
+    const struct hr_about *about = &control->about;
+    const bool staged = about->stages > 1;
+    const size_t workers = about->workers, n = top->run.nranks;
+    const size_t servers = (staged ? hr_min_size(about->first_stage, n) : n) - workers;
+    if (!workers || workers > n)
+        fprintf(out, "%zu rank%s", n, n == 1 ? "" : "s");
+    else
+        fprintf(out, "%zu %s%s", workers, staged ? "replica" : "worker", workers == 1 ? "" : "s");
+    if (workers && workers <= n && staged)
+        fprintf(out, " of %u ranks", about->stages);
+    if (workers && servers && servers <= n)
+        fprintf(out, ", %zu server%s", servers, servers == 1 ? "" : "s");
+    fputs(about->seating < sizeof seats / sizeof *seats ? seats[about->seating] : "", out);
+}
+
+void hr_top_print_head(FILE *out, const struct hr_top *top, const struct hr_top_room *room)
+{
+    const struct hr_control *control = top->run.control;
+    char command[sizeof control->about.command];
+    memcpy(command, control->about.command, sizeof command); /* a stranger's, perhaps */
+    hr_make_printable(&(struct hr_printable_state){0}, command, strlen(command), "");
+    const char *slash = memrchr(command, '/', strcspn(command, " "));
+    const bool well = top->look.state == HR_RUN_ALIVE;
+    const FILE *style = room->style;
+    char text[HR_HUMAN_MAX];
+    fprintf(out, "%s%s%s\n", hr_style(style, HR_BOLD), slash ? slash + 1 : command,
+            hr_style(style, HR_PLAIN));
+    fprintf(out, "pid %ld, %s%s", top->run.pid, hr_printable(control->about.strategy).text,
+            control->about.strategy[0] ? ", " : "");
+    print_ranks(out, top);
+    fprintf(out, ", %s: %s%s%s\n", hr_human_wait(text, top->age_s),
+            hr_style(style, well ? HR_GOOD : HR_BAD), hr_run_state_str(top->look.state),
+            hr_style(style, HR_PLAIN));
+    print_progress(out, top, room->columns);
+    print_measures(out, top, room->columns);
+    if (control->about.seating == HR_SEATS_PLAYED &&
+        isfinite(hr_course_load(&control->course.seconds)))
+        fprintf(out, "%.6g s of the run's own clock\n", hr_course_load(&control->course.seconds));
+}
+
+/* --- top json --- */
+
+/* What hogring top --once --json writes of a run. */
+
+static json_t *number_of(const struct hr_atom64 *word)
+{
+    return hr_json_number(hr_course_load(word));
+}
+
+static json_t *by_activity(const double of[HR_ACTIVITIES])
+{
+    return json_pack("{so so so so}", "load", hr_json_number(of[HR_LOAD]), "compute",
+                     hr_json_number(of[HR_COMPUTE]), "communicate",
+                     hr_json_number(of[HR_COMMUNICATE]), "wait", hr_json_number(of[HR_WAIT]));
+}
+
+static json_t *role_json(const struct hr_top_rank *rank)
+{
+    static const char *const names[] = {"rank", "worker", "server", "stage"};
+    if (rank->role != HR_TOP_STAGE)
+        return json_pack("{ss}", "role", names[rank->role]);
+    return json_pack("{ss so so so}", "role", names[rank->role], "replica",
+                     hr_json_count(rank->replica), "stage", hr_json_count(rank->stage), "part",
+                     hr_json_count(rank->part));
+}
+
+static json_t *rank_json(const struct hr_top *top, size_t r)
+{
+    const struct hr_top_rank *rank = &top->rank[r];
+    const bool played = top->run.control->about.seating == HR_SEATS_PLAYED;
+    json_t *object = role_json(rank);
+    json_object_set_new(object, "rank", hr_json_count(r));
+    json_object_set_new(object, "step", hr_json_count(rank->step));
+    if (played) /* its ranks take turns, and have no times of their own */
+        return object;
+    json_t *more = json_pack(
+        "{sI ss so sb sb sb sb so so so so so so so so so}", "pid", (json_int_t)rank->pid, "phase",
+        hr_phase_str(rank->phase), "phase_s", hr_json_number(rank->phase_s), "stopped",
+        rank->stopped, "gone", rank->lost, "ended", rank->over, "holds_up", rank->holds_up,
+        "samples", hr_json_count(rank->samples), "gradients", hr_json_count(rank->gradients),
+        "samples_per_s", hr_json_number(rank->samples_per_s), "share", by_activity(rank->share),
+        "spent_s", by_activity(rank->spent_s), "staleness",
+        rank->updates
+            ? json_pack("{so so so}", "updates", hr_json_count(rank->updates), "mean",
+                        hr_json_number(rank->stale_mean), "max", hr_json_count(rank->stale_max))
+            : json_null(),
+        "inputs_taken", rank->taken ? hr_json_count(rank->taken) : json_null(), "inputs_waiting",
+        rank->taken ? hr_json_count(rank->waiting) : json_null(), "resident_bytes",
+        rank->resident ? hr_json_count(rank->resident) : json_null());
+    json_object_update(object, more);
+    json_decref(more);
+    return object;
+}
+
+static json_t *course_json(const struct hr_top *top)
+{
+    const struct hr_course *course = &top->run.control->course;
+    const bool told = hr_atom64_load_relaxed(&course->told_ns) != 0; /* a copy: no partner */
+    if (!told)
+        return json_null();
+    return json_pack("{so so so so so so so so so so so}", "samples",
+                     hr_json_count(hr_atom64_load_relaxed(&course->samples)), "samples_total",
+                     hr_json_count(hr_atom64_load_relaxed(&course->total)), "steps_total",
+                     hr_json_count(hr_atom64_load_relaxed(&course->batches)), "epoch",
+                     number_of(&course->epoch), "epochs", number_of(&course->epochs), "clock_s",
+                     number_of(&course->seconds), "evaluations",
+                     hr_json_count(hr_atom64_load_relaxed(&course->points)), "train_loss",
+                     number_of(&course->train_loss), "loss", number_of(&course->loss), "accuracy",
+                     number_of(&course->accuracy), "eta_s", hr_json_number(top->eta_s));
+}
+
+json_t *hr_top_json(const struct hr_top *top)
+{
+    static const char *const launches[] = {"played", "thread", "process", "joined"};
+    const struct hr_control *control = top->run.control;
+    const uint32_t seating = control->about.seating;
+    json_t *ranks = json_array();
+    char said[1200];
+    for (size_t r = 0; r < top->nranks; r++)
+        json_array_append_new(ranks, rank_json(top, r));
+    hr_look_say(&top->run, &top->look, said, sizeof said);
+    return json_pack(
+        "{so sI ss so so so sI so so so so so so so so so so}", "file", hr_json_text(top->run.name),
+        "pid", (json_int_t)top->run.pid, "state", hr_run_state_str(top->look.state), "said",
+        hr_json_text_or_null(said), "command", hr_json_text(control->about.command), "strategy",
+        hr_json_text_or_null(control->about.strategy), "started",
+        (json_int_t)control->about.began_s, "age_s", hr_json_number(top->age_s), "launch",
+        hr_json_text(seating < sizeof launches / sizeof *launches ? launches[seating] : "?"),
+        "window_s", hr_json_number(top->window_s), "samples_per_s",
+        hr_json_number(top->samples_per_s), "course", course_json(top), "resident_bytes",
+        hr_json_count(hr_process_resident_bytes(top->run.pid)), "segment_bytes",
+        hr_json_count(control->about.segment_bytes), "control_bytes",
+        hr_json_count(hr_control_bytes(control->nranks)), "nranks", hr_json_count(top->run.nranks),
+        "ranks", ranks);
+}
+
+/* --- top print --- */
+
+/* What hogring top shows on a terminal. */
+
+enum { CELL = 32, LEAST_COLUMNS = 20 };
+
+/* --- cells of a rank --- */
+
+void hr_top_role_name(const struct hr_top_rank *rank, char *text, size_t size)
+{
+    static const char *const names[] = {"rank", "worker", "server", "stage"};
+    if (rank->role != HR_TOP_STAGE)
+        snprintf(text, size, "%s", names[rank->role]);
+    else
+        snprintf(text, size, "replica %zu stage %zu", rank->replica, rank->stage);
+    const size_t used = strlen(text);
+    if (rank->part)
+        snprintf(text + used, size - used, " part %zu", rank->part);
+}
+
+static const char *doing(const struct hr_top_rank *rank)
+{
+    static const char *const words[] = {
+        [HR_PHASE_STARTING] = "starting",      [HR_PHASE_COMPUTE] = "computing",
+        [HR_PHASE_COMMUNICATE] = "exchanging", [HR_PHASE_SERVE] = "serving",
+        [HR_PHASE_CUT] = "at a cut",           [HR_PHASE_FINISHED] = "finished",
+        [HR_PHASE_BETWEEN] = "between"};
+    return rank->lost                                           ? "gone"
+           : rank->over                                         ? "ended"
+           : rank->stopped                                      ? "stopped"
+           : (size_t)rank->phase < sizeof words / sizeof *words ? words[rank->phase]
+                                                                : "?";
+}
+
+static void put_time(char *cell, double seconds)
+{
+    char text[HR_HUMAN_MAX];
+    if (seconds < 100)
+        snprintf(cell, CELL, "%.1f s", seconds > 0 ? seconds : 0);
+    else
+        snprintf(cell, CELL, "%.20s", hr_human_wait(text, seconds));
+}
+
+static void put_share(char *cell, double share)
+{
+    if (isfinite(share))
+        snprintf(cell, CELL, "%.0f%%", 100 * share);
+}
+
+static void put_short(char *cell, double x)
+{
+    char text[HR_HUMAN_MAX];
+    if (isfinite(x))
+        snprintf(cell, CELL, "%.20s", hr_human_short(text, x));
+}
+
+enum column {
+    RANK,
+    ROLE,
+    DOING,
+    FOR,
+    STEP,
+    RATE,
+    LOAD,
+    COMPUTE,
+    COMM,
+    WAIT,
+    STALE,
+    QUEUE,
+    RSS,
+    PID,
+    COLUMNS
+};
+
+static const struct {
+    const char *head, *name;
+    int expendable; /* where there is no room, the most expendable goes first; 0: never */
+} columns[COLUMNS] = {
+    [RANK] = {"rank", "rank", 0},        [ROLE] = {"role", "role", 7},
+    [DOING] = {"doing", "doing", 0},     [FOR] = {"for", "since when", 4},
+    [STEP] = {"step", "step", 5},        [RATE] = {"samples/s", "samples/s", 1},
+    [LOAD] = {"load", "load", 3},        [COMPUTE] = {"comp", "compute", 2},
+    [COMM] = {"comm", "communicate", 2}, [WAIT] = {"wait", "wait", 1},
+    [STALE] = {"stale", "staleness", 6}, [QUEUE] = {"queue", "queue", 6},
+    [RSS] = {"memory", "memory", 8},     [PID] = {"pid", "pid", 9},
+};
+
+struct row {
+    char cell[COLUMNS][CELL];
+    size_t rank;
+    int interest;
+    double waits; /* share of its time; the less, the more others may wait for it */
+    enum hr_style style;
+};
+
+static void fill_row(const struct hr_top *top, size_t r, struct row *row)
+{
+    const struct hr_top_rank *rank = &top->rank[r];
+    const bool played = top->run.control->about.seating == HR_SEATS_PLAYED;
+    *row =
+        (struct row){.rank = r, .waits = isfinite(rank->share[HR_WAIT]) ? rank->share[HR_WAIT] : 1};
+    snprintf(row->cell[RANK], CELL, "%zu", r);
+    hr_top_role_name(rank, row->cell[ROLE], CELL);
+    snprintf(row->cell[STEP], CELL, "%" PRIu64, rank->step);
+    row->interest = rank->lost ? 4 : rank->over ? 0 : rank->stopped ? 3 : rank->holds_up ? 2 : 1;
+    row->style = row->interest > 2               ? HR_BAD
+                 : rank->holds_up && !rank->over ? HR_WARN
+                 : rank->over                    ? HR_FAINT
+                                                 : HR_PLAIN;
+    if (played)
+        return; /* its ranks take turns, and have no times of their own */
+    snprintf(row->cell[DOING], CELL, "%s", doing(rank));
+    put_time(row->cell[FOR], rank->phase_s);
+    snprintf(row->cell[PID], CELL, "%ld", rank->pid);
+    put_short(row->cell[RATE], rank->samples_per_s);
+    for (size_t i = 0; i < HR_ACTIVITIES; i++)
+        put_share(row->cell[LOAD + i], rank->share[i]);
+    if (rank->updates)
+        snprintf(row->cell[STALE], CELL, "%.1f/%" PRIu64, rank->stale_mean, rank->stale_max);
+    if (rank->taken)
+        snprintf(row->cell[QUEUE], CELL, "%" PRIu64, rank->waiting);
+    if (rank->resident)
+        snprintf(row->cell[RSS], CELL, "%.20s", hr_bytes_text(rank->resident).text);
+}
+
+/* --- the table --- */
+
+struct table {
+    struct row row[HR_MAX_RANKS];
+    size_t n;
+    bool used[COLUMNS];
+    struct hr_fitted fit[COLUMNS];
+    bool staged; /* roles say more than what a rank does */
+};
+
+static void lay_out(struct table *table, size_t room)
+{
+    for (size_t c = 0; c < COLUMNS; c++) {
+        struct hr_fitted *fit = &table->fit[c];
+        *fit = (struct hr_fitted){strlen(columns[c].head),
+                                  c == ROLE && table->staged ? 0 : columns[c].expendable, false};
+        for (size_t i = 0; i < table->n; i++) {
+            const size_t width = strlen(table->row[i].cell[c]);
+            fit->width = hr_max_size(width, fit->width);
+            fit->shown |= width > 0;
+        }
+        table->used[c] = fit->shown;
+    }
+    hr_fit(table->fit, COLUMNS, room);
+}
+
+/* Words stand left, numbers right; the last one is not padded. */
+static void print_cells(FILE *out, const struct table *table, const struct row *row)
+{
+    bool first = true;
+    for (size_t c = 0; c < COLUMNS; c++) {
+        const char *text = row ? row->cell[c] : columns[c].head;
+        if (!table->fit[c].shown)
+            continue;
+        fprintf(out, "%s%*s", first ? "" : "  ",
+                (c == ROLE || c == DOING ? -1 : 1) * (int)table->fit[c].width, text);
+        first = false;
+    }
+}
+
+static int by_interest(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+    if (x->interest != y->interest)
+        return y->interest - x->interest;
+    if (x->waits < y->waits || x->waits > y->waits)
+        return x->waits < y->waits ? -1 : 1;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* --- all of it --- */
+
+/* "hidden (terminal too narrow): pid, memory" */
+static void print_left_out(FILE *out, const struct table *table, size_t ranks_left_out)
+{
+    const char *before = "hidden (terminal too narrow): ";
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (table->used[c] && !table->fit[c].shown) {
+            fprintf(out, "%s%s", before, columns[c].name);
+            before = ", ";
+        }
+    if (ranks_left_out)
+        fprintf(out, "%s%zu rank%s", before, ranks_left_out, ranks_left_out == 1 ? "" : "s");
+    if (before[0] == ',' || ranks_left_out)
+        fputc('\n', out);
+}
+
+/* Lines of at most so many columns. */
+static size_t put_lines(FILE *out, char *text, size_t columns_there)
+{
+    size_t lines = 0;
+    for (char *line = text; *line; lines++) {
+        const size_t length = strcspn(line, "\n");
+        const bool more = line[length] == '\n';
+        line[length] = '\0';
+        const size_t fits = columns_there ? hr_style_cut(line, columns_there) : length;
+        fprintf(out, "%.*s\n", (int)hr_min_size(fits, length), line);
+        line += length + more;
+    }
+    return lines;
+}
+
+static size_t print_top(FILE *out, const struct hr_top *top, const struct hr_top_room *room)
+{
+    char *text = NULL, said[700];
+    size_t bytes = 0, lines = 0;
+    FILE *memory = open_memstream(&text, &bytes);
+    if (!memory)
+        return 0;
+    hr_top_print_head(memory, top, room);
+    hr_look_say(&top->run, &top->look, said, sizeof said);
+    hr_make_printable(&(struct hr_printable_state){0}, said, strlen(said), "");
+    if (said[0])
+        fprintf(memory, "%s%s%s\n", hr_style(room->style, HR_BAD), said,
+                hr_style(room->style, HR_PLAIN));
+    fputc('\n', memory);
+    fclose(memory);
+    lines = put_lines(out, text, room->columns);
+    free(text);
+    return lines;
+}
+
+void hr_top_print(FILE *out, const struct hr_top *top, const struct hr_top_room *room)
+{
+    struct table table = {.n = top->nranks};
+    const size_t columns_there = room->columns ? hr_max_size(room->columns, LEAST_COLUMNS) : 0;
+    const struct hr_top_room real = {columns_there, room->lines, room->style};
+    const size_t head = print_top(out, top, &real) + 1; /* and the table's */
+    for (size_t r = 0; r < top->nranks; r++)
+        fill_row(top, r, &table.row[r]);
+    table.staged = table.n && top->rank[0].role == HR_TOP_STAGE;
+    lay_out(&table, columns_there);
+    size_t fit = table.n;
+    if (room->lines && head + table.n + 1 > room->lines) {
+        fit = room->lines > head + 1 ? room->lines - head - 1 : 0;
+        qsort(table.row, table.n, sizeof *table.row, by_interest);
+    }
+    fputs(hr_style(room->style, HR_BOLD), out);
+    print_cells(out, &table, NULL);
+    fprintf(out, "%s\n", hr_style(room->style, HR_PLAIN));
+    for (size_t i = 0; i < fit && i < table.n; i++) {
+        fputs(hr_style(room->style, table.row[i].style), out);
+        print_cells(out, &table, &table.row[i]);
+        fprintf(out, "%s\n", hr_style(room->style, HR_PLAIN));
+    }
+    print_left_out(out, &table, top->run.nranks - hr_min_size(fit, table.n));
 }

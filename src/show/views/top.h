@@ -1,4 +1,17 @@
-/* top.h - what hogring top shows of a run that goes on: the run's course, and rank by rank what it
+/* top.h - what hogring top sees at each look, and shows.
+ *
+ * Threads: none. Test: tests/unit/views/test_top.c, tests/cli/top.bats */
+#ifndef HR_VIEWS_TOP_H
+#define HR_VIEWS_TOP_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "launch/look.h"
+
+/* --- top --- */
+
+/* What hogring top shows of a run that goes on: the run's course, and rank by rank what it
  * does and how fast.
  *
  *     hr_top_open(&top, &run)
@@ -11,16 +24,7 @@
  *            kernel's; rates and shares are of the window between the newest look and the oldest
  *            that is remembered, five seconds at two looks a second. What a rank is in the middle
  *            of is counted for what it does; of one that communicates, as waiting.
- * Memory:    a copy of the run's words; they may hold anything (launch/runs.h).
- * Threads:   one's own. Test: tests/unit/views/test_top.c, tests/cli/top.bats
- */
-#ifndef HR_VIEWS_TOP_H
-#define HR_VIEWS_TOP_H
-
-#include <jansson.h>
-#include <stdio.h>
-
-#include "launch/look.h"
+ * Memory:    a copy of the run's words; they may hold anything (launch/runs.h). */
 
 enum { HR_TOP_LOOKS = 11 };
 

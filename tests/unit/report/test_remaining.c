@@ -1,5 +1,5 @@
 /* How long the runs will take that have not begun. */
-#include "report/remaining.h"
+#include "report/progress.h"
 
 #include <math.h>
 

@@ -3,7 +3,6 @@
 
 #include "support/check.h"
 #include "support/sample_runs.h"
-#include "verdict/pairing.h"
 #include "verdict/family.h"
 
 /* Differences of four groups, of five pairs each: mean[a] - mean[b], with the deviation 1. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "support/verdicts.h"
-#include "verdict/orders.h"
+#include "verdict/family.h"
 
 enum { RUNS = 6 };
 
