@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "compress/compress.h"
-#include "options/choices.h"
 #include "options/train_options.h"
 #include "strategies/find.h"
 
@@ -12,11 +11,6 @@ enum hr_status hr_check_compress(const struct hr_train_options *o)
 {
     struct hr_compress compress;
     return hr_compress_parse(o->compress, &compress);
-}
-
-bool hr_train_outlives(const struct hr_train_options *options)
-{
-    return hr_choices_of(options).on_loss != HR_ON_LOSS_STOP;
 }
 
 enum hr_status hr_check_stall_warn(const struct hr_train_options *o)

@@ -77,6 +77,11 @@ struct hr_choices hr_choices_of(const struct hr_train_options *options)
     return choices;
 }
 
+bool hr_train_outlives(const struct hr_train_options *options)
+{
+    return hr_choices_of(options).on_loss != HR_ON_LOSS_STOP;
+}
+
 /* --- defaults --- */
 
 static size_t default_workers(void)
