@@ -57,7 +57,7 @@ struct hr_worker_stats {
     struct hr_marked_counters mark;
     struct hr_cut_counters at_cut;
     uint64_t first_samples;
-    double first_loss;         /* sum over its samples at the initial weights (worker/worker.c) */
+    double first_loss;         /* sum over its samples at the initial weights (worker/count.c) */
     struct hr_account account; /* of its time, from the start to the end of every span */
     int64_t began_ns, came_ns; /* may begin the next span; has ended the last one */
     int64_t forward_ns, backward_ns;  /* of what it computed */

@@ -68,7 +68,7 @@ static void welcome_who_is_back(struct hr_losses *losses)
             welcome(losses, r);
 }
 
-/* Training goes on, or not, since `at`, as drive_threads.c has it: since the last worker came. */
+/* Training goes on, or not, since `at`, as real_worker.c has it: since the last worker came. */
 static void run_clock(struct hr_losses *losses, bool runs, int64_t at)
 {
     if (losses->span_ns)
