@@ -10,7 +10,7 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
   check "$TMP/train.html" "$TMP/train.json"
   hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --strategies allreduce,ssp,hogwild --report "$TMP/compare.html" --json "$TMP/compare.json" >/dev/null
   check "$TMP/compare.html" "$TMP/compare.json"
-  grep -q '<p class="conclusion">Not like for like: ' "$TMP/compare.html" # the verdict in words
+  grep -q '<p class="conclusion">Not a fair comparison: ' "$TMP/compare.html" # the verdict in words
   hogring compare "${quick[@]}" --epochs 2 --workers 2 --seeds 2 --orders 2 --clock virtual --compute-time 'uniform(1ms,2ms)' --strategies allreduce,ps-sync,ssp \
     --target-accuracy 0.2 --margin 5 --report "$TMP/tests.html" --json "$TMP/tests.json" >/dev/null
   check "$TMP/tests.html" "$TMP/tests.json"

@@ -68,7 +68,7 @@ screenful() {
   screenful 21 "${nine[@]}" --seeds 3
   grep -aq "^Accuracy: .* over 3 seeds" "$TMP/plain"
   screenful 21 compare --model softmax --clock virtual --epochs 1
-  grep -aq "^Not like for like: " "$TMP/plain"
+  grep -aq "^Not a fair comparison: " "$TMP/plain"
   screenful 21 train --model softmax --epochs 1
   [ "$(json "$TMP/out.json" 'd["runs"][0]["strategy"]')" = allreduce ]
 }

@@ -95,7 +95,7 @@ load support
   hogring compare --model softmax --epochs 2 --seeds 2 --quiet --json "$TMP/out.json" --plot "$TMP/p.svg" \
     --checkpoint-dir "$TMP/c" --target-accuracy 0.5 >"$TMP/stdout"
   grep -q "^allreduce direct" "$TMP/stdout"
-  grep -q "^Not like for like:" "$TMP/stdout"
+  grep -q "^Not a fair comparison:" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'len(d["runs"])')" = 10 ]
   [ "$(json "$TMP/out.json" '{r["samples"] for r in d["runs"]}')" = "{2876}" ]
   [ "$(json "$TMP/out.json" '{r["weights_digest"] for r in d["runs"] if r["strategy"] in ("allreduce", "ps-sync") and r["seed"] == 1}.__len__()')" = 1 ]

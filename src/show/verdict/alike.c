@@ -113,10 +113,14 @@ void hr_say_command(FILE *out, const char *command, size_t used, size_t width)
     fputs(own_line ? "\n  " : " ", out);
     column = own_line ? 2 : column;
     for (const char *word = command; *word;) {
-        bool quoted = false;
+        bool quoted = false, valued = false;
         size_t n = 0;
-        for (; word[n] && (quoted || word[n] != ' '); n++)
-            if (word[n] == '\\' && !quoted && word[n + 1])
+        const bool option = word[0] == '-'; /* its value stays with it */
+        for (; word[n] && (quoted || word[n] != ' ' || (option && !valued && word[n + 1] != '-'));
+             n++)
+            if (!quoted && word[n] == ' ')
+                valued = true;
+            else if (word[n] == '\\' && !quoted && word[n + 1])
                 n++;
             else
                 quoted ^= word[n] == '\'';
@@ -158,13 +162,13 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_v
     const char *at = wish->at ? wish->at : "";
     if (found.kind != HR_ALIKE && !wish->tuned) {
         fprintf(out, "%s%s:%s ", hr_style(out, HR_BOLD),
-                found.kind == HR_UNLIKE ? "Not like for like" : "The experiment",
+                found.kind == HR_UNLIKE ? "Not a fair comparison" : "The experiment",
                 hr_style(out, HR_PLAIN));
         say_sizes(out, groups, &found);
         if (found.kind == HR_UNLIKE_AS_ASKED)
             fprintf(out, ", as %s", wish->length ? wish->length : "listed");
         fprintf(out, "%s%s", at[0] ? ", at " : "", at);
-        fputs(found.kind == HR_UNLIKE ? ": no claim about scores is made." : ".", out);
+        fputs(found.kind == HR_UNLIKE ? ": scores cannot be compared." : ".", out);
         if (found.kind == HR_UNLIKE)
             say_fair(out, wish, width);
         fputc('\n', out);

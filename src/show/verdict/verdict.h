@@ -49,10 +49,10 @@ struct hr_alikeness {
 enum hr_alike hr_alike_pair(const struct hr_run_group *a, const struct hr_run_group *b);
 struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups);
 
-/* "Not like for like: 120 updates of 128 samples against 450 of 32, at lr 0.05, momentum 0.9: no
- * claim about scores is made. For a fair comparison (about 4 s): hogring compare --tune --seeds 5",
+/* "Not a fair comparison: 120 updates of 128 samples against 450 of 32, at lr 0.05, momentum 0.9:
+ * scores cannot be compared. For a fair comparison (about 4 s): hogring compare --tune --seeds 5",
  * or what the user listed; nothing where all are alike. width: of a terminal, whose lines a command
- * is broken for; 0: any. */
+ * is broken for, before an option; 0: any. */
 void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_verdict_wish *wish,
                     size_t width);
 

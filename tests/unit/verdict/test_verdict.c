@@ -386,8 +386,8 @@ static void nothing_is_claimed_of_updates_that_strategies_make_unlike(void **sta
     fill_made(runs + 3, "hogwild", 0.95, false);
     char *text = told(runs, 6, untuned);
     expect(text,
-           "Not like for like: 120 updates of 128 samples against 450 of 32, at lr 0.05, momentum "
-           "0.9: no claim about scores is made. For a fair comparison (about 4 s): hogring compare "
+           "Not a fair comparison: 120 updates of 128 samples against 450 of 32, at lr 0.05, "
+           "momentum 0.9: scores cannot be compared. For a fair comparison (about 4 s): hogring compare "
            "--tune\n",
            true);
     expect(text, "best mean", false);
@@ -402,11 +402,11 @@ static void nothing_is_claimed_of_updates_that_strategies_make_unlike(void **sta
     struct hr_verdict_wish tuned = untuned;
     tuned.tuned = true, tuned.at = "the values chosen";
     text = told(runs, 6, tuned);
-    expect(text, "Not like for like", false);
+    expect(text, "Not a fair comparison", false);
     expect(text, "hogwild has the best mean, 95.00 % over 3 seeds, at the values chosen.", true);
     free(text);
     text = told(runs, 4, untuned); /* said with one seed, too */
-    expect(text, "Not like for like: 120 updates of 128", true);
+    expect(text, "Not a fair comparison: 120 updates of 128", true);
     free(text);
 }
 
@@ -435,7 +435,7 @@ static void differences_within_10_percent_are_alike(void **state)
         for (size_t i = 0; i < 3; i++)
             runs[i].workers = runs[3 + i].workers = 40, runs[i].updates = 408 + 2 * more;
         char *text = told(runs, 6, untuned);
-        expect(text, "Not like for like", more == 0);
+        expect(text, "Not a fair comparison", more == 0);
         free(text);
     }
 }
@@ -453,7 +453,7 @@ static void what_the_user_listed_is_the_experiment(void **state)
             runs[i].batch_size = 64, runs[i].global_batch = 256, runs[i].updates = 230;
         runs[3].test_accuracy += 0.001; /* that differences vary */
         char *text = told(runs, 6, untuned);
-        expect(text, "Not like for like", false);
+        expect(text, "Not a fair comparison", false);
         expect(text,
                "The experiment: 230 updates of 64 samples against 450 of 32, as listed, at lr "
                "0.05, momentum 0.9.\n",
