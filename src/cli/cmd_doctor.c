@@ -170,7 +170,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_doctor = {
     .name = "doctor",
-    .summary = "running and crashed runs: who waits for whom, and who is the cause",
+    .summary = "runs, going on or crashed: who waits for whom, and why",
     .bit = HR_DOCTOR,
     .usage = "[PID] [OPTIONS]",
     .story =

@@ -59,7 +59,7 @@ END
 }
 
 @test "where digests mean nothing they are refused in a line" {
-  refused 2 "whose bits are not reproducible" train --json "$TMP/j" --strategy ps-async --workers 2 --digest-every 5
+  refused 2 "its bits are not reproducible in real time" train --json "$TMP/j" --strategy ps-async --workers 2 --digest-every 5
   refused 2 "not with --checkpoint-dir" train --json "$TMP/j" --digest-every 5 --checkpoint-dir "$TMP/c"
   refused 2 "not with --record" train --json "$TMP/j" --digest-every 5 --record "$TMP/t"
   refused 2 "empty only at the ends of epochs" train --json "$TMP/j" --digest-every 5 --workers 1 --pipeline 2 --pipeline-schedule pipedream

@@ -115,10 +115,11 @@ weights_of() {
   python=${PYTHON:-python3}
   "$python" -c 'import numpy' 2>/dev/null || skip "no NumPy (PYTHON= names another Python)"
   install_here
-  "$python" tests/support/digits_npy.py "$TMP"
+  mkdir "$TMP/digits"
+  "$python" tests/support/digits_npy.py "$TMP/digits"
   for ranks in 1 3; do
-    digest=$(weights_of "$TMP" $ranks)
-    LD_LIBRARY_PATH=$root/lib "$python" tests/examples/train_numpy.py "$TMP" $ranks >"$TMP/said"
+    digest=$(weights_of "$TMP/digits" $ranks)
+    LD_LIBRARY_PATH=$root/lib "$python" tests/examples/train_numpy.py "$TMP/digits" $ranks >"$TMP/said"
     grep -q "^test accuracy 9[0-9].*weights $digest$" "$TMP/said" || { cat "$TMP/said"; return 1; }
     grep -q "^first layer (32, 64)" "$TMP/said"
   done
