@@ -22,7 +22,7 @@ load support
   hogring train "${quick[@]}" --loss mse --model "flatten, dense 1"
   refused 2 "--loss hinge: expected auto, cross-entropy, bce, mse or huber" train --loss hinge
   refused 2 "tells 2 classes apart, the data has 10" train --loss bce --model "flatten, dense 1"
-  refused 2 "--label-smoothing: is not supported with --loss mse" train --loss mse --label-smoothing 0.1
+  refused 2 "--label-smoothing 0.1: not with --loss mse" train --loss mse --label-smoothing 0.1
   refused 2 "--label-smoothing 1: expected 0 to below 1" train --label-smoothing 1
 }
 

@@ -4,7 +4,7 @@ import contextlib, os, re, sys, tempfile, textwrap
 
 FIRST = "Beside the newest peers"  # stands before all others
 # Rows of it, and how README calls them.
-QUOTED = {"`mlp`, 2 workers, `allreduce`": "`mlp` on 2 workers", "`cnn`, 2 workers, `allreduce`": "`cnn`", "`resnet8` at 3x32x32, 1 worker": "`resnet8` on one",
+QUOTED = {"`mlp`, 2 workers, `allreduce`": "`mlp` on 2 workers", "`cnn`, 2 workers, `allreduce`": "`cnn` on 2", "`resnet8` at 3x32x32, 1 worker": "`resnet8` on one",
           "all_reduce of 1M, shared buffers": "all_reduce of 1 MiB"}
 
 
@@ -72,7 +72,7 @@ def lost(page, table):
 
 # --- what README quotes ---
 
-LINK = "- [tests/peers/FIGURES.md](tests/peers/FIGURES.md): how many times as fast as the best of PyTorch, JAX, Open MPI and others"
+LINK = "- [tests/peers/FIGURES.md](tests/peers/FIGURES.md): speed as a multiple of the fastest of PyTorch, JAX, Open MPI and others, on processors"
 
 
 def quote(page):
@@ -85,7 +85,7 @@ def quote(page):
         if ratio:
             said.append(f"{words} {ratio[1]}x")
     what = f": {', '.join(said)}" if said else " (MPICH, LIBLINEAR)"
-    return textwrap.fill(f"{LINK}{what}; `make peers` repeats it.", 100, subsequent_indent="  ")
+    return textwrap.fill(f"{LINK}{what}; `make peers` measures them here.", 100, subsequent_indent="  ")
 
 
 QUOTE = re.compile(r"^- \[tests/peers/FIGURES\.md\].*(?:\n  .*)*", re.M)

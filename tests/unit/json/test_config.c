@@ -240,6 +240,7 @@ static const struct field configuration[] = {
     {"cost", "2.5"},
     {"factors", "8"},
     {"hot-copies", "12"},
+    {"note", "null"},
 };
 
 static void the_configuration_is_spelled_as_flags(void **state)

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "options/choices.h"
 #include "support/data_files.h"
 #include "support/runs.h"
 #include "train/counters.h"
@@ -30,6 +31,7 @@ static void the_step_is_as_long_as_what_is_in_flight(void **state)
     CHECK_OK(hr_rule_find("adamw", &run.shared.optimizer.rule));
     snprintf(options.staleness_lr, sizeof options.staleness_lr,
              "inverse"); /* three at 1/4, one at 1/20: 0.8 of them */
+    run.job.choices = hr_choices_of(&options);
     a = hr_asynchrony_of(&run, &result, 0.25);
     CHECK_NEAR(a.effective_lr, 0.4, 1e-15, 0);
     CHECK_NEAR(a.total_momentum, 0.875, 0, 0);
