@@ -107,6 +107,8 @@ static bool is_served(const struct hr_strategy *s)
       r->sparse && (IS(solver, "dual") || (IS(solver, "auto") && !IS(model, "mf"))))               \
     F(SOLVER_DUAL, "--solver dual", "solver", "--solver dual", r->sparse &&IS(solver, "dual"))     \
     F(SERVED, "a strategy with servers", "strategy", "--strategy ps-sync", is_served(s))           \
+    F(UPDATING, "servers that update", "strategy", "--strategy ps-sync",                           \
+      is_served(s) && s->rows.state != HR_KEPT_OWN)                                                \
     F(UNSERVED, "a strategy without servers", "strategy", "", s && !hr_strategy_is_served(s))      \
     F(SUMS, "a strategy that all-reduces", "strategy", "", sums(s))                                \
     F(NOT_ALLREDUCE, "any strategy but allreduce", "strategy", "--strategy ps-sync",               \
@@ -419,9 +421,9 @@ const struct hr_feature_pair hr_pairs[] = {
 
     /* Updates and lengths. */
     PAIR(CLIP, SERVERS, WORK, "it needs norms over whole tensors, which servers hold in pieces",
-         "--servers 1"),
+         "--servers 1", WHERE(HAS_UPDATING)),
     PAIR(TRUST, SERVERS, WORK, "it needs norms over whole tensors, which servers hold in pieces",
-         "--servers 1"),
+         "--servers 1", WHERE(HAS_UPDATING)),
     PAIR(SERVERS, ONE_SHARD, SENSE, "one server decides whose gradients are too late",
          "--servers 1"),
     PAIR(FALLS, SECONDS, SENSE,
@@ -431,7 +433,7 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(BATCH, GLOBAL_BATCH, SENSE, "which says the same of all workers", "one of the two",
          .given = true),
     PAIR(ADAPTIVE, EACH_STEP, SENSE, "it shortens periods, and none is shorter than 1",
-         "longer ones"),
+         "longer ones", .given = true),
 
     /* Classes and values. */
     PAIR(LOSS_OF_CLASSES, REGRESS, SENSE, "it is of classes", "mse or huber"),

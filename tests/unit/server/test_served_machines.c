@@ -163,8 +163,8 @@ static void lost_pushes_are_refused(void **state)
     struct hr_train_options o = options_of("ps-async", 2);
     snprintf(o.inject, sizeof o.inject, "drop-push:p=0.1");
     several_check_refused(&o, HR_E_USAGE,
-                          "--inject drop-push: not there yet on several machines; expected it on "
-                          "one machine",
+                          "--inject drop-push: not on several machines: not there yet; expected "
+                          "it on one",
                           *state);
 }
 
