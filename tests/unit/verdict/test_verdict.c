@@ -387,8 +387,8 @@ static void nothing_is_claimed_of_updates_that_strategies_make_unlike(void **sta
     char *text = told(runs, 6, untuned);
     expect(text,
            "Not a fair comparison: 120 updates of 128 samples against 450 of 32, at lr 0.05, "
-           "momentum 0.9: scores cannot be compared. For a fair comparison (about 4 s): hogring compare "
-           "--tune\n",
+           "momentum 0.9: scores cannot be compared. For a fair comparison (about 4 s): hogring "
+           "compare --tune\n",
            true);
     expect(text, "best mean", false);
     expect(text, "ignificant", false);
