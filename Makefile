@@ -233,7 +233,7 @@ test: deps                                     ## install, build, and run the te
 	@$(MAKE) --no-print-directory $(ALL_CPUS) lint all units
 	@$(MAKE) --no-print-directory run-tests
 run-tests: all units
-	@HOGRING=$(BIN)/hogring tests/run.sh -j $(JOBS) -t $(if $(SAN.$(CONFIG)),900,180) $(CLI_TESTS) $(TESTS)
+	@HOGRING=$(BIN)/hogring tests/run.sh -j $(JOBS) -t $(if $(SAN.$(CONFIG)),900,300) $(CLI_TESTS) $(TESTS)
 long: deps                                     ## the same tests at full counts (minutes)
 	@HOGRING_LONG=1 HOGRING=build/hogring $(MAKE) --no-print-directory $(ALL_CPUS) all units
 	@HOGRING_LONG=1 HOGRING=build/hogring tests/run.sh -j $(JOBS) -t 3600 $(CLI_TESTS) $(TESTS)
