@@ -40,13 +40,13 @@ UPWARD = set()
 CIRCLES = []
 # Folders whose files have an order, from the bottom: nothing calls what stands after it.
 FILE_ORDER = {
-    "kernels": "select simd bf16 team elementwise norm pool smooth",
-    "tiles": "block micro narrow lanes winograd bf16_steps micro_bf16 micro_amx tile_roof",
+    "kernels": "select bf16 team elementwise norm pool smooth",
+    "tiles": "block micro narrow lanes winograd micro_bf16 micro_amx tile_roof",
     "products": "pack product_blocks product gemm_naive gemm_check blas ready gemm product_amx product_bf16 patches patches_amx patches_bf16 winograd roofs",
     "session": "carve step_digests machine_bits name_entries saved target_scale class_names input_scale model_input best best_weights cut result kept reading past save writer observed launcher resume",
     "worker": "ahead conditions measured input prefetch compute_buffers buffer_pool gradient_check gradient parts staged tell count streamed micro_shards worker evaluate in_time",
-    "drive": "cut_counts trace_text record_carried record roll terms rest losses_resumed losses losses_apart replicas roll_call replay calibrate calibrate_write serve resting serve_stage life real_worker drive_threads",
-    "play": "gradient_pool play play_losses play_cut play_pause drive_explore replay_stand replay_losses replay_owed drive_replay",
+    "drive": "cut_counts trace_text record_carried record roll terms rest losses losses_apart replicas roll_call replay calibrate calibrate_write serve resting serve_stage real_worker drive_threads",
+    "play": "gradient_pool play play_pause drive_explore replay_losses drive_replay",
     "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",
     "state": "listing model_tensors pause_state compress_state best_state state model_file",
     "train": "histogram task evaluate counters divergence final_test shared_memory compress_setup several_deal aggregate_setup several_agree several needs links_setup overlap_setup freeze optimizer_setup pipeline_setup pipeline_report prepare announce dense_result fits run what_if_deaths what_if",
@@ -166,6 +166,10 @@ def check_calls(build):
     if not objects:
         return complain(build, 1, "no object files: make first")
     calls = read_calls(objects)
+    for folder, order in FILE_ORDER.items():
+        for name in order.split():
+            if f"{folder}/{name}" not in {"/".join(Path(source).parts[-2:]).removesuffix(".isa") for source in sources}:
+                complain("tests/lint.py", 1, f"there is no {folder}/{name}, which FILE_ORDER names")
     for file, others in calls.items():
         for other, symbols in others.items():
             folders = file.split("/")[0], other.split("/")[0]

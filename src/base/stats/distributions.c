@@ -87,7 +87,10 @@ static double fraction(double a, double x)
     return product;
 }
 
-double hr_gamma_upper(double a, double x)
+/* Q(a, x), the integral of s^(a-1) e^-s from x on, over gamma(a); a > 0, x >= 0. P(chi2 > y) with
+ * df degrees of freedom is Q(df / 2, y / 2). Relative error below 1e-12 of the smaller tail.
+ * Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.5.29 and 6.5.31. */
+static double gamma_upper(double a, double x)
 {
     if (x <= 0)
         return 1;
@@ -186,7 +189,7 @@ static double integrated(double t, double df, double delta)
     for (int i = -HALVES; i <= HALVES; i++) {
         const double z = i * h, s = (z + delta) / t;
         const double weight = i == -HALVES || i == HALVES ? 1 : (i + HALVES) % 2 ? 4 : 2;
-        sum += weight * exp(-z * z / 2) * hr_gamma_upper(df / 2, df * s * s / 2);
+        sum += weight * exp(-z * z / 2) * gamma_upper(df / 2, df * s * s / 2);
     }
     return sum * h / 3 / sqrt(8 * atan(1));
 }

@@ -11,16 +11,6 @@
 /* I_x(a, b), the regularized incomplete beta function; a, b > 0, 0 <= x <= 1. */
 double hr_beta_incomplete(double a, double b, double x);
 
-/* --- gamma --- */
-
-/* The incomplete gamma function: tails of chi squared.
- *
- * Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.5.29 and 6.5.31. */
-
-/* Q(a, x), the integral of s^(a-1) e^-s from x on, over gamma(a); a > 0, x >= 0. P(chi2 > y) with
- * df degrees of freedom is Q(df / 2, y / 2). Relative error below 1e-12 of the smaller tail. */
-double hr_gamma_upper(double a, double x);
-
 /* --- student --- */
 
 /* Student's t, and the noncentral t of a test whose hypothesis is false.

@@ -73,7 +73,8 @@ enum hr_status hr_event_file_open(struct hr_event_file *events, const char *fold
     return HR_OK;
 }
 
-void hr_event_restart(struct hr_event_file *events, double wall_s, uint64_t step)
+/* What is there of this step and later ones is overtaken. */
+static void restart(struct hr_event_file *events, double wall_s, uint64_t step)
 {
     begin(events, wall_s, step);
     const size_t log = hr_protobuf_begin(&events->event, SESSION_LOG);
@@ -295,7 +296,7 @@ enum hr_status hr_event_keep_read(struct hr_event_keep *keep, const char *folder
 void hr_event_keep_put(const struct hr_event_keep *keep, struct hr_event_file *events,
                        double wall_s)
 {
-    hr_event_restart(events, wall_s, keep->from);
+    restart(events, wall_s, keep->from);
     for (size_t i = 0; i < keep->n; i++)
         hr_appender_put(&events->file, keep->bytes + keep->event[i].offset, keep->event[i].length);
 }

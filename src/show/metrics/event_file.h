@@ -34,9 +34,6 @@ struct hr_event_file {
 HR_CHECKED enum hr_status hr_event_file_open(struct hr_event_file *events, const char *folder,
                                              double wall_s);
 
-/* What is there of this step and later ones is overtaken. */
-void hr_event_restart(struct hr_event_file *events, double wall_s, uint64_t step);
-
 /* An event with any number of values. */
 void hr_event_begin(struct hr_event_file *events, double wall_s, uint64_t step);
 void hr_event_scalar(struct hr_event_file *events, const char *tag, double value);

@@ -35,7 +35,8 @@ struct hr_roof_share hr_roof_share(const struct hr_roof_round *rounds, size_t n)
     return share;
 }
 
-const char *hr_spread_text(double spread, char text[16])
+/* A spread in per cent, as people read it: "5.4", "12". Returns text. */
+static const char *spread_text(double spread, char text[16])
 {
     snprintf(text, 16, spread < 0.0995 ? "%.1f" : "%.0f", fmin(100 * spread, 9999));
     return text;
@@ -56,7 +57,7 @@ const char *hr_roof_share_lack(const struct hr_roof_share *share, char text[64])
         break;
     case HR_SHARE_ROOF_WAVERED:
         snprintf(text, 64, "the roof wavered by %s %%",
-                 hr_spread_text(hr_middle_spread(share->roof), number));
+                 spread_text(hr_middle_spread(share->roof), number));
         break;
     case HR_SHARE_CANNOT_BE:
         snprintf(text, 64, "%.0f %% of the roof cannot be: it was disturbed",
@@ -227,7 +228,7 @@ static void print_wavering(FILE *out, const char *name, double spread)
     char number[16];
     if (spread > HR_ROOF_MOST_SPREAD)
         fprintf(out, "# no share of %s: that roof wavered by %s %%\n", name,
-                hr_spread_text(spread, number));
+                spread_text(spread, number));
 }
 
 void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)

@@ -49,9 +49,6 @@ struct hr_roof_share hr_roof_share(const struct hr_roof_round *rounds, size_t n)
 /* Why there is no share, as "the roof wavered by 12 %"; "": there is one. Returns text. */
 const char *hr_roof_share_lack(const struct hr_roof_share *share, char text[64]);
 
-/* A spread in per cent, as people read it: "5.4", "12". Returns text. */
-const char *hr_spread_text(double spread, char text[16]);
-
 /* --- speeds --- */
 
 /* How fast networks train: results of `hogring bench train`, for people. */

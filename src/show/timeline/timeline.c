@@ -72,7 +72,8 @@ bool hr_flows_match(struct hr_flows *flows, const struct hr_flow_end *end,
     return false;
 }
 
-const char *hr_flow_name(uint64_t number)
+/* What a message of that number is: "request", "reply", "replica", "activation". */
+static const char *flow_name(uint64_t number)
 {
     if (number & HR_STAGE_MESSAGE)
         return "activation";
@@ -427,7 +428,7 @@ static void put_flow(struct hr_timeline *t, const struct hr_flow_end *end)
     put_text(t, ".");
     put_count(t, end->number);
     put_text(t, "\",\"name\":\"");
-    put_text(t, hr_flow_name(end->number));
+    put_text(t, flow_name(end->number));
     put_text(t, end->sent ? "\",\"cat\":\"message\"}" : "\",\"cat\":\"message\",\"bp\":\"e\"}");
 }
 

@@ -33,8 +33,6 @@ struct hr_flows {
  * ends for which there is no memory nothing is known. */
 bool hr_flows_match(struct hr_flows *flows, const struct hr_flow_end *end,
                     struct hr_flow_end *other);
-/* What a message of that number is: "request", "reply", "replica", "activation". */
-const char *hr_flow_name(uint64_t number);
 /* Forget all, and free them. */
 void hr_flows_clear(struct hr_flows *flows);
 

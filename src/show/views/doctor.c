@@ -13,7 +13,8 @@
 
 /* What hogring doctor prints. */
 
-const char *hr_patient_state(const struct hr_patient *patient)
+/* "stopped", "dead", "left behind", "unreadable" */
+static const char *state_of(const struct hr_patient *patient)
 {
     const struct hr_run_file *run = patient->run;
     if (run->dead)
@@ -21,7 +22,8 @@ const char *hr_patient_state(const struct hr_patient *patient)
     return run->control ? hr_run_state_str(patient->look.state) : "unreadable";
 }
 
-double hr_patient_age(const struct hr_patient *patient)
+/* How old it is, in seconds; of a dead one: when it was seen last. */
+static double age_of(const struct hr_patient *patient)
 {
     const struct hr_control *control = patient->run->control;
     const int64_t age = hr_control_clock_ns(control) - control->about.began;
@@ -58,10 +60,10 @@ void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, s
         if (run->control) {
             snprintf(ranks, sizeof ranks, "%u", run->nranks);
             date_of(run->control, "%m-%d %H:%M", date, sizeof date);
-            hr_human_wait(age, hr_patient_age(&patients[i]));
+            hr_human_wait(age, age_of(&patients[i]));
         }
         fprintf(out, "%7ld  %5s  %-11s  %11s  %-11s  %.*s\n", run->pid, ranks, date, age,
-                hr_patient_state(&patients[i]), (int)(width - BEFORE),
+                state_of(&patients[i]), (int)(width - BEFORE),
                 run->control ? command_of(run->control) : run->fault);
     }
 }
@@ -83,10 +85,10 @@ static void print_head(FILE *out, const struct hr_patient *patient)
     const struct hr_control *control = patient->run->control;
     char date[32], age[HR_HUMAN_MAX];
     date_of(control, "%Y-%m-%d %H:%M:%S", date, sizeof date);
-    hr_human_wait(age, hr_patient_age(patient));
+    hr_human_wait(age, age_of(patient));
     fprintf(out, "%s\n", command_of(control));
     fprintf(out, "pid %ld, started %s, %s ago: %s\n", patient->run->pid, date, age,
-            hr_patient_state(patient));
+            state_of(patient));
     fprintf(out, "%u rank%s %s\n\n", patient->run->nranks, patient->run->nranks == 1 ? "" : "s",
             seats_of(control));
 }
@@ -125,7 +127,9 @@ static void print_rank(FILE *out, const struct hr_look *look, size_t r)
             last[0] ? "  " : "", last);
 }
 
-void hr_patient_operation(const struct hr_flight_entry *entry, char *text, size_t size)
+/* What it does, or did, in the operation `entry`: "all_reduce direct number 7 of 100 float32
+ * sum"; 240 will do. */
+static void operation_text(const struct hr_flight_entry *entry, char *text, size_t size)
 {
     char call[160];
     hr_call_describe(call, sizeof call,
@@ -145,7 +149,7 @@ static void write_operation(FILE *out, const struct hr_patient *patient, size_t 
         back++;
     if (back == HR_FLIGHT_ENTRIES)
         return;
-    hr_patient_operation(&entry, text, sizeof text);
+    operation_text(&entry, text, sizeof text);
     const int64_t end = entry.end_ns ? entry.end_ns : entry.start_ns;
     fprintf(out, "rank %zu :: %s, %s %.1f s%s\n", r, text, entry.end_ns ? "finished" : "begun",
             end > 0 && end < now ? hr_seconds(now - end) : 0.0,
@@ -205,7 +209,7 @@ static json_t *operations(const struct hr_patient *patient, size_t r)
     for (size_t back = 0; back < HR_FLIGHT_ENTRIES; back++) {
         if (!hr_flight_read(flight, back, &entry))
             continue;
-        hr_patient_operation(&entry, text, sizeof text);
+        operation_text(&entry, text, sizeof text);
         json_array_append_new(
             list, json_pack("{so so so so so}", "number", hr_json_count(entry.number), "operation",
                             hr_json_text(text), "group", hr_json_count(entry.group), "begun_s_ago",
@@ -249,15 +253,15 @@ json_t *hr_patient_json(const struct hr_patient *patient)
     char said[1200];
     if (!run->control)
         return json_pack("{so sI ss so}", "file", hr_json_text(run->name), "pid",
-                         (json_int_t)run->pid, "state", hr_patient_state(patient), "fault",
+                         (json_int_t)run->pid, "state", state_of(patient), "fault",
                          hr_json_text_or_null(run->fault));
     for (size_t r = 0; r < run->control->nranks; r++)
         json_array_append_new(ranks, rank_json(patient, r));
     hr_look_say(run, &patient->look, said, sizeof said);
     return json_pack("{so sI ss so so sI so so so so}", "file", hr_json_text(run->name), "pid",
-                     (json_int_t)run->pid, "state", hr_patient_state(patient), "fault", json_null(),
+                     (json_int_t)run->pid, "state", state_of(patient), "fault", json_null(),
                      "command", hr_json_text(run->control->about.command), "started",
                      (json_int_t)run->control->about.began_s, "age_s",
-                     hr_json_number(hr_patient_age(patient)), "said", hr_json_text_or_null(said),
+                     hr_json_number(age_of(patient)), "said", hr_json_text_or_null(said),
                      "culprits", culprits(&patient->look), "ranks", ranks);
 }

@@ -20,9 +20,6 @@ struct hr_patient {
     bool last_crash;
 };
 
-/* "stopped", "dead", "left behind", "unreadable" */
-const char *hr_patient_state(const struct hr_patient *patient);
-
 /* One line a run, in `width` columns. */
 void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, size_t width);
 
@@ -31,12 +28,5 @@ void hr_patient_print(FILE *out, const struct hr_patient *patient, size_t width)
 
 /* The same as JSON, a new reference. */
 json_t *hr_patient_json(const struct hr_patient *patient);
-
-/* How old it is, in seconds; of a dead one: when it was seen last. */
-double hr_patient_age(const struct hr_patient *patient);
-
-/* What it does, or did, in the operation `entry`: "all_reduce direct number 7 of 100 float32
- * sum"; 240 will do. */
-void hr_patient_operation(const struct hr_flight_entry *entry, char *text, size_t size);
 
 #endif

@@ -340,7 +340,8 @@ static void print_ranks(FILE *out, const struct hr_top *top)
     fputs(about->seating < sizeof seats / sizeof *seats ? seats[about->seating] : "", out);
 }
 
-void hr_top_print_head(FILE *out, const struct hr_top *top, const struct hr_top_room *room)
+/* Its header alone. */
+static void print_head(FILE *out, const struct hr_top *top, const struct hr_top_room *room)
 {
     const struct hr_control *control = top->run.control;
     char command[sizeof control->about.command];
@@ -675,7 +676,7 @@ static size_t print_top(FILE *out, const struct hr_top *top, const struct hr_top
     FILE *memory = open_memstream(&text, &bytes);
     if (!memory)
         return 0;
-    hr_top_print_head(memory, top, room);
+    print_head(memory, top, room);
     hr_look_say(&top->run, &top->look, said, sizeof said);
     hr_make_printable(&(struct hr_printable_state){0}, said, strlen(said), "");
     if (said[0])

@@ -86,9 +86,6 @@ struct hr_top_room {
  * ranks. */
 void hr_top_print(FILE *out, const struct hr_top *top, const struct hr_top_room *room);
 
-/* Its header alone. */
-void hr_top_print_head(FILE *out, const struct hr_top *top, const struct hr_top_room *room);
-
 /* "worker", "replica 0 stage 1" */
 void hr_top_role_name(const struct hr_top_rank *rank, char *text, size_t size);
 

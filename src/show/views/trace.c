@@ -1,6 +1,7 @@
 #include "views/trace.h"
 
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +10,65 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
+#include "drive/roll.h"
+#include "hogring/replay.h"
 #include "json/value.h"
 #include "server/server.h"
 #include "strategies/find.h"
+#include "trace/trace.h"
 #include "options/train_options.h"
 
 /* --- trace view --- */
 
-const char *hr_trace_view_kind(const struct hr_trace_view *view, size_t kind)
+/* What a trace tells of its run: who took what, how stale updates were, what the
+ * workers did with their time.
+ *
+ * Source:    the logs; where they are silent, the trailer, which the run itself wrote: the workers'
+ *            times, and the number of updates.
+ * Losses:    where all begin anew, versions are counted anew, and what they took back does not
+ *            count; whose gradients came too late, the log alone does not tell when there are fewer
+ *            workers.
+ * Logs:      allreduce and local-sgd have none: replicas go in step, no order decides anything. */
+
+enum { HR_TRACE_KINDS = 13 };
+
+struct hr_worker_view {
+    uint64_t gradients;         /* it computed */
+    uint64_t dropped;           /* of these, those that came too late */
+    uint64_t exchanges;         /* with the center */
+    double gradients_s;         /* they took, loading their batches included */
+    struct hr_worker_time time; /* all it did with the run's time; from the trailer */
+    uint64_t clock;             /* pushes and exchanges that count, in the log at hand */
+    uint64_t read, index;       /* the version, and the batch, of its last pull there */
+    uint64_t stale_sum, stale_max;
+    uint64_t *staleness; /* (room) of each that counts, the largest over the shards; owned */
+    size_t room;
+};
+
+struct hr_trace_view {
+    const char *path;
+    struct hr_trace trace;
+    struct hr_replay *replay;
+    json_t *trailer;
+    bool logged;         /* there are logs that say what workers did */
+    bool hogwild;        /* they are the workers' own */
+    bool exchanges;      /* workers update replicas, and exchange with a center */
+    bool drops;          /* gradients may come too late */
+    bool counts;         /* each push is an update: staleness can be worked out */
+    bool timed;          /* the trailer has the workers' times */
+    size_t nowners;      /* of inputs */
+    struct hr_roll roll; /* of a run that outlives losses: what its launcher noted; owned */
+    size_t nworkers;
+    struct hr_worker_view *worker;     /* (nworkers) owned */
+    uint64_t (*kinds)[HR_TRACE_KINDS]; /* (owners) entries by kind; owned */
+    uint64_t taken_back;               /* pushes, by terms; they count nowhere else */
+    uint64_t pushes, differ;           /* that count, in all; whose recorded staleness is another */
+    uint64_t step, in; /* backup-workers: the step in hand, gradients of it that are in */
+    uint64_t histogram[HR_RESULT_STALENESS_BUCKETS];
+    double seconds; /* of the recorded run */
+};
+
+static const char *kind_name(const struct hr_trace_view *view, size_t kind)
 {
     return view->hogwild ? hr_noted_name((uint32_t)kind)
                          : hr_server_request_name((uint32_t)(HR_PULL + kind));
@@ -234,7 +286,8 @@ static enum hr_status take_strategy(struct hr_trace_view *view)
     return HR_OK;
 }
 
-enum hr_status hr_trace_view_open(struct hr_trace_view *view, const char *path)
+/* On failure, too, close it. HR_E_IO, HR_E_FORMAT, HR_E_NOMEM. */
+static enum hr_status open_view(struct hr_trace_view *view, const char *path)
 {
     *view = (struct hr_trace_view){.path = path};
     HR_TRY(hr_replay_open(path, &view->replay));
@@ -257,7 +310,8 @@ enum hr_status hr_trace_view_open(struct hr_trace_view *view, const char *path)
     return HR_OK;
 }
 
-void hr_trace_view_close(struct hr_trace_view *view)
+/* Harmless on a zeroed one. */
+static void close_view(struct hr_trace_view *view)
 {
     for (size_t w = 0; view->worker && w < view->nworkers; w++)
         free(view->worker[w].staleness);
@@ -302,7 +356,7 @@ static void print_owners(const struct hr_trace_view *view)
                i, view->trace.owner[i].entries, view->trace.owner[i].bytes);
         for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
-                printf(" %" PRIu64 " %s", view->kinds[i][k], hr_trace_view_kind(view, k));
+                printf(" %" PRIu64 " %s", view->kinds[i][k], kind_name(view, k));
         printf("\n");
     }
 }
@@ -430,8 +484,7 @@ static json_t *owners_json(const struct hr_trace_view *view)
         json_t *kinds = json_object();
         for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
-                json_object_set_new(kinds, hr_trace_view_kind(view, k),
-                                    hr_json_count(view->kinds[i][k]));
+                json_object_set_new(kinds, kind_name(view, k), hr_json_count(view->kinds[i][k]));
         json_array_append_new(array,
                               json_pack("{so so so so}", "owner", hr_json_count(i), "entries",
                                         hr_json_count(view->trace.owner[i].entries), "bytes",
@@ -540,11 +593,11 @@ static json_t *view_json(const struct hr_trace_view *view)
 enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path)
 {
     struct hr_trace_view view;
-    enum hr_status status = hr_trace_view_open(&view, path);
+    enum hr_status status = open_view(&view, path);
     if (status == HR_OK && strcmp(cli->json, "-") != 0)
         print_view(&view);
     if (status == HR_OK && cli->json[0])
         status = hr_json_write(cli->json, view_json(&view));
-    hr_trace_view_close(&view);
+    close_view(&view);
     return status;
 }
