@@ -10,7 +10,7 @@
 
 #include "cli/commands.h"
 #include "manual/manual.h"
-#include "options/other_names.h"
+#include "options/nearest.h"
 
 enum { WORDS = 12, STEM = 24, PAGES = 64, HITS = 4096, SHOWN_OPTIONS = 5, SHOWN_PLACES = 5 };
 

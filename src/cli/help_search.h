@@ -1,7 +1,7 @@
 /* help_search.h - hogring help WORDS: the options and the places of the manual that tell of them.
  *
  * A word is found where a word of the text begins with it, or is another form of it ("evaluated",
- * "evaluation"); and by what other programs call an option (options/other_names.h). What has more
+ * "evaluation"); and by what other programs call an option (options/nearest.h). What has more
  * of the words stands first, then what has them in its name, its title, its text.
  *
  * Test: tests/cli/manual.bats

@@ -5,6 +5,7 @@
 
 #include "hogring/sparse.h"
 #include "options/pairs.h"
+#include "options/task.h"
 #include "strategies/find.h"
 
 #define SPARSE_MODELS "logistic, svm, linear and mf"
@@ -255,4 +256,17 @@ enum hr_status hr_meaning_check_some(const struct hr_cli *cli, const struct hr_t
         HR_TRY(status);
     }
     return HR_OK;
+}
+
+void hr_cli_settle_model(struct hr_cli *cli, unsigned command, const bool *given)
+{
+    const bool sparse = hr_sparse_is_model(cli->train.model);
+    struct hr_cli_option option;
+    for (size_t i = 0; (option = hr_cli_option_at(i)).row != NULL; i++) {
+        const struct hr_option *row = option.row;
+        if (row->sparse_usual && hr_option_is_of(row, command) && !cli->given[i] && !given[i])
+            hr_option_store(row, (char *)cli + option.base,
+                            sparse ? row->sparse_usual : row->usual);
+    }
+    hr_task_settle(&cli->train, &cli->data_options);
 }

@@ -1,5 +1,8 @@
 #include "options/nearest.h"
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Levenshtein's distance, for names up to 63 letters. */
@@ -35,4 +38,84 @@ const char *hr_nearest(const char *text, const char *const *names, size_t n)
         }
     }
     return nearest;
+}
+
+/* --- what others call it --- */
+
+/* Names that other programs give to what is an option here, and what people ask for that is not
+ * here: no aliases; who types one is told the right name (option_set.c), and help finds it. */
+/* An option, and its names elsewhere, a blank before and behind each. */
+static const char *const here[][2] = {
+    {"lr", " learning-rate learning step-size eta alpha "},
+    {"batch-size", " bs batch minibatch minibatch-size "},
+    {"epochs", " num-epochs "},
+    {"max-steps", " iterations steps "},
+    {"max-seconds", " time-limit "},
+    {"label-column", " label labels class-column target-column "},
+    {"data", " dataset train input-file "},
+    {"test-data", " test "},
+    {"validation-fraction", " val validation "},
+    {"test-fraction", " test-size "},
+    {"model", " arch network layers "},
+    {"workers", " num-workers nproc np ngpus world-size "},
+    {"threads-per-worker", " threads num-threads "},
+    {"strategy", " algo method mode async sync "},
+    {"sync-every", " local-steps "},
+    {"optimizer", " opt "},
+    {"weight-decay", " wd l2 decay "},
+    {"clip-norm", " gradient-clipping clip grad-clip max-norm "},
+    {"lr-schedule", " scheduler lr-scheduler cosine "},
+    {"warmup-epochs", " warmup warmup-steps "},
+    {"accumulate", " gradient-accumulation gradient-accumulation-steps "},
+    {"seed", " random-seed random-state "},
+    {"reduce", " deterministic "},
+    {"early-stop", " patience early-stopping early "},
+    {"checkpoint-dir", " save save-dir checkpoint "},
+    {"checkpoint-every", " save-every "},
+    {"keep-best", " save-best best "},
+    {"resume", " load restore continue "},
+    {"init-weights", " pretrained weights fine-tune "},
+    {"json", " output "},
+    {"tensorboard", " logdir log-dir "},
+    {"export", " onnx "},
+    {"quiet", " silent "},
+    {"details", " verbose debug "},
+    {"precision", " bf16 fp16 amp dtype mixed-precision "},
+    {"link", " bandwidth network-latency "},
+    {"inject", " straggler "},
+    {"timeline", " profile "},
+    {"record", " trace "},
+};
+
+static const char no_gpu[] =
+    "there is no code for GPUs: workers are threads or processes, which stand "
+    "in for them (hogring help platforms)";
+
+static const char *const absent[][2] = {
+    {" device gpu gpus cuda ", no_gpu},
+    {" transformer attention bert gpt ", "there are no layers of attention (hogring help models)"},
+    {" lstm gru rnn ", "there are no recurrent layers (hogring help models)"},
+};
+
+static bool has(const char *names, const char *name)
+{
+    char padded[64];
+    const int length = snprintf(padded, sizeof padded, " %s ", name);
+    return length < (int)sizeof padded && strstr(names, padded);
+}
+
+const char *hr_name_here(const char *name)
+{
+    for (size_t i = 0; i < sizeof here / sizeof *here; i++)
+        if (has(here[i][1], name))
+            return here[i][0];
+    return NULL;
+}
+
+const char *hr_why_not_here(const char *name)
+{
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++)
+        if (has(absent[i][0], name))
+            return absent[i][1];
+    return NULL;
 }

@@ -5,7 +5,6 @@
 #include "checkpoint/claim.h"
 #include "options/command_line.h"
 #include "options/nearest.h"
-#include "options/other_names.h"
 
 struct hr_cli_option hr_cli_option_at(size_t i)
 {
