@@ -103,9 +103,8 @@ static bool is_served(const struct hr_strategy *s)
     F(SPARSE, "--model logistic, svm, linear, mf", "model", "--model svm", r->sparse)              \
     F(MF, "--model mf", "model", "--model mf", IS(model, "mf"))                                    \
     F(LINEAR, "--model linear", "model", "--model linear", IS(model, "linear"))                    \
-    F(DUAL, "--solver dual", "solver", "--model svm",                                              \
+    F(DUAL, "--solver dual", "solver", "--model svm --solver dual",                                \
       r->sparse && (IS(solver, "dual") || (IS(solver, "auto") && !IS(model, "mf"))))               \
-    F(SOLVER_DUAL, "--solver dual", "solver", "--solver dual", r->sparse &&IS(solver, "dual"))     \
     F(SERVED, "a strategy with servers", "strategy", "--strategy ps-sync", is_served(s))           \
     F(UPDATING, "--servers 2 or more that update", "servers", "--strategy ps-sync --servers 2",    \
       is_served(s) && s->rows.state != HR_KEPT_OWN && o->servers > 1)                              \
@@ -447,7 +446,7 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(CLASSIFY, LINEAR, SENSE, "it predicts values", "logistic or svm, which predict classes"),
 
     /* Sparse models. */
-    PAIR(SOLVER_DUAL, MF, SENSE, "it has no dual", "sgd"),
+    PAIR(DUAL, MF, SENSE, "it has no dual", "sgd"),
     PAIR(INIT, DUAL, SENSE, "its weights follow from its own variables", "--solver sgd"),
     PAIR(EARLY_STOP, DUAL, SENSE,
          "its weights follow from its own variables, and could not go on from the best ones",
