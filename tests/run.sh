@@ -4,7 +4,10 @@
 # N at a time (1): most wait more than they compute. A program passes with exit 0, and fails otherwise; one that outlives
 # its time fails: a hang is a bug. So does one of which a sanitizer has said something, though it ended well or kept that to
 # itself. The output of a failing program is printed whole. Of cases that are skipped the reason is printed (cmocka's: SKIP of
-# support/check.h; bats': skip "why"). All get the environment of environment.bash.
+# support/check.h; bats': skip "why"). All get the environment of environment.bash, and files in memory of their own where
+# a file system may be mounted and TMPDIR names no other place: tests write, sync and remove tens of thousands of them.
+[ -n "${TMPDIR:-}${MOUNTS_OF_ITS_OWN:-}" ] || ! unshare -m mount -t tmpfs none /tmp 2>/dev/null ||
+  MOUNTS_OF_ITS_OWN=1 exec unshare -m bash "$0" "$@"
 set -um # -m: what runs beside others hears SIGINT, too
 abreast=1 limit=60
 while getopts j:t: option; do
@@ -13,7 +16,8 @@ done
 shift $((OPTIND - 1))
 passed=0 failed=0 skipped=0 begun=0 ended=0 running=0
 dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+[ -z "${MOUNTS_OF_ITS_OWN:-}" ] || { mount -t tmpfs none "$dir" && export TMPDIR=$dir; }
+trap '[ -z "${MOUNTS_OF_ITS_OWN:-}" ] || umount -l "$dir"; rm -rf "$dir"' EXIT
 trap 'kill $(jobs -p) 2>/dev/null; exit 130' INT TERM
 . "${BASH_SOURCE%/*}/environment.bash"
 export HOGRING_TUNE="$dir/tune" # what tests measure is not for others

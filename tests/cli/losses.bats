@@ -44,12 +44,14 @@ losses() { json "$TMP/run.json" "[(l['rank'], l['server'], l['back']) for l in d
 
 for_each_launch() { printf "%s\n" thread process | together $1; }
 
-# for_each FUNCTION: with every strategy, both ways to go on, and both launches.
+# for_each FUNCTION: with every strategy, both ways to go on, and both launches: as threads one way and as processes the
+# other, in turns. HOGRING_LONG=1: each way as both.
 for_each() {
+  local ways=(continue restart) s
   for s in $(strategies); do
-    for how in continue restart; do
-      printf "%s\n" "$s $how thread" "$s $how process"
-    done
+    printf "%s\n" "$s ${ways[0]} thread" "$s ${ways[1]} process"
+    [ -z "${HOGRING_LONG:-}" ] || printf "%s\n" "$s ${ways[0]} process" "$s ${ways[1]} thread"
+    ways=("${ways[1]}" "${ways[0]}")
   done | together $1
 }
 

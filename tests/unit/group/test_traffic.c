@@ -16,6 +16,12 @@ struct account {
     formula_fn formula;
 };
 
+/* An account, and the bytes that are read, and that are written. */
+struct case_of {
+    const struct account *account;
+    size_t bytes;
+};
+
 enum { ROOT = 3 };
 
 /* --- formulas --- */
@@ -202,32 +208,33 @@ static enum hr_status check_accounts(struct hr_group *world, const struct accoun
 
 static enum hr_status work_and_check(struct hr_group *world, void *arg)
 {
-    const struct account *account = arg;
+    const struct case_of *of = arg;
     void *in, *out;
-    HR_TRY(hr_group_alloc(world, (size_t)N * BYTES, &in));
-    HR_TRY(hr_group_alloc(world, (size_t)N * BYTES, &out));
-    HR_TRY(account->work(world, in, out));
-    return check_accounts(world, account);
+    HR_TRY(hr_group_alloc(world, of->bytes, &in));
+    HR_TRY(hr_group_alloc(world, of->bytes, &out));
+    HR_TRY(of->account->work(world, in, out));
+    return check_accounts(world, of->account);
 }
 
-static void check_each(struct account *accounts, size_t n)
+static void check_each(const struct account *accounts, size_t n, size_t bytes)
 {
     static const char *const transports[] = {"zero-copy", "copy"};
     for (size_t i = 0; i < n; i++)
         for (size_t t = 0; t < 2; t++) {
+            struct case_of of = {&accounts[i], bytes};
             print_message("operation %zu, %s\n", i, transports[t]);
             worlds_pass((struct hr_world_options){.nranks = N,
                                                   .algorithm = accounts[i].algorithm,
                                                   .transport = transports[t],
-                                                  .arena_bytes = (size_t)2 * N * BYTES},
-                        work_and_check, &accounts[i]);
+                                                  .arena_bytes = 2 * bytes},
+                        work_and_check, &of);
         }
 }
 
 static void all_reduces_send_what_their_formulas_say(void **state)
 {
     (void)state;
-    static struct account accounts[] = {
+    static const struct account accounts[] = {
         {"auto", do_all_reduce, direct},
         {"direct", do_all_reduce, direct},
         {"one-shot", do_all_reduce, to_all},
@@ -239,20 +246,20 @@ static void all_reduces_send_what_their_formulas_say(void **state)
         {"master-worker", do_all_reduce, master},
         {"hierarchical", do_all_reduce, nodes},
     };
-    check_each(accounts, sizeof accounts / sizeof *accounts);
+    check_each(accounts, sizeof accounts / sizeof *accounts, BYTES);
 }
 
 static void other_operations_send_what_they_have_to(void **state)
 {
     (void)state;
-    static struct account accounts[] = {
+    static const struct account accounts[] = {
         {NULL, do_barrier, nothing},   {NULL, do_broadcast, from_root},
         {NULL, do_reduce, to_root},    {NULL, do_reduce_scatter, to_all},
         {NULL, do_all_gather, to_all}, {NULL, do_gather, to_root},
         {NULL, do_scatter, from_root}, {NULL, do_all_to_all, to_all},
         {NULL, do_messages, mail},
     };
-    check_each(accounts, sizeof accounts / sizeof *accounts);
+    check_each(accounts, sizeof accounts / sizeof *accounts, (size_t)N * BYTES);
 }
 
 int main(void)

@@ -84,5 +84,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(pieces_and_interruptions_change_nothing, scratch_setup,
                                         scratch_teardown),
     };
+    scratch_in_memory();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
