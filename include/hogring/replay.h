@@ -27,7 +27,6 @@ extern "C" {
  * timeout, ...), the path of initial weights (init_weights, resume), and max_steps; and must set
  * update_rule again if the run had one. */
 struct hr_replay {
-    struct hr_train_options options;     /* of the recorded run */
     char data[256];                      /* its data's name ... */
     struct hr_data_options data_options; /* ... how it was opened ... */
     char data_digest[33];                /* ... and what it held */
@@ -37,6 +36,7 @@ struct hr_replay {
     double seconds;                      /* how long it trained */
     char path[1024];                     /* of the trace */
     void *own;                           /* the rest of the trace */
+    struct hr_train_options options;     /* of the recorded run */
 };
 
 /* Read a trace and check it. HR_E_IO, HR_E_FORMAT (torn, altered, or not what hogring writes),

@@ -55,7 +55,11 @@ bool hr_sparse_is_model(const char *name);
 
 /* hr_train_defaults, and what is different here: logistic, hogwild, and a rate that begins at 0.5
  * (mf: 0.05) and is multiplied by 0.9 after each epoch. */
-void hr_sparse_defaults(struct hr_train_options *options);
+void hr_sparse_options_init(struct hr_train_options *options, size_t size);
+static inline void hr_sparse_defaults(struct hr_train_options *options)
+{
+    hr_sparse_options_init(options, sizeof *options);
+}
 
 /* Train. As hr_train: HR_OK also when should_stop ended it; HR_E_DIVERGED when a number was not
  * finite, which then was not written into the weights. */

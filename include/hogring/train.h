@@ -2,8 +2,10 @@
  *
  *     struct hr_train_options options;
  *     hr_train_defaults(&options);
- *     snprintf(options.strategy, sizeof options.strategy, "ssp");
+ *     options.staleness = 3;
  *     struct hr_run_result result;
+ *     if (hr_train_set(&options, "strategy", "ssp") != HR_OK)
+ *         fprintf(stderr, "%s\n", hr_error_message());
  *     if (hr_train(&options, &dataset, NULL, &result) != HR_OK)
  *         fprintf(stderr, "%s\n", hr_error_message());
  *     hr_run_result_free(&result);
@@ -44,7 +46,10 @@ struct hr_every {
     double seconds; /* of the run's clock */
 };
 
+/* Filled by hr_train_defaults, then changed by name (hr_train_set) or field by field. It grows at
+ * its end alone: a program that was compiled with fewer fields goes on as with their defaults. */
 struct hr_train_options {
+    size_t size; /* of the struct as the caller was compiled with it: hr_train_defaults says it */
     char strategy[32];
     char algorithm[32];     /* of all-reduce: auto, direct, ring, master-worker */
     char model[1024];       /* a built-in name (mlp, cnn, ...), layers, or a sparse model */
@@ -165,8 +170,17 @@ struct hr_train_options {
     char note[256];      /* the caller's own words, kept beside the result; "": none */
 };
 
-/* The documented defaults. */
-void hr_train_defaults(struct hr_train_options *options);
+/* The documented defaults of a struct of so many bytes: by hr_train_defaults, which knows them. */
+void hr_train_options_init(struct hr_train_options *options, size_t size);
+static inline void hr_train_defaults(struct hr_train_options *options)
+{
+    hr_train_options_init(options, sizeof *options);
+}
+
+/* Set an option by its name in `hogring help train`, to a value as one would type it there:
+ * "sync-every", "8"; of a switch, "on" or "off". HR_E_USAGE: no field has that name, or the value
+ * does not read as its kind does; what values mean together is for hr_train to check. */
+enum hr_status hr_train_set(struct hr_train_options *options, const char *name, const char *value);
 
 /* Put the optimizer's defaults in place of HR_BY_OPTIMIZER, as hr_train does for itself.
  * HR_E_USAGE: there is no such optimizer. */
@@ -175,7 +189,9 @@ enum hr_status hr_train_complete(struct hr_train_options *options);
 /* Train. The memory needed is computed first: when there is not enough, HR_E_NOMEM lists it item by
  * item, and says which options would fit. HR_OK also when should_stop ended it
  * (result->interrupted). On error result is zeroed, except result->checkpoint, the last one
- * saved; and a thread whose gradient takes 10 s more is left to it, and goes on to use dataset. */
+ * saved; and a thread whose gradient takes 10 s more is left to it, and goes on to use dataset.
+ * HR_E_USAGE also where no call has filled the options (their size is none), or a program that was
+ * compiled for a later hogring sets what this one does not know. */
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const struct hr_observer *observer, struct hr_run_result *result);
 

@@ -257,6 +257,17 @@ enum hr_status hr_option_check(const struct hr_option *row, const void *base, bo
     return HR_OK;
 }
 
+enum hr_status hr_option_set(const struct hr_option *row, void *base, const char *value,
+                             const char *where)
+{
+    if (!hr_option_store(row, base, value))
+        return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, row->name, value,
+                       row->words ? hr_option_words(row).text : hr_option_expected(row->kind));
+    if (row->kind == HR_OPTION_COUNT && !row->usual && row->range.least >= 1)
+        return hr_option_check(row, base, false); /* a 0 is no default here */
+    return HR_OK;
+}
+
 /* --- JSON --- */
 
 static json_t *count_json(uint64_t n)

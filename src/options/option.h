@@ -161,6 +161,9 @@ struct hr_option_list {
 
 /* Put a value that reads as its kind does into the row's field; false when it does not. */
 bool hr_option_store(const struct hr_option *row, void *base, const char *value);
+/* The same, with a line that begins with `where`. HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_option_set(const struct hr_option *row, void *base, const char *value,
+                                        const char *where);
 /* What does: "a whole number, not negative". */
 const char *hr_option_expected(enum hr_option_kind kind);
 /* Of a row with words: "sum or repro"; "linear, sqrt or none". */

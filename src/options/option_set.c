@@ -129,14 +129,31 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
         value = row->kind == HR_OPTION_FLAG ? "on" : "";
     else if (may_be_none(&option) && !strcmp(value, "none"))
         value = "";
-    if (!hr_option_store(row, (char *)cli + option.base, value))
-        return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, name, value,
-                       row->words ? hr_option_words(row).text : hr_option_expected(row->kind));
+    HR_TRY(hr_option_set(row, (char *)cli + option.base, value, where));
     HR_TRY(note_inputs(row, value));
     cli->given[i] = true;
-    if (row->kind == HR_OPTION_COUNT && !row->usual && row->range.least >= 1)
-        return hr_option_check(row, (char *)cli + option.base, false); /* a 0 is no default here */
     return HR_OK;
+}
+
+enum hr_status hr_train_set(struct hr_train_options *options, const char *name, const char *value)
+{
+    const struct hr_option *row = hr_train_option_find(name);
+    const bool of_command = hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN)).row != NULL;
+    if (!row && of_command)
+        return hr_fail(HR_E_USAGE,
+                       "--%s: is of the command alone, and no field of "
+                       "struct hr_train_options",
+                       name);
+    if (!row)
+        return hr_cli_option_unknown(name, HR_TRAIN, "");
+    if (row->offset + row->size > options->size)
+        return hr_fail(HR_E_USAGE,
+                       "--%s: struct hr_train_options has %zu bytes here and ends "
+                       "before it; expected hr_train_defaults first, and a program "
+                       "compiled with this library's headers",
+                       name, options->size);
+    HR_TRY(hr_option_set(row, options, value, ""));
+    return row->words ? hr_option_check(row, options, false) : HR_OK;
 }
 
 enum hr_status hr_cli_check(const struct hr_cli *cli, enum hr_command_bit command, const char *name)

@@ -90,11 +90,42 @@ static size_t default_workers(void)
     return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
 }
 
-void hr_train_defaults(struct hr_train_options *options)
+static size_t smaller(size_t a, size_t b)
 {
-    memset(options, 0, sizeof *options);
-    hr_option_defaults(hr_train_lists, hr_train_nlists, options);
-    options->workers = default_workers();
+    return a < b ? a : b;
+}
+
+void hr_train_options_init(struct hr_train_options *options, size_t size)
+{
+    struct hr_train_options own;
+    memset(&own, 0, sizeof own);
+    hr_option_defaults(hr_train_lists, hr_train_nlists, &own);
+    own.size = size;
+    own.workers = default_workers();
+    memset(options, 0, size);
+    memcpy(options, &own, smaller(size, sizeof own));
+}
+
+enum hr_status hr_train_options_take(const struct hr_train_options *given,
+                                     struct hr_train_options *own)
+{
+    enum { MOST = 1 << 20 }; /* beyond it nobody filled them */
+    const size_t size = given->size;
+    if (size <= sizeof size || size > MOST)
+        return hr_fail(HR_E_USAGE,
+                       "struct hr_train_options: its size is %zu; expected it filled "
+                       "by hr_train_defaults",
+                       size);
+    for (size_t i = sizeof *own; i < size; i++)
+        if (((const char *)given)[i])
+            return hr_fail(HR_E_USAGE,
+                           "struct hr_train_options: byte %zu is set, of an option that this "
+                           "library (%zu bytes) does not have; expected 0, or a later libhogring",
+                           i, sizeof *own);
+    hr_train_defaults(own);
+    memcpy(own, given, smaller(size, sizeof *own));
+    own->size = sizeof *own;
+    return HR_OK;
 }
 
 /* With a rule of the caller's, which is told lr and nothing else. */
@@ -140,7 +171,7 @@ static void complete_transport(struct hr_train_options *options)
         snprintf(options->transport, sizeof options->transport, linked ? "copy" : "zero-copy");
 }
 
-enum hr_status hr_train_complete(struct hr_train_options *options)
+static enum hr_status complete(struct hr_train_options *options)
 {
     struct hr_rule own;
     const struct hr_rule *rule = &own;
@@ -160,6 +191,17 @@ enum hr_status hr_train_complete(struct hr_train_options *options)
         options->servers = default_servers(options);
     if (!strcmp(options->clock, "virtual") && !options->compute_time[0])
         snprintf(options->compute_time, sizeof options->compute_time, "lognormal(10ms,0.3)");
+    return HR_OK;
+}
+
+enum hr_status hr_train_complete(struct hr_train_options *options)
+{
+    const size_t size = options->size;
+    struct hr_train_options own;
+    HR_TRY(hr_train_options_take(options, &own));
+    HR_TRY(complete(&own));
+    own.size = size;
+    memcpy(options, &own, smaller(size, sizeof own));
     return HR_OK;
 }
 

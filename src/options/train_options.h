@@ -29,6 +29,11 @@ const char *hr_sparse_model_at(size_t i);
 HR_CHECKED enum hr_status hr_train_options_check(const struct hr_train_options *options,
                                                  bool sparse);
 
+/* What a caller's options say, whatever the size that it knows: *own is all that there is here,
+ * with defaults for what is beyond. HR_E_USAGE: they have no size, or say more. */
+HR_CHECKED enum hr_status hr_train_options_take(const struct hr_train_options *given,
+                                                struct hr_train_options *own);
+
 /* Does the run outlive ranks that are lost (--on-loss)? */
 bool hr_train_outlives(const struct hr_train_options *options);
 

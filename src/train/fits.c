@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "options/train_options.h"
 #include "sparse/engine.h"
 #include "train/needs.h"
 #include "train/run.h"
@@ -118,9 +119,11 @@ enum hr_status hr_train_check(const struct hr_train_options *options,
                               const struct hr_dataset *dataset)
 {
     struct hr_needs needs = {0};
-    if (hr_sparse_is_model(options->model))
-        return hr_sparse_check_run(options, dataset);
-    HR_TRY(hr_task_check(options, dataset));
-    HR_TRY(hr_train_needs(options, dataset, &needs));
-    return hr_run_fits(&(struct hr_train_call){.options = options, .dataset = dataset}, &needs);
+    struct hr_train_options own;
+    HR_TRY(hr_train_options_take(options, &own));
+    if (hr_sparse_is_model(own.model))
+        return hr_sparse_check_run(&own, dataset);
+    HR_TRY(hr_task_check(&own, dataset));
+    HR_TRY(hr_train_needs(&own, dataset, &needs));
+    return hr_run_fits(&(struct hr_train_call){.options = &own, .dataset = dataset}, &needs);
 }

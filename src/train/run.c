@@ -17,6 +17,7 @@
 #include "hogring/checkpoint.h"
 #include "launch/runs.h"
 #include "nn/madds.h"
+#include "options/train_options.h"
 #include "products/ready.h"
 #include "server/staleness.h"
 #include "session/input_scale.h"
@@ -266,11 +267,13 @@ enum hr_status hr_train_call(const struct hr_train_call *call, struct hr_run_res
 enum hr_status hr_train(const struct hr_train_options *options, const struct hr_dataset *dataset,
                         const struct hr_observer *observer, struct hr_run_result *result)
 {
-    if (hr_sparse_is_model(options->model))
-        return hr_sparse_train(options, dataset, observer, result);
+    struct hr_train_options own;
+    memset(result, 0, sizeof *result);
+    HR_TRY(hr_train_options_take(options, &own));
+    if (hr_sparse_is_model(own.model))
+        return hr_sparse_train(&own, dataset, observer, result);
     return hr_train_call(
-        &(struct hr_train_call){.options = options, .dataset = dataset, .observer = observer},
-        result);
+        &(struct hr_train_call){.options = &own, .dataset = dataset, .observer = observer}, result);
 }
 
 enum hr_status hr_train_on(struct hr_machines *machines, const struct hr_train_options *options,

@@ -125,6 +125,31 @@ weights_of() {
   done
 }
 
+# with_header SED: the digest of a run by a program that was compiled with another train.h.
+with_header() {
+  mkdir -p "$TMP/other"
+  sed "$1" "$root/include/hogring/train.h" >"$TMP/other/train.h"
+  ! cmp -s "$TMP/other/train.h" "$root/include/hogring/train.h" || return 1
+  cp -r "$root/include/hogring" "$TMP/other/hogring"
+  mv "$TMP/other/train.h" "$TMP/other/hogring/train.h"
+  # shellcheck disable=SC2046
+  cc -Wall -Wextra -Werror -I"$TMP/other" tests/examples/own_update_rule.c -ffp-contract=off -o "$TMP/own" $(pkg-config --libs hogring)
+  rm -r "$TMP/other"
+  own allreduce thread 2
+  sed 's/.*weights //;q' "$TMP/said"
+}
+
+@test "programs compiled with fewer or more options than the library has train with it" {
+  install_here
+  export LD_LIBRARY_PATH=$root/lib
+  with_header '1s/$/ /' >"$TMP/same"
+  with_header '/ note\[256\]/d; / hot_copies;/d' >"$TMP/fewer"
+  with_header 's/^    char note\[256\];/& size_t newer[9];/' >"$TMP/more"
+  grep -qx '[0-9a-f]\{32\}' "$TMP/same"
+  cmp "$TMP/same" "$TMP/fewer"
+  cmp "$TMP/same" "$TMP/more"
+}
+
 @test "every example is installed, and has a test here" {
   install_here
   for program in tests/examples/*; do

@@ -20,14 +20,14 @@
 #include "sparse/engine.h"
 #include "sparse/state.h"
 
-void hr_sparse_defaults(struct hr_train_options *options)
+void hr_sparse_options_init(struct hr_train_options *options, size_t size)
 {
     const struct hr_option *row;
-    hr_train_defaults(options);
-    snprintf(options->model, sizeof options->model, "logistic");
+    hr_train_options_init(options, size);
+    (void)hr_train_set(options, "model", "logistic");
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++)
         if (row->sparse_usual)
-            hr_option_store(row, options, row->sparse_usual);
+            (void)hr_train_set(options, row->name, row->sparse_usual);
 }
 
 /* --- memory --- */
@@ -321,11 +321,13 @@ enum hr_status hr_sparse_train(const struct hr_train_options *options,
 {
     static const struct hr_observer nobody;
     struct hr_resume resume = {0};
-    struct hr_sparse_run *run = calloc(1, sizeof *run);
+    struct hr_train_options own;
     memset(result, 0, sizeof *result);
+    HR_TRY(hr_train_options_take(options, &own));
+    struct hr_sparse_run *run = calloc(1, sizeof *run);
     if (!run)
         return hr_fail(HR_E_NOMEM, "no memory for a run");
-    run->options = *options;
+    run->options = own;
     run->dataset = dataset;
     run->launcher.observer = observer ? observer : &nobody;
     run->result = result;
