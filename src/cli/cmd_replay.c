@@ -7,7 +7,6 @@
 #include "watch/outcome.h"
 #include "base/signals.h"
 #include "watch/watch.h"
-#include "cli/what_if.h"
 #include "hogring/replay.h"
 #include "report/report.h"
 

@@ -4,9 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/completion.h"
-#include "cli/help_search.h"
-#include "cli/man.h"
 #include "manual/manual.h"
 #include "strategies/find.h"
 

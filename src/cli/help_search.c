@@ -1,4 +1,4 @@
-#include "cli/help_search.h"
+#include "cli/help.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "cli/man.h"
+#include "cli/help.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Three runs of one trace: as it was, to the same bits (the null counterfactual); as the model of
  * virtual time has it; and as the model has it with something else. What the change does is the
  * difference between the last two, whose errors are the same. */
-#include "cli/what_if.h"
+#include "cli/commands.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -12,7 +12,8 @@
 
 /* --- from text --- */
 
-const char *hr_option_expected(enum hr_option_kind kind)
+/* What reads as its kind does: "a whole number, not negative". */
+static const char *expected_of(enum hr_option_kind kind)
 {
     switch (kind) {
     case HR_OPTION_FLAG:
@@ -221,9 +222,14 @@ unsigned hr_option_word(const struct hr_option *row, const char *text)
     return find_word(text, row->words, &number) ? number : 0;
 }
 
-struct hr_option_words hr_option_words(const struct hr_option *row)
+/* Of a row with words: "sum or repro"; "linear, sqrt or none". */
+struct words {
+    char text[160];
+};
+
+static struct words words_of(const struct hr_option *row)
 {
-    struct hr_option_words list = {""};
+    struct words list = {""};
     for (const char *word = row->words, *end; *word; word = *end ? end + 1 : end) {
         const size_t used = strlen(list.text);
         end = word + strcspn(word, "|");
@@ -241,7 +247,7 @@ static enum hr_status check_words(const struct hr_option *row, const char *value
     unsigned number;
     if (find_word(value, row->words, &number))
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--%s %s: expected %s", row->name, value, hr_option_words(row).text);
+    return hr_fail(HR_E_USAGE, "--%s %s: expected %s", row->name, value, words_of(row).text);
 }
 
 enum hr_status hr_option_check(const struct hr_option *row, const void *base, bool sparse)
@@ -262,7 +268,7 @@ enum hr_status hr_option_set(const struct hr_option *row, void *base, const char
 {
     if (!hr_option_store(row, base, value))
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, row->name, value,
-                       row->words ? hr_option_words(row).text : hr_option_expected(row->kind));
+                       row->words ? words_of(row).text : expected_of(row->kind));
     if (row->kind == HR_OPTION_COUNT && !row->usual && row->range.least >= 1)
         return hr_option_check(row, base, false); /* a 0 is no default here */
     return HR_OK;

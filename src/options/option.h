@@ -164,13 +164,6 @@ bool hr_option_store(const struct hr_option *row, void *base, const char *value)
 /* The same, with a line that begins with `where`. HR_E_USAGE. */
 HR_CHECKED enum hr_status hr_option_set(const struct hr_option *row, void *base, const char *value,
                                         const char *where);
-/* What does: "a whole number, not negative". */
-const char *hr_option_expected(enum hr_option_kind kind);
-/* Of a row with words: "sum or repro"; "linear, sqrt or none". */
-struct hr_option_words {
-    char text[160];
-};
-struct hr_option_words hr_option_words(const struct hr_option *row);
 /* The field, as one would type it. Numbers are the shortest that read back as the same: 0.05. */
 void hr_option_text(const struct hr_option *row, const void *base, char *text, size_t size);
 bool hr_option_equal(const struct hr_option *row, const void *base, const void *other);

@@ -87,15 +87,14 @@ const struct hr_strategy hr_strategy_ps_sync_aggregated = {
 
 static const char *const ps_async_options[] = {ASYNC_OPTIONS, NULL};
 
-const struct hr_strategy hr_strategy_ps_async = {
-    PS_ASYNC,      .aggregated = &hr_strategy_ps_async_aggregated, .span = span, SERVER_FUNCTIONS,
-    SERVER_LOSSES,
-};
-
-const struct hr_strategy hr_strategy_ps_async_aggregated = {
+static const struct hr_strategy ps_async_aggregated = {
     PS_ASYNC,
     SERVER_FUNCTIONS,
     AGGREGATED,
+};
+
+const struct hr_strategy hr_strategy_ps_async = {
+    PS_ASYNC, .aggregated = &ps_async_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_LOSSES,
 };
 
 static enum hr_status prepare_ssp(struct hr_shared_state *shared)
@@ -112,12 +111,12 @@ static enum hr_status prepare_ssp(struct hr_shared_state *shared)
 
 static const char *const ssp_options[] = {"staleness", ASYNC_OPTIONS, NULL};
 
-const struct hr_strategy hr_strategy_ssp = {
-    SSP, .aggregated = &hr_strategy_ssp_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_LOSSES,
-};
-
-const struct hr_strategy hr_strategy_ssp_aggregated = {
+static const struct hr_strategy ssp_aggregated = {
     SSP,
     SERVER_FUNCTIONS,
     AGGREGATED,
+};
+
+const struct hr_strategy hr_strategy_ssp = {
+    SSP, .aggregated = &ssp_aggregated, .span = span, SERVER_FUNCTIONS, SERVER_LOSSES,
 };

@@ -21,8 +21,6 @@
 #define HR_DECLARE_STRATEGY(name) extern const struct hr_strategy hr_strategy_##name;
 HR_STRATEGIES(HR_DECLARE_STRATEGY)
 HR_DECLARE_STRATEGY(ps_sync_aggregated)
-HR_DECLARE_STRATEGY(ps_async_aggregated)
-HR_DECLARE_STRATEGY(ssp_aggregated)
 HR_DECLARE_STRATEGY(streamed)
 
 #endif

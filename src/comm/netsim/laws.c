@@ -80,7 +80,9 @@ static enum hr_status worker(struct hr_plan *plan, const struct hr_plan_for *of)
     return HR_OK;
 }
 
-enum hr_status hr_plan_server_round(struct hr_plan *plan, const struct hr_plan_for *of)
+/* One round of a parameter server: the `root` first ranks are workers, which push part j of the
+ * data to server j, who adds and has everybody pull; the other ranks are servers. */
+static enum hr_status plan_server_round(struct hr_plan *plan, const struct hr_plan_for *of)
 {
     const size_t workers = of->root, part = of->rank - workers;
     plan->nchunks = of->n - workers;
@@ -106,7 +108,7 @@ enum hr_status hr_law_server_round(size_t workers, size_t servers, uint64_t byte
     const struct hr_walk_options options = {.topology = &star,
                                             .node = star.rank_node,
                                             .n = workers + servers,
-                                            .plan = hr_plan_server_round,
+                                            .plan = plan_server_round,
                                             .root = workers,
                                             .bytes = bytes};
     HR_TRY_GOTO(hr_walk(&options, &walk), status, out);

@@ -20,10 +20,6 @@ const char *hr_law_formula(const char *algorithm);
 double hr_law_seconds(const char *algorithm, size_t workers, size_t others, double bytes,
                       double bandwidth);
 
-/* One round of a parameter server: the `root` first ranks are workers, which push part j of the
- * data to server j, who adds and has everybody pull; the other ranks are servers. */
-HR_CHECKED enum hr_status hr_plan_server_round(struct hr_plan *plan, const struct hr_plan_for *of);
-
 /* How long the round takes with `workers` and `servers` around one switch, each on a link like
  * `link`. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_law_server_round(size_t workers, size_t servers, uint64_t bytes,

@@ -43,7 +43,6 @@ static inline size_t hr_trace_last_bytes(size_t nranks)
 {
     return (HR_TRACE_SLOTS + nranks) * sizeof(uint64_t);
 }
-void hr_trace_last_place(struct hr_trace_last *last, size_t nranks, void *memory);
 HR_CHECKED enum hr_status hr_trace_last_init(struct hr_trace_last *last, size_t nranks);
 void hr_trace_last_free(struct hr_trace_last *last);
 void hr_trace_last_reset(struct hr_trace_last *last);

@@ -13,7 +13,7 @@
 #include "base/file.h"
 #include "trace/trace_layout.h"
 
-void hr_trace_last_place(struct hr_trace_last *last, size_t nranks, void *memory)
+static void place_last(struct hr_trace_last *last, size_t nranks, void *memory)
 {
     *last = (struct hr_trace_last){.nranks = nranks, .value = memory};
     last->step = last->value + HR_TRACE_SLOTS;
@@ -25,7 +25,7 @@ enum hr_status hr_trace_last_init(struct hr_trace_last *last, size_t nranks)
     void *memory = malloc(hr_trace_last_bytes(nranks));
     if (!memory)
         return hr_fail(HR_E_NOMEM, "no memory for the steps of %zu ranks", nranks);
-    hr_trace_last_place(last, nranks, memory);
+    place_last(last, nranks, memory);
     return HR_OK;
 }
 
@@ -73,7 +73,7 @@ static enum hr_status log_allocate(struct hr_trace_log *log, void *tail, const c
     log->path = strdup(path);
     if (!log->path || !log->tail)
         return hr_fail(HR_E_NOMEM, "%s: no memory for its buffer", path);
-    hr_trace_last_place(&log->last, nranks, log->tail + 1);
+    place_last(&log->last, nranks, log->tail + 1);
     log->buffer = (unsigned char *)(log->tail + 1) + hr_trace_last_bytes(nranks);
     return HR_OK;
 }

@@ -1,10 +1,9 @@
-#include "checkpoint/prune.h"
+#include "checkpoint/steps.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "checkpoint/links.h"
-#include "checkpoint/steps.h"
 
 static bool is_ours(const char *dir, const struct hr_step *step)
 {

@@ -63,4 +63,10 @@ HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const struct hr_step
 /* Remove this user's .tmp-* of processes that have ended. Failure is only a warning. */
 HR_CHECKED enum hr_status hr_steps_remove_leftovers(const char *dir);
 
+/* --- prune.c: old checkpoints go, and some stay */
+/* Remove all steps but the newest `keep` (0: keep all); `saved` always stays, and so does the one
+ * that dir/best points at, which is not counted. Neither is what is no checkpoint, or holds other
+ * files, too (hr_steps_check_ours): that stays, with a warning. Failure is only a warning. */
+void hr_steps_prune(const char *dir, uint64_t saved, size_t keep);
+
 #endif

@@ -4,13 +4,19 @@
 #include "formats/image_list.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "formats/digits.h"
 #include "formats/formats.h"
+
+/* The four files of data/digits, embedded by digits_blob.S. */
+extern const uint8_t hr_digits_train_images[], hr_digits_train_images_end[];
+extern const uint8_t hr_digits_train_labels[], hr_digits_train_labels_end[];
+extern const uint8_t hr_digits_test_images[], hr_digits_test_images_end[];
+extern const uint8_t hr_digits_test_labels[], hr_digits_test_labels_end[];
 
 enum { FILES = 4, TRAIN_IMAGES = 0, TRAIN_LABELS, TEST_IMAGES, TEST_LABELS, PATH_BYTES = 512 };
 

@@ -1,4 +1,18 @@
-#include "formats/image_folder.h"
+/* Folders of PNG and JPEG files as data.
+ *
+ *     FOLDER/train/CLASS/a.png, FOLDER/test/CLASS/b.jpg     torchvision's ImageFolder, twice
+ *     FOLDER/CLASS/a.png                                    samples are held out, as of a table
+ *
+ * Without a folder `test`, `val` and `valid` are looked for. Classes are the folders' names,
+ * ascending byte by byte, those of all splits together; files in the order of image_list.h. Where
+ * all pictures are grey there is one channel, otherwise three. All have one size, or are given one
+ * (options->resize).
+ *
+ * Errors: HR_E_FORMAT and HR_E_IO name the file; HR_E_USAGE. Sizes are added up from the pictures'
+ * heads, and compared with options->max_data and the memory there is, before memory is taken.
+ * Threads: image_load.h. Test: tests/cli/images.bats
+ */
+#include "data/format.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -184,8 +198,9 @@ static uint32_t number_of(const struct hr_storage *storage, const char *name)
 
 /* --- shape --- */
 
-enum hr_status hr_image_size_parse(const struct hr_data_options *options, size_t *height,
-                                   size_t *width)
+/* "28x28" of options->resize; 0, 0 where it is "". HR_E_USAGE. */
+static enum hr_status parse_size(const struct hr_data_options *options, size_t *height,
+                                 size_t *width)
 {
     char end;
     *height = *width = 0;
@@ -221,7 +236,7 @@ static enum hr_status find_shape(const struct splits *s, struct hr_shape *shape)
 {
     const struct hr_image_file *first = NULL;
     size_t height, width, channels = 0;
-    HR_TRY(hr_image_size_parse(s->options, &height, &width));
+    HR_TRY(parse_size(s->options, &height, &width));
     for (size_t split = 0; split < SPLITS; split++)
         HR_TRY(add_heads(&s->of[split].list, height, &first, &channels));
     *shape = (struct hr_shape){channels, height ? height : first->head.height,

@@ -23,4 +23,21 @@ HR_CHECKED enum hr_status hr_bench_check_memory(size_t buffers, uint64_t low, ui
 HR_CHECKED enum hr_status hr_bench_parse_either(const char *option, const char *text,
                                                 const char *no, const char *yes, bool *out);
 
+/* --- bench_layers.c, bench_train.c: what limits a network here */
+/* Every layer's times beside the machine's roofs. */
+HR_CHECKED enum hr_status hr_bench_layers(struct hr_cli *cli);
+
+/* Training speed of models, beside the compute roof. */
+HR_CHECKED enum hr_status hr_bench_train(struct hr_cli *cli);
+
+/* --- bench_links.c */
+/* Walk plans over a topology (--topology, --algorithm, --bytes, --root), or show its rings
+ * (--find-rings), or the laws of parameter servers (--sweep). Prints, and writes --json. */
+HR_CHECKED enum hr_status hr_bench_links(struct hr_cli *cli);
+
+/* --- bench_pipeline.c */
+/* Walk schedules of a pipeline on paper, for a model cut into stages (--pipeline, --micro-batches,
+ * --pipeline-schedule, --chunks, --stages). Prints, and writes --json. */
+HR_CHECKED enum hr_status hr_bench_pipeline(struct hr_cli *cli);
+
 #endif

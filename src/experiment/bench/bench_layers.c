@@ -1,5 +1,5 @@
 /* hogring bench layers - where the time of a step goes, and what binds each part of it. */
-#include "bench/bench_layers.h"
+#include "bench/bench_kinds.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* hogring bench links - what a collective takes over links that this machine does not have. */
-#include "bench/bench_links.h"
+#include "bench/bench_kinds.h"
 
 #include <math.h>
 #include <string.h>

@@ -28,4 +28,11 @@ struct hr_bench_case {
 HR_CHECKED enum hr_status hr_bench_measure(const struct hr_bench_case *what,
                                            struct hr_bench_row *row);
 
+/* --- bench_machine.c: what a measurement should be read beside, the machine's own times */
+/* Measure them, with at most `nranks` threads (about 0.2 s). What cannot be measured is NaN. */
+void hr_bench_calibrate(size_t nranks, struct hr_calibration *calibration);
+
+/* Lines that begin with #. */
+void hr_bench_print_calibration(const struct hr_calibration *calibration);
+
 #endif

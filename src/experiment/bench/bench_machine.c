@@ -1,4 +1,4 @@
-#include "bench/bench_machine.h"
+#include "bench/bench_loop.h"
 
 #include <math.h>
 #include <stdio.h>

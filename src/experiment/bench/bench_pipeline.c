@@ -1,7 +1,7 @@
 /* hogring bench pipeline - how long the schedules of a pipeline take for a model, on paper: every
  * combination of stages, micro-batches and schedules is a walk (pipeline/walk.h). With --rounds,
  * beside it, in real time. */
-#include "bench/bench_pipeline.h"
+#include "bench/bench_kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,12 +9,11 @@
 
 #include "base/signals.h"
 #include "bench/bench_data.h"
-#include "bench/bench_pipeline_run.h"
+#include "bench/pipelines.h"
 #include "manual/manual.h"
 #include "nn/madds.h"
 #include "options/nearest.h"
 #include "pipeline/schedules.h"
-#include "bench/pipelines.h"
 #include "stages/cut.h"
 #include "stages/spans.h"
 #include "json/value.h"

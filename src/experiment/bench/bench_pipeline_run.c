@@ -1,4 +1,4 @@
-#include "bench/bench_pipeline_run.h"
+#include "bench/pipelines.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "base/median.h"
 #include "base/signals.h"
 #include "bench/bench_data.h"
-#include "bench/bench_layers.h"
+#include "bench/bench_kinds.h"
 #include "bench/compute_roof.h"
 #include "json/documents.h"
 #include "nn/madds.h"
@@ -18,8 +18,6 @@
 #include "options/meaning.h"
 #include "options/sweep.h"
 #include "nn/model_text.h"
-#include "json/documents.h"
-#include "watch/outcome.h"
 #include "strategies/find.h"
 #include "terminal/output.h"
 

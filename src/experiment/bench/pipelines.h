@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "pipeline/walk.h"
+#include "options/command_line.h"
 
 /* In real time, over rounds: medians, and the least and the most. */
 struct hr_pipelines_measured {
@@ -61,5 +62,16 @@ HR_CHECKED enum hr_status hr_pipelines_print_one(FILE *out, const struct hr_pipe
  * where there is `one`. */
 json_t *hr_json_pipelines(const struct hr_pipelines_table *table,
                           const struct hr_pipelines_one *one);
+
+/* --- bench_pipeline_run.c: in real time, beside what the paper says of them */
+enum { HR_BENCH_PIPELINE_ROUNDS = 99 };
+
+/* Train each row of the table, cli->rounds times, which are no more than that, in turns:
+ * row.measured out, and of the last run of the last row what its stages did when: free it with
+ * hr_run_result_free. */
+HR_CHECKED enum hr_status hr_bench_pipeline_run(const struct hr_cli *cli,
+                                                const struct hr_dataset *dataset,
+                                                struct hr_pipelines_table *table,
+                                                struct hr_run_result *last);
 
 #endif

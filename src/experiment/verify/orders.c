@@ -6,14 +6,15 @@
 
 enum { RUN = 16384, MOST = 64 }; /* elements that are dealt out together; ranks */
 
-float hr_order_tree(const float *x, size_t n)
+/* T(n): of the first numbers, as many as the largest power of two below n, and of the rest. */
+static float tree_sum(const float *x, size_t n)
 {
     size_t first = 1;
     if (n == 1)
         return x[0];
     while (2 * first < n)
         first *= 2;
-    const float left = hr_order_tree(x, first), right = hr_order_tree(x + first, n - first);
+    const float left = tree_sum(x, first), right = tree_sum(x + first, n - first);
     return left + right;
 }
 
@@ -33,7 +34,7 @@ static float from_the_last(const float *x, size_t n)
     float reversed[MOST];
     for (size_t i = 0; i < n; i++)
         reversed[i] = x[n - 1 - i];
-    return hr_order_tree(reversed, n);
+    return tree_sum(reversed, n);
 }
 
 /* Leaves x_r + x_(r+p), p the largest power of two up to n. */
@@ -45,7 +46,7 @@ static float halved(const float *x, size_t n)
         p *= 2;
     for (size_t r = 0; r < p; r++)
         leaf[r] = r + p < n ? x[r] + x[r + p] : x[r];
-    return hr_order_tree(leaf, p);
+    return tree_sum(leaf, p);
 }
 
 static float by_nodes(const float *x, size_t n, size_t size)
@@ -53,8 +54,8 @@ static float by_nodes(const float *x, size_t n, size_t size)
     float node[MOST];
     size_t nodes = 0;
     for (size_t first = 0; first < n; first += size)
-        node[nodes++] = hr_order_tree(x + first, hr_min_size(size, n - first));
-    return hr_order_tree(node, nodes);
+        node[nodes++] = tree_sum(x + first, hr_min_size(size, n - first));
+    return tree_sum(node, nodes);
 }
 
 float hr_order_sum(const char *algorithm, const float *x, size_t n, size_t index, size_t group_size)
@@ -72,5 +73,5 @@ float hr_order_sum(const char *algorithm, const float *x, size_t n, size_t index
         return halved(x, n);
     if (!strcmp(algorithm, "hierarchical"))
         return by_nodes(x, n, group_size);
-    return hr_order_tree(x, n);
+    return tree_sum(x, n);
 }

@@ -15,7 +15,4 @@
 float hr_order_sum(const char *algorithm, const float *x, size_t n, size_t index,
                    size_t group_size);
 
-/* T(n): of the first numbers, as many as the largest power of two below n, and of the rest. */
-float hr_order_tree(const float *x, size_t n);
-
 #endif

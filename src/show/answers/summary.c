@@ -18,8 +18,16 @@ static const char *word_of(const struct hr_prediction *p)
     return p->kind == HR_PREDICT_PROBABILITIES ? "probability" : "score";
 }
 
-double hr_prediction_summarize(const struct hr_prediction *p, struct hr_class_summary *classes,
-                               size_t *unanswered)
+/* Of a class, by its answers: */
+struct class_summary {
+    size_t samples;
+    double mean_confidence; /* NaN: it has none */
+};
+
+/* classes (p->classes) out; *unanswered: samples with an output that is not a number; returns the
+ * mean confidence of all answers, NaN where there is none. */
+static double summarize(const struct hr_prediction *p, struct class_summary *classes,
+                        size_t *unanswered)
 {
     double sum = 0;
     size_t answered = 0;
@@ -28,7 +36,7 @@ double hr_prediction_summarize(const struct hr_prediction *p, struct hr_class_su
         if (p->answers[i] == UINT32_MAX)
             continue;
         const double confidence = (double)hr_prediction_confidence(p, i);
-        struct hr_class_summary *class = &classes[p->answers[i]];
+        struct class_summary *class = &classes[p->answers[i]];
         class->samples++;
         class->mean_confidence += confidence;
         sum += confidence;
@@ -129,7 +137,7 @@ static int by_samples(const void *a, const void *b)
 }
 
 static void print_counts(FILE *out, const struct hr_prediction *p,
-                         const struct hr_class_summary *classes, struct ranked_class *ranked,
+                         const struct class_summary *classes, struct ranked_class *ranked,
                          size_t width)
 {
     const size_t name = name_width(p->class_names, p->classes, width > 40 ? width - 40 : NARROWEST);
@@ -141,7 +149,7 @@ static void print_counts(FILE *out, const struct hr_prediction *p,
         qsort(ranked, p->classes, sizeof *ranked, by_samples);
     fprintf(out, "\n%-*s %9s  mean %s\n", (int)name, "class", "samples", word_of(p));
     for (size_t i = 0; i < shown; i++) {
-        const struct hr_class_summary *class = &classes[ranked[i].class];
+        const struct class_summary *class = &classes[ranked[i].class];
         fprintf(out, "%-*.*s %9s", (int)name, (int)name,
                 hr_printable(p->class_names[ranked[i].class]).text,
                 hr_human_count(number, class->samples));
@@ -155,11 +163,11 @@ static void print_counts(FILE *out, const struct hr_prediction *p,
 
 static enum hr_status print_summary(FILE *out, const struct hr_prediction *p, size_t width)
 {
-    struct hr_class_summary *classes = malloc(p->classes * sizeof *classes);
+    struct class_summary *classes = malloc(p->classes * sizeof *classes);
     struct ranked_class *ranked = malloc(p->classes * sizeof *ranked);
     size_t unanswered;
     if (classes && ranked) {
-        hr_prediction_summarize(p, classes, &unanswered);
+        summarize(p, classes, &unanswered);
         print_counts(out, p, classes, ranked, width);
         if (unanswered)
             fprintf(out, "%zu have no answer: an output is not a number\n", unanswered);
@@ -205,7 +213,7 @@ static json_t *value_json(const struct hr_prediction *p, size_t column)
                      hr_json_number(most));
 }
 
-static json_t *class_json(const char *name, const struct hr_class_summary *class)
+static json_t *class_json(const char *name, const struct class_summary *class)
 {
     return json_pack("{s:o, s:o, s:o}", "name", hr_json_text(name), "samples",
                      hr_json_count(class->samples), "mean_confidence",
@@ -215,11 +223,11 @@ static json_t *class_json(const char *name, const struct hr_class_summary *class
 /* The members that classes have: null but for classes. */
 static bool add_classes(const struct hr_prediction *p, json_t *document)
 {
-    struct hr_class_summary *classes = calloc(p->classes, sizeof *classes);
+    struct class_summary *classes = calloc(p->classes, sizeof *classes);
     json_t *array = json_array();
     size_t unanswered = 0;
     bool good = classes && array;
-    const double mean = good ? hr_prediction_summarize(p, classes, &unanswered) : (double)NAN;
+    const double mean = good ? summarize(p, classes, &unanswered) : (double)NAN;
     for (size_t c = 0; good && c < p->classes; c++)
         good = json_array_append_new(array, class_json(p->class_names[c], &classes[c])) == 0;
     free(classes);

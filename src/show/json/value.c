@@ -57,7 +57,8 @@ static json_t *memory_bytes(void)
     return pages > 0 && size > 0 ? hr_json_count((uint64_t)pages * (uint64_t)size) : json_null();
 }
 
-json_t *hr_json_machine(void)
+/* {"cpu", "processors", "isa", "memory_bytes", "architecture", "kernel", "os"} */
+static json_t *machine_json(void)
 {
     char cpu[256], os[256];
     struct utsname name;
@@ -134,7 +135,7 @@ enum hr_status hr_json_write_document(const char *path, const json_t *document)
 json_t *hr_json_document(json_t *rest)
 {
     json_t *document = json_pack("{ss so so so}", "hogring", HR_VERSION, "date", date(), "command",
-                                 command(), "machine", hr_json_machine());
+                                 command(), "machine", machine_json());
     if (!rest || !document || json_object_update(document, rest) != 0) {
         json_decref(document);
         document = NULL;

@@ -19,9 +19,6 @@ json_t *hr_json_count(uint64_t n);
 /* hr_json_text, null for "". */
 json_t *hr_json_text_or_null(const char *text);
 
-/* {"cpu", "processors", "isa", "memory_bytes", "architecture", "kernel", "os"} */
-json_t *hr_json_machine(void);
-
 /* {"hogring": version, "date", "command": [...], "machine": {...}, <rest>}: a new
  * reference; rest is released. NULL: no memory. */
 json_t *hr_json_document(json_t *rest);

@@ -210,14 +210,11 @@ struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
 /* If all who live have arrived: export, and tell them (server_cut.c). */
 void hr_shard_finish_cut(struct hr_shard *shard);
-void hr_shard_export(struct hr_shard *shard);
 /* Copy its slice, and state. */
 void hr_shard_copy_to(const struct hr_shard *shard, const struct hr_snapshot *to);
 /* Is there a batch to be handed out before the cut? Shard 0 only. One that came back goes out even
  * after a request to stop: the cut has all before it. */
 bool hr_shard_has_batch(const struct hr_shard *shard);
-/* Batches before that may be handed out now. */
-uint64_t hr_shard_cut(const struct hr_shard *shard);
 /* Batches before `next` have been handed out. */
 void hr_shard_handed_out(struct hr_shard *shard, uint64_t next);
 /* Copy the slice to a worker that waits. */

@@ -16,7 +16,7 @@ void hr_shard_copy_to(const struct hr_shard *shard, const struct hr_snapshot *to
         to->applied[0] = shard->before + shard->version;
 }
 
-void hr_shard_export(struct hr_shard *shard)
+static void export_slice(struct hr_shard *shard)
 {
     hr_shard_copy_to(shard, &shard->shared->snapshot);
 }
@@ -26,7 +26,7 @@ static void export(struct hr_shard *shard)
     if (shard->joined && shard->exported == shard->version + 1) /* somebody may be reading it */
         return;
     shard->exported = shard->version + 1;
-    hr_shard_export(shard);
+    export_slice(shard);
 }
 
 /* From the first return on, some may have rested while another worked, who may be gone by now. */

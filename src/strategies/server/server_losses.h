@@ -54,7 +54,6 @@ struct hr_loss_at_shard {
 };
 
 /* (workers) lines; behind them (workers, servers) of shards (server_memory.c). */
-size_t hr_server_losses_bytes(const struct hr_shared_state *shared);
 struct hr_server_loss *hr_server_losses(const struct hr_shared_state *shared);
 struct hr_loss_at_shard *hr_loss_at_shard(const struct hr_shared_state *shared, size_t worker,
                                           size_t shard);

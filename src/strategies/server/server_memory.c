@@ -31,7 +31,7 @@ static size_t served_state_floats(const struct hr_shared_state *shared)
     return shared->strategy->rows.state == HR_KEPT_OWN ? 0 : hr_state_floats(shared);
 }
 
-size_t hr_server_losses_bytes(const struct hr_shared_state *shared)
+static size_t losses_bytes(const struct hr_shared_state *shared)
 {
     return hr_server_takes_losses(shared)
                ? shared->workers * (sizeof(struct hr_server_loss) +
@@ -82,8 +82,7 @@ static size_t packets_bytes(const struct hr_shared_state *shared)
 
 size_t hr_server_bytes(const struct hr_shared_state *shared)
 {
-    const size_t bytes =
-        rings_bytes(shared) + arrays_bytes(shared) + hr_server_losses_bytes(shared);
+    const size_t bytes = rings_bytes(shared) + arrays_bytes(shared) + losses_bytes(shared);
     return hr_round_up(bytes, HR_LINE) + packets_bytes(shared);
 }
 
@@ -175,7 +174,7 @@ static void init_losses(const struct hr_shared_state *shared)
 void hr_server_init(struct hr_shared_state *shared)
 {
     hr_pairs_init(shared->own, hr_server_slots(shared), shared->workers * shared->servers);
-    if (hr_server_losses_bytes(shared))
+    if (losses_bytes(shared))
         init_losses(shared);
 }
 

@@ -89,7 +89,8 @@ bool hr_shard_over(const struct hr_shard *shard)
            shard->ndone + shard->ngone + silent == shard->shared->workers;
 }
 
-uint64_t hr_shard_cut(const struct hr_shard *shard)
+/* Batches before that may be handed out now. */
+static uint64_t next_cut(const struct hr_shard *shard)
 {
     const struct hr_dispenser *dispenser = shard->shared->dispenser;
     return hr_shared_rests(shard->shared, shard->next) ? 0
@@ -118,7 +119,7 @@ static bool may_read(const struct hr_shard *shard, size_t worker, uint64_t slowe
     if (shard->ndone) /* a worker has left: the run is over, or has failed */
         return false;
     if (!shard->shared->strategy->synchronous && shard->number == 0 &&
-        !has_batch_before(shard, hr_shard_cut(shard)))
+        !has_batch_before(shard, next_cut(shard)))
         return true; /* the answer will be NO_BATCH, which needs no gate */
     return hr_ssp_gate_is_open(shard, worker, slowest);
 }
@@ -319,7 +320,7 @@ static bool is_new(struct hr_client *client, const struct hr_message *request)
 static struct hr_message next_request(struct hr_shard *shard, size_t worker)
 {
     struct hr_ring *ring = hr_server_requests(shard->shared, worker, shard->number);
-    shard->cut = hr_shard_cut(shard);
+    shard->cut = next_cut(shard);
     if (shard->loses && hr_shard_sees_loss(shard, worker))
         return (struct hr_message){.kind = HR_GONE, .from = (uint32_t)worker};
     const struct hr_message message = *hr_ring_peek_spsc(ring);

@@ -89,7 +89,8 @@ struct hr_gradient_counters hr_stats_gradients(const struct hr_worker_stats *sta
                                          stats->epoch_loss};
 }
 
-uint64_t hr_stats_go_back(struct hr_worker_stats *stats, const struct hr_gradient_counters *then)
+/* To what they were: returns the samples that do not count any more. */
+static uint64_t go_back(struct hr_worker_stats *stats, const struct hr_gradient_counters *then)
 {
     const uint64_t samples = stats->samples - then->samples;
     stats->steps = then->steps;
@@ -114,7 +115,7 @@ void hr_stats_back_to_mark(struct hr_worker_stats *stats, uint64_t index)
     struct hr_marked_counters *mark = &stats->mark;
     if (hr_atom64_load_acquire(&mark->range) != index + 1) /* partner: hr_stats_mark */
         return;
-    hr_stats_go_back(stats, &mark->gradients);
+    go_back(stats, &mark->gradients);
     stats->updates = mark->updates;
     hr_atom64_store_relaxed(&mark->range, 0);
 }
@@ -139,7 +140,7 @@ static void drop(struct hr_worker_stats *stats)
 {
     struct hr_gradient_counters then = stats->last.before;
     then.steps = stats->steps;
-    hr_stats_go_back(stats, &then);
+    go_back(stats, &then);
 }
 
 void hr_stats_drop(struct hr_worker_stats *stats)
@@ -164,7 +165,7 @@ void hr_stats_mend(struct hr_worker_stats *stats)
 
 uint64_t hr_stats_take_back(struct hr_worker_stats *stats)
 {
-    return stats->last.any ? hr_stats_go_back(stats, &stats->last.before) : 0;
+    return stats->last.any ? go_back(stats, &stats->last.before) : 0;
 }
 
 void hr_stats_leave_cut(struct hr_worker_stats *stats, bool ends_epoch)
@@ -186,5 +187,5 @@ uint64_t hr_stats_roll_back(struct hr_worker_stats *stats)
     stats->updates = at_cut->updates;
     stats->dropped = at_cut->dropped;
     stats->max_skew = at_cut->max_skew;
-    return hr_stats_go_back(stats, &at_cut->gradients);
+    return go_back(stats, &at_cut->gradients);
 }

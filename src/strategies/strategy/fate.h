@@ -104,9 +104,8 @@ void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index);
 void hr_stats_end(struct hr_worker_stats *stats);
 /* Its last gradient came too late: it was computed, but its samples do not count. */
 void hr_stats_drop(struct hr_worker_stats *stats);
-/* Its counters now; what they were at some time: returns the samples that do not count any more. */
+/* Its counters now. */
 struct hr_gradient_counters hr_stats_gradients(const struct hr_worker_stats *stats);
-uint64_t hr_stats_go_back(struct hr_worker_stats *stats, const struct hr_gradient_counters *then);
 /* The worker begins a range of batches with `index`. It is dead, and they do not count: undo what
  * it did in them, if it came to begin. */
 void hr_stats_mark(struct hr_worker_stats *stats, uint64_t index);

@@ -411,7 +411,8 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
 
 /* --- how long a loss kept updates up --- */
 
-double hr_losses_pause_s(const struct hr_losses *losses, size_t i)
+/* Seconds until an update was applied that was offered after loss i; < 0: none was. */
+static double pause_s_of(const struct hr_losses *losses, size_t i)
 {
     const struct hr_resumption *it = &losses->resumptions->loss[i];
     const uint64_t resumed = hr_atom64_load_acquire(&it->resumed_ns); /* partner: resumed */
@@ -439,7 +440,7 @@ void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result)
         return;
     const struct hr_shared_state *shared = shared_of(losses);
     for (size_t i = 0; i < losses->n; i++)
-        losses->loss[i].pause_s = hr_losses_pause_s(losses, i);
+        losses->loss[i].pause_s = pause_s_of(losses, i);
     for (size_t w = 0; w < shared->workers; w++)
         tell_fate(losses, w);
     result->losses = losses->loss;

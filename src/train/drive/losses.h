@@ -67,7 +67,7 @@ struct hr_losses {
      * not. (roll_call.c) */
     int64_t trained_ns, span_ns;
     const char *why_not; /* the run did not outlive a loss; NULL: it did */
-    char stage_how[160]; /* a stage was lost, whose worker will be; "": none (replicas.h) */
+    char stage_how[160]; /* a stage was lost, whose worker will be; "": none (replicas.c) */
     size_t stage_of;     /* that worker */
     size_t restarts;     /* so far */
     /* (ranks) each, in the segment: */
@@ -121,10 +121,17 @@ HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool be
 /* After the run: what became of all of them, into the result, which owns the list. */
 void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result);
 
-/* Seconds until an update was applied that was offered after loss i; < 0: none was. */
-double hr_losses_pause_s(const struct hr_losses *losses, size_t i);
-
 /* A worker's: it has had an update applied that it offered at that time. */
 void hr_losses_resumed(const struct hr_losses *losses, uint32_t *seen, int64_t offered_ns);
+
+/* --- replicas.c: losses of runs whose workers are several ranks each (--pipeline): a rank that is
+ * lost is its replica's end.
+ *
+ *   worker   it is lost as any worker is; its other stages leave the step that they are in, and
+ *            wait until it is back, or the run is over
+ *   stage    the worker leaves its step and goes, too: then that is lost, and when it is started
+ *            again so is the stage */
+/* Of any rank. (hr_launch_options.lost; losses.h has what follows) */
+bool hr_replica_lost(void *losses, size_t rank, const char *how);
 
 #endif

@@ -1,4 +1,4 @@
-#include "drive/replicas.h"
+#include "drive/losses.h"
 
 #include <stdio.h>
 

@@ -51,4 +51,8 @@ HR_CHECKED enum hr_status hr_server_rest(struct hr_server *server);
 enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank,
                                enum hr_status status);
 
+/* serve_stage.c: ranks beside the workers: servers' shards, and the stages of a worker's pipeline,
+ * each of which does its part of every gradient until the worker has ended. */
+HR_CHECKED enum hr_status hr_serve_beside(const struct hr_drive *drive, size_t rank);
+
 #endif

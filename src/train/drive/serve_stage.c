@@ -1,4 +1,4 @@
-#include "drive/serve_stage.h"
+#include "drive/serve.h"
 
 #include "base/clock.h"
 #include "drive/resting.h"

@@ -1,4 +1,4 @@
-#include "stages/acted.h"
+#include "stages/stage.h"
 
 #include "observe/spans.h"
 #include "stages/crew.h"

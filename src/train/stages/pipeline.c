@@ -128,7 +128,7 @@ static size_t boundary_bytes(const struct hr_pipeline *pipeline, size_t boundary
     return 2 * slots_of(pipeline, boundary) * slot_floats(pipeline, boundary) * sizeof(float);
 }
 
-size_t hr_pipeline_slot_bytes(const struct hr_pipeline *pipeline)
+static size_t slot_bytes(const struct hr_pipeline *pipeline)
 {
     size_t bytes = 0;
     for (size_t p = 0; p + 1 < pipeline->parts; p++)
@@ -182,7 +182,7 @@ static size_t teams_bytes(const struct hr_pipeline *pipeline)
 
 size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline)
 {
-    return word_bytes(pipeline) + number_bytes(pipeline) + hr_pipeline_slot_bytes(pipeline) +
+    return word_bytes(pipeline) + number_bytes(pipeline) + slot_bytes(pipeline) +
            teams_bytes(pipeline) + hr_apart_bytes(pipeline);
 }
 
@@ -194,7 +194,7 @@ struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeli
     at.micro = (void *)(at.boundary + pipeline->parts);
     at.numbers = (void *)(at.micro + pipeline->options.shape.micro_batches);
     at.slots = (unsigned char *)at.numbers + number_bytes(pipeline);
-    at.shared = at.slots + hr_pipeline_slot_bytes(pipeline);
+    at.shared = at.slots + slot_bytes(pipeline);
     at.rings = at.shared + teams_bytes(pipeline);
     return at;
 }

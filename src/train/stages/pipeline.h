@@ -144,9 +144,8 @@ struct hr_pipeline_stripe {
 struct hr_pipeline_stripe hr_pipeline_stripe(const struct hr_pipeline *pipeline, size_t part,
                                              size_t t);
 
-/* Bytes of it, and of those the slots'; zeroed memory is ready. */
+/* Bytes of it; zeroed memory is ready. */
 size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline);
-size_t hr_pipeline_slot_bytes(const struct hr_pipeline *pipeline);
 struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeline, void *base);
 /* The slot of micro-batch m at a boundary: activations, or their gradients. */
 float *hr_pipeline_slot(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at,

@@ -1,6 +1,5 @@
 #include "stages/stage.h"
 
-#include "stages/acted.h"
 #include "stages/apart.h"
 #include "base/clock.h"
 #include "base/size.h"

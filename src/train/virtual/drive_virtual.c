@@ -6,7 +6,7 @@
 #include "play/play_pause.h"
 #include "virtual/virtual_losses.h"
 #include "virtual/virtual_ranks.h"
-#include "virtual/virtual_traffic.h"
+#include "virtual/simulator.h"
 
 static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening *what)
 {

@@ -154,4 +154,14 @@ void hr_simulator_leave_exchange(struct hr_simulator *sim, size_t rank);
 /* A rank that lives dies now. HR_E_LOST: the run outlives no losses. */
 HR_CHECKED enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank);
 
+/* --- virtual_traffic.c: messages and sums on their way, in virtual time */
+/* From now on all that ranks send takes its time. */
+void hr_virtual_traffic_begin(struct hr_simulator *sim);
+/* Send all messages whose links are free. */
+HR_CHECKED enum hr_status hr_virtual_depart(struct hr_simulator *sim);
+/* A message of worker `from` has come to worker `to`. */
+void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to);
+/* The sum under way has come to all. */
+void hr_virtual_release(struct hr_simulator *sim);
+
 #endif

@@ -1,4 +1,4 @@
-#include "virtual/virtual_traffic.h"
+#include "virtual/simulator.h"
 
 #include "server/server.h"
 #include "strategy/peers.h"

@@ -14,15 +14,6 @@ struct hr_streamed_stage hr_streamed_stage_of(const struct hr_train_job *job, si
     return (struct hr_streamed_stage){job, worker, job->shared->snapshot.applied[0]};
 }
 
-void hr_streamed_place(struct hr_streamed_stage *streamed, struct hr_stage_place *place)
-{
-    const struct hr_shared_state *shared = streamed->job->shared;
-    place->update = hr_streamed_update;
-    place->update_arg = streamed;
-    place->state = shared->own;
-    place->nstates = hr_state_floats(shared) / shared->params;
-}
-
 static enum hr_status check_finite(const struct hr_train_job *job,
                                    const struct hr_stage_update *update)
 {
@@ -41,7 +32,8 @@ static enum hr_status check_finite(const struct hr_train_job *job,
                    (unsigned long long)(batch.first + batch.count));
 }
 
-enum hr_status hr_streamed_update(void *arg, const struct hr_stage_update *update)
+/* (hr_update_slice_fn) HR_E_DIVERGED: the gradient or the loss is not finite. */
+static enum hr_status update_slice(void *arg, const struct hr_stage_update *update)
 {
     const struct hr_streamed_stage *stage = arg;
     const struct hr_shared_state *shared = stage->job->shared;
@@ -51,6 +43,15 @@ enum hr_status hr_streamed_update(void *arg, const struct hr_stage_update *updat
     hr_step_update(&step, update->begin, update->count,
                    shared->weights[stage->worker] + update->begin, shared->own, update->grads);
     return HR_OK;
+}
+
+void hr_streamed_place(struct hr_streamed_stage *streamed, struct hr_stage_place *place)
+{
+    const struct hr_shared_state *shared = streamed->job->shared;
+    place->update = update_slice;
+    place->update_arg = streamed;
+    place->state = shared->own;
+    place->nstates = hr_state_floats(shared) / shared->params;
 }
 
 /* --- the worker --- */

@@ -18,8 +18,6 @@ static inline bool hr_train_job_streams(const struct hr_train_job *job)
 struct hr_streamed_stage hr_streamed_stage_of(const struct hr_train_job *job, size_t worker);
 /* What a stage's place has beside those of all pipelines; streamed stays the caller's. */
 void hr_streamed_place(struct hr_streamed_stage *streamed, struct hr_stage_place *place);
-/* (hr_update_slice_fn) HR_E_DIVERGED: the gradient or the loss is not finite. */
-HR_CHECKED enum hr_status hr_streamed_update(void *stage, const struct hr_stage_update *update);
 
 /* Begin the batch, and finish, and count, one before it where the pipeline is full. */
 HR_CHECKED enum hr_status hr_streamed_put(struct hr_train_worker *self, const struct hr_task *task);
