@@ -157,7 +157,7 @@ static enum hr_status measure_sizes(const struct hr_cli *cli, struct hr_bench_ca
         HR_TRY(hr_signals_check());
         HR_TRY(hr_bench_measure(what, row));
         rows->n++;
-        if (strcmp(cli->json, "-") != 0)
+        if (hr_cli_speaks(cli))
             print_row(row);
         if (bytes == 0)
             break;
@@ -169,7 +169,7 @@ static enum hr_status measure_sizes(const struct hr_cli *cli, struct hr_bench_ca
 static enum hr_status measure_operation(const struct hr_cli *cli, const struct hr_algorithm *only,
                                         struct hr_bench_case *what, struct rows *rows)
 {
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         print_head(what, bench_name(what->operation));
     for (size_t i = 0; hr_algorithm_at(i); i++) {
         if (only ? hr_algorithm_at(i) != only : i == 0)
@@ -223,7 +223,7 @@ static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
     hr_fp_flush_denormals();
     struct hr_calibration calibration;
     hr_bench_calibrate(cli->ranks, &calibration);
-    if (strcmp(cli->json, "-") != 0) {
+    if (hr_cli_speaks(cli)) {
         hr_bench_print_calibration(&calibration);
         printf("# auto: one-shot up to %zu bytes, direct above, as measured (%s)\n",
                hr_tune_one_shot_bytes(cli->ranks), hr_tune_file());

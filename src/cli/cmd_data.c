@@ -145,7 +145,7 @@ enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)
     HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
     hr_hints_print_notes(&dataset);
     hr_hints_print_rounding(&dataset);
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         print_info(&dataset);
     const enum hr_status st = cli->json[0] ? hr_json_write(cli->json, info_json(&dataset)) : HR_OK;
     hr_dataset_close(&dataset);
@@ -163,7 +163,7 @@ static enum hr_status pack(const struct hr_cli *cli, const char *name)
     enum hr_status st = hr_packed_write(cli->out, &dataset);
     if (st == HR_OK && cli->json[0])
         st = hr_json_write(cli->json, info_json(&dataset));
-    if (st == HR_OK && strcmp(cli->json, "-") != 0)
+    if (st == HR_OK && hr_cli_speaks(cli))
         printf("%s: %zu train and %zu test samples packed, digest %s\n", cli->out,
                dataset.train.count, dataset.test.count, dataset.digest);
     hr_dataset_close(&dataset);

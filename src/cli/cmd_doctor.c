@@ -88,7 +88,7 @@ static enum hr_status check_patients(const struct round *round)
 
 static enum hr_status clean(const struct round *round, json_t *removed)
 {
-    FILE *out = strcmp(round->cli->json, "-") ? stdout : stderr;
+    FILE *out = hr_cli_speaks(round->cli) ? stdout : stderr;
     size_t n = 0;
     for (size_t i = 0; i < round->n; i++) {
         const struct hr_run_file *run = round->patients[i].run;
@@ -141,7 +141,7 @@ static enum hr_status attend(struct round *round, json_t *removed)
     HR_TRY(check_patients(round));
     if (round->cli->clean)
         HR_TRY(clean(round, removed));
-    else if (strcmp(round->cli->json, "-") != 0)
+    else if (hr_cli_speaks(round->cli))
         print(round);
     return round->cli->json[0] ? write_json(round, removed) : HR_OK;
 }

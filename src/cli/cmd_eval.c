@@ -133,7 +133,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluatio
         HR_TRY(hr_npy_write(cli->outputs, evaluation->outputs, evaluation->count,
                             evaluation->noutputs));
     HR_TRY(publish(cli, evaluation, worst));
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         HR_TRY(print(cli, evaluation, worst));
     if (cli->expect_accuracy > 0 && !(accuracy >= cli->expect_accuracy))
         return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: reached %.4f", cli->expect_accuracy,

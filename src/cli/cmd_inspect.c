@@ -79,7 +79,7 @@ static enum hr_status export_model(const struct hr_cli *cli)
     enum hr_status status = hr_saved_read(cli->positional[0], checkpoint);
     if (status == HR_OK)
         status = hr_onnx_export(cli->export_to, checkpoint, NULL, shape);
-    if (status == HR_OK && strcmp(cli->json, "-") != 0)
+    if (status == HR_OK && hr_cli_speaks(cli))
         printf("%s is written to %s\n", checkpoint->path, cli->export_to);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
@@ -92,7 +92,7 @@ static enum hr_status inspect_file(const struct hr_cli *cli)
     enum hr_status status = hr_safetensors_read(cli->positional[0], &file);
     if (status != HR_OK)
         return status;
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         print_file(cli->positional[0], &file);
     if (cli->json[0])
         status = hr_json_write(cli->json, file_json(&file));
@@ -103,7 +103,7 @@ static enum hr_status inspect_file(const struct hr_cli *cli)
 static enum hr_status show_checkpoint(const struct hr_cli *cli, struct hr_checkpoint *checkpoint)
 {
     HR_TRY(hr_checkpoint_load(cli->positional[0], checkpoint));
-    if (strcmp(cli->json, "-") != 0) {
+    if (hr_cli_speaks(cli)) {
         printf("%s: step %llu, every digest verified\n", checkpoint->path,
                (unsigned long long)checkpoint->step);
         print_file("model.safetensors", &checkpoint->model);

@@ -118,7 +118,7 @@ static enum hr_status look_once(const struct hr_cli *cli, struct hr_top *top)
         hr_top_say_end(top, said, sizeof said);
         return hr_fail(HR_E_SHM, "top: %s", said);
     }
-    if (strcmp(cli->json, "-") != 0) {
+    if (hr_cli_speaks(cli)) {
         hr_top_print(stdout, top, &(struct hr_top_room){hr_output_width(), 0, stdout});
         printf("\nrates and shares are of %.1f s; staleness is of the run so far, as mean/most\n",
                top->window_s);

@@ -36,7 +36,7 @@ static enum hr_status run_checks(struct hr_verify *verify)
 
 static enum hr_status write_results(const struct hr_cli *cli, const struct hr_verify *verify)
 {
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         hr_verify_print(stdout, verify);
     return cli->json[0] ? hr_json_write(cli->json, hr_verify_json(verify)) : HR_OK;
 }

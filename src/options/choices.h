@@ -86,8 +86,19 @@ struct hr_choices {
     enum hr_target_scale_choice target_scale;
     enum hr_task_choice task;
     enum hr_transport_choice transport;
-    bool explored; /* --schedule is not free */
+    bool explored;       /* --schedule is not free */
+    bool resumes_if_any; /* --resume auto */
 };
+
+/* In the order of hr_sparse_model_at. */
+enum hr_sparse_model {
+    HR_SPARSE_NONE = -1, /* it is a network */
+    HR_SPARSE_LOGISTIC,
+    HR_SPARSE_SVM,
+    HR_SPARSE_LINEAR,
+    HR_SPARSE_MF
+};
+enum hr_sparse_model hr_sparse_model_of(const char *model);
 
 struct hr_choices hr_choices_of(const struct hr_train_options *options);
 

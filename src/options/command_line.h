@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "hogring/sparse.h"
@@ -108,6 +109,12 @@ bool hr_cli_option_says_nothing(const char *name, const char *value);
 bool hr_option_is_of(const struct hr_option *row, unsigned command);
 
 void hr_cli_defaults(struct hr_cli *cli);
+
+/* Has stdout what people read? Not where it has --json -. */
+static inline bool hr_cli_speaks(const struct hr_cli *cli)
+{
+    return strcmp(cli->json, "-") != 0;
+}
 
 /* Parse argv[1..] of a command. HR_E_USAGE: unknown option (with the nearest), a value that does
  * not parse (with what is expected), an option of another command, a list given twice. */

@@ -47,17 +47,22 @@ const char *hr_sparse_model_at(size_t i)
     return i < sizeof names / sizeof *names ? names[i] : NULL;
 }
 
+enum hr_sparse_model hr_sparse_model_of(const char *model)
+{
+    for (size_t i = 0; hr_sparse_model_at(i); i++)
+        if (!strcmp(hr_sparse_model_at(i), model))
+            return (enum hr_sparse_model)i;
+    return HR_SPARSE_NONE;
+}
+
 bool hr_sparse_is_model(const char *name)
 {
-    size_t i = 0;
-    while (hr_sparse_model_at(i) && strcmp(hr_sparse_model_at(i), name) != 0)
-        i++;
-    return hr_sparse_model_at(i);
+    return hr_sparse_model_of(name) != HR_SPARSE_NONE;
 }
 
 double hr_sparse_usual_rate(const char *model)
 {
-    return strcmp(model, "mf") ? 0.5 : 0.05;
+    return hr_sparse_model_of(model) == HR_SPARSE_MF ? 0.05 : 0.5;
 }
 
 /* --- words as numbers --- */
@@ -74,6 +79,7 @@ struct hr_choices hr_choices_of(const struct hr_train_options *options)
             memcpy((char *)&choices + row->choice - 1, &word, sizeof word);
         }
     choices.explored = strcmp(options->schedule, "free") != 0;
+    choices.resumes_if_any = !strcmp(options->resume, "auto");
     return choices;
 }
 

@@ -143,7 +143,7 @@ struct setup {
 static enum hr_status prepare(struct hr_shared_state *shared)
 {
     HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
-    return hr_overlap_least(shared->options, &((struct setup *)shared->setup)->least);
+    return hr_overlap_least(shared, &((struct setup *)shared->setup)->least);
 }
 
 static enum hr_status start(struct hr_worker *worker)

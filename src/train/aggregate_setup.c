@@ -16,7 +16,7 @@ static const char *kept_apart(const struct hr_run *run)
         return "";
     if (run->options.record[0])
         return ": the trace is replayed on one machine";
-    if (hr_overlaps(&run->options))
+    if (run->shared.overlaps)
         return ": --overlap is on";
     return hr_run_compresses(run) ? ": each keeps what its own push left out" : "";
 }
@@ -87,7 +87,7 @@ static enum hr_status go_without(const struct hr_run *run, const char *why)
 enum hr_status hr_aggregate_setup(struct hr_run *run)
 {
     const enum hr_aggregate_choice how = run->job.choices.aggregate;
-    const bool chosen = how == HR_AGGREGATE_AUTO, overlaps = hr_overlaps(&run->options);
+    const bool chosen = how == HR_AGGREGATE_AUTO, overlaps = run->shared.overlaps;
     char why[200];
     run->shared.node_workers = 0;
     if (how == HR_AGGREGATE_NONE || (chosen && changes_updates(run)) ||

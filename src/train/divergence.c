@@ -12,7 +12,7 @@
 static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
 {
     double sum = 0;
-    if (run->job.choices.staleness_lr != HR_STALENESS_LR_INVERSE)
+    if (!run->shared.slows)
         return 1;
     for (size_t i = 0; i < HR_RESULT_STALENESS_BUCKETS; i++)
         sum += (double)result->stale[i] / (1 + (double)i);

@@ -25,7 +25,7 @@ static bool next_final(const struct hr_train_job *job, size_t number, size_t *of
 static enum hr_status buckets_text(const struct hr_train_job *job, char *text, size_t size)
 {
     size_t least, offset, end = job->shared->params, buckets = 1;
-    HR_TRY(hr_overlap_least(job->options, &least));
+    HR_TRY(hr_overlap_least(job->shared, &least));
     for (size_t i = 0; next_final(job, i, &offset); i++)
         if (hr_overlap_goes_ahead(least, offset, end)) {
             buckets++;
@@ -51,7 +51,7 @@ enum hr_status hr_overlap_text(const struct hr_run *run, char *text, size_t size
     struct hr_model_final *part;
     size_t n;
     text[0] = '\0';
-    if (!hr_overlaps(job->options))
+    if (!job->shared->overlaps)
         return HR_OK;
     if (!hr_strategy_is_served(job->shared->strategy))
         return buckets_text(job, text, size);

@@ -97,13 +97,13 @@ static enum hr_status count_ranks(struct hr_run *run)
     return hr_pipeline_count_ranks(run);
 }
 
-static enum hr_status parse_schedule(const char *text, struct hr_drive *drive)
+static enum hr_status parse_schedule(const char *text, bool explored, struct hr_drive *drive)
 {
     static const char prefix[] = "explore:";
     const size_t length = sizeof prefix - 1;
     char *end = NULL;
     drive->driver = &hr_driver_threads;
-    if (!strcmp(text, "free"))
+    if (!explored)
         return HR_OK;
     drive->driver = &hr_driver_explore;
     if (!strncmp(text, prefix, length)) {
@@ -119,7 +119,7 @@ static enum hr_status choose_driver(const struct hr_train_options *o, struct hr_
     if (drive->replay)
         drive->driver = &hr_driver_replay;
     else
-        HR_TRY(parse_schedule(o->schedule, drive));
+        HR_TRY(parse_schedule(o->schedule, hr_choices_of(o).explored, drive));
     if (hr_choices_of(o).clock == HR_CLOCK_REAL)
         return HR_OK;
     drive->driver = &hr_driver_virtual;
@@ -352,6 +352,8 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     shared->options = o;
     HR_TRY(hr_train_complete(&run->options));
     run->job.choices = hr_choices_of(&run->options);
+    shared->overlaps = run->job.choices.overlap == HR_OVERLAP_ON;
+    shared->slows = run->job.choices.staleness_lr == HR_STALENESS_LR_INVERSE;
     HR_TRY(hr_train_options_check(o, false));
     HR_TRY(check_pairs(run));
     HR_TRY(hr_final_test_prepare(run));

@@ -83,7 +83,7 @@ static void begin_launcher(struct hr_run *run)
         .observer = run->launcher.observer,
         .cuts = &run->leader.cuts,
         .feed = &run->shared.feed,
-        .by_staleness = run->job.choices.staleness_lr == HR_STALENESS_LR_INVERSE,
+        .by_staleness = run->shared.slows,
         .stop = &run->shared.dispenser->stop,
         .workers = run->shared.workers,
         .seen = &run->shared.stats->seen,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "data/look.h"
+#include "options/choices.h"
 #include "options/early_stop.h"
 #include "options/task.h"
 
@@ -27,17 +28,16 @@ static enum hr_status refuse_values(const struct hr_dataset *dataset,
 enum hr_status hr_task_check(const struct hr_train_options *options,
                              const struct hr_dataset *dataset)
 {
-    const char *task = options->task;
+    const bool classify = hr_choices_of(options).task == HR_TASK_CLASSIFY;
     struct hr_label_look look;
     if (dataset->targets.count)
-        return !strcmp(task, "classify")
-                   ? hr_fail(HR_E_USAGE, "--task classify: %s was read as values to predict",
-                             dataset->name)
-                   : HR_OK;
+        return classify ? hr_fail(HR_E_USAGE, "--task classify: %s was read as values to predict",
+                                  dataset->name)
+                        : HR_OK;
     if (hr_task_is_regress(options))
         return hr_fail(HR_E_USAGE, "--task regress: the labels of %s were read as classes",
                        dataset->name);
-    if (!strcmp(task, "classify") || dataset->options.classes[0])
+    if (classify || dataset->options.classes[0])
         return HR_OK;
     HR_TRY(hr_look_at_labels(dataset, &look));
     return look.kind == HR_LABELS_VALUES ? refuse_values(dataset, &look) : HR_OK;

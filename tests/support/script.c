@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "options/choices.h"
 #include "shm/control.h"
 #include "server/server_losses.h"
 #include "strategies/pushes.h"
@@ -106,6 +107,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     hr_train_defaults(&script->options);
     if (plan.options)
         script->options = *plan.options;
+    const struct hr_choices choices = hr_choices_of(&script->options);
     const struct hr_optimizer optimizer = cut_into_keys(script, &plan);
     const uint64_t batch = strategy->shares_batch ? plan.workers : 1;
     script->shared = (struct hr_shared_state){
@@ -125,6 +127,8 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .node_workers = plan.node_workers,
         .homes = plan.homes,
         .outlives = plan.outlives,
+        .overlaps = choices.overlap == HR_OVERLAP_ON,
+        .slows = choices.staleness_lr == HR_STALENESS_LR_INVERSE,
         .reissues = plan.reissues,
         .snapshot = {.state_copies = strategy->rows.state == HR_KEPT_OWN ? plan.workers : 1,
                      .replica_copies = strategy->rows.weights == HR_KEPT_MEAN || strategy->rows.due

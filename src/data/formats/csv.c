@@ -118,12 +118,13 @@ static enum hr_status look(struct hr_csv_reader *r, const struct hr_data_options
         HR_TRY(hr_csv_next_field(r, &f));
         note_field(&f, options->label_column, &first);
     } while (!f.last);
-    const bool automatic = !strcmp(options->header, "auto");
+    const enum hr_csv_header header = hr_csv_header_of(options);
+    const bool automatic = header == HR_CSV_HEADER_AUTO;
     const size_t usual = choose_usual(first.usual, r, layout);
     layout->columns = f.column;
     layout->header = first.numbers == 0 || usual < USUAL_NAMES || first.word;
     if (!automatic)
-        layout->header = !strcmp(options->header, "yes");
+        layout->header = header == HR_CSV_HEADER_YES;
     else if (first.numbers && usual == USUAL_NAMES - 1 && !first.word)
         return fail_y(r);
     layout->named = layout->header && first.named;

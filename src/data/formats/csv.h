@@ -29,6 +29,14 @@
 
 enum { HR_CSV_MAX_FIELD = 1024 };
 
+/* Is the first line a header? (--header) */
+enum hr_csv_header { HR_CSV_HEADER_AUTO, HR_CSV_HEADER_YES, HR_CSV_HEADER_NO };
+static inline enum hr_csv_header hr_csv_header_of(const struct hr_data_options *options)
+{
+    const char first = options->header[0]; /* of auto, yes, no */
+    return first == 'a' ? HR_CSV_HEADER_AUTO : first == 'y' ? HR_CSV_HEADER_YES : HR_CSV_HEADER_NO;
+}
+
 /* Parse `bytes` bytes of text. Labels are numbers of `labels`, to which they are added.
  *   out   floats of shape (columns - 1, 1, 1); written only on success, free with hr_table_free */
 HR_CHECKED enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,

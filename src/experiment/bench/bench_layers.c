@@ -40,7 +40,7 @@ static const char *kernels_of(const struct hr_cli *cli)
 static enum hr_status show(const struct hr_cli *cli, const struct hr_profile *profile)
 {
     char title[200];
-    if (strcmp(cli->json, "-") != 0) {
+    if (hr_cli_speaks(cli)) {
         hr_roofs_print(stdout, &profile->roofs);
         hr_layers_print(stdout, profile);
     }
@@ -61,7 +61,7 @@ static enum hr_status measure(const struct hr_cli *cli, const struct hr_bench_da
         .description = o->model, .input = data->dataset.shape, .classes = data->dataset.classes};
     HR_TRY(hr_precision_parse(o->precision, &options.precision));
     HR_TRY(hr_model_build(&options, &model));
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         printf("# layers of \"%s\" on %s: %zu parameters, batch %zu, %zu thread%s, kernels %s\n",
                hr_model_text(model), data->name, hr_model_param_count(model), o->batch_size,
                o->threads_per_worker, o->threads_per_worker == 1 ? "" : "s", kernels_of(cli));

@@ -266,7 +266,7 @@ static enum hr_status add_asked(struct links *links)
 static enum hr_status show_table(struct links *links)
 {
     HR_TRY(add_asked(links));
-    if (strcmp(links->cli->json, "-") != 0)
+    if (hr_cli_speaks(links->cli))
         hr_links_print(stdout, &links->table);
     return hr_publish(links->cli, NULL, hr_json_links(&links->table));
 }
@@ -278,7 +278,7 @@ static enum hr_status show_rings(struct links *links)
     struct hr_rings rings;
     HR_TRY(hr_rings_find(&links->topology, LOOKS, &rings));
     enum hr_status status = HR_OK;
-    if (strcmp(links->cli->json, "-") != 0)
+    if (hr_cli_speaks(links->cli))
         hr_rings_print(stdout, &links->topology, &rings);
     if (status == HR_OK)
         status = hr_publish(links->cli, NULL, hr_json_rings(&links->topology, &rings));
@@ -307,7 +307,7 @@ static enum hr_status show_sweep(const struct links *links)
     struct hr_sweep sweep = {.bytes = links->bytes, .link = links->link, .servers = {1, 2, 4, 8}};
     for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
         HR_TRY(sweep_servers(links, &sweep, s));
-    if (strcmp(links->cli->json, "-") != 0)
+    if (hr_cli_speaks(links->cli))
         hr_sweep_print(stdout, &sweep);
     return hr_publish(links->cli, NULL, hr_json_sweep(&sweep));
 }

@@ -47,7 +47,7 @@ struct bench {
 
 static bool speaks(const struct bench *bench)
 {
-    return strcmp(bench->cli->json, "-") != 0;
+    return hr_cli_speaks(bench->cli);
 }
 
 /* --- what was asked for --- */

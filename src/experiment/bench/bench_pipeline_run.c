@@ -79,7 +79,7 @@ static void conclude(struct series *series, size_t rounds, struct hr_pipelines_m
 enum hr_status hr_bench_pipeline_run(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                      struct hr_pipelines_table *table, struct hr_run_result *last)
 {
-    const bool speaks = strcmp(cli->json, "-") != 0;
+    const bool speaks = hr_cli_speaks(cli);
     struct series *series = calloc(table->n, sizeof *series);
     enum hr_status status = HR_OK;
     if (!series)

@@ -104,7 +104,7 @@ static enum hr_status read_options(struct store_bench *bench)
 static enum hr_status measure(struct store_bench *bench, const char *placement, size_t workers,
                               size_t servers)
 {
-    const bool silent = !strcmp(bench->cli->json, "-");
+    const bool silent = !hr_cli_speaks(bench->cli);
     for (uint64_t bytes = bench->low; bytes <= bench->high && bench->table.n < MOST_ROWS;
          bytes *= STEP) {
         struct hr_store_row *row = &bench->row[bench->table.n];
@@ -150,7 +150,7 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
     HR_TRY(read_options(&bench));
     HR_TRY(hr_bench_check_memory(2 * (bench.what.workers + bench.what.servers + 1), bench.low,
                                  bench.high, STEP));
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         hr_store_print_head(stdout, &bench.table);
     if (bench.dedicated)
         HR_TRY(measure_placement(&bench, "dedicated"));

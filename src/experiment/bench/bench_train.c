@@ -61,7 +61,7 @@ static void choose_builtins(struct train_bench *bench)
         if (hr_model_create(*known, set->shape, set->classes, &model) == HR_OK) {
             hr_model_destroy(model);
             bench->models[bench->nmodels++] = *known;
-        } else if (strcmp(bench->cli->json, "-") != 0) {
+        } else if (hr_cli_speaks(bench->cli)) {
             printf("# without %s: %s\n", *known, hr_error_message());
         }
 }
@@ -302,7 +302,7 @@ static enum hr_status report(struct train_bench *bench)
 {
     const struct hr_cli *cli = bench->cli;
     hr_speeds_set_ideal(bench->rows, bench->nrows);
-    if (strcmp(cli->json, "-") != 0) {
+    if (hr_cli_speaks(cli)) {
         print_head(bench);
         hr_speeds_print(stdout, bench->rows, bench->nrows);
     }

@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 #include "compare/compare.h"
+#include "options/choices.h"
 #include "options/entries.h"
 #include "options/meaning.h"
 #include "options/pairs.h"
@@ -115,7 +116,7 @@ static enum hr_status add_run(struct hr_cli *cli, struct hr_cli *own, struct rep
     HR_TRY(hr_pairs_check_of(options, cli));
     HR_TRY(
         own_folder(cli, options, twins, options->checkpoint_dir, sizeof options->checkpoint_dir));
-    if (strcmp(options->resume, "auto") != 0)
+    if (!hr_choices_of(options).resumes_if_any)
         HR_TRY(own_folder(cli, options, twins, options->resume, sizeof options->resume));
     memcpy(given, own->given, sizeof given);
     memcpy(runs->given[runs->n - 1], given, sizeof given);

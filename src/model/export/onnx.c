@@ -17,6 +17,7 @@
 #include "session/class_names.h"
 #include "session/model_input.h"
 #include "session/target_scale.h"
+#include "options/choices.h"
 #include "state/model_file.h"
 #include "state/state.h"
 
@@ -28,7 +29,7 @@ enum { OPSET_DOMAIN = 1, OPSET_VERSION = 2, ENTRY_KEY = 1, ENTRY_VALUE = 2, GRAP
 
 enum hr_status hr_onnx_check_model(const char *model)
 {
-    if (strcmp(model, "mf") != 0)
+    if (hr_sparse_model_of(model) != HR_SPARSE_MF)
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--export: mf is a table of users and items, and no network; "
                                "expected another model");

@@ -93,8 +93,9 @@ static enum hr_status read_first(struct hr_csv_reader *r, struct reading *g,
 static bool is_header(const struct reading *g, const struct first_record *first)
 {
     const size_t names = g->input->names.count;
-    if (strcmp(g->options->header, "auto") != 0)
-        return !strcmp(g->options->header, "yes");
+    const enum hr_csv_header header = hr_csv_header_of(g->options);
+    if (header != HR_CSV_HEADER_AUTO)
+        return header == HR_CSV_HEADER_YES;
     return first->numbers == 0 || first->word || (names && first->known >= names);
 }
 

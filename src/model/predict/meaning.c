@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hogring/sparse.h"
+#include "options/choices.h"
 
 struct hr_meaning hr_meaning_of(const char *model, enum hr_loss_kind loss, size_t outputs,
                                 size_t values)
@@ -17,10 +18,11 @@ struct hr_meaning hr_meaning_of(const char *model, enum hr_loss_kind loss, size_
     if (values) {
         meaning.kind = HR_PREDICT_VALUES;
     } else if (hr_sparse_is_model(model)) {
+        const enum hr_sparse_model which = hr_sparse_model_of(model);
         meaning.loss = HR_LOSS_BCE;
-        meaning.kind = !strcmp(model, "mf")    ? HR_PREDICT_VALUES
-                       : !strcmp(model, "svm") ? HR_PREDICT_SCORES
-                                               : HR_PREDICT_PROBABILITIES;
+        meaning.kind = which == HR_SPARSE_MF    ? HR_PREDICT_VALUES
+                       : which == HR_SPARSE_SVM ? HR_PREDICT_SCORES
+                                                : HR_PREDICT_PROBABILITIES;
     }
     if (meaning.kind == HR_PREDICT_PROBABILITIES && meaning.loss == HR_LOSS_BCE && outputs == 1)
         meaning.columns = 2;

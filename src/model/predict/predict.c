@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "hogring/sparse.h"
+#include "options/choices.h"
 #include "predict/meaning.h"
 #include "predict/samples.h"
 #include "session/class_names.h"
@@ -91,7 +92,7 @@ static enum hr_status read_model(struct predicting *p, const char *path,
                        "--model says them",
                        p->checkpoint->path);
     p->sparse = hr_sparse_is_model(p->model);
-    p->rates = p->sparse && !strcmp(p->model, "mf");
+    p->rates = hr_sparse_model_of(p->model) == HR_SPARSE_MF;
     if (loss)
         HR_TRY(hr_loss_parse(loss, &p->loss));
     HR_TRY(hr_model_input_get(p->checkpoint, &p->input));

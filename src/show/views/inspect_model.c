@@ -99,7 +99,7 @@ enum hr_status hr_inspect_model(const struct hr_cli *cli)
     enum hr_status status = HR_OK;
     if (totals.workspace_bytes == 0)
         status = hr_fail(HR_E_NOMEM, "a workspace for batches of %zu samples is too large", batch);
-    if (status == HR_OK && strcmp(cli->json, "-") != 0)
+    if (status == HR_OK && hr_cli_speaks(cli))
         print_table(model, &totals, batch);
     if (status == HR_OK && cli->json[0])
         status = hr_json_write(cli->json, table_json(model, &totals, batch));

@@ -594,7 +594,7 @@ enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path)
 {
     struct hr_trace_view view;
     enum hr_status status = open_view(&view, path);
-    if (status == HR_OK && strcmp(cli->json, "-") != 0)
+    if (status == HR_OK && hr_cli_speaks(cli))
         print_view(&view);
     if (status == HR_OK && cli->json[0])
         status = hr_json_write(cli->json, view_json(&view));

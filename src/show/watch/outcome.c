@@ -74,7 +74,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (hr_cli_was_given(cli, "digest-every") && !cli->json[0])
         return hr_fail(HR_E_USAGE, "--digest-every: for whom? its digests are in the JSON: give "
                                    "--json FILE too");
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         HR_TRY(check_output("json", cli->json));
     HR_TRY(check_output("plot", cli->plot));
     HR_TRY(check_output("report", cli->report));
@@ -94,7 +94,8 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
 
 enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_dataset *dataset)
 {
-    const bool values = dataset->targets.count || !strcmp(cli->train.model, "mf");
+    const bool values =
+        dataset->targets.count || hr_sparse_model_of(cli->train.model) == HR_SPARSE_MF;
     if (dataset->targets.count && hr_choices_of(&cli->train).task == HR_TASK_AUTO)
         return hr_fail(HR_E_USAGE, "%s: its labels are values, expected --task regress",
                        dataset->name);
@@ -124,7 +125,7 @@ static bool was_cut_off(const struct hr_run_result *runs, size_t n)
 enum hr_status hr_outcome_forget(const struct hr_cli *cli)
 {
     HR_TRY(hr_apart_check(cli));
-    if (cli->json[0] && strcmp(cli->json, "-") != 0)
+    if (cli->json[0] && hr_cli_speaks(cli))
         HR_TRY(hr_file_forget(cli->json));
     if (cli->report[0])
         HR_TRY(hr_file_forget(cli->report));
@@ -219,7 +220,7 @@ void hr_outcome_say(const struct hr_cli *cli, FILE *out)
         const char *name, *path;
     } files[] = {{"picture", cli->plot},
                  {"report", cli->report},
-                 {"json", strcmp(cli->json, "-") != 0 ? cli->json : ""},
+                 {"json", hr_cli_speaks(cli) ? cli->json : ""},
                  {"log", cli->log},
                  {"tensorboard", cli->tensorboard},
                  {"timeline", cli->timeline}},
@@ -294,5 +295,5 @@ enum hr_status hr_outcome_expect(const struct hr_cli *cli, const struct hr_run_r
 
 FILE *hr_outcome_stream(const struct hr_cli *cli)
 {
-    return strcmp(cli->json, "-") ? stdout : stderr;
+    return hr_cli_speaks(cli) ? stdout : stderr;
 }

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "checkpoint/claim.h"
 #include "checkpoint/safetensors.h"
+#include "options/choices.h"
 #include "options/command_line.h"
 #include "options/task.h"
 #include "hogring/checkpoint.h"
@@ -86,7 +87,7 @@ static void adopt_all(struct hr_cli *cli, const struct hr_checkpoint *checkpoint
 static enum hr_status choose_auto(struct hr_cli *cli)
 {
     struct hr_train_options *o = &cli->train;
-    if (strcmp(o->resume, "auto") != 0)
+    if (!hr_choices_of(o).resumes_if_any)
         return HR_OK;
     if (!o->checkpoint_dir[0])
         return hr_fail(HR_E_USAGE, "--resume auto: from where? give --checkpoint-dir too");

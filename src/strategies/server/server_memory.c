@@ -16,7 +16,7 @@ static size_t rings_bytes(const struct hr_shared_state *shared)
 
 size_t hr_server_slots(const struct hr_shared_state *shared)
 {
-    const bool parts = hr_shared_is_apart(shared) && hr_overlaps(shared->options);
+    const bool parts = hr_shared_is_apart(shared) && shared->overlaps;
     return parts ? HR_SERVER_SLOTS_OF_PARTS : HR_SERVER_SLOTS;
 }
 

@@ -15,19 +15,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 
 #include "base/error.h"
-#include "hogring/train.h"
-
-static inline bool hr_overlaps(const struct hr_train_options *options)
-{
-    return !strcmp(options->overlap, "on");
-}
+#include "strategy/shared_state.h"
 
 /* Elements of a piece, at least; SIZE_MAX where a gradient leaves whole. HR_E_USAGE: --bucket-size
  * is no size. */
-HR_CHECKED enum hr_status hr_overlap_least(const struct hr_train_options *options, size_t *least);
+HR_CHECKED enum hr_status hr_overlap_least(const struct hr_shared_state *shared, size_t *least);
 
 /* grads [offset, end) are final, and those behind have left: do these leave ahead of the rest? */
 static inline bool hr_overlap_goes_ahead(size_t least, size_t offset, size_t end)

@@ -107,7 +107,7 @@ enum hr_status hr_stale_prepare(struct hr_shared_state *shared)
         HR_TRY(hr_setup_take(shared, sizeof(struct hr_stale_updates)));
     struct hr_stale_updates *stale = shared->setup;
     stale->compensation = (float)shared->options->delay_compensation;
-    stale->inverse = !strcmp(shared->options->staleness_lr, "inverse");
+    stale->inverse = shared->slows;
     return HR_OK;
 }
 

@@ -173,6 +173,8 @@ struct hr_shared_state {
     size_t node_workers; /* of a machine, who push as one (strategies/aggregate.h); 0: each does */
     size_t update_threads;         /* of a worker whose other ranks wait (kernels/team.h); 0: 1 */
     bool outlives;                 /* the run outlives ranks that are lost (--on-loss) */
+    bool overlaps;                 /* gradients leave in pieces (--overlap) */
+    bool slows;                    /* stale updates have smaller rates (--staleness-lr) */
     bool reissues;                 /* their batches are handed out again (--lost-batch) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool local;                    /* the workers' group is one thread's */

@@ -19,7 +19,7 @@ static enum hr_status open_problem(const struct hr_checkpoint *checkpoint, const
 {
     const struct hr_tensor *users = hr_tensor_get(&checkpoint->model, "users.weight");
     const struct hr_tensor *mean = hr_tensor_get(&checkpoint->model, "mean");
-    const bool mf = hr_sparse_model_find(model) == HR_SPARSE_MF;
+    const bool mf = hr_sparse_model_of(model) == HR_SPARSE_MF;
     if (!mf)
         return hr_sparse_problem_make_test(model, 0, 0, dataset, out);
     if (!users || users->ndim != 2 || users->shape[1] < 2 || users->shape[1] % 2)

@@ -6,14 +6,6 @@
 
 #include "options/train_options.h"
 
-int hr_sparse_model_find(const char *name)
-{
-    for (size_t i = 0; hr_sparse_model_at(i); i++)
-        if (!strcmp(hr_sparse_model_at(i), name))
-            return (int)i;
-    return -1;
-}
-
 static enum hr_status take(size_t count, size_t size, void *out)
 {
     void *memory = calloc(count ? count : 1, size);
@@ -27,7 +19,8 @@ static enum hr_status take(size_t count, size_t size, void *out)
 
 enum hr_status hr_sparse_problem_check(const char *model, const struct hr_dataset *dataset)
 {
-    const bool mf = !strcmp(model, "mf"), linear = !strcmp(model, "linear");
+    const enum hr_sparse_model which = hr_sparse_model_of(model);
+    const bool mf = which == HR_SPARSE_MF, linear = which == HR_SPARSE_LINEAR;
     if (dataset->targets.count && !linear)
         return hr_fail(HR_E_USAGE,
                        "--model %s: does not learn values (--task regress); linear does, and a "
@@ -160,9 +153,9 @@ static float mean_rating(const struct hr_split *split)
 static enum hr_status begin(const char *model, size_t factors, const struct hr_dataset *dataset,
                             struct hr_sparse_problem *p)
 {
-    const bool mf = !strcmp(model, "mf");
+    const bool mf = hr_sparse_model_of(model) == HR_SPARSE_MF;
     *p = (struct hr_sparse_problem){
-        .model = (enum hr_sparse_model)hr_sparse_model_find(model),
+        .model = hr_sparse_model_of(model),
         .features = hr_shape_elems(dataset->shape),
         .users = mf ? dataset->classes : 0,
         .factors = mf ? factors : 0,

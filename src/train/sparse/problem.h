@@ -16,10 +16,8 @@
 
 #include "base/error.h"
 #include "hogring/sparse.h"
+#include "options/choices.h"
 #include "session/target_scale.h"
-
-/* In the order of hr_sparse_model_at. */
-enum hr_sparse_model { HR_SPARSE_LOGISTIC, HR_SPARSE_SVM, HR_SPARSE_LINEAR, HR_SPARSE_MF };
 
 struct hr_sparse_pair {
     uint32_t column;
@@ -65,8 +63,6 @@ HR_CHECKED enum hr_status hr_sparse_problem_make_test(const char *model, size_t 
 /* Harmless on a zeroed struct. */
 void hr_sparse_problem_free(struct hr_sparse_problem *problem);
 
-/* Index in enum hr_sparse_model; -1: no such model. */
-int hr_sparse_model_find(const char *name);
 /* Does it predict values? */
 static inline bool hr_sparse_is_of_values(enum hr_sparse_model model)
 {

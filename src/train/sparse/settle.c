@@ -36,7 +36,7 @@ static enum hr_status choose_strategy(struct hr_sparse_run *run)
 static enum hr_status choose_solver(struct hr_sparse_run *run)
 {
     struct hr_train_options *o = &run->options;
-    const bool mf = !strcmp(o->model, "mf");
+    const bool mf = hr_sparse_model_of(o->model) == HR_SPARSE_MF;
     if (o->update_rule)
         return hr_fail(HR_E_USAGE, "an update rule: --model %s has its own", o->model);
     if (hr_choices_of(o).solver == HR_SOLVER_AUTO)
@@ -65,7 +65,7 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
     const struct hr_train_options *o = &run->options;
     struct hr_cuts *cuts = &run->cuts;
     cuts->validates = run->whole;
-    cuts->values = hr_sparse_is_of_values((enum hr_sparse_model)hr_sparse_model_find(o->model));
+    cuts->values = hr_sparse_is_of_values(hr_sparse_model_of(o->model));
     HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
     HR_TRY(hr_keep_best_parse(o->keep_best, &cuts->keep_best));
     HR_TRY(hr_early_stop_fits(&cuts->early_stop, "early-stop", cuts->values));
@@ -118,7 +118,7 @@ static void settle_waiting(struct hr_sparse_run *run)
 enum hr_status hr_sparse_settle(struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
-    if (hr_sparse_model_find(o->model) < 0)
+    if (!hr_sparse_is_model(o->model))
         return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm, linear or mf", o->model);
     HR_TRY(hr_train_options_check(o, true));
     HR_TRY(check_warmup(o));

@@ -10,7 +10,7 @@ enum hr_status hr_ahead_list(const struct hr_train_job *job, struct hr_model_fin
     size_t least, end = job->shared->params, moments = 0;
     *out = NULL;
     *n = 0;
-    HR_TRY(hr_overlap_least(job->options, &least));
+    HR_TRY(hr_overlap_least(job->shared, &least));
     if (least == SIZE_MAX || !job->shared->servers)
         return HR_OK;
     while (hr_model_final(job->model, moments, &at))

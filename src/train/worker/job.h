@@ -130,7 +130,7 @@ static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
  * them in place. */
 static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
 {
-    return hr_overlaps(job->options) && (job->pipeline || !hr_train_job_has_parts(job)) &&
+    return job->shared->overlaps && (job->pipeline || !hr_train_job_has_parts(job)) &&
            !job->local &&
            (!hr_strategy_is_served(job->shared->strategy) || hr_shared_is_apart(job->shared));
 }
