@@ -316,7 +316,6 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(SLOW_STAGE, REAL, WORK, "stages have times in virtual time alone", "--clock virtual too"),
 
     /* Losses. */
-    PAIR(ON_LOSS, PREFETCH, WORK, "what was decoded ahead is lost with a worker", "one of them"),
     PAIR(ON_LOSS, COLOCATED, WORK, "a server would be lost with its worker", "one of them"),
     PAIR(ON_LOSS, CALIBRATE, WORK, "what was measured is lost with a worker", "one of them"),
     PAIR(ON_LOSS, TENSOR, WORK, "a rank that is lost leaves others in the middle of a layer",
@@ -386,16 +385,9 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(OVERLAP, ONE_STAGE, SENSE, "its gradients are whole all at once",
          "--pipeline 2, or --overlap off"),
     PAIR(OVERLAP, STALE, SENSE, "its stages make their own updates", "--overlap off"),
-    PAIR(ACCUMULATE, PREFETCH, WORK, "minibatches are decoded one by one", "one of them"),
     PAIR(ACCUMULATE, OVERLAP, WORK, "a gradient is whole with its last minibatch", "--overlap off"),
     PAIR(ACCUMULATE, PIPELINE, SENSE,
          "--micro-batches says how many pieces a gradient is added up from", "--micro-batches M"),
-    PAIR(ACCUMULATE, SHARDS, WORK,
-         "--micro-batches says how many pieces a gradient is added up from",
-         "--pipeline 1 --micro-batches M", WHERE(HAS_UNPIPED)),
-    PAIR(ACCUMULATE, TENSOR, WORK,
-         "--micro-batches says how many pieces a gradient is added up from",
-         "--pipeline 1 --micro-batches M", WHERE(HAS_UNPIPED)),
 
     /* Pipelines that never drain. */
     PAIR(MICRO_BATCHES, STALE, SENSE,

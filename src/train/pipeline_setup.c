@@ -62,7 +62,7 @@ static enum hr_status check_batch(const struct hr_train_job *job, size_t M)
                        "--micro-batches %zu: under --reduce repro they are the %zu of %zu "
                        "micro-shards that each of %zu worker%s has; expected it without",
                        M, job->parts, job->micro_shards, workers, workers == 1 ? "" : "s");
-    if (job->micro_shards)
+    if (job->micro_shards || o->accumulate > 1)
         return HR_OK;
     if (global && global % (workers * M))
         return hr_fail(
@@ -93,10 +93,11 @@ static size_t stages_of(const struct hr_train_options *o)
     return o->pipeline == 0 && is_one ? 1 : o->pipeline;
 }
 
+/* Without --pipeline, minibatches that are accumulated are what passes through the one stage. */
 static size_t micro_batches_of(const struct hr_train_job *job, size_t K)
 {
-    const size_t given = job->options->micro_batches;
-    return given ? given : job->micro_shards ? job->parts : K;
+    const size_t given = job->options->micro_batches, accumulate = job->options->accumulate;
+    return given ? given : job->micro_shards ? job->parts : accumulate > 1 ? accumulate : K;
 }
 
 /* A share is cut into as many pieces more as there are fewer who share a batch. */
@@ -157,7 +158,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     }
     const size_t M = stale ? 1 : options.shape.micro_batches;
     HR_TRY(check_batch(job, M));
-    options.most = (job->batch_size + M - 1) / M;
+    options.most = (hr_train_job_share(job) + M - 1) / M;
     const size_t parts = K * o->chunks;
     if (parts > HR_PIPELINE_STAGES)
         return hr_fail(HR_E_USAGE, "--chunks %zu: %zu stages would have %zu parts, at most %d",
@@ -166,7 +167,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     HR_TRY(create(&options, o, &job->pipeline));
     run->shared.schedule.saves_wait = stale;
     /* A checkpoint says it, whatever grid resumes it. */
-    run->options.micro_batches = stale || job->micro_shards ? 0 : M;
+    run->options.micro_batches = stale || job->micro_shards || o->accumulate > 1 ? 0 : M;
     run->options.tensor_shards = options.shards > 1 ? options.shards : 0;
     job->parts = M;
     job->most_parts = M * options.rounds;

@@ -86,7 +86,6 @@ inject ='; do
   refused 2 "--micro-shards: is not supported with --reduce sum (it belongs to repro)" train --micro-shards 4
   refused 2 "--overlap --epochs: expected on or off" train --overlap --epochs 1
   refused 2 "--bucket-size: is not supported with --overlap off (it belongs to on)" train --bucket-size 1K
-  refused 2 "--prefetch: is not supported with --reduce repro" train --prefetch 2 --reduce repro --global-batch-size 64
   refused 2 "--prefetch: is not supported with --schedule explore:1" train --prefetch 2 --schedule explore:1
   refused 2 "--launch: is not supported with --schedule explore:1" train --launch process --schedule explore:1
   refused 2 "--async-lr: is not supported with --strategy ssp" train --strategy ssp --staleness 0 --async-lr divide

@@ -75,6 +75,27 @@ END_OF_PYTHON
   grep -q "stopped" "$TMP/err"
 }
 
+@test "minibatches that are accumulated are micro-batches of one stage, whoever computes the shards" {
+  for strategy in allreduce ps-sync; do
+    want=$(digest --strategy $strategy --pipeline 1 --micro-batches 4 --tensor-shards 2 --batch-size 32)
+    [ ${#want} = 32 ]
+    for how in "--tensor-shards 2" "--tensor-parallel 2" "--tensor-parallel 2 --launch process" "--tensor-parallel 2 --prefetch 1"; do
+      [ "$(digest --strategy $strategy $how --accumulate 4 --batch-size 8)" = "$want" ] || { echo "$strategy $how"; return 1; }
+    done
+    [ "$(digest --strategy $strategy --tensor-shards 2 --accumulate 4 --global-batch-size 16)" = "$want" ]
+    [ "$(digest --strategy $strategy --pipeline 1 --tensor-shards 2 --batch-size 8)" != "$want" ]
+  done
+}
+
+@test "accumulated shards are saved, resumed and replayed to the bits of the whole run" {
+  how=(--tensor-parallel 2 --accumulate 4 --batch-size 8 --workers 2 --quiet)
+  want=$(digest "${how[@]}" --epochs 2)
+  hogring train "${how[@]}" --epochs 1 --checkpoint-dir "$TMP/saved" >/dev/null
+  [ "$(digest "${how[@]}" --epochs 2 --resume "$TMP/saved")" = "$want" ]
+  hogring train "${how[@]}" --epochs 2 --record "$TMP/run.trace" >/dev/null
+  hogring replay "$TMP/run.trace" | grep -q "$want"
+}
+
 @test "what split layers cannot have is refused in a line" {
   while IFS='|' read -r options why; do
     refused 2 "$why" train --epochs 1 $options || return 1
@@ -86,7 +107,6 @@ END_OF_PYTHON
 --tensor-parallel 4 --workers 20|expected at most 64
 --tensor-parallel 2 --overlap on|--overlap on
 --tensor-parallel 2 --on-loss continue|--on-loss
---tensor-shards 2 --accumulate 2|--accumulate 2: not with --tensor-shards 2 without --pipeline
 END_OF_LIST
   refused 2 "--tensor-shards 2: no layer that can be cut has eight channels for each of two shards" \
     train --model "flatten, dense 1, dense 10" --tensor-shards 2

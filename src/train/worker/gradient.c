@@ -2,17 +2,17 @@
 
 #include "base/clock.h"
 #include "observe/spans.h"
-#include "worker/prefetch.h"
 
 /* Put the piece's samples where the workspace reads them. */
-static void load(struct hr_train_worker *self, const struct hr_batch *piece, uint64_t index)
+static void load(struct hr_train_worker *self, const struct hr_batch *piece,
+                 const struct hr_prefetch_key *key)
 {
     struct hr_worker_stats *stats = self->worker.stats;
     struct hr_workspace *workspace = self->buffers->workspace;
     struct hr_input *input = &self->buffers->input;
     const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
-    const struct hr_prefetched *ahead =
-        self->prefetch ? hr_prefetch_take(self->prefetch, index) : NULL;
+    const bool may_be = self->prefetch && key;
+    const struct hr_prefetched *ahead = may_be ? hr_prefetch_take(self->prefetch, key) : NULL;
     hr_workspace_lend(workspace, ahead ? ahead->x : NULL, ahead ? ahead->y : NULL);
     if (!ahead)
         hr_input_decode(input, piece, hr_workspace_input(workspace),
@@ -20,7 +20,7 @@ static void load(struct hr_train_worker *self, const struct hr_batch *piece, uin
     hr_workspace_draw(workspace, ahead ? ahead->pass : input->pass,
                       ahead ? ahead->samples : input->samples);
     stats->prefetch_hits += ahead != NULL;
-    stats->prefetch_misses += self->prefetch && !ahead;
+    stats->prefetch_misses += may_be && !ahead;
     hr_account_turn(&stats->account, was);
 }
 
@@ -66,10 +66,10 @@ static struct hr_taker taker_of(struct hr_train_worker *self)
 }
 
 struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct hr_batch *piece,
-                                      uint64_t ahead, float *grads)
+                                      const struct hr_prefetch_key *key, float *grads)
 {
     struct hr_worker_stats *stats = self->worker.stats;
-    load(self, piece, ahead);
+    load(self, piece, key);
     const struct hr_taker taker = taker_of(self);
     hr_workspace_give(self->buffers->workspace, gives_away(self) ? &taker : NULL);
     const int64_t began = hr_clock_ns(), between = self->final_ns;

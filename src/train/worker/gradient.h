@@ -6,13 +6,12 @@
 #ifndef HR_WORKER_GRADIENT_H
 #define HR_WORKER_GRADIENT_H
 
+#include "worker/prefetch.h"
 #include "worker/worker.h"
 
 /* Add... into grads (params) out: the sum over the samples of a piece.
- *   ahead  the batch index, if the piece is all of this worker's share of it, which may have been
- *          decoded ahead; else HR_NOT_AHEAD */
-#define HR_NOT_AHEAD UINT64_MAX
+ *   key  by which it may have been decoded ahead; NULL: it has not */
 struct hr_batch_result hr_gradient_of(struct hr_train_worker *self, const struct hr_batch *piece,
-                                      uint64_t ahead, float *grads);
+                                      const struct hr_prefetch_key *key, float *grads);
 
 #endif

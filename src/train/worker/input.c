@@ -67,6 +67,13 @@ struct hr_batch hr_input_share(const struct hr_train_job *job, size_t seat, size
     return hr_input_share_of(job, seat, seats, &batch);
 }
 
+struct hr_batch hr_input_part(const struct hr_batch *share, size_t parts, size_t i)
+{
+    const uint64_t begin = hr_split_begin(share->count, parts, i);
+    const uint64_t end = hr_split_begin(share->count, parts, i + 1);
+    return (struct hr_batch){share->epoch, share->first + begin, end - begin};
+}
+
 static struct hr_order order_of_pass(const struct hr_train_job *job, uint64_t pass)
 {
     return hr_order_of(job->options->seed, pass, job->dataset->train.count,

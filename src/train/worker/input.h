@@ -45,6 +45,8 @@ struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t seat, s
                                   const struct hr_batch *batch);
 struct hr_batch hr_input_share(const struct hr_train_job *job, size_t seat, size_t seats,
                                uint64_t index);
+/* Part i of `parts` of a share; larger ones come first. */
+struct hr_batch hr_input_part(const struct hr_batch *share, size_t parts, size_t i);
 
 /* Decode a part of a batch: x (count, features) and y (count) out. No allocation. */
 void hr_input_decode(struct hr_input *input, const struct hr_batch *part, float *x, uint32_t *y);

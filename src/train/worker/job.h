@@ -110,18 +110,22 @@ static inline size_t hr_train_job_blocks(const struct hr_dataset *dataset)
     return (dataset->test.count + HR_EVAL_BLOCK - 1) / HR_EVAL_BLOCK;
 }
 
+/* Samples of a worker's share of a batch, at most. */
+static inline size_t hr_train_job_share(const struct hr_train_job *job)
+{
+    return job->batch_size * (job->micro_shards ? 1 : job->options->accumulate);
+}
+
 /* Is a share computed in parts? (One micro-shard is a part, too.) */
 static inline bool hr_train_job_has_parts(const struct hr_train_job *job)
 {
     return job->parts > 1 || job->micro_shards;
 }
 
-/* Does a thread decode ahead of each worker? Not where one process plays all ranks, nor for parts,
- * which are decoded one by one, but for those of a pipeline, which copies them. */
+/* Does a thread decode ahead of each worker? Not where one process plays all ranks. */
 static inline bool hr_train_job_prefetches(const struct hr_train_job *job)
 {
-    return job->options->prefetch && !job->played &&
-           (job->pipeline || !hr_train_job_has_parts(job));
+    return job->options->prefetch && !job->played;
 }
 
 /* Are pieces of a gradient handed over during backward? Not where parts are added first, but for

@@ -68,21 +68,22 @@ static void at_once(struct hr_train_worker *self, const struct hr_batch *batch)
     struct hr_batch whole = hr_part_of(self, batch, 0);
     const struct hr_batch last = hr_part_of(self, batch, self->parts - 1);
     whole.count = last.first + last.count - whole.first;
-    hr_gradient_of(self, &whole, HR_NOT_AHEAD, self->buffers->sums.sums[0]);
+    hr_gradient_of(self, &whole, NULL, self->buffers->sums.sums[0]);
 }
 
-struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self,
-                                                const struct hr_batch *batch, size_t *samples)
+struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self, uint64_t index,
+                                                size_t *samples)
 {
     struct hr_worker *worker = &self->worker;
+    const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->schedule, index);
     const uint64_t step = worker->index - 1 - worker->shared->schedule.first;
     const int64_t began = hr_clock_ns();
-    const struct hr_batch_result result = hr_parts_gradient(self, batch, samples);
+    const struct hr_batch_result result = hr_parts_gradient(self, index, samples);
     const bool measures = worker->rank == 0 && self->parts > 1 && step >= COST_FIRST &&
                           step < COST_FIRST + COST_STEPS && *samples <= self->job->batch_size;
     if (measures) {
         const int64_t middle = hr_clock_ns();
-        at_once(self, batch);
+        at_once(self, &batch);
         worker->stats->repro_ns += middle - began;
         worker->stats->whole_ns += hr_clock_ns() - middle;
     }

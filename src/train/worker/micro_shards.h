@@ -20,8 +20,8 @@
 /* Check and settle --reduce. */
 HR_CHECKED enum hr_status hr_micro_shards_prepare(struct hr_train_job *job);
 /* The worker's share of the global batch, shard by shard, into its grads. *samples out. */
-struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self,
-                                                const struct hr_batch *batch, size_t *samples);
+struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self, uint64_t index,
+                                                size_t *samples);
 /* Time by shards over time of whole shares; 0: not known. */
 double hr_micro_shards_cost(const struct hr_train_job *job);
 

@@ -14,8 +14,9 @@
 /* Part `i` of this worker's share. */
 struct hr_batch hr_part_of(const struct hr_train_worker *self, const struct hr_batch *batch,
                            size_t i);
-/* The gradient of the share, part by part, into the worker's grads. *samples out. */
-struct hr_batch_result hr_parts_gradient(struct hr_train_worker *self, const struct hr_batch *batch,
+/* The gradient of the share of batch `index`, part by part, into the worker's grads. *samples
+ * out. */
+struct hr_batch_result hr_parts_gradient(struct hr_train_worker *self, uint64_t index,
                                          size_t *samples);
 
 #endif

@@ -16,14 +16,14 @@ struct hr_prefetch {
     struct hr_prefetched *slots; /* (nslots) owned, and what they point to */
     size_t nslots;
     pthread_t thread;
-    pthread_mutex_t lock;    /* over all that follows */
-    pthread_cond_t room;     /* a slot is free, `aim` was changed, or the run is over */
-    pthread_cond_t made;     /* a batch was decoded */
-    uint64_t oldest, newest; /* batches [oldest, newest) stand in slots, counted modulo nslots */
-    uint64_t aim;            /* index that is decoded now, or next */
-    bool in_hand;            /* the worker computes from the oldest */
-    bool busy;               /* slot `newest` is being decoded */
-    bool stale;              /* that batch is no longer wanted */
+    pthread_mutex_t lock;       /* over all that follows */
+    pthread_cond_t room;        /* a slot is free, `aim` was changed, or the run is over */
+    pthread_cond_t made;        /* a batch was decoded */
+    uint64_t oldest, newest;    /* batches [oldest, newest) stand in slots, counted modulo nslots */
+    struct hr_prefetch_key aim; /* what is decoded now, or next */
+    bool in_hand;               /* the worker computes from the oldest */
+    bool busy;                  /* slot `newest` is being decoded */
+    bool stale;                 /* that batch is no longer wanted */
     bool over;
 };
 
@@ -36,7 +36,22 @@ static struct hr_prefetched *slot_of(struct hr_prefetch *p, uint64_t number)
 
 static bool may_decode(const struct hr_prefetch *p)
 {
-    return p->aim < p->options.end && p->newest - p->oldest < p->nslots;
+    return p->aim.index < p->options.end && p->newest - p->oldest < p->nslots;
+}
+
+static bool is_same(const struct hr_prefetch_key *a, const struct hr_prefetch_key *b)
+{
+    return a->index == b->index && a->part == b->part && a->parts == b->parts &&
+           a->seat == b->seat && a->seats == b->seats;
+}
+
+/* What is wanted behind that, most likely. */
+static struct hr_prefetch_key behind(struct hr_prefetch_key key, uint64_t stride)
+{
+    const bool last = key.part + 1 == key.parts;
+    key.part = last ? 0 : key.part + 1;
+    key.index += last ? stride : 0;
+    return key;
 }
 
 /* --inject load: input is as slow for this thread as it would be for its worker. */
@@ -49,24 +64,26 @@ static void sleep_on(struct hr_prefetch *p)
         pthread_cond_clockwait(&p->room, &p->lock, CLOCK_MONOTONIC, &end);
 }
 
-/* Decode batch `aim`; the lock is held except while decoding. */
+/* Decode `aim`; the lock is held except while decoding. */
 static void decode_next(struct hr_prefetch *p)
 {
     struct hr_prefetched *slot = slot_of(p, p->newest);
-    slot->index = p->aim;
+    slot->key = p->aim;
     p->busy = true;
     pthread_mutex_unlock(&p->lock);
-    const struct hr_batch share = hr_input_share(p->options.job, p->options.rank,
-                                                 p->options.job->shared->workers, slot->index);
-    hr_input_decode(&p->input, &share, slot->x, slot->y);
-    memcpy(slot->samples, p->input.samples, share.count * sizeof *slot->samples);
+    const struct hr_prefetch_key *key = &slot->key;
+    const struct hr_batch share = hr_input_share(p->options.job, key->seat, key->seats, key->index);
+    const struct hr_batch part = hr_input_part(&share, key->parts, key->part);
+    hr_input_decode(&p->input, &part, slot->x, slot->y);
+    memcpy(slot->samples, p->input.samples, part.count * sizeof *slot->samples);
     slot->pass = p->input.pass;
     pthread_mutex_lock(&p->lock);
-    sleep_on(p);
+    if (!key->part)
+        sleep_on(p);
     p->busy = false;
     if (!p->stale) {
         p->newest++;
-        p->aim += p->options.stride;
+        p->aim = behind(p->aim, p->options.stride);
     }
     p->stale = false;
     pthread_cond_signal(&p->made);
@@ -89,26 +106,27 @@ static void *thread_main(void *arg)
 
 /* --- the worker --- */
 
-/* Drop all decoded batches and the one being decoded; continue after `index`. */
-static void aim_behind(struct hr_prefetch *p, uint64_t index)
+/* Drop all that is decoded or being decoded; continue behind `key`. */
+static void aim_behind(struct hr_prefetch *p, const struct hr_prefetch_key *key)
 {
     p->oldest = p->newest;
     p->stale = p->busy;
-    p->aim = index + p->options.stride;
+    p->aim = behind(*key, p->options.stride);
 }
 
-const struct hr_prefetched *hr_prefetch_take(struct hr_prefetch *p, uint64_t index)
+const struct hr_prefetched *hr_prefetch_take(struct hr_prefetch *p,
+                                             const struct hr_prefetch_key *key)
 {
     pthread_mutex_lock(&p->lock);
     p->oldest += p->in_hand;
-    while (p->oldest < p->newest && slot_of(p, p->oldest)->index != index)
+    while (p->oldest < p->newest && !is_same(&slot_of(p, p->oldest)->key, key))
         p->oldest++;
     /* Not begun: the worker decodes it sooner itself than by waiting. */
-    while (p->oldest == p->newest && p->busy && !p->stale && p->aim == index)
+    while (p->oldest == p->newest && p->busy && !p->stale && is_same(&p->aim, key))
         pthread_cond_wait(&p->made, &p->lock);
     p->in_hand = p->oldest < p->newest;
     if (!p->in_hand)
-        aim_behind(p, index);
+        aim_behind(p, key);
     const struct hr_prefetched *taken = p->in_hand ? slot_of(p, p->oldest) : NULL;
     pthread_cond_signal(&p->room);
     pthread_mutex_unlock(&p->lock);
@@ -130,9 +148,14 @@ static size_t floats_bytes(const struct hr_train_job *job, size_t samples)
     return hr_round_up(samples * hr_shape_elems(job->dataset->shape) * sizeof(float), HR_LINE);
 }
 
+size_t hr_prefetch_samples(const struct hr_train_job *job)
+{
+    return job->pipeline ? hr_train_job_share(job) : job->piece;
+}
+
 size_t hr_prefetch_bytes(const struct hr_train_job *job, size_t ahead)
 {
-    const size_t samples = job->batch_size;
+    const size_t samples = hr_prefetch_samples(job);
     return hr_input_bytes(job, samples) +
            (ahead + 1) * (floats_bytes(job, samples) + 2 * samples * sizeof(uint32_t));
 }
@@ -175,7 +198,8 @@ enum hr_status hr_prefetch_start(const struct hr_prefetch_options *options,
         return hr_fail(HR_E_NOMEM, "--prefetch %zu: no memory", options->ahead);
     p->options = *options;
     p->nslots = options->ahead + 1;
-    p->aim = options->first;
+    p->aim = (struct hr_prefetch_key){options->first, 0, options->parts, options->rank,
+                                      options->job->shared->workers};
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->room, NULL);
     pthread_cond_init(&p->made, NULL);

@@ -186,10 +186,11 @@ static uint64_t load(void *arg, size_t m, float *x, uint32_t *labels, uint32_t *
 static const struct hr_prefetched *take_ahead(struct hr_train_worker *self, uint64_t index)
 {
     struct hr_worker_stats *stats = self->worker.stats;
-    if (!self->prefetch)
+    const struct hr_prefetch_key key = {index, 0, 1, self->worker.seat, self->worker.seats};
+    if (!self->prefetch || key.seats < self->job->shared->workers) /* a larger share */
         return NULL;
     const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
-    const struct hr_prefetched *ahead = hr_prefetch_take(self->prefetch, index);
+    const struct hr_prefetched *ahead = hr_prefetch_take(self->prefetch, &key);
     hr_account_turn(&stats->account, was);
     stats->prefetch_hits += ahead != NULL;
     stats->prefetch_misses += !ahead;

@@ -123,7 +123,8 @@ static enum hr_status start_prefetch(struct hr_train_worker *self, size_t rank)
         .job = job,
         .rank = rank,
         .ahead = job->options->prefetch,
-        .max_samples = job->batch_size,
+        .max_samples = hr_prefetch_samples(job),
+        .parts = job->pipeline ? 1 : job->parts,
         .first = shared->schedule.first + (shared->strategy->shares_batch ? 0 : rank),
         .end = shared->schedule.end,
         .stride = shared->strategy->shares_batch ? 1 : shared->workers,
@@ -347,6 +348,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     self->parts = parts_of(self->job, worker->seats); /* seats may change from step to step */
     const struct hr_batch share =
         hr_input_share(self->job, worker->seat, worker->seats, task->index);
+    const struct hr_prefetch_key key = {task->index, 0, 1, worker->seat, worker->seats};
     const uint64_t hits = worker->stats->prefetch_hits;
     hr_gradient_check_begin(&self->check, worker->grads, worker->shared->params,
                             hr_conditions_nan_at(self->job, worker->rank, worker->steps));
@@ -359,9 +361,9 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     if (self->job->pipeline)
         HR_TRY(hr_staged_gradient(self, &batch, task->index, &samples, &result));
     else
-        result = self->job->micro_shards ? hr_micro_shards_gradient(self, &batch, &samples)
-                 : self->parts > 1       ? hr_parts_gradient(self, &batch, &samples)
-                                         : hr_gradient_of(self, &share, task->index, worker->grads);
+        result = self->job->micro_shards ? hr_micro_shards_gradient(self, task->index, &samples)
+                 : self->parts > 1       ? hr_parts_gradient(self, task->index, &samples)
+                                         : hr_gradient_of(self, &share, &key, worker->grads);
     rise_for_now(self);
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));

@@ -21,7 +21,8 @@ static const char *const all[] = {"allreduce", "ps-sync", "ps-async",
 static struct hr_train_job job_of(const struct hr_train_options *options, const char *strategy,
                                   struct hr_shared_state *shared)
 {
-    const struct hr_train_job job = {.options = options, .dataset = run_digits(), .shared = shared};
+    const struct hr_train_job job = {
+        .options = options, .dataset = run_digits(), .shared = shared, .parts = 1};
     *shared = (struct hr_shared_state){0};
     struct hr_batch_schedule *schedule = &shared->schedule;
     CHECK_OK(hr_strategy_find(strategy, 1, &shared->strategy));
@@ -33,12 +34,19 @@ static struct hr_train_job job_of(const struct hr_train_options *options, const 
     return job;
 }
 
+/* Of the whole share of worker 0. */
+static const struct hr_prefetched *take(struct hr_prefetch *prefetch, uint64_t index,
+                                        size_t workers)
+{
+    return hr_prefetch_take(prefetch, &(struct hr_prefetch_key){index, 0, 1, 0, workers});
+}
+
 /* A hit must be what decoding in place gives; the lent memory is overwritten, as a pass may. */
 static bool check_take(struct hr_prefetch *prefetch, struct hr_input *input, uint64_t index)
 {
     float want[BATCH * FEATURES];
     uint32_t labels[BATCH];
-    const struct hr_prefetched *got = hr_prefetch_take(prefetch, index);
+    const struct hr_prefetched *got = take(prefetch, index, input->job->shared->workers);
     if (!got)
         return false;
     const struct hr_batch share = hr_input_share(input->job, 0, input->job->shared->workers, index);
@@ -76,7 +84,7 @@ static void a_hit_is_what_decoding_in_place_gives(void **state)
     CHECK_OK(hr_input_init(&input, &job, BATCH));
     for (size_t i = 0; i < 9; i++) {
         struct hr_prefetch *prefetch = NULL;
-        const struct hr_prefetch_options how = {&job, 0, ahead[i / 3], BATCH, 0, UINT64_MAX, 2};
+        const struct hr_prefetch_options how = {&job, 0, ahead[i / 3], BATCH, 0, UINT64_MAX, 2, 1};
         size_t hits = 0;
         CHECK_OK(hr_prefetch_start(&how, &prefetch));
         for (uint64_t step = 0, index = 0; step < 200; step++) {
@@ -102,16 +110,16 @@ static void it_goes_on_behind_a_miss(void **state)
     struct hr_shared_state shared;
     const struct hr_train_job job = job_of(&options, "hogwild", &shared);
     struct hr_prefetch *prefetch = NULL;
-    const struct hr_prefetch_options how = {&job, 0, 2, 1000, 0, UINT64_MAX, 3};
+    const struct hr_prefetch_options how = {&job, 0, 2, 1000, 0, UINT64_MAX, 3, 1};
     shared.schedule.batch = 1000;
     shared.schedule.batches_per_epoch = 2;
     CHECK_OK(hr_prefetch_start(&how, &prefetch));
     for (uint64_t index = 1000; index < 100000; index += 1000) {
         wait_until_full(prefetch, index / 1000 % 2); /* with one made it is busy with the next */
-        assert_false(hr_prefetch_take(prefetch, index) != NULL);
+        assert_false(take(prefetch, index, 3) != NULL);
         wait_until_full(prefetch, 2);
-        assert_true(hr_prefetch_take(prefetch, index + 3) != NULL);
-        assert_true(hr_prefetch_take(prefetch, index + 6) != NULL);
+        assert_true(take(prefetch, index + 3, 3) != NULL);
+        assert_true(take(prefetch, index + 6, 3) != NULL);
     }
     hr_prefetch_stop(prefetch);
 }
@@ -124,7 +132,7 @@ static void it_stops_at_once_whatever_it_is_doing(void **state)
     const struct hr_train_job job = job_of(&options, "allreduce", &shared);
     for (size_t i = 0; i < 200; i++) {
         struct hr_prefetch *prefetch = NULL;
-        const struct hr_prefetch_options how = {&job, 0, 1 + i % 3, BATCH, 0, i % 5, 1};
+        const struct hr_prefetch_options how = {&job, 0, 1 + i % 3, BATCH, 0, i % 5, 1, 1};
         CHECK_OK(hr_prefetch_start(&how, &prefetch));
         hr_prefetch_stop(prefetch);
     }
@@ -195,6 +203,83 @@ static void a_model_may_begin_in_place(void **state)
     CHECK_DIGEST(&options, want);
 }
 
+/* Part behind part, and behind the last of a share the first of the next. */
+static void parts_follow_each_other(void **state)
+{
+    (void)state;
+    struct hr_train_options options = run_options("allreduce", 2);
+    struct hr_shared_state shared;
+    const struct hr_train_job job = job_of(&options, "allreduce", &shared);
+    struct hr_prefetch *prefetch = NULL;
+    struct hr_input input;
+    const struct hr_prefetch_options how = {&job, 1, 4, BATCH, 0, UINT64_MAX, 1, 3};
+    CHECK_OK(hr_input_init(&input, &job, BATCH));
+    CHECK_OK(hr_prefetch_start(&how, &prefetch));
+    for (uint64_t index = 0; index < 9; index++)
+        for (size_t i = 0; i < 3; i++) {
+            float want[BATCH * FEATURES];
+            uint32_t labels[BATCH];
+            const struct hr_batch share = hr_input_share(&job, 1, 2, index);
+            const struct hr_batch part = hr_input_part(&share, 3, i);
+            const struct hr_prefetch_key key = {index, i, 3, 1, 2};
+            wait_until_full(prefetch, 3);
+            const struct hr_prefetched *got = hr_prefetch_take(prefetch, &key);
+            assert_non_null(got);
+            hr_input_decode(&input, &part, want, labels);
+            CHECK_SAME_FLOATS(got->x, want, part.count * FEATURES);
+            assert_memory_equal(got->y, labels, part.count * sizeof *labels);
+        }
+    const struct hr_prefetch_key alone = {9, 0, 6, 0, 1}; /* the other worker was lost */
+    assert_null(hr_prefetch_take(prefetch, &alone));
+    wait_until_full(prefetch, 3);
+    assert_non_null(hr_prefetch_take(prefetch, &(struct hr_prefetch_key){9, 1, 6, 0, 1}));
+    hr_prefetch_stop(prefetch);
+    hr_input_fini(&input);
+}
+
+/* Minibatches of --accumulate, and micro-shards of --reduce repro, are decoded one by one. */
+static void parts_are_decoded_ahead(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        for (size_t repro = 0; repro < (i < 2 ? 2 : 1); repro++) {
+            char want[33];
+            struct hr_train_options options = options_of(i, 0, "thread");
+            options.workers = i < 2 ? 2 : 1;
+            options.accumulate = 3;
+            if (repro) {
+                options.accumulate = 1;
+                options.global_batch_size = 40;
+                snprintf(options.reduce, sizeof options.reduce, "repro");
+            }
+            run_digest(&options, want);
+            options.prefetch = 2;
+            struct hr_run_result result = run_train(&options);
+            assert_string_equal(result.weights_digest, want);
+            assert_true(result.prefetch_hits + result.prefetch_misses >= 3 * result.updates);
+            hr_run_result_free(&result);
+        }
+}
+
+/* Who is left has another share, in other parts; who comes back begins in the middle. */
+static void losses_change_no_share(void **state)
+{
+    (void)state;
+    static const char *const how[] = {"continue", "restart"};
+    for (size_t i = 0; i < 2; i++)
+        for (size_t h = 0; h < 2; h++)
+            for (size_t accumulate = 1; accumulate <= 2; accumulate++) {
+                char want[33];
+                struct hr_train_options options = options_of(i, 0, "thread");
+                options.accumulate = accumulate;
+                snprintf(options.on_loss, sizeof options.on_loss, "%s", how[h]);
+                snprintf(options.inject, sizeof options.inject, "kill:1@step=3");
+                run_digest(&options, want);
+                options.prefetch = 2;
+                CHECK_DIGEST(&options, want);
+            }
+}
+
 /* The loaders are gone when a run has failed: the next ones are as good. */
 static void a_run_that_fails_ends_cleanly(void **state)
 {
@@ -223,6 +308,9 @@ int main(void)
         cmocka_unit_test(runs_have_the_bits_of_runs_without),
         cmocka_unit_test(hits_and_misses_count_all_batches),
         cmocka_unit_test(a_model_may_begin_in_place),
+        cmocka_unit_test(parts_follow_each_other),
+        cmocka_unit_test(parts_are_decoded_ahead),
+        cmocka_unit_test(losses_change_no_share),
         cmocka_unit_test(a_run_that_fails_ends_cleanly),
     };
     return cmocka_run_group_tests(tests, run_processes, NULL);
