@@ -74,13 +74,13 @@
   }
   const percent = (part, all, digits = 1) =>
     all > 0 && Number.isFinite(part) ? (100 * part / all).toFixed(digits) : DASH;
-  // "94.76 ± 0.95", with so many decimals.
-  function meanText(s, decimals, factor = 1) {
-    const x = s.mean * factor, sd = s.sd * Math.abs(factor),
-          fixed = v => Math.abs(v) >= 10 ** (8 - decimals) ? v.toPrecision(4) : v.toFixed(decimals);
-    if (!Number.isFinite(x)) return DASH;
-    return s.n > 1 && s.least !== s.most ? [fixed(x), el('span', 'sd', ` ± ${fixed(sd)}`)]
-                                         : fixed(x);
+  // "94.76 ± 0.95", where the runs differ.
+  const withDeviation = (mean, s, deviation) =>
+    [mean, s.n > 1 && s.least !== s.most ? el('span', 'sd', ` ± ${deviation()}`) : ''];
+  function meanText(s, decimals, factor) {
+    const fixed = v => Math.abs(v) >= 10 ** (8 - decimals) ? v.toPrecision(4) : v.toFixed(decimals);
+    return Number.isFinite(s.mean)
+      ? withDeviation(fixed(s.mean * factor), s, () => fixed(s.sd * Math.abs(factor))) : DASH;
   }
   // A column of means: their decimals give the middle one its digits, and the least two of them.
   function column(spreads, digits, factor = 1) {
@@ -98,11 +98,11 @@
   // "8.55k ± 0.21k": both in the unit of the mean.
   function shortMean(s) {
     const unit = [1e9, 1e6, 1e3].find(u => s.mean >= u) || 1, name = short(s.mean).match(/[GMk]?$/);
-    const sd = el('span', 'sd', ` ± ${(s.sd / unit).toFixed(unit > 1 ? 2 : 1)}${name}`);
-    return s.n > 1 && s.least !== s.most ? [short(s.mean), sd] : short(s.mean);
+    return withDeviation(
+      short(s.mean), s, () => `${(s.sd / unit).toFixed(unit > 1 ? 2 : 1)}${name}`);
   }
-  const plainMean = (s, digits = 3, f = 1) => [figures(s.mean * f, digits),
-    s.n > 1 && s.least !== s.most ? el('span', 'sd', ` ± ${figures(s.sd * f, 2)}`) : ''];
+  const plainMean = (s, digits = 3, f = 1) =>
+    withDeviation(figures(s.mean * f, digits), s, () => figures(s.sd * f, 2));
 
   // --- elements: strings become text, without what turns directions or controls anything ---
 
@@ -141,32 +141,35 @@
   const newId = () => `i${ids++}`;
 
   const ROWS_SHOWN = 1000;
-  // The heads of "strategy|#seconds||why": # stands before numbers, nothing above a bar.
-  const heads = titles => titles.split('|').map(t => t[0] === '#' ? [t.slice(1), 'n']
-      : t                                                         ? [t]
-                                                                  : ['', 'bar']);
-  // heads: [title, class]: "n" numbers, "w2", "w3" only where the page is wide enough, "bar" no
-  // title. rows: [head, cell...]; a cell is text, a node or a list of both.
-  function table(caption, heads, rows, kind = '') {
-    const cell = (tag, i, content, more) => {
-      const node = el(tag, {class: heads[i][1] || '', ...more}, content);
-      if (!node.className) node.removeAttribute('class');
+  // A table of items, a row each. columns: [title, cell of an item, class], or nothing; class "n":
+  // numbers ("#" before the title says so, too), "w2", "w3": only where the page is wide enough,
+  // "bar": without a title. A cell is text, a node or a list of both, or {content, shade, share}.
+  function sheet(caption, items, columns, kind = '') {
+    const there = columns.filter(c => c).map(([title, cell, is]) => title[0] === '#'
+      ? [title.slice(1), cell, 'n'] : [title, cell, is || (title === '' ? 'bar' : '')]);
+    const put = (tag, is, cell, more) => {
+      const node = el(tag, {...(is ? {class: is} : {}), ...more}, cell?.shade ? cell.content : cell);
+      if (cell?.shade) {
+        node.classList.add(cell.shade);
+        node.style.setProperty('--s', cell.share);
+      }
       return node;
     };
-    const head = el('tr', '',
-      heads.map(
-        ([title], i) => title === '' ? cell('td', i, '') : cell('th', i, title, {scope: 'col'})));
-    const body = el('tbody', '',
-      rows.slice(0, ROWS_SHOWN)
-        .map(row => el('tr', '',
-               row.map((content, i) =>
-                         i ? cell('td', i, content) : cell('th', i, content, {scope: 'row'})))));
+    const head = there.map(([title, , is]) =>
+      title === '' ? put('td', is, '') : put('th', is, title, {scope: 'col'}));
+    const rows = items.slice(0, ROWS_SHOWN).map(item => el('tr', '', there.map(([, cell, is], i) =>
+      i ? put('td', is, cell(item)) : put('th', is, cell(item), {scope: 'row'}))));
     const box = el('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': caption},
-      el('table', kind, el('caption', '', caption), el('thead', '', head), body));
-    return rows.length > ROWS_SHOWN
-      ? [box, note(`The first ${ROWS_SHOWN} rows of ${rows.length}; the JSON has all.`)]
-      : box;
+      el('table', kind, el('caption', '', caption), el('thead', '', el('tr', '', head)),
+        el('tbody', '', rows)));
+    return items.length > ROWS_SHOWN
+      ? [box, note(`The first ${ROWS_SHOWN} rows of ${items.length}; the JSON has all.`)] : box;
   }
+  const ifAny = (items, build) => items.length ? build(items) : null;
+  // Columns of numbers and of words that stand in the items as they are.
+  const num = (title, path, digits) =>
+    [`#${title}`, o => figures(number(o, ...path.split(' ')), digits)];
+  const word = (title, k) => [title, o => text(o, k)];
 
   // A bar of parts: [class or colour, share of 1].
   const bar = (parts, kind = '') => el('div', {class: `bar ${kind}`, 'aria-hidden': 'true'},
@@ -428,10 +431,18 @@
     svg('svg', {class: 'key', viewBox: '0 0 30 12', 'aria-hidden': 'true', style: styleOf(line)},
       svg('path', {class: 'line', d: 'M1 6H29'}), marker(line.variant, 15, 6));
 
+  const lineOf = g => ({paint: g.paint, variant: g.variant, name: g.label, short: g.short});
+  const block = (kind, x, y, width, height, title, style) => {
+    const [left, top, wide, high] = [x, y, width, height].map(v => v.toFixed(1));
+    return svg('rect', {class: kind, ...(style ? {style} : {}), x: left, y: top, width: wide,
+      height: high}, svg('title', {}, title));
+  };
+
   // A picture that is drawn when it is first seen, and anew for every width of the page; draw(width)
   // gives its parts.
-  function picture(kind, title, description, draw) {
-    const host = el('figure', kind), id = newId();
+  function picture(kind, title, description, [head, ...words], draw) {
+    const id = newId(), host = el('figure', kind,
+      el('figcaption', '', el('b', '', head), ' ', el('span', '', words)));
     let drawnFor = 0;
     redraws.push(() => {
       if (drawnFor === pageWidth || host.closest('details:not([open])')) return;
@@ -534,7 +545,9 @@
     const yAxis = axis(least, most, {whole: !yLog, log: yLog, wanted: hero ? 6 : 5});
     const ends = lines.map(line => `${line.name} ends at ${format(line.points.at(-1).y)}`);
     const clip = newId(), cutOff = points.some(p => p.y < yAxis.least || p.y > yAxis.most);
-    const figure = picture(kind, title, `${ends.slice(0, DRAWN).join('; ')}.`, width => {
+    const words = [caption, yAxis.log ? ', log scale' : '',
+      cutOff ? '; values outside of the axis are cut off' : ''];
+    return picture(kind, title, `${ends.slice(0, DRAWN).join('; ')}.`, [title, words], width => {
       const letters = width < 560 ? 14 : 26, x = xAxis(width);
       const right = lines.length > 1
         ? 30 + Math.max(...lines.map(line => widthOf(cut(line.short, letters))))
@@ -590,10 +603,6 @@
         (node, host) => readOut(node, host, {lines, x, at, box, xTitle, format, more})
       ];
     });
-    figure.prepend(el('figcaption', '', el('b', '', title), ' ',
-      el('span', '', caption, yAxis.log ? ', log scale' : '',
-        cutOff ? '; values outside of the axis are cut off' : '')));
-    return figure;
   }
 
   // Values under the pointer, or, with the keyboard, under a cursor that the arrow keys move.
@@ -679,19 +688,13 @@
 
   // --- curves of runs ---
 
-  function curveLines(metric, x) {
-    const f = factorOf(metric);
-    return series.map(s => ({
-      paint: s.group.paint,
-      variant: s.group.variant,
-      name: s.group.label,
-      short: s.group.short,
-      points: s.points.filter(p => p.value.get(metric).n && Number.isFinite(p.at[x])).map(p => {
-        const v = p.value.get(metric);
-        return {x: p.at[x], y: v.mean * f, least: v.least * f, most: v.most * f};
-      }),
-    }));
-  }
+  const curveLines = (metric, x) => series.map(s => ({
+    ...lineOf(s.group),
+    points: s.points.filter(p => p.value.get(metric).n && Number.isFinite(p.at[x])).map(p => {
+      const v = p.value.get(metric), f = factorOf(metric);
+      return {x: p.at[x], y: v.mean * f, least: v.least * f, most: v.most * f};
+    })
+  }));
   // Where the ends of lines can be told apart: from what four fifths of the values reach, if that
   // is less than two thirds of all that there is.
   function fitOf(lines, more) {
@@ -711,20 +714,15 @@
 
   function heroChart() {
     if (!primary || !haveCurves) return null;
-    const usable = m => curveLines(m, 'seconds').some(line => line.points.length > 1);
-    const metric = [primary, ...metrics].find(usable);
+    const metric = [primary, ...metrics].find(
+      m => curveLines(m, 'seconds').some(line => line.points.length > 1));
     if (!metric) return null;
     const lines = curveLines(metric, 'seconds'), log = !metric.share && !metric.more;
+    const band = seeds ? '; mean over the seeds, band from the least to the most' : '';
     return lineChart({
-      kind: 'hero',
-      title: metric.name,
-      lines,
-      xTitle: secondsTitle,
-      yLog: log ? 20 : 0,
-      fit: log ? null : fitOf(lines, metric.more),
-      more: metric.more,
-      caption: `${metric.share ? 'in %, ' : ''}against seconds${
-        seeds ? '; mean over the seeds, band from the least to the most' : ''}`,
+      kind: 'hero', title: metric.name, lines, xTitle: secondsTitle, yLog: log ? 20 : 0,
+      fit: log ? null : fitOf(lines, metric.more), more: metric.more,
+      caption: `${metric.share ? 'in %, ' : ''}against seconds${band}`
     });
   }
 
@@ -732,56 +730,43 @@
     if (!haveCurves) return null;
     const ratios = spread(series.flatMap(s => s.points.map(p => p.at.samples / p.at.updates)));
     const alike = ratios.n && ratios.most - ratios.least <= .02 * ratios.least;
-    const parts = [], whole = Math.max(...series.map(s => s.whole)),
+    const whole = Math.max(...series.map(s => s.whole)),
           shown = Math.max(...series.map(s => s.points.length));
-    const words = [];
-    if (clocks.length > 1)
-      words.push('Seconds are not of one kind: some runs had a virtual clock.');
-    if (seeds)
-      words.push(
-        'Lines are means over the seeds at each evaluation; bands reach from least to most.');
-    if (alike)
-      words.push(`Every update is made of ${
-        figures(
-          ratios.mean, 4)} samples, so that curves against updates look as those against samples.`);
-    if (whole > shown)
-      words.push(`${whole} evaluations are shown by at most ${
-        shown}: those that are least and most within each of ${STRETCHES} stretches, and of all.`);
-    if (drawn.length < groups.length)
-      words.push(`Of ${groups.length} settings those ${drawn.length} are drawn that ended best.`);
-    parts.push(note(words.join(' ')));
-    for (const m of metrics) {
-      const row = el('div', 'panels');
-      for (const [x, xTitle] of ABSCISSAS) {
-        if (x === 'updates' && alike) continue;
-        const chart = lineChart({
-          kind: 'panel',
-          title: m.name,
-          caption: `${m.share ? 'in %, ' : ''}against ${x}`,
-          lines: curveLines(m, x),
-          xTitle: x === 'seconds' ? secondsTitle : xTitle,
-          yLog: m.share || m.more ? 0 : 10,
-          more: m.more
-        });
-        if (chart) row.append(chart);
-      }
-      if (row.childNodes.length) parts.push(row);
-    }
-    const titles = heads(`strategy|${seeds ? '#runs|' : ''}#samples|#updates|#seconds|#epoch`);
-    for (const m of metrics)
-      titles.push([titleOf(m), 'n'], ...(seeds ? heads('#least|#most') : []));
-    const rows = series.flatMap(
-      s => s.points.map(
-        p => [s.group.label, ...(seeds ? [p.runs] : []), figures(p.at.samples, 6),
-          figures(Math.round(p.at.updates), 6), figures(p.at.seconds, 6), figures(p.epoch, 6),
-          ...metrics.flatMap(m => {
-            const v = p.value.get(m), f = factorOf(m);
-            return [v.mean, ...(seeds ? [v.least, v.most] : [])].map(x => figures(x * f, 6));
-          })]));
-    parts.push(fold('Values behind the curves',
-      table(seeds ? 'Evaluations: mean over the runs, least and most' : 'Evaluations', titles, rows,
-        'values curve-values')));
-    return parts;
+    const words = [
+      clocks.length > 1 && 'Seconds are not of one kind: some runs had a virtual clock.',
+      seeds && 'Lines are means over the seeds at each evaluation; bands reach from least to most.',
+      alike && `Every update is made of ${figures(ratios.mean, 4)} samples, so that curves ` +
+        'against updates look as those against samples.',
+      whole > shown && `${whole} evaluations are shown by at most ${shown}: those that are least ` +
+        `and most within each of ${STRETCHES} stretches, and of all.`,
+      drawn.length < groups.length &&
+        `Of ${groups.length} settings those ${drawn.length} are drawn that ended best.`
+    ];
+    const panels = metrics.map(m => {
+      const charts = ABSCISSAS.filter(([x]) => x !== 'updates' || !alike).map(([x, xTitle]) =>
+        lineChart({
+          kind: 'panel', title: m.name, caption: `${m.share ? 'in %, ' : ''}against ${x}`,
+          lines: curveLines(m, x), xTitle: x === 'seconds' ? secondsTitle : xTitle,
+          yLog: m.share || m.more ? 0 : 10, more: m.more
+        })).filter(chart => chart);
+      return charts.length ? el('div', 'panels', charts) : null;
+    });
+    const value = (m, of) => ({p}) => figures(p.value.get(m)[of] * factorOf(m), 6);
+    return [
+      note(words.filter(w => w).join(' ')), panels,
+      fold('Values behind the curves',
+        sheet(seeds ? 'Evaluations: mean over the runs, least and most' : 'Evaluations',
+          series.flatMap(s => s.points.map(p => ({s, p}))), [
+            ['strategy', ({s}) => s.group.label], seeds && ['#runs', ({p}) => p.runs],
+            ['#samples', ({p}) => figures(p.at.samples, 6)],
+            ['#updates', ({p}) => figures(Math.round(p.at.updates), 6)],
+            ['#seconds', ({p}) => figures(p.at.seconds, 6)], ['#epoch', ({p}) => figures(p.epoch, 6)],
+            ...metrics.flatMap(m => [
+              [`#${titleOf(m)}`, value(m, 'mean')], seeds && ['#least', value(m, 'least')],
+              seeds && ['#most', value(m, 'most')]
+            ])
+          ], 'values curve-values'))
+    ];
   }
 
   // --- results ---
@@ -793,7 +778,8 @@
                               : number(list(run, 'time', 'workers')[worker], phase))));
     return {of, all: sum(of)};
   };
-  const count = (group, test) => group.runs.filter(test).length;
+  const timed = groups.some(g => spent(g).all > 0);
+  const waitingOf = g => percent(spent(g).of[3], spent(g).all, 0);
   const REMARKS = [
     ['diverged', run => isTrue(run, 'divergence', 'rose')],
     ['at chance', run => text(run, 'at_chance')],
@@ -812,7 +798,7 @@
     return [groups.length > 1 ? key(group) : '', rest ? [group.strategy, rest] : group.label];
   };
   const nameCell = group => [plainName(group), REMARKS.map(([word, test]) => {
-    const n = count(group, test);
+    const n = group.runs.filter(test).length;
     const of = group.runs.length > 1 ? ` (${n} of ${group.runs.length} runs)` : '';
     return n ? [' ', el('span', 'warn', word, of)] : '';
   })];
@@ -825,121 +811,93 @@
   // "-0.67 (-4.00 to +2.66)": against the best, with its interval.
   function againstBest() {
     const best = text(comparison, 'best'), metric = text(comparison, 'metric'), found = new Map();
-    const f = metric === 'accuracy' ? 100 : 1,
-          sign = x =>
-            `${x > 0 ? '+' : ''}${f > 1 && Math.abs(x) < 1e6 ? x.toFixed(2) : figures(x, 3)}`;
+    const f = metric === 'accuracy' ? 100 : 1;
+    const sign = x =>
+      `${x > 0 ? '+' : ''}${f > 1 && Math.abs(x) < 1e6 ? x.toFixed(2) : figures(x, 3)}`;
     for (const t of list(comparison, 'comparisons')) {
-      const a = text(t, 'a'), b = text(t, 'b'),
-            turn = b === best ? 1
-        : a === best          ? -1
-                              : 0,
-            x = number(t, 'difference');
+      const a = text(t, 'a'), b = text(t, 'b'), x = number(t, 'difference');
+      const turn = b === best ? 1 : a === best ? -1 : 0;
       if (!turn || text(t, 'metric') !== metric || Number.isNaN(x)) continue;
-      const ends = list(t, 'interval').map(asNumber).map(v => v * turn * f).sort((p, q) => p - q),
-            p = number(t, 'p_adjusted');
+      const ends = list(t, 'interval').map(asNumber).map(v => v * turn * f).sort((p, q) => p - q);
       found.set(turn > 0 ? a : b, [
         sign(turn * x * f),
         ends.length === 2 ? el('span', 'sd', ` (${sign(ends[0])} to ${sign(ends[1])})`) : '',
-        p < .05 ? el('span', 'star', ' *') : ''
+        number(t, 'p_adjusted') < .05 ? el('span', 'star', ' *') : ''
       ]);
     }
-    return best && found.size ? {best, found, unit: metric === 'accuracy' ? 'points' : metric}
-                              : null;
+    return best && found.size ? {best, found, unit: f > 1 ? 'points' : metric} : null;
   }
 
   function results() {
     if (!groups.length) return null;
-    const target = anyOf('target_seconds'), against = againstBest(), columns = [],
+    const target = anyOf('target_seconds'), against = againstBest(),
           counts = unique(groups.map(g => g.runs.length));
-    const add = (title, kind, cells) => columns.push([[title, kind], cells]),
-          of = (...keys) => groups.map(g => mean(g, ...keys));
-    const shown = metrics.filter(m => groups.some(g => score(g, m).n)),
-          first = shown.find(m => m === primary),
+    // Cells of a column that is laid out as one.
+    const each = cells => g => cells[groups.indexOf(g)];
+    const means = (...keys) => each(column(groups.map(g => mean(g, ...keys)), 3));
+    const scores = (m, kind) => m &&
+      [titleOf(m), each(column(groups.map(g => score(g, m)), m.share || !seeds ? 4 : 3, factorOf(m))),
+        kind];
+    const shown = metrics.filter(m => groups.some(g => score(g, m).n));
+    const first = shown.find(m => m === primary),
           loss = shown.find(m => m !== first && /loss/.test(m.key) && !/train/.test(m.key));
-    if (counts.length > 1) add('runs', 'n w3', groups.map(g => g.runs.length));
-    for (const m of [first, loss])
-      if (m)
-        add(titleOf(m), m === first ? 'n' : 'n w2',
-          column(groups.map(g => score(g, m)), m.share || !seeds ? 4 : 3, factorOf(m)));
-    if (against)
-      add(`difference to the best, ${against.unit}`, 'n w2',
-        groups.map(
-          g => g.label === against.best ? 'the best' : against.found.get(g.label) || 'not tested'));
-    if (target) add('seconds to target', 'n', column(of('target_seconds'), 3));
-    add('seconds', target ? 'n w2' : 'n', column(of('seconds'), 3));
-    add('samples/s', 'n w2', of('samples_per_s').map(shortMean));
-    add('updates', 'n w2', of('updates').map(s => plainMean(s, 6)));
-    if (anyOf('staleness', 'mean')) add('staleness', 'n w3', column(of('staleness', 'mean'), 3));
-    if (groups.some(g => spent(g).all > 0))
-      add('waiting, %', 'n', groups.map(g => {
-        const t = spent(g);
-        return percent(t.of[3], t.all, 0);
-      }));
-    const out = [table(`At the end of training${
-                         seeds ? `: mean ± standard deviation over ${
-                                   counts.length === 1 ? `${counts[0]} runs each` : 'the runs'}`
-                                                       : ''                        }`,
-      [['strategy'], ...columns.map(c => c[0])],
-      groups.map((g, i) => [nameCell(g), ...columns.map(c => c[1][i])]), 'results')];
-    if (against)
-      out.push(
-        note('In brackets: 95 % intervals, uncorrected. * significant after Holm’s correction.'));
-    const failed = sources.flatMap(s => list(s.of, 'failed'));
-    if (failed.length)
-      out.push(table('Runs that failed', heads('strategy|#seed|why'),
-        failed.map(f => [text(f, 'label') || text(f, 'strategy'), figures(number(f, 'seed'), 15),
-                     text(f, 'message')]),
-        'text'));
-    return out;
+    const over = counts.length === 1 ? `${counts[0]} runs each` : 'the runs';
+    return [
+      sheet(`At the end of training${seeds ? `: mean ± standard deviation over ${over}` : ''}`, groups, [
+        ['strategy', nameCell], counts.length > 1 && ['runs', g => g.runs.length, 'n w3'],
+        scores(first, 'n'), scores(loss, 'n w2'),
+        against && [`difference to the best, ${against.unit}`,
+          g => g.label === against.best ? 'the best' : against.found.get(g.label) || 'not tested',
+          'n w2'],
+        target && ['#seconds to target', means('target_seconds')],
+        ['seconds', means('seconds'), target ? 'n w2' : 'n'],
+        ['samples/s', g => shortMean(mean(g, 'samples_per_s')), 'n w2'],
+        ['updates', g => plainMean(mean(g, 'updates'), 6), 'n w2'],
+        anyOf('staleness', 'mean') && ['staleness', means('staleness', 'mean'), 'n w3'],
+        timed && ['#waiting, %', waitingOf]
+      ], 'results'),
+      against
+        ? note('In brackets: 95 % intervals, uncorrected. * significant after Holm’s correction.')
+        : null,
+      ifAny(sources.flatMap(s => list(s.of, 'failed')), failed => sheet('Runs that failed', failed, [
+        ['strategy', f => text(f, 'label') || text(f, 'strategy')], num('seed', 'seed', 15),
+        word('why', 'message')
+      ], 'text'))
+    ];
   }
 
   const STALENESS = 'Staleness: how many updates lay between the read of the weights ' +
     'that a gradient was computed with, and its own.';
   const swatch = (i, word) => el('span', 'keyed', el('i', `swatch p${i}`), word);
+  const phases = t => bar(t.of.map((s, i) => [`p${i}`, s / t.all]));
   function why() {
     if (!groups.length || !groups.some(g => mean(g, 'updates').n)) return null;
-    const stalest = Math.max(...groups.map(g => positive(mean(g, 'staleness', 'mean').mean))),
-          timed = groups.some(g => spent(g).all > 0);
-    const batch = g => spread(g.runs.map(run => number(run, 'samples') / number(run, 'updates')));
-    const acts = anyOf('asynchrony', 'effective_lr'), columns = [];
-    const add = (title, kind, cell) => columns.push([[title, kind], cell]);
-    const plain = (s, digits = 3) => figures(s.mean, digits);
-    add('updates', 'n', g => plain(mean(g, 'updates'), 6));
-    add('samples an update', 'n w2', g => plain(batch(g), 4));
-    add('last learning rate', 'n w2', g => plain(mean(g, 'lr')));
-    if (acts && stalest > 0)
-      add('acts like', 'n w3', g => plain(mean(g, 'asynchrony', 'effective_lr')));
-    if (stalest > 0) {
-      add(
-        '', 'bar w3', g => bar([[g.paint, positive(mean(g, 'staleness', 'mean').mean) / stalest]]));
-      add('staleness', 'n', g => plain(mean(g, 'staleness', 'mean')));
-      add('at most', 'n w3', g => figures(mean(g, 'staleness', 'max').most, 6));
-    }
-    if (timed) {
-      add('', 'bar', g => {
-        const t = spent(g);
-        return bar(t.of.map((s, i) => [`p${i}`, s / t.all]));
-      });
-      add('waiting, %', 'n w2', g => {
-        const t = spent(g);
-        return percent(t.of[3], t.all, 0);
-      });
-    }
-    const words = [];
-    if (stalest > 0) words.push(STALENESS);
-    if (acts && stalest > 0)
-      words.push('Acts like: the learning rate times (1 + mean staleness), as theory predicts.');
-    const legend =
-      PHASES.map((p, i) => groups.some(g => spent(g).of[i] > 0) ? [swatch(i, p), ' '] : null)
-        .filter(p => p);
+    const stale = g => mean(g, 'staleness', 'mean').mean;
+    const stalest = Math.max(...groups.map(g => positive(stale(g))));
+    const acts = anyOf('asynchrony', 'effective_lr') && stalest > 0;
+    const plain = (digits, ...keys) => g => figures(mean(g, ...keys).mean, digits);
+    const legend = PHASES.map((p, i) =>
+      groups.some(g => spent(g).of[i] > 0) ? [swatch(i, p), ' '] : null).filter(p => p);
     const warnings =
       unique(groups.flatMap(g => list(g.runs[0], 'warnings').filter(w => typeof w === 'string')))
         .slice(0, 32);
     return [
-      table('Where score and speed come from: updates, staleness, the time of workers',
-        [['strategy'], ...columns.map(c => c[0])],
-        groups.map(g => [plainName(g), ...columns.map(c => c[1](g))]), 'bars why'),
-      legend.length ? note('Time of all workers: ', legend) : null, note(words.join(' ')),
+      sheet('Where score and speed come from: updates, staleness, the time of workers', groups, [
+        ['strategy', plainName], ['#updates', plain(6, 'updates')],
+        ['samples an update', g => figures(spread(g.runs.map(
+          run => number(run, 'samples') / number(run, 'updates'))).mean, 4), 'n w2'],
+        ['last learning rate', plain(3, 'lr'), 'n w2'],
+        acts && ['acts like', plain(3, 'asynchrony', 'effective_lr'), 'n w3'],
+        stalest > 0 && ['', g => bar([[g.paint, positive(stale(g)) / stalest]]), 'bar w3'],
+        stalest > 0 && ['#staleness', g => figures(stale(g), 3)],
+        stalest > 0 && ['at most', g => figures(mean(g, 'staleness', 'max').most, 6), 'n w3'],
+        timed && ['', g => phases(spent(g))], timed && ['waiting, %', waitingOf, 'n w2']
+      ], 'bars why'),
+      legend.length ? note('Time of all workers: ', legend) : null,
+      note([
+        stalest > 0 && STALENESS,
+        acts && 'Acts like: the learning rate times (1 + mean staleness), as theory predicts.'
+      ].filter(w => w).join(' ')),
       warnings.length ? el('h3', '', 'Warnings') : null, sentences(warnings)
     ];
   }
@@ -967,134 +925,118 @@
     return [...named, ...others.slice(0, 24).map(k => [k, clean(k.replaceAll('_', ' '))])];
   }
   function allFigures() {
-    const there = figuresThere(),
-          shown = metrics.filter(m => groups.some(g => score(g, m).n));
+    const there = figuresThere(), shown = metrics.filter(m => groups.some(g => score(g, m).n));
     if (!runs.length) return null;
-    const titles = [...shown.map(m => [titleOf(m), 'n']), ...there.map(f => [f[1], 'n'])];
-    const one = (g, run) => [g.label, figures(number(run, 'seed'), 15),
-      ...shown.map(m => figures(m.of(run) * factorOf(m), 6)),
-      ...there.map(([k]) => figures(number(run, ...k.split(' ')), 6)), text(run, 'weights_digest')];
     return [
-      seeds ? table('Means ± standard deviations over the runs',
-                [['strategy'], ['runs', 'n'], ...titles],
-                groups.map(g => [g.label, g.runs.length,
-                             ...shown.map(m => plainMean(score(g, m), 4, factorOf(m))),
-                             ...there.map(([k]) => k === 'samples_per_s'
-                                 ? shortMean(mean(g, k))
-                                 : plainMean(mean(g, ...k.split(' ')), 4))]),
-                'values')
-            : null,
-      table('Run by run', [['strategy'], ['seed', 'n'], ...titles, ['digest of the weights']],
-        groups.flatMap(g => g.runs.map(run => one(g, run))), 'values')
+      seeds && sheet('Means ± standard deviations over the runs', groups, [
+        ['strategy', g => g.label], ['#runs', g => g.runs.length],
+        ...shown.map(m => [`#${titleOf(m)}`, g => plainMean(score(g, m), 4, factorOf(m))]),
+        ...there.map(([k, name]) => [`#${name}`, g => k === 'samples_per_s'
+          ? shortMean(mean(g, k)) : plainMean(mean(g, ...k.split(' ')), 4)])
+      ], 'values'),
+      sheet('Run by run', groups.flatMap(g => g.runs.map(run => ({g, run}))), [
+        ['strategy', ({g}) => g.label], ['#seed', ({run}) => figures(number(run, 'seed'), 15)],
+        ...shown.map(m => [`#${titleOf(m)}`, ({run}) => figures(m.of(run) * factorOf(m), 6)]),
+        ...there.map(([k, name]) =>
+          [`#${name}`, ({run}) => figures(number(run, ...k.split(' ')), 6)]),
+        ['digest of the weights', ({run}) => text(run, 'weights_digest')]
+      ], 'values')
     ];
   }
 
   // --- comparison and tuning ---
 
-  function pairs() {
-    const parts = [];
-    for (const source of sources) {
-      const tests = list(source.of, 'comparison', 'comparisons'),
-            verdict = list(source.of, 'comparison', 'sentences').filter(s => typeof s === 'string');
-      if (several && (tests.length || verdict.length)) parts.push(el('h3', '', source.name));
-      parts.push(sentences(verdict));
-      if (!tests.length) continue;
-      parts.push(
-        table('Each strategy with each, paired by seeds; 95 % intervals, uncorrected',
-          heads('a|b|of|#seeds|#a − b, or a / b|#p|#p, corrected|#effect|a is'), tests.map(t => {
-            const metric = text(t, 'metric'), share = metric === 'accuracy',
-                  ratio = metric.startsWith('target_'), f = share ? 100 : 1,
-                  ends = list(t, 'interval').map(asNumber);
-            return [
-              text(t, 'a'), text(t, 'b'),
-              share     ? 'accuracy, points'
-                : ratio ? metric.replace('target_', '') + ' to target'
-                        : metric,
-              figures(number(t, 'n'), 6),
-              [
-                figures(number(t, ratio ? 'ratio' : 'difference') * f, 3), ratio ? ' ×' : '',
-                ends.length === 2
-                  ? el('span', 'sd', ` (${figures(ends[0] * f, 3)} to ${figures(ends[1] * f, 3)})`)
-                  : ''
-              ],
-              figures(number(t, 'p'), 2), figures(number(t, 'p_adjusted'), 2),
-              figures(number(t, 'effect', 'value'), 3), text(t, 'verdict')
-            ];
-          }),
-          'values tests'),
+  // Of each document, below its name where there are several.
+  const bySource = build => sources.map(source => {
+    const parts = [build(source)].flat(Infinity).filter(p => p);
+    return parts.length ? [several ? el('h3', '', source.name) : null, parts] : null;
+  });
+
+  const pairs = () => bySource(source => {
+    const tests = list(source.of, 'comparison', 'comparisons');
+    const said = list(source.of, 'comparison', 'sentences').filter(s => typeof s === 'string');
+    const factor = t => text(t, 'metric') === 'accuracy' ? 100 : 1;
+    const ratio = t => text(t, 'metric').startsWith('target_');
+    const difference = t => {
+      const f = factor(t), ends = list(t, 'interval').map(v => figures(asNumber(v) * f, 3));
+      return [
+        figures(number(t, ratio(t) ? 'ratio' : 'difference') * f, 3), ratio(t) ? ' ×' : '',
+        ends.length === 2 ? el('span', 'sd', ` (${ends[0]} to ${ends[1]})`) : ''
+      ];
+    };
+    return [
+      sentences(said),
+      ifAny(tests, () => [
+        sheet('Each strategy with each, paired by seeds; 95 % intervals, uncorrected', tests, [
+          word('a', 'a'), word('b', 'b'),
+          ['of', t => factor(t) > 1 ? 'accuracy, points'
+            : ratio(t) ? `${text(t, 'metric').replace('target_', '')} to target` : text(t, 'metric')],
+          num('seeds', 'n', 6), ['#a − b, or a / b', difference], num('p', 'p', 2),
+          num('p, corrected', 'p_adjusted', 2), num('effect', 'effect value', 3),
+          word('a is', 'verdict')
+        ], 'values tests'),
         note('What a target took is compared as a ratio. p, corrected: by Holm, over all pairs; ',
           'below 0.05 a difference is significant. ',
-          'Effect: the mean difference over its standard deviation.'));
-    }
-    return parts;
-  }
+          'Effect: the mean difference over its standard deviation.')
+      ])
+    ];
+  });
 
-  function tuning() {
-    return sources.flatMap(source => {
-      const tuned = object(source.of, 'tuning'), entries = list(tuned, 'entries'),
-            f = text(tuned, 'metric') === 'accuracy' ? 100 : 1;
-      if (!entries.length) return [];
-      const values = o => Object.keys(o).map(k => `${k} ${figures(asNumber(o[k]), 15)}`).join(', ');
-      const edges = entries.flatMap(
-        e => [isTrue(e, 'all_diverged') ? `${text(e, 'label')}: every candidate diverged. ` : '',
-          ...Object.entries(object(e, 'at_edge'))
-            .map(([k, side]) => `${text(e, 'label')}: ${k} is the ${
-                   typeof side === 'string' ? side : ''} tried: widen. `)]);
-      return [
-        several ? el('h3', '', source.name) : null,
-        table('What was tried; the score is that of a candidate’s longest trials',
-          [
-            ['strategy'], ['candidate'], ['trials', 'n'], ['samples', 'n'],
-            [`${text(tuned, 'metric')}${f > 1 ? ', %' : ''}`, 'n'], ['chosen']
-          ],
-          entries.flatMap(
-            e => list(e, 'candidates')
-                   .map(c => [text(e, 'label'), values(object(c, 'values')),
-                          figures(number(c, 'trials'), 6), figures(number(c, 'samples'), 15),
-                          figures(number(c, 'score') * f, 4),
-                          isTrue(c, 'chosen') ? el('b', '', 'chosen') : ''])),
-          'values'),
-        note(...edges,
-          `Each strategy had ${figures(number(tuned, 'total'), 6)} ${
-            text(tuned, 'unit')} to search with, on seeds that are not compared; scores are of ${
-            figures(number(tuned, 'validation_samples'),
-              15)} validation samples, and the test set was not read.`)
-      ];
-    });
-  }
+  const tuning = () => bySource(source => {
+    const tuned = object(source.of, 'tuning'), entries = list(tuned, 'entries'),
+          f = text(tuned, 'metric') === 'accuracy' ? 100 : 1;
+    const values = o => Object.keys(o).map(k => `${k} ${figures(asNumber(o[k]), 15)}`).join(', ');
+    const edges = e => [
+      isTrue(e, 'all_diverged') ? `${text(e, 'label')}: every candidate diverged. ` : '',
+      ...Object.entries(object(e, 'at_edge')).map(([k, side]) =>
+        `${text(e, 'label')}: ${k} is the ${typeof side === 'string' ? side : ''} tried: widen. `)];
+    return ifAny(entries, () => [
+      sheet('What was tried; the score is that of a candidate’s longest trials',
+        entries.flatMap(e => list(e, 'candidates').map(c => ({e, c}))), [
+          ['strategy', ({e}) => text(e, 'label')],
+          ['candidate', ({c}) => values(object(c, 'values'))],
+          ['#trials', ({c}) => figures(number(c, 'trials'), 6)],
+          ['#samples', ({c}) => figures(number(c, 'samples'), 15)],
+          [`#${text(tuned, 'metric')}${f > 1 ? ', %' : ''}`,
+            ({c}) => figures(number(c, 'score') * f, 4)],
+          ['chosen', ({c}) => isTrue(c, 'chosen') ? el('b', '', 'chosen') : '']
+        ], 'values'),
+      note(entries.flatMap(edges), `Each strategy had ${figures(number(tuned, 'total'), 6)} ` +
+        `${text(tuned, 'unit')} to search with, on seeds that are not compared; scores are of ` +
+        `${figures(number(tuned, 'validation_samples'), 15)} validation samples, ` +
+        'and the test set was not read.')
+    ]);
+  });
 
   // --- time, waiting, staleness, losses, pipelines ---
 
   function times() {
     const shown =
       PHASES.map((_, i) => i).filter(i => i < 4 || groups.some(g => spent(g).of[i] > 0));
-    const head = (first, last) => [
-      [first], ['', 'bar'], ...shown.map(i => [swatch(i, `${PHASES[i]}, %`), 'n']), [last, 'n']];
-    const row = (name, t, last) => [name, bar(shown.map(i => [`p${i}`, t.of[i] / t.all])),
-      ...shown.map(i => percent(t.of[i], t.all)), last];
-    const timed = groups.filter(g => spent(g).all > 0);
-    if (!timed.length) return null;
-    return [
-      table('Time of all workers, of all runs together', head('strategy', 'samples/s'),
-        timed.map(g => row([groups.length > 1 ? key(g) : '', g.label], spent(g),
-                    shortMean(mean(g, 'samples_per_s')))),
-        'bars times'),
+    // rows: [name, its time, what stands last]
+    const sheetOf = (caption, first, last, rows, kind) => sheet(caption, rows, [
+      [first, r => r[0]], ['', r => bar(shown.map(i => [`p${i}`, r[1].of[i] / r[1].all]))],
+      ...shown.map(i => [swatch(i, `${PHASES[i]}, %`), r => percent(r[1].of[i], r[1].all), 'n']),
+      [`#${last}`, r => r[2]]
+    ], kind);
+    return ifAny(groups.filter(g => spent(g).all > 0), there => [
+      sheetOf('Time of all workers, of all runs together', 'strategy', 'samples/s',
+        there.map(g => [[groups.length > 1 ? key(g) : '', g.label], spent(g),
+          shortMean(mean(g, 'samples_per_s'))]), 'bars times'),
       drawn.map(g => {
-        const n = Math.min(
-                4096, Math.max(0, ...g.runs.map(run => list(run, 'time', 'workers').length))),
-              step = Math.ceil(n / 32), rows = [];
+        const n = most(g, run => list(run, 'time', 'workers')), step = Math.ceil(n / 32), rows = [];
         for (let w = 0; w < n; w += step) {
           const t = spent(g, w);
-          if (t.all > 0) rows.push(row(w, t, figures(t.all / g.runs.length, 4)));
+          if (t.all > 0) rows.push([w, t, figures(t.all / g.runs.length, 4)]);
         }
-        return rows.length < 2
-          ? null
-          : fold(`Workers of ${g.label}`,
-              table(`${g.label}, worker by worker${step > 1 ? `: one of every ${step}` : ''}`,
-                head('worker', 'seconds a run'), rows, 'bars'));
+        return rows.length < 2 ? null : fold(`Workers of ${g.label}`,
+          sheetOf(`${g.label}, worker by worker${step > 1 ? `: one of every ${step}` : ''}`,
+            'worker', 'seconds a run', rows, 'bars'));
       })
-    ];
+    ]);
   }
+  // The longest such list of a group's runs.
+  const most = (g, listOf) => Math.min(4096, Math.max(0, ...g.runs.map(run => listOf(run).length)));
 
   const CAUSES = [
     ['compute', 'it computed longer'], ['load', 'it loaded longer'], ['stalled', 'it was stalled'],
@@ -1102,77 +1044,57 @@
     ['wait', 'it waited for a server or a processor']
   ];
   function waits() {
-    const parts = [];
-    for (const g of drawn) {
-      const ranks = run => list(run, 'waiting', 'by_rank'),
-            n = Math.min(4096, Math.max(0, ...g.runs.map(run => ranks(run).length)));
-      const all = sum(g.runs.map(run => number(run, 'waiting', 'for_others'))),
-            of = (rank, k) => sum(g.runs.map(run => number(ranks(run)[rank], k))),
-            time = spent(g).all;
-      if (n < 2 || !(all > .01 * time)) continue; // a hundredth of the time is nothing to look into
+    const parts = drawn.map(g => {
+      const ranks = run => list(run, 'waiting', 'by_rank'), n = most(g, ranks);
+      const all = sum(g.runs.map(run => number(run, 'waiting', 'for_others'))), time = spent(g).all,
+            of = (rank, k) => sum(g.runs.map(run => number(ranks(run)[rank], k)));
+      if (n < 2 || !(all > .01 * time)) return null; // a hundredth of it is nothing to look into
       const cost = Array.from({length: n}, (_, rank) => ({rank, s: of(rank, 'cost_s')}))
-                     .sort((a, b) => b.s - a.s || a.rank - b.rank),
-            worst = cost[0];
-      const causes = CAUSES.filter(([k]) => cost.some(c => of(c.rank, k) > 0)),
-            reason = causes.reduce(
-              (best, c) => best && of(worst.rank, best[0]) >= of(worst.rank, c[0]) ? best : c,
-              null);
-      const half = worst.s >= all / 2, share = percent(worst.s, all, 0);
-      parts.push(el('p', '',
-        `${g.label}: workers waited for each other in ${percent(all, time, 0)} % of their time. `,
-        half ? `Rank ${worst.rank} caused ${share} % of that`
-             : `No rank caused half of that; rank ${worst.rank} caused most, ${share} %`,
-        half && reason ? `; ${reason[1]}.` : '.'));
-      parts.push(table(`${g.label}: waiting caused by each rank, by cause`,
-        [
-          ['rank'], ['', 'bar'], ['of the waiting, %', 'n'], ['seconds', 'n'],
-          ...causes.map(([k]) => [`${k}, s`, 'n'])
-        ],
-        cost.slice(0, 16).map(
-          c => [c.rank, bar([[g.paint, c.s / all]]), percent(c.s, all), figures(c.s, 4),
-            ...causes.map(([k]) => figures(of(c.rank, k), 4))]),
-        'bars'));
-      if (n > 16) parts.push(note(`The 16 of ${n} ranks that caused most.`));
-      if (n > 24) continue;
+                     .sort((a, b) => b.s - a.s || a.rank - b.rank);
+      const worst = cost[0], causes = CAUSES.filter(([k]) => cost.some(c => of(c.rank, k) > 0));
+      const reason = causes.reduce(
+        (best, c) => best && of(worst.rank, best[0]) >= of(worst.rank, c[0]) ? best : c, null);
+      const half = worst.s >= all / 2, share = percent(worst.s, all, 0), index = [...Array(n).keys()];
       const seconds = (i, j) =>
-              sum(g.runs.map(run => asNumber(list(list(run, 'waiting', 'matrix'), i)[j]))),
-            index = [...Array(n).keys()];
-      const most = Math.max(...index.flatMap(i => index.map(j => seconds(i, j))));
-      if (most > 0)
-        parts.push(fold(`Who waited for whom under ${g.label}`,
-          matrix('Seconds that a rank (down) waited for another (across)', 'rank',
-            index.map(String), (i, j) => seconds(i, j), x => x / most, () => 'right',
-            x => figures(x, 3))));
-    }
-    if (parts.length)
-      parts.unshift(
-        note('Where all wait for the last to come, the last is given what they waited. ',
-          'Strategies whose workers hardly waited for each other are not here.'));
-    return parts;
+        sum(g.runs.map(run => asNumber(list(list(run, 'waiting', 'matrix'), i)[j])));
+      const longest = n > 24 ? 0 : Math.max(...index.flatMap(i => index.map(j => seconds(i, j))));
+      return [
+        el('p', '',
+          `${g.label}: workers waited for each other in ${percent(all, time, 0)} % of their time. `,
+          half ? `Rank ${worst.rank} caused ${share} % of that`
+               : `No rank caused half of that; rank ${worst.rank} caused most, ${share} %`,
+          half && reason ? `; ${reason[1]}.` : '.'),
+        sheet(`${g.label}: waiting caused by each rank, by cause`, cost.slice(0, 16), [
+          ['rank', c => c.rank], ['', c => bar([[g.paint, c.s / all]])],
+          ['#of the waiting, %', c => percent(c.s, all)], ['#seconds', c => figures(c.s, 4)],
+          ...causes.map(([k]) => [`#${k}, s`, c => figures(of(c.rank, k), 4)])
+        ], 'bars'),
+        n > 16 ? note(`The 16 of ${n} ranks that caused most.`) : null,
+        longest > 0 ? fold(`Who waited for whom under ${g.label}`,
+          matrix('Seconds that a rank (down) waited for another (across)', 'rank', index.map(String),
+            seconds, x => x / longest, () => 'right', x => figures(x, 3))) : null
+      ];
+    });
+    return ifAny(parts.filter(p => p), there => [
+      note('Where all wait for the last to come, the last is given what they waited. ',
+        'Strategies whose workers hardly waited for each other are not here.'), there]);
   }
 
   function matrix(caption, corner, names, of, share, kind, format) {
-    const box = table(caption, [[corner], ...names.map(n => [n, 'n'])],
-      names.map(
-        (name, i) => [name,
-          ...names.map((_, j) => of(i, j) > 0 ? format(of(i, j)) : el('span', 'none', '·'))]),
-      'matrix');
-    (Array.isArray(box) ? box[0] : box)
-      .querySelectorAll('tbody tr')
-      .forEach((tr, i) => [...tr.cells].slice(1).forEach((td, j) => {
-        if (!(of(i, j) > 0)) return;
-        td.classList.add(kind(i, j));
-        td.style.setProperty('--s', Math.min(1, share(of(i, j), i)).toFixed(3));
-      }));
-    return box;
+    const cell = j => ({i}) => {
+      const x = of(i, j), td = x > 0 ? format(x) : el('span', 'none', '·');
+      return x > 0
+        ? {shade: kind(i, j), share: Math.min(1, share(x, i)).toFixed(3), content: td} : td;
+    };
+    return sheet(caption, names.map((name, i) => ({name, i})),
+      [[corner, ({name}) => name], ...names.map((name, j) => [name, cell(j), 'n'])], 'matrix');
   }
 
   function histogram(g) {
-    const counts = g.runs.map(run => list(run, 'staleness', 'histogram')), sums = [];
-    for (const c of counts)
-      c.forEach((v, i) => {
-        const x = asNumber(v);
-        if (x > 0) sums[i] = (sums[i] || 0) + x;
+    const sums = [];
+    for (const run of g.runs)
+      list(run, 'staleness', 'histogram').forEach((v, i) => {
+        if (asNumber(v) > 0) sums[i] = (sums[i] || 0) + asNumber(v);
       });
     const width = Math.floor((sums.length - 1) / 24) + 1, bins = [];
     sums.forEach((x, i) => {
@@ -1180,135 +1102,110 @@
       bins[b] = (bins[b] || 0) + x;
     });
     return {
-      width,
-      bins: Array.from(bins, x => x || 0),
-      all: sum(bins.filter(x => x)),
+      width, bins: Array.from(bins, x => x || 0), all: sum(bins.filter(x => x)),
       name: b => width === 1 ? `${b}` : `${b * width} to ${(b + 1) * width - 1}`
     };
+  }
+  function staleChart(g, h) {
+    const shares = h.bins.map(b => 100 * b / h.all);
+    const said = `mean ${figures(mean(g, 'staleness', 'mean').mean, 3)}, at most ${
+      figures(mean(g, 'staleness', 'max').most, 6)}`;
+    const x = axis(0, h.bins.length * h.width), y = axis(0, Math.max(...shares), {whole: true});
+    return picture('panel', `Staleness of ${g.label}`, said, [g.label, said], w => {
+      const {parts, at} = frame([46, 10, w - 14, 150], x, y, 'staleness; % of updates');
+      shares.forEach((share, b) => {
+        const left = at.x(b * h.width), top = at.y(share);
+        if (share > 0)
+          parts.push(block('block', left + .5, top, Math.max(.5, at.x((b + 1) * h.width) - left - 1),
+            Math.max(.7, 150 - top), `staleness ${h.name(b)}: ${share.toFixed(2)} %`, styleOf(g)));
+      });
+      return [192, parts];
+    });
   }
   function staleness() {
     const stale = drawn.filter(g => mean(g, 'staleness', 'max').most > 0)
                     .map(g => ({g, h: histogram(g)}))
                     .filter(({h}) => h.all > 0);
-    if (!stale.length) return null;
-    const charts = stale.map(({g, h}) => {
-      const shares = h.bins.map(b => 100 * b / h.all),
-            said = `mean ${figures(mean(g, 'staleness', 'mean').mean, 3)}, at most ${
-              figures(mean(g, 'staleness', 'max').most, 6)}`;
-      const x = axis(0, h.bins.length * h.width), y = axis(0, Math.max(...shares), {whole: true});
-      const figure = picture('panel', `Staleness of ${g.label}`, said, w => {
-        const {parts, at} = frame([46, 10, w - 14, 150], x, y, 'staleness; % of updates');
-        shares.forEach((share, b) => {
-          if (share > 0)
-            parts.push(svg('rect', {
-              class: 'block',
-              style: styleOf(g),
-              x: (at.x(b * h.width) + .5).toFixed(1),
-              y: at.y(share).toFixed(1),
-              width: Math.max(.5, at.x((b + 1) * h.width) - at.x(b * h.width) - 1).toFixed(1),
-              height: Math.max(.7, 150 - at.y(share)).toFixed(1)
-            },
-              svg('title', {}, `staleness ${h.name(b)}: ${share.toFixed(2)} %`)));
-        });
-        return [192, parts];
-      });
-      figure.prepend(el('figcaption', '', el('b', '', g.label), ' ', el('span', '', said)));
-      return figure;
-    });
-    const keys = ['updates', 'mean', 'p50', 'p99', 'max'],
-          of = g => Math.min(64, list(g.runs[0], 'staleness', 'workers').length);
-    const lost = groups.filter(g => mean(g, 'lost_updates', 'fraction').n);
-    return [
-      note(STALENESS, ' Strategies that are not here had none.'), el('div', 'panels', charts),
-      table('The rate and the momentum that staleness acts like, as theory predicts',
-        heads('strategy|#mean|#lr|#acts like|#momentum configured|#from asynchrony|#total'),
-        stale.map(
-          ({g}) => [g.label, plainMean(mean(g, 'staleness', 'mean')), plainMean(mean(g, 'lr')),
-            ...['effective_lr', 'explicit_momentum', 'implicit_momentum', 'total_momentum'].map(
-              k => plainMean(mean(g, 'asynchrony', k)))]),
-        'values'),
-      lost.length
-        ? table('Lost updates: weights written over another’s update; sampled',
-            heads('strategy|#lost, %|#95 % interval'),
-            lost.map(g => [g.label, figures(100 * mean(g, 'lost_updates', 'fraction').mean, 3),
-                       `${figures(100 * mean(g, 'lost_updates', 'low').mean, 2)} to ${
-                         figures(100 * mean(g, 'lost_updates', 'high').mean, 2)}`]),
-            'values')
-        : null,
-      fold('Values behind these figures',
-        table('Updates by staleness, all runs of a strategy',
-          heads('strategy|#staleness|#updates|#%'),
-          stale.flatMap(({g, h}) => h.bins.map(
-                          (b, i) => [g.label, h.name(i), figures(b, 15), percent(b, h.all, 3)])),
-          'values stale-values')),
+    const plain = (title, ...keys) => [`#${title}`, ({g}) => plainMean(mean(g, ...keys))];
+    const ofWorker = (title, k) => [`#${title}`, ({g, w}) => {
+      const s = spread(g.runs.map(run => number(list(run, 'staleness', 'workers')[w], k)));
+      return figures(k === 'max' ? s.most : s.mean, 4);
+    }];
+    const lost = groups.filter(g => mean(g, 'lost_updates', 'fraction').n),
+          share = (g, k, digits) => figures(100 * mean(g, 'lost_updates', k).mean, digits);
+    return ifAny(stale, () => [
+      note(STALENESS, ' Strategies that are not here had none.'),
+      el('div', 'panels', stale.map(({g, h}) => staleChart(g, h))),
+      sheet('The rate and the momentum that staleness acts like, as theory predicts', stale, [
+        ['strategy', ({g}) => g.label], plain('mean', 'staleness', 'mean'), plain('lr', 'lr'),
+        plain('acts like', 'asynchrony', 'effective_lr'),
+        plain('momentum configured', 'asynchrony', 'explicit_momentum'),
+        plain('from asynchrony', 'asynchrony', 'implicit_momentum'),
+        plain('total', 'asynchrony', 'total_momentum')
+      ], 'values'),
+      ifAny(lost, () => sheet('Lost updates: weights written over another’s update; sampled', lost, [
+        ['strategy', g => g.label], ['#lost, %', g => share(g, 'fraction', 3)],
+        ['#95 % interval', g => `${share(g, 'low', 2)} to ${share(g, 'high', 2)}`]
+      ], 'values')),
+      fold('Values behind these figures', sheet('Updates by staleness, all runs of a strategy',
+        stale.flatMap(({g, h}) => h.bins.map((b, i) => ({g, h, b, i}))), [
+          ['strategy', ({g}) => g.label], ['#staleness', ({h, i}) => h.name(i)],
+          ['#updates', ({b}) => figures(b, 15)], ['#%', ({h, b}) => percent(b, h.all, 3)]
+        ], 'values stale-values')),
       fold('Worker by worker',
-        table('Staleness of each worker’s updates: means over the runs, most of all',
-          heads('strategy|#worker|#updates|#mean|#median|#99 %|#most'),
-          stale.flatMap(
-            ({g}) => Array.from({length: of(g)}, (_, w) => [g.label, w, ...keys.map(k => {
-              const s = spread(g.runs.map(run => number(list(run, 'staleness', 'workers')[w], k)));
-              return figures(k === 'max' ? s.most : s.mean, 4);
-            })])),
-          'values'))
-    ];
+        sheet('Staleness of each worker’s updates: means over the runs, most of all',
+          stale.flatMap(({g}) => Array.from(
+            {length: Math.min(64, list(g.runs[0], 'staleness', 'workers').length)},
+            (_, w) => ({g, w}))), [
+            ['strategy', ({g}) => g.label], ['#worker', ({w}) => w], ofWorker('updates', 'updates'),
+            ofWorker('mean', 'mean'), ofWorker('median', 'p50'), ofWorker('99 %', 'p99'),
+            ofWorker('most', 'max')
+          ], 'values'))
+    ]);
   }
 
-  function losses() {
-    const rows = groups.flatMap(
-      g => g.runs.flatMap(
-        run =>
-          list(run, 'losses')
-            .map(l => [g.label, figures(number(run, 'seed'), 15),
-                   `${isTrue(l, 'server') ? 'server' : 'worker'} ${figures(number(l, 'rank'), 6)}`,
-                   ...['seconds', 'pause_s', 'samples_lost', 'samples_again'].map(
-                     k => figures(number(l, k), 4)),
-                   isTrue(l, 'back') ? 'yes' : 'no', text(l, 'how')])));
-    const dropped = groups.filter(g => mean(g, 'dropped', 'gradients').most > 0);
-    return [
-      rows.length
-        ? table('Ranks that were lost, in the order of their runs',
-            heads(
-              'strategy|#seed|rank|#at second|#pause, s|#samples lost|#handed again|came back|how'),
-            rows, 'values')
-        : null,
-      dropped.map(
-        g => el('p', '',
-          `${g.label} dropped ${
-            figures(mean(g, 'dropped', 'gradients').mean, 4)} gradients that came too late, of ${
-            figures(mean(g, 'dropped', 'samples').mean, 4)} samples, in a run.`))
-    ];
-  }
+  const losses = () => [
+    ifAny(groups.flatMap(g => g.runs.flatMap(run => list(run, 'losses').map(l => ({g, run, l})))),
+      lost => sheet('Ranks that were lost, in the order of their runs', lost, [
+        ['strategy', ({g}) => g.label], ['#seed', ({run}) => figures(number(run, 'seed'), 15)],
+        ['rank', ({l}) =>
+          `${isTrue(l, 'server') ? 'server' : 'worker'} ${figures(number(l, 'rank'), 6)}`],
+        ...[['at second', 'seconds'], ['pause, s', 'pause_s'], ['samples lost', 'samples_lost'],
+          ['handed again', 'samples_again']].map(
+          ([title, k]) => [`#${title}`, ({l}) => figures(number(l, k), 4)]),
+        ['came back', ({l}) => isTrue(l, 'back') ? 'yes' : 'no'], ['how', ({l}) => text(l, 'how')]
+      ], 'values')),
+    groups.filter(g => mean(g, 'dropped', 'gradients').most > 0).map(g => {
+      const [gradients, samples] =
+        ['gradients', 'samples'].map(k => figures(mean(g, 'dropped', k).mean, 4));
+      return el('p', '', `${g.label} dropped ${gradients} gradients that came too late, of ${
+        samples} samples, in a run.`);
+    })
+  ];
 
-  function pipelines() {
-    return groups.slice(0, 16).map(g => {
-      const p = object(g.runs[0], 'pipeline'), stages = list(p, 'stages');
-      if (!stages.length) return null;
-      const rows = stages.map((s, k) => {
-        const busy = number(s, 'busy_seconds'), idle = number(s, 'wait_seconds'), all = busy + idle;
-        return [
-          `${k}: layers ${text(s, 'layers')}`, bar([['p1', busy / all], ['p3', idle / all]]),
-          percent(busy, all), percent(idle, all), figures(100 * number(s, 'madds_share'), 3),
-          figures(number(s, 'params'), 15), figures(number(s, 'peak_micro_batches'), 6)
-        ];
-      });
-      return [
-        table(`${g.label}: ${text(p, 'schedule')}, ${
-                figures(number(p, 'micro_batches'),
-                  6)} micro-batches${g.runs.length > 1 ? ' (first of its runs)' : ''}`,
-          [
-            ['stage'], ['', 'bar'], [swatch(1, 'busy, %'), 'n'], [swatch(3, 'idle, %'), 'n'],
-            ['work, %', 'n'], ['parameters', 'n'], ['kept at once', 'n']
-          ],
-          rows, 'bars'),
-        Number.isNaN(number(p, 'bubble'))
-          ? null
-          : note('Bubble: ', figures(100 * number(p, 'bubble'), 3),
-              ' % of the stages’ time; of equal stages it would be ',
-              figures(100 * number(p, 'bubble_formula'), 3), ' %.'),
-        schedule(g, p, stages.length)
-      ];
-    });
-  }
+  const pipelines = () => groups.slice(0, 16).map(g => {
+    const p = object(g.runs[0], 'pipeline'), stages = list(p, 'stages');
+    const busy = s => number(s, 'busy_seconds'), idle = s => number(s, 'wait_seconds'),
+          all = s => busy(s) + idle(s), hundred = k => figures(100 * number(p, k), 3);
+    return ifAny(stages, () => [
+      sheet(`${g.label}: ${text(p, 'schedule')}, ${figures(number(p, 'micro_batches'), 6)} ` +
+        `micro-batches${g.runs.length > 1 ? ' (first of its runs)' : ''}`, stages, [
+        ['stage', s => `${stages.indexOf(s)}: layers ${text(s, 'layers')}`],
+        ['', s => bar([['p1', busy(s) / all(s)], ['p3', idle(s) / all(s)]])],
+        [swatch(1, 'busy, %'), s => percent(busy(s), all(s)), 'n'],
+        [swatch(3, 'idle, %'), s => percent(idle(s), all(s)), 'n'],
+        ['#work, %', s => figures(100 * number(s, 'madds_share'), 3)],
+        num('parameters', 'params', 15), num('kept at once', 'peak_micro_batches', 6)
+      ], 'bars'),
+      Number.isNaN(number(p, 'bubble')) ? null : note('Bubble: ', hundred('bubble'),
+        ' % of the stages’ time; of equal stages it would be ', hundred('bubble_formula'), ' %.'),
+      schedule(g, p, stages.length)
+    ]);
+  });
+  const WORK = new Map([
+    ['F', ['fw', 'forward']], ['B', ['bw', 'backward']], ['D', ['bw', 'backward, data']],
+    ['W', ['ww', 'backward, weights']]
+  ]);
   // What each stage did in one step, when.
   function schedule(g, p, n) {
     const spans = list(p, 'step')
@@ -1316,108 +1213,83 @@
                         asNumber(s[5]) > asNumber(s[4]))
                     .slice(0, 2000);
     if (!spans.length || n > 64) return null;
-    const kinds = new Map([
-      ['F', ['fw', 'forward']], ['B', ['bw', 'backward']], ['D', ['bw', 'backward, data']],
-      ['W', ['ww', 'backward, weights']]
-    ]);
     const start = Math.min(...spans.map(s => s[4])),
-          most = Math.max(...spans.map(s => s[5])) - start,
-          unit = most < 1e-3 ? [1e6, 'µs']
-      : most < 1             ? [1e3, 'ms']
-                             : [1, 's'];
-    const figure = picture('hero schedule', `Schedule of one step under ${g.label}`,
-      `${n} stages, ${spans.length} forward and backward passes.`, w => {
-        const row = 26, bottom = 10 + n * row, x = axis(0, most * unit[0]), y = axis(0, 1);
+          longest = Math.max(...spans.map(s => s[5])) - start;
+    const [factor, unit] = longest < 1e-3 ? [1e6, 'µs'] : longest < 1 ? [1e3, 'ms'] : [1, 's'];
+    const legend = ['numbers are micro-batches: ', el('i', 'swatch fw'), 'forward ',
+      el('i', 'swatch bw'), 'backward ',
+      spans.some(s => s[1] === 'W') ? [el('i', 'swatch ww'), 'backward, weights'] : ''];
+    return picture('hero schedule', `Schedule of one step under ${g.label}`,
+      `${n} stages, ${spans.length} forward and backward passes.`,
+      ['One step of worker 0', legend], w => {
+        const row = 26, bottom = 10 + n * row, x = axis(0, longest * factor), y = axis(0, 1);
         const {parts, at} =
-          frame([62, 10, w - 14, bottom], x, {...y, ticks: []}, `${unit[1]} since the step began`);
+          frame([62, 10, w - 14, bottom], x, {...y, ticks: []}, `${unit} since the step began`);
         for (let k = 0; k < n; k++)
           parts.push(svg('text', {class: 'e', x: 55, y: 10 + k * row + 17}, `stage ${k}`));
         for (const s of spans) {
-          const [kind, word] = kinds.get(s[1]) || ['ww', 'other'],
-                       x0 = at.x((s[4] - start) * unit[0]),
-                       wide = at.x((s[5] - start) * unit[0]) - x0,
-                       name = figures(asNumber(s[2]), 6);
-          parts.push(svg('rect', {
-            class: kind,
-            x: x0.toFixed(1),
-            y: 10 + s[0] * row + 3,
-            width: Math.max(.7, wide).toFixed(1),
-            height: row - 6
-          },
-            svg('title', {},
-              `stage ${s[0]}, ${word} of micro-batch ${name}: ${
-                figures((s[4] - start) * unit[0],
-                  3)} to ${figures((s[5] - start) * unit[0], 3)} ${unit[1]}`)));
+          const [kind, word] = WORK.get(s[1]) || ['ww', 'other'], name = figures(asNumber(s[2]), 6);
+          const [from, to] = [s[4], s[5]].map(t => (t - start) * factor),
+                wide = at.x(to) - at.x(from), top = 10 + s[0] * row;
+          parts.push(block(kind, at.x(from), top + 3, Math.max(.7, wide), row - 6,
+            `stage ${s[0]}, ${word} of micro-batch ${name}: ${figures(from, 3)} to ${
+              figures(to, 3)} ${unit}`));
           if (wide > 12 + 7 * name.length)
-            parts.push(svg('text', {
-              class: `in on-${kind}`,
-              x: (x0 + wide / 2).toFixed(1),
-              y: 10 + s[0] * row + 17,
-              'text-anchor': 'middle'
-            },
-              name));
+            parts.push(svg('text', {class: `in on-${kind}`, x: (at.x(from) + wide / 2).toFixed(1),
+              y: top + 17, 'text-anchor': 'middle'}, name));
         }
         return [bottom + 42, parts];
       });
-    figure.prepend(el('figcaption', '', el('b', '', 'One step of worker 0'), ' ',
-      el('span', '', 'numbers are micro-batches: ', el('i', 'swatch fw'), 'forward ',
-        el('i', 'swatch bw'), 'backward ',
-        spans.some(s => s[1] === 'W') ? [el('i', 'swatch ww'), 'backward, weights'] : '')));
-    return figure;
   }
 
   // --- classes ---
 
   const classesOf = o => isObject(list(o, 'classes')[0]) ? list(o, 'classes') : null;
-  function confusion(all) {
+  const confusion = all => {
     const names = all.map(c => text(c, 'name'));
     const answered = (i, j) => {
       const wrong = object(all[i], 'taken_for');
       if (i !== j) return positive(number(wrong, names[j]));
       return number(all[i], 'samples') - sum(Object.values(wrong).map(asNumber));
     };
-    return matrix('Confusion: classes down, answers across (samples)', 'class', names, answered,
-      (x, i) => x / number(all[i], 'samples'), (i, j) => i === j ? 'right' : 'wrong',
-      x => figures(x, 9));
-  }
-  const classScores = all => table('Class by class',
-    heads('class|#samples|#answers|#recall, %|#precision, %|#F1, %|taken for'), all.map(c => {
+    return all.length > 20 ? null
+      : matrix('Confusion: classes down, answers across (samples)', 'class', names, answered,
+          (x, i) => x / number(all[i], 'samples'), (i, j) => i === j ? 'right' : 'wrong',
+          x => figures(x, 9));
+  };
+  const hundredth = (title, k, digits) => [`#${title}, %`, o => figures(100 * number(o, k), digits)];
+  const classScores = all => sheet('Class by class', all, [
+    word('class', 'name'), num('samples', 'samples', 9), num('answers', 'answers', 9),
+    hundredth('recall', 'recall', 4), hundredth('precision', 'precision', 4),
+    hundredth('F1', 'f1', 4),
+    ['taken for', c => {
       const taken = Object.entries(object(c, 'taken_for'));
-      return [
-        text(c, 'name'), figures(number(c, 'samples'), 9), figures(number(c, 'answers'), 9),
-        ...['recall', 'precision', 'f1'].map(k => figures(100 * number(c, k), 4)),
-        taken.slice(0, 6).map(([k, v]) => `${k} (${figures(asNumber(v), 9)})`).join(', ') +
-          (taken.length > 6 ? ', …' : '')
-      ];
-    }),
-    'values');
+      return taken.slice(0, 6).map(([k, v]) => `${k} (${figures(asNumber(v), 9)})`).join(', ') +
+        (taken.length > 6 ? ', …' : '');
+    }]
+  ], 'values');
   function classes() {
-    const parts = [], SMALL = 20;
-    for (const source of sources) {
-      const all = classesOf(source.of), worst = list(source.of, 'worst').filter(isObject);
-      if (all)
-        parts.push(several ? el('h3', '', source.name) : null,
-          all.length <= SMALL ? confusion(all) : null, classScores(all));
-      if (all && worst.length)
-        parts.push(
-          table('Worst answers', heads('#row|#loss|#answered at, %|#right one at, %|is|answered'),
-            worst.map(w => [figures(number(w, 'row'), 15), figures(number(w, 'loss'), 4),
-                        figures(100 * number(w, 'probability'), 3),
-                        figures(100 * number(w, 'truth_probability'), 3), text(w, 'truth'),
-                        text(w, 'answer')]),
-            'values'));
-    }
     const having = drawn.map(g => ({g, run: g.runs.find(classesOf)})).filter(({run}) => run);
-    for (const {g, run} of having) {
-      const all = classesOf(run);
-      if (having.length > 1 || g.runs.length > 1)
-        parts.push(el('h3', '', g.label,
-          g.runs.length > 1 ? `, seed ${figures(number(run, 'seed'), 15)} of ${g.runs.length} runs`
-                            : ''));
-      parts.push(all.length <= SMALL ? confusion(all) : null,
-        having.length === 1 || all.length > SMALL ? classScores(all) : null);
-    }
-    return parts;
+    return [
+      bySource(source => {
+        const all = classesOf(source.of), worst = list(source.of, 'worst').filter(isObject);
+        return all && [confusion(all), classScores(all), ifAny(worst, () => sheet('Worst answers',
+          worst, [
+            num('row', 'row', 15), num('loss', 'loss', 4),
+            hundredth('answered at', 'probability', 3),
+            hundredth('right one at', 'truth_probability', 3), word('is', 'truth'),
+            word('answered', 'answer')
+          ], 'values'))];
+      }),
+      having.map(({g, run}) => {
+        const all = classesOf(run), n = g.runs.length;
+        return [
+          having.length > 1 || n > 1 ? el('h3', '', g.label,
+            n > 1 ? `, seed ${figures(number(run, 'seed'), 15)} of ${n} runs` : '') : null,
+          confusion(all), having.length === 1 || all.length > 20 ? classScores(all) : null
+        ];
+      })
+    ];
   }
 
   // --- measurements: a row each, of whatever kind ---
@@ -1426,228 +1298,176 @@
     ['time_us', 'p50'], ['samples_per_s'], ['measured', 'samples_per_s'], ['seconds'],
     ['busbw_gbs'], ['bubble']
   ];
-  const SIZES = ['bytes', 'workers', 'ranks', 'stages', 'micro_batches', 'batch_size'], NAMES = [
+  const SIZES = ['bytes', 'workers', 'ranks', 'stages', 'micro_batches', 'batch_size'];
+  const NAMES = [
     'algorithm', 'setup', 'schedule', 'model', 'strategy', 'servers', 'transport', 'launch',
     'threads_per_worker', 'chunks'
   ];
   const scalar = v => ['number', 'string', 'boolean'].includes(typeof v);
-  const fieldTitle = path => path
-                               .map((k, i) => i ? k
-                                                : k.replace(/_us$/, ', µs')
-                                                    .replace(/_gbs$/, ', GB/s')
-                                                    .replace(/_per_s$/, '/s')
-                                                    .replace(/_seconds$/, ', s')
-                                                    .replaceAll('_', ' '))
-                               .join(', ');
+  const fieldTitle = ([first, ...inner]) => [
+    first.replace(/_us$/, ', µs').replace(/_gbs$/, ', GB/s').replace(/_per_s$/, '/s')
+      .replace(/_seconds$/, ', s').replaceAll('_', ' '), ...inner].join(', ');
+  const measureTitle = m => m[0] === 'time_us' ? 'median time, µs' : fieldTitle(m);
   const rowsOf = source => list(source.of, 'rows').filter(isObject);
   function benchTable(rows) {
     const fields = new Map();
+    const add = (value, ...path) => {
+      if (scalar(value) && fields.size < 64) fields.set(path.join(' '), path);
+    };
     for (const row of rows)
-      for (const k of Object.keys(row)) {
-        if (scalar(row[k]) && fields.size < 64) fields.set(k, [k]);
-        if (isObject(row[k]))
-          for (const inner of Object.keys(row[k]))
-            if (scalar(row[k][inner]) && fields.size < 64) fields.set(`${k} ${inner}`, [k, inner]);
+      for (const [k, v] of Object.entries(row)) {
+        add(v, k);
+        if (isObject(v)) Object.entries(v).forEach(([inner, x]) => add(x, k, inner));
       }
-    const measured = MEASURES.find(m => fields.has(m.join(' '))),
-          same = measured && measured.join(' ');
-    const ops = unique(rows.map(r => text(r, 'op'))),
-          sorted =
-            [...rows].sort((a, b) => ops.indexOf(text(a, 'op')) - ops.indexOf(text(b, 'op')) ||
-                (number(a, 'bytes') - number(b, 'bytes')) || 0);
-    const varying = [...fields]
-                      .filter(([k, path]) => k === same ||
-                          rows.some(r => get(r, ...path) !== get(rows[0], ...path)))
-                      .map(([, path]) => path);
-    const blocks = new Map(),
-          block = r => text(r, 'op') ? `${text(r, 'op')} ${number(r, 'bytes')}` : '';
+    const measured = MEASURES.find(m => fields.has(m.join(' '))) || [''],
+          isMeasure = path => path.join(' ') === measured.join(' ');
+    const ops = unique(rows.map(r => text(r, 'op')));
+    const sorted = [...rows].sort((a, b) => ops.indexOf(text(a, 'op')) - ops.indexOf(text(b, 'op')) ||
+      (number(a, 'bytes') - number(b, 'bytes')) || 0);
+    const varies = path => isMeasure(path) || rows.some(r => get(r, ...path) !== get(rows[0], ...path));
+    const block = r => text(r, 'op') ? `${text(r, 'op')} ${number(r, 'bytes')}` : '', blocks = new Map();
     for (const r of rows)
-      blocks.set(
-        block(r), Math.max(blocks.get(block(r)) || 0, positive(number(r, ...(measured || [''])))));
+      blocks.set(block(r), Math.max(blocks.get(block(r)) || 0, positive(number(r, ...measured))));
     const isNumber = path => rows.some(r => typeof get(r, ...path) === 'number');
     const shown = (r, path) => {
       const v = get(r, ...path);
-      return typeof v === 'boolean' ? (v ? 'yes' : 'no')
-        : isNumber(path)
-        ? Math.abs(asNumber(v)) >= 1e8 ? short(asNumber(v)) : figures(asNumber(v), 5)
-        : typeof v === 'string' ? v
-                                : '';
+      if (typeof v === 'boolean') return v ? 'yes' : 'no';
+      if (!isNumber(path)) return typeof v === 'string' ? v : '';
+      return Math.abs(asNumber(v)) >= 1e8 ? short(asNumber(v)) : figures(asNumber(v), 5);
     };
-    const titles = varying.flatMap(path => [...(path.join(' ') === same ? [['', 'bar']] : []),
-                                     [fieldTitle(path), isNumber(path) ? 'n' : '']]);
-    const shared =
-      [...fields.values()]
-        .filter(path => !varying.includes(path) && typeof get(rows[0], ...path) !== 'boolean')
-        .map(path => `${fieldTitle(path)} ${shown(rows[0], path)}`);
+    const all = [...fields.values()], varying = all.filter(varies);
+    const shared = all.filter(path => !varies(path) && typeof get(rows[0], ...path) !== 'boolean')
+                     .map(path => `${fieldTitle(path)} ${shown(rows[0], path)}`);
     return [
       shared.length ? note(`In all of them: ${shared.join(', ')}.`) : null,
-      varying.length
-        ? table('Measurements', titles,
-            sorted.map(r => varying.flatMap(
-                         path => [...(path.join(' ') === same
-                                      ? [bar([['p1', number(r, ...path) / blocks.get(block(r))]])]
-                                      : []),
-                           shown(r, path)])),
-            'values bars bench-values')
-        : null
+      ifAny(varying, () => sheet('Measurements', sorted, varying.flatMap(path => [
+        isMeasure(path) && ['', r => bar([['p1', number(r, ...path) / blocks.get(block(r))]])],
+        [fieldTitle(path), r => shown(r, path), isNumber(path) ? 'n' : '']
+      ]), 'values bars bench-values'))
     ];
   }
   // Of an operation a line for each algorithm (or whatever else differs): what was measured, by
   // size.
-  function benchLines(rows, measured) {
-    return unique(rows.map(r => text(r, 'op')))
-      .slice(0, 24)
-      .map(op => {
-        const mine = rows.filter(r => text(r, 'op') === op && number(r, ...measured) > 0);
-        const size =
-                SIZES.find(k => unique(mine.map(r => number(r, k)).filter(x => x > 0)).length >= 3),
-              lines = new Map();
-        const names = NAMES.filter(k => k !== size && unique(mine.map(r => get(r, k))).length > 1);
-        if (!size) return null;
-        for (const r of mine) {
-          const name = names
-                         .map(k => typeof get(r, k) === 'number'
-                             ? `${k.replaceAll('_', ' ')} ${get(r, k)}`
-                             : text(r, k))
-                         .join(' ') ||
-            op || 'measured',
-                y = number(r, ...measured), x = number(r, size);
-          if (!(x > 0)) continue;
-          if (!lines.has(name)) lines.set(name, new Map());
-          if (!lines.get(name).has(x)) lines.get(name).set(x, {x, y, least: y, most: y});
-        }
-        return {
-          op: op || 'Measurements',
-          size: size.replaceAll('_', ' '),
-          whole: lines.size,
-          lines: [...lines].slice(0, DRAWN).map(([name, points], l) => ({
-            paint: `var(--s-${PALETTE[l]})`,
-            variant: l,
-            name,
-            short: name,
-            points: [...points.values()].sort((a, b) => a.x - b.x)
-          }))
-        };
-      })
-      .filter(found => found);
-  }
+  const benchLines = (rows, measured) => unique(rows.map(r => text(r, 'op'))).slice(0, 24).map(op => {
+    const mine = rows.filter(r => text(r, 'op') === op && number(r, ...measured) > 0),
+          lines = new Map();
+    const size =
+      SIZES.find(k => unique(mine.map(r => number(r, k)).filter(x => x > 0)).length >= 3);
+    const names = NAMES.filter(k => k !== size && unique(mine.map(r => get(r, k))).length > 1);
+    const say = r => k => typeof get(r, k) === 'number'
+      ? `${k.replaceAll('_', ' ')} ${get(r, k)}` : text(r, k);
+    if (!size) return null;
+    for (const r of mine) {
+      const name = names.map(say(r)).join(' ') || op || 'measured', y = number(r, ...measured),
+            x = number(r, size);
+      if (!(x > 0)) continue;
+      if (!lines.has(name)) lines.set(name, new Map());
+      if (!lines.get(name).has(x)) lines.get(name).set(x, {x, y, least: y, most: y});
+    }
+    return {
+      op: op || 'Measurements', size: size.replaceAll('_', ' '), whole: lines.size,
+      lines: [...lines].slice(0, DRAWN).map(([name, points], variant) => ({
+        paint: `var(--s-${PALETTE[variant]})`, variant, name, short: name,
+        points: [...points.values()].sort((a, b) => a.x - b.x)
+      }))
+    };
+  }).filter(found => found);
   const PALETTE = [
     'allreduce', 'ps-sync', 'ps-async', 'ssp', 'hogwild', 'local-sgd', 'elastic-averaging',
     'gossip', 'diloco', 'locked', 'backup-workers', 'other'
   ];
   // Sizes down, lines across; the best of each size stands out.
   function benchPivot({op, size, lines}, measured) {
-    const sizes = unique(lines.flatMap(line => line.points.map(p => p.x))).sort((a, b) => a - b),
-          at = (line, x) => line.points.find(p => p.x === x)?.y ?? NaN;
+    const at = (line, x) => line.points.find(p => p.x === x)?.y ?? NaN;
     const better =
       measured[0] === 'samples_per_s' || measured[0] === 'busbw_gbs' ? Math.max : Math.min;
-    return table(`${op}: ${measured[0] === 'time_us' ? 'median time, µs' : fieldTitle(measured)}`,
-      [[size], ...lines.map(line => [[key(line), line.name], 'n'])], sizes.map(x => {
-        const values = lines.map(line => at(line, x)), best = better(...values.filter(v => v > 0));
-        return [
-          x.toLocaleString('en'),
-          ...values.map(
-            v => v === best && lines.length > 1 ? el('b', '', figures(v, 4)) : figures(v, 4))
-        ];
-      }),
-      'values pivot');
+    const best = x => better(...lines.map(line => at(line, x)).filter(v => v > 0));
+    return sheet(`${op}: ${measureTitle(measured)}`,
+      unique(lines.flatMap(line => line.points.map(p => p.x))).sort((a, b) => a - b), [
+        [size, x => x.toLocaleString('en')],
+        ...lines.map(line => [[key(line), line.name], x => {
+          const v = at(line, x);
+          return v === best(x) && lines.length > 1 ? el('b', '', figures(v, 4)) : figures(v, 4);
+        }, 'n'])
+      ], 'values pivot');
   }
-  function bench() {
-    return sources.flatMap(source => {
-      const rows = rowsOf(source),
-            measured = MEASURES.find(m => rows.some(r => number(r, ...m) > 0));
-      if (!rows.length) return [];
-      const found = measured ? benchLines(rows, measured) : [], all = benchTable(rows);
-      const charts = found.map((f, i) => lineChart({
-        kind: i ? 'panel' : 'hero',
-        title: f.op,
-        lines: f.lines,
-        xTitle: f.size,
-        fromZero: false,
-        xLog: 8,
-        yLog: 8,
-        more: measured[0] === 'samples_per_s',
-        caption: `${measured[0] === 'time_us' ? 'median time, µs,' : fieldTitle(measured)} over ${
-          f.size}${f.whole > DRAWN ? `; the first ${DRAWN} of ${f.whole} lines` : ''}`
-      }));
-      return [
-        several ? el('h3', '', source.name) : null, charts[0],
-        charts.length > 1 ? el('div', 'panels', charts.slice(1)) : null,
-        found.map(f => benchPivot(f, measured)), found.length ? fold('All measurements', all) : all
-      ];
-    });
-  }
+  const bench = () => bySource(source => {
+    const rows = rowsOf(source),
+          measured = MEASURES.find(m => rows.some(r => number(r, ...m) > 0));
+    if (!rows.length) return null;
+    const found = measured ? benchLines(rows, measured) : [], all = benchTable(rows);
+    const over = f => f.whole > DRAWN ? `; the first ${DRAWN} of ${f.whole} lines` : '';
+    const charts = found.map((f, i) => lineChart({
+      kind: i ? 'panel' : 'hero', title: f.op, lines: f.lines, xTitle: f.size, fromZero: false,
+      xLog: 8, yLog: 8, more: measured[0] === 'samples_per_s',
+      caption: `${measureTitle(measured)}${measured[0] === 'time_us' ? ',' : ''} over ${f.size}${over(f)}`
+    }));
+    return [
+      charts[0], charts.length > 1 ? el('div', 'panels', charts.slice(1)) : null,
+      found.map(f => benchPivot(f, measured)), found.length ? fold('All measurements', all) : all
+    ];
+  });
   // "Of 65,536 bytes, direct is the fastest: 1.93 µs."
   function benchConclusion() {
     const rows = sources.flatMap(rowsOf), wrong = rows.filter(r => number(r, 'wrong') > 0).length,
-          op = text(rows[0], 'op');
-    const mine = rows.filter(r => text(r, 'op') === op && number(r, 'time_us', 'p50') > 0),
-          most = Math.max(...mine.map(r => number(r, 'bytes'))),
-          last = mine.filter(r => number(r, 'bytes') === most);
-    const best = last.reduce(
-      (b, r) => b && number(b, 'time_us', 'p50') <= number(r, 'time_us', 'p50') ? b : r, null);
-    return [
-      `${rows.length} measurements${wrong ? `, ${wrong} of them with wrong results` : ''}.`,
-      last.length > 1 && text(best, 'algorithm')
-        ? ` Of ${most.toLocaleString('en')} bytes, ${text(best, 'algorithm')} is the fastest: ${
-            duration(number(best, 'time_us', 'p50') / 1e6)} (median).`
-        : ''
-    ].join('');
+          time = r => number(r, 'time_us', 'p50');
+    const mine = rows.filter(r => text(r, 'op') === text(rows[0], 'op') && time(r) > 0),
+          largest = Math.max(...mine.map(r => number(r, 'bytes'))),
+          last = mine.filter(r => number(r, 'bytes') === largest);
+    const best = last.reduce((b, r) => b && time(b) <= time(r) ? b : r, null);
+    const all = `${rows.length} measurements${wrong ? `, ${wrong} of them with wrong results` : ''}.`;
+    return last.length < 2 || !text(best, 'algorithm') ? all
+      : `${all} Of ${largest.toLocaleString('en')} bytes, ${text(best, 'algorithm')} is the fastest: ${
+          duration(time(best) / 1e6)} (median).`;
   }
 
   // --- experiments ---
 
-  function experiments() {
-    return sources.flatMap(source => {
-      const all = Object.entries(object(source.of, 'experiments')).filter(([, e]) => isObject(e));
-      if (!all.length) return [];
-      const span = (o, k) => `${figures(number(o, k), 3)} [${figures(number(o, 'low'), 3)}, ${
-        figures(number(o, 'high'), 3)}]`;
-      return [
-        table('Claims: what was found, with its 95 % interval',
-          heads('experiment|claim|verdict|#found|expected'),
-          all.flatMap(
-            ([name, e]) => list(e, 'claims')
-                             .map((c, i) => [i ? '' : text(e, 'title') || name, text(c, 'says'),
-                                    el('span', text(c, 'verdict') === 'reproduced' ? '' : 'odd',
-                                      text(c, 'verdict')),
-                                    span(c, 'value'), text(c, 'expected')])),
-          'claims'),
-        all.map(([name, e]) => {
-          const rows = list(e, 'rows').filter(isObject),
-                ends = spread(rows.flatMap(r => ['low', 'mean', 'high'].map(k => number(r, k))));
-          const near = ends.least > 0 && ends.least > .6 * ends.most,
-                least = near ? ends.least - .1 * (ends.most - ends.least) : Math.min(0, ends.least),
-                size = ends.most - least;
-          const reach = r => {
-            const low = number(r, 'low'), high = number(r, 'high'), m = number(r, 'mean'),
-                  l = Number.isNaN(low) ? least : low, h = Number.isNaN(high) ? ends.most : high;
-            const at = x => `${(100 * x / size).toFixed(2)}%`,
-                  place = `left:${at(l - least)};width:${at(h - l)}`;
-            const shown = size > 0 && !Number.isNaN(m);
-            return el('div', {class: 'span', 'aria-hidden': 'true'},
-              shown ? el('i', {class: 'reach', style: place}) : null,
-              shown ? el('i', {class: 'mean', style: `left:${at(m - least)}`}) : null);
-          };
-          return [
-            el('h3', '', text(e, 'title') || name),
-            text(e, 'finding') ? el('p', 'finding', text(e, 'finding')) : null,
-            table(`${text(e, 'measure')}: mean, and 95 % interval`, heads('cell||#mean|#low|#high'),
-              rows.map(r => [text(r, 'cell'), reach(r),
-                         ...['mean', 'low', 'high'].map(k => figures(number(r, k), 4))]),
-              'bars values'),
-            text(e, 'remark') ? note(text(e, 'remark')) : null,
-            fold(`How it was run: ${figures(number(e, 'seeds'), 6)} seeds, ${text(e, 'when')}, ${
-                   text(e, 'machine')}`,
-              list(e, 'commands')
-                .filter(c => typeof c === 'string')
-                .map(c => el('pre', {tabindex: 0}, el('code', '', c))))
-          ];
-        })
-      ];
-    });
+  // A bar from low to high, with a mark at the mean; ends: of all rows.
+  function reach(r, ends) {
+    const near = ends.least > 0 && ends.least > .6 * ends.most,
+          least = near ? ends.least - .1 * (ends.most - ends.least) : Math.min(0, ends.least),
+          size = ends.most - least, m = number(r, 'mean');
+    const low = Number.isNaN(number(r, 'low')) ? least : number(r, 'low'),
+          high = Number.isNaN(number(r, 'high')) ? ends.most : number(r, 'high');
+    const at = x => `${(100 * x / size).toFixed(2)}%`, shown = size > 0 && !Number.isNaN(m);
+    return el('div', {class: 'span', 'aria-hidden': 'true'}, shown && [
+      el('i', {class: 'reach', style: `left:${at(low - least)};width:${at(high - low)}`}),
+      el('i', {class: 'mean', style: `left:${at(m - least)}`})
+    ]);
   }
-
+  const experiments = () => bySource(source => {
+    const all = Object.entries(object(source.of, 'experiments')).filter(([, e]) => isObject(e));
+    const [value, low, high] = ['value', 'low', 'high'].map(k => c => figures(number(c, k), 3));
+    return ifAny(all, () => [
+      sheet('Claims: what was found, with its 95 % interval',
+        all.flatMap(([name, e]) => list(e, 'claims').map((c, i) => ({name, e, c, i}))), [
+          ['experiment', ({name, e, i}) => i ? '' : text(e, 'title') || name],
+          ['claim', ({c}) => text(c, 'says')],
+          ['verdict', ({c}) => el('span', text(c, 'verdict') === 'reproduced' ? '' : 'odd',
+            text(c, 'verdict'))],
+          ['#found', ({c}) => `${value(c)} [${low(c)}, ${high(c)}]`],
+          ['expected', ({c}) => text(c, 'expected')]
+        ], 'claims'),
+      all.map(([name, e]) => {
+        const rows = list(e, 'rows').filter(isObject),
+              ends = spread(rows.flatMap(r => ['low', 'mean', 'high'].map(k => number(r, k))));
+        return [
+          el('h3', '', text(e, 'title') || name),
+          text(e, 'finding') ? el('p', 'finding', text(e, 'finding')) : null,
+          sheet(`${text(e, 'measure')}: mean, and 95 % interval`, rows, [
+            word('cell', 'cell'), ['', r => reach(r, ends)], num('mean', 'mean', 4),
+            num('low', 'low', 4), num('high', 'high', 4)
+          ], 'bars values'),
+          text(e, 'remark') ? note(text(e, 'remark')) : null,
+          fold(`How it was run: ${figures(number(e, 'seeds'), 6)} seeds, ${text(e, 'when')}, ${
+                 text(e, 'machine')}`,
+            list(e, 'commands').filter(c => typeof c === 'string')
+              .map(c => el('pre', {tabindex: 0}, el('code', '', c))))
+        ];
+      })
+    ]);
+  });
   function claimsConclusion() {
     const verdicts =
       sources
@@ -1663,53 +1483,50 @@
 
   const quoted = word =>
     /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  const value = v => Array.isArray(v) ? v.map(value).join(', ')
+    : typeof v === 'string' ? v : typeof v === 'number' ? figures(v, 10)
+    : v === true ? 'yes' : v === false ? 'no' : DASH;
+  function terms(title, o, keys = Object.keys(o)) {
+    const there = keys.filter(k => ['string', 'number'].includes(typeof get(o, k)));
+    const shown = k =>
+      k === 'memory_bytes' ? `${(number(o, k) / 2 ** 30).toFixed(1)} GiB` : value(get(o, k));
+    return ifAny(there, () => [el('h3', '', title), el('dl', '', there.map(k =>
+      el('div', '', el('dt', '', k.replace(/_bytes$/, '').replaceAll('_', ' ')),
+        el('dd', '', shown(k)))))]);
+  }
+  function button(words, click) {
+    const node = el('button', {type: 'button'}, words);
+    node.addEventListener('click', () => click(node));
+    return node;
+  }
   function settings() {
-    const value = v => Array.isArray(v) ? v.map(value).join(', ')
-      : typeof v === 'string'           ? v
-      : typeof v === 'number'           ? figures(v, 10)
-      : v === true                      ? 'yes'
-      : v === false                     ? 'no'
-                                        : DASH;
-    const terms = (title, o, keys = Object.keys(o)) => {
-      const there =
-        keys.filter(k => typeof get(o, k) === 'string' || typeof get(o, k) === 'number');
-      const shown = k =>
-        k === 'memory_bytes' ? `${(number(o, k) / 2 ** 30).toFixed(1)} GiB` : value(get(o, k));
-      const rows =
-        there.map(k => el('div', '', el('dt', '', k.replace(/_bytes$/, '').replaceAll('_', ' ')),
-                    el('dd', '', shown(k))));
-      return rows.length ? [el('h3', '', title), el('dl', '', rows)] : null;
-    };
     const defaults = object(data, 'defaults');
     return sources.map(source => {
       const words =
-              list(source.of, 'command').map(w => quoted(typeof w === 'string' ? w : '')).join(' '),
-            config = object(source.of, 'config'),
+        list(source.of, 'command').map(w => quoted(typeof w === 'string' ? w : '')).join(' ');
+      const config = object(source.of, 'config'),
             options = Object.keys(config).filter(k => !isObject(config[k]));
       const changed = options.filter(k => has(defaults, k)
           ? JSON.stringify(config[k]) !== JSON.stringify(defaults[k])
           : config[k] !== null);
-      const save = el('button', {type: 'button'}, 'Save the JSON document');
-      save.addEventListener('click', () => {
-        const link = el('a', {download: 'hogring.json'});
-        link.href = URL.createObjectURL(
-          new Blob([JSON.stringify(source.of, null, 2)], {type: 'application/json'}));
-        link.click();
-      });
+      const option = ['option', k => `--${k}`], set = ['value', k => value(config[k])];
       const parts = [
         words ? el('pre', {class: 'command', tabindex: 0}, el('code', '', words)) : null,
-        el('p', '', copyButton(words), save),
+        el('p', '',
+          words && navigator.clipboard ? button('Copy the command', node =>
+            navigator.clipboard.writeText(words).then(() => { node.textContent = 'Copied'; })) : null,
+          button('Save the JSON document', () => {
+            const link = el('a', {download: 'hogring.json'});
+            link.href = URL.createObjectURL(
+              new Blob([JSON.stringify(source.of, null, 2)], {type: 'application/json'}));
+            link.click();
+          })),
         terms('Model', object(list(source.of, 'runs')[0]),
           ['model', 'params', 'optimizer', 'kernels', 'launch', 'clock']),
         terms('Data', object(config, 'data')),
-        changed.length
-          ? table('Options that differ from their defaults', heads('option|value|default'),
-              changed.map(k => [`--${k}`, value(config[k]), value(get(defaults, k))]), 'text')
-          : null,
-        options.length ? fold('All options',
-                           table('All options', heads('option|value'),
-                             options.map(k => [`--${k}`, value(config[k])]), 'text'))
-                       : null,
+        ifAny(changed, () => sheet('Options that differ from their defaults', changed,
+          [option, set, ['default', k => value(get(defaults, k))]], 'text')),
+        ifAny(options, () => fold('All options', sheet('All options', options, [option, set], 'text'))),
         terms('Machine', object(source.of, 'machine')),
         terms('What decides bits', object(source.of, 'bits')),
         note(`hogring ${text(source.of, 'hogring')}${
@@ -1718,25 +1535,16 @@
       return several ? fold(source.name, parts) : parts;
     });
   }
-  function copyButton(words) {
-    if (!words || !navigator.clipboard) return null;
-    const button = el('button', {type: 'button'}, 'Copy the command');
-    button.addEventListener('click',
-      () => navigator.clipboard.writeText(words).then(() => { button.textContent = 'Copied'; }));
-    return button;
-  }
 
   // --- the page: what it says first stands open, the rest is folded ---
 
-  const flat =
-    content => [content].flat(Infinity).filter(c => c !== null && c !== undefined && c !== '');
   const fold = (title, ...content) => el('details', '', el('summary', '', title), content);
   const trained = groups.length > 0;
   // A document that breaks one part does not break the others.
   function part(id, title, open, build) {
     let content;
     try {
-      content = flat(build());
+      content = [build()].flat(Infinity).filter(c => c || c === 0);
     } catch (error) {
       console.error(error);
       content = [note(`This could not be drawn: ${error.message}`)];
@@ -1773,8 +1581,7 @@
     ['pipelines', 'Pipelines', groups.length === 1, pipelines],
     ['classes', 'Classes', !trained, classes], ['settings', 'How it was made', false, settings]
   ];
-  const built = PARTS.map(p => part(...p)).filter(p => p);
-  main.replaceChildren(...built);
+  main.replaceChildren(...PARTS.map(p => part(...p)).filter(p => p));
   function redraw() {
     const width = Math.floor(main.clientWidth);
     if (width < 50) return;
