@@ -13,7 +13,9 @@
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"
 #include "session/saved.h"
+#include "base/printable.h"
 #include "json/value.h"
+#include "terminal/grid.h"
 
 /* A tensor's shape as "(256, 784)"; "()" for a scalar. */
 static void shape_text(const struct hr_tensor *tensor, char *text, size_t size)
@@ -29,16 +31,19 @@ static void shape_text(const struct hr_tensor *tensor, char *text, size_t size)
 static void print_file(const char *title, const struct hr_tensor_file *file)
 {
     size_t elements = 0, bytes = 0;
+    struct hr_grid table;
     printf("%s\n", title);
+    hr_grid_begin(&table, "-\t-\t-\t-\t");
     for (size_t i = 0; i < file->ntensors; i++) {
         const struct hr_tensor *tensor = &file->tensors[i];
         char shape[128];
         shape_text(tensor, shape, sizeof shape);
-        printf("  %-34s %-16s %-4s %12zu bytes\n", tensor->name, shape,
-               hr_dtype_name(tensor->dtype), tensor->bytes);
+        fprintf(table.cells, "\t%s\t%s\t%s\t%zu bytes\n", hr_printable(tensor->name).text, shape,
+                hr_dtype_name(tensor->dtype), tensor->bytes);
         elements += tensor->bytes / hr_dtype_bytes(tensor->dtype);
         bytes += tensor->bytes;
     }
+    hr_grid_end(&table, stdout, 0);
     printf("  %zu tensors, %zu elements, %zu bytes\n", file->ntensors, elements, bytes);
     for (size_t i = 0; i < file->nmetadata; i++)
         printf("  %s = %s\n", file->metadata[i].key, file->metadata[i].value);

@@ -11,19 +11,20 @@
 #include "watch/watch.h"
 #include "options/metric.h"
 #include "report/human.h"
+#include "terminal/grid.h"
 
 enum { RECORDED, MODEL, CHANGED, RUNS };
 
-static void print_row(FILE *out, const char *name, const struct hr_run_result *run)
+static void write_row(FILE *cells, const char *name, const struct hr_run_result *run)
 {
     char seconds[HR_HUMAN_MAX], title[64];
     const double mean =
         run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : 0;
-    snprintf(title, sizeof title, "%.40s", name);
+    snprintf(title, sizeof title, "%.28s", name);
     if (run->nlosses)
         snprintf(title, sizeof title, "%.*s, %zu lost", 18, name, run->nlosses);
     const enum hr_metric metric = hr_metric_of_run(run);
-    fprintf(out, "%-28.28s  %8s  %7llu  %6.2f/%-4llu  %9.4f  %10.*f\n", title,
+    fprintf(cells, "%s\t%s\t%llu\t%.2f/%llu\t%.4f\t%.*f\n", title,
             hr_human_seconds(seconds, run->seconds), (unsigned long long)run->updates, mean,
             (unsigned long long)run->stale_max, run->test_loss, run->targets ? 4 : 2,
             hr_metric_kind(metric)->scale * hr_metric_of_test(metric, run));
@@ -45,11 +46,14 @@ static void print_chance(FILE *out, const struct hr_run_result *runs)
 static void print_all(FILE *out, const char *what, const struct hr_run_result *runs)
 {
     const struct hr_run_result *model = &runs[MODEL], *changed = &runs[CHANGED];
-    fprintf(out, "%-28s  %8s  %7s  %-11s  %9s  %10s\n", "", "seconds", "updates", "stale mean/max",
-            "test loss", model->targets ? "rmse" : "accuracy %");
-    print_row(out, "recorded, replayed", &runs[RECORDED]);
-    print_row(out, "in virtual time", model);
-    print_row(out, what, changed);
+    struct hr_grid table;
+    hr_grid_begin(&table, model->targets
+                              ? "-\tseconds\tupdates\tstale mean/max\ttest loss\trmse"
+                              : "-\tseconds\tupdates\tstale mean/max\ttest loss\taccuracy %");
+    write_row(table.cells, "recorded, replayed", &runs[RECORDED]);
+    write_row(table.cells, "in virtual time", model);
+    write_row(table.cells, what, changed);
+    hr_grid_end(&table, out, 0);
     fprintf(out,
             "\nWith %s the run would take %.2f times as long, and end at a test loss of %.4f "
             "instead of %.4f.\n",

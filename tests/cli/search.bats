@@ -60,8 +60,8 @@ search() {
 @test "search: virtual seconds for all" {
   hogring simulate --model softmax --workers 4 --batch-size 8 --momentum 0 --compute-time 10ms --inject slow:3x10 \
     --target-accuracy 0.9 --budget 4s --search "strategy=allreduce,ps-async,backup-workers" --confirm-seeds 1 >"$TMP/table"
-  grep -q "^  1  .* 4s " "$TMP/table"
-  grep -q "^  3  .* 2s .*out at 1$" "$TMP/table" || grep -q "^  3  .* 2s .*finalist$" "$TMP/table"
+  grep -q "^ *1  .* 4s " "$TMP/table"
+  grep -q "^ *3  .* 2s .*out at 1$" "$TMP/table" || grep -q "^ *3  .* 2s .*finalist$" "$TMP/table"
 }
 
 @test "search: refusals" {

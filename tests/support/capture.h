@@ -4,6 +4,9 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "support/check.h"
 
 struct capture {
     FILE *out;
@@ -23,6 +26,27 @@ static inline char *capture_end(struct capture *capture)
 {
     fclose(capture->out);
     return capture->text;
+}
+
+/* Several blanks become one: how wide columns are is the table's own. */
+static inline char *without_runs_of_blanks(const char *text)
+{
+    char *plain = strdup(text), *to = plain;
+    for (const char *from = plain; *from; from++)
+        if (*from != ' ' || from == plain || from[-1] != ' ')
+            *to++ = *from;
+    *to = '\0';
+    return plain;
+}
+
+/* Does the table have such a piece, whatever its columns' widths? */
+static inline void check_has(const char *text, const char *part)
+{
+    char *all = without_runs_of_blanks(text), *some = without_runs_of_blanks(part);
+    if (!strstr(all, some))
+        fail_msg("no \"%s\" in:\n%s", part, text);
+    free(all);
+    free(some);
 }
 
 #endif

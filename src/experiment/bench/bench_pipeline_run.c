@@ -79,7 +79,6 @@ static void conclude(struct series *series, size_t rounds, struct hr_pipelines_m
 enum hr_status hr_bench_pipeline_run(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                      struct hr_pipelines_table *table, struct hr_run_result *last)
 {
-    const bool speaks = hr_cli_speaks(cli);
     struct series *series = calloc(table->n, sizeof *series);
     enum hr_status status = HR_OK;
     if (!series)
@@ -87,13 +86,10 @@ enum hr_status hr_bench_pipeline_run(const struct hr_cli *cli, const struct hr_d
     for (size_t round = 0; status == HR_OK && round < cli->rounds; round++)
         for (size_t i = 0; status == HR_OK && i < table->n; i++)
             status = measure(cli, dataset, &table->row[i], round, &series[i], last);
-    if (status == HR_OK && speaks)
-        hr_pipelines_print_measured_head(stdout);
-    for (size_t i = 0; status == HR_OK && i < table->n; i++) {
+    for (size_t i = 0; status == HR_OK && i < table->n; i++)
         conclude(&series[i], cli->rounds, &table->row[i].measured);
-        if (speaks)
-            hr_pipelines_print_measured(stdout, &table->row[i]);
-    }
+    if (status == HR_OK && strcmp(cli->json, "-") != 0)
+        hr_pipelines_print_measured(stdout, table);
     free(series);
     return status;
 }

@@ -20,6 +20,7 @@ struct store_bench {
     bool dedicated, colocated;
     struct hr_store_row row[MOST_ROWS];
     struct hr_store_table table;
+    struct hr_grid cells;
 };
 
 /* --- what was asked for --- */
@@ -121,7 +122,7 @@ static enum hr_status measure(struct store_bench *bench, const char *placement, 
         HR_TRY(hr_store_measure(&what, row));
         bench->table.n++;
         if (!silent) {
-            hr_store_print_row(stdout, row);
+            hr_store_print_row(&bench->cells, stdout, row);
             fflush(stdout);
         }
         if (row->wrong)
@@ -151,11 +152,13 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
     HR_TRY(hr_bench_check_memory(2 * (bench.what.workers + bench.what.servers + 1), bench.low,
                                  bench.high, STEP));
     if (hr_cli_speaks(cli))
-        hr_store_print_head(stdout, &bench.table);
+        hr_store_begin(&bench.cells, stdout, &bench.table);
     if (bench.dedicated)
         HR_TRY(measure_placement(&bench, "dedicated"));
     if (bench.colocated)
         HR_TRY(measure_placement(&bench, "colocated"));
+    if (strcmp(cli->json, "-") != 0)
+        hr_grid_end(&bench.cells, NULL, 0);
     snprintf(title, sizeof title, "store: push_pull on %zu processors (%s, %s%s%.50s)",
              hr_cpus_allowed(), bench.table.strategy, bench.table.launch,
              cli->link[0] ? ", servers' links " : "", cli->link);

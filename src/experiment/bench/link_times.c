@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "terminal/grid.h"
+
 /* 160000000 -> "160 MB", 16e9 -> "16 GB". */
 static char *decimal(double bytes, char text[32])
 {
@@ -15,29 +17,26 @@ static char *decimal(double bytes, char text[32])
     return text;
 }
 
-/* The column of an emulation, if there was one. */
-static const char *emulated_cell(const struct hr_links_table *table, const struct hr_links_row *row,
-                                 char text[32])
+/* Milliseconds; "-": there are none. */
+static const char *ms(double seconds, const char *format, char text[32])
 {
-    text[0] = '\0';
-    if (table->slower > 0 && isnan(row->emulated_s))
-        snprintf(text, 32, " %14s", "-");
-    else if (table->slower > 0)
-        snprintf(text, 32, " %14.3f", 1e3 * row->emulated_s);
+    snprintf(text, 32, "-");
+    if (!isnan(seconds))
+        snprintf(text, 32, format, 1e3 * seconds);
     return text;
 }
 
-static void print_row(FILE *out, const struct hr_links_table *table, const struct hr_links_row *row)
+static void write_row(FILE *cells, const struct hr_links_table *table,
+                      const struct hr_links_row *row)
 {
-    char name[HR_CHANNEL_NAME], textbook[32] = "-", emulated[32];
+    char name[HR_CHANNEL_NAME], textbook[32], emulated[32];
     const struct hr_walk *walk = &row->walk;
     const size_t busiest = hr_links_busiest(&walk->links);
     const double busy = (double)walk->links.channel[busiest].busy_ps;
-    if (!isnan(row->textbook_s))
-        snprintf(textbook, sizeof textbook, "%.6f", 1e3 * row->textbook_s);
-    fprintf(out, "%-26s %6zu %14.6f%s %14s  %-22s %-20s %6.1f %%\n", row->algorithm, walk->nsteps,
-            1e3 * hr_ps_seconds(walk->ps), emulated_cell(table, row, emulated), textbook,
-            row->formula[0] ? row->formula : "-",
+    fprintf(cells, "%s\t%zu\t%.6f\t%s\t%s\t%s\t%s\t%.1f %%\n", row->algorithm, walk->nsteps,
+            1e3 * hr_ps_seconds(walk->ps),
+            table->slower > 0 ? ms(row->emulated_s, "%.3f", emulated) : "",
+            ms(row->textbook_s, "%.6f", textbook), row->formula[0] ? row->formula : "-",
             hr_channel_name(walk->links.topology, busiest, name),
             walk->ps ? 100 * busy / (double)walk->ps : 0);
 }
@@ -46,6 +45,7 @@ void hr_links_print(FILE *out, const struct hr_links_table *table)
 {
     char bytes[32], bandwidth[32];
     const struct hr_topology *topology = table->topology;
+    struct hr_grid cells;
     fprintf(out, "# %s: %zu nodes, %zu links; N = %s, P = %zu workers, B = %s/s, master %s\n",
             table->name, topology->nnodes, topology->nwires, decimal((double)table->bytes, bytes),
             table->workers, decimal(table->bandwidth, bandwidth), table->root);
@@ -54,34 +54,38 @@ void hr_links_print(FILE *out, const struct hr_links_table *table)
                 "# emulated: measured over rings slowed down to 1/%.4g of these bandwidths, "
                 "times that\n",
                 table->slower);
-    fprintf(out, "%-26s %6s %14s%s %14s  %-22s %-20s %8s\n", "algorithm", "steps", "time (ms)",
-            table->slower > 0 ? "  emulated (ms)" : "", "textbook (ms)", "textbook's formula",
-            "busiest link", "busy");
+    hr_grid_begin(&cells, "-algorithm\tsteps\ttime (ms)\temulated (ms)\ttextbook (ms)\t"
+                          "-textbook's formula\t-busiest link\tbusy");
     for (size_t i = 0; i < table->n; i++)
-        print_row(out, table, &table->row[i]);
+        write_row(cells.cells, table, &table->row[i]);
+    hr_grid_end(&cells, out, 0);
+}
+
+static void write_sweep(FILE *cells, const char *name, const double seconds[HR_SWEEP_SERVERS])
+{
+    fputs(name, cells);
+    for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
+        fprintf(cells, "\t%.6f", 1e3 * seconds[s]);
+    fputc('\n', cells);
 }
 
 void hr_sweep_print(FILE *out, const struct hr_sweep *sweep)
 {
-    char bytes[32], bandwidth[32];
+    char bytes[32], bandwidth[32], name[32], heads[32 * HR_SWEEP_SERVERS] = "-m";
+    struct hr_grid table;
+    for (size_t s = 0, used = 2; s < HR_SWEEP_SERVERS; s++)
+        used += (size_t)snprintf(heads + used, sizeof heads - used, "\tn = %zu", sweep->servers[s]);
     fprintf(out,
-            "# push and pull of N = %s, m workers and n servers around a switch, B = %s/s: ms\n"
-            "%-22s",
-            decimal((double)sweep->bytes, bytes), decimal(sweep->link.bandwidth, bandwidth), "m");
-    for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
-        fprintf(out, "         n = %zu", sweep->servers[s]);
+            "# push and pull of N = %s, m workers and n servers around a switch, B = %s/s: ms\n",
+            decimal((double)sweep->bytes, bytes), decimal(sweep->link.bandwidth, bandwidth));
+    hr_grid_begin(&table, heads);
     for (size_t m = 0; m < HR_SWEEP_WORKERS; m++) {
-        fprintf(out, "\n%-22zu", m + 1);
-        for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
-            fprintf(out, " %13.6f", 1e3 * sweep->seconds[m][s]);
+        snprintf(name, sizeof name, "%zu", m + 1);
+        write_sweep(table.cells, name, sweep->seconds[m]);
     }
-    fprintf(out, "\n%-22s", "slope, ms a worker");
-    for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
-        fprintf(out, " %13.6f", 1e3 * sweep->slope_s[s]);
-    fprintf(out, "\n%-22s", "law, 2 N / (n B)");
-    for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
-        fprintf(out, " %13.6f", 1e3 * sweep->law_s[s]);
-    fputs("\n", out);
+    write_sweep(table.cells, "slope, ms a worker", sweep->slope_s);
+    write_sweep(table.cells, "law, 2 N / (n B)", sweep->law_s);
+    hr_grid_end(&table, out, 0);
 }
 
 void hr_rings_print(FILE *out, const struct hr_topology *topology, const struct hr_rings *rings)

@@ -52,8 +52,7 @@ struct hr_pipelines_one {
 
 void hr_pipelines_print(FILE *out, const struct hr_pipelines_table *table);
 /* What was measured, beside the paper. */
-void hr_pipelines_print_measured_head(FILE *out);
-void hr_pipelines_print_measured(FILE *out, const struct hr_pipelines_row *row);
+void hr_pipelines_print_measured(FILE *out, const struct hr_pipelines_table *table);
 /* Its picture, in lines of at most `width` columns, and what each rank has. */
 HR_CHECKED enum hr_status hr_pipelines_print_one(FILE *out, const struct hr_pipelines_one *one,
                                                  size_t width);

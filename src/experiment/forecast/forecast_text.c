@@ -6,37 +6,32 @@
 #include "base/memory.h"
 #include "forecast/forecast.h"
 #include "report/human.h"
-
-static void print_servers(FILE *out, size_t servers)
-{
-    if (servers)
-        fprintf(out, " %3zu", servers);
-    else
-        fputs("   -", out);
-}
+#include "terminal/grid.h"
 
 /* "1.2-1.9", or what there is to say. */
-static void print_cost(FILE *out, const struct hr_forecast_row *row)
+static const char *cost_text(const struct hr_forecast_row *row, char text[32])
 {
-    char cost[32] = "-";
+    snprintf(text, 32, "-");
     if (!isnan(row->cost_low))
-        snprintf(cost, sizeof cost, row->cost_high - row->cost_low < 0.005 ? "%.2f" : "%.2f-%.2f",
+        snprintf(text, 32, row->cost_high - row->cost_low < 0.005 ? "%.2f" : "%.2f-%.2f",
                  row->cost_low, row->cost_high);
-    fprintf(out, " %10s", cost);
+    return text;
 }
 
-static void print_row(FILE *out, const struct hr_forecast *forecast,
+static void write_row(FILE *cells, const struct hr_forecast *forecast,
                       const struct hr_forecast_row *row)
 {
-    char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX], range[2 * HR_HUMAN_MAX];
-    fprintf(out, "%-17s %3zu", row->options.strategy, row->options.workers);
-    print_servers(out, row->servers);
-    snprintf(range, sizeof range, "%s-%s", hr_human_short(low, row->low),
-             hr_human_short(high, row->high));
-    fprintf(out, " %6s %-12s %5.2f %9s", hr_human_short(speed, row->samples_per_s), range,
-            row->speedup, hr_bytes_text(row->memory).text);
-    print_cost(out, row);
-    fprintf(out, "%s\n", forecast->simulated ? "" : row->timed ? " t" : row->validated ? "" : " n");
+    char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX], servers[24] = "-", cost[32];
+    if (row->servers)
+        snprintf(servers, sizeof servers, "%zu", row->servers);
+    fprintf(cells, "%s\t%zu\t%s\t%s\t%s-%s\t%.2f\t%s\t%s\t%s\n", row->options.strategy,
+            row->options.workers, servers, hr_human_short(speed, row->samples_per_s),
+            hr_human_short(low, row->low), hr_human_short(high, row->high), row->speedup,
+            hr_bytes_text(row->memory).text, cost_text(row, cost),
+            forecast->simulated ? ""
+            : row->timed        ? "t"
+            : row->validated    ? ""
+                                : "n");
 }
 
 static void print_head(FILE *out, const struct hr_forecast *forecast)
@@ -76,10 +71,11 @@ static void print_legend(FILE *out, const struct hr_forecast *forecast)
 
 void hr_forecast_print(FILE *out, const struct hr_forecast *forecast)
 {
+    struct hr_grid table;
     print_head(out, forecast);
-    fprintf(out, "%-17s %3s %3s %6s %-12s %5s %9s %10s\n", "strategy", "wrk", "srv", "samp/s",
-            "range", "speed", "memory", "samples");
+    hr_grid_begin(&table, "-strategy\twrk\tsrv\tsamp/s\t-range\tspeed\tmemory\tsamples\t-");
     for (size_t i = 0; i < forecast->n; i++)
-        print_row(out, forecast, &forecast->rows[i]);
+        write_row(table.cells, forecast, &forecast->rows[i]);
+    hr_grid_end(&table, out, 0);
     print_legend(out, forecast);
 }

@@ -5,13 +5,7 @@
 
 #include "policy/policy.h"
 #include "report/human.h"
-
-enum { LABEL = 34 };
-
-static const char *head_of(const struct hr_policy_search *search)
-{
-    return search->metric == HR_METRIC_RMSE ? "rmse" : "acc %";
-}
+#include "terminal/grid.h"
 
 /* "0.412", or "-": it was not reached. */
 static const char *time_text(char text[HR_HUMAN_MAX], double seconds)
@@ -55,28 +49,22 @@ static const char *fate_of(const struct hr_policy_search *search, size_t place, 
     return last->diverged ? "diverged" : text;
 }
 
-/* A label in its column; a longer one in a line of its own. */
-static void print_label(FILE *out, const char *label, int indent)
-{
-    if (strlen(label) <= LABEL)
-        fprintf(out, "%-*s", LABEL, label);
-    else
-        fprintf(out, "%s\n%*s", label, LABEL + indent, "");
-}
-
 static void print_policies(FILE *out, const struct hr_policy_search *search)
 {
     const struct hr_metric_kind *kind = hr_metric_kind(search->metric);
-    fprintf(out, "     %-*s %10s %8s %7s\n", LABEL, "policy", "length", "target s",
-            head_of(search));
+    struct hr_grid table;
+    hr_grid_begin(&table, search->metric == HR_METRIC_RMSE
+                              ? "\t-policy\tlength\ttarget s\trmse\t-"
+                              : "\t-policy\tlength\ttarget s\tacc %\t-");
     for (size_t i = 0; i < search->space.n; i++) {
         const struct hr_policy_trial *last = hr_policy_last_trial(search, search->order[i]);
         char time[HR_HUMAN_MAX], fate[32];
-        fprintf(out, "%3zu  ", i + 1);
-        print_label(out, search->space.label[search->order[i]], 5);
-        fprintf(out, " %10s %8s %7.4g  %s\n", last->length, time_text(time, last->target_s),
-                last->value * kind->scale, fate_of(search, i, fate));
+        fprintf(table.cells, "%zu\t%s\t%s\t%s\t%.4g\t%s\n", i + 1,
+                search->space.label[search->order[i]], last->length,
+                time_text(time, last->target_s), last->value * kind->scale,
+                fate_of(search, i, fate));
     }
+    hr_grid_end(&table, out, 0);
 }
 
 /* "0.412 (0.38 to 0.45)" */
@@ -96,21 +84,23 @@ static const char *mean_text(const struct hr_finalist *finalist, char text[80])
 static void print_finalists(FILE *out, const struct hr_policy_search *search)
 {
     const struct hr_metric_kind *kind = hr_metric_kind(search->metric);
+    struct hr_grid table;
     fprintf(out, "\nconfirmed on seeds %llu to %llu, which chose nothing:\n",
             (unsigned long long)search->first_seed,
             (unsigned long long)(search->first_seed + search->nseeds - 1));
-    fprintf(out, "%-*s %5s  %-24s %5s p\n", LABEL, "policy", "hits", "target s (95 %)",
-            head_of(search));
+    hr_grid_begin(&table, search->metric == HR_METRIC_RMSE
+                              ? "-policy\thits\t-target s (95 %)\trmse\tp"
+                              : "-policy\thits\t-target s (95 %)\tacc %\tp");
     for (size_t i = 0; i < search->nfinalists; i++) {
         const struct hr_finalist *finalist = &search->finalist[i];
-        char hits[24], mean[80], p[16] = "-";
-        snprintf(hits, sizeof hits, "%zu/%zu", finalist->reached, search->nseeds);
+        char mean[80], p[16] = "-";
         if (!isnan(finalist->p))
             snprintf(p, sizeof p, "%.2g", finalist->p);
-        print_label(out, search->space.label[finalist->policy], 0);
-        fprintf(out, " %5s  %-24s %5.4g %s\n", hits, mean_text(finalist, mean),
+        fprintf(table.cells, "%s\t%zu/%zu\t%s\t%.4g\t%s\n", search->space.label[finalist->policy],
+                finalist->reached, search->nseeds, mean_text(finalist, mean),
                 finalist->value * kind->scale, p);
     }
+    hr_grid_end(&table, out, 0);
     fprintf(out, "\n%s\n", search->verdict);
 }
 

@@ -4,13 +4,13 @@
 
 #include "json/value.h"
 #include "report/human.h"
-#include "terminal/output.h"
+#include "terminal/grid.h"
 #include "verify/verify.h"
 
 static const char *const words[] = {"untried", "ok", "FAILED", "skipped"};
 static const enum hr_style styles[] = {HR_PLAIN, HR_GOOD, HR_BAD, HR_WARN};
 
-static void print_row(FILE *out, const struct hr_verify_row *row)
+static void write_row(FILE *cells, FILE *out, const struct hr_verify_row *row)
 {
     char count[HR_HUMAN_MAX], checked[40] = "-", worst[24] = "";
     if (row->cases)
@@ -18,8 +18,8 @@ static void print_row(FILE *out, const struct hr_verify_row *row)
                  row->check->what);
     if (!isnan(row->worst))
         snprintf(worst, sizeof worst, "%.1e", row->worst);
-    fprintf(out, "%-12s  %-29s %14s %7s %5.1f %s%s%s\n", row->check->name, row->check->claim,
-            checked, worst, row->seconds, hr_style(out, styles[row->verdict]), words[row->verdict],
+    fprintf(cells, "%s\t%s\t%s\t%s\t%.1f\t%s%s%s\n", row->check->name, row->check->claim, checked,
+            worst, row->seconds, hr_style(out, styles[row->verdict]), words[row->verdict],
             hr_style(out, HR_PLAIN));
 }
 
@@ -45,10 +45,11 @@ void hr_verify_print(FILE *out, const struct hr_verify *verify)
 {
     const size_t failed = hr_verify_count(verify, HR_CHECK_FAILED),
                  skipped = hr_verify_count(verify, HR_CHECK_SKIPPED);
-    fprintf(out, "%-12s  %-29s %14s %7s %5s\n", "check", "what is claimed", "compared", "largest",
-            "s");
+    struct hr_grid table;
+    hr_grid_begin(&table, "-check\t-what is claimed\tcompared\tlargest\ts\t-");
     for (size_t i = 0; i < verify->n; i++)
-        print_row(out, &verify->row[i]);
+        write_row(table.cells, out, &verify->row[i]);
+    hr_grid_end(&table, out, 0);
     print_why(out, verify);
     fprintf(out, "\n%zu check%s in %.1f s, seed %llu: %zu hold, %s%zu FAILED%s, %zu skipped\n",
             verify->n, verify->n == 1 ? "" : "s", verify->took, (unsigned long long)verify->seed,

@@ -10,13 +10,9 @@
 #include "json/value.h"
 #include "answers/write.h"
 #include "report/human.h"
+#include "terminal/grid.h"
 
-enum { ROWS = 10, CLASSES = 12, NEXT = 2, NARROWEST = 8, FILE_NAME = 24 };
-
-static const char *word_of(const struct hr_prediction *p)
-{
-    return p->kind == HR_PREDICT_PROBABILITIES ? "probability" : "score";
-}
+enum { ROWS = 10, CLASSES = 12, NEXT = 2, FILE_NAME = 24 };
 
 /* Of a class, by its answers: */
 struct class_summary {
@@ -50,76 +46,64 @@ static double summarize(const struct hr_prediction *p, struct class_summary *cla
 
 /* --- the first rows --- */
 
-/* Columns that a name takes: of the longest, at most `most`. */
-static size_t name_width(char *const *names, size_t n, size_t most)
-{
-    size_t width = strlen("class");
-    for (size_t i = 0; i < n; i++)
-        width = strlen(names[i]) > width ? strlen(names[i]) : width;
-    return width < most ? width : most;
-}
-
-static void print_next(FILE *out, const struct hr_prediction *p, size_t row, size_t width)
-{
-    size_t ranked[NEXT + 1];
-    const size_t n = p->ncolumns < NEXT + 1 ? p->ncolumns : NEXT + 1;
-    hr_prediction_rank(p, row, n, ranked);
-    for (size_t k = 1; k < n; k++)
-        fprintf(out, "  %-*.*s %7.4f", (int)width, (int)width,
-                hr_printable(p->names[ranked[k]]).text,
-                (double)p->columns[row * p->ncolumns + ranked[k]]);
-}
-
-/* Of a picture, the end of its path. */
-static void print_file(FILE *out, const struct hr_prediction *p, size_t row)
-{
-    const char *name = p->files[row];
-    const size_t length = strlen(name);
-    fprintf(out, "  %-*s", FILE_NAME,
-            hr_printable(name + (length > FILE_NAME ? length - FILE_NAME : 0)).text);
-}
-
 static void print_classes_rows(FILE *out, const struct hr_prediction *p, size_t rows, size_t width)
 {
-    const size_t shown = p->ncolumns != p->classes || p->files ? 1 : NEXT + 1;
-    /* Row, file, probability; and what stands beside the names of the next ones. */
-    const size_t taken = 21 + (p->files ? FILE_NAME + 2 : 0) + 10 * (shown - 1);
-    const size_t room = width > taken ? (width - taken) / shown : 0;
-    const size_t name = name_width(p->class_names, p->classes, hr_max_size(room, NARROWEST));
-    fprintf(out, "%7s", "row");
-    if (p->files)
-        fprintf(out, "  %-*s", FILE_NAME, "file");
-    fprintf(out, "  %-*s %11s%s\n", (int)name, "class", word_of(p),
-            shown > 1 && p->classes > 1 ? "  then" : "");
+    const size_t next =
+        p->ncolumns != p->classes || p->files ? 0 : hr_min_size(p->ncolumns - 1, NEXT);
+    size_t ranked[NEXT + 1];
+    struct hr_grid grid;
+    hr_grid_begin(&grid, p->kind == HR_PREDICT_PROBABILITIES
+                             ? "row\t-file\t-class\tprobability\t-then\t\t-\t"
+                             : "row\t-file\t-class\tscore\t-then\t\t-\t");
     for (size_t i = 0; i < rows; i++) {
         const uint32_t answer = p->answers[i];
-        fprintf(out, "%7zu", i + 1);
-        if (p->files)
-            print_file(out, p, i);
-        fprintf(out, "  %-*.*s %11.4f", (int)name, (int)name,
+        const char *file = p->files ? p->files[i] : "";
+        const size_t length = strlen(file);
+        fprintf(grid.cells, "%zu\t%s\t", i + 1, /* of a picture, the end of its path */
+                hr_printable(file + (length > FILE_NAME ? length - FILE_NAME : 0)).text);
+        fprintf(grid.cells, "%s\t%.4f",
                 answer == UINT32_MAX ? "-" : hr_printable(p->class_names[answer]).text,
                 (double)hr_prediction_confidence(p, i));
-        if (answer != UINT32_MAX && shown > 1)
-            print_next(out, p, i, name);
-        fputc('\n', out);
+        if (answer != UINT32_MAX && next)
+            hr_prediction_rank(p, i, next + 1, ranked);
+        for (size_t k = 1; k <= NEXT; k++)
+            if (answer != UINT32_MAX && k <= next)
+                fprintf(grid.cells, "\t%s\t%.4f", hr_printable(p->names[ranked[k]]).text,
+                        (double)p->columns[i * p->ncolumns + ranked[k]]);
+            else
+                fputs("\t\t", grid.cells);
+        fputc('\n', grid.cells);
     }
+    for (size_t c = 6; c >= 2; c -= 2)
+        hr_grid_squeeze(&grid, c, width);
+    hr_grid_end(&grid, out, 0);
 }
 
+/* As many columns as there is room for. */
 static void print_value_rows(FILE *out, const struct hr_prediction *p, size_t rows, size_t width)
 {
     enum { VALUE = 14 };
     const size_t fit = width > 7 + VALUE ? (width - 7) / VALUE : 1;
-    const size_t columns = p->ncolumns < fit ? p->ncolumns : fit;
-    fprintf(out, "%7s", "row");
+    const size_t columns = hr_min_size(hr_min_size(p->ncolumns, fit), HR_GRID_COLUMNS - 1);
+    char *heads = NULL;
+    size_t bytes;
+    struct hr_grid grid;
+    FILE *text = open_memstream(&heads, &bytes);
+    if (!text)
+        return;
+    fputs("row", text);
     for (size_t c = 0; c < columns; c++)
-        fprintf(out, " %*.*s", VALUE - 1, VALUE - 1, hr_printable(p->names[c]).text);
-    fputc('\n', out);
+        fprintf(text, "\t%.*s", VALUE - 1, hr_printable(p->names[c]).text);
+    fclose(text);
+    hr_grid_begin(&grid, heads);
+    free(heads);
     for (size_t i = 0; i < rows; i++) {
-        fprintf(out, "%7zu", i + 1);
+        fprintf(grid.cells, "%zu", i + 1);
         for (size_t c = 0; c < columns; c++)
-            fprintf(out, " %*.6g", VALUE - 1, (double)p->columns[i * p->ncolumns + c]);
-        fputc('\n', out);
+            fprintf(grid.cells, "\t%.6g", (double)p->columns[i * p->ncolumns + c]);
+        fputc('\n', grid.cells);
     }
+    hr_grid_end(&grid, out, 0);
 }
 
 /* --- how many of which class --- */
@@ -140,23 +124,26 @@ static void print_counts(FILE *out, const struct hr_prediction *p,
                          const struct class_summary *classes, struct ranked_class *ranked,
                          size_t width)
 {
-    const size_t name = name_width(p->class_names, p->classes, width > 40 ? width - 40 : NARROWEST);
     const size_t shown = p->classes < CLASSES ? p->classes : CLASSES;
+    struct hr_grid grid;
     char number[HR_HUMAN_MAX];
     for (size_t c = 0; c < p->classes; c++)
         ranked[c] = (struct ranked_class){c, classes[c].samples};
     if (shown < p->classes)
         qsort(ranked, p->classes, sizeof *ranked, by_samples);
-    fprintf(out, "\n%-*s %9s  mean %s\n", (int)name, "class", "samples", word_of(p));
+    hr_grid_begin(&grid, p->kind == HR_PREDICT_PROBABILITIES ? "-class\tsamples\tmean probability"
+                                                             : "-class\tsamples\tmean score");
     for (size_t i = 0; i < shown; i++) {
         const struct class_summary *class = &classes[ranked[i].class];
-        fprintf(out, "%-*.*s %9s", (int)name, (int)name,
-                hr_printable(p->class_names[ranked[i].class]).text,
+        fprintf(grid.cells, "%s\t%s\t", hr_printable(p->class_names[ranked[i].class]).text,
                 hr_human_count(number, class->samples));
         if (class->samples)
-            fprintf(out, "  %.4f", class->mean_confidence);
-        fputc('\n', out);
+            fprintf(grid.cells, "%.4f", class->mean_confidence);
+        fputc('\n', grid.cells);
     }
+    fputc('\n', out);
+    hr_grid_squeeze(&grid, 0, width);
+    hr_grid_end(&grid, out, 0);
     if (shown < p->classes)
         fprintf(out, "and %zu classes with fewer\n", p->classes - shown);
 }

@@ -8,6 +8,7 @@
 #include "data/table.h"
 #include "json/value.h"
 #include "predict/meaning.h"
+#include "terminal/grid.h"
 
 /* --- which --- */
 
@@ -149,33 +150,24 @@ void hr_worst_free(struct hr_worst *worst)
 
 /* --- shown --- */
 
-/* Columns of the names: of the longest, as far as there is room for two. */
-static int name_width(const struct hr_worst *worst, size_t width)
-{
-    const size_t others = 46, least = 6, room = width > others ? (width - others) / 2 : least;
-    size_t longest = least;
-    for (size_t i = 0; i < worst->n; i++) {
-        const size_t a = strlen(worst->samples[i].truth), b = strlen(worst->samples[i].answer);
-        longest = a > longest ? a : longest;
-        longest = b > longest ? b : longest;
-    }
-    return (int)(longest < room ? longest : room > least ? room : least);
-}
-
 void hr_worst_print(FILE *out, const struct hr_worst *worst, size_t width)
 {
-    const int name = name_width(worst, width);
+    struct hr_grid grid;
     fprintf(out, "\n%zu of %zu test samples, the largest loss first\n", worst->n, worst->of);
-    fprintf(out, "%7s  %-*s  %-*s%s %9s\n", "row", name, "truth", name, "answer",
-            worst->probable ? "  probability  of truth" : "", "loss");
+    hr_grid_begin(&grid, "row\t-truth\t-answer\tprobability\tof truth\tloss");
     for (size_t i = 0; i < worst->n; i++) {
         const struct hr_worst_sample *s = &worst->samples[i];
-        fprintf(out, "%7zu  %-*.*s  %-*.*s", s->row, name, name, hr_printable(s->truth).text, name,
-                name, hr_printable(s->answer).text);
+        fprintf(grid.cells, "%zu\t%s\t", s->row, hr_printable(s->truth).text);
+        fputs(hr_printable(s->answer).text, grid.cells);
         if (worst->probable)
-            fprintf(out, "  %11.4f  %8.4f", s->probability, s->of_truth);
-        fprintf(out, " %9.4f\n", s->loss);
+            fprintf(grid.cells, "\t%.4f\t%.4f", s->probability, s->of_truth);
+        else
+            fputs("\t\t", grid.cells);
+        fprintf(grid.cells, "\t%.4f\n", s->loss);
     }
+    hr_grid_squeeze(&grid, 1, width);
+    hr_grid_squeeze(&grid, 2, width);
+    hr_grid_end(&grid, out, 0);
 }
 
 json_t *hr_worst_json(const struct hr_worst *worst)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "products/roofs.h"
+#include "terminal/grid.h"
 
 /* --- roof share --- */
 
@@ -151,7 +152,7 @@ void hr_speed_parts(const struct hr_run_result *r, double share[HR_SPEED_PARTS])
 }
 
 /* In virtual time a gradient takes as long as it is said to, and has no parts. */
-static void print_time(FILE *out, const struct hr_run_result *result, bool real)
+static void write_time(FILE *cells, const struct hr_run_result *result, bool real)
 {
     double share[HR_SPEED_PARTS];
     hr_speed_parts(result, share);
@@ -159,18 +160,8 @@ static void print_time(FILE *out, const struct hr_run_result *result, bool real)
         share[HR_SPEED_FORWARD] += share[HR_SPEED_BACKWARD] + share[HR_SPEED_UPDATE];
     for (size_t i = 0; i < HR_SPEED_PARTS; i++)
         if (real || (i != HR_SPEED_BACKWARD && i != HR_SPEED_UPDATE))
-            fprintf(out, "%s%.0f", i ? "/" : "  ", 100 * share[i]);
-    fputc('\n', out);
-}
-
-/* "  82 % [80, 84]" */
-static void print_share(FILE *out, const struct hr_roof_share *roof)
-{
-    if (roof->lack == HR_SHARE_IS_KNOWN)
-        fprintf(out, " %4.0f %% [%2.0f, %2.0f]", 100 * roof->share.median, 100 * roof->share.low,
-                100 * roof->share.high);
-    else
-        fprintf(out, " %15s", "no share");
+            fprintf(cells, "%s%.0f", i ? "/" : "\t", 100 * share[i]);
+    fputc('\n', cells);
 }
 
 static void print_lack(FILE *out, const struct hr_speed_row *row)
@@ -182,37 +173,35 @@ static void print_lack(FILE *out, const struct hr_speed_row *row)
     fprintf(out, "%s: no share: %s\n", label, hr_roof_share_lack(&row->roof, text));
 }
 
-static void print_row(FILE *out, const struct hr_speed_row *row, int width, bool scaled)
+static void write_row(FILE *cells, const struct hr_speed_row *row, bool scaled)
 {
     char label[256];
     write_label(row, false, label, sizeof label);
-    fprintf(out, "%-*s %9.0f", width, label, row->result.samples_per_s);
+    fprintf(cells, "%s\t%.0f\t", label, row->result.samples_per_s);
     if (scaled)
-        fprintf(out, " %6.0f %%", 100 * row->result.samples_per_s / row->ideal);
-    fprintf(out, " %8.4g %8.1f", 2e-6 * row->madds, hr_speed_flops(row) * 1e-9);
-    if (row->measured)
-        print_share(out, &row->roof);
-    print_time(out, &row->result, row->measured);
+        fprintf(cells, "%.0f %%", 100 * row->result.samples_per_s / row->ideal);
+    fprintf(cells, "\t%.4g\t%.1f\t", 2e-6 * row->madds, hr_speed_flops(row) * 1e-9);
+    if (row->measured && row->roof.lack != HR_SHARE_IS_KNOWN)
+        fputs("no share", cells);
+    else if (row->measured)
+        fprintf(cells, "%.0f %% [%.0f, %.0f]", 100 * row->roof.share.median,
+                100 * row->roof.share.low, 100 * row->roof.share.high);
+    write_time(cells, &row->result, row->measured);
 }
 
 void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
 {
-    char label[256];
-    int width = 5;
+    struct hr_grid table;
     bool scaled = false;
-    for (size_t i = 0; i < n; i++) {
-        write_label(&rows[i], false, label, sizeof label);
-        width = (int)strlen(label) > width ? (int)strlen(label) : width;
-        scaled = scaled || rows[i].result.workers != rows[0].result.workers;
-    }
-    const bool real = n && rows[0].measured;
-    fprintf(out, "%-*s %9s%s %8s %8s%s  time %%\n", width, "model", "samples/s",
-            scaled ? " of ideal" : "", "MFLOP", "GFLOP/s", real ? "  of roof [95 %]" : "");
     for (size_t i = 0; i < n; i++)
-        print_row(out, &rows[i], width, scaled);
+        scaled = scaled || rows[i].result.workers != rows[0].result.workers;
+    hr_grid_begin(&table, "-model\tsamples/s\tof ideal\tMFLOP\tGFLOP/s\tof roof [95 %]\t-time %");
+    for (size_t i = 0; i < n; i++)
+        write_row(table.cells, &rows[i], scaled);
+    hr_grid_end(&table, out, 0);
     fprintf(out, "%s, of the workers' time\n",
-            real ? "time %: load / forward / backward / update / comm / wait"
-                 : "time %: load / gradient / comm / wait");
+            n && rows[0].measured ? "time %: load / forward / backward / update / comm / wait"
+                                  : "time %: load / gradient / comm / wait");
     for (size_t i = 0; i < n; i++)
         print_lack(out, &rows[i]);
     if (scaled)
@@ -252,42 +241,33 @@ void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)
 
 /* --- layers --- */
 
-static int widest_name(const struct hr_profile *profile)
-{
-    size_t widest = strlen("whole step");
-    for (size_t i = 0; i < profile->n; i++)
-        if (strlen(profile->rows[i].layer) > widest)
-            widest = strlen(profile->rows[i].layer);
-    return (int)widest;
-}
-
-/* "      82%"; of a roof that wavered, or that is less than what was reached, nothing. */
-static void print_part_share(FILE *out, double of_roof, double spread)
+/* "82%"; of a roof that wavered, or that is less than what was reached, nothing. */
+static void write_part_share(FILE *cells, double of_roof, double spread)
 {
     if (hr_roofs_is_share(of_roof, spread))
-        fprintf(out, " %7.0f%%", 100 * of_roof);
+        fprintf(cells, "\t%.0f%%", 100 * of_roof);
     else
-        fprintf(out, " %8s", spread > HR_ROOF_MOST_SPREAD ? "-" : "over");
+        fprintf(cells, "\t%s", spread > HR_ROOF_MOST_SPREAD ? "-" : "over");
 }
 
-static void print_part(FILE *out, const struct hr_profile_row *row,
-                       const struct hr_profile *profile, int width)
+static void write_part(FILE *cells, const struct hr_profile_row *row,
+                       const struct hr_profile *profile)
 {
-    fprintf(out, "%-*s  %-16s %10.1f %6.1f%%", width, row->layer, hr_part_name(row->part),
-            row->seconds * 1e6, 100 * row->seconds / profile->step_s);
+    fprintf(cells, "%s\t%s\t%.1f\t%.1f%%", row->layer, hr_part_name(row->part), row->seconds * 1e6,
+            100 * row->seconds / profile->step_s);
     if (!(row->seconds > 0)) {
-        fprintf(out, "   too short to be measured\n");
+        fputs("\t\t\t\t\t\ttoo short to be measured\n", cells);
         return;
     }
     const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
     if (row->work.madds > 0) {
-        fprintf(out, " %9.1f", j.flops * 1e-9);
-        print_part_share(out, j.of_compute, hr_roofs_flops_spread(&profile->roofs));
+        fprintf(cells, "\t%.1f", j.flops * 1e-9);
+        write_part_share(cells, j.of_compute, hr_roofs_flops_spread(&profile->roofs));
     } else
-        fprintf(out, " %9s %8s", "-", "-");
-    fprintf(out, " %9.1f", j.bytes_per_s * 1e-9);
-    print_part_share(out, j.of_memory, profile->roofs.level_spread[j.level]);
-    fprintf(out, " %-5s %s\n", hr_level_name(j.level), hr_bound_name(j.bound));
+        fputs("\t-\t-", cells);
+    fprintf(cells, "\t%.1f", j.bytes_per_s * 1e-9);
+    write_part_share(cells, j.of_memory, profile->roofs.level_spread[j.level]);
+    fprintf(cells, "\t%s\t%s\n", hr_level_name(j.level), hr_bound_name(j.bound));
 }
 
 static double seconds_of_rows(const struct hr_profile *profile)
@@ -298,17 +278,16 @@ static double seconds_of_rows(const struct hr_profile *profile)
     return sum;
 }
 
-static void print_totals(FILE *out, const struct hr_profile *profile, int width)
+static void write_totals(FILE *cells, const struct hr_profile *profile)
 {
     const double rows = seconds_of_rows(profile);
     const double flops = 2 * profile->madds / profile->step_s;
-    fprintf(out, "%-*s  %-16s %10.1f %6.1f%%\n", width, "between them", "",
-            (profile->step_s - rows) * 1e6, 100 * (1 - rows / profile->step_s));
-    fprintf(out, "%-*s  %-16s %10.1f %6.1f%% %9.1f", width, "whole step", "", profile->step_s * 1e6,
-            100.0, flops * 1e-9);
-    print_part_share(out, flops / hr_roofs_flops(&profile->roofs),
+    fprintf(cells, "between them\t\t%.1f\t%.1f%%\nwhole step\t\t%.1f\t100.0%%\t%.1f",
+            (profile->step_s - rows) * 1e6, 100 * (1 - rows / profile->step_s),
+            profile->step_s * 1e6, flops * 1e-9);
+    write_part_share(cells, flops / hr_roofs_flops(&profile->roofs),
                      hr_roofs_flops_spread(&profile->roofs));
-    fprintf(out, "   %.0f samples/s\n", (double)profile->batch_size / profile->step_s);
+    fprintf(cells, "\t\t\t\t%.0f samples/s\n", (double)profile->batch_size / profile->step_s);
 }
 
 /* The longest row among those with this bound; NULL: none. */
@@ -387,12 +366,13 @@ static bool over_a_roof(const struct hr_profile *profile)
 
 void hr_layers_print(FILE *out, const struct hr_profile *profile)
 {
-    const int width = widest_name(profile);
-    fprintf(out, "%-*s  %-16s %10s %7s %9s %8s %9s %8s %-5s %s\n", width, "layer", "part",
-            "time (us)", "share", "GFLOP/s", "of roof", "GB/s", "of roof", "in", "bound by");
+    struct hr_grid table;
+    hr_grid_begin(&table, "-layer\t-part\ttime (us)\tshare\tGFLOP/s\tof roof\tGB/s\tof roof\t-in\t"
+                          "-bound by");
     for (size_t i = 0; i < profile->n; i++)
-        print_part(out, &profile->rows[i], profile, width);
-    print_totals(out, profile, width);
+        write_part(table.cells, &profile->rows[i], profile);
+    write_totals(table.cells, profile);
+    hr_grid_end(&table, out, 0);
     if (over_a_roof(profile))
         fputs(
             "over: more than that roof, which cannot be: the machine was disturbed while it was "

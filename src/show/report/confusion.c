@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "base/size.h"
+#include "terminal/grid.h"
 
 enum { NAME_MAX_SHOWN = 20, WORST = 10 };
 
@@ -75,76 +75,65 @@ static struct hr_printable shown(const struct hr_evaluation *evaluation, uint32_
     return hr_printable(hr_confusion_name(evaluation, class, number));
 }
 
-/* Of the longest name as it is shown. */
-static size_t name_width(const struct hr_evaluation *evaluation, size_t least)
-{
-    char number[24];
-    size_t width = least;
-    for (size_t c = 0; c < evaluation->classes; c++)
-        width = hr_max_size(width, strlen(hr_confusion_name(evaluation, (uint32_t)c, number)));
-    return hr_min_size(width, NAME_MAX_SHOWN);
-}
-
-static void print_per_cent(FILE *out, int width, double share)
+static void write_per_cent(FILE *cells, double share)
 {
     if (isnan(share))
-        fprintf(out, "  %*s", width, "-");
+        fputs("\t-", cells);
     else
-        fprintf(out, "  %*.2f", width, 100 * share);
+        fprintf(cells, "\t%.2f", 100 * share);
 }
 
-static void print_score(FILE *out, const struct hr_evaluation *evaluation, uint32_t class,
-                        int names, const struct hr_class_score *score)
+static void write_score(FILE *cells, const struct hr_evaluation *evaluation, uint32_t class,
+                        const struct hr_class_score *score)
 {
-    fprintf(out, "%-*.*s  %7zu", names, names, shown(evaluation, class).text, score->samples);
-    print_per_cent(out, 8, score->recall);
-    print_per_cent(out, 11, score->precision);
+    fprintf(cells, "%s\t%zu", shown(evaluation, class).text, score->samples);
+    write_per_cent(cells, score->recall);
+    write_per_cent(cells, score->precision);
 }
 
-static const char header[] = "samples  recall %  precision %";
+static const char header[] = "-class\tsamples\trecall %\tprecision %";
 
-/* Characters of a row before its cells. */
-static size_t before_cells(size_t names)
+/* The matrix; false: it is wider than that. */
+static bool print_matrix(FILE *out, const struct hr_evaluation *evaluation,
+                         const struct hr_cells *cells, const struct hr_class_score *scores,
+                         size_t width)
 {
-    return names + 2 + strlen(header);
-}
-
-/* Characters of a column of the matrix, a blank before it. */
-static size_t cell_width(const struct hr_evaluation *evaluation, const struct hr_cells *cells)
-{
-    char number[24];
-    size_t width = name_width(evaluation, 2);
-    for (size_t i = 0; i < cells->n; i++)
-        width = hr_max_size(width,
-                            (size_t)snprintf(number, sizeof number, "%zu", cells->cell[i].samples));
-    return width + 1;
-}
-
-static void print_matrix(FILE *out, const struct hr_evaluation *evaluation,
-                         const struct hr_cells *cells, struct hr_class_score *scores)
-{
-    const int names = (int)name_width(evaluation, 5), width = (int)cell_width(evaluation, cells);
-    size_t at = 0;
-    fprintf(out, "\n%*s  answered with\n%-*s  %s ", (int)before_cells((size_t)names), "", names,
-            "class", header);
-    for (uint32_t c = 0; c < evaluation->classes; c++)
-        fprintf(out, "%*.*s", width, width - 1, shown(evaluation, c).text);
-    fputc('\n', out);
-    for (uint32_t label = 0; label < evaluation->classes; label++) {
-        print_score(out, evaluation, label, names, &scores[label]);
-        fputc(' ', out);
-        for (uint32_t answer = 0; answer < evaluation->classes; answer++) {
+    const size_t n = evaluation->classes, before = 4;
+    char *heads = NULL;
+    size_t at = 0, bytes;
+    struct hr_grid grid;
+    FILE *text = n + before <= HR_GRID_COLUMNS ? open_memstream(&heads, &bytes) : NULL;
+    if (!text)
+        return false;
+    fputs(header, text);
+    for (uint32_t c = 0; c < n; c++)
+        fprintf(text, "\t%.*s", NAME_MAX_SHOWN, shown(evaluation, c).text);
+    fclose(text);
+    hr_grid_begin(&grid, heads);
+    free(heads);
+    grid.column[0].most = NAME_MAX_SHOWN;
+    for (uint32_t label = 0; label < n; label++) {
+        write_score(grid.cells, evaluation, label, &scores[label]);
+        for (uint32_t answer = 0; answer < n; answer++) {
             const bool here =
                 at < cells->n && cells->cell[at].label == label && cells->cell[at].answer == answer;
             if (here)
-                fprintf(out, "%*zu", width, cells->cell[at++].samples);
+                fprintf(grid.cells, "\t%zu", cells->cell[at++].samples);
             else
-                fprintf(out, "%*s", width, ".");
+                fputs("\t.", grid.cells);
         }
-        fputc('\n', out);
+        fputc('\n', grid.cells);
         while (at < cells->n && cells->cell[at].label == label) /* no answer */
             at++;
     }
+    const bool fits = hr_grid_width(&grid) <= width;
+    size_t indent = 0;
+    for (size_t c = 0; c < before; c++)
+        indent += grid.column[c].fit.width + 2;
+    if (fits)
+        fprintf(out, "\n%*sanswered with\n", (int)indent, "");
+    hr_grid_end(&grid, fits ? out : NULL, 0);
+    return fits;
 }
 
 /* The wrong answer that most samples of a class got; NULL: none. */
@@ -174,21 +163,25 @@ static uint32_t take_worst(const struct hr_evaluation *evaluation, struct hr_cla
 static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
                         const struct hr_cells *cells, struct hr_class_score *left)
 {
-    const int names = (int)name_width(evaluation, 5);
-    fprintf(out, "\nthe least recall, of %zu classes\n%-*s  %s  mostly taken for\n",
-            evaluation->classes, names, "class", header);
+    struct hr_grid grid;
+    char heads[sizeof header + 24];
+    fprintf(out, "\nthe least recall, of %zu classes\n", evaluation->classes);
+    snprintf(heads, sizeof heads, "%s\t-mostly taken for", header);
+    hr_grid_begin(&grid, heads);
+    grid.column[0].most = NAME_MAX_SHOWN;
     for (size_t i = 0; i < WORST; i++) {
         const uint32_t c = take_worst(evaluation, left);
         if (c == evaluation->classes)
-            return;
+            break;
         const struct hr_cell *most = mostly_taken_for(cells, c);
-        print_score(out, evaluation, c, names, &left[c]);
+        write_score(grid.cells, evaluation, c, &left[c]);
         if (most)
-            fprintf(out, "  %.*s (%zu)", NAME_MAX_SHOWN, shown(evaluation, most->answer).text,
-                    most->samples);
-        fputc('\n', out);
+            fprintf(grid.cells, "\t%.*s (%zu)", NAME_MAX_SHOWN,
+                    shown(evaluation, most->answer).text, most->samples);
+        fputc('\n', grid.cells);
         left[c].samples = 0;
     }
+    hr_grid_end(&grid, out, 0);
 }
 
 enum hr_status hr_confusion_print(FILE *out, const struct hr_evaluation *evaluation, size_t width)
@@ -200,11 +193,8 @@ enum hr_status hr_confusion_print(FILE *out, const struct hr_evaluation *evaluat
         status = hr_fail(HR_E_NOMEM, "no memory for %zu classes", evaluation->classes);
     if (status == HR_OK) {
         hr_confusion_score(evaluation, scores);
-        const size_t cell = cell_width(evaluation, &cells);
-        const bool fits =
-            evaluation->classes < width &&
-            before_cells(name_width(evaluation, 5)) + 1 + evaluation->classes * cell <= width;
-        (fits ? print_matrix : print_worst)(out, evaluation, &cells, scores);
+        if (!print_matrix(out, evaluation, &cells, scores, width))
+            print_worst(out, evaluation, &cells, scores);
     }
     free(cells.cell);
     free(scores);

@@ -7,6 +7,7 @@
 
 #include "base/fold.h"
 #include "report/human.h"
+#include "terminal/grid.h"
 
 /* --- lost ranks --- */
 
@@ -301,15 +302,16 @@ bool hr_waited_for_say(const struct hr_run_group *group, char text[HR_WAITED_FOR
 static void print_ranks(FILE *out, const struct hr_run_group *group)
 {
     const double worth_a_line = 0.01;
+    struct hr_grid grid;
     fprintf(out, "\n%s: waiting caused by each rank, by cause, in seconds\n", group->label);
-    fprintf(out, "%6s %9s %9s %9s %9s %9s %9s %9s\n", "rank", "all", "load", "compute", "stalled",
-            "preempted", "comm", "wait");
+    hr_grid_begin(&grid, "rank\tall\tload\tcompute\tstalled\tpreempted\tcomm\twait");
     for (size_t r = 0; r < nwaited(group); r++) {
         const struct hr_waited_for c = cost_of(group, r);
         if (c.cost_s >= worth_a_line * all_waiting(group))
-            fprintf(out, "%6zu %9.4g %9.4g %9.4g %9.4g %9.4g %9.4g %9.4g\n", r, c.cost_s, c.load_s,
-                    c.compute_s, c.stall_s, c.preempted_s, c.communicate_s, c.wait_s);
+            fprintf(grid.cells, "%zu\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\n", r, c.cost_s,
+                    c.load_s, c.compute_s, c.stall_s, c.preempted_s, c.communicate_s, c.wait_s);
     }
+    hr_grid_end(&grid, out, 0);
 }
 
 void hr_waited_for_print(FILE *out, const struct hr_groups *groups)

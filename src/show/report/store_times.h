@@ -2,9 +2,7 @@
 #ifndef HR_REPORT_STORE_TIMES_H
 #define HR_REPORT_STORE_TIMES_H
 
-#include <stdio.h>
-
-#include "base/error.h"
+#include "terminal/grid.h"
 
 struct hr_store_row {
     char setup[32]; /* "2W1PS", "2W2PS colocated" */
@@ -26,7 +24,8 @@ struct hr_store_table {
     size_t n;
 };
 
-void hr_store_print_head(FILE *out, const struct hr_store_table *table);
-void hr_store_print_row(FILE *out, const struct hr_store_row *row);
+/* Its heads; rows are shown as they come. */
+void hr_store_begin(struct hr_grid *cells, FILE *out, const struct hr_store_table *table);
+void hr_store_print_row(struct hr_grid *cells, FILE *out, const struct hr_store_row *row);
 
 #endif

@@ -13,10 +13,8 @@
 #include "report/groups.h"
 #include "report/human.h"
 #include "report/report.h"
-#include "terminal/output.h"
+#include "terminal/grid.h"
 #include "train/histogram.h"
-
-enum { CELL_MAX = 168 };
 
 /* Tables that a column is in. */
 enum { BRIEF = 1, WHOLE = 2, ASYNCHRONY = 4 };
@@ -41,95 +39,111 @@ struct table {
     unsigned has;
 };
 
+/* What a score is: a share of samples, a loss, an error in the targets' unit, or R2. */
+enum score { SHARE, LOSS, ERROR, R2 };
+
+struct column {
+    const char *head; /* two lines */
+    void (*write)(FILE *cell, const struct hr_run_group *group, const struct column *column);
+    hr_measure_fn measure; /* that the cell is of; NULL: of none, or of several */
+    unsigned tables, needs;
+    int expendable;      /* where there is no room, the most expendable goes first; 0: never */
+    enum score score;    /* of a cell of one */
+    const char *format;  /* of a mean */
+    const char *meaning; /* a line below says it; NULL: it speaks for itself */
+};
+
+static double mean_of(const struct hr_run_group *group, hr_measure_fn measure)
+{
+    return hr_run_group_spread(group, measure).mean;
+}
+
 /* --- cells: how well runs predict */
 
-static void cell_accuracy(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    const struct hr_spread spread = hr_run_group_spread(group, measure);
-    if (isfinite(spread.mean))
-        hr_human_spread(cell, &spread, 100, 2);
-    else
-        snprintf(cell, CELL_MAX, "-"); /* it predicts values */
-}
-
 /* Targets have any size: their errors have four significant digits. */
-static void cell_error(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void write_spread(FILE *cell, struct hr_spread spread, enum score score, bool several)
 {
-    const struct hr_spread spread = hr_run_group_spread(group, measure);
+    char text[HR_HUMAN_MAX];
     const double mean = fabs(spread.mean);
     const int digits = mean > 0 && isfinite(mean) ? (int)floor(log10(mean)) : 0;
-    if (isfinite(mean))
-        hr_human_spread(cell, &spread, 1, digits > 2 ? 1 : digits < -3 ? 6 : 3 - digits);
+    const int decimals[] = {[SHARE] = 2,
+                            [LOSS] = several ? 3 : 4,
+                            [ERROR] = digits > 2    ? 1
+                                      : digits < -3 ? 6
+                                                    : 3 - digits,
+                            [R2] = 4};
+    if (isfinite(mean) || score == LOSS)
+        hr_human_spread(text, &spread, score == SHARE ? 100 : 1, decimals[score]);
     else
-        snprintf(cell, CELL_MAX, "-");
+        snprintf(text, sizeof text, "-"); /* it predicts something else */
+    fputs(text, cell);
 }
 
-static void cell_loss(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_score(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    const struct hr_spread spread = hr_run_group_spread(group, measure);
-    hr_human_spread(cell, &spread, 1, spread.n > 1 ? 3 : 4);
-}
-
-static void cell_r2(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    const struct hr_spread spread = hr_run_group_spread(group, measure);
-    if (isfinite(spread.mean))
-        hr_human_spread(cell, &spread, 1, 4);
-    else
-        snprintf(cell, CELL_MAX, "-");
+    const struct hr_spread spread = hr_run_group_spread(group, column->measure);
+    write_spread(cell, spread, column->score, spread.n > 1);
 }
 
 /* The mean alone: there is no room for its spread. */
-static void cell_mean_loss(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_loss(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    struct hr_spread spread = hr_run_group_spread(group, measure);
+    struct hr_spread spread = hr_run_group_spread(group, column->measure);
     spread.n = 1;
-    hr_human_spread(cell, &spread, 1, group->n > 1 ? 3 : 4);
-}
-
-static void cell_train_loss(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    cell_mean_loss(group, measure, cell);
-    if (hr_run_group_rose(group))
-        strcat(cell, "!"); /* there is room */
+    write_spread(cell, spread, LOSS, group->n > 1);
+    if (column->measure == hr_measure_train_loss && hr_run_group_rose(group))
+        fputc('!', cell);
 }
 
 /* --- cells: what it took */
 
-static void cell_label(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_label(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    (void)measure;
-    snprintf(cell, CELL_MAX, "%s%s%s%s", group->label, hr_run_group_lost(group) ? "~" : "",
-             group->interrupted ? "*" : "", hr_run_group_chance(group) ? "!" : "");
+    (void)column;
+    fprintf(cell, "%s%s%s%s", group->label, hr_run_group_lost(group) ? "~" : "",
+            group->interrupted ? "*" : "", hr_run_group_chance(group) ? "!" : "");
 }
 
-static void cell_seconds(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_mean(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    hr_human_seconds(cell, hr_run_group_spread(group, measure).mean);
+    const double mean = mean_of(group, column->measure);
+    if (isfinite(mean))
+        fprintf(cell, column->format, mean);
+    else
+        fputc('-', cell); /* a solver without a rate; workers that push no gradients */
 }
 
-static void cell_rate(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_most(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    const struct hr_spread spread = hr_run_group_spread(group, measure);
-    hr_human_short_spread(cell, &spread);
+    fprintf(cell, "%.0f", hr_run_group_spread(group, column->measure).most);
 }
 
-static void cell_updates(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_seconds(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    const double mean = hr_run_group_spread(group, measure).mean;
+    char text[HR_HUMAN_MAX];
+    fputs(hr_human_seconds(text, mean_of(group, column->measure)), cell);
+}
+
+static void cell_rate(FILE *cell, const struct hr_run_group *group, const struct column *column)
+{
+    char text[HR_HUMAN_MAX];
+    const struct hr_spread spread = hr_run_group_spread(group, column->measure);
+    fputs(hr_human_short_spread(text, &spread), cell);
+}
+
+static void cell_updates(FILE *cell, const struct hr_run_group *group, const struct column *column)
+{
+    char text[HR_HUMAN_MAX];
+    const double mean = mean_of(group, column->measure);
     if (mean < 99999.5)
-        snprintf(cell, CELL_MAX, "%.0f", mean);
+        fprintf(cell, "%.0f", mean);
     else
-        hr_human_short(cell, mean);
+        fputs(hr_human_short(text, mean), cell);
 }
 
-static void cell_lr(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static double last_lr(const struct hr_run_result *run)
 {
-    (void)measure;
-    if (isfinite(group->run[0]->lr))
-        snprintf(cell, CELL_MAX, "%.4g", group->run[0]->lr);
-    else
-        snprintf(cell, CELL_MAX, "-"); /* a solver that needs none */
+    return run->lr;
 }
 
 static double stale_max(const struct hr_run_result *run)
@@ -152,104 +166,59 @@ static double resent(const struct hr_run_result *run)
     return (double)run->resent;
 }
 
-static void cell_staleness(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_staleness(FILE *cell, const struct hr_run_group *group,
+                           const struct column *column)
 {
-    const double mean = hr_run_group_spread(group, measure).mean;
-    if (isfinite(mean))
-        snprintf(cell, CELL_MAX, "%.2f/%.0f", mean, hr_run_group_spread(group, stale_max).most);
-    else
-        snprintf(cell, CELL_MAX, "-");
+    cell_mean(cell, group, column);
+    if (isfinite(mean_of(group, column->measure)))
+        fprintf(cell, "/%.0f", hr_run_group_spread(group, stale_max).most);
 }
 
-static void cell_most(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+/* Percent of the workers' time: loading, computing, communicating, waiting; or the last alone. */
+static void write_time(FILE *cell, const struct hr_run_group *group, bool wait)
 {
-    snprintf(cell, CELL_MAX, "%.0f", hr_run_group_spread(group, measure).most);
-}
-
-static void cell_mean(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    snprintf(cell, CELL_MAX, "%.4g", hr_run_group_spread(group, measure).mean);
-}
-
-/* Percent of the workers' time: loading, computing, communicating, waiting. */
-static bool shares_of_time(const struct hr_run_group *group, double percent[4])
-{
-    double all = 0;
-    memset(percent, 0, 4 * sizeof *percent);
+    double part[4] = {0}, all = 0;
     for (size_t i = 0; i < group->n; i++) {
         const struct hr_run_result *run = group->run[i];
-        const double part[] = {run->load_s, run->compute_s, run->communicate_s, run->wait_s};
-        for (size_t k = 0; k < 4; k++)
-            percent[k] += part[k];
+        const double its[] = {run->load_s, run->compute_s, run->communicate_s, run->wait_s};
+        for (size_t k = 0; k < 4; k++) {
+            part[k] += its[k];
+            all += its[k];
+        }
     }
-    for (size_t k = 0; k < 4; k++)
-        all += percent[k];
-    for (size_t k = 0; k < 4; k++)
-        percent[k] *= 100 / all;
-    return all > 0;
-}
-
-static void cell_time(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    (void)measure;
-    double p[4];
-    if (shares_of_time(group, p))
-        snprintf(cell, CELL_MAX, "%.0f/%.0f/%.0f/%.0f", p[0], p[1], p[2], p[3]);
+    if (!(all > 0))
+        fputc('-', cell);
+    else if (wait)
+        fprintf(cell, "%.0f", 100 * part[3] / all);
     else
-        snprintf(cell, CELL_MAX, "-");
+        fprintf(cell, "%.0f/%.0f/%.0f/%.0f", 100 * part[0] / all, 100 * part[1] / all,
+                100 * part[2] / all, 100 * part[3] / all);
 }
 
-static void cell_wait(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_time(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    (void)measure;
-    double p[4];
-    if (shares_of_time(group, p))
-        snprintf(cell, CELL_MAX, "%.0f", p[3]);
-    else
-        snprintf(cell, CELL_MAX, "-");
+    write_time(cell, group, column->tables == BRIEF);
 }
 
-static void cell_target(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_target(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    (void)measure;
     const struct hr_spread spread = hr_run_group_target(group);
     char seconds[HR_HUMAN_MAX];
-    hr_human_seconds(seconds, spread.mean);
-    if (spread.n == 0)
-        snprintf(cell, CELL_MAX, "never");
-    else if (spread.n < group->n)
-        snprintf(cell, CELL_MAX, "%s (%zu of %zu)", seconds, spread.n, group->n);
-    else
-        snprintf(cell, CELL_MAX, "%s", seconds);
+    (void)column;
+    fputs(spread.n ? hr_human_seconds(seconds, spread.mean) : "never", cell);
+    if (spread.n && spread.n < group->n)
+        fprintf(cell, " (%zu of %zu)", spread.n, group->n);
 }
 
 /* --- cells: what asynchrony did */
-
-static double mean_of(const struct hr_run_group *group, hr_measure_fn measure)
-{
-    return hr_run_group_spread(group, measure).mean;
-}
 
 static double effective_lr(const struct hr_run_result *run)
 {
     return run->asynchrony.effective_lr;
 }
 
-/* Computed from the mean staleness in the table, as the legend says; the mean of the runs' own
- * predictions would differ. NaN when workers do not push gradients. */
-static double implicit_momentum(const struct hr_run_group *group)
-{
-    const double in_flight = 1 + mean_of(group, hr_measure_stale_mean);
-    return isfinite(mean_of(group, effective_lr)) ? 1 - 1 / in_flight : (double)NAN;
-}
-
-static void cell_stale_mean(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    snprintf(cell, CELL_MAX, "%.2f", mean_of(group, measure));
-}
-
 /* A quantile over the updates of all runs of the group; ">=" when it is in the last bucket. */
-static void write_quantile(const struct hr_run_group *group, double q, char *text, size_t size)
+static void write_quantile(FILE *cell, const struct hr_run_group *group, double q)
 {
     const size_t last = HR_RESULT_STALENESS_BUCKETS - 1;
     uint64_t *sum = calloc(last + 1, sizeof *sum);
@@ -257,28 +226,24 @@ static void write_quantile(const struct hr_run_group *group, double q, char *tex
         for (size_t bucket = 0; bucket <= last; bucket++)
             sum[bucket] += group->run[i]->stale[bucket];
     const size_t value = sum ? hr_histogram_quantile(sum, last + 1, q) : 0;
-    snprintf(text, size, "%s%zu", value == last ? ">=" : "", value);
+    fprintf(cell, "%s%zu/", value == last ? ">=" : "", value);
     free(sum);
 }
 
-static void cell_quantiles(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_quantiles(FILE *cell, const struct hr_run_group *group,
+                           const struct column *column)
 {
-    (void)measure;
-    char p50[32], p99[32];
-    uint64_t most = 0;
-    for (size_t i = 0; i < group->n; i++)
-        most = group->run[i]->stale_max > most ? group->run[i]->stale_max : most;
-    write_quantile(group, 0.5, p50, sizeof p50);
-    write_quantile(group, 0.99, p99, sizeof p99);
-    snprintf(cell, CELL_MAX, "%s/%s/%" PRIu64, p50, p99, most);
+    write_quantile(cell, group, 0.5);
+    write_quantile(cell, group, 0.99);
+    cell_most(cell, group, column);
 }
 
 /* The worker whose updates were the stalest, by their mean, in any run. */
-static void cell_worst(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_worst(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    (void)measure;
     double most = -1;
-    snprintf(cell, CELL_MAX, "-");
+    size_t worker = 0;
+    (void)column;
     for (size_t i = 0; i < group->n; i++)
         for (size_t w = 0; w < group->run[i]->nstale_workers; w++) {
             const struct hr_staleness *part = &group->run[i]->stale_parts[w];
@@ -286,93 +251,82 @@ static void cell_worst(const struct hr_run_group *group, hr_measure_fn measure, 
             if (!(mean > most)) /* also skips NaN: no updates */
                 continue;
             most = mean;
-            snprintf(cell, CELL_MAX, "%zu: %.2f", w, mean);
+            worker = w;
         }
-}
-
-static void cell_step(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
-{
-    const double step = mean_of(group, measure);
-    if (isfinite(step))
-        snprintf(cell, CELL_MAX, "%.3g", step);
+    if (most < 0)
+        fputc('-', cell);
     else
-        snprintf(cell, CELL_MAX, "-"); /* workers do not push gradients */
+        fprintf(cell, "%zu: %.2f", worker, most);
 }
 
-static void cell_momentum(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+/* Computed from the mean staleness in the table, as the legend says; the mean of the runs' own
+ * predictions would differ. */
+static void cell_momentum(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    (void)measure;
     const double set = group->run[0]->asynchrony.explicit_momentum;
-    const double implicit = implicit_momentum(group);
-    if (isfinite(implicit))
-        snprintf(cell, CELL_MAX, "%.2f/%.2f/%.3f", set, implicit, 1 - (1 - set) * (1 - implicit));
+    const double implicit = 1 - 1 / (1 + mean_of(group, hr_measure_stale_mean));
+    if (isfinite(implicit) && isfinite(mean_of(group, column->measure)))
+        fprintf(cell, "%.2f/%.2f/%.3f", set, implicit, 1 - (1 - set) * (1 - implicit));
     else
-        snprintf(cell, CELL_MAX, "-");
+        fputc('-', cell);
 }
 
-static void cell_lost(const struct hr_run_group *group, hr_measure_fn measure, char *cell)
+static void cell_lost(FILE *cell, const struct hr_run_group *group, const struct column *column)
 {
-    (void)measure;
     struct hr_lost_share sum = {0};
+    (void)column;
     for (size_t i = 0; i < group->n; i++)
         sum = hr_lost_share_with(sum, group->run[i]);
     if (sum.lines == 0)
-        snprintf(cell, CELL_MAX, "-");
+        fputc('-', cell);
     else
-        snprintf(cell, CELL_MAX, "%.2g [%.2g, %.2g]", 100 * sum.fraction, 100 * sum.low,
-                 100 * sum.high);
+        fprintf(cell, "%.2g [%.2g, %.2g]", 100 * sum.fraction, 100 * sum.low, 100 * sum.high);
 }
 
 /* --- columns */
 
-typedef void (*cell_fn)(const struct hr_run_group *group, hr_measure_fn measure, char *cell);
-
-struct column {
-    const char *over, *head; /* the two lines of its header */
-    cell_fn cell;
-    hr_measure_fn measure; /* that the cell is of; NULL: of none, or of several */
-    unsigned tables, needs;
-    int expendable;      /* where there is no room, the most expendable goes first; 0: never */
-    const char *meaning; /* a line below says it; NULL: it speaks for itself */
-};
-
 static const struct column columns[] = {
-    {"", "strategy", cell_label, NULL, BRIEF | WHOLE | ASYNCHRONY, 0, 0, NULL},
-    {"test", "accuracy %", cell_accuracy, hr_measure_accuracy, BRIEF | WHOLE, CLASSES, 0, NULL},
-    {"test", "rmse", cell_error, hr_measure_rmse, BRIEF | WHOLE, VALUES, 0, NULL},
-    {"test", "mae", cell_error, hr_measure_mae, WHOLE, VALUES, 5, NULL},
-    {"test", "R2", cell_r2, hr_measure_r2, WHOLE, VALUES, 1, NULL},
-    {"test", "loss", cell_mean_loss, hr_measure_test_loss, BRIEF, 0, 5, NULL},
-    {"test", "loss", cell_loss, hr_measure_test_loss, WHOLE, 0, 1, NULL},
-    {"valid.", "acc. %", cell_accuracy, hr_measure_validation_accuracy, WHOLE, VALIDATION | CLASSES,
-     1, NULL},
-    {"valid.", "rmse", cell_error, hr_measure_validation_rmse, WHOLE, VALIDATION | VALUES, 1, NULL},
-    {"valid.", "loss", cell_loss, hr_measure_validation_loss, WHOLE, VALIDATION, 6, NULL},
-    {"train", "loss", cell_train_loss, hr_measure_train_loss, WHOLE, 0, 8, NULL},
-    {"seconds", "to target", cell_target, NULL, BRIEF, TARGET, 2, NULL},
-    {"", "seconds", cell_seconds, hr_measure_seconds, BRIEF, NO_TARGET, 2, NULL},
-    {"", "seconds", cell_seconds, hr_measure_seconds, WHOLE, 0, 2, NULL},
-    {"", "samples/s", cell_rate, hr_measure_rate, WHOLE, 0, 3, NULL},
-    {"", "updates", cell_updates, hr_measure_updates, BRIEF | WHOLE, 0, 9, NULL},
-    {"", "lr", cell_lr, NULL, BRIEF | WHOLE, 0, 7, NULL},
-    {"staleness", "mean/max", cell_staleness, hr_measure_stale_mean, BRIEF | WHOLE, 0, 6, NULL},
-    {"wait", "%", cell_wait, NULL, BRIEF, 0, 8, NULL},
-    {"max", "lead", cell_most, max_lead, WHOLE, LEADS, 8,
-     "max lead between two workers, in updates"},
-    {"gradients", "dropped", cell_mean, dropped, WHOLE, DROPS, 3, NULL},
-    {"pushes", "resent", cell_mean, resent, WHOLE, RESENT, 8, NULL},
-    {"time %", "load/compute/comm/wait", cell_time, NULL, WHOLE, 0, 4, NULL},
-    {"seconds", "to target", cell_target, NULL, WHOLE, TARGET, 2, NULL},
-    {"staleness", "mean", cell_stale_mean, hr_measure_stale_mean, ASYNCHRONY, 0, 7, NULL},
-    {"staleness", "p50/p99/max", cell_quantiles, NULL, ASYNCHRONY, 0, 1, NULL},
-    {"most stale", "worker", cell_worst, NULL, ASYNCHRONY, 0, 6, NULL},
-    {"effective", "lr", cell_step, effective_lr, ASYNCHRONY, 0, 5,
-     "effective lr: mean lr x (1 + mean staleness), with --staleness-lr inverse times its mean "
-     "share"},
-    {"momentum: configured", "/asynchrony/total", cell_momentum, NULL, ASYNCHRONY, 0, 4,
-     "momentum from asynchrony: predicted, 1 - 1 / (1 + mean staleness)"},
-    {"lost", "updates %", cell_lost, NULL, ASYNCHRONY, WATCHED, 3,
-     "lost updates: weights overwritten by another's update; a sample, 95 % interval"},
+    {"-\nstrategy", cell_label, .tables = BRIEF | WHOLE | ASYNCHRONY},
+    {"test\naccuracy %", cell_score, hr_measure_accuracy, BRIEF | WHOLE, CLASSES, .score = SHARE},
+    {"test\nrmse", cell_score, hr_measure_rmse, BRIEF | WHOLE, VALUES, .score = ERROR},
+    {"test\nmae", cell_score, hr_measure_mae, WHOLE, VALUES, .expendable = 5, .score = ERROR},
+    {"test\nR2", cell_score, hr_measure_r2, WHOLE, VALUES, .expendable = 1, .score = R2},
+    {"test\nloss", cell_loss, hr_measure_test_loss, BRIEF, 0, .expendable = 5, .score = LOSS},
+    {"test\nloss", cell_score, hr_measure_test_loss, WHOLE, 0, .expendable = 1, .score = LOSS},
+    {"valid.\nacc. %", cell_score, hr_measure_validation_accuracy, WHOLE, VALIDATION | CLASSES,
+     .expendable = 1, .score = SHARE},
+    {"valid.\nrmse", cell_score, hr_measure_validation_rmse, WHOLE, VALIDATION | VALUES,
+     .expendable = 1, .score = ERROR},
+    {"valid.\nloss", cell_score, hr_measure_validation_loss, WHOLE, VALIDATION, .expendable = 6,
+     .score = LOSS},
+    {"train\nloss", cell_loss, hr_measure_train_loss, WHOLE, 0, .expendable = 8, .score = LOSS},
+    {"seconds\nto target", cell_target, NULL, BRIEF, TARGET, .expendable = 2},
+    {"seconds", cell_seconds, hr_measure_seconds, BRIEF, NO_TARGET, .expendable = 2},
+    {"seconds", cell_seconds, hr_measure_seconds, WHOLE, 0, .expendable = 2},
+    {"samples/s", cell_rate, hr_measure_rate, WHOLE, 0, .expendable = 3},
+    {"updates", cell_updates, hr_measure_updates, BRIEF | WHOLE, 0, .expendable = 9},
+    {"lr", cell_mean, last_lr, BRIEF | WHOLE, 0, .expendable = 7, .format = "%.4g"},
+    {"staleness\nmean/max", cell_staleness, hr_measure_stale_mean, BRIEF | WHOLE, 0,
+     .expendable = 6, .format = "%.2f"},
+    {"wait\n%", cell_time, NULL, BRIEF, 0, .expendable = 8},
+    {"max\nlead", cell_most, max_lead, WHOLE, LEADS, .expendable = 8,
+     .meaning = "max lead between two workers, in updates"},
+    {"gradients\ndropped", cell_mean, dropped, WHOLE, DROPS, .expendable = 3, .format = "%.4g"},
+    {"pushes\nresent", cell_mean, resent, WHOLE, RESENT, .expendable = 8, .format = "%.4g"},
+    {"time %\nload/compute/comm/wait", cell_time, NULL, WHOLE, 0, .expendable = 4},
+    {"seconds\nto target", cell_target, NULL, WHOLE, TARGET, .expendable = 2},
+    {"staleness\nmean", cell_mean, hr_measure_stale_mean, ASYNCHRONY, 0, .expendable = 7,
+     .format = "%.2f"},
+    {"staleness\np50/p99/max", cell_quantiles, stale_max, ASYNCHRONY, 0, .expendable = 1},
+    {"most stale\nworker", cell_worst, NULL, ASYNCHRONY, 0, .expendable = 6},
+    {"effective\nlr", cell_mean, effective_lr, ASYNCHRONY, 0, .expendable = 5, .format = "%.3g",
+     .meaning = "effective lr: mean lr x (1 + mean staleness), with --staleness-lr inverse times "
+                "its mean share"},
+    {"momentum: configured\n/asynchrony/total", cell_momentum, effective_lr, ASYNCHRONY, 0,
+     .expendable = 4,
+     .meaning = "momentum from asynchrony: predicted, 1 - 1 / (1 + mean staleness)"},
+    {"lost\nupdates %", cell_lost, NULL, ASYNCHRONY, WATCHED, .expendable = 3,
+     .meaning = "lost updates: weights overwritten by another's update; a sample, 95 % interval"},
 };
 
 enum { NCOLUMNS = sizeof columns / sizeof *columns };
@@ -383,81 +337,36 @@ struct layout {
     const struct table *table;
     const struct hr_run_group **rows; /* (nrows) */
     size_t nrows;
-    bool wanted[NCOLUMNS];
-    struct hr_fitted fit[NCOLUMNS];
+    bool shown[NCOLUMNS];
 };
-
-static void lay_out(struct layout *layout, unsigned table)
-{
-    char cell[CELL_MAX];
-    for (size_t c = 0; c < NCOLUMNS; c++) {
-        const struct column *column = &columns[c];
-        const size_t over = hr_style_columns(column->over), head = hr_style_columns(column->head);
-        layout->wanted[c] = (column->tables & table) && !(column->needs & ~layout->table->has);
-        layout->fit[c] =
-            (struct hr_fitted){hr_max_size(over, head), column->expendable, layout->wanted[c]};
-        for (size_t r = 0; layout->wanted[c] && r < layout->nrows; r++) {
-            column->cell(layout->rows[r], column->measure, cell);
-            const size_t width = hr_style_columns(cell);
-            layout->fit[c].width = hr_max_size(width, layout->fit[c].width);
-        }
-    }
-}
-
-/* The first column is aligned left, the others right. */
-static void print_cell(FILE *out, size_t c, const char *text, size_t width)
-{
-    const int pad = (int)(width - hr_style_columns(text));
-    if (c == 0)
-        fprintf(out, "%s%*s", text, pad, "");
-    else
-        fprintf(out, "  %*s%s", pad, "", text);
-}
-
-enum line { OVER, HEAD, CELLS };
-
-static void print_line(FILE *out, const struct layout *layout, enum line line,
-                       const struct hr_run_group *group)
-{
-    char cell[CELL_MAX];
-    for (size_t c = 0; c < NCOLUMNS; c++) {
-        if (!layout->fit[c].shown)
-            continue;
-        if (line == CELLS)
-            columns[c].cell(group, columns[c].measure, cell);
-        print_cell(out, c,
-                   line == OVER   ? columns[c].over
-                   : line == HEAD ? columns[c].head
-                                  : cell,
-                   layout->fit[c].width);
-    }
-    fputc('\n', out);
-}
-
-/* "hidden (terminal too narrow): train loss, lr; --wide shows all" */
-static void name_left_out(FILE *out, const struct layout *layout)
-{
-    const char *before = "hidden (terminal too narrow): ";
-    for (size_t c = 0; c < NCOLUMNS; c++) {
-        if (!layout->wanted[c] || layout->fit[c].shown)
-            continue;
-        fprintf(out, "%s%s%s%s", before, columns[c].over, columns[c].over[0] ? " " : "",
-                columns[c].head);
-        before = ", ";
-    }
-    if (before[0] == ',')
-        fputs("; --wide shows all\n", out);
-}
 
 static void print_columns(FILE *out, struct layout *layout, unsigned table)
 {
-    lay_out(layout, table);
-    hr_fit(layout->fit, NCOLUMNS, layout->table->width);
-    print_line(out, layout, OVER, NULL);
-    print_line(out, layout, HEAD, NULL);
-    for (size_t r = 0; r < layout->nrows; r++)
-        print_line(out, layout, CELLS, layout->rows[r]);
-    name_left_out(out, layout);
+    struct hr_grid grid;
+    size_t used = 0, at[NCOLUMNS];
+    char heads[NCOLUMNS * 48] = "";
+    for (size_t c = 0; c < NCOLUMNS; c++) {
+        layout->shown[c] = (columns[c].tables & table) && !(columns[c].needs & ~layout->table->has);
+        if (layout->shown[c])
+            used += (size_t)snprintf(heads + used, sizeof heads - used, "%s%s", used ? "\t" : "",
+                                     columns[c].head);
+    }
+    hr_grid_begin(&grid, heads);
+    grid.cure = "; --wide shows all";
+    for (size_t c = 0, n = 0; c < NCOLUMNS; c++)
+        if (layout->shown[c])
+            grid.column[at[c] = n++].fit.expendable = columns[c].expendable;
+    for (size_t r = 0; r < layout->nrows; r++) {
+        for (size_t c = 0; c < NCOLUMNS; c++)
+            if (layout->shown[c]) {
+                fputs(at[c] ? "\t" : "", grid.cells);
+                columns[c].write(grid.cells, layout->rows[r], &columns[c]);
+            }
+        fputc('\n', grid.cells);
+    }
+    hr_grid_end(&grid, out, layout->table->width);
+    for (size_t c = 0; c < NCOLUMNS; c++)
+        layout->shown[c] = layout->shown[c] && grid.column[at[c]].fit.shown;
 }
 
 /* --- below */
@@ -529,7 +438,7 @@ static void print_legend(FILE *out, const struct layout *layout, bool target)
     const struct table *table = layout->table;
     const char *before = "";
     for (size_t c = 0; c < NCOLUMNS; c++)
-        if (layout->fit[c].shown && columns[c].meaning) {
+        if (layout->shown[c] && columns[c].meaning) {
             fprintf(out, "%s%s", before, columns[c].meaning);
             before = "; ";
         }

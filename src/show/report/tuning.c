@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "report/human.h"
+#include "terminal/grid.h"
 
 void hr_tuning_free(struct hr_tuning *tuning)
 {
@@ -46,70 +48,41 @@ static void print_head(FILE *out, const struct hr_tuning *tuning)
             (unsigned long long)tuning->first_seed, (unsigned long long)tuning->last_seed);
 }
 
-static size_t longer(size_t a, size_t b)
-{
-    return a > b ? a : b;
-}
-
-static int longest_label(const struct hr_tuning *tuning)
-{
-    size_t longest = strlen("strategy");
-    for (size_t e = 0; e < tuning->nentries; e++)
-        longest = longer(longest, strlen(tuning->entry[e].label));
-    return longest < 30 ? (int)longest : 30;
-}
-
-static int longest_values(const struct hr_tuning *tuning)
-{
-    size_t longest = strlen("candidate");
-    char text[256];
-    for (size_t e = 0; e < tuning->nentries; e++)
-        for (size_t c = 0; c < tuning->entry[e].ncandidates; c++) {
-            hr_tuning_values(tuning, &tuning->entry[e].candidate[c], ", ", text, sizeof text);
-            longest = longer(longest, strlen(text));
-        }
-    return (int)longest;
-}
-
-static void print_candidate(FILE *out, const struct hr_tuning *tuning,
-                            const struct hr_tuned_entry *entry, size_t c, bool first, int label,
-                            int values)
+static void write_candidate(FILE *cells, const struct hr_tuning *tuning,
+                            const struct hr_tuned_entry *entry, size_t c, bool first)
 {
     char text[256], samples[HR_HUMAN_MAX];
     const struct hr_tuned_candidate *candidate = &entry->candidate[c];
     hr_tuning_values(tuning, candidate, ", ", text, sizeof text);
-    fprintf(out, "%-*.*s  %-*s %7zu %9s  ", label, label, first ? entry->label : "", values,
+    fprintf(cells, "%s\t%s\t%zu\t%s\t%s\t%s\n", first ? entry->label : "",
             text[0] ? text : "as it is", candidate->trials,
-            hr_human_short(samples, (double)candidate->samples));
-    if (!candidate->trials)
-        fprintf(out, "%10s", "-");
-    else if (isnan(candidate->score))
-        fprintf(out, "%10s", "diverged");
-    else
-        fprintf(out, "%10s", hr_metric_text(tuning->metric, candidate->score).text);
-    fputs(c == entry->chosen ? "  chosen\n" : "\n", out);
+            hr_human_short(samples, (double)candidate->samples),
+            !candidate->trials        ? "-"
+            : isnan(candidate->score) ? "diverged"
+                                      : hr_metric_text(tuning->metric, candidate->score).text,
+            c == entry->chosen ? "chosen" : "");
 }
 
 /* Of the many of a bare --tune those that came far; JSON has all. */
-static void print_entry(FILE *out, const struct hr_tuning *tuning,
-                        const struct hr_tuned_entry *entry, int label, int values)
+static void write_entry(FILE *cells, const struct hr_tuning *tuning,
+                        const struct hr_tuned_entry *entry)
 {
     size_t last = 0, shown = 0;
     if (entry->same_as) {
-        fprintf(out, "%-*.*s  as %s\n", label, label, entry->label, entry->same_as);
+        fprintf(cells, "%s\tas %s\n", entry->label, entry->same_as);
         return;
     }
     for (size_t t = 0; t < entry->ntrials; t++)
-        last = longer(last, entry->trial[t].rung);
+        last = hr_max_size(last, entry->trial[t].rung);
     for (size_t c = 0; c < entry->ncandidates; c++) {
         size_t rung = 0;
         for (size_t t = 0; t < entry->ntrials; t++)
             rung = entry->trial[t].candidate == c ? entry->trial[t].rung : rung;
         if (!tuning->usual || rung == last || c == entry->chosen)
-            print_candidate(out, tuning, entry, c, shown++ == 0, label, values);
+            write_candidate(cells, tuning, entry, c, shown++ == 0);
     }
     if (shown < entry->ncandidates)
-        fprintf(out, "%-*s  and %zu that fell out before\n", label, "", entry->ncandidates - shown);
+        fprintf(cells, "\tand %zu that fell out before\n", entry->ncandidates - shown);
 }
 
 /* "! lr at the edge of what was tried: ps-async 0.4 (the largest); widen --tune" */
@@ -216,12 +189,16 @@ static void print_choice(FILE *out, const struct hr_tuning *tuning,
 
 static void print_trials(FILE *out, const struct hr_tuning *tuning)
 {
-    const int label = longest_label(tuning), values = longest_values(tuning);
+    struct hr_grid grid;
+    char heads[80];
     print_head(out, tuning);
-    fprintf(out, "%-*s  %-*s %7s %9s  %10s\n", label, "strategy", values, "candidate", "trials",
-            "samples", hr_metric_kind(tuning->metric)->name);
+    snprintf(heads, sizeof heads, "-strategy\t-candidate\ttrials\tsamples\t%s\t-",
+             hr_metric_kind(tuning->metric)->name);
+    hr_grid_begin(&grid, heads);
+    grid.column[0].most = 30;
     for (size_t e = 0; e < tuning->nentries; e++)
-        print_entry(out, tuning, &tuning->entry[e], label, values);
+        write_entry(grid.cells, tuning, &tuning->entry[e]);
+    hr_grid_end(&grid, out, 0);
     for (size_t e = 0; e < tuning->nentries; e++)
         print_choice(out, tuning, &tuning->entry[e]);
     fputs("the same without tuning:\n  --strategies '", out);

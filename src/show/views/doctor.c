@@ -4,10 +4,12 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/printable.h"
 #include "json/value.h"
 #include "manual/manual.h"
 #include "plan/call.h"
 #include "report/human.h"
+#include "terminal/grid.h"
 
 /* --- doctor view --- */
 
@@ -51,9 +53,8 @@ static const char *command_of(const struct hr_control *control)
 
 void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, size_t width)
 {
-    enum { BEFORE = 55 };
-    fprintf(out, "%7s  %5s  %-11s  %11s  %-11s  %s\n", "pid", "ranks", "started", "age", "state",
-            "command");
+    struct hr_grid table;
+    hr_grid_begin(&table, "pid\tranks\t-started\tage\t-state\t-command");
     for (size_t i = 0; i < n; i++) {
         const struct hr_run_file *run = patients[i].run;
         char date[32] = "", age[HR_HUMAN_MAX] = "", ranks[24] = "";
@@ -62,10 +63,12 @@ void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, s
             date_of(run->control, "%m-%d %H:%M", date, sizeof date);
             hr_human_wait(age, age_of(&patients[i]));
         }
-        fprintf(out, "%7ld  %5s  %-11s  %11s  %-11s  %.*s\n", run->pid, ranks, date, age,
-                state_of(&patients[i]), (int)(width - BEFORE),
-                run->control ? command_of(run->control) : run->fault);
+        fprintf(table.cells, "%ld\t%s\t%s\t%s\t%s\t%s\n", run->pid, ranks, date, age,
+                state_of(&patients[i]),
+                hr_printable(run->control ? command_of(run->control) : run->fault).text);
     }
+    hr_grid_squeeze(&table, 5, width);
+    hr_grid_end(&table, out, 0);
 }
 
 /* --- one run --- */
@@ -108,7 +111,7 @@ static void waits_for(const struct hr_look *look, size_t rank, char *text, size_
         snprintf(text, size, "%zu ranks", n);
 }
 
-static void print_rank(FILE *out, const struct hr_look *look, size_t r)
+static void write_rank(FILE *cells, const struct hr_look *look, size_t r)
 {
     const struct hr_seen_rank *rank = &look->waits.rank[r];
     char whom[32], time[HR_HUMAN_MAX];
@@ -122,9 +125,8 @@ static void print_rank(FILE *out, const struct hr_look *look, size_t r)
                        : rank->view.over    ? "has ended"
                        : rank->view.stopped ? "is stopped"
                                             : whom;
-    fprintf(out, "%4zu  %7ld  %-31s  %8llu  %10s%s%s\n", r, rank->view.pid,
-            hr_phase_str(rank->view.phase), (unsigned long long)rank->view.step, time,
-            last[0] ? "  " : "", last);
+    fprintf(cells, "%zu\t%ld\t%s\t%llu\t%s\t%s\n", r, rank->view.pid,
+            hr_phase_str(rank->view.phase), (unsigned long long)rank->view.step, time, last);
 }
 
 /* What it does, or did, in the operation `entry`: "all_reduce direct number 7 of 100 float32
@@ -179,10 +181,11 @@ void hr_patient_print(FILE *out, const struct hr_patient *patient, size_t width)
     print_head(out, patient);
     hr_look_say(patient->run, look, said, sizeof said);
     if (patient->run->control->about.seating != HR_SEATS_PLAYED) {
-        fprintf(out, "%4s  %7s  %-31s  %8s  %10s  %s\n", "rank", "pid", "doing", "step", "for",
-                "waits for");
+        struct hr_grid table;
+        hr_grid_begin(&table, "rank\tpid\t-doing\tstep\tfor\t-waits for");
         for (size_t r = 0; r < look->waits.nranks; r++)
-            print_rank(out, look, r);
+            write_rank(table.cells, look, r);
+        hr_grid_end(&table, out, 0);
         fputc('\n', out);
     }
     hr_manual_print(out, said[0] ? said : "Nobody holds up others.", width);

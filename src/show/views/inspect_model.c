@@ -8,6 +8,7 @@
 #include "nn/madds.h"
 #include "nn/model.h"
 #include "json/value.h"
+#include "terminal/grid.h"
 
 /* Sums over the layers, and memory in bytes for a batch. */
 struct totals {
@@ -37,7 +38,7 @@ static struct totals totals_of(const struct hr_model *model, size_t batch)
     return totals;
 }
 
-static void print_layer(const struct hr_layer_info *info)
+static void write_layer(FILE *cells, const struct hr_layer_info *info)
 {
     char shape[48];
     if (info->ndim == 1)
@@ -45,19 +46,21 @@ static void print_layer(const struct hr_layer_info *info)
     else
         snprintf(shape, sizeof shape, "(%zu, %zu, %zu)", info->shape[0], info->shape[1],
                  info->shape[2]);
-    printf("%-14s %-28s %16s %12zu %14.0f\n", info->path, info->text, shape, info->params,
-           info->madds);
+    fprintf(cells, "%s\t%s\t%s\t%zu\t%.0f\n", info->path, info->text, shape, info->params,
+            info->madds);
 }
 
 static void print_table(const struct hr_model *model, const struct totals *totals, size_t batch)
 {
-    printf("%-14s %-28s %16s %12s %14s\n", "path", "layer", "output", "parameters",
-           "multiply-adds");
+    struct hr_grid table;
+    hr_grid_begin(&table, "-path\t-layer\toutput\tparameters\tmultiply-adds");
     for (size_t i = 0; i < hr_model_layer_count(model); i++) {
         const struct hr_layer_info info = hr_model_layer(model, i);
-        print_layer(&info);
+        write_layer(table.cells, &info);
     }
-    printf("%-14s %-28s %16s %12zu %14.0f\n\n", "total", "", "", totals->params, totals->madds);
+    fprintf(table.cells, "total\t\t\t%zu\t%.0f\n", totals->params, totals->madds);
+    hr_grid_end(&table, stdout, 0);
+    putchar('\n');
     printf("running statistics   %zu numbers, not trained\n", totals->statistics);
     printf("a sample             %.4g MFLOP forward, %.4g MFLOP forward and backward\n",
            2e-6 * totals->madds, 2e-6 * hr_model_madds(model));

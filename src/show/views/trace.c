@@ -15,6 +15,7 @@
 #include "json/value.h"
 #include "server/server.h"
 #include "strategies/find.h"
+#include "terminal/grid.h"
 #include "trace/trace.h"
 #include "options/train_options.h"
 
@@ -351,14 +352,18 @@ static double share(double part, double whole)
 
 static void print_owners(const struct hr_trace_view *view)
 {
+    struct hr_grid table;
+    hr_grid_begin(&table, "-\t-\t\t-");
     for (size_t i = 0; i < view->nowners; i++) {
-        printf("  %s %-4zu %10" PRIu64 " entries, %zu bytes:", view->hogwild ? "worker" : "owner",
-               i, view->trace.owner[i].entries, view->trace.owner[i].bytes);
+        fprintf(table.cells,
+                "\t%s %zu\t%" PRIu64 " entries\t%zu bytes:", view->hogwild ? "worker" : "owner", i,
+                view->trace.owner[i].entries, view->trace.owner[i].bytes);
         for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
-                printf(" %" PRIu64 " %s", view->kinds[i][k], kind_name(view, k));
-        printf("\n");
+                fprintf(table.cells, " %" PRIu64 " %s", view->kinds[i][k], kind_name(view, k));
+        fputc('\n', table.cells);
     }
+    hr_grid_end(&table, stdout, 0);
 }
 
 /* "worker 2", "server 0". */
@@ -402,42 +407,52 @@ static void print_launcher(const struct hr_trace_view *view)
 }
 
 /* As in the table of a run: load / compute / communicate / wait, in percent of its seconds. */
-static void print_time(const struct hr_trace_view *view, const struct hr_worker_time *time)
+static void write_time(FILE *cells, const struct hr_trace_view *view,
+                       const struct hr_worker_time *time)
 {
     const double percent = 100 / view->seconds;
-    char text[80] = "-";
     if (view->timed && isfinite(percent))
-        snprintf(text, sizeof text, "%.0f/%.0f/%.0f/%.0f", percent * time->load_s,
-                 percent * time->compute_s, percent * time->communicate_s, percent * time->wait_s);
-    printf(" %25s", text);
+        fprintf(cells, "\t%.0f/%.0f/%.0f/%.0f", percent * time->load_s, percent * time->compute_s,
+                percent * time->communicate_s, percent * time->wait_s);
+    else
+        fputs("\t-", cells);
 }
 
-static void print_work(const struct hr_trace_view *view, const struct hr_worker_view *worker)
+static void write_count(FILE *cells, bool known, uint64_t count)
 {
-    printf(" %10" PRIu64, worker->gradients);
-    if (view->drops)
-        printf(" %8" PRIu64, worker->dropped);
-    if (view->exchanges)
-        printf(" %10" PRIu64, worker->exchanges);
-    printf(" %8.3f", share(1e3 * worker->gradients_s, (double)worker->gradients));
+    if (known)
+        fprintf(cells, "\t%" PRIu64, count);
+    else
+        fputc('\t', cells);
+}
+
+static void write_worker(FILE *cells, const struct hr_trace_view *view,
+                         const struct hr_worker_view *worker)
+{
+    write_count(cells, view->logged, worker->gradients);
+    write_count(cells, view->drops, worker->dropped);
+    write_count(cells, view->exchanges, worker->exchanges);
+    fputc('\t', cells);
+    if (view->logged)
+        fprintf(cells, "%.3f", share(1e3 * worker->gradients_s, (double)worker->gradients));
+    write_time(cells, view, &worker->time);
+    fputc('\t', cells);
+    if (view->logged)
+        fprintf(cells, "%.2f/%" PRIu64, share((double)worker->stale_sum, (double)worker->clock),
+                worker->stale_max);
+    fputc('\n', cells);
 }
 
 static void print_workers(const struct hr_trace_view *view)
 {
-    printf("  worker%s%s%s%s  load/compute/comm/wait %%%s\n", view->logged ? "  gradients" : "",
-           view->drops ? "  dropped" : "", view->exchanges ? "  exchanges" : "",
-           view->logged ? "  ms each" : "", view->logged ? "  staleness mean/max" : "");
+    struct hr_grid table;
+    hr_grid_begin(&table, "  worker\tgradients\tdropped\texchanges\tms each\t"
+                          "load/compute/comm/wait %\tstaleness mean/max");
     for (size_t w = 0; w < view->nworkers; w++) {
-        const struct hr_worker_view *worker = &view->worker[w];
-        printf("  %6zu", w);
-        if (view->logged)
-            print_work(view, worker);
-        print_time(view, &worker->time);
-        if (view->logged)
-            printf(" %15.2f/%" PRIu64, share((double)worker->stale_sum, (double)worker->clock),
-                   worker->stale_max);
-        printf("\n");
+        fprintf(table.cells, "%zu", w);
+        write_worker(table.cells, view, &view->worker[w]);
     }
+    hr_grid_end(&table, stdout, 0);
     if (view->drops)
         printf("  dropped: gradients that came too late; staleness is that of the others\n");
     if (view->exchanges)

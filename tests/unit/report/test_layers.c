@@ -29,12 +29,6 @@ static const struct hr_profile profile = {
               .level_bytes = {32 << 10, 512 << 10, 0, INFINITY}},
 };
 
-static void check_has(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("no \"%s\" in:\n%s", part, text);
-}
-
 static void a_table_says_what_binds_a_step(void **state)
 {
     (void)state;

@@ -78,12 +78,6 @@ static void ideal_is_the_fewest_workers_speed_for_each(void **state)
     assert_string_equal(curve, "mlp servers 2");
 }
 
-static void check_has(const char *text, const char *part)
-{
-    if (!strstr(text, part))
-        fail_msg("no \"%s\" in:\n%s", part, text);
-}
-
 /* free() it. */
 static char *table(const struct hr_speed_row *rows, size_t n)
 {
