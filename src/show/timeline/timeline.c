@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,57 +140,40 @@ void hr_timeline_flush(struct hr_timeline *t)
     t->used = 0;
 }
 
-static void put(struct hr_timeline *t, const char *text, size_t n)
-{
-    memcpy(t->buffer + t->used, text, n);
-    t->used += n;
-}
-
-static void put_text(struct hr_timeline *t, const char *text)
-{
-    put(t, text, strlen(text));
-}
-
-static void put_count(struct hr_timeline *t, uint64_t n)
-{
-    char digits[20];
-    size_t at = sizeof digits;
-    do
-        digits[--at] = (char)('0' + n % 10);
-    while ((n /= 10) > 0);
-    put(t, digits + at, sizeof digits - at);
-}
-
 /* Nanoseconds as microseconds. */
-static void put_us(struct hr_timeline *t, int64_t ns)
+struct us {
+    char text[32];
+};
+
+static struct us us(int64_t ns)
 {
-    const uint64_t n = ns < 0 ? 0 : (uint64_t)ns, rest = n % 1000;
-    const char part[4] = {'.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
-                          (char)('0' + rest % 10)};
-    put_count(t, n / 1000);
-    put(t, part, sizeof part);
+    struct us us;
+    const long long n = ns < 0 ? 0 : (long long)ns;
+    snprintf(us.text, sizeof us.text, "%lld.%03lld", n / 1000, n % 1000);
+    return us;
 }
 
-/* An event's line begins: lines are whole in the file, and commas between them. */
-static bool begin(struct hr_timeline *t, const char *phase, size_t rank)
+static struct us since(const struct hr_timeline *t, int64_t ns)
 {
+    return us(ns - t->zero_ns);
+}
+
+/* An event's line, of which `format` is all behind its rank: lines are whole in the file, and
+ * commas between them. */
+__attribute__((format(printf, 4, 5))) static void put(struct hr_timeline *t, const char *phase,
+                                                      size_t rank, const char *format, ...)
+{
+    va_list values;
     if (t->full)
-        return false;
+        return;
     if (t->used + LINE_MAX_BYTES > BUFFER)
         hr_timeline_flush(t);
-    put_text(t, t->events++ ? ",\n{\"ph\":\"" : "\n{\"ph\":\"");
-    put_text(t, phase);
-    put_text(t, "\",\"pid\":");
-    put_count(t, t->run);
-    put_text(t, ",\"tid\":");
-    put_count(t, rank + 1);
-    return true;
-}
-
-static void put_time(struct hr_timeline *t, int64_t ns)
-{
-    put_text(t, ",\"ts\":");
-    put_us(t, ns - t->zero_ns);
+    t->used += (size_t)sprintf(t->buffer + t->used, "%s\n{\"ph\":\"%s\",\"pid\":%zu,\"tid\":%zu",
+                               t->events++ ? "," : "", phase, t->run, rank + 1);
+    va_start(values, format);
+    t->used += (size_t)vsnprintf(t->buffer + t->used, LINE_MAX_BYTES - 100, format, values);
+    va_end(values);
+    t->buffer[t->used++] = '}';
 }
 
 /* --- names */
@@ -226,13 +210,7 @@ static void role_of(const struct hr_timeline *t, size_t rank, char *text, size_t
 /* name: of a metadata event. */
 static void put_name(struct hr_timeline *t, const char *name, size_t rank, const char *text)
 {
-    if (!begin(t, "M", rank))
-        return;
-    put_text(t, ",\"name\":\"");
-    put_text(t, name);
-    put_text(t, "\",\"args\":{\"name\":\"");
-    put_text(t, text);
-    put_text(t, "\"}}");
+    put(t, "M", rank, ",\"name\":\"%s\",\"args\":{\"name\":\"%s\"}", name, text);
 }
 
 static struct track *track_of(struct hr_timeline *t, size_t rank)
@@ -244,11 +222,7 @@ static struct track *track_of(struct hr_timeline *t, size_t rank)
     track->named = true;
     role_of(t, rank, text, sizeof text);
     put_name(t, "thread_name", rank, text);
-    if (begin(t, "M", rank)) {
-        put_text(t, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":");
-        put_count(t, rank);
-        put_text(t, "}}");
-    }
+    put(t, "M", rank, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%zu}", rank);
     return track;
 }
 
@@ -274,7 +248,7 @@ enum hr_status hr_timeline_open(const char *path, const char *command,
     plain(t->command, sizeof t->command, command);
     enum hr_status status = hr_file_open_unblocked(path, O_WRONLY | O_CREAT | O_TRUNC, &t->fd);
     if (status == HR_OK) {
-        put_text(t, "[");
+        t->buffer[t->used++] = '[';
         return HR_OK;
     }
     free(t);
@@ -285,7 +259,7 @@ enum hr_status hr_timeline_open(const char *path, const char *command,
 void hr_timeline_run(struct hr_timeline *t, const char *name, const char *clock,
                      const struct hr_run_info *info, int64_t zero_ns)
 {
-    char text[LINE_MAX_BYTES - 200], called[200];
+    char called[200];
     plain(called, sizeof called, name);
     t->run++;
     t->zero_ns = zero_ns;
@@ -297,13 +271,10 @@ void hr_timeline_run(struct hr_timeline *t, const char *name, const char *clock,
     t->seats = (info->stages ? info->stages : 1) * t->team;
     memset(t->track, 0, sizeof t->track);
     put_name(t, "process_name", 0, called);
-    snprintf(text, sizeof text, "hogring %s, %s time, %zu processors: %.500s", HR_VERSION, clock,
-             info->processors, t->command);
-    if (begin(t, "M", 0)) {
-        put_text(t, ",\"name\":\"process_labels\",\"args\":{\"labels\":\"");
-        put_text(t, text);
-        put_text(t, "\"}}");
-    }
+    put(t, "M", 0,
+        ",\"name\":\"process_labels\",\"args\":{\"labels\":\"hogring %s, %s time, %zu processors: "
+        "%.500s\"}",
+        HR_VERSION, clock, info->processors, t->command);
     for (size_t r = 0; r < info->workers && r < RANKS; r++)
         track_of(t, r);
 }
@@ -314,10 +285,7 @@ static void end_step(struct hr_timeline *t, size_t rank, int64_t now_ns)
     if (!track->in_step)
         return;
     track->in_step = false;
-    if (!begin(t, "E", rank))
-        return;
-    put_time(t, now_ns);
-    put_text(t, "}");
+    put(t, "E", rank, ",\"ts\":%s", since(t, now_ns).text);
 }
 
 void hr_timeline_run_ends(struct hr_timeline *t)
@@ -340,7 +308,7 @@ enum hr_status hr_timeline_close(struct hr_timeline *t)
     enum hr_status status = HR_OK;
     if (!t)
         return HR_OK;
-    put_text(t, "\n]\n");
+    t->used += (size_t)sprintf(t->buffer + t->used, "\n]\n");
     hr_timeline_flush(t);
     if (close(t->fd) != 0 && !t->error)
         t->error = errno;
@@ -358,12 +326,10 @@ static void begin_step(struct hr_timeline *t, const struct hr_span_report *span)
 {
     struct track *track = track_of(t, span->rank);
     end_step(t, span->rank, span->begin_ns);
-    if (!span->end_ns || !begin(t, "B", span->rank)) /* the last one that is wanted ended */
+    if (!span->end_ns || t->full) /* the last one that is wanted ended */
         return;
-    put_time(t, span->begin_ns);
-    put_text(t, ",\"name\":\"step ");
-    put_count(t, span->step);
-    put_text(t, "\",\"cat\":\"step\"}");
+    put(t, "B", span->rank, ",\"ts\":%s,\"name\":\"step %llu\",\"cat\":\"step\"",
+        since(t, span->begin_ns).text, (unsigned long long)span->step);
     track->in_step = true;
     track->step = span->step;
 }
@@ -375,25 +341,19 @@ static const char *name_of(const struct hr_span_report *span)
     return parts[span->part] ? parts[span->part] : kinds[span->kind];
 }
 
-static void put_span_name(struct hr_timeline *t, const struct hr_span_report *span)
+static void write_name(const struct hr_timeline *t, const struct hr_span_report *span, char *text,
+                       size_t size)
 {
-    char who[80];
-    if (span->kind == HR_SPAN_STAGE) {
-        put_text(t, name_of(span));
-        put_text(t, " ");
-        put_count(t, span->note);
-    } else if (span->kind == HR_SPAN_SERVE) {
-        put_text(t, hr_server_request_name((uint32_t)span->note));
-        put_text(t, " of ");
-    } else {
-        put_text(t, name_of(span));
-        if (span->peer != HR_SPAN_NOBODY)
-            put_text(t, " for ");
-    }
-    if (span->peer == HR_SPAN_NOBODY)
-        return;
-    role_of(t, (size_t)span->peer, who, sizeof who);
-    put_text(t, who);
+    char who[80] = "";
+    const bool peer = span->peer != HR_SPAN_NOBODY;
+    if (peer)
+        role_of(t, (size_t)span->peer, who, sizeof who);
+    if (span->kind == HR_SPAN_STAGE)
+        snprintf(text, size, "%s %llu%s", name_of(span), (unsigned long long)span->note, who);
+    else if (span->kind == HR_SPAN_SERVE)
+        snprintf(text, size, "%s of %s", hr_server_request_name((uint32_t)span->note), who);
+    else
+        snprintf(text, size, "%s%s%s", name_of(span), peer ? " for " : "", who);
 }
 
 static void put_span(struct hr_timeline *t, const struct hr_span_report *span)
@@ -401,18 +361,15 @@ static void put_span(struct hr_timeline *t, const struct hr_span_report *span)
     static const char *const categories[] = {"load", "compute", "communicate", "wait",
                                              "step", "cut",     "serve",       "stage"};
     struct track *track = track_of(t, span->rank);
+    char name[200];
     if (span->kind == HR_SPAN_CUT)
         end_step(t, span->rank, span->begin_ns);
-    if (!begin(t, "X", span->rank))
+    if (t->full)
         return;
-    put_time(t, span->begin_ns);
-    put_text(t, ",\"dur\":");
-    put_us(t, span->end_ns - span->begin_ns);
-    put_text(t, ",\"name\":\"");
-    put_span_name(t, span);
-    put_text(t, "\",\"cat\":\"");
-    put_text(t, categories[span->kind]);
-    put_text(t, "\"}");
+    write_name(t, span, name, sizeof name);
+    put(t, "X", span->rank, ",\"ts\":%s,\"dur\":%s,\"name\":\"%s\",\"cat\":\"%s\"",
+        since(t, span->begin_ns).text, us(span->end_ns - span->begin_ns).text, name,
+        categories[span->kind]);
     track->last_ns = span->end_ns;
 }
 
@@ -420,16 +377,10 @@ static void put_span(struct hr_timeline *t, const struct hr_span_report *span)
 
 static void put_flow(struct hr_timeline *t, const struct hr_flow_end *end)
 {
-    if (!begin(t, end->sent ? "s" : "f", end->rank))
-        return;
-    put_time(t, end->at_ns);
-    put_text(t, ",\"id\":\"");
-    put_count(t, t->run);
-    put_text(t, ".");
-    put_count(t, end->number);
-    put_text(t, "\",\"name\":\"");
-    put_text(t, flow_name(end->number));
-    put_text(t, end->sent ? "\",\"cat\":\"message\"}" : "\",\"cat\":\"message\",\"bp\":\"e\"}");
+    put(t, end->sent ? "s" : "f", end->rank,
+        ",\"ts\":%s,\"id\":\"%zu.%llu\",\"name\":\"%s\",\"cat\":\"message\"%s",
+        since(t, end->at_ns).text, t->run, (unsigned long long)end->number, flow_name(end->number),
+        end->sent ? "" : ",\"bp\":\"e\"");
 }
 
 static void put_message(struct hr_timeline *t, const struct hr_span_report *span)
@@ -452,10 +403,8 @@ static void fill_up(struct hr_timeline *t, const struct hr_span_report *span)
     for (size_t r = 0; r < RANKS; r++)
         if (t->track[r].in_step)
             end_step(t, r, t->track[r].last_ns);
-    if (begin(t, "i", span->rank)) {
-        put_time(t, span->begin_ns);
-        put_text(t, ",\"s\":\"g\",\"name\":\"the file is full\"}");
-    }
+    put(t, "i", span->rank, ",\"ts\":%s,\"s\":\"g\",\"name\":\"the file is full\"",
+        since(t, span->begin_ns).text);
     t->full = true;
     t->full_step = span->step;
 }
