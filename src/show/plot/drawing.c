@@ -1,5 +1,7 @@
 #include "plot/drawing.h"
 
+#include <stdarg.h>
+
 /* Bytes of the UTF-8 character at text; 0 when there is none. */
 static size_t character_bytes(const char *text)
 {
@@ -55,6 +57,15 @@ const char *hr_plot_dash(size_t i)
 int hr_plot_point(size_t i)
 {
     return CYCLE(points, i);
+}
+
+void hr_plot_add(struct hr_plot_list *list, const char *format, ...)
+{
+    va_list values;
+    fputs(list->n++ ? ", \\\n  " : "plot ", list->out);
+    va_start(values, format);
+    vfprintf(list->out, format, values);
+    va_end(values);
 }
 
 void hr_plot_terminal(FILE *out, enum hr_plot_format format, int width, int height)

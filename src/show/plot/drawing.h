@@ -16,6 +16,13 @@ void hr_plot_quote(FILE *out, const char *text, size_t most_characters);
 void hr_plot_terminal(FILE *out, enum hr_plot_format format, int width, int height);
 /* "set title ...", and the frame of a picture that has one panel. */
 void hr_plot_frame(FILE *out, const json_t *document);
+/* One curve more: "plot ..., ...", whose line the caller ends. */
+struct hr_plot_list {
+    FILE *out;
+    size_t n;
+};
+void hr_plot_add(struct hr_plot_list *list, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 /* Line style of the i-th curve; styles repeat. */
 const char *hr_plot_color(size_t i);
 const char *hr_plot_dash(size_t i);

@@ -147,39 +147,40 @@ static bool draws_roof(const struct lines *lines)
     return true;
 }
 
+static void write_curves(FILE *out, const struct lines *lines)
+{
+    struct hr_plot_list list = {.out = out};
+    if (lines->speeds)
+        hr_plot_add(&list,
+                    "$curve%zu using 1:5 with lines lc rgb '#808080' dt (4,4) lw 1.4 title 'ideal: "
+                    "as many times the fewest'",
+                    steepest(lines));
+    if (lines->speeds && draws_roof(lines))
+        hr_plot_add(&list, "$curve0 using 1:6 with lines lc rgb '#404040' lw 1.4 title 'compute "
+                           "roof of the threads'");
+    for (size_t c = 0; c < lines->curves; c++)
+        hr_plot_add(&list, "$curve%zu using 1:3:4 with filledcurves lc rgb '%s' notitle", c,
+                    hr_plot_color(c));
+    for (size_t c = 0; c < lines->curves; c++) {
+        hr_plot_add(&list,
+                    "$curve%zu using 1:2 with linespoints lc rgb '%s' dt %s lw 2.2 pt %d title ", c,
+                    hr_plot_color(c), hr_plot_dash(c), hr_plot_point(c));
+        hr_plot_quote(out, lines->name[c], 60);
+    }
+    fputc('\n', out);
+}
+
 bool hr_plot_lines(FILE *out, enum hr_plot_format format, const json_t *document)
 {
     struct lines *lines = malloc(sizeof *lines);
     const bool any = lines && find_lines(lines, document);
-    const char *before = "plot";
     if (any) {
         hr_plot_terminal(out, format, 1200, lines->speeds ? 760 : 860);
         write_data(out, lines);
         hr_plot_frame(out, document);
         write_axes(out, lines);
+        write_curves(out, lines);
     }
-    if (any && lines->speeds) {
-        fprintf(out,
-                "plot $curve%zu using 1:5 with lines lc rgb '#808080' dt (4,4) lw 1.4 title "
-                "'ideal: as many times the fewest'",
-                steepest(lines));
-        if (draws_roof(lines))
-            fputs(", \\\n  $curve0 using 1:6 with lines lc rgb '#404040' lw 1.4 title "
-                  "'compute roof of the threads'",
-                  out);
-        before = ", \\\n ";
-    }
-    for (size_t c = 0; any && c < lines->curves; c++, before = ", \\\n ")
-        fprintf(out, "%s $curve%zu using 1:3:4 with filledcurves lc rgb '%s' notitle", before, c,
-                hr_plot_color(c));
-    for (size_t c = 0; any && c < lines->curves; c++) {
-        fprintf(out,
-                "%s $curve%zu using 1:2 with linespoints lc rgb '%s' dt %s lw 2.2 pt %d title ",
-                before, c, hr_plot_color(c), hr_plot_dash(c), hr_plot_point(c));
-        hr_plot_quote(out, lines->name[c], 60);
-    }
-    if (any)
-        fputc('\n', out);
     free(lines);
     return any;
 }

@@ -138,19 +138,20 @@ static void write_axes(FILE *out, const struct picture *picture)
 static void write_points(FILE *out, const struct picture *picture)
 {
     static const int shapes[PARTS] = {7, 5, 9}; /* a disc, a square, a triangle */
-    const char *lead = "plot ";
+    struct hr_plot_list list = {.out = out};
     for (size_t l = 0; l < picture->layers; l++)
-        for (int part = 0; part < PARTS; part++, lead = ", \\\n  ")
-            fprintf(out, "%s$layer%zu_%d using 1:2 with points lc rgb '%s' pt %d ps 1.6 notitle",
-                    lead, l, part, hr_plot_color(l), shapes[part]);
+        for (int part = 0; part < PARTS; part++)
+            hr_plot_add(&list,
+                        "$layer%zu_%d using 1:2 with points lc rgb '%s' pt %d ps 1.6 notitle", l,
+                        part, hr_plot_color(l), shapes[part]);
     for (size_t l = 0; l < picture->layers; l++) {
-        fprintf(out, "%skeyentry with points lc rgb '%s' pt 13 ps 1.8 title ", lead,
-                hr_plot_color(l));
+        hr_plot_add(&list, "keyentry with points lc rgb '%s' pt 13 ps 1.8 title ",
+                    hr_plot_color(l));
         hr_plot_quote(out, hr_json_text_at(picture->first[l], "layer"), 60);
     }
     for (int part = 0; part < PARTS; part++)
-        fprintf(out, "%skeyentry with points lc rgb '#606060' pt %d ps 1.6 title '%s'", lead,
-                shapes[part], parts[part]);
+        hr_plot_add(&list, "keyentry with points lc rgb '#606060' pt %d ps 1.6 title '%s'",
+                    shapes[part], parts[part]);
     fputc('\n', out);
 }
 

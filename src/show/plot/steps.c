@@ -105,21 +105,18 @@ static void write_rows(FILE *out, const struct hr_plot_step *step, double end)
 
 static void write_boxes(FILE *out, const struct hr_plot_step *step, size_t number)
 {
-    const char *before = "plot";
-    for (size_t k = 0; k < KINDS; k++) {
-        if (!has(step, &kinds[k]))
-            continue;
-        fprintf(out,
-                "%s $schedule%zu_%zu using 1:2:3:4:($2-0.4):($2+0.4) with boxxyerror fc rgb '%s' "
-                "fs solid border lc rgb 'white' lw 0.3 title '%s'",
-                before, number, k, kinds[k].color, kinds[k].name);
-        before = ", \\\n ";
-    }
-    fprintf(out,
-            "%s NaN with boxes fc rgb '#e4e4e4' fs solid title 'idle', \\\n "
-            "$schedule%zu_numbers using 1:2:3 with labels textcolor rgb 'white' font ',10' "
-            "notitle\n",
-            before, number);
+    struct hr_plot_list list = {.out = out};
+    for (size_t k = 0; k < KINDS; k++)
+        if (has(step, &kinds[k]))
+            hr_plot_add(&list,
+                        "$schedule%zu_%zu using 1:2:3:4:($2-0.4):($2+0.4) with boxxyerror fc rgb "
+                        "'%s' fs solid border lc rgb 'white' lw 0.3 title '%s'",
+                        number, k, kinds[k].color, kinds[k].name);
+    hr_plot_add(&list, "NaN with boxes fc rgb '#e4e4e4' fs solid title 'idle'");
+    hr_plot_add(&list,
+                "$schedule%zu_numbers using 1:2:3 with labels textcolor rgb 'white' font ',10' "
+                "notitle\n",
+                number);
 }
 
 void hr_plot_step_panel(FILE *out, const struct hr_plot_step *step, size_t number)
