@@ -55,69 +55,46 @@ static void append_setup(const struct hr_run_result *run, char *label, size_t si
 }
 
 /* Other properties that may differ between two rows; shown only where they do. */
-typedef void (*detail_fn)(const struct hr_run_result *run, char *text, size_t size);
-
-static void lr_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    text[0] = '\0';
-    if (isfinite(run->lr)) /* a solver may have none */
-        snprintf(text, size, "lr %.4g", run->lr);
-}
-
-static void optimizer_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    snprintf(text, size, "%s", run->optimizer);
-}
-
-static void batch_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    snprintf(text, size, "batch %zu", run->batch_size);
-}
-
-static void launch_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    snprintf(text, size, "%s", run->launch);
-}
-
-static void placement_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    snprintf(text, size, "%s", run->placement);
-}
-
-static void kernels_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    snprintf(text, size, "%.20s", run->kernels);
-}
-
-static void setting_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    snprintf(text, size, "%s", run->setting);
-}
-
-static void manner_detail(const struct hr_run_result *run, char *text, size_t size)
-{
-    snprintf(text, size, "%s", run->manner);
-}
-
 static const struct {
-    detail_fn write;
+    size_t offset;    /* in a result */
     bool of_strategy; /* compared only between rows of the same strategy: each has its own value,
                          or a column shows it */
-} details[] = {{manner_detail, true},   {optimizer_detail, false}, {lr_detail, true},
-               {batch_detail, false},   {launch_detail, false},    {placement_detail, true},
-               {kernels_detail, false}, {setting_detail, false}};
+} details[] = {
+    {offsetof(struct hr_run_result, manner), true},
+    {offsetof(struct hr_run_result, optimizer), false},
+    {offsetof(struct hr_run_result, lr), true},
+    {offsetof(struct hr_run_result, batch_size), false},
+    {offsetof(struct hr_run_result, launch), false},
+    {offsetof(struct hr_run_result, placement), true},
+    {offsetof(struct hr_run_result, kernels), false},
+    {offsetof(struct hr_run_result, setting), false},
+};
 
 enum { NDETAILS = sizeof details / sizeof *details, DETAIL_MAX = 160 };
+
+static void write_detail(const struct hr_run_result *run, size_t d, char text[DETAIL_MAX])
+{
+    const void *at = (const char *)run + details[d].offset;
+    const bool lr = at == &run->lr, batch = at == &run->batch_size;
+    text[0] = '\0';
+    if (lr && isfinite(run->lr)) /* a solver may have none */
+        snprintf(text, DETAIL_MAX, "lr %.4g", run->lr);
+    else if (batch)
+        snprintf(text, DETAIL_MAX, "batch %zu", run->batch_size);
+    else if (!lr)
+        snprintf(text, DETAIL_MAX, "%.*s", at == run->kernels ? 20 : DETAIL_MAX - 1,
+                 (const char *)at);
+}
 
 static bool detail_differs(const struct hr_run_result *a, const struct hr_run_result *b, size_t d)
 {
     char x[DETAIL_MAX], y[DETAIL_MAX];
     /* Each precision and model has kernels of its own: the setting says it. */
-    if (details[d].write == kernels_detail &&
+    if (details[d].offset == offsetof(struct hr_run_result, kernels) &&
         (strcmp(a->precision, b->precision) != 0 || strcmp(a->model, b->model) != 0))
         return false;
-    details[d].write(a, x, sizeof x);
-    details[d].write(b, y, sizeof y);
+    write_detail(a, d, x);
+    write_detail(b, d, y);
     return strcmp(x, y) != 0;
 }
 
@@ -160,7 +137,7 @@ static void write_label(struct hr_groups *groups, size_t g)
     for (size_t d = 0; d < NDETAILS; d++) {
         if (!needs_detail(groups, group->run[0], d))
             continue;
-        details[d].write(group->run[0], text, sizeof text);
+        write_detail(group->run[0], d, text);
         if (text[0])
             append(group->label, sizeof group->label, text);
     }
@@ -269,72 +246,34 @@ struct hr_spread hr_run_group_metric(const struct hr_run_group *group, enum hr_m
     return hr_run_group_spread(group, measures[metric]);
 }
 
-double hr_measure_accuracy(const struct hr_run_result *run)
-{
-    return run->test_accuracy;
-}
-
-double hr_measure_test_loss(const struct hr_run_result *run)
-{
-    return run->test_loss;
-}
-
-double hr_measure_validation_accuracy(const struct hr_run_result *run)
-{
-    return run->validation_samples ? run->validation_accuracy : (double)NAN;
-}
-
-double hr_measure_validation_loss(const struct hr_run_result *run)
-{
-    return run->validation_samples ? run->validation_loss : (double)NAN;
-}
-
-double hr_measure_rmse(const struct hr_run_result *run)
-{
-    return hr_metric_of_test(HR_METRIC_RMSE, run);
-}
-
-double hr_measure_mae(const struct hr_run_result *run)
-{
-    return hr_metric_of_test(HR_METRIC_MAE, run);
-}
-
-double hr_measure_r2(const struct hr_run_result *run)
-{
-    return hr_metric_of_test(HR_METRIC_R2, run);
-}
-
-double hr_measure_validation_rmse(const struct hr_run_result *run)
-{
-    return hr_metric_of_validation(HR_METRIC_RMSE, run);
-}
-
-double hr_measure_train_loss(const struct hr_run_result *run)
-{
-    return run->train_loss;
-}
-
-double hr_measure_seconds(const struct hr_run_result *run)
-{
-    return run->past_seconds + run->seconds;
-}
-
-double hr_measure_rate(const struct hr_run_result *run)
-{
-    if (run->past_seconds > 0)
-        return (double)(run->past_samples + run->samples) / hr_measure_seconds(run);
-    return run->samples_per_s;
-}
-
-double hr_measure_updates(const struct hr_run_result *run)
-{
-    return (double)(run->past_updates + run->updates);
-}
-
-double hr_measure_stale_mean(const struct hr_run_result *run)
-{
-    return run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : NAN;
-}
+/* A measure is a row: its name, and what it is of a run. */
+#define MEASURE(name, value)                                                                       \
+    double name(const struct hr_run_result *run)                                                   \
+    {                                                                                              \
+        return value;                                                                              \
+    }
+MEASURE(hr_measure_accuracy, run->test_accuracy)
+MEASURE(hr_measure_test_loss, run->test_loss)
+MEASURE(hr_measure_validation_accuracy, run->validation_samples ? run->validation_accuracy : NAN)
+MEASURE(hr_measure_validation_loss, run->validation_samples ? run->validation_loss : NAN)
+MEASURE(hr_measure_rmse, hr_metric_of_test(HR_METRIC_RMSE, run))
+MEASURE(hr_measure_mae, hr_metric_of_test(HR_METRIC_MAE, run))
+MEASURE(hr_measure_r2, hr_metric_of_test(HR_METRIC_R2, run))
+MEASURE(hr_measure_validation_rmse, hr_metric_of_validation(HR_METRIC_RMSE, run))
+MEASURE(hr_measure_train_loss, run->train_loss)
+MEASURE(hr_measure_seconds, run->past_seconds + run->seconds)
+MEASURE(hr_measure_rate, run->past_seconds > 0
+                             ? (double)(run->past_samples + run->samples) / hr_measure_seconds(run)
+                             : run->samples_per_s)
+MEASURE(hr_measure_updates, (double)(run->past_updates + run->updates))
+MEASURE(hr_measure_stale_mean,
+        run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : NAN)
+MEASURE(hr_measure_stale_max, (double)run->stale_max)
+MEASURE(hr_measure_max_lead, (double)run->max_skew)
+MEASURE(hr_measure_dropped, (double)run->dropped)
+MEASURE(hr_measure_resent, (double)run->resent)
+MEASURE(hr_measure_lr, run->lr)
+MEASURE(hr_measure_effective_lr, run->asynchrony.effective_lr)
 
 double hr_run_first_loss(const struct hr_run_result *run)
 {

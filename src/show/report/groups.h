@@ -42,7 +42,8 @@ HR_CHECKED enum hr_status hr_groups_make(struct hr_groups *groups, const struct 
 void hr_groups_free(struct hr_groups *groups);
 
 /* One number of a run. For a resumed run: of the whole training, as far as it is known. */
-typedef double (*hr_measure_fn)(const struct hr_run_result *run);
+typedef double hr_measure(const struct hr_run_result *run);
+typedef hr_measure *hr_measure_fn;
 
 /* Its spread over the group's runs; values that are NaN make the mean NaN. */
 struct hr_spread hr_run_group_spread(const struct hr_run_group *group, hr_measure_fn measure);
@@ -50,19 +51,14 @@ struct hr_spread hr_run_group_spread(const struct hr_run_group *group, hr_measur
 /* The same of a metric, as it is on the test set. */
 struct hr_spread hr_run_group_metric(const struct hr_run_group *group, enum hr_metric metric);
 
-double hr_measure_accuracy(const struct hr_run_result *run); /* 0..1 */
-double hr_measure_test_loss(const struct hr_run_result *run);
-double hr_measure_validation_accuracy(const struct hr_run_result *run);
-double hr_measure_validation_loss(const struct hr_run_result *run);
-double hr_measure_rmse(const struct hr_run_result *run); /* in the targets' own units */
-double hr_measure_mae(const struct hr_run_result *run);
-double hr_measure_r2(const struct hr_run_result *run);
-double hr_measure_validation_rmse(const struct hr_run_result *run);
-double hr_measure_train_loss(const struct hr_run_result *run);
-double hr_measure_seconds(const struct hr_run_result *run);
-double hr_measure_rate(const struct hr_run_result *run); /* samples/s */
-double hr_measure_updates(const struct hr_run_result *run);
-double hr_measure_stale_mean(const struct hr_run_result *run); /* NaN when nothing was counted */
+hr_measure hr_measure_accuracy; /* 0..1 */
+hr_measure hr_measure_rate;     /* samples/s */
+hr_measure hr_measure_test_loss, hr_measure_train_loss, hr_measure_validation_accuracy,
+    hr_measure_validation_loss, hr_measure_validation_rmse, hr_measure_seconds, hr_measure_updates,
+    hr_measure_max_lead, hr_measure_dropped, hr_measure_resent, hr_measure_lr,
+    hr_measure_effective_lr;
+hr_measure hr_measure_rmse, hr_measure_mae, hr_measure_r2; /* in the targets' own units */
+hr_measure hr_measure_stale_mean, hr_measure_stale_max;    /* NaN when nothing was counted */
 
 /* Mean loss at the initial weights; NaN when they were not drawn at random. */
 double hr_run_first_loss(const struct hr_run_result *run);

@@ -141,37 +141,12 @@ static void cell_updates(FILE *cell, const struct hr_run_group *group, const str
         fputs(hr_human_short(text, mean), cell);
 }
 
-static double last_lr(const struct hr_run_result *run)
-{
-    return run->lr;
-}
-
-static double stale_max(const struct hr_run_result *run)
-{
-    return (double)run->stale_max;
-}
-
-static double max_lead(const struct hr_run_result *run)
-{
-    return (double)run->max_skew;
-}
-
-static double dropped(const struct hr_run_result *run)
-{
-    return (double)run->dropped;
-}
-
-static double resent(const struct hr_run_result *run)
-{
-    return (double)run->resent;
-}
-
 static void cell_staleness(FILE *cell, const struct hr_run_group *group,
                            const struct column *column)
 {
     cell_mean(cell, group, column);
     if (isfinite(mean_of(group, column->measure)))
-        fprintf(cell, "/%.0f", hr_run_group_spread(group, stale_max).most);
+        fprintf(cell, "/%.0f", hr_run_group_spread(group, hr_measure_stale_max).most);
 }
 
 /* Percent of the workers' time: loading, computing, communicating, waiting; or the last alone. */
@@ -211,11 +186,6 @@ static void cell_target(FILE *cell, const struct hr_run_group *group, const stru
 }
 
 /* --- cells: what asynchrony did */
-
-static double effective_lr(const struct hr_run_result *run)
-{
-    return run->asynchrony.effective_lr;
-}
 
 /* A quantile over the updates of all runs of the group; ">=" when it is in the last bucket. */
 static void write_quantile(FILE *cell, const struct hr_run_group *group, double q)
@@ -305,25 +275,29 @@ static const struct column columns[] = {
     {"seconds", cell_seconds, hr_measure_seconds, WHOLE, 0, .expendable = 2},
     {"samples/s", cell_rate, hr_measure_rate, WHOLE, 0, .expendable = 3},
     {"updates", cell_updates, hr_measure_updates, BRIEF | WHOLE, 0, .expendable = 9},
-    {"lr", cell_mean, last_lr, BRIEF | WHOLE, 0, .expendable = 7, .format = "%.4g"},
+    {"lr", cell_mean, hr_measure_lr, BRIEF | WHOLE, 0, .expendable = 7, .format = "%.4g"},
     {"staleness\nmean/max", cell_staleness, hr_measure_stale_mean, BRIEF | WHOLE, 0,
      .expendable = 6, .format = "%.2f"},
     {"wait\n%", cell_time, NULL, BRIEF, 0, .expendable = 8},
-    {"max\nlead", cell_most, max_lead, WHOLE, LEADS, .expendable = 8,
+    {"max\nlead", cell_most, hr_measure_max_lead, WHOLE, LEADS, .expendable = 8,
      .meaning = "max lead between two workers, in updates"},
-    {"gradients\ndropped", cell_mean, dropped, WHOLE, DROPS, .expendable = 3, .format = "%.4g"},
-    {"pushes\nresent", cell_mean, resent, WHOLE, RESENT, .expendable = 8, .format = "%.4g"},
+    {"gradients\ndropped", cell_mean, hr_measure_dropped, WHOLE, DROPS, .expendable = 3,
+     .format = "%.4g"},
+    {"pushes\nresent", cell_mean, hr_measure_resent, WHOLE, RESENT, .expendable = 8,
+     .format = "%.4g"},
     {"time %\nload/compute/comm/wait", cell_time, NULL, WHOLE, 0, .expendable = 4},
     {"seconds\nto target", cell_target, NULL, WHOLE, TARGET, .expendable = 2},
     {"staleness\nmean", cell_mean, hr_measure_stale_mean, ASYNCHRONY, 0, .expendable = 7,
      .format = "%.2f"},
-    {"staleness\np50/p99/max", cell_quantiles, stale_max, ASYNCHRONY, 0, .expendable = 1},
+    {"staleness\np50/p99/max", cell_quantiles, hr_measure_stale_max, ASYNCHRONY, 0,
+     .expendable = 1},
     {"most stale\nworker", cell_worst, NULL, ASYNCHRONY, 0, .expendable = 6},
-    {"effective\nlr", cell_mean, effective_lr, ASYNCHRONY, 0, .expendable = 5, .format = "%.3g",
+    {"effective\nlr", cell_mean, hr_measure_effective_lr, ASYNCHRONY, 0, .expendable = 5,
+     .format = "%.3g",
      .meaning = "effective lr: mean lr x (1 + mean staleness), with --staleness-lr inverse times "
                 "its mean share"},
-    {"momentum: configured\n/asynchrony/total", cell_momentum, effective_lr, ASYNCHRONY, 0,
-     .expendable = 4,
+    {"momentum: configured\n/asynchrony/total", cell_momentum, hr_measure_effective_lr, ASYNCHRONY,
+     0, .expendable = 4,
      .meaning = "momentum from asynchrony: predicted, 1 - 1 / (1 + mean staleness)"},
     {"lost\nupdates %", cell_lost, NULL, ASYNCHRONY, WATCHED, .expendable = 3,
      .meaning = "lost updates: weights overwritten by another's update; a sample, 95 % interval"},
