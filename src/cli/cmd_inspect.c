@@ -33,12 +33,12 @@ static void print_file(const char *title, const struct hr_tensor_file *file)
     size_t elements = 0, bytes = 0;
     struct hr_grid table;
     printf("%s\n", title);
-    hr_grid_begin(&table, "-\t-\t-\t-\t");
+    hr_grid_begin(&table, "-\t-\t-\t");
     for (size_t i = 0; i < file->ntensors; i++) {
         const struct hr_tensor *tensor = &file->tensors[i];
         char shape[128];
         shape_text(tensor, shape, sizeof shape);
-        fprintf(table.cells, "\t%s\t%s\t%s\t%zu bytes\n", hr_printable(tensor->name).text, shape,
+        fprintf(table.cells, "  %s\t%s\t%s\t%zu bytes\n", hr_printable(tensor->name).text, shape,
                 hr_dtype_name(tensor->dtype), tensor->bytes);
         elements += tensor->bytes / hr_dtype_bytes(tensor->dtype);
         bytes += tensor->bytes;

@@ -2,40 +2,21 @@
  * their power behind it. A sentence is a line: terminals break it at blanks (terminal/output.h),
  * JSON has it whole. */
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "report/details.h"
 #include "report/human.h"
-#include "terminal/output.h"
+#include "terminal/grid.h"
 #include "verdict/family.h"
 #include "verdict/verdict.h"
 
 /* --- lists of pairs and of names --- */
 
-/* A list of pairs below a head, a line each: who is set against `than`, by how much, from where to
- * where, and p. */
 typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g, size_t than);
-struct pair_list {
-    const char *head;
-    choose_fn choose;
-    size_t than;
-    const struct hr_family *family;
-};
 
-enum { LABEL_MOST = 34, NAMES_MAX = 600 };
-
-/* Names that are longer than most do not move the others. */
-static int label_width(const struct hr_verdict *v, const struct pair_list *list)
-{
-    size_t width = 0;
-    for (size_t g = 0; g < v->groups.n; g++) {
-        const size_t length = strlen(v->groups.group[g].label);
-        if (list->choose(v, g, list->than) && length <= LABEL_MOST && length > width)
-            width = length;
-    }
-    return (int)width;
-}
+enum { NAMES_MAX = 600 };
 
 /* What is 0 when it is shown is not -0. */
 static double without_sign(double x)
@@ -65,46 +46,63 @@ static void print_difference(FILE *out, const struct hr_verdict *v, const struct
                 shown[0]);
 }
 
-static void print_pair(FILE *out, const struct hr_verdict *v, const struct pair_list *list,
-                       size_t g, int width)
+static void write_pair(FILE *cells, const struct hr_verdict *v, const struct hr_family *family,
+                       size_t g, size_t than)
 {
-    const struct hr_pair *pair = hr_family_pair(list->family, g, list->than);
-    fprintf(out, "    %-*s  ", width, v->groups.group[g].label);
+    const struct hr_pair *pair = hr_family_pair(family, g, than);
+    fprintf(cells, "    %s\t", v->groups.group[g].label);
     if (pair->state != HR_PAIR_TESTED) {
         fputs(pair->state == HR_PAIR_IDENTICAL ? "the same weights\n" : "no seeds in common\n",
-              out);
+              cells);
         return;
     }
-    print_difference(out, v, pair, list->family != &v->score_tests);
-    fprintf(out, ", p %s%.2g\n", pair->p < 1e-4 ? "< " : "", fmax(pair->p, 1e-4));
+    print_difference(cells, v, pair, family != &v->score_tests);
+    fprintf(cells, ", p %s%.2g\n", pair->p < 1e-4 ? "< " : "", fmax(pair->p, 1e-4));
 }
 
-static size_t say_pairs(FILE *out, const struct hr_verdict *v, const struct pair_list *list)
+/* A list of pairs below a head, a line each: who is set against `than`, by how much, from where to
+ * where, and p. */
+__attribute__((format(printf, 6, 7))) static void say_pairs(FILE *out, const struct hr_verdict *v,
+                                                            const struct hr_family *family,
+                                                            choose_fn choose, size_t than,
+                                                            const char *head, ...)
 {
-    const int width = label_width(v, list);
-    size_t n = 0;
-    for (size_t g = 0; g < v->groups.n; g++) {
-        if (g == list->than || !list->choose(v, g, list->than))
-            continue;
-        if (n++ == 0)
-            fprintf(out, "  %s\n", list->head);
-        print_pair(out, v, list, g, width);
+    struct hr_grid grid;
+    va_list values;
+    bool any = false;
+    hr_grid_begin(&grid, "-\t-");
+    for (size_t g = 0; g < v->groups.n; g++)
+        if (g != than && choose(v, g, than)) {
+            any = true;
+            write_pair(grid.cells, v, family, g, than);
+        }
+    va_start(values, head);
+    if (any) {
+        fputs("  ", out);
+        vfprintf(out, head, values);
+        fputc('\n', out);
     }
-    return n;
+    va_end(values);
+    hr_grid_end(&grid, any ? out : NULL, 0);
 }
 
-static void say_names(FILE *out, const struct hr_verdict *v, const char *head, choose_fn choose,
-                      size_t than)
+/* Who is chosen, behind a head: a sentence, or nothing. */
+__attribute__((format(printf, 5, 6))) static void say_names(FILE *out, const struct hr_verdict *v,
+                                                            choose_fn choose, size_t than,
+                                                            const char *head, ...)
 {
-    const char *before = head;
+    size_t n = 0;
+    va_list values;
+    va_start(values, head);
     for (size_t g = 0; g < v->groups.n; g++)
         if (choose(v, g, than)) {
-            fprintf(out, "%s%s", before == head ? "  " : "", before);
+            fputs(n ? ", " : "  ", out);
+            if (n++ == 0)
+                vfprintf(out, head, values);
             fputs(v->groups.group[g].label, out);
-            before = ", ";
         }
-    if (before != head)
-        fputs(".\n", out);
+    va_end(values);
+    fputs(n ? ".\n" : "", out);
 }
 
 static size_t names_of(const struct hr_verdict *v, choose_fn choose, size_t than,
@@ -170,13 +168,16 @@ static const char *seeds_text(const struct hr_verdict *v, char text[HR_HUMAN_MAX
     return text;
 }
 
-static size_t worst(const struct hr_verdict *v)
+/* Who has the best score, or the least; groups: nobody has any. */
+static size_t extreme(const struct hr_verdict *v, bool best, bool tested)
 {
-    size_t worst = v->best;
+    size_t found = v->groups.n;
     for (size_t g = 0; g < v->groups.n; g++)
-        if (hr_verdict_tested(v, g) && !hr_verdict_below(v, worst, g))
-            worst = g;
-    return worst;
+        if (isfinite(v->score[g].mean) && (!tested || hr_verdict_tested(v, g)) &&
+            (found == v->groups.n ||
+             (best ? hr_verdict_below(v, found, g) : hr_verdict_below(v, g, found))))
+            found = g;
+    return found;
 }
 
 /* "96.51 %", or four digits of a figure that is no share. */
@@ -206,7 +207,7 @@ static const char *size_text(const struct hr_verdict *v, double difference, char
 static void say_range(FILE *out, const struct hr_verdict *v, const char *best_names)
 {
     char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX];
-    const size_t last = worst(v);
+    const size_t last = extreme(v, false, true);
     score_text(v, v->best, best);
     if (!hr_verdict_below(v, last, v->best))
         fprintf(out, ": their means are equal, %s", best);
@@ -263,8 +264,6 @@ static void say_best(FILE *out, const struct hr_verdict *v, bool details)
 {
     char best[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX], names[NAMES_MAX], at[HR_VERDICT_AT];
     const size_t bests = names_of(v, hr_verdict_shares_best, v->best, names);
-    const char *points = hr_metric_kind(v->metric)->scale > 1 ? " in points" : "";
-    char head[80];
     seeds_text(v, seeds);
     hr_verdict_at(v, at);
     fprintf(out, "%s%s:%s ", hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN));
@@ -276,9 +275,11 @@ static void say_best(FILE *out, const struct hr_verdict *v, bool details)
     } else {
         fprintf(out, "%s %s the best mean, %s over %s%s", names, bests > 1 ? "share" : "has",
                 score_text(v, v->best, best), seeds, at);
-        snprintf(head, sizeof head, "; significantly worse%s: ", points);
         if (!details)
-            say_chosen(out, v, head, hr_verdict_worse_than);
+            say_chosen(out, v,
+                       hr_metric_kind(v->metric)->scale > 1 ? "; significantly worse in points: "
+                                                            : "; significantly worse: ",
+                       hr_verdict_worse_than);
         if (!details)
             say_chosen(out, v, "; not significantly different: ", level_with);
     }
@@ -299,36 +300,28 @@ static void say_method(FILE *out, const struct hr_verdict *v)
 
 static void say_twins(FILE *out, const struct hr_verdict *v)
 {
-    char head[300];
-    for (size_t g = 0; g < v->groups.n; g++) {
-        snprintf(head, sizeof head,
-                 "Bit for bit the same weights as %s with every seed, so not tested: ",
-                 v->groups.group[g].label);
+    for (size_t g = 0; g < v->groups.n; g++)
         if (v->twin[g] == g)
-            say_names(out, v, head, twin_of, g);
-    }
+            say_names(out, v, twin_of, g,
+                      "Bit for bit the same weights as %s with every seed, so not tested: ",
+                      v->groups.group[g].label);
 }
 
 /* Every pair, each with its interval. */
 static void say_all_pairs(FILE *out, const struct hr_verdict *v)
 {
-    char head[500], at[HR_VERDICT_AT];
+    char at[HR_VERDICT_AT];
     const char *points = hr_metric_kind(v->metric)->scale > 1 ? " (points)" : "";
-    struct pair_list list = {.than = v->best, .family = &v->score_tests, .head = head};
-    list.choose = hr_verdict_worse_than;
+    const struct hr_family *family = &v->score_tests;
     hr_verdict_at(v, at);
-    snprintf(head, sizeof head, "Significantly worse%s%s:", points, at);
-    say_pairs(out, v, &list);
-    list.choose = level_with;
-    snprintf(head, sizeof head, "Not significantly different from the best%s%s:", points, at);
-    say_pairs(out, v, &list);
-    list.choose = worse_once;
-    for (list.than = 0; list.than < v->groups.n; list.than++) {
-        snprintf(head, sizeof head,
-                 "Significantly worse than %s%s%s:", v->groups.group[list.than].label, points, at);
-        if (v->twin[list.than] == list.than && list.than != v->twin[v->best])
-            say_pairs(out, v, &list);
-    }
+    say_pairs(out, v, family, hr_verdict_worse_than, v->best, "Significantly worse%s%s:", points,
+              at);
+    say_pairs(out, v, family, level_with, v->best,
+              "Not significantly different from the best%s%s:", points, at);
+    for (size_t than = 0; than < v->groups.n; than++)
+        if (v->twin[than] == than && than != v->twin[v->best])
+            say_pairs(out, v, family, worse_once, than,
+                      "Significantly worse than %s%s%s:", v->groups.group[than].label, points, at);
 }
 
 static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
@@ -340,7 +333,7 @@ static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
         say_all_pairs(out, v);
         say_twins(out, v);
     }
-    say_names(out, v, "Not tested (a single seed, or interrupted): ", untested, v->best);
+    say_names(out, v, untested, v->best, "Not tested (a single seed, or interrupted): ");
     if (details) {
         say_power(out, v, true);
         say_method(out, v);
@@ -349,22 +342,10 @@ static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
 
 /* --- where nothing can be tested */
 
-/* The score of the only run of its group, or the mean; NaN: it has none. */
-static size_t extreme(const struct hr_verdict *v, bool best)
-{
-    size_t found = v->groups.n;
-    for (size_t g = 0; g < v->groups.n; g++)
-        if (isfinite(v->score[g].mean) &&
-            (found == v->groups.n ||
-             (best ? hr_verdict_below(v, found, g) : hr_verdict_below(v, g, found))))
-            found = g;
-    return found;
-}
-
 static void say_untested(FILE *out, const struct hr_verdict *v, size_t width)
 {
     char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX], at[HR_VERDICT_AT], seconds[HR_HUMAN_MAX];
-    const size_t best = extreme(v, true), least = extreme(v, false);
+    const size_t best = extreme(v, true, false), least = extreme(v, false, false);
     if (best == v->groups.n)
         return;
     score_text(v, best, first);
@@ -448,7 +429,7 @@ static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
 
 static void say_margin(FILE *out, const struct hr_verdict *v, bool details)
 {
-    char head[400], at[HR_VERDICT_AT];
+    char at[HR_VERDICT_AT];
     const char *best = v->best < v->groups.n ? v->groups.group[v->best].label : "";
     if (!(v->wish.margin > 0) || v->score_tests.tests == 0)
         return;
@@ -457,19 +438,15 @@ static void say_margin(FILE *out, const struct hr_verdict *v, bool details)
             hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN), v->wish.margin,
             hr_metric_kind(v->metric)->scale > 1 ? " points" : "", 100 * HR_VERDICT_LEVEL,
             hr_verdict_at(v, at));
-    snprintf(head, sizeof head, "Equal to %s within it: ", best);
-    say_names(out, v, head, equals, v->best);
-    snprintf(head, sizeof head, "No worse than %s by it: ", best);
-    say_names(out, v, head, may_trail, v->best);
-    snprintf(head, sizeof head, "Worse than %s, perhaps by more than it: ", best);
-    say_names(out, v, head, is_worse, v->best);
-    snprintf(head, sizeof head, "Neither shown to be worse than %s nor to be within it: ", best);
-    say_names(out, v, head, may_be_worse, v->best);
-    for (size_t than = 0; details && than < v->groups.n; than++) {
-        snprintf(head, sizeof head, "Equal to %s within it: ", v->groups.group[than].label);
+    say_names(out, v, equals, v->best, "Equal to %s within it: ", best);
+    say_names(out, v, may_trail, v->best, "No worse than %s by it: ", best);
+    say_names(out, v, is_worse, v->best, "Worse than %s, perhaps by more than it: ", best);
+    say_names(out, v, may_be_worse, v->best,
+              "Neither shown to be worse than %s nor to be within it: ", best);
+    for (size_t than = 0; details && than < v->groups.n; than++)
         if (than != v->best)
-            say_names(out, v, head, equals_later, than);
-    }
+            say_names(out, v, equals_later, than,
+                      "Equal to %s within it: ", v->groups.group[than].label);
 }
 
 /* --- seeds and orders of events --- */
@@ -519,7 +496,7 @@ static void say_orders(FILE *out, const struct hr_verdict *v)
             hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
     for (size_t g = 0; g < v->groups.n; g++)
         say_group(out, v, g);
-    say_names(out, v, "Run once a seed, as no order changes their bits: ", ran_once, 0);
+    say_names(out, v, ran_once, 0, "Run once a seed, as no order changes their bits: ");
 }
 
 /* --- what a target took: seconds and samples, each tested over all pairs --- */
@@ -587,23 +564,20 @@ static bool more_once(const struct hr_verdict *v, size_t g, size_t than)
 
 static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, size_t first)
 {
-    char head[500], at[HR_VERDICT_AT];
+    char at[HR_VERDICT_AT];
     const struct hr_family *family = &v->cost_tests[cost];
-    struct pair_list list = {.head = head, .family = family};
     const bool seconds = cost == HR_COST_SECONDS;
-    if (family->tests == 0)
-        return;
-    if (count_told(family) == 0) {
-        fprintf(out, "  No significant difference in %s%s.\n", units[cost], hr_verdict_at(v, at));
-        return;
-    }
-    for (list.than = 0; list.than < v->groups.n; list.than++) {
-        snprintf(head, sizeof head, "Significantly more %s than %s%s:", units[cost],
-                 v->groups.group[list.than].label, hr_verdict_at(v, at));
-        list.choose = seconds ? later : list.than == first ? more : more_once;
-        if (seconds || list.than == first || v->twin[list.than] == list.than)
-            say_pairs(out, v, &list);
-    }
+    hr_verdict_at(v, at);
+    if (family->tests && count_told(family) == 0)
+        fprintf(out, "  No significant difference in %s%s.\n", units[cost], at);
+    for (size_t than = 0; family->tests && than < v->groups.n; than++)
+        if (seconds || than == first || v->twin[than] == than)
+            say_pairs(out, v, family,
+                      seconds         ? later
+                      : than == first ? more
+                                      : more_once,
+                      than, "Significantly more %s than %s%s:", units[cost],
+                      v->groups.group[than].label, at);
 }
 
 /* Tests in which some times are not known cannot claim anything of a few seeds. */
@@ -656,8 +630,8 @@ static void say_target(FILE *out, const struct hr_verdict *v, bool details)
                 hr_verdict_at(v, at));
     if (!details) {
         if (first < groups->n)
-            say_names(out, v, "Significantly later: ", later, first);
-        say_names(out, v, "Not with every run: ", not_always, first);
+            say_names(out, v, later, first, "Significantly later: ");
+        say_names(out, v, not_always, first, "Not with every run: ");
         return;
     }
     for (size_t g = 0; g < groups->n; g++)

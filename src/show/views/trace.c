@@ -353,10 +353,10 @@ static double share(double part, double whole)
 static void print_owners(const struct hr_trace_view *view)
 {
     struct hr_grid table;
-    hr_grid_begin(&table, "-\t-\t\t-");
+    hr_grid_begin(&table, "-\t\t-");
     for (size_t i = 0; i < view->nowners; i++) {
         fprintf(table.cells,
-                "\t%s %zu\t%" PRIu64 " entries\t%zu bytes:", view->hogwild ? "worker" : "owner", i,
+                "  %s %zu\t%" PRIu64 " entries\t%zu bytes:", view->hogwild ? "worker" : "owner", i,
                 view->trace.owner[i].entries, view->trace.owner[i].bytes);
         for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
