@@ -12,17 +12,15 @@
 #include "session/kept.h"
 #include "cli/commands.h"
 #include "terminal/output.h"
-#include "watch/apart.h"
 #include "watch/hints.h"
 #include "json/documents.h"
 #include "report/confusion.h"
 #include "json/value.h"
 #include "watch/outcome.h"
-#include "report/npy_writer.h"
+#include "answers/predictions.h"
 #include "session/reading.h"
 #include "session/saved.h"
 #include "train/evaluate.h"
-#include "answers/sheet.h"
 #include "answers/worst.h"
 
 enum { WIDTH = 80, USUAL_WORST = 20 };

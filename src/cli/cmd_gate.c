@@ -16,7 +16,6 @@
 #include "base/inputs.h"
 #include "base/log.h"
 #include "cli/commands.h"
-#include "watch/apart.h"
 #include "watch/outcome.h"
 #include "terminal/output.h"
 #include "gate/findings.h"

@@ -7,8 +7,7 @@
 
 #include "cli/commands.h"
 #include "terminal/output.h"
-#include "views/inspect_model.h"
-#include "views/trace.h"
+#include "views/inspect.h"
 #include "export/onnx.h"
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"

@@ -8,8 +8,7 @@
 #include "cli/commands.h"
 #include "terminal/output.h"
 #include "json/value.h"
-#include "answers/summary.h"
-#include "answers/write.h"
+#include "answers/predictions.h"
 
 enum { WIDTH = 80 };
 

@@ -88,7 +88,7 @@ enum hr_status hr_bench_pipeline_run(const struct hr_cli *cli, const struct hr_d
             status = measure(cli, dataset, &table->row[i], round, &series[i], last);
     for (size_t i = 0; status == HR_OK && i < table->n; i++)
         conclude(&series[i], cli->rounds, &table->row[i].measured);
-    if (status == HR_OK && strcmp(cli->json, "-") != 0)
+    if (status == HR_OK && hr_cli_speaks(cli))
         hr_pipelines_print_measured(stdout, table);
     free(series);
     return status;

@@ -157,7 +157,7 @@ enum hr_status hr_bench_store(struct hr_cli *cli)
         HR_TRY(measure_placement(&bench, "dedicated"));
     if (bench.colocated)
         HR_TRY(measure_placement(&bench, "colocated"));
-    if (strcmp(cli->json, "-") != 0)
+    if (hr_cli_speaks(cli))
         hr_grid_end(&bench.cells, NULL, 0);
     snprintf(title, sizeof title, "store: push_pull on %zu processors (%s, %s%s%.50s)",
              hr_cpus_allowed(), bench.table.strategy, bench.table.launch,

@@ -1,4 +1,4 @@
-#include "answers/sheet.h"
+#include "answers/worst.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -47,4 +47,18 @@ void hr_worst_print(FILE *out, const struct hr_worst *worst, size_t width);
 /* [{"row", "truth", "answer", "probability", "truth_probability", "loss"}]; NULL: no memory. */
 json_t *hr_worst_json(const struct hr_worst *worst);
 
+/* The same as a sheet of images: each enlarged by whole pixels, and under it its
+ * row, the truth, and the answer with its probability, red where it is wrong.
+ *
+ * Images have 1 or 3 channels. Bytes are shown as they are (what the model calls 1 is white);
+ * of floats, the smallest on the sheet is black and the largest white.
+ */
+enum { HR_SHEET_MOST = 1000 };
+
+/* HR_E_USAGE: these samples are no images. */
+HR_CHECKED enum hr_status hr_sheet_check(const struct hr_dataset *dataset);
+/* Write it to `path`, a PNG. */
+HR_CHECKED enum hr_status hr_sheet_write(const char *path, const struct hr_worst *worst,
+                                         const struct hr_dataset *dataset);
+
 #endif

@@ -1,4 +1,4 @@
-#include "json/comparison.h"
+#include "json/documents.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -859,7 +859,7 @@ const struct hr_field hr_result_rows[] = {
 };
 const size_t hr_result_nrows = sizeof hr_result_rows / sizeof *hr_result_rows;
 
-/* The last line of a log (metrics/run_log.c). */
+/* The last line of a log (metrics/metrics.c). */
 static void tell_end(FILE *out)
 {
     const char *before = "";

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "json/comparison.h"
 #include "json/documents.h"
 #include "json/results.h"
 #include "json/value.h"

@@ -1,8 +1,10 @@
 #include "metrics/board.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,9 +12,330 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "metrics/event_file.h"
+#include "base/size.h"
+#include "metrics/go_back.h"
+#include "encode/crc32c.h"
 
-/* --- the folder --- */
+/* --- event file --- */
+
+enum { WALL_TIME = 1, STEP = 2, FILE_VERSION = 3, SUMMARY = 5, SESSION_LOG = 7 };
+enum { VALUE = 1, TAG = 1, SIMPLE_VALUE = 2, HISTO = 5 };
+enum { STATUS = 1, START = 1 };
+
+static uint32_t masked_crc(const void *data, size_t bytes)
+{
+    const uint32_t crc = hr_crc32c(0, data, bytes);
+    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
+static void put_record(struct hr_event_file *events)
+{
+    const struct hr_protobuf *event = &events->event;
+    const uint64_t length = event->length;
+    if (hr_protobuf_finish(event) != HR_OK) {
+        hr_appender_fail(&events->file, event->status);
+        return;
+    }
+    const uint32_t of_length = masked_crc(&length, sizeof length);
+    const uint32_t of_data = masked_crc(event->bytes, event->length);
+    const struct hr_piece_part parts[] = {{&length, sizeof length},
+                                          {&of_length, sizeof of_length},
+                                          {event->bytes, event->length},
+                                          {&of_data, sizeof of_data}};
+    hr_appender_put_parts(&events->file, parts, sizeof parts / sizeof *parts);
+}
+
+static void begin(struct hr_event_file *events, double wall_s, uint64_t step)
+{
+    hr_protobuf_clear(&events->event);
+    hr_protobuf_double(&events->event, WALL_TIME, wall_s);
+    if (step)
+        hr_protobuf_varint(&events->event, STEP, step);
+}
+
+enum hr_status hr_event_file_open(struct hr_event_file *events, const char *folder, double wall_s)
+{
+    char path[HR_PATH_MAX], host[256];
+    *events = (struct hr_event_file){.file = {.open = false}};
+    if (gethostname(host, sizeof host) != 0)
+        snprintf(host, sizeof host, "localhost");
+    host[sizeof host - 1] = '\0';
+    int fd = -1;
+    for (unsigned n = 0; fd < 0; n++) {
+        HR_TRY(hr_path(path, "%s/events.out.tfevents.%010.0f.%s.%ld.%u", folder, floor(wall_s),
+                       host, (long)getpid(), n));
+        fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd < 0 && errno != EEXIST)
+            return hr_fail_errno(HR_E_IO, "%s", path);
+    }
+    close(fd);
+    HR_TRY(hr_appender_open(&events->file, path));
+    begin(events, wall_s, 0);
+    hr_protobuf_string(&events->event, FILE_VERSION, "brain.Event:2");
+    put_record(events);
+    return HR_OK;
+}
+
+/* What is there of this step and later ones is overtaken. */
+static void restart(struct hr_event_file *events, double wall_s, uint64_t step)
+{
+    begin(events, wall_s, step);
+    const size_t log = hr_protobuf_begin(&events->event, SESSION_LOG);
+    hr_protobuf_varint(&events->event, STATUS, START);
+    hr_protobuf_end(&events->event, log);
+    put_record(events);
+}
+
+void hr_event_begin(struct hr_event_file *events, double wall_s, uint64_t step)
+{
+    begin(events, wall_s, step);
+    events->summary = hr_protobuf_begin(&events->event, SUMMARY);
+}
+
+void hr_event_scalar(struct hr_event_file *events, const char *tag, double value)
+{
+    const size_t at = hr_protobuf_begin(&events->event, VALUE);
+    hr_protobuf_string(&events->event, TAG, tag);
+    hr_protobuf_float(&events->event, SIMPLE_VALUE, (float)value);
+    hr_protobuf_end(&events->event, at);
+}
+
+/* A bucket holds what is at most its limit and above the one before: one a staleness. */
+void hr_event_stale(struct hr_event_file *events, const char *tag,
+                    const struct hr_stale_counts *counts)
+{
+    struct hr_protobuf *p = &events->event;
+    double limit[HR_STALE_COUNTS], count[HR_STALE_COUNTS];
+    size_t n = 0, least = 0;
+    if (!counts->updates)
+        return;
+    while (!counts->bucket[least])
+        least++;
+    for (; n < HR_STALE_COUNTS && n <= counts->max; n++) {
+        limit[n] = (double)n;
+        count[n] = (double)counts->bucket[n];
+    }
+    if (counts->max >= HR_STALE_COUNTS)
+        limit[n - 1] = (double)counts->max;
+    const size_t value = hr_protobuf_begin(p, VALUE);
+    hr_protobuf_string(p, TAG, tag);
+    const size_t histo = hr_protobuf_begin(p, HISTO);
+    const double about[] = {(double)least, (double)counts->max, (double)counts->updates,
+                            counts->sum, counts->squares};
+    for (uint32_t field = 1; field <= 5; field++)
+        hr_protobuf_double(p, field, about[field - 1]);
+    hr_protobuf_packed_doubles(p, 6, limit, n);
+    hr_protobuf_packed_doubles(p, 7, count, n);
+    hr_protobuf_end(p, histo);
+    hr_protobuf_end(p, value);
+}
+
+void hr_event_end(struct hr_event_file *events)
+{
+    hr_protobuf_end(&events->event, events->summary);
+    put_record(events);
+}
+
+enum hr_status hr_event_file_close(struct hr_event_file *events)
+{
+    hr_protobuf_free(&events->event);
+    return hr_appender_close(&events->file);
+}
+
+/* --- event keep --- */
+
+/* What a folder's event files say that stays true where a run goes on from before.
+ *
+ * A run that goes on at step S begins its file with a START (board.h) of the first step that
+ * is made once more: S + 1, or earlier where batches were in somebody's hands when S was saved. So
+ * TensorBoard drops what is overtaken, and with it steps that are not made again: those are kept
+ * here, as they are, and follow the START.
+ *
+ * Files are read in the order of their names, as TensorBoard does; one that ends in the middle of a
+ * record, or is none of hogring's, is read as far as it goes.
+ *
+ * Cost:    the files are read as a whole, one by one; what is kept stays in memory. */
+
+struct kept_event {
+    uint64_t step;
+    size_t offset, length; /* of the record in `bytes` */
+};
+
+struct event_keep {
+    uint64_t from;        /* the step of the START */
+    unsigned char *bytes; /* (used, room) owned: whole records */
+    size_t used, room;
+    struct kept_event *event; /* (n, events) owned */
+    size_t n, events;
+};
+
+/* The files, in order; of each the records, in order. A START of step N forgets what is kept of N
+ * and later ones, as TensorBoard does; a summary of a step from `from` to the checkpoint's is kept,
+ * unless that step is made once more. */
+
+enum { LENGTH = 8, HEAD = LENGTH + 4, TAIL = 4 };
+
+/* Events are small, files are not. */
+static const size_t file_max = (size_t)1 << 31;
+
+/* --- an event --- */
+
+struct reader {
+    const unsigned char *at, *end;
+};
+
+static uint64_t read_varint(struct reader *in)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; in->at < in->end && shift < 64; shift += 7) {
+        value |= (uint64_t)(*in->at & 0x7f) << shift;
+        if (!(*in->at++ & 0x80))
+            break;
+    }
+    return value;
+}
+
+struct event {
+    uint64_t step;
+    bool summary, starts;
+};
+
+/* Of a session log: this program writes none but a START. */
+static struct event read_event(struct reader in)
+{
+    enum { VARINT, EIGHT, BYTES, FOUR = 5 };
+    struct event event = {0};
+    while (in.at < in.end) {
+        const uint64_t key = read_varint(&in), kind = key % 8;
+        const uint64_t value = kind == VARINT || kind == BYTES ? read_varint(&in) : 0;
+        const uint64_t bytes = kind == EIGHT ? 8 : kind == FOUR ? 4 : kind == BYTES ? value : 0;
+        if (key / 8 == STEP && kind == VARINT)
+            event.step = value;
+        event.summary |= key / 8 == SUMMARY;
+        event.starts |= key / 8 == SESSION_LOG;
+        if (bytes > (uint64_t)(in.end - in.at))
+            break;
+        in.at += bytes;
+    }
+    return event;
+}
+
+/* --- what is kept --- */
+
+static enum hr_status make_room(struct event_keep *keep, size_t bytes)
+{
+    if (keep->n == keep->events) {
+        const size_t events = keep->events ? 2 * keep->events : 64;
+        struct kept_event *grown = realloc(keep->event, events * sizeof *grown);
+        if (!grown)
+            return hr_fail(HR_E_NOMEM, "no memory for %zu events", events);
+        keep->event = grown;
+        keep->events = events;
+    }
+    if (bytes > keep->room - keep->used) {
+        const size_t room = 2 * keep->room + bytes + 4096;
+        unsigned char *grown = realloc(keep->bytes, room);
+        if (!grown)
+            return hr_fail(HR_E_NOMEM, "no memory for %zu bytes of events", room);
+        keep->bytes = grown;
+        keep->room = room;
+    }
+    return HR_OK;
+}
+
+static enum hr_status add(struct event_keep *keep, uint64_t step, const unsigned char *record,
+                          size_t bytes)
+{
+    HR_TRY(make_room(keep, bytes));
+    memcpy(keep->bytes + keep->used, record, bytes);
+    keep->event[keep->n++] = (struct kept_event){step, keep->used, bytes};
+    keep->used += bytes;
+    return HR_OK;
+}
+
+static void forget_from(struct event_keep *keep, uint64_t step)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < keep->n; i++)
+        if (keep->event[i].step < step)
+            keep->event[n++] = keep->event[i];
+    keep->n = n;
+}
+
+static enum hr_status take(struct event_keep *keep, const struct hr_go_back *to,
+                           const unsigned char *record, size_t bytes)
+{
+    const struct event event = read_event((struct reader){record + HEAD, record + bytes - TAIL});
+    if (event.starts)
+        forget_from(keep, event.step);
+    const bool stays = event.summary && event.step >= keep->from && event.step <= to->step &&
+                       !hr_go_back_redoes(to, event.step);
+    return stays ? add(keep, event.step, record, bytes) : HR_OK;
+}
+
+/* --- files --- */
+
+static enum hr_status read_file(struct event_keep *keep, const struct hr_go_back *to,
+                                const char *path)
+{
+    char *text = NULL;
+    size_t bytes = 0, length;
+    uint64_t data;
+    enum hr_status status = hr_file_read_own(path, file_max, &text, &bytes);
+    for (size_t at = 0; status == HR_OK && bytes - at >= HEAD + TAIL; at += length) {
+        memcpy(&data, text + at, LENGTH);
+        if (data > bytes - at - HEAD - TAIL)
+            break;
+        length = HEAD + (size_t)data + TAIL;
+        status = take(keep, to, (const unsigned char *)text + at, length);
+    }
+    free(text);
+    return status;
+}
+
+static int is_event_file(const struct dirent *entry)
+{
+    return strstr(entry->d_name, "tfevents") != NULL;
+}
+
+static enum hr_status keep_read(struct event_keep *keep, const char *folder,
+                                const struct hr_go_back *to)
+{
+    struct dirent **entry = NULL;
+    enum hr_status status = HR_OK;
+    *keep = (struct event_keep){.from = to->step + 1};
+    for (size_t i = 0; i < to->nredone; i++)
+        keep->from = to->redone[i] < keep->from ? to->redone[i] : keep->from;
+    if (keep->from > to->step)
+        return HR_OK;
+    const int n = scandir(folder, &entry, is_event_file, alphasort);
+    for (int i = 0; i < n; i++) {
+        char path[HR_PATH_MAX];
+        if (status == HR_OK)
+            status = hr_path(path, "%s/%s", folder, entry[i]->d_name);
+        if (status == HR_OK)
+            status = read_file(keep, to, path);
+        free(entry[i]);
+    }
+    free(entry);
+    return status;
+}
+
+static void keep_put(const struct event_keep *keep, struct hr_event_file *events, double wall_s)
+{
+    restart(events, wall_s, keep->from);
+    for (size_t i = 0; i < keep->n; i++)
+        hr_appender_put(&events->file, keep->bytes + keep->event[i].offset, keep->event[i].length);
+}
+
+static void keep_free(struct event_keep *keep)
+{
+    free(keep->bytes);
+    free(keep->event);
+    *keep = (struct event_keep){0};
+}
+
+/* --- board --- */
 
 /* The next event file's name; NULL: there is none. */
 static const char *next_file(DIR *folder)
@@ -87,7 +410,7 @@ static struct hr_go_back back_of(const struct hr_board *board)
 static enum hr_status go_on(struct hr_board *board, const char *folder,
                             const struct hr_run_info *info)
 {
-    struct hr_event_keep keep = {0};
+    struct event_keep keep = {0};
     const size_t bytes = info->nredone * sizeof *board->redone;
     board->redone = bytes ? malloc(bytes) : NULL;
     if (bytes && !board->redone)
@@ -96,12 +419,12 @@ static enum hr_status go_on(struct hr_board *board, const char *folder,
         memcpy(board->redone, info->redone, bytes);
     board->nredone = info->nredone;
     const struct hr_go_back to = back_of(board);
-    enum hr_status status = hr_event_keep_read(&keep, folder, &to);
+    enum hr_status status = keep_read(&keep, folder, &to);
     if (status == HR_OK)
         status = open_file(board, folder);
     if (status == HR_OK)
-        hr_event_keep_put(&keep, &board->events, board->began_wall_s);
-    hr_event_keep_free(&keep);
+        keep_put(&keep, &board->events, board->began_wall_s);
+    keep_free(&keep);
     return status;
 }
 

@@ -12,8 +12,46 @@
 #ifndef HR_METRICS_BOARD_H
 #define HR_METRICS_BOARD_H
 
-#include "metrics/event_file.h"
+#include "encode/protobuf.h"
+#include "metrics/appender.h"
 #include "metrics/step_order.h"
+
+/* --- event file --- */
+
+/* A file of events as TensorBoard reads them: TFRecords of protobuf's Event.
+ *
+ *     record   u64 length | u32 masked crc of the length | data | u32 masked crc of the data
+ *              little endian; crc: CRC-32C; masked: (crc >> 15 | crc << 17) + 0xa282ead8
+ *     Event    1 wall_time (double), 2 step, 3 file_version, 5 summary, 7 session_log
+ *     Summary  1 value: 1 tag, 2 simple_value (float), 5 histo
+ *     histo    1 min, 2 max, 3 num, 4 sum, 5 sum_squares; packed: 6 bucket_limit, 7 bucket
+ *
+ * The first record says brain.Event:2. TensorBoard drops what it has read of step N and later ones
+ * where a session_log START of step N follows (board.c).
+ *
+ * Source:  tensorflow/core/util/event.proto, framework/summary.proto; lib/io/record_writer.h */
+
+struct hr_event_file {
+    struct hr_appender file;
+    struct hr_protobuf event; /* that is being made */
+    size_t summary;
+};
+
+/* A new file in `folder`, which exists: events.out.tfevents.SECONDS.HOST.PID.N. */
+HR_CHECKED enum hr_status hr_event_file_open(struct hr_event_file *events, const char *folder,
+                                             double wall_s);
+
+/* An event with any number of values. */
+void hr_event_begin(struct hr_event_file *events, double wall_s, uint64_t step);
+void hr_event_scalar(struct hr_event_file *events, const char *tag, double value);
+void hr_event_stale(struct hr_event_file *events, const char *tag,
+                    const struct hr_stale_counts *counts);
+void hr_event_end(struct hr_event_file *events);
+
+/* As hr_appender_close. Harmless on a zeroed struct. */
+HR_CHECKED enum hr_status hr_event_file_close(struct hr_event_file *events);
+
+/* --- board --- */
 
 struct hr_board {
     struct hr_event_file events;

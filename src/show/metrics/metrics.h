@@ -1,4 +1,4 @@
-/* metrics.h - a run's history in files: JSON Lines (run_log.h), TensorBoard (board.h), or both.
+/* metrics.h - a run's history in files: JSON Lines, TensorBoard (board.h), or both.
  *
  *     hr_metrics_check(&wish)                    before anything: what could only fail later
  *     struct hr_metrics metrics = {.wish = ...};
@@ -15,8 +15,30 @@
 #ifndef HR_METRICS_METRICS_H
 #define HR_METRICS_METRICS_H
 
+#include <jansson.h>
+
+#include "hogring/train.h"
 #include "metrics/board.h"
-#include "metrics/run_log.h"
+
+/* A run as JSON Lines (--log): each line an object, {"run", "event", ...}.
+ *
+ *   start       at the step it begins at: life, hogring, strategy, seed, resumed, config, ...
+ *   step        each of each worker, or one in `every`: struct hr_step_report
+ *   evaluation  a point of the curve, and the staleness of updates since the one before
+ *   saving, saved, lost
+ *   worker      its times in all; end: how the run ended
+ *
+ * The page "log" of the manual tells all fields. Numbers that are none are null.
+ */
+struct hr_run_log {
+    struct hr_appender file;
+    char *head;      /* owned: {"run":NAME,"event":" */
+    uint64_t every;  /* a line for each step that it divides, or block of rows with one */
+    uint64_t newest; /* step */
+    size_t workers;
+    double (*untold)[4]; /* (workers) owned: load, compute, communicate, wait since its last line */
+    struct hr_stale_counts stale;
+};
 
 /* What was asked for. All is borrowed. */
 struct hr_metrics_wish {

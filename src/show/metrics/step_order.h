@@ -13,6 +13,9 @@
 #ifndef HR_METRICS_STEP_ORDER_H
 #define HR_METRICS_STEP_ORDER_H
 
+#include <math.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "hogring/observer.h"
 
@@ -46,5 +49,36 @@ HR_CHECKED enum hr_status hr_step_order_add(struct hr_step_order *order,
 bool hr_step_order_next(struct hr_step_order *order, uint64_t complete, struct hr_merged_step *out);
 /* Harmless on a zeroed struct. */
 void hr_step_order_close(struct hr_step_order *order);
+
+/* --- how stale updates were since an evaluation: what logs say of an epoch --- */
+
+enum { HR_STALE_COUNTS = 1024 };
+
+struct hr_stale_counts {
+    uint64_t updates, max;
+    double sum, squares;
+    uint64_t bucket[HR_STALE_COUNTS]; /* the last holds all above */
+};
+
+static inline void hr_stale_counts_add(struct hr_stale_counts *counts, uint64_t staleness)
+{
+    const double value = (double)staleness;
+    counts->updates++;
+    counts->sum += value;
+    counts->squares += value * value;
+    counts->max = staleness > counts->max ? staleness : counts->max;
+    counts->bucket[staleness < HR_STALE_COUNTS ? staleness : HR_STALE_COUNTS - 1]++;
+}
+
+/* NaN: there were none. */
+static inline double hr_stale_counts_mean(const struct hr_stale_counts *counts)
+{
+    return counts->updates ? counts->sum / (double)counts->updates : (double)NAN;
+}
+
+static inline void hr_stale_counts_clear(struct hr_stale_counts *counts)
+{
+    memset(counts, 0, sizeof *counts);
+}
 
 #endif

@@ -1,5 +1,5 @@
 /* What a network is made of, layer by layer, before anybody trains it. */
-#include "views/inspect_model.h"
+#include "views/inspect.h"
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "views/trace.h"
+#include "views/inspect.h"
 
 #include <inttypes.h>
 #include <jansson.h>

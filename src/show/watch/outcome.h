@@ -10,6 +10,11 @@
  * above 1, an unknown picture format or an output that cannot be written. (--record, --calibrate
  * and --checkpoint-dir are taken by training when it starts.) */
 HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
+/* HR_E_USAGE: two outputs are one file, by whatever names; or an output is what the command has
+ * read, or will, and would be gone (base/inputs.h). What is no regular file, as /dev/null, is not
+ * looked at. Once when all options are known, and again when the data are: a checkpoint, a trace or
+ * a configuration may have named them. */
+HR_CHECKED enum hr_status hr_apart_check(const struct hr_cli *cli);
 /* When the data are there: refuse to expect an accuracy of values, or an rmse of classes. */
 HR_CHECKED enum hr_status hr_outcome_check_task(const struct hr_cli *cli,
                                                 const struct hr_dataset *dataset);

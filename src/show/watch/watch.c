@@ -5,12 +5,84 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/parse.h"
+#include "base/signals.h"
+#include "hogring/sparse.h"
 #include "report/groups.h"
-#include "watch/apart.h"
+#include "shm/control.h"
+#include "terminal/output.h"
 #include "watch/hints.h"
 #include "watch/outcome.h"
-#include "terminal/output.h"
-#include "base/signals.h"
+
+/* --- what ranks did --- */
+
+/* "A:B"; either may be missing. */
+static bool parse_steps(const char *text, uint64_t *from, uint64_t *to)
+{
+    char first[24];
+    const char *colon = strchr(text, ':');
+    *from = 0;
+    *to = UINT64_MAX;
+    if (!text[0])
+        return true;
+    if (!colon || (size_t)(colon - text) >= sizeof first)
+        return false;
+    snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
+    return (!first[0] || hr_parse_count(first, from)) &&
+           (!colon[1] || hr_parse_count(colon + 1, to)) && *from < *to;
+}
+
+enum hr_status hr_timeline_check(const struct hr_cli *cli)
+{
+    uint64_t from, to;
+    if (cli->timeline_steps[0] && !cli->timeline[0])
+        return hr_fail(HR_E_USAGE, "--timeline-steps: of what? it needs --timeline FILE");
+    if (!parse_steps(cli->timeline_steps, &from, &to))
+        return hr_fail(HR_E_USAGE, "--timeline-steps %s: expected A:B, as 100:200, A below B",
+                       cli->timeline_steps);
+    return HR_OK;
+}
+
+static void find_steps(const struct hr_cli *cli, uint64_t *from, uint64_t *to)
+{
+    if (!parse_steps(cli->timeline_steps, from, to))
+        *from = *to = 0; /* it was refused */
+}
+
+static enum hr_status open_timeline(struct hr_timeline_watch *lines)
+{
+    struct hr_about about;
+    if (lines->timeline)
+        return HR_OK;
+    hr_about_fill(&about);
+    return hr_timeline_open(lines->cli->timeline, about.command, &lines->timeline);
+}
+
+static void begin_timeline(struct hr_timeline_watch *lines, const char *name, const char *clock,
+                           const struct hr_run_info *info)
+{
+    const bool simulated = !strcmp(clock, "virtual");
+    if (lines->timeline)
+        hr_timeline_run(lines->timeline, name, clock, info, simulated ? 0 : hr_clock_ns());
+}
+
+enum hr_status hr_timeline_end(struct hr_timeline_watch *lines, enum hr_status status)
+{
+    char message[512];
+    uint64_t step;
+    if (!lines->timeline)
+        return status;
+    if (hr_timeline_is_full(lines->timeline, &step))
+        hr_log(HR_LOG_WARNING,
+               "%s: full after %d events, in step %llu; --timeline-steps A:B chooses steps",
+               lines->cli->timeline, HR_TIMELINE_EVENTS, (unsigned long long)step);
+    snprintf(message, sizeof message, "%s", status == HR_OK ? "" : hr_error_message());
+    const enum hr_status closed = hr_timeline_close(lines->timeline);
+    lines->timeline = NULL;
+    return status == HR_OK ? closed : hr_fail(status, "%s", message);
+}
+
+/* --- a run --- */
 
 static const int64_t say_ns = 60 * HR_NS_PER_SECOND;
 
@@ -56,7 +128,7 @@ static enum hr_status on_admit(void *arg, const struct hr_run_info *info)
     if (watch->outputs && hr_outcome_forget(watch->outputs) != HR_OK)
         hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     if (watch->lines)
-        HR_TRY(hr_timeline_admit(watch->lines));
+        HR_TRY(open_timeline(watch->lines));
     if (!hr_metrics_are_wanted(&watch->metrics.wish))
         return HR_OK;
     if (watch->outputs)
@@ -79,7 +151,7 @@ static void on_start(void *arg, const struct hr_run_info *info)
         snprintf(name, sizeof name, "%s, seed %llu",
                  watch->view.subject.label[0] ? watch->view.subject.label : info->strategy,
                  (unsigned long long)info->seed);
-        hr_timeline_begin(watch->lines, name, watch->clock, info);
+        begin_timeline(watch->lines, name, watch->clock, info);
     }
     print_banner(watch, info, data);
     warn_before(watch, info);
@@ -137,7 +209,7 @@ void hr_watch_timeline(struct hr_watch *watch, struct hr_timeline_watch *lines,
         return;
     watch->lines = lines;
     observer->spanned = on_span;
-    hr_timeline_steps(lines->cli, &observer->spans_from, &observer->spans_to);
+    find_steps(lines->cli, &observer->spans_from, &observer->spans_to);
 }
 
 /* --- what is written --- */

@@ -2,12 +2,30 @@
 #ifndef HR_WATCH_WATCH_H
 #define HR_WATCH_WATCH_H
 
-#include "watch/timeline_watch.h"
 #include "options/command_line.h"
 #include "hogring/train.h"
 #include "metrics/metrics.h"
 #include "report/progress.h"
 #include "report/report.h"
+#include "timeline/timeline.h"
+
+/* --timeline FILE: what ranks did, written while they do it.
+ *
+ *     struct hr_timeline_watch lines = {.cli = cli};
+ *     HR_TRY(hr_timeline_check(cli, options));                    of each run
+ *     observer = hr_watch_begin(&watch, ...);
+ *     hr_watch_timeline(&watch, &lines, &observer);               each run
+ *     status = hr_timeline_end(&lines, status);                   after the last
+ */
+struct hr_timeline_watch {
+    const struct hr_cli *cli;
+    struct hr_timeline *timeline; /* NULL: no run has begun */
+};
+
+/* HR_E_USAGE: its steps are none, or of no timeline. */
+HR_CHECKED enum hr_status hr_timeline_check(const struct hr_cli *cli);
+/* The runs have ended. Returns status, or what kept the file from being written. */
+HR_CHECKED enum hr_status hr_timeline_end(struct hr_timeline_watch *lines, enum hr_status status);
 
 /* Of several runs: what is said once of all. */
 struct hr_watch_share {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "answers/sheet.h"
 #include "answers/worst.h"
 
 static float outputs[] = {2, 0, 0, 0, 3, 0, 0, 0, 1, NAN, 0, 0, 1, 1, 0};

@@ -1,5 +1,5 @@
 /* What JSON says of a comparison is what the table and the verdict say. */
-#include "json/comparison.h"
+#include "json/documents.h"
 
 #include <math.h>
 

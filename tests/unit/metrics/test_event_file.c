@@ -1,6 +1,6 @@
 /* Event files have the bytes that TensorBoard's own writer gives; a board's values come in the
  * order of steps. */
-#include "metrics/event_file.h"
+#include "metrics/board.h"
 
 #include <dirent.h>
 #include <math.h>

@@ -4,7 +4,7 @@
 
 #include "support/check.h"
 #include "predict/meaning.h"
-#include "answers/write.h"
+#include "answers/predictions.h"
 
 static void outputs_become_probabilities(void **state)
 {

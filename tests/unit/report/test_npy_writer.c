@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "report/npy_writer.h"
+#include "answers/predictions.h"
 #include "support/check.h"
 
 static void the_file_is_as_numpy_writes_it(void **state)
