@@ -249,7 +249,7 @@ const struct hr_command hr_command_data = {
         "(n,F), (n,H,W)\n"
         "or (n,C,H,W) in C order of bool, int8 to int64, uint8 to uint64, float32 or float64 (all "
         "but uint8\n"
-        "become float32); labels are (n) of any of these.\n\n"
+        "become float32); labels are (n) of any of these, or texts.\n\n"
         "make sparse writes libsvm rows that look like RCV1's: for --model logistic and svm.\n",
     .examples = "  hogring data info --data iris.csv --label-column species\n"
                 "  hogring data info pictures --resize 32x32\n"

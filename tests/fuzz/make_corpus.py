@@ -62,6 +62,7 @@ def main(hogring):
     seed("npy", "f4", npy("<f4", (2, 3), struct.pack("<6f", 1, 2, 3, 4, 5, 6)))
     seed("npy", "f8big", npy(">f8", (2, 1, 2), struct.pack(">4d", 1, 2, 3, 4), 2))
     seed("npy", "u1", npy("|u1", (1, 1, 2, 2), b"\0\1\2\3"))
+    seed("npy", "texts", npy("<U2", (3,), "a\0bcd\0".encode("utf-32-le")))
     seed("npy", "i8", npy("<i8", (3,), struct.pack("<3q", -1, 0, 7), 3))
     seed("libsvm", "pairs", "\0+1 1:0.5 7:1.25\n-1 2:1 # note\n")
     seed("libsvm", "zero", "\1" "0 qid:3 0:1 3:1e-3\n1\n\n2 5:1\n")

@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/parse.h"
 #include "base/size.h"
 #include "formats/formats.h"
+
+enum { MAX_TEXT = 4096 }; /* letters of an element */
 
 /* --- the header, a literal of Python */
 
@@ -118,6 +121,19 @@ static enum hr_status read_header(struct header *h, struct hr_npy *npy)
     return h->seen == 7 && h->at == h->end ? HR_OK : fail_header(h);
 }
 
+/* S12, U12: texts of as many bytes, or of code points of 4 bytes each, filled up with zeros. */
+static enum hr_status take_text_type(const struct header *h, const char *type, struct hr_npy *npy)
+{
+    uint64_t length;
+    if (!hr_parse_count(type + 1, &length) || !length || length > MAX_TEXT)
+        return hr_fail(HR_E_FORMAT, "%s: holds texts of type %s, expected 1 to %d letters each",
+                       h->name, hr_shown(h->descr, strlen(h->descr)).text, MAX_TEXT);
+    npy->kind = type[0];
+    npy->item = length * (type[0] == 'U' ? 4 : 1);
+    npy->swapped = h->descr[0] == '>';
+    return HR_OK;
+}
+
 static enum hr_status take_type(const struct header *h, struct hr_npy *npy)
 {
     static const char *const known[] = {"b1", "u1", "i1", "u2", "i2", "u4",
@@ -127,6 +143,8 @@ static enum hr_status take_type(const struct header *h, struct hr_npy *npy)
         return hr_fail(HR_E_FORMAT,
                        "%s: is in Fortran order, expected C order (numpy.ascontiguousarray)",
                        h->name);
+    if (type[0] == 'S' || type[0] == 'U')
+        return take_text_type(h, type, npy);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (!strcmp(type, known[i])) {
             npy->kind = type[0];
@@ -245,12 +263,22 @@ static enum hr_status take_floats(const char *name, const struct hr_npy *npy,
     return HR_OK;
 }
 
+static bool is_text(const struct hr_npy *npy)
+{
+    return npy->kind == 'S' || npy->kind == 'U';
+}
+
 struct hr_shape hr_npy_shape(const struct hr_npy *npy)
 {
     const size_t *s = npy->shape;
     return npy->ndim == 2   ? (struct hr_shape){s[1], 1, 1}
            : npy->ndim == 3 ? (struct hr_shape){1, s[1], s[2]}
                             : (struct hr_shape){s[1], s[2], s[3]};
+}
+
+static enum hr_status fail_text(const char *name, const char *what)
+{
+    return hr_fail(HR_E_FORMAT, "%s: holds texts, expected numbers for %s", name, what);
 }
 
 enum hr_status hr_npy_take_features(const char *name, const struct hr_npy *npy,
@@ -260,6 +288,8 @@ enum hr_status hr_npy_take_features(const char *name, const struct hr_npy *npy,
     if (npy->ndim < 2)
         return hr_fail(HR_E_FORMAT, "%s: has %zu dimensions, expected 2 to 4: (n,F) ... (n,C,H,W)",
                        name, npy->ndim);
+    if (is_text(npy))
+        return fail_text(name, "features");
     table->count = npy->shape[0];
     table->shape = hr_npy_shape(npy);
     if (npy->count == 0)
@@ -272,9 +302,48 @@ enum hr_status hr_npy_take_features(const char *name, const struct hr_npy *npy,
     return HR_OK;
 }
 
+/* Appends a code point as UTF-8; false: it is none. */
+static bool add_utf8(uint64_t code, char *out, size_t *used)
+{
+    const int more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    static const unsigned char first[] = {0, 0xc0, 0xe0, 0xf0};
+    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
+        return false;
+    out[(*used)++] = (char)(first[more] | code >> 6 * more);
+    for (int i = more - 1; i >= 0; i--)
+        out[(*used)++] = (char)(0x80 | (code >> 6 * i & 0x3f));
+    return true;
+}
+
+/* The text of an element, without the zeros behind it; `out` has 4 bytes a letter and one more. */
+static enum hr_status element_text(const char *name, const struct hr_npy *npy, size_t i, char *out)
+{
+    const size_t step = npy->kind == 'U' ? 4 : 1;
+    const struct hr_npy letters = {.item = step, .swapped = npy->swapped, .data = npy->data};
+    const size_t begin = i * (npy->item / step);
+    size_t count = npy->item / step, used = 0;
+    while (count && !load(&letters, begin + count - 1))
+        count--;
+    for (size_t k = 0; k < count; k++) {
+        const uint64_t code = load(&letters, begin + k);
+        if (!code || (step == 4 && !add_utf8(code, out, &used)))
+            return hr_fail(HR_E_FORMAT, "%s: label %zu has a letter %#llx, expected text", name, i,
+                           (unsigned long long)code);
+        if (step == 1)
+            out[used++] = (char)code;
+    }
+    out[used] = '\0';
+    if (used >= 1 && used <= HR_LABEL_MAX_BYTES)
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT, "%s: label %zu has %zu bytes, expected 1 to %d", name, i, used,
+                   HR_LABEL_MAX_BYTES);
+}
+
 static enum hr_status label_text(const char *name, const struct hr_npy *npy, size_t i, char *out,
                                  size_t size)
 {
+    if (is_text(npy))
+        return element_text(name, npy, i, out);
     const double value = load_number(npy, i);
     const bool whole = fabs(value) < 0x1p53 && value == trunc(value);
     if (!isfinite(value))
@@ -319,8 +388,10 @@ static enum hr_status take_targets(const char *name, const struct hr_npy *npy,
 enum hr_status hr_npy_take_labels(const char *name, const struct hr_npy *npy,
                                   struct hr_labels *labels, struct hr_table *table)
 {
-    char text[32];
+    char text[4 * MAX_TEXT + 1];
     void *numbers;
+    if (labels->targets.wanted && is_text(npy))
+        return fail_text(name, "targets");
     if (labels->targets.wanted)
         return take_targets(name, npy, &labels->targets, table);
     if (npy->ndim != 1 || npy->count != table->count)

@@ -6,8 +6,10 @@
  *
  * A data set is a folder of X_train.npy, y_train.npy, X_test.npy, y_test.npy (without the last two,
  * test samples are held out). X is (n,F), (n,H,W) or (n,C,H,W): u1 is kept as bytes with scale
- * 1/255, other integers and f4, f8 become floats. y is (n), integers or finite floats; of a
- * regression (n) or (n,k). X_*.npy of u1 or f4 and 1 GiB and more are mapped, and have no limit.
+ * 1/255, other integers and f4, f8 become floats. y is (n), integers, finite floats, or texts (S
+ * and U, which become UTF-8); of a regression (n) or (n,k). feature_names.txt, where it is there,
+ * names the columns of (n,F), a line each. X_*.npy of u1 or f4 and 1 GiB and more are mapped, and
+ * have no limit.
  *
  * Errors: HR_E_FORMAT with file, found and expected. Threads: none.
  * Test: tests/unit/formats/test_npy.c
@@ -26,8 +28,8 @@ enum { HR_NPY_MAGIC_BYTES = 6, HR_NPY_MAX_DIMS = 4, HR_NPY_MAX_HEADER = 10000 };
 
 /* A view of an array in memory. */
 struct hr_npy {
-    char kind;   /* b u i f */
-    size_t item; /* bytes of an element: 1, 2, 4, 8 */
+    char kind;   /* b u i f; S U */
+    size_t item; /* bytes of an element: 1, 2, 4, 8; of texts any */
     bool swapped;
     size_t ndim, shape[HR_NPY_MAX_DIMS];
     size_t count;        /* product of shape */

@@ -9,6 +9,7 @@
 #include "formats/npy.h"
 
 enum { MAPPED_BYTES = 1 << 30 }; /* of a file from which on */
+static const char names_file[] = "feature_names.txt";
 
 /* Are the elements as a table has them? */
 static bool lie_ready(const struct hr_npy *npy, size_t begin)
@@ -98,6 +99,30 @@ static enum hr_status read_pair(const char *folder, const char *split, struct hr
     return read_array(folder, "y", split, labels, table);
 }
 
+/* feature_names.txt: the names of the columns, a line each. */
+static enum hr_status read_names(const char *folder, struct hr_table *table)
+{
+    char path[HR_PATH_MAX];
+    struct hr_array text;
+    size_t lines = 0;
+    if (!hr_folder_has(folder, names_file))
+        return HR_OK;
+    HR_TRY(hr_path(path, "%s/%s", folder, names_file));
+    HR_TRY(hr_bytes_read_file(path, &text));
+    char *names = text.data;
+    table->feature_names = names;
+    for (size_t i = 0; i < text.bytes; i++)
+        if (names[i] == '\n') {
+            names[i] = '\0';
+            lines++;
+        }
+    if (text.bytes && !names[text.bytes - 1] && lines == table->shape.channels &&
+        table->shape.height == 1 && table->shape.width == 1)
+        return HR_OK;
+    return hr_fail(HR_E_FORMAT, "%s: has %zu lines, expected a name for each of %zu columns", path,
+                   lines, hr_shape_elems(table->shape));
+}
+
 static bool matches(const struct hr_probe *probe)
 {
     return probe->folder && hr_folder_has(probe->path, "X_train.npy");
@@ -120,6 +145,7 @@ static enum hr_status open_folder(const char *path, const struct hr_data_options
 {
     HR_TRY(admit(path, options));
     HR_TRY(read_pair(path, "train", &storage->labels, &storage->train));
+    HR_TRY(read_names(path, &storage->train));
     if (hr_folder_has(path, "X_test.npy") || hr_folder_has(path, "y_test.npy"))
         HR_TRY(read_pair(path, "test", &storage->labels, &storage->test));
     storage->scale = storage->train.features == HR_FEATURES_BYTES ? 1.0f / 255.0f : 1.0f;

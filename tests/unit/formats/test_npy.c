@@ -71,6 +71,40 @@ static void images_of_bytes_stay_bytes(void **state)
     hr_dataset_close(&d);
 }
 
+static void texts_are_labels_and_columns_have_names(void **state)
+{
+    (void)state;
+    write_folder();
+    npy("y_train.npy", HEADER("<U3", "(3,)"), U"dogca\u1e9edog", 36);
+    npy("y_test.npy", HEADER("|S3", "(2,)"), "dogdog", 6);
+    data_text("feature_names.txt", "height\nage, years\n");
+    struct hr_dataset d = data_open("", NULL);
+    assert_int_equal(d.classes, 2);
+    assert_string_equal(d.class_names[0], "ca\u1e9e");
+    assert_string_equal(d.class_names[1], "dog");
+    data_sample(&d, &d.train, 1, (float[]){3, 4}, 0);
+    data_sample(&d, &d.test, 1, (float[]){9, 10}, 1);
+    assert_string_equal(d.feature_names[1], "age, years");
+    hr_dataset_close(&d);
+    data_text("feature_names.txt", "height\nage");
+    data_refused("", NULL, HR_E_FORMAT, "has 1 lines, expected a name for each of 2 columns");
+    unlink(scratch("feature_names.txt"));
+    npy("y_train.npy", HEADER(">U1", "(3,)"), "\0\0\0a\0\0\0\0\0\0\0a", 12);
+    data_refused("", NULL, HR_E_FORMAT, "label 1 has 0 bytes, expected 1 to 255");
+    npy("y_train.npy", HEADER("<U1", "(3,)"), (uint32_t[]){'a', 0xd800, 'a'}, 12);
+    data_refused("", NULL, HR_E_FORMAT, "label 1 has a letter 0xd800, expected text");
+    npy("y_train.npy", HEADER("|S3", "(3,)"), "dogd\0gdog", 9);
+    data_refused("", NULL, HR_E_FORMAT, "label 1 has a letter 0, expected text");
+    npy("y_train.npy", HEADER("<U5000", "(3,)"), "", 0);
+    data_refused("", NULL, HR_E_FORMAT, "texts of type <U5000, expected 1 to 4096 letters each");
+    struct hr_data_options options = data_options();
+    options.values = 1;
+    npy("y_train.npy", HEADER("|S1", "(3,)"), "abc", 3);
+    data_refused("", &options, HR_E_FORMAT, "holds texts, expected numbers for targets");
+    npy("X_train.npy", HEADER("|S1", "(3, 2)"), "abcdef", 6);
+    data_refused("", NULL, HR_E_FORMAT, "holds texts, expected numbers for features");
+}
+
 static void refuses(const char *file, const char *header, const void *data, size_t bytes,
                     const char *message)
 {
@@ -188,6 +222,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         IN_SCRATCH(types_are_converted_and_labels_shared),
+        IN_SCRATCH(texts_are_labels_and_columns_have_names),
         IN_SCRATCH(images_of_bytes_stay_bytes),
         IN_SCRATCH(wrong_arrays_are_refused),
         IN_SCRATCH(cifar_10_is_read_in_order),
