@@ -60,6 +60,38 @@ enum hr_status hr_predict(const char *checkpoint, const char *data,
                           const struct hr_predict_options *options, struct hr_prediction *out);
 void hr_prediction_free(struct hr_prediction *prediction);
 
+/* The same for many calls, and for languages that know no structs of C: the model stays in memory,
+ * whatever becomes of its file.
+ *
+ *     struct hr_predictor *p;
+ *     if (hr_predictor_open("runs/mlp", NULL, &p) != HR_OK || hr_predictor_run(p, "X.npy") != HR_OK)
+ *         ...
+ *     size_t samples, columns;
+ *     const float *probabilities = hr_predictor_columns(p, &samples, &columns);
+ *     hr_predictor_close(p);
+ *
+ *   layers  of the model, where its file does not say them; or NULL */
+struct hr_predictor;
+enum hr_status hr_predictor_open(const char *checkpoint, const char *layers,
+                                 struct hr_predictor **out);
+/* What the model is, as JSON, valid until it is closed: model, checkpoint, step, kind
+ * ("probabilities", "scores", "values"), input (channels, height, width; zeros: not known),
+ * features (names, or none), classes and values (their names). */
+const char *hr_predictor_about(const struct hr_predictor *predictor);
+/* Its weights: tensor 0, 1, ...; NULL behind the last. dtype is one of hr_dtype_name. All of it is
+ * valid until the model is closed. */
+const void *hr_predictor_tensor(const struct hr_predictor *predictor, size_t number,
+                                const char **name, const char **dtype, const size_t **shape,
+                                size_t *ndim);
+/* data: as for hr_predict. What the call before gave is gone, also on error. */
+enum hr_status hr_predictor_run(struct hr_predictor *predictor, const char *data);
+/* What it gave, valid until the next call or the end: (samples, columns); NULL: there was none */
+const float *hr_predictor_columns(const struct hr_predictor *predictor, size_t *samples,
+                                  size_t *columns);
+/* (samples) classes, as hr_prediction has them; NULL where values are predicted. */
+const uint32_t *hr_predictor_answers(const struct hr_predictor *predictor);
+void hr_predictor_close(struct hr_predictor *predictor);
+
 #ifdef __cplusplus
 }
 #endif

@@ -217,9 +217,11 @@ enum hr_status hr_evaluate_checkpoint(const char *path, const char *layers,
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    const uint64_t mode = hr_fp_mode();
     enum hr_status status = hr_saved_read(path, checkpoint);
     if (status == HR_OK)
         status = hr_evaluate_saved(checkpoint, layers, dataset, out);
+    hr_fp_mode_set(mode);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
     return status;
