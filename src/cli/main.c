@@ -1,14 +1,19 @@
 /* hogring - the command: finds the subcommand and runs it. */
 #include <limits.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/cpus.h"
 #include "base/inputs.h"
 #include "base/isa.h"
 #include "base/memory.h"
+#include "base/parse.h"
 #include "base/pipe.h"
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -82,6 +87,24 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     return command->run(&cli);
 }
 
+/* HOGRING_PARENT=PID: the program that started this one, to be ended by SIGTERM when that is gone.
+ * Programs that this one starts have another parent. */
+static enum hr_status follow_parent(void)
+{
+    const char *text = getenv("HOGRING_PARENT");
+    uint64_t pid;
+    if (!text)
+        return HR_OK;
+    if (!hr_parse_count(text, &pid) || pid < 1 || pid > INT_MAX)
+        return hr_fail(HR_E_USAGE, "HOGRING_PARENT=%s: expected the number of a process", text);
+    unsetenv("HOGRING_PARENT");
+    hr_signals_obey_parent();
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if ((uint64_t)getppid() != pid) /* it was gone before */
+        raise(SIGTERM);
+    return HR_OK;
+}
+
 /* "", too: of a script's variable that is not set. */
 static enum hr_status check_environment(void)
 {
@@ -92,7 +115,7 @@ static enum hr_status check_environment(void)
     if (cpus)
         return hr_fail(HR_E_USAGE, "HOGRING_CPUS=%s: expected a number of processors, 1 to %d",
                        cpus, HR_CPUS_MAX);
-    return HR_OK;
+    return follow_parent();
 }
 
 static int run(int argc, char **argv)

@@ -216,3 +216,18 @@ out_of_time() {
   [ $code = 135 ]
   ! grep -q "data file" "$TMP/err" || return 1
 }
+
+@test "a command ends with the parent that HOGRING_PARENT names" {
+  HOGRING_PARENT=x refused 2 "HOGRING_PARENT=x: expected the number of a process" train
+  HOGRING_PARENT=1 hogring train --quiet >/dev/null 2>&1 && return 1
+  bash -c 'HOGRING_PARENT=$$ "$0" train --epochs 100000 --launch process --details >/dev/null 2>"$1" & echo $! >"$2"; wait' \
+    "${HOGRING:-build/hogring}" "$TMP/err" "$TMP/pid" 3>&- &
+  pid=$!
+  for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && break; sleep 0.05; done
+  kill -KILL $pid
+  wait $pid || true
+  pid=$(<"$TMP/pid")
+  for _ in $(seq 400); do kill -0 "$pid" 2>/dev/null || break; sleep 0.05; done
+  if kill -0 "$pid" 2>/dev/null; then return 1; fi
+  pid=
+}
