@@ -239,6 +239,13 @@ static double load_number(const struct hr_npy *npy, size_t i)
     return (double)narrow;
 }
 
+enum hr_status hr_npy_fail_number(const char *name, size_t i, size_t of_row, double value)
+{
+    return hr_fail(HR_E_FORMAT,
+                   "%s: row %zu, column %zu is %g, counted from 0; expected a finite number", name,
+                   i / of_row, i % of_row, value);
+}
+
 static enum hr_status take_floats(const char *name, const struct hr_npy *npy,
                                   struct hr_table *table)
 {
@@ -250,8 +257,7 @@ static enum hr_status take_floats(const char *name, const struct hr_npy *npy,
         const double wide = load_number(npy, i), value = (double)(float)wide;
         table->values[i] = (float)wide;
         if (!isfinite(value))
-            return hr_fail(HR_E_FORMAT, "%s: element %zu is %g, expected a finite number", name, i,
-                           value);
+            return hr_npy_fail_number(name, i, npy->count / npy->shape[0], value);
         rounded = rounded || wide < value || wide > value;
     }
     if (!rounded)

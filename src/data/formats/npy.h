@@ -55,4 +55,8 @@ HR_CHECKED enum hr_status hr_npy_take_features(const char *name, const struct hr
 HR_CHECKED enum hr_status hr_npy_take_labels(const char *name, const struct hr_npy *npy,
                                              struct hr_labels *labels, struct hr_table *table);
 
+/* Element i, of rows of so many, is no finite number. */
+HR_CHECKED enum hr_status hr_npy_fail_number(const char *name, size_t i, size_t of_row,
+                                             double value);
+
 #endif

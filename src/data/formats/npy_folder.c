@@ -23,8 +23,7 @@ static enum hr_status check_finite(const char *name, const struct hr_table *tabl
 {
     for (size_t i = 0; table->values && i < count; i++)
         if (!isfinite(table->values[i]))
-            return hr_fail(HR_E_FORMAT, "%s: element %zu is %g, expected a finite number", name, i,
-                           (double)table->values[i]);
+            return hr_npy_fail_number(name, i, count / table->count, (double)table->values[i]);
     return HR_OK;
 }
 

@@ -117,7 +117,7 @@ static void wrong_arrays_are_refused(void **state)
 {
     (void)state;
     const float bad[] = {1, 2, 3, 4, 5, __builtin_nanf("")};
-    refuses("X_train.npy", HEADER("<f4", "(3, 2)"), bad, 24, "element 5 is nan, expected a finite");
+    refuses("X_train.npy", HEADER("<f4", "(3, 2)"), bad, 24, "row 2, column 1 is nan, counted");
     refuses("X_train.npy", HEADER("<f4", "(3, 2)"), bad, 23, "holds 23 bytes after the header");
     refuses("X_train.npy", HEADER("<f4", "(4611686018427387904, 9)"), bad, 24, "too large");
     refuses("X_train.npy", HEADER("|O", "(3, 2)"), bad, 24, "elements of type |O, expected u1");
