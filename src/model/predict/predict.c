@@ -290,14 +290,22 @@ enum hr_status hr_predict(const char *checkpoint, const char *data,
 
 /* --- a model that stays open --- */
 
-static json_t *list(const char *const *names, size_t count)
+static json_t *list_classes(const struct hr_predictor *p)
 {
     json_t *array = json_array();
     char number[24];
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; !p->values.count && !p->rates && i < p->classes.count; i++) {
         snprintf(number, sizeof number, "%zu", i);
-        hr_json_append(&array, hr_json_text(names ? names[i] : number));
+        hr_json_append(&array, hr_json_text(p->classes.names ? p->classes.names[i] : number));
     }
+    return array;
+}
+
+static json_t *list_features(const struct hr_predictor *p)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < p->input.names.count; i++)
+        hr_json_append(&array, hr_json_text(hr_labels_text(&p->input.names.labels, i)));
     return array;
 }
 
@@ -318,8 +326,7 @@ static enum hr_status describe(struct hr_predictor *p)
         "{so, so, sI, ss, s[III], so, so, so}", "model", hr_json_text(p->model), "checkpoint",
         hr_json_text(p->checkpoint->path), "step", (json_int_t)p->checkpoint->step, "kind",
         kinds[meaning.kind], "input", (json_int_t)shape->channels, (json_int_t)shape->height,
-        (json_int_t)shape->width, "features", list(p->input.names.names, p->input.names.count),
-        "classes", list(p->classes.names, p->values.count || p->rates ? 0 : p->classes.count),
+        (json_int_t)shape->width, "features", list_features(p), "classes", list_classes(p),
         "values", list_values(p));
     p->about = hr_json_dump(json, JSON_COMPACT);
     json_decref(json);
