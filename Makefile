@@ -222,7 +222,7 @@ uninstall:                                     ## remove what install put there
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n + 1 : 4)))
 # The longest begin first: what begins last is soon over.
 LONGEST := $(wildcard $(patsubst %,tests/cli/%.bats,machines_losses manual machines_train machines_servers losses limits memory bench_nets \
-  pure_saves compress images machines_mpi timeline metrics install readme machines_bed paused_saves page))
+  pure_saves compress images machines_mpi timeline metrics install readme python machines_bed paused_saves page))
 CLI_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard tests/cli/*.bats))
 # Built by all processors before they run, unless -j says otherwise.
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 1))

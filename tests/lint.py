@@ -8,6 +8,7 @@
 - no circle of calls between files, but for those listed below; the list shrinks; in folders whose
   files have an order (FILE_ORDER), nothing calls what stands above it
 - every header begins with its name and compiles alone; those of MPI (_mpi.h) are the compiler's affair where MPI is
+- src/python and src/packaging are no rooms: they have no C, and nothing here is told of them but their columns
 - lines have at most 100 columns; how long a function or a file is, its reader judges
 - in bats files nothing stands that fails unnoticed
 - a test program that is named exists, and so does every file that a README names
@@ -87,7 +88,7 @@ def check_words(path, lines):
                 complain(path, number, f"there is no {test}")
         if re.search(r"\batomic_(load|store|fetch|exchange|compare)|_Atomic\b|memory_order", line) and path.parts[0] == "src" and name != "src/comm/shm/atom.h":
             complain(path, number, "atomics belong into shm/atom.h")
-        if path.parts[0] == "src" and path.parts[-2] not in ("bench", "cli", "report", "views") and name not in ("src/base/log.c", "src/base/error.c"):
+        if path.parts[0] == "src" and path.suffix in (".c", ".h") and path.parts[-2] not in ("bench", "cli", "report", "views") and name not in ("src/base/log.c", "src/base/error.c"):
             if re.search(r"(?<![a-z_])(exit|printf|puts)\(", line):
                 complain(path, number, "prints or exits below cli")
 
@@ -197,6 +198,8 @@ def main():
         if path.parts[0] == "src":
             check_includes(path, lines)
         check_words(path, lines)
+    for path in sorted(p for pattern in ("*.py", "*.sh") for p in Path("src").rglob(pattern)):
+        check_words(path, path.read_text().split("\n"))
     for path in sorted(p for pattern in ("*.bats", "*.bash") for p in Path("tests/cli").glob(pattern)):
         check_shell(path, path.read_text().split("\n"))
     for path in files:

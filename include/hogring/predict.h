@@ -64,8 +64,8 @@ void hr_prediction_free(struct hr_prediction *prediction);
  * whatever becomes of its file.
  *
  *     struct hr_predictor *p;
- *     if (hr_predictor_open("runs/mlp", NULL, &p) != HR_OK || hr_predictor_run(p, "X.npy") != HR_OK)
- *         ...
+ *     if (hr_predictor_open("runs/mlp", NULL, &p) != HR_OK) ...
+ *     if (hr_predictor_run(p, "X.npy") != HR_OK) ...
  *     size_t samples, columns;
  *     const float *probabilities = hr_predictor_columns(p, &samples, &columns);
  *     hr_predictor_close(p);

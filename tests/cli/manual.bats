@@ -153,7 +153,7 @@ learning rate warmup:--warmup-epochs
 is it fair:help tune
 why is it slow:help doctor
 hogwild:help strategies
-use it from python:help models
+use it from python:help python
 gpu:help platforms
 fashion mnist:--data
 exit codes:help ci

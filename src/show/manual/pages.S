@@ -34,6 +34,7 @@ hr_manual_pages:
         page    record
         page    checkpoints
         page    predict
+        page    python
         page    failures
         page    machines
         page    platforms
