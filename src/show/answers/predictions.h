@@ -44,17 +44,6 @@ HR_CHECKED enum hr_status hr_prediction_print_csv(FILE *out, const struct hr_pre
 HR_CHECKED enum hr_status hr_prediction_write(const char *path,
                                               const struct hr_prediction *prediction, size_t top);
 
-/* Of a class, by its answers: */
-struct hr_class_summary {
-    size_t samples;
-    double mean_confidence; /* NaN: it has none */
-};
-
-/* classes (p->classes) out; *unanswered: samples with an output that is not a number; returns the
- * mean confidence of all answers, NaN where there is none. */
-double hr_prediction_summarize(const struct hr_prediction *p, struct hr_class_summary *classes,
-                               size_t *unanswered);
-
 /* Within `width` columns; `rest`: where all rows are, as "--out FILE.csv writes all", or NULL. */
 HR_CHECKED enum hr_status hr_prediction_print(FILE *out, const struct hr_prediction *p,
                                               const char *data, size_t width, const char *rest);
