@@ -5,17 +5,24 @@
 
 #include "base/size.h"
 
+struct hr_grid_column *hr_grid_add(struct hr_grid *table, const char *head)
+{
+    struct hr_grid_column *column = &table->column[table->n++];
+    const bool left = head[0] == '-';
+    HR_ASSERT(table->n <= HR_GRID_COLUMNS);
+    *column = (struct hr_grid_column){.head = strdup(head + left), .left = left};
+    HR_ASSERT(column->head);
+    return column;
+}
+
 void hr_grid_begin(struct hr_grid *table, const char *heads)
 {
-    char *rest;
-    *table = (struct hr_grid){.heads = rest = strdup(heads)};
-    table->cells = open_memstream(&table->text, &table->bytes);
-    HR_ASSERT(table->cells && table->heads);
-    for (char *head; (head = strsep(&rest, "\t")); table->n++) {
-        HR_ASSERT(table->n < HR_GRID_COLUMNS);
-        table->column[table->n] =
-            (struct hr_grid_column){.head = head + (head[0] == '-'), .left = head[0] == '-'};
-    }
+    char *all = strdup(heads), *rest = heads[0] ? all : NULL;
+    *table = (struct hr_grid){.cells = open_memstream(&table->text, &table->bytes)};
+    HR_ASSERT(table->cells && all);
+    for (char *head; (head = strsep(&rest, "\t"));)
+        hr_grid_add(table, head);
+    free(all);
 }
 
 /* The next piece of *rest, cut off in place at any of `ends`; *end is what stood there. */
@@ -209,5 +216,6 @@ void hr_grid_end(struct hr_grid *table, FILE *out, size_t width)
         name_hidden(table, out);
     fclose(table->cells);
     free(table->text);
-    free(table->heads);
+    for (size_t c = 0; c < table->n; c++)
+        free(table->column[c].head);
 }

@@ -26,7 +26,7 @@
 enum { HR_GRID_COLUMNS = 64 };
 
 struct hr_grid_column {
-    char *head;
+    char *head;           /* owned */
     bool left, said;      /* some cell says something */
     size_t most;          /* wider cells are cut; 0: none is */
     struct hr_fitted fit; /* expendable is the caller's */
@@ -37,12 +37,14 @@ struct hr_grid {
     const char *also, *cure; /* beside columns that are hidden, and behind them; NULL: nothing */
     size_t n;
     struct hr_grid_column column[HR_GRID_COLUMNS];
-    char *text, *heads; /* owned */
+    char *text; /* owned */
     size_t bytes, shown;
     bool begun; /* heads are shown */
 };
 
 void hr_grid_begin(struct hr_grid *table, const char *heads);
+/* One column more, before the first row. */
+struct hr_grid_column *hr_grid_add(struct hr_grid *table, const char *head);
 /* Show what has come. */
 void hr_grid_flush(struct hr_grid *table, FILE *out);
 /* Columns that it takes so far. */

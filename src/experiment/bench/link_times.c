@@ -71,17 +71,19 @@ static void write_sweep(FILE *cells, const char *name, const double seconds[HR_S
 
 void hr_sweep_print(FILE *out, const struct hr_sweep *sweep)
 {
-    char bytes[32], bandwidth[32], name[32], heads[32 * HR_SWEEP_SERVERS] = "-m";
+    char bytes[32], bandwidth[32], text[32];
     struct hr_grid table;
-    for (size_t s = 0, used = 2; s < HR_SWEEP_SERVERS; s++)
-        used += (size_t)snprintf(heads + used, sizeof heads - used, "\tn = %zu", sweep->servers[s]);
     fprintf(out,
             "# push and pull of N = %s, m workers and n servers around a switch, B = %s/s: ms\n",
             decimal((double)sweep->bytes, bytes), decimal(sweep->link.bandwidth, bandwidth));
-    hr_grid_begin(&table, heads);
+    hr_grid_begin(&table, "-m");
+    for (size_t s = 0; s < HR_SWEEP_SERVERS; s++) {
+        snprintf(text, sizeof text, "n = %zu", sweep->servers[s]);
+        hr_grid_add(&table, text);
+    }
     for (size_t m = 0; m < HR_SWEEP_WORKERS; m++) {
-        snprintf(name, sizeof name, "%zu", m + 1);
-        write_sweep(table.cells, name, sweep->seconds[m]);
+        snprintf(text, sizeof text, "%zu", m + 1);
+        write_sweep(table.cells, text, sweep->seconds[m]);
     }
     write_sweep(table.cells, "slope, ms a worker", sweep->slope_s);
     write_sweep(table.cells, "law, 2 N / (n B)", sweep->law_s);

@@ -317,18 +317,13 @@ static void print_value_rows(FILE *out, const struct hr_prediction *p, size_t ro
     enum { VALUE = 14 };
     const size_t fit = width > 7 + VALUE ? (width - 7) / VALUE : 1;
     const size_t columns = hr_min_size(hr_min_size(p->ncolumns, fit), HR_GRID_COLUMNS - 1);
-    char *heads = NULL;
-    size_t bytes;
     struct hr_grid grid;
-    FILE *text = open_memstream(&heads, &bytes);
-    if (!text)
-        return;
-    fputs("row", text);
-    for (size_t c = 0; c < columns; c++)
-        fprintf(text, "\t%.*s", VALUE - 1, hr_printable(p->names[c]).text);
-    fclose(text);
-    hr_grid_begin(&grid, heads);
-    free(heads);
+    hr_grid_begin(&grid, "row");
+    for (size_t c = 0; c < columns; c++) {
+        struct hr_printable name = hr_printable(p->names[c]);
+        name.text[VALUE - 1] = '\0';
+        hr_grid_add(&grid, name.text);
+    }
     for (size_t i = 0; i < rows; i++) {
         fprintf(grid.cells, "%zu", i + 1);
         for (size_t c = 0; c < columns; c++)

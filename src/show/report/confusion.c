@@ -99,18 +99,16 @@ static bool print_matrix(FILE *out, const struct hr_evaluation *evaluation,
                          size_t width)
 {
     const size_t n = evaluation->classes, before = 4;
-    char *heads = NULL;
-    size_t at = 0, bytes;
+    size_t at = 0;
     struct hr_grid grid;
-    FILE *text = n + before <= HR_GRID_COLUMNS ? open_memstream(&heads, &bytes) : NULL;
-    if (!text)
+    if (n + before > HR_GRID_COLUMNS)
         return false;
-    fputs(header, text);
-    for (uint32_t c = 0; c < n; c++)
-        fprintf(text, "\t%.*s", NAME_MAX_SHOWN, shown(evaluation, c).text);
-    fclose(text);
-    hr_grid_begin(&grid, heads);
-    free(heads);
+    hr_grid_begin(&grid, header);
+    for (uint32_t c = 0; c < n; c++) {
+        struct hr_printable name = shown(evaluation, c);
+        name.text[NAME_MAX_SHOWN] = '\0';
+        hr_grid_add(&grid, name.text);
+    }
     grid.column[0].most = NAME_MAX_SHOWN;
     for (uint32_t label = 0; label < n; label++) {
         write_score(grid.cells, evaluation, label, &scores[label]);
@@ -164,10 +162,9 @@ static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
                         const struct hr_cells *cells, struct hr_class_score *left)
 {
     struct hr_grid grid;
-    char heads[sizeof header + 24];
     fprintf(out, "\nthe least recall, of %zu classes\n", evaluation->classes);
-    snprintf(heads, sizeof heads, "%s\t-mostly taken for", header);
-    hr_grid_begin(&grid, heads);
+    hr_grid_begin(&grid, header);
+    hr_grid_add(&grid, "-mostly taken for");
     grid.column[0].most = NAME_MAX_SHOWN;
     for (size_t i = 0; i < WORST; i++) {
         const uint32_t c = take_worst(evaluation, left);

@@ -317,19 +317,15 @@ struct layout {
 static void print_columns(FILE *out, struct layout *layout, unsigned table)
 {
     struct hr_grid grid;
-    size_t used = 0, at[NCOLUMNS];
-    char heads[NCOLUMNS * 48] = "";
+    size_t at[NCOLUMNS];
+    hr_grid_begin(&grid, "");
+    grid.cure = "; --wide shows all";
     for (size_t c = 0; c < NCOLUMNS; c++) {
         layout->shown[c] = (columns[c].tables & table) && !(columns[c].needs & ~layout->table->has);
+        at[c] = grid.n;
         if (layout->shown[c])
-            used += (size_t)snprintf(heads + used, sizeof heads - used, "%s%s", used ? "\t" : "",
-                                     columns[c].head);
+            hr_grid_add(&grid, columns[c].head)->fit.expendable = columns[c].expendable;
     }
-    hr_grid_begin(&grid, heads);
-    grid.cure = "; --wide shows all";
-    for (size_t c = 0, n = 0; c < NCOLUMNS; c++)
-        if (layout->shown[c])
-            grid.column[at[c] = n++].fit.expendable = columns[c].expendable;
     for (size_t r = 0; r < layout->nrows; r++) {
         for (size_t c = 0; c < NCOLUMNS; c++)
             if (layout->shown[c]) {

@@ -190,11 +190,10 @@ static void print_choice(FILE *out, const struct hr_tuning *tuning,
 static void print_trials(FILE *out, const struct hr_tuning *tuning)
 {
     struct hr_grid grid;
-    char heads[80];
     print_head(out, tuning);
-    snprintf(heads, sizeof heads, "-strategy\t-candidate\ttrials\tsamples\t%s\t-",
-             hr_metric_kind(tuning->metric)->name);
-    hr_grid_begin(&grid, heads);
+    hr_grid_begin(&grid, "-strategy\t-candidate\ttrials\tsamples");
+    hr_grid_add(&grid, hr_metric_kind(tuning->metric)->name);
+    hr_grid_add(&grid, "-");
     grid.column[0].most = 30;
     for (size_t e = 0; e < tuning->nentries; e++)
         write_entry(grid.cells, tuning, &tuning->entry[e]);
