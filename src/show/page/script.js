@@ -9,18 +9,13 @@
   const has = (o, k) => o !== null && typeof o === 'object' && Object.hasOwn(o, k);
   const get = (o, ...keys) => keys.reduce((v, k) => has(v, k) ? v[k] : undefined, o);
   const isObject = v => v !== null && typeof v === 'object' && !Array.isArray(v);
-  const object = (o, ...keys) => {
+  // What is of another type, or not there, is nothing of its own type.
+  const typed = (is, nothing) => (o, ...keys) => {
     const v = get(o, ...keys);
-    return isObject(v) ? v : {};
+    return is(v) ? v : nothing();
   };
-  const list = (o, ...keys) => {
-    const v = get(o, ...keys);
-    return Array.isArray(v) ? v : [];
-  };
-  const text = (o, ...keys) => {
-    const v = get(o, ...keys);
-    return typeof v === 'string' ? v : '';
-  };
+  const object = typed(isObject, () => ({})), list = typed(Array.isArray, () => []),
+        text = typed(v => typeof v === 'string', () => '');
   const isTrue = (o, ...keys) => get(o, ...keys) === true;
   // A number, or a string of digits; sums and squares of all others are numbers, too.
   const asNumber = v => typeof v === 'number' && Math.abs(v) < 1e150 ? v
@@ -148,7 +143,8 @@
     const there = columns.filter(c => c).map(([title, cell, is]) => title[0] === '#'
       ? [title.slice(1), cell, 'n'] : [title, cell, is || (title === '' ? 'bar' : '')]);
     const put = (tag, is, cell, more) => {
-      const node = el(tag, {...(is ? {class: is} : {}), ...more}, cell?.shade ? cell.content : cell);
+      const node =
+        el(tag, {...(is ? {class: is} : {}), ...more}, cell?.shade ? cell.content : cell);
       if (cell?.shade) {
         node.classList.add(cell.shade);
         node.style.setProperty('--s', cell.share);
@@ -200,17 +196,13 @@
           key, {label: clean(label.slice(0, 200)), strategy: clean(strategy), source: s, runs: []});
       groups.get(key).runs.push(run);
     }));
-    const all = [...groups.values()], same = new Map();
+    const all = [...groups.values()], same = new Map(), taken = new Set(), variants = new Map();
     for (const g of all) same.set(g.label, (same.get(g.label) || 0) + 1);
-    const taken = new Set();
     for (const g of all) {
       if (same.get(g.label) > 1)
         g.label += ` (${sources[g.source].name.split('/').pop().split('.')[0].slice(0, 24)})`;
       while (taken.has(g.label)) g.label += ` #${g.source + 1}`;
       taken.add(g.label);
-    }
-    const variants = new Map();
-    for (const g of all) {
       g.variant = variants.get(g.strategy) || 0;
       variants.set(g.strategy, g.variant + 1);
       g.paint = paintOf(g.strategy);
@@ -225,37 +217,30 @@
   const isMeasured = key => /^(train|test|validation)_/.test(key);
   function metricOf(part, key) {
     const words = (part || key).split('_'), which = words.shift(),
-          what = part ? key : words.join('_');
+          what = part ? key : words.join('_'), share = key.endsWith('accuracy');
+    const name = `${which[0].toUpperCase()}${which.slice(1)} ${
+      SPELLED.get(what) || what.replaceAll('_', ' ')}`;
     return {
-      part,
-      key,
-      name: `${which[0].toUpperCase()}${which.slice(1)} ${
-        SPELLED.get(what) || what.replaceAll('_', ' ')}`,
-      share: key.endsWith('accuracy'),
-      more: key.endsWith('accuracy') || /(^|_)r2$/.test(key),
-      of: o => part ? number(o, part, key) : number(o, key),
+      name, key, share, path: part ? `${part} ${key}` : key, more: share || /(^|_)r2$/.test(key),
+      of: o => part ? number(o, part, key) : number(o, key)
     };
   }
   // Every train_x, test_x and validation_x that is a number somewhere, and those of test_fit.
   function findMetrics(runs) {
     const found = new Map();
+    const add = (value, key, inner) => {
+      if (typeof value === 'number' && found.size < 10)
+        found.set(`${key} ${inner}`, inner ? metricOf(key, inner) : metricOf('', key));
+    };
     const look = o => {
-      if (!isObject(o)) return;
-      for (const key of Object.keys(o)) {
-        if (!isMeasured(key) || found.size >= 10) continue;
-        if (typeof o[key] === 'number' && !/_(samples|evaluations|seconds)$/.test(key))
-          found.set(key, ['', key]);
+      for (const key of Object.keys(isObject(o) ? o : {}).filter(isMeasured)) {
+        if (!/_(samples|evaluations|seconds)$/.test(key)) add(o[key], key, '');
         if (key.endsWith('_fit') && isObject(o[key]))
-          for (const inner of Object.keys(o[key]))
-            if (typeof o[key][inner] === 'number' && found.size < 10)
-              found.set(`${key} ${inner}`, [key, inner]);
+          Object.entries(o[key]).forEach(([inner, x]) => add(x, key, inner));
       }
     };
-    for (const run of runs) {
-      look(run);
-      list(run, 'curve').slice(0, 3).forEach(look);
-    }
-    return [...found.values()].map(([part, key]) => metricOf(part, key));
+    for (const run of runs) [run, ...list(run, 'curve').slice(0, 3)].forEach(look);
+    return [...found.values()];
   }
   const RANKS = [
     'test_accuracy', 'validation_accuracy', 'test_fit rmse', 'validation_fit rmse', 'test_rmse',
@@ -263,8 +248,7 @@
   ];
 
   const groups = groupRuns(), runs = groups.flatMap(g => g.runs), metrics = findMetrics(runs);
-  const nameOf = m => m.part ? `${m.part} ${m.key}` : m.key;
-  const primary = RANKS.map(r => metrics.find(m => nameOf(m) === r)).find(m => m);
+  const primary = RANKS.map(r => metrics.find(m => m.path === r)).find(m => m);
   const mean = (group, ...keys) => spread(group.runs.map(run => number(run, ...keys)));
   const score = (group, m) => spread(group.runs.map(run => m.of(run)));
   const factorOf = m => m.share ? 100 : 1;
@@ -324,18 +308,13 @@
     for (let i = 0; i < n; i++) {
       const there = curves.map((c, r) => [c[i], group.runs[r]]).filter(([p]) => isObject(p));
       if (!there.length) continue;
-      const point = {
-        runs: there.length,
-        epoch: spread(there.map(([p]) => number(p, 'epoch'))).mean,
-        at: {},
-        value: new Map()
-      };
-      for (const [key] of ABSCISSAS)
-        point.at[key] =
-          spread(there.map(([p, run]) => key === 'updates' ? updatesAt(run, p) : number(p, key)))
-            .mean;
-      for (const m of metrics) point.value.set(m, spread(there.map(([p]) => m.of(p))));
-      points.push(point);
+      const meanOf = of => spread(there.map(of)).mean;
+      points.push({
+        runs: there.length, epoch: meanOf(([p]) => number(p, 'epoch')),
+        at: Object.fromEntries(ABSCISSAS.map(([key]) => [key,
+          meanOf(([p, run]) => key === 'updates' ? updatesAt(run, p) : number(p, key))])),
+        value: new Map(metrics.map(m => [m, spread(there.map(([p]) => m.of(p)))]))
+      });
     }
     return {group, whole: points.length, points: thin(points)};
   }
@@ -377,9 +356,7 @@
       [least, most] = [least - half, most + half];
     }
     const a = {
-      least,
-      most,
-      ticks: [],
+      least, most, ticks: [],
       log: log > 0 && least > 0 && most / least > log && most / least < 1e100
     };
     if (a.log) {
@@ -438,8 +415,8 @@
       height: high}, svg('title', {}, title));
   };
 
-  // A picture that is drawn when it is first seen, and anew for every width of the page; draw(width)
-  // gives its parts.
+  // A picture that is drawn when it is first seen, and anew for every width of the page;
+  // draw(width) gives its parts.
   function picture(kind, title, description, [head, ...words], draw) {
     const id = newId(), host = el('figure', kind,
       el('figcaption', '', el('b', '', head), ' ', el('span', '', words)));
@@ -450,18 +427,12 @@
       const width = kind.includes('hero') ? pageWidth : panelWidth();
       const [height, parts, after] = draw(width);
       const node = svg('svg', {
-        viewBox: `0 0 ${width} ${height}`,
-        role: 'img',
-        'aria-labelledby': `${id}-t`,
-        'aria-describedby': `${id}-d`,
-        class: 'chart'
-      },
-        svg('title', {id: `${id}-t`}, title), svg('desc', {id: `${id}-d`}, description), parts);
+        viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-labelledby': `${id}-t`,
+        'aria-describedby': `${id}-d`, class: 'chart'
+      }, svg('title', {id: `${id}-t`}, title), svg('desc', {id: `${id}-d`}, description), parts);
       const old = host.querySelector(':scope > svg.chart');
-      if (old)
-        old.replaceWith(node);
-      else
-        host.append(node);
+      if (old) old.replaceWith(node);
+      else host.append(node);
       if (after) after(node, host);
     });
     return host;
@@ -519,18 +490,10 @@
   // lines: {paint, variant, name, short, points: [{x, y, least, most}]}.
   // fit: where values are worth seeing: [least, most] of the y axis, if not of all of them.
   function lineChart({
-    kind,
-    title,
-    caption,
-    lines,
-    xTitle,
-    yLog = 0,
-    xLog = 0,
-    fromZero = true,
-    fit = null,
-    format = x => figures(x, 4),
+    kind, title, caption, lines, xTitle, yLog = 0, xLog = 0, fromZero = true, fit = null,
     more = true
   }) {
+    const format = x => figures(x, 4), hero = kind === 'hero';
     lines = lines.filter(line => line.points.length);
     if (!lines.length) return null;
     lines.forEach((line, i) => { line.index = i; });
@@ -541,7 +504,6 @@
       {log: xLog, wanted: Math.max(3, width / 120)});
     const [least, most] =
       fit || (xLog ? [low.least * .9, high.most * 1.1] : [low.least, high.most]);
-    const hero = kind === 'hero';
     const yAxis = axis(least, most, {whole: !yLog, log: yLog, wanted: hero ? 6 : 5});
     const ends = lines.map(line => `${line.name} ends at ${format(line.points.at(-1).y)}`);
     const clip = newId(), cutOff = points.some(p => p.y < yAxis.least || p.y > yAxis.most);
@@ -558,21 +520,16 @@
       const box = [Math.round(left), 10, Math.round(width - right), height - 42],
             {parts, at} = frame(box, x, yAxis, xTitle);
       const inside = svg('g', {'clip-path': `url(#${clip})`});
-      for (const line of lines)
-        if (line.points.some(p => p.most > p.least)) {
-          const there = line.points,
-                up = there.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.most).toFixed(1)}`);
-          const down =
-            there.map(p => `${at.x(p.x).toFixed(1)} ${at.y(p.least).toFixed(1)}`).reverse();
-          inside.append(svg('path', {
-            class: lines.length > 5 ? 'band faint' : 'band',
-            style: styleOf(line),
-            'data-line': line.index,
-            d: `M${[...up, ...down].join('L')}Z`
-          }));
-        }
-      const paths = lines.map(line => line.points.map(
-        p => `${at.x(p.x).toFixed(1)} ${at.y(p.y).toFixed(1)}`).join('L'));
+      const place = (p, y) => `${at.x(p.x).toFixed(1)} ${at.y(y).toFixed(1)}`;
+      for (const line of lines.filter(l => l.points.some(p => p.most > p.least))) {
+        const up = line.points.map(p => place(p, p.most)),
+              down = line.points.map(p => place(p, p.least)).reverse();
+        inside.append(svg('path', {
+          class: lines.length > 5 ? 'band faint' : 'band', style: styleOf(line),
+          'data-line': line.index, d: `M${[...up, ...down].join('L')}Z`
+        }));
+      }
+      const paths = lines.map(line => line.points.map(p => place(p, p.y)).join('L'));
       for (const [i, line] of lines.entries()) {
         const g = svg('g', {style: styleOf(line), 'data-line': line.index, class: 'curve'});
         // One that lies on another leaves it to be seen.
@@ -585,94 +542,68 @@
         });
         inside.append(g);
       }
-      parts.push(svg('clipPath', {id: clip}, svg('rect', {
-        x: box[0] - 5,
-        y: box[1] - 5,
-        width: box[2] - box[0] + 10,
-        height: box[3] - box[1] + 5.5
-      })),
-        inside);
+      parts.push(svg('clipPath', {id: clip}, svg('rect', {x: box[0] - 5, y: box[1] - 5,
+        width: box[2] - box[0] + 10, height: box[3] - box[1] + 5.5})), inside);
       if (lines.length > 1)
         parts.push(...endLabels(lines.map(line => {
           const p = line.points.at(-1);
           return {line, x: at.x(p.x), y: Math.min(box[3], Math.max(box[1], at.y(p.y)))};
-        }),
-          box[2] + 16, box[1] + 4, box[3], letters, hero ? Infinity : 60));
+        }), box[2] + 16, box[1] + 4, box[3], letters, hero ? Infinity : 60));
       return [
         height, parts,
-        (node, host) => readOut(node, host, {lines, x, at, box, xTitle, format, more})
+        (node, host) => readOut(node, host, {lines, at, box, xTitle, format, more})
       ];
     });
   }
 
   // Values under the pointer, or, with the keyboard, under a cursor that the arrow keys move.
-  function readOut(node, host, {lines, x, at, box, xTitle, format, more}) {
-    let tip = null, marks = null, cursor = null;
-    const stops = unique(lines.flatMap(line => line.points.map(p => p.x))).sort((a, b) => a - b);
-    node.setAttribute('tabindex', '0');
-    const hide = () => {
-      if (tip) tip.remove();
-      if (marks) marks.remove();
-      tip = marks = null;
-    };
-    const nearest = (points, v) => points.reduce(
-      (best, p) => Math.abs(at.x(p.x) - at.x(v)) < Math.abs(at.x(best.x) - at.x(v)) ? p : best);
+  function readOut(node, host, {lines, at, box, xTitle, format, more}) {
+    const shown = [], stops =
+      unique(lines.flatMap(line => line.points.map(p => p.x))).sort((a, b) => a - b);
+    let cursor = stops.length - 1;
+    const hide = () => shown.splice(0).forEach(e => e.remove());
+    const nearest = (all, px, xOf) =>
+      all.reduce((best, p) => Math.abs(xOf(p) - px) < Math.abs(xOf(best) - px) ? p : best);
+    const range = p => p.most > p.least ? ` (${format(p.least)} to ${format(p.most)})` : '';
     const show = v => {
       hide();
-      const px = at.x(v), frame = node.getBoundingClientRect();
-      const found = lines.map(line => ({line, p: nearest(line.points, v)}))
+      const px = at.x(v);
+      const found = lines.map(line => ({line, p: nearest(line.points, px, p => at.x(p.x))}))
                       .sort((a, b) => (b.p.y - a.p.y) * (more ? 1 : -1));
-      marks =
-        svg('g', {}, svg('path', {class: 'cursor', d: `M${px.toFixed(1)} ${box[1]}V${box[3]}`}));
-      for (const {line, p} of found) {
-        const y = at.y(p.y);
-        if (y >= box[1] - 5 && y <= box[3] + 5)
-          marks.append(svg('circle', {
-            class: 'dot',
-            style: styleOf(line),
-            r: 4.5,
-            cx: at.x(p.x).toFixed(1),
-            cy: y.toFixed(1)
-          }));
-      }
+      const marks = svg('g', {},
+        svg('path', {class: 'cursor', d: `M${px.toFixed(1)} ${box[1]}V${box[3]}`}),
+        found.filter(({p}) => at.y(p.y) >= box[1] - 5 && at.y(p.y) <= box[3] + 5)
+          .map(({line, p}) => svg('circle', {class: 'dot', style: styleOf(line), r: 4.5,
+            cx: at.x(p.x).toFixed(1), cy: at.y(p.y).toFixed(1)})));
+      const tip = el('div', {class: 'tip', role: 'status'},
+        el('div', 'soft', `${figures(v, 4)} ${xTitle}`), found.map(({line, p}) =>
+          el('div', '', key(line), line.short, el('b', '', format(p.y), range(p)))));
       node.append(marks);
-      tip =
-        el('div', {class: 'tip', role: 'status'}, el('div', 'soft', `${figures(v, 4)} ${xTitle}`),
-          found.map(({line, p}) => el('div', '', key(line), line.short,
-                      el('b', '', format(p.y),
-                        p.most > p.least ? ` (${format(p.least)} to ${format(p.most)})` : ''))));
       host.append(tip);
-      const scale = frame.width / node.viewBox.baseVal.width,
-            room = host.clientWidth - tip.offsetWidth;
-      const side = px * scale + 16 + tip.offsetWidth > host.clientWidth
-        ? px * scale - tip.offsetWidth - 16
-        : px * scale + 16;
+      shown.push(marks, tip);
+      const frame = node.getBoundingClientRect(), scale = frame.width / node.viewBox.baseVal.width;
+      const room = host.clientWidth - tip.offsetWidth, right = px * scale + 16;
+      const side = right > room ? right - 32 - tip.offsetWidth : right;
       tip.style.left = `${Math.max(0, Math.min(room, side))}px`;
-      tip.style.top = `${
-        node.getBoundingClientRect().top - host.getBoundingClientRect().top + box[3] * scale +
-        30}px`;
+      tip.style.top = `${frame.top - host.getBoundingClientRect().top + box[3] * scale + 30}px`;
     };
     const point = event => {
       const frame = node.getBoundingClientRect(),
             px = (event.clientX - frame.left) * node.viewBox.baseVal.width / frame.width;
-      if (px < box[0] - 6 || px > box[2] + 8) return hide();
-      show(
-        stops.reduce((best, v) => Math.abs(at.x(v) - px) < Math.abs(at.x(best) - px) ? v : best));
+      if (px < box[0] - 6 || px > box[2] + 8) hide();
+      else show(nearest(stops, px, at.x));
     };
-    node.addEventListener('pointermove', point);
-    node.addEventListener('pointerdown', point);
-    node.addEventListener('pointerleave', hide);
-    node.addEventListener('blur', hide);
+    node.setAttribute('tabindex', '0');
+    for (const kind of ['pointermove', 'pointerdown']) node.addEventListener(kind, point);
+    for (const kind of ['pointerleave', 'blur']) node.addEventListener(kind, hide);
+    const STEPS =
+      {ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity, PageUp: -10, PageDown: 10};
     node.addEventListener('keydown', event => {
-      const steps =
-        {ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity, PageUp: -10, PageDown: 10};
-      if (event.key === 'Escape') return hide();
-      if (!Object.hasOwn(steps, event.key)) return undefined;
+      if (event.key === 'Escape') hide();
+      if (!Object.hasOwn(STEPS, event.key)) return;
       event.preventDefault();
-      cursor = Math.max(0,
-        Math.min(
-          stops.length - 1, (cursor === null ? stops.length - 1 : cursor) + steps[event.key]));
-      return show(stops[cursor]);
+      cursor = Math.max(0, Math.min(stops.length - 1, cursor + STEPS[event.key]));
+      show(stops[cursor]);
     });
     const mark = on => event => {
       const index = event.target.closest('[data-line]')?.dataset.line;
@@ -760,7 +691,8 @@
             ['strategy', ({s}) => s.group.label], seeds && ['#runs', ({p}) => p.runs],
             ['#samples', ({p}) => figures(p.at.samples, 6)],
             ['#updates', ({p}) => figures(Math.round(p.at.updates), 6)],
-            ['#seconds', ({p}) => figures(p.at.seconds, 6)], ['#epoch', ({p}) => figures(p.epoch, 6)],
+            ['#seconds', ({p}) => figures(p.at.seconds, 6)],
+            ['#epoch', ({p}) => figures(p.epoch, 6)],
             ...metrics.flatMap(m => [
               [`#${titleOf(m)}`, value(m, 'mean')], seeds && ['#least', value(m, 'least')],
               seeds && ['#most', value(m, 'most')]
@@ -835,15 +767,15 @@
     // Cells of a column that is laid out as one.
     const each = cells => g => cells[groups.indexOf(g)];
     const means = (...keys) => each(column(groups.map(g => mean(g, ...keys)), 3));
-    const scores = (m, kind) => m &&
-      [titleOf(m), each(column(groups.map(g => score(g, m)), m.share || !seeds ? 4 : 3, factorOf(m))),
-        kind];
+    const scores = (m, kind) => m && [titleOf(m), each(column(
+      groups.map(g => score(g, m)), m.share || !seeds ? 4 : 3, factorOf(m))), kind];
     const shown = metrics.filter(m => groups.some(g => score(g, m).n));
     const first = shown.find(m => m === primary),
           loss = shown.find(m => m !== first && /loss/.test(m.key) && !/train/.test(m.key));
-    const over = counts.length === 1 ? `${counts[0]} runs each` : 'the runs';
+    const over = seeds ? `: mean ± standard deviation over ${
+      counts.length === 1 ? `${counts[0]} runs each` : 'the runs'}` : '';
     return [
-      sheet(`At the end of training${seeds ? `: mean ± standard deviation over ${over}` : ''}`, groups, [
+      sheet(`At the end of training${over}`, groups, [
         ['strategy', nameCell], counts.length > 1 && ['runs', g => g.runs.length, 'n w3'],
         scores(first, 'n'), scores(loss, 'n w2'),
         against && [`difference to the best, ${against.unit}`,
@@ -859,7 +791,7 @@
       against
         ? note('In brackets: 95 % intervals, uncorrected. * significant after Holm’s correction.')
         : null,
-      ifAny(sources.flatMap(s => list(s.of, 'failed')), failed => sheet('Runs that failed', failed, [
+      ifAny(sources.flatMap(s => list(s.of, 'failed')), all => sheet('Runs that failed', all, [
         ['strategy', f => text(f, 'label') || text(f, 'strategy')], num('seed', 'seed', 15),
         word('why', 'message')
       ], 'text'))
@@ -969,8 +901,8 @@
       ifAny(tests, () => [
         sheet('Each strategy with each, paired by seeds; 95 % intervals, uncorrected', tests, [
           word('a', 'a'), word('b', 'b'),
-          ['of', t => factor(t) > 1 ? 'accuracy, points'
-            : ratio(t) ? `${text(t, 'metric').replace('target_', '')} to target` : text(t, 'metric')],
+          ['of', t => factor(t) > 1 ? 'accuracy, points' : ratio(t)
+            ? `${text(t, 'metric').replace('target_', '')} to target` : text(t, 'metric')],
           num('seeds', 'n', 6), ['#a − b, or a / b', difference], num('p', 'p', 2),
           num('p, corrected', 'p_adjusted', 2), num('effect', 'effect value', 3),
           word('a is', 'verdict')
@@ -1054,7 +986,8 @@
       const worst = cost[0], causes = CAUSES.filter(([k]) => cost.some(c => of(c.rank, k) > 0));
       const reason = causes.reduce(
         (best, c) => best && of(worst.rank, best[0]) >= of(worst.rank, c[0]) ? best : c, null);
-      const half = worst.s >= all / 2, share = percent(worst.s, all, 0), index = [...Array(n).keys()];
+      const half = worst.s >= all / 2, share = percent(worst.s, all, 0),
+            index = [...Array(n).keys()];
       const seconds = (i, j) =>
         sum(g.runs.map(run => asNumber(list(list(run, 'waiting', 'matrix'), i)[j])));
       const longest = n > 24 ? 0 : Math.max(...index.flatMap(i => index.map(j => seconds(i, j))));
@@ -1071,8 +1004,8 @@
         ], 'bars'),
         n > 16 ? note(`The 16 of ${n} ranks that caused most.`) : null,
         longest > 0 ? fold(`Who waited for whom under ${g.label}`,
-          matrix('Seconds that a rank (down) waited for another (across)', 'rank', index.map(String),
-            seconds, x => x / longest, () => 'right', x => figures(x, 3))) : null
+          matrix('Seconds that a rank (down) waited for another (across)', 'rank',
+            index.map(String), seconds, x => x / longest, () => 'right', x => figures(x, 3))) : null
       ];
     });
     return ifAny(parts.filter(p => p), there => [
@@ -1116,8 +1049,9 @@
       shares.forEach((share, b) => {
         const left = at.x(b * h.width), top = at.y(share);
         if (share > 0)
-          parts.push(block('block', left + .5, top, Math.max(.5, at.x((b + 1) * h.width) - left - 1),
-            Math.max(.7, 150 - top), `staleness ${h.name(b)}: ${share.toFixed(2)} %`, styleOf(g)));
+          parts.push(block('block', left + .5, top,
+            Math.max(.5, at.x((b + 1) * h.width) - left - 1), Math.max(.7, 150 - top),
+            `staleness ${h.name(b)}: ${share.toFixed(2)} %`, styleOf(g)));
       });
       return [192, parts];
     });
@@ -1143,7 +1077,8 @@
         plain('from asynchrony', 'asynchrony', 'implicit_momentum'),
         plain('total', 'asynchrony', 'total_momentum')
       ], 'values'),
-      ifAny(lost, () => sheet('Lost updates: weights written over another’s update; sampled', lost, [
+      ifAny(lost, () => sheet('Lost updates: weights written over another’s update; sampled',
+        lost, [
         ['strategy', g => g.label], ['#lost, %', g => share(g, 'fraction', 3)],
         ['#95 % interval', g => `${share(g, 'low', 2)} to ${share(g, 'high', 2)}`]
       ], 'values')),
@@ -1257,7 +1192,8 @@
           (x, i) => x / number(all[i], 'samples'), (i, j) => i === j ? 'right' : 'wrong',
           x => figures(x, 9));
   };
-  const hundredth = (title, k, digits) => [`#${title}, %`, o => figures(100 * number(o, k), digits)];
+  const hundredth = (title, k, digits) =>
+    [`#${title}, %`, o => figures(100 * number(o, k), digits)];
   const classScores = all => sheet('Class by class', all, [
     word('class', 'name'), num('samples', 'samples', 9), num('answers', 'answers', 9),
     hundredth('recall', 'recall', 4), hundredth('precision', 'precision', 4),
@@ -1321,11 +1257,14 @@
       }
     const measured = MEASURES.find(m => fields.has(m.join(' '))) || [''],
           isMeasure = path => path.join(' ') === measured.join(' ');
-    const ops = unique(rows.map(r => text(r, 'op')));
-    const sorted = [...rows].sort((a, b) => ops.indexOf(text(a, 'op')) - ops.indexOf(text(b, 'op')) ||
+    const ops = opsOf(rows);
+    const sorted = [...rows].sort((a, b) =>
+      ops.indexOf(text(a, 'op')) - ops.indexOf(text(b, 'op')) ||
       (number(a, 'bytes') - number(b, 'bytes')) || 0);
-    const varies = path => isMeasure(path) || rows.some(r => get(r, ...path) !== get(rows[0], ...path));
-    const block = r => text(r, 'op') ? `${text(r, 'op')} ${number(r, 'bytes')}` : '', blocks = new Map();
+    const varies = path =>
+      isMeasure(path) || rows.some(r => get(r, ...path) !== get(rows[0], ...path));
+    const block = r => text(r, 'op') ? `${text(r, 'op')} ${number(r, 'bytes')}` : '',
+          blocks = new Map();
     for (const r of rows)
       blocks.set(block(r), Math.max(blocks.get(block(r)) || 0, positive(number(r, ...measured))));
     const isNumber = path => rows.some(r => typeof get(r, ...path) === 'number');
@@ -1348,7 +1287,8 @@
   }
   // Of an operation a line for each algorithm (or whatever else differs): what was measured, by
   // size.
-  const benchLines = (rows, measured) => unique(rows.map(r => text(r, 'op'))).slice(0, 24).map(op => {
+  const opsOf = rows => unique(rows.map(r => text(r, 'op')));
+  const benchLines = (rows, measured) => opsOf(rows).slice(0, 24).map(op => {
     const mine = rows.filter(r => text(r, 'op') === op && number(r, ...measured) > 0),
           lines = new Map();
     const size =
@@ -1400,7 +1340,8 @@
     const charts = found.map((f, i) => lineChart({
       kind: i ? 'panel' : 'hero', title: f.op, lines: f.lines, xTitle: f.size, fromZero: false,
       xLog: 8, yLog: 8, more: measured[0] === 'samples_per_s',
-      caption: `${measureTitle(measured)}${measured[0] === 'time_us' ? ',' : ''} over ${f.size}${over(f)}`
+      caption: `${measureTitle(measured)}${measured[0] === 'time_us' ? ',' : ''} over ${
+        f.size}${over(f)}`
     }));
     return [
       charts[0], charts.length > 1 ? el('div', 'panels', charts.slice(1)) : null,
@@ -1415,10 +1356,11 @@
           largest = Math.max(...mine.map(r => number(r, 'bytes'))),
           last = mine.filter(r => number(r, 'bytes') === largest);
     const best = last.reduce((b, r) => b && time(b) <= time(r) ? b : r, null);
-    const all = `${rows.length} measurements${wrong ? `, ${wrong} of them with wrong results` : ''}.`;
+    const all =
+      `${rows.length} measurements${wrong ? `, ${wrong} of them with wrong results` : ''}.`;
     return last.length < 2 || !text(best, 'algorithm') ? all
-      : `${all} Of ${largest.toLocaleString('en')} bytes, ${text(best, 'algorithm')} is the fastest: ${
-          duration(time(best) / 1e6)} (median).`;
+      : `${all} Of ${largest.toLocaleString('en')} bytes, ${
+          text(best, 'algorithm')} is the fastest: ${duration(time(best) / 1e6)} (median).`;
   }
 
   // --- experiments ---
@@ -1513,8 +1455,8 @@
       const parts = [
         words ? el('pre', {class: 'command', tabindex: 0}, el('code', '', words)) : null,
         el('p', '',
-          words && navigator.clipboard ? button('Copy the command', node =>
-            navigator.clipboard.writeText(words).then(() => { node.textContent = 'Copied'; })) : null,
+          words && navigator.clipboard && button('Copy the command', node => navigator.clipboard
+            .writeText(words).then(() => { node.textContent = 'Copied'; })),
           button('Save the JSON document', () => {
             const link = el('a', {download: 'hogring.json'});
             link.href = URL.createObjectURL(
@@ -1526,7 +1468,8 @@
         terms('Data', object(config, 'data')),
         ifAny(changed, () => sheet('Options that differ from their defaults', changed,
           [option, set, ['default', k => value(get(defaults, k))]], 'text')),
-        ifAny(options, () => fold('All options', sheet('All options', options, [option, set], 'text'))),
+        ifAny(options, () =>
+          fold('All options', sheet('All options', options, [option, set], 'text'))),
         terms('Machine', object(source.of, 'machine')),
         terms('What decides bits', object(source.of, 'bits')),
         note(`hogring ${text(source.of, 'hogring')}${
