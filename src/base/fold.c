@@ -1,5 +1,7 @@
 #include "base/fold.h"
 
+#include <string.h>
+
 #include <sys/ioctl.h>
 
 #include "base/size.h"
@@ -92,4 +94,14 @@ bool hr_fold(struct hr_fold *fold, const char *text, size_t n, hr_put_fn put, vo
         i = end;
     }
     return good;
+}
+
+static bool put_file(void *out, const char *text, size_t n)
+{
+    return fwrite(text, 1, n, out) == n;
+}
+
+void hr_fold_print(FILE *out, const char *text, size_t width)
+{
+    hr_fold(&(struct hr_fold){.width = width}, text, strlen(text), put_file, out);
 }

@@ -15,6 +15,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 /* {.width = W} before the first piece; 0: as it is. */
 struct hr_fold {
@@ -32,5 +33,7 @@ size_t hr_terminal_columns(int fd);
 /* Returns false when put does, and stops. */
 typedef bool (*hr_put_fn)(void *arg, const char *text, size_t n);
 bool hr_fold(struct hr_fold *fold, const char *text, size_t n, hr_put_fn put, void *arg);
+/* A whole text, to a stream. */
+void hr_fold_print(FILE *out, const char *text, size_t width);
 
 #endif

@@ -180,15 +180,9 @@ static void say_conflicts(FILE *out, const struct hr_forecast *forecast)
                                       : "");
 }
 
-static bool put(void *out, const char *text, size_t n)
-{
-    return fwrite(text, 1, n, out) == n;
-}
-
 /* A sentence a line, and long ones broken. */
 void hr_forecast_say(FILE *out, const struct hr_forecast *forecast)
 {
-    struct hr_fold fold = {.width = 80};
     char *text = NULL;
     size_t bytes = 0;
     FILE *lines = open_memstream(&text, &bytes);
@@ -201,6 +195,6 @@ void hr_forecast_say(FILE *out, const struct hr_forecast *forecast)
     say_noise(lines, forecast);
     say_conflicts(lines, forecast);
     if (fclose(lines) == 0)
-        hr_fold(&fold, text, bytes, put, out);
+        hr_fold_print(out, text, 80);
     free(text);
 }

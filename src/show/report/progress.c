@@ -215,20 +215,15 @@ static void add_left(struct line *line, const struct hr_progress_view *view,
             hr_human_about(text, left + rest));
 }
 
-static bool put(void *out, const char *text, size_t n)
-{
-    return fwrite(text, 1, n, out) == n;
-}
-
 /* A line that stays. */
 static void say(struct hr_progress_view *view, struct line *line)
 {
     char text[LINE_BYTES + 1];
-    struct hr_fold fold = {.width = view->redraw ? width_of(view->out) : 0};
+    const size_t width = view->redraw ? width_of(view->out) : 0;
     hr_progress_view_end(view);
-    write_line(line, fold.width, text);
+    write_line(line, width, text);
     strcat(text, "\n");
-    hr_fold(&fold, text, strlen(text), put, view->out);
+    hr_fold_print(view->out, text, width);
     fflush(view->out);
     view->said_ns = hr_clock_ns();
 }
