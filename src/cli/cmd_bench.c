@@ -9,7 +9,7 @@
 #include "bench/bench_store.h"
 #include "options/meaning.h"
 #include "cli/commands.h"
-#include "terminal/output.h"
+#include "terminal/grid.h"
 #include "options/nearest.h"
 #include "base/signals.h"
 #include "group/tune.h"
@@ -22,6 +22,7 @@ struct rows {
     struct hr_bench_row row[MAX_ROWS];
     size_t n;
     uint64_t low, high; /* bytes to measure */
+    struct hr_grid table;
 };
 
 /* --- the command line --- */
@@ -116,21 +117,24 @@ static enum hr_status check_meaning(const struct hr_cli *cli, bool all, enum hr_
 
 /* --- the table --- */
 
-static void print_row(const struct hr_bench_row *row)
+static void print_row(struct hr_grid *table, const struct hr_bench_row *row)
 {
-    printf("%12zu %12zu  %-8s %-8s %-18s %10.2f %10.2f %10.2f %8.3f %8.3f %7zu\n", row->bytes,
-           row->count, row->type, row->redop, row->algorithm, row->p50_us, row->p10_us, row->p90_us,
-           row->algbw_gbs, row->busbw_gbs, row->wrong);
+    fprintf(table->cells, "%zu\t%zu\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.3f\t%.3f\t%zu\n", row->bytes,
+            row->count, row->type, row->redop, row->algorithm, row->p50_us, row->p10_us,
+            row->p90_us, row->algbw_gbs, row->busbw_gbs, row->wrong);
+    hr_grid_flush(table, stdout);
     fflush(stdout);
 }
 
-static void print_head(const struct hr_bench_case *what, const char *operation)
+static void begin_table(struct hr_grid *table, const struct hr_bench_case *what,
+                        const char *operation)
 {
     printf("# %s: %zu rank%s (%s, %s, %s buffers%s)\n", operation, what->world.nranks,
            what->world.nranks == 1 ? "" : "s", what->world.launch, what->world.transport,
            what->own_memory ? "private" : "arena", what->back_to_back ? ", back to back" : "");
-    printf("%12s %12s  %-8s %-8s %-18s %10s %10s %10s %8s %8s %7s\n", "size (B)", "count", "type",
-           "redop", "algorithm", "time (us)", "p10", "p90", "algbw", "busbw", "#wrong");
+    hr_grid_begin(table, "    size (B)\t       count\t-type    \t-redop   \t-algorithm         \t"
+                         " time (us)\t       p10\t       p90\t   algbw\t   busbw\t #wrong");
+    hr_grid_flush(table, stdout);
 }
 
 /* --- measuring --- */
@@ -158,7 +162,7 @@ static enum hr_status measure_sizes(const struct hr_cli *cli, struct hr_bench_ca
         HR_TRY(hr_bench_measure(what, row));
         rows->n++;
         if (hr_cli_speaks(cli))
-            print_row(row);
+            print_row(&rows->table, row);
         if (bytes == 0)
             break;
     }
@@ -169,17 +173,21 @@ static enum hr_status measure_sizes(const struct hr_cli *cli, struct hr_bench_ca
 static enum hr_status measure_operation(const struct hr_cli *cli, const struct hr_algorithm *only,
                                         struct hr_bench_case *what, struct rows *rows)
 {
-    if (hr_cli_speaks(cli))
-        print_head(what, bench_name(what->operation));
-    for (size_t i = 0; hr_algorithm_at(i); i++) {
+    const bool speaks = hr_cli_speaks(cli);
+    enum hr_status status = HR_OK;
+    if (speaks)
+        begin_table(&rows->table, what, bench_name(what->operation));
+    for (size_t i = 0; status == HR_OK && hr_algorithm_at(i); i++) {
         if (only ? hr_algorithm_at(i) != only : i == 0)
             continue; /* auto is one of the others */
         what->world.algorithm = hr_algorithm_at(i)->name;
-        HR_TRY(measure_sizes(cli, what, rows));
+        status = measure_sizes(cli, what, rows);
         if (what->operation != HR_OP_ALL_REDUCE)
             break;
     }
-    return HR_OK;
+    if (speaks)
+        hr_grid_end(&rows->table, NULL, 0);
+    return status;
 }
 
 static enum hr_status refuse_wrong_sums(const struct rows *rows)

@@ -60,13 +60,6 @@
       if (Math.abs(x) >= 9995 / 1e4 * unit) return (x / unit).toPrecision(3) + name;
     return figures(x, 3);
   }
-  function duration(s) {
-    if (!Number.isFinite(s)) return DASH;
-    if (s >= 3600) return `${Math.floor(s / 3600)} h ${Math.floor(s % 3600 / 60)} min`;
-    if (s >= 120) return `${Math.floor(s / 60)} min ${Math.floor(s % 60)} s`;
-    if (s >= 1 || s <= 0) return `${figures(s, 3)} s`;
-    return s >= 1e-3 ? `${figures(s * 1e3, 3)} ms` : `${figures(s * 1e6, 3)} µs`;
-  }
   const percent = (part, all, digits = 1) =>
     all > 0 && Number.isFinite(part) ? (100 * part / all).toFixed(digits) : DASH;
   // "94.76 ± 0.95", where the runs differ.
@@ -1360,7 +1353,7 @@
       `${rows.length} measurements${wrong ? `, ${wrong} of them with wrong results` : ''}.`;
     return last.length < 2 || !text(best, 'algorithm') ? all
       : `${all} Of ${largest.toLocaleString('en')} bytes, ${
-          text(best, 'algorithm')} is the fastest: ${duration(time(best) / 1e6)} (median).`;
+          text(best, 'algorithm')} is the fastest: ${figures(time(best), 3)} µs (median).`;
   }
 
   // --- experiments ---
