@@ -150,23 +150,6 @@ struct counted {
     size_t n;
 };
 
-static json_t *counts_of(const uint64_t *counts, size_t n)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        hr_json_append(&array, hr_json_count(counts[i]));
-    return array;
-}
-
-/* It ends at its last number that is not 0. */
-static json_t *histogram(const struct counted *counted)
-{
-    size_t n = counted->n;
-    while (n > 0 && counted->counts[n - 1] == 0)
-        n--;
-    return counts_of(counted->counts, n);
-}
-
 static json_t *quantile(const struct counted *counted, double q)
 {
     if (counted->updates == 0)
@@ -180,7 +163,8 @@ static json_t *counted_object(const struct counted *counted)
         counted->updates ? (double)counted->sum / (double)counted->updates : (double)NAN;
     return json_pack("{so so so so so}", "mean", hr_json_number(mean), "p50",
                      quantile(counted, 0.5), "p99", quantile(counted, 0.99), "max",
-                     hr_json_count(counted->max), "histogram", histogram(counted));
+                     hr_json_count(counted->max), "histogram",
+                     hr_json_histogram(counted->counts, counted->n));
 }
 
 /* Parts of a run: by worker or by key, the same figures of each. */
@@ -262,7 +246,7 @@ static const struct hr_field conflict_rows[] = {
 
 /* --- batches and ranks that were lost --- */
 
-OF_RUN(dropped_by_worker, counts_of(run->dropped_by, run->ndropped_by))
+OF_RUN(dropped_by_worker, hr_json_counts(run->dropped_by, run->ndropped_by))
 
 static const struct hr_field dropped_rows[] = {
     {HR_FIELD(RUN, "gradients", dropped)},

@@ -26,6 +26,21 @@ json_t *hr_json_count(uint64_t n)
     return json_sprintf("%llu", (unsigned long long)n);
 }
 
+json_t *hr_json_counts(const uint64_t *counts, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        hr_json_append(&array, hr_json_count(counts[i]));
+    return array;
+}
+
+json_t *hr_json_histogram(const uint64_t *counts, size_t n)
+{
+    while (n > 0 && counts[n - 1] == 0)
+        n--;
+    return hr_json_counts(counts, n);
+}
+
 json_t *hr_json_text_or_null(const char *text)
 {
     return text && text[0] ? hr_json_text(text) : json_null();

@@ -16,6 +16,9 @@
 json_t *hr_json_number(double x);
 /* A whole number; above 2^63 - 1, which jansson cannot hold, a string of digits. */
 json_t *hr_json_count(uint64_t n);
+/* A list of them; a histogram ends at its last number that is not 0. */
+json_t *hr_json_counts(const uint64_t *counts, size_t n);
+json_t *hr_json_histogram(const uint64_t *counts, size_t n);
 /* hr_json_text, null for "". */
 json_t *hr_json_text_or_null(const char *text);
 

@@ -576,33 +576,16 @@ static uint64_t all_dropped(const struct hr_trace_view *view)
     return sum;
 }
 
-/* As the run counted them: one a push, or one a step. */
-static json_t *updates_json(const struct hr_trace_view *view)
-{
-    json_t *updates = json_object_get(view->trailer, "updates");
-    return updates ? json_incref(updates) : json_null();
-}
-
-static json_t *histogram_json(const struct hr_trace_view *view)
-{
-    json_t *array = json_array();
-    size_t n = HR_RESULT_STALENESS_BUCKETS;
-    while (n > 0 && view->histogram[n - 1] == 0)
-        n--;
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(array, hr_json_count(view->histogram[i]));
-    return array;
-}
-
 static json_t *view_json(const struct hr_trace_view *view)
 {
-    return json_pack("{so so so so so so so so so so so}", "trace", hr_json_text(view->path),
-                     "header", json_loads(view->trace.header, 0, NULL), "trailer",
-                     json_incref(view->trailer), "owners", owners_json(view), "launcher",
-                     launcher_json(view), "workers", workers_json(view), "updates",
-                     updates_json(view), "dropped", count_if(view->drops, all_dropped(view)),
-                     "taken_back", hr_json_count(view->taken_back), "staleness",
-                     histogram_json(view), "differ", hr_json_count(view->differ));
+    return json_pack("{so so sO? so so so sO? so so so so}", "trace", hr_json_text(view->path),
+                     "header", json_loads(view->trace.header, 0, NULL), "trailer", view->trailer,
+                     "owners", owners_json(view), "launcher", launcher_json(view), "workers",
+                     workers_json(view), "updates", json_object_get(view->trailer, "updates"),
+                     "dropped", count_if(view->drops, all_dropped(view)), "taken_back",
+                     hr_json_count(view->taken_back), "staleness",
+                     hr_json_histogram(view->histogram, HR_RESULT_STALENESS_BUCKETS), "differ",
+                     hr_json_count(view->differ));
 }
 
 enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path)
