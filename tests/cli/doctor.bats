@@ -113,7 +113,7 @@ clean() {
   doctor 0 --clean
   says "^removed /dev/shm/hogring.$pid.1.0+, which pid $pid has left removed /dev/shm/hogring.$dead.[0-9]*.[0-9a-f.]*, which pid $dead has left $"
   doctor 0
-  says "^ *pid ranks started age state command $pid 2 [^ ]* [^ ]* [0-9]+ s alive hogring train --workers 2 --epochs 100000 $"
+  says "^ *pid ranks started age state command $pid 2 [^ ]* [^ ]* [0-9]+ s alive hogring train --workers 2 --epochs 1"
   [ -e /dev/shm/hogring.other ]
   [ -e /dev/shm/hogring.1.2 ]
   doctor 0 $pid

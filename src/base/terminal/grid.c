@@ -5,24 +5,34 @@
 
 #include "base/size.h"
 
-struct hr_grid_column *hr_grid_add(struct hr_grid *table, const char *head)
+static struct hr_grid_column *add(struct hr_grid *table, const char *head, size_t length)
 {
     struct hr_grid_column *column = &table->column[table->n++];
     const bool left = head[0] == '-';
-    HR_ASSERT(table->n <= HR_GRID_COLUMNS);
-    *column = (struct hr_grid_column){.head = strdup(head + left), .left = left};
-    HR_ASSERT(column->head);
+    HR_ASSERT(table->n <= HR_GRID_COLUMNS && length < sizeof column->head);
+    *column = (struct hr_grid_column){.left = left};
+    memcpy(column->head, head + left, length - left);
     return column;
 }
 
+struct hr_grid_column *hr_grid_add(struct hr_grid *table, const char *head)
+{
+    return add(table, head, strlen(head));
+}
+
+/* Without memory it shows nothing. */
 void hr_grid_begin(struct hr_grid *table, const char *heads)
 {
-    char *all = strdup(heads), *rest = heads[0] ? all : NULL;
     *table = (struct hr_grid){.cells = open_memstream(&table->text, &table->bytes)};
-    HR_ASSERT(table->cells && all);
-    for (char *head; (head = strsep(&rest, "\t"));)
-        hr_grid_add(table, head);
-    free(all);
+    if (!table->cells)
+        table->cells = fopen("/dev/null", "we");
+    HR_ASSERT(table->cells);
+    for (size_t length; *heads; heads += length + (heads[length] == '\t')) {
+        length = strcspn(heads, "\t");
+        add(table, heads, length);
+        if (heads[length] && !heads[length + 1])
+            add(table, "", 0);
+    }
 }
 
 /* The next piece of *rest, cut off in place at any of `ends`; *end is what stood there. */
@@ -109,7 +119,7 @@ static void print_heads(struct hr_grid *table, FILE *out)
 static void walk(struct hr_grid *table, FILE *out)
 {
     char end, *at = table->text + table->shown;
-    while (*at) {
+    while (table->text && *at) {
         const bool row = at[strcspn(at, "\t\n")] == '\t';
         struct line line = {.table = table, .out = out};
         size_t c = 0;
@@ -216,6 +226,4 @@ void hr_grid_end(struct hr_grid *table, FILE *out, size_t width)
         name_hidden(table, out);
     fclose(table->cells);
     free(table->text);
-    for (size_t c = 0; c < table->n; c++)
-        free(table->column[c].head);
 }

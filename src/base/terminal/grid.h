@@ -26,7 +26,7 @@
 enum { HR_GRID_COLUMNS = 64 };
 
 struct hr_grid_column {
-    char *head;           /* owned */
+    char head[64];
     bool left, said;      /* some cell says something */
     size_t most;          /* wider cells are cut; 0: none is */
     struct hr_fitted fit; /* expendable is the caller's */
