@@ -96,7 +96,7 @@ say      = $(if $(filter 1,$(V)),,@$(eval DONE += x)printf '[%s] %-4s %s\n' $(wo
 SONAME  := libhogring.so.0
 HEADERS := $(wildcard include/hogring/*.h)
 
-.PHONY: all experiments soak oracle safety-cost help install uninstall deps demo check test long peers peers-venv asan tsan lint format clean list units show-demo run-tests \
+.PHONY: all experiments soak oracle safety-cost help install uninstall deps demo deb check test long peers peers-venv asan tsan lint format clean list units show-demo run-tests \
   model run-model fuzz run-fuzz arm64 coverage run-coverage
 .SECONDARY:
 
@@ -211,6 +211,17 @@ install: all $(B)/$(SONAME)                    ## command, libraries, headers, h
 	$(BIN)/hogring help --completion >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/hogring
 	@for page in $$($(BIN)/hogring help --man); do \
 	  $(BIN)/hogring help --man $$page >$(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page || exit 1; done
+	@$(if $(DESTDIR),,$(LOADER))
+# Programs with the shared library need the loader to find it; the command does not.
+LOADER = if PATH=$$PATH:/sbin ldconfig -vNX 2>/dev/null | grep -q '^$(PREFIX)/lib:'; \
+	then echo "installed; for programs with libhogring.so, once as root: ldconfig"; \
+	else echo "installed; programs with libhogring.so need LD_LIBRARY_PATH=$(PREFIX)/lib"; fi
+# Without MPI: its three libraries would be three packages.
+deb:                                           ## a Debian package, build/deb/hogring_*.deb, tried
+	@command -v dpkg-deb >/dev/null || { echo "deb: there is no dpkg-deb (dpkg)" >&2; exit 1; }
+	@rm -rf build/deb
+	@$(MAKE) --no-print-directory MPI=off PREFIX=/usr DESTDIR=$(CURDIR)/build/deb/root install
+	@sh src/packaging/deb.sh $(VERSION) build/deb
 uninstall:                                     ## remove what install put there
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/hogring $(LIBS.mpi:%=bin/hogring-%) lib/libhogring.a lib/libhogring.so lib/$(SONAME) lib/pkgconfig/hogring.pc)
 	rm -f $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring.[17] $(DESTDIR)$(PREFIX)/share/man/man[17]/hogring-*.[17]

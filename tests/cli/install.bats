@@ -211,3 +211,10 @@ with_header() {
   install_here
   bash -c 'source "$1"; complete -p hogring' - "$root/share/bash-completion/completions/hogring"
 }
+
+@test "install ends with what the loader needs" {
+  release_only
+  make -s install PREFIX="$TMP/here" >"$TMP/out" 2>&1 || { cat "$TMP/out"; return 1; }
+  [ "$(tail -n 1 "$TMP/out")" = "installed; programs with libhogring.so need LD_LIBRARY_PATH=$TMP/here/lib" ]
+  if grep -q "LD_LIBRARY_PATH\|ldconfig" "$BATS_FILE_TMPDIR/out"; then return 1; fi
+}
