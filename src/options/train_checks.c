@@ -4,8 +4,15 @@
 #include <string.h>
 
 #include "compress/compress.h"
+#include "options/nearest.h"
 #include "options/train_options.h"
 #include "strategies/find.h"
+
+enum hr_status hr_check_model(const struct hr_train_options *o)
+{
+    const char *why = hr_why_not_here(o->model);
+    return why ? hr_fail(HR_E_USAGE, "--model %s: %s", o->model, why) : HR_OK;
+}
 
 enum hr_status hr_check_compress(const struct hr_train_options *o)
 {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "hogring/train.h"
 
+HR_CHECKED enum hr_status hr_check_model(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_compress(const struct hr_train_options *o);
 HR_CHECKED enum hr_status hr_check_stall_warn(const struct hr_train_options *o);
 

@@ -92,7 +92,7 @@ static const struct hr_option model[] = {
                       "several names, as mlp,cnn; names: ",
         .bench_said = "mlp; train: all names; pipeline: equal stages",
         .commands = BOTH | HR_EVAL | HR_PREDICT | HR_BENCH_MODELS | HR_FORECAST,
-        .models = HR_OF_ALL_MODELS, .first = true),
+        .models = HR_OF_ALL_MODELS, .first = true, .check = hr_check_model),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
         "regress: labels are values, which are predicted (rmse, mae, R2 in place of accuracy); "
         "classify: each label is a class, though labels look like values (numbers that are not "

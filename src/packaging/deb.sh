@@ -11,8 +11,14 @@ strip --strip-debug "$root/usr/lib/libhogring.a"
 find "$root/usr/share/man" -name '*.[17]' -exec gzip -9n {} +
 
 # The packages of the libraries that the two programs are linked with, and the C library's version.
-needed() { objdump -p "$root/usr/bin/hogring" "$root/usr/lib/libhogring.so.0" | awk '/NEEDED/ {print $2}' | sort -u; }
-owner() { dpkg -S "*/$1" | sed -n "s/^\([a-z0-9.+-]*\)\(:$architecture\)\?: .*/\1/p" | grep -v -e -dev -e -cross -e libc6-i386 | head -n 1; }
+needed() {
+  objdump -p "$root/usr/bin/hogring" "$root/usr/lib/libhogring.so.0" | awk '/NEEDED/ {print $2}' |
+    sort -u
+}
+owner() {
+  dpkg -S "*/$1" | sed -n "s/^\([a-z0-9.+-]*\)\(:$architecture\)\?: .*/\1/p" |
+    grep -v -e -dev -e -cross -e libc6-i386 | head -n 1
+}
 glibc=$(objdump -T "$root/usr/bin/hogring" | grep -o 'GLIBC_[0-9.]*' | sort -Vu | tail -n 1)
 depends="libc6 (>= ${glibc#GLIBC_})"
 for library in $(needed); do
