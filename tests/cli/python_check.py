@@ -181,6 +181,13 @@ class Ends(unittest.TestCase):
             self.assertEqual(raised.exception.exit_code, code)
         self.assertEqual(children(), [])
 
+    def test_shared_memory_that_is_not_to_be_had(self):
+        from unittest import mock
+        with mock.patch("tempfile.mkdtemp", side_effect=PermissionError(13, "Permission denied")):
+            for call in (lambda: hogring.train(X, Y, **QUICK), lambda: hogring.compare(X, Y, **QUICK)):
+                with self.assertRaisesRegex(hogring.Error, "^/dev/shm: Permission denied; expected"):
+                    call()
+
     def test_nothing_stays_in_memory(self):
         hogring.train(X, Y, **QUICK)
         with self.assertRaises(hogring.Error):

@@ -1,7 +1,7 @@
 """Arrays for the command: written once into memory without a name, which the child reads as the
 .npy files of a folder."""
 
-import mmap, os, shutil, tempfile
+import mmap, os, tempfile
 from pathlib import Path
 import numpy as np
 from ._command import Error
@@ -77,6 +77,14 @@ def as_labels(y, count, name="y"):
     return array
 
 
+def folder_in_memory():
+    try:
+        return tempfile.TemporaryDirectory(prefix=PREFIX, dir="/dev/shm")
+    except OSError as error:
+        line = f"/dev/shm: {error.strerror}; expected a folder to write into, shared memory"
+        raise Error(line, 3) from None
+
+
 def in_memory(array):
     """A file descriptor of the array as .npy in C order, whatever its strides, by one pass."""
     head = np.lib.format.header_data_from_array_1_0(array)
@@ -86,16 +94,13 @@ def in_memory(array):
             np.lib.format.write_array_header_1_0(file, {**head, "fortran_order": False})
         begin = os.fstat(fd).st_size
         if array.nbytes:
-            os.posix_fallocate(
-                fd, begin, array.nbytes
-            )  # no memory is an error here, and a signal below
+            os.posix_fallocate(fd, begin, array.nbytes)  # without memory an error; below a signal
             with mmap.mmap(fd, begin + array.nbytes) as memory:
                 np.ndarray(array.shape, array.dtype, memory, begin)[...] = array
     except OSError as error:
         os.close(fd)
-        raise Error(
-            f"no memory for {array.nbytes} bytes of an array: {error.strerror}", 3
-        ) from None
+        line = f"no memory for {array.nbytes} bytes of an array: {error.strerror}"
+        raise Error(line, 3) from None
     return fd
 
 
@@ -122,19 +127,17 @@ class HandedOver:
     def __enter__(self):
         if not self.arrays:
             return self
+        self.made = folder_in_memory()
+        self.folder = self.made.name
         try:
-            self.folder = tempfile.mkdtemp(prefix=PREFIX, dir="/dev/shm")
             for name, array in self.arrays.items():
                 self.fds.append(in_memory(array))
                 os.symlink(f"/proc/self/fd/{self.fds[-1]}", f"{self.folder}/{name}")
             if self.names and self.arrays["X_train.npy"].ndim == 2:
-                Path(self.folder, "feature_names.txt").write_text(
-                    "".join(name + "\n" for name in self.names), encoding="utf-8"
-                )
-        except BaseException as error:
+                text = "".join(name + "\n" for name in self.names)
+                Path(self.folder, "feature_names.txt").write_text(text, encoding="utf-8")
+        except BaseException:
             self.__exit__()
-            if isinstance(error, OSError):
-                raise Error(f"/dev/shm: {error.strerror}; hogring needs it", 3) from None
             raise
         self.arguments = ["--data", self.folder]
         return self
@@ -143,17 +146,13 @@ class HandedOver:
         for fd in self.fds:
             os.close(fd)
         if self.folder:
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self.made.cleanup()
 
     def named(self, line):
         """A line of the command's, with the caller's names in place of the folder's."""
         if not self.folder:
             return line
-        for name, plain in {
-            "X_train.npy": "X",
-            "y_train.npy": "y",
-            "X_test.npy": "X_test",
-            "y_test.npy": "y_test",
-        }.items():
+        for name in self.arrays:
+            plain = name.replace("_train", "").replace(".npy", "")
             line = line.replace(f"{self.folder}/{name}", plain)
         return line.replace(self.folder, "X, y")

@@ -1,9 +1,9 @@
 """compare and train, and what they give."""
 
-import html, os, re, shlex, shutil, tempfile
+import html, os, re, shlex, shutil
 import pandas
 from . import _command
-from ._arrays import PREFIX, HandedOver, refuse
+from ._arrays import HandedOver, folder_in_memory, refuse
 from ._model import load
 
 
@@ -157,7 +157,7 @@ def train(X=None, y=None, *, X_test=None, y_test=None, progress=True, **options)
     Gives a Run, whose .model predicts. Its weights are kept in files with checkpoint_dir="runs/x"
     alone.
     """
-    with tempfile.TemporaryDirectory(prefix=PREFIX, dir="/dev/shm") as folder:
+    with folder_in_memory() as folder:
         if not {"checkpoint_dir", "resume", "digest_every"}.intersection(options):
             rarely = {"checkpoint_every": "1000000epochs", "keep": 1}
             options = {**rarely, **options, "checkpoint_dir": folder}
