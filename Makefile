@@ -87,7 +87,7 @@ SUPPORT := $(patsubst %.c,$(B)/%.o,$(wildcard tests/support/*.c))
 Q       := $(if $(filter 1,$(V)),,@)
 # "[12/702] CC ...": how many of how many there are, in a build from nothing; else how many so far.
 GOALS    = $(or $(MAKECMDGOALS),all)
-ALL_OF   = $(OBJECTS) $(BIN)/libhogring.a $(if $(filter all check run-tests,$(GOALS)),$(CLI) $(BIN)/hogring $(MPIS) $(foreach m,$(MPIS),$(call in_src,*_mpi.c))) \
+ALL_OF   = $(OBJECTS) $(BIN)/libhogring.a $(if $(filter all install check run-tests,$(GOALS)),$(CLI) $(BIN)/hogring $(MPIS) $(foreach m,$(MPIS),$(call in_src,*_mpi.c))) \
   $(if $(filter units check run-tests,$(GOALS)),$(TESTS:=.o) $(SUPPORT) $(B)/tests/libsupport.a $(SHOWING) $(sort $(dir $(SHARED))) $(ALONE) $(MPIS) $(MPIS))
 TOTAL   := $(if $(wildcard $(B)/src/base/error.o),,/$(words $(ALL_OF)))
 say      = $(if $(filter 1,$(V)),,@$(eval DONE += x)printf '[%s] %-4s %s\n' $(words $(DONE))$(TOTAL) $(1) $@;)
