@@ -50,7 +50,7 @@ FILE_ORDER = {
     "play": "gradient_pool play play_pause drive_explore replay_losses drive_replay",
     "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",
     "state": "listing model_tensors pause_state compress_state best_state state model_file",
-    "train": "histogram task evaluate counters divergence final_test shared_memory compress_setup several_deal aggregate_setup several_agree several needs links_setup overlap_setup freeze optimizer_setup pipeline_setup pipeline_report prepare announce dense_result fits run what_if_deaths what_if",
+    "train": "histogram task evaluate counters divergence final_test several shared_memory compress_setup aggregate_setup needs links_setup overlap_setup freeze optimizer_setup pipeline_setup pipeline_report prepare announce dense_result fits run what_if_deaths what_if",
     "forecast": "noise gradients pace anchors stand_in forecast sentences forecast_text forecast_json",
 }
 found = []

@@ -17,7 +17,6 @@
 #include "base/signals.h"
 #include "watch/watch.h"
 #include "export/onnx.h"
-#include "machines/start.h"
 #include "report/human.h"
 #include "report/report.h"
 #include "session/saved.h"
@@ -255,13 +254,13 @@ int hr_cli_train(struct hr_cli *cli)
     struct hr_run_result result = {0};
     if (check_search(cli) != HR_OK)
         return hr_cli_failed(HR_E_USAGE);
-    if (hr_mpi_check() != HR_OK)
+    if (hr_cli_machines_may_begin() != HR_OK)
         return hr_cli_failed(HR_E_USAGE);
     if (cli->search[0])
         return hr_cli_search(cli);
     struct hr_machines *machines;
     enum hr_status status = hr_cli_machines_open(cli, &machines);
-    if (status == HR_OK && hr_machines_first(machines))
+    if (status == HR_OK && hr_cli_machines_lead(machines))
         status = train(cli, &dataset, machines, &result);
     else if (status == HR_OK)
         status = hr_cli_follow(cli, &dataset, machines);

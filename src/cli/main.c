@@ -17,26 +17,11 @@
 #include "base/pipe.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/several.h"
 #include "watch/outcome.h"
 #include "terminal/output.h"
 #include "base/signals.h"
-#include "machines/porter.h"
 #include "products/ready.h"
-
-/* Started several times, any other command would do its work as often. */
-static enum hr_status check_alone(const struct hr_command *command, const struct hr_cli *cli)
-{
-    struct hr_mpi_launch launch;
-    if (command == &hr_command_train && !cli->search[0])
-        return HR_OK;
-    if (!hr_mpi_launched(&launch) || launch.processes < 2)
-        return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "%s%s: started by %s as process %zu of %zu, and only train runs on several "
-                   "machines; start it once, without that",
-                   command->name, cli->search[0] ? " --search" : "", launch.launcher,
-                   launch.process, launch.processes);
-}
 
 /* Commands keep results on the stack, 150 KiB in one function; that of a thread is as large as the
  * limit, too. */
@@ -79,7 +64,7 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
     hr_pipe_patience(wait_ms > 0 && wait_ms < INT_MAX ? (int)ceil(wait_ms) : INT_MAX);
     status = check_stack();
     if (status == HR_OK)
-        status = check_alone(command, &cli);
+        status = hr_cli_machines_check(command->name, &cli, command == &hr_command_train);
     if (status == HR_OK)
         status = hr_outcome_check(&cli);
     if (status != HR_OK)
@@ -142,5 +127,5 @@ int main(int argc, char **argv)
 {
     hr_signals_catch();
     hr_output_begin();
-    return hr_porter_leave(hr_output_end(run(argc, argv)));
+    return hr_cli_machines_leave(hr_output_end(run(argc, argv)));
 }

@@ -6,7 +6,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "machines/porter.h"
+#include "machines/machines.h"
+#include "machines/start.h"
 #include "options/choices.h"
 #include "options/meaning.h"
 #include "options/pairs.h"
@@ -20,6 +21,33 @@
 
 static const int64_t BEGIN_NS = 60 * HR_NS_PER_SECOND;
 
+enum hr_status hr_cli_machines_check(const char *command, const struct hr_cli *cli, bool trains)
+{
+    struct hr_mpi_launch launch;
+    if ((trains && !cli->search[0]) || !hr_mpi_launched(&launch) || launch.processes < 2)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "%s%s: started by %s as process %zu of %zu, and only train runs on several "
+                   "machines; start it once, without that",
+                   command, cli->search[0] ? " --search" : "", launch.launcher, launch.process,
+                   launch.processes);
+}
+
+enum hr_status hr_cli_machines_may_begin(void)
+{
+    return hr_mpi_check();
+}
+
+int hr_cli_machines_leave(int code)
+{
+    return hr_mpi_leave(code);
+}
+
+bool hr_cli_machines_lead(const struct hr_machines *machines)
+{
+    return hr_machines_first(machines);
+}
+
 enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out)
 {
     struct hr_mpi_launch launch;
@@ -27,8 +55,7 @@ enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out
     *out = NULL;
     if (!hr_mpi_launched(&launch) || launch.processes < 2)
         return HR_OK;
-    const bool forks = hr_choices_of(&cli->train).launch == HR_LAUNCH_AS_PROCESSES;
-    HR_TRY((forks ? hr_porter_open : hr_mpi_open)(BEGIN_NS, &wire));
+    HR_TRY(hr_mpi_open(BEGIN_NS, &wire));
     struct hr_machines *machines = malloc(sizeof *machines);
     const enum hr_status status =
         machines ? hr_machines_open(wire, machines) : hr_fail(HR_E_NOMEM, "no memory for machines");

@@ -274,6 +274,8 @@ const struct hr_feature_pair hr_pairs[] = {
          "its steps wait for the memory that workers share, and virtual time is of gradients and "
          "messages alone",
          "--clock real"),
+    PAIR(PROCESS, MACHINES, SENSE, "there each has one process, whose threads are the ranks",
+         "--launch thread"),
     PAIR(SPARSE, MACHINES, WORK, "not there yet", "it on one"),
     PAIR(TOPOLOGY, REAL, SENSE, "its links are simulated", "--clock virtual too"),
     PAIR(SERVER_TIME, REAL, SENSE, "there servers take as long as they take",
@@ -324,9 +326,6 @@ const struct hr_feature_pair hr_pairs[] = {
          "a schedule that drains, as 1f1b"),
     PAIR(RESTART, MACHINES, SENSE, "nobody but the launcher can start a process on another one",
          "continue, or stop and --resume"),
-    PAIR(ON_LOSS, NOT_ALLREDUCE, WORK,
-         "what is lost with a machine is nowhere else (weights, pushes, samples handed out)",
-         "--strategy allreduce, or --on-loss stop and --resume", WHERE(HAS_MACHINES)),
     PAIR(ON_LOSS, PIPELINE, WORK, "not there yet", "stop", WHERE(HAS_MACHINES)),
     PAIR(ON_LOSS, TENSOR, WORK, "not there yet", "stop", WHERE(HAS_MACHINES)),
     PAIR(ON_LOSS, REPRO, WORK, "not there yet", "stop", WHERE(HAS_MACHINES)),

@@ -28,6 +28,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "server/push_parts.h"
+#include "server/server_losses.h"
 #include "strategies/backup_shard.h"
 #include "server/staleness.h"
 #include "strategies/strategies.h"
@@ -81,7 +82,7 @@ static void count_push(struct hr_worker *worker, enum hr_push_fate fate)
 
 static bool next_batch(struct hr_worker *worker, const struct hr_message *reply)
 {
-    if (worker->shared->outlives)
+    if (hr_server_takes_losses(worker->shared))
         take_seat(worker, reply);
     worker->index = reply->word[HR_REPLY_INDEX];
     return reply->kind != HR_NO_BATCH;

@@ -8,10 +8,10 @@
  *            worker's own, and are not averaged.
  *   Promise  all machines' weights are bit-equal after each averaging, which is checked at cuts
  *            there. Within a machine no value is torn, and updates may be lost.
- *   Batches  batch i is of the machine on which worker i mod W lives; which of its workers takes it
- *            is decided as it comes. A round is the H W batches behind the last averaging, fewer
- *            where an epoch ends: so all know without messages when to meet, and each sample is
- *            trained on once.
+ *   Batches  batch i is of the machine on which the worker with seat i mod W lives; which of its
+ *            workers takes it is decided as it comes. A round is the H W batches behind the last
+ *            averaging, fewer where an epoch ends: so all know without messages when to meet, and
+ *            each sample is trained on once.
  *   Order    T(n) over machines, then one multiplication by 1 / n: machines count alike.
  *   Meeting  a worker that finds no more batches comes. The last one of its machine lets the leader
  *            (strategy/leaders.h) copy the weights out, add them up with the other leaders', and
@@ -61,7 +61,7 @@ void hr_averaging_init(const struct hr_shared_state *shared, void *memory)
 {
     struct node *node = memory;
     if (hr_shared_is_apart(shared))
-        node->at = node->begins = shared->schedule.first;
+        node->at = node->begins = shared->seats->index;
 }
 
 struct hr_averaging {
@@ -76,7 +76,7 @@ struct hr_averaging {
 
 static size_t leader_of(const struct hr_worker *worker)
 {
-    return worker->shared->leaders.rank[worker->shared->homes.self];
+    return worker->shared->leaders.rank[worker->shared->leaders.here];
 }
 
 enum hr_status hr_averaging_start(struct hr_worker *worker, struct hr_averaging **out)
@@ -124,7 +124,7 @@ static uint64_t due_of(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const uint64_t begins = node_of(worker)->begins;
-    return min_u64(begins + (uint64_t)shared->options->sync_every * shared->workers,
+    return min_u64(begins + (uint64_t)shared->options->sync_every * shared->seats->n,
                    hr_batch_schedule_next_end(&shared->schedule, begins));
 }
 
@@ -141,8 +141,8 @@ static uint64_t meets_at(const struct hr_worker *worker)
 /* The first batch of this machine from `index` on. */
 static uint64_t first_here(const struct hr_shared_state *shared, uint64_t index)
 {
-    const uint64_t all = shared->workers, each = shared->leaders.each;
-    const uint64_t first = shared->homes.self * each, place = index % all;
+    const uint64_t all = shared->seats->n, each = shared->leaders.each;
+    const uint64_t first = shared->leaders.first, place = index % all;
     if (place < first)
         return index + (first - place);
     return place < first + each ? index : index + (all - place) + first;
@@ -224,7 +224,7 @@ static void end_sum(struct hr_averaging *it, struct hr_worker *worker)
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_hogwild_weights *live = &own_of(worker)->weights;
     struct node *node = live->end;
-    hr_vec()->scale(worker->weights, 1.0f / (float)shared->homes.machines, shared->params);
+    hr_vec()->scale(worker->weights, 1.0f / (float)shared->leaders.options.nranks, shared->params);
     hr_keep_frozen(&shared->optimizer, 0, shared->params, worker->weights,
                    (const float *)(const void *)live->pairs); /* all rest */
     count_traffic(it, worker);
@@ -235,8 +235,8 @@ static void end_sum(struct hr_averaging *it, struct hr_worker *worker)
     node->at = it->meets_at;
     hr_atom64_store_release(&shared->dispenser->next, it->meets_at); /* nobody here draws now */
     hr_atom32_store_release(&node->met, it->meetings);               /* partner: is_over */
-    for (size_t w = worker->rank + 1; w < worker->rank + shared->leaders.each; w++)
-        hr_bell_ring(&shared->control->rank[w].bell);
+    for (size_t s = worker->seat + 1; s < worker->seat + shared->leaders.each; s++)
+        hr_bell_ring(&shared->control->rank[shared->seats->rank[s]].bell);
 }
 
 /* (hr_ready_fn) */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "machines/machines.h"
 #include "session/kept.h"
 #include "strategy/overlap.h"
 #include "train/compress_setup.h"
@@ -16,6 +15,8 @@ static const char *kept_apart(const struct hr_run *run)
         return "";
     if (run->options.record[0])
         return ": the trace is replayed on one machine";
+    if (run->shared.outlives)
+        return ": the run outlives them one by one (--on-loss)";
     if (run->shared.overlaps)
         return ": --overlap is on";
     return hr_run_compresses(run) ? ": each keeps what its own push left out" : "";
@@ -30,7 +31,7 @@ static bool changes_updates(const struct hr_run *run)
 /* Workers of a machine. */
 static size_t each_of(const struct hr_run *run)
 {
-    return run->machines ? run->shared.workers / run->machines->wire->machines : 0;
+    return run->machines ? run->shared.workers / run->shared.homes.machines : 0;
 }
 
 /* Why not; false: they do. */
@@ -62,6 +63,10 @@ static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size
         snprintf(why, size,
                  "a recorded run is replayed on one machine, where each worker pushes; expected it "
                  "without --record");
+    else if (run->shared.outlives)
+        snprintf(why, size,
+                 "workers that push as one are not lost one by one; expected it without "
+                 "--on-loss continue");
     else if (hr_run_compresses(run))
         snprintf(why, size,
                  "with --compress each worker keeps what its own push left out; expected it "

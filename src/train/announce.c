@@ -6,7 +6,6 @@
 #include "base/cpus.h"
 #include "drive/resting.h"
 #include "kernels/bf16.h"
-#include "machines/machines.h"
 #include "nn/madds.h"
 #include "products/ready.h"
 #include "server/server.h"
@@ -17,6 +16,7 @@
 #include "train/overlap_setup.h"
 #include "train/pipeline_setup.h"
 #include "train/run.h"
+#include "train/several.h"
 
 static const char *compute_text(const struct hr_run *run)
 {
@@ -96,7 +96,7 @@ static void servers_text(const struct hr_run *run, char *text, size_t size)
             n += shared->homes.machine[hr_shard_rank(shared, s)] == m;
         if (n)
             snprintf(text + used, size - used, "%s%zu on %s", used ? ", " : "", n,
-                     run->machines->wire->host[m]);
+                     hr_several_host(run, m));
     }
 }
 

@@ -5,8 +5,10 @@
 #ifndef HR_TRAIN_ON_MACHINES_H
 #define HR_TRAIN_ON_MACHINES_H
 
+#include "base/error.h"
 #include "hogring/train.h"
-#include "machines/machines.h"
+
+struct hr_machines;
 
 /* On each machine with the same options and data; only machine 0 has a result. machines NULL:
  * hr_train. Dense models. */

@@ -107,7 +107,7 @@ static size_t rounds_of(const struct hr_train_job *job)
     return shared->outlives && shared->strategy->shares_batch ? shared->workers : 1;
 }
 
-/* That a worker's ranks live on (several_deal.c): the machines of its first and last. */
+/* That a worker's ranks live on (several.c): the machines of its first and last. */
 static size_t machines_of(const struct hr_run *run, size_t seats)
 {
     const struct hr_homes *homes = &run->shared.homes;

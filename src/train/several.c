@@ -5,19 +5,327 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 #include "checkpoint/digest.h"
 #include "drive/losses_apart.h"
 #include "drive/record_carried.h"
 #include "drive/rest.h"
-#include "machines/carried_group.h"
+#include "kernels/select.h"
+#include "machines/carrier.h"
 #include "machines/machines.h"
+#include "options/train_options.h"
+#include "server/server.h"
 #include "server/server_carried.h"
 #include "server/staleness.h"
+#include "session/kept.h"
 #include "strategy/shared.h"
 #include "worker/staged.h"
 
+bool hr_several_is_first(const struct hr_run *run)
+{
+    return hr_machines_first(run->machines);
+}
+
+const char *hr_several_host(const struct hr_run *run, size_t m)
+{
+    return run->machines->wire->host[m];
+}
+
+/* --- which rank lives where --- */
+
+/* Known of Open MPI 4, which MPI_Get_library_version names. */
+static void warn_of_library(const struct hr_machines *machines)
+{
+    const char *library = machines->wire->table->name;
+    if (!strncmp(library, "Open MPI 4.", 11))
+        hr_log(HR_LOG_WARNING,
+               "--on-loss continue: survivors may wait in %s until --timeout ends the run; Open "
+               "MPI 5 and MPICH let them go on (help machines)",
+               library);
+}
+
+static struct hr_machine_report report_of(const struct hr_run *run, size_t m)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_machines *machines = run->machines;
+    const struct hr_machine_clock *clock = &machines->together.clock[m];
+    struct hr_machine_report report = {.processors = (size_t)machines->traits[m].processors,
+                                       .clock_offset_s = hr_seconds(clock->offset_ns),
+                                       .clock_error_s = hr_seconds(clock->error_ns)};
+    snprintf(report.host, sizeof report.host, "%s", machines->wire->host[m]);
+    snprintf(report.isa, sizeof report.isa, "%s", machines->traits[m].isa);
+    for (size_t w = shared->workers; w-- > 0;)
+        if (shared->homes.machine[w] == m) {
+            report.first_worker = w;
+            report.workers++;
+        }
+    for (size_t s = 0; s < shared->servers; s++)
+        report.servers += shared->homes.machine[hr_shard_rank(shared, s)] == m;
+    return report;
+}
+
+enum hr_status hr_several_describe(struct hr_run *run)
+{
+    struct hr_run_result *result = run->result;
+    if (!run->machines || !hr_several_is_first(run))
+        return HR_OK;
+    const size_t n = run->machines->wire->machines;
+    if (run->shared.outlives)
+        warn_of_library(run->machines);
+    result->machines = calloc(n, sizeof *result->machines);
+    if (!result->machines)
+        return hr_fail(HR_E_NOMEM, "no memory to describe %zu machines", n);
+    result->nmachines = n;
+    for (size_t m = 0; m < n; m++)
+        result->machines[m] = report_of(run, m);
+    return HR_OK;
+}
+
+/* Also to machines on which workers have stages alone. */
+static enum hr_status deal_servers(struct hr_run *run)
+{
+    struct hr_shared_state *shared = &run->shared;
+    const bool first = run->job.choices.server_placement == HR_SERVERS_FIRST;
+    const bool asked = first && !hr_kept_is(run->resume.checkpoint, "server-placement", "first");
+    if (asked && !run->machines)
+        return hr_fail(HR_E_USAGE, "--server-placement first: is not supported on one machine (it "
+                                   "belongs to a run on several, which mpirun starts)");
+    if (asked && shared->colocated)
+        return hr_fail(HR_E_USAGE, "--server-placement first: is not supported with --placement "
+                                   "colocated, where server s is worker s");
+    if (run->machines && !shared->colocated)
+        hr_homes_deal_behind(&shared->homes, shared->workers, shared->servers, first);
+    return HR_OK;
+}
+
+/* Stages of all workers, one worker's behind another's: machines have equal runs of them. */
+struct deal {
+    size_t machines, workers, stages, team; /* stages of a worker; team: ranks of a stage */
+};
+
+static struct deal deal_of(const struct hr_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const bool split = run->job.first_stage < run->job.nranks;
+    return (struct deal){.machines = run->machines->wire->machines,
+                         .workers = run->shared.workers,
+                         .stages = split && o->pipeline ? o->pipeline : 1,
+                         .team = split && o->tensor_parallel ? o->tensor_parallel : 1};
+}
+
+static size_t stages_of_a_machine(const struct deal *deal)
+{
+    return deal->workers * deal->stages / deal->machines;
+}
+
+static enum hr_status refuse_deal(const struct deal *deal)
+{
+    const char *team = deal->team > 1 ? "; the ranks of --tensor-parallel stay on one" : "";
+    if (deal->stages * deal->team == 1)
+        return hr_fail(HR_E_USAGE,
+                       "--workers %zu: cannot be dealt out to %zu machines evenly; expected a "
+                       "multiple of %zu",
+                       deal->workers, deal->machines, deal->machines);
+    return hr_fail(HR_E_USAGE,
+                   "--workers %zu of %zu stage%s: cannot be dealt out to %zu machines; expected a "
+                   "multiple of %zu workers, or machines that share each worker's stages evenly%s",
+                   deal->workers, deal->stages, deal->stages == 1 ? "" : "s", deal->machines,
+                   deal->machines, team);
+}
+
+/* Whole workers on a machine, or whole machines to a worker. */
+static enum hr_status check_deal(const struct hr_run *run, const struct deal *deal)
+{
+    if (deal->workers % deal->machines == 0)
+        return HR_OK;
+    if (deal->machines % deal->workers || deal->stages % (deal->machines / deal->workers))
+        return refuse_deal(deal);
+    if (hr_strategy_shares_weights(run->shared.strategy))
+        return hr_fail(HR_E_USAGE, "hogwild of workers whose stages live on several machines: not "
+                                   "there yet; expected a worker or more on each");
+    return HR_OK;
+}
+
+/* Ranks are counted as worker/staged.h has it. */
+static void place(struct hr_run *run, const struct deal *deal)
+{
+    const size_t seats = deal->stages * deal->team, each = stages_of_a_machine(deal);
+    struct hr_homes *homes = &run->shared.homes;
+    homes->machines = (uint8_t)deal->machines;
+    homes->self = (uint8_t)run->machines->wire->self;
+    for (size_t w = 0; w < deal->workers; w++)
+        for (size_t seat = 0; seat < seats; seat++) {
+            const size_t rank = seat ? run->job.first_stage + w * (seats - 1) + seat - 1 : w;
+            homes->machine[rank] = (uint8_t)((w * deal->stages + seat / deal->team) / each);
+        }
+}
+
+enum hr_status hr_several_deal(struct hr_run *run)
+{
+    if (!run->machines)
+        return deal_servers(run);
+    const struct deal deal = deal_of(run);
+    HR_TRY(check_deal(run, &deal));
+    place(run, &deal);
+    if (hr_strategy_shares_weights(run->shared.strategy))
+        hr_leaders_choose(&run->shared.leaders, &run->shared.homes, NULL, run->shared.workers);
+    return deal_servers(run);
+}
+
+/* --- what machines compare before anything is trained --- */
+
+enum { DIGEST = 24 };
+
+struct facts {
+    char version[24], options[DIGEST], data[80];
+    uint32_t steps, spans; /* are records wanted: machine 0's count */
+    uint64_t spans_from, spans_to;
+};
+
+_Static_assert(sizeof(struct facts) <= HR_TOGETHER_BYTES, "facts fit a word");
+
+/* Of everything that decides, and what beside it decides how memory is laid out. */
+static enum hr_status digest_options(const struct hr_run *run, char *out)
+{
+    const struct hr_train_options *o = &run->options;
+    json_t *options = hr_train_options_json(o);
+    char *text = options ? json_dumps(options, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
+    json_decref(options);
+    if (!text)
+        return hr_fail(HR_E_NOMEM, "no memory for the options that machines compare");
+    uint64_t digest = hr_digest64(text, strlen(text));
+    free(text);
+    char more[900];
+    snprintf(more, sizeof more, "%016llx %d %d %d %s %s %.9g %zu %zu %zu %s %s %zu %d %s %s",
+             (unsigned long long)digest, o->checkpoint_dir[0] != 0, o->resume[0] != 0,
+             o->wants_answers, o->overlap, o->launch, o->timeout, run->shared.workers, o->pipeline,
+             o->tensor_parallel, o->pipeline_schedule, o->stages, o->chunks, o->recompute,
+             o->server_placement, o->aggregate);
+    snprintf(out, DIGEST, "%s", hr_digest64_text(hr_digest64(more, strlen(more))).hex);
+    return HR_OK;
+}
+
+static enum hr_status fill_facts(const struct hr_run *run, struct facts *facts)
+{
+    const struct hr_observer *observer = run->launcher.observer;
+    *facts = (struct facts){.steps = observer->stepped != NULL,
+                            .spans = observer->spanned != NULL,
+                            .spans_from = observer->spans_from,
+                            .spans_to = observer->spans_to};
+    snprintf(facts->version, sizeof facts->version, "%s", HR_VERSION);
+    snprintf(facts->data, sizeof facts->data, "%s", run->job.dataset->digest);
+    return digest_options(run, facts->options);
+}
+
+static enum hr_status compare_facts(const struct hr_machines *machines, const struct facts *all)
+{
+    const struct hr_wire *wire = machines->wire;
+    for (size_t m = 1; m < wire->machines; m++) {
+        if (strcmp(all[m].version, all[0].version) != 0)
+            return hr_fail(HR_E_USAGE, "%s has hogring %s and %s %s; expected one version",
+                           wire->host[0], all[0].version, wire->host[m], all[m].version);
+        if (strcmp(all[m].options, all[0].options) != 0)
+            return hr_fail(HR_E_USAGE,
+                           "%s and %s were told other options; expected the same command line and "
+                           "the same --config on all machines",
+                           wire->host[0], wire->host[m]);
+        if (strcmp(all[m].data, all[0].data) != 0)
+            return hr_fail(HR_E_USAGE,
+                           "--data: %s has other samples (%s) than %s (%s); expected the same data "
+                           "on all machines",
+                           wire->host[m], all[m].data, wire->host[0], all[0].data);
+    }
+    return HR_OK;
+}
+
+struct bits {
+    char text[HR_TOGETHER_BYTES]; /* of hr_machine_bits_json */
+};
+
+static enum hr_status fill_bits(struct bits *bits)
+{
+    json_t *object = hr_machine_bits_json();
+    char *text = object ? json_dumps(object, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
+    json_decref(object);
+    if (!text)
+        return hr_fail(HR_E_NOMEM, "no memory to describe this machine");
+    HR_ASSERT(strlen(text) < sizeof bits->text);
+    snprintf(bits->text, sizeof bits->text, "%s", text);
+    free(text);
+    return HR_OK;
+}
+
+static const char *text_of(const json_t *bits, const char *field)
+{
+    const char *text = json_string_value(json_object_get(bits, field));
+    return text ? text : "";
+}
+
+/* What makes them alike. */
+static const char *cure_of(const char *field)
+{
+    if (!strcmp(field, "libm"))
+        return "the same C library on processors of one kind";
+    if (!strcmp(field, "bf16"))
+        return "the same HOGRING_ISA on all machines";
+    if (hr_kernels_use_blas())
+        return "the same OpenBLAS and OPENBLAS_CORETYPE on all machines, or --kernels reference";
+    return "machines alike, or --kernels reference";
+}
+
+static enum hr_status compare_bits(const struct hr_run *run, const struct bits *one,
+                                   const struct bits *other, size_t m)
+{
+    char(*const host)[HR_WIRE_HOST] = run->machines->wire->host;
+    const bool bf16 = hr_machine_bits_are_bf16(run->options.precision);
+    enum hr_status status = HR_OK;
+    json_t *there = json_loads(one->text, 0, NULL), *here = json_loads(other->text, 0, NULL);
+    const char *name = there && here ? hr_machine_bits_difference(there, here, bf16) : "bits";
+    if (name)
+        status = hr_fail(HR_E_USAGE,
+                         "%s and %s would give other bits: their %s differ, \"%s\" and \"%s\"; "
+                         "expected %s",
+                         host[0], host[m], name, text_of(there, name), text_of(here, name),
+                         cure_of(name));
+    json_decref(there);
+    json_decref(here);
+    return status;
+}
+
+static enum hr_status agree_on_bits(const struct hr_run *run)
+{
+    const struct hr_wire *wire = run->machines->wire;
+    struct bits mine = {""}, all[HR_WIRE_MACHINES];
+    HR_TRY(fill_bits(&mine));
+    HR_TRY(hr_together_gather(&run->machines->together, &mine, sizeof mine, all,
+                              "what all machines compute with"));
+    for (size_t m = 1; m < wire->machines; m++)
+        HR_TRY(compare_bits(run, &all[0], &all[m], m));
+    return HR_OK;
+}
+
+enum hr_status hr_several_agree(struct hr_run *run, enum hr_status status)
+{
+    struct hr_machines *machines = run->machines;
+    struct facts mine, all[HR_WIRE_MACHINES];
+    if (!machines)
+        return status;
+    if (status == HR_OK)
+        status = fill_facts(run, &mine);
+    HR_TRY(hr_together_fail(&machines->together, status, "all machines to prepare"));
+    HR_TRY(hr_together_gather(&machines->together, &mine, sizeof mine, all,
+                              "what all machines were told"));
+    HR_TRY(compare_facts(machines, all));
+    HR_TRY(agree_on_bits(run));
+    run->shared.feed.steps = all[0].steps;
+    run->shared.feed.spans = all[0].spans;
+    run->shared.feed.spans_from = all[0].spans_from;
+    run->shared.feed.spans_to = all[0].spans_to;
+    return HR_OK;
+}
+
 /* Letters between machines. */
-enum { MEETINGS, REQUESTS, LOGS, LOSSES };
+enum { MEETINGS = HR_CHANNEL_OF_A_TERM, REQUESTS, LOGS, LOSSES };
 
 enum { SAVE, STOP };
 
@@ -28,7 +336,6 @@ struct hr_several {
     struct hr_meet *meet;
     struct hr_carried_group carried, carried_leaders;
     struct hr_asked_elsewhere elsewhere;
-    bool started; /* the carrier */
     struct hr_losses_apart losses;
 };
 
@@ -82,9 +389,8 @@ static enum hr_status add_ring(void *carrier, size_t from, size_t to, struct hr_
 }
 
 /* Of those who have seats. */
-static enum hr_status add_group(void *arg)
+static enum hr_status add_group(const struct hr_run *run)
 {
-    const struct hr_run *run = arg;
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_group_options options = hr_group_of_seats(shared);
     const struct hr_place place = {
@@ -114,21 +420,37 @@ static enum hr_status add_rings(struct hr_run *run)
     if (leaders->options.nranks)
         HR_TRY(hr_carrier_add_group(carrier, &run->several->carried_leaders, &leaders->options,
                                     &of_leaders));
-    run->several->losses.first_ring = hr_carrier_rings(carrier);
     return add_group(run);
 }
 
-/* Beside a thread nobody forks: where ranks are processes it begins behind all of them. */
-static enum hr_status start_carrier(struct hr_run *run)
+/* A term begins, in which others have seats: what still lies in rings that it does not make anew
+ * has been taken, or will be told once more. */
+static enum hr_status begin_rings(void *arg)
 {
-    struct hr_several *several = run->several;
-    if (several->started)
-        return HR_OK;
-    several->started = true;
-    return hr_carrier_start(several->carrier);
+    struct hr_run *run = arg;
+    struct hr_shared_state *shared = &run->shared;
+    struct hr_leaders *leaders = &shared->leaders;
+    if (hr_feed_is_on(&shared->feed)) {
+        hr_observed_tell(&run->launcher.observed);
+        hr_feed_init(&shared->feed, shared->feed.memory);
+    }
+    if (leaders->options.nranks) {
+        size_t bytes;
+        HR_TRY(hr_group_bytes(&leaders->options, &bytes));
+        memset(leaders->group, 0, bytes);
+        hr_leaders_choose(leaders, &shared->homes, shared->seats->rank, shared->seats->n);
+        HR_TRY(hr_group_init(leaders->group, &leaders->options));
+    }
+    return add_rings(run);
 }
 
-/* The launcher conducts meetings where no worker lives, or workers are processes. */
+static enum hr_status meet(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage)
+{
+    const struct hr_run *run = arg;
+    return hr_meet_at(run->several->meet, rank, waiter, stage, "a cut");
+}
+
+/* The launcher conducts meetings where no worker lives. */
 static enum hr_status tend(void *arg)
 {
     struct hr_run *run = arg;
@@ -136,7 +458,6 @@ static enum hr_status tend(void *arg)
                                .timeout_ns = run->job.timeout_ns,
                                .poll = hr_carrier_poll,
                                .poll_arg = run->several->carrier};
-    HR_TRY(start_carrier(run));
     return hr_meet_conduct(run->several->meet, &waiter, "a cut");
 }
 
@@ -146,11 +467,12 @@ static void open_losses(struct hr_run *run)
     losses->carrier = run->several->carrier;
     losses->meet = run->several->meet;
     losses->wire = run->machines->wire;
-    losses->homes = run->shared.homes;
+    losses->homes = &run->shared.homes;
+    losses->term = 1;
     losses->control = run->shared.control;
     losses->timeout_ns = run->job.timeout_ns;
     losses->channel = LOSSES;
-    losses->carry = add_group;
+    losses->carry = begin_rings;
     losses->arg = run;
     run->drive.losses.apart = losses;
     run->drive.losses.begin = hr_losses_apart_begin;
@@ -162,7 +484,6 @@ static enum hr_status open_all(struct hr_run *run)
 {
     struct hr_several *several = run->several;
     struct hr_shared_state *shared = &run->shared;
-    const bool apart = run->job.launch == HR_LAUNCH_PROCESS; /* ranks have no carrier */
     const struct hr_carrier_options carried = {.wire = run->machines->wire,
                                                .homes = shared->homes,
                                                .control = shared->control,
@@ -179,13 +500,11 @@ static enum hr_status open_all(struct hr_run *run)
                                           .homes = shared->homes,
                                           .nranks = shared->workers,
                                           .in_order = shared->outlives,
-                                          .led = apart || hr_workers_here(shared) == 0 ||
-                                                 shared->outlives,
+                                          .led = hr_workers_here(shared) == 0 || shared->outlives,
                                           .control = shared->control,
                                           .segment = run->segment.base,
                                           .area = run->areas.area,
                                           .nareas = run->areas.n,
-                                          .words = run->meet_words,
                                           .channel = MEETINGS};
     HR_TRY(hr_meet_open(&meets, &several->meet));
     const struct hr_wire_sink requests = {run, place_request, take_request};
@@ -193,11 +512,11 @@ static enum hr_status open_all(struct hr_run *run)
     hr_record_listen(&run->drive, several->carrier, LOGS);
     if (shared->outlives)
         open_losses(run);
-    run->job.meet = several->meet;
-    run->job.poll = apart ? NULL : hr_carrier_poll;
+    run->job.meet = meet;
+    run->job.poll = hr_carrier_poll;
     run->job.poll_arg = several->carrier;
     run->job.tend = tend;
-    run->job.tend_arg = run;
+    run->job.machines_arg = run;
     return HR_OK;
 }
 
@@ -256,7 +575,7 @@ enum hr_status hr_several_join(struct hr_run *run, enum hr_status status)
         if (!hr_homes_here(&run->shared.homes, r))
             hr_control_place(run->shared.control, r,
                              machines->wire->host[run->shared.homes.machine[r]]);
-    return run->job.launch == HR_LAUNCH_THREAD ? start_carrier(run) : HR_OK;
+    return hr_carrier_start(run->several->carrier);
 }
 
 /* --- the end --- */

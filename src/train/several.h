@@ -16,7 +16,6 @@
 #ifndef HR_TRAIN_SEVERAL_H
 #define HR_TRAIN_SEVERAL_H
 
-#include "machines/machines.h"
 #include "train/run.h"
 
 /* Where ranks live; nothing where there is one machine. workers, servers and nranks are counted.
@@ -42,9 +41,8 @@ void hr_several_free(struct hr_run *run);
 size_t hr_several_bytes(const struct hr_run *run);
 
 /* Is this the machine whose output is the run's? */
-static inline bool hr_several_is_first(const struct hr_run *run)
-{
-    return hr_machines_first(run->machines);
-}
+bool hr_several_is_first(const struct hr_run *run);
+/* The name of machine m, of several. */
+const char *hr_several_host(const struct hr_run *run, size_t m);
 
 #endif

@@ -22,11 +22,6 @@ static const struct hr_area arrays = {.unit = HR_LINE},
                                                  .for_first = true,
                                                  .stages = UINT32_C(1) << HR_STAGE_OVER};
 
-/* Where a machine is lost in a meeting: machine 0's are right; or those of the machine with the
- * state that all go on with. */
-static const struct hr_area repaired_words = {.unit = 1, .repair = HR_REPAIR_FIRST},
-                            repaired_arrays = {.unit = HR_LINE, .repair = HR_REPAIR_SOURCE};
-
 static void all_alike(struct hr_carver *to, struct hr_area how)
 {
     hr_carve_alike(to, 0, SIZE_MAX, how);
@@ -52,8 +47,8 @@ static void stripes_alike(struct hr_carver *to, const struct hr_shared_state *sh
         }
 }
 
-/* Where losses are outlived machine 0 puts counters in order, but not the times of those who wait
- * for that, and go on booking them. */
+/* Behind a loss machine 0 puts counters in order, but not the times of those who wait for that, and
+ * go on booking them. */
 static void stats_alike(struct hr_carver *to, const struct hr_shared_state *shared)
 {
     static const struct hr_area times = {.unit = 1, .stages = ~(UINT32_C(1) << HR_STAGE_SPAN)};
@@ -61,7 +56,7 @@ static void stats_alike(struct hr_carver *to, const struct hr_shared_state *shar
     if (!shared->outlives)
         all_alike(to, words);
     for (size_t w = 0; w < shared->workers && shared->outlives; w++) {
-        hr_carve_alike(to, w * each, time, repaired_words);
+        hr_carve_alike(to, w * each, time, words);
         hr_carve_alike(to, w * each + time, each - time, times);
     }
 }
@@ -74,7 +69,7 @@ static void part_alike(struct hr_carver *to, const struct hr_shared_state *share
     if (!part->floats)
         all_alike(to, part->for_all ? words : words_for_first);
     else if (part->striped)
-        stripes_alike(to, shared, part->striped, shared->outlives ? repaired_arrays : how);
+        stripes_alike(to, shared, part->striped, how);
     else
         workers_alike(to, part->copies, part->bytes / sizeof(float), how);
 }
@@ -254,18 +249,15 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     struct group_bytes bytes;
     HR_TRY(count_groups(run, &bytes));
     run->job.cut = leader->cuts.cut = hr_carve(to, counts, sizeof *leader->cuts.cut);
-    const struct hr_area repaired = shared->outlives ? repaired_words : words;
-    hr_carve_alike(to, 0, offsetof(struct hr_cut, saves_done), repaired);
+    hr_carve_alike(to, 0, offsetof(struct hr_cut, saves_done), words);
     shared->dispenser = hr_carve(to, counts, sizeof *shared->dispenser);
     /* next and stop_at go along with messages. */
-    hr_carve_alike(to, offsetof(struct hr_dispenser, cut), sizeof shared->dispenser->cut, repaired);
-    hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, repaired);
+    hr_carve_alike(to, offsetof(struct hr_dispenser, cut), sizeof shared->dispenser->cut, words);
+    hr_carve_alike(to, offsetof(struct hr_dispenser, begins), SIZE_MAX, words);
     if (shared->dispenser && (!run->drive.replay || shared->schedule.pauses))
         leader->cuts.request = &shared->dispenser->save;
     shared->group = hr_carve(to, "rings", bytes.workers);
     shared->leaders.group = hr_carve(to, "rings", bytes.leaders);
-    if (run->machines)
-        run->meet_words = hr_carve(to, "rings", hr_meet_words_bytes());
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
     stats_alike(to, shared);

@@ -29,14 +29,14 @@ check_losses() {
   check_losses mpich
 }
 
-# Also of Open MPI 5, where HOGRING_MPI_BIN says where its mpirun is.
+# check_survivors LIBRARY OPTIONS...: also of Open MPI 5, where HOGRING_MPI_BIN says where its mpirun is.
 check_survivors() {
   local library=${1%-ulfm} few=1
   [ -x "build/hogring-$library" ] || skip "build/hogring-$library is not built (MPI=)"
   [ -n "${HOGRING_MPI_BIN:-}" ] || command -v "mpirun.$library" >/dev/null || skip "there is no mpirun.$library"
   [ -z "${HOGRING_LONG:-}" ] || few=20
   run timeout 1500 python3 "$BATS_TEST_DIRNAME/../machines/losses.py" -m "$1" --process 0 --daemon 0 --link 0 --survive "$few" -d 30 \
-    "build/hogring-$library" train --workers 6 --data digits --epochs 10000 --max-seconds 8s --on-loss continue
+    "build/hogring-$library" train --workers 6 --data digits --epochs 10000 --max-seconds 8s --on-loss continue "${@:2}"
   [ "$status" -ne 77 ] || skip "$output"
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
   [[ "$output" == *" losses, 0 not as they should be" ]]
@@ -44,6 +44,11 @@ check_survivors() {
 
 @test "survivors go on without a machine: MPICH" {
   check_survivors mpich
+}
+
+@test "survivors go on without a machine and the servers on it: MPICH" {
+  check_survivors mpich --strategy ps-sync
+  check_survivors mpich --strategy ps-async
 }
 
 @test "survivors go on without a machine: Open MPI 5" {

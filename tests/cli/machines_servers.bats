@@ -30,7 +30,7 @@ compressed() {
   compressed openmpi --compress int8
   compressed mpich --compress powersgd:2
   compressed mpich --compress topk:1% --strategy ps-sync --servers 3
-  compressed openmpi --compress bf16 --launch process
+  compressed openmpi --compress bf16
   compressed mpich --strategy gossip --compress int8
 }
 
@@ -46,15 +46,14 @@ compressed() {
     train --strategy ps-sync --server-placement first
 }
 
-# node_bits OPTIONS...: 2 machines of 2 workers that push as one have the bits of one machine, of threads and processes.
+# node_bits OPTIONS...: 2 machines of 2 workers that push as one have the bits of one machine, over both libraries.
 node_bits() {
-  local at=$BATS_TEST_TMPDIR shared=(--workers 4 --epochs 2 --quiet --strategy ps-sync "$@") library launch alone
+  local at=$BATS_TEST_TMPDIR shared=(--workers 4 --epochs 2 --quiet --strategy ps-sync "$@") library alone
   alone=$(build/hogring train "${shared[@]}")
-  for launch in thread process; do
-    [ $launch = thread ] && library=openmpi || library=mpich
-    several $library 2 "${shared[@]}" --aggregate node --launch $launch --json "$at/run"
+  for library in openmpi mpich; do
+    several $library 2 "${shared[@]}" --aggregate node --json "$at/run"
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
-    [ "$(digest_of "$output")" = "$(digest_of "$alone")" ] || { echo "$library $launch: $output"; return 1; }
+    [ "$(digest_of "$output")" = "$(digest_of "$alone")" ] || { echo "$library: $output"; return 1; }
     [ "$(json "$at/run" 'd["runs"][0]["node_step"]["workers"]')" = 2 ]
   done
 }

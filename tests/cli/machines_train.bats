@@ -106,6 +106,9 @@ load machines_support
   several mpich 2 --strategy hogwild --sync-every 4 --record "$BATS_TEST_TMPDIR/trace"
   [ "$status" -eq 2 ]
   [ "$(grep -c -- "--record [^ ]*: not with --strategy hogwild on several machines: a trace is replayed on one" <<<"$output")" = 1 ]
+  several mpich 2 --workers 2 --launch process
+  [ "$status" -eq 2 ]
+  [ "$(grep -c -- "--launch process: not on several machines: there each has one process" <<<"$output")" = 1 ] || { echo "$output"; return 1; }
   several mpich 2 --workers 3
   [ "$status" -eq 2 ]
   [[ "$output" == *"--workers 3: cannot be dealt out to 2 machines evenly; expected a multiple of 2"* ]]
@@ -148,27 +151,11 @@ EOF
   [ "$status" -eq 1 ] || [ "$status" -eq 2 ]
 }
 
-# Of one machine, and of two, by processes; and one of them killed.
-check_processes() {
-  same_bits "$1" 2 --workers 4 --epochs 2 --launch process
-  several "$1" 2 --workers 4 --quiet --launch process --inject kill:3@step=5
-  [ "$status" -eq 4 ] || { echo "$output"; return 1; }
-  [[ "$output" == *"rank 3 (on m1), step 5: pid "*" was killed by signal 9"* ]]
-}
-
-@test "ranks that are processes have the same bits, and are named when they are killed: Open MPI" {
-  check_processes openmpi
-}
-
-@test "ranks that are processes have the same bits, and are named when they are killed: MPICH" {
-  check_processes mpich
-}
-
 @test "workers of several ranks have the bits of one machine: whole, and in stages on both, with servers there" {
   same_bits openmpi 2 --epochs 1 --workers 2 --pipeline 2 --tensor-parallel 2
   same_bits mpich 2 --epochs 1 --workers 1 --pipeline 2
   same_bits mpich 2 --epochs 1 --workers 1 --pipeline 2 --strategy ps-sync --servers 2
-  same_bits mpich 2 --epochs 1 --workers 1 --pipeline 2 --pipeline-schedule pipedream --launch process
+  same_bits mpich 2 --epochs 1 --workers 1 --pipeline 2 --pipeline-schedule pipedream
 }
 
 @test "machines are said, and use the lowest instruction set among them" {

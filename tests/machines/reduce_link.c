@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "machines/carried_group.h"
+#include "machines/carrier.h"
 #include "machines/start.h"
 
 enum { MOST = 4096, SMALLEST = 4 };

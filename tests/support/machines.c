@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/size.h"
-#include "machines/carried_group.h"
+#include "machines/carrier.h"
 #include "support/check.h"
 
 /* One machine, seen from inside. */

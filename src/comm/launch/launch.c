@@ -186,15 +186,15 @@ static bool is_over(struct seat *seat)
 }
 
 /* Be told at once when one of those that run ends. */
-static void watch_deaths(struct hr_child_watch *children, const struct seat *seats, size_t started)
+static void watch_deaths(struct hr_child_watch *children, const struct seat *seats)
 {
     const struct hr_launch_options *options = seats[0].options;
     pid_t pids[HR_MAX_RANKS];
-    if (started == 0 || options->launch != HR_LAUNCH_PROCESS)
+    if (options->launch != HR_LAUNCH_PROCESS)
         return;
-    for (size_t r = 0; r < started; r++)
+    for (size_t r = 0; r < options->nranks; r++)
         pids[r] = seats[r].over ? -1 : seats[r].pid;
-    hr_child_watch_start(children, &options->control->launcher_bell, pids, started);
+    hr_child_watch_start(children, &options->control->launcher_bell, pids, options->nranks);
 }
 
 static void start_one_again(struct seat *seat)
@@ -209,7 +209,7 @@ static void start_one_again(struct seat *seat)
 }
 
 /* Start again who may be. Returns whether somebody was, or will be. */
-static bool start_again(struct seat *seats, size_t started, struct hr_child_watch *children)
+static bool start_again(struct seat *seats, struct hr_child_watch *children)
 {
     const struct hr_launch_options *options = seats[0].options;
     size_t r = options->nranks;
@@ -221,23 +221,23 @@ static bool start_again(struct seat *seats, size_t started, struct hr_child_watc
         was = true;
     }
     if (was)
-        watch_deaths(children, seats, started);
+        watch_deaths(children, seats);
     return was || r == HR_LATER;
 }
 
-static size_t count_running(struct seat *seats, size_t started)
+static size_t count_running(struct seat *seats)
 {
     size_t running = 0;
-    for (size_t r = 0; r < started; r++)
+    for (size_t r = 0; r < seats[0].options->nranks; r++)
         running += !is_over(&seats[r]);
     return running;
 }
 
 /* Ranks that ignore an abort: processes are killed; threads are left, and the caller told. */
-static bool give_up_on(struct seat *seats, size_t started)
+static bool give_up_on(struct seat *seats)
 {
     bool stuck = false;
-    for (size_t r = 0; r < started; r++) {
+    for (size_t r = 0; r < seats[0].options->nranks; r++) {
         if (seats[r].over)
             continue;
         if (seats[r].options->launch == HR_LAUNCH_PROCESS) {
@@ -263,9 +263,9 @@ static bool is_stopped(const struct seat *seat)
 }
 
 /* A stopped process reacts to nothing, so we do not wait for it when the run is over. */
-static void kill_stopped(const struct seat *seats, size_t started)
+static void kill_stopped(const struct seat *seats)
 {
-    for (size_t r = 0; r < started; r++)
+    for (size_t r = 0; r < seats[0].options->nranks; r++)
         if (is_stopped(&seats[r]))
             kill(seats[r].pid, SIGKILL);
 }
@@ -274,14 +274,14 @@ static void kill_stopped(const struct seat *seats, size_t started)
  * would have waited; ranks report first. *since: when somebody was first seen stopped; 0: nobody
  * is. */
 static void wait_for_stopped(const struct hr_launch_options *options, const struct seat *seats,
-                             size_t started, size_t running, int64_t *since)
+                             size_t running, int64_t *since)
 {
     const int64_t now = hr_clock_ns();
     const int64_t longest = options->timeout_ns + (running > 1 ? FIRST_WORD_NS : 0);
     size_t s = 0;
-    while (s < started && !is_stopped(&seats[s]))
+    while (s < options->nranks && !is_stopped(&seats[s]))
         s++;
-    *since = s == started ? 0 : *since ? *since : now;
+    *since = s == options->nranks ? 0 : *since ? *since : now;
     if (!*since || !options->timeout_ns || now - *since < longest)
         return;
     char text[100];
@@ -326,7 +326,7 @@ static void run_tick(const struct hr_launch_options *options)
 }
 
 /* Returns whether threads are stuck. */
-static bool watch(const struct hr_launch_options *options, struct seat *seats, size_t started,
+static bool watch(const struct hr_launch_options *options, struct seat *seats,
                   struct hr_child_watch *children)
 {
     const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
@@ -339,11 +339,11 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
         /* Read before looking around, so that no ring falls between. */
         struct rung rung = {&control->launcher_bell,
                             hr_atom32_load_acquire(&control->launcher_bell.word)};
-        const size_t running = count_running(seats, started); /* which sees who is lost */
-        if (!start_again(seats, started, children) && running == 0)
+        const size_t running = count_running(seats); /* which sees who is lost */
+        if (!start_again(seats, children) && running == 0)
             return false;
         if (hr_clock_ns() >= look_at) { /* asks the kernel about each rank: not at every ring */
-            wait_for_stopped(options, seats, started, running, &stopped_since);
+            wait_for_stopped(options, seats, running, &stopped_since);
             hr_stall_look(&stall, control);
             look_at = hr_clock_ns() + LOOK_NS;
         }
@@ -355,9 +355,9 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats, s
         if (hr_atom32_load_acquire(&control->abort_claimed)) { /* partner: hr_control_claim */
             aborted_at = aborted_at ? aborted_at : now;
             if (hr_atom32_load_acquire(&control->abort)) /* said, and by then they were named */
-                kill_stopped(seats, started);
+                kill_stopped(seats);
             if (now - aborted_at > grace)
-                return give_up_on(seats, started);
+                return give_up_on(seats);
         }
         woken = sleep_until_rung(control, &rung, min_ns(LOOK_NS, tick_at - now));
     }
@@ -380,23 +380,19 @@ enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuc
     struct seat seats[HR_MAX_RANKS] = {0};
     struct hr_child_watch children = {0};
     enum hr_status status = HR_OK;
-    size_t started = 0;
-    HR_ASSERT(options->nranks <= HR_MAX_RANKS && !(options->homes && options->again));
+    HR_ASSERT(options->nranks <= HR_MAX_RANKS);
     describe(options);
     if (!options->homes) /* else clocks of several machines have to agree */
         hr_standstill_begin();
-    for (size_t rank = 0; rank < options->nranks && status == HR_OK; rank++) {
-        if (options->homes && !hr_homes_here(options->homes, rank))
-            continue;
-        seats[started] = (struct seat){.options = options, .rank = rank};
-        status = start_rank(&seats[started]);
-        if (status == HR_OK)
-            started++;
-        else
+    for (size_t rank = 0; rank < options->nranks; rank++) {
+        const bool elsewhere = options->homes && !hr_homes_here(options->homes, rank);
+        seats[rank] = (struct seat){.options = options, .rank = rank, .over = elsewhere};
+        if (!elsewhere && status == HR_OK && (status = start_rank(&seats[rank])) != HR_OK)
             hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
+        seats[rank].over |= status != HR_OK;
     }
-    watch_deaths(&children, seats, started);
-    *stuck = watch(options, seats, started, &children);
+    watch_deaths(&children, seats);
+    *stuck = watch(options, seats, &children);
     hr_child_watch_stop(&children);
     if (!options->homes)
         hr_standstill_end();

@@ -6,7 +6,7 @@
  *
  * Of a run on several machines this one starts those that live here, and has the others' lines in
  * the control block beside them: they are waited for, and named, but not looked after
- * (shm/control.h). There no rank is started again.
+ * (shm/control.h).
  *
  * Processes: forked before any team of threads or BLAS call of this process; they ignore SIGINT,
  * SIGTERM and SIGHUP (the launcher decides what a signal means), and die with the launcher.

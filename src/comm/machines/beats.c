@@ -40,7 +40,9 @@ static void beat(struct hr_carrier *carrier, size_t to)
     if (!machine->beat_done)
         return;
     const size_t n = write_lines(carrier, machine->out);
-    hr_head_begin(&head, HR_HEAD_BEAT)->number = (uint32_t)n;
+    /* One that speaks of a term that is to begin might keep back the word of it. */
+    hr_head_begin(&head, HR_HEAD_BEAT, carrier->stage == HR_TERM_RUNS ? carrier->term : 0)->number =
+        (uint32_t)n;
     if (!hr_carrier_send(carrier, to, &head, machine->out, n * sizeof *machine->out,
                          &machine->beat_done))
         machine->beat_done = true;
@@ -143,7 +145,7 @@ static void tell_abort(struct hr_carrier *carrier)
         struct hr_head head;
         if (machine->abort_told || !hr_carrier_speaks_to(carrier, m))
             continue;
-        hr_head_begin(&head, HR_HEAD_ABORT)->number = (uint32_t)step;
+        hr_head_begin(&head, HR_HEAD_ABORT, 0)->number = (uint32_t)step;
         machine->abort_told =
             hr_carrier_send(carrier, m, &head, &carrier->failure, sizeof carrier->failure, NULL);
     }
@@ -176,7 +178,7 @@ static void tell_leave(struct hr_carrier *carrier)
         struct hr_head head;
         if (machine->leave_told || !hr_carrier_speaks_to(carrier, m) || !has_sent_all(carrier, m))
             continue;
-        hr_head_begin(&head, HR_HEAD_LEAVE);
+        hr_head_begin(&head, HR_HEAD_LEAVE, 0);
         machine->leave_told = hr_carrier_send(carrier, m, &head, NULL, 0, NULL);
     }
 }
@@ -189,7 +191,7 @@ static void tell_seen(struct hr_carrier *carrier)
         struct hr_head head;
         if (machine->seen_told || !machine->left || !hr_carrier_speaks_to(carrier, m))
             continue;
-        hr_head_begin(&head, HR_HEAD_LEAVE_SEEN);
+        hr_head_begin(&head, HR_HEAD_LEAVE_SEEN, 0);
         machine->seen_told = hr_carrier_send(carrier, m, &head, NULL, 0, NULL);
     }
 }

@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 
+#include "base/size.h"
 #include "machines/inside.h"
 
 enum {
@@ -52,6 +53,37 @@ static bool parse(const void *head, size_t bytes, struct parsed *parsed)
     return false;
 }
 
+/* Bytes that mean nothing any more: several bodies may be under way into them. */
+static bool place_waste(struct hr_carrier *carrier, size_t from, size_t bytes, void **where)
+{
+    struct hr_machine *machine = &carrier->machine[from];
+    const size_t most = hr_max_size(carrier->options.part_bytes, sizeof machine->in);
+    if (bytes && !machine->waste)
+        machine->waste = malloc(most);
+    *where = machine->waste;
+    return bytes <= most && (!bytes || machine->waste);
+}
+
+/* A place for what is of a term, in this one; false: not now. */
+static bool place_in_term(struct hr_carrier *carrier, size_t from, const struct parsed *parsed,
+                          size_t body_bytes, void **where)
+{
+    struct hr_machine *machine = &carrier->machine[from];
+    const struct hr_head_base *base = parsed->base;
+    const int32_t ahead = (int32_t)(base->term - carrier->term);
+    if (ahead < 0)
+        return place_waste(carrier, from, body_bytes, where);
+    if (ahead > 0 ||
+        (carrier->stage != HR_TERM_RUNS && carrier->stage != HR_TERM_READY && !base->bare))
+        return false;
+    if (parsed->message)
+        return hr_landing_place(carrier, from, parsed->message, base->last, where);
+    if (parsed->letter)
+        return hr_letters_place(carrier, from, parsed->letter, parsed->note, where);
+    *where = machine->in;
+    return body_bytes <= sizeof machine->in;
+}
+
 static bool place(void *arg, size_t from, const void *head, size_t head_bytes, size_t body_bytes,
                   void **where)
 {
@@ -70,13 +102,16 @@ static bool place(void *arg, size_t from, const void *head, size_t head_bytes, s
                         carrier->options.wire->host[from]);
         return false;
     }
-    if (parsed.message)
-        return hr_landing_place(carrier, from, parsed.message, parsed.base->last, where);
+    if (parsed.base->term) {
+        const bool placed = place_in_term(carrier, from, &parsed, body_bytes, where);
+        machine->coming += placed;
+        return placed;
+    }
     if (parsed.letter)
         return hr_letters_place(carrier, from, parsed.letter, parsed.note, where);
-    *where = parsed.base->kind == HR_HEAD_BEAT ? (void *)machine->in : &machine->failure;
-    return body_bytes <=
-           (parsed.base->kind == HR_HEAD_BEAT ? sizeof machine->in : sizeof machine->failure);
+    const bool beats = parsed.base->kind == HR_HEAD_BEAT;
+    *where = beats ? (void *)machine->in : &machine->failure;
+    return body_bytes <= (beats ? sizeof machine->in : sizeof machine->failure);
 }
 
 /* Credits and words; the words before what comes with them is delivered. */
@@ -103,7 +138,13 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
     carrier->moved = true;
     carrier->carried.messages_received++;
     carrier->carried.bytes_received += head_bytes;
-    if (!parse(head, head_bytes, &parsed) || !take_extras(carrier, from, &parsed)) {
+    const bool whole = parse(head, head_bytes, &parsed);
+    if (whole && parsed.base->term) {
+        carrier->machine[from].coming--;
+        if (parsed.base->term != carrier->term)
+            return;
+    }
+    if (!whole || !take_extras(carrier, from, &parsed)) {
         hr_carrier_fail(carrier, HR_E_FAILED, "%s sent a head that is broken off",
                         carrier->options.wire->host[from]);
         return;
@@ -153,6 +194,8 @@ static void move_all(struct hr_carrier *carrier)
     carrier->moved |= hr_wire_poll(carrier->options.wire, &sink);
     hr_landing_go(carrier);
     hr_letters_go(carrier);
+    if (carrier->stage == HR_TERM_READY && !hr_letters_are_due(carrier))
+        carrier->stage = HR_TERM_RUNS;
     hr_credits_alone(carrier);
     hr_beats_go(carrier);
 }
@@ -223,6 +266,7 @@ enum hr_status hr_carrier_open(const struct hr_carrier_options *options, struct 
     carrier->options.part_bytes = options->part_bytes ? options->part_bytes : PART_BYTES;
     carrier->machines = machines;
     carrier->self = options->wire->self;
+    carrier->term = 1;
     carrier->scanned = hr_clock_ns();
     for (size_t m = 0; m < machines; m++) {
         carrier->machine[m].beat_done = true;
@@ -258,6 +302,7 @@ void hr_carrier_close(struct hr_carrier *carrier)
             free(machine->landed[i].aside);
         free(machine->landed);
         free(machine->due);
+        free(machine->waste);
     }
     free_rings(carrier);
     free(carrier->machine);

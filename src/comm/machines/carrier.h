@@ -31,11 +31,13 @@
  *              its host and ranks. An abort, wherever it is, is told to all.
  *              A run that goes on without it is told instead (lost), and hears of it no more.
  *   Letters    Bytes for who listens on a channel of another machine: what is no ring.
+ *   Terms      A run that goes on without a machine begins a new term, with rings made anew. Heads
+ *              say of which term they are: what is of an older one is dropped, what is of a newer
+ *              one waits until this machine has begun it, too.
  *
  * Who moves it: hr_carrier_poll, called by whoever waits (hr_waiter.poll), and the carrier's own
  *            thread (hr_carrier_start), which sleeps between two looks, a sixteenth of the time
- *            since something moved, 20 us to 1 ms. Where ranks are processes their launcher's
- *            thread alone.
+ *            since something moved, 20 us to 1 ms.
  * Threads:   add, track and listen before start; poll, post and leave by any thread. One of them at
  *            a time has the carrier; who polls does not wait for it. Of a ring that is carried the
  *            carrier is the one consumer, or producer, on this machine.
@@ -54,6 +56,7 @@
 #ifndef HR_MACHINES_CARRIER_H
 #define HR_MACHINES_CARRIER_H
 
+#include "group/group.h"
 #include "machines/wire.h"
 #include "shm/control.h"
 #include "shm/homes.h"
@@ -100,6 +103,20 @@ HR_CHECKED enum hr_status hr_carrier_add_ring(struct hr_carrier *carrier, struct
                                               size_t from, size_t to, hr_cargo_fn cargo,
                                               const void *arg);
 
+/* A group whose ranks live on several machines: which of its rings are carried. The caller's, and
+ * read until close. */
+struct hr_carried_group {
+    const void *segment;
+    size_t slot_bytes;
+};
+
+/* Add the rings of a group in `place` (its segment, group and world_rank count), made with these
+ * options. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_carrier_add_group(struct hr_carrier *carrier,
+                                               struct hr_carried_group *carried,
+                                               const struct hr_group_options *options,
+                                               const struct hr_place *place);
+
 enum { HR_TRACKED_BYTES = 128, HR_TRACKED_REGIONS = 1024 };
 
 /* Words in the segment with one writer, rank `writer`: at most HR_TRACKED_BYTES, a multiple of 8,
@@ -119,19 +136,26 @@ HR_CHECKED enum hr_status hr_carrier_start(struct hr_carrier *carrier);
 /* It is lost, though this machine may not have noticed: nothing is sent to it or taken from it any
  * more. */
 void hr_carrier_lose(struct hr_carrier *carrier, size_t machine);
-/* So many rings have been added. */
-size_t hr_carrier_rings(struct hr_carrier *carrier);
-/* All ranks here rest. Rings from number `first` on send nothing more; true: nothing of theirs is
- * under way to a machine that lives, and what was sent comes there before the letters that are
- * posted from now on. Ask until then. */
-bool hr_carrier_halt(struct hr_carrier *carrier, size_t first);
-/* The same of all machines that live, and this one has had what they had sent: those rings are
- * forgotten, with what is in them, and others may be added. */
-void hr_carrier_forget(struct hr_carrier *carrier, size_t first);
+/* The term (the first is 1) is over, and `term` is the next, on all machines that live, in
+ * whatever order they hear of it: rings send nothing, and nothing of before is delivered. May come
+ * again at any time. */
+void hr_carrier_end_term(struct hr_carrier *carrier, uint32_t term);
+/* Behind that: is nothing of before under way any more, from or to a machine that lives? Ask until
+ * then. (hr_ready_fn; arg is the carrier) */
+bool hr_carrier_is_still(void *carrier);
+/* Then, and all ranks here rest: rings and words are forgotten, with what is in them, ranks live
+ * where homes say, and letters of the new term come. */
+void hr_carrier_begin_term(struct hr_carrier *carrier, const struct hr_homes *homes);
+/* The new term's rings and words have been added, their memory made ready: ranks may go on. */
+void hr_carrier_run_term(struct hr_carrier *carrier);
 
 /* --- letters --- */
 
-enum { HR_CARRIER_CHANNELS = 8, HR_LETTER_NOTE = 128 /* bytes, a multiple of 8 */ };
+enum {
+    HR_CHANNEL_OF_A_TERM = 0, /* its letters are dropped when their term is over; others' are not */
+    HR_CARRIER_CHANNELS = 8,
+    HR_LETTER_NOTE = 128 /* bytes, a multiple of 8 */
+};
 
 /* Who listens: wire.h's sink, with the letter's note as the head; of a machine a letter at a time.
  * What comes while nobody listens waits, with all that is behind it from that machine. */

@@ -1,14 +1,107 @@
 /* inside.h - what the files of the carrier share. For src/machines alone.
  *
- * Everything here is touched by who has the lock. Files, from the bottom: rings, head, tracked,
- * credits, outgoing, landing, sending, letters, beats, carrier.
+ * Everything here is touched by who has the lock. Files, from the bottom: rings, tracked,
+ * outgoing, landing, sending, letters, beats, carrier.
  */
 #ifndef HR_MACHINES_INSIDE_H
 #define HR_MACHINES_INSIDE_H
 
 #include <pthread.h>
+#include <string.h>
 
-#include "machines/head.h"
+#include "base/size.h"
+#include "machines/carrier.h"
+
+/* --- heads of what carriers send each other ---
+ *
+ *   [ base | of its kind | words | credits ]      at most HR_WIRE_HEAD bytes, all multiples of 8
+ *
+ * All machines run the same program on the same kind of processor (whoever starts a run sees to
+ * it), so a head is structs as they lie. */
+
+enum hr_head_kind {
+    HR_HEAD_MESSAGE = 1, /* struct hr_head_message */
+    HR_HEAD_LETTER,      /* struct hr_head_letter, note */
+    HR_HEAD_BEAT,        /* body: lines */
+    HR_HEAD_ABORT,       /* body: struct hr_failure */
+    HR_HEAD_LEAVE,
+    HR_HEAD_LEAVE_SEEN, /* it has come, and its sender may go */
+    HR_HEAD_NOTHING     /* credits and words alone */
+};
+
+struct hr_head_base {
+    uint8_t kind, credits, words;
+    uint8_t last;    /* the last part of its body */
+    uint32_t number; /* of lines, of a beat; of the step at which it failed, of an abort */
+    uint32_t term;   /* it means something in that one alone; 0: in any */
+    uint32_t bare;   /* it carries no words and no credits; all of no term do not */
+};
+
+struct hr_head_message {
+    uint32_t ring; /* its number in the order of hr_carrier_add_ring */
+    uint32_t slot; /* struct hr_cargo */
+    uint64_t ring_at, number, offset, bytes, part_at;
+    struct hr_message message;
+};
+
+struct hr_head_letter {
+    uint32_t channel, note_bytes;
+    uint64_t bytes, part_at;
+};
+
+struct hr_head_credit {
+    uint32_t ring, released; /* modulo 2^32 */
+};
+
+struct hr_head_words {
+    uint32_t region, bytes;
+    uint64_t version; /* then the words */
+};
+
+/* A head that is being made. */
+struct hr_head {
+    alignas(8) unsigned char at[HR_WIRE_HEAD];
+    size_t bytes;
+};
+
+static inline struct hr_head_base *hr_head_begin(struct hr_head *head, enum hr_head_kind kind,
+                                                 uint32_t term)
+{
+    struct hr_head_base *base = (struct hr_head_base *)(void *)head->at;
+    *base = (struct hr_head_base){.kind = (uint8_t)kind, .last = 1, .term = term, .bare = !term};
+    head->bytes = sizeof *base;
+    return base;
+}
+
+static inline size_t hr_head_room(const struct hr_head *head)
+{
+    return HR_WIRE_HEAD - head->bytes;
+}
+
+/* Append; there is room. */
+static inline void hr_head_add(struct hr_head *head, const void *what, size_t bytes)
+{
+    HR_ASSERT(bytes % 8 == 0 && bytes <= hr_head_room(head));
+    memcpy(head->at + head->bytes, what, bytes);
+    head->bytes += bytes;
+}
+
+/* A head that is read. */
+struct hr_head_reader {
+    const unsigned char *at, *end;
+};
+
+/* The next `bytes` bytes; NULL: there are not so many. */
+static inline const void *hr_head_take(struct hr_head_reader *reader, size_t bytes)
+{
+    const unsigned char *at = reader->at;
+    if (bytes > (size_t)(reader->end - at))
+        return NULL;
+    reader->at += bytes;
+    return at;
+}
+
+/* --- what a carrier has --- */
 
 enum { HR_SENDING_PARTS = 16, HR_SCAN_NS = 1000 * 1000 /* between looks at everything */ };
 
@@ -67,6 +160,8 @@ struct hr_landed {
 
 struct hr_letter {
     struct hr_letter *next;
+    uint32_t term; /* 0: of any */
+    bool bare;     /* a machine that has not come as far can take it */
     struct hr_head_letter head;
     unsigned char note[HR_LETTER_NOTE];
     const unsigned char *body;
@@ -92,6 +187,12 @@ struct hr_beat_line {
     uint64_t step, age_ns, samples, gradients;
 };
 
+/* A letter that is coming. */
+struct hr_coming {
+    bool receiving;
+    unsigned char *where;
+};
+
 /* Another machine. */
 struct hr_machine {
     struct hr_landed *landed; /* in their order */
@@ -101,15 +202,22 @@ struct hr_machine {
     size_t ndue;
     uint64_t knows[HR_TRACKED_REGIONS]; /* the versions it has */
     struct hr_letter *first, *last;     /* to be sent */
-    /* Of the letter that is coming. */
-    bool receiving;
-    unsigned char *where;
+    struct hr_coming letter[2];         /* of no term, of a term */
     struct hr_beat_line out[HR_MAX_RANKS], in[HR_MAX_RANKS];
     bool beat_done, abort_told, leave_told; /* beat_done: `out` may be written */
     struct hr_failure failure;              /* of its abort */
+    unsigned char *waste;                   /* owned, or NULL: for bodies of a term that is over */
+    size_t coming; /* messages and letters of a term that have a place, and are not here */
     int64_t silent_ns;
     bool left, gone;
     bool seen_told, seen; /* that it leaves, and that this one does */
+};
+
+enum hr_term_stage {
+    HR_TERM_RUNS,
+    HR_TERM_ENDED,  /* what is under way still is */
+    HR_TERM_BEGINS, /* the rings of the one before are forgotten, and its own not added */
+    HR_TERM_READY   /* they are, and may be sent to; nothing overtakes letters of before */
 };
 
 struct hr_carrier {
@@ -123,8 +231,8 @@ struct hr_carrier {
     size_t nactive;
     struct hr_landing **landing; /* (nrings) by number; NULL: it does not end here */
     struct hr_sending **sending; /* (nrings) NULL: it does not begin here */
-    bool halts;                  /* rings from `halted` on send nothing */
-    size_t halted;
+    uint32_t term;               /* from 1 */
+    enum hr_term_stage stage;
     uint32_t bell_seen[HR_MAX_RANKS];
     struct hr_tracked tracked[HR_TRACKED_REGIONS];
     size_t ntracked;
@@ -146,12 +254,6 @@ static inline bool hr_carrier_speaks_to(const struct hr_carrier *carrier, size_t
     return machine != carrier->self && !carrier->machine[machine].gone;
 }
 
-/* May that ring send? */
-static inline bool hr_carrier_sends(const struct hr_carrier *carrier, size_t ring)
-{
-    return !carrier->halts || ring < carrier->halted;
-}
-
 /* --- tracked.c --- */
 
 size_t hr_tracked_due_bytes(const struct hr_carrier *carrier, size_t to);
@@ -170,7 +272,7 @@ void hr_sending_stir(struct hr_carrier *carrier, size_t rank);
 void hr_sending_go(struct hr_carrier *carrier);
 void hr_credit_arrived(struct hr_carrier *carrier, const struct hr_head_credit *credit);
 
-/* --- credits.c --- */
+/* --- outgoing.c: credits --- */
 
 /* How many messages the rank has released. */
 static inline uint64_t hr_landing_released(const struct hr_landing *landing)
@@ -210,6 +312,8 @@ void hr_landing_arrived(struct hr_carrier *carrier, size_t from, const struct hr
 /* --- letters.c --- */
 
 void hr_letters_go(struct hr_carrier *carrier);
+/* Is one that was posted before this term ran still to be sent? */
+bool hr_letters_are_due(const struct hr_carrier *carrier);
 bool hr_letters_place(struct hr_carrier *carrier, size_t from, const struct hr_head_letter *head,
                       const void *note, void **where);
 void hr_letters_arrived(struct hr_carrier *carrier, size_t from, const struct hr_head_letter *head,

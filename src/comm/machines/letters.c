@@ -26,6 +26,8 @@ enum hr_status hr_carrier_post(struct hr_carrier *carrier, size_t to, size_t cha
     letter->done = done;
     letter->bell = bell;
     pthread_mutex_lock(&carrier->lock);
+    letter->term = channel == HR_CHANNEL_OF_A_TERM ? carrier->term : 0;
+    letter->bare = !letter->term || carrier->stage != HR_TERM_RUNS;
     struct hr_machine *machine = &carrier->machine[to];
     if (machine->first)
         machine->last->next = letter;
@@ -45,9 +47,11 @@ static bool send_part(struct hr_carrier *carrier, size_t to, struct hr_letter *l
     struct hr_head head;
     struct hr_part *part = &letter->part[(letter->first + letter->nparts) % HR_SENDING_PARTS];
     hr_tracked_look(carrier);
-    if (letter->nparts == HR_SENDING_PARTS || !hr_tracked_ahead(carrier, to))
+    if (letter->nparts == HR_SENDING_PARTS || (!letter->bare && !hr_tracked_ahead(carrier, to)))
         return false;
-    hr_head_begin(&head, HR_HEAD_LETTER)->last = bytes == left;
+    struct hr_head_base *base = hr_head_begin(&head, HR_HEAD_LETTER, letter->term);
+    base->last = bytes == left;
+    base->bare = letter->bare;
     hr_head_add(&head, &letter->head, sizeof letter->head);
     hr_head_add(&head, letter->note, letter->head.note_bytes);
     if (!hr_carrier_send(carrier, to, &head,
@@ -96,6 +100,15 @@ void hr_letters_go(struct hr_carrier *carrier)
     }
 }
 
+bool hr_letters_are_due(const struct hr_carrier *carrier)
+{
+    for (size_t m = 0; m < carrier->machines; m++)
+        for (const struct hr_letter *l = carrier->machine[m].first; l; l = l->next)
+            if (l->term && l->bare && !l->all_sent)
+                return true;
+    return false;
+}
+
 void hr_letters_drop(struct hr_carrier *carrier, size_t machine)
 {
     while (carrier->machine[machine].first)
@@ -110,16 +123,17 @@ bool hr_letters_place(struct hr_carrier *carrier, size_t from, const struct hr_h
     struct hr_machine *machine = &carrier->machine[from];
     const struct hr_wire_sink *sink =
         head->channel < HR_CARRIER_CHANNELS ? &carrier->sink[head->channel] : NULL;
+    struct hr_coming *coming = &machine->letter[head->channel == HR_CHANNEL_OF_A_TERM];
     void *at = NULL;
-    if (!sink || !sink->place || (machine->receiving && !head->part_at))
+    if (!sink || !sink->place || (coming->receiving && !head->part_at))
         return false; /* one at a time */
-    if (!machine->receiving &&
+    if (!coming->receiving &&
         !sink->place(sink->arg, from, note, head->note_bytes, head->bytes, &at))
         return false;
-    if (!machine->receiving)
-        machine->where = at;
-    machine->receiving = true;
-    *where = (void *)((uintptr_t)machine->where + head->part_at);
+    if (!coming->receiving)
+        coming->where = at;
+    coming->receiving = true;
+    *where = (void *)((uintptr_t)coming->where + head->part_at);
     return true;
 }
 
@@ -129,6 +143,6 @@ void hr_letters_arrived(struct hr_carrier *carrier, size_t from, const struct hr
     const struct hr_wire_sink *sink = &carrier->sink[head->channel];
     if (!last)
         return;
-    carrier->machine[from].receiving = false;
+    carrier->machine[from].letter[head->channel == HR_CHANNEL_OF_A_TERM].receiving = false;
     sink->arrived(sink->arg, from, note, head->note_bytes);
 }

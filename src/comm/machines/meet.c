@@ -1,12 +1,196 @@
-#include "machines/meet_inside.h"
+#include "machines/meet.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-size_t hr_meet_words_bytes(void)
+/* Of the ranks of this machine. Numbers of meetings, from 1, modulo 2^32. */
+struct words {
+    alignas(HR_LINE) struct hr_atom32 arrived; /* of ranks, in all meetings; fetch_add by each */
+    alignas(HR_LINE) struct hr_atom32 passed;  /* the last that is over; writer: the conductor */
+    alignas(HR_LINE) struct hr_bell bell;      /* the conductor's */
+    struct hr_atom32 ready;                    /* the last that all ranks here have come to, and */
+    struct hr_atom32 stage;                    /* where: writer: who came last */
+    alignas(HR_LINE) struct hr_atom32 came[HR_MAX_RANKS]; /* the last that a rank has come to */
+};
+
+enum kind {
+    COME,
+    RUN,
+    PACK,
+    END,
+    HAVE, /* to machine 0; and */
+    PASS  /* from it */
+};
+
+/* Letters' notes. */
+struct note {
+    uint32_t kind, meeting, stage, alone; /* alone: of launchers, behind all ranks */
+    uint64_t offset, bytes;               /* of a RUN */
+};
+
+/* Another machine. */
+struct other {
+    struct hr_atom32 came, ended;  /* meetings. Writer: who polls; partner: the conductor */
+    struct hr_atom32 has;          /* the same */
+    bool gone;                     /* the conductor's */
+    struct hr_atom32 stage, alone; /* of the last that it has come to */
+    unsigned char *packet;         /* (room) owned: of what is packed; who polls has it */
+    size_t room, bytes;
+    bool arriving; /* into the packet */
+};
+
+struct packet {
+    unsigned char *bytes; /* (room) owned */
+    size_t n, room;
+};
+
+struct hr_meet {
+    struct hr_meet_options options;
+    struct words words;
+    size_t here; /* ranks that live here */
+    struct hr_twin twin;
+    struct hr_wire_sink sink; /* meet_arrivals.c */
+    struct hr_atom32 over;    /* the last that machine 0 says is. Writer: who polls */
+    struct hr_atom32 lands;   /* the meeting whose bytes may land. Writer: the conductor */
+    struct hr_atom32 wrong;   /* what came was not what should. Writer: who polls */
+    char why[200];            /* published by wrong */
+    struct packet packet[2];  /* for all, and for machine 0 */
+    struct hr_atom32 done;    /* bodies that were sent. Writer: the carrier */
+    uint32_t posted;
+    uint64_t bytes;
+    struct other other[HR_WIRE_MACHINES];
+};
+
+/* Is that meeting, or a later one, the last that this word tells of? */
+static bool is_past(const struct hr_atom32 *last, uint32_t meeting)
 {
-    return sizeof(struct hr_meet_words);
+    /* Partners: who polls, the conductor, ranks. */
+    return (int32_t)(hr_atom32_load_acquire(last) - meeting) >= 0;
+}
+
+/* A meeting that is conducted. */
+struct meeting {
+    unsigned stage;
+    bool alone, spreads; /* spreads: machine 0 sends areas as a whole */
+    const char *what;
+};
+
+struct gathering {
+    struct hr_meet *meet;
+    uint32_t meeting;
+};
+
+static bool is_wrong(const struct hr_meet *meet)
+{
+    return hr_atom32_load_acquire(&meet->wrong); /* partner: say_wrong */
+}
+
+/* Does that machine meet, beside this one? */
+static bool has(const struct hr_meet *meet, size_t machine)
+{
+    return machine != meet->options.homes.self && !meet->other[machine].gone;
+}
+
+/* --- what other machines send: called by who polls --- */
+
+static void say_wrong(struct hr_meet *meet, size_t from, const char *what)
+{
+    const char *host = meet->options.wire->host[from];
+    if (hr_atom32_load_relaxed(&meet->wrong)) /* our own word */
+        return;
+    snprintf(meet->why, sizeof meet->why, "%s sent %s", host, what);
+    hr_atom32_store_release(&meet->wrong, 1); /* partner: the conductor */
+    hr_bell_ring(&meet->words.bell);
+}
+
+static bool take_packet(struct hr_meet *meet, size_t from, size_t bytes, void **where)
+{
+    struct other *other = &meet->other[from];
+    if (other->arriving)
+        return false;
+    if (bytes > other->room) {
+        unsigned char *larger = realloc(other->packet, bytes);
+        if (!larger) {
+            say_wrong(meet, from, "more than there is memory for");
+            return false;
+        }
+        other->packet = larger;
+        other->room = bytes;
+    }
+    other->arriving = true;
+    other->bytes = bytes;
+    *where = other->packet;
+    return true;
+}
+
+static bool place(void *arg, size_t from, const void *head, size_t head_bytes, size_t body_bytes,
+                  void **where)
+{
+    struct hr_meet *meet = arg;
+    struct note note;
+    if (head_bytes != sizeof note) {
+        say_wrong(meet, from, "no note of a meeting");
+        return false;
+    }
+    memcpy(&note, head, sizeof note);
+    if (note.kind != RUN && note.kind != PACK)
+        return true;
+    /* Partner: the conductor; behind its comparison. */
+    if (note.meeting != hr_atom32_load_acquire(&meet->lands)) {
+        say_wrong(meet, from, "changes of another meeting");
+        return false;
+    }
+    if (note.kind == PACK)
+        return take_packet(meet, from, body_bytes, where);
+    if (note.kind != RUN || note.bytes != body_bytes ||
+        !hr_twin_has(&meet->twin, note.offset, note.bytes)) {
+        say_wrong(meet, from, "changes of what is not shared");
+        return false;
+    }
+    *where = (unsigned char *)meet->options.segment + note.offset;
+    return true;
+}
+
+static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
+{
+    struct hr_meet *meet = arg;
+    struct other *other = &meet->other[from];
+    struct note note;
+    HR_ASSERT(head_bytes == sizeof note);
+    memcpy(&note, head, sizeof note);
+    switch ((enum kind)note.kind) {
+    case COME:
+        hr_atom32_store_relaxed(&other->stage, note.stage); /* both published by came */
+        hr_atom32_store_relaxed(&other->alone, note.alone);
+        hr_atom32_store_release(&other->came, note.meeting);
+        if (meet->options.led)
+            hr_bell_ring(&meet->options.control->launcher_bell);
+        break;
+    case RUN:
+        hr_twin_keep(&meet->twin, note.offset, note.bytes);
+        return;
+    case PACK:
+        other->arriving = false;
+        if (hr_twin_unpack(&meet->twin, other->packet, other->bytes) != HR_OK)
+            say_wrong(meet, from, hr_error_message());
+        return;
+    case END:
+        hr_atom32_store_release(&other->ended, note.meeting);
+        break;
+    case HAVE:
+        hr_atom32_store_release(&other->has, note.meeting);
+        break;
+    case PASS:
+        hr_atom32_store_release(&meet->over, note.meeting);
+        break;
+    }
+    hr_bell_ring(&meet->words.bell);
+}
+
+static struct hr_wire_sink sink_of(struct hr_meet *meet)
+{
+    return (struct hr_wire_sink){meet, place, arrived};
 }
 
 size_t hr_meet_bytes(const struct hr_area *area, size_t nareas)
@@ -18,11 +202,11 @@ size_t hr_meet_bytes(const struct hr_area *area, size_t nareas)
 
 enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_meet **out)
 {
-    struct hr_meet *meet = calloc(1, sizeof *meet);
+    struct hr_meet *meet = aligned_alloc(HR_LINE, sizeof *meet); /* a multiple of it */
     if (!meet)
         return hr_fail(HR_E_NOMEM, "no memory for machines to meet");
+    memset(meet, 0, sizeof *meet);
     meet->options = *options;
-    meet->words = options->words;
     for (size_t r = 0; r < options->nranks; r++)
         meet->here += hr_homes_here(&options->homes, r);
     HR_ASSERT(meet->here || options->led);
@@ -32,7 +216,7 @@ enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_mee
         hr_meet_close(meet);
         return status;
     }
-    meet->sink = hr_meet_sink(meet);
+    meet->sink = sink_of(meet);
     hr_carrier_listen(options->carrier, options->channel, &meet->sink);
     *out = meet;
     return HR_OK;
@@ -52,36 +236,89 @@ void hr_meet_close(struct hr_meet *meet)
 
 struct hr_met hr_meet_so_far(const struct hr_meet *meet)
 {
-    return (struct hr_met){hr_atom32_load_acquire(&meet->words->passed), meet->bytes};
+    return (struct hr_met){hr_atom32_load_acquire(&meet->words.passed), meet->bytes};
 }
 
 /* --- the conductor --- */
 
+static enum hr_status post(struct hr_meet *meet, size_t to, const struct note *note,
+                           const void *body, size_t bytes)
+{
+    meet->posted += bytes > 0;
+    meet->bytes += bytes;
+    return hr_carrier_post(meet->options.carrier, to, meet->options.channel, note, sizeof *note,
+                           body, bytes, bytes ? &meet->done : NULL,
+                           bytes ? &meet->words.bell : NULL);
+}
+
+static enum hr_status wait_for(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
+                               hr_ready_fn ready, const char *what)
+{
+    struct gathering at = {meet, meeting};
+    HR_TRY(hr_wait_until(waiter, &meet->words.bell, ready, &at, what));
+    return is_wrong(meet) ? hr_fail(HR_E_FAILED, "%s: %s", what, meet->why) : HR_OK;
+}
+
+/* Over for all machines or for none, since machine 0 says so. */
+
+static bool all_have(void *arg)
+{
+    const struct gathering *at = arg;
+    const struct hr_meet *meet = at->meet;
+    for (size_t m = 0; m < meet->options.homes.machines; m++)
+        if (has(meet, m) && !is_past(&meet->other[m].has, at->meeting))
+            return is_wrong(meet);
+    return true;
+}
+
+static bool is_over(void *arg)
+{
+    const struct gathering *at = arg;
+    return is_past(&at->meet->over, at->meeting) || is_wrong(at->meet);
+}
+
+static enum hr_status agree(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting)
+{
+    const struct note have = {.kind = HAVE, .meeting = meeting},
+                      pass = {.kind = PASS, .meeting = meeting};
+    if (meet->options.homes.self != 0) {
+        HR_TRY(post(meet, 0, &have, NULL, 0));
+        const enum hr_status status =
+            wait_for(meet, waiter, meeting, is_over, "machine 0, which says that all have met");
+        /* It may have said so before it said what recalls. */
+        return status == HR_E_RECALLED && is_past(&meet->over, meeting) ? HR_OK : status;
+    }
+    HR_TRY(wait_for(meet, waiter, meeting, all_have, "all machines to have what others changed"));
+    for (size_t m = 0; m < meet->options.homes.machines; m++)
+        if (has(meet, m))
+            HR_TRY(post(meet, m, &pass, NULL, 0));
+    return HR_OK;
+}
+
 static bool all_came(void *arg)
 {
-    const struct hr_gathering *at = arg;
+    const struct gathering *at = arg;
     const struct hr_meet_options *o = &at->meet->options;
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (hr_meet_has(at->meet, m) && !hr_meet_is_past(&at->meet->other[m].came, at->meeting))
-            return hr_meet_is_wrong(at->meet);
+        if (has(at->meet, m) && !is_past(&at->meet->other[m].came, at->meeting))
+            return is_wrong(at->meet);
     return true;
 }
 
 static bool all_ended(void *arg)
 {
-    const struct hr_gathering *at = arg;
+    const struct gathering *at = arg;
     const struct hr_meet_options *o = &at->meet->options;
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (hr_meet_has(at->meet, m) && !hr_meet_is_past(&at->meet->other[m].ended, at->meeting))
-            return hr_meet_is_wrong(at->meet);
+        if (has(at->meet, m) && !is_past(&at->meet->other[m].ended, at->meeting))
+            return is_wrong(at->meet);
     /* Partner: the carrier. */
-    return hr_atom32_load_acquire(&at->meet->done) == at->meet->posted ||
-           hr_meet_is_wrong(at->meet);
+    return hr_atom32_load_acquire(&at->meet->done) == at->meet->posted || is_wrong(at->meet);
 }
 
 static enum hr_status pack(struct hr_meet *meet, bool for_first)
 {
-    struct hr_meet_packet *packet = &meet->packet[for_first];
+    struct packet *packet = &meet->packet[for_first];
     packet->n = hr_twin_packed_bytes(&meet->twin, for_first);
     if (packet->n > packet->room) {
         unsigned char *larger = realloc(packet->bytes, packet->n);
@@ -98,15 +335,15 @@ static enum hr_status pack(struct hr_meet *meet, bool for_first)
 static enum hr_status send_changes(struct hr_meet *meet, size_t to, uint32_t meeting)
 {
     const struct hr_twin *twin = &meet->twin;
-    const struct hr_meet_packet *packet = &meet->packet[to == 0];
-    const struct hr_meet_note packed = {.kind = HR_MEET_PACK, .meeting = meeting};
+    const struct packet *packet = &meet->packet[to == 0];
+    const struct note packed = {.kind = PACK, .meeting = meeting};
     for (size_t i = 0; i < twin->nruns; i++) {
         const struct hr_changed_run *run = &twin->run[i];
-        const struct hr_meet_note note = {HR_MEET_RUN, meeting, 0, 0, run->offset, run->bytes};
+        const struct note note = {RUN, meeting, 0, 0, run->offset, run->bytes};
         if (hr_run_is_large(run) && (to == 0 || !run->for_first))
-            HR_TRY(hr_meet_post(meet, to, &note, twin->segment + run->offset, run->bytes));
+            HR_TRY(post(meet, to, &note, twin->segment + run->offset, run->bytes));
     }
-    return packet->n ? hr_meet_post(meet, to, &packed, packet->bytes, packet->n) : HR_OK;
+    return packet->n ? post(meet, to, &packed, packet->bytes, packet->n) : HR_OK;
 }
 
 /* Do ranks that meet live there? */
@@ -128,10 +365,10 @@ static bool leaves_behind_us(const struct hr_meet *meet, size_t machine)
 static enum hr_status send_ends(struct hr_meet *meet, uint32_t meeting, bool passed)
 {
     const struct hr_meet_options *o = &meet->options;
-    const struct hr_meet_note end = {HR_MEET_END, meeting, 0, 0, 0, 0};
+    const struct note end = {END, meeting, 0, 0, 0, 0};
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (hr_meet_has(meet, m) && leaves_behind_us(meet, m) == passed)
-            HR_TRY(hr_meet_post(meet, m, &end, NULL, 0));
+        if (has(meet, m) && leaves_behind_us(meet, m) == passed)
+            HR_TRY(post(meet, m, &end, NULL, 0));
     return HR_OK;
 }
 
@@ -152,8 +389,7 @@ static enum hr_status name_missing(const struct hr_meet *meet, bool come, uint32
     for (size_t m = 0; m < o->homes.machines; m++) {
         const size_t used = strlen(missing);
         size_t first = o->nranks, last = 0;
-        if (!hr_meet_has(meet, m) ||
-            hr_meet_is_past(come ? &meet->other[m].came : &meet->other[m].ended, meeting))
+        if (!has(meet, m) || is_past(come ? &meet->other[m].came : &meet->other[m].ended, meeting))
             continue;
         for (size_t r = 0; r < o->nranks; r++)
             if (o->homes.machine[r] == m) {
@@ -170,11 +406,11 @@ static enum hr_status name_missing(const struct hr_meet *meet, bool come, uint32
 static enum hr_status gather(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
                              bool come, const char *what)
 {
-    struct hr_gathering at = {meet, meeting};
+    struct gathering at = {meet, meeting};
     const enum hr_status status =
-        hr_wait_until(waiter, &meet->words->bell, come ? all_came : all_ended, &at,
+        hr_wait_until(waiter, &meet->words.bell, come ? all_came : all_ended, &at,
                       come ? "all machines" : "what other machines have changed");
-    if (hr_meet_is_wrong(meet))
+    if (is_wrong(meet))
         return hr_fail(HR_E_FAILED, "%s: %s", what, meet->why);
     return status == HR_E_TIMEOUT ? name_missing(meet, come, meeting, what) : status;
 }
@@ -184,54 +420,55 @@ static enum hr_status check_stages(const struct hr_meet *meet, unsigned stage, c
     const struct hr_meet_options *o = &meet->options;
     for (size_t m = 0; m < o->homes.machines; m++) {
         const uint32_t theirs = hr_atom32_load_relaxed(&meet->other[m].stage); /* behind came */
-        if (hr_meet_has(meet, m) && theirs != stage)
+        if (has(meet, m) && theirs != stage)
             return hr_fail(HR_E_MISMATCH, "%s: this machine meets at stage %u, %s at stage %u",
                            what, stage, o->wire->host[m], theirs);
     }
     return HR_OK;
 }
 
-static enum hr_status find_changes(struct hr_meet *meet, const struct hr_meeting *how)
+static enum hr_status find_changes(struct hr_meet *meet, const struct meeting *how)
 {
-    const size_t self = meet->options.homes.self;
-    HR_TRY(how->repairs ? hr_twin_take(&meet->twin, self == 0, self == how->source)
-                        : hr_twin_find(&meet->twin, how->stage));
+    if (!how->spreads)
+        HR_TRY(hr_twin_find(&meet->twin, how->stage));
+    else if (meet->options.homes.self == 0)
+        HR_TRY(hr_twin_take(&meet->twin, how->stage));
+    else
+        meet->twin.nruns = 0;
     for (int for_first = 0; for_first < 2; for_first++)
         HR_TRY(pack(meet, for_first));
     return HR_OK;
 }
 
 static enum hr_status exchange(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
-                               const struct hr_meeting *how)
+                               const struct meeting *how)
 {
     const struct hr_meet_options *o = &meet->options;
-    const struct hr_meet_note come = {HR_MEET_COME, meeting, how->stage, how->alone, 0, 0};
+    const struct note come = {COME, meeting, how->stage, how->alone, 0, 0};
     hr_atom32_store_release(&meet->lands, meeting); /* partner: place */
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (hr_meet_has(meet, m))
-            HR_TRY(hr_meet_post(meet, m, &come, NULL, 0));
+        if (has(meet, m))
+            HR_TRY(post(meet, m, &come, NULL, 0));
     HR_TRY(gather(meet, waiter, meeting, true, how->what));
     HR_TRY(check_stages(meet, how->stage, how->what));
     for (size_t m = 0; m < o->homes.machines; m++)
-        if (hr_meet_has(meet, m))
+        if (has(meet, m))
             HR_TRY(send_changes(meet, m, meeting));
     HR_TRY(send_ends(meet, meeting, false));
     return gather(meet, waiter, meeting, false, how->what);
 }
 
 static enum hr_status conduct_one(struct hr_meet *meet, struct hr_waiter *waiter,
-                                  const struct hr_meeting *how)
+                                  const struct meeting *how)
 {
     const struct hr_meet_options *o = &meet->options;
-    const uint32_t meeting = hr_atom32_load_relaxed(&meet->words->passed) + 1; /* our own word */
-    if (how->rests)
-        HR_TRY(hr_meet_come_to_rest(meet, waiter, meeting));
+    const uint32_t meeting = hr_atom32_load_relaxed(&meet->words.passed) + 1; /* our own word */
     HR_TRY(find_changes(meet, how));
     HR_TRY(exchange(meet, waiter, meeting, how));
     if (o->in_order)
-        HR_TRY(hr_meet_agree(meet, waiter, meeting));
+        HR_TRY(agree(meet, waiter, meeting));
     keep_changes(meet);
-    hr_atom32_store_release(&meet->words->passed, meeting); /* partner: ranks of this machine */
+    hr_atom32_store_release(&meet->words.passed, meeting); /* partner: ranks of this machine */
     HR_TRY(send_ends(meet, meeting, true));
     for (size_t r = 0; r < o->nranks; r++)
         if (hr_homes_here(&o->homes, r))
@@ -243,15 +480,15 @@ static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, un
                               bool alone, const char *what)
 {
     return conduct_one(meet, waiter,
-                       &(struct hr_meeting){.stage = stage, .alone = alone, .what = what});
+                       &(struct meeting){.stage = stage, .alone = alone, .what = what});
 }
 
 /* --- ranks --- */
 
 static bool has_passed(void *arg)
 {
-    const struct hr_gathering *at = arg;
-    return hr_meet_is_past(&at->meet->words->passed, at->meeting); /* partner: conduct */
+    const struct gathering *at = arg;
+    return is_past(&at->meet->words.passed, at->meeting); /* partner: conduct */
 }
 
 /* Of the ranks here: "1, 3". */
@@ -263,7 +500,7 @@ static enum hr_status name_missing_here(const struct hr_meet *meet, uint32_t mee
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     for (size_t r = 0; r < o->nranks; r++) {
         const size_t used = strlen(missing);
-        if (hr_homes_here(&o->homes, r) && !hr_meet_is_past(&meet->words->came[r], meeting))
+        if (hr_homes_here(&o->homes, r) && !is_past(&meet->words.came[r], meeting))
             snprintf(missing + used, sizeof missing - used, "%s%zu", used ? ", " : "", r);
     }
     if (!missing[0])
@@ -274,8 +511,8 @@ static enum hr_status name_missing_here(const struct hr_meet *meet, uint32_t mee
 enum hr_status hr_meet_at(struct hr_meet *meet, size_t rank, struct hr_waiter *waiter,
                           unsigned stage, const char *what)
 {
-    struct hr_meet_words *words = meet->words;
-    struct hr_gathering at = {meet, hr_atom32_load_relaxed(&words->came[rank]) + 1}; /* our own */
+    struct words *words = &meet->words;
+    struct gathering at = {meet, hr_atom32_load_relaxed(&words->came[rank]) + 1}; /* our own */
     hr_atom32_store_release(&words->came[rank], at.meeting); /* partner: name_missing_here */
     /* Acquire: the last one sees what all have stored. Release: their stores. */
     const uint32_t arrived = hr_atom32_fetch_add_acq_rel(&words->arrived, 1) + 1;
@@ -298,21 +535,12 @@ enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *waiter, uns
     return conduct(meet, waiter, stage, true, what);
 }
 
-enum hr_status hr_meet_rest(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
-                            const char *what)
+enum hr_status hr_meet_spread(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
+                              const char *what)
 {
     return conduct_one(
         meet, waiter,
-        &(struct hr_meeting){.stage = stage, .alone = true, .rests = true, .what = what});
-}
-
-enum hr_status hr_meet_repair(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
-                              size_t source, const char *what)
-{
-    return conduct_one(
-        meet, waiter,
-        &(struct hr_meeting){
-            .stage = stage, .alone = true, .repairs = true, .source = source, .what = what});
+        &(struct meeting){.stage = stage, .alone = true, .spreads = true, .what = what});
 }
 
 /* --- the launcher, where it conducts --- */
@@ -321,13 +549,13 @@ enum hr_status hr_meet_repair(struct hr_meet *meet, struct hr_waiter *waiter, un
 static bool is_due(const struct hr_meet *meet, uint32_t meeting, unsigned *stage)
 {
     const struct hr_meet_options *o = &meet->options;
-    if (meet->here && hr_meet_is_past(&meet->words->ready, meeting)) { /* partner: hr_meet_at */
-        *stage = hr_atom32_load_relaxed(&meet->words->stage);
+    if (meet->here && is_past(&meet->words.ready, meeting)) { /* partner: hr_meet_at */
+        *stage = hr_atom32_load_relaxed(&meet->words.stage);
         return true;
     }
     for (size_t m = 0; !meet->here && m < o->homes.machines; m++) {
-        const struct hr_meet_other *other = &meet->other[m];
-        if (m == o->homes.self || !hr_meet_is_past(&other->came, meeting) ||
+        const struct other *other = &meet->other[m];
+        if (m == o->homes.self || !is_past(&other->came, meeting) ||
             hr_atom32_load_relaxed(&other->alone))
             continue;
         *stage = hr_atom32_load_relaxed(&other->stage);
@@ -340,7 +568,43 @@ enum hr_status hr_meet_conduct(struct hr_meet *meet, struct hr_waiter *waiter, c
 {
     unsigned stage;
     while (meet->options.led &&
-           is_due(meet, hr_atom32_load_relaxed(&meet->words->passed) + 1, &stage))
+           is_due(meet, hr_atom32_load_relaxed(&meet->words.passed) + 1, &stage))
         HR_TRY(conduct(meet, waiter, stage, false, what));
     return HR_OK;
+}
+
+/* --- terms --- */
+
+void hr_meet_drop(struct hr_meet *meet, size_t machine)
+{
+    meet->other[machine].gone = true;
+}
+
+void hr_meet_end_term(struct hr_meet *meet)
+{
+    struct hr_atom32 *passed = &meet->words.passed; /* our own word; no rank waits for it */
+    hr_atom32_store_release(passed, hr_atom32_load_relaxed(passed) + 1);
+}
+
+void hr_meet_begin_term(struct hr_meet *meet, const struct hr_homes *homes)
+{
+    for (size_t m = 0; m < HR_WIRE_MACHINES; m++) /* what was under way has been dropped */
+        meet->other[m].arriving = false;
+    meet->posted = hr_atom32_load_acquire(&meet->done); /* partner: the carrier */
+    meet->options.homes = *homes;
+    meet->here = 0;
+    for (size_t r = 0; r < meet->options.nranks; r++)
+        meet->here += hr_homes_here(homes, r);
+}
+
+bool hr_meet_is_called(const struct hr_meet *meet, unsigned *stage)
+{
+    const uint32_t next = hr_atom32_load_relaxed(&meet->words.passed) + 1;
+    for (size_t m = 0; m < meet->options.homes.machines; m++) {
+        if (!has(meet, m) || !is_past(&meet->other[m].came, next))
+            continue;
+        *stage = hr_atom32_load_relaxed(&meet->other[m].stage); /* behind came */
+        return true;
+    }
+    return false;
 }

@@ -17,15 +17,16 @@
  *             others   have all of it                         HAVE
  *             machine 0  has, and so have all others: over    PASS
  *           So it is over for all or for none, before or behind whatever machine 0 says of a loss
- *           (drive/losses_apart.h): then the one under way is void, for all, and hr_meet_rest is
- *           the next. What of a void one has come stays: the next one says it all once more.
+ *           (drive/losses_apart.h): then the one under way is void, for all, and a new term begins,
+ *           with meetings of its own. What of a void one has come stays: who lives says it all once
+ *           more, and then all have what machine 0 has (hr_meet_spread).
  *
  * Threads:  at by ranks; conduct, alone and close by the launcher. The carrier's pollers write what
  *           arrives.
  * Ordering: arrived (acq_rel, by each) carries ranks' stores to the conductor; COME goes behind
  *           its comparison; came and ended (release by a poller, acquire by the conductor) carry
  *           what has landed; passed (release) carries it to all ranks here.
- * Memory:   words in shared memory of this machine alone; the twin, and two packets a machine.
+ * Memory:   private: words of its ranks, which are threads; the twin, and two packets a machine.
  * Errors:   HR_E_TIMEOUT names who has not come; HR_E_ABORTED; HR_E_NOMEM; HR_E_FAILED: another
  *           machine meets elsewhere, or sends what is not shared.
  * Source:   barriers that carry diffs: Keleher et al., "TreadMarks", USENIX 1994.
@@ -45,17 +46,13 @@ struct hr_meet_options {
     struct hr_homes homes;
     size_t nranks; /* ranks [0, nranks) meet */
     bool in_order; /* see above; then the launcher meets for all ranks, by hr_meet_alone */
-    bool led;      /* the launcher conducts: where ranks are processes, which have no carrier, and
-                      where none of those who meet lives */
+    bool led;      /* the launcher conducts: where none of those who meet lives */
     struct hr_control *control;
     void *segment;
     const struct hr_area *area; /* (nareas), copied; the same on all machines */
     size_t nareas;
-    void *words; /* (hr_meet_words_bytes) zeroed; shared by the ranks of this machine */
     size_t channel;
 };
-
-size_t hr_meet_words_bytes(void);
 
 /* From now on all machines have the same in these areas. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_meet **out);
@@ -80,20 +77,15 @@ HR_CHECKED enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *
 
 /* Go on without that machine. */
 void hr_meet_drop(struct hr_meet *meet, size_t machine);
-/* So many meetings are void, of which one may be under way. */
-void hr_meet_skip(struct hr_meet *meet, uint32_t meetings);
+/* The one that may be under way is void: as hr_carrier_end_term. */
+void hr_meet_end_term(struct hr_meet *meet);
+/* Behind hr_carrier_is_still. */
+void hr_meet_begin_term(struct hr_meet *meet, const struct hr_homes *homes);
 /* Has another machine come to the next meeting? Then *stage is where. */
 bool hr_meet_is_called(const struct hr_meet *meet, unsigned *stage);
-/* Behind a void one: as alone, when all that others had sent has come. */
-HR_CHECKED enum hr_status hr_meet_rest(struct hr_meet *meet, struct hr_waiter *waiter,
-                                       unsigned stage, const char *what);
-/* Behind hr_meet_rest: all have machine 0's bytes, and those of the source, of areas that are to be
- * repaired. */
-HR_CHECKED enum hr_status hr_meet_repair(struct hr_meet *meet, struct hr_waiter *waiter,
-                                         unsigned stage, size_t source, const char *what);
-
-/* Behind that all machines have changed the same in areas that machine 0 has repaired. */
-void hr_meet_keep_repaired(struct hr_meet *meet);
+/* As hr_meet_alone; then all have machine 0's bytes of all areas that are compared there. */
+HR_CHECKED enum hr_status hr_meet_spread(struct hr_meet *meet, struct hr_waiter *waiter,
+                                         unsigned stage, const char *what);
 
 /* What a meeting takes beside the segment. */
 size_t hr_meet_bytes(const struct hr_area *area, size_t nareas);

@@ -22,9 +22,9 @@ bool hr_carrier_send(struct hr_carrier *carrier, size_t to, struct hr_head *head
 {
     struct hr_head_base *base = (struct hr_head_base *)(void *)head->at;
     const unsigned char *words = head->at + head->bytes;
-    base->words = (uint8_t)hr_tracked_pack(carrier, to, head);
+    base->words = base->bare ? 0 : (uint8_t)hr_tracked_pack(carrier, to, head);
     const void *credits = head->at + head->bytes;
-    base->credits = (uint8_t)hr_landing_pack(carrier, to, head);
+    base->credits = base->bare ? 0 : (uint8_t)hr_landing_pack(carrier, to, head);
     if (!hr_wire_send(carrier->options.wire, to, head->at, head->bytes, body, bytes, done))
         return false;
     hr_tracked_packed(carrier, to, words, base->words);
@@ -38,7 +38,7 @@ bool hr_tracked_ahead(struct hr_carrier *carrier, size_t to)
 {
     while (hr_tracked_due_bytes(carrier, to) > WORDS_BESIDE) {
         struct hr_head head;
-        hr_head_begin(&head, HR_HEAD_NOTHING);
+        hr_head_begin(&head, HR_HEAD_NOTHING, carrier->term);
         if (!hr_carrier_send(carrier, to, &head, NULL, 0, NULL))
             return false;
     }
@@ -48,7 +48,7 @@ bool hr_tracked_ahead(struct hr_carrier *carrier, size_t to)
 /* A sender has half a ring left when it is told. */
 void hr_credits_alone(struct hr_carrier *carrier)
 {
-    for (size_t m = 0; m < carrier->machines; m++) {
+    for (size_t m = 0; m < carrier->machines && carrier->stage == HR_TERM_RUNS; m++) {
         struct hr_machine *machine = &carrier->machine[m];
         bool now = false;
         for (size_t i = 0; i < machine->ndue && !now && hr_carrier_speaks_to(carrier, m); i++) {
@@ -57,8 +57,44 @@ void hr_credits_alone(struct hr_carrier *carrier)
         }
         if (now) {
             struct hr_head head;
-            hr_head_begin(&head, HR_HEAD_NOTHING);
+            hr_head_begin(&head, HR_HEAD_NOTHING, carrier->term);
             hr_carrier_send(carrier, m, &head, NULL, 0, NULL); /* else later */
         }
+    }
+}
+
+/* --- credits: how many messages of a ring its consumer has released --- */
+
+void hr_landing_stir(struct hr_carrier *carrier, size_t rank)
+{
+    for (struct hr_landing *l = carrier->landing_from[rank]; l; l = l->next) {
+        struct hr_machine *machine = &carrier->machine[l->machine];
+        if (l->due || hr_landing_released(l) == l->told)
+            continue;
+        machine->due[machine->ndue++] = l;
+        l->due = true;
+    }
+}
+
+size_t hr_landing_pack(struct hr_carrier *carrier, size_t to, struct hr_head *head)
+{
+    const struct hr_machine *machine = &carrier->machine[to];
+    size_t n = 0;
+    for (; n < machine->ndue && hr_head_room(head) >= sizeof(struct hr_head_credit); n++) {
+        const struct hr_landing *l = machine->due[machine->ndue - 1 - n];
+        const struct hr_head_credit credit = {l->number, (uint32_t)hr_landing_released(l)};
+        hr_head_add(head, &credit, sizeof credit);
+    }
+    return n;
+}
+
+void hr_landing_packed(struct hr_carrier *carrier, size_t to, const struct hr_head_credit *credit,
+                       size_t n)
+{
+    struct hr_machine *machine = &carrier->machine[to];
+    for (; n--; credit++) {
+        struct hr_landing *l = machine->due[--machine->ndue];
+        l->due = false;
+        l->told += (uint32_t)(credit->released - (uint32_t)l->told);
     }
 }

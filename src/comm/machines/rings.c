@@ -1,6 +1,8 @@
 /* Which rings are carried: their order gives them their numbers. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "group/stream.h"
 #include "machines/inside.h"
 
 /* What it was, where there is no memory: then *ok is false. */
@@ -86,81 +88,117 @@ enum hr_status hr_carrier_add_ring(struct hr_carrier *carrier, struct hr_ring *r
     return added ? HR_OK : hr_fail(HR_E_NOMEM, "no memory to carry a ring between machines");
 }
 
-/* --- taken away --- */
+/* --- of a group --- */
 
-size_t hr_carrier_rings(struct hr_carrier *carrier)
+static struct hr_cargo cargo_of_group(const void *arg, const struct hr_ring *ring,
+                                      const struct hr_message *message)
 {
-    pthread_mutex_lock(&carrier->lock);
-    const size_t n = carrier->nrings;
-    pthread_mutex_unlock(&carrier->lock);
-    return n;
+    const struct hr_carried_group *carried = arg;
+    const struct hr_carries carries = hr_stream_carries(ring, carried->slot_bytes, message);
+    if (!carries.bytes) /* and perhaps no address */
+        return (struct hr_cargo){0};
+    if (!carries.slot)
+        return (struct hr_cargo){.offset = carries.offset, .bytes = carries.bytes};
+    return (struct hr_cargo){.offset = (uintptr_t)carries.slot - (uintptr_t)carried->segment,
+                             .bytes = carries.bytes,
+                             .slot = true};
 }
 
-bool hr_carrier_halt(struct hr_carrier *carrier, size_t first)
+struct adding {
+    struct hr_carrier *carrier;
+    const struct hr_carried_group *carried;
+    const struct hr_place *place;
+};
+
+static enum hr_status add_of_group(void *arg, size_t from, size_t to, struct hr_ring *ring)
 {
+    const struct adding *adding = arg;
+    return hr_carrier_add_ring(adding->carrier, ring, hr_place_world_rank(adding->place, from),
+                               hr_place_world_rank(adding->place, to), cargo_of_group,
+                               adding->carried);
+}
+
+enum hr_status hr_carrier_add_group(struct hr_carrier *carrier, struct hr_carried_group *carried,
+                                    const struct hr_group_options *options,
+                                    const struct hr_place *place)
+{
+    struct adding adding = {carrier, carried, place};
+    *carried = (struct hr_carried_group){place->segment, options->slot_bytes};
+    return hr_group_each_ring_apart(options, place->group, add_of_group, &adding);
+}
+
+/* --- terms --- */
+
+void hr_carrier_end_term(struct hr_carrier *carrier, uint32_t term)
+{
+    pthread_mutex_lock(&carrier->lock);
+    carrier->term = term;
+    carrier->stage = HR_TERM_ENDED;
+    for (size_t m = 0; m < carrier->machines; m++)
+        carrier->machine[m].letter[true].receiving = false;
+    pthread_mutex_unlock(&carrier->lock);
+}
+
+/* Letters of no term may be: who reads them does not wait for us. */
+static bool has_old_letters(const struct hr_carrier *carrier, const struct hr_machine *machine)
+{
+    const struct hr_letter *l = machine->first;
+    while (l && !machine->gone && (!l->term || l->term == carrier->term))
+        l = l->next;
+    return l != NULL;
+}
+
+bool hr_carrier_is_still(void *arg)
+{
+    struct hr_carrier *carrier = arg;
     bool still = true;
     pthread_mutex_lock(&carrier->lock);
-    carrier->halts = true;
-    carrier->halted = first;
-    for (size_t r = first; r < carrier->nrings; r++) {
+    for (size_t r = 0; r < carrier->nrings; r++) {
         const struct hr_sending *s = carrier->sending[r];
         still &= !s || !s->nparts || carrier->machine[s->machine].gone;
     }
+    for (size_t m = 0; m < carrier->machines; m++)
+        still &= !has_old_letters(carrier, &carrier->machine[m]) &&
+                 (!carrier->machine[m].coming || carrier->machine[m].gone);
     pthread_mutex_unlock(&carrier->lock);
     return still;
 }
 
-/* Bytes aside of a machine that is lost are left: its wire may still write there. */
-static void forget_landed(struct hr_machine *machine, size_t first)
+/* Memory that the wire of a lost machine may still write to is left. */
+static void forget_landed(struct hr_machine *machine)
 {
-    size_t kept = 0, due = 0;
-    for (size_t i = 0; i < machine->nlanded; i++)
-        if (machine->landed[i].landing->number < first)
-            machine->landed[kept++] = machine->landed[i];
-        else if (!machine->gone)
-            free(machine->landed[i].aside);
-    machine->nlanded = kept;
-    for (size_t i = 0; i < machine->ndue; i++)
-        if (machine->due[i]->number < first)
-            machine->due[due++] = machine->due[i];
-    machine->ndue = due;
+    for (size_t i = 0; i < machine->nlanded && !machine->gone; i++)
+        free(machine->landed[i].aside);
+    machine->nlanded = machine->ndue = 0;
+    memset(machine->knows, 0, sizeof machine->knows);
 }
 
-static void unlink_rings(struct hr_carrier *carrier, size_t rank, size_t first)
+void hr_carrier_begin_term(struct hr_carrier *carrier, const struct hr_homes *homes)
 {
-    struct hr_sending **s = &carrier->sending_to[rank];
-    struct hr_landing **l = &carrier->landing_from[rank];
-    while (*s)
-        if ((*s)->number < first)
-            s = &(*s)->next;
-        else
-            *s = (*s)->next;
-    while (*l)
-        if ((*l)->number < first)
-            l = &(*l)->next;
-        else
-            *l = (*l)->next;
-}
-
-void hr_carrier_forget(struct hr_carrier *carrier, size_t first)
-{
-    size_t active = 0;
     pthread_mutex_lock(&carrier->lock);
     for (size_t m = 0; m < carrier->machines; m++)
-        forget_landed(&carrier->machine[m], first);
-    for (size_t r = 0; r < HR_MAX_RANKS; r++)
-        unlink_rings(carrier, r, first);
-    for (size_t i = 0; i < carrier->nactive; i++)
-        if (carrier->active[i]->number < first)
-            carrier->active[active++] = carrier->active[i];
-    carrier->nactive = active;
-    for (size_t r = first; r < carrier->nrings; r++) {
+        forget_landed(&carrier->machine[m]);
+    for (size_t r = 0; r < carrier->nrings; r++) {
         const struct hr_sending *s = carrier->sending[r];
         if (!s || !s->nparts) /* else its wire may still say that they are done */
             free(carrier->sending[r]);
         free(carrier->landing[r]);
     }
-    carrier->nrings = first;
-    carrier->halts = false;
+    memset(carrier->sending_to, 0, sizeof carrier->sending_to);
+    memset(carrier->landing_from, 0, sizeof carrier->landing_from);
+    carrier->nactive = carrier->nrings = carrier->ntracked = 0;
+    carrier->options.homes = *homes;
+    carrier->stage = HR_TERM_BEGINS;
+    pthread_mutex_unlock(&carrier->lock);
+}
+
+void hr_carrier_run_term(struct hr_carrier *carrier)
+{
+    pthread_mutex_lock(&carrier->lock);
+    carrier->stage = HR_TERM_READY;
+    for (size_t r = 0; r < HR_MAX_RANKS; r++) {
+        hr_sending_stir(carrier, r);
+        hr_landing_stir(carrier, r);
+    }
     pthread_mutex_unlock(&carrier->lock);
 }

@@ -51,11 +51,10 @@ static bool retire(struct hr_carrier *carrier, struct hr_sending *s)
 /* Send one part; false when there is none to send, or no room. */
 static bool send_part(struct hr_carrier *carrier, struct hr_sending *s)
 {
-    const struct hr_message *message = hr_carrier_sends(carrier, s->number) &&
-                                               s->taken - s->released <= s->ring->mask &&
-                                               s->nparts < HR_SENDING_PARTS
-                                           ? hr_ring_peek_at_spsc(s->ring, s->taken)
-                                           : NULL;
+    const struct hr_message *message =
+        s->taken - s->released <= s->ring->mask && s->nparts < HR_SENDING_PARTS
+            ? hr_ring_peek_at_spsc(s->ring, s->taken)
+            : NULL;
     if (!message)
         return false;
     hr_tracked_look(carrier); /* after the message was seen */
@@ -72,7 +71,7 @@ static bool send_part(struct hr_carrier *carrier, struct hr_sending *s)
     struct hr_part *part = &s->part[(s->first + s->nparts) % HR_SENDING_PARTS];
     if (!hr_tracked_ahead(carrier, s->machine))
         return false;
-    hr_head_begin(&head, HR_HEAD_MESSAGE)->last = bytes == left;
+    hr_head_begin(&head, HR_HEAD_MESSAGE, carrier->term)->last = bytes == left;
     hr_head_add(&head,
                 &(struct hr_head_message){s->number, s->now.slot,
                                           (uintptr_t)s->ring - (uintptr_t)carrier->options.segment,
@@ -112,10 +111,9 @@ void hr_sending_go(struct hr_carrier *carrier)
         for (size_t i = 0; i < carrier->nactive; i++) {
             struct hr_sending *s = carrier->active[i];
             carrier->moved |= retire(carrier, s);
-            if (carrier->machine[s->machine].gone && !s->nparts &&
-                hr_carrier_sends(carrier, s->number))
+            if (carrier->machine[s->machine].gone && !s->nparts)
                 discard(s);
-            else if (!carrier->machine[s->machine].gone)
+            else if (!carrier->machine[s->machine].gone && carrier->stage == HR_TERM_RUNS)
                 any |= send_part(carrier, s);
             carrier->moved |= retire(carrier, s); /* a small one is sent at once */
         }

@@ -88,14 +88,17 @@ static enum hr_status find_units(struct hr_twin *twin, size_t i, size_t begin, s
     return HR_OK;
 }
 
+static bool is_compared(const struct hr_area *area, unsigned stage)
+{
+    return !area->stages || area->stages >> stage & 1;
+}
+
 enum hr_status hr_twin_find(struct hr_twin *twin, unsigned stage)
 {
     twin->nruns = 0;
     for (size_t i = 0; i < twin->nareas; i++) {
         const struct hr_area *area = &twin->area[i];
-        if (area->stages && !(area->stages >> stage & 1))
-            continue;
-        for (size_t at = 0; at < area->bytes; at += BLOCK) {
+        for (size_t at = 0; is_compared(area, stage) && at < area->bytes; at += BLOCK) {
             const size_t bytes = hr_min_size(BLOCK, area->bytes - at);
             if (memcmp(twin->segment + area->offset + at, twin->copy + twin->at[i] + at, bytes) !=
                 0)
@@ -105,14 +108,14 @@ enum hr_status hr_twin_find(struct hr_twin *twin, unsigned stage)
     return HR_OK;
 }
 
-enum hr_status hr_twin_take(struct hr_twin *twin, bool first, bool source)
+enum hr_status hr_twin_take(struct hr_twin *twin, unsigned stage)
 {
     twin->nruns = 0;
     for (size_t i = 0; i < twin->nareas; i++) {
-        const struct hr_area *area = &twin->area[i];
-        if ((first && area->repair == HR_REPAIR_FIRST) ||
-            (source && area->repair == HR_REPAIR_SOURCE))
-            HR_TRY(add_unit(twin, area, area->offset, area->bytes));
+        struct hr_area area = twin->area[i];
+        area.for_first = false;
+        if (is_compared(&area, stage))
+            HR_TRY(add_unit(twin, &area, area.offset, area.bytes));
     }
     return HR_OK;
 }

@@ -28,22 +28,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "shm/alike.h"
 
-/* Whose bytes are right where a machine was lost in a meeting, and others may have what it changed:
- * nobody's, since they are their writer's own; machine 0's; those of the machine that has the state
- * all go on with. */
-enum hr_repair { HR_REPAIR_NOT, HR_REPAIR_FIRST, HR_REPAIR_SOURCE };
-
-/* Bytes of the segment. */
-struct hr_area {
-    size_t offset, bytes;
-    size_t unit;     /* 1 .. HR_AREA_UNIT, a power of two; bytes need be no multiple */
-    bool for_first;  /* machine 0 alone wants to know */
-    uint8_t repair;  /* enum hr_repair */
-    uint32_t stages; /* bit s: it is compared at meetings of stage s; 0: at all */
-};
-
-enum { HR_AREA_UNIT = 4096, HR_RUN_SMALL = 4096 };
+enum { HR_RUN_SMALL = 4096 };
 
 /* Bytes that differ. */
 struct hr_changed_run {
@@ -72,8 +59,8 @@ void hr_twin_close(struct hr_twin *twin);
 /* What was changed, at a meeting of this stage (0 .. 31). HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_twin_find(struct hr_twin *twin, unsigned stage);
 
-/* In place of that: areas as a whole, whose right bytes are machine 0's, and the source's. */
-HR_CHECKED enum hr_status hr_twin_take(struct hr_twin *twin, bool first, bool source);
+/* In place of that: all of the areas that are compared there, for all machines. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_twin_take(struct hr_twin *twin, unsigned stage);
 
 /* Do these bytes lie in one area? */
 bool hr_twin_has(const struct hr_twin *twin, size_t offset, size_t bytes);

@@ -32,11 +32,10 @@
 
 #include "server/server.h"
 
-/* Do shards take losses? (A machine's workers who push as one are not lost one by one.) */
+/* Do shards take losses? */
 static inline bool hr_server_takes_losses(const struct hr_shared_state *shared)
 {
-    return shared->outlives && shared->servers && shared->strategy->losses_are_inputs &&
-           !shared->node_workers;
+    return shared->outlives && shared->servers && hr_shared_takes_losses(shared);
 }
 
 /* What all shards know of a worker's losses. */

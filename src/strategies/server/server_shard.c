@@ -13,10 +13,15 @@
 static void know_seats(struct hr_shard *shard)
 {
     const struct hr_seats *seats = shard->shared->seats;
-    for (size_t w = 0; w < shard->shared->workers; w++)
+    for (size_t w = 0; w < shard->shared->workers; w++) {
         hr_client_leave(&shard->worker[w], HR_LEFT_GONE);
-    for (size_t s = 0; s < seats->n; s++)
+        shard->worker[w].read = UINT64_MAX;
+        shard->worker[w].dropped = shard->shared->stats[w].dropped;
+    }
+    for (size_t s = 0; s < seats->n; s++) {
         hr_client_leave(&shard->worker[seats->rank[s]], HR_LEFT_NOT);
+        shard->worker[seats->rank[s]].read = 0;
+    }
     shard->ngone = shard->shared->workers - seats->n;
 }
 
@@ -73,7 +78,7 @@ static size_t silent_at_the_end(const struct hr_shard *shard)
 {
     const struct hr_shared_state *shared = shard->shared;
     size_t n = 0;
-    if (shared->strategy->losses_are_inputs ||
+    if (hr_shared_takes_losses(shared) ||
         !hr_atom32_load_acquire(&shared->control->roster.over)) /* partner: hr_roster_end */
         return 0;
     for (size_t w = 0; w < shared->workers; w++)

@@ -208,6 +208,8 @@ static void copy_all(const struct hr_shared_state *shared, bool restores)
     struct hr_staleness_counts *now = counts_of(shared), *then = (void *)(kept + shared->workers);
     for (size_t w = 0; w < shared->workers; w++) {
         struct hr_stale *stale = &shared->stats[w].stale;
+        if (!hr_homes_here(&shared->homes, w)) /* its machine does */
+            continue;
         hr_stale_copy(restores ? stale : &kept[w].stale, restores ? &kept[w].stale : stale);
         if (restores)
             shared->stats[w].stale_keys = 0;

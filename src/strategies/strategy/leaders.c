@@ -2,18 +2,26 @@
 
 #include "strategy/shared_state.h"
 
-void hr_leaders_choose(struct hr_leaders *leaders, const struct hr_homes *homes, size_t workers)
+void hr_leaders_choose(struct hr_leaders *leaders, const struct hr_homes *homes,
+                       const uint16_t *rank, size_t n)
 {
-    *leaders = (struct hr_leaders){.each = workers / homes->machines};
+    *leaders = (struct hr_leaders){.group = leaders->group};
     leaders->options = (struct hr_group_options){
-        .nranks = homes->machines,
         .algorithm = &hr_allreduce_auto,
         .homes = {.machines = homes->machines, .self = homes->self},
     };
-    for (size_t m = 0; m < homes->machines; m++) {
-        leaders->options.homes.machine[m] = (uint8_t)m;
-        leaders->rank[m] = (uint16_t)(m * leaders->each);
-        HR_ASSERT(homes->machine[leaders->rank[m]] == m);
+    size_t *machines = &leaders->options.nranks;
+    uint8_t *machine = leaders->options.homes.machine;
+    for (size_t seat = 0; seat < n; seat++) {
+        const size_t worker = rank ? rank[seat] : seat;
+        if (!*machines || machine[*machines - 1] != homes->machine[worker]) {
+            machine[*machines] = homes->machine[worker];
+            leaders->rank[(*machines)++] = (uint16_t)worker;
+        }
+        if (homes->machine[worker] != homes->self)
+            continue;
+        leaders->here = *machines - 1;
+        leaders->first = leaders->each++ ? leaders->first : seat;
     }
 }
 
@@ -27,5 +35,5 @@ enum hr_status hr_leaders_join(const struct hr_shared_state *shared, struct hr_w
                                    .waiter = waiter,
                                    .world_rank = leaders->rank,
                                    .number = 1};
-    return hr_member_init(member, &leaders->options, &place, shared->homes.self);
+    return hr_member_init(member, &leaders->options, &place, leaders->here);
 }

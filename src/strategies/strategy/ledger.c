@@ -35,7 +35,8 @@ static uint64_t room_of(const struct hr_shared_state *shared)
 
 size_t hr_ledger_bytes(const struct hr_shared_state *shared)
 {
-    if (!shared->outlives || !hr_strategy_shares_weights(shared->strategy))
+    if (!shared->outlives || !hr_strategy_shares_weights(shared->strategy) ||
+        !hr_shared_takes_losses(shared))
         return 0;
     return sizeof(struct hr_ledger) + shared->workers * sizeof(struct hands) +
            room_of(shared) * sizeof(struct hr_atom32);

@@ -360,7 +360,7 @@ static enum hr_status compare(const struct hr_worker *worker)
 static enum hr_status compare_more(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const float *more = hr_shared_is_apart(shared) ? NULL : shared->snapshot.more;
+    const float *more = shared->homes.self ? NULL : shared->snapshot.more;
     for (size_t i = 0; more && i < more_floats(shared); i++)
         if (memcmp(&worker->more[i], &more[i], sizeof *more) != 0)
             return hr_fail(HR_E_FAILED,

@@ -180,11 +180,18 @@ static inline bool hr_strategy_never_stale(const struct hr_strategy *strategy)
     return hr_strategy_adds(strategy) && strategy->shares_batch;
 }
 
-/* Has each worker all that is kept, between cuts, too? Then others have what is lost with one. */
+/* Has each worker all that is kept, between cuts, too? */
 static inline bool hr_strategy_is_everywhere(const struct hr_strategy *strategy)
 {
     const struct hr_rows *rows = &strategy->rows;
     return rows->weights == HR_KEPT_EQUAL && rows->state == HR_KEPT_EQUAL && !rows->due;
+}
+
+/* Is the loss of a worker an input of those who own the weights, like a message? On several
+ * machines every loss ends the term (drive/losses_apart.h). */
+static inline bool hr_shared_takes_losses(const struct hr_shared_state *shared)
+{
+    return shared->strategy->losses_are_inputs && !hr_shared_is_apart(shared);
 }
 
 /* Do workers decide, each for itself, and write the logs of a recorded run? Else the driver writes

@@ -303,7 +303,7 @@ static enum hr_status come_back(struct hr_real_worker *seat, size_t rank, bool *
                          "the servers to see that it was gone"));
     HR_TRY(hr_rest_join(&seat->rest, &seat->over));
     seat->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
-    *joins = seat->strategy->losses_are_inputs && !hr_roster_recalls(control);
+    *joins = hr_shared_takes_losses(job->shared) && !hr_roster_recalls(control);
     if (seat->over || *joins)
         return HR_OK;
     const enum hr_status status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
@@ -360,7 +360,7 @@ static enum hr_status look_around(void *arg)
     struct hr_drive *drive = arg;
     const struct hr_train_job *job = drive->job;
     if (job->tend)
-        HR_TRY(job->tend(job->tend_arg));
+        HR_TRY(job->tend(job->machines_arg));
     if (job->shared->outlives)
         HR_TRY(hr_roll_call(&drive->losses));
     if (job->shared->outlives)
@@ -411,7 +411,7 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .lost = !job->shared->outlives ? NULL
                 : drive->losses.apart  ? hr_losses_apart_lost
                                        : hr_replica_lost,
-        .again = job->shared->outlives && !drive->losses.apart ? next_again : NULL,
+        .again = job->shared->outlives ? next_again : NULL,
         .losses = &drive->losses,
     };
     if (status == HR_OK)

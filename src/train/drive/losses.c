@@ -48,7 +48,7 @@ void hr_losses_mind_copy(struct hr_losses *losses)
     const struct hr_shared_state *shared = losses->leader->job->shared;
     struct hr_save_request *request = &shared->dispenser->save;
     const bool needed =
-        !shared->strategy->losses_are_inputs || (shared->servers && !shared->strategy->rows.since);
+        (!hr_shared_takes_losses(shared) || shared->servers) && !shared->strategy->rows.since;
     if (needed && hr_losses_lead(losses) && losses->in_span && !hr_copy_is_asked(request) &&
         since >= (every > HR_NS_PER_SECOND ? every : HR_NS_PER_SECOND))
         hr_atom32_store_release(&request->copies_asked, /* partner: who begins a batch */
@@ -112,13 +112,13 @@ static bool restarts_all(const struct hr_losses *losses)
 static bool ends_term(const struct hr_losses *losses, size_t rank)
 {
     return !losses->halted &&
-           (!is_worker(losses, rank) || !shared_of(losses)->strategy->losses_are_inputs);
+           (!is_worker(losses, rank) || !hr_shared_takes_losses(shared_of(losses)));
 }
 
 /* Is it the last worker of machine 0 that lives? */
 static bool leads_alone(const struct hr_losses *losses, size_t rank)
 {
-    const struct hr_homes *homes = &losses->apart->homes;
+    const struct hr_homes *homes = losses->apart->homes;
     bool others = false;
     for (size_t w = 0; w < shared_of(losses)->workers && homes->machine[w] == 0; w++)
         others |= w != rank && !hr_roster_is_gone(shared_of(losses)->control, w);
@@ -235,7 +235,7 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
     snprintf(loss->how, sizeof loss->how, "%s", how);
     if (losses->apart)
         snprintf(loss->host, sizeof loss->host, "%s",
-                 losses->apart->wire->host[losses->apart->homes.machine[rank]]);
+                 losses->apart->wire->host[losses->apart->homes->machine[rank]]);
     hr_atom64_store_relaxed(&losses->resumptions->loss[losses->n].lost_ns, (uint64_t)now);
     losses->n++;
     hr_atom32_store_release(&losses->resumptions->n, (uint32_t)losses->n); /* partner: resumed */
@@ -260,6 +260,8 @@ static void plan_restart(struct hr_losses *losses, size_t rank)
     const uint32_t before = hr_roster_lost(shared->control, rank) - 1;
     const uint32_t doublings = before < 10 ? before : 10;
     losses->restarts++;
+    if (!hr_losses_here(losses, rank))
+        return;
     losses->comes[rank] = true;
     losses->again_ns[rank] =
         losses->now_ns(losses->clock) + (before ? first_pause_ns << (doublings - 1) : 0);

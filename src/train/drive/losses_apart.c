@@ -6,6 +6,7 @@
 #include "drive/driver.h"
 #include "drive/rest.h"
 #include "drive/terms.h"
+#include "server/server.h"
 
 static uint64_t bit(size_t n)
 {
@@ -13,25 +14,27 @@ static uint64_t bit(size_t n)
 }
 
 _Static_assert(HR_MAX_RANKS <= 64 && HR_WIRE_MACHINES <= 64, "sets are words");
+_Static_assert(sizeof(struct hr_loss_letter) <= HR_LETTER_NOTE, "a letter is a note");
 
-/* A report, or an order. */
-struct letter {
-    uint64_t machines, ranks;
-    char how[HR_LOSS_TEXT];
-};
-
-_Static_assert(sizeof(struct letter) <= HR_LETTER_NOTE, "a letter is a note");
+static bool is_first(const struct hr_losses_apart *apart)
+{
+    return apart->homes->self == 0;
+}
 
 /* --- who polls --- */
 
-static void add(struct hr_atom64 *set, uint64_t more)
+static struct hr_loss_letter letter_of(const struct hr_losses_apart *apart, size_t machine)
 {
-    hr_atom64_store_release(set, hr_atom64_load_relaxed(set) | more); /* partner: take */
+    struct hr_loss_letter letter = {.machines = bit(machine)};
+    memcpy(letter.how, apart->how[machine], HR_LOSS_TEXT);
+    return letter;
 }
 
-static void say_news(struct hr_losses_apart *apart)
+static void put_in_inbox(struct hr_losses_apart *apart, const struct hr_loss_letter *letter)
 {
-    hr_atom32_store_release(&apart->news, hr_atom32_load_relaxed(&apart->news) + 1);
+    const uint32_t came = hr_atom32_load_relaxed(&apart->came); /* our own */
+    apart->inbox[came % (sizeof apart->inbox / sizeof *apart->inbox)] = *letter;
+    hr_atom32_store_release(&apart->came, came + 1); /* partner: next_letter; and it recalls */
     hr_bell_ring(&apart->control->launcher_bell);
 }
 
@@ -61,35 +64,42 @@ void hr_losses_apart_saw(void *arg, size_t machine, const char *how)
         hr_control_abort(apart->control, HR_MAX_RANKS, HR_E_LOST, text);
         return;
     }
-    add(&apart->seen, bit(machine));
-    if (apart->homes.self == 0)
-        say_news(apart);
-    else
+    if (is_first(apart) && !(apart->told & bit(machine))) {
+        const struct hr_loss_letter letter = letter_of(apart, machine);
+        apart->told |= bit(machine);
+        apart->placed++;
+        put_in_inbox(apart, &letter);
+    } else { /* partner: report */
+        hr_atom64_store_release(&apart->seen, hr_atom64_load_relaxed(&apart->seen) | bit(machine));
         hr_bell_ring(&apart->control->launcher_bell);
+    }
 }
 
 static bool place(void *arg, size_t from, const void *note, size_t note_bytes, size_t body_bytes,
                   void **where)
 {
-    (void)arg, (void)from, (void)note, (void)where;
-    return note_bytes == sizeof(struct letter) && body_bytes == 0;
+    struct hr_losses_apart *apart = arg;
+    const uint32_t took = hr_atom32_load_acquire(&apart->took); /* partner: next_letter */
+    (void)from, (void)note, (void)where;
+    if (note_bytes != sizeof(struct hr_loss_letter) || body_bytes ||
+        apart->placed - took == HR_LOSS_INBOX)
+        return false;
+    apart->placed++;
+    return true;
 }
 
+/* Machine 0 may have seen for itself, or been told by another, what it is told. */
 static void arrived(void *arg, size_t from, const void *note, size_t note_bytes)
 {
     struct hr_losses_apart *apart = arg;
-    struct letter letter;
-    (void)from;
+    struct hr_loss_letter letter;
     memcpy(&letter, note, note_bytes);
-    for (size_t m = 0; m < apart->homes.machines; m++)
-        if (letter.machines & bit(m) && !apart->how[m][0])
-            memcpy(apart->how[m], letter.how, HR_LOSS_TEXT);
-    for (size_t r = 0; r < HR_MAX_RANKS; r++)
-        if (letter.ranks & bit(r))
-            memcpy(apart->rank_how[r], letter.how, HR_LOSS_TEXT);
-    add(&apart->told_machines, letter.machines);
-    add(&apart->told_ranks, letter.ranks);
-    say_news(apart);
+    if (is_first(apart) && (apart->told & (letter.machines | bit(from)))) {
+        apart->placed--;
+        return;
+    }
+    apart->told |= letter.machines;
+    put_in_inbox(apart, &letter);
 }
 
 struct hr_wire_sink hr_losses_apart_sink(struct hr_losses_apart *apart)
@@ -99,32 +109,136 @@ struct hr_wire_sink hr_losses_apart_sink(struct hr_losses_apart *apart)
 
 /* --- reports --- */
 
-static enum hr_status post(struct hr_losses_apart *apart, size_t to, const struct letter *letter)
+static enum hr_status post(struct hr_losses_apart *apart, size_t to,
+                           const struct hr_loss_letter *letter)
 {
     return hr_carrier_post(apart->carrier, to, apart->channel, letter, sizeof *letter, NULL, 0,
                            NULL, NULL);
 }
 
-static const char *how_of(const struct hr_losses_apart *apart, uint64_t machines, uint64_t ranks)
-{
-    return machines ? apart->how[__builtin_ctzll(machines)]
-                    : apart->rank_how[__builtin_ctzll(ranks)];
-}
-
-/* One by one, since each has words of its own. */
+/* To machine 0: what this one has seen. */
 static enum hr_status report(struct hr_losses_apart *apart)
 {
     const uint64_t seen = hr_atom64_load_acquire(&apart->seen); /* partner: saw */
-    uint64_t machines = seen & ~apart->reported_machines, ranks = apart->died;
-    for (ranks &= ~apart->reported_ranks; machines | ranks;) {
-        struct letter letter = {.machines = machines & -machines};
-        letter.ranks = machines ? 0 : ranks & -ranks;
-        memcpy(letter.how, how_of(apart, letter.machines, letter.ranks), HR_LOSS_TEXT);
-        apart->reported_machines |= letter.machines;
-        apart->reported_ranks |= letter.ranks;
-        machines &= ~letter.machines;
-        ranks &= ~letter.ranks;
+    for (size_t m = 1; m < apart->homes->machines; m++) {
+        if (!(seen & ~apart->reported & bit(m)))
+            continue;
+        const struct hr_loss_letter letter = letter_of(apart, m);
+        apart->reported |= bit(m);
         HR_TRY(post(apart, 0, &letter));
+    }
+    return HR_OK;
+}
+
+/* --- orders --- */
+
+/* Servers of machines that are gone live where workers do, one after the other. */
+static void move_servers(const struct hr_losses *losses)
+{
+    struct hr_losses_apart *apart = losses->apart;
+    const struct hr_train_job *job = losses->leader->job;
+    uint8_t place[HR_WIRE_MACHINES];
+    size_t n = 0;
+    for (size_t w = 0; w < job->shared->workers; w++) {
+        const uint8_t home = apart->homes->machine[w];
+        if (!hr_roster_is_gone(apart->control, w) && (!n || place[n - 1] != home))
+            place[n++] = home;
+    }
+    for (size_t r = job->shared->workers; n && r < job->first_stage; r++) {
+        const uint8_t home = apart->homes->machine[r];
+        if (!(apart->gone & bit(home)))
+            continue;
+        apart->homes->machine[r] = place[(r - job->shared->workers) % n];
+        hr_control_place(
+            apart->control, r,
+            hr_homes_here(apart->homes, r) ? "" : apart->wire->host[apart->homes->machine[r]]);
+    }
+}
+
+/* Ranks of that letter, which the new term may do without, or not. What befell a machine is said of
+ * the first of its ranks. */
+static void lose_ranks(struct hr_losses *losses, const struct hr_loss_letter *letter)
+{
+    struct hr_losses_apart *apart = losses->apart;
+    const struct hr_train_job *job = losses->leader->job;
+    const struct hr_homes had = *apart->homes;
+    uint64_t said = 0;
+    for (size_t turn = 0; turn < 2; turn++) { /* workers; then servers, which may move */
+        const size_t begin = turn ? job->shared->workers : 0,
+                     end = turn ? job->first_stage : job->shared->workers;
+        if (turn)
+            move_servers(losses);
+        for (size_t r = begin; r < end; r++) {
+            const size_t home = had.machine[r];
+            const bool with = letter->machines & bit(home);
+            char text[HR_WIRE_HOST + 32];
+            if (!(letter->ranks & bit(r)) &&
+                !(with && (turn || !hr_roster_is_gone(apart->control, r))))
+                continue;
+            snprintf(text, sizeof text, "with machine %s", apart->wire->host[home]);
+            const char *how = with && said & bit(home) ? text : letter->how;
+            said |= with ? bit(home) : 0;
+            if (!hr_losses_lost(losses, r, how))
+                return; /* the run has been aborted */
+        }
+    }
+}
+
+/* All who live know of these. */
+static void take(struct hr_losses *losses, const struct hr_loss_letter *letter)
+{
+    struct hr_losses_apart *apart = losses->apart;
+    for (size_t m = 0; m < apart->homes->machines; m++)
+        if (letter->machines & bit(m)) {
+            hr_carrier_lose(apart->carrier, m);
+            hr_meet_drop(apart->meet, m);
+        }
+    apart->gone |= letter->machines;
+    if (letter->term) {
+        apart->term = (uint32_t)letter->term;
+        hr_carrier_end_term(apart->carrier, apart->term);
+        hr_meet_end_term(apart->meet);
+    }
+    lose_ranks(losses, letter);
+}
+
+/* By machine 0: to who lives; then it is so here, too. */
+static enum hr_status order(struct hr_losses *losses, struct hr_loss_letter letter)
+{
+    struct hr_losses_apart *apart = losses->apart;
+    letter.term = losses->halted ? 0 : apart->term + 1;
+    for (size_t m = 1; m < apart->homes->machines; m++)
+        if (!((apart->gone | letter.machines) & bit(m)))
+            HR_TRY(post(apart, m, &letter));
+    take(losses, &letter);
+    return HR_OK;
+}
+
+static bool next_letter(struct hr_losses_apart *apart, struct hr_loss_letter *letter)
+{
+    const uint32_t took = hr_atom32_load_relaxed(&apart->took); /* our own */
+    if (hr_atom32_load_acquire(&apart->came) == took)           /* partner: arrived */
+        return false;
+    *letter = apart->inbox[took % (sizeof apart->inbox / sizeof *apart->inbox)];
+    hr_atom32_store_release(&apart->took, took + 1); /* partner: place */
+    return true;
+}
+
+enum hr_status hr_losses_apart_take(struct hr_losses *losses)
+{
+    struct hr_losses_apart *apart = losses->apart;
+    const bool leads = is_first(apart);
+    struct hr_loss_letter letter;
+    if (!leads)
+        HR_TRY(report(apart));
+    while (next_letter(apart, &letter)) {
+        if (!leads && letter.machines & bit(apart->homes->self))
+            return hr_fail(HR_E_LOST, "%s has lost this machine, and goes on without it: %s",
+                           apart->wire->host[0], letter.how);
+        if (leads)
+            HR_TRY(order(losses, letter));
+        else
+            take(losses, &letter);
     }
     return HR_OK;
 }
@@ -132,107 +246,13 @@ static enum hr_status report(struct hr_losses_apart *apart)
 bool hr_losses_apart_lost(void *arg, size_t rank, const char *how)
 {
     struct hr_losses *losses = arg;
-    struct hr_losses_apart *apart = losses->apart;
-    keep_words(apart->rank_how[rank], how);
-    apart->died |= bit(rank);
-    hr_bell_ring(&apart->control->launcher_bell); /* for take */
-    return true;
-}
-
-/* --- orders --- */
-
-static uint64_t ranks_of(const struct hr_losses_apart *apart, uint64_t machines)
-{
-    uint64_t ranks = 0;
-    for (size_t r = 0; r < apart->control->nranks; r++)
-        ranks |= machines & bit(apart->homes.machine[r]) ? bit(r) : 0;
-    return ranks;
-}
-
-static void drop(struct hr_losses_apart *apart, uint64_t machines)
-{
-    for (size_t m = 0; m < apart->homes.machines; m++)
-        if (machines & bit(m)) {
-            hr_carrier_lose(apart->carrier, m);
-            hr_meet_drop(apart->meet, m);
-        }
-    apart->gone_machines |= machines;
-}
-
-/* What befell a machine is said of the first of its ranks. */
-static bool lose(struct hr_losses *losses, size_t rank, uint64_t *said)
-{
-    struct hr_losses_apart *apart = losses->apart;
-    const size_t home = apart->homes.machine[rank];
-    char with[sizeof apart->wire->host[home] + 32];
-    if (!(apart->gone_machines & bit(home)))
-        return hr_losses_lost(losses, rank, apart->rank_how[rank]);
-    snprintf(with, sizeof with, "with machine %s", apart->wire->host[home]);
-    const bool first = !(*said & bit(home));
-    *said |= bit(home);
-    return hr_losses_lost(losses, rank, first ? apart->how[home] : with);
-}
-
-/* All who live know of these, after so many orders. */
-static void take(struct hr_losses *losses, uint64_t machines, uint64_t ranks, uint32_t orders)
-{
-    struct hr_losses_apart *apart = losses->apart;
-    ranks = (ranks | ranks_of(apart, machines)) & ~apart->gone_ranks;
-    drop(apart, machines);
-    hr_meet_skip(apart->meet, orders);
-    apart->gone_ranks |= ranks;
-    uint64_t said = 0;
-    for (size_t r = 0; r < apart->control->nranks; r++)
-        if (ranks & bit(r) && !lose(losses, r, &said))
-            return; /* the run has been aborted */
-}
-
-/* To who lives: machines first, each with its words. */
-static enum hr_status order(struct hr_losses *losses, uint64_t machines, uint64_t ranks)
-{
-    struct hr_losses_apart *apart = losses->apart;
-    struct letter letter = {.machines = machines, .ranks = ranks};
-    memcpy(letter.how, how_of(apart, machines, ranks), HR_LOSS_TEXT);
-    drop(apart, machines);
-    for (size_t m = 1; m < apart->homes.machines; m++)
-        if (!(apart->gone_machines & bit(m)))
-            HR_TRY(post(apart, m, &letter));
-    take(losses, machines, ranks, 1);
-    return HR_OK;
-}
-
-static enum hr_status take_at_first(struct hr_losses *losses)
-{
-    struct hr_losses_apart *apart = losses->apart;
-    apart->taken = hr_atom32_load_acquire(&apart->news); /* partner: say_news */
-    const uint64_t machines =
-        (hr_atom64_load_acquire(&apart->seen) | hr_atom64_load_acquire(&apart->told_machines)) &
-        ~apart->gone_machines;
-    const uint64_t ranks = (hr_atom64_load_acquire(&apart->told_ranks) | apart->died) &
-                           ~apart->gone_ranks & ~ranks_of(apart, machines);
-    return machines | ranks ? order(losses, machines, ranks) : HR_OK;
-}
-
-static enum hr_status take_elsewhere(struct hr_losses *losses)
-{
-    struct hr_losses_apart *apart = losses->apart;
-    const uint32_t news = hr_atom32_load_acquire(&apart->news), more = news - apart->taken;
-    apart->taken = news;
-    HR_TRY(report(apart));
-    if (!more)
-        return HR_OK;
-    const uint64_t machines = hr_atom64_load_acquire(&apart->told_machines); /* partner: arrived */
-    const uint64_t ranks = hr_atom64_load_acquire(&apart->told_ranks);
-    if (machines & bit(apart->homes.self))
-        return hr_fail(HR_E_LOST, "%s has lost this machine, and goes on without it: %s",
-                       apart->wire->host[0], apart->how[apart->homes.self]);
-    take(losses, machines & ~apart->gone_machines, ranks, more);
-    return HR_OK;
-}
-
-enum hr_status hr_losses_apart_take(struct hr_losses *losses)
-{
-    return hr_losses_lead(losses) ? take_at_first(losses) : take_elsewhere(losses);
+    struct hr_loss_letter letter = {.ranks = bit(rank)};
+    keep_words(letter.how, how);
+    const enum hr_status status =
+        is_first(losses->apart) ? order(losses, letter) : post(losses->apart, 0, &letter);
+    if (status != HR_OK)
+        hr_control_abort(losses->apart->control, rank, status, hr_error_message());
+    return status == HR_OK;
 }
 
 /* --- meetings --- */
@@ -242,7 +262,7 @@ static void poll(void *arg)
 {
     struct hr_losses_apart *apart = arg;
     hr_carrier_poll(apart->carrier);
-    if (apart->homes.self == 0)
+    if (is_first(apart))
         return;
     const enum hr_status ignored = report(apart); /* without memory the others will see it */
     (void)ignored;
@@ -252,40 +272,45 @@ static struct hr_waiter waiter_of(struct hr_losses_apart *apart)
 {
     return (struct hr_waiter){.abort = &apart->control->abort,
                               .timeout_ns = apart->timeout_ns,
-                              .recall = &apart->news,
-                              .recall_seen = apart->taken,
+                              .recall = &apart->came,
+                              .recall_seen = hr_atom32_load_relaxed(&apart->took), /* our own */
                               .poll = poll,
                               .poll_arg = apart};
 }
 
 static bool lives_here(const struct hr_losses_apart *apart, size_t rank)
 {
-    return hr_homes_here(&apart->homes, rank) && !hr_roster_is_gone(apart->control, rank);
+    return hr_homes_here(apart->homes, rank) && !hr_roster_is_gone(apart->control, rank);
 }
 
 bool hr_losses_apart_rest(struct hr_losses *losses)
 {
     struct hr_losses_apart *apart = losses->apart;
-    const struct hr_shared_state *shared = losses->leader->job->shared;
-    size_t resting = 0;
-    for (size_t w = 0; w < shared->workers; w++) {
-        if (!lives_here(apart, w))
+    const struct hr_train_job *job = losses->leader->job;
+    const size_t workers = job->shared->workers;
+    const bool recalled = hr_losses_recalled(losses);
+    const size_t n = recalled ? job->first_stage : workers; /* servers rest when recalled */
+    bool rests = false;
+    if (recalled && hr_losses_await(losses))
+        return false;
+    for (size_t r = 0; r < n; r++) {
+        if (!lives_here(apart, r))
             continue;
-        if (!hr_roster_rests(apart->control, w))
+        if (!hr_roster_rests(apart->control, r))
             return false;
-        apart->stage = hr_atom32_load_acquire(&apart->control->rank[w].stage); /* partner: rest */
-        resting++;
+        rests |= r < workers;
+        if (r < workers) /* partner: rest */
+            apart->stage = hr_atom32_load_acquire(&apart->control->rank[r].stage);
     }
-    if (resting || hr_losses_changed(losses))
-        return true;
-    return hr_meet_is_called(apart->meet, &apart->stage);
+    return rests || hr_losses_changed(losses) || hr_meet_is_called(apart->meet, &apart->stage);
 }
 
 static bool is_called(void *arg)
 {
     const struct hr_losses_apart *apart = arg;
     unsigned stage;
-    return hr_atom32_load_acquire(&apart->news) != apart->taken || /* partner: say_news */
+    return hr_atom32_load_acquire(&apart->came) != /* partners: put_in_inbox, ourselves */
+               hr_atom32_load_relaxed(&apart->took) ||
            hr_meet_is_called(apart->meet, &stage);
 }
 
@@ -307,27 +332,36 @@ enum hr_status hr_losses_apart_meet(struct hr_losses *losses)
     return HR_OK;
 }
 
+/* Nobody goes back any more: a machine that is lost is no more waited for. */
+static void poll_and_take(void *arg)
+{
+    struct hr_losses *losses = arg;
+    hr_carrier_poll(losses->apart->carrier);
+    const enum hr_status status = hr_losses_apart_take(losses);
+    if (status != HR_OK)
+        hr_control_abort(losses->apart->control, HR_MAX_RANKS, status, hr_error_message());
+}
+
 enum hr_status hr_losses_apart_end(struct hr_losses *losses)
 {
     struct hr_losses_apart *apart = losses->apart;
-    bool rests = false;
-    for (;;) {
-        HR_TRY(hr_losses_apart_take(losses));
-        struct hr_waiter waiter = waiter_of(apart);
-        const enum hr_status status = (rests ? hr_meet_rest : hr_meet_alone)(
-            apart->meet, &waiter, HR_STAGE_OVER, "the end of the run");
-        if (status != HR_E_RECALLED)
-            return status;
-        rests = true;
-    }
+    HR_TRY(hr_losses_apart_take(losses));
+    struct hr_waiter waiter = waiter_of(apart);
+    waiter.recall = NULL;
+    waiter.poll = poll_and_take;
+    waiter.poll_arg = losses;
+    return hr_meet_alone(apart->meet, &waiter, HR_STAGE_OVER, "the end of the run");
 }
 
 /* --- a term --- */
 
-static bool has_halted(void *arg)
+/* Servers that were started again, here or elsewhere, take part in it. */
+static void welcome_servers(struct hr_losses *losses)
 {
-    struct hr_losses_apart *apart = arg;
-    return hr_carrier_halt(apart->carrier, apart->first_ring);
+    const struct hr_train_job *job = losses->leader->job;
+    for (size_t r = job->shared->workers; r < job->first_stage; r++)
+        if (hr_roster_is_gone(losses->apart->control, r))
+            hr_losses_welcome(losses, r);
 }
 
 enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again)
@@ -335,17 +369,18 @@ enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again)
     struct hr_losses_apart *apart = losses->apart;
     const struct hr_leader *leader = losses->leader;
     struct hr_waiter waiter = waiter_of(apart);
-    HR_TRY(hr_wait_until(&waiter, &apart->control->launcher_bell, has_halted, apart,
-                         "what is under way to other machines"));
-    HR_TRY(hr_meet_rest(apart->meet, &waiter, HR_STAGE_SPAN, "ranks that rest behind a loss"));
-    hr_carrier_forget(apart->carrier, apart->first_ring);
-    HR_TRY(hr_term_take_seats(leader->job));
+    HR_TRY(hr_wait_until(&waiter, &apart->control->launcher_bell, hr_carrier_is_still,
+                         apart->carrier, "what is under way to other machines"));
+    hr_meet_begin_term(apart->meet, apart->homes);
+    hr_carrier_begin_term(apart->carrier, apart->homes);
+    HR_TRY(hr_meet_alone(apart->meet, &waiter, HR_STAGE_SPAN, "ranks that rest behind a loss"));
+    apart->again += is_first(apart) ? hr_term_go_back(leader) : 0;
+    HR_TRY(hr_meet_spread(apart->meet, &waiter, HR_STAGE_SPAN, "the state of the last cut"));
+    welcome_servers(losses);
+    HR_TRY(hr_term_begin_at_cut(leader));
     HR_TRY(apart->carry(apart->arg));
-    apart->again += hr_losses_lead(losses) ? hr_term_go_back(leader) : 0;
-    HR_TRY(hr_meet_repair(apart->meet, &waiter, HR_STAGE_SPAN, 0, "the state of the last cut"));
-    hr_term_begin_at_cut(leader);
+    hr_carrier_run_term(apart->carrier);
     *again = apart->again;
     apart->again = 0;
-    hr_meet_keep_repaired(apart->meet);
     return HR_OK;
 }

@@ -1,18 +1,20 @@
 /* losses_apart.h - losses of a run on several machines: machine 0 says who is gone, and all hear it
- * in the same order.
+ * in the same order. Every loss there ends the term, whatever the strategy: what a machine has is
+ * in the last cut alone.
  *
  *   machine m   sees that another is lost, or a rank of its own     report -> machine 0
  *   machine 0   has seen it, or been told                           order  -> all who live
- *   all         take the order: a meeting under way is void (machines/meet.h), workers are recalled
- *               (shm/roster.h); when all who live rest a new term begins, on all machines
+ *   all         take the order: the carrier's term is over (machines/carrier.h), and with it a
+ *               meeting under way; ranks are recalled (shm/roster.h). Servers of a machine that is
+ *               lost move to those that are left. When all ranks here rest a new term begins:
  *
- * A term that begins (hr_losses_apart_begin):
- *   1. rings of the group send nothing more, and all have what was sent; a meeting: what ranks have
- *      counted is everywhere.
- *   2. seats are those of who lives; the group and its rings are made anew.
- *   3. machine 0 goes back to the last cut (terms.h), of which it has kept the state.
- *   4. a second meeting: all have that snapshot, and those counters. It is over for all or for
- *      none: who is lost before makes all begin again with 1.
+ *   1. what was under way has come, or is dropped; a meeting: what ranks have counted is everywhere
+ *   2. machine 0 goes back to the last cut (terms.h), of which it alone has kept the state
+ *   3. a second meeting: all have what machine 0 has
+ *   4. as on one machine: seats, group and strategy begin there; their rings are carried
+ *
+ * Who is lost before 4 makes all begin again with 1: until then nobody needs anything but the last
+ * cut. When the last cut has passed nobody goes back: who is lost then is only noted.
  * Machine 0 leads: without it the run ends, as it does when no worker is left there.
  *
  * Threads: the launcher's, but for what carriers' pollers write.
@@ -26,40 +28,51 @@
 #include "drive/losses.h"
 #include "machines/meet.h"
 
-enum { HR_LOSS_TEXT = 104 };
+enum { HR_LOSS_TEXT = 104, HR_LOSS_INBOX = 2 * HR_WIRE_MACHINES };
+
+/* A report, or an order: machines, and ranks that were lost alone. */
+struct hr_loss_letter {
+    uint64_t machines, ranks, term; /* term: of an order: the next; 0: the run is ending */
+    char how[HR_LOSS_TEXT];
+};
 
 struct hr_losses_apart {
     struct hr_carrier *carrier;
     struct hr_meet *meet;
     const struct hr_wire *wire; /* for names */
-    struct hr_homes homes;
+    struct hr_homes *homes;     /* shared->homes: servers move */
     struct hr_control *control;
     int64_t timeout_ns;
-    size_t channel;    /* of letters */
-    size_t first_ring; /* of the group's; those before it stay */
-    /* Carry the rings of the group of those who have seats. */
+    size_t channel; /* of letters */
+    /* A term begins: make rings of those who have seats anew, and carry them. */
     enum hr_status (*carry)(void *arg);
     void *arg;
-    /* Writer: who polls; sets, of machines and of ranks. */
-    struct hr_atom64 seen;                      /* machines that were lost, as this one sees it */
-    struct hr_atom64 told_machines, told_ranks; /* by reports, or, elsewhere, by orders */
-    struct hr_atom32 news;                      /* machine 0: of any of these; else: orders */
-    char how[HR_WIRE_MACHINES][HR_LOSS_TEXT];   /* published by the sets */
-    char rank_how[HR_MAX_RANKS][HR_LOSS_TEXT];
+    /* Writer: who polls. */
+    uint64_t told;         /* machine 0: machines that it has been told of, or has seen lost */
+    struct hr_atom64 seen; /* elsewhere: those that this one has seen lost; partner: report */
+    uint32_t placed;       /* letters that have a place in the inbox */
+    struct hr_atom32 came; /* of them, each of which becomes an order, or is one; partner: take */
+    struct hr_loss_letter inbox[HR_LOSS_INBOX + HR_WIRE_MACHINES];
+    char how[HR_WIRE_MACHINES][HR_LOSS_TEXT]; /* published by seen */
     /* The launcher's. */
-    uint64_t died; /* ranks, here */
-    uint64_t reported_machines, reported_ranks;
-    uint64_t gone_machines, gone_ranks; /* by order */
-    uint64_t again;                     /* samples that the next term computes once more */
-    uint32_t taken;                     /* of news */
-    unsigned stage;                     /* where ranks here rest, or others meet */
-    unsigned passed;                    /* the stage of the last meeting; 0: there was none */
+    struct hr_atom32 took;   /* of came; partner: place */
+    uint64_t reported, gone; /* machines */
+    uint64_t again;          /* samples that the next term computes once more */
+    uint32_t term;
+    unsigned stage;  /* where ranks here rest, or others meet */
+    unsigned passed; /* the stage of the last meeting; 0: there was none */
 };
 
 /* Does this machine keep the account, and say who is gone? */
 static inline bool hr_losses_lead(const struct hr_losses *losses)
 {
-    return !losses->apart || losses->apart->homes.self == 0;
+    return !losses->apart || losses->apart->homes->self == 0;
+}
+
+/* Does that rank live here? */
+static inline bool hr_losses_here(const struct hr_losses *losses, size_t rank)
+{
+    return !losses->apart || hr_homes_here(losses->apart->homes, rank);
 }
 
 /* Who listens for reports and orders; what the carrier calls (lost), of struct hr_losses_apart. */

@@ -40,8 +40,8 @@ const char *hr_real_worker_awaited(const struct hr_real_worker *seat)
 enum hr_status hr_real_worker_meet(struct hr_real_worker *seat, enum hr_rest_stage stage)
 {
     if (seat->drive->job->meet && !seat->shared->outlives)
-        return hr_meet_at(seat->drive->job->meet, seat->worker->rank, &seat->trainer.waiter, stage,
-                          "a cut");
+        return seat->drive->job->meet(seat->drive->job->machines_arg, seat->worker->rank,
+                                      &seat->trainer.waiter, stage);
     return seat->shared->outlives ? hr_rest_at(&seat->rest, stage)
                                   : hr_member_barrier(&seat->worker->member);
 }

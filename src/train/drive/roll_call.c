@@ -3,6 +3,7 @@
 #include "drive/losses_apart.h"
 #include "drive/rest.h"
 #include "drive/roll.h"
+#include "server/staleness.h"
 
 static const struct hr_train_job *job_of(const struct hr_losses *losses)
 {
@@ -63,8 +64,8 @@ static void welcome(struct hr_losses *losses, size_t rank)
 static void welcome_who_is_back(struct hr_losses *losses)
 {
     for (size_t r = 0; losses->n && r < job_of(losses)->first_stage; r++)
-        if (hr_roster_is_gone(control_of(losses), r) && stage_of(losses, r) == HR_STAGE_JOINS &&
-            !losses->halted)
+        if (hr_losses_here(losses, r) && hr_roster_is_gone(control_of(losses), r) &&
+            stage_of(losses, r) == HR_STAGE_JOINS && !losses->halted)
             welcome(losses, r);
 }
 
@@ -158,8 +159,10 @@ enum hr_status hr_roll_call(struct hr_losses *losses)
         return HR_OK;
     if (hr_losses_lead(losses))
         conclude(losses);
-    if (hr_losses_lead(losses) && rest_at(losses, HR_STAGE_BEGINS))
+    if (rest_at(losses, HR_STAGE_BEGINS) && hr_losses_lead(losses))
         hr_losses_keep_cut(losses);
+    else if (rest_at(losses, HR_STAGE_BEGINS)) /* of its own workers */
+        hr_staleness_keep(job_of(losses)->shared);
     if (losses->apart)
         return go_on_apart(losses);
     if (hr_losses_changed(losses)) {

@@ -19,7 +19,6 @@ uint64_t hr_term_go_back(const struct hr_leader *leader)
         hr_stats_mend(&shared->stats[w]); /* it may have died while it counted */
         samples += hr_stats_roll_back(&shared->stats[w]);
     }
-    hr_staleness_restore(shared);
     return samples;
 }
 
@@ -33,18 +32,6 @@ static void begin_dispenser(const struct hr_leader *leader, uint64_t index)
     hr_atom64_store_release(&dispenser->next, index);
     hr_atom64_store_release(&dispenser->cut,
                             hr_batch_schedule_next_cut(&leader->job->shared->schedule, index));
-}
-
-/* As a run begins from a checkpoint. */
-void hr_term_begin_at_cut(const struct hr_leader *leader)
-{
-    struct hr_shared_state *shared = leader->job->shared;
-    const uint64_t index = leader->cuts.cut->begins;
-    shared->seats->index = index;
-    if (shared->strategy->bytes)
-        memset(shared->own, 0, shared->strategy->bytes(shared));
-    hr_strategy_init(shared);
-    begin_dispenser(leader, index);
 }
 
 static size_t take_seats(const struct hr_train_job *job)
@@ -72,11 +59,20 @@ static enum hr_status begin_group(const struct hr_train_job *job)
     return hr_group_init(job->shared->group, &options);
 }
 
-enum hr_status hr_term_take_seats(const struct hr_train_job *job)
+/* As a run begins from a checkpoint. */
+enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader)
 {
-    if (take_seats(job) == 0)
+    struct hr_shared_state *shared = leader->job->shared;
+    const uint64_t index = leader->cuts.cut->begins;
+    if (take_seats(leader->job) == 0)
         return hr_fail(HR_E_LOST, "no worker is left");
-    return begin_group(job);
+    shared->seats->index = index;
+    if (shared->strategy->bytes)
+        memset(shared->own, 0, shared->strategy->bytes(shared));
+    hr_strategy_init(shared);
+    hr_staleness_restore(shared);
+    begin_dispenser(leader, index);
+    return begin_group(leader->job);
 }
 
 enum hr_status hr_term_begin(const struct hr_leader *leader, bool recalled, uint64_t *again)
@@ -87,6 +83,5 @@ enum hr_status hr_term_begin(const struct hr_leader *leader, bool recalled, uint
     if (!recalled)
         return HR_OK;
     *again = hr_term_go_back(leader);
-    hr_term_begin_at_cut(leader);
-    return begin_group(leader->job);
+    return hr_term_begin_at_cut(leader);
 }

@@ -23,12 +23,10 @@ HR_CHECKED enum hr_status hr_term_begin(const struct hr_leader *leader, bool rec
 
 /* --- where ranks are on several machines (losses_apart.h): a recall in steps --- */
 
-/* Seats, and the group of who has them, on this machine. HR_E_LOST. */
-HR_CHECKED enum hr_status hr_term_take_seats(const struct hr_train_job *job);
 /* Machine 0: snapshot and counters are those of the last cut. Returns samples that will be computed
  * once more. */
 uint64_t hr_term_go_back(const struct hr_leader *leader);
-/* All machines have them: what ranks share begins there. */
-void hr_term_begin_at_cut(const struct hr_leader *leader);
+/* All machines have them: seats, and what ranks here share, begin there. HR_E_LOST. */
+HR_CHECKED enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader);
 
 #endif

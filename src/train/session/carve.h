@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/needs.h"
-#include "machines/twin.h"
+#include "shm/alike.h"
 
 enum { HR_CARVER_AREAS = 512 };
 

@@ -48,7 +48,6 @@ struct hr_run {
     struct hr_machines *machines;      /* borrowed; NULL: there is one, and then nothing of: */
     struct hr_several *several;        /* owned: what joins it to the others (several.h) */
     struct hr_areas areas;             /* of the segment: what is alike on all machines */
-    void *meet_words;                  /* in the segment */
     struct hr_needs needs;             /* what it takes */
     struct hr_param_segment *tensors;  /* (tensors) owned: what the optimizer knows of the model */
     struct hr_compression compression; /* shared.compression */

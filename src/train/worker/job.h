@@ -12,7 +12,6 @@
 #include "group/local_group.h"
 #include "hogring/train.h"
 #include "launch/launch.h"
-#include "machines/meet.h"
 #include "netsim/emulated_links.h"
 #include "nn/model.h"
 #include "options/choices.h"
@@ -63,11 +62,12 @@ struct hr_train_job {
     struct hr_wires wires;        /* emulated links; without ranks: there are none */
     struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */
     struct hr_shared_state *shared;
-    struct hr_meet *meet;    /* of a run on several machines: where workers come to cuts; or NULL */
+    /* Of a run on several machines (train/several.h), else NULL: a worker comes to a cut. */
+    enum hr_status (*meet)(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage);
     void (*poll)(void *arg); /* moves what goes between machines, whoever waits; or NULL */
     void *poll_arg;
     enum hr_status (*tend)(void *arg); /* the launcher's share in it, at each look; or NULL */
-    void *tend_arg;
+    void *machines_arg;                /* of meet and tend */
     struct hr_buffer_pool
         *pool;                /* the driver's: what workers compute in, one after the other; NULL:
                                   * each has its own (buffer_pool.h) */

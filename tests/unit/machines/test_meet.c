@@ -77,9 +77,7 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self,
                                             .control = m->control,
                                             .segment = m->segment,
                                             .area = areas,
-                                            .nareas = AREAS,
-                                            .words = m->segment};
-    assert_true(hr_meet_words_bytes() <= areas[0].offset);
+                                            .nareas = AREAS};
     CHECK_OK(hr_meet_open(&options, &m->meet));
 }
 

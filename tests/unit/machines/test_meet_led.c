@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "machines/meet_inside.h"
+#include "machines/meet.h"
 #include "support/check.h"
 #include "support/wire_socket.h"
 
@@ -33,7 +33,7 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
     CHECK_OK(wire_socket_open(mesh, self, 11, 30, &m->wire));
     m->control = aligned_alloc(HR_LINE, hr_control_bytes(2));
     m->segment = aligned_alloc(4096, BYTES);
-    assert_true(m->control && m->segment && hr_meet_words_bytes() <= area.offset);
+    assert_true(m->control && m->segment);
     memset(m->control, 0, hr_control_bytes(2));
     memset(m->segment, 0, BYTES);
     hr_control_init(m->control, 2);
@@ -51,8 +51,7 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
                                             .control = m->control,
                                             .segment = m->segment,
                                             .area = &area,
-                                            .nareas = 1,
-                                            .words = m->segment};
+                                            .nareas = 1};
     CHECK_OK(hr_meet_open(&options, &m->meet));
     m->waiter = (struct hr_waiter){.abort = &m->control->abort,
                                    .timeout_ns = 20 * HR_NS_PER_SECOND,
@@ -71,7 +70,7 @@ static void close_machine(struct machine *m)
 
 static bool has_passed(const struct machine *m, uint32_t meeting)
 {
-    return hr_meet_is_past(&m->meet->words->passed, meeting);
+    return hr_meet_so_far(m->meet).meetings >= meeting;
 }
 
 static enum hr_status meet_and_look(struct machine *m)

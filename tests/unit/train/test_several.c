@@ -102,13 +102,11 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
         "on another one; expected continue, or stop and --resume",
         dataset);
     o = options_of("ps-sync");
-    snprintf(o.on_loss, sizeof o.on_loss, "continue");
+    snprintf(o.launch, sizeof o.launch, "process");
     several_check_refused(
         &o, HR_E_USAGE,
-        "--on-loss continue: not with --strategy ps-sync on several machines: what is lost with a "
-        "machine is nowhere else (weights, pushes, samples handed out); expected --strategy "
-        "allreduce, or "
-        "--on-loss stop and --resume",
+        "--launch process: not on several machines: there each has one process, whose threads are "
+        "the ranks; expected --launch thread",
         dataset);
     o = options_of("allreduce");
     snprintf(o.clock, sizeof o.clock, "virtual");

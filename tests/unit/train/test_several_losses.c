@@ -21,18 +21,25 @@ static struct hr_train_options options_of(size_t workers, const char *inject)
     return o;
 }
 
-/* How many, and which, in any order; where the first lived, and how the second was lost;
- * gradients, and samples taken back. */
+/* How many workers, and which, in any order; where the first lived, and how the second was lost;
+ * gradients. Servers are lost with machines alone, and move. */
 static void note_losses(const struct hr_run_result *result, struct said *mine)
 {
-    mine->note[0] = (double)result->nlosses;
-    for (size_t i = 0; i < result->nlosses; i++)
-        mine->note[1] += (double)(1 << result->losses[i].rank);
     mine->note[2] = (double)result->steps;
     mine->note[3] = result->nlosses ? (double)result->losses[0].step : 0;
-    if (result->nlosses)
-        snprintf(mine->text, sizeof mine->text, "%.20s%s%.40s", result->losses[0].host,
-                 result->nlosses > 1 ? ", " : "", result->nlosses > 1 ? result->losses[1].how : "");
+    for (size_t i = 0; i < result->nlosses; i++) {
+        const struct hr_loss *loss = &result->losses[i];
+        mine->note[4] += loss->server;
+        if (loss->server)
+            continue;
+        mine->note[1] += (double)(1 << loss->rank);
+        if (mine->note[0] < 1)
+            snprintf(mine->text, sizeof mine->text, "%.20s", loss->host);
+        else if (mine->note[0] < 2)
+            snprintf(mine->text + strlen(mine->text), sizeof mine->text - strlen(mine->text),
+                     ", %.40s", loss->how);
+        mine->note[0]++;
+    }
 }
 
 static void check_lost(const struct said *several, const struct said *alone)
@@ -83,11 +90,41 @@ static void the_others_have_the_bits_of_one_machine(void **state)
     check_machine(*state, 3, 1, &o);
 }
 
-static void so_they_have_where_ranks_are_processes(void **state)
+/* Replicas that drift, servers that move to another machine, neighbours. */
+static void so_they_have_whatever_the_strategy(void **state)
 {
-    struct hr_train_options o = options_of(4, "");
-    snprintf(o.launch, sizeof o.launch, "process");
-    check_machine(*state, 2, 1, &o);
+    static const char *const names[] = {"ps-sync", "local-sgd", "diloco", "gossip"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct hr_train_options o = options_of(4, "");
+        snprintf(o.strategy, sizeof o.strategy, "%s", names[i]);
+        o.sync_every = 4;
+        check_machine(*state, 2, 1, &o);
+        if (!strcmp(names[i], "ps-sync"))
+            o.servers = 3;
+        check_machine(*state, 4, 2, &o);
+    }
+}
+
+/* Orders of arrival are no two runs' own: each sample is trained on, or told. */
+static void no_sample_is_lost_with_asynchronous_strategies(void **state)
+{
+    static const char *const names[] = {"ps-async", "ssp", "elastic-averaging", "backup-workers",
+                                        "hogwild"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct hr_train_options o = options_of(6, "stall:2@step=5+60s");
+        snprintf(o.strategy, sizeof o.strategy, "%s", names[i]);
+        o.sync_every = 4;
+        const bool one_shard = !strcmp(names[i], "backup-workers");
+        o.servers = one_shard || !strcmp(names[i], "hogwild") ? o.servers : 3;
+        o.backups = one_shard;
+        several_dies_after(5);
+        const struct said *all = several_lose(3, 1, &o, *state);
+        if (all[0].status != HR_OK)
+            fail_msg("%s: %s", names[i], all[0].message);
+        assert_int_equal(all[2].status, HR_OK);
+        assert_int_equal(all[0].samples + all[0].dropped_samples, 2 * 1438);
+        assert_true(all[0].note[0] >= 2);
+    }
 }
 
 /* A rank alone; all of a machine, which stays; then others. */
@@ -230,7 +267,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_others_have_the_bits_of_one_machine),
-        cmocka_unit_test(so_they_have_where_ranks_are_processes),
+        cmocka_unit_test(so_they_have_whatever_the_strategy),
+        cmocka_unit_test(no_sample_is_lost_with_asynchronous_strategies),
         cmocka_unit_test(a_rank_may_be_lost_too),
         cmocka_unit_test(every_sample_is_counted_whenever_it_is),
         cmocka_unit_test(without_machine_0_the_run_ends),

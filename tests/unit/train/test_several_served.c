@@ -60,17 +60,6 @@ static void so_they_have_where_servers_live_in_workers(void **state)
     }
 }
 
-static void processes_have_them_too(void **state)
-{
-    const struct hr_dataset *dataset = *state;
-    for (size_t workers = 1; workers <= 2; workers++) {
-        struct hr_train_options o = staged("ps-sync", workers, 3);
-        const struct said alone = several_alone(&o, dataset);
-        SET(launch, "process");
-        check_on(2 * workers, &o, &alone, dataset);
-    }
-}
-
 /* Each stage shared by two ranks; four stages on two machines. */
 static void whatever_the_grid(void **state)
 {
@@ -94,25 +83,22 @@ static void what_they_take_as_it_comes_keeps_its_bounds(void **state)
     static const char *const strategies[] = {"ps-async", "ssp", "elastic-averaging",
                                              "backup-workers"};
     const struct hr_dataset *dataset = *state;
-    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++)
-        for (size_t process = 0; process < 2; process++) {
-            struct hr_train_options o = staged(strategies[i], 2, 3);
-            o.servers = i == 3 ? 1 : 3; /* backup-workers has one */
-            o.staleness = 1;
-            o.sync_every = 3;
-            SET(launch, process ? "process" : "thread");
-            const struct said got = several_alike(4, &o, dataset);
-            assert_int_equal(got.samples + got.dropped_samples, o.epochs * o.epoch_size);
-            assert_int_equal(got.ncurve, o.epochs);
-            assert_true(i != 1 || got.max_skew <= o.staleness);
-            assert_int_equal(got.stale_of_keys, got.keys * got.stale_updates);
-            if (i >= 2)
-                continue;
-            o = staged(strategies[i], 1, 2);
-            const struct said alone = several_alone(&o, dataset);
-            SET(launch, process ? "process" : "thread");
-            check_on(2, &o, &alone, dataset);
-        }
+    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
+        struct hr_train_options o = staged(strategies[i], 2, 3);
+        o.servers = i == 3 ? 1 : 3; /* backup-workers has one */
+        o.staleness = 1;
+        o.sync_every = 3;
+        const struct said got = several_alike(4, &o, dataset);
+        assert_int_equal(got.samples + got.dropped_samples, o.epochs * o.epoch_size);
+        assert_int_equal(got.ncurve, o.epochs);
+        assert_true(i != 1 || got.max_skew <= o.staleness);
+        assert_int_equal(got.stale_of_keys, got.keys * got.stale_updates);
+        if (i >= 2)
+            continue;
+        o = staged(strategies[i], 1, 2);
+        const struct said alone = several_alone(&o, dataset);
+        check_on(2, &o, &alone, dataset);
+    }
 }
 
 static void what_was_recorded_is_replayed_on_one_machine(void **state)
@@ -218,7 +204,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_step_they_have_the_bits_of_one_machine_and_of_allreduce),
         cmocka_unit_test(so_they_have_where_servers_live_in_workers),
-        cmocka_unit_test(processes_have_them_too),
         cmocka_unit_test(whatever_the_grid),
         cmocka_unit_test(what_they_take_as_it_comes_keeps_its_bounds),
         cmocka_unit_test(what_was_recorded_is_replayed_on_one_machine),

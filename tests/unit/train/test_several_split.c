@@ -158,44 +158,6 @@ static void a_failure_ends_stages_elsewhere(void **state)
         assert_int_equal(said[m].status, HR_E_DIVERGED);
 }
 
-/* --- ranks that are processes --- */
-
-static void processes_have_the_bits_of_one_machine(void **state)
-{
-    static const char *const strategies[] = {"allreduce", "local-sgd", "gossip"};
-    const struct hr_dataset *dataset = *state;
-    struct hr_train_options o;
-    for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
-        o = run_options(strategies[i], 4);
-        snprintf(o.launch, sizeof o.launch, "process");
-        o.sync_every = 3;
-        o.timeout = 5;
-        check_on(i % 2 ? 4 : 2, &o, dataset);
-    }
-    for (size_t workers = 1; workers <= 2; workers++) {
-        o = split("allreduce", workers, 2, 1);
-        snprintf(o.launch, sizeof o.launch, "process");
-        check_on(2, &o, dataset);
-    }
-}
-
-/* It is killed by SIGKILL; its launcher names it, and the other machine hears of it. */
-static void a_process_that_is_killed_is_named_everywhere(void **state)
-{
-    const struct hr_dataset *dataset = *state;
-    struct hr_train_options o = run_options("allreduce", 4);
-    const struct hr_train_options *all[SEVERAL_MOST] = {&o, &o};
-    snprintf(o.launch, sizeof o.launch, "process");
-    snprintf(o.inject, sizeof o.inject, "kill:3@step=5");
-    o.timeout = 5;
-    const struct said *said = several_run(2, all, dataset);
-    for (size_t m = 0; m < 2; m++) {
-        assert_int_equal(said[m].status, HR_E_LOST);
-        assert_non_null(strstr(said[m].message, "rank 3"));
-        assert_non_null(strstr(said[m].message, "was killed by signal 9"));
-    }
-}
-
 static void what_cannot_be_dealt_out_is_refused(void **state)
 {
     const struct hr_dataset *dataset = *state;
@@ -232,8 +194,6 @@ int main(void)
         cmocka_unit_test(shards_of_stages_between_machines_too),
         cmocka_unit_test(stages_go_on_on_another_number_of_machines),
         cmocka_unit_test(a_failure_ends_stages_elsewhere),
-        cmocka_unit_test(processes_have_the_bits_of_one_machine),
-        cmocka_unit_test(a_process_that_is_killed_is_named_everywhere),
         cmocka_unit_test(what_cannot_be_dealt_out_is_refused),
     };
     return cmocka_run_group_tests(tests, begin, NULL);

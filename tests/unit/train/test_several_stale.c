@@ -76,17 +76,6 @@ static void whatever_the_optimizer(void **state)
     }
 }
 
-static void processes_have_them_too(void **state)
-{
-    const struct hr_dataset *dataset = *state;
-    for (size_t i = 0; i < 2; i++) {
-        struct hr_train_options o = stale(schedules[i], 4);
-        const struct said alone = several_alone(&o, dataset);
-        SET(launch, "process");
-        check_on(i ? 2 : 4, &o, &alone, dataset);
-    }
-}
-
 /* Saved at the end of an epoch, with all state, gone on from on two machines, four, and one. */
 static void they_go_on_on_another_number_of_machines(void **state)
 {
@@ -160,21 +149,6 @@ static void a_machine_that_is_lost_is_named(void **state)
     }
 }
 
-static void a_stage_that_is_killed_is_named_everywhere(void **state)
-{
-    const struct hr_dataset *dataset = *state;
-    struct hr_train_options o = stale("pipedream", 2);
-    const struct hr_train_options *all[SEVERAL_MOST] = {&o, &o};
-    SET(launch, "process");
-    SET(inject, "kill:0@step=5");
-    const struct said *said = several_run(2, all, dataset);
-    for (size_t m = 0; m < 2; m++) {
-        assert_int_equal(said[m].status, HR_E_LOST);
-        assert_non_null(strstr(said[m].message, "rank 0"));
-        assert_non_null(strstr(said[m].message, "was killed by signal 9"));
-    }
-}
-
 static int begin(void **state)
 {
     static const struct several_hooks hooks = {.ended = note_staleness};
@@ -189,12 +163,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_have_the_bits_of_one_machine),
         cmocka_unit_test(whatever_the_optimizer),
-        cmocka_unit_test(processes_have_them_too),
         cmocka_unit_test(they_go_on_on_another_number_of_machines),
         cmocka_unit_test(what_was_recorded_is_replayed_on_one_machine),
         cmocka_unit_test(a_failure_ends_all),
         cmocka_unit_test(a_machine_that_is_lost_is_named),
-        cmocka_unit_test(a_stage_that_is_killed_is_named_everywhere),
     };
     return cmocka_run_group_tests(tests, begin, NULL);
 }
