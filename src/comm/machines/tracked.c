@@ -13,11 +13,13 @@
 void hr_carrier_track(struct hr_carrier *carrier, size_t writer, void *words, size_t bytes)
 {
     HR_ASSERT(bytes % 8 == 0 && bytes <= HR_TRACKED_BYTES && (uintptr_t)words % 8 == 0);
+    pthread_mutex_lock(&carrier->lock); /* others poll when a term begins */
     HR_ASSERT(carrier->ntracked < HR_TRACKED_REGIONS);
     struct hr_tracked *tracked = &carrier->tracked[carrier->ntracked++];
     *tracked = (struct hr_tracked){.words = words, .writer = writer, .bytes = bytes};
     for (size_t i = 0; i < bytes / 8; i++) /* all machines begin with the same words */
         tracked->copy[i] = hr_atom64_load_relaxed(&tracked->words[i]);
+    pthread_mutex_unlock(&carrier->lock);
 }
 
 static bool is_ours(const struct hr_carrier *carrier, const struct hr_tracked *tracked)
