@@ -18,7 +18,7 @@ check_losses() {
   run timeout 3000 python3 "$BATS_TEST_DIRNAME/../machines/losses.py" -m "$1" "${few[@]}" "$LINK-$1" lose 60
   [ "$status" -ne 77 ] || skip "$output"
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
-  [[ "$output" == *" losses, 0 not as they should be" ]]
+  [[ "$output" == *" losses, at most "*" s, 0 not as they should be" ]]
 }
 
 @test "survivors of a machine's loss notice, name it, and leave: Open MPI" {
@@ -36,10 +36,10 @@ check_survivors() {
   [ -n "${HOGRING_MPI_BIN:-}" ] || command -v "mpirun.$library" >/dev/null || skip "there is no mpirun.$library"
   [ -z "${HOGRING_LONG:-}" ] || few=20
   run timeout 1500 python3 "$BATS_TEST_DIRNAME/../machines/losses.py" -m "$1" --process 0 --daemon 0 --link 0 --survive "$few" -d 30 \
-    "build/hogring-$library" train --workers 6 --data digits --epochs 10000 --max-seconds 8s --on-loss continue "${@:2}"
+    "build/hogring-$library" train --workers 6 --data digits --epochs 1000000 --on-loss continue "${@:2}"
   [ "$status" -ne 77 ] || skip "$output"
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
-  [[ "$output" == *" losses, 0 not as they should be" ]]
+  [[ "$output" == *" losses, at most "*" s, 0 not as they should be" ]]
 }
 
 @test "survivors go on without a machine: MPICH" {

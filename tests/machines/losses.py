@@ -5,14 +5,14 @@
                              [--link 20] [--survive 0] [-d SECONDS] [-j N] PROGRAM...
 
 Each trial is a bed of its own (bed.py) in which PROGRAM runs under mpirun, with the flags that `hogring help machines` names;
-PROGRAM has to go on for longer than 8 s. At a drawn moment, once it says anything, a drawn machine that is not mpirun's loses its
+PROGRAM has to go on until it is stopped. At a drawn moment, once it says anything, a drawn machine that is not mpirun's loses its
 process (SIGKILL), MPI's daemon, or its link. All processes of PROGRAM on other machines have to be gone SECONDS (20) later, and
 one of them has to have named the lost host; but MPICH's processes do without a daemon that is gone, and have to go on. N trials
-(1) at a time: they mostly wait. Prints a line a trial; exits with 1 when one was not as it should be. --survive: a process is
-killed, and the others have to go on (--on-loss continue) to their end, within SECONDS, with the digest of a run. BIN is bed.py's;
-openmpi5-ulfm is openmpi5 with --with-ft ulfm.
+(1) at a time: they mostly wait. Prints a line a trial, and the longest time; exits with 1 when one was not as it should be.
+--survive: a process is killed, and the others have to name it and go on (--on-loss continue); a second later SIGTERM ends them, and
+they have to have the digest of a run, all within SECONDS. BIN is bed.py's; openmpi5-ulfm is openmpi5 with --with-ft ulfm.
 """
-import argparse, concurrent.futures, os, random, shlex, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, os, random, re, shlex, subprocess, sys, tempfile, time
 from pathlib import Path
 
 import bed
@@ -31,12 +31,12 @@ def on(machine, command):
     return subprocess.run([ON, f"m{machine}", command], capture_output=True, text=True)
 
 def harm(kind, machine, options, name):
+    """-> was there something to harm?"""
     if kind in ("process", "survive"):
-        on(machine, f"pkill -KILL -f {shlex.quote('^[^ ]*' + name)}")
-    elif kind == "daemon":
-        on(machine, f"pkill -KILL {DAEMON[options.library]}")
-    else:
-        subprocess.run(["ip", "link", "set", f"port{machine}", "down"], check=True)
+        return on(machine, f"pkill -KILL -f {shlex.quote('^[^ ]*' + name)}").returncode == 0
+    if kind == "daemon":
+        return on(machine, f"pkill -KILL {DAEMON[options.library]}").returncode == 0
+    return subprocess.run(["ip", "link", "set", f"port{machine}", "down"]).returncode == 0
 
 def goes_on(options, name, run):
     time.sleep(4)
@@ -53,33 +53,43 @@ def trial(options):
     lost = draw.randrange(1, options.machines)
     survivors = [m for m in range(options.machines) if m != lost]
     with tempfile.TemporaryFile("w+") as out:
+        said = lambda begin=0: os.pread(out.fileno(), 1 << 20, begin).decode(errors="replace")
         command = f"cd {shlex.quote(os.getcwd())} && exec {shlex.join(mpirun(options))}"
         run = subprocess.Popen([ON, "m0", command], stdout=out, stderr=out, stdin=subprocess.DEVNULL)
         begun = time.monotonic()
-        while os.fstat(out.fileno()).st_size == 0 and time.monotonic() < begun + 20:
+        while not said() and time.monotonic() < begun + 60:
             time.sleep(0.05)
-        # Who is to go on has to have begun.
-        time.sleep(draw.uniform(2.5, 5) if options.trial == "survive" else draw.uniform(0.2, 3))
-        harm(options.trial, lost, options, name)
+        time.sleep(draw.uniform(0.2, 3))
+        before = len(said().encode())
         harmed = time.monotonic()
-        here = lambda: [m for m in survivors if on(m, f"pgrep -r D,R,S,T -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
+        until = harmed + options.deadline
+        hit = harm(options.trial, lost, options, name)
         if options.trial == "daemon" and options.library == "mpich":
             goes_on(options, name, run)
-        while (left := here()) and time.monotonic() < harmed + options.deadline:
-            time.sleep(0.1)
+        here = lambda: [m for m in survivors if on(m, f"pgrep -r D,R,S,T -f {shlex.quote('^[^ ]*' + name)}").stdout.strip()]
+        named = lambda: f"m{lost}" in said(before)
+        left = survivors
+        while left and not named() and time.monotonic() < until:
+            time.sleep(0.05)
+            left = here()
         took = time.monotonic() - harmed
+        if options.trial == "survive": # they go on, until they are told to end
+            time.sleep(1)
+            on(0, f"pkill -TERM -f {shlex.quote('^[^ ]*' + name)}")
+        while (left := here()) and time.monotonic() < until:
+            time.sleep(0.1)
+        if options.trial != "survive":
+            took = time.monotonic() - harmed
         try:
-            code = run.wait(timeout=max(0.1, harmed + options.deadline - time.monotonic()))
+            code = run.wait(timeout=max(0.1, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             code = None # mpirun's own affair: it waits for a daemon that it cannot reach
-        out.seek(0)
-        text = out.read()
-    named = f"m{lost}" in text
-    good = not left and named and (options.trial != "survive" or "weights digest" in text)
-    print(f"{options.library:13} {options.trial:8} m{lost} lost: survivors gone after {took:4.1f} s{f', but on m{left}' if left else ''}, "
-          f"{'named' if named else 'NOT NAMED'}, mpirun {'returned ' + str(code) if code is not None else 'waits on'}", flush=True)
-    if not good:
-        print(text, flush=True)
+        good = hit and not left and named() and (options.trial != "survive" or "weights digest" in said())
+        print(f"{options.library:13} {options.trial:8} m{lost} {'lost' if hit else 'NOT THERE'}: {'named' if named() else 'NOT NAMED'}"
+              f"{'' if options.trial == 'survive' else ', survivors gone'} after {took:4.1f} s{f', but on m{left}' if left else ''}, "
+              f"mpirun {'returned ' + str(code) if code is not None else 'waits on'}", flush=True)
+        if not good:
+            print(said(), flush=True)
     sys.exit(0 if good else 1)
 
 def main():
@@ -100,14 +110,18 @@ def main():
     def begin(kind, number):
         words = ["-m", options.library, "--bin", options.folder, "-n", options.machines, "-d", options.deadline,
                  "--seed", options.seed * 1000 + number, "--trial", kind]
-        return subprocess.run([sys.executable, HERE / "bed.py", "-n", str(options.machines), sys.executable, __file__, *map(str, words), *options.program]).returncode
+        run = subprocess.run([sys.executable, HERE / "bed.py", "-n", str(options.machines), sys.executable, __file__, *map(str, words), *options.program],
+                             stdout=subprocess.PIPE, text=True)
+        print(run.stdout, end="", flush=True)
+        return run.returncode, max((float(s) for s in re.findall(r"after +([0-9.]+) s", run.stdout.split("\n")[0])), default=0)
     trials = [(kind, number) for kind in ("process", "daemon", "link", "survive") for number in range(getattr(options, kind))]
     with concurrent.futures.ThreadPoolExecutor(options.abreast) as pool:
-        codes = list(pool.map(lambda words: begin(*words), trials))
+        ends = list(pool.map(lambda words: begin(*words), trials))
+    codes = [code for code, seconds in ends]
     if 77 in codes:
         sys.exit(77)
     bad = sum(code != 0 for code in codes)
-    print(f"{options.library}: {len(codes)} losses, {bad} not as they should be")
+    print(f"{options.library}: {len(codes)} losses, at most {max(seconds for code, seconds in ends):.1f} s, {bad} not as they should be")
     sys.exit(1 if bad else 0)
 
 main()
