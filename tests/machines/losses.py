@@ -72,21 +72,21 @@ def trial(options):
         while left and not named() and time.monotonic() < until:
             time.sleep(0.05)
             left = here()
-        took = time.monotonic() - harmed
+        named_after = gone_after = time.monotonic() - harmed
         if options.trial == "survive": # they go on, until they are told to end
             time.sleep(1)
             on(0, f"pkill -TERM -f {shlex.quote('^[^ ]*' + name)}")
         while (left := here()) and time.monotonic() < until:
             time.sleep(0.1)
         if options.trial != "survive":
-            took = time.monotonic() - harmed
+            gone_after = time.monotonic() - harmed
         try:
             code = run.wait(timeout=max(0.1, until - time.monotonic()))
         except subprocess.TimeoutExpired:
             code = None # mpirun's own affair: it waits for a daemon that it cannot reach
         good = hit and not left and named() and (options.trial != "survive" or "weights digest" in said())
-        print(f"{options.library:13} {options.trial:8} m{lost} {'lost' if hit else 'NOT THERE'}: {'named' if named() else 'NOT NAMED'}"
-              f"{'' if options.trial == 'survive' else ', survivors gone'} after {took:4.1f} s{f', but on m{left}' if left else ''}, "
+        print(f"{options.library:13} {options.trial:8} m{lost} {'lost' if hit else 'NOT THERE'}: {'named' if named() else 'NOT NAMED'} after {named_after:4.1f} s"
+              f"{'' if options.trial == 'survive' else f', survivors gone after {gone_after:4.1f} s'}{f', but on m{left}' if left else ''}, "
               f"mpirun {'returned ' + str(code) if code is not None else 'waits on'}", flush=True)
         if not good:
             print(said(), flush=True)
