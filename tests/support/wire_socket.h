@@ -7,6 +7,10 @@
  *     ...
  *     hr_wire_close(wire);                           closes its ends: the others see it gone
  *     wire_mesh_close(&mesh);                        what is still open
+ *
+ *   stream   [ bytes of head | bytes of body | head | body ] ...     in each direction
+ *
+ * A socket that is closed, or was reset, is a machine lost.
  */
 #ifndef HR_TESTS_SUPPORT_WIRE_SOCKET_H
 #define HR_TESTS_SUPPORT_WIRE_SOCKET_H
