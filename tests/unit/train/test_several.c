@@ -9,7 +9,7 @@
 static struct hr_train_options options_of(const char *strategy)
 {
     struct hr_train_options o = run_options(strategy, 4);
-    o.timeout = 5;
+    o.timeout = 30;
     return o;
 }
 

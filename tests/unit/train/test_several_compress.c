@@ -13,7 +13,7 @@ static struct hr_train_options compressed(const char *strategy, size_t workers, 
 {
     struct hr_train_options o = run_options(strategy, workers);
     snprintf(o.compress, sizeof o.compress, "%s", how);
-    o.timeout = 5;
+    o.timeout = 30;
     o.epoch_size = 900; /* steps of an epoch: 14 of four workers */
     return o;
 }

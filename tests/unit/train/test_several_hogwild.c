@@ -11,7 +11,7 @@ enum { TRAINED = 1438 /* samples of digits */ };
 static struct hr_train_options options_of(const char *strategy, size_t workers, size_t every)
 {
     struct hr_train_options o = run_options(strategy, workers);
-    o.timeout = 5;
+    o.timeout = 30;
     o.sync_every = every;
     return o;
 }

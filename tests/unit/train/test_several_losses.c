@@ -14,7 +14,7 @@ static struct hr_train_options options_of(size_t workers, const char *inject)
 {
     struct hr_train_options o = run_options("allreduce", workers);
     o.epochs = 2;
-    o.timeout = 5;
+    o.timeout = 30;
     several_dies_after(3);
     snprintf(o.on_loss, sizeof o.on_loss, "continue");
     snprintf(o.inject, sizeof o.inject, "%s", inject);

@@ -18,7 +18,7 @@ static struct hr_train_options staged(const char *strategy, size_t workers, size
     o.micro_batches = 4;
     o.servers = servers;
     o.epoch_size = 320;
-    o.timeout = 5;
+    o.timeout = 30;
     return o;
 }
 

@@ -18,7 +18,7 @@ static struct hr_train_options split(const char *strategy, size_t workers, size_
     o.tensor_parallel = T > 1 ? T : 0;
     o.micro_batches = 4;
     o.epoch_size = 320;
-    o.timeout = 5;
+    o.timeout = 30;
     return o;
 }
 

@@ -19,7 +19,7 @@ static struct hr_train_options stale(const char *schedule, size_t K)
     o.pipeline = K;
     o.epoch_size = 500; /* its last minibatch is smaller */
     o.epochs = 3;
-    o.timeout = 5;
+    o.timeout = 30;
     return o;
 }
 
