@@ -125,7 +125,7 @@ WITH_MPI := $(basename $(call in_src,*_mpi.c))
 $(foreach m,$(MPIS),$(eval $(call mpi_rule,$(m))))
 $(BIN)/libhogring.a: $(OBJECTS)
 	@mkdir -p $(@D)
-	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
+	$(call say,AR) rm -f $@ $@.new && $(AR) rcs $@.new $^ && mv $@.new $@
 # The shared library shows what the public headers declare, and nothing else; its symbols have a version.
 $(B)/hogring.map: $(HEADERS) Makefile
 	@mkdir -p $(@D)
@@ -135,9 +135,9 @@ $(B)/$(SONAME): $(OBJECTS) $(B)/hogring.map
 	$(call say,LINK) $(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=$(B)/hogring.map $(HR_LDFLAGS) -o $@ $(OBJECTS) $(HR_LIBS)
 # Archives, too: each program takes what it calls.
 $(SHOWING): $(filter-out %/main.o,$(CLI))
-	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
+	$(call say,AR) rm -f $@ $@.new && $(AR) rcs $@.new $^ && mv $@.new $@
 $(B)/tests/libsupport.a: $(SUPPORT)
-	$(call say,AR) rm -f $@ && $(AR) rcs $@ $^
+	$(call say,AR) rm -f $@ $@.new && $(AR) rcs $@.new $^ && mv $@.new $@
 $(ALONE): $(B)/tests/%: $(B)/tests/%.o $(B)/tests/libsupport.a $(SHOWING) $(BIN)/libhogring.a
 	$(call say,LINK) $(CC) $(HR_LDFLAGS) $(UNIT_LDFLAGS) -o $@ $^ -lcmocka $(HR_LIBS)
 define folder_rule

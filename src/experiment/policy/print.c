@@ -49,6 +49,16 @@ static const char *fate_of(const struct hr_policy_search *search, size_t place, 
     return last->diverged ? "diverged" : text;
 }
 
+/* What stands in the column of labels: a longer one, behind `before`, has had a line of its own. */
+static const char *label_cell(FILE *cells, const char *before, const char *label)
+{
+    enum { LONGEST = 36 };
+    if (strlen(label) <= LONGEST)
+        return label;
+    fprintf(cells, "%s%s\n", before, label);
+    return "";
+}
+
 static void print_policies(FILE *out, const struct hr_policy_search *search)
 {
     const struct hr_metric_kind *kind = hr_metric_kind(search->metric);
@@ -59,8 +69,8 @@ static void print_policies(FILE *out, const struct hr_policy_search *search)
     for (size_t i = 0; i < search->space.n; i++) {
         const struct hr_policy_trial *last = hr_policy_last_trial(search, search->order[i]);
         char time[HR_HUMAN_MAX], fate[32];
-        fprintf(table.cells, "%zu\t%s\t%s\t%s\t%.4g\t%s\n", i + 1,
-                search->space.label[search->order[i]], last->length,
+        const char *label = label_cell(table.cells, "    ", search->space.label[search->order[i]]);
+        fprintf(table.cells, "%zu\t%s\t%s\t%s\t%.4g\t%s\n", i + 1, label, last->length,
                 time_text(time, last->target_s), last->value * kind->scale,
                 fate_of(search, i, fate));
     }
@@ -96,9 +106,9 @@ static void print_finalists(FILE *out, const struct hr_policy_search *search)
         char mean[80], p[16] = "-";
         if (!isnan(finalist->p))
             snprintf(p, sizeof p, "%.2g", finalist->p);
-        fprintf(table.cells, "%s\t%zu/%zu\t%s\t%.4g\t%s\n", search->space.label[finalist->policy],
-                finalist->reached, search->nseeds, mean_text(finalist, mean),
-                finalist->value * kind->scale, p);
+        const char *label = label_cell(table.cells, "", search->space.label[finalist->policy]);
+        fprintf(table.cells, "%s\t%zu/%zu\t%s\t%.4g\t%s\n", label, finalist->reached,
+                search->nseeds, mean_text(finalist, mean), finalist->value * kind->scale, p);
     }
     hr_grid_end(&table, out, 0);
     fprintf(out, "\n%s\n", search->verdict);

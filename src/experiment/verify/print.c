@@ -49,6 +49,7 @@ void hr_verify_print(FILE *out, const struct hr_verify *verify)
     hr_grid_begin(&table, "-check\t-what is claimed\tcompared\tlargest\ts\t-");
     for (size_t i = 0; i < verify->n; i++)
         write_row(table.cells, out, &verify->row[i]);
+    hr_grid_squeeze(&table, 1, 80);
     hr_grid_end(&table, out, 0);
     print_why(out, verify);
     fprintf(out, "\n%zu check%s in %.1f s, seed %llu: %zu hold, %s%zu FAILED%s, %zu skipped\n",

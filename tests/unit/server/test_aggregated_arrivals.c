@@ -92,17 +92,15 @@ static void its_bits_are_those_of_a_step_of_its_workers(void **state)
     }
 }
 
-static void so_it_is_of_processes_and_of_colocated_servers(void **state)
+static void so_it_is_of_colocated_servers(void **state)
 {
-    for (size_t i = 0; i < 2; i++)
-        for (size_t process = 0; process < 2; process++) {
-            struct hr_train_options o = options_of(strategies[i], 6, 3);
-            o.epoch_size = o.batch_size * 50;
-            SET(launch, process ? "process" : "thread");
-            SET(placement, process ? "dedicated" : "colocated");
-            const struct said got = several_alike(2, &o, *state);
-            check_totals(&o, 2, &got);
-        }
+    for (size_t i = 0; i < 2; i++) {
+        struct hr_train_options o = options_of(strategies[i], 6, 3);
+        o.epoch_size = o.batch_size * 50;
+        SET(placement, "colocated");
+        const struct said got = several_alike(2, &o, *state);
+        check_totals(&o, 2, &got);
+    }
 }
 
 /* A pass over the data moves as far as where all step together: a machine is what a worker was. */
@@ -186,7 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_update_is_of_a_machines_batches),
         cmocka_unit_test(its_bits_are_those_of_a_step_of_its_workers),
-        cmocka_unit_test(so_it_is_of_processes_and_of_colocated_servers),
+        cmocka_unit_test(so_it_is_of_colocated_servers),
         cmocka_unit_test(a_rate_is_divided_by_machines),
         cmocka_unit_test(who_was_waited_for_is_named),
         cmocka_unit_test(they_go_on_on_another_number_of_machines),

@@ -87,19 +87,6 @@ static void wherever_servers_are(void **state)
     check_nodes(&several, &alone, 2);
 }
 
-static void processes_have_them_too(void **state)
-{
-    const struct hr_dataset *dataset = *state;
-    for (size_t colocated = 0; colocated < 2; colocated++) {
-        struct hr_train_options o = options_of(4, 2);
-        SET(placement, colocated ? "colocated" : "dedicated");
-        const struct said alone = several_alone(&o, dataset);
-        SET(launch, "process");
-        const struct said several = several_alike(2, &o, dataset);
-        check_nodes(&several, &alone, 2);
-    }
-}
-
 static void none_pushes_each(void **state)
 {
     const struct hr_dataset *dataset = *state;
@@ -267,7 +254,6 @@ int main(void)
         cmocka_unit_test(they_have_the_bits_of_one_machine),
         cmocka_unit_test(three_machines_have_them_too),
         cmocka_unit_test(wherever_servers_are),
-        cmocka_unit_test(processes_have_them_too),
         cmocka_unit_test(none_pushes_each),
         cmocka_unit_test(parts_of_a_step_add_up),
         cmocka_unit_test(a_leader_serves_its_push),

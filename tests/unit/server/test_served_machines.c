@@ -31,23 +31,6 @@ static void in_step_they_have_the_bits_of_one_machine(void **state)
     }
 }
 
-static void processes_have_the_bits_of_one_machine(void **state)
-{
-    const struct hr_dataset *dataset = *state;
-    struct hr_train_options o = options_of("ps-sync", 2);
-    const struct said alone = several_alone(&o, dataset);
-    snprintf(o.launch, sizeof o.launch, "process");
-    const struct said several = several_alike(2, &o, dataset);
-    several_check_equal(&several, &alone);
-    o = options_of("ssp", 2);
-    o.staleness = 1;
-    snprintf(o.launch, sizeof o.launch, "process");
-    const struct said got = several_alike(2, &o, dataset);
-    assert_int_equal(got.samples, o.epochs * dataset->train.count);
-    assert_true(got.max_skew <= o.staleness);
-    assert_int_equal(got.stale_of_keys, got.keys * got.stale_updates);
-}
-
 static void where_they_are_changes_no_bit(void **state)
 {
     const struct hr_dataset *dataset = *state;
@@ -179,7 +162,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_step_they_have_the_bits_of_one_machine),
-        cmocka_unit_test(processes_have_the_bits_of_one_machine),
         cmocka_unit_test(where_they_are_changes_no_bit),
         cmocka_unit_test(a_server_that_rests_keeps_no_machine_waiting),
         cmocka_unit_test(what_they_take_as_it_comes_keeps_its_bounds),

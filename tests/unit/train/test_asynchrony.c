@@ -29,9 +29,7 @@ static void the_step_is_as_long_as_what_is_in_flight(void **state)
     CHECK_NEAR(a.implicit_momentum, 0.5, 0, 0);
     CHECK_NEAR(a.total_momentum, 0.75, 0, 0);
     CHECK_OK(hr_rule_find("adamw", &run.shared.optimizer.rule));
-    snprintf(options.staleness_lr, sizeof options.staleness_lr,
-             "inverse"); /* three at 1/4, one at 1/20: 0.8 of them */
-    run.job.choices = hr_choices_of(&options);
+    run.shared.slows = true; /* three at 1/4, one at 1/20: 0.8 of them */
     a = hr_asynchrony_of(&run, &result, 0.25);
     CHECK_NEAR(a.effective_lr, 0.4, 1e-15, 0);
     CHECK_NEAR(a.total_momentum, 0.875, 0, 0);

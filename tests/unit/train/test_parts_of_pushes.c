@@ -51,11 +51,6 @@ static void in_step_machines_have_the_bits_of_one_that_does_not(void **state)
             const struct said several = several_alike(3, &o, run_digits());
             several_check_equal(&several, &alone);
             assert_int_equal(several.bytes_sent, alone.bytes_sent);
-            if (servers != 2)
-                continue;
-            SET(launch, "process");
-            const struct said processes = several_alike(3, &o, run_digits());
-            several_check_equal(&processes, &alone);
         }
 }
 
@@ -85,20 +80,18 @@ static void as_it_comes_promises_are_kept(void **state)
     (void)state;
     char folder[64];
     run_folder_make(folder);
-    for (size_t i = 1; i < STRATEGIES; i++)
-        for (size_t process = 0; process < 2; process++) {
-            struct hr_train_options o = options_of(strategies[i], 4, i == 3 ? 1 : 3, "on");
-            SET(launch, process ? "process" : "thread");
-            if (i < 3)
-                SET(record, "%s/trace", folder);
-            const struct said got = several_alike(2, &o, run_digits());
-            assert_int_equal(got.samples + got.dropped_samples, o.epochs * o.epoch_size);
-            assert_true(i != 2 || got.max_skew <= o.staleness);
-            assert_int_equal(got.stale_of_keys, got.keys * got.stale_updates);
-            assert_true(i == 3 || got.stale_updates == got.updates);
-            if (i < 3)
-                several_check_replay(o.record, &got, run_digits());
-        }
+    for (size_t i = 1; i < STRATEGIES; i++) {
+        struct hr_train_options o = options_of(strategies[i], 4, i == 3 ? 1 : 3, "on");
+        if (i < 3)
+            SET(record, "%s/trace", folder);
+        const struct said got = several_alike(2, &o, run_digits());
+        assert_int_equal(got.samples + got.dropped_samples, o.epochs * o.epoch_size);
+        assert_true(i != 2 || got.max_skew <= o.staleness);
+        assert_int_equal(got.stale_of_keys, got.keys * got.stale_updates);
+        assert_true(i == 3 || got.stale_updates == got.updates);
+        if (i < 3)
+            several_check_replay(o.record, &got, run_digits());
+    }
     run_folder_remove(folder);
 }
 

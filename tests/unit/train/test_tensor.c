@@ -187,10 +187,6 @@ static void what_does_not_go_with_it_is_refused(void **state)
     snprintf(bad.overlap, sizeof bad.overlap, "on");
     check_refused(bad, "--overlap on: not in a single stage");
     bad = good;
-    bad.tensor_parallel = 0;
-    bad.accumulate = 2;
-    check_refused(bad, "--accumulate 2: not with --tensor-shards 4");
-    bad = good;
     snprintf(bad.on_loss, sizeof bad.on_loss, "continue");
     check_refused(bad, "--on-loss");
 }
