@@ -29,6 +29,29 @@ check_losses() {
   check_losses mpich
 }
 
+# check_named LIBRARY: a run that stops with it, as it does unless it is told otherwise.
+check_named() {
+  local few=1
+  [ -x "build/hogring-$1" ] && command -v "mpirun.$1" >/dev/null || skip "$1 is not installed, or build/hogring-$1 not built (MPI=)"
+  [ "${HOGRING:-build/hogring}" = build/hogring ] || skip "only the release build has MPI"
+  [ -z "${HOGRING_LONG:-}" ] || few=8
+  for machines in 2 4; do
+    run timeout 600 python3 "$BATS_TEST_DIRNAME/../machines/losses.py" -m "$1" -n $machines -d 30 --process "$few" --daemon 0 --link 0 \
+      "build/hogring-$1" train --workers $((2 * machines)) --data digits --epochs 1000000 --timeout 10s
+    [ "$status" -ne 77 ] || skip "$output"
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    [[ "$output" == *" losses, at most "*" s, 0 not as they should be" ]]
+  done
+}
+
+@test "a run on two machines and on four names the one that it lost: Open MPI" {
+  check_named openmpi
+}
+
+@test "a run on two machines and on four names the one that it lost: MPICH" {
+  check_named mpich
+}
+
 # check_survivors LIBRARY OPTIONS...: also of Open MPI 5, where HOGRING_MPI_BIN says where its mpirun is.
 check_survivors() {
   local library=${1%-ulfm} few=1
