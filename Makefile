@@ -232,7 +232,7 @@ uninstall:                                     ## remove what install put there
 # So many test programs at a time: each has ranks of its own, and waits as long as it computes.
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n + 1 : 4)))
 # The longest begin first: what begins last is soon over.
-LONGEST := $(wildcard $(patsubst %,tests/cli/%.bats,machines_losses manual machines_train machines_servers losses limits memory bench_nets \
+LONGEST := $(wildcard $(patsubst %,tests/cli/%.bats,python machines_losses manual machines_train machines_servers losses limits memory bench_nets \
   pure_saves compress images machines_mpi timeline metrics install readme python machines_bed paused_saves page))
 CLI_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard tests/cli/*.bats))
 # Built by all processors before they run, unless -j says otherwise.
@@ -243,7 +243,7 @@ check: all units                               ## unit tests, three minutes
 test: deps                                     ## install, build, and run the tests (make long: at full counts)
 	@$(MAKE) --no-print-directory $(ALL_CPUS) lint all units
 	@$(MAKE) --no-print-directory run-tests
-run-tests: all units
+run-tests: all units $(B)/$(SONAME)
 	@HOGRING=$(BIN)/hogring tests/run.sh -j $(JOBS) -t $(if $(SAN.$(CONFIG)),900,300) $(CLI_TESTS) $(TESTS)
 long: deps                                     ## the same tests at full counts (minutes)
 	@HOGRING_LONG=1 HOGRING=build/hogring $(MAKE) --no-print-directory $(ALL_CPUS) all units
