@@ -14,7 +14,7 @@ PREFIX  ?= /usr/local
 DESTDIR ?=
 CC      ?= cc
 AR      ?= ar
-CFLAGS  ?= -g
+CFLAGS  ?= -g1
 PKG     := pkg-config
 LIBRARIES := zlib jansson libxxhash inih libpng libjpeg $(if $(filter openblas,$(BLAS)),openblas)
 PKG_CFLAGS := $(shell $(PKG) --cflags $(LIBRARIES) 2>/dev/null)
@@ -233,7 +233,7 @@ uninstall:                                     ## remove what install put there
 JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n + 1 : 4)))
 # The longest begin first: what begins last is soon over.
 LONGEST := $(wildcard $(patsubst %,tests/cli/%.bats,python machines_losses manual machines_train machines_servers losses limits memory bench_nets \
-  pure_saves compress images machines_mpi timeline metrics install readme python machines_bed paused_saves page))
+  pure_saves compress images machines_mpi timeline metrics install readme machines_bed paused_saves page))
 CLI_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard tests/cli/*.bats))
 # Built by all processors before they run, unless -j says otherwise.
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 1))
