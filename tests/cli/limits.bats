@@ -23,12 +23,12 @@ under() {
 
 @test "no command hangs where addresses are few" {
   make_inputs
-  for kib in 12000 60000 100000 250000 500000; do under -v $kib || return 1; done
+  for kib in 12000 ${HOGRING_LONG:+60000} 100000 ${HOGRING_LONG:+250000} 500000; do under -v $kib || return 1; done
 }
 
 @test "no command hangs where files are few or small" {
   make_inputs
-  for n in 3 5 9; do under -n $n || return 1; done
+  for n in 3 ${HOGRING_LONG:+5} 9; do under -n $n || return 1; done
   under -f 0
   under -f 8
 }
