@@ -90,7 +90,7 @@ struct hr_choices {
     bool resumes_if_any; /* --resume auto */
 };
 
-/* In the order of hr_sparse_model_at. */
+/* The models of hogring/sparse.h. */
 enum hr_sparse_model {
     HR_SPARSE_NONE = -1, /* it is a network */
     HR_SPARSE_LOGISTIC,

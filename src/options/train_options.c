@@ -5,6 +5,7 @@
 
 #include "base/cpus.h"
 #include "base/printable.h"
+#include "base/size.h"
 #include "hogring/sparse.h"
 #include "options/budget.h"
 #include "options/choices.h"
@@ -41,16 +42,14 @@ static const struct hr_option *data_option_find(const char *name)
 
 /* --- sparse models --- */
 
-const char *hr_sparse_model_at(size_t i)
-{
-    static const char *const names[] = {"logistic", "svm", "linear", "mf"};
-    return i < sizeof names / sizeof *names ? names[i] : NULL;
-}
-
 enum hr_sparse_model hr_sparse_model_of(const char *model)
 {
-    for (size_t i = 0; hr_sparse_model_at(i); i++)
-        if (!strcmp(hr_sparse_model_at(i), model))
+    static const char *const names[] = {[HR_SPARSE_LOGISTIC] = "logistic",
+                                        [HR_SPARSE_SVM] = "svm",
+                                        [HR_SPARSE_LINEAR] = "linear",
+                                        [HR_SPARSE_MF] = "mf"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], model))
             return (enum hr_sparse_model)i;
     return HR_SPARSE_NONE;
 }
@@ -96,11 +95,6 @@ static size_t default_workers(void)
     return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
 }
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void hr_train_options_init(struct hr_train_options *options, size_t size)
 {
     struct hr_train_options own;
@@ -109,7 +103,7 @@ void hr_train_options_init(struct hr_train_options *options, size_t size)
     own.size = size;
     own.workers = default_workers();
     memset(options, 0, size);
-    memcpy(options, &own, smaller(size, sizeof own));
+    memcpy(options, &own, hr_min_size(size, sizeof own));
 }
 
 enum hr_status hr_train_options_take(const struct hr_train_options *given,
@@ -129,7 +123,7 @@ enum hr_status hr_train_options_take(const struct hr_train_options *given,
                            "library (%zu bytes) does not have; expected 0, or a later libhogring",
                            i, sizeof *own);
     hr_train_defaults(own);
-    memcpy(own, given, smaller(size, sizeof *own));
+    memcpy(own, given, hr_min_size(size, sizeof *own));
     own->size = sizeof *own;
     return HR_OK;
 }
@@ -207,7 +201,7 @@ enum hr_status hr_train_complete(struct hr_train_options *options)
     HR_TRY(hr_train_options_take(options, &own));
     HR_TRY(complete(&own));
     own.size = size;
-    memcpy(options, &own, smaller(size, sizeof own));
+    memcpy(options, &own, hr_min_size(size, sizeof own));
     return HR_OK;
 }
 

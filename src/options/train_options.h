@@ -22,9 +22,6 @@ const struct hr_option *hr_data_option_at(size_t i);
 /* NULL: there is none of that name. */
 const struct hr_option *hr_train_option_find(const char *name);
 
-/* The models of hogring/sparse.h; NULL past the end. */
-const char *hr_sparse_model_at(size_t i);
-
 /* HR_E_USAGE: one is outside of its range, or none of the words that there are. */
 HR_CHECKED enum hr_status hr_train_options_check(const struct hr_train_options *options,
                                                  bool sparse);

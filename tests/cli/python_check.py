@@ -33,6 +33,13 @@ class Arrays(unittest.TestCase):
                        numbers, numbers.astype(np.uint8), numbers.astype(float), Y[:, None]):
             self.assertEqual(self.digest(X, labels), want)
 
+    def test_classes_come_back_as_they_were_given(self):
+        for names in (["07", "1"], ["7", "1"], ["a\u00b2", "\u00b2"]):
+            labels = np.where(Y == "outside", *names)
+            model = hogring.train(X, labels, **QUICK).model
+            numbers = names == ["7", "1"]
+            self.assertEqual(sorted(model.classes.tolist()), sorted(map(int, names) if numbers else names))
+
     def test_digests_are_the_commands(self):
         with tempfile.TemporaryDirectory() as folder:
             data = folder + "/data"

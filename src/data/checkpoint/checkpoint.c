@@ -13,8 +13,8 @@
 #include "checkpoint/claim.h"
 #include "checkpoint/links.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/steps.h"
 #include "checkpoint/publish.h"
+#include "checkpoint/steps.h"
 
 _Static_assert(sizeof((struct hr_checkpoint *)0)->path == HR_PATH_MAX, "paths are of one size");
 

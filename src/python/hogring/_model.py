@@ -1,6 +1,6 @@
 """A saved model in this process, by the library: calls of hogring/predict.h, and no struct."""
 
-import ctypes, json, os, threading, weakref
+import ctypes, json, os, re, threading, weakref
 from ctypes import POINTER, byref, c_char_p, c_float, c_int, c_size_t, c_uint32, c_void_p
 import numpy as np
 from ._arrays import as_features, columns_of, in_memory, refuse
@@ -52,9 +52,9 @@ def check(status, *plain):
 
 
 def as_numbers(names):
-    """Class names as whole numbers where all are."""
-    numbers = [name for name in names if name.lstrip("-").isdigit()]
-    return np.array([int(name) for name in names] if len(numbers) == len(names) else names)
+    """Class names as whole numbers where all are, as Python writes them: "01" stays a text."""
+    whole = all(re.fullmatch("0|-?[1-9][0-9]{0,17}", name) for name in names)
+    return np.array([int(name) for name in names] if whole else names)
 
 
 class Model:
