@@ -14,7 +14,7 @@
 #include "base/signals.h"
 #include "group/tune.h"
 #include "json/documents.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 
 enum { MAX_ROWS = 512, STEP = 4 };
 

@@ -13,8 +13,6 @@
 #include "report/report.h"
 #include "terminal/output.h"
 #include "verdict/verdict.h"
-#include "watch/hints.h"
-#include "watch/outcome.h"
 #include "watch/watch.h"
 
 static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_dataset *dataset,

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "cli/commands.h"
-#include "watch/hints.h"
+#include "watch/watch.h"
 #include "terminal/output.h"
 #include "base/signals.h"
 #include "formats/packed.h"

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
-#include "views/doctor.h"
+#include "views/views.h"
 #include "terminal/output.h"
 #include "manual/manual.h"
 #include "json/value.h"

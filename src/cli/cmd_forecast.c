@@ -14,7 +14,7 @@
 #include "options/meaning.h"
 #include "options/sweep.h"
 #include "terminal/output.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 
 enum { MOST_ROWS = 256 };
 static const double timing_s = 1.9, noise_s = 1.5;

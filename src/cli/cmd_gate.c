@@ -16,7 +16,7 @@
 #include "base/inputs.h"
 #include "base/log.h"
 #include "cli/commands.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 #include "terminal/output.h"
 #include "gate/findings.h"
 #include "gate/search.h"

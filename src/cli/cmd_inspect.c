@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "terminal/output.h"
-#include "views/inspect.h"
+#include "views/views.h"
 #include "export/onnx.h"
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"

@@ -4,9 +4,8 @@
 
 #include "cli/commands.h"
 #include "terminal/output.h"
-#include "watch/outcome.h"
-#include "base/signals.h"
 #include "watch/watch.h"
+#include "base/signals.h"
 #include "hogring/replay.h"
 #include "report/report.h"
 

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cli/commands.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 #include "terminal/output.h"
 #include "page/page.h"
 #include "plot/plot.h"

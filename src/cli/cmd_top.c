@@ -10,7 +10,7 @@
 #include "json/value.h"
 #include "shm/process.h"
 #include "terminal/screen.h"
-#include "views/top.h"
+#include "views/views.h"
 
 /* A look at once takes that long, or as long as it takes until a sample is trained on. */
 static const double window_s = 0.5, longest_window_s = 2;

@@ -18,7 +18,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/several.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 #include "terminal/output.h"
 #include "base/signals.h"
 #include "products/ready.h"

@@ -14,7 +14,7 @@
 #include "terminal/output.h"
 #include "train/needs.h"
 #include "verdict/verdict.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 
 /* A line that is drawn again, some times a second. */
 struct line {

@@ -16,8 +16,7 @@
 #include "terminal/output.h"
 #include "train/needs.h"
 #include "train/on_machines.h"
-#include "watch/outcome.h"
-#include "watch/resume.h"
+#include "watch/watch.h"
 
 static const int64_t BEGIN_NS = 60 * HR_NS_PER_SECOND;
 

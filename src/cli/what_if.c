@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "watch/outcome.h"
 #include "watch/watch.h"
 #include "options/metric.h"
 #include "report/human.h"

@@ -14,7 +14,7 @@
 
 enum { ROUNDS = 9, MOST_STEPS = 200, WARMUP = 3 };
 
-const char *hr_part_name(enum hr_part part)
+const char *hr_part_name(enum hr_profile_part part)
 {
     static const char *const names[HR_PARTS] = {"forward", "backward weights", "backward data",
                                                 "loss"};
@@ -23,7 +23,7 @@ const char *hr_part_name(enum hr_part part)
 
 /* --- what is to be done --- */
 
-bool hr_model_has_part(const struct hr_model *model, size_t index, enum hr_part part)
+bool hr_model_has_part(const struct hr_model *model, size_t index, enum hr_profile_part part)
 {
     const struct hr_layer *layer = &model->layers[index];
     const struct hr_flow *flow = &model->flows[index];
@@ -190,7 +190,7 @@ static void write_name(const struct hr_model *model, size_t index, bool forward,
     }
 }
 
-static double time_of(struct stopwatch *watch, size_t i, enum hr_part part)
+static double time_of(struct stopwatch *watch, size_t i, enum hr_profile_part part)
 {
     struct times *times = watch->layers[i];
     const double all = hr_median(times[part].s, times[part].n);
@@ -199,7 +199,8 @@ static double time_of(struct stopwatch *watch, size_t i, enum hr_part part)
     return fmax(0, all - hr_median(times[HR_PART_WEIGHTS].s, times[HR_PART_WEIGHTS].n));
 }
 
-static void add_row(struct bench *bench, struct hr_profile *out, size_t i, enum hr_part part)
+static void add_row(struct bench *bench, struct hr_profile *out, size_t i,
+                    enum hr_profile_part part)
 {
     const struct hr_model *model = bench->watch.model;
     const struct hr_layer *layer = &model->layers[i];

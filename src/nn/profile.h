@@ -18,14 +18,14 @@
 #include "nn/model.h"
 #include "products/roofs.h"
 
-enum hr_part { HR_PART_FORWARD, HR_PART_WEIGHTS, HR_PART_DATA, HR_PART_LOSS, HR_PARTS };
+enum hr_profile_part { HR_PART_FORWARD, HR_PART_WEIGHTS, HR_PART_DATA, HR_PART_LOSS, HR_PARTS };
 
 /* "forward", "backward weights", "backward data", "loss" */
-const char *hr_part_name(enum hr_part part);
+const char *hr_part_name(enum hr_profile_part part);
 
 struct hr_profile_row {
     char layer[80]; /* "1 dense 256, relu": with the layers whose work it does as well */
-    enum hr_part part;
+    enum hr_profile_part part;
     struct hr_work work;
     double seconds; /* median; 0: too short to measure */
 };
@@ -52,7 +52,7 @@ void hr_profile_shares(const struct hr_profile *profile, double share[HR_BOUNDS]
 /* Does a layer do this part in training? Absorbed layers do nothing themselves; a relu done by the
  * layer before still has its backward. No layer has a backward where nothing before it is trained.
  * A flatten that moves nothing is idle. */
-bool hr_model_has_part(const struct hr_model *model, size_t index, enum hr_part part);
+bool hr_model_has_part(const struct hr_model *model, size_t index, enum hr_profile_part part);
 
 /* The least work of any of its parts over B samples, with what the layer absorbs. They are alike:
  * x, parameters -> y;   x, dy -> gradients;   dy, parameters -> dx. */

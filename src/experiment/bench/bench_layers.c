@@ -11,7 +11,7 @@
 #include "options/choices.h"
 #include "products/ready.h"
 #include "json/documents.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 #include "report/benches.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };

@@ -10,7 +10,7 @@
 #include "netsim/laws.h"
 #include "netsim/walk_rings.h"
 #include "bench/link_times.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 
 enum {
     LOOKS = 20000000, /* of the search for rings: a second */

@@ -17,7 +17,7 @@
 #include "stages/cut.h"
 #include "stages/spans.h"
 #include "json/value.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 
 enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };
 

@@ -9,7 +9,7 @@
 #include "strategies/find.h"
 #include "strategies/strategies.h"
 #include "json/documents.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };
 

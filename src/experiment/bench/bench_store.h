@@ -13,7 +13,7 @@
 
 #include "options/command_line.h"
 #include "hogring/group.h"
-#include "report/store_times.h"
+#include "report/benches.h"
 #include "netsim/link.h"
 
 enum { HR_STORE_BENCH_KEYS = 1024 };

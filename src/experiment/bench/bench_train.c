@@ -13,7 +13,7 @@
 #include "bench/compute_roof.h"
 #include "json/documents.h"
 #include "nn/madds.h"
-#include "watch/outcome.h"
+#include "watch/watch.h"
 #include "options/choices.h"
 #include "options/meaning.h"
 #include "options/sweep.h"

@@ -13,7 +13,7 @@
 #include "options/pairs.h"
 #include "options/sweep.h"
 #include "options/train_checks.h"
-#include "watch/resume.h"
+#include "watch/watch.h"
 
 /* All entries with one seed, in one order of events. */
 struct repetition {

@@ -57,7 +57,8 @@ static const char *answer_word(const struct hr_prediction *p)
     return p->kind == HR_PREDICT_PROBABILITIES ? "probability" : "score";
 }
 
-float hr_prediction_confidence(const struct hr_prediction *p, size_t row)
+/* What the answer's column holds; its score where there is a single one. */
+static float confidence_of(const struct hr_prediction *p, size_t row)
 {
     const float *columns = p->columns + row * p->ncolumns;
     if (p->answers[row] == UINT32_MAX)
@@ -137,7 +138,7 @@ static void put_answer(FILE *out, const struct hr_prediction *p, size_t row)
     if (p->answers[row] == UINT32_MAX)
         fputs(",,nan", out);
     else
-        put_pair(out, p->class_names[p->answers[row]], hr_prediction_confidence(p, row));
+        put_pair(out, p->class_names[p->answers[row]], confidence_of(p, row));
 }
 
 /* ranked (top): scratch */
@@ -263,7 +264,7 @@ static double summarize(const struct hr_prediction *p, struct class_summary *cla
     for (size_t i = 0; i < p->count; i++) {
         if (p->answers[i] == UINT32_MAX)
             continue;
-        const double confidence = (double)hr_prediction_confidence(p, i);
+        const double confidence = (double)confidence_of(p, i);
         struct class_summary *class = &classes[p->answers[i]];
         class->samples++;
         class->mean_confidence += confidence;
@@ -295,7 +296,7 @@ static void print_classes_rows(FILE *out, const struct hr_prediction *p, size_t 
                 hr_printable(file + (length > FILE_NAME ? length - FILE_NAME : 0)).text);
         fprintf(grid.cells, "%s\t%.4f",
                 answer == UINT32_MAX ? "-" : hr_printable(p->class_names[answer]).text,
-                (double)hr_prediction_confidence(p, i));
+                (double)confidence_of(p, i));
         if (answer != UINT32_MAX && next)
             hr_prediction_rank(p, i, next + 1, ranked);
         for (size_t k = 1; k <= NEXT; k++)

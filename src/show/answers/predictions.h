@@ -28,9 +28,6 @@
 HR_CHECKED enum hr_status hr_npy_write(const char *path, const float *values, size_t rows,
                                        size_t columns);
 
-/* What the answer's column holds; its score where there is a single one. */
-float hr_prediction_confidence(const struct hr_prediction *prediction, size_t row);
-
 /* ranked (n) out, n at most the columns: those of a row from the largest on, the first of equals
  * first; not a number: last. */
 void hr_prediction_rank(const struct hr_prediction *prediction, size_t row, size_t n,

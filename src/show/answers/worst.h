@@ -15,6 +15,8 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -60,5 +62,30 @@ HR_CHECKED enum hr_status hr_sheet_check(const struct hr_dataset *dataset);
 /* Write it to `path`, a PNG. */
 HR_CHECKED enum hr_status hr_sheet_write(const char *path, const struct hr_worst *worst,
                                          const struct hr_dataset *dataset);
+
+/* --- a picture in memory, of which the sheet is made (test_canvas.c). Colours are 0xRRGGBB; what
+ * lies outside is not drawn --- */
+
+struct hr_canvas {
+    size_t width, height;
+    uint8_t *pixels; /* (height, width, 3) owned */
+};
+
+/* White. Free it with hr_canvas_free. */
+HR_CHECKED enum hr_status hr_canvas_create(size_t width, size_t height, struct hr_canvas *out);
+void hr_canvas_free(struct hr_canvas *canvas);
+
+void hr_canvas_fill(struct hr_canvas *canvas, size_t x, size_t y, size_t width, size_t height,
+                    uint32_t colour);
+
+/* ASCII, each dot a square of `dot` pixels; a character takes 6 dots, and a row 7. Other bytes than
+ * printable ASCII are drawn as '?', one a character of UTF-8. At most `most` characters: a longer
+ * text ends in "..". */
+enum { HR_FONT_WIDTH = 6, HR_FONT_HEIGHT = 7 };
+void hr_canvas_text(struct hr_canvas *canvas, size_t x, size_t y, size_t dot, size_t most,
+                    const char *text, uint32_t colour);
+
+/* As a whole file, or not at all. */
+HR_CHECKED enum hr_status hr_canvas_save(const struct hr_canvas *canvas, const char *path);
 
 #endif

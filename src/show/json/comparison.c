@@ -8,7 +8,7 @@
 #include "report/details.h"
 #include "json/value.h"
 #include "report/report.h"
-#include "verdict/family.h"
+#include "verdict/verdict.h"
 
 static json_t *spread(const struct hr_run_group *group, hr_measure_fn measure)
 {

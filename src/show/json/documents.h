@@ -19,7 +19,6 @@
 #include "hogring/evaluate.h"
 #include "hogring/train.h"
 #include "report/benches.h"
-#include "report/store_times.h"
 #include "verdict/verdict.h"
 
 /* --- runs */

@@ -168,3 +168,183 @@ bool hr_span_word(struct hr_span *span, struct hr_span *word)
     }
     return word->length > 0;
 }
+
+/* A page on a terminal: headings at the margin, all else two columns to the right. */
+
+enum { INDENT = 2, TERM_MOST = 24 };
+
+/* Words in lines that begin at column `indent` and end before `width`; the first at column `at`. */
+static void fill(FILE *out, struct hr_span text, size_t at, size_t indent, size_t width)
+{
+    struct hr_span word;
+    bool first = true;
+    while (hr_span_word(&text, &word)) {
+        if (!first && at + 1 + word.length > width) {
+            fprintf(out, "\n%*s", (int)indent, "");
+            at = indent;
+        } else if (!first)
+            at += (size_t)fprintf(out, " ");
+        at += fwrite(word.text, 1, word.length, out);
+        first = false;
+    }
+    fputc('\n', out);
+}
+
+static void print_item(FILE *out, const struct hr_block *block, size_t column, size_t width)
+{
+    size_t at = INDENT + block->term.length;
+    fprintf(out, "%*s%.*s", INDENT, "", (int)block->term.length, block->term.text);
+    if (at + 2 > column) {
+        fputc('\n', out);
+        at = 0;
+    }
+    fprintf(out, "%*s", (int)(column - at), "");
+    fill(out, block->text, column, column, width);
+}
+
+static void print_block(FILE *out, const struct hr_block *block, size_t column, size_t width)
+{
+    switch (block->kind) {
+    case HR_BLOCK_HEADING:
+        fprintf(out, "%.*s\n", (int)block->text.length, block->text.text);
+        break;
+    case HR_BLOCK_PARAGRAPH:
+        fprintf(out, "%*s", INDENT, "");
+        fill(out, block->text, INDENT, INDENT, width);
+        break;
+    case HR_BLOCK_LITERAL:
+        fprintf(out, "%.*s\n", (int)block->text.length, block->text.text);
+        break;
+    case HR_BLOCK_ITEM:
+        print_item(out, block, column, width);
+        break;
+    }
+}
+
+/* Where the texts of the items from here to the next other block begin: behind the longest term
+ * that is not too long. */
+static size_t column_of(const char *body, struct hr_block block)
+{
+    size_t longest = 0;
+    do {
+        if (block.term.length <= TERM_MOST && block.term.length > longest)
+            longest = block.term.length;
+    } while (hr_block_next(&body, &block) && block.kind == HR_BLOCK_ITEM);
+    return INDENT + (longest ? longest : TERM_MOST) + 2;
+}
+
+void hr_manual_print(FILE *out, const char *body, size_t width)
+{
+    struct hr_block block;
+    enum hr_block_kind last = HR_BLOCK_HEADING;
+    size_t column = 0;
+    for (bool first = true; hr_block_next(&body, &block); first = false) {
+        if (block.apart && !first)
+            fputc('\n', out);
+        if (block.kind == HR_BLOCK_ITEM && last != HR_BLOCK_ITEM)
+            column = column_of(body, block);
+        print_block(out, &block, column, width);
+        last = block.kind;
+    }
+}
+
+/* A page as man(7) source. */
+
+/* A backslash means something to roff, a dot and a quote at the beginning of a line do, and a plain
+ * minus sign becomes a hyphen. */
+static void letters(FILE *out, struct hr_span text)
+{
+    for (size_t i = 0; i < text.length; i++) {
+        const char c = text.text[i];
+        if (i == 0 && (c == '.' || c == '\''))
+            fputs("\\&", out);
+        if (c == '\\')
+            fputs("\\e", out);
+        else if (c == '-')
+            fputs("\\-", out);
+        else
+            fputc(c, out);
+    }
+}
+
+/* Lines of source need not be those of the text: roff fills them. */
+static void words(FILE *out, struct hr_span text)
+{
+    enum { ENOUGH = 72 };
+    struct hr_span word;
+    size_t at = 0;
+    while (hr_span_word(&text, &word)) {
+        if (at)
+            fputc(at + word.length > ENOUGH ? '\n' : ' ', out);
+        at = at + word.length > ENOUGH ? word.length : at + 1 + word.length;
+        letters(out, word);
+    }
+    fputc('\n', out);
+}
+
+static void heading(FILE *out, const struct hr_block *block)
+{
+    fputs(block->level == 1 ? ".SH \"" : ".SS \"", out);
+    letters(out, block->text);
+    fputs("\"\n", out);
+}
+
+/* man indents what the page indents already: of that, `margin` columns go. */
+static void literal(FILE *out, struct hr_span text, size_t margin)
+{
+    while (margin-- > 0 && text.length && text.text[0] == ' ')
+        text = (struct hr_span){text.text + 1, text.length - 1};
+    fputs("\\&", out);
+    letters(out, text);
+    fputc('\n', out);
+}
+
+static void print_roff(FILE *out, const struct hr_block *block, size_t margin)
+{
+    switch (block->kind) {
+    case HR_BLOCK_HEADING:
+        heading(out, block);
+        break;
+    case HR_BLOCK_PARAGRAPH:
+        words(out, block->text);
+        break;
+    case HR_BLOCK_LITERAL:
+        literal(out, block->text, margin);
+        break;
+    case HR_BLOCK_ITEM:
+        fputs(".TP\n", out);
+        words(out, block->term);
+        words(out, block->text);
+        break;
+    }
+}
+
+/* Between literal lines an empty one is a line too; before a paragraph it begins one. */
+static void space(FILE *out, const struct hr_block *block, enum hr_block_kind last)
+{
+    const bool literal = block->kind == HR_BLOCK_LITERAL, was = last == HR_BLOCK_LITERAL;
+    if (was && !literal)
+        fputs(".EE\n", out);
+    if (was && literal && block->apart)
+        fputs("\\&\n", out);
+    if (!was && literal)
+        fputs(last == HR_BLOCK_HEADING ? ".EX\n" : ".PP\n.EX\n", out);
+    if (block->kind == HR_BLOCK_PARAGRAPH && last != HR_BLOCK_HEADING)
+        fputs(".PP\n", out);
+}
+
+void hr_manual_roff(FILE *out, const char *body)
+{
+    struct hr_block block;
+    enum hr_block_kind last = HR_BLOCK_HEADING;
+    size_t margin = 0; /* of the first of several literal lines */
+    while (hr_block_next(&body, &block)) {
+        space(out, &block, last);
+        if (last != HR_BLOCK_LITERAL && block.kind == HR_BLOCK_LITERAL)
+            margin = strspn(block.text.text, " ");
+        print_roff(out, &block, margin);
+        last = block.kind;
+    }
+    if (last == HR_BLOCK_LITERAL)
+        fputs(".EE\n", out);
+}

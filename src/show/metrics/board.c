@@ -1,4 +1,4 @@
-#include "metrics/board.h"
+#include "metrics/metrics.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,7 +13,6 @@
 
 #include "base/file.h"
 #include "base/size.h"
-#include "metrics/go_back.h"
 #include "encode/crc32c.h"
 
 /* --- event file --- */
@@ -101,8 +100,8 @@ void hr_event_scalar(struct hr_event_file *events, const char *tag, double value
 }
 
 /* A bucket holds what is at most its limit and above the one before: one a staleness. */
-void hr_event_stale(struct hr_event_file *events, const char *tag,
-                    const struct hr_stale_counts *counts)
+static void event_stale(struct hr_event_file *events, const char *tag,
+                        const struct hr_stale_counts *counts)
 {
     struct hr_protobuf *p = &events->event;
     double limit[HR_STALE_COUNTS], count[HR_STALE_COUNTS];
@@ -146,7 +145,7 @@ enum hr_status hr_event_file_close(struct hr_event_file *events)
 
 /* What a folder's event files say that stays true where a run goes on from before.
  *
- * A run that goes on at step S begins its file with a START (board.h) of the first step that
+ * A run that goes on at step S begins its file with a START of the first step that
  * is made once more: S + 1, or earlier where batches were in somebody's hands when S was saved. So
  * TensorBoard drops what is overtaken, and with it steps that are not made again: those are kept
  * here, as they are, and follow the START.
@@ -521,7 +520,7 @@ void hr_board_point(struct hr_board *board, const struct hr_curve_point *point)
                             (point->seconds - board->seconds));
     if (board->stale.updates) {
         hr_event_scalar(events, "staleness/mean", hr_stale_counts_mean(&board->stale));
-        hr_event_stale(events, "staleness", &board->stale);
+        event_stale(events, "staleness", &board->stale);
     }
     hr_event_end(events);
     hr_appender_flush(&events->file);
@@ -544,4 +543,94 @@ enum hr_status hr_board_close(struct hr_board *board)
     free(board->redone);
     board->redone = NULL;
     return hr_event_file_close(&board->events);
+}
+
+enum hr_status hr_step_order_open(struct hr_step_order *order, size_t workers)
+{
+    *order = (struct hr_step_order){.workers = workers};
+    order->newest = calloc(workers, sizeof *order->newest);
+    return order->newest ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for %zu workers", workers);
+}
+
+void hr_step_order_close(struct hr_step_order *order)
+{
+    free(order->newest);
+    free(order->pending);
+    *order = (struct hr_step_order){.workers = 0};
+}
+
+/* Room for one more behind the last. */
+static enum hr_status make_step_room(struct hr_step_order *order)
+{
+    const size_t n = order->end - order->first, room = order->room ? 2 * order->room : 64;
+    if (order->end < order->room)
+        return HR_OK;
+    if (order->first > order->room / 2) {
+        memmove(order->pending, order->pending + order->first, n * sizeof *order->pending);
+        order->first = 0;
+        order->end = n;
+        return HR_OK;
+    }
+    struct hr_merged_step *grown = realloc(order->pending, room * sizeof *grown);
+    if (!grown)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu steps", room);
+    order->pending = grown;
+    order->room = room;
+    return HR_OK;
+}
+
+/* That of this step, made in its place where there is none: most come near the end. */
+static struct hr_merged_step *place_of(struct hr_step_order *order, uint64_t step)
+{
+    size_t at = order->end;
+    while (at > order->first && order->pending[at - 1].step > step)
+        at--;
+    if (at > order->first && order->pending[at - 1].step == step)
+        return &order->pending[at - 1];
+    memmove(order->pending + at + 1, order->pending + at,
+            (order->end - at) * sizeof *order->pending);
+    order->end++;
+    order->pending[at] = (struct hr_merged_step){.step = step};
+    return &order->pending[at];
+}
+
+enum hr_status hr_step_order_add(struct hr_step_order *order, const struct hr_step_report *step)
+{
+    HR_TRY(make_step_room(order));
+    struct hr_merged_step *merged = place_of(order, step->step);
+    uint64_t *newest = &order->newest[step->worker];
+    *newest = step->step > *newest ? step->step : *newest;
+    merged->seconds = step->seconds > merged->seconds ? step->seconds : merged->seconds;
+    merged->lr = step->lr;
+    merged->rows = step->rows;
+    if (step->dropped)
+        return HR_OK;
+    if (isfinite(step->norm)) {
+        merged->norm += step->norm;
+        merged->norms++;
+    }
+    merged->loss += step->loss * (double)step->batch;
+    merged->samples += step->batch;
+    return HR_OK;
+}
+
+static uint64_t told_by_all(const struct hr_step_order *order)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t w = 0; w < order->workers; w++)
+        least = order->newest[w] < least ? order->newest[w] : least;
+    return least;
+}
+
+bool hr_step_order_next(struct hr_step_order *order, uint64_t complete, struct hr_merged_step *out)
+{
+    if (order->first == order->end)
+        return false;
+    const uint64_t step = order->pending[order->first].step;
+    if (step > complete && step > told_by_all(order))
+        return false;
+    *out = order->pending[order->first++];
+    if (order->first == order->end)
+        order->first = order->end = 0;
+    return true;
 }

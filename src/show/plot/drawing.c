@@ -1,4 +1,4 @@
-#include "plot/drawing.h"
+#include "plot/plot.h"
 
 #include <stdarg.h>
 

@@ -18,7 +18,7 @@
 #include "base/path.h"
 #include "base/pipe.h"
 #include "base/signals.h"
-#include "plot/drawing.h"
+#include "plot/plot.h"
 #include "shm/process.h"
 
 /* --- which picture --- */

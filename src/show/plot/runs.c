@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "hogring/accounts.h"
-#include "plot/drawing.h"
+#include "plot/plot.h"
 #include "report/colours.h"
 #include "stats/spread.h"
 #include "train/histogram.h"

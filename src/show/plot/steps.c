@@ -1,5 +1,5 @@
 /* What the stages of a pipeline did when: as a panel, and as a picture of its own. */
-#include "plot/drawing.h"
+#include "plot/plot.h"
 
 /* What is drawn in one colour. */
 static const struct kind {

@@ -10,6 +10,7 @@
 #include "base/median.h"
 #include "hogring/train.h"
 #include "nn/profile.h"
+#include "terminal/grid.h"
 #include "tiles/tile_roof.h"
 
 /* --- roof share --- */
@@ -105,5 +106,31 @@ void hr_roofs_print(FILE *out, const struct hr_roofs *roofs);
 
 /* The table, the totals, and a sentence on what limits the step. */
 void hr_layers_print(FILE *out, const struct hr_profile *profile);
+
+/* --- the store: push_pull over workers, servers and sizes --- */
+
+struct hr_store_row {
+    char setup[32]; /* "2W1PS", "2W2PS colocated" */
+    const char *placement;
+    size_t workers, servers;
+    size_t bytes; /* of all keys */
+    double p10_us, p50_us, p90_us;
+    double gbs;     /* pushed and pulled by all workers, over p50; GB/s, decimal */
+    double law_us;  /* data / total bandwidth of the emulated links; NaN: there are none */
+    double balance; /* largest shard over the mean */
+    size_t wrong;   /* elements with a wrong value */
+};
+
+/* What all rows have in common. */
+struct hr_store_table {
+    const char *launch, *buffers, *strategy, *link;
+    size_t keys;
+    const struct hr_store_row *row;
+    size_t n;
+};
+
+/* Its heads; rows are shown as they come. */
+void hr_store_begin(struct hr_grid *cells, FILE *out, const struct hr_store_table *table);
+void hr_store_print_row(struct hr_grid *cells, FILE *out, const struct hr_store_row *row);
 
 #endif

@@ -9,7 +9,6 @@
 #include "report/details.h"
 #include "report/human.h"
 #include "terminal/grid.h"
-#include "verdict/family.h"
 #include "verdict/verdict.h"
 
 /* --- lists of pairs and of names --- */

@@ -1,4 +1,4 @@
-#include "views/doctor.h"
+#include "views/views.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "views/top.h"
+#include "views/views.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "watch/outcome.h"
+#include "watch/watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -11,8 +11,6 @@
 #include "report/groups.h"
 #include "shm/control.h"
 #include "terminal/output.h"
-#include "watch/hints.h"
-#include "watch/outcome.h"
 
 /* --- what ranks did --- */
 

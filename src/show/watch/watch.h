@@ -1,10 +1,14 @@
-/* watch.h - an observer that shows a run on stderr: banner, progress, checkpoints. */
+/* watch.h - a run as its user sees it: taken up where it was left (before.c), shown on stderr and
+ * in files while it goes on (watch.c), written down when it is over (outcome.c).
+ *
+ * Threads: none. Test: tests/unit/watch/, tests/cli/ */
 #ifndef HR_WATCH_WATCH_H
 #define HR_WATCH_WATCH_H
 
-#include "options/command_line.h"
 #include "hogring/train.h"
+#include "json/documents.h"
 #include "metrics/metrics.h"
+#include "options/command_line.h"
 #include "report/progress.h"
 #include "report/report.h"
 #include "timeline/timeline.h"
@@ -90,5 +94,75 @@ void hr_watch_advise(const struct hr_run_result *runs, size_t n);
 
 /* result: of a run that ended well, for its line, and of a run on its own for advice; else NULL. */
 void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result);
+
+/* --- outputs, checked before a command begins; and what is done with finished runs --- */
+
+/* Of every command, before it begins: refuse what could only fail after hours, an accuracy
+ * above 1, an unknown picture format or an output that cannot be written. (--record, --calibrate
+ * and --checkpoint-dir are taken by training when it starts.) */
+HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
+/* HR_E_USAGE: two outputs are one file, by whatever names; or an output is what the command has
+ * read, or will, and would be gone (base/inputs.h). What is no regular file, as /dev/null, is not
+ * looked at. Once when all options are known, and again when the data are: a checkpoint, a trace or
+ * a configuration may have named them. */
+HR_CHECKED enum hr_status hr_apart_check(const struct hr_cli *cli);
+/* When the data are there: refuse to expect an accuracy of values, or an rmse of classes. */
+HR_CHECKED enum hr_status hr_outcome_check_task(const struct hr_cli *cli,
+                                                const struct hr_dataset *dataset);
+
+/* Does a path have the ending of a page of HTML? */
+bool hr_outcome_is_page(const char *path);
+
+/* Is there anything that would show what each test sample was answered with? */
+bool hr_outcome_wants_answers(const struct hr_cli *cli);
+
+/* When training begins: what an earlier run wrote to --json, --plot and --report goes; whatever is
+ * there in the end is of this one. */
+HR_CHECKED enum hr_status hr_outcome_forget(const struct hr_cli *cli);
+
+/* What a command has found out, for programs, as a page and as a picture: makes the document of
+ * `rest` (json/value.h), which is released, with a title (NULL: none), and writes it to --json, its
+ * page to --report and its picture to --plot; "": not asked for. Files are replaced as a whole.
+ * HR_E_IO, HR_E_NOMEM; HR_E_USAGE: there is nothing to draw. */
+HR_CHECKED enum hr_status hr_publish(const struct hr_cli *cli, const char *title, json_t *rest);
+
+/* The same of runs; where no run ended well, there is no picture. */
+HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
+                                           const struct hr_dataset *dataset,
+                                           const struct hr_endings *endings);
+
+/* Which files were written: "report          run.html", a line each; and where the rest is. */
+void hr_outcome_say(const struct hr_cli *cli, FILE *out);
+
+/* HR_E_EXPECTATION when a run missed --expect-accuracy or --expect-digest. */
+HR_CHECKED enum hr_status hr_outcome_expect(const struct hr_cli *cli,
+                                            const struct hr_run_result *runs, size_t n);
+
+/* A run failed. If it had begun, --json says so: no run ended well, and why this one failed.
+ * Returns `status` with its message. */
+HR_CHECKED enum hr_status hr_outcome_failed(const struct hr_cli *cli,
+                                            const struct hr_dataset *dataset, bool begun,
+                                            enum hr_status status);
+
+/* Where the table goes: stdout, or stderr when stdout carries JSON. */
+FILE *hr_outcome_stream(const struct hr_cli *cli);
+
+/* --- lines on stderr about data that train worse than they could, or as something else --- */
+
+/* Once, before training; without memory to look, nothing. */
+void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset);
+/* Those about the files alone. */
+void hr_hints_print_notes(const struct hr_dataset *dataset);
+/* Which features floats cannot hold as they are, unless --normalize is given. */
+void hr_hints_print_rounding(const struct hr_dataset *dataset);
+
+/* --- a run that goes on is the run that began: what is not given comes from its checkpoint --- */
+
+/* Where --resume names a checkpoint: put its options and data in place of those that were not
+ * given, note of each that was given otherwise what it was, and name the checkpoint itself in
+ * cli->train.resume. --resume auto: the newest of --checkpoint-dir, or none where there
+ * is none. Of checkpoints that do not hold their options a line says so. Without --resume: nothing.
+ * HR_E_IO also where another process trains into --checkpoint-dir. */
+HR_CHECKED enum hr_status hr_cli_resume(struct hr_cli *cli);
 
 #endif

@@ -1,6 +1,6 @@
 /* Event files have the bytes that TensorBoard's own writer gives; a board's values come in the
  * order of steps. */
-#include "metrics/board.h"
+#include "metrics/metrics.h"
 
 #include <dirent.h>
 #include <math.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "metrics/metrics.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

@@ -1,5 +1,5 @@
 /* A log goes back to a checkpoint: which lines stay, which are overtaken, and whose it is. */
-#include "metrics/go_back.h"
+#include "metrics/metrics.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Steps of workers that are ahead of one another come in order, none too early and none twice. */
-#include "metrics/step_order.h"
+#include "metrics/metrics.h"
 
 #include <math.h>
 

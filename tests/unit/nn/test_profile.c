@@ -13,7 +13,7 @@ static struct hr_model *model_of(const char *text, size_t side)
     return model;
 }
 
-static bool has(const struct hr_model *model, size_t layer, enum hr_part part)
+static bool has(const struct hr_model *model, size_t layer, enum hr_profile_part part)
 {
     return hr_model_has_part(model, layer, part);
 }
@@ -41,7 +41,7 @@ static void what_a_layer_absorbs_stays_inside(void **state)
     assert_true(work.madds == 2 * 9 * 3 * 8 * 8);
     assert_true(work.bytes == 4.0 * (double)(2 * 64 + 2 * out + 3 * 9 + 3));
     for (size_t i = 1; i <= conv->absorbs; i++)
-        for (enum hr_part part = 0; part < HR_PARTS; part++)
+        for (enum hr_profile_part part = 0; part < HR_PARTS; part++)
             assert_false(has(model, i, part));
     hr_model_destroy(model);
 }
@@ -83,7 +83,7 @@ static void a_branch_from_the_input_has_no_way_back(void **state)
 }
 
 static const struct hr_profile_row *find(const struct hr_profile *profile, const char *layer,
-                                         enum hr_part part)
+                                         enum hr_profile_part part)
 {
     for (size_t i = 0; i < profile->n; i++)
         if (profile->rows[i].part == part && !strcmp(profile->rows[i].layer, layer))

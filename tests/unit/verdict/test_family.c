@@ -3,7 +3,7 @@
 
 #include "support/check.h"
 #include "support/sample_runs.h"
-#include "verdict/family.h"
+#include "verdict/verdict.h"
 
 /* Differences of four groups, of five pairs each: mean[a] - mean[b], with the deviation 1. */
 static const double means[] = {0, 0, 3, 1};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "support/verdicts.h"
-#include "verdict/family.h"
+#include "verdict/verdict.h"
 
 enum { RUNS = 6 };
 

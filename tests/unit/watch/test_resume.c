@@ -1,5 +1,5 @@
 /* What a command takes from the checkpoint that it goes on from. */
-#include "watch/resume.h"
+#include "watch/watch.h"
 
 #include <stdlib.h>
 #include <string.h>

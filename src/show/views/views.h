@@ -1,13 +1,35 @@
-/* top.h - what hogring top sees at each look, and shows.
+/* views.h - what hogring doctor, top and inspect show.
  *
- * Threads: none. Test: tests/unit/views/test_top.c, tests/cli/top.bats */
-#ifndef HR_VIEWS_TOP_H
-#define HR_VIEWS_TOP_H
+ * Threads: none. Test: tests/unit/views/test_top.c, tests/cli/doctor.bats, top.bats, models.bats,
+ * inspect_trace.bats
+ */
+#ifndef HR_VIEWS_VIEWS_H
+#define HR_VIEWS_VIEWS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "launch/look.h"
+#include "options/command_line.h"
+
+/* --- doctor: runs as a list, one run rank by rank, or JSON --- */
+
+/* A run, and what a look at it showed (nothing, when it cannot be read). */
+struct hr_patient {
+    const struct hr_run_file *run;
+    struct hr_look look;
+    bool last_crash;
+};
+
+/* One line a run, in `width` columns. */
+void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, size_t width);
+
+/* One that can be read: each rank, what is wrong, and what each did last. */
+void hr_patient_print(FILE *out, const struct hr_patient *patient, size_t width);
+
+/* The same as JSON, a new reference. */
+json_t *hr_patient_json(const struct hr_patient *patient);
 
 /* --- top --- */
 
@@ -96,5 +118,20 @@ json_t *hr_top_json(const struct hr_top *top);
 void hr_top_say_end(const struct hr_top *top, char *text, size_t size);
 /* Did it end as it should have? */
 bool hr_top_ended_well(const struct hr_top *top);
+
+/* --- inspect --- */
+
+/* Print the layers of the model that cli->positional[0] describes, for samples like --input, as a
+ * table; write them to --json. */
+HR_CHECKED enum hr_status hr_inspect_model(const struct hr_cli *cli);
+
+/* --input, as "1x28x28". HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_inspect_parse_input(const char *text, struct hr_shape *out);
+
+/* Does the file begin as a trace does? */
+bool hr_is_trace(const char *path);
+
+/* Print what the trace holds, or write it as JSON. */
+HR_CHECKED enum hr_status hr_inspect_trace(const struct hr_cli *cli, const char *path);
 
 #endif
