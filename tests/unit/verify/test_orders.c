@@ -1,6 +1,6 @@
 /* The orders of addition that verify states anew, on sums that are worked out by hand: 2^25 + 1 is
  * 2^25 in a float, so who meets whom first is seen. */
-#include "verify/orders.h"
+#include "verify/verify.h"
 
 #include "support/check.h"
 
