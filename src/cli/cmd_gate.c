@@ -19,7 +19,7 @@
 #include "watch/watch.h"
 #include "terminal/output.h"
 #include "gate/findings.h"
-#include "gate/search.h"
+#include "gate/place.h"
 #include "json/value.h"
 #include "options/sweep.h"
 

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "base/path.h"
-#include "gate/again.h"
+#include "gate/document.h"
 
 struct hr_gate_child {
     const char *binary; /* a path, or a name in PATH */

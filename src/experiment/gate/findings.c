@@ -1,16 +1,22 @@
 #include "gate/findings.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-bool hr_gate_is_slower(const struct hr_gate_more *more)
+#include "base/printable.h"
+#include "json/value.h"
+#include "terminal/grid.h"
+
+static bool gate_is_slower(const struct hr_gate_more *more)
 {
     return more->ratio[HR_GATE_WALL].slower || more->ratio[HR_GATE_CPU].slower;
 }
 
-enum hr_gate_verdict hr_gate_verdict_of(const struct hr_gate_findings *findings, size_t i)
+/* The verdict on a strategy, its speed included. */
+static enum hr_gate_verdict gate_verdict_of(const struct hr_gate_findings *findings, size_t i)
 {
-    if (findings->timed && hr_gate_is_slower(&findings->more[i]))
+    if (findings->timed && gate_is_slower(&findings->more[i]))
         return HR_GATE_FAILED;
     const enum hr_gate_verdict verdict = findings->judgement->strategy[i].verdict;
     const bool untimed = findings->timed && findings->more[i].untimed[0];
@@ -21,7 +27,7 @@ enum hr_gate_verdict hr_gate_verdict_of_all(const struct hr_gate_findings *findi
 {
     enum hr_gate_verdict all = findings->judgement->n ? HR_GATE_PASSED : HR_GATE_NOT_JUDGED;
     for (size_t i = 0; i < findings->judgement->n; i++) {
-        const enum hr_gate_verdict one = hr_gate_verdict_of(findings, i);
+        const enum hr_gate_verdict one = gate_verdict_of(findings, i);
         if (one == HR_GATE_FAILED)
             return one;
         if (one == HR_GATE_NOT_JUDGED)
@@ -100,8 +106,9 @@ const char *hr_gate_reason(const struct hr_gate_findings *findings, size_t i, ch
     return text;
 }
 
-const char *hr_gate_failures(const struct hr_gate_findings *findings, size_t i, char *text,
-                             size_t size)
+/* What it has not passed: "digests", "accuracy, speed"; "". Returns text. */
+static const char *gate_failures(const struct hr_gate_findings *findings, size_t i, char *text,
+                                 size_t size)
 {
     const struct hr_gate_strategy *strategy = &findings->judgement->strategy[i];
     text[0] = '\0';
@@ -112,7 +119,7 @@ const char *hr_gate_failures(const struct hr_gate_findings *findings, size_t i, 
             add(text, size, text[0] ? ", " : "");
             add(text, size, strategy->metric[m].name);
         }
-    if (findings->timed && hr_gate_is_slower(&findings->more[i])) {
+    if (findings->timed && gate_is_slower(&findings->more[i])) {
         add(text, size, text[0] ? ", " : "");
         add(text, size, "speed");
     }
@@ -126,11 +133,11 @@ static void add_those(const struct hr_gate_findings *findings, enum hr_gate_verd
     const char *between = "";
     for (size_t i = 0; i < findings->judgement->n; i++) {
         char failures[120];
-        if (hr_gate_verdict_of(findings, i) != verdict)
+        if (gate_verdict_of(findings, i) != verdict)
             continue;
         add(text, size, between);
         add(text, size, hr_gate_label(findings->judgement->strategy[i].label).text);
-        if (hr_gate_failures(findings, i, failures, sizeof failures)[0]) {
+        if (gate_failures(findings, i, failures, sizeof failures)[0]) {
             add(text, size, " (");
             add(text, size, failures);
             add(text, size, ")");
@@ -146,7 +153,7 @@ const char *hr_gate_summary(const struct hr_gate_findings *findings, char *text,
     size_t passed = 0, digests = 0;
     char tail[160];
     for (size_t i = 0; i < judgement->n; i++) {
-        const bool good = hr_gate_verdict_of(findings, i) == HR_GATE_PASSED;
+        const bool good = gate_verdict_of(findings, i) == HR_GATE_PASSED;
         passed += good;
         digests += good && judgement->strategy[i].rule == HR_GATE_BY_DIGESTS;
     }
@@ -164,4 +171,356 @@ const char *hr_gate_summary(const struct hr_gate_findings *findings, char *text,
         snprintf(tail, sizeof tail, "; %zu of %zu strateg%s passed", passed, judgement->n, ending);
     add(text, size, tail);
     return text;
+}
+
+/* --- the page ---
+ *
+ * The page of a gate: rules and verdicts, bands, speed, what failed and where, the summary. */
+
+static const char *const rules[] = {"digests", "band", "nothing"};
+
+static const char *const words[] = {"passed", "FAILED", "not judged"};
+static const enum hr_style styles[] = {HR_GOOD, HR_BAD, HR_WARN};
+
+enum { LABEL = 21 };
+
+static void begin_table(struct hr_grid *table, const char *heads)
+{
+    hr_grid_begin(table, heads);
+    table->column[0].most = LABEL;
+}
+
+static void print_rules(FILE *out, const struct hr_gate_findings *findings)
+{
+    struct hr_grid table;
+    begin_table(&table, "-strategy\t-judged by\tseeds\t-verdict\t-why");
+    for (size_t i = 0; i < findings->judgement->n; i++) {
+        const struct hr_gate_strategy *strategy = &findings->judgement->strategy[i];
+        const enum hr_gate_verdict verdict = gate_verdict_of(findings, i);
+        char failures[120];
+        gate_failures(findings, i, failures, sizeof failures);
+        fprintf(table.cells, "%s\t%s\t%zu\t%s%s%s\t", hr_printable(strategy->label).text,
+                rules[strategy->rule], strategy->seeds, hr_style(out, styles[verdict]),
+                words[verdict], hr_style(out, HR_PLAIN));
+        hr_put_printable(table.cells, failures[0]                     ? failures
+                                      : verdict == HR_GATE_NOT_JUDGED ? "see below"
+                                                                      : strategy->why);
+        fputc('\n', table.cells);
+    }
+    hr_grid_end(&table, out, 0);
+}
+
+static void write_band(FILE *cells, const char *label, const struct hr_gate_metric *metric)
+{
+    const struct hr_gate_band *band = &metric->band;
+    const double unit = strcmp(metric->name, "accuracy") ? 1 : 100;
+    const double told = unit * hr_gate_band_told(band);
+    fprintf(cells, "%s\t%s\t%.4g\t%.3g .. %.3g\t%.4g\t%s\t", hr_printable(label).text,
+            unit > 1 ? "accuracy %" : metric->name, unit * band->mean, unit * band->interval.low,
+            unit * band->interval.high, unit * band->now, band->outside ? "*" : "");
+    if (unit > 1 && told > unit) /* no accuracy changes as much */
+        fputs("none\n", cells);
+    else
+        fprintf(cells, "%.2g\n", told);
+}
+
+static void print_bands(FILE *out, const struct hr_gate_findings *findings)
+{
+    const struct hr_gate_judgement *judgement = findings->judgement;
+    struct hr_grid table;
+    begin_table(&table, "-means of seeds\t-\tthen\texpected now\tnow\t-\tseen 80 %");
+    bool any = false;
+    for (size_t i = 0; i < judgement->n; i++) {
+        const struct hr_gate_strategy *strategy = &judgement->strategy[i];
+        for (size_t m = 0; strategy->rule == HR_GATE_BY_BAND && m < strategy->nmetrics; m++) {
+            fputs(any ? "" : "\n", out);
+            any = true;
+            write_band(table.cells, m == 0 ? strategy->label : "", &strategy->metric[m]);
+        }
+    }
+    hr_grid_end(&table, any ? out : NULL, 0);
+    if (any)
+        fprintf(out,
+                "seen 80 %%: a change as large would be noticed in about 80 of 100 gates where\n"
+                "seeds vary normally, in 70 or more where a few lie far out; in 1 of 100 gates\n"
+                "all these intervals together raise a false alarm (%zu, of %.4g %% each)%s\n",
+                judgement->intervals, 100 * judgement->level,
+                findings->timed ? ", speed's included" : "");
+}
+
+static void print_speed(FILE *out, const struct hr_gate_findings *findings)
+{
+    struct hr_grid table;
+    begin_table(&table, "-samples/s\tthen\tnow");
+    for (size_t i = 0; i < findings->judgement->n; i++) {
+        const struct hr_gate_strategy *strategy = &findings->judgement->strategy[i];
+        fputs(hr_printable(strategy->label).text, table.cells);
+        for (size_t k = 0; k < 2; k++)
+            if (isfinite(strategy->speed[k]))
+                fprintf(table.cells, "\t%.0f", strategy->speed[k]);
+            else
+                fputs("\t-", table.cells);
+        fputc('\n', table.cells);
+    }
+    fputc('\n', out);
+    hr_grid_end(&table, out, 0);
+    fputs("not judged: not measured side by side (--against OLD-BINARY --slower 20% are)\n", out);
+}
+
+static void print_ratios(FILE *out, const struct hr_gate_findings *findings)
+{
+    struct hr_grid table;
+    begin_table(&table, "-new / old, of pairs\tseconds\tprocessor time");
+    for (size_t i = 0; i < findings->judgement->n; i++) {
+        fputs(hr_printable(findings->judgement->strategy[i].label).text, table.cells);
+        for (size_t c = 0; c < HR_GATE_CLOCKS; c++) {
+            const struct hr_gate_ratio *ratio = &findings->more[i].ratio[c];
+            if (isfinite(ratio->mean))
+                fprintf(table.cells, "\t%.3f  (%.3f .. %.3f)%s", ratio->mean, ratio->interval.low,
+                        ratio->interval.high, ratio->slower ? "*" : " ");
+            else
+                fputs("\t-", table.cells);
+        }
+        fputc('\n', table.cells);
+    }
+    fputc('\n', out);
+    hr_grid_end(&table, out, 0);
+    fprintf(out, "%zu pairs, in turn; * slower by more than %.4g %% with all but %.4g %%\n",
+            findings->pairs, 100 * findings->slower, 100 * findings->judgement->level);
+}
+
+static void print_reasons(FILE *out, const struct hr_gate_findings *findings)
+{
+    char text[2 * HR_GATE_TEXT];
+    for (size_t i = 0; i < findings->judgement->n; i++) {
+        const enum hr_gate_verdict verdict = gate_verdict_of(findings, i);
+        if (verdict != HR_GATE_PASSED) {
+            fprintf(out, "\n%s%s%s: ", hr_style(out, verdict == HR_GATE_FAILED ? HR_BAD : HR_WARN),
+                    hr_gate_label(findings->judgement->strategy[i].label).text,
+                    hr_style(out, HR_PLAIN));
+            hr_put_printable(out, hr_gate_reason(findings, i, text, sizeof text));
+            fputc('\n', out);
+        }
+    }
+}
+
+void hr_gate_print(FILE *out, const struct hr_gate_findings *findings)
+{
+    char text[2 * HR_GATE_TEXT];
+    print_rules(out, findings);
+    print_bands(out, findings);
+    if (findings->timed)
+        print_ratios(out, findings);
+    else
+        print_speed(out, findings);
+    print_reasons(out, findings);
+    fprintf(out, "\n%s\n", hr_gate_summary(findings, text, sizeof text));
+}
+
+/* --- json ---
+ *
+ * What a gate has found, as JSON. */
+
+static const char *const verdicts[] = {"passed", "failed", "not judged"};
+
+static json_t *metrics(const struct hr_gate_strategy *strategy)
+{
+    json_t *array = json_array();
+    for (size_t m = 0; strategy->rule == HR_GATE_BY_BAND && m < strategy->nmetrics; m++) {
+        const struct hr_gate_band *band = &strategy->metric[m].band;
+        json_array_append_new(
+            array, json_pack("{ss so so so so so so so so}", "metric", strategy->metric[m].name,
+                             "mean", hr_json_number(band->mean), "sd", hr_json_number(band->sd),
+                             "low", hr_json_number(band->interval.low), "high",
+                             hr_json_number(band->interval.high), "now", hr_json_number(band->now),
+                             "seen_with_80_percent", hr_json_number(hr_gate_band_told(band)), "p",
+                             hr_json_number(band->p), "outside", json_boolean(band->outside)));
+    }
+    return array;
+}
+
+static json_t *ratio_object(const struct hr_gate_ratio *ratio)
+{
+    return json_pack("{so so so so}", "mean", hr_json_number(ratio->mean), "low",
+                     hr_json_number(ratio->interval.low), "high",
+                     hr_json_number(ratio->interval.high), "slower", json_boolean(ratio->slower));
+}
+
+static json_t *speed(const struct hr_gate_findings *findings, size_t i)
+{
+    const struct hr_gate_more *more = &findings->more[i];
+    const struct hr_gate_strategy *strategy = &findings->judgement->strategy[i];
+    return json_pack("{so so so so}", "samples_per_s_then", hr_json_number(strategy->speed[0]),
+                     "samples_per_s_now", hr_json_number(strategy->speed[1]), "seconds",
+                     findings->timed ? ratio_object(&more->ratio[HR_GATE_WALL]) : json_null(),
+                     "cpu_seconds",
+                     findings->timed ? ratio_object(&more->ratio[HR_GATE_CPU]) : json_null());
+}
+
+static json_t *strategy_object(const struct hr_gate_findings *findings, size_t i)
+{
+    const struct hr_gate_strategy *strategy = &findings->judgement->strategy[i];
+    char text[2 * HR_GATE_TEXT];
+    hr_gate_reason(findings, i, text, sizeof text);
+    return json_pack("{so ss ss so so so so so so so}", "label", hr_json_text(strategy->label),
+                     "rule", rules[strategy->rule], "verdict",
+                     verdicts[gate_verdict_of(findings, i)], "why", hr_json_text(strategy->why),
+                     "reason", hr_json_text_or_null(text), "seeds", hr_json_count(strategy->seeds),
+                     "digests_differ", hr_json_count(strategy->differ), "where",
+                     hr_json_text_or_null(findings->more[i].where), "bands", metrics(strategy),
+                     "speed", speed(findings, i));
+}
+
+json_t *hr_gate_json(const struct hr_gate_findings *findings)
+{
+    const struct hr_gate_judgement *judgement = findings->judgement;
+    char text[2 * HR_GATE_TEXT];
+    json_t *array = json_array();
+    for (size_t i = 0; i < judgement->n; i++)
+        json_array_append_new(array, strategy_object(findings, i));
+    return json_pack(
+        "{s{so ss so so so so so so so}}", "gate", "baseline",
+        hr_json_text(findings->baseline->name), "verdict",
+        verdicts[hr_gate_verdict_of_all(findings)], "summary",
+        hr_json_text(hr_gate_summary(findings, text, sizeof text)), "bits",
+        judgement->bits ? hr_json_text(judgement->bits[0] ? judgement->bits : "not known")
+                        : json_null(),
+        "false_alarms", hr_json_number(HR_GATE_FALSE_ALARMS), "intervals",
+        hr_json_count(judgement->intervals), "level", hr_json_number(judgement->level), "slower",
+        findings->timed ? hr_json_number(findings->slower) : json_null(), "strategies", array);
+}
+
+/* --- for other programs ---
+ *
+ * What machines of continuous integration read: JUnit's XML, and GitHub's annotations. */
+
+/* --- XML --- */
+
+/* In an attribute, or between tags: what means something in XML, or may not stand there at all, is
+ * written otherwise. */
+static void put_xml(FILE *out, const char *text)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c == '<')
+            fputs("&lt;", out);
+        else if (*c == '>')
+            fputs("&gt;", out);
+        else if (*c == '&')
+            fputs("&amp;", out);
+        else if (*c == '"')
+            fputs("&quot;", out);
+        else
+            fputc(*c < 0x20 || *c >= 0x7f ? '?' : *c, out);
+}
+
+static void put_case(FILE *out, const char *label, const char *name)
+{
+    fputs("    <testcase classname=\"hogring.gate.", out);
+    put_xml(out, label);
+    fprintf(out, "\" name=\"%s\" time=\"0\"", name);
+}
+
+/* kind: "failure", "skipped"; NULL: passed. */
+static void put_end(FILE *out, const char *kind, const char *reason)
+{
+    if (!kind) {
+        fputs("/>\n", out);
+        return;
+    }
+    fprintf(out, ">\n      <%s%s message=\"", kind,
+            strcmp(kind, "failure") ? "" : " type=\"hogring.gate\"");
+    put_xml(out, reason);
+    fputs("\"/>\n    </testcase>\n", out);
+}
+
+struct counts {
+    size_t tests, failures, skipped;
+};
+
+static void put_one(FILE *out, struct counts *counts, const char *label, const char *name,
+                    const char *kind, const char *reason)
+{
+    counts->tests++;
+    counts->failures += kind && !strcmp(kind, "failure");
+    counts->skipped += kind && !strcmp(kind, "skipped");
+    put_case(out, label, name);
+    put_end(out, kind, reason);
+}
+
+static void put_strategy(FILE *out, const struct hr_gate_findings *findings, size_t i,
+                         struct counts *counts)
+{
+    const struct hr_gate_strategy *s = &findings->judgement->strategy[i];
+    char text[2 * HR_GATE_TEXT];
+    hr_gate_reason(findings, i, text, sizeof text);
+    if (s->rule != HR_GATE_BY_BAND)
+        put_one(out, counts, s->label, s->rule == HR_GATE_BY_DIGESTS ? "digests" : "judged",
+                s->verdict == HR_GATE_FAILED   ? "failure"
+                : s->verdict == HR_GATE_PASSED ? NULL
+                                               : "skipped",
+                text);
+    for (size_t m = 0; s->rule == HR_GATE_BY_BAND && m < s->nmetrics; m++)
+        put_one(out, counts, s->label, s->metric[m].name,
+                s->metric[m].band.outside ? "failure" : NULL, text);
+    if (findings->timed)
+        put_one(out, counts, s->label, "speed",
+                gate_is_slower(&findings->more[i]) ? "failure"
+                : findings->more[i].untimed[0]     ? "skipped"
+                                                   : NULL,
+                text);
+}
+
+enum hr_status hr_gate_junit(const struct hr_gate_findings *findings, char **text, size_t *bytes)
+{
+    char *cases = NULL, summary[2 * HR_GATE_TEXT];
+    size_t length = 0;
+    struct counts counts = {0};
+    FILE *out = open_memstream(&cases, &length);
+    if (!out)
+        return hr_fail(HR_E_NOMEM, "no memory for JUnit's XML");
+    for (size_t i = 0; i < findings->judgement->n; i++)
+        put_strategy(out, findings, i, &counts);
+    bool whole = fclose(out) == 0;
+    out = whole ? open_memstream(text, bytes) : NULL;
+    if (out) {
+        fprintf(out,
+                "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+                "<testsuites>\n"
+                "  <testsuite name=\"hogring gate\" tests=\"%zu\" failures=\"%zu\" errors=\"0\" "
+                "skipped=\"%zu\" time=\"0\">\n%s    <system-out>",
+                counts.tests, counts.failures, counts.skipped, cases);
+        put_xml(out, hr_gate_summary(findings, summary, sizeof summary));
+        fputs("</system-out>\n  </testsuite>\n</testsuites>\n", out);
+        whole = fclose(out) == 0;
+    }
+    free(cases);
+    return out && whole ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for JUnit's XML");
+}
+
+/* --- GitHub --- */
+
+/* Its commands are lines: what would end one, or a property, is written as %25, %0A, ... */
+static void put_command(FILE *out, const char *text, const char *also)
+{
+    for (const unsigned char *c = (const unsigned char *)text; *c; c++)
+        if (*c < 0x20 || *c == '%' || strchr(also, *c))
+            fprintf(out, "%%%02X", *c);
+        else
+            fputc(*c, out);
+}
+
+void hr_gate_annotate(FILE *out, const struct hr_gate_findings *findings)
+{
+    char text[2 * HR_GATE_TEXT];
+    for (size_t i = 0; i < findings->judgement->n; i++) {
+        const enum hr_gate_verdict verdict = gate_verdict_of(findings, i);
+        if (verdict == HR_GATE_PASSED)
+            continue;
+        fprintf(out, "::%s title=hogring gate%%3A ",
+                verdict == HR_GATE_FAILED ? "error" : "warning");
+        put_command(out, hr_gate_label(findings->judgement->strategy[i].label).text, ":,");
+        fputs("::", out);
+        put_command(out, hr_gate_reason(findings, i, text, sizeof text), "");
+        fputc('\n', out);
+    }
 }

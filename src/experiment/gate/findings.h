@@ -29,10 +29,7 @@ struct hr_gate_findings {
     double slower; /* what is allowed: 0.2 */
 };
 
-bool hr_gate_is_slower(const struct hr_gate_more *more);
-/* The verdict on a strategy, its speed included. */
-enum hr_gate_verdict hr_gate_verdict_of(const struct hr_gate_findings *findings, size_t i);
-/* And on all: failed, where one is; else not judged, where one is not, or there is none. */
+/* On all: failed, where one is; else not judged, where one is not, or there is none. */
 enum hr_gate_verdict hr_gate_verdict_of_all(const struct hr_gate_findings *findings);
 
 /* A label as it is printed: nothing that a terminal obeys, and of 60 bytes at most. */
@@ -42,9 +39,6 @@ struct hr_printable hr_gate_label(const char *label);
  * passed; "" where it has. Returns text. */
 const char *hr_gate_reason(const struct hr_gate_findings *findings, size_t i, char *text,
                            size_t size);
-/* What it has not passed: "digests", "accuracy, speed"; "". Returns text. */
-const char *hr_gate_failures(const struct hr_gate_findings *findings, size_t i, char *text,
-                             size_t size);
 /* "gate: FAILED: ps-sync (digests), ssp (accuracy); 3 of 5 strategies passed". Returns text. */
 const char *hr_gate_summary(const struct hr_gate_findings *findings, char *text, size_t size);
 

@@ -14,10 +14,157 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "gate/same.h"
+#include "options/train_options.h"
 #include "session/machine_bits.h"
+#include "stats/distributions.h"
+#include "stats/spread.h"
+#include "stats/tests.h"
 
-/* The runs of a label, side by side. */
+/* --- bands --- */
+
+/* Left out on each side. */
+static size_t trimmed(size_t n)
+{
+    return n / 5 ? n / 5 : 1;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of sorted values. */
+static double trimmed_mean(const double *values, size_t n)
+{
+    return hr_spread_of(values + trimmed(n), n - 2 * trimmed(n)).mean;
+}
+
+/* The deviation of one value, as the trimmed mean's is that over sqrt(n): of sorted values, whose
+ * outer ones are taken to be as the outermost that are kept. */
+static double deviation(const double *values, size_t n)
+{
+    const size_t g = trimmed(n);
+    double mean = 0, squares = 0;
+    for (size_t i = 0; i < n; i++)
+        mean += values[i < g ? g : i >= n - g ? n - g - 1 : i] / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double off = values[i < g ? g : i >= n - g ? n - g - 1 : i] - mean;
+        squares += off * off;
+    }
+    const double kept = (double)(n - 2 * g);
+    return sqrt((double)n * squares / (kept * (kept - 1)));
+}
+
+static bool are_numbers(const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(values[i]))
+            return false;
+    return true;
+}
+
+struct hr_gate_band hr_gate_band_of(double *seen, size_t n, double *fresh, size_t k, double step,
+                                    double level)
+{
+    const bool numbers = are_numbers(fresh, k);
+    qsort(seen, n, sizeof *seen, by_size);
+    if (numbers)
+        qsort(fresh, k, sizeof *fresh, by_size);
+    struct hr_gate_band band = {.mean = trimmed_mean(seen, n),
+                                .sd = fmax(deviation(seen, n), step / 2),
+                                .n = n,
+                                .k = k,
+                                .kept = n - 2 * trimmed(n),
+                                .now = numbers ? trimmed_mean(fresh, k) : (double)NAN,
+                                .level = level,
+                                .p = numbers ? hr_rank_sum_p(seen, n, fresh, k) : 0};
+    const double t = hr_student_quantile(1 - level / 2, (double)band.kept - 1);
+    const double half = t * band.sd * sqrt(1 / (double)n + 1 / (double)k);
+    band.interval = (struct hr_interval){band.mean - half, band.mean + half};
+    const bool within = band.now >= band.interval.low && band.now <= band.interval.high;
+    const double least = fmax(level, hr_rank_sum_least(n, k));
+    band.outside = !within && band.p <= least * (1 + 1e-9);
+    return band;
+}
+
+double hr_gate_band_told(const struct hr_gate_band *band)
+{
+    const double n = (double)band->n, k = (double)band->k, kept = (double)band->kept;
+    /* That of pairs is in deviations of a mean of `kept`; this mean's is sd sqrt(1/n + 1/k). */
+    const double of_mean = hr_power_difference(band->kept, band->level, HR_GATE_POWER) * sqrt(kept);
+    return of_mean * band->sd * sqrt(1 / n + 1 / k);
+}
+
+/* --- what may be compared --- */
+
+/* Is it an option of training that decides what comes out? */
+static bool matters(const char *name)
+{
+    const struct hr_option *row = hr_train_option_find(name);
+    return row && row->use != HR_ONCE && strcmp(name, "checkpoint-every") != 0 &&
+           strcmp(name, "keep") != 0 && strcmp(name, "keep-best") != 0;
+}
+
+static enum hr_status differ(const struct hr_gate_document *fresh, const char *name,
+                             const json_t *there, const json_t *here)
+{
+    char *was = json_dumps(there, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+    char *is = json_dumps(here, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+    const enum hr_status status = hr_fail(
+        HR_E_USAGE, "%s: --%s was %s in the baseline and is %s; expected runs of the same options",
+        fresh->name, name, hr_printable(was ? was : "").text, hr_printable(is ? is : "").text);
+    free(was);
+    free(is);
+    return status;
+}
+
+/* HR_E_USAGE: they trained other data, or with other options (but for outputs, and how long a run
+ * may take); the first is named. Options that one of them does not know are passed over. */
+static enum hr_status gate_same(const struct hr_gate_document *baseline,
+                                const struct hr_gate_document *fresh)
+{
+    const json_t *there = json_object_get(baseline->json, "config");
+    const json_t *here = json_object_get(fresh->json, "config");
+    const json_t *const data[] = {json_object_get(there, "data"), json_object_get(here, "data")};
+    const char *const digest[] = {hr_gate_text(data[0], "digest"), hr_gate_text(data[1], "digest")};
+    const char *name;
+    json_t *value;
+    if (strcmp(digest[0], digest[1]) != 0)
+        return hr_fail(HR_E_USAGE,
+                       "%s: its data are others than the baseline's (%s, digest %s; it was %s)",
+                       fresh->name, hr_printable(hr_gate_text(data[1], "name")).text,
+                       hr_printable(digest[1]).text, hr_printable(digest[0]).text);
+    json_object_foreach((json_t *)there, name, value)
+    {
+        const json_t *own = json_object_get(here, name);
+        if (own && matters(name) && !json_equal(value, own))
+            return differ(fresh, name, value, own);
+    }
+    return HR_OK;
+}
+
+/* What decides bits and is another there than here ("isa"), of a run of each; "" where a document
+ * does not say; NULL: nothing. */
+static const char *gate_other_bits(const struct hr_gate_document *baseline, const json_t *old_run,
+                                   const struct hr_gate_document *fresh, const json_t *new_run)
+{
+    json_t *there = json_copy(json_object_get(baseline->json, "bits"));
+    json_t *here = json_copy(json_object_get(fresh->json, "bits"));
+    const char *other = "";
+    /* Entries of compare may have other kernels than the one that was last. */
+    if (json_is_object(there) && json_is_object(here) &&
+        json_object_set(there, "kernels", json_object_get(old_run, "kernels")) == 0 &&
+        json_object_set(here, "kernels", json_object_get(new_run, "kernels")) == 0)
+        other = hr_machine_bits_difference(
+            there, here, hr_machine_bits_are_bf16(hr_gate_text(new_run, "precision")));
+    json_decref(there);
+    json_decref(here);
+    return other;
+}
+
+/* --- the runs of a label, side by side --- */
+
 struct side_by_side {
     const json_t **there, **here; /* (n) NULL: missing */
     size_t n, met, lost;          /* here; not there */
@@ -84,7 +231,7 @@ static const char *other_ranks(const struct side_by_side *runs)
     return NULL;
 }
 
-/* --- bands --- */
+/* --- figures --- */
 
 static double value_of(const json_t *run, size_t metric)
 {
@@ -213,7 +360,7 @@ static void choose_rule(const struct hr_gate_document *baseline,
                         struct hr_gate_strategy *strategy)
 {
     char cause[120];
-    const char *other = hr_gate_other_bits(baseline, runs->there[0], fresh, runs->here[0]);
+    const char *other = gate_other_bits(baseline, runs->there[0], fresh, runs->here[0]);
     strategy->rule = HR_GATE_BY_DIGESTS;
     if (strategy->differ == 0) {
         snprintf(strategy->why, sizeof strategy->why, "the same bits");
@@ -319,7 +466,7 @@ enum hr_status hr_gate_judge_by(const struct hr_gate_document *baseline,
     const struct documents documents = {baseline, older, fresh};
     const size_t n = hr_gate_nruns(baseline);
     *out = (struct hr_gate_judgement){0};
-    HR_TRY(hr_gate_same(older, fresh));
+    HR_TRY(gate_same(older, fresh));
     struct side_by_side runs = {.there = calloc(n, sizeof *runs.there),
                                 .here = calloc(n, sizeof *runs.here)};
     out->strategy = calloc(hr_gate_nlabels(baseline), sizeof *out->strategy);
@@ -330,7 +477,7 @@ enum hr_status hr_gate_judge_by(const struct hr_gate_document *baseline,
         status = hr_fail(HR_E_NOMEM, "no memory for %zu runs", n);
     if (hr_gate_nruns(older) && hr_gate_nruns(fresh))
         out->bits =
-            hr_gate_other_bits(older, hr_gate_run_at(older, 0), fresh, hr_gate_run_at(fresh, 0));
+            gate_other_bits(older, hr_gate_run_at(older, 0), fresh, hr_gate_run_at(fresh, 0));
     count(out);
     free((void *)runs.there);
     free((void *)runs.here);

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "gate/child.h"
+
 struct hr_gate_place {
     bool known;           /* both have digests, and some differ */
     uint64_t equal_until; /* the last step before, where all are equal; 0: the beginning */
@@ -31,5 +33,26 @@ struct hr_gate_place hr_gate_place_of(const json_t *old_run, const json_t *new_r
 
 /* In a sentence or three; "" where it is not known. Returns text. */
 const char *hr_gate_place_text(const struct hr_gate_place *place, char *text, size_t size);
+
+/* --- searched: two binaries run a seed of a baseline again and again, with digests at ever fewer
+ * steps of each other, until the first step is found where they part ---
+ *
+ *   1. of all steps every 32nd part has its digests: equal at a, different at b
+ *   2. as far as b, with every 32nd part of the steps between; until that is one step
+ *
+ * So a run of 10,000 steps takes three pairs of runs. Digests change no bit, so each pair is the
+ * same two runs, only shorter.
+ * Test: tests/cli/gate.bats */
+
+struct hr_gate_search {
+    const struct hr_gate_document *baseline;
+    const struct hr_gate_child *older, *newer;
+    const char *label, *seed;
+};
+
+/* Where the two part: place->known is false where they do not. HR_E_*: as hr_gate_child_run;
+ * HR_E_FORMAT: a run of one has failed, or has no digests of steps. */
+HR_CHECKED enum hr_status hr_gate_search_run(const struct hr_gate_search *search,
+                                             struct hr_gate_place *place);
 
 #endif

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gate/again.h"
+#include "gate/document.h"
 #include "sample_documents.h"
 #include "support/check.h"
 
