@@ -1,263 +1,68 @@
-/* hogring bench - how fast the collectives are, in the columns that nccl-tests uses. */
-#include <stdio.h>
+/* hogring bench - its kinds, a file each in bench/. */
+#include "cli/commands.h"
+
 #include <string.h>
 
-#include "base/cpus.h"
-#include "base/fpenv.h"
-#include "bench/bench_kinds.h"
-#include "bench/bench_loop.h"
-#include "bench/bench_store.h"
-#include "options/meaning.h"
-#include "cli/commands.h"
-#include "terminal/grid.h"
-#include "options/nearest.h"
-#include "base/signals.h"
-#include "group/tune.h"
-#include "json/documents.h"
-#include "watch/watch.h"
+#include "bench/bench.h"
 
-enum { MAX_ROWS = 512, STEP = 4 };
+static const struct kind {
+    const char *name;
+    enum hr_command_bit bit;
+    enum hr_status (*run)(struct hr_cli *cli);
+} kinds[] = {{"links", HR_BENCH_LINKS, hr_bench_links},
+             {"layers", HR_BENCH_LAYERS, hr_bench_layers},
+             {"train", HR_BENCH_TRAIN, hr_bench_train},
+             {"store", HR_BENCH_STORE, hr_bench_store},
+             {"pipeline", HR_BENCH_PIPELINE, hr_bench_pipeline}},
+  collectives = {"all_reduce", HR_BENCH_COLLECTIVES, hr_bench_collectives};
 
-struct rows {
-    struct hr_bench_row row[MAX_ROWS];
-    size_t n;
-    uint64_t low, high; /* bytes to measure */
-    struct hr_grid table;
-};
+enum { NKINDS = sizeof kinds / sizeof *kinds };
 
-/* --- the command line --- */
-
-/* "all_reduce", "all-reduce" and "allreduce" are one. */
-static void squeeze(char *out, size_t size, const char *name)
+/* What the first argument asks for. */
+static const struct kind *kind_of(const struct hr_cli *cli)
 {
-    size_t used = 0;
-    for (; *name && used + 1 < size; name++)
-        if (*name != '_' && *name != '-')
-            out[used++] = *name;
-    out[used] = 0;
+    for (size_t i = 0; cli->npositional && i < NKINDS; i++)
+        if (!strcmp(cli->positional[0], kinds[i].name))
+            return &kinds[i];
+    return &collectives;
 }
 
-static const char *bench_name(enum hr_operation operation)
+static enum hr_status needs_another(const struct hr_option *row)
 {
-    return operation == HR_OP_SEND ? "sendrecv" : hr_operation_facts(operation)->name;
+    char names[160] = "";
+    size_t length = 0;
+    for (size_t i = 0; i < NKINDS; i++)
+        if (row->commands & kinds[i].bit)
+            length +=
+                (size_t)snprintf(names + length, sizeof names - length, "%s\"hogring bench %s\"",
+                                 length ? " or " : "", kinds[i].name);
+    return hr_fail(HR_E_USAGE, "--%s: needs %s", row->name, names);
 }
 
-static bool is_measured(enum hr_operation operation)
+/* An option was given that means nothing to that kind, or a second argument. */
+static enum hr_status check_options(const struct hr_cli *cli, const struct kind *kind)
 {
-    return operation != HR_OP_NONE && operation != HR_OP_REDUCE_APPLY;
-}
-
-static enum hr_status find_operation(const char *asked, enum hr_operation *out)
-{
-    char wanted[64], known[64];
-    squeeze(wanted, sizeof wanted, asked);
-    for (enum hr_operation operation = 0; operation < HR_OPERATIONS; operation++) {
-        squeeze(known, sizeof known, bench_name(operation));
-        if (is_measured(operation) && !strcmp(known, wanted)) {
-            *out = operation;
-            return HR_OK;
-        }
-    }
-    return hr_fail(
-        HR_E_USAGE,
-        "bench %s: expected all_reduce, reduce, broadcast, reduce_scatter, all_gather, "
-        "gather, scatter, all_to_all, barrier, sendrecv, or all; or layers, train, links, "
-        "store, pipeline",
-        asked);
-}
-
-static enum hr_status read_case(const struct hr_cli *cli, struct hr_bench_case *what)
-{
-    if (!hr_type_parse(cli->type, &what->type))
-        return hr_fail(HR_E_USAGE, "--type %s: expected float32, float64, int32 or int64",
-                       cli->type);
-    if (!hr_redop_parse(cli->redop, &what->redop))
-        return hr_fail(HR_E_USAGE, "--redop %s: expected sum, product, min, max or mean",
-                       cli->redop);
-    HR_TRY(hr_bench_parse_either("buffers", cli->buffers, "arena", "private", &what->own_memory));
-    HR_TRY(
-        hr_bench_parse_either("loop", cli->loop, "barrier", "back-to-back", &what->back_to_back));
-    what->world = (struct hr_world_options){
-        .nranks = cli->ranks,
-        .launch = cli->train.launch,
-        .transport = cli->transport,
-        .link = cli->link[0] ? cli->link : NULL,
-        .topology = cli->topology[0] ? cli->topology : NULL,
-        .group_size = cli->group_size,
-        .timeout = cli->train.timeout > 0 ? cli->train.timeout : -1,
-        .pin = 1,
-    };
-    return HR_OK;
-}
-
-/* What means nothing to this operation; to all of them, that is what means nothing to any. */
-static enum hr_status check_meaning(const struct hr_cli *cli, bool all, enum hr_operation operation)
-{
-    const char *algorithm = cli->train.algorithm;
-    const bool reduced = all || operation == HR_OP_ALL_REDUCE;
-    const bool carries = all || operation != HR_OP_BARRIER;
-    const bool grouped = !strcmp(algorithm, "all") || !strcmp(algorithm, "hierarchical");
-    const struct {
-        const char *option;
-        bool fits;
-    } rules[] = {{"algorithm", reduced},
-                 {"group-size", reduced && grouped},
-                 {"redop", all || hr_operation_facts(operation)->reduces},
-                 {"type", carries},
-                 {"sizes", carries},
-                 {"buffers", carries},
-                 {"plot", carries}};
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-        if (hr_cli_was_given(cli, rules[i].option) && !rules[i].fits)
-            return hr_fail(HR_E_USAGE, "--%s: is not supported with bench %s%s%s", rules[i].option,
-                           cli->positional[0], reduced ? " --algorithm " : "",
-                           reduced ? algorithm : "");
-    return hr_meaning_check_link(cli, cli->topology);
-}
-
-/* --- the table --- */
-
-static void print_row(struct hr_grid *table, const struct hr_bench_row *row)
-{
-    fprintf(table->cells, "%zu\t%zu\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.3f\t%.3f\t%zu\n", row->bytes,
-            row->count, row->type, row->redop, row->algorithm, row->p50_us, row->p10_us,
-            row->p90_us, row->algbw_gbs, row->busbw_gbs, row->wrong);
-    hr_grid_flush(table, stdout);
-    fflush(stdout);
-}
-
-static void begin_table(struct hr_grid *table, const struct hr_bench_case *what,
-                        const char *operation)
-{
-    printf("# %s: %zu rank%s (%s, %s, %s buffers%s)\n", operation, what->world.nranks,
-           what->world.nranks == 1 ? "" : "s", what->world.launch, what->world.transport,
-           what->own_memory ? "private" : "arena", what->back_to_back ? ", back to back" : "");
-    hr_grid_begin(table, "    size (B)\t       count\t-type    \t-redop   \t-algorithm         \t"
-                         " time (us)\t       p10\t       p90\t   algbw\t   busbw\t #wrong");
-    hr_grid_flush(table, stdout);
-}
-
-/* --- measuring --- */
-
-static enum hr_status measure_sizes(const struct hr_cli *cli, struct hr_bench_case *what,
-                                    struct rows *rows)
-{
-    const struct hr_operation_facts *facts = hr_operation_facts(what->operation);
-    const bool sized = what->operation != HR_OP_BARRIER;
-    const uint64_t low = sized ? rows->low : 0, high = sized ? rows->high : 0;
-    for (uint64_t bytes = low; bytes <= high && rows->n < MAX_ROWS; bytes *= STEP) {
-        struct hr_bench_row *row = &rows->row[rows->n];
-        what->bytes = bytes;
-        *row = (struct hr_bench_row){
-            .op = bench_name(what->operation),
-            .algorithm = what->operation == HR_OP_ALL_REDUCE ? what->world.algorithm : "direct",
-            .transport = what->world.transport,
-            .launch = what->world.launch,
-            .type = hr_type_name(what->type),
-            .redop = facts->reduces ? hr_redop_name(what->redop) : "none",
-            .buffers = cli->buffers,
-            .loop = cli->loop,
-            .ranks = what->world.nranks};
-        HR_TRY(hr_signals_check());
-        HR_TRY(hr_bench_measure(what, row));
-        rows->n++;
-        if (hr_cli_speaks(cli))
-            print_row(&rows->table, row);
-        if (bytes == 0)
-            break;
-    }
-    return HR_OK;
-}
-
-/* With one algorithm, or with all of them: NULL. */
-static enum hr_status measure_operation(const struct hr_cli *cli, const struct hr_algorithm *only,
-                                        struct hr_bench_case *what, struct rows *rows)
-{
-    const bool speaks = hr_cli_speaks(cli);
-    enum hr_status status = HR_OK;
-    if (speaks)
-        begin_table(&rows->table, what, bench_name(what->operation));
-    for (size_t i = 0; status == HR_OK && hr_algorithm_at(i); i++) {
-        if (only ? hr_algorithm_at(i) != only : i == 0)
-            continue; /* auto is one of the others */
-        what->world.algorithm = hr_algorithm_at(i)->name;
-        status = measure_sizes(cli, what, rows);
-        if (what->operation != HR_OP_ALL_REDUCE)
-            break;
-    }
-    if (speaks)
-        hr_grid_end(&rows->table, NULL, 0);
-    return status;
-}
-
-static enum hr_status refuse_wrong_sums(const struct rows *rows)
-{
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->row[i].wrong)
-            return hr_fail(HR_E_FAILED, "%s %s of %zu bytes: %zu elements are wrong",
-                           rows->row[i].op, rows->row[i].algorithm, rows->row[i].bytes,
-                           rows->row[i].wrong);
-    return HR_OK;
-}
-
-static enum hr_status publish(const struct hr_cli *cli, const struct hr_bench_case *what,
-                              const struct hr_calibration *calibration, const struct rows *rows)
-{
-    char title[200], links[100] = "";
-    if (cli->link[0] || cli->topology[0])
-        snprintf(links, sizeof links, ", emulated links %.50s %.30s", cli->topology, cli->link);
-    snprintf(title, sizeof title, "%s: %zu ranks on %zu processors (%s, %s%s)", cli->positional[0],
-             what->world.nranks, hr_cpus_allowed(), what->world.launch, what->world.transport,
-             links);
-    return hr_publish(cli, title, hr_json_rows(calibration, rows->row, rows->n));
-}
-
-static enum hr_status bench(struct hr_cli *cli, struct rows *rows)
-{
-    struct hr_bench_case what = {0};
-    if (cli->npositional != 1)
-        return hr_fail(HR_E_USAGE, "bench: expected an operation, as \"hogring bench all_reduce\"");
-    const bool all = !strcmp(cli->positional[0], "all");
-    const struct hr_algorithm *only = NULL;
-    HR_TRY(read_case(cli, &what));
-    if (strcmp(cli->train.algorithm, "all") != 0)
-        HR_TRY(hr_algorithm_find(cli->train.algorithm, &only));
-    HR_TRY(hr_bench_parse_sizes(cli->sizes, &rows->low, &rows->high));
-    if (!all)
-        HR_TRY(find_operation(cli->positional[0], &what.operation));
-    HR_TRY(check_meaning(cli, all, what.operation));
-    const bool apart = all || hr_operation_facts(what.operation)->blocks;
-    HR_TRY(hr_bench_check_memory((apart ? 2 : 1) * what.world.nranks, rows->low, rows->high, STEP));
-    hr_fp_flush_denormals();
-    struct hr_calibration calibration;
-    hr_bench_calibrate(cli->ranks, &calibration);
-    if (hr_cli_speaks(cli)) {
-        hr_bench_print_calibration(&calibration);
-        printf("# auto: one-shot up to %zu bytes, direct above, as measured (%s)\n",
-               hr_tune_one_shot_bytes(cli->ranks), hr_tune_file());
-    }
-    for (enum hr_operation o = all ? HR_OP_BARRIER : what.operation;
-         o < (all ? HR_OPERATIONS : what.operation + 1); o++) {
-        what.operation = o;
-        if (is_measured(o))
-            HR_TRY(measure_operation(cli, only, &what, rows));
-    }
-    HR_TRY(publish(cli, &what, &calibration, rows));
-    return refuse_wrong_sums(rows);
+    if (kind != &collectives && cli->npositional > 1)
+        return hr_fail(HR_E_USAGE, "bench %s %s: expected nothing behind \"%s\" but options",
+                       cli->positional[0], cli->positional[1], cli->positional[0]);
+    const struct hr_option *row = hr_cli_given_beyond(cli, kind->bit);
+    if (!row && cli->naxes && kind->bit != HR_BENCH_TRAIN)
+        return hr_fail(HR_E_USAGE, "--%s %s: bench %s expects a single value",
+                       hr_cli_option_at(cli->axes[0].option).row->name, cli->axes[0].values,
+                       kind->name);
+    if (!row)
+        return HR_OK;
+    if (kind == &collectives)
+        return needs_another(row);
+    return hr_fail(HR_E_USAGE, "--%s: is not supported with bench %s", row->name, kind->name);
 }
 
 static int run(struct hr_cli *cli)
 {
-    static struct rows rows;
-    const enum hr_command_bit kind = hr_bench_kind_of(cli);
-    enum hr_status status = hr_bench_check_options(cli, kind);
+    const struct kind *kind = kind_of(cli);
+    enum hr_status status = check_options(cli, kind);
     if (status == HR_OK)
-        status = kind == HR_BENCH_LINKS      ? hr_bench_links(cli)
-                 : kind == HR_BENCH_LAYERS   ? hr_bench_layers(cli)
-                 : kind == HR_BENCH_TRAIN    ? hr_bench_train(cli)
-                 : kind == HR_BENCH_STORE    ? hr_bench_store(cli)
-                 : kind == HR_BENCH_PIPELINE ? hr_bench_pipeline(cli)
-                                             : bench(cli, &rows);
+        status = kind->run(cli);
     return status == HR_OK ? 0 : hr_cli_failed(status);
 }
 

@@ -1,10 +1,9 @@
 /* hogring bench layers - where the time of a step goes, and what binds each part of it. */
-#include "bench/bench_kinds.h"
+#include "bench/bench.h"
 
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "bench/bench_data.h"
 #include "base/signals.h"
 #include "kernels/bf16.h"
 #include "kernels/select.h"

@@ -1,16 +1,253 @@
 /* hogring bench links - what a collective takes over links that this machine does not have. */
-#include "bench/bench_kinds.h"
+#include "bench/bench.h"
 
+#include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-#include "bench/bench_loop.h"
+#include "json/value.h"
+#include "netsim/laws.h"
+#include "netsim/rings.h"
+#include "netsim/walk.h"
+#include "netsim/walk_rings.h"
 #include "options/meaning.h"
 #include "options/nearest.h"
-#include "netsim/laws.h"
-#include "netsim/walk_rings.h"
-#include "bench/link_times.h"
+#include "terminal/grid.h"
 #include "watch/watch.h"
+
+/* --- results: plans over links, rings, laws of servers --- */
+
+/* One algorithm. */
+struct hr_links_row {
+    char algorithm[64];
+    char formula[64];    /* the textbook's; "": none */
+    double textbook_s;   /* its value; NaN: none */
+    struct hr_walk walk; /* owned by the row's maker */
+    double emulated_s;   /* measured over throttled rings, in the topology's time; NaN: not */
+};
+
+struct hr_links_table {
+    const char *name; /* of the topology, as it was asked for */
+    const struct hr_topology *topology;
+    uint64_t bytes;
+    double bandwidth; /* B of the formulas: of the slowest lane at a rank */
+    const char *root; /* name of the master's node */
+    size_t workers;
+    double slower; /* what the bandwidths were divided by for the emulation; 0: there was none */
+    struct hr_links_row row[16];
+    size_t n;
+};
+
+/* Time of one synchronisation round, for each number of workers (from 1) and servers. */
+enum { HR_SWEEP_WORKERS = 32, HR_SWEEP_SERVERS = 4 };
+
+struct hr_sweep {
+    uint64_t bytes;
+    struct hr_link link;
+    size_t servers[HR_SWEEP_SERVERS];
+    double seconds[HR_SWEEP_WORKERS][HR_SWEEP_SERVERS];
+    double slope_s[HR_SWEEP_SERVERS]; /* a worker, fitted where workers >= servers */
+    double law_s[HR_SWEEP_SERVERS];   /* 2 N / (n B) */
+};
+
+/* --- tables --- */
+
+/* 160000000 -> "160 MB", 16e9 -> "16 GB". */
+static char *decimal(double bytes, char text[32])
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    size_t unit = 0;
+    while (bytes >= 1000 && unit + 1 < sizeof units / sizeof *units) {
+        bytes /= 1000;
+        unit++;
+    }
+    snprintf(text, 32, "%.6g %s", bytes, units[unit]);
+    return text;
+}
+
+/* Milliseconds; "-": there are none. */
+static const char *ms(double seconds, const char *format, char text[32])
+{
+    snprintf(text, 32, "-");
+    if (!isnan(seconds))
+        snprintf(text, 32, format, 1e3 * seconds);
+    return text;
+}
+
+static void write_row(FILE *cells, const struct hr_links_table *table,
+                      const struct hr_links_row *row)
+{
+    char name[HR_CHANNEL_NAME], textbook[32], emulated[32];
+    const struct hr_walk *walk = &row->walk;
+    const size_t busiest = hr_links_busiest(&walk->links);
+    const double busy = (double)walk->links.channel[busiest].busy_ps;
+    fprintf(cells, "%s\t%zu\t%.6f\t%s\t%s\t%s\t%s\t%.1f %%\n", row->algorithm, walk->nsteps,
+            1e3 * hr_ps_seconds(walk->ps),
+            table->slower > 0 ? ms(row->emulated_s, "%.3f", emulated) : "",
+            ms(row->textbook_s, "%.6f", textbook), row->formula[0] ? row->formula : "-",
+            hr_channel_name(walk->links.topology, busiest, name),
+            walk->ps ? 100 * busy / (double)walk->ps : 0);
+}
+
+static void links_print(FILE *out, const struct hr_links_table *table)
+{
+    char bytes[32], bandwidth[32];
+    const struct hr_topology *topology = table->topology;
+    struct hr_grid cells;
+    fprintf(out, "# %s: %zu nodes, %zu links; N = %s, P = %zu workers, B = %s/s, master %s\n",
+            table->name, topology->nnodes, topology->nwires, decimal((double)table->bytes, bytes),
+            table->workers, decimal(table->bandwidth, bandwidth), table->root);
+    if (table->slower > 0)
+        fprintf(out,
+                "# emulated: measured over rings slowed down to 1/%.4g of these bandwidths, "
+                "times that\n",
+                table->slower);
+    hr_grid_begin(&cells, "-algorithm\tsteps\ttime (ms)\temulated (ms)\ttextbook (ms)\t"
+                          "-textbook's formula\t-busiest link\tbusy");
+    for (size_t i = 0; i < table->n; i++)
+        write_row(cells.cells, table, &table->row[i]);
+    hr_grid_end(&cells, out, 0);
+}
+
+static void write_sweep(FILE *cells, const char *name, const double seconds[HR_SWEEP_SERVERS])
+{
+    fputs(name, cells);
+    for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
+        fprintf(cells, "\t%.6f", 1e3 * seconds[s]);
+    fputc('\n', cells);
+}
+
+static void sweep_print(FILE *out, const struct hr_sweep *sweep)
+{
+    char bytes[32], bandwidth[32], text[32];
+    struct hr_grid table;
+    fprintf(out,
+            "# push and pull of N = %s, m workers and n servers around a switch, B = %s/s: ms\n",
+            decimal((double)sweep->bytes, bytes), decimal(sweep->link.bandwidth, bandwidth));
+    hr_grid_begin(&table, "-m");
+    for (size_t s = 0; s < HR_SWEEP_SERVERS; s++) {
+        snprintf(text, sizeof text, "n = %zu", sweep->servers[s]);
+        hr_grid_add(&table, text);
+    }
+    for (size_t m = 0; m < HR_SWEEP_WORKERS; m++) {
+        snprintf(text, sizeof text, "%zu", m + 1);
+        write_sweep(table.cells, text, sweep->seconds[m]);
+    }
+    write_sweep(table.cells, "slope, ms a worker", sweep->slope_s);
+    write_sweep(table.cells, "law, 2 N / (n B)", sweep->law_s);
+    hr_grid_end(&table, out, 0);
+}
+
+static void rings_print(FILE *out, const struct hr_topology *topology, const struct hr_rings *rings)
+{
+    char bandwidth[32];
+    for (size_t i = 0; i < rings->n; i++) {
+        const uint16_t *order = hr_rings_order(rings, i);
+        fprintf(out, "ring %zu, %zu lane%s, %s/s: ", i + 1, rings->lanes[i],
+                rings->lanes[i] == 1 ? "" : "s", decimal(rings->bandwidth[i], bandwidth));
+        for (size_t k = 0; k <= rings->nranks; k++)
+            fprintf(out, "%s%s", k ? " - " : "",
+                    topology->node[topology->rank_node[order[k % rings->nranks]]].name);
+        fputs("\n", out);
+    }
+    fprintf(out, "in all %s/s one way round%s\n", decimal(rings->total, bandwidth),
+            rings->complete ? "; there is no more" : "; the search was cut short");
+}
+
+/* --- json ---
+ *
+ * What bench links shows, as JSON: fields are only ever added. */
+
+static json_t *steps(const struct hr_walk *walk)
+{
+    json_t *array = json_array();
+    for (size_t s = 0; s < walk->nsteps; s++)
+        hr_json_append(&array, hr_json_number(hr_ps_seconds(walk->step_ps[s])));
+    return array;
+}
+
+/* Channels that carried something. */
+static json_t *channels(const struct hr_walk *walk)
+{
+    json_t *array = json_array();
+    char name[HR_CHANNEL_NAME];
+    for (size_t c = 0; c < walk->links.nchannels; c++) {
+        const struct hr_channel *channel = &walk->links.channel[c];
+        if (channel->messages)
+            hr_json_append(&array,
+                           json_pack("{so so so so}", "link",
+                                     hr_json_text(hr_channel_name(walk->links.topology, c, name)),
+                                     "bytes", hr_json_count(channel->bytes), "messages",
+                                     hr_json_count(channel->messages), "busy_seconds",
+                                     hr_json_number(hr_ps_seconds(channel->busy_ps))));
+    }
+    return array;
+}
+
+static json_t *row_object(const struct hr_links_table *table, const struct hr_links_row *row)
+{
+    char busiest[HR_CHANNEL_NAME];
+    const struct hr_walk *walk = &row->walk;
+    hr_channel_name(walk->links.topology, hr_links_busiest(&walk->links), busiest);
+    return json_pack(
+        "{ss so so so so so so so so so so so so so so so so}", "op", "links", "algorithm",
+        hr_json_text(row->algorithm), "topology", hr_json_text(table->name), "root",
+        hr_json_text(table->root), "workers", hr_json_count(table->workers), "bytes",
+        hr_json_count(table->bytes), "steps", hr_json_count(walk->nsteps), "seconds",
+        hr_json_number(hr_ps_seconds(walk->ps)), "textbook_seconds",
+        hr_json_number(row->textbook_s), "textbook_formula", hr_json_text_or_null(row->formula),
+        "messages", hr_json_count(walk->messages), "bytes_sent", hr_json_count(walk->bytes),
+        "busiest", hr_json_text(busiest), "step_seconds", steps(walk), "links", channels(walk),
+        "emulated_seconds", hr_json_number(table->slower > 0 ? row->emulated_s : NAN), "slower",
+        hr_json_number(table->slower > 0 ? table->slower : NAN));
+}
+
+/* The same as {"rows": [...]} (json/value.h). */
+static json_t *json_links(const struct hr_links_table *table)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < table->n; i++)
+        hr_json_append(&array, row_object(table, &table->row[i]));
+    return json_pack("{so}", "rows", array);
+}
+
+static json_t *json_sweep(const struct hr_sweep *sweep)
+{
+    json_t *array = json_array();
+    for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
+        for (size_t m = 0; m < HR_SWEEP_WORKERS; m++)
+            hr_json_append(&array, json_pack("{ss so so so so so so}", "op", "server_round",
+                                             "workers", hr_json_count(m + 1), "servers",
+                                             hr_json_count(sweep->servers[s]), "bytes",
+                                             hr_json_count(sweep->bytes), "seconds",
+                                             hr_json_number(sweep->seconds[m][s]), "slope_seconds",
+                                             hr_json_number(sweep->slope_s[s]), "law_slope_seconds",
+                                             hr_json_number(sweep->law_s[s])));
+    return json_pack("{so}", "rows", array);
+}
+
+static json_t *order_of(const struct hr_topology *topology, const struct hr_rings *rings, size_t i)
+{
+    json_t *array = json_array();
+    for (size_t k = 0; k < rings->nranks; k++) {
+        const size_t node = topology->rank_node[hr_rings_order(rings, i)[k]];
+        hr_json_append(&array, hr_json_text(topology->node[node].name));
+    }
+    return array;
+}
+
+static json_t *json_rings(const struct hr_topology *topology, const struct hr_rings *rings)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < rings->n; i++)
+        hr_json_append(&array, json_pack("{ss so so so sb}", "op", "ring", "order",
+                                         order_of(topology, rings, i), "lanes",
+                                         hr_json_count(rings->lanes[i]), "bandwidth_gbs",
+                                         hr_json_number(rings->bandwidth[i] * 1e-9), "complete",
+                                         rings->complete));
+    return json_pack("{so}", "rows", array);
+}
 
 enum {
     LOOKS = 20000000, /* of the search for rings: a second */
@@ -267,8 +504,8 @@ static enum hr_status show_table(struct links *links)
 {
     HR_TRY(add_asked(links));
     if (hr_cli_speaks(links->cli))
-        hr_links_print(stdout, &links->table);
-    return hr_publish(links->cli, NULL, hr_json_links(&links->table));
+        links_print(stdout, &links->table);
+    return hr_publish(links->cli, NULL, json_links(&links->table));
 }
 
 /* --- the other two --- */
@@ -279,9 +516,9 @@ static enum hr_status show_rings(struct links *links)
     HR_TRY(hr_rings_find(&links->topology, LOOKS, &rings));
     enum hr_status status = HR_OK;
     if (hr_cli_speaks(links->cli))
-        hr_rings_print(stdout, &links->topology, &rings);
+        rings_print(stdout, &links->topology, &rings);
     if (status == HR_OK)
-        status = hr_publish(links->cli, NULL, hr_json_rings(&links->topology, &rings));
+        status = hr_publish(links->cli, NULL, json_rings(&links->topology, &rings));
     hr_rings_fini(&rings);
     return status;
 }
@@ -308,8 +545,8 @@ static enum hr_status show_sweep(const struct links *links)
     for (size_t s = 0; s < HR_SWEEP_SERVERS; s++)
         HR_TRY(sweep_servers(links, &sweep, s));
     if (hr_cli_speaks(links->cli))
-        hr_sweep_print(stdout, &sweep);
-    return hr_publish(links->cli, NULL, hr_json_sweep(&sweep));
+        sweep_print(stdout, &sweep);
+    return hr_publish(links->cli, NULL, json_sweep(&sweep));
 }
 
 enum hr_status hr_bench_links(struct hr_cli *cli)

@@ -1,23 +1,332 @@
 /* hogring bench pipeline - how long the schedules of a pipeline take for a model, on paper: every
  * combination of stages, micro-batches and schedules is a walk (pipeline/walk.h). With --rounds,
  * beside it, in real time. */
-#include "bench/bench_kinds.h"
+#include "bench/bench.h"
 
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/median.h"
 #include "base/signals.h"
-#include "bench/bench_data.h"
-#include "bench/pipelines.h"
+#include "json/value.h"
 #include "manual/manual.h"
 #include "nn/madds.h"
+#include "options/command_line.h"
 #include "options/nearest.h"
+#include "pipeline/picture.h"
 #include "pipeline/schedules.h"
+#include "pipeline/walk.h"
 #include "stages/cut.h"
 #include "stages/spans.h"
-#include "json/value.h"
+#include "terminal/grid.h"
 #include "watch/watch.h"
+
+/* --- results: schedules walked on paper --- */
+
+/* In real time, over rounds: medians, and the least and the most. */
+struct hr_pipelines_measured {
+    size_t rounds; /* 0: it was not measured */
+    double bubble, least, most;
+    double samples_per_s, speed_up; /* against one worker that accumulates as many micro-batches */
+};
+
+/* One schedule in one shape. */
+struct hr_pipelines_row {
+    const struct hr_pipeline_schedule *schedule;
+    struct hr_pipeline_shape shape;
+    double makespan;   /* 1: what one worker takes for the same micro-batches */
+    double bubble;     /* of the walk */
+    size_t stored;     /* most activations at once, of the rank that has most */
+    double balance;    /* of the ranks' work, mean / most */
+    uint64_t messages; /* between ranks */
+    struct hr_pipelines_measured measured;
+};
+
+enum { HR_PIPELINES_ROWS = 4096 };
+
+struct hr_pipelines_table {
+    const char *model; /* NULL: stages are equal */
+    const char *data;
+    double madds; /* of a sample, forward and backward */
+    struct hr_pipelines_row row[HR_PIPELINES_ROWS];
+    size_t n;
+};
+
+/* One row in full. */
+struct hr_pipelines_rank {
+    char layers[96]; /* "0 to 2", "0, 3 to 4" */
+    double share;    /* of the work */
+};
+
+struct hr_pipelines_one {
+    const struct hr_pipelines_table *table; /* of this row alone */
+    const struct hr_pipelines_row *row;
+    const struct hr_pipeline_walk *walk;
+    const struct hr_pipelines_rank *rank; /* (K) */
+};
+
+enum { HR_BENCH_PIPELINE_ROUNDS = 99 };
+
+/* --- tables --- */
+
+/* "4", "4x2" */
+static const char *stages_text(const struct hr_pipeline_shape *shape, char text[48])
+{
+    if (shape->chunks > 1)
+        snprintf(text, 48, "%zux%zu", shape->stages, shape->chunks);
+    else
+        snprintf(text, 48, "%zu", shape->stages);
+    return text;
+}
+
+/* What was measured, beside the paper. */
+static void pipelines_print_measured(FILE *out, const struct hr_pipelines_table *table)
+{
+    struct hr_grid cells;
+    char stages[48];
+    hr_grid_begin(&cells, "-measured\tstages\tmicro\tbubble\tleast to most\tpaper\tsamples/s\t"
+                          "speed-up");
+    for (size_t i = 0; i < table->n; i++) {
+        const struct hr_pipelines_row *row = &table->row[i];
+        const struct hr_pipelines_measured *m = &row->measured;
+        fprintf(cells.cells, "%s\t%s\t%zu\t%.1f %%\t%.1f %6.1f %%\t%.1f %%\t%.0f\t%.2f\n",
+                row->schedule->name, stages_text(&row->shape, stages), row->shape.micro_batches,
+                100 * m->bubble, 100 * m->least, 100 * m->most, 100 * row->bubble, m->samples_per_s,
+                m->speed_up);
+    }
+    fputc('\n', out);
+    hr_grid_end(&cells, out, 0);
+}
+
+static void pipelines_print(FILE *out, const struct hr_pipelines_table *table)
+{
+    struct hr_grid cells;
+    char stages[48];
+    if (table->model)
+        fprintf(out,
+                "# %s on %s\n"
+                "# on paper: time is multiply-adds, %.3g M a sample; messages take none\n",
+                table->model, table->data, 1e-6 * table->madds);
+    else
+        fputs("# on paper: equal stages, forward takes 1, backward 2; messages take none\n", out);
+    hr_grid_begin(&cells, "-schedule\tstages\tmicro\tmakespan\tspeed-up\tbubble\tformula\tstored\t"
+                          "balance");
+    for (size_t i = 0; i < table->n; i++) {
+        const struct hr_pipelines_row *row = &table->row[i];
+        fprintf(cells.cells, "%s\t%s\t%zu\t%.3f\t%.2f\t%.1f %%\t%.1f %%\t%zu\t%.2f\n",
+                row->schedule->name, stages_text(&row->shape, stages), row->shape.micro_batches,
+                row->makespan, 1 / row->makespan, 100 * row->bubble,
+                100 * row->schedule->bubble(&row->shape), row->stored, row->balance);
+    }
+    hr_grid_end(&cells, out, 0);
+}
+
+/* --- one in full --- */
+
+static void print_legend(FILE *out, const struct hr_pipelines_row *row)
+{
+    fprintf(out, "F forward, %s, . idle, number: micro-batch%s\n",
+            row->schedule->splits_backward ? "D backward data, W backward weights" : "B backward",
+            row->shape.chunks > 1 ? ";\nsmall letters: every other chunk" : "");
+}
+
+static void write_rank(FILE *cells, const struct hr_pipelines_one *one, size_t r)
+{
+    const struct hr_pipeline_schedule *schedule = one->row->schedule;
+    const struct hr_pipeline_shape *shape = &one->row->shape;
+    const struct hr_rank_walk *rank = &one->walk->rank[r];
+    fprintf(cells, "%zu\t%s\t%.1f %%\t%.1f %%\t%zu", r, one->rank[r].layers,
+            100 * one->rank[r].share, 100 * (double)rank->idle / (double)one->walk->makespan,
+            rank->stored);
+    if (!schedule->synchronous)
+        fprintf(cells, "\t%zu\t%zu\t%zu", schedule->versions(shape, r),
+                schedule->staleness(shape, r, HR_FORWARD),
+                schedule->staleness(shape, r, HR_BACKWARD));
+    fputs("\n", cells);
+}
+
+/* Its picture, in lines of at most `width` columns, and what each rank has. */
+static enum hr_status pipelines_print_one(FILE *out, const struct hr_pipelines_one *one,
+                                          size_t width)
+{
+    struct hr_grid table;
+    char *picture;
+    HR_TRY(hr_pipeline_picture(one->walk, width, &picture));
+    fprintf(out, "\n%s\n", picture);
+    free(picture);
+    print_legend(out, one->row);
+    fputs("\n", out);
+    hr_grid_begin(&table, one->table->model
+                              ? "-stage\t-layers\twork\tidle\tstored\tweight\nversions\t"
+                                "forward\nstale\tbackward\nstale"
+                              : "-stage\t-parts\twork\tidle\tstored\tweight\nversions\t"
+                                "forward\nstale\tbackward\nstale");
+    for (size_t r = 0; r < one->row->shape.stages; r++)
+        write_rank(table.cells, one, r);
+    hr_grid_end(&table, out, 0);
+    return HR_OK;
+}
+
+/* --- json ---
+ *
+ * What bench pipeline shows, as JSON: fields are only ever added. */
+
+static json_t *measured_object(const struct hr_pipelines_measured *m)
+{
+    if (!m->rounds)
+        return json_null();
+    return json_pack("{so so so so so so}", "rounds", hr_json_count(m->rounds), "bubble",
+                     hr_json_number(m->bubble), "bubble_least", hr_json_number(m->least),
+                     "bubble_most", hr_json_number(m->most), "samples_per_s",
+                     hr_json_number(m->samples_per_s), "speed_up", hr_json_number(m->speed_up));
+}
+
+static json_t *row_object(const struct hr_pipelines_row *row)
+{
+    const struct hr_pipeline_shape *shape = &row->shape;
+    return json_pack(
+        "{ss ss so so so so so so so so so so so}", "op", "pipeline", "schedule",
+        row->schedule->name, "stages", hr_json_count(shape->stages), "micro_batches",
+        hr_json_count(shape->micro_batches), "chunks", hr_json_count(shape->chunks), "makespan",
+        hr_json_number(row->makespan), "speed_up", hr_json_number(1 / row->makespan), "bubble",
+        hr_json_number(row->bubble), "bubble_formula", hr_json_number(row->schedule->bubble(shape)),
+        "stored", hr_json_count(row->stored), "balance", hr_json_number(row->balance), "messages",
+        hr_json_count(row->messages), "measured", measured_object(&row->measured));
+}
+
+/* Of an asynchronous schedule; null of the others. */
+static json_t *staleness_object(const struct hr_pipelines_one *one, size_t r)
+{
+    const struct hr_pipeline_schedule *schedule = one->row->schedule;
+    const struct hr_pipeline_shape *shape = &one->row->shape;
+    if (schedule->synchronous)
+        return json_null();
+    return json_pack("{so so so}", "versions", hr_json_count(schedule->versions(shape, r)),
+                     "forward", hr_json_count(schedule->staleness(shape, r, HR_FORWARD)),
+                     "backward", hr_json_count(schedule->staleness(shape, r, HR_BACKWARD)));
+}
+
+static json_t *rank_object(const struct hr_pipelines_one *one, size_t r)
+{
+    const struct hr_rank_walk *rank = &one->walk->rank[r];
+    const double idle = (double)rank->idle / (double)one->walk->makespan;
+    return json_pack("{so so so so so so}", "stage", hr_json_count(r), "layers",
+                     hr_json_text(one->rank[r].layers), "madds_share",
+                     hr_json_number(one->rank[r].share), "idle_share", hr_json_number(idle),
+                     "stored", hr_json_count(rank->stored), "staleness", staleness_object(one, r));
+}
+
+/* The same as {"model", "madds", "rows": [...], "ranks": [...]}, the last
+ * where there is `one`. */
+static json_t *json_pipelines(const struct hr_pipelines_table *table,
+                              const struct hr_pipelines_one *one)
+{
+    json_t *rows = json_array(), *ranks = json_array();
+    for (size_t i = 0; i < table->n; i++)
+        hr_json_append(&rows, row_object(&table->row[i]));
+    for (size_t r = 0; one && r < one->row->shape.stages; r++)
+        hr_json_append(&ranks, rank_object(one, r));
+    return json_pack(
+        "{so so so so}", "model", table->model ? hr_json_text(table->model) : json_null(), "madds",
+        hr_json_number(table->model ? table->madds : NAN), "rows", rows, "ranks", ranks);
+}
+
+/* --- in real time --- */
+
+enum { BATCH = 64, MOST_ROUNDS = HR_BENCH_PIPELINE_ROUNDS };
+static const double run_seconds = 0.5;
+
+/* What a row gave, by rounds. */
+struct series {
+    double bubble[MOST_ROUNDS], speed[MOST_ROUNDS], alone[MOST_ROUNDS];
+};
+
+/* One worker that accumulates; nothing is to be learned: a small rate keeps numbers small. */
+static struct hr_train_options accumulating(const struct hr_cli *cli, size_t micro_batches)
+{
+    struct hr_train_options options = cli->train;
+    options.workers = 1;
+    options.epochs = 1 << 20;
+    options.lr = 1e-4;
+    options.max_seconds = run_seconds;
+    options.batch_size = (BATCH + micro_batches - 1) / micro_batches;
+    options.accumulate = micro_batches;
+    return options;
+}
+
+static struct hr_train_options staged(const struct hr_cli *cli, const struct hr_pipelines_row *row)
+{
+    struct hr_train_options options = accumulating(cli, row->shape.micro_batches);
+    options.batch_size *= options.accumulate;
+    options.accumulate = 1;
+    options.pipeline = row->shape.stages;
+    options.micro_batches = row->schedule->synchronous ? row->shape.micro_batches : 0;
+    options.chunks = row->shape.chunks;
+    snprintf(options.pipeline_schedule, sizeof options.pipeline_schedule, "%s",
+             row->schedule->name);
+    snprintf(options.stages, sizeof options.stages, "%s", cli->stages);
+    return options;
+}
+
+static enum hr_status train(const struct hr_train_options *options,
+                            const struct hr_dataset *dataset, struct hr_run_result *result)
+{
+    const struct hr_observer observer = {.should_stop = hr_signals_seen};
+    hr_run_result_free(result);
+    HR_TRY(hr_train(options, dataset, &observer, result));
+    return hr_signals_check();
+}
+
+static enum hr_status measure(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                              const struct hr_pipelines_row *row, size_t round,
+                              struct series *series, struct hr_run_result *last)
+{
+    const struct hr_train_options alone = accumulating(cli, row->shape.micro_batches),
+                                  several = staged(cli, row);
+    HR_TRY(train(&alone, dataset, last));
+    series->alone[round] = last->samples_per_s;
+    HR_TRY(train(&several, dataset, last));
+    series->speed[round] = last->samples_per_s;
+    series->bubble[round] = last->pipeline.bubble;
+    return HR_OK;
+}
+
+static void conclude(struct series *series, size_t rounds, struct hr_pipelines_measured *out)
+{
+    *out = (struct hr_pipelines_measured){.rounds = rounds, .least = 1};
+    for (size_t i = 0; i < rounds; i++) {
+        out->least = series->bubble[i] < out->least ? series->bubble[i] : out->least;
+        out->most = series->bubble[i] > out->most ? series->bubble[i] : out->most;
+    }
+    out->bubble = hr_median(series->bubble, rounds);
+    out->samples_per_s = hr_median(series->speed, rounds);
+    out->speed_up = out->samples_per_s / hr_median(series->alone, rounds);
+}
+
+/* Train each row of the table, cli->rounds times, which are no more than that, in turns:
+ * row.measured out, and of the last run of the last row what its stages did when: free it with
+ * hr_run_result_free. */
+static enum hr_status measure_rows(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                                   struct hr_pipelines_table *table, struct hr_run_result *last)
+{
+    struct series *series = calloc(table->n, sizeof *series);
+    enum hr_status status = HR_OK;
+    if (!series)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu measurements", table->n);
+    for (size_t round = 0; status == HR_OK && round < cli->rounds; round++)
+        for (size_t i = 0; status == HR_OK && i < table->n; i++)
+            status = measure(cli, dataset, &table->row[i], round, &series[i], last);
+    for (size_t i = 0; status == HR_OK && i < table->n; i++)
+        conclude(&series[i], cli->rounds, &table->row[i].measured);
+    if (status == HR_OK && hr_cli_speaks(cli))
+        pipelines_print_measured(stdout, table);
+    free(series);
+    return status;
+}
 
 enum { MOST_VALUES = 16, MOST_USUAL_STAGES = 8 };
 
@@ -304,7 +613,7 @@ static enum hr_status publish_one(const struct bench *bench, const struct hr_pip
     snprintf(paper, sizeof paper, "on paper: bubble %.1f %%", 100 * row->bubble);
     snprintf(real, sizeof real, "the last step that was measured; bubble %.1f %%",
              100 * row->measured.bubble);
-    json_t *rest = hr_json_pipelines(&bench->table, one), *steps = json_array();
+    json_t *rest = json_pipelines(&bench->table, one), *steps = json_array();
     json_array_append_new(
         steps, step_json(paper, bench->model ? "millions of multiply-adds of a sample" : "time",
                          row->shape.stages, span, n));
@@ -335,7 +644,7 @@ static enum hr_status show_one(const struct bench *bench)
     for (size_t r = 0; r < K; r++)
         ranks[r].share /= sum;
     if (speaks(bench))
-        status = hr_pipelines_print_one(stdout, &one, hr_manual_width(STDOUT_FILENO));
+        status = pipelines_print_one(stdout, &one, hr_manual_width(STDOUT_FILENO));
     if (status == HR_OK)
         status = publish_one(bench, &one);
     free(ranks);
@@ -347,14 +656,13 @@ static enum hr_status show(struct bench *bench)
     fflush(bench->notes); /* into bench->noted */
     if (speaks(bench)) {
         fputs(bench->noted, stdout);
-        hr_pipelines_print(stdout, &bench->table);
+        pipelines_print(stdout, &bench->table);
     }
     if (bench->cli->rounds)
-        HR_TRY(
-            hr_bench_pipeline_run(bench->cli, &bench->data.dataset, &bench->table, &bench->last));
+        HR_TRY(measure_rows(bench->cli, &bench->data.dataset, &bench->table, &bench->last));
     if (bench->only)
         return show_one(bench);
-    return hr_publish(bench->cli, NULL, hr_json_pipelines(&bench->table, NULL));
+    return hr_publish(bench->cli, NULL, json_pipelines(&bench->table, NULL));
 }
 
 static enum hr_status build(struct bench *bench)

@@ -1,15 +1,286 @@
 /* hogring bench store - push_pull through parameter servers, over workers, servers and sizes. */
-#include "bench/bench_store.h"
+#include "bench/bench.h"
 
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 
+#include "hogring/group.h"
+#include "hogring/store.h"
+#include "base/clock.h"
 #include "base/cpus.h"
-#include "bench/bench_kinds.h"
 #include "base/signals.h"
+#include "base/size.h"
+#include "base/vec.h"
+#include "json/documents.h"
+#include "netsim/link.h"
+#include "options/command_line.h"
+#include "report/benches.h"
+#include "store/partition.h"
 #include "strategies/find.h"
 #include "strategies/strategies.h"
-#include "json/documents.h"
 #include "watch/watch.h"
+
+/* --- one measurement ---
+ *
+ * All workers meet at the store's barrier; each begins a push_pull of every key, and
+ * waits for all; the time of an iteration is that of its slowest worker. An emulated link of a
+ * server is a rule of update that takes as long as the link would: it carries one part at a time,
+ * there and back. */
+
+enum { HR_STORE_BENCH_KEYS = 1024 };
+
+struct hr_store_case {
+    struct hr_world_options world; /* nranks and arena_bytes are set here */
+    const char *placement;
+    size_t workers, servers;
+    size_t keys;  /* 1 .. HR_STORE_BENCH_KEYS, and at most bytes / 4 */
+    size_t bytes; /* of all keys */
+    bool synchronous, own_memory;
+    struct hr_link link; /* bandwidth 0: as fast as memory */
+};
+
+enum {
+    MOST_ITERATIONS = 500,
+    LEAST_ITERATIONS = 10,
+    WARMUP = 3,
+    VOLUME = 128 << 20, /* pushed by all workers */
+};
+
+/* Patience with an emulated link. */
+static const double PATIENCE_S = 0.3;
+
+struct bench {
+    const struct hr_store_case *what;
+    struct hr_store_key key[HR_STORE_BENCH_KEYS];
+    char name[HR_STORE_BENCH_KEYS][8];
+    size_t count, iterations; /* floats of all keys */
+    double *seconds;          /* (workers, iterations); processes write here as well */
+    uint64_t *wrong;          /* (workers) */
+};
+
+/* A server's link; private to its rank. */
+struct wire {
+    const struct hr_link *link;
+    int64_t free_at; /* ns */
+};
+
+static void add_over_link(void *arg, const struct hr_store_update *what, float *weights,
+                          const float *pushed)
+{
+    struct wire *wire = arg;
+    const int64_t now = hr_clock_own_ns();
+    const uint64_t bytes = 2 * what->count * sizeof(float); /* there and back */
+    const int64_t busy_ps = hr_link_busy_ps(bytes, wire->link->bandwidth) + wire->link->latency_ps;
+    wire->free_at = (now > wire->free_at ? now : wire->free_at) + busy_ps / 1000;
+    const struct timespec until = {wire->free_at / HR_NS_PER_SECOND,
+                                   wire->free_at % HR_NS_PER_SECOND};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) != 0)
+        ;
+    hr_vec()->add(weights, pushed, what->count);
+}
+
+/* --- a worker --- */
+
+static enum hr_status take_buffer(const struct bench *bench, struct hr_group *world, float **out)
+{
+    const size_t bytes = bench->count * sizeof(float);
+    if (!bench->what->own_memory)
+        return hr_group_alloc(world, bytes, (void **)out);
+    *out = aligned_alloc(128, hr_round_up(bytes, 128));
+    return *out ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a buffer of %zu bytes", bytes);
+}
+
+static enum hr_status push_pull_all(const struct bench *bench, struct hr_store *store,
+                                    const float *values, float *out)
+{
+    uint64_t ticket;
+    for (size_t k = 0; k < bench->what->keys; k++) {
+        HR_TRY(hr_store_push_pull(store, k, values, out, &ticket));
+        values += bench->key[k].count;
+        out += bench->key[k].count;
+    }
+    return hr_store_wait_all(store);
+}
+
+/* Every worker has pushed a one in every round. */
+static enum hr_status count_wrong(const struct bench *bench, struct hr_store *store, float *out,
+                                  uint64_t *wrong)
+{
+    const float sum = (float)(bench->what->workers * (WARMUP + bench->iterations));
+    float *at = out;
+    uint64_t ticket;
+    HR_TRY(hr_store_barrier(store));
+    for (size_t k = 0; k < bench->what->keys; at += bench->key[k++].count)
+        HR_TRY(hr_store_pull(store, k, at, &ticket));
+    HR_TRY(hr_store_wait_all(store));
+    for (size_t i = 0; i < bench->count; i++)
+        *wrong += out[i] != sum;
+    return HR_OK;
+}
+
+static enum hr_status iterate(const struct bench *bench, struct hr_store *store, size_t rank,
+                              float *values, float *out)
+{
+    double *seconds = bench->seconds + rank * bench->iterations;
+    for (size_t i = 0; i < bench->count; i++)
+        values[i] = 1;
+    for (size_t k = 0; k < WARMUP + bench->iterations; k++) {
+        HR_TRY(hr_store_barrier(store));
+        const int64_t began = hr_clock_ns();
+        HR_TRY(push_pull_all(bench, store, values, out));
+        if (k >= WARMUP)
+            seconds[k - WARMUP] = hr_seconds(hr_clock_ns() - began);
+    }
+    return count_wrong(bench, store, out, &bench->wrong[rank]);
+}
+
+static enum hr_status rank_main(struct hr_group *world, void *arg)
+{
+    const struct bench *bench = arg;
+    const struct hr_store_case *what = bench->what;
+    struct wire wire = {.link = &what->link};
+    const bool linked = what->link.bandwidth > 0;
+    const struct hr_store_options options = {.keys = bench->key,
+                                             .nkeys = what->keys,
+                                             .placement = what->placement,
+                                             .servers = what->servers,
+                                             .synchronous = what->synchronous,
+                                             .update = linked ? add_over_link : NULL,
+                                             .arg = &wire};
+    struct hr_store *store;
+    float *values = NULL, *out = NULL;
+    enum hr_status status = HR_OK;
+    if (linked)
+        prctl(PR_SET_TIMERSLACK, 1); /* else the kernel rounds sleeps up by 50 us */
+    HR_TRY(hr_store_open(world, &options, &store));
+    if (!hr_store_serves(store)) {
+        status = take_buffer(bench, world, &values);
+        if (status == HR_OK)
+            status = take_buffer(bench, world, &out);
+        if (status == HR_OK)
+            status = iterate(bench, store, hr_group_rank(world), values, out);
+    }
+    if (status == HR_OK)
+        status = hr_store_close(store);
+    if (what->own_memory) {
+        free(values);
+        free(out);
+    }
+    return status;
+}
+
+/* --- one measurement --- */
+
+/* data / total bandwidth, if the data were spread evenly. */
+static double law_s(const struct hr_store_case *what)
+{
+    if (what->link.bandwidth <= 0)
+        return NAN;
+    return 2 * (double)what->bytes * (double)what->workers /
+           ((double)what->servers * what->link.bandwidth);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static enum hr_status measure_balance(const struct bench *bench, double *balance)
+{
+    struct hr_partition partition;
+    const size_t servers = bench->what->servers;
+    size_t largest = 0;
+    HR_TRY(hr_partition_make(&partition, bench->key, bench->what->keys, servers));
+    for (size_t s = 0; s < servers; s++) {
+        const size_t elems = hr_partition_elems(&partition, s);
+        largest = elems > largest ? elems : largest;
+    }
+    hr_partition_fini(&partition);
+    *balance = (double)largest * (double)servers / (double)bench->count;
+    return HR_OK;
+}
+
+static void fill_row(const struct bench *bench, struct hr_store_row *row)
+{
+    const struct hr_store_case *what = bench->what;
+    double *slowest = bench->seconds; /* worker 0's line takes the maxima */
+    for (size_t w = 0; w < what->workers; w++) {
+        row->wrong += bench->wrong[w];
+        for (size_t k = 0; k < bench->iterations; k++)
+            slowest[k] = fmax(slowest[k], bench->seconds[w * bench->iterations + k]);
+    }
+    qsort(slowest, bench->iterations, sizeof *slowest, compare_doubles);
+    const double median = slowest[bench->iterations / 2];
+    row->p10_us = 1e6 * slowest[bench->iterations / 10];
+    row->p50_us = 1e6 * median;
+    row->p90_us = 1e6 * slowest[bench->iterations * 9 / 10];
+    row->gbs = 2e-9 * (double)what->bytes * (double)what->workers / median;
+    row->law_us = 1e6 * law_s(what);
+}
+
+static void cut_keys(struct bench *bench)
+{
+    const size_t n = bench->what->keys;
+    for (size_t k = 0; k < n; k++) {
+        snprintf(bench->name[k], sizeof bench->name[k], "key%zu", k);
+        bench->key[k] = (struct hr_store_key){
+            bench->name[k],
+            hr_split_begin(bench->count, n, k + 1) - hr_split_begin(bench->count, n, k), NULL};
+    }
+}
+
+static size_t iterations_for(const struct hr_store_case *what)
+{
+    const double law = law_s(what);
+    const size_t by_volume = VOLUME / what->workers / (what->bytes ? what->bytes : 1);
+    const size_t by_time = isnan(law) ? MOST_ITERATIONS : (size_t)(PATIENCE_S / law);
+    const size_t n = hr_min_size(by_volume, by_time);
+    return n < LEAST_ITERATIONS ? LEAST_ITERATIONS : hr_min_size(n, MOST_ITERATIONS);
+}
+
+static enum hr_status run(struct bench *bench, struct hr_store_row *row)
+{
+    const struct hr_store_case *what = bench->what;
+    struct hr_world_options world = what->world;
+    const size_t bytes =
+        what->workers * (bench->iterations * sizeof *bench->seconds + sizeof *bench->wrong);
+    void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return hr_fail_errno(HR_E_NOMEM, "no memory for %zu times", bench->iterations);
+    bench->seconds = shared;
+    bench->wrong = (uint64_t *)(bench->seconds + what->workers * bench->iterations);
+    world.nranks = what->workers + (strcmp(what->placement, "dedicated") ? 0 : what->servers);
+    world.max_groups = 1;
+    /* Buffers, or stages, two at most; and rings. */
+    world.arena_bytes = 2 * what->bytes + what->keys * 1024 + (1 << 20);
+    const enum hr_status status = hr_world_run(&world, rank_main, bench);
+    if (status == HR_OK)
+        fill_row(bench, row);
+    munmap(shared, bytes);
+    return status;
+}
+
+/* Measure it; fills *row. */
+static enum hr_status store_measure(const struct hr_store_case *what, struct hr_store_row *row)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+    if (!bench)
+        return hr_fail(HR_E_NOMEM, "no memory for a measurement");
+    bench->what = what;
+    bench->count = what->bytes / sizeof(float);
+    bench->iterations = iterations_for(what);
+    cut_keys(bench);
+    enum hr_status status = measure_balance(bench, &row->balance);
+    if (status == HR_OK)
+        status = run(bench, row);
+    free(bench);
+    return status;
+}
 
 enum { MOST_ROWS = 1024, STEP = 4, SWEEP_WORKERS = 4, SWEEP_SERVERS = 2 };
 
@@ -119,7 +390,7 @@ static enum hr_status measure(struct store_bench *bench, const char *placement, 
         snprintf(row->setup, sizeof row->setup, "%zuW%zuPS%s", workers, servers,
                  strcmp(placement, "dedicated") ? " colocated" : "");
         HR_TRY(hr_signals_check());
-        HR_TRY(hr_store_measure(&what, row));
+        HR_TRY(store_measure(&what, row));
         bench->table.n++;
         if (!silent) {
             hr_store_print_row(&bench->cells, stdout, row);

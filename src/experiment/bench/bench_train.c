@@ -1,25 +1,71 @@
 /* hogring bench train - samples a second of whole models, what the workers' time goes into, and
  * how much of the compute roof that is. */
+#include "bench/bench.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "hogring/group.h"
 #include "base/median.h"
 #include "base/signals.h"
-#include "bench/bench_data.h"
-#include "bench/bench_kinds.h"
-#include "bench/compute_roof.h"
 #include "json/documents.h"
+#include "kernels/team.h"
 #include "nn/madds.h"
-#include "watch/watch.h"
+#include "nn/model_text.h"
 #include "options/choices.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
-#include "nn/model_text.h"
+#include "products/ready.h"
 #include "strategies/find.h"
 #include "terminal/output.h"
+#include "watch/watch.h"
+
+/* --- the compute roof --- */
+
+#define SECONDS 0.02
+
+struct roof {
+    enum hr_roof_kind kind;
+    size_t threads;
+    double flops;
+};
+
+static enum hr_status measure_roof(struct hr_group *world, void *arg)
+{
+    struct roof *roof = arg;
+    (void)world;
+    HR_TRY(hr_kernels_init_process(1));
+    roof->flops = hr_tile_roof(roof->kind, roof->threads, SECONDS);
+    return HR_OK;
+}
+
+/* Operations a second of the workers' threads together, as many and as freely placed as in a run;
+ * takes 30 ms. It is measured in a process of its own: one that has used a team of threads or BLAS
+ * must not fork workers. HR_E_NOMEM, and errors of that process. */
+static enum hr_status compute_roof(const struct hr_train_options *options, enum hr_roof_kind kind,
+                                   double *flops)
+{
+    const struct hr_world_options world = {.nranks = 1,
+                                           .launch = "process",
+                                           .arena_bytes = 1,
+                                           .timeout = options->timeout > 0 ? options->timeout : -1};
+    struct roof *roof =
+        mmap(NULL, sizeof *roof, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (roof == MAP_FAILED)
+        return hr_fail_errno(HR_E_NOMEM, "no memory to measure the machine in");
+    roof->kind = kind;
+    roof->threads = options->workers * options->threads_per_worker;
+    if (roof->threads > HR_TEAM_MAX) /* the processors are all busy with fewer */
+        roof->threads = HR_TEAM_MAX;
+    const enum hr_status status = hr_world_run(&world, measure_roof, roof);
+    *flops = roof->flops;
+    munmap(roof, sizeof *roof);
+    return status;
+}
 
 enum {
     MOST_MODELS = 32,
@@ -224,11 +270,11 @@ static enum hr_status measure_row(struct train_bench *bench, size_t i, size_t ro
     const struct hr_train_options *options = &bench->options[i];
     const bool real = hr_choices_of(options).clock == HR_CLOCK_REAL;
     if (real)
-        HR_TRY(hr_compute_roof(options, bench->rows[i].roof_kind, &roof->before));
+        HR_TRY(compute_roof(options, bench->rows[i].roof_kind, &roof->before));
     HR_TRY(train(bench, options, &series->result[round]));
     series->speed[round] = series->result[round].samples_per_s;
     roof->rate = 2 * bench->rows[i].madds * series->speed[round];
-    return real ? hr_compute_roof(options, bench->rows[i].roof_kind, &roof->after) : HR_OK;
+    return real ? compute_roof(options, bench->rows[i].roof_kind, &roof->after) : HR_OK;
 }
 
 /* The round of median speed is shown. */

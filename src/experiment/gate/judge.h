@@ -44,7 +44,8 @@
 
  *
  * Source: J. W. Tukey and D. H. McLaughlin, "Less vulnerable confidence and significance procedures
- *     for location based on a single sample", Sankhya A 25, 1963. K. K. Yuen, Biometrika 61, 1974. */
+ *     for location based on a single sample", Sankhya A 25, 1963. K. K. Yuen, Biometrika 61,
+ *     1974. */
 
 enum { HR_GATE_SEEDS_LEAST = 5 };
 #define HR_GATE_POWER 0.8

@@ -575,7 +575,7 @@ const struct hr_check hr_check_resume = {
     .claim = "resumed = never stopped",
     .story =
         "Synchronous strategies, stopped after a few steps and resumed from the checkpoint, end "
-        "with the bits of a try_resume that was not.",
+        "with the bits of a run that was not.",
     .what = "runs",
     .run = try_resume,
 };

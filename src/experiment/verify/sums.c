@@ -1,5 +1,5 @@
-/* Sums among ranks, and beside them the orders in which algorithms add, stated anew: nothing there
- * uses what it judges, no plans, no vector kernels (hogring help collectives; plan/allreduce_*.c). */
+/* Sums among ranks, and beside them the orders in which algorithms add, stated anew: nothing
+ * there uses what it judges, no plans, no vector kernels. */
 #include "verify/verify.h"
 
 #include <stdio.h>

@@ -1,11 +1,47 @@
-#include "bench/bench_data.h"
+/* What kinds of bench share: sizes, memory, samples. */
+#include "bench/bench.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/needs.h"
 #include "base/philox.h"
 #include "options/nearest.h"
+
+enum hr_status hr_bench_parse_sizes(const char *text, uint64_t *low, uint64_t *high)
+{
+    char first[64];
+    const char *colon = strchr(text, ':');
+    snprintf(first, sizeof first, "%.*s", colon ? (int)(colon - text) : (int)strlen(text), text);
+    if (hr_parse_size(first, low) && hr_parse_size(colon ? colon + 1 : first, high) &&
+        *low >= sizeof(float) && *low <= *high && *high <= (uint64_t)1 << 33)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--sizes %s: expected LO:HI in bytes, as 4:64M, from 4 to 8G", text);
+}
+
+enum hr_status hr_bench_parse_either(const char *option, const char *text, const char *no,
+                                     const char *yes, bool *out)
+{
+    *out = !strcmp(text, yes);
+    if (*out || !strcmp(text, no))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--%s %s: expected %s or %s", option, text, no, yes);
+}
+
+enum hr_status hr_bench_check_memory(size_t buffers, uint64_t low, uint64_t high, uint64_t step)
+{
+    uint64_t largest = low;
+    struct hr_needs needs = {0};
+    while (largest <= high / step)
+        largest *= step;
+    hr_needs_add(&needs, "buffers", buffers, largest);
+    return hr_needs_check(&needs, "the largest size needs",
+                          "smaller --sizes or fewer ranks would fit");
+}
+
+/* --- samples --- */
 
 enum { ROOM = 64 << 20, MOST_SAMPLES = 60000, TEST_SAMPLES = 64, MOST_CLASSES = 256 };
 enum { MOST_ELEMS = 1 << 24 };
@@ -33,7 +69,7 @@ static size_t clamp(size_t n, size_t low, size_t high)
     return n < low ? low : n > high ? high : n;
 }
 
-static void fill(uint8_t *pixels, size_t count)
+static void fill_pixels(uint8_t *pixels, size_t count)
 {
     for (size_t i = 0; i < count; i += sizeof(struct hr_philox)) {
         const struct hr_philox block = hr_random_block(1, HR_STREAM_TEST, i, 0);
@@ -97,7 +133,7 @@ void hr_bench_data_fill(struct hr_bench_data *data)
     const size_t samples = set->train.count + set->test.count;
     if (!data->made_up)
         return;
-    fill((uint8_t *)(data->made_up + samples), samples * hr_shape_elems(set->shape));
+    fill_pixels((uint8_t *)(data->made_up + samples), samples * hr_shape_elems(set->shape));
 }
 
 void hr_bench_data_close(struct hr_bench_data *data)
