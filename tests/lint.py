@@ -51,7 +51,7 @@ FILE_ORDER = {
     "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",
     "state": "listing model_tensors pause_state compress_state best_state state model_file",
     "train": "histogram task evaluate counters divergence final_test several shared_memory compress_setup aggregate_setup needs links_setup overlap_setup freeze optimizer_setup pipeline_setup pipeline_report prepare announce dense_result fits run what_if_deaths what_if",
-    "forecast": "noise gradients pace anchors stand_in forecast sentences forecast_text forecast_json",
+    "forecast": "noise pace anchors forecast report",
 }
 found = []
 

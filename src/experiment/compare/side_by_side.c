@@ -1,18 +1,139 @@
 /* The runs of a seed at once, each in a process that sends its result back through a pipe. */
+#include "compare/compare.h"
+
 #include <errno.h>
+#include <math.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/signals.h"
-#include "compare/crowd.h"
-#include "compare/runs.h"
+#include "shm/gauge.h"
+#include "terminal/output.h"
 #include "watch/watch.h"
+
+/* --- one line of progress for all of them ---
+ *
+ * runs at once, each in a process of its own, and one line of progress for all of them.
+ *
+ * Memory:   shared with the processes that are forked behind crowd_open; a cell's writer is its
+ *           process, its reader who has forked them.
+ * Test:     tests/cli/terminal.bats */
+
+struct hr_crowd {
+    struct hr_course *cell; /* (runs->per_seed) of those that are at work; NULL: there is none */
+    size_t bytes;
+    struct hr_progress_view view;
+    struct hr_remaining seeds; /* the runs of a seed take as long as the longest */
+    const struct hr_compare_runs *runs;
+    size_t first; /* of the runs */
+    int64_t began_ns;
+};
+
+static const double basis_s = 1.0;
+
+/* Without memory for it nothing is shown. */
+static void crowd_open(struct hr_crowd *crowd, const struct hr_compare_runs *runs,
+                       enum hr_telling telling)
+{
+    const struct hr_progress_subject subject = hr_compare_runs_subject(runs, 0);
+    *crowd = (struct hr_crowd){.bytes = runs->per_seed * sizeof *crowd->cell,
+                               .seeds = {.n = runs->n / runs->per_seed, .per_seed = 1},
+                               .runs = runs};
+    hr_progress_view_init(&crowd->view, hr_output_terminal(), &subject, telling);
+    void *memory =
+        mmap(NULL, crowd->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    crowd->cell = memory == MAP_FAILED ? NULL : memory;
+}
+
+static void crowd_close(struct hr_crowd *crowd)
+{
+    hr_progress_view_end(&crowd->view);
+    if (crowd->cell)
+        munmap(crowd->cell, crowd->bytes);
+    crowd->cell = NULL;
+}
+
+/* Runs from `first` begin, and are over. */
+static void crowd_begin(struct hr_crowd *crowd, size_t first)
+{
+    crowd->first = first;
+    crowd->began_ns = hr_clock_ns();
+    for (size_t k = 0; crowd->cell && k < crowd->runs->per_seed; k++) {
+        hr_atom64_store_relaxed(&crowd->cell[k].samples, 0); /* nobody is at work */
+        hr_atom64_store_relaxed(&crowd->cell[k].total, 0);
+        hr_course_store(&crowd->cell[k].epoch, 0);
+    }
+}
+
+static void crowd_end(struct hr_crowd *crowd)
+{
+    crowd->seeds.seconds[crowd->first / crowd->runs->per_seed] =
+        hr_seconds(hr_clock_ns() - crowd->began_ns);
+}
+
+/* Of run `first + k`, for hr_watch_join: its cell, and by whom it is written. */
+static void *crowd_cell(const struct hr_crowd *crowd, size_t k)
+{
+    return crowd->cell ? &crowd->cell[k] : NULL;
+}
+
+static void crowd_tell(void *arg, const struct hr_progress *progress)
+{
+    struct hr_course *cell = arg;
+    if (!cell)
+        return;
+    hr_atom64_store_relaxed(&cell->samples, progress->samples); /* partner of all: crowd_draw */
+    hr_course_store(&cell->epoch, progress->epoch);
+    hr_atom64_store_relaxed(&cell->total, progress->total);
+}
+
+/* Seconds until the last of them is over; not a number: some have no basis yet. */
+static double left_of(const struct hr_course *cell, double passed)
+{
+    const double done = (double)hr_atom64_load_relaxed(&cell->samples),
+                 total = (double)hr_atom64_load_relaxed(&cell->total); /* partner: tell */
+    return passed >= basis_s && done > 0 && total >= done ? passed / done * (total - done) : NAN;
+}
+
+/* Some times a second. */
+static void crowd_draw(struct hr_crowd *crowd)
+{
+    const size_t n = crowd->runs->per_seed;
+    const double passed = hr_seconds(hr_clock_ns() - crowd->began_ns);
+    struct hr_progress_crowd seen = {.first = crowd->first + 1,
+                                     .last = crowd->first + n,
+                                     .runs = crowd->runs->n,
+                                     .least_epoch = INFINITY,
+                                     .epochs = crowd->view.subject.epochs};
+    double samples = 0;
+    for (size_t k = 0; crowd->cell && k < n; k++) {
+        const double epoch = hr_course_load(&crowd->cell[k].epoch);
+        const double left = left_of(&crowd->cell[k], passed);
+        seen.least_epoch = fmin(seen.least_epoch, epoch);
+        seen.most_epoch = fmax(seen.most_epoch, epoch);
+        seen.left_s = isnan(left) || left > seen.left_s ? left : seen.left_s;
+        samples += (double)hr_atom64_load_relaxed(&crowd->cell[k].samples); /* partner: tell */
+    }
+    seen.samples_per_s = passed >= basis_s ? samples / passed : NAN;
+    seen.left_s += hr_remaining_after(&crowd->seeds, crowd->first / n, passed + seen.left_s);
+    if (crowd->cell)
+        hr_progress_view_crowd(&crowd->view, &seen);
+}
+
+/* Run i has ended. */
+static void crowd_ran(struct hr_crowd *crowd, size_t i, const struct hr_run_result *result)
+{
+    crowd->view.subject = hr_compare_runs_subject(crowd->runs, i);
+    hr_progress_view_ran(&crowd->view, result);
+}
 
 /* What a process sends back through its pipe; the result's lists follow. */
 struct parcel {
@@ -153,7 +274,7 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     const struct hr_progress_subject subject = hr_compare_runs_subject(runs, i);
     struct hr_observer observer =
         hr_watch_begin(&watch, &options, cli->data, &subject, hr_watch_telling(cli));
-    hr_watch_join(&watch, hr_crowd_tell, hr_crowd_cell(crowd, i - crowd->first));
+    hr_watch_join(&watch, crowd_tell, crowd_cell(crowd, i - crowd->first));
     watch.first = crowd->first == 0;
     share.said = share.crowded = i > 0;
     watch.share = &share;
@@ -220,7 +341,7 @@ static void wait_for_parcel(struct hr_crowd *crowd, const struct entrant *entran
 {
     struct pollfd readable = {.fd = entrants[k].pipe, .events = POLLIN};
     while (poll(&readable, 1, 100) <= 0) {
-        hr_crowd_draw(crowd);
+        crowd_draw(crowd);
         forward_signals(entrants, n, forwarded);
     }
 }
@@ -253,21 +374,21 @@ enum hr_status hr_compare_side_by_side(const struct hr_cli *cli, const struct hr
     enum hr_status status = HR_OK;
     struct forwarded forwarded = {0};
     struct hr_crowd crowd;
-    hr_crowd_open(&crowd, runs, hr_watch_telling(cli));
+    crowd_open(&crowd, runs, hr_watch_telling(cli));
     hr_signals_run_begins();
     for (size_t first = 0; first < runs->n && !hr_signals_seen(NULL); first += runs->per_seed) {
         size_t started = 0;
-        hr_crowd_begin(&crowd, first);
+        crowd_begin(&crowd, first);
         for (; started < runs->per_seed && status == HR_OK; started += status == HR_OK)
             status = start_entrant(cli, dataset, &crowd, first + started, &entrants[started]);
         for (size_t k = 0; k < started; k++) {
             wait_for_parcel(&crowd, entrants, started, k, &forwarded);
             receive(runs, first + k, &entrants[k]);
-            hr_crowd_ran(&crowd, first + k, &runs->results[first + k]);
+            crowd_ran(&crowd, first + k, &runs->results[first + k]);
         }
-        hr_crowd_end(&crowd);
+        crowd_end(&crowd);
     }
-    hr_crowd_close(&crowd);
+    crowd_close(&crowd);
     hr_signals_run_ended();
     return status;
 }

@@ -10,7 +10,7 @@
 #ifndef HR_COMPARE_TUNE_H
 #define HR_COMPARE_TUNE_H
 
-#include "compare/runs.h"
+#include "compare/compare.h"
 #include "report/tuning.h"
 
 /* HR_E_USAGE: --tune or --tune-budget cannot be what they are, or mean nothing beside others.

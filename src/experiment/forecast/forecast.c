@@ -8,7 +8,7 @@
 
 #include "base/cpus.h"
 #include "base/size.h"
-#include "forecast/stand_in.h"
+#include "forecast/anchors.h"
 #include "hogring/sparse.h"
 #include "nn/model.h"
 #include "options/choices.h"

@@ -8,7 +8,7 @@
  *            timed says so. Each has a range, from the errors that were found when forecasts were
  *            measured (README, and hogring help forecast), and from how much what was timed varied.
  *            Where no such measurement was made, the row is "not validated".
- * Virtual:   each row is simulated with a stand-in (stand_in.h), and exact but for rounding.
+ * Virtual:   each row is simulated with a stand-in (anchors.h), and exact but for rounding.
  * Costs:     of samples, from the noise scale (noise.h), of rows that make an update of all
  *            workers' batches together. Stale updates cost samples, too, which no scale says.
  *
@@ -22,7 +22,7 @@
 #include <stdio.h>
 
 #include "forecast/anchors.h"
-#include "forecast/gradients.h"
+#include "forecast/noise.h"
 
 /* Quantile of the errors that a range stands for. */
 #define HR_FORECAST_LEVEL 0.9
@@ -71,11 +71,10 @@ HR_CHECKED enum hr_status hr_forecast_make(const struct hr_forecast_ask *ask,
  * sqrt(Delta), where others make t steps while one is made. */
 double hr_forecast_bound(const struct hr_conflicts *conflicts, double lag);
 
-/* --- sentences.c: what it means, a sentence a line */
+/* --- report.c: what it means, a sentence a line; the table, what was timed; a new reference,
+ * "forecast" of the document, NULL: no memory */
 void hr_forecast_say(FILE *out, const struct hr_forecast *forecast);
-/* --- forecast_text.c: the table, what was timed */
 void hr_forecast_print(FILE *out, const struct hr_forecast *forecast);
-/* --- forecast_json.c: a new reference, "forecast" of the document; NULL: no memory */
 json_t *hr_forecast_json(const struct hr_forecast *forecast);
 
 #endif

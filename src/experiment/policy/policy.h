@@ -21,10 +21,38 @@
 
 #include <jansson.h>
 
+#include "options/command_line.h"
 #include "options/metric.h"
-#include "policy/space.h"
 #include "search/halving.h"
 #include "stats/tests.h"
+
+/* --- which policies are searched: --search "strategy=allreduce,ssp;staleness=1,4" ---
+ *
+ * Each option has a list of values; a policy is one value of each. A value that means nothing to
+ * its strategy is left out of it: allreduce is one policy, whatever stalenesses there are.
+ * Test: tests/unit/policy/test_space.c */
+
+enum { HR_POLICY_LABEL = 128, HR_POLICY_MOST = 4096 };
+
+struct hr_policy_space {
+    size_t points;                    /* combinations of values, */
+    size_t n;                         /* and those that differ in what they mean */
+    struct hr_train_options *options; /* (n) owned */
+    char (*label)[HR_POLICY_LABEL];   /* (n) owned: "ssp staleness=4" */
+    char left_out[600]; /* "staleness means nothing to allreduce, ps-async; ..."; "" */
+    size_t nrefused;    /* policies that cannot be, which are gone; */
+    char refused[500];  /* the first of them, and why */
+};
+
+/* Read cli->search on top of the other options. HR_E_USAGE: a piece that does not parse, an option
+ * that is given too or is one for all, a policy whose options mean nothing together; HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_policy_space_read(const struct hr_cli *cli,
+                                               struct hr_policy_space *space);
+/* Those that a run would refuse (HR_E_USAGE) are left out, as a number of servers that a strategy
+ * does not take. HR_E_USAGE: all are; or what else a run would end with. */
+HR_CHECKED enum hr_status hr_policy_space_check(struct hr_policy_space *space,
+                                                const struct hr_dataset *dataset);
+void hr_policy_space_free(struct hr_policy_space *space);
 
 enum { HR_POLICY_SEEDS = 64 }; /* of a confirmation, at most */
 
@@ -102,17 +130,6 @@ struct hr_forecast_error {
     double value;          /* mean of what the metric was more; NaN */
 };
 struct hr_forecast_error hr_policy_forecast(const struct hr_policy_search *search);
-
-/* --- shared by its parts (trial.c) --- */
-
-/* Train; a run that diverges is no error. to_the_end: also where it reaches the target. Its share
- * of the whole is search->share. HR_E_INTERRUPTED. */
-HR_CHECKED enum hr_status hr_policy_train(struct hr_policy_search *search,
-                                          const struct hr_train_options *options, bool to_the_end,
-                                          struct hr_run_result *result, bool *diverged);
-/* Tell of what begins. */
-void hr_policy_begins(struct hr_policy_search *search, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* The last trial of a policy. */
 const struct hr_policy_trial *hr_policy_last_trial(const struct hr_policy_search *search,

@@ -1,4 +1,4 @@
-#include "policy/space.h"
+#include "policy/policy.h"
 
 #include <stdio.h>
 #include <stdlib.h>

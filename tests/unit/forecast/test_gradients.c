@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "forecast/gradients.h"
+#include "forecast/noise.h"
 #include "support/runs.h"
 
 static void products_are_sums_over_parameters(void **state)

@@ -1,7 +1,7 @@
 /* A run in virtual time, and its stand-in with few parameters: as many samples a second. */
 #include <stdio.h>
 
-#include "forecast/stand_in.h"
+#include "forecast/anchors.h"
 #include "support/runs.h"
 
 /* A network large enough to have a stand-in: 33,290 parameters. */

@@ -1,5 +1,5 @@
 /* Policies that a text names: each combination once, without what means nothing to a strategy. */
-#include "policy/space.h"
+#include "policy/policy.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,13 +1,97 @@
-/* What a forecast means: whether more workers help, what larger batches cost, how often sparse rows
- * meet. A claim is made where ranges leave no doubt. */
+/* Forecasts, shown: tables, what they mean in sentences, JSON. */
+#include "forecast/forecast.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fold.h"
-#include "forecast/forecast.h"
+#include "base/memory.h"
+#include "json/value.h"
 #include "report/human.h"
+#include "terminal/grid.h"
+
+/* --- as text ---
+ *
+ * A forecast on a terminal, in 80 columns. */
+
+/* "1.2-1.9", or what there is to say. */
+static const char *cost_text(const struct hr_forecast_row *row, char text[32])
+{
+    snprintf(text, 32, "-");
+    if (!isnan(row->cost_low))
+        snprintf(text, 32, row->cost_high - row->cost_low < 0.005 ? "%.2f" : "%.2f-%.2f",
+                 row->cost_low, row->cost_high);
+    return text;
+}
+
+static void write_row(FILE *cells, const struct hr_forecast *forecast,
+                      const struct hr_forecast_row *row)
+{
+    char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX], servers[24] = "-", cost[32];
+    if (row->servers)
+        snprintf(servers, sizeof servers, "%zu", row->servers);
+    fprintf(cells, "%s\t%zu\t%s\t%s\t%s-%s\t%.2f\t%s\t%s\t%s\n", row->options.strategy,
+            row->options.workers, servers, hr_human_short(speed, row->samples_per_s),
+            hr_human_short(low, row->low), hr_human_short(high, row->high), row->speedup,
+            hr_bytes_text(row->memory).text, cost_text(row, cost),
+            forecast->simulated ? ""
+            : row->timed        ? "t"
+            : row->validated    ? ""
+                                : "n");
+}
+
+static void print_head(FILE *out, const struct hr_forecast *forecast)
+{
+    enum { MOST = 40 };
+    const struct hr_train_options *o = &forecast->rows[0].options;
+    const struct hr_anchors *anchors = &forecast->anchors;
+    fprintf(out, "# %.*s%s, batch %zu a worker\n", MOST, o->model,
+            strlen(o->model) > MOST ? "..." : "", o->batch_size);
+    if (forecast->simulated) {
+        fprintf(out, "# in virtual time, a gradient takes %.40s\n",
+                o->compute_time[0] ? o->compute_time : "lognormal(10ms,0.3)");
+        return;
+    }
+    fprintf(out, "# from %zu short runs, %.1f s, on %zu processor%s", anchors->n, anchors->seconds,
+            forecast->processors, forecast->processors == 1 ? "" : "s");
+    if (!isnan(forecast->load))
+        fprintf(out, ", load average %.1f", forecast->load);
+    fputc('\n', out);
+    if (anchors->coarse)
+        fputs("# gradients are long: fewer runs were timed, ranges are wider\n", out);
+}
+
+static void print_legend(FILE *out, const struct hr_forecast *forecast)
+{
+    bool timed = false, unsure = false;
+    for (size_t i = 0; i < forecast->n; i++) {
+        timed = timed || forecast->rows[i].timed;
+        unsure = unsure || (!forecast->rows[i].timed && !forecast->rows[i].validated);
+    }
+    fputs("speed: over one worker alone; samples: that its batches take, over those of one\n", out);
+    if (timed)
+        fputs("t: timed, no forecast\n", out);
+    if (unsure)
+        fputs("n: not validated: no forecast such as this has been compared with a run\n", out);
+}
+
+void hr_forecast_print(FILE *out, const struct hr_forecast *forecast)
+{
+    struct hr_grid table;
+    print_head(out, forecast);
+    hr_grid_begin(&table, "-strategy\twrk\tsrv\tsamp/s\t-range\tspeed\tmemory\tsamples\t-");
+    for (size_t i = 0; i < forecast->n; i++)
+        write_row(table.cells, forecast, &forecast->rows[i]);
+    hr_grid_end(&table, out, 0);
+    print_legend(out, forecast);
+}
+
+/* --- what they mean ---
+ *
+ * What a forecast means: whether more workers help, what larger batches cost, how often sparse rows
+ * meet. A claim is made where ranges leave no doubt. */
 
 static bool better(const struct hr_forecast_row *a, const struct hr_forecast_row *b)
 {
@@ -197,4 +281,84 @@ void hr_forecast_say(FILE *out, const struct hr_forecast *forecast)
     if (fclose(lines) == 0)
         hr_fold_print(out, text, 80);
     free(text);
+}
+
+/* --- as JSON ---
+ *
+ * A forecast for programs. */
+
+static json_t *row_object(const struct hr_forecast_row *row)
+{
+    return json_pack(
+        "{ss so so so so so so so so so so so so sb sb}", "strategy", row->options.strategy,
+        "workers", hr_json_count(row->options.workers), "servers", hr_json_count(row->servers),
+        "batch_size", hr_json_count(row->options.batch_size), "global_batch",
+        hr_json_count(row->global_batch), "samples_per_s", hr_json_number(row->samples_per_s),
+        "samples_per_s_low", hr_json_number(row->low), "samples_per_s_high",
+        hr_json_number(row->high), "speedup", hr_json_number(row->speedup), "epoch_s",
+        hr_json_number(row->epoch_s), "memory_bytes", hr_json_count(row->memory),
+        "samples_cost_low", hr_json_number(row->cost_low), "samples_cost_high",
+        hr_json_number(row->cost_high), "timed", row->timed, "validated", row->validated);
+}
+
+static json_t *anchor_object(const struct hr_anchor *anchor)
+{
+    return json_pack("{ss so so so so}", "strategy", anchor->strategy, "workers",
+                     hr_json_count(anchor->workers), "servers", hr_json_count(anchor->servers),
+                     "gradient_s", hr_json_number(anchor->gradient), "spread",
+                     hr_json_number(anchor->spread));
+}
+
+static json_t *timing_object(const struct hr_anchors *anchors)
+{
+    json_t *runs = json_array();
+    for (size_t i = 0; i < anchors->n; i++)
+        hr_json_append(&runs, anchor_object(&anchors->anchor[i]));
+    return json_pack("{so so so sb so}", "seconds", hr_json_number(anchors->seconds),
+                     "evaluation_s", hr_json_number(anchors->evaluation_s), "spread",
+                     hr_json_number(anchors->spread), "coarse", anchors->coarse, "runs", runs);
+}
+
+static json_t *noise_object(const struct hr_noise *noise, size_t step)
+{
+    return json_pack("{so so so so so so so so}", "step", hr_json_count(step), "batches",
+                     hr_json_count(noise->batches), "batch_size", hr_json_count(noise->batch),
+                     "gradient_squared", hr_json_number(noise->gradient2), "trace",
+                     hr_json_number(noise->trace), "scale", hr_json_number(noise->scale), "low",
+                     hr_json_number(noise->low), "high", hr_json_number(noise->high));
+}
+
+static json_t *noise_list(const struct hr_noise_report *noise)
+{
+    json_t *list = json_array();
+    int failed = !list;
+    if (!noise->missing && noise->start.batches)
+        failed |= json_array_append_new(list, noise_object(&noise->start, 0));
+    if (!noise->missing && noise->steps)
+        failed |= json_array_append_new(list, noise_object(&noise->later, noise->steps));
+    if (!failed)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *conflicts_object(const struct hr_conflicts *c)
+{
+    if (!c->omega)
+        return json_null();
+    return json_pack("{so so so so so}", "omega", hr_json_count(c->omega), "delta",
+                     hr_json_number(c->delta), "rho", hr_json_number(c->rho), "overlap",
+                     hr_json_number(c->overlap), "bound", hr_json_number(hr_forecast_bound(c, 1)));
+}
+
+json_t *hr_forecast_json(const struct hr_forecast *forecast)
+{
+    json_t *rows = json_array();
+    for (size_t i = 0; i < forecast->n; i++)
+        hr_json_append(&rows, row_object(&forecast->rows[i]));
+    return json_pack("{sb so so so so so so so}", "simulated", forecast->simulated, "processors",
+                     hr_json_count(forecast->processors), "load", hr_json_number(forecast->load),
+                     "alone_samples_per_s", hr_json_number(forecast->alone), "timing",
+                     timing_object(&forecast->anchors), "noise", noise_list(&forecast->noise),
+                     "conflicts", conflicts_object(&forecast->conflicts), "rows", rows);
 }
