@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "group/choose.h"
 #include "group/local_group.h"
-#include "launch/peer_watch.h"
+#include "launch/join.h"
 #include "group/p2p.h"
 
 enum {
@@ -136,7 +136,7 @@ static void describe_last(const struct hr_member *member, size_t rank, char *tex
 static enum hr_status name_missing(const struct hr_member *member)
 {
     char missing[240] = "", waited[120], call[160], last[220], stopped[130];
-    hr_peer_watch_stopped(member->place.waiter, member->place.control, stopped, sizeof stopped);
+    hr_join_stopped(member->place.waiter, member->place.control, stopped, sizeof stopped);
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     hr_call_describe(call, sizeof call, &member->call);
     for (size_t r = 0; r < member->options.nranks; r++) {

@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -10,6 +11,199 @@
 #include "base/clock.h"
 #include "launch/runs.h"
 #include "shm/process.h"
+
+/* === what launchers tell the ranks that they start === */
+
+enum { MOST_PARTS = 4 };
+
+static const struct family {
+    const char *rank, *nranks, *local_rank, *local_nranks;
+} FAMILIES[] = {
+    {"RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
+     "OMPI_COMM_WORLD_LOCAL_SIZE"},
+    {"PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+};
+enum { NFAMILIES = sizeof FAMILIES / sizeof *FAMILIES };
+
+/* Variables that name a run, the best first; a row is taken when its first is set. A run that
+ * torchrun restarted counts as another. MPICH sets none. */
+static const char *const NAMES[][MOST_PARTS] = {
+    {"HOGRING_RUN"},
+    {"TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT", "MASTER_ADDR", "MASTER_PORT"},
+    {"MASTER_PORT", "MASTER_ADDR"},
+    {"PMIX_NAMESPACE"},
+    {"OMPI_MCA_ess_base_jobid"},
+    {"SLURM_STEP_ID", "SLURM_JOB_ID"},
+};
+enum { NNAMES = sizeof NAMES / sizeof *NAMES };
+
+static const char *value_of(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text && *text ? text : NULL;
+}
+
+static const struct family *find_family(void)
+{
+    for (size_t f = 0; f < NFAMILIES; f++)
+        if (value_of(FAMILIES[f].rank))
+            return &FAMILIES[f];
+    return NULL;
+}
+
+bool hr_join_invited(void)
+{
+    return find_family() != NULL;
+}
+
+static enum hr_status read_number(const char *variable, size_t *value)
+{
+    const char *text = value_of(variable);
+    if (!text)
+        return hr_fail(HR_E_USAGE, "%s is not set", variable);
+    if (strspn(text, "0123456789") != strlen(text) || strlen(text) > 9)
+        return hr_fail(HR_E_USAGE, "%s=%s: expected a number", variable, text);
+    *value = (size_t)strtoul(text, NULL, 10);
+    return HR_OK;
+}
+
+static enum hr_status read_optional(const char *variable, size_t usual, size_t *value)
+{
+    *value = usual;
+    return value_of(variable) ? read_number(variable, value) : HR_OK;
+}
+
+static void append(char *text, size_t size, const char *part)
+{
+    const size_t length = strlen(text);
+    snprintf(text + length, size - length, "%s%s", length ? " " : "", part);
+}
+
+/* Ranks that nobody gave a common name have a common parent. */
+static void name_by_parent(struct hr_join_options *options)
+{
+    snprintf(options->name, sizeof options->name, "of parent %ld, started at %llu", (long)getppid(),
+             hr_process_start_time(getppid()));
+}
+
+static void name_run(struct hr_join_options *options)
+{
+    options->name[0] = '\0';
+    for (size_t n = 0; n < NNAMES && !options->name[0]; n++)
+        for (size_t p = 0; p < MOST_PARTS && NAMES[n][p] && value_of(NAMES[n][0]); p++)
+            append(options->name, sizeof options->name,
+                   value_of(NAMES[n][p]) ? value_of(NAMES[n][p]) : "");
+    if (!options->name[0])
+        name_by_parent(options);
+}
+
+enum hr_status hr_join_environment(struct hr_join_options *options)
+{
+    const struct family *family = find_family();
+    size_t local_nranks;
+    if (!family)
+        return hr_fail(HR_E_USAGE, "RANK is not set (nor %s, nor %s): not started as a rank",
+                       FAMILIES[1].rank, FAMILIES[2].rank);
+    HR_TRY(read_number(family->rank, &options->rank));
+    HR_TRY(read_number(family->nranks, &options->nranks));
+    HR_TRY(read_optional(family->local_rank, options->rank, &options->local_rank));
+    HR_TRY(read_optional(family->local_nranks, options->nranks, &local_nranks));
+    if (options->nranks < 1 || options->nranks > HR_MAX_RANKS)
+        return hr_fail(HR_E_USAGE, "%s=%zu: expected 1 to %d", family->nranks, options->nranks,
+                       HR_MAX_RANKS);
+    if (options->rank >= options->nranks)
+        return hr_fail(HR_E_USAGE, "%s=%zu: expected less than %s=%zu", family->rank, options->rank,
+                       family->nranks, options->nranks);
+    if (local_nranks != options->nranks)
+        return hr_fail(HR_E_USAGE, "%s=%zu, but %s=%zu: all ranks have to be on one machine",
+                       family->local_nranks, local_nranks, family->nranks, options->nranks);
+    if (options->local_rank >= local_nranks)
+        return hr_fail(HR_E_USAGE, "%s=%zu: expected less than %zu", family->local_rank,
+                       options->local_rank, local_nranks);
+    name_run(options);
+    return HR_OK;
+}
+
+/* === ranks watch one another === */
+
+static long pid_of(const struct hr_rank_status *line)
+{
+    return (long)hr_atom64_load_acquire(&line->pid); /* partner: claim_line */
+}
+
+/* Is that rank gone? Its pidfd is opened at the first look and asked from the next one on. */
+static bool is_gone(struct hr_join *join, size_t rank)
+{
+    const struct hr_rank_status *line = &join->control->rank[rank];
+    struct pollfd *process = &join->process[rank];
+    if (process->fd >= 0)
+        return process->revents != 0;
+    process->revents = 0;
+    if (pid_of(line))
+        process->fd = hr_process_open((pid_t)pid_of(line));
+    return hr_rank_is_dead(line); /* if not, the descriptor is of that process and no later one */
+}
+
+static void stop_looking_at(struct hr_join *join, size_t rank)
+{
+    if (join->process[rank].fd >= 0)
+        close(join->process[rank].fd);
+    join->process[rank].fd = -1;
+    join->over[rank] = true;
+}
+
+/* One of the survivors publishes; if it dies while doing so, another one does. */
+static bool may_speak(struct hr_join *join)
+{
+    struct hr_atom32 *speaker = &join->control->speaker;
+    const uint32_t now = hr_atom32_load_relaxed(speaker); /* partner: below; hands nothing over */
+    const uint32_t me = (uint32_t)join->options.rank + 1;
+    if (now == me)
+        return true;
+    if (now && !hr_rank_is_dead(&join->control->rank[now - 1]))
+        return false;
+    return hr_atom32_replace_relaxed(speaker, now, me);
+}
+
+static void speak_for(struct hr_join *join, size_t rank)
+{
+    const struct hr_rank_status *line = &join->control->rank[rank];
+    char text[200];
+    snprintf(text, sizeof text, "pid %ld is gone, while %s", pid_of(line),
+             hr_phase_str((enum hr_phase)hr_atom32_load_relaxed(&line->phase)));
+    if (may_speak(join))
+        hr_control_abort(join->control, rank, HR_E_LOST, text);
+}
+
+/* For hr_waiter's look; arg is the join. */
+static void look_at_others(void *arg)
+{
+    struct hr_join *join = arg;
+    const size_t n = join->control->nranks;
+    poll(join->process, n, 0);
+    for (size_t r = 0; r < n; r++) {
+        if (r == join->options.rank || join->over[r] || !is_gone(join, r))
+            continue;
+        /* Asked after its end, so that its last words are seen. */
+        if (hr_rank_has_returned(&join->control->rank[r]))
+            stop_looking_at(join, r);
+        else
+            speak_for(join, r);
+    }
+}
+
+void hr_join_stopped(const struct hr_waiter *waiter, const struct hr_control *control, char *text,
+                     size_t size)
+{
+    char stopped[100];
+    text[0] = '\0';
+    for (size_t r = 0; waiter->look == look_at_others && r < control->nranks && !text[0]; r++)
+        if (hr_control_stopped(control, r, stopped, sizeof stopped))
+            snprintf(text, size, "; rank %zu: %s", r, stopped);
+}
+
+/* === ranks find each other === */
 
 enum { POLL_NS = 2 * 1000 * 1000 }; /* how often a rank looks for rank 0's name */
 
@@ -39,11 +233,6 @@ static uint64_t hash(const char *text)
 void hr_join_file(const char *run, char *file, size_t size)
 {
     snprintf(file, size, "/hogring-run.%ld.%016" PRIx64, (long)geteuid(), hash(run));
-}
-
-static long pid_of(const struct hr_rank_status *line)
-{
-    return (long)hr_atom64_load_acquire(&line->pid); /* partner: claim_line */
 }
 
 static uint64_t started_of(const struct hr_rank_status *line)
@@ -136,8 +325,8 @@ static enum hr_status refuse_twin(struct hr_join *join, struct hr_control *contr
 void hr_join_watch(struct hr_join *join, struct hr_waiter *waiter)
 {
     waiter->abort = &join->control->abort;
-    waiter->look = hr_peer_watch_look;
-    waiter->look_arg = &join->watch;
+    waiter->look = look_at_others;
+    waiter->look_arg = join;
 }
 
 /* --- rank 0 --- */
@@ -288,7 +477,6 @@ static enum hr_status meet(struct hr_join *join, struct hr_patience *patience)
 {
     struct hr_control *control = join->control;
     struct hr_waiter waiter = {0};
-    hr_peer_watch_init(&join->watch, control, join->options.rank);
     if (join->options.timeout_ns) {
         const int64_t left = patience->limit_ns - hr_patience_look(patience, hr_clock_ns());
         waiter.timeout_ns = left > 0 ? left : 1;
@@ -310,6 +498,8 @@ enum hr_status hr_join_open(const struct hr_join_options *options, struct hr_joi
     HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_MAX_RANKS);
     HR_ASSERT(options->rank < options->nranks && options->name[0]);
     *join = (struct hr_join){.options = *options};
+    for (size_t r = 0; r < HR_MAX_RANKS; r++)
+        join->process[r] = (struct pollfd){.fd = -1, .events = POLLIN};
     hr_join_file(options->name, join->file, sizeof join->file);
     enum hr_status status = options->rank == 0 ? found(join, &patience) : enter(join, &patience);
     if (status == HR_OK)
@@ -344,7 +534,8 @@ void hr_join_close(struct hr_join *join, enum hr_status outcome)
         return;
     if (join->seated)
         leave(join, outcome);
-    hr_peer_watch_fini(&join->watch);
+    for (size_t r = 0; r < HR_MAX_RANKS; r++)
+        stop_looking_at(join, r);
     hr_segment_destroy(&join->segment);
     hr_segment_destroy(&join->control_segment);
     *join = (struct hr_join){0};

@@ -8,7 +8,9 @@
  *            line with their pid, map the large segment, and say so. When all have, rank 0 unlinks
  *            the large segment. The rank that leaves last unlinks the control segment.
  *   Alive    No rank is the parent of the others. Each writes its pid and start time into its line,
- *            and every wait checks that the others live (launch/peer_watch.h).
+ *            and in each wait a rank looks every 50 ms whether the others live (one poll on their
+ *            pidfds, or /proc where there are none). Whoever finds one dead that has not returned
+ *            aborts the run in its name; of the survivors one does, control->speaker says which.
  *   Left     A run is over when its rank 0 has returned or is dead. What it left under the same
  *            name is removed, and the file's number decides whose name it is.
  *
@@ -18,7 +20,10 @@
 #ifndef HR_LAUNCH_JOIN_H
 #define HR_LAUNCH_JOIN_H
 
-#include "launch/peer_watch.h"
+#include <poll.h>
+#include <stdbool.h>
+
+#include "shm/control.h"
 
 struct hr_join_options {
     size_t rank, nranks, local_rank;
@@ -32,9 +37,10 @@ struct hr_join {
     struct hr_segment control_segment, segment; /* mapped anywhere: only offsets are shared */
     struct hr_rendezvous *rendezvous;
     struct hr_join_options options;
-    char file[64]; /* the control segment's name */
-    bool seated;   /* this rank's line is ours */
-    struct hr_peer_watch watch;
+    char file[64];                       /* the control segment's name */
+    bool seated;                         /* this rank's line is ours */
+    struct pollfd process[HR_MAX_RANKS]; /* pidfds of the others; -1: none */
+    bool over[HR_MAX_RANKS];             /* that rank has returned: its end is no loss */
 };
 
 /* Was this process started as a rank, by whatever set RANK (torchrun), OMPI_COMM_WORLD_RANK (mpirun
@@ -54,6 +60,11 @@ HR_CHECKED enum hr_status hr_join_open(const struct hr_join_options *options, st
 
 /* Have this waiter watch the abort word, and look whether the others live. */
 void hr_join_watch(struct hr_join *join, struct hr_waiter *waiter);
+
+/* For the message of a timeout, where there is no launcher to say it: "; rank 2: pid 77 is stopped,
+ * ...", or "". */
+void hr_join_stopped(const struct hr_waiter *waiter, const struct hr_control *control, char *text,
+                     size_t size);
 
 /* Leave. `outcome` is what this rank returns: an error, with this thread's message, stops the
  * others. Harmless on a zeroed struct. */

@@ -1,19 +1,94 @@
 #include "launch/launch.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fpenv.h"
-#include "launch/child_watch.h"
+#include "base/signals.h"
 #include "shm/process.h"
+
+/* --- a bell as soon as a process ends ---
+ *
+ * One thread sleeps in poll on the processes' pidfds, and rings whenever one of them ends. Where
+ * there are no pidfds (before Linux 5.3) or no thread is to be had nothing rings: watch looks
+ * around from time to time as well. Nothing is forked while it runs: stop, fork, start again. */
+
+struct child_watch {
+    struct hr_bell *bell;
+    /* [0, count) events only while it lives, fd -1: not watched; [count] it is to stop */
+    struct pollfd process[HR_MAX_RANKS + 1];
+    size_t count;
+    pthread_t thread;
+    bool runs;
+};
+
+/* Close what has ended; how many live on. */
+static size_t count_living(struct child_watch *watch)
+{
+    size_t living = 0;
+    for (size_t i = 0; i < watch->count; i++) {
+        struct pollfd *process = &watch->process[i];
+        if (process->fd >= 0 && process->revents) {
+            close(process->fd);
+            process->fd = -1;
+        }
+        living += process->fd >= 0;
+    }
+    return living;
+}
+
+static void *watch_main(void *arg)
+{
+    struct child_watch *watch = arg;
+    const struct pollfd *stop = &watch->process[watch->count];
+    while (count_living(watch) > 0 && !stop->revents) {
+        if (poll(watch->process, watch->count + 1, -1) < 0 && errno != EINTR)
+            break;
+        hr_bell_ring(watch->bell);
+    }
+    return NULL;
+}
+
+/* Watch these processes, children or not, from now on; a pid of -1: none. The struct stays where it
+ * is until the stop. */
+static void watch_children(struct child_watch *watch, struct hr_bell *bell, const pid_t *pids,
+                           size_t count)
+{
+    const int stop = eventfd(0, EFD_CLOEXEC);
+    *watch = (struct child_watch){.bell = bell};
+    if (stop < 0)
+        return;
+    watch->count = count;
+    for (size_t i = 0; i < count; i++)
+        watch->process[i] = (struct pollfd){.fd = hr_process_open(pids[i]), .events = POLLIN};
+    watch->process[count] = (struct pollfd){.fd = stop, .events = POLLIN};
+    watch->runs = hr_thread_start(&watch->thread, watch_main, watch) == 0;
+}
+
+/* Harmless on a zeroed struct. */
+static void stop_watching(struct child_watch *watch)
+{
+    if (!watch->count)
+        return;
+    if (watch->runs && eventfd_write(watch->process[watch->count].fd, 1) == 0)
+        pthread_join(watch->thread, NULL);
+    for (size_t i = 0; i <= watch->count; i++)
+        if (watch->process[i].fd >= 0)
+            close(watch->process[i].fd);
+    *watch = (struct child_watch){0};
+}
+
+/* === ranks === */
 
 /* Time for ranks to react to an abort. Then processes are killed; threads can only be left behind.
  */
@@ -186,7 +261,7 @@ static bool is_over(struct seat *seat)
 }
 
 /* Be told at once when one of those that run ends. */
-static void watch_deaths(struct hr_child_watch *children, const struct seat *seats)
+static void watch_deaths(struct child_watch *children, const struct seat *seats)
 {
     const struct hr_launch_options *options = seats[0].options;
     pid_t pids[HR_MAX_RANKS];
@@ -194,7 +269,7 @@ static void watch_deaths(struct hr_child_watch *children, const struct seat *sea
         return;
     for (size_t r = 0; r < options->nranks; r++)
         pids[r] = seats[r].over ? -1 : seats[r].pid;
-    hr_child_watch_start(children, &options->control->launcher_bell, pids, options->nranks);
+    watch_children(children, &options->control->launcher_bell, pids, options->nranks);
 }
 
 static void start_one_again(struct seat *seat)
@@ -209,14 +284,14 @@ static void start_one_again(struct seat *seat)
 }
 
 /* Start again who may be. Returns whether somebody was, or will be. */
-static bool start_again(struct seat *seats, struct hr_child_watch *children)
+static bool start_again(struct seat *seats, struct child_watch *children)
 {
     const struct hr_launch_options *options = seats[0].options;
     size_t r = options->nranks;
     bool was = false;
     while (options->again && !hr_atom32_load_acquire(&options->control->abort_claimed) &&
            (r = options->again(options->losses)) < options->nranks) {
-        hr_child_watch_stop(children); /* it has a thread, and we fork */
+        stop_watching(children); /* it has a thread, and we fork */
         start_one_again(&seats[r]);
         was = true;
     }
@@ -327,7 +402,7 @@ static void run_tick(const struct hr_launch_options *options)
 
 /* Returns whether threads are stuck. */
 static bool watch(const struct hr_launch_options *options, struct seat *seats,
-                  struct hr_child_watch *children)
+                  struct child_watch *children)
 {
     const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
     struct hr_control *control = options->control;
@@ -378,7 +453,7 @@ static void describe(const struct hr_launch_options *options)
 enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)
 {
     struct seat seats[HR_MAX_RANKS] = {0};
-    struct hr_child_watch children = {0};
+    struct child_watch children = {0};
     enum hr_status status = HR_OK;
     HR_ASSERT(options->nranks <= HR_MAX_RANKS);
     describe(options);
@@ -393,7 +468,7 @@ enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuc
     }
     watch_deaths(&children, seats);
     *stuck = watch(options, seats, &children);
-    hr_child_watch_stop(&children);
+    stop_watching(&children);
     if (!options->homes)
         hr_standstill_end();
     return hr_control_failure(options->control);

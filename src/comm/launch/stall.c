@@ -1,10 +1,229 @@
 #include "launch/stall.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+
+/* === who waits for whom === */
+
+/* Ranks that a line names. */
+enum { NAMED = 3 };
+
+/* --- who waits --- */
+
+static bool is_worker(const struct hr_waits *waits, size_t r)
+{
+    return r < waits->rules.workers;
+}
+
+/* The worker of whose pipeline rank r is; SIZE_MAX: of none. */
+static size_t replica_of(const struct hr_waits *waits, size_t r)
+{
+    const struct hr_wait_rules *rules = &waits->rules;
+    if (rules->stages < 2)
+        return SIZE_MAX;
+    if (is_worker(waits, r))
+        return r;
+    return r < rules->first_stage ? SIZE_MAX : (r - rules->first_stage) / (rules->stages - 1);
+}
+
+static bool is_stage(const struct hr_waits *waits, size_t r)
+{
+    return !is_worker(waits, r) && replica_of(waits, r) != SIZE_MAX;
+}
+
+/* It computes, or does what it will between two collectives. */
+static bool is_away(const struct hr_seen_rank *rank)
+{
+    return rank->view.phase == HR_PHASE_COMPUTE || rank->view.phase == HR_PHASE_BETWEEN;
+}
+
+static bool is_busy(const struct hr_seen_rank *rank)
+{
+    return rank->view.phase == HR_PHASE_STARTING || is_away(rank);
+}
+
+/* Since when a server has had nothing to take: since the last worker has begun to compute; `now`:
+ * it may have something. */
+static int64_t idle_since(const struct hr_waits *waits)
+{
+    int64_t since = 0;
+    bool any = false;
+    for (size_t r = 0; r < waits->rules.workers; r++) {
+        const struct hr_seen_rank *rank = &waits->rank[r];
+        if (rank->view.over)
+            continue;
+        if (!is_busy(rank))
+            return waits->now;
+        any = true;
+        since = rank->since > since ? rank->since : since;
+    }
+    return any ? since : waits->now;
+}
+
+/* For how long rank r has waited; 0: it does not wait, or has just begun. */
+static int64_t waited(const struct hr_waits *waits, size_t r)
+{
+    const struct hr_seen_rank *rank = &waits->rank[r];
+    const enum hr_phase phase = rank->view.phase;
+    int64_t since = rank->awake_since;
+    if (rank->view.over || rank->view.stopped)
+        return 0;
+    if (is_worker(waits, r) || is_stage(waits, r))
+        return phase == HR_PHASE_COMMUNICATE || phase == HR_PHASE_CUT ? waits->now - since : 0;
+    if (phase != HR_PHASE_SERVE)
+        return 0;
+    since = idle_since(waits) > since ? idle_since(waits) : since;
+    return waits->now - since;
+}
+
+/* --- for whom --- */
+
+bool hr_waits_is_stopped(const struct hr_waits *waits, size_t r)
+{
+    const struct hr_seen_rank *rank = &waits->rank[r];
+    return rank->view.stopped && waits->now - rank->stopped_since >= waits->stop_ns;
+}
+
+/* Does worker `waiter`, who communicates, wait for a gradient of worker c? */
+static bool awaits_gradient(const struct hr_waits *waits, size_t waiter, size_t c)
+{
+    const struct hr_wait_rules *rules = &waits->rules;
+    const struct hr_seen_rank *rank = &waits->rank[c];
+    const int64_t computed = waits->now - rank->since;
+    if (rules->waits == HR_WAITS_FOR_STEP) /* a phase is stored before its step: look twice */
+        return rank->view.step <= waits->rank[waiter].view.step && computed > 0;
+    return (rules->waits == HR_WAITS_FOR_SLOWEST || c < rules->owners) &&
+           computed >= rules->warn_ns;
+}
+
+int64_t hr_waits_time(const struct hr_waits *waits, size_t waiter, size_t c)
+{
+    const struct hr_seen_rank *rank = &waits->rank[c];
+    const int64_t time = waited(waits, waiter);
+    const bool server = !is_worker(waits, waiter) && !is_stage(waits, waiter);
+    const bool together =
+        !server && replica_of(waits, waiter) == replica_of(waits, c) && waits->rules.stages > 1;
+    bool held = false;
+    if (waiter == c || time == 0)
+        return 0;
+    if (hr_waits_is_stopped(waits, c))
+        held = time >= waits->rules.warn_ns / 2;
+    else if (rank->view.phase == HR_PHASE_STARTING)
+        held = !server || is_worker(waits, c);
+    else if (is_away(rank) && together)
+        held = waits->now > rank->since;
+    else if (is_away(rank) && !is_stage(waits, waiter))
+        held = server || waits->rank[waiter].view.phase == HR_PHASE_CUT ||
+               awaits_gradient(waits, waiter, c);
+    return held ? time : 0;
+}
+
+int64_t hr_waits_longest(const struct hr_waits *waits, size_t c)
+{
+    int64_t longest = 0;
+    for (size_t w = 0; w < waits->nranks; w++) {
+        const int64_t time = hr_waits_time(waits, w, c);
+        longest = time > longest ? time : longest;
+    }
+    return longest;
+}
+
+void hr_hold_up_find_waiters(const struct hr_waits *waits, struct hr_hold_up *hold_up)
+{
+    hold_up->nwaiting = 0;
+    hold_up->longest = 0;
+    for (size_t w = 0; w < waits->nranks; w++) {
+        int64_t longest = 0;
+        for (size_t i = 0; i < hold_up->n; i++) {
+            const int64_t time = hr_waits_time(waits, w, hold_up->holding[i]);
+            longest = time > longest ? time : longest;
+        }
+        hold_up->nwaiting += longest > 0;
+        if (longest > hold_up->longest) {
+            hold_up->longest = longest;
+            hold_up->first = w;
+        }
+    }
+}
+
+/* --- in words --- */
+
+struct line {
+    char *text;
+    size_t size, used;
+};
+
+static void add(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void add(struct line *line, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(line->text + line->used, line->size - line->used, format, args);
+    va_end(args);
+    line->used += n > 0 ? (size_t)n : 0;
+    if (line->used >= line->size)
+        line->used = line->size - 1;
+}
+
+static void add_doing(struct line *line, const struct hr_rank_view *view)
+{
+    add(line, "%s", hr_phase_str(view->phase));
+    if (view->phase != HR_PHASE_STARTING && view->phase != HR_PHASE_SERVE)
+        add(line, " at step %llu", (unsigned long long)view->step);
+}
+
+/* "rank 2 (pid 4711)", "rank 5 (on node-b)" */
+static void rank_view_name(size_t r, const struct hr_rank_view *view, char *text, size_t size)
+{
+    if (view->host && view->host[0])
+        snprintf(text, size, "rank %zu (on %s)", r, view->host);
+    else
+        snprintf(text, size, "rank %zu (pid %ld)", r, view->pid);
+}
+
+/* "rank 2 (pid 4711) has been computing a gradient at step 40 for 10.2 s" */
+static void add_rank(struct line *line, const struct hr_waits *waits, size_t r)
+{
+    const struct hr_seen_rank *rank = &waits->rank[r];
+    char name[HR_RANK_NAME];
+    rank_view_name(r, &rank->view, name, sizeof name);
+    add(line, "%s has been ", name);
+    if (rank->view.stopped) {
+        add(line, "stopped for %s%.1f s, while ", rank->not_before ? "up to " : "",
+            hr_seconds(waits->now - rank->stopped_since));
+        add_doing(line, &rank->view);
+    } else {
+        add_doing(line, &rank->view);
+        add(line, " for %.1f s", hr_seconds(waits->now - rank->since));
+    }
+}
+
+size_t hr_hold_up_describe(const struct hr_waits *waits, const struct hr_hold_up *hold_up,
+                           char *text, size_t size)
+{
+    struct line said = {text, size, 0}, *line = &said;
+    const char *whom = hold_up->n > 1 ? "them" : "it";
+    for (size_t i = 0; i < hold_up->n && i < NAMED; i++) {
+        add(line, "%s", i ? ", " : "");
+        add_rank(line, waits, hold_up->holding[i]);
+    }
+    if (hold_up->n > NAMED)
+        add(line, ", and %zu more", hold_up->n - NAMED);
+    if (hold_up->nwaiting == 1)
+        add(line, "; rank %zu has waited %.1f s for %s", hold_up->first,
+            hr_seconds(hold_up->longest), whom);
+    if (hold_up->nwaiting > 1)
+        add(line, "; rank %zu and %zu more have waited up to %.1f s for %s", hold_up->first,
+            hold_up->nwaiting - 1, hr_seconds(hold_up->longest), whom);
+    return line->used;
+}
+
+/* === said before a deadline === */
 
 /* The longest time between two looks that counts; and who has moved in so long is not asked about,
  * since it is not stopped. */
@@ -117,7 +336,7 @@ static bool say_who_goes_on(struct hr_stall *stall, char *text, size_t size)
         said->said = said->goes_on = false;
         if (view->stopped)
             continue;
-        hr_rank_view_name(r, view, name, sizeof name);
+        rank_view_name(r, view, name, sizeof name);
         snprintf(text, size, "%s goes on after %.1f s", name,
                  hr_seconds(stall->waits.now - said->said_since));
         return true;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "launch/look.h"
+#include "launch/runs.h"
 #include "options/command_line.h"
 
 /* --- doctor: runs as a list, one run rank by rank, or JSON --- */

@@ -1,5 +1,5 @@
 /* A look at a run from outside: whose fault it is, told from a copy of its control segment. */
-#include "launch/look.h"
+#include "launch/runs.h"
 
 #include <signal.h>
 #include <stdio.h>
