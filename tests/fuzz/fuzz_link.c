@@ -1,5 +1,5 @@
 #include "fuzz/fuzz.h"
-#include "netsim/link.h"
+#include "netsim/topology.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

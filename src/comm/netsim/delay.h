@@ -13,12 +13,13 @@
  *                                     function of (seed, rank, step) too.
  *            Times are those of base/parse.h (a unit is needed, but for 0), at most 24h; blanks
  *            around the arguments do not matter.
- * Units:     whole picoseconds, as in link.h; what is longer than HR_PS_NEVER is cut to it.
- * Bits:      the numbers come from Philox and portable_math.h, so they are the same everywhere.
+ * Units:     whole picoseconds, as in topology.h; what is longer than HR_PS_NEVER is cut to it.
+ * Bits:      the numbers come from Philox, hr_portable_log and its like, so they are the same
+ *            everywhere.
  * Two models in one run (computing and serving) draw the same numbers from the same seed: give each
  * a seed of its own (hr_delay_seed).
  * Threads:   const after parse.
- * Test:      tests/unit/netsim/test_delay.c
+ * Test:      tests/unit/netsim/test_delay.c, test_delay_fit.c
  */
 #ifndef HR_NETSIM_DELAY_H
 #define HR_NETSIM_DELAY_H
@@ -28,7 +29,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "netsim/link.h"
+#include "netsim/topology.h"
 
 enum { HR_DELAY_SAMPLES = 1 << 20, HR_DELAY_TEXT = 4096 + 16, HR_PS_TEXT = 40 };
 
@@ -82,5 +83,43 @@ bool hr_ps_parse(const char *text, int64_t *ps);
 
 /* The shortest exact text: "10ms", "0.25ns"; "0s". */
 void hr_ps_text(int64_t ps, char out[HR_PS_TEXT]);
+
+/* === measured durations as a model: the lognormal that is nearest, and how near it is ===
+ *
+ * Fit:       mean and standard deviation of the logarithms (the most likely ones).
+ * Good:      no more than 0.05 from the measured distribution (Kolmogorov-Smirnov), and the means
+ *            differ by no more than 2 %: the second because rare long ones make up the time of a
+ *            step and hardly move the distance. Otherwise the durations themselves are the better
+ *            model: trace:FILE. */
+
+struct hr_delay_fit {
+    struct hr_delay delay; /* lognormal; nothing to free */
+    double distance;       /* 0 to 1 */
+    double mean_ns;        /* measured */
+    double mean_off;       /* of the model, relative: 0.01 is 1 % too long */
+    bool good;
+};
+
+/* Fit to ns (n > 0), durations in nanoseconds, which are sorted. What is below 1 counts as 1. The
+ * model is in whole nanoseconds, its sigma of five digits. */
+struct hr_delay_fit hr_delay_fit(double *ns, size_t n);
+
+/* === log, exp and the normal quantile with the same bits on every machine ===
+ *
+ * The C library's log and exp may differ in the last bit from one version to the next, and virtual
+ * time must not. These use + - * / and sqrt alone, which IEEE 754 rounds exactly (and exact
+ * scaling by powers of two); hogring is compiled without contraction. Within a few units of the
+ * last place of the true value, which is more than a simulated duration needs. */
+
+/* Of x > 0, finite and normal. */
+double hr_portable_log(double x);
+
+/* Of any x: 0 below -700, the largest finite number above 700. */
+double hr_portable_exp(double x);
+
+/* The x below which a standard normal number lies with probability p, 0 < p < 1: Wichura,
+ * "Algorithm AS 241: the percentage points of the normal distribution", Applied Statistics 37,
+ * 1988 (PPND16, about 16 digits). */
+double hr_portable_normal_quantile(double p);
 
 #endif

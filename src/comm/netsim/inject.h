@@ -46,7 +46,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "netsim/link.h"
+#include "netsim/topology.h"
 
 enum { HR_INJECT_ENTRIES = 64, HR_INJECT_MOST_DROPS = 20, HR_INJECT_LONGEST_STALL = 200 };
 

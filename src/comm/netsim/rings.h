@@ -12,6 +12,7 @@
 #define HR_NETSIM_RINGS_H
 
 #include "netsim/topology.h"
+#include "netsim/walk.h"
 
 enum { HR_RINGS_MAX = 32 };
 
@@ -35,5 +36,11 @@ static inline const uint16_t *hr_rings_order(const struct hr_rings *rings, size_
 {
     return rings->order + i * rings->nranks;
 }
+
+/* Every ring of a topology carries what its bandwidth is of the total, on lanes of its own; the
+ * whole is done when the slowest is. As hr_walk: fini *out, whose links are the topology's. */
+HR_CHECKED enum hr_status hr_walk_rings(const struct hr_topology *topology,
+                                        const struct hr_rings *rings, uint64_t bytes,
+                                        struct hr_walk *out);
 
 #endif

@@ -25,7 +25,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "netsim/link.h"
+#include "base/error.h"
+
+/* === one link: how many bytes a second, and how long the first of them takes ===
+ *
+ * Text:      BANDWIDTH[,LATENCY], as 16GB/s,5us; the same in --link and in topology files.
+ * Units:     times of the cost model are whole picoseconds: 4 bytes at 16 GB/s are 250, and sums
+ *            do not depend on their order. What is longer than HR_PS_NEVER (53 days) is cut to
+ *            it. */
+
+#define HR_PS_NEVER ((int64_t)1 << 62)
+
+struct hr_link {
+    double bandwidth; /* bytes/s, of one lane and direction; > 0 */
+    int64_t latency_ps;
+};
+
+/* Read BANDWIDTH[,LATENCY]. HR_E_USAGE: "<where><text>: ..." with what is expected. */
+HR_CHECKED enum hr_status hr_link_parse(const char *where, const char *text, struct hr_link *out);
+
+/* How long `bytes` occupy a link of this bandwidth. */
+int64_t hr_link_busy_ps(uint64_t bytes, double bandwidth);
+
+/* a + b, at most HR_PS_NEVER. Neither is negative or more than that. */
+static inline int64_t hr_ps_add(int64_t a, int64_t b)
+{
+    return a < HR_PS_NEVER - b ? a + b : HR_PS_NEVER;
+}
+
+static inline double hr_ps_seconds(int64_t ps)
+{
+    return (double)ps / 1e12;
+}
 
 enum {
     HR_TOPOLOGY_RANKS = 1024,
@@ -84,16 +115,8 @@ static inline double hr_wire_bandwidth(const struct hr_topology_wire *wire)
     return wire->link.bandwidth * wire->lanes;
 }
 
-/* --- for those who make topologies --- */
-
-/* Begin with a zeroed struct, add, then finish: routes, and that all ranks reach one another. Names
- * are cut to HR_TOPOLOGY_NAME. */
-HR_CHECKED enum hr_status hr_topology_add_node(struct hr_topology *topology, const char *name,
-                                               bool is_rank);
+/* One more wire, before routes are made. */
 HR_CHECKED enum hr_status hr_topology_add_wire(struct hr_topology *topology,
                                                const struct hr_topology_wire *wire);
-HR_CHECKED enum hr_status hr_topology_add_medium(struct hr_topology *topology, const char *name,
-                                                 uint16_t *medium);
-HR_CHECKED enum hr_status hr_topology_finish(struct hr_topology *topology);
 
 #endif

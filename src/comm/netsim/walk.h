@@ -8,13 +8,14 @@
  * Ranks:     any number up to HR_WALK_RANKS, each at a node of the topology; none is run.
  * Units:     picoseconds; bytes of the whole buffer, as floats, cut into chunks as in a real run.
  * Threads:   none.
- * Test:      tests/unit/netsim/test_walk.c
+ * Test:      tests/unit/netsim/test_walk.c, test_laws.c
  */
 #ifndef HR_NETSIM_WALK_H
 #define HR_NETSIM_WALK_H
 
-#include "plan/plan.h"
+#include "netsim/topology.h"
 #include "netsim/virtual_links.h"
+#include "plan/plan.h"
 
 enum { HR_WALK_RANKS = 2 * HR_TOPOLOGY_RANKS };
 
@@ -48,5 +49,28 @@ HR_CHECKED enum hr_status hr_walk(const struct hr_walk_options *options, struct 
 
 /* Harmless on a zeroed struct. */
 void hr_walk_fini(struct hr_walk *walk);
+
+/* === what the literature says that synchronisation costs, beside which a walk is put ===
+ *
+ * Words:     N bytes, P workers, B bytes/s of a link. */
+
+/* The formula for an algorithm, or NULL where there is none.
+ *   master-worker   2 (P - 1) N / B; P instead of P - 1 where the root is no worker
+ *   ring, direct    2 (N / P) (P - 1) / B
+ *   bidirectional-ring   half of that
+ *   tree            log2(P) N / B */
+const char *hr_law_formula(const char *algorithm);
+
+/* Its value in seconds; NaN where there is none. `others`: workers besides the root. */
+double hr_law_seconds(const char *algorithm, size_t workers, size_t others, double bytes,
+                      double bandwidth);
+
+/* How long the round takes with `workers` and `servers` around one switch, each on a link like
+ * `link`. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_law_server_round(size_t workers, size_t servers, uint64_t bytes,
+                                              const struct hr_link *link, int64_t *ps);
+
+/* Slope of the line through n points, by least squares; n >= 2, x not all equal. */
+double hr_law_slope(const double *x, const double *y, size_t n);
 
 #endif

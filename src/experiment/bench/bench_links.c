@@ -7,10 +7,8 @@
 #include <string.h>
 
 #include "json/value.h"
-#include "netsim/laws.h"
 #include "netsim/rings.h"
 #include "netsim/walk.h"
-#include "netsim/walk_rings.h"
 #include "options/meaning.h"
 #include "options/nearest.h"
 #include "terminal/grid.h"

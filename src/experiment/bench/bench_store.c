@@ -16,7 +16,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "json/documents.h"
-#include "netsim/link.h"
+#include "netsim/topology.h"
 #include "options/command_line.h"
 #include "report/benches.h"
 #include "store/partition.h"

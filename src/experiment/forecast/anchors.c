@@ -11,7 +11,7 @@
 #include "base/cpus.h"
 #include "base/median.h"
 #include "base/size.h"
-#include "netsim/link.h"
+#include "netsim/topology.h"
 #include "strategies/find.h"
 
 /* Workers: one, or so many times the processors. */

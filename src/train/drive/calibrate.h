@@ -12,7 +12,7 @@
  *   noticed   time from sending a message until a rank that waits for it sees it
  *
  * Written, as a configuration file, whole or not at all:
- *   compute-time   the fitted lognormal where it is a good one (netsim/delay_fit.h), else
+ *   compute-time   the fitted lognormal where it is a good one (netsim/delay.h), else
  *                  trace:FILE.compute (found beside FILE), the durations themselves, all workers
  *                  together. Synchronous replicas without servers: plus the wait after the last
  *                  worker had come, which is the exchange and being woken

@@ -9,7 +9,7 @@
 #include "base/cpus.h"
 #include "base/file.h"
 #include "base/median.h"
-#include "netsim/delay_fit.h"
+#include "netsim/delay.h"
 #include "strategy/shared.h"
 #include "drive/driver.h"
 

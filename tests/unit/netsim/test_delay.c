@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "netsim/portable_math.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

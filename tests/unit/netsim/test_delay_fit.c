@@ -1,7 +1,7 @@
 /* Fitting gives back the model that durations were drawn from, and says so when none fits. */
 #include <math.h>
 
-#include "netsim/delay_fit.h"
+#include "netsim/delay.h"
 #include "support/check.h"
 
 enum { DRAWS = 4000 };

@@ -1,5 +1,4 @@
 /* The laws: formulas beside walks where links are what the formulas think of. */
-#include "netsim/laws.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "netsim/walk_rings.h"
+#include "netsim/rings.h"
 #include "support/check.h"
 
 static const int64_t MS = 1000000000; /* in ps */
