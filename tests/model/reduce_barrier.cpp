@@ -17,7 +17,7 @@
 #include "shm/wait.c"
 
 #define hr_call_equal hr_call_equal_unwatched
-#include "plan/call.h"
+#include "plan/layout.h"
 #undef hr_call_equal
 static bool hr_call_equal(const struct hr_call *a, const struct hr_call *b);
 

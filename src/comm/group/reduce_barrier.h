@@ -24,7 +24,7 @@
 
 #include <stdbool.h>
 
-#include "plan/call.h"
+#include "plan/layout.h"
 #include "shm/wait.h"
 
 struct hr_method;

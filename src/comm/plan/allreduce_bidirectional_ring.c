@@ -7,7 +7,7 @@
  *            both directions at once, half the time of the ring.
  *   Order    ring order, chunk 2 c from rank c up; chunk 2 c + 1 from rank n - 1 - c down.
  */
-#include "plan/allreduce_ring.h"
+#include "plan/plan.h"
 
 static enum hr_status bidirectional_ring(struct hr_plan *plan, const struct hr_plan_for *of)
 {

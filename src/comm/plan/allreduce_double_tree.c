@@ -9,7 +9,7 @@
  *   Source   Sanders, Speck and Traeff, "Two-tree algorithms for full bandwidth broadcast,
  *            reduction and scan", Parallel Computing 35 (2009); ours are binomial, mirrored.
  */
-#include "plan/allreduce_tree.h"
+#include "plan/plan.h"
 
 typedef enum hr_status (*tree_step_fn)(struct hr_plan *plan, const struct hr_tree *tree,
                                        size_t member, size_t level, size_t step);

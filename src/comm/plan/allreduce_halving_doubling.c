@@ -14,7 +14,7 @@
  *   Safety   what a rank sent in a step comes back as the result from the same peer.
  *   Source   Thakur, Rabenseifner and Gropp, IJHPCA 19 (2005).
  */
-#include "plan/allreduce_tree.h"
+#include "plan/plan.h"
 
 /* The part of the chunks that rank holds after `level` steps, of `p`. */
 static struct hr_row part_at(size_t rank, size_t p, size_t level)

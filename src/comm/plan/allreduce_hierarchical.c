@@ -11,7 +11,7 @@
  *   Order    T over the nodes of T over a node's ranks: T(n) where group_size is a power of two.
  */
 #include "base/size.h"
-#include "plan/allreduce_tree.h"
+#include "plan/plan.h"
 
 enum { USUAL_GROUP = 2 };
 

@@ -12,7 +12,7 @@
  *            everybody who read its old one.
  *   Source   Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 69 (2009).
  */
-#include "plan/allreduce_ring.h"
+#include "plan/plan.h"
 
 /* Chunk `back` places behind rank's, in the direction of the ring. */
 static size_t chunk_behind(const struct hr_circle *circle, const struct hr_plan_for *of,

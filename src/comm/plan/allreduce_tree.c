@@ -9,7 +9,7 @@
  *   Order    T(n): rank r adds the sum of [r + 2^l, r + 2^(l+1)) to that of [r, r + 2^l).
  *   Safety   a rank's buffer is overwritten by what its parent made of the one before.
  */
-#include "plan/allreduce_tree.h"
+#include "plan/plan.h"
 
 size_t hr_tree_depth(size_t n)
 {

@@ -32,7 +32,16 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "plan/algorithms.h"
+
+/* The all-reduce algorithms there are, in the order in which they are listed and numbered. A new
+ * one is a file allreduce_<name>.c, and its name here. */
+#define HR_ALLREDUCES(X)                                                                           \
+    X(auto)                                                                                        \
+    X(direct)                                                                                      \
+    X(one_shot)                                                                                    \
+    X(ring)                                                                                        \
+    X(bidirectional_ring)                                                                          \
+    X(tree) X(double_tree) X(halving_doubling) X(master_worker) X(hierarchical)
 
 enum hr_action {
     HR_ROW_SEND,
@@ -93,13 +102,9 @@ struct hr_algorithm {
 #define HR_DECLARE_ALLREDUCE(name) extern const struct hr_algorithm hr_allreduce_##name;
 HR_ALLREDUCES(HR_DECLARE_ALLREDUCE)
 
-/* The plans of the other collectives; each in its own file. */
+/* The plans of other collectives, for who needs them by themselves (layout.c has all). */
 enum hr_status hr_plan_broadcast(struct hr_plan *plan, const struct hr_plan_for *of);
-enum hr_status hr_plan_reduce(struct hr_plan *plan, const struct hr_plan_for *of);
-enum hr_status hr_plan_reduce_scatter(struct hr_plan *plan, const struct hr_plan_for *of);
 enum hr_status hr_plan_all_gather(struct hr_plan *plan, const struct hr_plan_for *of);
-enum hr_status hr_plan_gather(struct hr_plan *plan, const struct hr_plan_for *of);
-enum hr_status hr_plan_scatter(struct hr_plan *plan, const struct hr_plan_for *of);
 enum hr_status hr_plan_all_to_all(struct hr_plan *plan, const struct hr_plan_for *of);
 
 /* The all-reduce algorithm of that name; HR_E_USAGE lists the names. */
@@ -128,5 +133,41 @@ HR_CHECKED enum hr_status hr_plan_take_all(struct hr_plan *plan, const struct hr
  * cache line pair: a multiple of `line`, so that no two owners write one line, or `count`. Chunks
  * of small buffers may be empty. */
 size_t hr_chunk_begin(size_t count, size_t line, size_t nchunks, size_t chunk);
+
+/* --- one step around a circle, for the algorithms that are made of rings --- */
+
+struct hr_circle {
+    size_t first_chunk, stride; /* its n chunks are first_chunk + i * stride */
+    bool reversed;              /* from rank r to r - 1 instead of r + 1 */
+};
+
+/* Append what rank of->rank does in step `step`, of 2 (n - 1): a send; then an add or a copy. An
+ * algorithm of two circles sends on both before it waits on either. */
+HR_CHECKED enum hr_status hr_ring_send(struct hr_plan *plan, const struct hr_plan_for *of,
+                                       const struct hr_circle *circle, size_t step);
+HR_CHECKED enum hr_status hr_ring_receive(struct hr_plan *plan, const struct hr_plan_for *of,
+                                          const struct hr_circle *circle, size_t step);
+
+/* --- up and down the binomial tree, for the algorithms that are made of trees --- */
+
+/* A tree over some ranks: member m of n is rank first + m * stride, member 0 the root; reversed
+ * counts members from the other end. The tree carries one chunk. */
+struct hr_tree {
+    size_t first, stride, n;
+    bool reversed;
+    size_t chunk;
+};
+
+/* log2 of n, rounded up: the steps that a tree over n members takes one way. */
+size_t hr_tree_depth(size_t n);
+
+/* Append what member `member` does, if anything, in step `level` (0 .. depth - 1) of the reduction,
+ * from the leaves to the root. */
+HR_CHECKED enum hr_status hr_tree_reduce(struct hr_plan *plan, const struct hr_tree *tree,
+                                         size_t member, size_t level, size_t step);
+
+/* The same for the broadcast, from the root to the leaves. */
+HR_CHECKED enum hr_status hr_tree_broadcast(struct hr_plan *plan, const struct hr_tree *tree,
+                                            size_t member, size_t level, size_t step);
 
 #endif

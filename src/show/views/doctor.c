@@ -7,7 +7,7 @@
 #include "base/printable.h"
 #include "json/value.h"
 #include "manual/manual.h"
-#include "plan/call.h"
+#include "plan/layout.h"
 #include "report/human.h"
 #include "terminal/grid.h"
 

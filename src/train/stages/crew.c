@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "plan/call.h"
+#include "plan/layout.h"
 #include "stages/apart.h"
 
 /* --- ranks that wait --- */

@@ -3,7 +3,7 @@
 #include "stages/apart.h"
 #include "base/clock.h"
 #include "base/size.h"
-#include "plan/call.h"
+#include "plan/layout.h"
 
 /* --- words --- */
 
