@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "base/vec.h"
-#include "group/choose.h"
+#include "group/group.h"
 #include "strategy/push_slice.h"
 
 enum { LOOK_NS = 20 * 1000 }; /* when to look again at an operation that rings another bell */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/parse.h"
-#include "group/stream.h"
+#include "group/executor.h"
 #include "train/run.h"
 
 /* Payload of a ring slot. Large, so that a bucket is sent in one go, as a network card would, and

@@ -8,10 +8,8 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "group/choose.h"
-#include "group/stream.h"
+#include "group/executor.h"
 #include "group/p2p.h"
-#include "group/plan_cache.h"
 
 /* Which streams there are, of each kind: [from][to]. */
 struct edges {
@@ -203,8 +201,8 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
         .slots = (struct hr_slot *)(void *)slots, .rank = rank, .nranks = options->nranks};
     if (options->slot_bytes)
         member->direct.stages = (unsigned char *)place->group + stages_begin(options);
-    enum hr_status status = hr_plan_cache_create(&member->plans);
-    if (status == HR_OK && options->any_operation)
+    enum hr_status status = HR_OK;
+    if (options->any_operation)
         status = hr_p2p_create(options->nranks, &member->p2p);
     if (status == HR_OK)
         status = each_stream(options, find_stream, member);
@@ -216,6 +214,5 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
 void hr_member_fini(struct hr_member *member)
 {
     hr_p2p_destroy(member->p2p);
-    hr_plan_cache_destroy(member->plans);
     hr_executor_fini(&member->executor);
 }

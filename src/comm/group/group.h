@@ -80,4 +80,8 @@ void hr_member_all_gather_start(struct hr_member *member, const uint32_t *in, ui
 /* Sent to, and received from, all others. */
 struct hr_traffic hr_member_traffic(const struct hr_member *member);
 
+/* Between machines everything goes by plan: how an operation on so many bytes does. */
+struct hr_choice hr_choose_apart(const struct hr_group_options *options,
+                                 enum hr_operation operation, size_t bytes);
+
 #endif

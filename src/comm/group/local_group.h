@@ -14,7 +14,7 @@
  *            it, at once where there is no driver to ask.
  *   Bits     those of real ranks with the same options. direct, one-shot, tree and master-worker
  *            (and auto) add in T(n), straight from all inputs to all outputs; the others perform
- *            their plans' rows (merged_plan.h). A fused sum (hr_member_reduce_apply_start) is
+ *            their plans' rows (below). A fused sum (hr_member_reduce_apply_start) is
  *            handed, block by block, to the apply of the rank that came last.
  *   Account  hr_member_traffic is that of real ranks, who reach one another's buffers.
  *   Time     a local group has none. A driver that has some walks the same plan over its links:
@@ -44,6 +44,7 @@
 #define HR_GROUP_LOCAL_GROUP_H
 
 #include "group/group.h"
+#include "plan/layout.h"
 
 enum { HR_LOCAL_GROUP_RANKS = 1024 };
 
@@ -85,5 +86,33 @@ extern const struct hr_method hr_by_local_group;
 
 /* What that rank has sent and received. */
 struct hr_traffic hr_local_group_traffic(const struct hr_local_group *local, size_t rank);
+
+/* === the plans of all ranks of an all-reduce, as one list for one thread ===
+ *
+ *   Story    made once: each rank in turn goes on along its plan (plan.h) as far as it can, and
+ *            what it does becomes a step, so that the list is one of the orders in which real ranks
+ *            could have done it. Performed as often as wanted: from front to back, nothing
+ *            waits, nothing is allocated.
+ *   Steps    sends leave none: what was sent is read where it lies, as between ranks that share
+ *            their buffers (executor.h). All buffers are in place, so no plan may need scratch:
+ *            one-shot's does.
+ *   Bits     those of real ranks: the same rows, and the same kernels on the same elements.
+ *   Memory   10 bytes a message: for 1024 ranks 21 MB of ring, 42 MB of bidirectional-ring, less
+ *            than 0.1 MB of the trees; three times as much while it is made.
+ *
+ * Threads: a merged plan belongs to one. */
+
+struct hr_merged_plan;
+
+/* The merged plan of an all-reduce of n ranks (at most HR_VEC_MAX_INPUTS); group_size as in
+ * hr_group_options. HR_E_NOMEM; HR_E_FAILED: rows that do not fit together. */
+HR_CHECKED enum hr_status hr_merged_plan_create(const struct hr_algorithm *algorithm, size_t n,
+                                                size_t group_size, struct hr_merged_plan **out);
+void hr_merged_plan_destroy(struct hr_merged_plan *merged);
+
+/* buffer[r] (count) of every rank r becomes the reduction; a mean is still to be divided. `first`
+ * is the flat index of element 0 in the whole that the buffers are part of. */
+void hr_merged_plan_perform(struct hr_merged_plan *merged, struct hr_kind kind, void *const *buffer,
+                            size_t first, size_t count);
 
 #endif

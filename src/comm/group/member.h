@@ -2,8 +2,8 @@
  *
  * A *method* carries an operation out. There is one a file:
  *     reduce_barrier.h  ranks come together; whoever is running sums large blocks in place
- *     one_shot.h        each posts a few bytes for all others: barriers, small sums
- *     direct.h          each sums its own chunk: middling sums, buffers that others do not reach
+ *     posts.h           each posts a few bytes for all others: barriers, small sums; then each sums
+ *                       its own chunk: middling sums, buffers that others do not reach
  *     executor.h        a plan's rows over rings: everything else
  *     local_group.h     all ranks are one thread's
  * Where the order of addition is the same they give the same bits.
@@ -13,9 +13,8 @@
 #ifndef HR_GROUP_MEMBER_H
 #define HR_GROUP_MEMBER_H
 
-#include "group/direct.h"
 #include "group/executor.h"
-#include "group/one_shot.h"
+#include "group/posts.h"
 #include "group/reduce_barrier.h"
 #include "shm/control.h"
 #include "shm/homes.h"
@@ -114,7 +113,6 @@ struct hr_member {
     struct hr_barrier_view barrier;
     struct hr_posts posts;
     struct hr_p2p *p2p;           /* messages, not collectives; NULL: no room for any */
-    struct hr_plan_cache *plans;  /* made so far */
     struct hr_local_group *local; /* shares no memory, and meets the others there; NULL: it does */
     /* The operation in progress. */
     struct hr_job job;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/stream.h"
+#include "group/executor.h"
 
 struct hr_request {
     struct hr_member *member;
@@ -71,8 +71,8 @@ struct hr_stream *hr_p2p_from(struct hr_p2p *p2p, size_t peer)
 static void progress_send(struct hr_request *request, struct queue *queue)
 {
     if (!request->lent) {
-        const enum hr_push pushed = hr_stream_push(request->member, &queue->stream, request->peer,
-                                                   &request->call, &request->outgoing);
+        const enum hr_pushed pushed = hr_stream_push(request->member, &queue->stream, request->peer,
+                                                     &request->call, &request->outgoing);
         request->lent = pushed == HR_PUSHED_IN_PLACE;
         request->over = pushed == HR_PUSHED_PAYLOAD;
         request->ticket = hr_ring_committed_spsc(queue->stream.ring);

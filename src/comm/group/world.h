@@ -7,21 +7,8 @@
 #define HR_GROUP_WORLD_H
 
 #include "group/group.h"
-#include "launch/launch.h"
-#include "netsim/emulated_links.h"
 
-/* What all ranks of a world know; private memory, filled before ranks are forked. */
-struct hr_world_layout {
-    struct hr_group_options group; /* of the world's group */
-    struct hr_group_options small; /* of further groups: slots of another size */
-    size_t group_bytes, groups_bytes, arena_bytes, segment_bytes;
-    enum hr_launch launch;
-    int64_t timeout_ns, spin_ns, yield_ns;
-    bool pin;
-    struct hr_wires wires; /* emulated links; without ranks: there are none */
-    size_t wires_bytes;
-};
-
+struct hr_world_layout; /* what all ranks of a world know: world.c */
 struct hr_store;
 
 /* What one rank shares with all its groups. */
@@ -42,22 +29,26 @@ struct hr_group {
     uint16_t world_rank[HR_MAX_RANKS];
 };
 
-/* hr_tune_one_shot_bytes (tune.h), handed in because it runs worlds itself. */
-typedef size_t (*hr_tune_fn)(size_t nranks);
+/* === where the algorithm `auto` changes from one-shot to direct: measured, once a machine ===
+ *
+ * Both add in T(n), so the choice changes no bit, only the time. It is measured when it is first
+ * needed (about 10 ms) and kept in a file, a line for each number of ranks:
+ *
+ *     # hogring: auto reduces buffers up to so many bytes in one shot, larger ones directly
+ *     # AMD EPYC 7763 64-Core Processor, 2 processors
+ *     ranks 2 one-shot 1024
+ *
+ * HOGRING_TUNE in the environment names the file, else it is $XDG_CACHE_HOME/hogring/tune or
+ * ~/.cache/hogring/tune. Edit it to pin the choice; delete it to measure anew. One of another
+ * machine is not believed. What cannot be read or written is measured every time.
+ *
+ * Threads: call before ranks start. */
 
-/* Check the options and compute all sizes; finish with hr_wires_close(&layout->wires). HR_E_USAGE,
- * HR_E_NOMEM, and what topology files can be refused for. */
-HR_CHECKED enum hr_status hr_world_lay_out(const struct hr_world_options *options, hr_tune_fn tune,
-                                           struct hr_world_layout *layout);
+/* The largest buffer, in bytes, that `nranks` ranks reduce faster by one-shot than by direct; 0
+ * where they do not have a processor each. */
+size_t hr_tune_one_shot_bytes(size_t nranks);
 
-/* Where the words of emulated links lie in the segment. */
-struct hr_atom64 *hr_world_wires(const struct hr_world_layout *layout, void *segment);
-
-/* In a rank: the world as its group. Finish with hr_group_free. */
-HR_CHECKED enum hr_status hr_world_enter(struct hr_rank_world *world, struct hr_group **group);
-
-/* hr_world_run; tune may be NULL where the algorithm is not auto. */
-HR_CHECKED enum hr_status hr_world_spawn(const struct hr_world_options *options, hr_tune_fn tune,
-                                         hr_rank_fn work, void *arg);
+/* Where that is kept; static storage. "" when there is nowhere to keep it. */
+const char *hr_tune_file(void);
 
 #endif

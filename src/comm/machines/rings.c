@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "group/stream.h"
+#include "group/executor.h"
 #include "machines/inside.h"
 
 /* What it was, where there is no memory: then *ok is false. */

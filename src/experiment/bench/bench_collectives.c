@@ -14,7 +14,7 @@
 #include "base/fpenv.h"
 #include "base/signals.h"
 #include "base/size.h"
-#include "group/tune.h"
+#include "group/world.h"
 #include "json/documents.h"
 #include "options/meaning.h"
 #include "options/nearest.h"

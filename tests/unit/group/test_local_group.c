@@ -1,5 +1,5 @@
 /* A local group: one thread's ranks get the bits, and the accounts, of real ones; up to 1024. */
-#include "group/merged_plan.h"
+#include "group/local_group.h"
 #include "support/ranks.h"
 #include "unit/group/party.h"
 

@@ -1,12 +1,12 @@
 /* The measured choice of `auto`: kept in a file, believed only where it was made. */
-#include "group/tune.h"
+#include "group/world.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpus.h"
-#include "group/one_shot.h"
+#include "group/posts.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

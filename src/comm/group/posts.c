@@ -1,9 +1,105 @@
-#include "group/direct.h"
+#include "group/posts.h"
 
 #include <string.h>
 
 #include "base/size.h"
 #include "group/member.h"
+
+size_t hr_posts_bytes(size_t nranks)
+{
+    return 2 * nranks * sizeof(struct hr_slot);
+}
+
+static struct hr_slot *slot_of(const struct hr_posts *posts, size_t rank)
+{
+    return &posts->slots[posts->number % 2 * posts->nranks + rank];
+}
+
+/* The slot of `rank` for the latest posting: readable from when that rank has posted until this
+ * rank posts twice more. */
+static const struct hr_slot *post_of(const struct hr_posts *posts, size_t rank)
+{
+    return slot_of(posts, rank);
+}
+
+/* Post a call with `bytes` of payload. Never waits. */
+static void post(struct hr_posts *posts, const struct hr_call *call, const void *payload,
+                 size_t bytes)
+{
+    posts->number++;
+    posts->next = 0;
+    struct hr_slot *slot = slot_of(posts, posts->rank);
+    slot->call = *call;
+    if (bytes)
+        memcpy(slot->payload, payload, bytes);
+    hr_bell_ring(&slot->bell); /* partner: posts_complete */
+}
+
+/* Have all posted? Never waits. While it is false posts->next is a rank that has not. */
+static bool posts_complete(struct hr_posts *posts)
+{
+    const uint32_t postings = (uint32_t)((posts->number + 1) / 2); /* made in each slot by now */
+    for (; posts->next < posts->nranks; posts->next++)
+        if (!hr_bell_has_rung(&slot_of(posts, posts->next)->bell, postings))
+            return false;
+    return true;
+}
+
+/* Have all who posted called the same? If not, the member's status says so. */
+static bool posts_agree(struct hr_member *member)
+{
+    for (size_t r = 0; HR_SAFETY && r < member->options.nranks; r++) {
+        const struct hr_call *theirs = &post_of(&member->posts, r)->call;
+        if (!hr_call_equal(theirs, &member->call)) {
+            member->status = hr_member_mismatch(member, &member->call, r, theirs);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- one-shot --- */
+
+static void start_one_shot(struct hr_member *member)
+{
+    const struct hr_job *job = &member->job;
+    const size_t bytes = job->operation == HR_OP_BARRIER ? 0 : hr_job_bytes(job);
+    for (size_t r = 0; job->operation != HR_OP_BARRIER && r < member->options.nranks; r++)
+        if (r != member->rank)
+            hr_member_account(member, r, bytes, 1);
+    post(&member->posts, &member->call, job->in, bytes);
+}
+
+static void reduce_payloads(struct hr_member *member)
+{
+    const void *in[HR_MAX_RANKS];
+    hr_place_moves(&member->place);
+    for (size_t r = 0; r < member->options.nranks; r++)
+        in[r] = post_of(&member->posts, r)->payload;
+    if (member->job.operation != HR_OP_BARRIER)
+        hr_element_tree(member->job.kind, &member->job.out, 1, in, member->options.nranks,
+                        member->job.count);
+}
+
+static bool test_one_shot(struct hr_member *member)
+{
+    if (!posts_complete(&member->posts))
+        return false;
+    if (posts_agree(member))
+        reduce_payloads(member);
+    return true;
+}
+
+/* What to park on while not all have posted: of the one that is waited for. */
+static struct hr_bell *bell(const struct hr_member *member)
+{
+    const struct hr_posts *posts = &member->posts;
+    return &slot_of(posts, posts->next < posts->nranks ? posts->next : posts->rank)->bell;
+}
+
+const struct hr_method hr_by_one_shot = {start_one_shot, test_one_shot, bell};
+
+/* === direct: each sums its own chunk === */
 
 /* The payload of a post: where a rank's part of a piece lies, from the segment's start. */
 struct whereabouts {
@@ -49,7 +145,7 @@ static void post_whereabouts(struct hr_member *member)
     const struct whereabouts mine = {(uintptr_t)member->job.in - segment,
                                      (uintptr_t)member->job.out - segment};
     hr_member_account_direct(member, member->job.count);
-    hr_post(&member->posts, &member->call, &mine, sizeof mine);
+    post(&member->posts, &member->call, &mine, sizeof mine);
 }
 
 /* The own chunk, into everybody's output. */
@@ -61,7 +157,7 @@ static void reduce_in_place(struct hr_member *member)
     void *out[HR_MAX_RANKS];
     for (size_t r = 0; r < member->options.nranks; r++) {
         struct whereabouts at;
-        memcpy(&at, hr_post_of(&member->posts, r)->payload, sizeof at);
+        memcpy(&at, post_of(&member->posts, r)->payload, sizeof at);
         in[r] = (const void *)(segment + (uintptr_t)at.in + mine.begin);
         out[r] = (void *)(segment + (uintptr_t)at.out + mine.begin);
     }
@@ -131,7 +227,7 @@ static void take_step(struct hr_member *member, size_t step)
 
 /* --- the method --- */
 
-static void start(struct hr_member *member)
+static void start_direct(struct hr_member *member)
 {
     struct hr_direct *s = &member->direct;
     s->staged = member->choice.own_memory;
@@ -145,14 +241,14 @@ static void start(struct hr_member *member)
     if (member->job.count)
         s->pieces = (member->job.count - 1) / piece_elems(member) + 1;
     take_step(member, 0);
-    hr_post(&member->posts, &member->call, NULL, 0);
+    post(&member->posts, &member->call, NULL, 0);
 }
 
-static bool test(struct hr_member *member)
+static bool test_direct(struct hr_member *member)
 {
     struct hr_direct *s = &member->direct;
-    while (hr_posts_complete(&member->posts)) {
-        if (!hr_posts_agree(member))
+    while (posts_complete(&member->posts)) {
+        if (!posts_agree(member))
             return true;
         hr_place_moves(&member->place);
         const bool last = ++s->step == s->pieces + 1;
@@ -162,14 +258,9 @@ static bool test(struct hr_member *member)
             reduce_in_place(member);
         if (last)
             return true;
-        hr_post(&member->posts, &member->call, NULL, 0);
+        post(&member->posts, &member->call, NULL, 0);
     }
     return false;
 }
 
-static struct hr_bell *bell(const struct hr_member *member)
-{
-    return hr_posts_bell(&member->posts);
-}
-
-const struct hr_method hr_by_direct = {start, test, bell};
+const struct hr_method hr_by_direct = {start_direct, test_direct, bell};
