@@ -44,7 +44,7 @@ FILE_ORDER = {
     "kernels": "select bf16 team elementwise norm pool smooth",
     "tiles": "block micro narrow lanes winograd micro_bf16 micro_amx tile_roof",
     "products": "pack product_blocks product gemm_naive gemm_check blas ready gemm product_amx product_bf16 patches patches_amx patches_bf16 winograd roofs",
-    "session": "carve step_digests machine_bits name_entries saved target_scale class_names input_scale model_input best best_weights cut result kept reading past save writer observed launcher resume",
+    "session": "carve machine_bits saved target_scale model_input cut result reading save launcher",
     "worker": "ahead conditions measured input prefetch compute_buffers buffer_pool gradient_check gradient parts staged tell count streamed micro_shards worker evaluate in_time",
     "drive": "cut_counts trace_text record_carried record roll terms rest losses losses_apart replicas roll_call replay calibrate calibrate_write serve resting serve_stage real_worker drive_threads",
     "play": "gradient_pool play play_pause drive_explore replay_losses drive_replay",

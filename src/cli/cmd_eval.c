@@ -9,7 +9,6 @@
 #include "hogring/evaluate.h"
 #include "base/printable.h"
 #include "options/metric.h"
-#include "session/kept.h"
 #include "cli/commands.h"
 #include "terminal/output.h"
 #include "watch/watch.h"
@@ -165,7 +164,7 @@ static enum hr_status open_data(struct hr_cli *cli, const struct hr_checkpoint *
         reading->given |= (unsigned)hr_cli_was_given(cli, row->name) << i;
     if (!named && own)
         snprintf(cli->data, sizeof cli->data, "%s", own);
-    if (!named && !own && hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "model"))
+    if (!named && !own && hr_kept_option(checkpoint, "model"))
         return hr_fail(HR_E_USAGE, "%s: does not say the name of its data; expected --data NAME",
                        checkpoint->path);
     const enum hr_status status = hr_reading_open(checkpoint, reading, dataset);

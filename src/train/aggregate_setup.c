@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "session/kept.h"
+#include "session/saved.h"
 #include "strategy/overlap.h"
 #include "train/compress_setup.h"
 

@@ -11,8 +11,6 @@
 #include "hogring/checkpoint.h"
 #include "hogring/evaluate.h"
 #include "products/ready.h"
-#include "session/class_names.h"
-#include "session/input_scale.h"
 #include "session/model_input.h"
 #include "session/saved.h"
 #include "session/target_scale.h"

@@ -20,8 +20,8 @@
 #include "options/train_options.h"
 #include "products/ready.h"
 #include "server/staleness.h"
-#include "session/input_scale.h"
-#include "session/kept.h"
+#include "session/model_input.h"
+#include "session/saved.h"
 #include "sparse/engine.h"
 #include "state/best_state.h"
 #include "state/compress_state.h"
@@ -104,7 +104,7 @@ static void begin_launcher(struct hr_run *run)
 /* One thread that plays all ranks reads what it writes. */
 static void make_room(void *launcher)
 {
-    hr_observed_tell(&((struct hr_launcher *)launcher)->observed);
+    hr_launcher_tell(launcher);
 }
 
 static enum hr_status begin_feed(struct hr_run *run)

@@ -17,7 +17,7 @@
 #include "server/server.h"
 #include "server/server_carried.h"
 #include "server/staleness.h"
-#include "session/kept.h"
+#include "session/saved.h"
 #include "strategy/shared.h"
 #include "worker/staged.h"
 
@@ -431,7 +431,7 @@ static enum hr_status begin_rings(void *arg)
     struct hr_shared_state *shared = &run->shared;
     struct hr_leaders *leaders = &shared->leaders;
     if (hr_feed_is_on(&shared->feed)) {
-        hr_observed_tell(&run->launcher.observed);
+        hr_launcher_tell(&run->launcher);
         hr_feed_init(&shared->feed, shared->feed.memory);
     }
     if (leaders->options.nranks) {

@@ -1,7 +1,6 @@
 #include <stdio.h>
 
 #include "fuzz/fuzz.h"
-#include "session/kept.h"
 #include "session/saved.h"
 
 /* What a resumed run asks of a checkpoint before it trains. */

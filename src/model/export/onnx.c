@@ -14,7 +14,6 @@
 #include "export/onnx_layers.h"
 #include "hogring/sparse.h"
 #include "predict/meaning.h"
-#include "session/class_names.h"
 #include "session/model_input.h"
 #include "session/target_scale.h"
 #include "options/choices.h"

@@ -15,7 +15,7 @@
 #include "options/choices.h"
 #include "predict/meaning.h"
 #include "predict/samples.h"
-#include "session/class_names.h"
+#include "session/model_input.h"
 #include "session/target_scale.h"
 #include "session/saved.h"
 #include "train/evaluate.h"

@@ -172,7 +172,7 @@ void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
 
 /* --- a run that goes on --- */
 
-static const char prefix[] = "option."; /* of keys: session/kept.c */
+static const char prefix[] = "option."; /* of keys: session/saved.c */
 
 /* Where these differ, the run is refused, in words of their own. */
 static bool is_refused_later(const char *name)

@@ -303,7 +303,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     hr_roster_lose(shared->control, rank, back);
     if (restarts)
         plan_restart(losses, rank);
-    hr_observed_lost(&losses->drive->launcher->observed, &losses->loss[losses->n - 1]);
+    hr_launcher_lost(losses->drive->launcher, &losses->loss[losses->n - 1]);
     char from[60] = "";
     if (back)
         snprintf(from, sizeof from, ", all from step %llu",

@@ -1,9 +1,63 @@
 #include "session/cut.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+
+static bool ends_epoch(const struct hr_curve_point *point)
+{
+    return floor(point->epoch) == point->epoch;
+}
+
+/* Would this evaluation be the next best? */
+static bool best_is_beaten(const struct hr_early_stop *rule, const struct hr_best *best,
+                           const struct hr_curve_point *point)
+{
+    const double value = hr_metric_at(rule->metric, point);
+    if (!isfinite(value) || !ends_epoch(point))
+        return false;
+    return !best->any || hr_metric_better(rule->metric, value, best->value, rule->min_delta);
+}
+
+struct hr_best hr_best_of(const struct hr_early_stop *rule, const struct hr_curve_point *curve,
+                          size_t n)
+{
+    struct hr_best best = {.any = false};
+    for (size_t i = 0; i < n; i++)
+        if (best_is_beaten(rule, &best, &curve[i]))
+            best = (struct hr_best){
+                .any = true, .point = i, .value = hr_metric_at(rule->metric, &curve[i])};
+        else if (ends_epoch(&curve[i]))
+            best.since++;
+    return best;
+}
+
+float *hr_best_weights_next(const struct hr_best_weights *best)
+{
+    return best->place[(hr_atom64_load_relaxed(best->kept) + 1) % 2]; /* our own word, at a cut */
+}
+
+void hr_best_weights_done(const struct hr_best_weights *best)
+{
+    /* Our own word; partner: last. */
+    hr_atom64_store_release(best->kept, hr_atom64_load_relaxed(best->kept) + 1);
+}
+
+void hr_best_weights_keep(const struct hr_best_weights *best, const float *weights)
+{
+    if (!best->kept)
+        return;
+    memcpy(hr_best_weights_next(best), weights, best->params * sizeof *weights);
+    hr_best_weights_done(best);
+}
+
+float *hr_best_weights_last(const struct hr_best_weights *best)
+{
+    const uint64_t kept = best->kept ? hr_atom64_load_acquire(best->kept) : 0; /* partner: keep */
+    return kept ? best->place[kept % 2] : NULL;
+}
 
 bool hr_cut_may_arrive(void *arg)
 {
@@ -78,7 +132,7 @@ bool hr_cut_improves(const struct hr_cuts *cuts, const struct hr_curve_point *po
 {
     const struct hr_early_stop *rule = &cuts->early_stop;
     const struct hr_best best = best_of(cuts, rule, cuts->cut->points);
-    return rule->asked && hr_best_is_beaten(rule, &best, point);
+    return rule->asked && best_is_beaten(rule, &best, point);
 }
 
 /* Behind a new point of the curve. A run that ends here was not interrupted, whoever asked. */

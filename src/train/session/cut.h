@@ -20,8 +20,10 @@
 #ifndef HR_SESSION_CUT_H
 #define HR_SESSION_CUT_H
 
+#include "hogring/run_result.h"
 #include "hogring/train.h"
-#include "session/best.h"
+#include "options/early_stop.h"
+#include "shm/atom.h"
 #include "shm/control.h"
 #include "strategy/batch_schedule.h"
 #include "strategy/save_request.h"
@@ -69,6 +71,58 @@ struct hr_cut {
     /* Writer: the launcher. */
     alignas(HR_LINE) struct hr_atom64 saves_done; /* partner: workers before they arrive at a cut */
 };
+
+/* --- which evaluation was the best? ---
+ *
+ * Functions of the curve alone: so a resumed run, which has the whole curve, decides as one that
+ * was never stopped, and a replay as the run that was recorded.
+ *
+ * Evaluations at the ends of epochs are compared. One inside of an epoch, where a run ended that
+ * was told to (--max-steps, a budget), is none that it would have had, had it gone on at once.
+ *
+ * What is compared was measured on the validation split, or without one on the test set.
+ * Test: tests/unit/session/test_best.c */
+struct hr_best {
+    bool any;     /* none was a number: there is no best */
+    size_t point; /* of the curve */
+    size_t since; /* evaluations behind it that were compared; without a best all */
+    double value; /* what the metric was there */
+};
+
+/* The last of n evaluations that improved on the best before it. */
+struct hr_best hr_best_of(const struct hr_early_stop *rule, const struct hr_curve_point *curve,
+                          size_t n);
+
+/* Are there as many evaluations behind it as the patience bears? */
+static inline bool hr_best_is_over(const struct hr_early_stop *rule, const struct hr_best *best)
+{
+    return rule->asked && best->since >= rule->patience;
+}
+
+/* A copy of the weights of the best evaluation, for runs that end with them (--early-stop).
+ *
+ * Two places in the segment, written by turns: the leader may be lost while it copies, and then the
+ * copy before stands.
+ *
+ * Threads: keep: the leader, at a cut; last: the launcher, who saves before the next cut, and after
+ *          the run. Test: tests/unit/train/test_early_stop.c */
+struct hr_best_weights {
+    struct hr_atom64 *kept; /* how many copies were made: the last one is place[kept % 2]. NULL: no
+                               run ends with them. Writer: the leader, or before it whoever loads a
+                               checkpoint */
+    float *place[2];        /* (params) */
+    size_t params;
+};
+
+/* For whoever writes them by himself: (params) where the next ones go, then that they are there. */
+float *hr_best_weights_next(const struct hr_best_weights *best);
+void hr_best_weights_done(const struct hr_best_weights *best);
+/* Nothing, where `kept` is NULL. */
+void hr_best_weights_keep(const struct hr_best_weights *best, const float *weights);
+/* NULL: there is none yet. */
+float *hr_best_weights_last(const struct hr_best_weights *best);
+
+/* --- cuts --- */
 
 /* What was done before this run, where it goes on from a checkpoint; else all 0. */
 struct hr_past {

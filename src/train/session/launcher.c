@@ -6,6 +6,216 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/signals.h"
+
+static void *write_main(void *arg)
+{
+    struct hr_writer *writer = arg;
+    const int64_t began = hr_clock_ns();
+    writer->status = writer->write(writer->arg);
+    if (writer->status != HR_OK)
+        snprintf(writer->message, sizeof writer->message, "%s", hr_error_message());
+    writer->took_ns = hr_clock_ns() - began;
+    hr_atom32_store_release(&writer->done, 1); /* partner: hr_writer_is_done */
+    hr_bell_ring(writer->bell);
+    return NULL;
+}
+
+void hr_writer_start(struct hr_writer *writer, enum hr_status (*write)(void *arg), void *arg,
+                     struct hr_bell *bell)
+{
+    HR_ASSERT(!writer->busy);
+    *writer = (struct hr_writer){.write = write, .arg = arg, .bell = bell, .busy = true};
+    writer->threaded = hr_thread_start(&writer->thread, write_main, writer) == 0;
+    if (!writer->threaded)
+        write_main(writer);
+}
+
+bool hr_writer_is_busy(const struct hr_writer *writer)
+{
+    return writer->busy;
+}
+
+bool hr_writer_is_done(const struct hr_writer *writer)
+{
+    return writer->busy && hr_atom32_load_acquire(&writer->done); /* partner: write_main */
+}
+
+enum hr_status hr_writer_finish(struct hr_writer *writer)
+{
+    HR_ASSERT(writer->busy);
+    if (writer->threaded)
+        pthread_join(writer->thread, NULL);
+    writer->busy = false;
+    return writer->status == HR_OK ? HR_OK : hr_fail(writer->status, "%s", writer->message);
+}
+
+enum hr_status hr_observer_begins(const struct hr_observer *observer,
+                                  const struct hr_run_info *info)
+{
+    if (observer->admits)
+        HR_TRY(observer->admits(observer->arg, info));
+    if (observer->started)
+        observer->started(observer->arg, info);
+    return HR_OK;
+}
+
+/* Samples that this run's schedule hands out before batch `index`. */
+static uint64_t samples_before(const struct hr_batch_schedule *schedule, uint64_t index)
+{
+    const struct hr_batch batch = hr_batch_schedule_batch(schedule, index);
+    return batch.epoch * schedule->samples + batch.first;
+}
+
+/* Of the update that a record tells of. */
+static double rate_of(const struct hr_launcher *launcher, const struct hr_step_record *record)
+{
+    const struct hr_batch_schedule *schedule = launcher->cuts->schedule;
+    if (launcher->rateless)
+        return NAN;
+    if (launcher->by_rows)
+        return (double)hr_lr_at(&schedule->lr, (double)(record->index / schedule->samples), 1);
+    const double rate = (double)hr_batch_schedule_lr(schedule, record->index);
+    const bool slower = launcher->by_staleness && record->staleness < HR_DROPPED;
+    return slower ? rate / (1 + (double)record->staleness) : rate;
+}
+
+static void take_step(const struct hr_launcher *launcher, size_t rank,
+                      const struct hr_step_record *record)
+{
+    const struct hr_cuts *cuts = launcher->cuts;
+    const struct hr_batch_schedule *schedule = cuts->schedule;
+    const struct hr_batch batch = hr_batch_schedule_batch(schedule, record->index);
+    const bool counted = record->staleness < HR_DROPPED;
+    const struct hr_step_report report = {
+        .worker = rank,
+        .step = 1 + record->index + cuts->past.steps,
+        .epoch = 1 + batch.epoch,
+        .samples = cuts->past.samples + batch.epoch * schedule->samples + batch.first +
+                   batch.count - samples_before(schedule, schedule->first),
+        .seconds = cuts->past.seconds + hr_seconds(record->at_ns),
+        .batch = record->samples,
+        .loss = record->loss_sum / (double)record->samples,
+        .rows = launcher->by_rows ? record->samples : 0,
+        .lr = rate_of(launcher, record),
+        .norm = (double)record->norm,
+        .staleness = counted ? (int64_t)record->staleness : -1,
+        .dropped = record->staleness == HR_DROPPED,
+        .load_s = hr_seconds(hr_record_spent_ns(record, HR_LOAD)),
+        .compute_s = hr_seconds(hr_record_spent_ns(record, HR_COMPUTE)),
+        .communicate_s = hr_seconds(hr_record_spent_ns(record, HR_COMMUNICATE)),
+        .wait_s = hr_seconds(hr_record_spent_ns(record, HR_WAIT)),
+    };
+    launcher->observer->stepped(launcher->observer->arg, &report);
+}
+
+static void take_span(const struct hr_launcher *launcher, size_t rank,
+                      const struct hr_span_record *record)
+{
+    const struct hr_span_report report = {
+        .rank = rank,
+        .kind = (enum hr_span_kind)(record->what & 0xff),
+        .part = (enum hr_span_part)(record->what >> 8),
+        .step = record->step,
+        .begin_ns = record->begin_ns,
+        .end_ns = record->end_ns,
+        .peer = record->peer == HR_NO_PEER ? HR_SPAN_NOBODY : (int64_t)record->peer,
+        .note = record->note[0],
+    };
+    launcher->observer->spanned(launcher->observer->arg, &report);
+}
+
+/* Is it behind a point that is to be told first? A worker that tells of such a step has gone on
+ * from the cut, so that the point is there. */
+static bool is_behind(const struct hr_launcher *launcher, const struct hr_step_record *record)
+{
+    return record->index >= launcher->told.ends &&
+           launcher->told.points < hr_atom64_load_acquire(&launcher->cuts->cut->ncurve);
+}
+
+static bool take(void *arg, size_t rank, const struct hr_message *message)
+{
+    struct hr_launcher *launcher = arg;
+    const void *record = message;
+    if (message->kind == HR_RECORD_STEP && is_behind(launcher, record)) {
+        launcher->told.held = true;
+        return false;
+    }
+    if (message->kind == HR_RECORD_STEP && launcher->observer->stepped)
+        take_step(launcher, rank, record);
+    if (message->kind == HR_RECORD_SPAN && launcher->observer->spanned)
+        take_span(launcher, rank, record);
+    return true;
+}
+
+/* For hogring top. */
+static void note_point(const struct hr_launcher *launcher, const struct hr_curve_point *point)
+{
+    struct hr_course *course = &launcher->cuts->control->course;
+    hr_course_store(&course->train_loss, point->train_loss);
+    hr_course_store(&course->loss, hr_curve_loss(point));
+    hr_course_store(&course->accuracy, hr_curve_accuracy(point));
+    hr_atom64_store_relaxed(&course->points, launcher->told.points + 1);
+}
+
+static void tell_point(struct hr_launcher *launcher)
+{
+    const struct hr_observer *observer = launcher->observer;
+    const struct hr_curve_point *point = &launcher->cuts->curve[launcher->told.points];
+    note_point(launcher, point);
+    if (observer->evaluated)
+        observer->evaluated(observer->arg, point);
+    launcher->told.points++;
+    launcher->told.ends = hr_batch_schedule_next_end(launcher->cuts->schedule, launcher->told.ends);
+}
+
+/* Before ranks run. The caller has set what is not said to be told. */
+static void begin_telling(struct hr_launcher *launcher)
+{
+    const struct hr_batch_schedule *schedule = launcher->cuts->schedule;
+    launcher->told.points = launcher->cuts->past.points;
+    launcher->told.ends = hr_batch_schedule_next_end(schedule, schedule->first);
+}
+
+void hr_launcher_tell(struct hr_launcher *launcher)
+{
+    const struct hr_cut *cut = launcher->cuts->cut;
+    for (;;) {
+        const uint64_t points =
+            hr_atom64_load_acquire(&cut->ncurve); /* partner: hr_cut_add_point */
+        launcher->told.held = false;
+        if (launcher->feed && hr_feed_is_on(launcher->feed)) /* all that was before those points */
+            hr_feed_drain(launcher->feed, take, launcher);
+        if (launcher->told.points < points)
+            tell_point(launcher);
+        else if (!launcher->told.held)
+            return;
+    }
+}
+
+/* The state as it is at the current cut, or pause, is copied, and will be saved. */
+static void tell_saving(struct hr_launcher *launcher)
+{
+    const struct hr_observer *observer = launcher->observer;
+    hr_launcher_tell(launcher);
+    if (observer->saving)
+        observer->saving(observer->arg, hr_cut_step(launcher->cuts));
+}
+
+/* All that is in it is told, and it is about to be written. */
+static void tell_writing(struct hr_launcher *launcher)
+{
+    hr_launcher_tell(launcher);
+    if (launcher->observer->writing)
+        launcher->observer->writing(launcher->observer->arg);
+}
+
+void hr_launcher_lost(struct hr_launcher *launcher, const struct hr_loss *loss)
+{
+    hr_launcher_tell(launcher);
+    if (launcher->observer->lost)
+        launcher->observer->lost(launcher->observer->arg, loss);
+}
 
 static int64_t nanoseconds(double seconds)
 {
@@ -16,13 +226,7 @@ static int64_t nanoseconds(double seconds)
 void hr_launcher_begin(struct hr_launcher *launcher)
 {
     launcher->began_ns = launcher->now_ns(launcher->clock);
-    launcher->observed = (struct hr_observed){.observer = launcher->observer,
-                                              .cuts = launcher->cuts,
-                                              .feed = launcher->feed,
-                                              .by_staleness = launcher->by_staleness,
-                                              .by_rows = launcher->by_rows,
-                                              .rateless = launcher->rateless};
-    hr_observed_begin(&launcher->observed);
+    begin_telling(launcher);
     launcher->due_ns = launcher->began_ns + nanoseconds(launcher->save_seconds);
 }
 
@@ -136,7 +340,7 @@ bool hr_launcher_writes(const struct hr_launcher *launcher)
 static void start_writing(struct hr_launcher *launcher)
 {
     launcher->held = false;
-    hr_observed_writing(&launcher->observed);
+    tell_writing(launcher);
     hr_writer_start(&launcher->writer, hr_save_write, launcher->saver,
                     &launcher->cuts->control->launcher_bell);
 }
@@ -192,7 +396,7 @@ static void note_rest(struct hr_launcher *launcher)
 static void take_and_write(struct hr_launcher *launcher, uint64_t asked)
 {
     const int64_t began = hr_clock_ns();
-    hr_observed_saving(&launcher->observed);
+    tell_saving(launcher);
     const enum hr_status status = hr_save_take(launcher->saver);
     launcher->result->saves.copy_s += hr_seconds(hr_clock_ns() - began);
     note_rest(launcher);
@@ -290,7 +494,7 @@ enum hr_status hr_launcher_tick(void *arg)
     struct hr_launcher *launcher = arg;
     if (launcher->pass_on)
         return follow(launcher);
-    hr_observed_tell(&launcher->observed);
+    hr_launcher_tell(launcher);
     mind_saves(launcher);
     mind_asks(launcher);
     if (!launcher->alone)
@@ -319,7 +523,7 @@ void hr_launcher_stop(struct hr_launcher *launcher)
     settle(launcher);
     free(launcher->saver->digests.list);
     launcher->saver->digests = (struct hr_step_digests){0};
-    hr_observed_tell(&launcher->observed); /* what ranks have told before they failed */
+    hr_launcher_tell(launcher); /* what ranks have told before they failed */
     free(launcher->rests.index);
     launcher->rests.index = NULL;
     launcher->rests.n = launcher->rests.room = 0;

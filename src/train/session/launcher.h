@@ -2,7 +2,7 @@
  * checkpoints written, and passes on requests to stop. It never computes.
  *
  * A save: the leader asks for it at a cut (cut.h), the launcher copies the state, and a thread of
- * its own writes the copy (writer.h) while ranks go on. The next cut waits for the copy alone. One
+ * its own writes the copy while ranks go on. The next cut waits for the copy alone. One
  * checkpoint is written at a time: the next is copied when that is done, so none is left out, and
  * ranks wait for a disk only where they save more than it takes.
  *
@@ -22,15 +22,60 @@
  * rank starts, hr_launcher_tick about ten times a second (hr_launch_run does), and hr_launcher_end
  * after all ranks have ended. It forks nothing while hr_launcher_writes.
  *
+ * What the observer (hogring/observer.h) is told, steps that ranks have told of (observe/feed.h),
+ * points of the curve and saves, it hears in the order in which they came to be: steps before the
+ * evaluation, or the save, that they are in, and those of the next epoch behind it, however late
+ * the launcher looks.
+ *
  * Threads: the launcher's own; workers see only struct hr_cut and `stop`.
- * Test:    tests/unit/session/test_cut.c
+ * Test:    tests/unit/session/test_cut.c, test_writer.c, tests/unit/train/test_observer.c
  */
 #ifndef HR_SESSION_LAUNCHER_H
 #define HR_SESSION_LAUNCHER_H
 
-#include "session/observed.h"
+#include <pthread.h>
+
+#include "base/error.h"
+#include "observe/feed.h"
+#include "session/cut.h"
 #include "session/save.h"
-#include "session/writer.h"
+#include "shm/wait.h"
+
+/* One piece of work at a time, done by a thread of the launcher while ranks go on: a checkpoint is
+ * written.
+ *
+ *     hr_writer_start(&writer, write, arg, bell);     returns at once; rings when it is done
+ *     if (hr_writer_is_done(&writer))                 or at any time, to wait for it
+ *         status = hr_writer_finish(&writer);
+ *
+ * The thread is there only while it writes, and takes no signals. Nothing is forked meanwhile: who
+ * has to fork waits until hr_writer_is_busy is false. The wait of hr_writer_finish is one for the
+ * disk, as write(2) itself, and has no deadline. */
+struct hr_writer {
+    enum hr_status (*write)(void *arg);
+    void *arg;
+    struct hr_bell *bell;
+    bool busy;     /* started, and not finished */
+    bool threaded; /* there is a thread to join */
+    pthread_t thread;
+    struct hr_atom32 done; /* partner: hr_writer_is_done */
+    /* The thread's, until it is done: */
+    enum hr_status status;
+    char message[512];
+    int64_t took_ns;
+};
+
+/* It is not busy. Where no thread is to be had, the caller writes by itself. */
+void hr_writer_start(struct hr_writer *writer, enum hr_status (*write)(void *arg), void *arg,
+                     struct hr_bell *bell);
+
+/* Started, and not finished? */
+bool hr_writer_is_busy(const struct hr_writer *writer);
+/* Busy, and finish would not wait? */
+bool hr_writer_is_done(const struct hr_writer *writer);
+
+/* Wait until it is done; what `write` has returned, with its message. */
+HR_CHECKED enum hr_status hr_writer_finish(struct hr_writer *writer);
 
 /* What launchers of other machines were asked for. Writer: who takes their letters. */
 struct hr_asked_elsewhere {
@@ -41,9 +86,11 @@ struct hr_asked_elsewhere {
 struct hr_launcher {
     const struct hr_observer *observer;
     const struct hr_cuts *cuts;
-    const struct hr_feed *feed;           /* from ranks; NULL: there is none */
-    bool by_staleness, by_rows, rateless; /* observed.h */
-    struct hr_atom32 *stop;               /* enum hr_stop; partner: who begins a batch */
+    const struct hr_feed *feed; /* from ranks; NULL: nobody tells of steps */
+    bool by_staleness;          /* the rate of an update is over 1 + its staleness */
+    bool by_rows;           /* a record is of rows up to its index, at the rate of their epoch */
+    bool rateless;          /* their steps have none */
+    struct hr_atom32 *stop; /* enum hr_stop; partner: who begins a batch */
     size_t workers;
     const struct hr_atom64 *seen; /* samples of the first worker so far; an estimate */
     size_t seen_stride;           /* bytes from one worker's to the next one's */
@@ -61,7 +108,11 @@ struct hr_launcher {
     bool holds; /* what it copies is written when hr_launcher_release says so, or at its end */
     /* Its own. */
     int64_t began_ns; /* by the run's clock */
-    struct hr_observed observed;
+    struct {
+        size_t points; /* of the curve; to begin with those of the runs before */
+        uint64_t ends; /* of the epoch of the next point: steps from there on are behind */
+        bool held;     /* such a step is there, and waits for the point */
+    } told;            /* so far, to the observer */
     uint64_t saves_seen;
     unsigned asks_seen; /* of observer->saves_asked, and elsewhere */
     bool stop_passed;   /* on, to the first */
@@ -75,6 +126,10 @@ struct hr_launcher {
     struct hr_writer writer;
 };
 
+/* What the run is about to do: may it? The observer's own refusal. */
+HR_CHECKED enum hr_status hr_observer_begins(const struct hr_observer *observer,
+                                             const struct hr_run_info *info);
+
 /* The run begins now. */
 void hr_launcher_begin(struct hr_launcher *launcher);
 
@@ -83,6 +138,11 @@ int64_t hr_launcher_ps(const struct hr_launcher *launcher);
 
 /* HR_E_INTERRUPTED: asked to stop at once. */
 HR_CHECKED enum hr_status hr_launcher_tick(void *launcher);
+
+/* Tell the observer what has come to be since the last call. */
+void hr_launcher_tell(struct hr_launcher *launcher);
+/* A rank is lost, and the run goes on. */
+void hr_launcher_lost(struct hr_launcher *launcher, const struct hr_loss *loss);
 
 /* Ask for a save where it is time to (save_seconds). Of virtual time its driver asks before each
  * event; else a tick does. */

@@ -5,45 +5,251 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/parse.h"
 #include "data/bytes.h"
-#include "session/input_scale.h"
-#include "session/name_entries.h"
+#include "data/look.h"
+#include "session/saved.h"
+#include "session/target_scale.h"
 
-enum { MOST_ENTRIES = 1024, OTHERS = 3 }; /* of names */
+/* --- names --- */
+
+/* Of names; a file has room for 4096 in all. */
+enum { CLASS_ENTRIES = 2048, FEATURE_ENTRIES = 1024 };
+
+struct names {
+    size_t count;
+    const char *const *list; /* (count); NULL: there are none */
+};
+
+static void write_key(const char *key, size_t i, char *out, size_t size)
+{
+    if (i)
+        snprintf(out, size, "%s.%zu", key, i);
+    else
+        snprintf(out, size, "%s", key);
+}
+
+/* Join the names from `first` on that fit into one entry; returns the first that does not. */
+static size_t fill_entry(struct names names, size_t first, char *value, size_t size)
+{
+    size_t used = 0, i = first;
+    for (; i < names.count; i++) {
+        char name[HR_CLASS_NAME_TEXT];
+        hr_class_name_write(names.list[i], name);
+        if (used + strlen(name) + 2 > size)
+            break;
+        used += (size_t)snprintf(value + used, size - used, "%s%s", used ? "," : "", name);
+    }
+    return i;
+}
+
+/* How many entries they take; 0 where there are none, and where they would be more than `most`. */
+static size_t name_entries(struct names names, size_t most)
+{
+    struct hr_metadata entry;
+    size_t n = 0;
+    for (size_t i = 0; names.list && i < names.count; n++)
+        i = fill_entry(names, i, entry.value, sizeof entry.value);
+    return n > most ? 0 : n;
+}
+
+/* Append them to the metadata; their number is that of name_entries. */
+static void put_names(const char *key, struct names names, size_t entries,
+                      struct hr_tensor_file *file)
+{
+    for (size_t i = 0, name = 0; i < entries; i++) {
+        struct hr_metadata *entry = &file->metadata[file->nmetadata++];
+        write_key(key, i, entry->key, sizeof entry->key);
+        name = fill_entry(names, name, entry->value, sizeof entry->value);
+    }
+}
+
+/* Names that nobody gave on a command line are no mistake of usage. */
+static enum hr_status as_format(enum hr_status status)
+{
+    return status == HR_OK
+               ? HR_OK
+               : hr_fail(status == HR_E_USAGE ? HR_E_FORMAT : status, "%s", hr_error_message());
+}
+
+/* Add the names under a key to a list. HR_E_FORMAT, HR_E_NOMEM. */
+static enum hr_status get_names(const struct hr_checkpoint *checkpoint, const char *key,
+                                struct hr_class_list *list)
+{
+    char numbered[sizeof((struct hr_metadata *)0)->key];
+    enum hr_status status = HR_OK;
+    const char *value;
+    for (size_t i = 0; write_key(key, i, numbered, sizeof numbered),
+                status == HR_OK && (value = hr_metadata_get(&checkpoint->model, numbered)) != NULL;
+         i++)
+        status = hr_class_list_add(checkpoint->path, value, list);
+    return as_format(status);
+}
+
+/* --- classes --- */
+
+static const char classes_key[] = "hogring.classes", class_names_key[] = "hogring.class_names";
+
+static struct names names_of(const struct hr_dataset *dataset)
+{
+    return (struct names){dataset->classes, dataset->class_names};
+}
+
+size_t hr_class_names_entries(const struct hr_dataset *dataset)
+{
+    const size_t names = name_entries(names_of(dataset), CLASS_ENTRIES);
+    if (dataset->targets.count)
+        return 0;
+    return dataset->class_names && !names ? 0 : 1 + names;
+}
+
+void hr_class_names_put(const struct hr_dataset *dataset, struct hr_tensor_file *file)
+{
+    const size_t entries = hr_class_names_entries(dataset);
+    if (dataset->targets.count)
+        return; /* target_scale.h has them */
+    if (!entries) {
+        hr_log(HR_LOG_WARNING,
+               "the names of %zu classes are too long for a checkpoint: it goes without them",
+               dataset->classes);
+        return;
+    }
+    hr_saved_put(file, classes_key, "%zu", dataset->classes);
+    put_names(class_names_key, names_of(dataset), entries - 1, file);
+}
+
+enum hr_status hr_class_names_get(const struct hr_checkpoint *checkpoint,
+                                  struct hr_class_list *list)
+{
+    const char *text = hr_metadata_get(&checkpoint->model, classes_key);
+    uint64_t count;
+    *list = (struct hr_class_list){0};
+    if (!text)
+        return HR_OK;
+    if (!hr_parse_count(text, &count) || count < 1 || count > HR_MAX_CLASSES)
+        return hr_fail(HR_E_FORMAT, "%s: metadata \"%s\" is not a number of classes",
+                       checkpoint->path, classes_key);
+    HR_TRY(get_names(checkpoint, class_names_key, list));
+    if (list->count)
+        HR_TRY(as_format(hr_class_list_finish(checkpoint->path, list)));
+    if (list->count && list->count != count)
+        return hr_fail(HR_E_FORMAT, "%s: metadata has %zu names of %llu classes", checkpoint->path,
+                       list->count, (unsigned long long)count);
+    list->count = count;
+    return HR_OK;
+}
+
+enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
+                                  const struct hr_dataset *dataset, bool test_alone,
+                                  struct hr_class_view *view)
+{
+    *view = (struct hr_class_view){.dataset = *dataset};
+    HR_TRY(hr_target_scale_same_task(checkpoint, dataset));
+    if (dataset->targets.count) {
+        if (test_alone)
+            view->dataset.train.count = view->dataset.validation.count = 0;
+        return HR_OK;
+    }
+    HR_TRY(hr_class_names_get(checkpoint, &view->list));
+    if (!view->list.count) {
+        if (dataset->class_names && !dataset->options.classes[0])
+            hr_log(HR_LOG_WARNING,
+                   "%s does not say its classes: they are taken for %s (--classes lists others)",
+                   checkpoint->path,
+                   hr_class_list_shown(dataset->class_names, dataset->classes).text);
+        return HR_OK;
+    }
+    if (test_alone)
+        view->dataset.train.count = view->dataset.validation.count = 0;
+    return hr_class_list_apply(&view->list, checkpoint->path, &view->dataset, view->labels);
+}
+
+static bool same_names(const struct hr_class_list *list, const struct hr_dataset *dataset)
+{
+    bool same = list->count == dataset->classes && !list->names == !dataset->class_names;
+    for (size_t i = 0; same && list->names && i < list->count; i++)
+        same = !strcmp(list->names[i], dataset->class_names[i]);
+    return same;
+}
+
+enum hr_status hr_class_names_compare(const struct hr_checkpoint *checkpoint,
+                                      const struct hr_dataset *dataset)
+{
+    struct hr_class_list list;
+    const enum hr_status status = hr_class_names_get(checkpoint, &list);
+    if (status == HR_OK && list.count && !same_names(&list, dataset))
+        hr_log(HR_LOG_WARNING, "%s: its classes are %s, here they are %s; outputs are taken over",
+               checkpoint->path, hr_class_list_shown(list.names, list.count).text,
+               hr_class_list_shown(dataset->class_names, dataset->classes).text);
+    hr_class_list_free(&list);
+    return status;
+}
+
+void hr_class_view_close(struct hr_class_view *view)
+{
+    hr_class_list_free(&view->list);
+    for (size_t s = 0; s < 3; s++)
+        free(view->labels[s]);
+    *view = (struct hr_class_view){0};
+}
+
+/* --- input --- */
+
+static const char scale_key[] = "hogring.input_scale", largest_key[] = "hogring.input_largest";
+
+/* The first of them; 0: the file does not say it. */
+static float input_scale_get(const struct hr_checkpoint *checkpoint)
+{
+    const char *scale = hr_metadata_get(&checkpoint->model, scale_key);
+    return scale ? strtof(scale, NULL) : 0;
+}
+
+void hr_input_scale_compare(const struct hr_checkpoint *checkpoint,
+                            const struct hr_dataset *dataset, const struct hr_split *split)
+{
+    const double far = 10;
+    const char *scale = hr_metadata_get(&checkpoint->model, scale_key);
+    const char *text = hr_metadata_get(&checkpoint->model, largest_key);
+    const double was = text ? strtod(text, NULL) : 0;
+    const double is = (double)hr_look_at_largest(dataset, split);
+    if (!scale || strtof(scale, NULL) == dataset->scale || !(was > 0 && is > 0))
+        return;
+    if (is >= far * was || was >= far * is)
+        hr_log(HR_LOG_WARNING,
+               "%s: its inputs had maximum %g (features times %g), those of %s have %g (times %g): "
+               "expected data of the same scale",
+               checkpoint->path, was, strtod(scale, NULL), dataset->name, is,
+               (double)dataset->scale);
+}
+
+enum { OTHERS = 5 }; /* entries beside names */
 
 static const char shape_key[] = "hogring.input", names_key[] = "hogring.feature_names",
                   label_key[] = "hogring.label_column", base_key[] = "hogring.index_base";
 
-static size_t name_entries(const struct hr_dataset *dataset)
+static size_t feature_entries(const struct hr_dataset *dataset)
 {
-    return hr_name_entries((struct hr_names){dataset->shape.channels, dataset->feature_names},
-                           MOST_ENTRIES);
+    return name_entries((struct names){dataset->shape.channels, dataset->feature_names},
+                        FEATURE_ENTRIES);
 }
 
 size_t hr_model_input_entries(const struct hr_dataset *dataset)
 {
-    return OTHERS + name_entries(dataset);
-}
-
-static struct hr_metadata *next(struct hr_tensor_file *file, const char *key)
-{
-    struct hr_metadata *entry = &file->metadata[file->nmetadata++];
-    snprintf(entry->key, sizeof entry->key, "%s", key);
-    return entry;
+    return OTHERS + feature_entries(dataset);
 }
 
 void hr_model_input_put(const struct hr_dataset *dataset, struct hr_tensor_file *file)
 {
     const struct hr_shape shape = dataset->shape;
-    const struct hr_names names = {shape.channels, dataset->feature_names};
-    struct hr_metadata *entry = next(file, shape_key);
-    snprintf(entry->value, sizeof entry->value, "%zux%zux%zu", shape.channels, shape.height,
-             shape.width);
+    const struct names names = {shape.channels, dataset->feature_names};
+    hr_saved_put(file, scale_key, "%.9g", (double)dataset->scale);
+    hr_saved_put(file, largest_key, "%.9g", (double)hr_look_at_largest(dataset, &dataset->train));
+    hr_saved_put(file, shape_key, "%zux%zux%zu", shape.channels, shape.height, shape.width);
     if (dataset->label_column[0])
-        snprintf(next(file, label_key)->value, sizeof entry->value, "%s", dataset->label_column);
+        hr_saved_put(file, label_key, "%s", dataset->label_column);
     if (dataset->index_base >= 0)
-        snprintf(next(file, base_key)->value, sizeof entry->value, "%d", dataset->index_base);
-    hr_name_entries_put(names_key, names, name_entries(dataset), file);
+        hr_saved_put(file, base_key, "%d", dataset->index_base);
+    put_names(names_key, names, feature_entries(dataset), file);
 }
 
 static enum hr_status read_shape(const struct hr_checkpoint *checkpoint, struct hr_shape *out)
@@ -62,11 +268,10 @@ static enum hr_status read_shape(const struct hr_checkpoint *checkpoint, struct 
     return HR_OK;
 }
 
-static enum hr_status read_names(const struct hr_checkpoint *checkpoint, struct hr_model_input *out)
+static enum hr_status read_feature_names(const struct hr_checkpoint *checkpoint,
+                                         struct hr_model_input *out)
 {
-    const enum hr_status status = hr_name_entries_get(checkpoint, names_key, &out->names);
-    if (status != HR_OK)
-        return hr_fail(status == HR_E_USAGE ? HR_E_FORMAT : status, "%s", hr_error_message());
+    HR_TRY(get_names(checkpoint, names_key, &out->names));
     if (out->names.count && out->names.count != out->shape.channels)
         return hr_fail(HR_E_FORMAT, "%s: metadata has %zu names of %zu features", checkpoint->path,
                        out->names.count, out->shape.channels);
@@ -76,7 +281,7 @@ static enum hr_status read_names(const struct hr_checkpoint *checkpoint, struct 
 enum hr_status hr_model_input_get(const struct hr_checkpoint *checkpoint,
                                   struct hr_model_input *out)
 {
-    *out = (struct hr_model_input){.index_base = -1, .scale = hr_input_scale_get(checkpoint)};
+    *out = (struct hr_model_input){.index_base = -1, .scale = input_scale_get(checkpoint)};
     const char *label = hr_metadata_get(&checkpoint->model, label_key);
     const char *base = hr_metadata_get(&checkpoint->model, base_key);
     HR_TRY(read_shape(checkpoint, &out->shape));
@@ -84,7 +289,7 @@ enum hr_status hr_model_input_get(const struct hr_checkpoint *checkpoint,
         sscanf(label, "column %zu, %79[^\n]", &out->label, out->label_name);
     if (base)
         out->index_base = base[0] == '1';
-    return read_names(checkpoint, out);
+    return read_feature_names(checkpoint, out);
 }
 
 /* The first feature whose name is another; best one that the model has at another place. */

@@ -8,8 +8,7 @@
 #include "base/printable.h"
 #include "formats/formats.h"
 #include "options/train_options.h"
-#include "session/class_names.h"
-#include "session/kept.h"
+#include "session/saved.h"
 #include "session/model_input.h"
 
 /* --- how --- */
@@ -38,22 +37,15 @@ static bool is_given(const struct hr_reading *reading, const char *name)
     return reading->given >> row_of(name) & 1;
 }
 
-static const char *kept(const struct hr_checkpoint *checkpoint, const char *name)
-{
-    char key[sizeof((struct hr_metadata *)0)->key];
-    snprintf(key, sizeof key, HR_KEPT_OPTION "%s", name);
-    return hr_metadata_get(&checkpoint->trainer, key);
-}
-
 const char *hr_reading_own(const struct hr_checkpoint *checkpoint)
 {
-    return kept(checkpoint, "data");
+    return hr_kept_option(checkpoint, "data");
 }
 
 /* Somebody else may have written it. */
 static const char *kept_text(const struct hr_checkpoint *checkpoint, const struct hr_option *row)
 {
-    return hr_option_is_recipe(row, false) ? kept(checkpoint, row->name) : NULL;
+    return hr_option_is_recipe(row, false) ? hr_kept_option(checkpoint, row->name) : NULL;
 }
 
 static void adopt(const char *data, const struct hr_option *row, const char *text,

@@ -1,24 +1,263 @@
 #include "session/save.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/size.h"
+#include "checkpoint/digest.h"
 #include "checkpoint/steps.h"
-#include "session/class_names.h"
-#include "session/input_scale.h"
-#include "session/kept.h"
 #include "session/model_input.h"
+#include "session/saved.h"
 #include "session/target_scale.h"
-#include "session/past.h"
+
+/* Numbers of a point of the curve: samples, seconds, epoch, train_loss, loss; then accuracy, or
+ * where values are predicted rmse, mae and r2. */
+enum { PAST_TENSORS = 1, PAST_CLASSES = 6, PAST_VALUES = 8 };
+
+enum { MOST_DIGESTS = 1 << 18 };
+
+static const char curve_name[] = "curve";
+
+/* --- what earlier runs did: saved --- */
+
+static size_t points_of(const struct hr_cuts *cuts)
+{
+    return hr_atom64_load_acquire(&cuts->cut->ncurve); /* partner: hr_cut_add_point */
+}
+
+static size_t width_of(const struct hr_cuts *cuts)
+{
+    return cuts->values ? PAST_VALUES : PAST_CLASSES;
+}
+
+/* How many doubles the curve takes at the current cut. */
+static size_t past_numbers(const struct hr_cuts *cuts)
+{
+    return width_of(cuts) * points_of(cuts);
+}
+
+static void write_point(const struct hr_curve_point *p, bool values, double *row)
+{
+    row[0] = (double)p->samples;
+    row[1] = p->seconds;
+    row[2] = p->epoch;
+    row[3] = p->train_loss;
+    row[4] = hr_curve_loss(p);
+    row[5] = values ? p->fit.rmse : hr_curve_accuracy(p);
+    if (!values)
+        return;
+    row[6] = p->fit.mae;
+    row[7] = p->fit.r2;
+}
+
+/* Put curve and counts into a trainer's file. curve: room for those doubles, kept by the caller
+ * until the file is written. */
+static void past_put(const struct hr_cuts *cuts, double *curve, struct hr_tensor_file *file)
+{
+    const struct hr_cut *cut = cuts->cut;
+    const size_t points = points_of(cuts), width = width_of(cuts);
+    for (size_t i = 0; i < points; i++)
+        write_point(&cuts->curve[i], cuts->values, curve + width * i);
+    hr_saved_put_table(file, curve_name, points, width, curve);
+    hr_saved_put(file, "samples", "%" PRIu64, cuts->past.samples + cut->trained.samples);
+    hr_saved_put(file, "updates", "%" PRIu64, cuts->past.updates + cut->trained.updates);
+    hr_saved_put(file, "seconds", "%.17g", cuts->past.seconds + hr_seconds(cut->train_ns));
+}
+
+/* --- read back --- */
+
+/* The curve of a checkpoint. mf's was narrow before other models predicted values. */
+struct saved_curve {
+    const double *numbers;
+    size_t points, width;
+};
+
+static enum hr_status find_curve(const struct hr_checkpoint *checkpoint, const struct hr_cuts *cuts,
+                                 struct saved_curve *out)
+{
+    const struct hr_tensor *tensor = hr_tensor_get(&checkpoint->trainer, curve_name);
+    const bool narrow = tensor && tensor->ndim == 2 && tensor->shape[1] == PAST_CLASSES;
+    out->width = narrow ? PAST_CLASSES : width_of(cuts);
+    return hr_saved_table(checkpoint, curve_name, out->width, &out->points, &out->numbers);
+}
+
+/* Before the segment exists: read the counts and the number of points, and reserve room. */
+static enum hr_status past_take(const struct hr_checkpoint *checkpoint, struct hr_cuts *cuts)
+{
+    struct hr_past *past = &cuts->past;
+    struct saved_curve curve;
+    if (!hr_metadata_get(&checkpoint->trainer, "samples")) {
+        hr_log(HR_LOG_INFO,
+               "%s: is of an earlier version and does not say how many samples and seconds it "
+               "took: curve and counts begin here",
+               checkpoint->path);
+        return HR_OK;
+    }
+    HR_TRY(hr_saved_count(checkpoint, "samples", &past->samples));
+    HR_TRY(hr_saved_count(checkpoint, "updates", &past->updates));
+    HR_TRY(hr_saved_amount(checkpoint, "seconds", &past->seconds));
+    HR_TRY(find_curve(checkpoint, cuts, &curve));
+    past->points = curve.points;
+    cuts->curve_room += past->points;
+    return HR_OK;
+}
+
+static struct hr_curve_point point_of(const struct hr_cuts *cuts, const struct saved_curve *curve,
+                                      size_t i)
+{
+    const double *row = curve->numbers + curve->width * i;
+    const bool values = curve->width == PAST_VALUES;
+    struct hr_curve_point point = {.seconds = row[1],
+                                   .epoch = row[2],
+                                   .train_loss = row[3],
+                                   .test_loss = row[4],
+                                   .test_accuracy = cuts->values ? (double)NAN : row[5],
+                                   .values = cuts->values,
+                                   .fit = {row[4], (double)NAN, (double)NAN}};
+    if (values)
+        point.fit = (struct hr_fit){row[5], row[6], row[7]};
+    return hr_cut_measured(cuts, point);
+}
+
+enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint, const struct hr_cuts *cuts)
+{
+    struct saved_curve curve;
+    HR_TRY(find_curve(checkpoint, cuts, &curve));
+    for (size_t i = 0; i < cuts->past.points; i++) {
+        cuts->curve[i] = point_of(cuts, &curve, i);
+        HR_TRY(hr_saved_samples(checkpoint, curve_name, curve.numbers[curve.width * i],
+                                &cuts->curve[i].samples));
+    }
+    hr_atom64_store_release(&cuts->cut->ncurve, cuts->past.points); /* partner: the launcher */
+    cuts->cut->points = cuts->past.points;
+    return HR_OK;
+}
+
+/* Which of its points is the best by --early-stop. HR_E_FORMAT, HR_E_NOMEM. */
+static enum hr_status past_best(const struct hr_checkpoint *checkpoint, const struct hr_cuts *cuts,
+                                struct hr_best *out)
+{
+    struct saved_curve saved;
+    *out = (struct hr_best){.any = false};
+    HR_TRY(find_curve(checkpoint, cuts, &saved));
+    struct hr_curve_point *curve = calloc(saved.points + 1, sizeof *curve);
+    if (!curve)
+        return hr_fail(HR_E_NOMEM, "no memory for a curve of %zu points", saved.points);
+    for (size_t i = 0; i < saved.points; i++)
+        curve[i] = point_of(cuts, &saved, i);
+    *out = hr_best_of(&cuts->early_stop, curve, saved.points);
+    free(curve);
+    return HR_OK;
+}
+
+static enum hr_status check_rule(const struct hr_checkpoint *checkpoint, const char *name,
+                                 const struct hr_early_stop *was, const struct hr_early_stop *is)
+{
+    const bool same = was->metric == is->metric && !(was->min_delta < is->min_delta) &&
+                      !(was->min_delta > is->min_delta);
+    if (same || !was->asked || !is->asked)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--resume %s: it looked for the best by --%s %s%s; expected the same, but for "
+                   "the patience",
+                   checkpoint->path, name, hr_metric_kind(was->metric)->name,
+                   was->metric == is->metric ? " and another MIN-DELTA" : "");
+}
+
+enum hr_status hr_past_check_best(const struct hr_checkpoint *checkpoint,
+                                  const struct hr_cuts *cuts,
+                                  const struct hr_train_options *options)
+{
+    const char *stop = hr_kept_option(checkpoint, "early-stop");
+    const char *keep = hr_kept_option(checkpoint, "keep-best");
+    struct hr_early_stop was;
+    HR_TRY(hr_keep_best_parse(keep ? keep : "", &was));
+    HR_TRY(check_rule(checkpoint, "keep-best", &was, &cuts->keep_best));
+    HR_TRY(hr_early_stop_parse(stop ? stop : "", &was));
+    HR_TRY(check_rule(checkpoint, "early-stop", &was, &cuts->early_stop));
+    if (was.asked || !cuts->early_stop.asked || cuts->past.points == 0)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--early-stop %s: %s was trained without it, and has no weights but its last; "
+                   "expected it from the beginning",
+                   options->early_stop, checkpoint->path);
+}
+
+/* HR_E_USAGE: so many steps with so many tensors each are too many to keep. */
+static enum hr_status step_digests_check(uint64_t every, uint64_t steps, size_t tensors)
+{
+    const uint64_t most = MOST_DIGESTS / tensors ? MOST_DIGESTS / tensors : 1;
+    if (steps / every <= most)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--digest-every %" PRIu64 ": %" PRIu64
+                   " times %zu tensors are more digests than "
+                   "%d; expected %" PRIu64 " or more, or fewer steps",
+                   every, steps / every, tensors, MOST_DIGESTS, steps / most + 1);
+}
+
+static struct hr_step_digest *append(struct hr_step_digests *digests)
+{
+    if (digests->n == digests->room) {
+        const size_t room = digests->room ? 2 * digests->room : 256;
+        struct hr_step_digest *list = realloc(digests->list, room * sizeof *list);
+        if (!list)
+            return NULL;
+        digests->list = list;
+        digests->room = room;
+    }
+    return &digests->list[digests->n++];
+}
+
+static enum hr_status add(struct hr_step_digests *digests, uint64_t step, const char *part,
+                          const void *data, size_t bytes)
+{
+    struct hr_step_digest *digest = append(digests);
+    if (!digest)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu digests", digests->n + 1);
+    *digest = (struct hr_step_digest){.step = step, .digest = hr_digest64(data, bytes)};
+    snprintf(digest->part, sizeof digest->part, "%s", part);
+    return HR_OK;
+}
+
+static enum hr_status add_rows(struct hr_step_digests *digests, uint64_t step,
+                               const struct hr_tensor *table)
+{
+    const size_t rows = table->shape[0];
+    for (size_t r = 0; r < rows; r++) {
+        char part[40];
+        const size_t bytes = table->bytes / rows;
+        snprintf(part, sizeof part, "worker.%zu.loss", r);
+        HR_TRY(add(digests, step, part, (const unsigned char *)table->data + r * bytes, bytes));
+    }
+    return HR_OK;
+}
+
+/* Those of the first `ntensors` tensors of a file; of the table named `losses` (NULL: of none) a
+ * digest a row. HR_E_NOMEM. */
+static enum hr_status step_digests_add(struct hr_step_digests *digests, uint64_t step,
+                                       const struct hr_tensor_file *file, size_t ntensors,
+                                       const char *losses)
+{
+    for (size_t i = 0; i < ntensors; i++) {
+        const struct hr_tensor *tensor = &file->tensors[i];
+        if (losses && !strcmp(tensor->name, losses))
+            HR_TRY(add_rows(digests, step, tensor));
+        else
+            HR_TRY(add(digests, step, tensor->name, tensor->data, tensor->bytes));
+    }
+    return HR_OK;
+}
 
 static const char best_key[] = "best_step";
 
-enum { MODEL_METADATA = 4 + HR_INPUT_SCALE_ENTRIES, TRAINER_METADATA = 17 };
+enum { MODEL_METADATA = 4, TRAINER_METADATA = 17 };
 
 /* Tensors and metadata of a checkpoint while it is written. */
 struct hr_taken {
@@ -36,7 +275,6 @@ static void describe_model(const struct hr_saver *saver, struct hr_tensor_file *
     hr_saved_put(file, "hogring.version", "%s", HR_VERSION);
     hr_saved_put(file, "hogring.model", "%s", saver->model);
     hr_saved_put(file, "hogring.step", "%" PRIu64, hr_cut_step(saver->cuts));
-    hr_input_scale_put(saver->dataset, file);
     hr_model_input_put(saver->dataset, file);
     hr_class_names_put(saver->dataset, file);
     hr_target_scale_put(saver->targets, file);
@@ -62,7 +300,7 @@ static void describe_trainer(const struct hr_saver *saver, double *curve,
     hr_saved_put(file, "epoch_loss", "%.17g", cut->trained.epoch_loss);
     if (saver->best.any)
         hr_saved_put(file, best_key, "%" PRIu64, saver->best.step);
-    hr_past_put(saver->cuts, curve, file);
+    past_put(saver->cuts, curve, file);
     hr_kept_put(saver->options, saver->dataset, file);
 }
 
@@ -72,9 +310,9 @@ static enum hr_status take_room(const struct hr_saver *saver, struct hr_taken *t
                             hr_class_names_entries(saver->dataset) +
                             hr_target_scale_entries(saver->targets) + saver->metadata;
     const size_t of_trainer = TRAINER_METADATA + hr_kept_entries() + saver->metadata;
-    taken->tensors = calloc(2 * saver->tensors + HR_PAST_TENSORS, sizeof *taken->tensors);
+    taken->tensors = calloc(2 * saver->tensors + PAST_TENSORS, sizeof *taken->tensors);
     taken->metadata = calloc(of_model + of_trainer, sizeof *taken->metadata);
-    taken->curve = calloc(hr_past_numbers(saver->cuts) + 1, sizeof *taken->curve);
+    taken->curve = calloc(past_numbers(saver->cuts) + 1, sizeof *taken->curve);
     if (!taken->tensors || !taken->metadata || !taken->curve)
         return hr_fail(HR_E_NOMEM, "no memory to describe a checkpoint");
     taken->checkpoint.step = hr_cut_step(saver->cuts);
@@ -157,9 +395,9 @@ static enum hr_status keep_digests(struct hr_saver *saver)
 {
     const struct hr_checkpoint *checkpoint = &saver->taken->checkpoint;
     const size_t *n = saver->taken->digested;
-    HR_TRY(hr_step_digests_add(&saver->digests, checkpoint->step, &checkpoint->model, n[0], NULL));
-    return hr_step_digests_add(&saver->digests, checkpoint->step, &checkpoint->trainer, n[1],
-                               saver->losses);
+    HR_TRY(step_digests_add(&saver->digests, checkpoint->step, &checkpoint->model, n[0], NULL));
+    return step_digests_add(&saver->digests, checkpoint->step, &checkpoint->trainer, n[1],
+                            saver->losses);
 }
 
 enum hr_status hr_save_write(void *arg)
@@ -186,7 +424,7 @@ static size_t bytes_of(const struct hr_saver *saver)
 {
     enum { TEXTS = 65536 };
     return saver->bytes + hr_class_names_entries(saver->dataset) * sizeof(struct hr_metadata) +
-           HR_PAST_VALUES * saver->cuts->curve_room * sizeof(double) + TEXTS;
+           PAST_VALUES * saver->cuts->curve_room * sizeof(double) + TEXTS;
 }
 
 /* A kill between a save and its mark leaves `best` behind, and so does going on from an older one,
@@ -216,10 +454,10 @@ enum hr_status hr_save_prepare(struct hr_saver *saver, const struct hr_checkpoin
     const struct hr_claimant claimant = {o->checkpoint_dir, from, o->overwrite};
     const struct hr_batch_schedule *schedule = saver->schedule;
     if (!o->checkpoint_dir[0])
-        return saver->cuts->saves ? hr_step_digests_check(schedule->checkpoint_every,
-                                                          schedule->end - schedule->first,
-                                                          saver->tensors + saver->workers)
-                                  : HR_OK;
+        return saver->cuts->saves
+                   ? step_digests_check(schedule->checkpoint_every, schedule->end - schedule->first,
+                                        saver->tensors + saver->workers)
+                   : HR_OK;
     HR_TRY(hr_claim_take(&claimant, &saver->claim));
     HR_TRY(repair_best(saver, from));
     return hr_checkpoint_prepare(o->checkpoint_dir, bytes_of(saver));
@@ -233,7 +471,7 @@ static enum hr_status check_held_out(const struct hr_saver *saver,
                                      const struct hr_checkpoint *checkpoint)
 {
     const char *file = saver->dataset->options.validation_data;
-    const char *kept = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "validation-data");
+    const char *kept = hr_kept_option(checkpoint, "validation-data");
     kept = kept ? kept : "";
     if (!file[0] != !kept[0])
         return hr_fail(HR_E_USAGE,
@@ -309,5 +547,63 @@ enum hr_status hr_resume_position(struct hr_saver *saver, const struct hr_checkp
                        checkpoint->path, position, schedule->batch);
     schedule->first = epoch * schedule->batches_per_epoch + position / schedule->batch;
     saver->cuts->past.steps = checkpoint->step - schedule->first;
-    return hr_past_take(checkpoint, saver->cuts);
+    return past_take(checkpoint, saver->cuts);
+}
+
+enum hr_status hr_resume_open(struct hr_train_options *options, const struct hr_dataset **dataset,
+                              struct hr_resume *out)
+{
+    *out = (struct hr_resume){0};
+    if (!options->resume[0])
+        return HR_OK;
+    out->checkpoint = calloc(1, sizeof *out->checkpoint);
+    if (!out->checkpoint)
+        return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
+    HR_TRY(hr_checkpoint_load(options->resume, out->checkpoint));
+    if (strlen(out->checkpoint->path) < sizeof options->resume)
+        strcpy(options->resume, out->checkpoint->path);
+    HR_TRY(hr_class_view_open(out->checkpoint, *dataset, false, &out->classes));
+    hr_input_scale_compare(out->checkpoint, *dataset, &(*dataset)->train);
+    *dataset = &out->classes.dataset;
+    return HR_OK;
+}
+
+void hr_resume_close(struct hr_resume *resume)
+{
+    hr_class_view_close(&resume->classes);
+    if (resume->checkpoint)
+        hr_checkpoint_free(resume->checkpoint); /* zeroed when nothing was loaded */
+    free(resume->checkpoint);
+    *resume = (struct hr_resume){0};
+}
+
+enum hr_status hr_resume_finished(const struct hr_saver *saver,
+                                  const struct hr_checkpoint *checkpoint,
+                                  struct hr_run_result *result, bool *finished)
+{
+    const struct hr_batch_schedule *schedule = saver->schedule;
+    struct hr_best best;
+    HR_TRY(past_best(checkpoint, saver->cuts, &best));
+    const bool stopped = hr_best_is_over(&saver->cuts->early_stop, &best);
+    *finished = schedule->first >= schedule->end || stopped;
+    if (!*finished)
+        return HR_OK;
+    if (!saver->options->finished_ok && stopped)
+        return hr_fail(
+            HR_E_USAGE,
+            "--resume %s: --early-stop %s has stopped it, %zu evaluations after the best; "
+            "raise its patience to continue",
+            checkpoint->path, saver->options->early_stop, best.since);
+    if (!saver->options->finished_ok)
+        return hr_fail(HR_E_USAGE,
+                       "--resume %s: finished at step %llu of %llu; raise --%s to continue",
+                       checkpoint->path, (unsigned long long)schedule->first,
+                       (unsigned long long)schedule->end,
+                       saver->options->budget[0]   ? "budget"
+                       : saver->options->max_steps ? "epochs or --max-steps"
+                                                   : "epochs");
+    hr_log(HR_LOG_INFO, "%s: this run is finished, at step %llu", checkpoint->path,
+           (unsigned long long)checkpoint->step);
+    snprintf(result->checkpoint, sizeof result->checkpoint, "%.1099s", checkpoint->path);
+    return HR_OK;
 }

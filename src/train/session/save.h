@@ -6,9 +6,9 @@
  * so that a run with other workers or batches can go on from it. To go on:
  *
  *     hr_resume_position      before the segment exists: compares data, seed, model; the position
- *     hr_past_restore         when it exists: the curve (past.h); the engine loads its tensors
+ *     hr_past_restore         when it exists: the curve; the engine loads its tensors
  *     hr_save_prepare         the folder is this run's, and has room
- *     hr_kept_check           other kernels than before? (kept.h)
+ *     hr_kept_check           other kernels than before? (saved.h)
  *
  * Threads: before the ranks start, or the launcher's; but for hr_save_write, which shares nothing
  *          with the run.
@@ -16,9 +16,28 @@
 #ifndef HR_SESSION_SAVE_H
 #define HR_SESSION_SAVE_H
 
+#include "base/error.h"
 #include "checkpoint/claim.h"
+#include "hogring/checkpoint.h"
+#include "hogring/run_result.h"
 #include "session/cut.h"
-#include "session/step_digests.h"
+#include "session/model_input.h"
+#include "session/saved.h"
+
+/* --digest-every: of each save the digests of its tensors are kept, and no file is written. What a
+ * save copies is what all ranks hold at a cut, or between two events, and a save is a pure read: so
+ * the digests change no bit, and where two runs part they say in what first.
+ *
+ *     "0.weight"                   weights, and what else the model's file has
+ *     "0.weight.momentum_buffer"   the optimizer's
+ *     "worker.3.0.weight"          where each worker has its own
+ *     "worker.3.loss"              samples and losses of worker 3 in this epoch: a row of the table
+ *
+ * One behind the other, by step. Test: tests/cli/digests.bats */
+struct hr_step_digests {
+    struct hr_step_digest *list; /* (n, room) owned: free() it */
+    size_t n, room;
+};
 
 struct hr_saver {
     const struct hr_train_options *options;
@@ -63,9 +82,39 @@ void hr_save_drop(struct hr_saver *saver);
 /* Bytes that a copy of the state takes: the engine lays them out as `copy`. 0: nothing is saved. */
 size_t hr_save_copy_bytes(const struct hr_saver *saver);
 
+/* --- going on: in the order of these calls --- */
+
+/* The checkpoint that a run goes on from. */
+struct hr_resume {
+    struct hr_checkpoint *checkpoint; /* owned; NULL: the run begins anew */
+    struct hr_class_view classes;
+};
+
+/* Load options->resume, if set. A folder there is replaced by the path of the checkpoint chosen,
+ * and *dataset by a view that numbers classes as the checkpoint does. Close it even on error. */
+HR_CHECKED enum hr_status hr_resume_open(struct hr_train_options *options,
+                                         const struct hr_dataset **dataset, struct hr_resume *out);
+/* Harmless on a zeroed struct. */
+void hr_resume_close(struct hr_resume *resume);
+
 /* Sets schedule->first, cuts->past and room for its curve. HR_E_USAGE: of another model, data or
  * seed; or in the middle of one of this run's batches. */
 HR_CHECKED enum hr_status hr_resume_position(struct hr_saver *saver,
                                              const struct hr_checkpoint *checkpoint);
+
+/* Has the run already ended? Then HR_E_USAGE, or with options->finished_ok a line that says so, and
+ * a result of no steps that names the checkpoint. */
+HR_CHECKED enum hr_status hr_resume_finished(const struct hr_saver *saver,
+                                             const struct hr_checkpoint *checkpoint,
+                                             struct hr_run_result *result, bool *finished);
+
+/* The segment exists: read the points of the curve, which continues as if training had never
+ * stopped. Test: tests/unit/train/test_past.c */
+HR_CHECKED enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint,
+                                          const struct hr_cuts *cuts);
+/* HR_E_USAGE: it has not the best weights by this run's rules. */
+HR_CHECKED enum hr_status hr_past_check_best(const struct hr_checkpoint *checkpoint,
+                                             const struct hr_cuts *cuts,
+                                             const struct hr_train_options *options);
 
 #endif

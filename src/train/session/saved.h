@@ -1,4 +1,5 @@
-/* saved.h - writes numbers and tables into a checkpoint by name, and reads them back.
+/* saved.h - writes numbers, tables, options and kernels into a checkpoint by name, and reads them
+ * back.
  *
  *     trainer metadata   "epoch": "3", "seconds": "1.25", "option.lr": "0.1", ...
  *     trainer tensors    "curve" (points, 6), "epoch_shares" (workers, 2): rows of float64
@@ -10,6 +11,7 @@
 
 #include "base/error.h"
 #include "hogring/checkpoint.h"
+#include "hogring/train.h"
 
 /* Append an entry of metadata (the caller has made room); longer values are truncated. */
 void hr_saved_put(struct hr_tensor_file *file, const char *key, const char *format, ...)
@@ -42,5 +44,32 @@ HR_CHECKED enum hr_status hr_saved_read(const char *path, struct hr_checkpoint *
 /* HR_E_USAGE unless what was saved is `ours`: "it was trained with <what> <saved>, ...". */
 HR_CHECKED enum hr_status hr_saved_same(const struct hr_checkpoint *checkpoint, const char *what,
                                         const char *saved, const char *ours);
+
+/* --- options and kernels --- */
+
+/* What a checkpoint keeps of the run beside its state: the options, spelled as on a command line,
+ * and the kernels. A resumed run is told where its own differ. */
+#define HR_KEPT_OPTION "option."
+#define HR_KEPT_MACHINE "machine."
+
+/* Most entries of metadata that they take. */
+size_t hr_kept_entries(void);
+void hr_kept_put(const struct hr_train_options *options, const struct hr_dataset *dataset,
+                 struct hr_tensor_file *file);
+
+/* What the run had of an option; NULL: the checkpoint does not say. */
+const char *hr_kept_option(const struct hr_checkpoint *checkpoint, const char *option);
+/* Does the checkpoint say that the run had this value of an option? NULL: it does not. */
+bool hr_kept_is(const struct hr_checkpoint *checkpoint, const char *option, const char *value);
+
+/* Warn when this machine's kernels give other bits than the checkpoint's; HR_E_USAGE when the run
+ * promises bits (--reduce repro).
+ *   bf16    of a model of bfloat16 values (machine_bits.h)
+ *   direct  of one whose convolutions are all direct (madds.h) */
+struct hr_kept_run {
+    bool bf16, direct, promised;
+};
+HR_CHECKED enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint,
+                                        struct hr_kept_run run);
 
 #endif

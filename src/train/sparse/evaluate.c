@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "session/class_names.h"
+#include "session/model_input.h"
 #include "sparse/engine.h"
 #include "sparse/state.h"
 #include "sparse/weights.h"

@@ -13,10 +13,9 @@
 #include "options/choices.h"
 #include "options/train_options.h"
 #include "session/carve.h"
-#include "session/kept.h"
-#include "session/past.h"
+#include "session/saved.h"
+#include "session/save.h"
 #include "session/result.h"
-#include "session/resume.h"
 #include "sparse/engine.h"
 #include "sparse/state.h"
 

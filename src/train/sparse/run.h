@@ -40,7 +40,7 @@
 #include "launch/launch.h"
 #include "observe/feed.h"
 #include "options/budget.h"
-#include "session/best_weights.h"
+#include "session/cut.h"
 #include "session/launcher.h"
 #include "session/save.h"
 #include "sparse/problem.h"

@@ -6,10 +6,9 @@
 #include <stdlib.h>
 
 #include "base/size.h"
-#include "session/class_names.h"
-#include "session/kept.h"
+#include "session/saved.h"
 #include "session/model_input.h"
-#include "session/past.h"
+#include "session/save.h"
 
 static const char alphas_name[] = "alphas", blocks_name[] = "epoch_blocks";
 static const char best_prefix[] = "best.", last_prefix[] = "last.";
@@ -239,7 +238,7 @@ enum hr_status hr_sparse_init_weights(struct hr_sparse_run *run)
 enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
                                      const struct hr_checkpoint *checkpoint)
 {
-    const char *scale = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "target-scale");
+    const char *scale = hr_kept_option(checkpoint, "target-scale");
     char ours[32];
     uint64_t rows;
     HR_TRY(hr_saved_count(checkpoint, "epoch_size", &rows));

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session/past.h"
+#include "session/save.h"
 #include "state/model_tensors.h"
 #include "state/pause_state.h"
 

@@ -3,7 +3,7 @@
  * While it trains, a checkpoint's model has the current weights, and its trainer the best ones
  * ("best."). At its end the model has the best ones, so that eval finds them, and the trainer the
  * current ones ("last."), so that it may go on. Which evaluation was the best follows from the
- * curve, which a checkpoint has, too (session/best.h).
+ * curve, which a checkpoint has, too (session/cut.h).
  *
  * Threads: before the ranks start, or the launcher's.
  * Test:    tests/unit/train/test_early_stop.c

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "session/kept.h"
 #include "session/saved.h"
 #include "strategy/compression.h"
 
@@ -46,7 +45,7 @@ void hr_compress_state_put(const struct hr_run *run, struct hr_tensor_file *trai
 static bool is_ours(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
-    const char *compress = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "compress");
+    const char *compress = hr_kept_option(checkpoint, "compress");
     char last[48], behind[48];
     name_row(last, sizeof last, run->shared.workers - 1);
     name_row(behind, sizeof behind, run->shared.workers);

@@ -7,7 +7,6 @@
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
-#include "session/input_scale.h"
 #include "session/model_input.h"
 #include "session/saved.h"
 #include "state/model_tensors.h"

@@ -16,7 +16,6 @@
 #include "data/held_out.h"
 #include "options/budget.h"
 #include "session/machine_bits.h"
-#include "session/resume.h"
 #include "session/save.h"
 #include "strategy/compression.h"
 #include "drive/driver.h"

@@ -7,8 +7,8 @@
 
 #include "base/log.h"
 #include "base/size.h"
-#include "session/kept.h"
-#include "session/past.h"
+#include "session/saved.h"
+#include "session/save.h"
 #include "state/best_state.h"
 #include "state/compress_state.h"
 #include "state/model_tensors.h"
@@ -235,7 +235,7 @@ static enum hr_status check_placement(const struct hr_run *run,
                                       const struct hr_checkpoint *checkpoint)
 {
     const struct hr_shared_state *shared = &run->shared;
-    const char *saved = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "placement");
+    const char *saved = hr_kept_option(checkpoint, "placement");
     const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
     if (!shared->servers || shared->strategy->synchronous || shared->workers == 1 || !strategy ||
         strcmp(strategy, run->job.options->strategy) != 0)
@@ -247,7 +247,7 @@ static enum hr_status check_placement(const struct hr_run *run,
 /* Replicas differ in what was trained, and only in that. */
 static enum hr_status check_frozen(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
-    const char *saved = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "freeze");
+    const char *saved = hr_kept_option(checkpoint, "freeze");
     const char *ours = run->job.options->freeze;
     if (!strcmp(saved ? saved : "", ours))
         return HR_OK;
@@ -261,7 +261,7 @@ static enum hr_status check_frozen(const struct hr_run *run, const struct hr_che
 enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
 {
     const char *loss = hr_metadata_get(&checkpoint->model, "hogring.loss");
-    const char *scale = hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "target-scale");
+    const char *scale = hr_kept_option(checkpoint, "target-scale");
     HR_TRY(hr_saved_same(checkpoint, "--optimizer",
                          hr_metadata_get(&checkpoint->trainer, "optimizer"),
                          run->job.options->optimizer));
@@ -273,7 +273,7 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
     HR_TRY(check_placement(run, checkpoint));
     HR_TRY(hr_best_state_check(run, checkpoint));
     HR_TRY(hr_strategy_same_graph(
-        &run->shared, hr_metadata_get(&checkpoint->trainer, HR_KEPT_OPTION "gossip-graph"),
+        &run->shared, hr_kept_option(checkpoint, "gossip-graph"),
         hr_metadata_get(&checkpoint->trainer, graph_name)));
     return hr_saved_same(checkpoint, "--normalize",
                          hr_tensor_get(&checkpoint->trainer, "normalize.mean") ? "on" : "off",

@@ -15,7 +15,6 @@
 #include "netsim/emulated_links.h"
 #include "nn/model.h"
 #include "options/choices.h"
-#include "session/best_weights.h"
 #include "session/cut.h"
 #include "session/target_scale.h"
 #include "stages/crew.h"

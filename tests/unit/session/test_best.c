@@ -1,5 +1,5 @@
 /* Which evaluation was the best, and when there were enough without a better one. */
-#include "session/best.h"
+#include "session/cut.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "support/check.h"
-#include "session/class_names.h"
+#include "session/model_input.h"
 
 /* `count` names of `length` letters, the last ones their number; free_names frees them. */
 static const char **make_names(size_t count, int length)

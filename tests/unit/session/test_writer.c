@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <string.h>
 
-#include "session/writer.h"
+#include "session/launcher.h"
 #include "support/check.h"
 
 /* Work that waits until it may end. */

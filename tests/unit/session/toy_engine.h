@@ -14,7 +14,6 @@
 
 #include "session/carve.h"
 #include "session/launcher.h"
-#include "session/past.h"
 #include "session/result.h"
 #include "session/save.h"
 #include "support/runs.h"
