@@ -46,7 +46,7 @@ FILE_ORDER = {
     "products": "pack product_blocks product gemm_naive gemm_check blas ready gemm product_amx product_bf16 patches patches_amx patches_bf16 winograd roofs",
     "session": "carve machine_bits saved target_scale model_input cut result reading save launcher",
     "worker": "ahead conditions measured input prefetch compute_buffers buffer_pool gradient_check gradient parts staged tell count streamed micro_shards worker evaluate in_time",
-    "drive": "cut_counts trace_text record_carried record roll terms rest losses losses_apart replicas roll_call replay calibrate calibrate_write serve resting serve_stage real_worker drive_threads",
+    "drive": "cut_counts replay record rest losses roll_call calibrate serve drive_threads",
     "play": "gradient_pool play play_pause drive_explore replay_losses drive_replay",
     "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",
     "state": "listing model_tensors pause_state compress_state best_state state model_file",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "drive/resting.h"
+#include "drive/serve.h"
 #include "kernels/bf16.h"
 #include "nn/madds.h"
 #include "products/ready.h"

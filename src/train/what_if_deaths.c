@@ -6,7 +6,7 @@
 #include "base/parse.h"
 #include "netsim/inject.h"
 #include "drive/replay.h"
-#include "drive/roll.h"
+#include "drive/record.h"
 #include "options/train_options.h"
 
 static enum hr_status add(struct hr_train_options *options, const char *who, uint64_t step)

@@ -36,7 +36,7 @@
  *            varint   (s = 2) step - last step of the rank, zigzag
  *            Differences wrap at 2^64. A usual entry (small kind, step + 1, 10 ms) is 7 or 8 bytes.
  * Losses:    a run that outlives ranks (--on-loss) has one owner more, the last: its launcher,
- *            whose ranks are workers and servers (drive/roll.h); header and trailer have "losses".
+ *            whose ranks are workers and servers (drive/record.h); header, trailer have "losses".
  *            Traces of other runs are byte by byte what they were. In version 1 the launcher's log
  *            said other things: such a trace is refused (drive/replay.c).
  * Part:      "HOGTPART", entries, then u32 owner, nranks, u64 entries, bytes, "HOGTDONE".

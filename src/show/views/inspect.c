@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
-#include "drive/roll.h"
+#include "drive/record.h"
 #include "hogring/replay.h"
 #include "json/value.h"
 #include "nn/madds.h"

@@ -31,7 +31,7 @@
  *            looks whether it can go on. So a colocated shard needs no processor of its own, but
  *            others wait for it while its worker computes. Where ranks are threads and more than
  *            the processors, a dedicated shard rests: whoever waits for its reply holds it
- *            meanwhile, and takes messages (drive/resting.h). A shard's effects are the same
+ *            meanwhile, and takes messages (drive/serve.h). A shard's effects are the same
  *            everywhere.
  *   Numbers  requests of a worker to a shard are numbered from 1 in hr_message.sequence, anew in
  *            each life of the worker and when all begin again from the snapshot. A shard takes them

@@ -179,7 +179,7 @@ struct hr_shared_state {
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool local;                    /* the workers' group is one thread's */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */
-    bool rests;                    /* ..., which sleeps: who waits serves (drive/resting.h) */
+    bool rests;                    /* ..., which sleeps: who waits serves (drive/serve.h) */
     bool repeats;                  /* a replay: shards take losses when they are told to */
     struct hr_trace_log *logs;     /* (servers) what shards take; borrowed; NULL: not recorded */
     struct hr_homes homes;         /* on which machine a rank lives */

@@ -101,7 +101,7 @@ struct hr_strategy {
     bool shares_batch; /* an index is a global batch, shared out; else one worker's minibatch */
     bool one_shard;    /* with servers: only one, which decides for all */
     bool losses_are_inputs; /* a lost worker is one more input of owners, or of nobody, and all
-                               others go on; else its loss ends the term (drive/terms.h) */
+                               others go on; else its loss ends the term (drive/losses.h) */
     /* The order in which gradients are added; NULL: that of the group's algorithm. */
     const char *order;
     /* The strategy where a machine's workers push as one (--aggregate node); NULL: never. */
@@ -188,7 +188,7 @@ static inline bool hr_strategy_is_everywhere(const struct hr_strategy *strategy)
 }
 
 /* Is the loss of a worker an input of those who own the weights, like a message? On several
- * machines every loss ends the term (drive/losses_apart.h). */
+ * machines every loss ends the term (drive/roll_call.h). */
 static inline bool hr_shared_takes_losses(const struct hr_shared_state *shared)
 {
     return shared->strategy->losses_are_inputs && !hr_shared_is_apart(shared);

@@ -6,21 +6,150 @@
  *   losses   where the run outlives them (losses.h), workers meet through the launcher (rest.h)
  */
 #include "base/clock.h"
+#include "drive/driver.h"
+#include "drive/losses.h"
+#include "drive/record.h"
+#include "drive/rest.h"
+#include "drive/roll_call.h"
+#include "drive/serve.h"
+#include "observe/spans.h"
 #include "products/ready.h"
 #include "server/server_requests.h"
+#include "strategy/rank.h"
 #include "strategy/shared.h"
-#include "drive/losses_apart.h"
-#include "drive/record.h"
-#include "drive/losses.h"
-#include "drive/roll_call.h"
-#include "drive/real_worker.h"
-#include "drive/resting.h"
-#include "drive/serve.h"
 #include "worker/buffer_pool.h"
 #include "worker/evaluate.h"
 #include "worker/in_time.h"
+#include "worker/worker.h"
 
-static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell, hr_ready_fn ready,
+/* A worker in real time: where it stands, and the training clock.
+ *
+ * The clock runs from when the last worker comes to the barrier before a span until the last one
+ * comes to the barrier after it, and stands still at cuts. Each worker writes down when it came;
+ * after the barrier all know the latest.
+ *
+ * Threads: its own.
+ */
+struct real_worker {
+    const struct hr_drive *drive;
+    const struct hr_shared_state *shared;
+    const struct hr_strategy *strategy;
+    struct hr_train_worker trainer;
+    struct hr_worker *worker;              /* trainer.worker */
+    int64_t accepted_ns;                   /* when it accepted its task, for --calibrate */
+    int64_t offered_ns;                    /* when it handed in its last gradient */
+    struct hr_task task;                   /* what it has in hand */
+    int64_t asks_ns, waited_ns, worked_ns; /* when it asked for that; what it had waited by then,
+                                              and summed meanwhile */
+    int64_t computes_ns;                   /* when it began to compute */
+    int64_t trained_ns;                    /* training before this span, less when that began */
+    bool owns_shard;
+    struct hr_server server; /* that shard */
+    /* Where it stands: at the beginning of a span, in it, or (arrived) at the cut behind it. */
+    bool begun, arrived, over;
+    bool sits_out;       /* it came back, and found no seat */
+    struct hr_rest rest; /* of runs that outlive losses */
+    uint32_t losses_seen;
+    struct hr_spans spans;
+};
+
+static void tell_spans(struct real_worker *seat)
+{
+    const struct hr_drive *drive = seat->drive;
+    struct hr_worker *worker = seat->worker;
+    if (!seat->shared->spans)
+        return;
+    hr_spans_open(&seat->spans, &seat->shared->feed, worker->rank, &seat->trainer.waiter,
+                  drive->driver->now_ns, drive);
+    worker->spans = seat->shared->spans[worker->rank] = &seat->spans;
+    hr_account_watch = &seat->spans.watch;
+}
+
+/* Who looks on is told of its time, from now on; until it stops. */
+static void stop_spans(struct real_worker *seat)
+{
+    if (!seat->shared->spans || !seat->worker)
+        return;
+    hr_account_watch = NULL;
+    hr_spans_close(&seat->spans);
+    seat->shared->spans[seat->worker->rank] = NULL;
+}
+
+/* Where a machine's workers push as one, its first worker has the gradients of the others, and what
+ * servers reply. */
+static const char *awaited_reply(const struct real_worker *seat)
+{
+    const size_t node = seat->shared->node_workers;
+    if (!hr_strategy_is_served(seat->strategy))
+        return "the other workers' gradients";
+    if (!node)
+        return "a server's reply";
+    return seat->worker->rank % node ? "the worker that pushes for its machine"
+                                     : "its machine's gradients, or a server's reply";
+}
+
+/* All come to a barrier. */
+static enum hr_status meet_all(struct real_worker *seat, enum hr_rest_stage stage)
+{
+    if (seat->drive->job->meet && !seat->shared->outlives)
+        return seat->drive->job->meet(seat->drive->job->machines_arg, seat->worker->rank,
+                                      &seat->trainer.waiter, stage);
+    return seat->shared->outlives ? hr_rest_at(&seat->rest, stage)
+                                  : hr_member_barrier(&seat->worker->member);
+}
+
+/* Of all workers' times; *at: where the launcher has put it, or the leader does. */
+static int64_t latest_of(const struct real_worker *seat, const int64_t *of_first, int64_t *at)
+{
+    const struct hr_shared_state *shared = seat->shared;
+    if (shared->outlives)
+        return *at;
+    const int64_t latest = hr_account_latest(of_first, shared->workers, sizeof *shared->stats);
+    if (seat->worker->seat == 0)
+        *at = latest;
+    return latest;
+}
+
+/* Nobody begins before all have come. From then on a worker still in the barrier is waiting. */
+static enum hr_status begin_span(struct real_worker *seat)
+{
+    struct hr_cut *cut = seat->drive->leader->cuts.cut;
+    struct hr_worker_stats *stats = seat->worker->stats;
+    stats->began_ns = hr_clock_ns();
+    HR_TRY(meet_all(seat, HR_STAGE_BEGINS));
+    const int64_t began = latest_of(seat, &seat->shared->stats->began_ns, &cut->span_began_ns);
+    hr_spans_cut_ends(seat->worker->spans, began);
+    hr_account_open(&stats->account, began);
+    hr_arrivals_begin(seat->worker, began);
+    seat->trained_ns = cut->before_ns - began;
+    hr_train_worker_leave_cut(&seat->trainer);
+    seat->begun = true;
+    seat->over = cut->halt;
+    if (seat->over) /* what it still says to servers is in no span */
+        hr_spans_cut_begins(seat->worker->spans, began);
+    return HR_OK;
+}
+
+/* It is in a span that others began. */
+static void join_span(struct real_worker *seat)
+{
+    const struct hr_cut *cut = seat->drive->leader->cuts.cut;
+    seat->trained_ns = cut->before_ns - cut->span_began_ns;
+}
+
+/* All have ended; those before the last one have waited for it. */
+static enum hr_status end_span(struct real_worker *seat)
+{
+    struct hr_cut *cut = seat->drive->leader->cuts.cut;
+    HR_TRY(meet_all(seat, HR_STAGE_ENDED));
+    const int64_t ended = latest_of(seat, &seat->shared->stats->came_ns, &cut->span_ended_ns);
+    hr_account_close(&seat->worker->stats->account, ended);
+    hr_arrivals_leave(seat->worker, ended);
+    hr_spans_cut_begins(seat->worker->spans, ended);
+    return hr_tell_steps(&seat->trainer, seat->trained_ns + ended);
+}
+
+static enum hr_status wait_at(struct real_worker *seat, struct hr_bell *bell, hr_ready_fn ready,
                               void *arg, const char *what)
 {
     struct hr_wanted wanted = {&seat->server, ready, arg};
@@ -47,7 +176,7 @@ static enum hr_status wait_at(struct hr_real_worker *seat, struct hr_bell *bell,
 
 /* --- how it waits in a life (strategy/rank.h), and what is noted of it --- */
 
-static enum hr_status begins_to_ask(struct hr_real_worker *seat)
+static enum hr_status begins_to_ask(struct real_worker *seat)
 {
     const struct hr_waiter *waiter = &seat->trainer.waiter;
     HR_TRY(hr_wait_check(waiter));   /* hogwild never waits between cuts */
@@ -60,7 +189,7 @@ static enum hr_status begins_to_ask(struct hr_real_worker *seat)
     return HR_OK;
 }
 
-static void has_accepted(struct hr_real_worker *seat)
+static void has_accepted(struct real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
     hr_arrivals_leave(worker, worker->stats->account.since_ns);
@@ -73,7 +202,7 @@ static void has_accepted(struct hr_real_worker *seat)
         seat->task.kind == HR_TASK_CUT);
 }
 
-static enum hr_status begins_to_compute(struct hr_real_worker *seat)
+static enum hr_status begins_to_compute(struct real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
     has_accepted(seat);
@@ -85,7 +214,7 @@ static enum hr_status begins_to_compute(struct hr_real_worker *seat)
     return HR_OK;
 }
 
-static enum hr_status comes_to_cut(struct hr_real_worker *seat)
+static enum hr_status comes_to_cut(struct real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
     has_accepted(seat);
@@ -98,7 +227,7 @@ static enum hr_status comes_to_cut(struct hr_real_worker *seat)
 
 static enum hr_status stand(struct hr_rank *rank)
 {
-    struct hr_real_worker *seat = rank->of;
+    struct real_worker *seat = rank->of;
     switch (rank->where) {
     case HR_WANTS:
         return begins_to_ask(seat);
@@ -120,12 +249,12 @@ static const char *awaited(const struct hr_rank *rank)
 {
     return rank->where == HR_AT_CUT     ? "the checkpoint before this one"
            : rank->where == HR_ARRIVING ? "the servers at a cut"
-                                        : hr_real_worker_awaited(rank->of);
+                                        : awaited_reply(rank->of);
 }
 
 static enum hr_status wait_in_life(struct hr_rank *rank, struct hr_bell *bell)
 {
-    struct hr_real_worker *seat = rank->of;
+    struct real_worker *seat = rank->of;
     HR_TRY(wait_at(seat, bell, rank->ready, rank->arg, awaited(rank)));
     if (rank->where == HR_ASKED)
         hr_calibrate_replies(seat->drive, seat->worker->rank);
@@ -134,7 +263,7 @@ static enum hr_status wait_in_life(struct hr_rank *rank, struct hr_bell *bell)
 
 static enum hr_status repeat(struct hr_rank *rank)
 {
-    struct hr_real_worker *seat = rank->of;
+    struct real_worker *seat = rank->of;
     struct hr_deadline deadline = hr_deadline_begin(&seat->trainer);
     struct hr_bell *bell = &seat->shared->control->rank[seat->worker->rank].bell;
     HR_TRY(wait_at(seat, bell, hr_deadline_has_passed, &deadline,
@@ -145,7 +274,7 @@ static enum hr_status repeat(struct hr_rank *rank)
 
 static enum hr_status gradient(struct hr_rank *rank)
 {
-    struct hr_real_worker *seat = rank->of;
+    struct real_worker *seat = rank->of;
     struct hr_worker *worker = seat->worker;
     HR_TRY(hr_say_for_whom(
         seat->shared, worker->rank,
@@ -163,23 +292,23 @@ static const struct hr_rank_ways ways = {stand, wait_in_life, repeat, gradient};
 /* --- a cut --- */
 
 /* May be repeated from here where a worker is lost. */
-static enum hr_status at_cut(struct hr_real_worker *seat)
+static enum hr_status at_cut(struct real_worker *seat)
 {
     struct hr_worker *worker = seat->worker;
     const struct hr_leader *leader = seat->drive->leader;
-    HR_TRY(hr_real_worker_end_span(seat));
+    HR_TRY(end_span(seat));
     if (worker->seat == 0)
         hr_leader_decide(leader);
     hr_worker_export(worker);
     if (seat->drive->job->meet && hr_rows_mean(&seat->strategy->rows)) {
-        HR_TRY(hr_real_worker_meet(seat, HR_STAGE_COMBINED));
+        HR_TRY(meet_all(seat, HR_STAGE_COMBINED));
         hr_rows_combine(worker);
     }
-    HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EXPORTED));
+    HR_TRY(meet_all(seat, HR_STAGE_EXPORTED));
     HR_TRY(hr_rows_verify(worker));
     if (leader->cuts.cut->evaluate)
         HR_TRY(hr_train_worker_evaluate(&seat->trainer));
-    HR_TRY(hr_real_worker_meet(seat, HR_STAGE_EVALUATED));
+    HR_TRY(meet_all(seat, HR_STAGE_EVALUATED));
     if (worker->seat == 0)
         hr_leader_conclude(leader);
     seat->begun = seat->arrived = false;
@@ -188,7 +317,7 @@ static enum hr_status at_cut(struct hr_real_worker *seat)
 
 /* --- from one thing to the next --- */
 
-static enum hr_status advance(struct hr_real_worker *seat)
+static enum hr_status advance(struct real_worker *seat)
 {
     struct hr_rank rank = {.ways = &ways,
                            .of = seat,
@@ -197,13 +326,13 @@ static enum hr_status advance(struct hr_real_worker *seat)
                            .may_arrive = hr_cut_may_arrive,
                            .cut = seat->drive->leader->cuts.cut};
     if (!seat->begun)
-        return hr_real_worker_begin_span(seat);
+        return begin_span(seat);
     return seat->arrived ? at_cut(seat) : hr_rank_span(&rank);
 }
 
 /* Without a seat (--reduce repro) there is nothing to do until another term, or the end. It comes
  * to rest as often as all others, in the middle of a cut, too. Its time is nobody's. */
-static enum hr_status sit_out(struct hr_real_worker *seat)
+static enum hr_status sit_out(struct real_worker *seat)
 {
     struct hr_account *account = &seat->worker->stats->account;
     const int64_t timeout = seat->trainer.waiter.timeout_ns;
@@ -222,7 +351,7 @@ static enum hr_status sit_out(struct hr_real_worker *seat)
 }
 
 /* A new term: take a seat, and where all were recalled begin again from the snapshot. */
-static enum hr_status begin_term(struct hr_real_worker *seat)
+static enum hr_status begin_term(struct real_worker *seat)
 {
     struct hr_account *account = &seat->worker->stats->account;
     while (!hr_train_worker_seat(&seat->trainer)) {
@@ -235,7 +364,7 @@ static enum hr_status begin_term(struct hr_real_worker *seat)
     seat->rest.new_term = false; /* nor is one that began while it had no seat */
     if (seat->rest.recalled) {
         HR_TRY(hr_train_worker_restart(&seat->trainer));
-        hr_real_worker_join_span(seat);
+        join_span(seat);
         seat->arrived = false;
         seat->begun = true;
     }
@@ -246,7 +375,7 @@ static enum hr_status begin_term(struct hr_real_worker *seat)
     return HR_OK;
 }
 
-static enum hr_status worker_loop(struct hr_real_worker *seat)
+static enum hr_status worker_loop(struct real_worker *seat)
 {
     /* It has started: from here on others wait for those who have not. */
     hr_control_phase(seat->shared->control, seat->worker->rank, HR_PHASE_COMMUNICATE);
@@ -266,7 +395,7 @@ static enum hr_status worker_loop(struct hr_real_worker *seat)
 }
 
 /* The worker's loop; then an owner of a shard serves it until all workers are done. */
-static enum hr_status work(struct hr_real_worker *seat)
+static enum hr_status work(struct real_worker *seat)
 {
     const struct hr_shared_state *shared = seat->shared;
     const size_t rank = seat->worker->rank;
@@ -291,7 +420,7 @@ static enum hr_status work(struct hr_real_worker *seat)
 
 /* A rank that was started again: owners must have taken its loss; then it is welcome, and joins the
  * others, or begins with them in the term that waits for it. */
-static enum hr_status come_back(struct hr_real_worker *seat, size_t rank, bool *joins)
+static enum hr_status come_back(struct real_worker *seat, size_t rank, bool *joins)
 {
     const struct hr_train_job *job = seat->drive->job;
     struct hr_control *control = job->shared->control;
@@ -316,7 +445,7 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     const struct hr_train_job *job = drive->job;
     struct hr_shared_state *shared = job->shared;
     struct hr_compute_buffers own = {0};
-    struct hr_real_worker seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
+    struct real_worker seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
     enum hr_status status = HR_OK;
     bool joins = false;
     HR_TRY(hr_kernels_init_process(hr_train_job_threads(job)));
@@ -332,15 +461,15 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     if (shared->outlives)
         hr_rest_open(&seat.rest, shared->control, &seat.trainer.waiter, rank);
     if (seat.begun) {
-        hr_real_worker_join_span(&seat);
+        join_span(&seat);
         hr_account_open(&seat.worker->stats->account, hr_clock_ns());
     }
     hr_arrivals_begin(seat.worker, hr_clock_ns());
     if (!job->pool)
         hr_train_worker_borrow(&seat.trainer, &own);
-    hr_real_worker_tell_spans(&seat);
+    tell_spans(&seat);
     status = work(&seat);
-    hr_real_worker_stop_spans(&seat);
+    stop_spans(&seat);
     hr_control_phase(shared->control, rank, HR_PHASE_FINISHED);
 out:
     hr_compute_buffers_stop(&own);

@@ -51,7 +51,7 @@ struct hr_drive {
     struct hr_calibration calibration;
     struct hr_recorder *recorder;   /* owned; NULL: nothing is recorded (record.h) */
     void *record_tails;             /* of logs, in the segment */
-    struct hr_resting *resting;     /* owned; NULL: servers are busy ranks (resting.h) */
+    struct hr_resting *resting;     /* owned; NULL: servers are busy ranks (serve.h) */
     const struct hr_replay *replay; /* what is replayed; NULL: nothing */
     uint64_t explore_seed;
     const struct hr_chooser *chooser; /* NULL: the seed decides */

@@ -6,12 +6,97 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "drive/losses_apart.h"
-#include "drive/roll.h"
-#include "drive/terms.h"
+#include "drive/driver.h"
+#include "drive/roll_call.h"
+#include "drive/record.h"
+#include "group/local_group.h"
 #include "server/server_losses.h"
+#include "server/staleness.h"
 #include "strategy/ledger.h"
 #include "strategy/rows.h"
+#include "strategy/shared.h"
+#include "worker/staged.h"
+
+uint64_t hr_term_go_back(const struct hr_leader *leader)
+{
+    struct hr_shared_state *shared = leader->job->shared;
+    uint64_t samples = 0;
+    hr_last_cut_restore(shared);
+    hr_fates_roll_back(shared->fates);
+    if (leader->cuts.cut->begins == shared->schedule.first)
+        hr_begin_with(shared);
+    for (size_t w = 0; w < shared->workers; w++) {
+        hr_stats_mend(&shared->stats[w]); /* it may have died while it counted */
+        samples += hr_stats_roll_back(&shared->stats[w]);
+    }
+    return samples;
+}
+
+static void begin_dispenser(const struct hr_leader *leader, uint64_t index)
+{
+    struct hr_dispenser *dispenser = leader->job->shared->dispenser;
+    hr_atom64_store_release(&dispenser->stop_at, UINT64_MAX); /* a request is agreed upon anew */
+    hr_atom64_store_release(&dispenser->begins, index);
+    if (leader->job->shared->strategy->synchronous)
+        return;
+    hr_atom64_store_release(&dispenser->next, index);
+    hr_atom64_store_release(&dispenser->cut,
+                            hr_batch_schedule_next_cut(&leader->job->shared->schedule, index));
+}
+
+static size_t take_seats(const struct hr_train_job *job)
+{
+    const struct hr_shared_state *shared = job->shared;
+    struct hr_seats *seats = shared->seats;
+    size_t n = 0;
+    for (size_t w = 0; w < shared->workers; w++)
+        if (!hr_roster_is_gone(shared->control, w))
+            seats->rank[n++] = (uint16_t)w;
+    while (job->micro_shards && n & (n - 1)) /* each has a whole subtree of the sum */
+        n--;
+    seats->n = n;
+    return n;
+}
+
+static enum hr_status begin_group(const struct hr_train_job *job)
+{
+    const struct hr_group_options options = hr_group_of_seats(job->shared);
+    size_t bytes;
+    if (job->local)
+        return hr_local_group_begin(job->local, job->shared->seats->n);
+    HR_TRY(hr_group_bytes(&job->shared->group_options, &bytes));
+    memset(job->shared->group, 0, bytes);
+    return hr_group_init(job->shared->group, &options);
+}
+
+/* As a run begins from a checkpoint. */
+enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader)
+{
+    struct hr_shared_state *shared = leader->job->shared;
+    const uint64_t index = leader->cuts.cut->begins;
+    if (take_seats(leader->job) == 0)
+        return hr_fail(HR_E_LOST, "no worker is left");
+    shared->seats->index = index;
+    if (shared->strategy->bytes)
+        memset(shared->own, 0, shared->strategy->bytes(shared));
+    hr_strategy_init(shared);
+    hr_staleness_restore(shared);
+    begin_dispenser(leader, index);
+    return begin_group(leader->job);
+}
+
+/* Put in order what ranks share. *again: samples that will be computed once more. HR_E_LOST: there
+ * is no worker left. */
+static enum hr_status term_begin(const struct hr_leader *leader, bool recalled, uint64_t *again)
+{
+    *again = 0;
+    if (take_seats(leader->job) == 0)
+        return hr_fail(HR_E_LOST, "no worker is left");
+    if (!recalled)
+        return HR_OK;
+    *again = hr_term_go_back(leader);
+    return hr_term_begin_at_cut(leader);
+}
 
 static const int64_t first_pause_ns = HR_NS_PER_SECOND / 10;
 
@@ -399,7 +484,7 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     if (recalled && hr_losses_lead(losses))
         hr_launcher_take(losses->drive->launcher); /* the snapshot becomes another */
     HR_TRY(losses->begin ? losses->begin(losses, &again)
-                         : hr_term_begin(losses->leader, recalled, &again));
+                         : term_begin(losses->leader, recalled, &again));
     if (recalled)
         hr_roll_term(losses->drive, shared_of(losses)->seats->index, again);
     losses->again = again;
@@ -450,4 +535,53 @@ void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result)
     result->restarts = losses->restarts;
     losses->loss = NULL;
     losses->n = 0;
+}
+
+/* It is started again with its worker. */
+static void plan_stage(struct hr_losses *losses, size_t rank, size_t worker)
+{
+    if (!losses->comes[rank] || !losses->comes[worker])
+        return;
+    losses->comes[rank] = false;
+    losses->again_ns[rank] = losses->again_ns[worker] ? losses->again_ns[worker] : 1;
+}
+
+static bool lose_stage(struct hr_losses *losses, size_t rank, const char *how)
+{
+    const struct hr_train_job *job = losses->leader->job;
+    size_t worker, k;
+    hr_staged_seat(job, rank, &worker, &k);
+    hr_log(HR_LOG_WARNING, "rank %zu, stage %zu of worker %zu, was lost: %s", rank, k, worker, how);
+    snprintf(losses->stage_how, sizeof losses->stage_how, "its stage %zu: %s", k, how);
+    losses->stage_of = worker;
+    losses->comes[rank] = true;
+    hr_staged_lose(job, worker);
+    if (hr_roster_is_gone(job->shared->control, worker))
+        plan_stage(losses, rank, worker);
+    return true;
+}
+
+static bool lose_worker(struct hr_losses *losses, size_t worker, const char *how)
+{
+    const struct hr_train_job *job = losses->leader->job;
+    const bool by_stage = losses->stage_how[0] && losses->stage_of == worker;
+    hr_staged_lose(job, worker);
+    const bool goes_on = hr_losses_lost(losses, worker, by_stage ? losses->stage_how : how);
+    if (by_stage)
+        losses->stage_how[0] = '\0';
+    for (size_t k = 1; goes_on && k < job->pipeline->seats; k++)
+        plan_stage(losses, hr_staged_rank(job, worker, k), worker);
+    return goes_on;
+}
+
+bool hr_replica_lost(void *arg, size_t rank, const char *how)
+{
+    struct hr_losses *losses = arg;
+    const struct hr_train_job *job = losses->leader->job;
+    if (!job->pipeline)
+        return hr_losses_lost(losses, rank, how);
+    if (rank >= job->first_stage)
+        return lose_stage(losses, rank, how);
+    return rank < job->shared->workers ? lose_worker(losses, rank, how)
+                                       : hr_losses_lost(losses, rank, how);
 }

@@ -9,9 +9,16 @@
  * Two rules:
  *   an input   (strategy->losses_are_inputs) of a worker: owners take it like a message, and nobody
  *              rests
- *   else       the term ends: all are recalled, and begin again from the last cut (terms.h), with
- *              the ranks that are left. One that is started again is waited for. A server cannot be
+ *   else       the term ends: all are recalled, and begin again from the last cut, with the
+ *              ranks that are left. One that is started again is waited for. A server cannot be
  *              done without: it is started again in any case
+ *
+ * A new term is what the launcher puts in order while all who live rest:
+ *   always     seats: the workers that live; under --reduce repro the largest power of two of them
+ *   recalled   all go back to the last cut. Snapshot and counters become what they were there, and
+ *              what ranks share is initialised from them, as it is when a run is resumed from a
+ *              checkpoint. So recovery is a resume in memory
+ *   else       owners have taken the loss as an input: nothing else changes
  *
  * In real and virtual time cuts are at most a second apart, or a hundred times what one takes: the
  * launcher asks for them, to have little to go back. Not where a cut brings replicas together that
@@ -20,14 +27,15 @@
  * Times are of the run's clock: of training, without cuts and what is evaluated and saved there.
  *
  * Threads: the launcher's; workers write only struct hr_resumption.
- * Test:    tests/unit/train/test_losses.c, tests/unit/drive/test_losses.c
+ * Test:    tests/unit/train/test_losses.c, tests/unit/drive/test_losses.c,
+ *          tests/unit/play/test_explored_losses.c
  */
 #ifndef HR_DRIVE_LOSSES_H
 #define HR_DRIVE_LOSSES_H
 
+#include "drive/cut_counts.h"
 #include "hogring/train.h"
 #include "shm/control.h"
-#include "drive/cut_counts.h"
 
 enum { HR_LOSSES_MOST = 4096 };
 
@@ -52,7 +60,7 @@ struct hr_told {
 
 struct hr_losses {
     struct hr_leader *leader;
-    const struct hr_drive *drive; /* for what is recorded (roll.h) */
+    const struct hr_drive *drive; /* for what is recorded (record.h) */
     int64_t (*now_ns)(const void *clock);
     const void *clock;
     struct hr_resumptions *resumptions; /* in the segment */
@@ -67,7 +75,7 @@ struct hr_losses {
      * not. (roll_call.c) */
     int64_t trained_ns, span_ns;
     const char *why_not; /* the run did not outlive a loss; NULL: it did */
-    char stage_how[160]; /* a stage was lost, whose worker will be; "": none (replicas.c) */
+    char stage_how[160]; /* a stage was lost, whose worker will be; "": none */
     size_t stage_of;     /* that worker */
     size_t restarts;     /* so far */
     /* (ranks) each, in the segment: */
@@ -76,8 +84,8 @@ struct hr_losses {
     struct hr_told *told;          /* of a worker's fate, to its losses so far */
     uint64_t again;                /* samples that the last term computes once more, */
     size_t recalled_by;            /* put down to this loss */
-    struct hr_losses_apart *apart; /* of a run on several machines (losses_apart.h); or NULL */
-    /* A term begins there, in place of hr_term_begin; or NULL. */
+    struct hr_losses_apart *apart; /* of a run on several machines (roll_call.h); or NULL */
+    /* A term begins there, in place of what this file has for one machine; or NULL. */
     enum hr_status (*begin)(struct hr_losses *losses, uint64_t *again);
     struct hr_loss *loss; /* (n) owned */
     size_t n;
@@ -115,8 +123,14 @@ void hr_losses_keep_cut(struct hr_losses *losses);
 /* Where there is time, real or virtual: ask for a cut, if the last one is so long ago that one more
  * costs a hundredth of the time, and a second. At every tick. */
 void hr_losses_mind_copy(struct hr_losses *losses);
-/* All who live rest; begins: where a cut was concluded. A new term begins (terms.h). */
+/* All who live rest; begins: where a cut was concluded. A new term begins. */
 HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);
+
+/* The steps of a recall, where ranks are on several machines (roll_call.h). Machine 0: snapshot and
+ * counters are those of the last cut; samples that will be computed once more. */
+uint64_t hr_term_go_back(const struct hr_leader *leader);
+/* All machines have them: seats, and what ranks here share, begin there. HR_E_LOST. */
+HR_CHECKED enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader);
 
 /* After the run: what became of all of them, into the result, which owns the list. */
 void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result);
@@ -124,7 +138,7 @@ void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result);
 /* A worker's: it has had an update applied that it offered at that time. */
 void hr_losses_resumed(const struct hr_losses *losses, uint32_t *seen, int64_t offered_ns);
 
-/* --- replicas.c: losses of runs whose workers are several ranks each (--pipeline): a rank that is
+/* --- losses of runs whose workers are several ranks each (--pipeline): a rank that is
  * lost is its replica's end.
  *
  *   worker   it is lost as any worker is; its other stages leave the step that they are in, and

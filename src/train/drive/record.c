@@ -3,25 +3,36 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/size.h"
+#include "drive/replay.h"
 #include "hogring/checkpoint.h"
-#include "strategy/shared.h"
+#include "server/server_requests.h"
 #include "session/machine_bits.h"
-#include "drive/record_carried.h"
-#include "drive/trace_text.h"
+#include "strategy/shared.h"
 
-size_t hr_record_owners(const struct hr_drive *drive)
-{
-    const size_t logs = hr_log_count(drive->job->shared);
-    return (logs ? logs : 1) + drive->job->shared->outlives;
-}
+/* The part of an owner, on its way from there to here. */
+struct part {
+    void *memory; /* (bytes) mapped; NULL: none */
+    size_t bytes;
+};
 
-size_t hr_record_ranks(const struct hr_drive *drive, size_t owner)
+/* What is open while a run is recorded. */
+struct hr_recorder {
+    struct hr_trace_recording file; /* machine 0's; on others its lock is -1 */
+    char *header;                   /* owned */
+    struct part part[HR_MAX_RANKS]; /* by owner: only those of servers are brought */
+    size_t nowners;
+    size_t nlogs;              /* below that are those that are open, if they have a tail */
+    struct hr_trace_log log[]; /* (nowners) */
+};
+
+/* Does that owner live on this machine? */
+static bool is_here(const struct hr_shared_state *shared, size_t owner)
 {
-    const struct hr_train_job *job = drive->job;
-    const bool launcher = job->shared->outlives && owner + 1 == hr_record_owners(drive);
-    return launcher ? job->first_stage : job->shared->workers;
+    return owner < shared->servers ? hr_homes_here(&shared->homes, hr_shard_rank(shared, owner))
+                                   : shared->homes.self == 0;
 }
 
 /* --- memory --- */
@@ -58,10 +69,23 @@ static enum hr_status close_logs(struct hr_recorder *recorder)
     return status;
 }
 
+static void drop(struct part *part)
+{
+    if (part->memory)
+        munmap(part->memory, part->bytes);
+    *part = (struct part){0};
+}
+
+static void record_drop_parts(struct hr_recorder *recorder)
+{
+    for (size_t owner = 0; owner < HR_MAX_RANKS; owner++)
+        drop(&recorder->part[owner]);
+}
+
 static void forget(struct hr_drive *drive)
 {
     if (drive->recorder)
-        hr_record_drop_parts(drive->recorder);
+        record_drop_parts(drive->recorder);
     if (drive->recorder)
         free(drive->recorder->header);
     free(drive->recorder);
@@ -75,7 +99,7 @@ static enum hr_status open_logs(struct hr_drive *drive)
     const char *path = drive->job->shared->homes.self ? NULL : drive->job->options->record;
     for (size_t owner = 0; owner < recorder->nowners; owner++) {
         recorder->nlogs = owner + 1;
-        if (!hr_record_is_here(drive->job->shared, owner))
+        if (!is_here(drive->job->shared, owner))
             continue;
         unsigned char *tail = (unsigned char *)drive->record_tails + owner * tail_bytes(drive);
         HR_TRY(hr_trace_log_open(&recorder->log[owner], tail, path, owner,
@@ -152,8 +176,244 @@ struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner)
     return drive->recorder ? &drive->recorder->log[owner] : NULL;
 }
 
-struct hr_trace_log *hr_record_roll(const struct hr_drive *drive)
+/* The launcher's; NULL: there is none. */
+static struct hr_trace_log *record_roll(const struct hr_drive *drive)
 {
     const bool outlives = drive->job->shared->outlives;
     return outlives ? hr_record_log(drive, hr_record_owners(drive) - 1) : NULL;
+}
+
+struct note {
+    uint64_t owner, bytes;
+};
+
+/* --- machine 0 --- */
+
+static enum hr_status make_room(struct hr_drive *drive, const struct note *note)
+{
+    struct hr_recorder *recorder = drive->recorder;
+    if (note->owner >= recorder->nowners || note->owner >= HR_MAX_RANKS || !note->bytes ||
+        is_here(drive->job->shared, note->owner) || recorder->part[note->owner].memory)
+        return hr_fail(HR_E_FAILED, "%s: another machine sends a log that is none of its",
+                       drive->job->options->record);
+    void *memory;
+    HR_TRY(hr_trace_part_take(&recorder->file, note->owner, note->bytes, &memory));
+    recorder->part[note->owner] = (struct part){memory, note->bytes};
+    return HR_OK;
+}
+
+static bool place(void *arg, size_t from, const void *head, size_t head_bytes, size_t body_bytes,
+                  void **where)
+{
+    struct hr_drive *drive = arg;
+    struct note note;
+    (void)from;
+    HR_ASSERT(head_bytes == sizeof note);
+    memcpy(&note, head, sizeof note);
+    if (!drive->recorder || body_bytes != note.bytes)
+        return false;
+    const enum hr_status status = make_room(drive, &note);
+    if (status != HR_OK) {
+        hr_control_abort(drive->job->shared->control, HR_MAX_RANKS, status, hr_error_message());
+        return false;
+    }
+    *where = drive->recorder->part[note.owner].memory;
+    return true;
+}
+
+/* It is in the file. */
+static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
+{
+    struct hr_drive *drive = arg;
+    struct note note;
+    (void)from;
+    memcpy(&note, head, head_bytes);
+    drop(&drive->recorder->part[note.owner]);
+}
+
+void hr_record_listen(struct hr_drive *drive, struct hr_carrier *carrier, size_t channel)
+{
+    const struct hr_wire_sink sink = {drive, place, arrived};
+    hr_carrier_listen(carrier, channel, &sink);
+}
+
+/* --- others --- */
+
+enum hr_status hr_record_bring(struct hr_drive *drive, struct hr_carrier *carrier, size_t channel)
+{
+    struct hr_recorder *recorder = drive->recorder;
+    for (size_t owner = 0; recorder && owner < drive->job->shared->servers; owner++) {
+        struct part *part = &recorder->part[owner];
+        void *memory;
+        if (!recorder->log[owner].tail) /* it is elsewhere */
+            continue;
+        hr_trace_log_mend(&recorder->log[owner]);
+        HR_TRY(hr_trace_log_take(&recorder->log[owner], &memory, &part->bytes));
+        part->memory = memory;
+        const struct note note = {owner, part->bytes};
+        HR_TRY(hr_carrier_post(carrier, 0, channel, &note, sizeof note, memory, part->bytes, NULL,
+                               NULL));
+    }
+    return HR_OK;
+}
+
+/* --- written --- */
+
+static void append(const struct hr_drive *drive, const struct hr_trace_entry *entry)
+{
+    struct hr_trace_log *log = record_roll(drive);
+    if (log)
+        hr_trace_append(log, entry);
+}
+
+static uint64_t since_begin_ns(const struct hr_drive *drive)
+{
+    const int64_t ns = drive->driver->now_ns(drive) - drive->losses.began_ns;
+    return ns > 0 ? (uint64_t)ns : 0;
+}
+
+static void at_server(const struct hr_drive *drive, size_t shard, uint64_t value)
+{
+    const size_t rank = hr_shard_rank(drive->job->shared, shard);
+    append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)rank, 0, value, 0});
+}
+
+static uint64_t entries_of(const struct hr_drive *drive, size_t shard)
+{
+    return hr_trace_log_entries(hr_record_log(drive, shard));
+}
+
+/* The dead worker's rings are as it left them. */
+static void at_messages(const struct hr_drive *drive, size_t worker)
+{
+    const struct hr_shared_state *shared = drive->job->shared;
+    for (size_t s = 0; s < shared->servers; s++)
+        at_server(drive, s, hr_requests_came(shared, worker, s));
+}
+
+/* Did the dead server write its shard's log? One that rests, as it does until it has begun, does
+ * not. Relaxed: it is dead. */
+static bool writes_log(const struct hr_shared_state *shared, size_t rank)
+{
+    return hr_atom32_load_relaxed(&shared->control->rank[rank].stage) == 0;
+}
+
+void hr_roll_lost(const struct hr_drive *drive, size_t rank)
+{
+    const struct hr_shared_state *shared = drive->job->shared;
+    const bool worker = rank < shared->workers;
+    struct hr_trace_entry entry = {.kind = HR_ROLL_LOST, .rank = (uint32_t)rank};
+    if (!record_roll(drive))
+        return;
+    entry.duration_ns = since_begin_ns(drive);
+    if (worker) {
+        entry.step = shared->stats[rank].steps;
+        entry.value = hr_workers_log(shared->strategy) ? entries_of(drive, rank) : 0;
+        at_messages(drive, rank);
+    } else {
+        const size_t shard = rank - shared->workers;
+        if (writes_log(shared, rank))
+            hr_trace_log_mend(hr_record_log(drive, shard));
+        entry.value = entries_of(drive, shard);
+    }
+    append(drive, &entry);
+}
+
+void hr_roll_back(const struct hr_drive *drive, size_t rank)
+{
+    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_BACK, .rank = (uint32_t)rank});
+}
+
+/* All workers rest, and owners have taken what they sent. */
+static void at_servers(const struct hr_drive *drive)
+{
+    const struct hr_shared_state *shared = drive->job->shared;
+    for (size_t s = 0; record_roll(drive) && s < shared->servers; s++) {
+        hr_trace_log_mend(hr_record_log(drive, s)); /* whoever wrote it may be dead */
+        at_server(drive, s, entries_of(drive, s));
+    }
+}
+
+void hr_roll_cut(const struct hr_drive *drive, bool halts)
+{
+    at_servers(drive);
+    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_CUT,
+                                           .value = 2 * drive->leader->cuts.cut->index + halts,
+                                           .duration_ns = since_begin_ns(drive)});
+}
+
+void hr_roll_over(const struct hr_drive *drive)
+{
+    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_OVER});
+}
+
+void hr_roll_term(const struct hr_drive *drive, uint64_t index, uint64_t again)
+{
+    at_servers(drive);
+    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_TERM, .step = again, .value = index});
+}
+
+/* --- read --- */
+
+void hr_roll_free(struct hr_roll *roll)
+{
+    free(roll->event);
+    free(roll->place);
+    *roll = (struct hr_roll){0};
+}
+
+/* What the log says, into memory that has room for all of it. */
+static enum hr_status take_all(struct hr_trace_cursor *cursor, struct hr_roll *roll)
+{
+    const struct hr_trace_entry *entry;
+    const struct hr_roll_place *at = roll->place;
+    size_t places = 0;
+    roll->over = SIZE_MAX;
+    for (; (entry = hr_trace_peek(cursor)); hr_trace_next(cursor)) {
+        switch (entry->kind) {
+        case HR_ROLL_AT:
+            roll->place[places++] = (struct hr_roll_place){entry->rank, entry->value};
+            break;
+        case HR_ROLL_LOST:
+        case HR_ROLL_BACK:
+        case HR_ROLL_CUT:
+        case HR_ROLL_TERM:
+            roll->event[roll->n++] =
+                (struct hr_roll_event){.kind = (enum hr_roll_kind)entry->kind,
+                                       .rank = entry->rank,
+                                       .step = entry->step,
+                                       .value = entry->value,
+                                       .at = at,
+                                       .n = (size_t)(roll->place + places - at)};
+            at = roll->place + places;
+            break;
+        case HR_ROLL_OVER:
+            roll->over = roll->n;
+            break;
+        default:
+            return hr_fail(HR_E_FORMAT,
+                           "the launcher's log has an entry of kind %u, expected 0 to %d",
+                           entry->kind, HR_ROLL_OVER);
+        }
+    }
+    return HR_OK;
+}
+
+enum hr_status hr_roll_read(const struct hr_trace *trace, struct hr_roll *roll)
+{
+    const size_t owner = trace->nowners - 1;
+    const uint64_t entries = trace->owner[owner].entries; /* no more than bytes: checked */
+    struct hr_trace_cursor cursor;
+    *roll = (struct hr_roll){.event = calloc(entries + 1, sizeof *roll->event),
+                             .place = calloc(entries + 1, sizeof *roll->place)};
+    enum hr_status status = roll->event && roll->place
+                                ? hr_trace_cursor_open(&cursor, trace, owner)
+                                : hr_fail(HR_E_NOMEM, "no memory for the launcher's log");
+    if (status == HR_OK) {
+        status = take_all(&cursor, roll);
+        hr_trace_cursor_close(&cursor);
+    }
+    if (status != HR_OK)
+        hr_roll_free(roll);
+    return status;
 }

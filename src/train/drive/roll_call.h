@@ -1,13 +1,98 @@
-/* roll_call.h - the launcher of ranks that wait for one another: it sees who is back, and when all
- * who live rest it lets them go on, into a new term where somebody was lost or came back.
+/* roll_call.h - losses where ranks wait for one another: the launcher sees who is gone and who is
+ * back, and when all who live rest it lets them go on, into a new term where somebody was lost or
+ * came back.
  *
- * Threads: the launcher's.
- * Test:    tests/unit/drive/test_roll_call.c, tests/unit/train/test_losses.c
+ * On several machines: machine 0 says who is gone, and all hear it in the same order. Every loss
+ * there ends the term, whatever the strategy: what a machine has is in the last cut alone.
+ *
+ *   machine m   sees that another is lost, or a rank of its own     report -> machine 0
+ *   machine 0   has seen it, or been told                           order  -> all who live
+ *   all         take the order: the carrier's term is over (machines/carrier.h), and with it a
+ *               meeting under way; ranks are recalled (shm/roster.h). Servers of a machine that is
+ *               lost move to those that are left. When all ranks here rest a new term begins:
+ *
+ *   1. what was under way has come, or is dropped; a meeting: what ranks have counted is everywhere
+ *   2. machine 0 goes back to the last cut, of which it alone has kept the state
+ *   3. a second meeting: all have what machine 0 has
+ *   4. as on one machine: seats, group and strategy begin there; their rings are carried
+ *
+ * Who is lost before 4 makes all begin again with 1: until then nobody needs anything but the last
+ * cut. When the last cut has passed nobody goes back: who is lost then is only noted.
+ * Machine 0 leads: without it the run ends, as it does when no worker is left there.
+ *
+ * Threads: the launcher's, but for what carriers' pollers write.
+ * Source:  one sequencer for all decisions: Birman and Joseph, "Reliable communication in the
+ *          presence of failures", ACM TOCS 1987 (views agreed upon by a coordinator).
+ * Test:    tests/unit/drive/test_roll_call.c, test_losses_apart.c, tests/unit/train/test_losses.c,
+ *          test_several_losses.c
  */
 #ifndef HR_DRIVE_ROLL_CALL_H
 #define HR_DRIVE_ROLL_CALL_H
 
 #include "drive/losses.h"
+#include "machines/meet.h"
+
+enum { HR_LOSS_TEXT = 104, HR_LOSS_INBOX = 2 * HR_WIRE_MACHINES };
+
+/* A report, or an order: machines, and ranks that were lost alone. */
+struct hr_loss_letter {
+    uint64_t machines, ranks, term; /* term: of an order: the next; 0: the run is ending */
+    char how[HR_LOSS_TEXT];
+};
+
+struct hr_losses_apart {
+    struct hr_carrier *carrier;
+    struct hr_meet *meet;
+    const struct hr_wire *wire; /* for names */
+    struct hr_homes *homes;     /* shared->homes: servers move */
+    struct hr_control *control;
+    int64_t timeout_ns;
+    size_t channel; /* of letters */
+    /* A term begins: make rings of those who have seats anew, and carry them. */
+    enum hr_status (*carry)(void *arg);
+    void *arg;
+    /* Writer: who polls. */
+    uint64_t told;         /* machine 0: machines that it has been told of, or has seen lost */
+    struct hr_atom64 seen; /* elsewhere: those that this one has seen lost; partner: report */
+    uint32_t placed;       /* letters that have a place in the inbox */
+    struct hr_atom32 came; /* of them, each of which becomes an order, or is one; partner: take */
+    struct hr_loss_letter inbox[HR_LOSS_INBOX + HR_WIRE_MACHINES];
+    char how[HR_WIRE_MACHINES][HR_LOSS_TEXT]; /* published by seen */
+    /* The launcher's. */
+    struct hr_atom32 took;   /* of came; partner: place */
+    uint64_t reported, gone; /* machines */
+    uint64_t again;          /* samples that the next term computes once more */
+    uint32_t term;
+    unsigned stage;  /* where ranks here rest, or others meet */
+    unsigned passed; /* the stage of the last meeting; 0: there was none */
+};
+
+/* Does this machine keep the account, and say who is gone? */
+static inline bool hr_losses_lead(const struct hr_losses *losses)
+{
+    return !losses->apart || losses->apart->homes->self == 0;
+}
+
+/* Does that rank live here? */
+static inline bool hr_losses_here(const struct hr_losses *losses, size_t rank)
+{
+    return !losses->apart || hr_homes_here(losses->apart->homes, rank);
+}
+
+/* Who listens for reports and orders; what the carrier calls (lost), of struct hr_losses_apart. */
+struct hr_wire_sink hr_losses_apart_sink(struct hr_losses_apart *apart);
+void hr_losses_apart_saw(void *apart, size_t machine, const char *how);
+
+/* A rank that lived here is gone. (hr_launch_options.lost) */
+bool hr_losses_apart_lost(void *losses, size_t rank, const char *how);
+
+/* Where no worker lives here: until the others meet, or there is an order to take. HR_E_ABORTED. */
+HR_CHECKED enum hr_status hr_losses_apart_wait(struct hr_losses *losses);
+/* All ranks here rest, and a loss has been taken: see above. *again: samples that will be computed
+ * once more. HR_E_RECALLED: as above. */
+HR_CHECKED enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again);
+/* All ranks have ended: machines' launchers meet. */
+HR_CHECKED enum hr_status hr_losses_apart_end(struct hr_losses *losses);
 
 /* Call at every ring of the launcher's bell. */
 HR_CHECKED enum hr_status hr_roll_call(struct hr_losses *losses);

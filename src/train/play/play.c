@@ -10,7 +10,6 @@
 #include "server/server.h"
 #include "server/server_requests.h"
 #include "drive/record.h"
-#include "drive/roll.h"
 #include "strategy/shared.h"
 #include "worker/evaluate.h"
 

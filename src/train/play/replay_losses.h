@@ -1,5 +1,5 @@
-/* replay_losses.h - a replay follows the launcher's log (roll.h): ranks are lost and come back, and
- * terms begin, where they did as seen from every owner.
+/* replay_losses.h - a replay follows the launcher's log (drive/record.h): ranks are lost and come
+ * back, and terms begin, where they did as seen from every owner.
  *
  *   TERM   all went back to the last cut, so nothing that happened between is in the weights:
  *          behind that cut all that the log has up to TERM happens at once, before any rank does
@@ -20,7 +20,7 @@
 #define HR_PLAY_REPLAY_LOSSES_H
 
 #include "drive/replay.h"
-#include "drive/roll.h"
+#include "drive/record.h"
 #include "play/play.h"
 
 struct hr_replay_losses {

@@ -59,8 +59,8 @@ static struct stage *open_stage(void)
         .shared = &stage->shared, .options = &stage->options, .nranks = WORKERS};
     stage->leader.job = &stage->job;
     stage->leader.cuts.cut = &stage->cut;
-    stage->launcher.observer = stage->launcher.observed.observer = &nobody;
-    stage->launcher.observed.cuts = &stage->leader.cuts;
+    stage->launcher.observer = &nobody;
+    stage->launcher.cuts = &stage->leader.cuts;
     stage->drive = (struct hr_drive){
         .job = &stage->job, .leader = &stage->leader, .launcher = &stage->launcher};
     stage->drive.losses = (struct hr_losses){.leader = &stage->leader,

@@ -1,6 +1,6 @@
 /* Dedicated servers rest where ranks are threads and more than the processors, and nowhere else:
  * the bits are those of servers that are ranks, and everybody comes to every end. */
-#include "drive/resting.h"
+#include "drive/serve.h"
 
 #include <sched.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "drive/roll.h"
+#include "drive/record.h"
 #include "support/traces.h"
 
 static const char *const strategies[] = {
