@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <search.h>
 #include <setjmp.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,52 @@ int hr_json_set_new(json_t *object, const char *key, json_t *value)
     const int set = utf8 ? json_object_set_new(object, utf8, value) : -1;
     free(utf8);
     return set;
+}
+
+json_t *hr_json_number(double x)
+{
+    return isfinite(x) ? json_real(x) : json_null();
+}
+
+json_t *hr_json_count(uint64_t n)
+{
+    if (n <= INT64_MAX)
+        return json_integer((json_int_t)n);
+    return json_sprintf("%llu", (unsigned long long)n);
+}
+
+json_t *hr_json_counts(const uint64_t *counts, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        hr_json_append(&array, hr_json_count(counts[i]));
+    return array;
+}
+
+json_t *hr_json_histogram(const uint64_t *counts, size_t n)
+{
+    while (n > 0 && counts[n - 1] == 0)
+        n--;
+    return hr_json_counts(counts, n);
+}
+
+json_t *hr_json_text_or_null(const char *text)
+{
+    return text && text[0] ? hr_json_text(text) : json_null();
+}
+
+json_t *hr_json_object(const char *key, ...)
+{
+    json_t *object = json_object();
+    va_list values;
+    va_start(values, key);
+    for (; key; key = va_arg(values, const char *))
+        if (json_object_set_new(object, key, va_arg(values, json_t *)) != 0) {
+            json_decref(object);
+            object = NULL; /* and all that come are released */
+        }
+    va_end(values);
+    return object;
 }
 
 /* The byte that \x80 to \xFF stands for; 0: it is none of these. */

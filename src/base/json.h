@@ -13,6 +13,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Has a malloc of jansson's failed in this thread? Asking forgets. */
 bool hr_json_no_memory(void);
@@ -27,6 +28,31 @@ json_t *hr_json_text(const char *text);
 int hr_json_set_new(json_t *object, const char *key, json_t *value);
 /* Takes the value; a failure, or NULL, makes the array NULL, which stays so. */
 void hr_json_append(json_t **array, json_t *value);
+
+/* A number; null for NaN and infinities, which JSON does not have. */
+json_t *hr_json_number(double x);
+/* A whole number; above 2^63 - 1, which jansson cannot hold, a string of digits. */
+json_t *hr_json_count(uint64_t n);
+/* A list of them; a histogram ends at its last number that is not 0. */
+json_t *hr_json_counts(const uint64_t *counts, size_t n);
+json_t *hr_json_histogram(const uint64_t *counts, size_t n);
+/* hr_json_text, null for "" and NULL. */
+json_t *hr_json_text_or_null(const char *text);
+
+/* An object of members, key by key: hr_json_object("name", HR_JSON(name), HR_OF(row, bytes), NULL).
+ * It takes the values; NULL where one is. */
+json_t *hr_json_object(const char *key, ...) __attribute__((sentinel));
+/* A value by its type in C. */
+#define HR_JSON(x)                                                                                 \
+    _Generic((x), char * : hr_json_text, const char * : hr_json_text, bool : hr_json_flag,         \
+             double : hr_json_number, unsigned : hr_json_count, unsigned long : hr_json_count,     \
+             unsigned long long : hr_json_count)(x)
+/* A member under its own name. */
+#define HR_OF(object, member) #member, HR_JSON((object)->member)
+static inline json_t *hr_json_flag(bool flag)
+{
+    return json_boolean(flag);
+}
 
 /* What stands in an object: NaN, "" for what is missing, of another type, or beyond 1e150. A path
  * may have several keys: "time_us.p50". */

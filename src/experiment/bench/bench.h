@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "json/documents.h"
+#include "report/benches.h"
 #include "options/command_line.h"
 #include "plan/layout.h"
 

@@ -15,7 +15,7 @@
 #include "base/signals.h"
 #include "base/size.h"
 #include "group/world.h"
-#include "json/documents.h"
+#include "report/benches.h"
 #include "options/meaning.h"
 #include "options/nearest.h"
 #include "shm/ring.h"

@@ -9,9 +9,8 @@
 #include "kernels/select.h"
 #include "options/choices.h"
 #include "products/ready.h"
-#include "json/documents.h"
-#include "watch/watch.h"
 #include "report/benches.h"
+#include "watch/watch.h"
 
 enum { MOST_BATCH = 1 << 20, MOST_THREADS = 256 };
 

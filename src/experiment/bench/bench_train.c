@@ -12,7 +12,7 @@
 #include "hogring/group.h"
 #include "base/median.h"
 #include "base/signals.h"
-#include "json/documents.h"
+#include "report/benches.h"
 #include "kernels/team.h"
 #include "nn/madds.h"
 #include "nn/model_text.h"

@@ -423,16 +423,15 @@ static json_t *value_json(const struct hr_prediction *p, size_t column)
         least = x < least ? x : least;
         most = x > most ? x : most;
     }
-    return json_pack("{s:o, s:o, s:o, s:o}", "name", hr_json_text(p->names[column]), "mean",
-                     hr_json_number(sum / (double)p->count), "min", hr_json_number(least), "max",
-                     hr_json_number(most));
+    return hr_json_object("name", HR_JSON(p->names[column]), "mean",
+                          HR_JSON(sum / (double)p->count), "min", HR_JSON(least), "max",
+                          HR_JSON(most), NULL);
 }
 
 static json_t *class_json(const char *name, const struct class_summary *class)
 {
-    return json_pack("{s:o, s:o, s:o}", "name", hr_json_text(name), "samples",
-                     hr_json_count(class->samples), "mean_confidence",
-                     hr_json_number(class->mean_confidence));
+    return hr_json_object("name", HR_JSON(name), HR_OF(class, samples),
+                          HR_OF(class, mean_confidence), NULL);
 }
 
 /* The members that classes have: null but for classes. */
@@ -464,9 +463,8 @@ json_t *hr_prediction_json(const struct hr_prediction *p, const char *data)
 {
     static const char *const kinds[] = {"probabilities", "scores", "values"};
     json_t *document =
-        json_pack("{s:o, s:o, s:o, s:s, s:o}", "checkpoint", hr_json_text(p->checkpoint), "model",
-                  hr_json_text(p->model), "data", hr_json_text(data), "kind", kinds[p->kind],
-                  "samples", hr_json_count(p->count));
+        hr_json_object(HR_OF(p, checkpoint), HR_OF(p, model), "data", HR_JSON(data), "kind",
+                       HR_JSON(kinds[p->kind]), "samples", HR_JSON(p->count), NULL);
     const bool good = document && (p->kind == HR_PREDICT_VALUES ? add_values(p, document)
                                                                 : add_classes(p, document));
     if (good)

@@ -177,10 +177,8 @@ json_t *hr_worst_json(const struct hr_worst *worst)
     for (size_t i = 0; good && i < worst->n; i++) {
         const struct hr_worst_sample *s = &worst->samples[i];
         json_t *object =
-            json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "row", hr_json_count(s->row), "truth",
-                      hr_json_text(s->truth), "answer", hr_json_text(s->answer), "probability",
-                      hr_json_number(s->probability), "truth_probability",
-                      hr_json_number(s->of_truth), "loss", hr_json_number(s->loss));
+            hr_json_object(HR_OF(s, row), HR_OF(s, truth), HR_OF(s, answer), HR_OF(s, probability),
+                           "truth_probability", HR_JSON(s->of_truth), HR_OF(s, loss), NULL);
         good = object && json_array_append_new(array, object) == 0;
     }
     if (good)

@@ -1,9 +1,5 @@
-/* documents.h - results for programs: what the documents of --json have beside version and
- * machine (value.h). Fields are only ever added.
- *
- *   runs.c         train, compare, replay, simulate
- *   benches.c      bench: collectives, layers, train, store
- *   confusion.c    eval: its classes
+/* documents.h - runs for programs (train, compare, replay, simulate): what their documents have
+ * beside version and machine (value.h). Fields are only ever added.
  *
  * All return new references; NULL: no memory, which hr_json_document takes.
  * Threads: none of this is called by ranks.
@@ -16,10 +12,29 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "hogring/data.h"
 #include "hogring/evaluate.h"
 #include "hogring/train.h"
-#include "report/benches.h"
+#include "json/value.h"
 #include "verdict/verdict.h"
+
+/* --- a run */
+
+/* The table of results (results.c): a row a figure of a run. To add one: compute it into a member
+ * of struct hr_run_result, and write a row; --json, hogring help json, the page, and with .log the
+ * last line of --log have it. */
+
+/* What rows need that the result does not have: `about` of hr_fields_json. */
+struct hr_run_about {
+    const char *label; /* what it goes by in the table */
+    const struct hr_dataset *dataset;
+};
+
+extern const struct hr_field hr_result_rows[], hr_loss_rows[], hr_worker_time_rows[];
+extern const size_t hr_result_nrows, hr_loss_nrows, hr_worker_time_nrows;
+
+/* What the rows of a table mean (hr_fields_tell): run, loss, time; end: of a log. */
+void hr_results_tell(FILE *out, const char *table);
 
 /* --- runs */
 
@@ -59,10 +74,6 @@ json_t *hr_json_point(const struct hr_curve_point *point);
 /* [[stage, "F", micro-batch, chunk, start, end], ...] */
 json_t *hr_json_spans(const struct hr_stage_span *span, size_t n);
 
-/* What was tried before, and chosen: "tuning". */
-struct hr_tuning; /* report/tuning.h */
-json_t *hr_json_tuning(const struct hr_tuning *tuning);
-
 /* --- comparison */
 
 /* "comparison": {"test", "level", "metric", "best", "margin", "lost_alike", "compared_at",
@@ -82,43 +93,5 @@ json_t *hr_json_tuning(const struct hr_tuning *tuning);
  *                targets unless "tuned"; "fair" is the command that compares fairly
  *   at           what claims hold at: "lr 0.05, momentum 0.9" */
 json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish);
-
-/* --- rows */
-
-/* One row of `hogring bench`. */
-struct hr_bench_row {
-    const char *op, *algorithm, *transport, *launch;
-    const char *type, *redop, *buffers, *loop;
-    size_t bytes, count, ranks;
-    double p10_us, p50_us, p90_us;
-    double algbw_gbs, busbw_gbs; /* GB/s, decimal */
-    size_t wrong;                /* elements with a wrong value */
-};
-
-/* The machine's own speed, measured in the same run. */
-struct hr_calibration {
-    double handoff_us; /* between threads, through the kernel */
-    double message_ns; /* one way, between two processors */
-    size_t threads;    /* in the measurement of memory_gbs */
-    double memory_gbs; /* each thread reads, multiplies and writes memory of its own */
-    long l2_bytes, l3_bytes;
-};
-
-/* {"calibration", "rows"}; calibration may be NULL. */
-json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_bench_row *rows,
-                     size_t n);
-
-/* {"kernels", "roofs", "model", ..., "rows", "total", "bound"} */
-json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels);
-/* {"rows"} */
-json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n);
-/* {"rows"} */
-json_t *hr_json_store(const struct hr_store_table *table);
-
-/* --- classes */
-
-/* [{"name", "samples", "answers", "recall", "precision", "f1", "taken_for": {"name": samples}}],
- * one a class. */
-json_t *hr_json_classes(const struct hr_evaluation *evaluation);
 
 #endif

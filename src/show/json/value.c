@@ -12,40 +12,6 @@
 #include "base/file.h"
 #include "base/isa.h"
 
-/* --- values */
-
-json_t *hr_json_number(double x)
-{
-    return isfinite(x) ? json_real(x) : json_null();
-}
-
-json_t *hr_json_count(uint64_t n)
-{
-    if (n <= INT64_MAX)
-        return json_integer((json_int_t)n);
-    return json_sprintf("%llu", (unsigned long long)n);
-}
-
-json_t *hr_json_counts(const uint64_t *counts, size_t n)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        hr_json_append(&array, hr_json_count(counts[i]));
-    return array;
-}
-
-json_t *hr_json_histogram(const uint64_t *counts, size_t n)
-{
-    while (n > 0 && counts[n - 1] == 0)
-        n--;
-    return hr_json_counts(counts, n);
-}
-
-json_t *hr_json_text_or_null(const char *text)
-{
-    return text && text[0] ? hr_json_text(text) : json_null();
-}
-
 /* --- the machine */
 
 /* The value after "key" and the separator in a file of such lines, without quotes; else "". */
@@ -81,11 +47,11 @@ static json_t *machine_json(void)
         memset(&name, 0, sizeof name);
     read_key("/proc/cpuinfo", "model name", ':', cpu, sizeof cpu); /* ARM has no such line */
     read_key("/etc/os-release", "PRETTY_NAME", '=', os, sizeof os);
-    return json_pack("{so so ss so so so so}", "cpu", hr_json_text_or_null(cpu), "processors",
-                     hr_json_count(hr_cpus_allowed()), "isa", hr_isa_name(), "memory_bytes",
-                     memory_bytes(), "architecture", hr_json_text_or_null(name.machine), "kernel",
-                     hr_json_text_or_null(name.release), "os",
-                     hr_json_text_or_null(os[0] ? os : name.sysname));
+    return hr_json_object("cpu", hr_json_text_or_null(cpu), "processors",
+                          HR_JSON(hr_cpus_allowed()), "isa", HR_JSON(hr_isa_name()), "memory_bytes",
+                          memory_bytes(), "architecture", hr_json_text_or_null(name.machine),
+                          "kernel", hr_json_text_or_null(name.release), "os",
+                          hr_json_text_or_null(os[0] ? os : name.sysname), NULL);
 }
 
 /* --- how it came about */
@@ -149,8 +115,8 @@ enum hr_status hr_json_write_document(const char *path, const json_t *document)
 
 json_t *hr_json_document(json_t *rest)
 {
-    json_t *document = json_pack("{ss so so so}", "hogring", HR_VERSION, "date", date(), "command",
-                                 command(), "machine", machine_json());
+    json_t *document = hr_json_object("hogring", HR_JSON(HR_VERSION), "date", date(), "command",
+                                      command(), "machine", machine_json(), NULL);
     if (!rest || !document || json_object_update(document, rest) != 0) {
         json_decref(document);
         document = NULL;
@@ -165,4 +131,103 @@ enum hr_status hr_json_write(const char *path, json_t *rest)
     const enum hr_status status = hr_json_write_document(path, document);
     json_decref(document);
     return status;
+}
+
+static bool is_0(const char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        if (at[i])
+            return false;
+    return true;
+}
+
+static json_t *number(double x, enum hr_field_null null)
+{
+    const bool none = (null == HR_NULL_AT_0 && !(x > 0)) || (null == HR_NULL_BELOW_0 && x < 0);
+    return none ? json_null() : hr_json_number(x);
+}
+
+static json_t *value(const struct hr_field *row, const void *base, const void *about)
+{
+    const char *at = (const char *)base + row->offset;
+    if (row->when_size && is_0((const char *)base + row->when, row->when_size))
+        return json_null();
+    switch (row->kind) {
+    case HR_FIELD_TEXT:
+        return hr_json_text_or_null(at);
+    case HR_FIELD_TEXT_AT:
+        return hr_json_text_or_null(*(const char *const *)(const void *)at);
+    case HR_FIELD_COUNT: {
+        const size_t n = *(const size_t *)(const void *)at;
+        return n == 0 && row->null == HR_NULL_AT_0 ? json_null() : hr_json_count(n);
+    }
+    case HR_FIELD_LONG:
+        return json_integer(*(const long *)(const void *)at);
+    case HR_FIELD_NUMBER:
+        return number(*(const double *)(const void *)at, row->null);
+    case HR_FIELD_FLAG:
+        return json_boolean(*(const bool *)(const void *)at);
+    case HR_FIELD_OBJECT:
+        return hr_fields_json(row->rows, row->nrows, at, base);
+    case HR_FIELD_LIST:
+        return hr_fields_list(row->rows, row->nrows, *(const void *const *)(const void *)at,
+                              *(const size_t *)(const void *)((const char *)base + row->count),
+                              row->size, base);
+    case HR_FIELD_MADE:
+        return row->make(base, about);
+    }
+    return NULL;
+}
+
+static json_t *object_of(const struct hr_field *rows, size_t n, const void *base, const void *about,
+                         bool log)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < n; i++) {
+        const char *key = log ? rows[i].log : rows[i].name;
+        if (!key || json_object_set_new(object, key, value(&rows[i], base, about)) == 0)
+            continue;
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
+json_t *hr_fields_json(const struct hr_field *rows, size_t n, const void *base, const void *about)
+{
+    return object_of(rows, n, base, about, false);
+}
+
+json_t *hr_fields_log(const struct hr_field *rows, size_t n, const void *base, const void *about)
+{
+    return object_of(rows, n, base, about, true);
+}
+
+json_t *hr_fields_list(const struct hr_field *rows, size_t n, const void *first, size_t count,
+                       size_t size, const void *about)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < count; i++)
+        hr_json_append(&array, hr_fields_json(rows, n, (const char *)first + i * size, about));
+    return array;
+}
+
+void hr_fields_tell(FILE *out, const struct hr_field *rows, size_t n)
+{
+    const char *before = "";
+    for (size_t i = 0; i < n; i++) {
+        const struct hr_field *row = &rows[i];
+        if (!row->name)
+            continue;
+        fprintf(out, "%s%s", before, row->name);
+        before = row->meaning ? "" : ", ";
+        if (!row->meaning)
+            continue;
+        fprintf(out, " :: %s", row->meaning);
+        if (row->unit)
+            fprintf(out, " (%s)", row->unit);
+        if (row->since)
+            fprintf(out, "; since version %s", row->since);
+        fputc('\n', out);
+    }
 }

@@ -5,7 +5,7 @@
 
 #include "base/fold.h"
 #include "base/size.h"
-#include "json/results.h"
+#include "json/documents.h"
 
 extern const char hr_manual_pages[]; /* pages.S */
 

@@ -9,7 +9,7 @@
  *
  *     term :: what it means, filled beside the term, up to an empty line or the next term
  *
- * A line "@rows run" stands for what the rows of results mean (json/results.h). Empty lines are
+ * A line "@rows run" stands for what the rows of results mean (json/documents.h). Empty lines are
  * kept. Nothing else is markup. To add a page: write NAME.txt and name it in
  * pages.S.
  *

@@ -15,7 +15,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "json/documents.h"
-#include "json/results.h"
 #include "json/value.h"
 #include "metrics/appender.h"
 
@@ -270,7 +269,7 @@ static void put_object(struct hr_run_log *log, const char *event, uint64_t step,
 /* What is said of a rank, which is taken, behind the rank. */
 static json_t *of_rank(const char *kind, size_t rank, json_t *said)
 {
-    json_t *line = json_pack("{so}", kind, hr_json_count(rank));
+    json_t *line = hr_json_object(kind, HR_JSON(rank), NULL);
     if (line && json_object_update(line, said) != 0) {
         json_decref(line);
         line = NULL;
@@ -299,17 +298,14 @@ static void put_start(struct hr_run_log *log, const struct log_start *start,
 {
     const struct hr_run_info *info = start->info;
     put_object(log, "start", info->begins,
-               json_pack("{so so so so so so so so so so so so so so so so}", "life",
-                         hr_json_count(gone->lives + 1), "hogring", hr_json_text(HR_VERSION),
-                         "time", hr_json_count((uint64_t)time(NULL)), "strategy",
-                         hr_json_text(info->strategy), "seed", hr_json_count(info->seed), "model",
-                         hr_json_text(info->model), "workers", hr_json_count(info->workers),
-                         "servers", hr_json_count(info->servers), "global_batch",
-                         hr_json_count(info->global_batch), "params", hr_json_count(info->params),
-                         "clock", hr_json_text(start->clock), "resumed",
-                         json_boolean(info->resumed), "overtaken_lines", hr_json_count(gone->lines),
-                         "torn_bytes", hr_json_count(gone->torn), "log_every",
-                         hr_json_count(log->every), "config", json_incref(start->config)));
+               hr_json_object("life", HR_JSON(gone->lives + 1), "hogring", HR_JSON(HR_VERSION),
+                              "time", HR_JSON((uint64_t)time(NULL)), HR_OF(info, strategy),
+                              HR_OF(info, seed), HR_OF(info, model), HR_OF(info, workers),
+                              HR_OF(info, servers), HR_OF(info, global_batch), HR_OF(info, params),
+                              HR_OF(start, clock), "resumed", json_boolean(info->resumed),
+                              "overtaken_lines", HR_JSON(gone->lines), "torn_bytes",
+                              HR_JSON(gone->torn), "log_every", HR_JSON(log->every), "config",
+                              json_incref(start->config), NULL));
 }
 
 static enum hr_status log_open(struct hr_run_log *log, const struct log_start *start)
@@ -385,9 +381,9 @@ static void log_point(struct hr_run_log *log, const struct hr_curve_point *point
     log->newest = point->step > log->newest ? point->step : log->newest;
     if (line && stale->updates)
         json_object_set_new(line, "staleness",
-                            json_pack("{so so so}", "updates", hr_json_count(stale->updates),
-                                      "mean", hr_json_number(hr_stale_counts_mean(stale)), "max",
-                                      hr_json_count(stale->max)));
+                            hr_json_object(HR_OF(stale, updates), "mean",
+                                           HR_JSON(hr_stale_counts_mean(stale)), HR_OF(stale, max),
+                                           NULL));
     put_object(log, "evaluation", point->step, line);
     hr_appender_flush(&log->file);
     hr_stale_counts_clear(stale);
@@ -397,8 +393,8 @@ static void log_point(struct hr_run_log *log, const struct hr_curve_point *point
 
 static json_t *ending(const struct hr_run_result *result, const char *message, int exit_code)
 {
-    json_t *end = json_pack("{so so}", "exit", json_integer(exit_code), "message",
-                            hr_json_text_or_null(message));
+    json_t *end = hr_json_object("exit", json_integer(exit_code), "message",
+                                 hr_json_text_or_null(message), NULL);
     if (!end || !result)
         return end;
     json_t *more = hr_fields_log(hr_result_rows, hr_result_nrows, result, NULL);
@@ -622,7 +618,7 @@ void hr_metrics_writing(struct hr_metrics *metrics)
 void hr_metrics_saved(struct hr_metrics *metrics, const char *path)
 {
     put_object(&metrics->log, "saved", metrics->saving,
-               json_pack("{so}", "checkpoint", hr_json_text(path)));
+               hr_json_object("checkpoint", HR_JSON(path), NULL));
 }
 
 void hr_metrics_lost(struct hr_metrics *metrics, const struct hr_loss *loss)

@@ -298,11 +298,11 @@ static char *data_of(const struct hr_page_source *sources, size_t n)
 {
     json_t *documents = json_array();
     for (size_t i = 0; i < n; i++)
-        json_array_append_new(documents, json_pack("{so sO}", "name",
-                                                   hr_json_text(n > 1 ? sources[i].name : ""),
-                                                   "document", (json_t *)sources[i].document));
+        json_array_append_new(
+            documents, hr_json_object("name", HR_JSON(n > 1 ? sources[i].name : ""), "document",
+                                      json_incref((json_t *)sources[i].document), NULL));
     json_t *data =
-        json_pack("{so so}", "documents", documents, "defaults", hr_json_default_options());
+        hr_json_object("documents", documents, "defaults", hr_json_default_options(), NULL);
     char *text =
         json_array_size(documents) == n
             ? hr_json_dump(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17))

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "products/roofs.h"
 #include "terminal/grid.h"
 
@@ -406,4 +407,181 @@ void hr_store_print_row(struct hr_grid *cells, FILE *out, const struct hr_store_
             row->setup, row->p50_us, row->p10_us, row->p90_us, row->gbs, law, row->balance,
             row->wrong);
     hr_grid_flush(cells, out);
+}
+
+/* What the benches measured, as JSON. Rates are per second, sizes in bytes, times in seconds. */
+
+/* --- collectives --- */
+
+static json_t *bench_row(const struct hr_bench_row *row)
+{
+    json_t *time = hr_json_object("p10", HR_JSON(row->p10_us), "p50", HR_JSON(row->p50_us), "p90",
+                                  HR_JSON(row->p90_us), NULL);
+    return hr_json_object(HR_OF(row, op), HR_OF(row, algorithm), HR_OF(row, transport),
+                          HR_OF(row, launch), HR_OF(row, type), HR_OF(row, redop),
+                          HR_OF(row, buffers), HR_OF(row, loop), HR_OF(row, bytes),
+                          HR_OF(row, count), HR_OF(row, ranks), "time_us", time,
+                          HR_OF(row, algbw_gbs), HR_OF(row, busbw_gbs), HR_OF(row, wrong), NULL);
+}
+
+static json_t *calibration_object(const struct hr_calibration *c)
+{
+    if (!c)
+        return json_null();
+    return hr_json_object(HR_OF(c, handoff_us), HR_OF(c, message_ns), HR_OF(c, threads),
+                          HR_OF(c, memory_gbs), "l2_bytes", HR_JSON((uint64_t)c->l2_bytes),
+                          "l3_bytes", HR_JSON((uint64_t)c->l3_bytes), NULL);
+}
+
+json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_bench_row *rows,
+                     size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        hr_json_append(&array, bench_row(&rows[i]));
+    return hr_json_object("calibration", calibration_object(calibration), "rows", array, NULL);
+}
+
+/* --- the store --- */
+
+static json_t *store_row(const struct hr_store_table *table, const struct hr_store_row *row)
+{
+    json_t *time = hr_json_object("p10", HR_JSON(row->p10_us), "p50", HR_JSON(row->p50_us), "p90",
+                                  HR_JSON(row->p90_us), NULL);
+    return hr_json_object(
+        "op", HR_JSON("store"), HR_OF(row, setup), HR_OF(row, placement), HR_OF(row, workers),
+        HR_OF(row, servers), HR_OF(table, strategy), HR_OF(table, launch), HR_OF(table, buffers),
+        "link", hr_json_text_or_null(table->link), HR_OF(table, keys), HR_OF(row, bytes), "time_us",
+        time, HR_OF(row, gbs), HR_OF(row, law_us), HR_OF(row, balance), HR_OF(row, wrong), NULL);
+}
+
+json_t *hr_json_store(const struct hr_store_table *table)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < table->n; i++)
+        hr_json_append(&array, store_row(table, &table->row[i]));
+    return hr_json_object("rows", array, NULL);
+}
+
+/* --- layers, and training speed --- */
+
+/* A share of a roof; null where that wavered, and where it cannot be. */
+static json_t *share(double of_roof, double spread)
+{
+    return hr_json_number(hr_roofs_is_share(of_roof, spread) ? of_roof : NAN);
+}
+
+static json_t *roofs_object(const struct hr_roofs *roofs)
+{
+    json_t *memory = json_array();
+    for (enum hr_level level = 0; level < HR_LEVELS; level++)
+        if (roofs->level_bytes[level] > 0)
+            hr_json_append(&memory,
+                           hr_json_object("level", HR_JSON(hr_level_name(level)), "holds_bytes",
+                                          HR_JSON(roofs->level_bytes[level]), "bytes_per_s",
+                                          HR_JSON(roofs->bytes_per_s[level]), "spread",
+                                          HR_JSON(roofs->level_spread[level]), NULL));
+    return hr_json_object(
+        "kind", HR_JSON(hr_roof_kind_name(roofs->kind)), HR_OF(roofs, threads), "flops_per_s",
+        HR_JSON(hr_roofs_flops(roofs)), "spread", HR_JSON(hr_roofs_flops_spread(roofs)), "source",
+        HR_JSON(hr_roofs_flops_source(roofs)), "blas_flops_per_s", HR_JSON(roofs->blas_flops),
+        "tile_flops_per_s", HR_JSON(roofs->tile_flops), "memory", memory, NULL);
+}
+
+static json_t *layer_row(const struct hr_profile *profile, const struct hr_profile_row *row)
+{
+    const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
+    const int known = row->seconds > 0;
+    return hr_json_object(
+        HR_OF(row, layer), "part", HR_JSON(hr_part_name(row->part)), HR_OF(row, seconds), "share",
+        HR_JSON(row->seconds / profile->step_s), HR_OF(&row->work, madds), HR_OF(&row->work, bytes),
+        "flops_per_s", HR_JSON(j.flops), HR_OF(&j, bytes_per_s), "level",
+        HR_JSON(hr_level_name(j.level)), "of_compute_roof",
+        share(j.of_compute, hr_roofs_flops_spread(&profile->roofs)), "of_memory_roof",
+        share(j.of_memory, profile->roofs.level_spread[j.level]), "bound",
+        known ? json_string(hr_bound_name(j.bound)) : json_null(), NULL);
+}
+
+static json_t *layer_rows(const struct hr_profile *profile)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < profile->n; i++)
+        hr_json_append(&array, layer_row(profile, &profile->rows[i]));
+    return array;
+}
+
+static json_t *total_object(const struct hr_profile *profile)
+{
+    const double flops = 2 * profile->madds / profile->step_s;
+    return hr_json_object(
+        "seconds", HR_JSON(profile->step_s), HR_OF(profile, steps), HR_OF(profile, madds),
+        "flops_per_s", HR_JSON(flops), "of_compute_roof",
+        share(flops / hr_roofs_flops(&profile->roofs), hr_roofs_flops_spread(&profile->roofs)),
+        "samples_per_s", HR_JSON((double)profile->batch_size / profile->step_s), NULL);
+}
+
+json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels)
+{
+    double share[HR_BOUNDS];
+    hr_profile_shares(profile, share);
+    json_t *bound = hr_json_object("compute", HR_JSON(share[HR_BOUND_COMPUTE]), "memory",
+                                   HR_JSON(share[HR_BOUND_MEMORY]), "overhead",
+                                   HR_JSON(share[HR_BOUND_OVERHEAD]), NULL);
+    return hr_json_object("kernels", HR_JSON(kernels), "roofs", roofs_object(&profile->roofs),
+                          HR_OF(profile, model), HR_OF(profile, params), HR_OF(profile, batch_size),
+                          "threads_per_worker", HR_JSON(profile->threads), "rows",
+                          layer_rows(profile), "total", total_object(profile), "bound", bound,
+                          NULL);
+}
+
+/* What a share was made of, and why there is none. */
+static json_t *roof_object(const struct hr_speed_row *row)
+{
+    const struct hr_roof_share *roof = &row->roof;
+    const bool known = roof->lack == HR_SHARE_IS_KNOWN;
+    char text[64];
+    json_t *rounds = json_array();
+    for (size_t i = 0; i < row->rounds; i++)
+        hr_json_append(&rounds,
+                       hr_json_object("flops_per_s", HR_JSON(row->measured[i].rate), "roof_before",
+                                      HR_JSON(row->measured[i].before), "roof_after",
+                                      HR_JSON(row->measured[i].after), NULL));
+    return hr_json_object(
+        "kind", HR_JSON(hr_roof_kind_name(row->roof_kind)), "low_flops_per_s",
+        HR_JSON(roof->roof.low), "high_flops_per_s", HR_JSON(roof->roof.high), "spread",
+        HR_JSON(hr_middle_spread(roof->roof)), "share_low", HR_JSON(known ? roof->share.low : NAN),
+        "share_high", HR_JSON(known ? roof->share.high : NAN), "no_share",
+        hr_json_text_or_null(hr_roof_share_lack(roof, text)), "rounds", rounds, NULL);
+}
+
+static json_t *speed_object(const struct hr_speed_row *row)
+{
+    const struct hr_run_result *r = &row->result;
+    double share[HR_SPEED_PARTS];
+    char label[256];
+    hr_speed_parts(r, share);
+    hr_speed_curve(row, label, sizeof label);
+    json_t *time = hr_json_object(
+        "load", HR_JSON(share[HR_SPEED_LOAD]), "forward", HR_JSON(share[HR_SPEED_FORWARD]),
+        "backward", HR_JSON(share[HR_SPEED_BACKWARD]), "update", HR_JSON(share[HR_SPEED_UPDATE]),
+        "communicate", HR_JSON(share[HR_SPEED_COMMUNICATE]), "wait", HR_JSON(share[HR_SPEED_WAIT]),
+        NULL);
+    return hr_json_object(
+        HR_OF(row, model), "label", HR_JSON(label), "layers", HR_JSON(r->model), HR_OF(r, params),
+        HR_OF(r, strategy), HR_OF(r, launch), HR_OF(r, kernels), HR_OF(r, workers),
+        HR_OF(r, servers), HR_OF(r, clock), HR_OF(r, threads_per_worker), HR_OF(r, batch_size),
+        HR_OF(r, samples_per_s), HR_OF(row, rounds), "least_samples_per_s", HR_JSON(row->least),
+        "most_samples_per_s", HR_JSON(row->most), "ideal_samples_per_s", HR_JSON(row->ideal),
+        "flops_per_sample", HR_JSON(2 * row->madds), "flops_per_s", HR_JSON(hr_speed_flops(row)),
+        "roof_flops_per_s", HR_JSON(row->measured ? row->roof.roof.median : NAN), "of_compute_roof",
+        HR_JSON(hr_speed_share(row)), "roof", row->measured ? roof_object(row) : json_null(),
+        "time", time, NULL);
+}
+
+json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        hr_json_append(&array, speed_object(&rows[i]));
+    return hr_json_object("rows", array, NULL);
 }

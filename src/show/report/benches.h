@@ -1,9 +1,10 @@
-/* benches.h - what the benches measured, as tables.
+/* benches.h - what the benches measured, as tables and as JSON.
  *
  * Threads: none. Test: tests/unit/report/, tests/cli/bench_nets.bats */
 #ifndef HR_REPORT_BENCHES_H
 #define HR_REPORT_BENCHES_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "base/error.h"
@@ -132,5 +133,38 @@ struct hr_store_table {
 /* Its heads; rows are shown as they come. */
 void hr_store_begin(struct hr_grid *cells, FILE *out, const struct hr_store_table *table);
 void hr_store_print_row(struct hr_grid *cells, FILE *out, const struct hr_store_row *row);
+
+/* --- collectives --- */
+
+/* One row of `hogring bench`. */
+struct hr_bench_row {
+    const char *op, *algorithm, *transport, *launch;
+    const char *type, *redop, *buffers, *loop;
+    size_t bytes, count, ranks;
+    double p10_us, p50_us, p90_us;
+    double algbw_gbs, busbw_gbs; /* GB/s, decimal */
+    size_t wrong;                /* elements with a wrong value */
+};
+
+/* The machine's own speed, measured in the same run. */
+struct hr_calibration {
+    double handoff_us; /* between threads, through the kernel */
+    double message_ns; /* one way, between two processors */
+    size_t threads;    /* in the measurement of memory_gbs */
+    double memory_gbs; /* each thread reads, multiplies and writes memory of its own */
+    long l2_bytes, l3_bytes;
+};
+
+/* {"calibration", "rows"}; calibration may be NULL. */
+json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_bench_row *rows,
+                     size_t n);
+
+/* --- for programs: new references, NULL without memory --- */
+
+/* {"kernels", "roofs", "model", ..., "rows", "total", "bound"} */
+json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels);
+/* {"rows"} */
+json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n);
+json_t *hr_json_store(const struct hr_store_table *table);
 
 #endif

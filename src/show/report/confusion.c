@@ -5,39 +5,60 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "base/json.h"
 #include "terminal/grid.h"
 
 enum { NAME_MAX_SHOWN = 20, WORST = 10 };
 
 /* --- counting --- */
 
+struct class_score {
+    size_t samples, answers, right;
+    double recall, precision, f1; /* 0 to 1, or NaN */
+};
+
+/* So many samples of a class got an answer. */
+struct cell {
+    uint32_t label, answer;
+    size_t samples;
+};
+
+/* Those that are not empty, by class, then by answer. */
+struct cells {
+    struct cell *cell;
+    size_t n;
+};
+
 static int by_class(const void *a, const void *b)
 {
-    const struct hr_cell *p = a, *q = b;
+    const struct cell *p = a, *q = b;
     if (p->label != q->label)
         return p->label < q->label ? -1 : 1;
     return (p->answer > q->answer) - (p->answer < q->answer);
 }
 
-enum hr_status hr_confusion_count(const struct hr_evaluation *evaluation, struct hr_cells *out)
+/* The caller frees out->cell. */
+HR_CHECKED static enum hr_status count_cells(const struct hr_evaluation *evaluation,
+                                             struct cells *out)
 {
     const size_t n = evaluation->count;
-    struct hr_cell *cell = calloc(n + 1, sizeof *cell);
-    *out = (struct hr_cells){.cell = cell};
+    struct cell *cell = calloc(n + 1, sizeof *cell);
+    *out = (struct cells){.cell = cell};
     if (!cell)
         return hr_fail(HR_E_NOMEM, "no memory to count answers to %zu samples", n);
     for (size_t i = 0; i < n; i++)
-        cell[i] = (struct hr_cell){evaluation->labels[i], evaluation->answers[i], 1};
+        cell[i] = (struct cell){evaluation->labels[i], evaluation->answers[i], 1};
     qsort(cell, n, sizeof *cell, by_class);
     for (size_t i = 0; i < n; i++) {
         if (out->n == 0 || by_class(&cell[out->n - 1], &cell[i]) != 0)
-            cell[out->n++] = (struct hr_cell){cell[i].label, cell[i].answer, 0};
+            cell[out->n++] = (struct cell){cell[i].label, cell[i].answer, 0};
         cell[out->n - 1].samples++;
     }
     return HR_OK;
 }
 
-void hr_confusion_score(const struct hr_evaluation *evaluation, struct hr_class_score *scores)
+/* scores (classes) out */
+static void score_classes(const struct hr_evaluation *evaluation, struct class_score *scores)
 {
     memset(scores, 0, evaluation->classes * sizeof *scores);
     for (size_t i = 0; i < evaluation->count; i++) {
@@ -48,7 +69,7 @@ void hr_confusion_score(const struct hr_evaluation *evaluation, struct hr_class_
         scores[label].right += answer == label;
     }
     for (size_t c = 0; c < evaluation->classes; c++) {
-        struct hr_class_score *score = &scores[c];
+        struct class_score *score = &scores[c];
         score->recall = (double)score->right / (double)score->samples;
         score->precision = (double)score->right / (double)score->answers;
         score->f1 = 2 * (double)score->right / (double)(score->samples + score->answers);
@@ -57,8 +78,8 @@ void hr_confusion_score(const struct hr_evaluation *evaluation, struct hr_class_
 
 /* --- text --- */
 
-const char *hr_confusion_name(const struct hr_evaluation *evaluation, uint32_t class,
-                              char number[24])
+/* "cat", "7", "no answer" */
+static const char *name_of(const struct hr_evaluation *evaluation, uint32_t class, char number[24])
 {
     if (class >= evaluation->classes)
         return "no answer";
@@ -72,7 +93,7 @@ const char *hr_confusion_name(const struct hr_evaluation *evaluation, uint32_t c
 static struct hr_printable shown(const struct hr_evaluation *evaluation, uint32_t class)
 {
     char number[24];
-    return hr_printable(hr_confusion_name(evaluation, class, number));
+    return hr_printable(name_of(evaluation, class, number));
 }
 
 static void write_per_cent(FILE *cells, double share)
@@ -84,7 +105,7 @@ static void write_per_cent(FILE *cells, double share)
 }
 
 static void write_score(FILE *cells, const struct hr_evaluation *evaluation, uint32_t class,
-                        const struct hr_class_score *score)
+                        const struct class_score *score)
 {
     fprintf(cells, "%s\t%zu", shown(evaluation, class).text, score->samples);
     write_per_cent(cells, score->recall);
@@ -95,8 +116,7 @@ static const char header[] = "-class\tsamples\trecall %\tprecision %";
 
 /* The matrix; false: it is wider than that. */
 static bool print_matrix(FILE *out, const struct hr_evaluation *evaluation,
-                         const struct hr_cells *cells, const struct hr_class_score *scores,
-                         size_t width)
+                         const struct cells *cells, const struct class_score *scores, size_t width)
 {
     const size_t n = evaluation->classes, before = 4;
     size_t at = 0;
@@ -135,11 +155,11 @@ static bool print_matrix(FILE *out, const struct hr_evaluation *evaluation,
 }
 
 /* The wrong answer that most samples of a class got; NULL: none. */
-static const struct hr_cell *mostly_taken_for(const struct hr_cells *cells, uint32_t label)
+static const struct cell *mostly_taken_for(const struct cells *cells, uint32_t label)
 {
-    const struct hr_cell *most = NULL;
+    const struct cell *most = NULL;
     for (size_t i = 0; i < cells->n; i++) {
-        const struct hr_cell *cell = &cells->cell[i];
+        const struct cell *cell = &cells->cell[i];
         if (cell->label == label && cell->answer != label &&
             (!most || cell->samples > most->samples))
             most = cell;
@@ -148,7 +168,7 @@ static const struct hr_cell *mostly_taken_for(const struct hr_cells *cells, uint
 }
 
 /* The class with the least recall that was not taken before: then its `samples` is 0. */
-static uint32_t take_worst(const struct hr_evaluation *evaluation, struct hr_class_score *left)
+static uint32_t take_worst(const struct hr_evaluation *evaluation, struct class_score *left)
 {
     uint32_t worst = (uint32_t)evaluation->classes;
     for (uint32_t c = 0; c < evaluation->classes; c++)
@@ -159,7 +179,7 @@ static uint32_t take_worst(const struct hr_evaluation *evaluation, struct hr_cla
 }
 
 static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
-                        const struct hr_cells *cells, struct hr_class_score *left)
+                        const struct cells *cells, struct class_score *left)
 {
     struct hr_grid grid;
     fprintf(out, "\nthe least recall, of %zu classes\n", evaluation->classes);
@@ -170,7 +190,7 @@ static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
         const uint32_t c = take_worst(evaluation, left);
         if (c == evaluation->classes)
             break;
-        const struct hr_cell *most = mostly_taken_for(cells, c);
+        const struct cell *most = mostly_taken_for(cells, c);
         write_score(grid.cells, evaluation, c, &left[c]);
         if (most)
             fprintf(grid.cells, "\t%.*s (%zu)", NAME_MAX_SHOWN,
@@ -183,17 +203,69 @@ static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
 
 enum hr_status hr_confusion_print(FILE *out, const struct hr_evaluation *evaluation, size_t width)
 {
-    struct hr_cells cells;
-    struct hr_class_score *scores = calloc(evaluation->classes, sizeof *scores);
-    enum hr_status status = hr_confusion_count(evaluation, &cells);
+    struct cells cells;
+    struct class_score *scores = calloc(evaluation->classes, sizeof *scores);
+    enum hr_status status = count_cells(evaluation, &cells);
     if (status == HR_OK && !scores)
         status = hr_fail(HR_E_NOMEM, "no memory for %zu classes", evaluation->classes);
     if (status == HR_OK) {
-        hr_confusion_score(evaluation, scores);
+        score_classes(evaluation, scores);
         if (!print_matrix(out, evaluation, &cells, scores, width))
             print_worst(out, evaluation, &cells, scores);
     }
     free(cells.cell);
     free(scores);
     return status;
+}
+
+/* The classes of an evaluation as JSON. */
+
+/* {"dog": 3, ...} of the cells of a class from *at on, but for the right answers. */
+static json_t *taken_for(const struct hr_evaluation *evaluation, const struct cells *cells,
+                         uint32_t label, size_t *at)
+{
+    char number[24];
+    json_t *object = json_object();
+    for (; *at < cells->n && cells->cell[*at].label == label; (*at)++) {
+        const struct cell *cell = &cells->cell[*at];
+        if (cell->answer != label &&
+            hr_json_set_new(object, name_of(evaluation, cell->answer, number),
+                            hr_json_count(cell->samples)) != 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+static json_t *class_json(const struct hr_evaluation *evaluation, uint32_t label,
+                          const struct class_score *score, json_t *wrong)
+{
+    char number[24];
+    return hr_json_object("name", HR_JSON(name_of(evaluation, label, number)),
+                          HR_OF(score, samples), HR_OF(score, answers), HR_OF(score, recall),
+                          HR_OF(score, precision), HR_OF(score, f1), "taken_for", wrong, NULL);
+}
+
+json_t *hr_json_classes(const struct hr_evaluation *evaluation)
+{
+    struct cells cells;
+    struct class_score *scores = calloc(evaluation->classes, sizeof *scores);
+    json_t *array = NULL;
+    size_t at = 0;
+    bool good = count_cells(evaluation, &cells) == HR_OK && scores;
+    if (good) {
+        score_classes(evaluation, scores);
+        array = json_array();
+    }
+    for (uint32_t c = 0; good && c < evaluation->classes; c++)
+        good = json_array_append_new(array, class_json(evaluation, c, &scores[c],
+                                                       taken_for(evaluation, &cells, c, &at))) == 0;
+    if (!good) {
+        json_decref(array);
+        array = NULL;
+    }
+    free(cells.cell);
+    free(scores);
+    return array;
 }

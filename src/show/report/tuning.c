@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/json.h"
 #include "report/human.h"
 #include "terminal/grid.h"
 
@@ -233,4 +234,83 @@ void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details)
     print_edges(out, tuning);
     if (details)
         fputc('\n', out);
+}
+
+/* What compare --tune has tried, and what it chose. */
+
+static json_t *values_of(const struct hr_tuning *tuning, const struct hr_tuned_candidate *candidate)
+{
+    json_t *object = json_object();
+    for (size_t a = 0; a < tuning->noptions; a++)
+        if (!isnan(candidate->value[a]))
+            json_object_set_new(object, tuning->option[a], hr_json_number(candidate->value[a]));
+    return object;
+}
+
+static json_t *candidates_of(const struct hr_tuning *tuning, const struct hr_tuned_entry *entry)
+{
+    json_t *array = json_array();
+    for (size_t c = 0; c < entry->ncandidates; c++) {
+        const struct hr_tuned_candidate *candidate = &entry->candidate[c];
+        json_array_append_new(
+            array, hr_json_object("values", values_of(tuning, candidate), HR_OF(candidate, trials),
+                                  HR_OF(candidate, samples), HR_OF(candidate, score), "chosen",
+                                  json_boolean(c == entry->chosen), NULL));
+    }
+    return array;
+}
+
+static json_t *trials_of(const struct hr_tuning *tuning, const struct hr_tuned_entry *entry)
+{
+    json_t *array = json_array();
+    for (size_t t = 0; t < entry->ntrials; t++) {
+        const struct hr_tuned_trial *trial = &entry->trial[t];
+        json_array_append_new(
+            array, hr_json_object("values", values_of(tuning, &entry->candidate[trial->candidate]),
+                                  HR_OF(trial, rung), HR_OF(trial, seed), HR_OF(trial, budget),
+                                  HR_OF(trial, samples), HR_OF(trial, updates),
+                                  HR_OF(trial, seconds), HR_OF(trial, score), HR_OF(trial, loss),
+                                  "diverged", json_boolean(isnan(trial->score)), NULL));
+    }
+    return array;
+}
+
+static json_t *edges_of(const struct hr_tuning *tuning, const struct hr_tuned_entry *entry)
+{
+    json_t *object = json_object();
+    for (size_t a = 0; a < tuning->noptions; a++)
+        if (entry->edge[a])
+            json_object_set_new(object, tuning->option[a],
+                                json_string(entry->edge[a] > 0 ? "largest" : "smallest"));
+    return object;
+}
+
+static json_t *entry_of(const struct hr_tuning *tuning, const struct hr_tuned_entry *entry)
+{
+    const bool weighed = entry->choice.n > 0;
+    json_t *rival = weighed ? values_of(tuning, &entry->candidate[entry->rival]) : json_null();
+    json_t *choice = hr_json_object("rival", rival, "difference",
+                                    HR_JSON(weighed ? entry->choice.difference : (double)NAN),
+                                    "seeds", HR_JSON(entry->choice.n), "p",
+                                    HR_JSON(weighed ? entry->choice.p : (double)NAN), NULL);
+    return hr_json_object(HR_OF(entry, label), HR_OF(entry, strategy), "chosen",
+                          values_of(tuning, &entry->candidate[entry->chosen]), "at_edge",
+                          edges_of(tuning, entry), "all_diverged", HR_JSON(entry->diverged),
+                          HR_OF(entry, setting), HR_OF(entry, samples), "candidates",
+                          candidates_of(tuning, entry), "trials", trials_of(tuning, entry),
+                          "same_as", entry->same_as ? hr_json_text(entry->same_as) : json_null(),
+                          HR_OF(entry, widened), "choice", choice, NULL);
+}
+
+json_t *hr_json_tuning(const struct hr_tuning *tuning)
+{
+    json_t *entries = json_array();
+    for (size_t e = 0; e < tuning->nentries; e++)
+        hr_json_append(&entries, entry_of(tuning, &tuning->entry[e]));
+    return hr_json_object(
+        "metric", HR_JSON(hr_metric_kind(tuning->metric)->name), HR_OF(tuning, validation_samples),
+        HR_OF(tuning, unit), HR_OF(tuning, longest), HR_OF(tuning, total), HR_OF(tuning, wider),
+        "validation_fraction", HR_JSON(tuning->fraction), "fraction_by_default",
+        HR_JSON(tuning->by_default), HR_OF(tuning, usual), HR_OF(tuning, first_seed),
+        HR_OF(tuning, last_seed), "entries", entries, NULL);
 }

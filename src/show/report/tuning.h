@@ -5,6 +5,7 @@
 #ifndef HR_REPORT_TUNING_H
 #define HR_REPORT_TUNING_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -85,5 +86,8 @@ bool hr_tuning_chose_rates(const struct hr_tuning *tuning);
 /* What was chosen, and choices at an edge; with details what was tried, a row a candidate, and how
  * to have the choice again. */
 void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details);
+
+/* "tuning" of a document. */
+json_t *hr_json_tuning(const struct hr_tuning *tuning);
 
 #endif

@@ -214,10 +214,10 @@ static json_t *operations(const struct hr_patient *patient, size_t r)
             continue;
         operation_text(&entry, text, sizeof text);
         json_array_append_new(
-            list, json_pack("{so so so so so}", "number", hr_json_count(entry.number), "operation",
-                            hr_json_text(text), "group", hr_json_count(entry.group), "begun_s_ago",
-                            seconds_ago(now, entry.start_ns), "ended_s_ago",
-                            entry.end_ns ? seconds_ago(now, entry.end_ns) : json_null()));
+            list,
+            hr_json_object(HR_OF(&entry, number), "operation", HR_JSON(text), HR_OF(&entry, group),
+                           "begun_s_ago", seconds_ago(now, entry.start_ns), "ended_s_ago",
+                           entry.end_ns ? seconds_ago(now, entry.end_ns) : json_null(), NULL));
     }
     return list;
 }
@@ -232,13 +232,13 @@ static json_t *rank_json(const struct hr_patient *patient, size_t r)
     json_t *list = json_array();
     for (size_t i = 0; i < n; i++)
         json_array_append_new(list, hr_json_count(whom[i]));
-    return json_pack(
-        "{so sI ss so so sb sb sb so so so}", "rank", hr_json_count(r), "pid",
-        (json_int_t)rank->view.pid, "phase", hr_phase_str(rank->view.phase), "step",
-        hr_json_count(rank->view.step), "phase_s",
-        hr_json_number(hr_seconds(look->waits.now - rank->since)), "stopped", rank->view.stopped,
-        "ended", rank->view.over, "gone", look->lost[r], "waits_for", list, "waited_s",
-        n ? hr_json_number(hr_seconds(time)) : json_null(), "operations", operations(patient, r));
+    return hr_json_object("rank", HR_JSON(r), "pid", json_integer(rank->view.pid), "phase",
+                          HR_JSON(hr_phase_str(rank->view.phase)), HR_OF(&rank->view, step),
+                          "phase_s", HR_JSON(hr_seconds(look->waits.now - rank->since)),
+                          HR_OF(&rank->view, stopped), "ended", HR_JSON(rank->view.over), "gone",
+                          HR_JSON(look->lost[r]), "waits_for", list, "waited_s",
+                          n ? hr_json_number(hr_seconds(time)) : json_null(), "operations",
+                          operations(patient, r), NULL);
 }
 
 static json_t *culprits(const struct hr_look *look)
@@ -255,16 +255,16 @@ json_t *hr_patient_json(const struct hr_patient *patient)
     json_t *ranks = json_array();
     char said[1200];
     if (!run->control)
-        return json_pack("{so sI ss so}", "file", hr_json_text(run->name), "pid",
-                         (json_int_t)run->pid, "state", state_of(patient), "fault",
-                         hr_json_text_or_null(run->fault));
+        return hr_json_object("file", HR_JSON(run->name), "pid", json_integer(run->pid), "state",
+                              HR_JSON(state_of(patient)), "fault", hr_json_text_or_null(run->fault),
+                              NULL);
     for (size_t r = 0; r < run->control->nranks; r++)
         json_array_append_new(ranks, rank_json(patient, r));
     hr_look_say(run, &patient->look, said, sizeof said);
-    return json_pack("{so sI ss so so sI so so so so}", "file", hr_json_text(run->name), "pid",
-                     (json_int_t)run->pid, "state", state_of(patient), "fault", json_null(),
-                     "command", hr_json_text(run->control->about.command), "started",
-                     (json_int_t)run->control->about.began_s, "age_s",
-                     hr_json_number(age_of(patient)), "said", hr_json_text_or_null(said),
-                     "culprits", culprits(&patient->look), "ranks", ranks);
+    return hr_json_object("file", HR_JSON(run->name), "pid", json_integer(run->pid), "state",
+                          HR_JSON(state_of(patient)), "fault", json_null(),
+                          HR_OF(&run->control->about, command), "started",
+                          json_integer(run->control->about.began_s), "age_s",
+                          HR_JSON(age_of(patient)), "said", hr_json_text_or_null(said), "culprits",
+                          culprits(&patient->look), "ranks", ranks, NULL);
 }

@@ -92,17 +92,17 @@ static json_t *table_json(const struct hr_model *model, const struct totals *tot
         json_t *shape = json_array();
         for (size_t d = 0; d < info.ndim; d++)
             json_array_append_new(shape, json_integer((json_int_t)info.shape[d]));
-        json_array_append_new(layers, json_pack("{s:s, s:s, s:o, s:I, s:I, s:f}", "path", info.path,
-                                                "layer", info.text, "output", shape, "params",
-                                                (json_int_t)info.params, "statistics",
-                                                (json_int_t)info.statistics, "madds", info.madds));
+        json_array_append_new(
+            layers, hr_json_object(HR_OF(&info, path), "layer", HR_JSON(info.text), "output", shape,
+                                   "params", json_integer(info.params), "statistics",
+                                   json_integer(info.statistics), HR_OF(&info, madds), NULL));
     }
-    return json_pack("{s:s, s:o, s:I, s:I, s:f, s:f, s:I, s:I, s:I}", "model", hr_model_text(model),
-                     "layers", layers, "params", (json_int_t)totals->params, "statistics",
-                     (json_int_t)totals->statistics, "madds_forward", totals->madds, "madds",
-                     hr_model_madds(model), "parameter_bytes", (json_int_t)totals->parameter_bytes,
-                     "batch_size", (json_int_t)batch, "workspace_bytes",
-                     (json_int_t)totals->workspace_bytes);
+    return hr_json_object("model", HR_JSON(hr_model_text(model)), "layers", layers, "params",
+                          json_integer(totals->params), "statistics",
+                          json_integer(totals->statistics), "madds_forward", HR_JSON(totals->madds),
+                          "madds", HR_JSON(hr_model_madds(model)), "parameter_bytes",
+                          json_integer(totals->parameter_bytes), "batch_size", json_integer(batch),
+                          "workspace_bytes", json_integer(totals->workspace_bytes), NULL);
 }
 
 enum hr_status hr_inspect_model(const struct hr_cli *cli)
@@ -605,10 +605,9 @@ static json_t *owners_json(const struct hr_trace_view *view)
         for (size_t k = 0; k < HR_TRACE_KINDS; k++)
             if (view->kinds[i][k])
                 json_object_set_new(kinds, kind_name(view, k), hr_json_count(view->kinds[i][k]));
-        json_array_append_new(array,
-                              json_pack("{so so so so}", "owner", hr_json_count(i), "entries",
-                                        hr_json_count(view->trace.owner[i].entries), "bytes",
-                                        hr_json_count(view->trace.owner[i].bytes), "kinds", kinds));
+        json_array_append_new(
+            array, hr_json_object("owner", HR_JSON(i), HR_OF(&view->trace.owner[i], entries),
+                                  HR_OF(&view->trace.owner[i], bytes), "kinds", kinds, NULL));
     }
     return array;
 }
@@ -619,13 +618,14 @@ static json_t *event_json(const struct hr_trace_view *view, const struct hr_roll
     const bool server = event->rank >= view->nworkers;
     const bool of_rank = event->kind == HR_ROLL_LOST || event->kind == HR_ROLL_BACK;
     if (of_rank)
-        return json_pack("{ss sb so}", "event", names[event->kind], "server", server, "rank",
-                         hr_json_count(server ? event->rank - view->nworkers : event->rank));
+        return hr_json_object("event", HR_JSON(names[event->kind]), "server", HR_JSON(server),
+                              "rank", HR_JSON(server ? event->rank - view->nworkers : event->rank),
+                              NULL);
     if (event->kind == HR_ROLL_TERM)
-        return json_pack("{ss so sb}", "event", "term", "index", hr_json_count(event->value),
-                         "back_at_cut", 1);
-    return json_pack("{ss so sb}", "event", "cut", "index", hr_json_count(event->value / 2), "ends",
-                     (int)(event->value & 1));
+        return hr_json_object("event", HR_JSON("term"), "index", HR_JSON(event->value),
+                              "back_at_cut", json_true(), NULL);
+    return hr_json_object("event", HR_JSON("cut"), "index", HR_JSON(event->value / 2), "ends",
+                          json_boolean((int)(event->value & 1)), NULL);
 }
 
 static json_t *launcher_json(const struct hr_trace_view *view)
@@ -652,9 +652,8 @@ static json_t *worker_json(const struct hr_trace_view *view, size_t w)
     const struct hr_worker_view *worker = &view->worker[w];
     const struct hr_worker_time *time = &worker->time;
     const double mean = share((double)worker->stale_sum, (double)worker->clock);
-    return json_pack(
-        "{so so so so so so so so so so so so}", "worker", hr_json_count(w), "gradients",
-        count_if(view->logged, worker->gradients), "dropped",
+    return hr_json_object(
+        "worker", HR_JSON(w), "gradients", count_if(view->logged, worker->gradients), "dropped",
         count_if(view->drops, worker->dropped), "exchanges",
         count_if(view->exchanges, worker->exchanges), "gradients_s",
         number_if(view->logged, worker->gradients_s), "load_s",
@@ -662,7 +661,8 @@ static json_t *worker_json(const struct hr_trace_view *view, size_t w)
         "communicate_s", number_if(view->timed, time->communicate_s), "wait_s",
         number_if(view->timed, time->wait_s), "computing",
         number_if(view->timed, share(time->compute_s, view->seconds)), "staleness_mean",
-        number_if(view->logged, mean), "staleness_max", count_if(view->logged, worker->stale_max));
+        number_if(view->logged, mean), "staleness_max", count_if(view->logged, worker->stale_max),
+        NULL);
 }
 
 static json_t *workers_json(const struct hr_trace_view *view)

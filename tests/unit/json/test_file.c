@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "json/documents.h"
+#include "report/benches.h"
 #include "json/value.h"
 #include "support/check.h"
 #include "support/json_file.h"

@@ -1,7 +1,7 @@
 /* The JSON document of hogring bench, parsed back. */
 #include <math.h>
 
-#include "json/documents.h"
+#include "report/benches.h"
 #include "json/value.h"
 #include "support/check.h"
 #include "support/json_file.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "json/documents.h"
-#include "json/results.h"
 #include "json/value.h"
 #include "support/capture.h"
 #include "support/check.h"
