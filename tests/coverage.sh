@@ -4,7 +4,7 @@
 cd "$(dirname "$0")/.." || exit 1
 ring='src/comm/shm/ring.*'
 checkpoint='src/data/checkpoint/.*|src/base/(file|folder|json)\.c'
-parsers='src/data/formats/.*|src/data/(gzip_stream|label_number|labels|look|table|bytes|class_list)\.c|src/comm/netsim/(topology|delay|inject)\.c|src/options/(config|command_line|option_set|early_stop)\.c|src/comm/trace/trace_read\.c|src/base/parse\.c|src/train/drive/trace_text\.c|src/nn/model_text\.c'
+parsers='src/data/formats/.*|src/data/(gzip_stream|label_number|labels|look|table|bytes|class_list)\.c|src/comm/netsim/(topology|delay|inject)\.c|src/options/(command_line|metric)\.c|src/comm/trace/trace_read\.c|src/base/parse\.c|src/train/drive/trace_text\.c|src/nn/model_text\.c'
 for part in ring checkpoint parsers; do
   eval "filter=\$$part"
   gcovr --root . --object-directory "$1" -j 2 --gcov-ignore-parse-errors --branches --exclude-unreachable-branches \

@@ -10,7 +10,6 @@
 #include "json/documents.h"
 #include "json/value.h"
 #include "options/choices.h"
-#include "options/entries.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
 #include "terminal/output.h"

@@ -1,13 +1,402 @@
-/* The command line by way of getopt. */
 #include "options/command_line.h"
 
 #include <getopt.h>
+#include <ini.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/inputs.h"
-#include "options/config.h"
+#include "base/pipe.h"
+#include "checkpoint/claim.h"
 #include "options/meaning.h"
+#include "options/nearest.h"
 #include "options/sweep.h"
+
+struct hr_cli_option hr_cli_option_at(size_t i)
+{
+    const struct {
+        const struct hr_option_list *lists;
+        size_t nlists, base;
+    } tables[] = {{hr_command_lists, hr_command_nlists, 0},
+                  {hr_data_lists, hr_data_nlists, offsetof(struct hr_cli, data_options)},
+                  {hr_train_lists, hr_train_nlists, offsetof(struct hr_cli, train)}};
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; t++)
+        for (size_t k = 0; k < tables[t].nlists; k++) {
+            const struct hr_option_list *list = &tables[t].lists[k];
+            if (i < list->count)
+                return (struct hr_cli_option){&list->rows[i], list->section, tables[t].base};
+            i -= list->count;
+        }
+    return (struct hr_cli_option){0};
+}
+
+bool hr_option_is_of(const struct hr_option *row, unsigned command)
+{
+    return (row->commands ? row->commands : HR_TRAIN | HR_COMPARE) & command;
+}
+
+size_t hr_cli_option_find(const char *name, unsigned command)
+{
+    const struct hr_option *row;
+    for (size_t i = 0;; i++)
+        if (!(row = hr_cli_option_at(i).row) ||
+            (!strcmp(row->name, name) && hr_option_is_of(row, command)))
+            return i;
+}
+
+void hr_cli_defaults(struct hr_cli *cli)
+{
+    memset(cli, 0, sizeof *cli);
+    hr_train_defaults(&cli->train);
+    hr_data_defaults(&cli->data_options);
+    hr_option_defaults(hr_command_lists, hr_command_nlists, cli);
+}
+
+/* Options of earlier versions, the value that is done anyway, and what takes their place. */
+static const char *const gone[][3] = {
+    {"server-replicas", "1",
+     "a server that is lost is started again, and all go back to the last cut: "
+     "--on-loss continue or restart (hogring help failures)"},
+};
+
+bool hr_cli_option_says_nothing(const char *name, const char *value)
+{
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (!strcmp(name, gone[i][0]) && !strcmp(value, gone[i][1]))
+            return true;
+    return false;
+}
+
+enum hr_status hr_cli_option_unknown(const char *name, unsigned command, const char *where)
+{
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (!strcmp(name, gone[i][0]))
+            return hr_fail(HR_E_USAGE, "%s--%s: is no longer there; %s", where, name, gone[i][2]);
+    const char *names[HR_CLI_OPTIONS], *near = hr_name_here(name), *why = hr_why_not_here(name);
+    if (why)
+        return hr_fail(HR_E_USAGE, "%s--%s: unknown option; %s", where, name, why);
+    const struct hr_option *row;
+    size_t n = 0;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (hr_option_is_of(row, command))
+            names[n++] = row->name;
+    if (!near || !hr_cli_option_at(hr_cli_option_find(near, command)).row)
+        near = hr_nearest(name, names, n);
+    if (near)
+        return hr_fail(HR_E_USAGE, "%s--%s: unknown option; did you mean --%s?", where, name, near);
+    return hr_fail(HR_E_USAGE, "%s--%s: unknown option (--help lists them)", where, name);
+}
+
+enum hr_status hr_cli_refuse_empty(const struct hr_option *row, const char *value,
+                                   const char *where)
+{
+    if (!value || value[0])
+        return HR_OK;
+    const bool has_default = row->usual || row->kind != HR_OPTION_TEXT;
+    return hr_fail(HR_E_USAGE, "%s--%s \"\": expected %s; without the option %s", where, row->name,
+                   row->metavar ? row->metavar : "on or off",
+                   has_default ? "it is as by default" : "there is none");
+}
+
+/* What a checkpoint, or the command line around an entry of --strategies, has may be none. */
+static bool may_be_none(const struct hr_cli_option *option)
+{
+    return option->base == offsetof(struct hr_cli, train) && !option->row->usual &&
+           option->row->kind == HR_OPTION_TEXT && hr_option_is_recipe(option->row, false);
+}
+
+/* What a value names is read, perhaps when outputs are open already. */
+static enum hr_status note_inputs(const struct hr_option *row, const char *value)
+{
+    static const char *const built_in[] = {"digits", "fashion-mnist"};
+    const bool text = row->kind == HR_OPTION_TEXT || row->kind == HR_OPTION_OPTIONAL_TEXT;
+    bool folder = !strcmp(row->name, "data") || strstr(row->name, "-data");
+    for (size_t i = 0; i < sizeof built_in / sizeof *built_in; i++)
+        folder = folder && strcmp(value, built_in[i]) != 0;
+    if (!text || row->written || row->words)
+        return HR_OK;
+    if (!strcmp(row->name, "init-weights") || !strcmp(row->name, "resume"))
+        hr_checkpoint_note(value);
+    return hr_input_named(value, folder);
+}
+
+enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const char *name,
+                          const char *value, const char *where)
+{
+    const size_t i = hr_cli_option_find(name, command);
+    const struct hr_cli_option option = hr_cli_option_at(i);
+    const struct hr_option *row = option.row;
+    if (!row)
+        return hr_cli_option_unknown(name, command, where);
+    HR_TRY(hr_cli_refuse_empty(row, value, where));
+    if (row->kind == HR_OPTION_CONFIG)
+        return hr_fail(HR_E_USAGE, "%s--config: not inside a configuration file", where);
+    if (!value)
+        value = row->kind == HR_OPTION_FLAG ? "on" : "";
+    else if (may_be_none(&option) && !strcmp(value, "none"))
+        value = "";
+    HR_TRY(hr_option_set(row, (char *)cli + option.base, value, where));
+    HR_TRY(note_inputs(row, value));
+    cli->given[i] = true;
+    return HR_OK;
+}
+
+enum hr_status hr_train_set(struct hr_train_options *options, const char *name, const char *value)
+{
+    const struct hr_option *row = hr_train_option_find(name);
+    const bool of_command = hr_cli_option_at(hr_cli_option_find(name, HR_TRAIN)).row != NULL;
+    if (!row && of_command)
+        return hr_fail(HR_E_USAGE,
+                       "--%s: is of the command alone, and no field of "
+                       "struct hr_train_options",
+                       name);
+    if (!row)
+        return hr_cli_option_unknown(name, HR_TRAIN, "");
+    if (row->offset + row->size > options->size)
+        return hr_fail(HR_E_USAGE,
+                       "--%s: struct hr_train_options has %zu bytes here and ends "
+                       "before it; expected hr_train_defaults first, and a program "
+                       "compiled with this library's headers",
+                       name, options->size);
+    HR_TRY(hr_option_set(row, options, value, ""));
+    return row->words ? hr_option_check(row, options, false) : HR_OK;
+}
+
+enum hr_status hr_cli_check(const struct hr_cli *cli, enum hr_command_bit command, const char *name)
+{
+    const struct hr_cli_option option = hr_cli_option_at(hr_cli_option_find(name, command));
+    return option.row ? hr_option_check(option.row, (const char *)cli + option.base, false) : HR_OK;
+}
+
+static bool is_marked(const bool *marks, const char *name)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (marks[i] && !strcmp(row->name, name))
+            return true;
+    return false;
+}
+
+bool hr_cli_was_given(const struct hr_cli *cli, const char *name)
+{
+    return is_marked(cli->given, name);
+}
+
+bool hr_cli_was_kept(const struct hr_cli *cli, const char *name)
+{
+    return is_marked(cli->kept, name);
+}
+
+void hr_cli_mark_given(struct hr_cli *cli, const char *name)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        cli->given[i] |= !strcmp(row->name, name);
+}
+
+const struct hr_option *hr_cli_given_beyond(const struct hr_cli *cli, unsigned part)
+{
+    const struct hr_option *row;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
+        if (cli->given[i] && !hr_option_is_of(row, part))
+            return row;
+    return NULL;
+}
+
+/* --- the tables of options as --help and man pages show them --- */
+
+static const char *const titles[HR_SECTIONS] = {
+    [HR_IN_DATA] = "Data and model",
+    [HR_IN_MAKING] = "Made-up data (data make sparse)",
+    [HR_IN_WORKERS] = "Workers and how they are kept in step",
+    [HR_IN_TRAINING] = "Training",
+    [HR_IN_GRADIENTS] = "How gradients travel",
+    [HR_IN_PIPELINES] = "Pipelines",
+    [HR_IN_TIME] = "Time and trouble",
+    [HR_IN_UPDATES] = "Updates",
+    [HR_IN_SPARSE] = "Sparse models (logistic, svm, linear, mf; strategy hogwild or locked)",
+    [HR_IN_LIMITS] = "Limits",
+    [HR_IN_CHECKPOINTS] = "Checkpoints",
+    [HR_IN_RESULTS] = "Results",
+    [HR_IN_MEASUREMENT] = "Measurement",
+    [HR_IN_PAPER] = "On paper (bench links)",
+    [HR_IN_LOOKING] = "At runs",
+    [HR_IN_SEARCHING] = "Search among policies, in virtual time",
+    [HR_IN_VERIFYING] = "What is verified",
+    [HR_IN_EXPERT] = "For tests and experts",
+};
+
+/* Append; what does not fit is cut. */
+static void add(char *text, size_t size, const char *before, const char *more)
+{
+    const size_t used = strlen(text);
+    snprintf(text + used, size - used, "%s%s", before, more);
+}
+
+/* "sgd 0.05, adagrad 0.01, adam and adamw 0.001" */
+static void add_by_optimizer(char *text, size_t size, const struct hr_option *row)
+{
+    const struct hr_rule *rule, *next;
+    for (size_t i = 0; (rule = hr_rule_at(i)) != NULL; i++) {
+        char value[32];
+        next = hr_rule_at(i + 1);
+        add(text, size, i ? ", " : "", rule->name);
+        if (next && row->by_optimizer(next) == row->by_optimizer(rule))
+            continue;
+        snprintf(value, sizeof value, " %g", row->by_optimizer(rule));
+        add(text, size, value, "");
+    }
+}
+
+/* Only train, compare and forecast have sparse models. */
+static void add_sparse(char *text, size_t size, const struct hr_option *row, unsigned command)
+{
+    const char *said = row->sparse_said ? row->sparse_said : row->sparse_usual;
+    if (said && row->models == HR_OF_ALL_MODELS && command & (HR_TRAIN | HR_COMPARE | HR_FORECAST))
+        add(text, size, "; sparse models: ", said);
+}
+
+/* What it is to this command, the names that there are, and the default. */
+static void describe(const struct hr_option *row, unsigned command, char *text, size_t size)
+{
+    const bool bench = command & HR_BENCH;
+    const char *said = bench && row->bench_said ? row->bench_said
+                       : row->said              ? row->said
+                                                : row->usual;
+    snprintf(text, size, "%s", bench && row->bench_help ? row->bench_help : row->help);
+    for (size_t i = 0; row->name_at && row->name_at(i); i++)
+        add(text, size, i ? ", " : "", row->name_at(i));
+    if (!said && !row->by_optimizer)
+        return;
+    add(text, size, " [", said ? said : "");
+    if (row->by_optimizer)
+        add_by_optimizer(text, size, row);
+    add_sparse(text, size, row, command);
+    add(text, size, "]", "");
+}
+
+static void write_option(FILE *out, const struct hr_option *row, unsigned command)
+{
+    char text[1024];
+    describe(row, command, text, sizeof text);
+    fprintf(out, "--%s%s%s :: %s\n", row->name, row->metavar ? " " : "",
+            row->metavar ? row->metavar : "", text);
+}
+
+size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all)
+{
+    size_t left = 0;
+    for (enum hr_option_section section = 0; section < HR_SECTIONS; section++) {
+        struct hr_cli_option option;
+        bool any = false;
+        for (size_t i = 0; (option = hr_cli_option_at(i)).row != NULL; i++) {
+            if (option.section != section || !hr_option_is_of(option.row, command))
+                continue;
+            left += !all && !option.row->first;
+            if (!all && !option.row->first)
+                continue;
+            if (!any)
+                fprintf(out, "\n## %s\n", titles[section]);
+            any = true;
+            write_option(out, option.row, command);
+        }
+    }
+    return left;
+}
+
+bool hr_cli_write_option(FILE *out, enum hr_command_bit command, const char *name)
+{
+    const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, command)).row;
+    if (row)
+        write_option(out, row, command);
+    return row != NULL;
+}
+
+/* --- from a file --- */
+
+enum { LARGEST_FILE = 1 << 20 };
+
+struct config_reader {
+    struct hr_cli *cli;
+    enum hr_command_bit command;
+    const char *path;
+    enum hr_status status;
+};
+
+/* trace:FILE with FILE beside the configuration that names it; other values as they are. */
+static enum hr_status find_beside(const struct config_reader *reader, const char *value,
+                                  char out[HR_PATH_MAX])
+{
+    static const char prefix[] = "trace:";
+    const size_t length = sizeof prefix - 1;
+    const char *slash = strrchr(reader->path, '/');
+    if (!slash || strncmp(value, prefix, length) != 0 || !value[length] || value[length] == '/')
+        return hr_path(out, "%s", value);
+    return hr_path(out, "%s%.*s/%s", prefix, (int)(slash - reader->path), reader->path,
+                   value + length);
+}
+
+/* Sections are commands: [train] holds for train only; keys before any section hold for all. */
+static int config_line(void *arg, const char *section, const char *name, const char *value)
+{
+    struct config_reader *reader = arg;
+    static const struct {
+        const char *name;
+        enum hr_command_bit bit;
+    } sections[] = {{"train", HR_TRAIN}, {"compare", HR_COMPARE}};
+    char where[300];
+    if (reader->status != HR_OK)
+        return 1;
+    const size_t n = sizeof sections / sizeof *sections;
+    size_t i = 0;
+    while (section[0] && i < n && strcmp(section, sections[i].name) != 0)
+        i++;
+    if (i == n)
+        reader->status = hr_fail(HR_E_USAGE, "%.280s: [%.40s]: expected [train] or [compare]",
+                                 reader->path, section);
+    if (i == n || (section[0] && sections[i].bit != reader->command))
+        return 1;
+    char found[HR_PATH_MAX];
+    snprintf(where, sizeof where, "%.280s: ", reader->path);
+    reader->status = find_beside(reader, value, found);
+    if (reader->status == HR_OK)
+        reader->status = hr_sweep_set(reader->cli, reader->command, name, found, where);
+    return 1;
+}
+
+enum hr_status hr_config_parse(struct hr_cli *cli, enum hr_command_bit command, const char *path,
+                               const char *text)
+{
+    struct config_reader reader = {cli, command, path, HR_OK};
+    const int result = ini_parse_string(text, config_line, &reader);
+    HR_TRY(reader.status);
+    if (result < 0)
+        return hr_fail(HR_E_NOMEM, "--config %s: no memory to read it", path);
+    if (result > 0)
+        return hr_fail(HR_E_FORMAT, "--config %s: line %d is not \"name = value\"", path, result);
+    return HR_OK;
+}
+
+/* Any kind of file: --config <(...) is a FIFO. */
+enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command, const char *path)
+{
+    char *text;
+    size_t bytes;
+    enum hr_status status = hr_pipe_read_all(path, LARGEST_FILE, &text, &bytes);
+    if (status != HR_OK)
+        return hr_fail(status, "--config %s", hr_error_message());
+    if (strlen(text) == bytes)
+        status = hr_config_parse(cli, command, path, text);
+    else
+        status = hr_fail(HR_E_FORMAT, "--config %s: is no text", path);
+    free(text);
+    return status;
+}
+
+/* --- the command line by way of getopt --- */
 
 enum { FIRST_ROW = 256 }; /* getopt_long answers FIRST_ROW + row; letters answer themselves */
 

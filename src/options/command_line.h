@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
 #include "hogring/sparse.h"
+#include "base/error.h"
 #include "options/train_options.h"
 
 enum { HR_CLI_OPTIONS = 208, HR_CLI_CONFIGS = 8 }; /* at most */
@@ -149,5 +149,16 @@ size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all);
 
 /* One of them; false: the command has none of that name. */
 bool hr_cli_write_option(FILE *out, enum hr_command_bit command, const char *name);
+
+/* --- options from a file, one "name = value" a line --- */
+
+/* Read the file's options into cli, as if they stood on the command line; but FILE of a value
+ * trace:FILE is looked for beside the configuration, wherever the command runs. HR_E_IO,
+ * HR_E_FORMAT and HR_E_USAGE name the file. */
+HR_CHECKED enum hr_status hr_config_read(struct hr_cli *cli, enum hr_command_bit command,
+                                         const char *path);
+/* The same of a text in memory. */
+HR_CHECKED enum hr_status hr_config_parse(struct hr_cli *cli, enum hr_command_bit command,
+                                          const char *path, const char *text);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "hogring/sparse.h"
 #include "options/pairs.h"
-#include "options/task.h"
+#include "options/train_options.h"
 #include "strategies/find.h"
 
 #define SPARSE_MODELS "logistic, svm, linear and mf"

@@ -43,7 +43,7 @@ const char *hr_nearest(const char *text, const char *const *names, size_t n)
 /* --- what others call it --- */
 
 /* Names that other programs give to what is an option here, and what people ask for that is not
- * here: no aliases; who types one is told the right name (option_set.c), and help finds it. */
+ * here: no aliases; who types one is told the right name (command_line.c), and help finds it. */
 /* An option, and its names elsewhere, a blank before and behind each. */
 static const char *const here[][2] = {
     {"lr", " learning-rate learning step-size eta alpha "},

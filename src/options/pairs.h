@@ -1,7 +1,7 @@
 /* pairs.h - what does not go together: one table, feature by feature, each pair with its reason.
  *
  * A feature is something that a run may have: a row with a question to ask of its options. A pair
- * is two of them that do not go together, and what to do instead (pairs_rows.c). From the table
+ * is two of them that do not go together, and what to do instead. From the table
  * follow the refusals, the page `hogring help combinations`, and the test of every pair.
  *
  *   Sense    together they can mean nothing

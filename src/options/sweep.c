@@ -1,14 +1,163 @@
 #include "options/sweep.h"
 
+#include <math.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
-#include "base/printable.h"
 #include "hogring/sparse.h"
-#include "options/entries.h"
+#include "base/json.h"
+#include "base/parse.h"
+#include "base/printable.h"
+#include "checkpoint/safetensors.h"
+#include "options/command_line.h"
 #include "options/meaning.h"
-#include "options/tune.h"
+
+/* --- entries of --strategies --- */
+
+static bool is_listed(const char *name, const char *const *list)
+{
+    for (; *list; list++)
+        if (!strcmp(name, *list))
+            return true;
+    return false;
+}
+
+/* --- reading one --- */
+
+/* Behind this character, or behind all that it opens; NULL: that is not closed. */
+static char *skip(char *text)
+{
+    char *close = *text == '"' ? strchr(text + 1, '"') : text;
+    if (*text == '(')
+        for (close++; close && *close != ')'; close = *close ? skip(close) : NULL)
+            continue;
+    return close ? close + 1 : NULL;
+}
+
+enum hr_status hr_entry_cut(char **rest, char separator, char **piece)
+{
+    char *end = *rest;
+    while (*end && *end != separator) {
+        char *behind = skip(end);
+        if (!behind)
+            return hr_fail(HR_E_USAGE, "--strategies: %s: expected a %c that closes the first %c",
+                           hr_printable(end).text, *end == '(' ? ')' : '"', *end);
+        end = behind;
+    }
+    *piece = *rest;
+    *rest = *end ? end + 1 : NULL;
+    *end = '\0';
+    return HR_OK;
+}
+
+char *hr_entry_bare(char *value)
+{
+    char *behind = *value == '"' || *value == '(' ? skip(value) : NULL;
+    if (!behind || *behind)
+        return value;
+    behind[-1] = '\0';
+    return value + 1;
+}
+
+bool hr_entry_is_for_all(const char *name)
+{
+    static const char *const shared[] = {
+        "seed",   "clock", "task", "target-accuracy", "target-rmse", "validation-fraction",
+        "budget", NULL};
+    const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, HR_COMPARE)).row;
+    return row && (row != hr_train_option_find(name) || is_listed(name, shared));
+}
+
+static enum hr_status read_setting(char *setting, struct hr_cli *own)
+{
+    char *equals = strchr(setting, '=');
+    if (!equals)
+        return hr_fail(HR_E_USAGE, "--strategies: %s:%s: expected name=value behind the colon",
+                       own->train.strategy, setting);
+    *equals = '\0';
+    if (hr_entry_is_for_all(setting))
+        return hr_fail(HR_E_USAGE,
+                       "--strategies: %s:%s=%s: --%s is one for all that are compared; expected "
+                       "outside of the list",
+                       own->train.strategy, setting, equals + 1, setting);
+    return hr_cli_set(own, HR_COMPARE, setting, hr_entry_bare(equals + 1), "--strategies: ");
+}
+
+enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_cli *own)
+{
+    char *settings = entry, *setting, *strategy;
+    HR_TRY(hr_entry_cut(&settings, ':', &strategy));
+    *own = *cli;
+    memset(own->given, 0, sizeof own->given); /* by this entry */
+    if (strlen(strategy) >= sizeof own->train.strategy)
+        return hr_fail(HR_E_USAGE, "--strategies: %s: there is no such strategy", strategy);
+    snprintf(own->train.strategy, sizeof own->train.strategy, "%s", strategy);
+    while (settings) {
+        HR_TRY(hr_entry_cut(&settings, ':', &setting));
+        HR_TRY(read_setting(setting, own));
+    }
+    hr_cli_settle_model(own, HR_COMPARE, cli->given);
+    return HR_OK;
+}
+
+/* --- telling them apart --- */
+
+/* As the flag would have it; "" for what was not chosen. */
+static void write_value(const struct hr_train_options *options, const struct hr_option *row,
+                        char *text, size_t size)
+{
+    enum { MOST = 60 }; /* a layer list may be long */
+    char value[sizeof options->model];
+    hr_option_text(row, options, value, sizeof value);
+    const bool is_text = row->kind == HR_OPTION_TEXT, cut = is_text && strlen(value) > MOST;
+    const bool chosen = row->kind != HR_OPTION_NUMBER || value[0] != '-';
+    snprintf(text, size, "%.*s%s", cut ? MOST : (int)size, chosen ? hr_printable(value).text : "",
+             cut ? "..." : "");
+}
+
+static bool differs(const struct hr_train_options *options, size_t n, size_t i,
+                    const struct hr_option *row)
+{
+    for (size_t k = 0; k < n; k++)
+        if (!hr_option_equal(row, &options[i], &options[k]))
+            return true;
+    return false;
+}
+
+/* Would it be taken if it stood in the entry? */
+static bool means_something(const struct hr_train_options *options, const char *flag)
+{
+    static struct hr_cli alone;
+    memset(alone.given, 0, sizeof alone.given);
+    alone.given[hr_cli_option_find(flag, HR_COMPARE)] = true;
+    return hr_meaning_check(&alone, options) == HR_OK;
+}
+
+void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i, char *text,
+                      size_t size)
+{
+    static const char *const told[] = {
+        "strategy",    "algorithm",          "launch",    "kernels",    "workers",
+        "servers",     "placement",          "staleness", "sync-every", "gossip-graph",
+        "moving-rate", "adaptive-sync",      "backups",   "batch-size", "staleness-lr",
+        "optimizer",   "delay-compensation", "lr",        "async-lr",   "resume",
+        "keep",        "global-batch-size",  "solver",    "outer-lr",   "outer-momentum",
+        NULL};
+    const struct hr_option *row;
+    text[0] = '\0';
+    for (size_t r = 0; (row = hr_train_option_at(r)) != NULL; r++) {
+        char value[80];
+        if (row->use == HR_ONCE || is_listed(row->name, told) || !differs(options, n, i, row) ||
+            !means_something(&options[i], row->name))
+            continue;
+        write_value(&options[i], row, value, sizeof value);
+        const size_t used = strlen(text);
+        if (value[0])
+            snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", row->name, value);
+    }
+}
 
 /* --- values of a list --- */
 
@@ -289,6 +438,190 @@ enum hr_status hr_sweep_point(const struct hr_cli *cli, enum hr_command_bit comm
         if (obeyed)
             append_value(text, size, row->name, &cli->axes[a], index[a]);
         *wanted = *wanted && (obeyed || index[a] == 0);
+    }
+    return HR_OK;
+}
+
+/* --- what --tune asks for --- */
+
+enum { USUAL = 8, MOST = 32 }; /* values of a range */
+
+/* --- which options --- */
+
+static bool counts(const struct hr_option *row)
+{
+    return row->kind == HR_OPTION_COUNT || row->kind == HR_OPTION_COUNT64;
+}
+
+static bool may_be_tuned(const struct hr_option *row)
+{
+    static const char *const lengths[] = {"epochs", "epoch-size", "max-steps", "max-seconds"};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        if (!strcmp(row->name, lengths[i]))
+            return false;
+    return row == hr_train_option_find(row->name) && !hr_entry_is_for_all(row->name) &&
+           (counts(row) || row->kind == HR_OPTION_NUMBER) && row->use != HR_ONCE;
+}
+
+static enum hr_status find_row(const struct hr_cli *cli, const char *name, size_t *option)
+{
+    *option = hr_cli_option_find(name, HR_COMPARE);
+    const struct hr_option *row = hr_cli_option_at(*option).row;
+    if (!row)
+        return hr_cli_option_unknown(name, HR_COMPARE, "--tune: ");
+    if (!may_be_tuned(row))
+        return hr_fail(HR_E_USAGE,
+                       "--tune %s: cannot be tuned; expected an option that takes a number and "
+                       "that an entry of --strategies may have, and not the length of a run",
+                       row->name);
+    if (cli->given[*option])
+        return hr_fail(HR_E_USAGE,
+                       "--%s: is tuned (--tune %s=...); expected one of the two, or "
+                       "STRATEGY:%s=VALUE for a strategy that has its own",
+                       row->name, row->name, row->name);
+    return HR_OK;
+}
+
+/* --- ranges --- */
+
+static bool parse_range(const char *values, double *from, double *to, uint64_t *n)
+{
+    char copy[HR_AXIS_BYTES], *high, *count;
+    snprintf(copy, sizeof copy, "%s", values);
+    high = strchr(copy, ':');
+    *high++ = '\0';
+    count = strchr(high, ':');
+    *n = USUAL;
+    if (count)
+        *count++ = '\0';
+    return hr_parse_number(copy, from) && hr_parse_number(high, to) &&
+           (!count || hr_parse_count(count, n)) && *from > 0 && *to > *from && *n >= 2 &&
+           *n <= MOST;
+}
+
+/* from * (to / from)^(k / (n - 1)), with two digits, or three where two would not tell them apart;
+ * the ends as they are. What has become the same is left out. */
+static void write_range(double from, double to, uint64_t n, bool whole, char *list, size_t size)
+{
+    char before[32] = "";
+    const double ratio = pow(to / from, 1 / (double)(n - 1));
+    const int digits = ratio < 1.1 ? 4 : 2;
+    list[0] = '\0';
+    for (uint64_t k = 0; k < n; k++) {
+        char text[32];
+        const size_t used = strlen(list);
+        const double value = k == 0 ? from : k + 1 == n ? to : from * pow(ratio, (double)k);
+        const bool end = k == 0 || k + 1 == n;
+        snprintf(text, sizeof text, "%.*g", end ? 15 : digits, value);
+        if (whole)
+            snprintf(text, sizeof text, "%.0f", value);
+        else if (!end)
+            snprintf(text, sizeof text, "%.15g", strtod(text, NULL));
+        if (strcmp(text, before) != 0)
+            snprintf(list + used, size - used, "%s%s", used ? "," : "", text);
+        snprintf(before, sizeof before, "%s", text);
+    }
+}
+
+static enum hr_status list_of(const struct hr_option *row, const char *values, char *list,
+                              size_t size)
+{
+    double from, to;
+    uint64_t n;
+    if (!strchr(values, ':')) {
+        snprintf(list, size, "%s", values);
+        return HR_OK;
+    }
+    if (!parse_range(values, &from, &to, &n))
+        return hr_fail(HR_E_USAGE,
+                       "--tune %s=%s: expected LOW:HIGH, as 0.005:0.5, LOW above 0 and below HIGH, "
+                       "or LOW:HIGH:COUNT with 2 to %d values",
+                       row->name, hr_printable(values).text, MOST);
+    write_range(from, to, n, counts(row), list, size);
+    return HR_OK;
+}
+
+/* --- axes --- */
+
+static enum hr_status add_axis(const struct hr_cli *cli, char *text, struct hr_cli *tuned)
+{
+    char list[HR_AXIS_BYTES * 2];
+    char *values = strchr(text, '=');
+    size_t option;
+    text += strspn(text, " ");
+    if (!strcmp(text, HR_TUNE_USUAL))
+        return hr_fail(HR_E_USAGE,
+                       "--tune: given with values and without: expected one of the two");
+    if (!values || values == text)
+        return hr_fail(HR_E_USAGE, "--tune %s: expected NAME=VALUES, as lr=0.005:0.5",
+                       hr_printable(text).text);
+    *values++ = '\0';
+    HR_TRY(find_row(cli, text, &option));
+    const struct hr_option *row = hr_cli_option_at(option).row;
+    if (hr_sweep_has(tuned, row->name))
+        return hr_fail(HR_E_USAGE, "--tune %s: given twice; expected one list or range", row->name);
+    if (strlen(values) >= HR_AXIS_BYTES)
+        return hr_fail(HR_E_USAGE, "--tune %s: the list is too long", row->name);
+    HR_TRY(list_of(row, values, list, sizeof list));
+    HR_TRY(hr_sweep_set(tuned, HR_COMPARE, row->name, list, "--tune: "));
+    if (hr_sweep_has(tuned, row->name))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--tune %s=%s: a single value leaves nothing to choose; expected a range or a "
+                   "list",
+                   row->name, hr_printable(values).text);
+}
+
+/* --- a bare --tune --- */
+
+/* The rate that a run of these options has; not above 0: none that can be multiplied. */
+static double rate_of(const struct hr_train_options *options)
+{
+    struct hr_train_options whole = *options;
+    if (options->lr < 0 && hr_sparse_is_model(options->model))
+        return hr_sparse_usual_rate(options->model);
+    return options->lr > 0 || hr_train_complete(&whole) != HR_OK ? options->lr : whole.lr;
+}
+
+/* Large batches want larger rates, and so does momentum 0; staleness wants smaller ones. nesterov
+ * is nothing without momentum. */
+enum hr_status hr_tune_usual_axes(const struct hr_cli *cli, const struct hr_train_options *options,
+                                  struct hr_cli *tuned)
+{
+    char list[HR_AXIS_BYTES] = "";
+    const double rate = rate_of(options);
+    *tuned = *cli;
+    tuned->naxes = 0;
+    for (int k = -3; k <= 4; k++)
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s%.15g", k > -3 ? "," : "",
+                 ldexp(rate, k));
+    if (rate > 0)
+        HR_TRY(hr_sweep_set(tuned, HR_COMPARE, "lr", list, "--tune: "));
+    snprintf(list, sizeof list, "0,%.15g", options->momentum);
+    if (rate > 0 && options->momentum > 0 && !options->nesterov &&
+        hr_option_is_obeyed(hr_train_option_find("momentum"), options))
+        HR_TRY(hr_sweep_set(tuned, HR_COMPARE, "momentum", list, "--tune: "));
+    return HR_OK;
+}
+
+/* --- all that is asked --- */
+
+enum hr_status hr_tune_axes(const struct hr_cli *cli, struct hr_cli *tuned)
+{
+    char copy[sizeof cli->tune], *rest = copy;
+    *tuned = *cli;
+    tuned->naxes = 0;
+    if (hr_tune_is_usual(cli)) { /* which they are; the values are each entry's own */
+        HR_TRY(hr_sweep_set(tuned, HR_COMPARE, "lr", "1,2", ""));
+        return hr_sweep_set(tuned, HR_COMPARE, "momentum", "0,0.9", "");
+    }
+    memcpy(copy, cli->tune, sizeof copy);
+    while (rest) {
+        char *text = rest, *end = strchr(rest, ';');
+        rest = end ? end + 1 : NULL;
+        if (end)
+            *end = '\0';
+        HR_TRY(add_axis(cli, text, tuned));
     }
     return HR_OK;
 }

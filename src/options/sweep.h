@@ -10,6 +10,8 @@
 #ifndef HR_OPTIONS_SWEEP_H
 #define HR_OPTIONS_SWEEP_H
 
+#include <string.h>
+
 #include "options/command_line.h"
 
 /* Set an option by name, as hr_cli_set does, to a value or, where the command takes them (compare,
@@ -44,5 +46,62 @@ size_t hr_sweep_points(const struct hr_cli *cli);
 HR_CHECKED enum hr_status hr_sweep_point(const struct hr_cli *cli, enum hr_command_bit command,
                                          size_t k, struct hr_cli *own, bool *wanted, char *text,
                                          size_t size);
+
+/* --- entries of --strategies ---
+ * As ssp:staleness=1:lr=0.01: read, and told apart. Values
+ * with commas or colons stand in "" or (), as link="1GB/s,5us", compute-time=lognormal(5ms,0.3). */
+
+/* Cut a list at its first `separator`: *piece is what stands before it, *rest what stands behind
+ * it, NULL when that was the last. Parentheses and double quotes keep together what stands in them.
+ * HR_E_USAGE: one of them is not closed. */
+HR_CHECKED enum hr_status hr_entry_cut(char **rest, char separator, char **piece);
+
+/* Without the quotes or parentheses in which all of it stands. */
+char *hr_entry_bare(char *value);
+
+/* Is this option one for all that are compared? Such are options that are none of a run (data,
+ * files of results), the run's place in the comparison (the seed), what all are measured by. */
+bool hr_entry_is_for_all(const char *name);
+
+/* One entry, cut into pieces: own becomes cli with its settings, and own->given those that it
+ * gives; what they mean is for hr_meaning_check. HR_E_USAGE: a setting that does not parse, or
+ * that is one for all runs. */
+HR_CHECKED enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_cli *own);
+
+/* What run i of n has other settings for than some other has, as "momentum 0.5, model cnn": those
+ * that its own entry gives, or that other entries of its strategy give otherwise. Not what every
+ * result says itself (workers, lr, ...: report/groups.c). */
+void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i, char *text,
+                      size_t size);
+
+/* --- what --tune NAME=VALUES asks to be tried, before it is compared ---
+ *
+ *     lr=0.005:0.5       a range: 8 values, both ends among them, each as many times the one before
+ *                        (two digits of each; whole numbers where the option counts)
+ *     lr=0.005:0.5:12    so many values
+ *     momentum=0,0.9     a list
+ *
+ * Given several times, or with ; between: every combination is a candidate. Options that take
+ * numbers, and that an entry of --strategies may have, but none of a run's length.
+ *
+ * Test: tests/unit/options/test_tune.c, tests/cli/tune.bats */
+
+/* tuned becomes cli, and what is tuned its axes in place of those with lists (sweep.h): points of
+ * the sweep are candidates. HR_E_USAGE says what cannot be tuned, or not so. */
+HR_CHECKED enum hr_status hr_tune_axes(const struct hr_cli *cli, struct hr_cli *tuned);
+
+/* A bare --tune: cli->tune is HR_TUNE_USUAL. Each entry has axes of its own then: lr and, where it
+ * is another one, momentum. */
+#define HR_TUNE_USUAL "auto"
+static inline bool hr_tune_is_usual(const struct hr_cli *cli)
+{
+    return !strcmp(cli->tune, HR_TUNE_USUAL);
+}
+
+/* Those of a run with these options: eight rates around its own, each twice the one before, and
+ * momentum 0 beside its own. */
+HR_CHECKED enum hr_status hr_tune_usual_axes(const struct hr_cli *cli,
+                                             const struct hr_train_options *options,
+                                             struct hr_cli *tuned);
 
 #endif

@@ -3,15 +3,73 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "hogring/sparse.h"
 #include "base/cpus.h"
 #include "base/printable.h"
 #include "base/size.h"
-#include "hogring/sparse.h"
+#include "compress/compress.h"
 #include "options/budget.h"
 #include "options/choices.h"
-#include "options/task.h"
+#include "options/nearest.h"
 #include "shm/control.h"
 #include "strategies/find.h"
+
+/* --- what labels are --- */
+
+void hr_task_settle(struct hr_train_options *options, struct hr_data_options *data)
+{
+    if (data->target[0] && !strcmp(options->task, "auto"))
+        snprintf(options->task, sizeof options->task, "regress");
+    if (!strcmp(options->model, "linear") && !strcmp(options->task, "auto"))
+        snprintf(options->task, sizeof options->task, "regress");
+    data->values = hr_task_is_regress(options);
+}
+
+void hr_task_complete(struct hr_train_options *options)
+{
+    if (!strcmp(options->loss, "auto"))
+        snprintf(options->loss, sizeof options->loss, "%s",
+                 hr_task_is_regress(options) ? "mse" : "cross-entropy");
+}
+
+/* --- what must hold of several options at a time --- */
+
+enum hr_status hr_check_model(const struct hr_train_options *o)
+{
+    const char *why = hr_why_not_here(o->model);
+    return why ? hr_fail(HR_E_USAGE, "--model %s: %s", o->model, why) : HR_OK;
+}
+
+enum hr_status hr_check_compress(const struct hr_train_options *o)
+{
+    struct hr_compress compress;
+    return hr_compress_parse(o->compress, &compress);
+}
+
+enum hr_status hr_check_stall_warn(const struct hr_train_options *o)
+{
+    if (o->stall_warn <= 0 || o->timeout <= 0 || o->stall_warn < o->timeout)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--stall-warn %gs: expected less than --timeout, which ends a wait after %gs, "
+                   "or 0",
+                   o->stall_warn, o->timeout);
+}
+
+bool hr_train_repeats(const struct hr_train_options *o)
+{
+    const struct hr_strategy *strategy;
+    if (!strcmp(o->clock, "virtual") || strcmp(o->schedule, "free") != 0 || o->workers == 1)
+        return true;
+    return hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->synchronous;
+}
+
+bool hr_train_has_orders(const struct hr_train_options *o)
+{
+    struct hr_train_options real = *o;
+    snprintf(real.clock, sizeof real.clock, "real");
+    return !hr_train_repeats(&real);
+}
 
 const struct hr_option *hr_train_option_at(size_t i)
 {

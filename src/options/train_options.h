@@ -7,8 +7,12 @@
 #ifndef HR_OPTIONS_TRAIN_OPTIONS_H
 #define HR_OPTIONS_TRAIN_OPTIONS_H
 
-#include "base/log.h"
+#include <stdbool.h>
+
 #include "hogring/data.h"
+#include "hogring/train.h"
+#include "base/error.h"
+#include "base/log.h"
 #include "options/option.h"
 
 extern const struct hr_option_list hr_train_lists[];
@@ -70,5 +74,37 @@ HR_CHECKED enum hr_status hr_train_options_from_json(const json_t *object,
 json_t *hr_data_options_json(const struct hr_data_options *options);
 HR_CHECKED enum hr_status hr_data_options_from_json(const json_t *object, const char *of,
                                                     struct hr_data_options *options);
+
+/* --- what must hold of several options of training at a time: `check` of their rows ---
+ *
+ * Each is asked where its option is given. HR_E_USAGE.
+ * Test:    tests/cli/refusals.bats */
+
+HR_CHECKED enum hr_status hr_check_model(const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_check_compress(const struct hr_train_options *o);
+HR_CHECKED enum hr_status hr_check_stall_warn(const struct hr_train_options *o);
+
+/* Of a network: do the same options give the same bits again? Not where the order of messages in
+ * real time decides; nor where a rank is lost on the way. */
+bool hr_train_repeats(const struct hr_train_options *o);
+/* Does another order of events change the bits, in virtual time that of other compute times? */
+bool hr_train_has_orders(const struct hr_train_options *o);
+
+/* --- what labels are ---
+ * Classes, or with --task regress values to predict. What follows from it
+ * for other options is settled here.
+ *
+ * Test: tests/cli/regress.bats */
+
+static inline bool hr_task_is_regress(const struct hr_train_options *options)
+{
+    return options->task[0] == 'r';
+}
+
+/* --target and --model linear ask for --task regress, and that is how data are to be read. */
+void hr_task_settle(struct hr_train_options *options, struct hr_data_options *data);
+
+/* --loss auto becomes that of the task. */
+void hr_task_complete(struct hr_train_options *options);
 
 #endif

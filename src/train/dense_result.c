@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "hogring/checkpoint.h"
-#include "options/train_checks.h"
+#include "options/train_options.h"
 #include "session/result.h"
 #include "train/counters.h"
 #include "train/pipeline_setup.h"

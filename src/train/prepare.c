@@ -10,7 +10,6 @@
 #include "kernels/select.h"
 #include "options/choices.h"
 #include "options/pairs.h"
-#include "options/train_checks.h"
 #include "options/train_options.h"
 #include "state/model_file.h"
 #include "state/state.h"

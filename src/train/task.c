@@ -5,8 +5,8 @@
 
 #include "data/look.h"
 #include "options/choices.h"
-#include "options/early_stop.h"
-#include "options/task.h"
+#include "options/metric.h"
+#include "options/train_options.h"
 
 static enum hr_status refuse_values(const struct hr_dataset *dataset,
                                     const struct hr_label_look *look)

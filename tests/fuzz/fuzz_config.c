@@ -1,5 +1,5 @@
 #include "fuzz/fuzz.h"
-#include "options/config.h"
+#include "options/command_line.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

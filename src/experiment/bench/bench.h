@@ -38,9 +38,7 @@ HR_CHECKED enum hr_status hr_bench_check_memory(size_t buffers, uint64_t low, ui
 HR_CHECKED enum hr_status hr_bench_parse_either(const char *option, const char *text,
                                                 const char *no, const char *yes, bool *out);
 
-/* --- one measurement of a collective ---
- *
- * An operation, a size, an algorithm, some ranks.
+/* --- an operation, a size, an algorithm, some ranks ---
  *
  * The loop: every rank rewrites its whole input; barrier; time the operation; check the output now
  * and then. The time of an iteration is that of its slowest rank; the median of the iterations is

@@ -153,9 +153,7 @@ static void rings_print(FILE *out, const struct hr_topology *topology, const str
             rings->complete ? "; there is no more" : "; the search was cut short");
 }
 
-/* --- json ---
- *
- * What bench links shows, as JSON: fields are only ever added. */
+/* --- what bench links shows, as JSON: fields are only ever added --- */
 
 static json_t *steps(const struct hr_walk *walk)
 {

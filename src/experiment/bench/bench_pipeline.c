@@ -171,9 +171,7 @@ static enum hr_status pipelines_print_one(FILE *out, const struct hr_pipelines_o
     return HR_OK;
 }
 
-/* --- json ---
- *
- * What bench pipeline shows, as JSON: fields are only ever added. */
+/* --- what bench pipeline shows, as JSON: fields are only ever added --- */
 
 static json_t *measured_object(const struct hr_pipelines_measured *m)
 {

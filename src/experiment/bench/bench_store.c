@@ -24,7 +24,6 @@
 #include "watch/watch.h"
 
 /* --- one measurement ---
- *
  * All workers meet at the store's barrier; each begins a push_pull of every key, and
  * waits for all; the time of an iteration is that of its slowest worker. An emulated link of a
  * server is a rule of update that takes as long as the link would: it carries one part at a time,

@@ -10,13 +10,11 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "checkpoint/claim.h"
-#include "options/entries.h"
+#include "options/sweep.h"
 #include "train/needs.h"
 #include "watch/watch.h"
 
-/* --- what is said of the runs, and how they ended ---
- *
- * What is said of the runs of a comparison while they go on, and how they ended. */
+/* --- what is said of the runs of a comparison while they go on, and how they ended --- */
 
 _Static_assert((int)HR_REMAINING_RUNS >= (int)HR_COMPARE_RUNS_MAX, "each run has its time");
 
@@ -133,9 +131,7 @@ void hr_compare_free(struct hr_compare_runs *runs)
     free(runs);
 }
 
-/* --- one after another ---
- *
- * One run after another: each has the machine to itself, so that timings are fair. */
+/* --- one run after another: each has the machine to itself, so that timings are fair --- */
 
 /* One after another. */
 static enum hr_status compare_in_turn(const struct hr_cli *cli, const struct hr_dataset *dataset,

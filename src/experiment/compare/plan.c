@@ -8,11 +8,10 @@
 #include "base/printable.h"
 #include "compare/compare.h"
 #include "options/choices.h"
-#include "options/entries.h"
 #include "options/meaning.h"
 #include "options/pairs.h"
 #include "options/sweep.h"
-#include "options/train_checks.h"
+#include "options/train_options.h"
 #include "watch/watch.h"
 
 /* All entries with one seed, in one order of events. */

@@ -19,9 +19,7 @@
 #include "terminal/output.h"
 #include "watch/watch.h"
 
-/* --- one line of progress for all of them ---
- *
- * runs at once, each in a process of its own, and one line of progress for all of them.
+/* --- runs at once, each in a process of its own, and one line of progress for all of them ---
  *
  * Memory:   shared with the processes that are forked behind crowd_open; a cell's writer is its
  *           process, its reader who has forked them.

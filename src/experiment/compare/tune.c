@@ -17,15 +17,12 @@
 #include "options/budget.h"
 #include "options/choices.h"
 #include "options/sweep.h"
-#include "options/tune.h"
 #include "report/tuning.h"
 #include "search/halving.h"
 #include "strategies/find.h"
 #include "terminal/output.h"
 
-/* --- an entry as a search ---
- *
- * one entry of a comparison as a search: its candidates, and a trial of one of them.
+/* --- one entry of a comparison as a search: its candidates, and a trial of one of them ---
  *
  * A trial is a run like those that are compared, but for its seed, its length and its data, whose
  * test split is the validation split; and it leaves nothing behind. What is counted in epochs of a

@@ -312,7 +312,6 @@ const struct hr_anchor *hr_anchors_find(const struct hr_anchors *anchors, const 
 }
 
 /* --- a stand-in ---
- *
  * The stand-in is "flatten, dense N, dense 2": of one feature, with 4 N + 2 parameters. A batch is
  * one sample, and so many samples there are as there were batches. */
 

@@ -47,16 +47,14 @@ HR_CHECKED enum hr_status hr_anchors_time(const struct hr_train_options *options
 const struct hr_anchor *hr_anchors_find(const struct hr_anchors *anchors, const char *strategy,
                                         size_t workers, size_t servers);
 
-/* --- a stand-in ---
- *
- * a run in virtual time, simulated with a small network in place of its own.
+/* --- a run in virtual time, simulated with a small network in place of its own ---
  *
  * In virtual time a gradient takes as long as it is said to, and a message as long as its bytes
  * take: which numbers are in them changes nothing. So the simulator itself (virtual/simulator.h)
  * runs the same workers, servers and batches with a network of few parameters, over links that are
  * slower in proportion; what is rounded differs, chunks to whole numbers.
  *
- * Threads: as hr_train. Test: tests/unit/forecast/test_stand_in.c */
+ * Test: tests/unit/forecast/test_stand_in.c */
 
 /* Seconds of virtual time for each gradient of a run with these options, whose model has so many
  * parameters; samples: of its training split. HR_E_USAGE: options that it cannot stand for (a

@@ -114,7 +114,6 @@ double hr_noise_cost(double scale, double from, double to)
 }
 
 /* --- gradients ---
- *
  * Two looks at the same network: n gradients of batches of their own at the initial weights, then
  * steps of training, of one worker, then n gradients once more. How many there are follows from the
  * time that the first one took and from the memory that they take. Batches come in the order of

@@ -43,10 +43,8 @@ struct hr_noise hr_noise_estimate(const double *products, size_t n, size_t batch
 double hr_noise_cost(double scale, double from, double to);
 
 /* --- such gradients, of a data set ---
- *
- * the gradients that a noise scale is estimated from: of batches of a data set, at
+ * The gradients that a noise scale is estimated from: of batches of a data set, at
  * the weights that training begins with, and after some steps of it.
- *
  * Threads: computes in the caller's; needs BLAS in this process, so nothing is forked after it.
  * Test: tests/unit/forecast/test_gradients.c */
 

@@ -12,9 +12,7 @@
 #include "report/human.h"
 #include "terminal/grid.h"
 
-/* --- as text ---
- *
- * A forecast on a terminal, in 80 columns. */
+/* --- a forecast on a terminal, in 80 columns --- */
 
 /* "1.2-1.9", or what there is to say. */
 static const char *cost_text(const struct hr_forecast_row *row, char text[32])
@@ -89,7 +87,6 @@ void hr_forecast_print(FILE *out, const struct hr_forecast *forecast)
 }
 
 /* --- what they mean ---
- *
  * What a forecast means: whether more workers help, what larger batches cost, how often sparse rows
  * meet. A claim is made where ranges leave no doubt. */
 
@@ -283,9 +280,7 @@ void hr_forecast_say(FILE *out, const struct hr_forecast *forecast)
     free(text);
 }
 
-/* --- as JSON ---
- *
- * A forecast for programs. */
+/* --- a forecast for programs --- */
 
 static json_t *row_object(const struct hr_forecast_row *row)
 {

@@ -11,7 +11,6 @@
 #include "base/printable.h"
 #include "options/budget.h"
 #include "options/command_line.h"
-#include "options/entries.h"
 #include "options/sweep.h"
 
 static const size_t cap = (size_t)1 << 28; /* bytes of a document */

@@ -57,8 +57,7 @@ double hr_gate_number(const json_t *object, const char *name);
 void hr_gate_seed(const json_t *run, char text[24]);
 
 /* --- the command line that runs it again: what was given then, but for where outputs went ---
- *
- *     struct hr_gate_words words;
+ * struct hr_gate_words words;
  *     HR_TRY(hr_gate_take_given(&baseline, NULL, false));
  *     HR_TRY(hr_gate_words_of(&baseline, &words));
  *     HR_TRY(hr_gate_words_set(&words, "max-steps", "40"));     in place of what it says, or more

@@ -174,7 +174,6 @@ const char *hr_gate_summary(const struct hr_gate_findings *findings, char *text,
 }
 
 /* --- the page ---
- *
  * The page of a gate: rules and verdicts, bands, speed, what failed and where, the summary. */
 
 static const char *const rules[] = {"digests", "band", "nothing"};
@@ -317,9 +316,7 @@ void hr_gate_print(FILE *out, const struct hr_gate_findings *findings)
     fprintf(out, "\n%s\n", hr_gate_summary(findings, text, sizeof text));
 }
 
-/* --- json ---
- *
- * What a gate has found, as JSON. */
+/* --- what a gate has found, as JSON --- */
 
 static const char *const verdicts[] = {"passed", "failed", "not judged"};
 
@@ -390,9 +387,7 @@ json_t *hr_gate_json(const struct hr_gate_findings *findings)
         findings->timed ? hr_json_number(findings->slower) : json_null(), "strategies", array);
 }
 
-/* --- for other programs ---
- *
- * What machines of continuous integration read: JUnit's XML, and GitHub's annotations. */
+/* --- what machines of continuous integration read: JUnit's XML, and GitHub's annotations --- */
 
 /* --- XML --- */
 

@@ -23,7 +23,6 @@
 
 #define HR_GATE_FALSE_ALARMS 0.01
 /* --- bands: is the mean of new runs where the old ones say that it will be? ---
- *
  * Asynchronous runs in real time have a few outcomes far below all others, when a worker was held
  * up at a bad moment: Student's interval of plain means raised a false alarm in one of ten gates.
  * So both samples are trimmed: of n values n/5, at least one, on each side are left out, and

@@ -11,14 +11,12 @@
 #include "base/signals.h"
 #include "base/size.h"
 #include "options/budget.h"
-#include "options/entries.h"
+#include "options/sweep.h"
 #include "stats/spread.h"
 #include "stats/tests.h"
 #include "verdict/verdict.h"
 
-/* --- one run ---
- *
- * One run of a search, and what is said of it while it goes on. */
+/* --- one run of a search, and what is said of it while it goes on --- */
 
 static double left_s(const struct hr_policy_search *search, double share)
 {
@@ -261,7 +259,6 @@ enum hr_status hr_policy_find(struct hr_policy_search *search)
 }
 
 /* --- confirmed ---
- *
  * The best few on seeds that chose nothing: who is first there is chosen, and it is said from whom
  * it can be told apart. */
 
@@ -498,7 +495,6 @@ void hr_policy_free(struct hr_policy_search *search)
 }
 
 /* --- in real time ---
- *
  * The chosen policy by the machine's clock: how wrong was the forecast? Gradients take as long as
  * their model says, and whoever is slow is slow (workers sleep); what only virtual time has, is
  * left out, and said. */

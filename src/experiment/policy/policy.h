@@ -27,7 +27,6 @@
 #include "stats/tests.h"
 
 /* --- which policies are searched: --search "strategy=allreduce,ssp;staleness=1,4" ---
- *
  * Each option has a list of values; a policy is one value of each. A value that means nothing to
  * its strategy is left out of it: allreduce is one policy, whatever stalenesses there are.
  * Test: tests/unit/policy/test_space.c */

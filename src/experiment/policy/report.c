@@ -139,9 +139,7 @@ void hr_policy_print(FILE *out, const struct hr_policy_search *search)
         print_real(out, search);
 }
 
-/* --- as JSON ---
- *
- * The search as JSON: every trial, and every figure of the tables. */
+/* --- the search as JSON: every trial, and every figure of the tables --- */
 
 static json_t *seconds_json(double seconds)
 {

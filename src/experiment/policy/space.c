@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/printable.h"
-#include "options/entries.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
 

@@ -141,7 +141,6 @@ const struct hr_check hr_check_products = {
 };
 
 /* --- rows alone ---
- *
  * Products of our own promise that the bits of an element depend on its row and its column alone
  * (products/product.h): a sample alone is what it is in any batch, whoever shares the work. */
 

@@ -171,7 +171,6 @@ static void trial_anew(struct hr_trial *trial)
 }
 
 /* --- one worker ---
- *
  * With one worker nothing can be stale and nothing is added, so a strategy is serial, unless it
  * keeps more than weights and the state of an optimizer: the same updates of the same batches in
  * the same order, by the one update expression. */
@@ -205,7 +204,6 @@ const struct hr_check hr_check_one_worker = {
 };
 
 /* --- synchronous ---
- *
  * What adds in T(n) gives one sum, whoever adds it: all-reduces, servers, and one worker that
  * accumulates as many minibatches. ssp with staleness 0 is ps-sync; backup-workers without backups
  * wait for all. */
@@ -250,7 +248,6 @@ const struct hr_check hr_check_synchronous = {
 };
 
 /* --- repro ---
- *
  * --reduce repro cuts a global batch into pieces of one shape and folds them in T: who computes
  * them decides nothing. */
 
@@ -294,7 +291,6 @@ const struct hr_check hr_check_repro = {
 };
 
 /* --- processes ---
- *
  * Ranks are the same code as threads and as processes. Processes come first: who forks them must
  * not have multiplied anything. */
 
@@ -327,7 +323,6 @@ const struct hr_check hr_check_processes = {
 };
 
 /* --- virtual time ---
- *
  * In virtual time one process plays all ranks, and events have made-up times: of what does not
  * depend on the order of events, the bits are those of threads. */
 
@@ -364,7 +359,6 @@ const struct hr_check hr_check_virtual_time = {
 };
 
 /* --- any order ---
- *
  * One thread plays all ranks in a drawn order of events. A synchronous run is the same in every
  * order; an asynchronous one is a function of it: the same again, and another in another order. */
 
@@ -411,7 +405,6 @@ const struct hr_check hr_check_any_order = {
 };
 
 /* --- buckets ---
- *
  * Where a gradient is cut, and whether its parts are summed while the rest is computed, changes no
  * bit: of an element, the order of addition is a function of its place in the whole. */
 
@@ -451,7 +444,6 @@ const struct hr_check hr_check_buckets = {
 };
 
 /* --- pipelines ---
- *
  * A pipeline beside one worker that accumulates as many micro-batches, which is unsplit. */
 
 static const char *const long_models[] = {
@@ -507,9 +499,7 @@ const struct hr_check hr_check_pipelines = {
     .run = try_pipelines,
 };
 
-/* --- tensor ---
- *
- * Layers cut into shards: who computes them decides nothing. */
+/* --- layers cut into shards: who computes them decides nothing --- */
 
 enum { SHARDS = 4 };
 
@@ -536,9 +526,7 @@ const struct hr_check hr_check_tensor = {
     .run = try_tensor,
 };
 
-/* --- resume ---
- *
- * A run that was stopped and goes on from its checkpoint, beside one that never was. */
+/* --- a run that was stopped and goes on from its checkpoint, beside one that never was --- */
 
 /* Stops behind update k, and goes on. */
 static enum hr_status stop_and_go_on(struct hr_trial *trial, struct hr_train_options options,
@@ -580,9 +568,7 @@ const struct hr_check hr_check_resume = {
     .run = try_resume,
 };
 
-/* --- replay ---
- *
- * Asynchronous runs in real time, recorded, beside their replays. */
+/* --- Asynchronous runs in real time, recorded, beside their replays --- */
 
 static enum hr_status replay(struct hr_trial *trial, const struct hr_train_options *options)
 {
@@ -621,7 +607,6 @@ const struct hr_check hr_check_replay = {
 };
 
 /* --- rounding ---
- *
  * What is equal to rounding: a ring adds in another order than a tree, and a batch cut over workers
  * in another order than the whole. Weights after a few steps differ, and by little. */
 
@@ -719,7 +704,6 @@ const struct hr_check hr_check_rounding = {
 };
 
 /* --- instructions ---
- *
  * One source, several instruction sets: vector kernels of all give the same bits; so do whole runs
  * of the reference kernels and of bfloat16 values, and of the fast ones where both have fused
  * multiply-adds. Levels are lowered one by one: v4, v3, plain, as far as the processor has them. */

@@ -17,7 +17,6 @@
 #include "shm/wait.h"
 
 /* --- rings ---
- *
  * A ring in shared memory between two processes: every message arrives whole, once and in order,
  * also where its indices wrap. */
 
@@ -108,7 +107,6 @@ const struct hr_check hr_check_rings = {
 };
 
 /* --- parking ---
- *
  * Two processes hand a word to and fro, and park on a futex in between: nobody sleeps through what
  * he waits for. */
 
@@ -196,7 +194,6 @@ const struct hr_check hr_check_parking = {
 };
 
 /* --- a segment by name ---
- *
  * Shared memory by name in /dev/shm: zeroed, reached from another process, counted in by both at
  * once, gone behind it. */
 

@@ -85,7 +85,6 @@ float hr_order_sum(const char *algorithm, const float *x, size_t n, size_t index
 }
 
 /* --- sums among ranks ---
- *
  * Sums among real ranks against the order in which their algorithm says that it adds,
  * element by element and to the bit: over algorithms, numbers of ranks, threads and processes,
  * sizes about the borders of chunks and runs, buckets, ranks that come late, slow links, and a

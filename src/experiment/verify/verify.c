@@ -125,9 +125,7 @@ size_t hr_verify_count(const struct hr_verify *verify, enum hr_verdict_of_check 
     return n;
 }
 
-/* --- what came of it ---
- *
- * The table of what was verified, and the same as JSON. */
+/* --- the table of what was verified, and the same as JSON --- */
 
 static const char *const words[] = {"untried", "ok", "FAILED", "skipped"};
 static const enum hr_style styles[] = {HR_PLAIN, HR_GOOD, HR_BAD, HR_WARN};

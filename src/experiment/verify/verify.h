@@ -23,7 +23,6 @@
 #include "base/error.h"
 
 /* --- what is checked ---
- *
  * A *check* is a claim, and a function that tries one *case* of it. Cases have numbers; all that a
  * case draws follows from the seed, the check and its number, so that one that failed comes again.
  * Each case runs in a process of its own: it may crash, hang, start threads or fork, and begins as

@@ -12,7 +12,7 @@
 #include "data/look.h"
 #include "hogring/checkpoint.h"
 #include "options/choices.h"
-#include "options/task.h"
+#include "options/train_options.h"
 
 /* --- data that train worse than they could, or as something else --- */
 

@@ -11,7 +11,6 @@
 #include "drive/record.h"
 #include "hogring/checkpoint.h"
 #include "netsim/inject.h"
-#include "options/task.h"
 #include "options/train_options.h"
 #include "session/machine_bits.h"
 #include "strategy/shared.h"

@@ -22,7 +22,7 @@
 
 #include "hogring/run_result.h"
 #include "hogring/train.h"
-#include "options/early_stop.h"
+#include "options/metric.h"
 #include "shm/atom.h"
 #include "shm/control.h"
 #include "strategy/batch_schedule.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "options/early_stop.h"
+#include "options/metric.h"
 #include "support/check.h"
 #include "support/scratch.h"
 

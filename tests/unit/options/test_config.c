@@ -1,5 +1,5 @@
 /* Configurations: files of any kind, and what is wrong with them. */
-#include "options/config.h"
+#include "options/command_line.h"
 
 #include <stdio.h>
 #include <sys/stat.h>

@@ -6,7 +6,7 @@
 #include "netsim/inject.h"
 #include "netsim/topology.h"
 #include "nn/model.h"
-#include "options/config.h"
+#include "options/command_line.h"
 #include "support/every_call.h"
 #include "support/scratch.h"
 

@@ -1,5 +1,4 @@
 /* --tune: the values of ranges and lists, and what cannot be tuned. */
-#include "options/tune.h"
 
 #include <stdio.h>
 #include <string.h>
