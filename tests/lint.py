@@ -45,7 +45,7 @@ FILE_ORDER = {
     "tiles": "block micro narrow lanes winograd micro_bf16 micro_amx tile_roof",
     "products": "pack product_blocks product gemm_naive gemm_check blas ready gemm product_amx product_bf16 patches patches_amx patches_bf16 winograd roofs",
     "session": "carve machine_bits saved target_scale model_input cut result reading save launcher",
-    "worker": "ahead conditions measured input prefetch compute_buffers buffer_pool gradient_check gradient parts staged tell count streamed micro_shards worker evaluate in_time",
+    "worker": "conditions input compute_buffers gradient staged worker",
     "drive": "cut_counts replay record rest losses roll_call calibrate serve drive_threads",
     "play": "gradient_pool play play_pause drive_explore replay_losses drive_replay",
     "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",

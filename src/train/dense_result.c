@@ -9,7 +9,7 @@
 #include "session/result.h"
 #include "train/counters.h"
 #include "train/pipeline_setup.h"
-#include "worker/micro_shards.h"
+#include "worker/gradient.h"
 #include "drive/replay.h"
 #include "strategies/find.h"
 

@@ -10,8 +10,7 @@
 
 #include "products/ready.h"
 #include "train/run.h"
-#include "worker/measured.h"
-#include "worker/evaluate.h"
+#include "worker/worker.h"
 
 enum hr_status hr_final_test_prepare(struct hr_run *run)
 {

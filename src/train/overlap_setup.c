@@ -5,7 +5,7 @@
 
 #include "nn/part.h"
 #include "stages/pipeline.h"
-#include "worker/ahead.h"
+#include "worker/gradient.h"
 
 /* Where gradients become final, in the order of backward. */
 static bool next_final(const struct hr_train_job *job, size_t number, size_t *offset)

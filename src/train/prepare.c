@@ -21,8 +21,8 @@
 #include "train/pipeline_setup.h"
 #include "train/run.h"
 #include "train/several.h"
-#include "worker/micro_shards.h"
-#include "worker/prefetch.h"
+#include "worker/gradient.h"
+#include "worker/input.h"
 
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 {

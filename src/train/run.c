@@ -35,7 +35,7 @@
 #include "train/pipeline_setup.h"
 #include "train/several.h"
 #include "train/task.h"
-#include "worker/prefetch.h"
+#include "worker/input.h"
 #include "worker/staged.h"
 
 /* --- the state it begins with --- */

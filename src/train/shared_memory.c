@@ -9,7 +9,7 @@
 #include "drive/record.h"
 #include "drive/rest.h"
 #include "train/run.h"
-#include "worker/measured.h"
+#include "worker/worker.h"
 
 /* Of runs on several machines: what is alike behind a meeting, which only machine 0 reads, and how
  * its writers' parts lie (machines/twin.h). Not what a launcher writes, who does not rest. */

@@ -184,7 +184,7 @@ struct stillness {
 static int64_t still_for(const struct hr_waiter *waiter, struct stillness *still)
 {
     const int64_t stands = hr_patience_look(&still->patience, hr_clock_ns());
-    const uint64_t beat = /* partner: worker/buffer_pool.c; it carries nothing */
+    const uint64_t beat = /* partner: worker/compute_buffers.c; it carries nothing */
         waiter->beat ? hr_atom64_load_relaxed(waiter->beat) : still->beat;
     if (beat == still->beat)
         return stands;

@@ -1,7 +1,7 @@
 #include "drive/cut_counts.h"
 
 #include "server/staleness.h"
-#include "worker/measured.h"
+#include "worker/worker.h"
 
 /* The index at which all workers are. */
 static uint64_t index_of_cut(const struct hr_leader *leader)

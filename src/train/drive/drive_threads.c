@@ -17,9 +17,7 @@
 #include "server/server_requests.h"
 #include "strategy/rank.h"
 #include "strategy/shared.h"
-#include "worker/buffer_pool.h"
-#include "worker/evaluate.h"
-#include "worker/in_time.h"
+#include "worker/compute_buffers.h"
 #include "worker/worker.h"
 
 /* A worker in real time: where it stands, and the training clock.

@@ -14,7 +14,6 @@
 #include "server/server.h"
 #include "worker/conditions.h"
 #include "worker/staged.h"
-#include "worker/streamed.h"
 
 enum hr_status hr_say_for_whom(const struct hr_shared_state *shared, size_t rank,
                                enum hr_status status)

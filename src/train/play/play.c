@@ -11,7 +11,7 @@
 #include "server/server_requests.h"
 #include "drive/record.h"
 #include "strategy/shared.h"
-#include "worker/evaluate.h"
+#include "worker/worker.h"
 
 bool hr_play_may_act(struct hr_play *play, size_t rank)
 {

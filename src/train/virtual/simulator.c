@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "server/server.h"
-#include "worker/ahead.h"
+#include "worker/gradient.h"
 
 /* --- events --- */
 

@@ -69,7 +69,7 @@ struct hr_train_job {
     void *machines_arg;                /* of meet and tend */
     struct hr_buffer_pool
         *pool;                /* the driver's: what workers compute in, one after the other; NULL:
-                                  * each has its own (buffer_pool.h) */
+                                  * each has its own (compute_buffers.h) */
     uint64_t begins_with;     /* digest64 of the weights that the run begins with */
     const struct hr_cut *cut; /* what the leader says at a cut */
     struct hr_eval_cell
@@ -78,7 +78,7 @@ struct hr_train_job {
     uint32_t *answers; /* (test samples) in the segment: of the last evaluation; NULL: not kept */
     struct hr_target_scale values; /* owned; of a regression */
     double *errors; /* (neval + 1, 2, targets) in the segment: of each block, as hr_fit_add sums
-                     * them; the last is for their sum (measured.h) */
+                     * them; the last is for their sum (worker.h) */
     struct hr_best_weights best;     /* in the segment, with --early-stop */
     struct hr_pipeline_timer *timer; /* owned: in virtual time, of a pipeline; or NULL */
     struct hr_pipeline *pipeline; /* owned: each worker is the first of several stages; or NULL */

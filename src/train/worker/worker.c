@@ -8,15 +8,47 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "checkpoint/digest.h"
+#include "observe/spans.h"
+#include "server/server_requests.h"
 #include "strategy/shared.h"
-#include "worker/buffer_pool.h"
-#include "worker/count.h"
+#include "worker/compute_buffers.h"
 #include "worker/gradient.h"
-#include "worker/micro_shards.h"
-#include "worker/parts.h"
-#include "worker/prefetch.h"
+#include "worker/input.h"
 #include "worker/staged.h"
-#include "worker/streamed.h"
+
+/* The errors of all blocks, in the last place. */
+static struct hr_fit fit_of(const struct hr_train_job *job)
+{
+    const size_t sums = 2 * job->values.count;
+    double *all = job->errors + job->neval * sums;
+    memset(all, 0, sums * sizeof *all);
+    for (size_t block = 0; block < job->neval; block++)
+        for (size_t i = 0; i < sums; i++)
+            all[i] += job->errors[block * sums + i];
+    return hr_fit_of(&job->dataset->targets, &job->dataset->test, all, NULL);
+}
+
+struct hr_measured hr_train_job_measured(const struct hr_train_job *job)
+{
+    const double tests = (double)job->dataset->test.count;
+    double sum = 0;
+    uint64_t correct = 0;
+    for (size_t block = 0; block < job->neval; block++) {
+        sum += job->cells[block].loss_sum;
+        correct += job->cells[block].correct;
+    }
+    if (job->values.count)
+        return (struct hr_measured){sum / tests, (double)NAN, fit_of(job)};
+    return (struct hr_measured){
+        sum / tests, (double)correct / tests, {(double)NAN, (double)NAN, (double)NAN}};
+}
+
+size_t hr_measured_bytes(const struct hr_dataset *dataset)
+{
+    if (!dataset->targets.count)
+        return 0;
+    return (hr_train_job_blocks(dataset) + 1) * 2 * dataset->targets.count * sizeof(double);
+}
 
 /* Its view of the group of those who have seats. */
 static enum hr_status join_group(struct hr_train_worker *self)
@@ -201,7 +233,9 @@ void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buff
     buffers->final = hand_over;
 }
 
-enum hr_status hr_train_worker_sit(struct hr_train_worker *self)
+/* Where the job has a pool of buffers: borrow some of it, and give them back. Else nothing.
+ * HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: nobody gave any back. */
+static enum hr_status train_worker_sit(struct hr_train_worker *self)
 {
     struct hr_buffer_pool *pool = self->job->pool;
     struct hr_compute_buffers *buffers;
@@ -212,7 +246,7 @@ enum hr_status hr_train_worker_sit(struct hr_train_worker *self)
     return HR_OK;
 }
 
-void hr_train_worker_rise(struct hr_train_worker *self)
+static void train_worker_rise(struct hr_train_worker *self)
 {
     if (self->job->pool)
         hr_buffer_pool_give_back(self->job->pool, self->buffers);
@@ -222,7 +256,7 @@ void hr_train_worker_rise(struct hr_train_worker *self)
 static void rise_for_now(struct hr_train_worker *self)
 {
     if (!self->job->pool || hr_conditions_matter(&self->job->conditions))
-        hr_train_worker_rise(self);
+        train_worker_rise(self);
     else
         self->keeps_turn =
             hr_buffer_pool_lay_down(self->job->pool, self->worker.rank, self->buffers);
@@ -250,8 +284,8 @@ static bool has_slept(void *arg)
 }
 
 /* Books no time: the caller says what the sleep counts as. */
-enum hr_status hr_train_worker_sleep(const struct hr_train_worker *self, int64_t until_ns,
-                                     const char *what)
+static enum hr_status train_worker_sleep(const struct hr_train_worker *self, int64_t until_ns,
+                                         const char *what)
 {
     const struct hr_train_job *job = self->job;
     struct sleeper sleeper = {.waiter = {.abort = self->waiter.abort},
@@ -271,7 +305,7 @@ static enum hr_status load_slowly(struct hr_train_worker *self, uint64_t hits)
         return HR_OK;
     const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
     const int64_t began = hr_clock_ns();
-    HR_TRY(hr_train_worker_sleep(self, began + ps / 1000, "its slow input"));
+    HR_TRY(train_worker_sleep(self, began + ps / 1000, "its slow input"));
     self->slept_ns = hr_clock_ns() - began;
     hr_account_turn(&stats->account, was);
     return HR_OK;
@@ -355,7 +389,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     self->check.threads = worker->shared->update_threads;
     size_t samples = share.count;
     struct hr_batch_result result;
-    HR_TRY(hr_train_worker_sit(self));
+    HR_TRY(train_worker_sit(self));
     if (!self->job->played) /* else others read it while a gradient is computed */
         worker->stats->preempted_ns += self->stood_ns;
     if (self->job->pipeline)
@@ -380,4 +414,162 @@ void hr_train_worker_leave_cut(struct hr_train_worker *self)
     if (!cut->halt && worker->shared->strategy->synchronous)
         worker->cut = hr_batch_schedule_next_cut(schedule, cut->index);
     hr_staged_drain(self);
+}
+
+/* What the workspace's batch was predicted to be, and what it is. */
+static void add_errors(struct hr_train_worker *self, size_t n, double *errors)
+{
+    const struct hr_train_job *job = self->job;
+    struct hr_workspace *workspace = self->buffers->workspace;
+    if (job->values.count)
+        hr_fit_add(&job->values, &job->dataset->targets, n, hr_workspace_outputs(workspace),
+                   hr_workspace_labels(workspace), errors);
+}
+
+/* Test samples [first, first + count), in pieces that fit the workspace. */
+static struct hr_batch_result evaluate_block(struct hr_train_worker *self, size_t first,
+                                             size_t count, double *errors)
+{
+    const struct hr_train_job *job = self->job;
+    struct hr_compute_buffers *buffers = self->buffers;
+    struct hr_batch_result sum = {0};
+    const size_t rows = hr_input_eval_rows(job->dataset);
+    for (size_t done = 0; done < count; done += rows) {
+        const size_t n = hr_min_size(rows, count - done);
+        hr_input_decode_test(&buffers->input, first + done, n,
+                             hr_workspace_input(buffers->workspace),
+                             hr_workspace_labels(buffers->workspace));
+        hr_model_evaluate_more(job->model, buffers->workspace, job->shared->snapshot.weights, n,
+                               &sum);
+        if (job->answers)
+            hr_workspace_answers(buffers->workspace, n, job->answers + first + done);
+        add_errors(self, n, errors);
+    }
+    return sum;
+}
+
+static void evaluate_blocks(struct hr_train_worker *self)
+{
+    const struct hr_train_job *job = self->job;
+    const size_t tests = job->dataset->test.count;
+    hr_workspace_lend(self->buffers->workspace, NULL, NULL);
+    for (size_t block = self->worker.seat; block < job->neval; block += self->worker.seats) {
+        const size_t first = block * HR_EVAL_BLOCK;
+        const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
+        const size_t sums = 2 * job->values.count;
+        double *errors = job->errors + block * sums;
+        if (sums)
+            memset(errors, 0, sums * sizeof *errors);
+        const struct hr_batch_result result = evaluate_block(self, first, count, errors);
+        job->cells[block] = (struct hr_eval_cell){result.loss_sum, result.correct};
+    }
+}
+
+enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self)
+{
+    if (self->worker.seat >= self->job->neval) /* nothing is left for it */
+        return HR_OK;
+    HR_TRY(train_worker_sit(self));
+    evaluate_blocks(self);
+    train_worker_rise(self);
+    return HR_OK;
+}
+
+/* Sleep until the gradient, begun at began_ns with own_ns of processor time, has taken as long as
+ * the conditions say. Only processor time is stretched, not waiting for a processor. A worker that
+ * wakes late sleeps less in the next step, so that a busy machine does not slow every step. */
+static enum hr_status take_longer(struct hr_train_worker *self, uint64_t step, int64_t began_ns,
+                                  int64_t own_ns)
+{
+    const int64_t now = hr_clock_ns(), late = self->late_ns;
+    const int64_t ps = hr_conditions_compute_ps(self->job, self->worker.rank, step, 1000 * own_ns);
+    const int64_t until = began_ns - late + ps / 1000;
+    self->late_ns = 0;
+    if (until <= now)
+        return HR_OK;
+    HR_TRY(train_worker_sleep(self, until, "its own slowness"));
+    const int64_t woken = hr_clock_ns();
+    self->late_ns = woken > until ? woken - until : 0;
+    return HR_OK;
+}
+
+static enum hr_status stall(struct hr_train_worker *self, uint64_t step)
+{
+    struct hr_account *account = &self->worker.stats->account;
+    const int64_t ps = hr_conditions_stall_ps(self->job, self->worker.rank, step);
+    if (ps == 0)
+        return HR_OK;
+    hr_account_turn(account, HR_WAIT);
+    const int64_t began = hr_clock_ns();
+    HR_TRY(train_worker_sleep(self, began + ps / 1000, "the end of its stall"));
+    const int64_t ended = hr_clock_ns();
+    self->worker.stats->stalled_ns += ended - began;
+    hr_account_turn(account, HR_COMPUTE);
+    hr_spans_name(self->worker.spans, HR_SPAN_WAIT, HR_SPAN_STALL, began, ended);
+    return HR_OK;
+}
+
+/* Asking for the time on the processor is a system call, so short steps are not asked. */
+enum { WORTH_ASKING_NS = 200 * 1000 };
+
+/* Computing so far; it computes now. */
+static int64_t computed_ns(const struct hr_train_worker *self)
+{
+    const struct hr_account *account = &self->worker.stats->account;
+    return account->spent_ns[HR_COMPUTE] + hr_clock_ns() - account->since_ns;
+}
+
+/* Its gradient, and how long that had no processor. What was on it while it loaded counts as if it
+ * had computed: too little rather than too much is said to have been taken away. */
+static enum hr_status gradient(struct hr_train_worker *self, const struct hr_task *task)
+{
+    const bool asks = self->worker.took_ns >= WORTH_ASKING_NS && !self->job->pipeline &&
+                      self->job->options->threads_per_worker == 1;
+    if (!asks)
+        return hr_train_worker_gradient(self, task);
+    const int64_t had = hr_clock_thread_ns(), before = computed_ns(self);
+    HR_TRY(hr_train_worker_gradient(self, task));
+    const int64_t away = computed_ns(self) - before - (hr_clock_thread_ns() - had);
+    self->worker.stats->preempted_ns += away > self->stood_ns ? away - self->stood_ns : 0;
+    return HR_OK;
+}
+
+enum hr_status hr_gradient_in_time(struct hr_train_worker *self, const struct hr_task *task,
+                                   int64_t now_ps)
+{
+    const uint64_t step = self->worker.steps;
+    hr_train_worker_begin(self, task);
+    if (!hr_conditions_matter(&self->job->conditions))
+        return gradient(self, task);
+    if (hr_conditions_kill(self->job, self->worker.rank, step, now_ps))
+        return hr_conditions_die(self->job, self->worker.rank);
+    HR_TRY(stall(self, step));
+    const int64_t began = hr_clock_ns(), had = hr_clock_thread_ns();
+    HR_TRY(gradient(self, task));
+    return take_longer(self, step, began + self->slept_ns, hr_clock_thread_ns() - had);
+}
+
+static int64_t one_deadline_from_now(const struct hr_train_worker *self)
+{
+    return hr_clock_ns() + hr_inject_deadline_ps(&self->job->conditions.inject) / 1000;
+}
+
+struct hr_deadline hr_deadline_begin(struct hr_train_worker *self)
+{
+    return (struct hr_deadline){self, one_deadline_from_now(self)};
+}
+
+bool hr_deadline_has_passed(void *arg)
+{
+    struct hr_deadline *deadline = arg;
+    struct hr_train_worker *self = deadline->self;
+    const struct hr_atom32 *stop = &self->job->shared->dispenser->stop;
+    const bool passed = hr_clock_ns() >= deadline->until_ns;
+    if ((passed || hr_atom32_load_acquire(stop)) && /* partner: launcher.c */
+        hr_requests_are_taken(&self->worker))
+        return true;
+    if (passed)
+        deadline->until_ns = one_deadline_from_now(self);
+    self->waiter.alarm_ns = deadline->until_ns;
+    return false;
 }

@@ -5,11 +5,11 @@
  *     hr_train_worker_borrow        memory to compute in
  *     hr_train_worker_begin         a batch
  *     hr_train_worker_gradient      of its share of it, into worker.grads
- *     hr_train_worker_evaluate (evaluate.h), hr_train_worker_leave_cut
+ *     hr_train_worker_evaluate, hr_train_worker_leave_cut
  *     hr_train_worker_stop
  *
- * A gradient's way: hr_train_worker_gradient (which samples, what is counted) -> micro_shards.h
- * (where a share is several pieces) -> gradient.h (of one piece: load it, run the model).
+ * A gradient's way: hr_train_worker_gradient (which samples, what is counted) -> gradient.h
+ * (where a share is several pieces: piece by piece; load it, run the model).
  *
  * Threads: a worker's own; where all ranks are played, one thread's after the other, but for
  *          gradients, which begin there and are computed beside it.
@@ -18,11 +18,25 @@
 #define HR_WORKER_WORKER_H
 
 #include "worker/compute_buffers.h"
-#include "worker/gradient_check.h"
+#include "worker/gradient.h"
 #include "worker/job.h"
-#include "worker/tell.h"
 
-/* Where a stage of a stream makes its updates (streamed.h). */
+/* What an evaluation came to: the blocks' sums, added in the order of the blocks,
+ * whoever computed them.
+ *
+ * Threads: the leader's, when all blocks are there. Test: tests/unit/train/test_regress.c
+ */
+struct hr_measured {
+    double loss, accuracy; /* accuracy NaN where values are predicted, and fit where classes are */
+    struct hr_fit fit;
+};
+
+struct hr_measured hr_train_job_measured(const struct hr_train_job *job);
+
+/* Bytes of the errors of a data set's blocks (job.h); 0 where classes are predicted. */
+size_t hr_measured_bytes(const struct hr_dataset *dataset);
+
+/* Where a stage of a stream makes its updates (staged.h). */
 struct hr_streamed_stage {
     const struct hr_train_job *job;
     size_t worker;
@@ -67,18 +81,14 @@ HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 /* Compute in these buffers from now on. */
 void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buffers *buffers);
 
-/* Where the job has a pool of buffers: borrow some of it, and give them back. Else nothing.
- * HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: nobody gave any back. */
-HR_CHECKED enum hr_status hr_train_worker_sit(struct hr_train_worker *self);
-void hr_train_worker_rise(struct hr_train_worker *self);
-/* Before it waits for others: those who wait for its buffers may go on (buffer_pool.h). */
+/* Before it waits for others: those who wait for its buffers may go on (compute_buffers.h). */
 void hr_train_worker_pass(struct hr_train_worker *self);
 
 /* Before its gradient: what --inject does to its weights, and what of the run decides how it is
  * counted. A gradient reads nothing that others change. */
 void hr_train_worker_begin(struct hr_train_worker *self, const struct hr_task *task);
 /* Gradient of this worker's share of the task's batch; HR_E_DIVERGED when it or the loss is not
- * finite (gradient_check.h). */
+ * finite (gradient.h). */
 HR_CHECKED enum hr_status hr_train_worker_gradient(struct hr_train_worker *self,
                                                    const struct hr_task *task);
 
@@ -88,8 +98,25 @@ HR_CHECKED enum hr_status hr_train_worker_drain(struct hr_train_worker *self);
 /* After a cut: where the next one is. */
 void hr_train_worker_leave_cut(struct hr_train_worker *self);
 
-/* Sleep until then, or until the run is asked to stop: an injected sleep may last hours. */
-HR_CHECKED enum hr_status hr_train_worker_sleep(const struct hr_train_worker *self,
-                                                int64_t until_ns, const char *what);
+/* Evaluate blocks seat, seat + seats, ... of the test split from the snapshot; each worker writes
+ * the cells of its own blocks. HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: it got no buffers. */
+HR_CHECKED enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self);
+
+/* --- on the real clock: as long as conditions say, or never --- */
+
+/* hr_train_worker_begin and _gradient, with stalls, slowness and death of --inject and
+ * --compute-time. now_ps: since the run began. HR_E_GONE: it dies. */
+HR_CHECKED enum hr_status hr_gradient_in_time(struct hr_train_worker *self,
+                                              const struct hr_task *task, int64_t now_ps);
+
+/* A part of its last push is unanswered (server/server_requests.h): when is it sent again? */
+struct hr_deadline {
+    struct hr_train_worker *self;
+    int64_t until_ns;
+};
+struct hr_deadline hr_deadline_begin(struct hr_train_worker *self);
+/* Has it passed, and is no copy under way? Not waited for when the run is asked to stop.
+ * (hr_ready_fn) */
+bool hr_deadline_has_passed(void *deadline);
 
 #endif

@@ -11,7 +11,7 @@
 #include "shm/control.h"
 #include "state/model_file.h"
 #include "support/runs.h"
-#include "worker/buffer_pool.h"
+#include "worker/compute_buffers.h"
 #include "worker/job.h"
 
 enum { WORKERS = 12, TURNS = 200 };

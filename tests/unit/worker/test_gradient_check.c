@@ -1,6 +1,6 @@
 /* Gradients are checked before they are handed over: wherever a NaN or an infinity stands, whatever
  * pieces it is handed over in. */
-#include "worker/gradient_check.h"
+#include "worker/gradient.h"
 
 #include <float.h>
 #include <math.h>

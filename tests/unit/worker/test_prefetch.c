@@ -1,6 +1,5 @@
 /* Decoding ahead: the right batches, whatever the order they are asked for in, and the same bits in
  * every run. Runs with forked workers come first: the forking process must not have used BLAS. */
-#include "worker/prefetch.h"
 
 #include <sched.h>
 #include <stdio.h>
