@@ -63,6 +63,8 @@ struct hr_split {
     /* (count) where it is a part of another split: the rows of the arrays above that are its
      * samples; NULL: its samples are the rows. */
     const uint32_t *chosen;
+    const uint32_t *groups;    /* --split group: a number of each row's group; else NULL */
+    const uint32_t *file_rows; /* a part of a single file: which of its rows, from 0; else NULL */
 };
 
 /* Of a channel, in the training split: how many values are different, and how many of these still
@@ -95,6 +97,15 @@ struct hr_data_options {
                                for 0 .. 9; "": those that the data has */
     int values;         /* labels are values, the targets of a regression (--task regress) */
     char target[1024];  /* CSV: their columns, as "price,rent" or "3,5"; "": the one label column */
+    /* CSV: lists of columns, as names or numbers from 1 ("": none) */
+    char columns[1024]; /* the features; "": all others */
+    char drop[1024];    /* no features */
+    char one_hot[1024]; /* columns of words, a number for each; "auto": those that have words */
+    char missing[8]; /* what is missing: refuse, mean of the training rows, drop the row [refuse] */
+    char split[300]; /* which samples are held out: random, stratified, last, group:COLUMN; ""
+                           is random */
+    const char *recipe; /* what a model says of its columns (struct hr_dataset), instead of these;
+                           borrowed by the call; NULL: none */
     int test_all;       /* hold nothing out: samples without a test split are both splits, whole */
     /* Called when the shape of a sample is known, before samples are read (libsvm: not called, its
      * shape is known last). An error refuses the data. NULL: not called. */
@@ -121,6 +132,8 @@ struct hr_dataset {
                                          of at most 255 bytes; else NULL */
     float scale;                      /* of bytes; 1 for floats and sparse */
     int index_base;                   /* libsvm: of the first feature, 0 or 1; else -1 */
+    const char *recipe;               /* CSV: what was done to columns, as JSON
+                                         (src/data/formats/columns.h); NULL: nothing */
     char label_column[80];            /* CSV: the column of labels, as "column 3, kind"; else "" */
     int label_guessed;                /* CSV: 1 if it was chosen by its name alone */
     char notes[3][HR_DATA_NOTE];      /* doubts about the files, a line each; or "" */

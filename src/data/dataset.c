@@ -18,6 +18,7 @@ void hr_data_defaults(struct hr_data_options *options)
     *options = (struct hr_data_options){.test_fraction = 0.2,
                                         .header = "auto",
                                         .index_base = "auto",
+                                        .missing = "refuse",
                                         .max_data = HR_DATA_MAX_BYTES};
 }
 
@@ -36,6 +37,7 @@ void hr_storage_free(struct hr_storage *storage)
     free(storage->names);
     free(storage->columns);
     free(storage->rounding);
+    free(storage->recipe);
     hr_class_list_free(&storage->list);
     for (size_t s = 0; s < 3; s++)
         free(storage->numbered[s]);
@@ -248,10 +250,12 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     dataset->label_guessed = storage->train.label_guessed;
     HR_TRY(hr_table_names(name, &storage->train, &storage->columns));
     dataset->feature_names = storage->columns;
+    dataset->recipe = storage->recipe;
+    dataset->options.recipe = NULL;
     dataset->index_base = !strcmp(dataset->format, "libsvm") ? storage->train.index_base : -1;
     if (!storage->test.count && !dataset->options.test_all)
-        HR_TRY(hr_table_hold_out(name, &storage->train, dataset->options.test_fraction,
-                                 &storage->test));
+        HR_TRY(hr_table_hold_out(name, dataset->options.split, storage->classes != 0,
+                                 &storage->train, dataset->options.test_fraction, &storage->test));
     dataset->shape = storage->train.shape;
     dataset->features = storage->train.features;
     dataset->classes = storage->classes;

@@ -39,6 +39,7 @@ struct hr_storage {
     char digest[33];              /* when the format says it */
     struct hr_class_list list;    /* options->classes */
     uint32_t *numbered[3];        /* labels by that list, of train, test and validation */
+    char *recipe;                 /* owned: the data set's */
     void *map;                    /* a mapping that tables borrow from */
     size_t map_bytes;
 };
@@ -56,6 +57,9 @@ enum hr_data_option_bit {
     HR_OPTION_MAX_DATA = 256,
     HR_OPTION_VALUES = 512, /* labels may be values */
     HR_OPTION_TARGET = 1024,
+    HR_OPTION_COLUMNS = 2048, /* columns, drop, one-hot, missing */
+    HR_OPTION_SPLIT = 4096,
+    HR_OPTION_GROUPS = 8192, /* split group:COLUMN */
 };
 
 struct hr_format {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/size.h"
 #include "data/bytes.h"
+#include "data/hold_out.h"
 #include "data/sampler.h"
 
 /* An epoch that no training reaches, and not the one that draws test samples (table.c). */
@@ -33,6 +33,38 @@ static enum hr_status take_file(double fraction, struct hr_dataset *dataset)
         fraction, dataset->options.validation_data);
 }
 
+/* Other samples than the first of the order (--split): they are put first, the order is kept.
+ * *held: how many they are. */
+static enum hr_status put_first(const struct hr_dataset *dataset, double fraction, uint64_t seed,
+                                uint32_t *order, size_t *held)
+{
+    const struct hr_split *all = &dataset->train;
+    const struct hr_hold_out how = {dataset->options.split, dataset->classes ? all->labels : NULL,
+                                    all->groups};
+    const char *split = dataset->options.split;
+    void *marks, *rest = NULL;
+    if (!split[0] || !strcmp(split, "random"))
+        return HR_OK;
+    enum hr_status st;
+    HR_TRY(hr_take(dataset->name, all->count, &marks));
+    HR_TRY_GOTO(hr_take(dataset->name, all->count * sizeof *order, &rest), st, out);
+    HR_TRY_GOTO(hr_hold_out_mark(dataset->name, &how, seed, drawing, all->count, fraction, marks),
+                st, out);
+    uint32_t *others = rest;
+    size_t n = 0;
+    *held = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (((uint8_t *)marks)[order[i]])
+            order[(*held)++] = order[i];
+        else
+            others[n++] = order[i];
+    memcpy(order + *held, others, n * sizeof *order);
+out:
+    free(marks);
+    free(rest);
+    return st;
+}
+
 enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fraction, uint64_t seed,
                                 struct hr_held_out *out)
 {
@@ -48,10 +80,10 @@ enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fractio
     out->chosen = malloc(all->count * sizeof *out->chosen);
     if (!out->chosen)
         return hr_fail(HR_E_NOMEM, "no memory to choose among %zu samples", all->count);
-    const size_t wanted = (size_t)((double)all->count * fraction + 0.5);
-    const size_t held = hr_min_size(wanted ? wanted : 1, all->count - 1);
+    size_t held = hr_hold_out_count(all->count, fraction);
     const struct hr_sampler sampler = hr_sampler_of(seed, drawing, all->count);
     hr_sampler_fill(&sampler, 0, all->count, out->chosen);
+    HR_TRY(put_first(dataset, fraction, seed, out->chosen, &held));
     for (size_t i = 0; i < all->count; i++)
         out->chosen[i] = (uint32_t)hr_split_row(all, out->chosen[i]);
     out->dataset.test = part_of(all, out->chosen, 0, held);

@@ -6,8 +6,8 @@
 
 #include "base/size.h"
 #include "data/bytes.h"
+#include "data/hold_out.h"
 #include "data/labels.h"
-#include "data/sampler.h"
 
 void hr_table_free(struct hr_table *table)
 {
@@ -21,6 +21,8 @@ void hr_table_free(struct hr_table *table)
         free(table->columns);
         free(table->labels);
     }
+    free(table->groups);
+    free(table->file_rows);
     free(table->feature_names);
     *table = (struct hr_table){0};
 }
@@ -110,6 +112,8 @@ struct hr_split hr_table_split(const struct hr_table *table)
         .rows = table->rows,
         .columns = table->columns,
         .labels = table->labels,
+        .groups = table->groups,
+        .file_rows = table->file_rows,
     };
 }
 
@@ -148,6 +152,9 @@ static enum hr_status make_arrays(const char *name, const struct hr_table *from,
     *out = (struct hr_table){.features = from->features, .shape = from->shape, .count = count};
     HR_TRY(hr_take(name, count * sizeof *out->labels, &taken[0]));
     out->labels = taken[0];
+    if (from->groups)
+        HR_TRY(hr_take(name, count * sizeof *out->groups, &taken[3]));
+    out->groups = taken[3];
     switch (from->features) {
     case HR_FEATURES_BYTES:
         HR_TRY(hr_take(name, count * elems, &taken[1]));
@@ -175,6 +182,10 @@ static void copy_sample(const struct hr_table *from, size_t i, struct hr_table *
 {
     const size_t elems = hr_shape_elems(from->shape);
     to->labels[at] = from->labels[i];
+    if (to->file_rows)
+        to->file_rows[at] = from->file_rows ? from->file_rows[i] : (uint32_t)i;
+    if (from->groups)
+        to->groups[at] = from->groups[i];
     if (from->features == HR_FEATURES_BYTES)
         memcpy(to->pixels + at * elems, from->pixels + i * elems, elems);
     if (from->features == HR_FEATURES_FLOATS)
@@ -196,52 +207,24 @@ static enum hr_status copy_marked(const char *name, const struct hr_table *from,
                                   const uint8_t *marks, uint8_t mark, struct hr_table *out)
 {
     size_t count = 0, pairs = 0, at = 0;
+    void *taken = NULL;
     for (size_t i = 0; i < from->count; i++)
         if (marks[i] == mark) {
             count++;
             pairs += from->rows ? from->rows[i + 1] - from->rows[i] : 0;
         }
     HR_TRY(make_arrays(name, from, count, pairs, out));
+    if (mark)
+        HR_TRY(hr_take(name, count * sizeof *out->file_rows, &taken));
+    out->file_rows = taken;
     for (size_t i = 0; i < from->count; i++)
         if (marks[i] == mark)
             copy_sample(from, i, out, at++);
     return HR_OK;
 }
 
-size_t hr_table_held_out_count(size_t count, double fraction)
-{
-    const size_t wanted = (size_t)((double)count * fraction + 0.5);
-    return hr_min_size(wanted ? wanted : 1, count - 1);
-}
-
-/* Mark the samples to hold out; they are the first of an epoch that no training reaches. */
-static void mark_test(uint8_t *marks, size_t count, double fraction)
-{
-    const size_t tests = hr_table_held_out_count(count, fraction);
-    const struct hr_sampler sampler = hr_sampler_of(0, UINT64_MAX, count);
-    for (size_t i = 0; i < tests; i++) {
-        uint32_t sample;
-        hr_sampler_fill(&sampler, i, 1, &sample);
-        marks[sample] = 1;
-    }
-}
-
-enum hr_status hr_table_held_out_rows(const char *name, size_t count, double fraction, size_t n,
-                                      uint32_t *rows)
-{
-    void *taken;
-    HR_TRY(hr_take(name, count, &taken));
-    const uint8_t *marks = taken;
-    mark_test(taken, count, fraction);
-    for (size_t i = 0, at = 0; i < count && at < n; i++)
-        if (marks[i])
-            rows[at++] = (uint32_t)i;
-    free(taken);
-    return HR_OK;
-}
-
-enum hr_status hr_table_hold_out(const char *name, struct hr_table *table, double fraction,
-                                 struct hr_table *test)
+enum hr_status hr_table_hold_out(const char *name, const char *split, bool classes,
+                                 struct hr_table *table, double fraction, struct hr_table *test)
 {
     struct hr_table halves[2] = {{0}, {0}};
     void *marks = NULL;
@@ -251,7 +234,8 @@ enum hr_status hr_table_hold_out(const char *name, struct hr_table *table, doubl
                        "%s: has %zu samples, expected at least 2: one to train on and one to test",
                        name, table->count);
     HR_TRY_GOTO(hr_take(name, table->count, &marks), st, out);
-    mark_test(marks, table->count, fraction);
+    const struct hr_hold_out how = {split, classes ? table->labels : NULL, table->groups};
+    HR_TRY_GOTO(hr_hold_out_tests(name, &how, table->count, fraction, marks), st, out);
     HR_TRY_GOTO(copy_marked(name, table, marks, 0, &halves[0]), st, out);
     HR_TRY_GOTO(copy_marked(name, table, marks, 1, &halves[1]), st, out);
     halves[0].feature_names = table->feature_names;

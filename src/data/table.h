@@ -28,7 +28,9 @@ struct hr_table {
     bool borrowed;
     void *map; /* owned: the mapping that pixels or values lie in; NULL: they are memory */
     size_t map_bytes;
+    uint32_t *file_rows; /* owned; as in struct hr_split */
     /* CSV: */
+    uint32_t *groups;        /* owned; as in struct hr_split */
     char label_column[80];   /* where the labels stand */
     bool label_guessed;      /* the header alone says so */
     char *feature_names;     /* 0-terminated, one behind the other; NULL where there is no header */
@@ -63,19 +65,11 @@ size_t hr_table_bytes(const struct hr_table *table);
 HR_CHECKED enum hr_status hr_table_names(const char *name, const struct hr_table *table,
                                          const char ***out);
 
-/* Take round(fraction * count) samples, at least 1 and not all, out of `table` into `test`: the
- * first ones of a fixed pseudo-random order (Philox with seed 0), so that they depend on the count
- * alone. Both keep the order of the file, and `table` its names. HR_E_FORMAT:
- * there are not two samples. */
-HR_CHECKED enum hr_status hr_table_hold_out(const char *name, struct hr_table *table,
-                                            double fraction, struct hr_table *test);
-
-/* How many of `count` samples, at least 2, that takes. */
-size_t hr_table_held_out_count(size_t count, double fraction);
-
-/* rows (n) out, ascending: which of `count` samples that takes, from 0. n: how many those are.
- * HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_table_held_out_rows(const char *name, size_t count, double fraction,
-                                                 size_t n, uint32_t *rows);
+/* Take samples out of `table` into `test`: those of hr_hold_out_tests, `split` as it has it. Both
+ * keep the order of the file, and `table` its names. classes: labels are numbers of classes.
+ * HR_E_FORMAT: there are not two samples. */
+HR_CHECKED enum hr_status hr_table_hold_out(const char *name, const char *split, bool classes,
+                                            struct hr_table *table, double fraction,
+                                            struct hr_table *test);
 
 #endif

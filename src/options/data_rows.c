@@ -12,6 +12,8 @@
 
 #define READERS (HR_TRAIN | HR_COMPARE | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST)
 
+#define COLUMNS (READERS & ~(unsigned)HR_EVAL) /* what a model was trained with, it says itself */
+
 static const struct hr_option data[] = {
     ROW("test-data", TEXT, test_data, "FILE", NULL,
         "test samples, in the format of --data (CSV, libsvm, images)",
@@ -23,6 +25,22 @@ static const struct hr_option data[] = {
     ROW("test-fraction", NUMBER, test_fraction, "X", "0.2",
         "without them: held out of --data, always the same ones", .commands = READERS,
         .models = HR_OF_ALL_MODELS),
+    ROW("split", TEXT, split, "HOW", NULL,
+        "which samples are held out: random, stratified (of each class as many), group:COLUMN "
+        "(no value of it in both parts), last (in the order of the file)",
+        .said = "random", .commands = READERS, .models = HR_OF_ALL_MODELS),
+    ROW("columns", TEXT, columns, "LIST", NULL,
+        "CSV: columns to learn from, names or numbers from 1: age,sex", .said = "all",
+        .commands = COLUMNS),
+    ROW("drop", TEXT, drop, "LIST", NULL, "CSV: columns to leave out: id,name",
+        .commands = COLUMNS),
+    ROW("one-hot", TEXT, one_hot, "LIST", NULL,
+        "CSV: columns of words, which become a 0 or 1 for each word; auto: all that have words",
+        .said = "words are refused", .commands = COLUMNS),
+    ROW("missing", TEXT, missing, "HOW", "refuse",
+        "CSV: where nothing stands (or NA, NaN, ?): refuse, mean (of the training rows), or drop "
+        "the row",
+        .words = "refuse|mean|drop", .commands = COLUMNS),
     ROW("header", TEXT, header, "HOW", "auto", "CSV: the first line has names: yes, no or auto",
         .words = "yes|no|auto", .commands = READERS | HR_PREDICT),
     ROW("label-column", TEXT, label_column, "COLUMN", NULL, "CSV: a name, or a number from 1",

@@ -139,7 +139,7 @@ END
 @test "wrong data and wrong use are refused in one line" {
   make_data
   printf 'a,b\n1,2\nnan,3\n' >"$TMP/x"
-  refused 3 "line 3, column 1: \"nan\", expected a finite number" train --data "$TMP/x"
+  refused 3 "line 3, column 1, a: \"nan\", expected a finite number" train --data "$TMP/x"
   refused 2 "--header maybe: expected yes, no or auto" train --data "$TMP/a.csv" --header maybe
   refused 2 "--index-base 2: expected 0, 1 or auto" train --data "$TMP/a.txt" --index-base 2
   refused 2 "--test-fraction 0: expected more than 0" train --data "$TMP/a.csv" --test-fraction 0

@@ -138,7 +138,7 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
   refused 3 "column 1 has no name" data info "$TMP/p"
   table "$TMP/p" kind,x,weight "('ab'[i % 2], i % 5, i)"
   sed 's/^[ab],/0,/' "$TMP/p" >"$TMP/q" && mv "$TMP/q" "$TMP/numbers"
-  refused 3 "line 2, column 1: \"a\", expected a finite number (the label is column 3, weight; --label-column names another)" train --data "$TMP/p"
+  refused 3 "(the label is column 3, weight; --label-column names another)" train --data "$TMP/p"
   refused 2 "has 2 outputs, expected 400, the classes ($TMP/numbers: 400 classes in column 3, weight)" train --data "$TMP/numbers" --label-column weight --model "flatten, dense 2" --task classify
   hogring data info "$TMP/p" --label-column kind | grep -q "^label     column 1, kind$"
 }

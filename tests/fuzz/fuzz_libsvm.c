@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options.feature_count = i < 3 ? 0 : 8;
     if (hr_libsvm_parse("libsvm", (const char *)data, size, &labels, &train) == HR_OK &&
         hr_libsvm_shift("libsvm", &options, tables) == HR_OK &&
-        hr_table_hold_out("libsvm", &train, 0.3, &held) == HR_OK && held.count == 0)
+        hr_table_hold_out("libsvm", "random", true, &train, 0.3, &held) == HR_OK && held.count == 0)
         abort();
     hr_table_free(&train);
     hr_table_free(&held);

@@ -1,5 +1,9 @@
 #include "formats/csv_fields.h"
 
+#include <string.h>
+
+#include "data/bytes.h"
+
 enum hr_status hr_csv_fail_at(const struct hr_csv_reader *r, const struct hr_csv_field *f,
                               const char *what)
 {
@@ -82,17 +86,18 @@ enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_csv_field *f
     return HR_OK;
 }
 
-void hr_csv_find_separator(struct hr_csv_reader *r)
+static void find_separator(struct hr_csv_reader *r)
 {
-    static const char candidates[] = ",\t;";
-    size_t found[3] = {0}, best = 0;
+    static const char candidates[] = HR_CSV_SEPARATORS;
+    enum { N = sizeof candidates - 1 };
+    size_t found[N] = {0}, best = 0;
     bool quoted = false;
     for (const char *at = r->at; at < r->end && (quoted || *at != '\n'); at++) {
         quoted ^= *at == '"';
-        for (size_t i = 0; i < 3 && !quoted; i++)
+        for (size_t i = 0; i < N && !quoted; i++)
             found[i] += *at == candidates[i];
     }
-    for (size_t i = 1; i < 3; i++)
+    for (size_t i = 1; i < N; i++)
         best = found[i] > found[best] ? i : best;
     r->separator = candidates[best];
 }
@@ -104,4 +109,43 @@ bool hr_csv_next_record(struct hr_csv_reader *r)
     for (; at_break(r); r->line++)
         r->at += *r->at == '\r' ? 2 : 1;
     return r->at < r->end;
+}
+
+/* Separators of the line that it stands at. */
+static size_t count_separators(const struct hr_csv_reader *r, char separator)
+{
+    size_t n = 0;
+    for (const char *at = r->at; at < r->end && *at != '\n'; at++)
+        n += *at == separator;
+    return n;
+}
+
+/* A header may begin with #, too: then it has as many columns as the line below it. */
+static bool pass_comment(struct hr_csv_reader *r)
+{
+    struct hr_csv_reader below = *r;
+    const char *end = memchr(r->at, '\n', (size_t)(r->end - r->at));
+    if (*r->at != '#' || !end)
+        return false;
+    below.at = end;
+    if (!hr_csv_next_record(&below))
+        return false;
+    find_separator(&below);
+    if (*below.at != '#' &&
+        count_separators(r, below.separator) == count_separators(&below, below.separator))
+        return false;
+    below.comments++;
+    *r = below;
+    return true;
+}
+
+bool hr_csv_begin(struct hr_csv_reader *r)
+{
+    r->at += hr_bytes_mark(r->at, (size_t)(r->end - r->at));
+    if (!hr_csv_next_record(r))
+        return false;
+    while (pass_comment(r)) {
+    }
+    find_separator(r);
+    return true;
 }

@@ -16,8 +16,9 @@
 struct hr_csv_reader {
     const char *name;
     const char *at, *end;
-    size_t line;  /* of the record, from 1 */
-    size_t below; /* line breaks passed since it began */
+    size_t line;     /* of the record, from 1 */
+    size_t below;    /* line breaks passed since it began */
+    size_t comments; /* lines that were left out before the first record */
     char separator;
     char scratch[HR_CSV_MAX_FIELD]; /* a quoted field, without its quotes */
 };
@@ -35,10 +36,12 @@ HR_CHECKED enum hr_status hr_csv_fail_at(const struct hr_csv_reader *r,
 /* f->column is counted up; set it to 0 to begin a record. */
 HR_CHECKED enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_csv_field *f);
 
+/* To the first record, behind a byte order mark and comments, and choose the separator: the one of
+ * these that it has most of. false: there is none. */
+#define HR_CSV_SEPARATORS ",\t;|"
+bool hr_csv_begin(struct hr_csv_reader *r);
+
 /* To the first byte of the next record; false at the end. */
 bool hr_csv_next_record(struct hr_csv_reader *r);
-
-/* The separator is the one of , tab ; that the record it stands at has most of. */
-void hr_csv_find_separator(struct hr_csv_reader *r);
 
 #endif

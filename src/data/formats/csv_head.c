@@ -2,14 +2,15 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "formats/csv.h"
+#include "formats/csv_fields.h"
 #include "data/gzip_stream.h"
 
-static const char candidates[] = ",\t;";
+static const char candidates[] = HR_CSV_SEPARATORS;
 
 struct head {
-    size_t found[3]; /* of each candidate */
+    size_t found[sizeof candidates - 1]; /* of each candidate */
     bool quoted, begun, ended;
+    bool comment; /* it may be no record */
 };
 
 static void look(struct head *head, const char *text, size_t bytes)
@@ -17,6 +18,7 @@ static void look(struct head *head, const char *text, size_t bytes)
     for (size_t i = 0; i < bytes && !head->ended; i++) {
         const char *candidate = text[i] ? strchr(candidates, text[i]) : NULL;
         const bool end = text[i] == '\n' && !head->quoted;
+        head->comment = head->comment || (!head->begun && text[i] == '#');
         head->ended = end && head->begun;
         head->begun = head->begun || (!end && text[i] != '\r');
         head->quoted ^= text[i] == '"';
@@ -40,7 +42,7 @@ enum hr_status hr_csv_width(const char *path, size_t *columns)
     }
     hr_gzip_stream_close(&stream);
     *columns = 0;
-    for (size_t i = 0; i < sizeof head.found / sizeof *head.found; i++)
+    for (size_t i = 0; !head.comment && i < sizeof head.found / sizeof *head.found; i++)
         *columns = head.found[i] >= *columns ? head.found[i] + 1 : *columns;
     return status;
 }

@@ -55,8 +55,8 @@ static enum hr_status count_columns(struct hr_csv_reader r, size_t *columns)
     return HR_OK;
 }
 
-static enum hr_status find(const struct hr_csv_reader *first, const struct piece *piece,
-                           bool header, size_t *column)
+static enum hr_status find(const struct hr_csv_reader *first, const char *option,
+                           const struct piece *piece, bool header, size_t *column)
 {
     char digits[24];
     uint64_t number;
@@ -70,25 +70,24 @@ static enum hr_status find(const struct hr_csv_reader *first, const struct piece
     snprintf(digits, sizeof digits, "%.*s", (int)piece->bytes, piece->text);
     if (piece->bytes >= sizeof digits || !hr_parse_count(digits, &number) || number < 1 ||
         number > columns)
-        return hr_fail(HR_E_USAGE,
-                       "%s: line %zu: --target %s: expected %s or a number from 1 to %zu",
-                       first->name, first->line, hr_shown(piece->text, piece->bytes).text,
+        return hr_fail(HR_E_USAGE, "%s: line %zu: %s %s: expected %s or a number from 1 to %zu",
+                       first->name, first->line, option, hr_shown(piece->text, piece->bytes).text,
                        header ? "a name of the header" : "a header (--header yes)", columns);
     *column = number;
     return HR_OK;
 }
 
-static enum hr_status find_all(const struct hr_csv_reader *first, const char *list, bool header,
-                               struct hr_csv_targets *out)
+static enum hr_status find_all(const struct hr_csv_reader *first, const char *option,
+                               const char *list, bool header, struct hr_csv_targets *out)
 {
     const size_t asked = hr_csv_targets_asked(list);
     for (const char *rest = list; out->count < asked; out->count++) {
         const struct piece piece = next_piece(&rest);
         size_t column;
-        HR_TRY(find(first, &piece, header, &column));
+        HR_TRY(find(first, option, &piece, header, &column));
         if (hr_csv_target_slot(out, column))
-            return hr_fail(HR_E_USAGE, "%s: --target %s: column %zu stands in it twice",
-                           first->name, list, column);
+            return hr_fail(HR_E_USAGE, "%s: %s %s: column %zu stands in it twice", first->name,
+                           option, list, column);
         out->column[out->count] = column;
     }
     return HR_OK;
@@ -107,8 +106,9 @@ static enum hr_status add_names(const struct hr_csv_reader *first, struct hr_csv
     return HR_OK;
 }
 
-enum hr_status hr_csv_targets_find(const struct hr_csv_reader *first, const char *list,
-                                   size_t label, bool header, struct hr_csv_targets *out)
+enum hr_status hr_csv_targets_find(const struct hr_csv_reader *first, const char *option,
+                                   const char *list, size_t label, bool header,
+                                   struct hr_csv_targets *out)
 {
     const size_t asked = hr_csv_targets_asked(list);
     void *columns, *row;
@@ -118,7 +118,7 @@ enum hr_status hr_csv_targets_find(const struct hr_csv_reader *first, const char
     HR_TRY(hr_take(first->name, asked * sizeof *out->row, &row));
     out->row = row;
     if (list[0])
-        HR_TRY(find_all(first, list, header, out));
+        HR_TRY(find_all(first, option, list, header, out));
     else
         out->column[out->count++] = label;
     return header ? add_names(first, out) : HR_OK;

@@ -1,4 +1,4 @@
-/* csv_targets.h - which columns of a table hold the values to predict.
+/* csv_targets.h - lists of a table's columns, above all of those that hold the values to predict.
  *
  * --target "price,3": pieces between commas, each a name of the header (any case) or a number from
  * 1, blanks around it left out; in that order they are the model's outputs. "" means the one column
@@ -22,10 +22,10 @@ struct hr_csv_targets {
 /* Columns that a list asks for, at least 1. */
 size_t hr_csv_targets_asked(const char *list);
 
-/* `first` is a copy of the reader at the first record; label: the column that is meant by "". Free
- * with hr_csv_targets_free whatever the outcome. */
-HR_CHECKED enum hr_status hr_csv_targets_find(const struct hr_csv_reader *first, const char *list,
-                                              size_t label, bool header,
+/* `first` is a copy of the reader at the first record; option: whose list it is, for messages;
+ * label: the column that is meant by "". Free with hr_csv_targets_free whatever the outcome. */
+HR_CHECKED enum hr_status hr_csv_targets_find(const struct hr_csv_reader *first, const char *option,
+                                              const char *list, size_t label, bool header,
                                               struct hr_csv_targets *out);
 void hr_csv_targets_free(struct hr_csv_targets *targets);
 

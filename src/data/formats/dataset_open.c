@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/inputs.h"
+#include "data/hold_out.h"
 #include "formats/formats.h"
 #include "formats/idx.h"
 
@@ -47,6 +48,12 @@ static enum hr_status check_options(const struct hr_data_options *options)
         return hr_fail(HR_E_USAGE, "--header %s: expected yes, no or auto", options->header);
     if (!is_one_of(options->index_base, "0", "1", "auto"))
         return hr_fail(HR_E_USAGE, "--index-base %s: expected 0, 1 or auto", options->index_base);
+    if (!is_one_of(options->missing, "refuse", "mean", "drop"))
+        return hr_fail(HR_E_USAGE, "--missing %s: expected refuse, mean or drop", options->missing);
+    if (options->split[0] && !is_one_of(options->split, "random", "stratified", "last") &&
+        !hr_hold_out_group(options->split)[0])
+        return hr_fail(HR_E_USAGE, "--split %s: expected random, stratified, last or group:COLUMN",
+                       options->split);
     if (options->feature_count > UINT32_MAX / 2)
         return hr_fail(HR_E_USAGE, "--features %zu: expected at most 2^31 - 1",
                        options->feature_count);
@@ -77,6 +84,12 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         {"max-data", HR_OPTION_MAX_DATA, options->max_data != defaults.max_data},
         {"task regress", HR_OPTION_VALUES, options->values},
         {"target", HR_OPTION_TARGET, options->target[0]},
+        {"columns", HR_OPTION_COLUMNS, options->columns[0]},
+        {"drop", HR_OPTION_COLUMNS, options->drop[0]},
+        {"one-hot", HR_OPTION_COLUMNS, options->one_hot[0]},
+        {"missing", HR_OPTION_COLUMNS, strcmp(options->missing, defaults.missing) != 0},
+        {"split group", HR_OPTION_GROUPS, hr_hold_out_group(options->split)[0]},
+        {"split", HR_OPTION_SPLIT, options->split[0]},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(format->options & rows[i].bit))
@@ -93,6 +106,10 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
     if (options->target[0] && !options->values)
         return hr_fail(HR_E_USAGE, "--target: is not supported with --task classify (it belongs to "
                                    "regress)");
+    if (options->values && !strcmp(options->split, "stratified"))
+        return hr_fail(HR_E_USAGE,
+                       "--split stratified: is not supported with --task regress, which "
+                       "has no classes");
     if (options->test_data[0] && rows[2].given)
         return hr_fail(HR_E_USAGE, "--test-fraction: is not supported with --test-data");
     return HR_OK;

@@ -345,7 +345,8 @@ static enum hr_status read_split(const struct splits *s, struct hr_shape shape,
         return HR_OK;
     write_note(split, s);
     if (split == &s->of[TRAIN] && !s->of[TEST].list.count && !s->options->test_all)
-        HR_TRY(hr_image_list_hold_out(&split->list, s->name, s->options->test_fraction, &held));
+        HR_TRY(hr_image_list_hold_out(&split->list, s->name, s->options->split,
+                                      s->options->test_fraction, &held));
     count -= held;
     HR_TRY(read_files(s, shape, storage, split, 0, count, split->table));
     return held ? read_files(s, shape, storage, split, count, held, s->of[TEST].table) : HR_OK;
@@ -393,8 +394,8 @@ static enum hr_status open_folder(const char *path, const struct hr_data_options
 
 const struct hr_format hr_format_images = {
     .name = "images",
-    .options = HR_OPTION_TEST_DATA | HR_OPTION_TEST_FRACTION | HR_OPTION_VALIDATION_DATA |
-               HR_OPTION_RESIZE | HR_OPTION_MAX_DATA,
+    .options = HR_OPTION_TEST_DATA | HR_OPTION_TEST_FRACTION | HR_OPTION_SPLIT |
+               HR_OPTION_VALIDATION_DATA | HR_OPTION_RESIZE | HR_OPTION_MAX_DATA,
     .matches = matches,
     .open = open_folder,
 };

@@ -10,7 +10,8 @@
 
 #include "base/inputs.h"
 #include "base/path.h"
-#include "data/table.h"
+#include "data/bytes.h"
+#include "data/hold_out.h"
 
 /* The folders from a class down to one. */
 struct branch {
@@ -317,31 +318,39 @@ bool hr_image_list_has_folders(const char *folder)
     return any_within(folder, FOLDER, 0);
 }
 
-static void move_behind(struct hr_image_list *list, const uint32_t *rows, size_t n,
-                        struct hr_image_file *held)
+/* Files that are held out go behind the others; both keep their order. */
+static size_t move_behind(struct hr_image_list *list, const uint8_t *marks,
+                          struct hr_image_file *held)
 {
     size_t at = 0, taken = 0;
     for (size_t i = 0; i < list->count; i++)
-        if (taken < n && rows[taken] == i)
+        if (marks[i])
             held[taken++] = list->files[i];
         else
             list->files[at++] = list->files[i];
-    memcpy(list->files + at, held, n * sizeof *held);
+    memcpy(list->files + at, held, taken * sizeof *held);
+    return taken;
 }
 
-enum hr_status hr_image_list_hold_out(struct hr_image_list *list, const char *name, double fraction,
-                                      size_t *held)
+enum hr_status hr_image_list_hold_out(struct hr_image_list *list, const char *name,
+                                      const char *split, double fraction, size_t *held)
 {
-    const size_t n = list->count < 2 ? 0 : hr_table_held_out_count(list->count, fraction);
-    uint32_t *rows = malloc((n + 1) * sizeof *rows);
-    struct hr_image_file *files = malloc((n + 1) * sizeof *files);
-    enum hr_status status = rows && files ? HR_OK : hr_fail(HR_E_NOMEM, "%s: no memory", name);
-    if (status == HR_OK && n)
-        status = hr_table_held_out_rows(name, list->count, fraction, n, rows);
-    if (status == HR_OK)
-        move_behind(list, rows, n, files);
-    *held = n;
-    free(rows);
+    void *marks = NULL, *files = NULL, *labels = NULL;
+    enum hr_status st;
+    *held = 0;
+    if (list->count < 2)
+        return HR_OK;
+    HR_TRY_GOTO(hr_take(name, list->count, &marks), st, out);
+    HR_TRY_GOTO(hr_take(name, list->count * sizeof(struct hr_image_file), &files), st, out);
+    HR_TRY_GOTO(hr_take(name, list->count * sizeof(uint32_t), &labels), st, out);
+    for (size_t i = 0; i < list->count; i++)
+        ((uint32_t *)labels)[i] = list->files[i].label;
+    const struct hr_hold_out how = {.split = split, .labels = labels};
+    HR_TRY_GOTO(hr_hold_out_tests(name, &how, list->count, fraction, marks), st, out);
+    *held = move_behind(list, marks, files);
+out:
+    free(marks);
     free(files);
-    return status;
+    free(labels);
+    return st;
 }

@@ -36,11 +36,10 @@ HR_CHECKED enum hr_status hr_image_list_read(const char *folder, struct hr_image
 HR_CHECKED enum hr_status hr_image_list_read_all(const char *path, struct hr_image_list *out);
 void hr_image_list_free(struct hr_image_list *list);
 
-/* Those that hr_table_hold_out would take for test samples go behind the others, *held of them:
- * both keep their order, and the list is in that of its classes no more. Fewer than 2: none.
- * HR_E_NOMEM. */
+/* Test samples (hr_hold_out_tests) go behind the others, *held of them: both keep their order, and
+ * the list is in that of its classes no more. Fewer than 2: none. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_image_list_hold_out(struct hr_image_list *list, const char *name,
-                                                 double fraction, size_t *held);
+                                                 const char *split, double fraction, size_t *held);
 
 /* Is there a picture in the folder, its folders, or theirs, as far as anybody can tell? */
 bool hr_image_list_any(const char *folder);

@@ -315,7 +315,7 @@ static enum hr_status open_file(const char *path, const struct hr_data_options *
 const struct hr_format hr_format_libsvm = {
     .name = "libsvm",
     .options = HR_OPTION_TEST_DATA | HR_OPTION_VALIDATION_DATA | HR_OPTION_TEST_FRACTION |
-               HR_OPTION_INDEX_BASE | HR_OPTION_FEATURES | HR_OPTION_VALUES,
+               HR_OPTION_SPLIT | HR_OPTION_INDEX_BASE | HR_OPTION_FEATURES | HR_OPTION_VALUES,
     .matches = matches,
     .open = open_file,
 };

@@ -152,6 +152,7 @@ static enum hr_status open_folder(const char *path, const struct hr_data_options
 }
 
 const struct hr_format hr_format_npy = {.name = "npy",
-                                        .options = HR_OPTION_TEST_FRACTION | HR_OPTION_VALUES,
+                                        .options = HR_OPTION_TEST_FRACTION | HR_OPTION_SPLIT |
+                                                   HR_OPTION_VALUES,
                                         .matches = matches,
                                         .open = open_folder};

@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "base/parse.h"
+#include "formats/columns.h"
 #include "formats/csv_fields.h"
 #include "formats/csv_targets.h"
 
@@ -18,7 +19,9 @@ struct reading {
     const struct hr_data_options *options;
     const struct hr_model_input *input;
     const char *model;
-    size_t features;       /* of the model; 0: not known */
+    struct hr_columns recipe; /* of the model; count 0: columns are numbers as they are */
+    struct hr_columns_met met;
+    size_t features;       /* of the model: columns of a table; 0: not known */
     struct hr_array first; /* fields of the first record, 0-terminated */
     struct hr_array at;    /* (columns) where each begins in it */
     size_t columns;
@@ -35,6 +38,25 @@ static const char *field_at(const struct reading *g, size_t column)
 static size_t *feature_of(const struct reading *g)
 {
     return g->feature_of.data;
+}
+
+static bool find_feature(const struct reading *g, const char *name, uint32_t *feature)
+{
+    if (!g->recipe.count)
+        return hr_labels_find(&g->input->names.labels, name, feature);
+    *feature = (uint32_t)hr_columns_named(&g->recipe, name, strlen(name));
+    return *feature < g->recipe.count;
+}
+
+static const char *name_of(const struct reading *g, size_t feature)
+{
+    return g->recipe.count ? g->recipe.list[feature].name
+                           : hr_labels_text(&g->input->names.labels, feature);
+}
+
+static bool has_names(const struct reading *g)
+{
+    return g->recipe.count ? g->recipe.list[0].name != NULL : g->input->names.count != 0;
 }
 
 /* Up to three names for a message: "a", "b", "c" and 4 more. */
@@ -79,8 +101,7 @@ static enum hr_status read_first(struct hr_csv_reader *r, struct reading *g,
         HR_TRY(hr_array_add(&g->at, r->name, &g->first.bytes, sizeof g->first.bytes));
         HR_TRY(hr_array_add(&g->first, r->name, f.text, f.bytes));
         HR_TRY(hr_array_add(&g->first, r->name, "", 1));
-        const bool known =
-            hr_labels_find(&g->input->names.labels, field_at(g, f.column - 1), &feature);
+        const bool known = find_feature(g, field_at(g, f.column - 1), &feature);
         const bool is_number = hr_parse_real(f.text, f.bytes, &number);
         first->numbers += is_number;
         first->known += known;
@@ -92,7 +113,7 @@ static enum hr_status read_first(struct hr_csv_reader *r, struct reading *g,
 
 static bool is_header(const struct reading *g, const struct first_record *first)
 {
-    const size_t names = g->input->names.count;
+    const size_t names = has_names(g) ? g->features : 0;
     const enum hr_csv_header header = hr_csv_header_of(g->options);
     if (header != HR_CSV_HEADER_AUTO)
         return header == HR_CSV_HEADER_YES;
@@ -106,7 +127,7 @@ static enum hr_status fail_missing(const struct reading *g, const bool *there)
     struct shown_names missing = {"", 0}, has = {"", 0};
     for (size_t i = 0; i < g->features; i++)
         if (!there[i])
-            show_name(&missing, hr_labels_text(&g->input->names.labels, i));
+            show_name(&missing, name_of(g, i));
     for (size_t c = 0; c < g->columns; c++)
         show_name(&has, field_at(g, c));
     end_names(&missing);
@@ -120,7 +141,7 @@ static enum hr_status take_names(struct reading *g, bool *there)
     for (size_t c = 0; c < g->columns; c++) {
         uint32_t feature;
         feature_of(g)[c] = LEFT_OUT;
-        if (!hr_labels_find(&g->input->names.labels, field_at(g, c), &feature))
+        if (!find_feature(g, field_at(g, c), &feature))
             continue;
         if (there[feature])
             return hr_fail(HR_E_FORMAT, "%s: column %zu is called \"%s\", as one before it",
@@ -221,9 +242,9 @@ static enum hr_status find_left_out(const struct reading *g, struct hr_csv_targe
     size_t label;
     *out = (struct hr_csv_targets){0};
     if (list[0] && g->columns == g->features + hr_csv_targets_asked(list))
-        return hr_csv_targets_find(&g->r, list, 0, g->header, out);
+        return hr_csv_targets_find(&g->r, "--target", list, 0, g->header, out);
     HR_TRY(find_label(g, &label));
-    return label ? hr_csv_targets_find(&g->r, "", label, g->header, out) : HR_OK;
+    return label ? hr_csv_targets_find(&g->r, "--target", "", label, g->header, out) : HR_OK;
 }
 
 static enum hr_status map_by_place(struct reading *g)
@@ -252,21 +273,42 @@ static enum hr_status map_by_place(struct reading *g)
     return HR_OK;
 }
 
+/* The places of the training file; its label may be missing where it was the last. */
+static enum hr_status map_as_trained(struct reading *g)
+{
+    const size_t of = g->recipe.of;
+    if (g->columns != of && !(g->columns + 1 == of && g->input->label == of))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: line %zu: %zu columns, expected %zu, those of the file "
+                       "that %s was trained on",
+                       g->r.name, g->r.line, g->columns, of, g->model);
+    for (size_t c = 0; c < g->columns; c++)
+        feature_of(g)[c] = LEFT_OUT;
+    for (size_t k = 0; k < g->features; k++) {
+        if (g->recipe.list[k].place > g->columns)
+            return hr_fail(HR_E_FORMAT, "%s: has no column %zu, which %s was trained on", g->r.name,
+                           g->recipe.list[k].place, g->model);
+        feature_of(g)[g->recipe.list[k].place - 1] = k;
+    }
+    return HR_OK;
+}
+
 static enum hr_status read_layout(struct reading *g)
 {
     struct hr_csv_reader *r = &g->r;
     struct first_record first = {0};
     void *taken;
-    r->at += hr_bytes_mark(r->at, (size_t)(r->end - r->at));
-    if (!hr_csv_next_record(r))
+    if (!hr_csv_begin(r))
         return hr_fail(HR_E_FORMAT, "%s: holds no line, expected a table", r->name);
-    hr_csv_find_separator(r);
     struct hr_csv_reader behind = *r;
     HR_TRY(read_first(&behind, g, &first));
     g->header = is_header(g, &first);
     HR_TRY(hr_take(r->name, g->columns * sizeof(size_t), &taken));
     g->feature_of.data = taken;
-    HR_TRY(g->header && g->input->names.count ? map_by_name(g) : map_by_place(g));
+    if (g->header && has_names(g))
+        HR_TRY(map_by_name(g));
+    else
+        HR_TRY(g->recipe.count ? map_as_trained(g) : map_by_place(g));
     if (g->header) {
         *r = behind;
         r->line += r->below;
@@ -279,7 +321,7 @@ static enum hr_status read_layout(struct reading *g)
 
 static enum hr_status read_value(const struct reading *g, const struct hr_csv_field *f, double *out)
 {
-    if (hr_parse_real(f->text, f->bytes, out) && isfinite((float)*out))
+    if (hr_field_number(&g->r, f, out) && isfinite((float)*out))
         return HR_OK;
     char name[64] = "";
     if (g->header)
@@ -297,7 +339,13 @@ static enum hr_status read_record(struct reading *g, double *sample)
         HR_TRY(hr_csv_next_field(&g->r, &f));
         const size_t feature = f.column > g->columns ? LEFT_OUT : feature_of(g)[f.column - 1];
         if (feature != LEFT_OUT)
-            HR_TRY(read_value(g, &f, &sample[feature]));
+            HR_TRY(g->recipe.count
+                       ? hr_columns_take(&g->recipe, feature, &g->r, &f, &g->met, sample)
+                       : read_value(g, &f, &sample[feature]));
+        if (g->met.missing)
+            return hr_csv_fail_at(&g->r, &f,
+                                  "nothing stands there, and the model was trained without such "
+                                  "rows (--missing drop)");
     } while (!f.last);
     if (f.column != g->columns)
         return hr_fail(HR_E_FORMAT, "%s: line %zu: %zu columns, expected %zu", g->r.name, g->r.line,
@@ -305,15 +353,22 @@ static enum hr_status read_record(struct reading *g, double *sample)
     return HR_OK;
 }
 
+/* Of a sample. */
+static size_t numbers_of(const struct reading *g)
+{
+    return g->recipe.count ? g->recipe.width : g->features;
+}
+
 static enum hr_status read_samples(struct reading *g, struct hr_values *values)
 {
+    const size_t width = numbers_of(g);
     void *taken;
-    HR_TRY(hr_take(g->r.name, g->features * sizeof(double), &taken));
+    HR_TRY(hr_take(g->r.name, width * sizeof(double), &taken));
     double *sample = taken;
     enum hr_status status = HR_OK;
     while (status == HR_OK && hr_csv_next_record(&g->r)) {
         status = read_record(g, sample);
-        for (size_t i = 0; status == HR_OK && i < g->features; i++)
+        for (size_t i = 0; status == HR_OK && i < width; i++)
             status = hr_values_add(values, g->r.name, sample[i]);
     }
     free(taken);
@@ -333,19 +388,27 @@ enum hr_status hr_csv_samples_parse(const char *name, const char *text, size_t b
                         .model = model,
                         .features = hr_shape_elems(input->shape)};
     struct hr_values values = {0};
-    enum hr_status status = read_layout(&g);
+    enum hr_status status = HR_OK;
+    if (input->recipe) {
+        status = hr_columns_read(model, input->recipe, &g.recipe);
+        g.features = g.recipe.count;
+    }
+    if (status == HR_OK)
+        status = read_layout(&g);
     if (status == HR_OK)
         status = read_samples(&g, &values);
     if (status == HR_OK) {
         *out = (struct hr_table){.features = HR_FEATURES_FLOATS,
-                                 .shape = {g.features, 1, 1},
-                                 .count = values.floats.bytes / sizeof(float) / g.features,
+                                 .shape = {numbers_of(&g), 1, 1},
+                                 .count = values.floats.bytes / sizeof(float) / numbers_of(&g),
                                  .values = values.floats.data,
                                  .exact = values.exact.data};
+        hr_columns_tell(&g.met, g.r.comments, name, g.note);
         memcpy(out->note, g.note, sizeof out->note);
     } else {
         hr_values_free(&values);
     }
+    hr_columns_free(&g.recipe);
     free(g.first.data);
     free(g.at.data);
     free(g.feature_of.data);

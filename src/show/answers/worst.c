@@ -81,21 +81,12 @@ static void describe(const struct hr_evaluation *evaluation, const struct hr_mea
 }
 
 /* Rows of the file that the test samples were held out of. */
-static enum hr_status find_rows(const struct hr_dataset *dataset, struct hr_worst *worst)
+static void find_rows(const struct hr_dataset *dataset, struct hr_worst *worst)
 {
-    const size_t test = dataset->test.count, all = dataset->train.count + test;
     const bool single = !strcmp(dataset->format, "csv") || !strcmp(dataset->format, "libsvm");
-    if (!single || dataset->options.test_data[0] || dataset->options.test_all)
-        return HR_OK;
-    uint32_t *rows = calloc(test, sizeof *rows);
-    if (!rows)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu rows", test);
-    const enum hr_status status =
-        hr_table_held_out_rows(dataset->name, all, dataset->options.test_fraction, test, rows);
-    for (size_t i = 0; status == HR_OK && i < worst->n; i++)
+    const uint32_t *rows = single ? dataset->test.file_rows : NULL;
+    for (size_t i = 0; rows && i < worst->n; i++)
         worst->samples[i].row = (size_t)rows[worst->samples[i].sample] + 1;
-    free(rows);
-    return status;
 }
 
 static enum hr_status fill(const struct hr_evaluation *evaluation, const struct hr_dataset *dataset,
@@ -136,8 +127,8 @@ enum hr_status hr_worst_find(const struct hr_evaluation *evaluation,
                                 : hr_fail(HR_E_NOMEM, "no memory to rank %zu samples", out->of);
     free(ranked);
     if (status == HR_OK)
-        status = find_rows(dataset, out);
-    if (status != HR_OK)
+        find_rows(dataset, out);
+    else
         hr_worst_free(out);
     return status;
 }

@@ -64,6 +64,40 @@ static void put_names(const char *key, struct names names, size_t entries,
     }
 }
 
+/* A long text takes as many entries as it needs: its pieces, one behind the other. */
+enum { PIECE = sizeof((struct hr_metadata *)0)->value - 1 };
+
+static size_t text_entries(const char *text)
+{
+    return text ? (strlen(text) + PIECE - 1) / PIECE : 0;
+}
+
+static void put_text(const char *key, const char *text, struct hr_tensor_file *file)
+{
+    for (size_t i = 0; i < text_entries(text); i++) {
+        struct hr_metadata *entry = &file->metadata[file->nmetadata++];
+        write_key(key, i, entry->key, sizeof entry->key);
+        snprintf(entry->value, sizeof entry->value, "%s", text + i * PIECE);
+    }
+}
+
+/* free(*text); NULL: the file does not say it. */
+static enum hr_status get_text(const struct hr_checkpoint *checkpoint, const char *key, char **text)
+{
+    char numbered[sizeof((struct hr_metadata *)0)->key];
+    struct hr_array whole = {0};
+    const char *value;
+    enum hr_status status = HR_OK;
+    for (size_t i = 0; write_key(key, i, numbered, sizeof numbered),
+                status == HR_OK && (value = hr_metadata_get(&checkpoint->model, numbered)) != NULL;
+         i++)
+        status = hr_array_add(&whole, checkpoint->path, value, strlen(value));
+    if (status == HR_OK && whole.bytes)
+        status = hr_array_add(&whole, checkpoint->path, "", 1);
+    *text = whole.data;
+    return status;
+}
+
 /* Names that nobody gave on a command line are no mistake of usage. */
 static enum hr_status as_format(enum hr_status status)
 {
@@ -225,7 +259,8 @@ void hr_input_scale_compare(const struct hr_checkpoint *checkpoint,
 enum { OTHERS = 5 }; /* entries beside names */
 
 static const char shape_key[] = "hogring.input", names_key[] = "hogring.feature_names",
-                  label_key[] = "hogring.label_column", base_key[] = "hogring.index_base";
+                  columns_key[] = "hogring.columns", label_key[] = "hogring.label_column",
+                  base_key[] = "hogring.index_base";
 
 static size_t feature_entries(const struct hr_dataset *dataset)
 {
@@ -235,7 +270,7 @@ static size_t feature_entries(const struct hr_dataset *dataset)
 
 size_t hr_model_input_entries(const struct hr_dataset *dataset)
 {
-    return OTHERS + feature_entries(dataset);
+    return OTHERS + feature_entries(dataset) + text_entries(dataset->recipe);
 }
 
 void hr_model_input_put(const struct hr_dataset *dataset, struct hr_tensor_file *file)
@@ -250,6 +285,7 @@ void hr_model_input_put(const struct hr_dataset *dataset, struct hr_tensor_file 
     if (dataset->index_base >= 0)
         hr_saved_put(file, base_key, "%d", dataset->index_base);
     put_names(names_key, names, feature_entries(dataset), file);
+    put_text(columns_key, dataset->recipe, file);
 }
 
 static enum hr_status read_shape(const struct hr_checkpoint *checkpoint, struct hr_shape *out)
@@ -287,6 +323,7 @@ enum hr_status hr_model_input_get(const struct hr_checkpoint *checkpoint,
     HR_TRY(read_shape(checkpoint, &out->shape));
     if (label) /* no name where there is no comma */
         sscanf(label, "column %zu, %79[^\n]", &out->label, out->label_name);
+    HR_TRY(get_text(checkpoint, columns_key, &out->recipe));
     if (base)
         out->index_base = base[0] == '1';
     return read_feature_names(checkpoint, out);
@@ -375,5 +412,6 @@ enum hr_status hr_model_input_compare(const struct hr_checkpoint *checkpoint,
 void hr_model_input_free(struct hr_model_input *input)
 {
     hr_class_list_free(&input->names);
+    free(input->recipe);
     *input = (struct hr_model_input){0};
 }

@@ -6,6 +6,7 @@
  *                              same image may come as numbers up to 255 in a CSV file
  *     hogring.input            "1x28x28": channels, height, width; of a row of features "30x1x1"
  *     hogring.feature_names    "sepal length,sepal width": CSV with a header
+ *     hogring.columns          what was done to a CSV's columns, as JSON (formats/columns.h)
  *     hogring.label_column     "column 5, species": CSV
  *     hogring.index_base       "1": libsvm
  *     hogring.classes          how many: "3"
@@ -73,6 +74,7 @@ struct hr_model_input {
     struct hr_shape shape;      /* channels 0: not known */
     struct hr_class_list names; /* of the features, in their order: `labels` has them by text; count
                                    0: not known */
+    char *recipe;               /* owned; NULL: columns are numbers as they are */
     size_t label;               /* the column of labels, from 1; 0: not known */
     char label_name[80];        /* "" */
     int index_base;             /* -1: not known */

@@ -106,13 +106,15 @@ void hr_reading_say(const struct hr_reading *reading)
 static enum hr_status open_labelled(const char *data, const struct hr_data_options *options,
                                     const struct hr_model_input *input, struct hr_dataset *out)
 {
-    struct hr_data_options named = *options;
+    struct hr_data_options plain = *options, named;
     enum hr_status status = HR_E_USAGE;
+    plain.recipe = input->recipe;
+    named = plain;
     snprintf(named.label_column, sizeof named.label_column, "%s", input->label_name);
     if (input->label_name[0] && !options->label_column[0] && !options->target[0])
         status = hr_dataset_open_with(data, &named, out);
     if (status == HR_E_USAGE)
-        status = hr_dataset_open_with(data, options, out);
+        status = hr_dataset_open_with(data, &plain, out);
     /* Features that these rows happen not to have. */
     if (status == HR_OK && out->features == HR_FEATURES_SPARSE &&
         out->shape.channels < input->shape.channels)
@@ -197,7 +199,7 @@ static enum hr_status open_other(const struct hr_checkpoint *checkpoint, struct 
     struct hr_data_options defaults;
     hr_data_defaults(&defaults);
     options->test_fraction = defaults.test_fraction;
-    options->test_data[0] = options->validation_data[0] = '\0';
+    options->test_data[0] = options->validation_data[0] = options->split[0] = '\0';
     options->test_all = 1;
     HR_TRY(open_data(checkpoint, reading->data, options, out));
     say(reading,

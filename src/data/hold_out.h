@@ -1,0 +1,49 @@
+/* hold_out.h - which samples are held out: test samples of a single file, and those of
+ * --validation-fraction.
+ *
+ *     --split random          round(fraction * count), drawn by the count (and a seed) alone
+ *     --split stratified      of each class round(fraction * its samples), drawn alike: at least
+ *                             one where it has two or more, never all
+ *     --split group:COLUMN    all samples with one value of a column, drawn value by value, until
+ *                             at least that many are held out; never all values
+ *     --split last            the last ones in the order of the file: of what has happened since
+ *
+ * Labels and groups are numbers; which number means what does not matter to the draw. At least one
+ * sample is held out, and never all.
+ *
+ * Errors:  HR_E_USAGE: classes or groups that cannot be parted; HR_E_NOMEM.
+ * Threads: pure. Test: tests/unit/data/test_hold_out.c
+ */
+#ifndef HR_DATA_HOLD_OUT_H
+#define HR_DATA_HOLD_OUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct hr_hold_out {
+    const char *split;      /* the option; "": random */
+    const uint32_t *labels; /* (count), of classes; NULL: they are values */
+    const uint32_t *groups; /* (count); NULL: there are none */
+};
+
+/* COLUMN of group:COLUMN; else "". */
+const char *hr_hold_out_group(const char *split);
+
+/* How many of `count` samples, at least 2, --split random and last take. */
+size_t hr_hold_out_count(size_t count, double fraction);
+
+/* Mark samples that are held out.
+ *   name   for messages
+ *   count  2 to below 2^31
+ *   marks  (count) zeros in; 1 where it is held out */
+HR_CHECKED enum hr_status hr_hold_out_mark(const char *name, const struct hr_hold_out *how,
+                                           uint64_t seed, uint64_t epoch, size_t count,
+                                           double fraction, uint8_t *marks);
+
+/* The same for test samples, which no seed changes. */
+HR_CHECKED enum hr_status hr_hold_out_tests(const char *name, const struct hr_hold_out *how,
+                                            size_t count, double fraction, uint8_t *marks);
+
+#endif
