@@ -25,14 +25,17 @@
 
 #define RUN struct hr_run_result
 
-/* A value that is worked out of a run. */
-#define OF_RUN(name, value)                                                                        \
+/* A value that is worked out of a struct, `it`, and the one `around` it. */
+#define MADE(name, type, it, outer, around, value)                                                 \
     static json_t *name(const void *base, const void *about)                                       \
     {                                                                                              \
-        const RUN *run = base;                                                                     \
-        (void)about;                                                                               \
+        const type *it = base;                                                                     \
+        const outer *around = about;                                                               \
+        (void)it, (void)around;                                                                    \
         return value;                                                                              \
     }
+/* The same of a run, and of what is `about` it. */
+#define OF_RUN(name, value) MADE(name, RUN, run, struct hr_run_about, outside, value)
 
 /* --- evaluations --- */
 
@@ -49,21 +52,10 @@ static json_t *fit(const struct hr_fit *fit, bool measured)
     return measured ? hr_fields_json(HR_ROWS(fit_rows), fit, NULL) : json_null();
 }
 
-static json_t *fit_of_test(const void *base, const void *about)
-{
-    const struct hr_curve_point *point = base;
-    (void)about;
-    return fit(&point->fit, point->values && !point->validated);
-}
-
-static json_t *fit_of_validation(const void *base, const void *about)
-{
-    const struct hr_curve_point *point = base;
-    (void)about;
-    return fit(&point->fit, point->values && point->validated);
-}
-
 #define POINT struct hr_curve_point
+MADE(fit_of_test, POINT, at, void, around, fit(&at->fit, at->values && !at->validated))
+MADE(fit_of_validation, POINT, at, void, around, fit(&at->fit, at->values && at->validated))
+
 static const struct hr_field point_rows[] = {
     {HR_FIELD(POINT, "samples", samples)},
     {HR_FIELD(POINT, "seconds", seconds)},
@@ -122,11 +114,7 @@ static json_t *classes(const void *base, const void *about)
 
 /* --- what it goes by --- */
 
-static json_t *label(const void *base, const void *about)
-{
-    (void)base;
-    return hr_json_text(((const struct hr_run_about *)about)->label);
-}
+OF_RUN(label, hr_json_text(outside->label))
 
 /* What stderr said when it was over: what to change first. */
 static json_t *warnings(const void *base, const void *about)
@@ -267,13 +255,9 @@ static const struct hr_field byte_rows[] = {
     {HR_FIELD(RUN, "uncompressed", bytes_uncompressed)},
 };
 
-static json_t *followed(const void *base, const void *about)
-{
-    (void)about;
-    return ((const struct hr_loss *)base)->rolled_back ? json_string("rollback") : json_null();
-}
-
 #define LOSS struct hr_loss
+MADE(followed, LOSS, loss, void, around, loss->rolled_back ? json_string("rollback") : json_null())
+
 const struct hr_field hr_loss_rows[] = {
     {HR_FIELD(LOSS, "rank", rank)},
     {HR_FIELD(LOSS, "server", server),
@@ -281,11 +265,10 @@ const struct hr_field hr_loss_rows[] = {
     {HR_FIELD(LOSS, "host", host), .meaning = "of several machines, where it lived; else null"},
     {HR_FIELD(LOSS, "step", step), .log = "gradients"},
     {HR_FIELD(LOSS, "seconds", seconds), .log = "seconds",
-     .meaning = "gradients that the worker had computed; the run's clock when its loss "
-                "was noticed"},
+     .meaning =
+         "gradients that the worker had computed; the run's clock when its loss was noticed"},
     {HR_FIELD(LOSS, "pause_s", pause_s), .null = HR_NULL_BELOW_0,
-     .meaning = "from then until an update was applied that was offered after it; null: "
-                "none was"},
+     .meaning = "from then until an update was applied that was offered after it; null: none was"},
     {HR_FIELD(LOSS, "samples_lost", lost_samples),
      .meaning = "that were in its hands and were never trained on (--lost-batch count)"},
     {HR_FIELD(LOSS, "samples_again", again_samples),
@@ -305,14 +288,10 @@ OF_RUN(samples_lost, hr_json_count(hr_run_lost_samples(run)))
 
 /* --- time --- */
 
-static json_t *absent_of(const void *base, const void *about)
-{
-    const RUN *run = about;
-    return hr_json_number(
-        hr_run_absent(run, (size_t)((const struct hr_worker_time *)base - run->worker_time)));
-}
-
 #define TIME struct hr_worker_time
+MADE(absent_of, TIME, time, RUN, run,
+     hr_json_number(hr_run_absent(run, (size_t)(time - run->worker_time))))
+
 const struct hr_field hr_worker_time_rows[] = {
     {HR_FIELD(TIME, "load", load_s), .log = "load_s"},
     {HR_FIELD(TIME, "compute", compute_s), .log = "compute_s"},
@@ -339,8 +318,8 @@ static const struct hr_field time_rows[] = {
     {HR_FIELD(RUN, "compute", compute_s),
      .meaning = "gradients, and updates that are made apart from communication"},
     {HR_FIELD(RUN, "communicate", communicate_s),
-     .meaning = "moved data, or waited for data on its way over a link; hogwild's pulls and "
-                "pushes"},
+     .meaning =
+         "moved data, or waited for data on its way over a link; hogwild's pulls and pushes"},
     {HR_FIELD(RUN, "wait", wait_s),
      .meaning = "waited for another worker, a server, a processor, the end of a span; stalled"},
     {HR_FIELD(RUN, "forward", forward_s), .null = HR_NULL_AT_0},
@@ -363,13 +342,9 @@ static json_t *nothing_of(const struct hr_field *rows, size_t n, const char *lis
     return object;
 }
 
-static json_t *run_time(const void *base, const void *about)
-{
-    const RUN *run = base;
-    const bool kept = run->load_s + run->compute_s + run->communicate_s + run->wait_s > 0;
-    return kept ? hr_fields_json(HR_ROWS(time_rows), base, about)
-                : nothing_of(HR_ROWS(time_rows), "workers");
-}
+OF_RUN(run_time, run->load_s + run->compute_s + run->communicate_s + run->wait_s > 0
+                     ? hr_fields_json(HR_ROWS(time_rows), run, outside)
+                     : nothing_of(HR_ROWS(time_rows), "workers"))
 
 #define NODE struct hr_node_step
 static const struct hr_field node_step_rows[] = {
@@ -385,38 +360,16 @@ static const struct hr_field node_step_rows[] = {
 
 /* --- for whom they waited --- */
 
-static size_t rank_of(const void *base, const RUN *run)
-{
-    return (size_t)((const struct hr_waited_for *)base - run->waited_for);
-}
-
-static json_t *waited_rank(const void *base, const void *about)
-{
-    return hr_json_count(rank_of(base, about));
-}
-
-static json_t *waited_share(const void *base, const void *about)
-{
-    const double all = ((const RUN *)about)->waited_for_others_s;
-    return hr_json_number(all > 0 ? ((const struct hr_waited_for *)base)->cost_s / all
-                                  : (double)NAN);
-}
-
-static json_t *waited_stage(const void *base, const void *about)
-{
-    return ((const RUN *)about)->pipeline.stages
-               ? hr_json_count(((const struct hr_waited_for *)base)->stage)
-               : json_null();
-}
-
-static json_t *waited_dropped(const void *base, const void *about)
-{
-    const RUN *run = about;
-    const size_t rank = rank_of(base, run);
-    return hr_json_count(rank < run->ndropped_by ? run->dropped_by[rank] : 0);
-}
-
 #define WAITED struct hr_waited_for
+#define RANK (size_t)(it - run->waited_for)
+MADE(waited_rank, WAITED, it, RUN, run, hr_json_count(RANK))
+MADE(waited_share, WAITED, it, RUN, run,
+     hr_json_number(run->waited_for_others_s > 0 ? it->cost_s / run->waited_for_others_s : NAN))
+MADE(waited_stage, WAITED, it, RUN, run,
+     run->pipeline.stages ? hr_json_count(it->stage) : json_null())
+MADE(waited_dropped, WAITED, it, RUN, run,
+     hr_json_count(RANK < run->ndropped_by ? run->dropped_by[RANK] : 0))
+
 static const struct hr_field waited_rows[] = {
     {HR_MADE("rank", waited_rank)},
     {HR_FIELD(WAITED, "cost_s", cost_s)},
@@ -460,11 +413,8 @@ static const struct hr_field waiting_rows[] = {
     {HR_MADE("matrix", waited_matrix)},
 };
 
-static json_t *waiting(const void *base, const void *about)
-{
-    return ((const RUN *)base)->nwaited ? hr_fields_json(HR_ROWS(waiting_rows), base, about)
-                                        : nothing_of(HR_ROWS(waiting_rows), "by_rank");
-}
+OF_RUN(waiting, run->nwaited ? hr_fields_json(HR_ROWS(waiting_rows), run, outside)
+                             : nothing_of(HR_ROWS(waiting_rows), "by_rank"))
 
 /* --- digests of steps: those of a step are one object --- */
 
@@ -500,11 +450,9 @@ static const struct hr_field save_rows[] = {
     {HR_FIELD(SAVES, "write_seconds", write_s)},
 };
 
-static json_t *saves(const void *base, const void *about)
-{
-    const struct hr_saves *s = &((const RUN *)base)->saves;
-    return s->written + s->failed ? hr_fields_json(HR_ROWS(save_rows), s, about) : json_null();
-}
+OF_RUN(saves, run->saves.written + run->saves.failed
+                  ? hr_fields_json(HR_ROWS(save_rows), &run->saves, outside)
+                  : json_null())
 
 /* --- models in parts --- */
 
@@ -512,11 +460,7 @@ static json_t *saves(const void *base, const void *about)
 #define RECOMPUTE struct hr_recompute_report
 #define STAGE struct hr_stage_report
 
-static json_t *compute_without(const void *base, const void *about)
-{
-    (void)base;
-    return hr_json_number(((const PIPELINE *)about)->without_s);
-}
+MADE(compute_without, void, recompute, PIPELINE, pipeline, hr_json_number(pipeline->without_s))
 
 static const struct hr_field recompute_rows[] = {
     {HR_FIELD(RECOMPUTE, "activation_bytes", bytes)},
@@ -531,12 +475,9 @@ static const struct hr_field stage_staleness_rows[] = {
     {HR_FIELD(STAGE, "versions", versions)},
 };
 
-static json_t *stage_staleness(const void *base, const void *about)
-{
-    return ((const PIPELINE *)about)->never_drains
-               ? hr_fields_json(HR_ROWS(stage_staleness_rows), base, about)
-               : json_null();
-}
+MADE(stage_staleness, STAGE, stage, PIPELINE, pipeline,
+     pipeline->never_drains ? hr_fields_json(HR_ROWS(stage_staleness_rows), stage, pipeline)
+                            : json_null())
 
 static const struct hr_field stage_rows[] = {
     {HR_FIELD(STAGE, "layers", layers)},           {HR_FIELD(STAGE, "params", params)},
@@ -563,11 +504,7 @@ json_t *hr_json_spans(const struct hr_stage_span *span, size_t n)
     return array;
 }
 
-static json_t *spans(const void *base, const void *about)
-{
-    (void)about;
-    return hr_json_spans(((const PIPELINE *)base)->span, ((const PIPELINE *)base)->nspans);
-}
+MADE(spans, PIPELINE, pipeline, RUN, run, hr_json_spans(pipeline->span, pipeline->nspans))
 
 static const struct hr_field pipeline_rows[] = {
     {HR_FIELD(PIPELINE, "schedule", schedule)},
@@ -621,14 +558,13 @@ OF_RUN(total_seconds, hr_json_number(run->past_seconds + run->seconds))
 
 const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "at_chance", chance),
-     .meaning = "null, or: the test accuracy is no better than chance, or below "
-                "always answering the most frequent class; and the likely cause"},
+     .meaning = "null, or: the test accuracy is no better than chance, or below always answering "
+                "the most frequent class; and the likely cause"},
     {HR_MADE("label", label),
-     .meaning = "what the run goes by in the table; the same for runs that differ "
-                "only in their seed"},
+     .meaning = "what the run goes by in the table; the same for runs that differ only in their "
+                "seed"},
     {HR_MADE("warnings", warnings),
-     .meaning = "what was said of the run on stderr when it was over, and what to "
-                "change first"},
+     .meaning = "what was said of the run on stderr when it was over, and what to change first"},
     {HR_FIELD(RUN, "strategy", strategy)},
     {HR_FIELD(RUN, "setting", setting),
      .meaning = "what was trained (setting: what an entry of --strategies said)"},
@@ -640,22 +576,20 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "launch", launch)},
     {HR_FIELD(RUN, "kernels", kernels)},
     {HR_FIELD(RUN, "precision", precision),
-     .meaning = "thread, process or events; what multiplied matrices; float32 or "
-                "bf16 (hogring help precision), of sparse models null"},
+     .meaning = "thread, process or events; what multiplied matrices; float32 or bf16 (hogring "
+                "help precision), of sparse models null"},
     {HR_FIELD(RUN, "placement", placement), .meaning = "of the servers: dedicated or colocated"},
     {HR_LIST(RUN, "machines", machines, nmachines, machine_rows), HR_WHEN(RUN, nmachines),
-     .meaning = "of a run on several (hogring help machines), else null: a list, "
-                "machine 0 first: host; workers, from first_worker on; servers; "
-                "processors that its process may use; isa, the instruction set that"
-                " it came with (all use the lowest: `bits`); clock_offset_seconds, "
-                "which added to its own clock makes machine 0's, whose times all "
-                "are, and clock_error_seconds, the most by which that is wrong"},
+     .meaning = "of a run on several (hogring help machines), else null: a list, machine 0 first: "
+                "host; workers, from first_worker on; servers; processors that its process may "
+                "use; isa, the instruction set that it came with (all use the lowest: `bits`); "
+                "clock_offset_seconds, which added to its own clock makes machine 0's, whose times "
+                "all are, and clock_error_seconds, the most by which that is wrong"},
     {HR_OBJECT(RUN, "node_step", node_step, node_step_rows), HR_WHEN(RUN, node_step.workers),
-     .meaning = "where a machine's workers push as one (--aggregate), else null: "
-                "workers, of a machine; a step in its parts, seconds of a mean "
-                "worker that add up to `seconds`: load, compute, aggregate, push, "
-                "update, distribute (hogring help machines), and rest (cuts, "
-                "stalls)"},
+     .meaning = "where a machine's workers push as one (--aggregate), else null: workers, of a "
+                "machine; a step in its parts, seconds of a mean worker that add up to `seconds`: "
+                "load, compute, aggregate, push, update, distribute (hogring help machines), and "
+                "rest (cuts, stalls)"},
     {HR_FIELD(RUN, "workers", workers)},
     {HR_FIELD(RUN, "servers", servers)},
     {HR_FIELD(RUN, "seed", seed)},
@@ -663,8 +597,8 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "threads_per_worker", threads_per_worker)},
     {HR_FIELD(RUN, "micro_shards", micro_shards)},
     {HR_FIELD(RUN, "repro_cost", repro_cost), .null = HR_NULL_AT_0,
-     .meaning = "as set, or counted; repro_cost is the time of --reduce repro over "
-                "that of whole batches"},
+     .meaning = "as set, or counted; repro_cost is the time of --reduce repro over that of whole "
+                "batches"},
     {HR_FIELD(RUN, "event_order", event_order), .null = HR_NULL_AT_0,
      .meaning = "of --orders, from 1; else null"},
     {HR_FIELD(RUN, "frozen_params", frozen_params),
@@ -678,151 +612,133 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "steps", steps)},
     {HR_FIELD(RUN, "updates", updates)},
     {HR_FIELD(RUN, "samples", samples),
-     .meaning = "steps since the first run began (of sparse models: rows); of this "
-                "run; samples that were trained on. samples + samples_lost + "
-                "dropped.samples are all that were to be"},
+     .meaning = "steps since the first run began (of sparse models: rows); of this run; samples "
+                "that were trained on. samples + samples_lost + dropped.samples are all that were "
+                "to be"},
     {HR_FIELD(RUN, "applied", applied), HR_WHEN(RUN, counts_applied),
-     .meaning = "strategies with servers that keep the state: updates once more, as"
-                " the servers counted them in the weights; else null"},
+     .meaning = "strategies with servers that keep the state: updates once more, as the servers "
+                "counted them in the weights; else null"},
     {HR_FIELD(RUN, "seconds", seconds),
-     .meaning = "of training: from the moment when the first worker may begin to "
-                "the moment when the last has ended, without evaluations and what "
-                "else is done at cuts (hogring help strategies)"},
+     .meaning = "of training: from the moment when the first worker may begin to the moment when "
+                "the last has ended, without evaluations and what else is done at cuts (hogring "
+                "help strategies)"},
     {HR_FIELD(RUN, "samples_per_s", samples_per_s), .meaning = "samples / seconds"},
     {HR_FIELD(RUN, "clock", clock)},
     {HR_FIELD(RUN, "wall_seconds", wall_s),
-     .meaning = "real or virtual: whose `seconds` are; the machine's own, from "
-                "start to end"},
+     .meaning = "real or virtual: whose `seconds` are; the machine's own, from start to end"},
     {HR_FIELD(RUN, "cpu_seconds", cpu_s), .null = HR_NULL_AT_0,
-     .meaning = "processor time of all threads and processes, from start to end; "
-                "with --concurrent, too"},
+     .meaning = "processor time of all threads and processes, from start to end; with "
+                "--concurrent, too"},
     {HR_FIELD(RUN, "repeats", repeats),
-     .meaning = "the same options give the same bits again on such a machine; false"
-                " where the order of messages in real time decides, or a rank was "
-                "lost"},
+     .meaning = "the same options give the same bits again on such a machine; false where the "
+                "order of messages in real time decides, or a rank was lost"},
     {HR_FIELD(RUN, "train_loss", train_loss), .log = "train_loss"},
     {HR_FIELD(RUN, "test_loss", test_loss), .log = "test_loss"},
     {HR_FIELD(RUN, "test_accuracy", test_accuracy), .log = "test_accuracy"},
     {HR_FIELD(RUN, "test_samples", test_samples),
      .meaning = "of the last evaluation; how many the test set has"},
     {HR_MADE("classes", classes),
-     .meaning = "of the samples of the test set, as answered at test_accuracy: a "
-                "list, as eval writes it (below); null where values are predicted, "
-                "and of sparse models"},
+     .meaning = "of the samples of the test set, as answered at test_accuracy: a list, as eval "
+                "writes it (below); null where values are predicted, and of sparse models"},
     {HR_FIELD(RUN, "targets", targets)},
     {HR_OBJECT(RUN, "test_fit", test_fit, fit_rows), HR_WHEN(RUN, targets)},
     {HR_MADE("validation_fit", validation_fit),
-     .meaning = "where values are predicted: how many of each sample (else 0), and "
-                "rmse, mae, r2 in their own units, of several the means over them; "
-                "null where classes are. test_accuracy is null then; r2 is null "
-                "where all samples have the same target"},
+     .meaning = "where values are predicted: how many of each sample (else 0), and rmse, mae, r2 "
+                "in their own units, of several the means over them; null where classes are. "
+                "test_accuracy is null then; r2 is null where all samples have the same target"},
     {HR_FIELD(RUN, "validation_samples", validation_samples)},
     {HR_FIELD(RUN, "validation_loss", validation_loss), HR_WHEN(RUN, validation_samples)},
     {HR_FIELD(RUN, "validation_accuracy", validation_accuracy), HR_WHEN(RUN, validation_samples),
-     .meaning = "of --validation-fraction or --validation-data: their number, and "
-                "the last evaluation on them; 0 and null without. test_loss and "
-                "test_accuracy are then of the final weights; null of a run that "
-                "was interrupted"},
+     .meaning = "of --validation-fraction or --validation-data: their number, and the last "
+                "evaluation on them; 0 and null without. test_loss and test_accuracy are then of "
+                "the final weights; null of a run that was interrupted"},
     {HR_OBJECT(RUN, "best", best, best_rows), HR_WHEN(RUN, best.metric[0]),
-     .meaning = "of --early-stop or --keep-best, else null: metric; the value and "
-                "epoch of the best evaluation; restored: the weights, losses and "
-                "accuracies of this object are those of that epoch; stopped: the "
-                "run ended early, at epoch `ended`; checkpoint: of --keep-best"},
+     .meaning = "of --early-stop or --keep-best, else null: metric; the value and epoch of the "
+                "best evaluation; restored: the weights, losses and accuracies of this object are "
+                "those of that epoch; stopped: the run ended early, at epoch `ended`; checkpoint: "
+                "of --keep-best"},
     {.kind = HR_FIELD_FLAG, .offset = offsetof(RUN, best.stopped), .log = "stopped_early"},
     {HR_FIELD(RUN, "test_evaluations", test_evaluations),
-     .meaning = "how often the test set was read: with a validation split once, at "
-                "the end"},
+     .meaning = "how often the test set was read: with a validation split once, at the end"},
     {HR_FIELD(RUN, "target_seconds", target_seconds), .null = HR_NULL_BELOW_0,
      .meaning = "when --target-accuracy, or --target-rmse, was first reached"},
     {HR_MADE("time", run_time), .meaning = "of `seconds`, what the workers did with them: below"},
     {HR_MADE("waiting", waiting), .meaning = "for whom they waited: below"},
     {HR_MADE("staleness", staleness),
-     .meaning = "mean, p50, p99, max, histogram (how many updates had staleness 0, "
-                "1, ...; exact_below: the last holds all above); workers, keys: "
-                "lists of the same, by worker (rank) and by tensor (name)"},
+     .meaning = "mean, p50, p99, max, histogram (how many updates had staleness 0, 1, ...; "
+                "exact_below: the last holds all above); workers, keys: lists of the same, by "
+                "worker (rank) and by tensor (name)"},
     {HR_OBJECT(RUN, "asynchrony", asynchrony, asynchrony_rows),
      .meaning = "effective_lr (of the mean rate); explicit_momentum as it was set, "
-                "implicit_momentum as asynchrony is predicted to add it, "
-                "total_momentum"},
+                "implicit_momentum as asynchrony is predicted to add it, total_momentum"},
     {HR_FIELD(RUN, "max_skew", max_skew),
      .meaning = "the most updates that one worker was ahead of another"},
     {HR_INSIDE("dropped", dropped_rows),
-     .meaning = "backup-workers: gradients that came too late; samples, theirs and "
-                "those of shares that a late worker never began; and by_worker, the"
-                " gradients of each"},
+     .meaning = "backup-workers: gradients that came too late; samples, theirs and those of shares "
+                "that a late worker never began; and by_worker, the gradients of each"},
     {HR_FIELD(RUN, "resent", resent)},
     {HR_FIELD(RUN, "duplicates", duplicates),
-     .meaning = "pushes that were sent to a server again (--inject drop-push); "
-                "those of them that had arrived before"},
+     .meaning = "pushes that were sent to a server again (--inject drop-push); those of them that "
+                "had arrived before"},
     {HR_LIST(RUN, "losses", losses, nlosses, hr_loss_rows),
-     .meaning = "ranks that were lost and that the run outlived (--on-loss), in "
-                "order: below; [] for none"},
+     .meaning = "ranks that were lost and that the run outlived (--on-loss), in order: below; [] "
+                "for none"},
     {HR_FIELD(RUN, "restarts", restarts), .meaning = "ranks that were started again"},
     {HR_MADE("samples_lost", samples_lost), .meaning = "samples_lost of all losses together"},
     {HR_MADE("lost_updates", lost_updates),
-     .meaning = "hogwild, by sample: sampled_lines and sampled_pairs looked at, "
-                "lost_pairs, their fraction, and the low and high end of its 95 % "
-                "interval"},
+     .meaning = "hogwild, by sample: sampled_lines and sampled_pairs looked at, lost_pairs, their "
+                "fraction, and the low and high end of its 95 % interval"},
     {HR_INSIDE("prefetch", prefetch_rows),
-     .meaning = "hits: batches that were there when they were wanted; misses: those"
-                " that were not"},
+     .meaning = "hits: batches that were there when they were wanted; misses: those that were not"},
     {HR_INSIDE("bytes", byte_rows),
-     .meaning = "sent and received by workers; colocated also what a worker gives "
-                "to its own server, which crosses no link; uncompressed: what sent "
-                "would be without --compress"},
+     .meaning = "sent and received by workers; colocated also what a worker gives to its own "
+                "server, which crosses no link; uncompressed: what sent would be without "
+                "--compress"},
     {HR_FIELD(RUN, "bytes_per_update", bytes_per_update), .log = "bytes_per_update",
      .unit = "bytes", .meaning = "sent by workers, of each update of the model; null without one",
      .since = "0.1.0"},
     {HR_LIST(RUN, "curve", curve, ncurve, point_rows),
-     .meaning = "a list: samples, seconds, epoch, train_loss, test_loss, "
-                "test_accuracy, validation_loss, validation_accuracy, test_fit, "
-                "validation_fit at each evaluation; the split that it was not "
-                "measured on is null"},
+     .meaning = "a list: samples, seconds, epoch, train_loss, test_loss, test_accuracy, "
+                "validation_loss, validation_accuracy, test_fit, validation_fit at each "
+                "evaluation; the split that it was not measured on is null"},
     {HR_FIELD(RUN, "weights_digest", weights_digest), .log = "weights_digest",
      .meaning = "XXH3-128 of all parameters: equal when bit-equal"},
     {HR_MADE("step_digests", step_digests),
-     .meaning = "--digest-every, else null: a list, step and parts, of each tensor "
-                "its XXH3-64: weights under their names, the optimizer's behind a "
-                "dot (0.weight.momentum_buffer), and with worker.3. before it what "
-                "worker 3 has of its own; worker.3.loss: the samples that it has "
-                "trained on in this epoch"},
+     .meaning = "--digest-every, else null: a list, step and parts, of each tensor its XXH3-64: "
+                "weights under their names, the optimizer's behind a dot "
+                "(0.weight.momentum_buffer), and with worker.3. before it what worker 3 has of its "
+                "own; worker.3.loss: the samples that it has trained on in this epoch"},
     {HR_FIELD(RUN, "checkpoint", checkpoint), .log = "checkpoint"},
     {HR_FIELD(RUN, "trace", trace), .meaning = "the last one saved; what was recorded or replayed"},
-    {HR_MADE("saves", saves), .meaning =
-                                  "written: checkpoints; failed: those that could not be; "
-                                  "rest_seconds: the workers rested at cuts that were there for a "
-                                  "save alone (run's clock); copy_seconds and write_seconds: the "
-                                  "launcher copied the state, and its thread wrote it, beside "
-                                  "training (machine's clock); null where nothing was saved"},
+    {HR_MADE("saves", saves),
+     .meaning = "written: checkpoints; failed: those that could not be; rest_seconds: the workers "
+                "rested at cuts that were there for a save alone (run's clock); copy_seconds and "
+                "write_seconds: the launcher copied the state, and its thread wrote it, beside "
+                "training (machine's clock); null where nothing was saved"},
     {HR_OBJECT(RUN, "pipeline", pipeline, pipeline_rows), HR_WHEN(RUN, pipeline.stages),
-     .meaning = "--pipeline: schedule; micro_batches; chunks a stage; bubble, idle "
-                "time over stages times span, measured (in virtual time as it was "
-                "charged; null under explore and replay), and bubble_formula, the "
-                "schedule's own; bytes handed over between stages; stages, of each:"
-                " layers, params, madds_share of a gradient's multiply-adds, "
-                "busy_seconds and wait_seconds within steps (sums over workers), "
-                "bytes that it handed over, and peak_micro_batches, whose "
-                "activations it kept at once; step, of worker 0: [stage, F, B, D or"
-                " W, micro-batch, chunk, start, end], the last one, in virtual time"
-                " one like the first, [] where none was timed (explore, replay; "
-                "pipedream and unstashed in real time); null without a pipeline. "
-                "Where one thread does the work of one that never drains, it keeps "
-                "one minibatch at a time. recompute: of --recompute, "
-                "activation_bytes that a replica's stages take (with their sums of "
-                "gradients, and stashed weights) and activation_bytes_without; "
-                "madds_share, multiply-adds that are computed again over a "
-                "gradient's; in virtual time compute_seconds_without; of each stage"
-                " recompute_seconds, within busy_seconds. staleness: of pipedream "
-                "and unstashed, gradients, and of these filling, while the pipeline"
-                " filled; and of each stage the means over the others, forward and "
-                "backward, of its own updates between the read of its weights and "
-                "the update, and versions of its weights"},
+     .meaning = "--pipeline: schedule; micro_batches; chunks a stage; bubble, idle time over "
+                "stages times span, measured (in virtual time as it was charged; null under "
+                "explore and replay), and bubble_formula, the schedule's own; bytes handed over "
+                "between stages; stages, of each: layers, params, madds_share of a gradient's "
+                "multiply-adds, busy_seconds and wait_seconds within steps (sums over workers), "
+                "bytes that it handed over, and peak_micro_batches, whose activations it kept at "
+                "once; step, of worker 0: [stage, F, B, D or W, micro-batch, chunk, start, end], "
+                "the last one, in virtual time one like the first, [] where none was timed "
+                "(explore, replay; pipedream and unstashed in real time); null without a pipeline. "
+                "Where one thread does the work of one that never drains, it keeps one minibatch "
+                "at a time. recompute: of --recompute, activation_bytes that a replica's stages "
+                "take (with their sums of gradients, and stashed weights) and "
+                "activation_bytes_without; madds_share, multiply-adds that are computed again over "
+                "a gradient's; in virtual time compute_seconds_without; of each stage "
+                "recompute_seconds, within busy_seconds. staleness: of pipedream and unstashed, "
+                "gradients, and of these filling, while the pipeline filled; and of each stage the "
+                "means over the others, forward and backward, of its own updates between the read "
+                "of its weights and the update, and versions of its weights"},
     {HR_OBJECT(RUN, "tensor", tensor, tensor_rows), HR_WHEN(RUN, tensor.shards),
-     .meaning = "--tensor-parallel, --tensor-shards: shards that layers are cut "
-                "into; ranks that share them; bytes that these read of what others "
-                "of them wrote, in layers that are cut (0 where one process plays "
-                "all ranks: nobody reads; what one rank does for all is not "
-                "counted); layers, of each: layer, text, and cut: by columns, by "
+     .meaning = "--tensor-parallel, --tensor-shards: shards that layers are cut into; ranks that "
+                "share them; bytes that these read of what others of them wrote, in layers that "
+                "are cut (0 where one process plays all ranks: nobody reads; what one rank does "
+                "for all is not counted); layers, of each: layer, text, and cut: by columns, by "
                 "rows, by channels, not; null where nothing is split"},
     {HR_FIELD(RUN, "recorded_digest", recorded_digest)},
     {HR_FIELD(RUN, "record_cost", record_cost), .null = HR_NULL_AT_0,
@@ -833,15 +749,15 @@ const struct hr_field hr_result_rows[] = {
     {HR_MADE("total_samples", total_samples), .log = "samples"},
     {HR_MADE("total_updates", total_updates)},
     {HR_MADE("total_seconds", total_seconds), .log = "seconds",
-     .meaning = "the checkpoint's step that it went on from; of the whole training,"
-                " as curve, steps, target_seconds are: all else is of this run"},
+     .meaning = "the checkpoint's step that it went on from; of the whole training, as curve, "
+                "steps, target_seconds are: all else is of this run"},
     {HR_MADE("divergence", divergence),
-     .meaning = "first_loss: of gradients at the initial weights; first_epoch_loss:"
-                " the mean of the first epoch; rose: training ended significantly "
-                "above one of them; cure: what to change first"},
+     .meaning = "first_loss: of gradients at the initial weights; first_epoch_loss: the mean of "
+                "the first epoch; rose: training ended significantly above one of them; cure: what "
+                "to change first"},
     {HR_OBJECT(RUN, "conflicts", conflicts, conflict_rows), HR_WHEN(RUN, conflicts.omega),
-     .meaning = "sparse models, how often rows meet: omega, delta, rho and overlap,"
-                " as the banner says them; lost_sampled of writes_sampled were lost"},
+     .meaning = "sparse models, how often rows meet: omega, delta, rho and overlap, as the banner "
+                "says them; lost_sampled of writes_sampled were lost"},
 };
 const size_t hr_result_nrows = sizeof hr_result_rows / sizeof *hr_result_rows;
 
@@ -881,36 +797,17 @@ void hr_results_tell(FILE *out, const char *table)
 
 /* --- runs */
 
-/* What each run goes by in the table: labels[i], borrowed of groups. */
-static void find_labels(const struct hr_groups *groups, const struct hr_run_result *runs,
-                        const char **labels)
-{
-    for (size_t g = 0; g < groups->n; g++)
-        for (size_t i = 0; i < groups->group[g].n; i++)
-            labels[groups->group[g].run[i] - runs] = groups->group[g].label;
-}
-
 static json_t *run_array(const struct hr_run_result *runs, size_t n,
                          const struct hr_dataset *dataset)
 {
     struct hr_groups groups;
-    const char **labels = calloc(n + 1, sizeof *labels);
-    json_t *array = labels && hr_groups_make(&groups, runs, n) == HR_OK ? json_array() : NULL;
-    bool good = array != NULL;
-    if (good)
-        find_labels(&groups, runs, labels);
-    for (size_t i = 0; good && i < n; i++) {
-        const struct hr_run_about about = {labels[i], dataset};
-        good = json_array_append_new(
-                   array, hr_fields_json(hr_result_rows, hr_result_nrows, &runs[i], &about)) == 0;
+    json_t *array = hr_groups_make(&groups, runs, n) == HR_OK ? json_array() : NULL;
+    for (size_t i = 0; array && i < n; i++) {
+        const struct hr_run_about about = {hr_groups_label(&groups, &runs[i]), dataset};
+        hr_json_append(&array, hr_fields_json(hr_result_rows, hr_result_nrows, &runs[i], &about));
     }
-    if (array)
-        hr_groups_free(&groups);
-    free(labels);
-    if (good)
-        return array;
-    json_decref(array);
-    return NULL;
+    hr_groups_free(&groups);
+    return array;
 }
 
 /* --- the configuration */
@@ -956,25 +853,23 @@ static json_t *data_object(const struct hr_dataset *dataset)
 static json_t *with_options(json_t *config, const struct hr_train_options *options)
 {
     const struct hr_option *row;
-    int failed = config == NULL;
-    for (size_t i = 0; (row = hr_train_option_at(i)); i++)
-        failed |= json_object_set_new(config, row->name, option_value(row, options));
-    if (failed) {
-        json_decref(config);
-        return NULL;
-    }
-    return config;
+    bool good = config;
+    for (size_t i = 0; good && (row = hr_train_option_at(i)); i++)
+        good = json_object_set_new(config, row->name, option_value(row, options)) == 0;
+    if (good)
+        return config;
+    json_decref(config);
+    return NULL;
 }
 
 json_t *hr_json_config(const struct hr_train_options *options, const struct hr_dataset *dataset,
                        json_t *lists)
 {
     json_t *config = with_options(hr_json_object("data", data_object(dataset), NULL), options);
-    if (config && lists && json_object_update(config, lists) != 0) {
-        json_decref(config);
-        return NULL;
-    }
-    return config;
+    if (!config || !lists || json_object_update(config, lists) == 0)
+        return config;
+    json_decref(config);
+    return NULL;
 }
 
 json_t *hr_json_default_options(void)

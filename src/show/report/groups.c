@@ -210,6 +210,15 @@ void hr_groups_free(struct hr_groups *groups)
     *groups = (struct hr_groups){0};
 }
 
+const char *hr_groups_label(const struct hr_groups *groups, const struct hr_run_result *run)
+{
+    for (size_t g = 0; g < groups->n; g++)
+        for (size_t i = 0; i < groups->group[g].n; i++)
+            if (groups->group[g].run[i] == run)
+                return groups->group[g].label;
+    return run->strategy;
+}
+
 /* --- measures */
 
 struct hr_spread hr_run_group_spread(const struct hr_run_group *group, hr_measure_fn measure)

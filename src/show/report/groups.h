@@ -40,6 +40,8 @@ struct hr_groups {
 HR_CHECKED enum hr_status hr_groups_make(struct hr_groups *groups, const struct hr_run_result *runs,
                                          size_t n);
 void hr_groups_free(struct hr_groups *groups);
+/* The label of the group that a run is in. */
+const char *hr_groups_label(const struct hr_groups *groups, const struct hr_run_result *run);
 
 /* One number of a run. For a resumed run: of the whole training, as far as it is known. */
 typedef double hr_measure(const struct hr_run_result *run);

@@ -317,42 +317,32 @@ enum hr_status hr_outcome_failed(const struct hr_cli *cli, const struct hr_datas
     return hr_fail(status, "%s", message);
 }
 
-/* What a run is called among the others. */
-static void name_run(const struct hr_run_result *runs, size_t n, size_t i, char *text, size_t size)
+/* What a run missed that was expected of it; HR_OK: nothing. */
+static enum hr_status expect(const struct hr_cli *cli, const struct hr_run_result *run,
+                             const char *label)
 {
-    struct hr_groups groups;
-    snprintf(text, size, "%s", runs[i].strategy);
-    if (hr_groups_make(&groups, runs, n) != HR_OK)
-        return;
-    for (size_t g = 0; g < groups.n; g++)
-        for (size_t k = 0; k < groups.group[g].n; k++)
-            if (groups.group[g].run[k] == &runs[i])
-                snprintf(text, size, "%s", groups.group[g].label);
-    hr_groups_free(&groups);
+    const unsigned long long seed = run->seed;
+    if (cli->expect_accuracy > 0 && !(run->test_accuracy >= cli->expect_accuracy))
+        return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: %s, seed %llu, reached %.4f",
+                       cli->expect_accuracy, label, seed, run->test_accuracy);
+    if (cli->expect_rmse > 0 && !(run->test_fit.rmse <= cli->expect_rmse))
+        return hr_fail(HR_E_EXPECTATION, "--expect-rmse %g: %s, seed %llu, reached %g",
+                       cli->expect_rmse, label, seed, run->test_fit.rmse);
+    if (cli->expect_digest[0] && strcmp(cli->expect_digest, run->weights_digest) != 0)
+        return hr_fail(HR_E_EXPECTATION, "--expect-digest %s: the weights have %s",
+                       cli->expect_digest, run->weights_digest);
+    return HR_OK;
 }
 
 enum hr_status hr_outcome_expect(const struct hr_cli *cli, const struct hr_run_result *runs,
                                  size_t n)
 {
-    char name[160];
-    for (size_t i = 0; i < n; i++) {
-        if (cli->expect_accuracy > 0 && !(runs[i].test_accuracy >= cli->expect_accuracy)) {
-            name_run(runs, n, i, name, sizeof name);
-            return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: %s, seed %llu, reached %.4f",
-                           cli->expect_accuracy, name, (unsigned long long)runs[i].seed,
-                           runs[i].test_accuracy);
-        }
-        if (cli->expect_rmse > 0 && !(runs[i].test_fit.rmse <= cli->expect_rmse)) {
-            name_run(runs, n, i, name, sizeof name);
-            return hr_fail(HR_E_EXPECTATION, "--expect-rmse %g: %s, seed %llu, reached %g",
-                           cli->expect_rmse, name, (unsigned long long)runs[i].seed,
-                           runs[i].test_fit.rmse);
-        }
-        if (cli->expect_digest[0] && strcmp(cli->expect_digest, runs[i].weights_digest) != 0)
-            return hr_fail(HR_E_EXPECTATION, "--expect-digest %s: the weights have %s",
-                           cli->expect_digest, runs[i].weights_digest);
-    }
-    return HR_OK;
+    struct hr_groups groups;
+    enum hr_status status = hr_groups_make(&groups, runs, n);
+    for (size_t i = 0; status == HR_OK && i < n; i++)
+        status = expect(cli, &runs[i], hr_groups_label(&groups, &runs[i]));
+    hr_groups_free(&groups);
+    return status;
 }
 
 FILE *hr_outcome_stream(const struct hr_cli *cli)
