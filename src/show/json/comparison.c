@@ -5,9 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/details.h"
-#include "json/value.h"
 #include "report/report.h"
+#include "json/value.h"
 #include "verdict/verdict.h"
 
 static json_t *spread(const struct hr_run_group *group, hr_measure_fn measure)

@@ -17,9 +17,8 @@
 #include "json/value.h"
 #include "options/train_options.h"
 #include "report/confusion.h"
-#include "report/details.h"
-#include "report/groups.h"
 #include "report/report.h"
+#include "report/groups.h"
 #include "session/machine_bits.h"
 #include "train/histogram.h"
 

@@ -34,7 +34,7 @@ void hr_plot_quote(FILE *out, const char *text, size_t most_characters)
     fputs(*text ? "...'" : "'", out);
 }
 
-/* Of what is no strategy (those have report/colours.h): Okabe and Ito's colours for all kinds of
+/* Of what is no strategy (those have page/page.h): Okabe and Ito's colours for all kinds of
  * colour vision, without yellow, which is pale on white. Strategies with the same bits have one
  * curve: dashes show the colour below, and points differ in shape. */
 static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",

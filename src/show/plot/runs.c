@@ -7,7 +7,7 @@
 
 #include "hogring/accounts.h"
 #include "plot/plot.h"
-#include "report/colours.h"
+#include "page/page.h"
 #include "stats/spread.h"
 #include "train/histogram.h"
 

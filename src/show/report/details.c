@@ -1,62 +1,19 @@
-#include "report/details.h"
+#include "report/report.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/fold.h"
+#include "report/groups.h"
 #include "report/human.h"
 #include "terminal/grid.h"
 
-/* --- lost ranks --- */
-
-/* --- counts --- */
-
-size_t hr_run_group_lost(const struct hr_run_group *group)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < group->n; i++)
-        n += group->run[i]->nlosses > 0;
-    return n;
-}
-
-bool hr_groups_lost_alike(const struct hr_groups *groups)
-{
-    for (size_t g = 0; g < groups->n; g++)
-        for (size_t i = 0; i < groups->group[g].n; i++)
-            if (groups->group[g].run[i]->nlosses != groups->group[0].run[0]->nlosses)
-                return false;
-    return true;
-}
-
-uint64_t hr_run_lost_samples(const struct hr_run_result *run)
-{
-    uint64_t sum = 0;
-    for (size_t i = 0; i < run->nlosses; i++)
-        sum += run->losses[i].lost_samples;
-    return sum;
-}
-
-static bool may_be_absent(const struct hr_run_result *run, size_t worker)
-{
-    for (size_t i = 0; i < run->nlosses; i++)
-        if (run->micro_shards || (!run->losses[i].server && run->losses[i].rank == worker))
-            return true;
-    return false;
-}
-
-double hr_run_absent(const struct hr_run_result *run, size_t worker)
-{
-    static const double rounding = 1e-9; /* clocks count nanoseconds */
-    const struct hr_worker_time *time = &run->worker_time[worker];
-    const double absent =
-        run->seconds - (time->load_s + time->compute_s + time->communicate_s + time->wait_s);
-    return may_be_absent(run, worker) && absent > rounding ? absent : 0;
-}
-
 enum { COLUMNS = 80, WHOSE = 240 };
 
-/* --- a loss --- */
+/* --- lost ranks --- */
 
 static void add_seconds(FILE *text, double seconds)
 {
@@ -117,8 +74,6 @@ static void tell(FILE *out, const char *whose, const struct hr_loss *loss)
     free(all);
 }
 
-/* --- all of a table --- */
-
 /* " by ssp s=3, seed 2": what is needed to tell it from the others. */
 static void name_run(const struct hr_groups *groups, const struct hr_run_group *group, size_t i,
                      char whose[WHOSE])
@@ -154,9 +109,7 @@ void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups, bool details
                 details ? "--json has them all" : "--details tells of them");
 }
 
-/* --- waited for --- */
-
-/* --- of all seeds together */
+/* --- who was waited for, of all seeds together --- */
 
 static size_t nwaited(const struct hr_run_group *group)
 {
@@ -166,19 +119,27 @@ static size_t nwaited(const struct hr_run_group *group)
     return group->n ? n : 0;
 }
 
-static struct hr_waited_for cost_of(const struct hr_run_group *group, size_t rank)
+/* What a rank cost, and of this each cause; in seconds. */
+enum { COST, LOAD, COMPUTE, STALL, PREEMPTED, COMMUNICATE, WAIT, CAUSES };
+static const struct {
+    size_t offset;
+    const char *doing;
+} causes[CAUSES] = {
+    [COST] = {offsetof(struct hr_waited_for, cost_s), ""},
+    [LOAD] = {offsetof(struct hr_waited_for, load_s), "loading"},
+    [COMPUTE] = {offsetof(struct hr_waited_for, compute_s), "computing"},
+    [STALL] = {offsetof(struct hr_waited_for, stall_s), "stalled"},
+    [PREEMPTED] = {offsetof(struct hr_waited_for, preempted_s), "preempted by the system"},
+    [COMMUNICATE] = {offsetof(struct hr_waited_for, communicate_s), "communicating"},
+    [WAIT] = {offsetof(struct hr_waited_for, wait_s), "waiting for a server or a processor"},
+};
+
+static double cost_of(const struct hr_run_group *group, size_t rank, size_t cause)
 {
-    struct hr_waited_for sum = {0};
-    for (size_t i = 0; i < group->n; i++) {
-        const struct hr_waited_for *w = &group->run[i]->waited_for[rank];
-        sum.cost_s += w->cost_s;
-        sum.load_s += w->load_s;
-        sum.compute_s += w->compute_s;
-        sum.stall_s += w->stall_s;
-        sum.preempted_s += w->preempted_s;
-        sum.communicate_s += w->communicate_s;
-        sum.wait_s += w->wait_s;
-    }
+    double sum = 0;
+    for (size_t i = 0; i < group->n; i++)
+        sum += *(const double *)(const void *)((const char *)&group->run[i]->waited_for[rank] +
+                                               causes[cause].offset);
     return sum;
 }
 
@@ -202,21 +163,12 @@ static double all_time(const struct hr_run_group *group)
 
 /* --- the one who stands out */
 
-static const char *doing(const struct hr_waited_for *cost, bool pipeline)
+static const char *doing(const struct hr_run_group *group, size_t rank, bool pipeline)
 {
-    const struct {
-        double s;
-        const char *text;
-    } part[] = {{cost->compute_s, "computing"},
-                {cost->load_s, "loading"},
-                {cost->stall_s, "stalled"},
-                {cost->preempted_s, "preempted by the system"},
-                {cost->communicate_s, "communicating"},
-                {cost->wait_s, "waiting for a server or a processor"}};
-    size_t most = 0;
-    for (size_t i = 1; i < sizeof part / sizeof *part; i++)
-        most = part[i].s > part[most].s ? i : most;
-    return pipeline && most == 5 ? "waiting for its stages" : part[most].text;
+    size_t most = COMPUTE;
+    for (size_t c = LOAD; c < CAUSES; c++)
+        most = cost_of(group, rank, c) > cost_of(group, rank, most) ? c : most;
+    return pipeline && most == WAIT ? "waiting for its stages" : causes[most].doing;
 }
 
 /* At least half, and half as much again as if all cost the same. */
@@ -250,26 +202,21 @@ bool hr_waited_for_say(const struct hr_run_group *group, char text[HR_WAITED_FOR
     const double worth_it = 0.05, all = all_waiting(group);
     const size_t n = nwaited(group);
     const bool staged = group->n && group->run[0]->pipeline.stages > 1;
-    struct hr_waited_for worst = {0};
     size_t rank = 0;
     char stage[48] = "";
     if (group->n && say_dropped(group, text))
         return true;
-    for (size_t r = 0; r < n; r++) {
-        const struct hr_waited_for cost = cost_of(group, r);
-        if (cost.cost_s <= worst.cost_s)
-            continue;
-        worst = cost;
-        rank = r;
-    }
-    if (n < 2 || all < worth_it * all_time(group) || !stands_out(worst.cost_s, all, n))
+    for (size_t r = 1; r < n; r++)
+        rank = cost_of(group, r, COST) > cost_of(group, rank, COST) ? r : rank;
+    const double worst = n ? cost_of(group, rank, COST) : 0;
+    if (n < 2 || all < worth_it * all_time(group) || !stands_out(worst, all, n))
         return false;
     if (staged)
         snprintf(stage, sizeof stage, "; its stage %zu is the slowest",
                  group->run[0]->waited_for[rank].stage);
     snprintf(text, HR_WAITED_FOR_MAX,
              "rank %zu caused %.0f %% of all waiting (%.0f %% of the workers' time), %s%s", rank,
-             100 * worst.cost_s / all, 100 * all / all_time(group), doing(&worst, staged), stage);
+             100 * worst / all, 100 * all / all_time(group), doing(group, rank, staged), stage);
     return true;
 }
 
@@ -282,10 +229,12 @@ static void print_ranks(FILE *out, const struct hr_run_group *group)
     fprintf(out, "\n%s: waiting caused by each rank, by cause, in seconds\n", group->label);
     hr_grid_begin(&grid, "rank\tall\tload\tcompute\tstalled\tpreempted\tcomm\twait");
     for (size_t r = 0; r < nwaited(group); r++) {
-        const struct hr_waited_for c = cost_of(group, r);
-        if (c.cost_s >= worth_a_line * all_waiting(group))
-            fprintf(grid.cells, "%zu\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\t%.4g\n", r, c.cost_s,
-                    c.load_s, c.compute_s, c.stall_s, c.preempted_s, c.communicate_s, c.wait_s);
+        if (cost_of(group, r, COST) < worth_a_line * all_waiting(group))
+            continue;
+        fprintf(grid.cells, "%zu", r);
+        for (size_t c = COST; c < CAUSES; c++)
+            fprintf(grid.cells, "\t%.4g", cost_of(group, r, c));
+        fputc('\n', grid.cells);
     }
     hr_grid_end(&grid, out, 0);
 }
@@ -303,40 +252,46 @@ void hr_waited_for_print(FILE *out, const struct hr_groups *groups)
 
 /* --- of a machine's workers who push as one */
 
-/* Means over a row's runs; workers 0: they were not measured. */
-static struct hr_node_step mean_step(const struct hr_run_group *group)
+static void print_step(FILE *out, const struct hr_run_group *group)
 {
-    struct hr_node_step mean = {0};
-    for (size_t i = 0; i < group->n; i++) {
-        const struct hr_node_step *step = &group->run[i]->node_step;
-        const double share = 1.0 / (double)group->n;
-        if (!step->workers)
-            return (struct hr_node_step){0};
-        mean.workers = step->workers;
-        mean.load_s += share * step->load_s;
-        mean.compute_s += share * step->compute_s;
-        mean.aggregate_s += share * step->aggregate_s;
-        mean.push_s += share * step->push_s;
-        mean.update_s += share * step->update_s;
-        mean.distribute_s += share * step->distribute_s;
-        mean.rest_s += share * step->rest_s;
+    static const struct {
+        size_t offset;
+        const char *name;
+    } parts[] = {{offsetof(struct hr_node_step, load_s), "load"},
+                 {offsetof(struct hr_node_step, compute_s), "compute"},
+                 {offsetof(struct hr_node_step, aggregate_s), "aggregate"},
+                 {offsetof(struct hr_node_step, push_s), "push"},
+                 {offsetof(struct hr_node_step, update_s), "update"},
+                 {offsetof(struct hr_node_step, distribute_s), "distribute"},
+                 {offsetof(struct hr_node_step, rest_s), "rest"}};
+    enum { PARTS = sizeof parts / sizeof *parts, AGGREGATE = 2 };
+    double mean[PARTS] = {0}, all = 0;
+    for (size_t i = 0; i < group->n; i++)
+        for (size_t p = 0; p < PARTS; p++) {
+            const char *step = (const char *)&group->run[i]->node_step;
+            const double its = *(const double *)(const void *)(step + parts[p].offset);
+            mean[p] += its / (double)group->n;
+            all += its / (double)group->n;
+        }
+    fprintf(out, "%s: of %.3g s of a mean worker: ", group->label, all);
+    for (size_t p = 0; p < PARTS; p++) {
+        fprintf(out, "%s%s %.3g", p ? ", " : "", parts[p].name, mean[p]);
+        if (p == AGGREGATE)
+            fprintf(out, " (%zu workers a machine)", group->run[0]->node_step.workers);
     }
-    return mean;
+    fputc('\n', out);
 }
 
+/* Of rows whose runs were all measured. */
 void hr_node_step_print(FILE *out, const struct hr_groups *groups)
 {
     for (size_t g = 0; g < groups->n; g++) {
-        const struct hr_node_step step = mean_step(&groups->group[g]);
-        const double all = step.load_s + step.compute_s + step.aggregate_s + step.push_s +
-                           step.update_s + step.distribute_s + step.rest_s;
-        if (!step.workers)
-            continue;
-        fprintf(out,
-                "%s: of %.3g s of a mean worker: load %.3g, compute %.3g, aggregate %.3g (%zu "
-                "workers a machine), push %.3g, update %.3g, distribute %.3g, rest %.3g\n",
-                groups->group[g].label, all, step.load_s, step.compute_s, step.aggregate_s,
-                step.workers, step.push_s, step.update_s, step.distribute_s, step.rest_s);
+        const struct hr_run_group *group = &groups->group[g];
+        size_t measured = 0;
+        for (size_t i = 0; i < group->n; i++)
+            measured += group->run[i]->node_step.workers > 0;
+        if (measured == group->n)
+            print_step(out, group);
     }
 }
 
@@ -448,4 +403,93 @@ void hr_best_epochs_print(FILE *out, const struct hr_groups *groups, bool detail
         fputc(')', out);
     }
     fputs(".\n  Seconds and updates are of all epochs that were trained.\n", out);
+}
+
+/* --- what a user may want to change, with the numbers that say so --- */
+
+bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
+{
+    const struct hr_cpu_budget budget = hr_cpu_budget();
+    const size_t servers_apart = info->colocated || info->servers_rest ? 0 : info->servers;
+    const size_t threads = info->workers + servers_apart;
+    char quota[32] = "none", servers[48] = "";
+    if (threads <= 2 * info->processors || info->played)
+        return false;
+    if (budget.quota)
+        snprintf(quota, sizeof quota, "%zu", budget.quota);
+    if (servers_apart)
+        snprintf(servers, sizeof servers, " and %zu server%s", servers_apart,
+                 servers_apart == 1 ? "" : "s");
+    snprintf(text, HR_ADVICE_MAX,
+             "%zu workers%s take turns on %zu processor%s (affinity mask %zu, cgroup quota %s): "
+             "good for trying things out, not for speed",
+             info->workers, servers, info->processors, info->processors == 1 ? "" : "s",
+             budget.affinity, quota);
+    return true;
+}
+
+/* Larger batches need fewer messages. They are no help against waiting for a worker that is slow,
+ * or stalls (who that is stands below the table), nor for want of processors. */
+bool hr_advice_after(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
+{
+    const double worth_it = 0.1; /* seconds; shorter runs need no advice */
+    const double useful = run->compute_s + run->load_s;
+    const double other =
+        run->communicate_s + run->wait_s - run->waited_for_others_s - run->stalled_s;
+    const bool crowded = !strcmp(run->clock, "real") && run->workers > hr_cpus_allowed();
+    char batch[60] = "";
+    if (run->workers < 2 || other <= useful || other < worth_it || run->conflicts.omega)
+        return false; /* sparse models have no batches to enlarge */
+    if (!crowded)
+        snprintf(batch, sizeof batch, "a larger --batch-size (now %zu) or ", run->batch_size);
+    snprintf(
+        text, HR_ADVICE_MAX,
+        "%s: %.2f s of computing, %.2f s of communicating and waiting; %sfewer --workers would "
+        "be faster",
+        name, useful, other, batch);
+    return true;
+}
+
+bool hr_advice_rising(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
+{
+    char last[HR_HUMAN_MAX], first[HR_HUMAN_MAX];
+    struct hr_rise rise;
+    if (!(run->lr > 0) || !hr_run_rose(run, &rise)) /* what no rate made, none mends */
+        return false;
+    snprintf(text, HR_ADVICE_MAX,
+             "%s: the training loss ended at %s, above the %s %s; change first %s", name,
+             hr_human_loss(last, run->train_loss), hr_human_loss(first, rise.above), rise.what,
+             run->cure[0] ? run->cure : "the step itself: a smaller --lr");
+    return true;
+}
+
+bool hr_advice_chance(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
+{
+    if (run->chance[0])
+        snprintf(text, HR_ADVICE_MAX, "%s: %.2f %% right is %s", name, 100 * run->test_accuracy,
+                 run->chance);
+    return run->chance[0];
+}
+
+/* The measure is a gradient's total effect on the weights, lr / (1 - momentum), times the updates
+ * in flight: runs near 1 learned worse, or diverged. Adaptive rules scale their own steps. */
+bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
+                          char text[HR_ADVICE_MAX])
+{
+    const struct hr_asynchrony *a = &run->asynchrony;
+    const double in_flight = 1 / (1 - a->implicit_momentum);
+    const bool large = a->lr_is_step && a->effective_lr >= 1 - a->explicit_momentum;
+    if (!(in_flight >= 1.5) || !(large || a->total_momentum >= 0.98))
+        return false;
+    const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
+    char cure[80] = "a smaller --lr (--async-lr divide) is the safer choice";
+    if (momentum > 0.005 && a->lr_is_step)
+        snprintf(cure, sizeof cure, "--momentum %.2f would keep it at %.2f", momentum,
+                 a->explicit_momentum);
+    snprintf(text, HR_ADVICE_MAX,
+             "%s: %.1f updates were in flight on average, so lr %.3g acts like %.3g and momentum "
+             "%.2f like %.3f (predicted); %s",
+             name, in_flight, a->effective_lr / in_flight, a->effective_lr, a->explicit_momentum,
+             a->total_momentum, cure);
+    return true;
 }

@@ -350,3 +350,47 @@ struct hr_lost_share hr_lost_share_with(struct hr_lost_share share, const struct
     share.high = interval.high;
     return share;
 }
+
+/* --- lost ranks --- */
+
+size_t hr_run_group_lost(const struct hr_run_group *group)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < group->n; i++)
+        n += group->run[i]->nlosses > 0;
+    return n;
+}
+
+bool hr_groups_lost_alike(const struct hr_groups *groups)
+{
+    for (size_t g = 0; g < groups->n; g++)
+        for (size_t i = 0; i < groups->group[g].n; i++)
+            if (groups->group[g].run[i]->nlosses != groups->group[0].run[0]->nlosses)
+                return false;
+    return true;
+}
+
+uint64_t hr_run_lost_samples(const struct hr_run_result *run)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < run->nlosses; i++)
+        sum += run->losses[i].lost_samples;
+    return sum;
+}
+
+static bool may_be_absent(const struct hr_run_result *run, size_t worker)
+{
+    for (size_t i = 0; i < run->nlosses; i++)
+        if (run->micro_shards || (!run->losses[i].server && run->losses[i].rank == worker))
+            return true;
+    return false;
+}
+
+double hr_run_absent(const struct hr_run_result *run, size_t worker)
+{
+    static const double rounding = 1e-9; /* clocks count nanoseconds */
+    const struct hr_worker_time *time = &run->worker_time[worker];
+    const double absent =
+        run->seconds - (time->load_s + time->compute_s + time->communicate_s + time->wait_s);
+    return may_be_absent(run, worker) && absent > rounding ? absent : 0;
+}

@@ -82,6 +82,15 @@ size_t hr_run_group_rose(const struct hr_run_group *group);
 /* How many runs are no better than chance. */
 size_t hr_run_group_chance(const struct hr_run_group *group);
 
+/* How many runs of the group lost ranks; did all runs lose equally many? */
+size_t hr_run_group_lost(const struct hr_run_group *group);
+bool hr_groups_lost_alike(const struct hr_groups *groups);
+/* Samples that were lost with ranks: scheduled, and never trained on. */
+uint64_t hr_run_lost_samples(const struct hr_run_result *run);
+/* Seconds in which a worker was lost, or was left over (--reduce repro): what its times leave of
+ * the run's. 0 for those that never were. */
+double hr_run_absent(const struct hr_run_result *run, size_t worker);
+
 /* Seconds to the target over the runs that reached it: spread.n says how many did. */
 struct hr_spread hr_run_group_target(const struct hr_run_group *group);
 

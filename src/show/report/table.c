@@ -9,10 +9,9 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "report/details.h"
+#include "report/report.h"
 #include "report/groups.h"
 #include "report/human.h"
-#include "report/report.h"
 #include "terminal/grid.h"
 #include "train/histogram.h"
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/details.h"
+#include "report/report.h"
 #include "report/human.h"
 #include "terminal/grid.h"
 #include "verdict/verdict.h"

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/details.h"
+#include "report/report.h"
 #include "report/human.h"
 #include "terminal/output.h"
 

@@ -8,7 +8,7 @@
 #include "json/documents.h"
 #include "json/value.h"
 #include "plot/plot.h"
-#include "report/colours.h"
+#include "page/page.h"
 #include "support/capture.h"
 #include "support/check.h"
 #include "support/sample_runs.h"

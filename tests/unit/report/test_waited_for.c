@@ -2,7 +2,6 @@
 #include <stdlib.h>
 
 #include "report/report.h"
-#include "report/details.h"
 #include "support/capture.h"
 #include "support/check.h"
 #include "support/sample_runs.h"
