@@ -1,6 +1,5 @@
 #include "timeline/timeline.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "metrics/appender.h"
 #include "observe/spans.h"
 #include "server/server.h"
 
@@ -91,7 +91,7 @@ void hr_flows_clear(struct hr_flows *flows)
 
 /* --- timeline --- */
 
-enum { BUFFER = 1 << 16, LINE_MAX_BYTES = 1024, RANKS = 4096 };
+enum { LINE_MAX_BYTES = 1024, RANKS = 4096 };
 
 /* A rank of the run. */
 struct track {
@@ -101,10 +101,8 @@ struct track {
 };
 
 struct hr_timeline {
-    int fd, error;        /* errno of the first write that failed */
-    size_t used, written; /* in the buffer; before it, in the file */
-    char buffer[BUFFER];
-    char command[512], path[1024];
+    struct hr_appender file; /* whose pieces are events */
+    char command[512];
     uint64_t events, full_step;
     bool full;
     size_t run; /* from 1 */
@@ -117,27 +115,9 @@ struct hr_timeline {
 
 /* --- text */
 
-/* Of the buffer only `n` bytes came into the file: an event that is torn there goes. */
-static void drop_torn(struct hr_timeline *t, size_t n)
-{
-    while (n > 0 && memcmp(t->buffer + n, ",\n", 2) != 0)
-        n--;
-    (void)!ftruncate(t->fd, (off_t)(t->written + n)); /* a device has no end */
-}
-
 void hr_timeline_flush(struct hr_timeline *t)
 {
-    size_t at = 0;
-    while (at < t->used && !t->error) {
-        const ssize_t n = write(t->fd, t->buffer + at, t->used - at);
-        if (n < 0 && errno != EINTR) {
-            t->error = errno;
-            drop_torn(t, at);
-        }
-        at += n > 0 ? (size_t)n : 0;
-    }
-    t->written += at;
-    t->used = 0;
+    hr_appender_flush(&t->file);
 }
 
 /* Nanoseconds as microseconds. */
@@ -163,17 +143,17 @@ static struct us since(const struct hr_timeline *t, int64_t ns)
 __attribute__((format(printf, 4, 5))) static void put(struct hr_timeline *t, const char *phase,
                                                       size_t rank, const char *format, ...)
 {
+    char line[LINE_MAX_BYTES];
     va_list values;
     if (t->full)
         return;
-    if (t->used + LINE_MAX_BYTES > BUFFER)
-        hr_timeline_flush(t);
-    t->used += (size_t)sprintf(t->buffer + t->used, "%s\n{\"ph\":\"%s\",\"pid\":%zu,\"tid\":%zu",
+    size_t n = (size_t)sprintf(line, "%s\n{\"ph\":\"%s\",\"pid\":%zu,\"tid\":%zu",
                                t->events++ ? "," : "", phase, t->run, rank + 1);
     va_start(values, format);
-    t->used += (size_t)vsnprintf(t->buffer + t->used, LINE_MAX_BYTES - 100, format, values);
+    n += (size_t)vsnprintf(line + n, sizeof line - 100, format, values);
     va_end(values);
-    t->buffer[t->used++] = '}';
+    line[n++] = '}';
+    hr_appender_put(&t->file, line, n);
 }
 
 /* --- names */
@@ -244,11 +224,16 @@ enum hr_status hr_timeline_open(const char *path, const char *command,
     struct hr_timeline *t = *timeline = calloc(1, sizeof *t);
     if (!t)
         return hr_fail(HR_E_NOMEM, "no memory for --timeline %s", path);
-    snprintf(t->path, sizeof t->path, "%s", path);
+    int fd;
     plain(t->command, sizeof t->command, command);
-    enum hr_status status = hr_file_open_unblocked(path, O_WRONLY | O_CREAT | O_TRUNC, &t->fd);
+    enum hr_status status = hr_file_open_unblocked(path, O_WRONLY | O_CREAT | O_TRUNC, &fd);
     if (status == HR_OK) {
-        t->buffer[t->used++] = '[';
+        close(fd);
+        status = hr_appender_open(&t->file, path);
+    }
+    if (status == HR_OK) {
+        t->file.silent = true; /* it is told in the end */
+        hr_appender_put(&t->file, "[", 1);
         return HR_OK;
     }
     free(t);
@@ -305,16 +290,12 @@ bool hr_timeline_is_full(const struct hr_timeline *t, uint64_t *step)
 
 enum hr_status hr_timeline_close(struct hr_timeline *t)
 {
-    enum hr_status status = HR_OK;
     if (!t)
         return HR_OK;
-    t->used += (size_t)sprintf(t->buffer + t->used, "\n]\n");
-    hr_timeline_flush(t);
-    if (close(t->fd) != 0 && !t->error)
-        t->error = errno;
-    errno = t->error;
-    if (t->error)
-        status = hr_fail_errno(HR_E_IO, "--timeline %s", t->path);
+    hr_appender_put(&t->file, "\n]\n", 3);
+    enum hr_status status = hr_appender_close(&t->file);
+    if (status != HR_OK)
+        status = hr_fail(status, "--timeline %s", t->file.message);
     hr_flows_clear(&t->flows);
     free(t);
     return status;

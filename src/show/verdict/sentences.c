@@ -11,6 +11,11 @@
 #include "terminal/grid.h"
 #include "verdict/verdict.h"
 
+static void say_head(FILE *out, const char *title)
+{
+    fprintf(out, "%s%s:%s ", hr_style(out, HR_BOLD), title, hr_style(out, HR_PLAIN));
+}
+
 /* --- lists of pairs and of names --- */
 
 typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g, size_t than);
@@ -261,19 +266,18 @@ static void say_power(FILE *out, const struct hr_verdict *v, bool details)
 
 static void say_best(FILE *out, const struct hr_verdict *v, bool details)
 {
-    char best[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX], names[NAMES_MAX], at[HR_VERDICT_AT];
+    char best[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX], names[NAMES_MAX];
     const size_t bests = names_of(v, hr_verdict_shares_best, v->best, names);
     seeds_text(v, seeds);
-    hr_verdict_at(v, at);
-    fprintf(out, "%s%s:%s ", hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN));
+    say_head(out, score_title(v));
     if (!count_told(&v->score_tests)) {
-        fprintf(out, "no significant difference over %s%s", seeds, at);
+        fprintf(out, "no significant difference over %s%s", seeds, v->at);
         say_range(out, v, names);
         if (!details)
             say_power(out, v, false);
     } else {
         fprintf(out, "%s %s the best mean, %s over %s%s", names, bests > 1 ? "share" : "has",
-                score_text(v, v->best, best), seeds, at);
+                score_text(v, v->best, best), seeds, v->at);
         if (!details)
             say_chosen(out, v,
                        hr_metric_kind(v->metric)->scale > 1 ? "; significantly worse in points: "
@@ -309,18 +313,17 @@ static void say_twins(FILE *out, const struct hr_verdict *v)
 /* Every pair, each with its interval. */
 static void say_all_pairs(FILE *out, const struct hr_verdict *v)
 {
-    char at[HR_VERDICT_AT];
     const char *points = hr_metric_kind(v->metric)->scale > 1 ? " (points)" : "";
     const struct hr_family *family = &v->score_tests;
-    hr_verdict_at(v, at);
     say_pairs(out, v, family, hr_verdict_worse_than, v->best, "Significantly worse%s%s:", points,
-              at);
+              v->at);
     say_pairs(out, v, family, level_with, v->best,
-              "Not significantly different from the best%s%s:", points, at);
+              "Not significantly different from the best%s%s:", points, v->at);
     for (size_t than = 0; than < v->groups.n; than++)
         if (v->twin[than] == than && than != v->twin[v->best])
             say_pairs(out, v, family, worse_once, than,
-                      "Significantly worse than %s%s%s:", v->groups.group[than].label, points, at);
+                      "Significantly worse than %s%s%s:", v->groups.group[than].label, points,
+                      v->at);
 }
 
 static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
@@ -343,14 +346,13 @@ static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
 
 static void say_untested(FILE *out, const struct hr_verdict *v, size_t width)
 {
-    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX], at[HR_VERDICT_AT], seconds[HR_HUMAN_MAX];
+    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX], seconds[HR_HUMAN_MAX];
     const size_t best = extreme(v, true, false), least = extreme(v, false, false);
     if (best == v->groups.n)
         return;
     score_text(v, best, first);
-    fprintf(out,
-            "%s%s:%s one seed cannot tell a difference from chance%s: ", hr_style(out, HR_BOLD),
-            score_title(v), hr_style(out, HR_PLAIN), hr_verdict_at(v, at));
+    say_head(out, score_title(v));
+    fprintf(out, "one seed cannot tell a difference from chance%s: ", v->at);
     if (hr_verdict_below(v, least, best))
         fprintf(out, "best %s (%s), worst %s (%s).", first, v->groups.group[best].label,
                 score_text(v, least, last), v->groups.group[least].label);
@@ -378,8 +380,8 @@ static void say_alone(FILE *out, const struct hr_verdict *v)
         interval = hr_mean_interval(&v->score[0], 0.95);
     else if (v->metric == HR_METRIC_ACCURACY && run->test_samples)
         interval = hr_wilson_interval(run->test_accuracy, (double)run->test_samples);
-    fprintf(out, "%s%s:%s %s", hr_style(out, HR_BOLD), score_title(v), hr_style(out, HR_PLAIN),
-            score_text(v, 0, score));
+    say_head(out, score_title(v));
+    fputs(score_text(v, 0, score), out);
     if (group->n > 1)
         fprintf(out, " on average over %zu %s", group->n, hr_run_group_unit(group));
     else if (isfinite(interval.low))
@@ -428,15 +430,13 @@ static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
 
 static void say_margin(FILE *out, const struct hr_verdict *v, bool details)
 {
-    char at[HR_VERDICT_AT];
     const char *best = v->best < v->groups.n ? v->groups.group[v->best].label : "";
     if (!(v->wish.margin > 0) || v->score_tests.tests == 0)
         return;
-    fprintf(out,
-            "%sMargin:%s %g%s, shown at %g %% (one-sided tests, corrected over all pairs)%s.\n",
-            hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN), v->wish.margin,
-            hr_metric_kind(v->metric)->scale > 1 ? " points" : "", 100 * HR_VERDICT_LEVEL,
-            hr_verdict_at(v, at));
+    say_head(out, "Margin");
+    fprintf(out, "%g%s, shown at %g %% (one-sided tests, corrected over all pairs)%s.\n",
+            v->wish.margin, hr_metric_kind(v->metric)->scale > 1 ? " points" : "",
+            100 * HR_VERDICT_LEVEL, v->at);
     say_names(out, v, equals, v->best, "Equal to %s within it: ", best);
     say_names(out, v, may_trail, v->best, "No worse than %s by it: ", best);
     say_names(out, v, is_worse, v->best, "Worse than %s, perhaps by more than it: ", best);
@@ -491,8 +491,8 @@ static void say_orders(FILE *out, const struct hr_verdict *v)
         some |= v->groups.group[g].n > hr_run_group_seeds(&v->groups.group[g]);
     if (!some)
         return;
-    fprintf(out, "%sOrders of events:%s what seeds and orders add to the spread.\n",
-            hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
+    say_head(out, "Orders of events");
+    fputs("what seeds and orders add to the spread.\n", out);
     for (size_t g = 0; g < v->groups.n; g++)
         say_group(out, v, g);
     say_names(out, v, ran_once, 0, "Run once a seed, as no order changes their bits: ");
@@ -530,13 +530,6 @@ static size_t first_of(const struct hr_groups *groups, enum hr_cost cost)
     return first;
 }
 
-static bool costs_more(const struct hr_verdict *v, const struct hr_family *family, size_t g,
-                       size_t than)
-{
-    (void)v;
-    return hr_family_higher(family, g, than);
-}
-
 /* Means of virtual time may be exactly equal. */
 static bool as_soon(const struct hr_verdict *v, size_t g, size_t than)
 {
@@ -547,12 +540,12 @@ static bool as_soon(const struct hr_verdict *v, size_t g, size_t than)
 
 static bool later(const struct hr_verdict *v, size_t g, size_t than)
 {
-    return costs_more(v, &v->cost_tests[HR_COST_SECONDS], g, than);
+    return hr_family_higher(&v->cost_tests[HR_COST_SECONDS], g, than);
 }
 
 static bool more(const struct hr_verdict *v, size_t g, size_t than)
 {
-    return costs_more(v, &v->cost_tests[HR_COST_SAMPLES], g, than);
+    return hr_family_higher(&v->cost_tests[HR_COST_SAMPLES], g, than);
 }
 
 /* Equal weights took equally many samples: said once. */
@@ -563,12 +556,10 @@ static bool more_once(const struct hr_verdict *v, size_t g, size_t than)
 
 static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, size_t first)
 {
-    char at[HR_VERDICT_AT];
     const struct hr_family *family = &v->cost_tests[cost];
     const bool seconds = cost == HR_COST_SECONDS;
-    hr_verdict_at(v, at);
     if (family->tests && count_told(family) == 0)
-        fprintf(out, "  No significant difference in %s%s.\n", units[cost], at);
+        fprintf(out, "  No significant difference in %s%s.\n", units[cost], v->at);
     for (size_t than = 0; family->tests && than < v->groups.n; than++)
         if (seconds || than == first || v->twin[than] == than)
             say_pairs(out, v, family,
@@ -576,7 +567,7 @@ static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, s
                       : than == first ? more
                                       : more_once,
                       than, "Significantly more %s than %s%s:", units[cost],
-                      v->groups.group[than].label, at);
+                      v->groups.group[than].label, v->at);
 }
 
 /* Tests in which some times are not known cannot claim anything of a few seeds. */
@@ -610,7 +601,7 @@ static bool not_always(const struct hr_verdict *v, size_t g, size_t than)
 
 static void say_target(FILE *out, const struct hr_verdict *v, bool details)
 {
-    char text[HR_HUMAN_MAX], names[NAMES_MAX] = "", at[HR_VERDICT_AT];
+    char text[HR_HUMAN_MAX], names[NAMES_MAX] = "";
     const struct hr_groups *groups = &v->groups;
     const size_t first = first_of(groups, HR_COST_SECONDS);
     if (!(v->wish.target > 0))
@@ -618,15 +609,13 @@ static void say_target(FILE *out, const struct hr_verdict *v, bool details)
     const size_t firsts = first < groups->n ? names_of(v, as_soon, first, names) : 0;
     const struct hr_metric_text asked =
         hr_target_text(hr_metric_of_run(groups->group[0].run[0]), v->wish.target);
-    fprintf(out, "%sTarget:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
+    say_head(out, "Target");
     if (first == groups->n)
-        fprintf(out, "no strategy reached %s with every seed%s.\n", asked.text,
-                hr_verdict_at(v, at));
+        fprintf(out, "no strategy reached %s with every seed%s.\n", asked.text, v->at);
     else
         fprintf(out, "%s reached %s first, %safter %s s on average%s.\n", names, asked.text,
                 firsts > 1 ? "together, " : "",
-                hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)),
-                hr_verdict_at(v, at));
+                hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)), v->at);
     if (!details) {
         if (first < groups->n)
             say_names(out, v, later, first, "Significantly later: ");
@@ -681,7 +670,7 @@ static void say_speed(FILE *out, const struct hr_groups *groups, bool details)
     const size_t most = 5, last = groups->n - 1;
     const size_t first = details || groups->n <= most ? groups->n : 2; /* and the last */
     bool intervals = false;
-    fprintf(out, "%sSpeed:%s ", hr_style(out, HR_BOLD), hr_style(out, HR_PLAIN));
+    say_head(out, "Speed");
     for (size_t place = 0; place < groups->n; place++)
         for (size_t g = 0; g < groups->n; g++) {
             if (place_of(groups, g) != place || (place >= first && place != last))

@@ -149,13 +149,6 @@ bool hr_verdict_worse(const struct hr_verdict *v, size_t g)
     return v->best < v->groups.n && hr_verdict_tested(v, g) && hr_verdict_worse_than(v, g, v->best);
 }
 
-const char *hr_verdict_at(const struct hr_verdict *v, char text[HR_VERDICT_AT])
-{
-    const char *at = v->wish.at ? v->wish.at : "";
-    snprintf(text, HR_VERDICT_AT, "%s%s", at[0] ? ", at " : "", at);
-    return text;
-}
-
 double hr_verdict_margin(const struct hr_verdict *v)
 {
     return v->wish.margin / hr_metric_kind(v->metric)->scale;
@@ -206,6 +199,8 @@ enum hr_status hr_verdict_make(struct hr_verdict *v, const struct hr_run_result 
                                struct hr_verdict_wish wish)
 {
     *v = (struct hr_verdict){.wish = wish};
+    if (wish.at && wish.at[0])
+        snprintf(v->at, sizeof v->at, ", at %s", wish.at);
     const enum hr_status status = make(v, runs, n);
     if (status != HR_OK)
         hr_verdict_free(v);

@@ -183,10 +183,9 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_v
  * but the last ends in a backslash, so that it can be copied as it stands. width 0: any. */
 void hr_say_command(FILE *out, const char *command, size_t used, size_t width);
 
-enum { HR_VERDICT_AT = 200 };
-
 struct hr_verdict {
     struct hr_verdict_wish wish;
+    char at[200]; /* "", or ", at lr 0.05, momentum 0.9": what each claim ends with */
     struct hr_groups groups;
     enum hr_metric metric;          /* that is compared: accuracy, else rmse, else loss */
     struct hr_spread *score;        /* (groups) owned; of the test set */
@@ -220,9 +219,6 @@ bool hr_verdict_worse(const struct hr_verdict *verdict, size_t group);
 double hr_verdict_margin(const struct hr_verdict *verdict);
 /* Is a no worse than b by the margin, by more than chance? Always, where they are identical. */
 bool hr_verdict_not_worse(const struct hr_verdict *verdict, size_t a, size_t b);
-
-/* "", or ", at lr 0.05, momentum 0.9": what each claim ends with. */
-const char *hr_verdict_at(const struct hr_verdict *verdict, char text[HR_VERDICT_AT]);
 
 /* What is to be said of a pair: "worse", "better" (a than b); with a margin "equal within",
  * "no worse within", "no better within"; who is worse or better and yet within the margin is
