@@ -214,15 +214,11 @@ static enum hr_status lacks_end(const char *path, const char *run, bool *lacks)
 
 /* --- lines of a log --- */
 
-/* What a log begins with. */
-struct log_start {
-    const char *path, *run; /* the run's name */
-    uint64_t every;
-    const struct hr_run_info *info;
-    bool goes_on;   /* with what the file says of this run, as far as its checkpoint does */
-    json_t *config; /* borrowed */
-    const char *clock;
-};
+/* With what is there. --resume auto does so where no checkpoint is yet. */
+static bool goes_on(const struct hr_metrics_wish *wish)
+{
+    return wish->options->resume[0] || wish->options->finished_ok;
+}
 
 /* A line of plain numbers, as it is put together. */
 struct line {
@@ -256,6 +252,8 @@ static void put_object(struct hr_run_log *log, const char *event, uint64_t step,
         rest && log->file.open ? hr_json_dump(rest, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     const size_t room = text ? strlen(text) + strlen(log->head) + 128 : 0;
     char *line = text ? malloc(room) : NULL;
+    if (log->file.open && !line)
+        hr_appender_fail(&log->file, hr_fail(HR_E_NOMEM, "%s: no memory", log->file.path));
     if (line) {
         const int n = snprintf(line, room, "%s%s\",\"step\":%" PRIu64 "%s%s\n", log->head, event,
                                step, text[1] == '}' ? "" : ",", text + 1);
@@ -293,41 +291,39 @@ static enum hr_status make_head(struct hr_run_log *log, const char *run, char **
     return HR_OK;
 }
 
-static void put_start(struct hr_run_log *log, const struct log_start *start,
-                      const struct hr_gone_back *gone)
+static void put_start(struct hr_run_log *log, const struct hr_metrics_wish *wish,
+                      const struct hr_run_info *info, const struct hr_gone_back *gone)
 {
-    const struct hr_run_info *info = start->info;
     put_object(log, "start", info->begins,
                hr_json_object("life", HR_JSON(gone->lives + 1), "hogring", HR_JSON(HR_VERSION),
                               "time", HR_JSON((uint64_t)time(NULL)), HR_OF(info, strategy),
                               HR_OF(info, seed), HR_OF(info, model), HR_OF(info, workers),
                               HR_OF(info, servers), HR_OF(info, global_batch), HR_OF(info, params),
-                              HR_OF(start, clock), "resumed", json_boolean(info->resumed),
+                              HR_OF(wish->options, clock), "resumed", json_boolean(info->resumed),
                               "overtaken_lines", HR_JSON(gone->lines), "torn_bytes",
                               HR_JSON(gone->torn), "log_every", HR_JSON(log->every), "config",
-                              json_incref(start->config), NULL));
+                              hr_json_config(wish->options, wish->dataset, NULL), NULL));
 }
 
-static enum hr_status log_open(struct hr_run_log *log, const struct log_start *start)
+static enum hr_status log_open(struct hr_run_log *log, const struct hr_metrics_wish *wish,
+                               const struct hr_run_info *info)
 {
     struct hr_gone_back gone = {0};
     char *name = NULL;
-    *log = (struct hr_run_log){.every = start->every ? start->every : 1,
-                               .workers = start->info->workers,
-                               .newest = start->info->begins};
-    enum hr_status status = make_head(log, start->run, &name);
-    const struct hr_go_back to = {name, start->info->begins, start->info->redone,
-                                  start->info->nredone};
-    if (status == HR_OK && start->goes_on)
-        status = hr_log_go_back(start->path, &to, &gone);
+    *log = (struct hr_run_log){
+        .every = wish->every ? wish->every : 1, .workers = info->workers, .newest = info->begins};
+    enum hr_status status = make_head(log, wish->run, &name);
+    const struct hr_go_back to = {name, info->begins, info->redone, info->nredone};
+    if (status == HR_OK && goes_on(wish))
+        status = hr_log_go_back(wish->log, &to, &gone);
     free(name);
     HR_TRY(status);
     log->untold = calloc(log->workers, sizeof *log->untold);
     if (!log->untold)
         return hr_fail(HR_E_NOMEM, "no memory for a log of %zu workers", log->workers);
-    HR_TRY(hr_appender_open(&log->file, start->path));
+    HR_TRY(hr_appender_open(&log->file, wish->log));
     log->file.silent = true; /* what fails now is refused */
-    put_start(log, start, &gone);
+    put_start(log, wish, info, &gone);
     hr_appender_flush(&log->file);
     log->file.silent = false;
     return log->file.status == HR_OK ? HR_OK : hr_fail(log->file.status, "%s", log->file.message);
@@ -483,12 +479,6 @@ static enum hr_status check_log(const char *path)
                           path);
 }
 
-/* With what is there. --resume auto does so where no checkpoint is yet. */
-static bool goes_on(const struct hr_metrics_wish *wish)
-{
-    return wish->options->resume[0] || wish->options->finished_ok;
-}
-
 enum hr_status hr_metrics_check(const struct hr_metrics_wish *wish)
 {
     const bool may = wish->options->overwrite || goes_on(wish);
@@ -544,25 +534,14 @@ enum hr_status hr_metrics_forget(const struct hr_metrics_wish *wish)
 static enum hr_status open_log(struct hr_metrics *metrics, const struct hr_run_info *info)
 {
     const struct hr_metrics_wish *wish = &metrics->wish;
-    json_t *config = hr_json_config(wish->options, wish->dataset, NULL);
-    if (!config)
-        return hr_fail(HR_E_NOMEM, "no memory for a log");
-    const struct log_start start = {.path = wish->log,
-                                    .run = wish->run,
-                                    .every = wish->every,
-                                    .info = info,
-                                    .goes_on = goes_on(wish),
-                                    .config = config,
-                                    .clock = wish->options->clock};
-    enum hr_status status = log_open(&metrics->log, &start);
+    enum hr_status status = log_open(&metrics->log, wish, info);
     if (status == HR_E_USAGE && wish->options->overwrite) {
         (void)!log_close(&metrics->log);
         status = replace_log(wish->log);
         if (status == HR_OK)
-            status = log_open(&metrics->log, &start);
+            status = log_open(&metrics->log, wish, info);
     }
-    json_decref(config);
-    if (status == HR_OK && start.goes_on) /* it may be another file now */
+    if (status == HR_OK && goes_on(wish)) /* it may be another file now */
         status = own_log(wish->log);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--log");
 }

@@ -128,6 +128,18 @@ static void print_engine(FILE *out, const struct hr_run_info *info)
         fprintf(out, "  times    %s\n", info->times);
 }
 
+/* "  length   10 epochs, 230 updates" */
+static void print_length(FILE *out, const struct hr_run_info *info)
+{
+    char count[HR_HUMAN_MAX];
+    if (info->length_s > 0)
+        fprintf(out, "  length   %g s of training", info->length_s);
+    else
+        fprintf(out, "  length   %.4g epoch%s, %s update%s", info->length,
+                info->length == 1 ? "" : "s", hr_human_count(count, info->steps),
+                plural(info->steps));
+}
+
 /* What one update is made of: comparisons depend on it. */
 static void print_batch(FILE *out, const struct hr_run_info *info)
 {
@@ -163,12 +175,8 @@ static void print_batch(FILE *out, const struct hr_run_info *info)
         print_pipeline(out, info);
     if (info->shards)
         print_shards(out, info);
-    if (info->length_s > 0)
-        fprintf(out, "  length   %g s of training, ", info->length_s);
-    else
-        fprintf(out, "  length   %.4g epoch%s, %s update%s, ", info->length,
-                info->length == 1 ? "" : "s", hr_human_count(count, info->steps),
-                plural(info->steps));
+    print_length(out, info);
+    fputs(", ", out);
     if (info->first)
         fprintf(out, "resumed at %s, ", hr_human_count(count, info->first));
     fprintf(out, "seed %llu\n", (unsigned long long)info->seed);
@@ -214,11 +222,9 @@ static void print_split(FILE *out, const struct hr_run_info *info)
             of_file ? "of " : "held out", of_file ? info->validation_data : "");
 }
 
-static void print_banner(FILE *out, const struct hr_run_info *info, const char *data,
-                         const char *head)
+static void print_banner(FILE *out, const struct hr_run_info *info, const char *data)
 {
     char count[HR_HUMAN_MAX];
-    (void)head;
     print_head(out, info);
     if (info->nmachines)
         print_machines(out, info);
@@ -239,50 +245,7 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
     fprintf(out, "  guarantee %s\n", info->guarantee);
 }
 
-/* Written in one call, since concurrent runs print at the same time. */
-static void print_at_once(FILE *out, const struct hr_run_info *info, const char *data,
-                          const char *head,
-                          void (*print)(FILE *out, const struct hr_run_info *info, const char *data,
-                                        const char *head))
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    FILE *memory = open_memstream(&text, &bytes);
-    if (!memory) {
-        print(out, info, data, head);
-        return;
-    }
-    print(memory, info, data, head);
-    fclose(memory);
-    fwrite(text, 1, bytes, out);
-    free(text);
-}
-
-void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
-{
-    print_at_once(out, info, data, NULL, print_banner);
-}
-
 /* --- brief */
-
-/* "10 epochs, 230 updates of 64 samples, sgd, momentum 0.9, lr 0.05" */
-static void print_length(FILE *out, const struct hr_run_info *info)
-{
-    char count[HR_HUMAN_MAX];
-    if (info->length_s > 0)
-        fprintf(out, "  length   %g s of training", info->length_s);
-    else
-        fprintf(out, "  length   %.4g epoch%s, %s update%s", info->length,
-                info->length == 1 ? "" : "s", hr_human_count(count, info->steps),
-                plural(info->steps));
-    if (info->shares_batch)
-        fprintf(out, " of %zu samples", info->global_batch);
-    if (info->optimizer && info->lr > 0)
-        fprintf(out, "; %s, lr %.6g", info->optimizer, info->lr);
-    if (info->first)
-        fprintf(out, "; resumed at %s", hr_human_count(count, info->first));
-    fputc('\n', out);
-}
 
 static void print_brief(FILE *out, const struct hr_run_info *info, const char *data,
                         const char *head)
@@ -307,12 +270,43 @@ static void print_brief(FILE *out, const struct hr_run_info *info, const char *d
         fprintf(out, "  model    %.*s%s%s\n", (int)shown, info->model, fits ? "" : "...", size);
     }
     fprintf(out, "  data     %s\n", data);
-    if (!head)
-        print_length(out, info);
+    if (head)
+        return;
+    print_length(out, info);
+    if (info->shares_batch)
+        fprintf(out, " of %zu samples", info->global_batch);
+    if (info->optimizer && info->lr > 0)
+        fprintf(out, "; %s, lr %.6g", info->optimizer, info->lr);
+    if (info->first)
+        fprintf(out, "; resumed at %s", hr_human_count(count, info->first));
+    fputc('\n', out);
+}
+
+/* Written in one call, since concurrent runs print at the same time. */
+static void print_at_once(FILE *out, const struct hr_run_info *info, const char *data,
+                          const char *head, bool brief)
+{
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *memory = open_memstream(&text, &bytes), *to = memory ? memory : out;
+    if (brief)
+        print_brief(to, info, data, head);
+    else
+        print_banner(to, info, data);
+    if (memory) {
+        fclose(memory);
+        fwrite(text, 1, bytes, out);
+    }
+    free(text);
+}
+
+void hr_banner_print(FILE *out, const struct hr_run_info *info, const char *data)
+{
+    print_at_once(out, info, data, NULL, false);
 }
 
 void hr_banner_print_brief(FILE *out, const struct hr_run_info *info, const char *data,
                            const char *head)
 {
-    print_at_once(out, info, data, head, print_brief);
+    print_at_once(out, info, data, head, true);
 }

@@ -41,12 +41,6 @@ enum hr_status hr_timeline_check(const struct hr_cli *cli)
     return HR_OK;
 }
 
-static void find_steps(const struct hr_cli *cli, uint64_t *from, uint64_t *to)
-{
-    if (!parse_steps(cli->timeline_steps, from, to))
-        *from = *to = 0; /* it was refused */
-}
-
 static enum hr_status open_timeline(struct hr_timeline_watch *lines)
 {
     struct hr_about about;
@@ -54,14 +48,6 @@ static enum hr_status open_timeline(struct hr_timeline_watch *lines)
         return HR_OK;
     hr_about_fill(&about);
     return hr_timeline_open(lines->cli->timeline, about.command, &lines->timeline);
-}
-
-static void begin_timeline(struct hr_timeline_watch *lines, const char *name, const char *clock,
-                           const struct hr_run_info *info)
-{
-    const bool simulated = !strcmp(clock, "virtual");
-    if (lines->timeline)
-        hr_timeline_run(lines->timeline, name, clock, info, simulated ? 0 : hr_clock_ns());
 }
 
 enum hr_status hr_timeline_end(struct hr_timeline_watch *lines, enum hr_status status)
@@ -144,12 +130,13 @@ static void on_start(void *arg, const struct hr_run_info *info)
              guessed ? dataset->label_column : "");
     watch->started = true;
     watch->view.subject.epochs = info->length;
-    if (watch->lines) {
+    if (watch->lines && watch->lines->timeline) {
         char name[240];
         snprintf(name, sizeof name, "%s, seed %llu",
                  watch->view.subject.label[0] ? watch->view.subject.label : info->strategy,
                  (unsigned long long)info->seed);
-        begin_timeline(watch->lines, name, watch->clock, info);
+        hr_timeline_run(watch->lines->timeline, name, watch->clock, info,
+                        !strcmp(watch->clock, "virtual") ? 0 : hr_clock_ns());
     }
     print_banner(watch, info, data);
     warn_before(watch, info);
@@ -207,7 +194,8 @@ void hr_watch_timeline(struct hr_watch *watch, struct hr_timeline_watch *lines,
         return;
     watch->lines = lines;
     observer->spanned = on_span;
-    find_steps(lines->cli, &observer->spans_from, &observer->spans_to);
+    if (!parse_steps(lines->cli->timeline_steps, &observer->spans_from, &observer->spans_to))
+        observer->spans_from = observer->spans_to = 0; /* it was refused */
 }
 
 /* --- what is written --- */
