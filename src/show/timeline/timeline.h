@@ -38,24 +38,14 @@ void hr_flows_clear(struct hr_flows *flows);
 
 /* --- timeline --- */
 
-/* A file of what ranks did, and when: Chrome's trace events, which Perfetto reads.
+/* A file of what ranks did, and when: Chrome's trace events, which Perfetto reads; hogring help
+ * timeline has the format. A JSON array of events, one a line; lines are written whole, and readers
+ * do not need the "]": a run that was killed leaves a file that opens.
  *
- *   Format    a JSON array of events, one a line; "[" and a line of its own for "]". Lines are
- *             written whole, and readers do not need the "]": a run that was killed leaves a file
- *             that opens.
- *   Process   a run: its number, from 1; named by strategy and seed, labelled with version, clock
- *             and command
- *   Thread    a rank: its number + 1; "worker 2", "server 0", "stage 0 of replica 1"
- *   B, E      a step of a worker, until its next one: name "step 12"
- *   X         inside it, one behind the other: category load, compute, communicate or wait, which
- *             add up to the run's accounts; named load, forward, backward, update, compute,
- *             communicate, wait, stall, "wait for worker 2". Between steps "cut" (no time of
- *             training). Of servers "push of worker 2", category serve.
- *   s, f      a message, from who sent it to who took it; of those that came
- *   Times     microseconds since the run began, with three decimals
+ * Process: a run, its number from 1. Thread: a rank, its number + 1. Events of what a rank did are
+ * one behind the other, and add up to the run's accounts.
  *
  * Size: some 110 bytes an event; HR_TIMELINE_EVENTS at most, then it says so and ends. */
-
 enum { HR_TIMELINE_EVENTS = 2000000 };
 
 struct hr_timeline;

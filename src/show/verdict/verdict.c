@@ -72,63 +72,55 @@ static void find_twins(struct hr_verdict *v)
     }
 }
 
-static bool test_scores(const void *arg, size_t a, size_t b, struct hr_pair *pair)
+/* A figure of a verdict that is tested: the score, or what a target took. */
+struct tested {
+    const struct hr_verdict *verdict;
+    bool score;
+    enum hr_cost cost;
+};
+
+static bool test_pair(const void *arg, size_t a, size_t b, struct hr_pair *pair)
 {
-    const struct hr_verdict *v = arg;
+    const struct tested *tested = arg;
+    const struct hr_verdict *v = tested->verdict;
+    const struct hr_run_group *x = &v->groups.group[a], *y = &v->groups.group[b];
     if (v->unlike || !hr_verdict_tested(v, a) || !hr_verdict_tested(v, b))
         return false;
-    pair->test = hr_pair_scores(&v->groups.group[a], &v->groups.group[b], v->metric);
+    if (tested->score) {
+        pair->test = hr_pair_scores(x, y, v->metric);
+    } else {
+        const struct hr_paired_times times = hr_pair_costs(x, y, tested->cost);
+        pair->test = times.test;
+        pair->exact = times.exact;
+        pair->unknown = times.unknown;
+    }
     return pair->test.n > 1;
-}
-
-static bool test_costs(const void *arg, size_t a, size_t b, struct hr_pair *pair, enum hr_cost cost)
-{
-    const struct hr_verdict *v = arg;
-    if (v->unlike || !hr_verdict_tested(v, a) || !hr_verdict_tested(v, b))
-        return false;
-    const struct hr_paired_times times =
-        hr_pair_costs(&v->groups.group[a], &v->groups.group[b], cost);
-    pair->test = times.test;
-    pair->exact = times.exact;
-    pair->unknown = times.unknown;
-    return pair->test.n > 1;
-}
-
-static bool test_seconds(const void *arg, size_t a, size_t b, struct hr_pair *pair)
-{
-    return test_costs(arg, a, b, pair, HR_COST_SECONDS);
-}
-
-static bool test_samples(const void *arg, size_t a, size_t b, struct hr_pair *pair)
-{
-    return test_costs(arg, a, b, pair, HR_COST_SAMPLES);
 }
 
 /* Equal weights took equally many samples, but not equally long. */
 static enum hr_status test_all(struct hr_verdict *v)
 {
     size_t *alone = calloc(v->groups.n + 1, sizeof *alone);
+    struct tested tested = {v, true, HR_COST_SAMPLES};
     struct hr_family_wish wish = {.groups = v->groups.n,
                                   .twin = v->twin,
-                                  .test = test_scores,
-                                  .arg = v,
+                                  .test = test_pair,
+                                  .arg = &tested,
                                   .margin = hr_verdict_margin(v),
                                   .higher = hr_metric_kind(v->metric)->higher};
-    enum hr_status status = HR_OK;
     if (!alone)
         return hr_fail(HR_E_NOMEM, "no memory to compare %zu strategies", v->groups.n);
     for (size_t g = 0; g < v->groups.n; g++)
         alone[g] = g;
-    HR_TRY_GOTO(hr_family_make(&v->score_tests, &wish), status, out);
+    enum hr_status status = hr_family_make(&v->score_tests, &wish);
+    tested.score = false;
     wish.margin = 0;
-    wish.test = test_samples;
-    if (v->wish.target > 0)
-        HR_TRY_GOTO(hr_family_make(&v->cost_tests[HR_COST_SAMPLES], &wish), status, out);
-    wish.test = test_seconds;
+    if (status == HR_OK && v->wish.target > 0)
+        status = hr_family_make(&v->cost_tests[HR_COST_SAMPLES], &wish);
+    tested.cost = HR_COST_SECONDS;
     wish.twin = alone;
-    if (v->wish.target > 0)
-        HR_TRY_GOTO(hr_family_make(&v->cost_tests[HR_COST_SECONDS], &wish), status, out);
-out:
+    if (status == HR_OK && v->wish.target > 0)
+        status = hr_family_make(&v->cost_tests[HR_COST_SECONDS], &wish);
     free(alone);
     return status;
 }
@@ -230,13 +222,18 @@ static bool has_seed(const struct hr_run_group *group, uint64_t seed)
     return false;
 }
 
-/* Is run i the first of its seed? */
+/* The first run of run i's seed. */
+static size_t first_of_seed(const struct hr_run_group *group, size_t i)
+{
+    size_t k = 0;
+    while (group->run[k]->seed != group->run[i]->seed)
+        k++;
+    return k;
+}
+
 static bool opens_seed(const struct hr_run_group *group, size_t i)
 {
-    for (size_t k = 0; k < i; k++)
-        if (group->run[k]->seed == group->run[i]->seed)
-            return false;
-    return true;
+    return first_of_seed(group, i) == i;
 }
 
 size_t hr_run_group_seeds(const struct hr_run_group *group)
@@ -531,15 +528,6 @@ struct hr_family_power hr_family_power(const struct hr_family *family, double ai
 
 /* Scores, seed by seed, in the order in which seeds come first. */
 
-/* The first run of run i's seed. */
-static size_t first_of_seed(const struct hr_run_group *group, size_t i)
-{
-    size_t k = 0;
-    while (group->run[k]->seed != group->run[i]->seed)
-        k++;
-    return k;
-}
-
 /* The finite scores of the seed that run `first` opens. */
 static size_t list_scores(const struct hr_run_group *group, enum hr_metric metric, size_t first,
                           double *values)
@@ -570,7 +558,7 @@ bool hr_run_group_orders(const struct hr_run_group *group, enum hr_metric metric
     size_t *count = calloc(group->n + 1, sizeof *count);
     size_t n = 0, seeds = 0;
     for (size_t i = 0; values && count && i < group->n; i++)
-        if (first_of_seed(group, i) == i) {
+        if (opens_seed(group, i)) {
             count[seeds] = list_scores(group, metric, i, values + n);
             n += count[seeds++];
         }
