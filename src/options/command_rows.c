@@ -1,7 +1,7 @@
 /* The options of commands that are none of training or of reading data: a row each. */
 #include "options/train_options.h"
 #include "options/command_line.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 
 #define ROW(option, type, field, value, preset, ...)                                               \
     {                                                                                              \

@@ -10,7 +10,7 @@
 #include "netsim/inject.h"
 #include "options/budget.h"
 #include "options/train_options.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 
 /* --- the table ---
  * The table of what does not go together: features, then pairs (pairs.h says what a row is). */

@@ -75,15 +75,6 @@ json_t *hr_data_options_json(const struct hr_data_options *options);
 HR_CHECKED enum hr_status hr_data_options_from_json(const json_t *object, const char *of,
                                                     struct hr_data_options *options);
 
-/* --- what must hold of several options of training at a time: `check` of their rows ---
- *
- * Each is asked where its option is given. HR_E_USAGE.
- * Test:    tests/cli/refusals.bats */
-
-HR_CHECKED enum hr_status hr_check_model(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_compress(const struct hr_train_options *o);
-HR_CHECKED enum hr_status hr_check_stall_warn(const struct hr_train_options *o);
-
 /* Of a network: do the same options give the same bits again? Not where the order of messages in
  * real time decides; nor where a rank is lost on the way. */
 bool hr_train_repeats(const struct hr_train_options *o);

@@ -8,12 +8,37 @@
 #include "options/budget.h"
 #include "options/choices.h"
 #include "options/metric.h"
+#include "options/nearest.h"
 #include "options/option.h"
 #include "options/train_options.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "plan/plan.h"
 #include "shm/control.h"
 #include "strategies/find.h"
+
+/* --- checks of single options --- */
+
+static enum hr_status check_model(const struct hr_train_options *o)
+{
+    const char *why = hr_why_not_here(o->model);
+    return why ? hr_fail(HR_E_USAGE, "--model %s: %s", o->model, why) : HR_OK;
+}
+
+static enum hr_status check_compress(const struct hr_train_options *o)
+{
+    struct hr_compress compress;
+    return hr_compress_parse(o->compress, &compress);
+}
+
+static enum hr_status check_stall_warn(const struct hr_train_options *o)
+{
+    if (o->stall_warn <= 0 || o->timeout <= 0 || o->stall_warn < o->timeout)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--stall-warn %gs: expected less than --timeout, which ends a wait after %gs, "
+                   "or 0",
+                   o->stall_warn, o->timeout);
+}
 
 static const char *model_at(size_t i)
 {
@@ -90,7 +115,7 @@ static const struct hr_option model[] = {
                       "several names, as mlp,cnn; names: ",
         .bench_said = "mlp; train: all names; pipeline: equal stages",
         .commands = BOTH | HR_EVAL | HR_PREDICT | HR_BENCH_MODELS | HR_FORECAST,
-        .models = HR_OF_ALL_MODELS, .first = true, .check = hr_check_model),
+        .models = HR_OF_ALL_MODELS, .first = true, .check = check_model),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
         "regress: labels are values, which are predicted (rmse, mae, R2 in place of accuracy); "
         "classify: each label is a class, though labels look like values (numbers that are not "
@@ -253,7 +278,7 @@ static const struct hr_option gradients[] = {
         .name_at = compressor_at, .said = "none",
         .otherwise = "elsewhere weights travel, and nobody keeps public copies of them, or "
                      "nothing does",
-        .between_ranks = true, .check = hr_check_compress, .commands = BOTH | HR_BENCH_TRAIN),
+        .between_ranks = true, .check = check_compress, .commands = BOTH | HR_BENCH_TRAIN),
     ROW("consensus-step", NUMBER, consensus_step, DECIDES, "GAMMA", NULL,
         "gossip with --compress: share of the way to the neighbours' public copies in a step",
         .said = "1; topk:P%: sqrt(P / 100)", RANGE(0, 1), .between_ranks = true,
@@ -427,7 +452,7 @@ static const struct hr_option limits[] = {
         .models = HR_OF_ALL_MODELS),
     ROW("stall-warn", DURATION, stall_warn, ONCE, "T", "10s",
         "real clock: when a wait has lasted so long, say on stderr for whom; 0: never",
-        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, .check = hr_check_stall_warn,
+        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, .check = check_stall_warn,
         .with = {{"clock", "real"}, {"schedule", "free"}}, .zero_is_off = true),
 };
 

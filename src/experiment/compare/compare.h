@@ -45,19 +45,6 @@ struct hr_compare_runs {
     bool unwritten; /* a run's log is not whole, as was said */
 };
 
-struct hr_progress_subject hr_compare_runs_subject(const struct hr_compare_runs *runs, size_t i);
-
-/* Note how run i ended. */
-void hr_compare_runs_note(struct hr_compare_runs *runs, size_t i, enum hr_status status,
-                          const char *message);
-
-/* All strategies of a seed at once, each in a process of its own that tells the others apart only
- * by the processors they take; seeds one after another. Where there are enough processors each
- * strategy gets a share of its own. */
-HR_CHECKED enum hr_status hr_compare_side_by_side(const struct hr_cli *cli,
-                                                  const struct hr_dataset *dataset,
-                                                  struct hr_compare_runs *runs);
-
 /* Fill runs (zeroed) from the command line: entries x options with lists x seeds. HR_E_USAGE: what
  * no run can be told; HR_E_IO: a checkpoint that one goes on from. */
 HR_CHECKED enum hr_status hr_compare_plan(struct hr_cli *cli, struct hr_compare_runs *runs);
