@@ -10,7 +10,7 @@
  *                   in order; so threads change no bit
  *
  * Where it is faster, 3x3 filters without stride are made of tiles instead, by Winograd's algorithm
- * (conv_winograd.c): by shape and kernels alone, all three passes or none.
+ * (conv_passes.c): by shape and kernels alone, all three passes or none.
  *
  * When a maxpool follows, perhaps behind a relu, their work is done here too, image by image, and
  * the convolution's own output is never stored (layer.h, absorbs).

@@ -1,7 +1,4 @@
-/* conv_job.h - inside of the conv layer: what its three passes have in common. Each is a file:
- * conv_forward.c, conv_data.c (dx), conv_weights.c (dweight and dbias); conv_winograd.c has what
- * they do where the convolution is made of tiles.
- */
+/* conv_job.h - inside of the conv layer: what its three passes (conv_passes.c) have in common. */
 #ifndef HR_NN_CONV_JOB_H
 #define HR_NN_CONV_JOB_H
 
@@ -85,9 +82,6 @@ void hr_conv_zero_frames(const struct hr_frame *frame, size_t threads, void *fra
 
 /* --- winograd --- */
 
-/* Of so many channels in and out: panels, filters and tiles. */
-void hr_conv_view_tiles(struct hr_conv_views *views, size_t K, size_t columns, size_t threads,
-                        struct hr_conv_memory *out);
 /* `count` images of a frame to y (count, H, W, columns). */
 struct hr_conv_tiles {
     const struct hr_frame *frame;
@@ -97,10 +91,6 @@ struct hr_conv_tiles {
     bool relu;
     float *y;
 };
-void hr_conv_multiply_tiles(const struct hr_conv_job *job, const struct hr_conv_tiles *tiles,
-                            size_t thread);
-void hr_conv_backward_weights_tiles(struct hr_conv_job *job);
-size_t hr_conv_weights_tiles_bytes(const struct hr_conv *conv, size_t threads);
 
 /* Patches times panels, of whichever numbers they are: bias and relu as asked, rounded where the
  * layer is of bfloat16 values and the sums are whole. */

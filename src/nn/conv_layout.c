@@ -8,6 +8,103 @@
 #include "tiles/lanes.h"
 #include "tiles/micro_bf16.h"
 
+/* --- frames --- */
+
+size_t hr_frame_elems(const struct hr_frame *frame)
+{
+    return frame->images * hr_frame_image_elems(frame);
+}
+
+size_t hr_frame_image_elems(const struct hr_frame *frame)
+{
+    return frame->height * frame->width * frame->channels;
+}
+
+/* Floats from a pixel to its right neighbour, and from a channel to the next. */
+static size_t frame_step(const struct hr_frame *frame)
+{
+    return frame->planes ? 1 : frame->channels;
+}
+
+static size_t frame_channel(const struct hr_frame *frame)
+{
+    return frame->planes ? frame->height * frame->width : 1;
+}
+
+bool hr_frame_is_bare(const struct hr_frame *frame)
+{
+    return frame->height == frame->H && frame->width == frame->W && !frame->planes;
+}
+
+struct hr_winograd_tiles hr_frame_tiles(const struct hr_frame *frame, size_t beyond, size_t images)
+{
+    const size_t high = (frame->height - beyond) / 2, wide = (frame->width - beyond) / 2;
+    return (struct hr_winograd_tiles){.high = high,
+                                      .wide = wide,
+                                      .height = frame->height,
+                                      .width = frame->width,
+                                      .step = frame->channels,
+                                      .row = frame->width * frame->channels,
+                                      .image = hr_frame_image_elems(frame),
+                                      .channels = frame->channels,
+                                      .count = images * high * wide};
+}
+
+size_t hr_frame_origin(const struct hr_frame *frame)
+{
+    return (frame->top * frame->width + frame->left) * frame_step(frame);
+}
+
+void hr_frame_fill(const struct hr_frame *frame, const float *images, size_t count, float *to)
+{
+    const size_t C = frame->channels, row = frame->W * C;
+    const size_t step = frame->width * frame_step(frame);
+    to += hr_frame_origin(frame);
+    for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
+        for (size_t y = 0; y < frame->H; y++, images += row)
+            if (frame->planes)
+                hr_lanes()->turn(frame->W, C, images, C, to + y * step, frame_channel(frame));
+            else
+                memcpy(to + y * step, images, row * sizeof *to);
+}
+
+/* One row of pixels. */
+static void pair_row(size_t pixels, size_t groups, size_t channels, const float *x, uint32_t *to)
+{
+    if (channels % 2 == 0) {
+        hr_bf16()->pack(pixels * groups * channels, x, to);
+        return;
+    }
+    for (size_t p = 0; p < pixels * groups; p++, x += channels) {
+        for (size_t c = 0; c + 1 < channels; c += 2)
+            *to++ = hr_bf16_pair(x[c], x[c + 1]);
+        *to++ = hr_bf16_pair(x[channels - 1], 0);
+    }
+}
+
+void hr_frame_fill_pairs(const struct hr_frame *frame, size_t groups, size_t channels,
+                         const float *images, size_t count, uint32_t *to)
+{
+    const size_t row = frame->W * groups * channels, step = frame->width * frame->channels;
+    to += hr_frame_origin(frame);
+    for (size_t n = 0; n < count; n++, to += hr_frame_image_elems(frame))
+        for (size_t y = 0; y < frame->H; y++, images += row)
+            pair_row(frame->W, groups, channels, images, to + y * step);
+}
+
+void hr_frame_fill_two(const struct hr_frame *frame, const float *images, size_t count,
+                       uint32_t *to)
+{
+    const size_t row = frame->W * frame->channels, step = frame->width * frame->channels;
+    const size_t image = frame->H * row;
+    to += hr_frame_origin(frame);
+    for (size_t n = 0; n < count; n += 2, images += 2 * image, to += hr_frame_image_elems(frame))
+        for (size_t y = 0; y < frame->H; y++) {
+            const float *even = images + y * row, *odd = n + 1 < count ? even + image : NULL;
+            hr_bf16()->pack_two(1, row, even, odd, row, row, to + y * step);
+        }
+}
+
 /* dy with zeros around it, along one side: after `lead` zeros, pixel a of the padded input (in
  * strides) finds the output that tap t reached at a + lead - t * dilation / stride. */
 static void frame_side(size_t size, size_t out, size_t length, const struct hr_window *window,
@@ -107,7 +204,7 @@ struct hr_patches hr_conv_patches(const struct hr_conv *conv, uint32_t *pixel, u
 {
     const struct hr_sliding *s = &conv->slide;
     const struct hr_window *w = &s->window;
-    const size_t step = hr_frame_step(&conv->x_frame), channel = hr_frame_channel(&conv->x_frame);
+    const size_t step = frame_step(&conv->x_frame), channel = frame_channel(&conv->x_frame);
     const size_t row = conv->x_frame.width * step;
     size_t npixels = 0, ntaps = 0;
     for (size_t y = 0; y < s->OH; y++)
@@ -241,7 +338,7 @@ static size_t phase_taps(const struct hr_conv *conv, size_t number, uint32_t *ta
     const struct hr_window *w = &conv->slide.window;
     const struct hr_frame *frame = &conv->dy_frame;
     const size_t spots = w->height * w->width;
-    const size_t step = hr_frame_step(frame), channel = hr_frame_channel(frame);
+    const size_t step = frame_step(frame), channel = frame_channel(frame);
     size_t ntaps = 0, ky = 0, kx = 0;
     for (size_t spot = 0; (spot = next_spot(conv, number, spot, &ky, &kx)) < spots; spot++) {
         const size_t y = frame->top - ky * w->dilation / w->stride;
@@ -270,7 +367,7 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
     const struct side columns = side_of(s->W, number % s->window.stride, &s->window);
     struct hr_phase phase = {
         .y = rows.first, .x = columns.first, .rows = rows.count, .columns = columns.count};
-    const size_t step = hr_frame_step(frame);
+    const size_t step = frame_step(frame);
     size_t npixels = 0;
     for (size_t y = 0; y < rows.count; y++)
         for (size_t x = 0; x < columns.count; x++)
@@ -284,7 +381,7 @@ struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_
                             pixel,
                             tap,
                             {phase.columns, step},
-                            {phase_run(conv, number % s->window.stride), hr_frame_channel(frame)}};
+                            {phase_run(conv, number % s->window.stride), frame_channel(frame)}};
     return phase;
 }
 

@@ -1,12 +1,12 @@
 /* layer.h - what a kind of layer is: a table of functions, one kind a file.
  *
- * To add a kind: write its file with one struct hr_layer_type, and its name into layers.h.
+ * To add a kind: write its file with one struct hr_layer_type, and its name into HR_LAYERS.
  *
  * Calls, in this order: parse (its words), fit (its input is known: sizes and tensors), then
  * forward and backward on batches. A layer is immutable once it is built; what a batch needs
  * stands in struct hr_pass.
  *
- * Split (split.h): a layer whose kind can may be asked for a shard of its work, the channels that
+ * Split (part.h): a layer whose kind can may be asked for a shard of its work, the channels that
  * the pass says; memory is that of the whole layer, and the shard reads and writes its part of it.
  */
 #ifndef HR_NN_LAYER_H
@@ -17,10 +17,19 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "nn/layers.h"
 #include "nn/model.h"
 #include "nn/model_text.h"
 #include "products/taker.h"
+
+/* The kinds of layers there are. A new one is a file with its struct hr_layer_type, and its name
+ * here, in alphabetical order: messages list them. */
+
+#define HR_LAYERS(X)                                                                               \
+    X(avgpool)                                                                                     \
+    X(batchnorm)                                                                                   \
+    X(conv)                                                                                        \
+    X(dense)                                                                                       \
+    X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool) X(relu) X(residual) X(sigmoid) X(tanh)
 
 enum { HR_LAYER_MAX_TENSORS = 4, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 << 24 };
 
@@ -46,7 +55,7 @@ static inline size_t hr_dims_elems(const struct hr_dims *dims)
 /* "(1, 28, 28)"; returns buffer. */
 const char *hr_dims_text(const struct hr_dims *dims, char *buffer, size_t bytes);
 
-/* How a layer is cut into shards (split.h). */
+/* How a layer is cut into shards (part.h). */
 enum hr_layer_cut {
     HR_CUT_NOT,
     HR_CUT_COLUMNS,  /* a shard has some output channels, and its rows of the weights */
@@ -90,7 +99,7 @@ struct hr_layer {
                           pass->dy are those of the last of them */
     bool absorbed;     /* by a layer before: nothing is called, and only the last one has a y */
     size_t first_tensor, param_offset; /* in the model's tensors and parameters */
-    enum hr_layer_cut cut; /* of a split part (split.h), and whether ranks meet first: */
+    enum hr_layer_cut cut; /* of a split part (part.h), and whether ranks meet first: */
     bool meets[2];         /* in forward, in backward */
 };
 

@@ -1,4 +1,4 @@
-/* From a name to its layer (layers.h); this file calls all of them, and none calls it. */
+/* From a name to its layer (HR_LAYERS); this file calls all of them, and none calls it. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,3 @@
-#include "nn/model.h"
-
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +5,210 @@
 
 #include "base/philox.h"
 #include "base/size.h"
+#include "nn/model.h"
 #include "nn/model_impl.h"
+
+/* --- how layers are connected ---
+ * Who reads whose output, and what follows from it: which layers work in place, and where each
+ * gradient lies on its way back. */
+
+/* --- forward --- */
+
+/* Layers that read the output of layer `of` (or of the input). */
+static size_t readers(const struct hr_model *model, size_t of)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < model->text.nlayers; i++)
+        for (size_t k = 0; k < model->text.layers[i].nfrom; k++)
+            count += model->text.layers[i].from[k] == of;
+    return count;
+}
+
+/* May layer i overwrite its (first) input? Not when another layer reads it too, nor when the layer
+ * that wrote it (perhaps through layers that work in place) needs it in backward. */
+static bool may_overwrite(const struct hr_model *model, size_t i)
+{
+    const size_t from = model->text.layers[i].from[0];
+    if (readers(model, from) != 1)
+        return false;
+    if (model->layers[i].type == &hr_layer_flatten) /* which moves nothing there */
+        return true;
+    for (size_t at = from; at != HR_FROM_INPUT; at = model->text.layers[at].from[0]) {
+        if (model->layers[at].type->reads_y)
+            return false;
+        if (!model->layers[at].in_place)
+            return true;
+    }
+    return true;
+}
+
+static void settle_places(struct hr_model *model)
+{
+    for (size_t i = 0; i < model->text.nlayers; i++)
+        if (model->layers[i].in_place && !may_overwrite(model, i))
+            model->layers[i].in_place = false;
+}
+
+/* A layer that can does the work of the relu behind it: one pass over y instead of two, and over dy
+ * where it can that too. */
+static void fuse_relus(struct hr_model *model)
+{
+    for (size_t i = 0; i + 1 < model->text.nlayers; i++) {
+        struct hr_layer *layer = &model->layers[i], *next = layer + 1;
+        layer->relu_follows = layer->type->can_fuse_relu && next->type == &hr_layer_relu &&
+                              next->in_place && model->text.layers[i + 1].from[0] == i;
+        next->done_before = layer->relu_follows;
+        next->absorbed = layer->relu_follows && layer->type->can_absorb_relu;
+        layer->absorbs = next->absorbed;
+    }
+}
+
+/* Do layers i .. i + count follow one another, with nobody else reading between them? */
+static bool in_a_row(const struct hr_model *model, size_t i, size_t count)
+{
+    for (size_t j = i; j < i + count; j++)
+        if (model->text.layers[j + 1].from[0] != j || readers(model, j) != 1)
+            return false;
+    return true;
+}
+
+/* A convolution's output is large, and a pool makes it small: neither it nor its gradient need be
+ * stored when both are done together, image by image. */
+static void fuse_pools(struct hr_model *model)
+{
+    for (size_t i = 0; i + 1 < model->text.nlayers; i++) {
+        struct hr_layer *layer = &model->layers[i];
+        const size_t behind = layer->relu_follows ? 2 : 1;
+        if (!layer->type->can_fuse_pool || i + behind >= model->text.nlayers ||
+            layer[behind].type != &hr_layer_maxpool || !in_a_row(model, i, behind))
+            continue;
+        layer->absorbs = behind;
+        for (size_t j = 1; j <= behind; j++)
+            layer[j].absorbed = true;
+    }
+}
+
+/* --- backward --- */
+
+/* State while backward is simulated to assign slots. */
+struct slots {
+    struct hr_model *model;
+    bool *taken;   /* (nlayers + 2) */
+    size_t *where; /* (nlayers) of the gradient of each output so far, or HR_NO_SLOT */
+    size_t input;  /* the same of the input of a part that continues another */
+};
+
+static size_t take_slot(struct slots *slots, size_t elems)
+{
+    struct hr_model *model = slots->model;
+    size_t slot = 0;
+    while (slots->taken[slot])
+        slot++;
+    slots->taken[slot] = true;
+    if (slot == model->nslots)
+        model->nslots++;
+    if (elems > model->slots[slot].elems)
+        model->slots[slot].elems = elems;
+    return slot;
+}
+
+/* One that nobody had before, and whose memory is lent (part.h). */
+static size_t take_own_slot(struct slots *slots)
+{
+    const size_t slot = slots->model->nslots++;
+    slots->taken[slot] = true;
+    return slot;
+}
+
+/* Where input k of layer i gets its gradient. The first reader's is written into the input's slot;
+ * later ones into a temporary slot, and added: so gradients are added in the order of backward,
+ * from the last reader to the first. */
+static void route_input(struct slots *slots, size_t i, size_t k)
+{
+    const struct hr_model *model = slots->model;
+    const size_t from = model->text.layers[i].from[k];
+    const bool input = from == HR_FROM_INPUT;
+    struct hr_flow *flow = &model->flows[i];
+    flow->dx[k] = flow->add_to[k] = HR_NO_SLOT;
+    if (input ? !model->part.continues : !model->flows[from].trained)
+        return;
+    size_t *where = input ? &slots->input : &slots->where[from];
+    const size_t elems = hr_dims_elems(input ? &model->input : &model->layers[from].out);
+    if (*where != HR_NO_SLOT) {
+        flow->add_to[k] = *where;
+        flow->dx[k] = take_slot(slots, elems);
+        slots->taken[flow->dx[k]] = false;
+    } else {
+        const bool stays = k == 0 && model->layers[i].in_place && !input;
+        *where = flow->dx[k] = stays   ? flow->dy
+                               : input ? take_own_slot(slots)
+                                       : take_slot(slots, elems);
+    }
+}
+
+static void route_layer(struct slots *slots, size_t i)
+{
+    const struct hr_model *model = slots->model;
+    struct hr_flow *flow = &model->flows[i];
+    flow->dy = slots->where[i + model->layers[i].absorbs];
+    for (size_t k = 2; k-- > 0;)
+        if (k < model->text.layers[i].nfrom)
+            route_input(slots, i, k);
+        else
+            flow->dx[k] = flow->add_to[k] = HR_NO_SLOT;
+    model->slots[flow->dy].kept |= model->part.in_halves && model->layers[i].type->has_halves;
+    const bool lent = model->part.goes_on && flow->dy == model->part.dy_slot;
+    if (flow->dx[0] != flow->dy && !lent && !model->slots[flow->dy].kept)
+        slots->taken[flow->dy] = false;
+}
+
+static void find_trained(struct hr_model *model)
+{
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const struct hr_layer_text *text = &model->text.layers[i];
+        bool trained = model->layers[i].ntensors > 0;
+        for (size_t k = 0; k < text->nfrom; k++)
+            trained |= text->from[k] == HR_FROM_INPUT ? model->part.continues
+                                                      : model->flows[text->from[k]].trained;
+        model->flows[i].trained = trained;
+    }
+    while (!model->flows[model->first_trained].trained)
+        model->first_trained++;
+}
+
+enum hr_status hr_graph_route(struct hr_model *model)
+{
+    const size_t n = model->text.nlayers, last = n - 1;
+    struct slots slots = {model, calloc(n + 3, sizeof *slots.taken), calloc(n, sizeof *slots.where),
+                          HR_NO_SLOT};
+    model->flows = calloc(n, sizeof *model->flows);
+    model->slots = calloc(n + 3, sizeof *model->slots);
+    const bool enough = slots.taken && slots.where && model->flows && model->slots;
+    if (enough) {
+        find_trained(model);
+        for (size_t i = 0; i < n; i++)
+            slots.where[i] = HR_NO_SLOT;
+        model->part.dy_slot = slots.where[last] =
+            model->part.goes_on ? take_own_slot(&slots)
+                                : take_slot(&slots, hr_dims_elems(&model->layers[last].out));
+        for (size_t i = n; i-- > 0;)
+            if (model->flows[i].trained && !model->layers[i].absorbed)
+                route_layer(&slots, i);
+        model->part.dx_slot = slots.input;
+    }
+    free(slots.taken);
+    free(slots.where);
+    return enough ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for a model of %zu layers", n);
+}
+
+/* Decide on fused relus, places and slots of a model whose layers are built. HR_E_NOMEM. */
+static enum hr_status graph_plan(struct hr_model *model)
+{
+    settle_places(model);
+    fuse_relus(model);
+    fuse_pools(model);
+    return hr_graph_route(model);
+}
 
 /* 8 GiB of floats. A larger network is more likely a mistake than meant for one machine. */
 static const size_t MAX_PARAMS = (size_t)1 << 31;
@@ -237,7 +438,7 @@ enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_
     HR_TRY_GOTO(build_layers(model), status, out);
     HR_TRY_GOTO(check_output(model), status, out);
     HR_TRY_GOTO(list_tensors(model), status, out);
-    HR_TRY_GOTO(hr_graph_plan(model), status, out);
+    HR_TRY_GOTO(graph_plan(model), status, out);
     *out = model;
     model = NULL;
 out:
@@ -359,4 +560,76 @@ struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index)
         *(tensor->role == HR_TENSOR_TRAINED ? &info.params : &info.statistics) += tensor->count;
     }
     return info;
+}
+
+/* --- multiply-adds --- */
+
+/* Of a layer that `ranks` share, over one sample. */
+static struct hr_model_madds madds_of(const struct hr_model *model, size_t i, size_t ranks)
+{
+    const struct hr_flow *flow = &model->flows[i];
+    const struct hr_layer *layer = &model->layers[i];
+    const double madds = layer->madds / (layer->cut == HR_CUT_NOT ? 1 : (double)ranks);
+    const bool wants_dx = flow->trained && flow->dx[0] != HR_NO_SLOT;
+    struct hr_model_madds of = {.forward = madds, .data = wants_dx ? madds : 0};
+    *(layer->type->has_halves ? &of.weights : &of.data) += flow->trained ? madds : 0;
+    return of;
+}
+
+struct hr_model_madds hr_model_madds_apart(const struct hr_model *model, size_t ranks)
+{
+    struct hr_model_madds sum = {0};
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const struct hr_model_madds of = madds_of(model, i, ranks);
+        sum.forward += of.forward;
+        sum.data += of.data;
+        sum.weights += of.weights;
+    }
+    return sum;
+}
+
+double hr_model_madds(const struct hr_model *model)
+{
+    const struct hr_model_madds sum = hr_model_madds_apart(model, 1);
+    return sum.forward + sum.data + sum.weights;
+}
+
+double hr_model_multiplied(const struct hr_model *model)
+{
+    double sum = 0;
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const struct hr_layer *layer = &model->layers[i];
+        const struct hr_model_madds of = madds_of(model, i, 1);
+        const double share = layer->madds > 0 ? hr_layer_multiplied(layer) / layer->madds : 0;
+        sum += share * (of.forward + of.data + of.weights);
+    }
+    return sum;
+}
+
+bool hr_model_is_direct(const struct hr_model *model)
+{
+    for (size_t i = 0; i < model->text.nlayers; i++)
+        if (hr_layer_multiplied(&model->layers[i]) < model->layers[i].madds)
+            return false;
+    return true;
+}
+
+static bool has_gradients(const struct hr_model *model, size_t i)
+{
+    return model->flows[i].trained && !model->layers[i].absorbed && model->layers[i].ntensors;
+}
+
+bool hr_model_final(const struct hr_model *model, size_t number, struct hr_model_final *out)
+{
+    const double all = hr_model_madds(model);
+    double done = hr_model_madds_apart(model, 1).forward;
+    for (size_t i = model->text.nlayers; i-- > 0;) {
+        const struct hr_model_madds of = madds_of(model, i, 1);
+        done += of.data + of.weights;
+        if (!has_gradients(model, i) || number-- > 0)
+            continue;
+        *out = (struct hr_model_final){model->layers[i].param_offset, all > 0 ? done / all : 1};
+        return true;
+    }
+    return false;
 }

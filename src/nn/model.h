@@ -25,8 +25,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
 #include "hogring/data.h"
+#include "base/error.h"
 
 struct hr_model;
 struct hr_workspace;
@@ -127,7 +127,7 @@ struct hr_pass;
 typedef void (*hr_layer_watch)(void *arg, const struct hr_layer *layer, const struct hr_pass *pass,
                                bool backward);
 
-/* The ranks that compute a split part together (split.h). */
+/* The ranks that compute a split part together (part.h). */
 struct hr_team_seat {
     size_t rank, ranks; /* of them; 0, 0: one does it all */
     /* Wait for the others, who have come as far: what each wrote before, all see behind it. False:
@@ -234,5 +234,30 @@ struct hr_batch_result hr_model_evaluate(const struct hr_model *model,
 /* The same, added to *sum sample by sample, so that a block may be evaluated in pieces. */
 void hr_model_evaluate_more(const struct hr_model *model, struct hr_workspace *workspace,
                             const float *params, size_t B, struct hr_batch_result *sum);
+
+/* --- multiply-adds of a model, and when in the time of a gradient what of it is there ---
+ *
+ * Threads: pure functions of a model. Test: tests/unit/nn/test_model.c */
+
+/* Multiply-adds of one sample, forward and backward (no gradient for the first layer's input); each
+ * is two floating-point operations. */
+double hr_model_madds(const struct hr_model *model);
+double hr_model_multiplied(const struct hr_model *model); /* done: some are spared (winograd.h) */
+bool hr_model_is_direct(const struct hr_model *model);    /* none is spared */
+/* Of them those forward, and those of both halves of backward (part.h): what a layer cannot do
+ * apart is counted with the data. Layers that are split (part.h) are shared by so many ranks. */
+struct hr_model_madds {
+    double forward, data, weights;
+};
+struct hr_model_madds hr_model_madds_apart(const struct hr_model *model, size_t ranks);
+
+/* When backward has finished a layer that has parameters, grads [offset, params) are final, as
+ * hr_workspace_options.done says; `share` of the multiply-adds of a gradient are done then. The
+ * number-th of these moments, from 0, in the order of backward; false: there are no more. */
+struct hr_model_final {
+    size_t offset;
+    double share; /* 0 to 1 */
+};
+bool hr_model_final(const struct hr_model *model, size_t number, struct hr_model_final *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* model_impl.h - inside of struct hr_model and struct hr_workspace, for model.c, graph.c, part.c,
- * split.c, workspace.c, shards.c, propagate.c, madds.c and profile.c only. */
+/* model_impl.h - inside of struct hr_model and struct hr_workspace, for model.c, part.c,
+ * workspace.c, propagate.c and profile.c only. */
 #ifndef HR_NN_MODEL_IMPL_H
 #define HR_NN_MODEL_IMPL_H
 
@@ -52,11 +52,9 @@ struct hr_model {
     bool pixels_first;    /* the input has to be brought into the layers' order, (H,W,C) */
     size_t classes;
     struct hr_part_place part;
-    size_t shards, widest; /* of a split part (split.h): floats of a sample's largest sum */
+    size_t shards, widest; /* of a split part (part.h): floats of a sample's largest sum */
 };
 
-/* Decide on fused relus, places and slots of a model whose layers are built. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_graph_plan(struct hr_model *model);
 /* Slots alone, of a part: its layers have the whole model's places. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_graph_route(struct hr_model *model);
 
@@ -97,19 +95,5 @@ struct hr_workspace {
     uint64_t moved;   /* bytes */
     bool left;        /* the team's ranks do not meet any more */
 };
-
-/* A layer's pass over a batch: this rank's share of it, with what is summed over shards and rounded
- * (shards.c). It meets the others where it must. */
-void hr_shards_forward(struct hr_workspace *workspace, const struct hr_layer *layer,
-                       const struct hr_pass *pass);
-void hr_shards_backward(struct hr_workspace *workspace, const struct hr_layer *layer,
-                        const struct hr_pass *pass);
-/* The share alone, which is in nobody's way: gradients of parameters. */
-void hr_shards_do(struct hr_workspace *workspace, const struct hr_layer *layer,
-                  const struct hr_pass *pass, bool backward);
-/* to += dx, both (B,dims) gradients of an input of the layer's: of the channels whose gradient this
- * rank has computed. `to` NULL: nothing. */
-void hr_shards_add(const struct hr_workspace *workspace, const struct hr_layer *layer,
-                   const struct hr_dims *dims, const float *dx, float *to, size_t B);
 
 #endif

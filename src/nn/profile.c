@@ -9,7 +9,7 @@
 #include "base/median.h"
 #include "base/needs.h"
 #include "base/philox.h"
-#include "nn/madds.h"
+#include "nn/model.h"
 #include "nn/model_impl.h"
 
 enum { ROUNDS = 9, MOST_STEPS = 200, WARMUP = 3 };

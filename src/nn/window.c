@@ -133,32 +133,3 @@ struct hr_sliding hr_sliding_of_pass(const struct hr_layer *layer, const struct 
         sliding.C = pass->in.end - pass->in.begin;
     return sliding;
 }
-
-enum hr_status hr_pool_parse(const struct hr_layer_text *text, struct hr_window *out)
-{
-    *out = (struct hr_window){.dilation = 1};
-    const struct hr_layer_option options[] = {
-        {"stride", 1, &out->stride}, {"pad", 0, &out->pad}, {0}};
-    if (text->nwords < 2)
-        return hr_fail(HR_E_USAGE, "expected the size of the window, as in \"%s 2\"",
-                       text->words[0]);
-    HR_TRY(hr_window_parse_size(text->words[1], out));
-    out->stride = out->height == out->width ? out->height : 0;
-    HR_TRY(hr_layer_parse_options(text, 2, options));
-    if (out->stride == 0)
-        return hr_fail(HR_E_USAGE, "expected a stride behind a window of %zux%zu", out->height,
-                       out->width);
-    if (out->pad > hr_min_size(out->height, out->width) / 2)
-        return hr_fail(HR_E_USAGE, "found pad %zu, expected at most half the window of %zux%zu",
-                       out->pad, out->height, out->width);
-    return HR_OK;
-}
-
-enum hr_status hr_pool_fit(struct hr_layer *layer)
-{
-    struct hr_sliding sliding;
-    const struct hr_window window = hr_window_of(layer);
-    HR_TRY(hr_window_fit(&window, &layer->in, &sliding));
-    layer->out = (struct hr_dims){.ndim = 3, .size = {sliding.C, sliding.OH, sliding.OW}};
-    return HR_OK;
-}

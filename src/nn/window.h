@@ -29,10 +29,6 @@ HR_CHECKED enum hr_status hr_layer_parse_options(const struct hr_layer_text *tex
 HR_CHECKED enum hr_status hr_window_fit(const struct hr_window *window, const struct hr_dims *in,
                                         struct hr_sliding *out);
 
-/* "K [stride S] [pad P]" of a pool; and its output. */
-HR_CHECKED enum hr_status hr_pool_parse(const struct hr_layer_text *text, struct hr_window *out);
-HR_CHECKED enum hr_status hr_pool_fit(struct hr_layer *layer);
-
 /* A layer keeps its window in size[0..4], and its positions follow from it. */
 void hr_window_keep(struct hr_layer *layer, const struct hr_window *window);
 struct hr_window hr_window_of(const struct hr_layer *layer);

@@ -6,7 +6,7 @@
 #include "base/cpus.h"
 #include "drive/serve.h"
 #include "kernels/bf16.h"
-#include "nn/madds.h"
+#include "nn/model.h"
 #include "products/ready.h"
 #include "server/server.h"
 #include "train/aggregate_setup.h"

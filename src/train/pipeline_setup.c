@@ -7,7 +7,7 @@
 #include "base/cpus.h"
 #include "base/log.h"
 #include "base/size.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "stages/cut.h"
 #include "strategies/strategies.h"
 

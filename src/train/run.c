@@ -16,7 +16,7 @@
 #include "drive/replay.h"
 #include "hogring/checkpoint.h"
 #include "launch/runs.h"
-#include "nn/madds.h"
+#include "nn/model.h"
 #include "options/train_options.h"
 #include "products/ready.h"
 #include "server/staleness.h"

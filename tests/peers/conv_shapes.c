@@ -15,7 +15,7 @@
 
 #include <cblas.h>
 
-#include "nn/madds.h"
+#include "nn/model.h"
 #include "products/ready.h"
 #include "nn/layer.h"
 #include "tiles/micro.h"

@@ -6,7 +6,7 @@
 #ifndef HR_TESTS_SUPPORT_PIPELINE_TICKS_H
 #define HR_TESTS_SUPPORT_PIPELINE_TICKS_H
 
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 
 enum { TICKS_RANKS = 16, TICKS_PARTS = 64, TICKS_MICRO = 64, TICKS_ACTIONS = 1024 };
 

@@ -14,7 +14,7 @@
 #include "base/signals.h"
 #include "report/benches.h"
 #include "kernels/team.h"
-#include "nn/madds.h"
+#include "nn/model.h"
 #include "nn/model_text.h"
 #include "options/choices.h"
 #include "options/meaning.h"

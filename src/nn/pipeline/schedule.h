@@ -70,26 +70,21 @@ struct hr_pipeline_schedule {
                         enum hr_stage_work work);
 };
 
-/* --- for the files of schedules --- */
+/* --- the schedules there are, by name and by number, as they are listed to people ---
+ * A new one is an hr_schedule_<name> in schedule.c, and its name here. */
 
-/* A list of actions as it grows. */
-struct hr_action_list {
-    struct hr_stage_action *out; /* NULL: they are counted */
-    size_t count;
-};
+#define HR_PIPELINE_SCHEDULES(X)                                                                   \
+    X(gpipe) X(1f1b) X(interleaved) X(zero_bubble) X(pipedream) X(unstashed)
 
-static inline void hr_action_put(struct hr_action_list *list, enum hr_stage_work work, size_t micro,
-                                 size_t chunk)
-{
-    if (list->out)
-        list->out[list->count] = (struct hr_stage_action){work, (uint32_t)micro, (uint32_t)chunk};
-    list->count++;
-}
+#define HR_SCHEDULE_DECLARE(name) extern const struct hr_pipeline_schedule hr_schedule_##name;
+HR_PIPELINE_SCHEDULES(HR_SCHEDULE_DECLARE)
+#undef HR_SCHEDULE_DECLARE
 
-/* Sizes in their limits. */
-HR_CHECKED enum hr_status hr_pipeline_check_sizes(const struct hr_pipeline_shape *shape);
+/* The schedule of that name. HR_E_USAGE lists the names. */
+HR_CHECKED enum hr_status hr_pipeline_schedule_find(const char *name,
+                                                    const struct hr_pipeline_schedule **out);
 
-/* The same, and one chunk a rank. */
-HR_CHECKED enum hr_status hr_pipeline_check_one_chunk(const struct hr_pipeline_shape *shape);
+/* The i-th schedule, NULL past the end. */
+const struct hr_pipeline_schedule *hr_pipeline_schedule_at(size_t i);
 
 #endif

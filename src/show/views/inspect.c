@@ -14,7 +14,6 @@
 #include "drive/record.h"
 #include "hogring/replay.h"
 #include "json/value.h"
-#include "nn/madds.h"
 #include "nn/model.h"
 #include "options/train_options.h"
 #include "server/server.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "nn/madds.h"
+#include "nn/model.h"
 #include "stages/apart.h"
 
 /* --- cut --- */

@@ -4,7 +4,7 @@
  *   Parts     the model is cut into K * V; rank k computes part v * K + k as its chunk v
  *   Batch     the replica's, cut into M micro-batches
  *   Lists     what each rank does, in which order, is the schedule's (pipeline/schedule.h)
- *   Teams     where layers are split (nn/split.h), a stage is T ranks: each does the stage's list,
+ *   Teams     where layers are split (nn/part.h), a stage is T ranks: each does the stage's list,
  *             of every action its shards, and they meet in the middle of it and at its end. What
  *             the others see, the first of them says. Seat k * T + t is rank t of stage k.
  *
@@ -31,7 +31,7 @@
 #define HR_STAGES_PIPELINE_H
 
 #include "base/size.h"
-#include "nn/split.h"
+#include "nn/part.h"
 #include "pipeline/schedule.h"
 #include "shm/atom.h"
 

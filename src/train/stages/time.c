@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "nn/madds.h"
+#include "nn/model.h"
 
 /* Costs of parts that `team` ranks share. */
 static enum hr_status start_timer(struct hr_pipeline_timer *out, const struct hr_pipeline *pipeline,

@@ -4,7 +4,7 @@
  *            really computes it at any moment before that: d is the lookahead.
  *   Message  is seen when it arrives, at a time that the links decide (message_queue.h).
  *   Part     (--overlap on) of a push: goes to the links when its layers' backward ends, the
- *            gradient's time being cut by multiply-adds (nn/madds.h). No server
+ *            gradient's time being cut by multiply-adds (nn/model.h). No server
  *            takes it; the push, with what is left, follows it on the same way, and is taken.
  *   Shard    takes messages that have arrived, one by one, first come first served among those
  *            it may take; it is busy for --server-time, at whose end come effect and reply.
@@ -37,7 +37,7 @@
 
 #include "group/local_group.h"
 #include "netsim/events.h"
-#include "nn/madds.h"
+#include "nn/model.h"
 #include "virtual/message_queue.h"
 #include "observe/spans.h"
 #include "play/play.h"

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nn/madds.h"
+#include "nn/model.h"
 #include "observe/feed.h"
 #include "products/taker.h"
 #include "worker/input.h"

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "nn/madds.h"
 #include "nn/model.h"
 #include "support/check.h"
 

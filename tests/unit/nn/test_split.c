@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/select.h"
-#include "nn/split.h"
+#include "nn/part.h"
 #include "support/check.h"
 #include "support/floats.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "pipeline/picture.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "support/check.h"
 
 enum { PARTS = 128, WIDTH = 80 };

@@ -2,7 +2,7 @@
  * refused. */
 #include <string.h>
 
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "stages/cut.h"
 #include "support/check.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/philox.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "stages/crew.h"
 #include "support/check.h"
 

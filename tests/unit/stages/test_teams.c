@@ -6,7 +6,7 @@
 #include "base/philox.h"
 #include "base/size.h"
 #include "launch/launch.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "stages/crew.h"
 #include "support/check.h"
 

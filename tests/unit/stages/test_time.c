@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "stages/time.h"
 #include "support/check.h"
 

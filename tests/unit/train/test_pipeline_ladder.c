@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "support/runs.h"
 
 enum { MICRO = 2, STEPS = 3 };

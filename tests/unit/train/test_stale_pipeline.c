@@ -10,7 +10,7 @@
 #include "nn/model_text.h"
 #include "nn/part.h"
 #include "optim/optimizer.h"
-#include "pipeline/schedules.h"
+#include "pipeline/schedule.h"
 #include "stages/cut.h"
 #include "support/runs.h"
 
