@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "manual/manual.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 static void print_topics(FILE *out)
 {

@@ -12,7 +12,7 @@
 #include "options/meaning.h"
 #include "options/pairs.h"
 #include "sparse/engine.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "terminal/output.h"
 #include "train/needs.h"
 #include "train/on_machines.h"

@@ -6,7 +6,7 @@
 #include "hogring/sparse.h"
 #include "options/pairs.h"
 #include "options/train_options.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 #define SPARSE_MODELS "logistic, svm, linear and mf"
 

@@ -20,7 +20,7 @@
 #include <stdio.h>
 
 #include "options/command_line.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 /* A run, as features see it. */
 struct hr_pair_run {

@@ -12,7 +12,7 @@
 #include "options/choices.h"
 #include "options/nearest.h"
 #include "shm/control.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 /* --- what labels are --- */
 

@@ -14,7 +14,7 @@
 #include "pipeline/schedule.h"
 #include "plan/plan.h"
 #include "shm/control.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 /* --- checks of single options --- */
 

@@ -24,7 +24,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "kernels/team.h"
-#include "strategy/overlap.h"
+#include "strategy/shared.h"
 #include "strategy/rank.h"
 #include "strategies/buckets.h"
 #include "strategies/strategies.h"

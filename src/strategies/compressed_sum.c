@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "base/vec.h"
 #include "group/group.h"
-#include "strategy/push_slice.h"
+#include "strategy/compression.h"
 
 enum { LOOK_NS = 20 * 1000 }; /* when to look again at an operation that rings another bell */
 enum { NOTHING, TO_OWNERS, FROM_OWNERS, GATHER, LEFT, RIGHT, EXACT };

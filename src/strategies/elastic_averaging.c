@@ -23,39 +23,28 @@
  *            algorithm 1.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/vec.h"
-#include "server/server_losses.h"
-#include "server/ssp_gate.h"
+#include "server/server.h"
 #include "server/staleness.h"
-#include "strategies/elastic_pause.h"
 #include "strategies/strategies.h"
+#include "strategy/pause.h"
 
-static enum hr_status prepare(struct hr_shared_state *shared)
-{
-    const double rate = shared->options->moving_rate;
-    HR_TRY(hr_setup_take(shared, sizeof(struct hr_elastic_setup)));
-    ((struct hr_elastic_setup *)shared->setup)->rate =
-        rate > 0 ? rate : 0.9 / (double)shared->workers;
-    return HR_OK;
-}
+struct setup {
+    double rate; /* alpha */
+};
 
-static void describe(const struct hr_shared_state *shared, char *text, size_t size)
-{
-    snprintf(text, size, "sync-every %zu, moving-rate %g", shared->options->sync_every,
-             ((const struct hr_elastic_setup *)shared->setup)->rate);
-}
+/* A worker's own: batches [next, end) that it was handed and has not begun. */
+struct range {
+    uint64_t next, end;
+    uint64_t steps;  /* made since its last exchange */
+    int64_t took_ns; /* to compute their gradients */
+};
 
-/* --- the worker --- */
-
-static struct hr_elastic_range *range_of(const struct hr_worker *worker)
+static struct range *range_of(const struct hr_worker *worker)
 {
     return worker->own;
-}
-
-static uint64_t *steps_of(struct hr_worker *worker)
-{
-    return &range_of(worker)->steps;
 }
 
 static bool has_batches(const struct hr_worker *worker)
@@ -63,16 +52,128 @@ static bool has_batches(const struct hr_worker *worker)
     return range_of(worker)->next < range_of(worker)->end;
 }
 
+/* --- between two events ---
+ *
+ * An exchange that one shard has made and another has not is made on the copy; one that nobody has
+ * made is made first where the run goes on. */
+
+static bool awaits_range(const struct hr_standing *at, size_t worker)
+{
+    return at->stands[worker] == HR_STANDS_ASKED && !has_batches(at->worker[worker]);
+}
+
+static bool has_taken(const struct hr_standing *at, size_t worker, size_t s)
+{
+    return at->shard[s]->worker[worker].number >= at->worker[worker]->requests.sent;
+}
+
+/* But for what is frozen. */
+static void exchange_slice(const struct hr_shard *shard, float *x, float *c)
+{
+    const struct hr_shared_state *shared = shard->shared;
+    const float rate = (float)((const struct setup *)shared->setup)->rate;
+    const size_t first = shard->first, end = first + shard->count;
+    struct hr_range moves = hr_range_next(&shared->optimizer, false, first, end);
+    for (; moves.count;
+         moves = hr_range_next(&shared->optimizer, false, moves.begin + moves.count, end)) {
+        const size_t at = moves.begin - first;
+        hr_vec()->exchange(x + at, c + at, rate, moves.count);
+    }
+}
+
+/* Has some shard taken the exchange that this worker waits for? */
+static bool exchanges(const struct hr_standing *at, size_t worker)
+{
+    bool begun = false;
+    for (size_t s = 0; s < at->shared->servers; s++)
+        begun |= has_taken(at, worker, s);
+    return begun && awaits_range(at, worker) && range_of(at->worker[worker])->steps;
+}
+
+/* A worker that is lost, or has just joined, begins at the center. */
+static bool begins(const struct hr_standing *at, size_t worker, size_t s)
+{
+    const struct hr_client *client = &at->shard[s]->worker[worker];
+    return !at->worker[worker] || client->left || client->fresh;
+}
+
+/* An exchange that one shard has made and another has not is made on the copy. */
+static void pause_replica(const struct hr_standing *at, size_t worker, struct hr_pause *to)
+{
+    const struct hr_shared_state *shared = at->shared;
+    const bool exchanging = at->worker[worker] && exchanges(at, worker);
+    for (size_t s = 0; s < shared->servers; s++) {
+        const struct hr_shard *shard = at->shard[s];
+        float *x = to->snapshot.replicas + worker * shared->params + shard->first;
+        float *c = to->snapshot.weights + shard->first;
+        memcpy(x, begins(at, worker, s) ? c : shared->weights[worker] + shard->first,
+               shard->count * sizeof *x);
+        if (exchanging && !has_taken(at, worker, s))
+            exchange_slice(shard, x, c);
+    }
+    to->snapshot.since[worker] =
+        at->worker[worker] && !exchanging ? (double)range_of(at->worker[worker])->steps : 0;
+}
+
+/* The batches of its range that are not in its replica. */
+static void pause_range(const struct hr_standing *at, size_t worker, struct hr_pause *to)
+{
+    const struct range *range = range_of(at->worker[worker]);
+    const struct hr_client *client = &at->shard[0]->worker[worker];
+    const bool has = at->stands[worker] == HR_STANDS_HAS;
+    if (has)
+        to->worker[worker].undone = at->worker[worker]->index;
+    if (!awaits_range(at, worker))
+        hr_pause_add_hand(to, range->next - has, range->end - range->next + has);
+    else if (has_taken(at, worker, 0))
+        hr_pause_add_hand(to, client->batch, client->batches);
+}
+
+/* strategy->pause */
+static bool pause_all(const struct hr_standing *at, struct hr_pause *to)
+{
+    for (size_t s = 0; s < at->shared->servers; s++)
+        hr_shard_copy_to(at->shard[s], &to->snapshot);
+    for (size_t w = 0; w < at->shared->workers; w++) {
+        pause_replica(at, w, to);
+        hr_pause_copy_state(at, w, to);
+        if (at->worker[w])
+            pause_range(at, w, to);
+    }
+    return true;
+}
+
+static enum hr_status prepare(struct hr_shared_state *shared)
+{
+    const double rate = shared->options->moving_rate;
+    HR_TRY(hr_setup_take(shared, sizeof(struct setup)));
+    ((struct setup *)shared->setup)->rate = rate > 0 ? rate : 0.9 / (double)shared->workers;
+    return HR_OK;
+}
+
+static void describe(const struct hr_shared_state *shared, char *text, size_t size)
+{
+    snprintf(text, size, "sync-every %zu, moving-rate %g", shared->options->sync_every,
+             ((const struct setup *)shared->setup)->rate);
+}
+
+/* --- the worker --- */
+
+static uint64_t *steps_of(struct hr_worker *worker)
+{
+    return &range_of(worker)->steps;
+}
+
 /* A worker without a step since its last exchange has nothing to exchange, and asks for batches. */
 static enum hr_status exchange(struct hr_rank *rank)
 {
     struct hr_worker *worker = rank->worker;
-    struct hr_elastic_range *range = range_of(worker);
+    struct range *range = range_of(worker);
     struct hr_message reply;
     HR_TRY(hr_server_exchange(rank, range->steps ? HR_PUSHPULL : HR_PULL, range->took_ns, &reply));
     if (range->steps)
         hr_staleness_count(worker->shared, worker->rank);
-    *range = (struct hr_elastic_range){
+    *range = (struct range){
         .next = reply.word[HR_REPLY_INDEX],
         .end = reply.word[HR_REPLY_INDEX] + reply.word[HR_REPLY_COUNT],
     };
@@ -84,7 +185,7 @@ static enum hr_status exchange(struct hr_rank *rank)
 static enum hr_status span(struct hr_rank *rank)
 {
     struct hr_worker *worker = rank->worker;
-    struct hr_elastic_range *range = range_of(worker);
+    struct range *range = range_of(worker);
     HR_TRY(exchange(rank));
     while (has_batches(worker)) {
         worker->index = range->next++;
@@ -107,7 +208,7 @@ static void draw_together(struct hr_shard *shard, size_t worker)
     client->batches = 0;
     client->staleness = shard->taken.value = shard->version - client->read;
     hr_client_pushed(client);
-    hr_elastic_draw_together(shard, shard->shared->weights[worker] + shard->first, shard->weights);
+    exchange_slice(shard, shard->shared->weights[worker] + shard->first, shard->weights);
     client->read = ++shard->version;
 }
 
@@ -206,7 +307,7 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .describe = describe,
     .bytes = hr_server_bytes,
     .init = hr_server_init,
-    .worker_own = sizeof(struct hr_elastic_range),
+    .worker_own = sizeof(struct range),
     .start = hr_server_start,
     .leave = hr_server_leave,
     .span = span,
@@ -215,5 +316,5 @@ const struct hr_strategy hr_strategy_elastic_averaging = {
     .enabled = hr_shard_enabled,
     .take = take,
     .over = hr_shard_over,
-    .pause = hr_elastic_pause,
+    .pause = pause_all,
 };

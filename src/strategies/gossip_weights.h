@@ -6,8 +6,23 @@
 #ifndef HR_STRATEGIES_GOSSIP_WEIGHTS_H
 #define HR_STRATEGIES_GOSSIP_WEIGHTS_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
 #include "compress/compress.h"
 #include "strategy/strategy.h"
+
+/* Who averages with whom: --gossip-graph, made or read from a file.
+ *
+ * Memory: the caller's. Test: tests/unit/strategies/test_gossip.c, tests/cli/strategies.bats
+ */
+struct hr_gossip_graph {
+    size_t n, *degree;     /* (n) neighbours of each worker */
+    unsigned char *linked; /* (n, n) symmetric */
+    bool of_file;          /* and not of a known shape */
+};
 
 /* strategy->prepare and describe. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_gossip_prepare(struct hr_shared_state *shared);

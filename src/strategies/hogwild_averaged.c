@@ -14,7 +14,7 @@
  *            each sample is trained on once.
  *   Order    T(n) over machines, then one multiplication by 1 / n: machines count alike.
  *   Meeting  a worker that finds no more batches comes. The last one of its machine lets the leader
- *            (strategy/leaders.h) copy the weights out, add them up with the other leaders', and
+ *            (hr_leaders) copy the weights out, add them up with the other leaders', and
  *            store the mean where all of the machine read it.
  *   Cuts     one that comes in the middle of a round is a meeting, too, whose mean is the model,
  *            which is evaluated and saved; but no machine stores it: their weights stay apart, and
@@ -33,7 +33,7 @@
 #include "base/clock.h"
 #include "base/vec.h"
 #include "strategies/buckets.h"
-#include "strategies/hogwild_weights.h"
+#include "strategies/hogwild.h"
 
 /* What the workers of this machine share: [hogwild's | a node]. Other machines have their own. */
 struct node {

@@ -5,7 +5,7 @@
 
 #include "base/log.h"
 #include "session/saved.h"
-#include "strategy/overlap.h"
+#include "strategy/shared.h"
 #include "train/compress_setup.h"
 
 /* Why each pushes for itself though a machine's workers could push as one: ": it is recorded". */

@@ -1,4 +1,4 @@
-/* aggregate_setup.h - do a machine's workers push as one (--aggregate; strategies/aggregate.h)?
+/* aggregate_setup.h - do a machine's workers push as one (--aggregate)?
  *
  *   auto   yes, where it can be: ps-sync on several machines, whose workers are 2, 4, 8, ... each,
  *          wherever servers are; but not in a recorded run, since its trace is replayed on one

@@ -11,7 +11,7 @@
 #include "train/pipeline_setup.h"
 #include "worker/gradient.h"
 #include "drive/replay.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 /* Does the strategy obey --staleness, whatever its value? */
 static bool is_bounded(const struct hr_run *run)

@@ -13,7 +13,7 @@
 #include "options/train_options.h"
 #include "state/model_file.h"
 #include "state/state.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "train/aggregate_setup.h"
 #include "train/compress_setup.h"
 #include "train/optimizer_setup.h"

@@ -15,7 +15,6 @@
 #include "machines/machines.h"
 #include "options/train_options.h"
 #include "server/server.h"
-#include "server/server_carried.h"
 #include "server/staleness.h"
 #include "session/saved.h"
 #include "strategy/shared.h"

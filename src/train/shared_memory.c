@@ -1,6 +1,6 @@
 /* What the ranks of a run share: one segment, laid out. */
 #include "session/carve.h"
-#include "strategy/ledger.h"
+#include "strategy/fate.h"
 #include "strategy/pause.h"
 #include "strategy/peers.h"
 #include "strategy/shared.h"

@@ -28,7 +28,7 @@
 #include "shm/control.h"
 #include "strategy/shared.h"
 #include "strategy/rank.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 enum { MOST_THREADS = 16, MOST_ROUNDS = 64, WARMUP = 2, BATCH = 64, FEATURES = 784 };
 enum side { PAIRS, RACY };

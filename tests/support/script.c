@@ -6,10 +6,10 @@
 #include "base/size.h"
 #include "options/choices.h"
 #include "shm/control.h"
-#include "server/server_losses.h"
-#include "strategies/pushes.h"
+#include "server/server.h"
+#include "strategies/hogwild.h"
 #include "strategies/strategies.h"
-#include "strategy/ledger.h"
+#include "strategy/fate.h"
 #include "strategy/peers.h"
 #include "support/check.h"
 

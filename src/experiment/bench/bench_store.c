@@ -19,7 +19,6 @@
 #include "netsim/topology.h"
 #include "options/command_line.h"
 #include "store/partition.h"
-#include "strategies/find.h"
 #include "strategies/strategies.h"
 #include "watch/watch.h"
 

@@ -20,7 +20,7 @@
 #include "options/meaning.h"
 #include "options/sweep.h"
 #include "products/ready.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "terminal/output.h"
 #include "watch/watch.h"
 

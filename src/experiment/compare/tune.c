@@ -19,7 +19,7 @@
 #include "options/sweep.h"
 #include "report/tuning.h"
 #include "search/halving.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "terminal/output.h"
 
 /* --- one entry of a comparison as a search: its candidates, and a trial of one of them ---

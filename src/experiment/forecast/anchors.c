@@ -12,7 +12,7 @@
 #include "base/median.h"
 #include "base/size.h"
 #include "netsim/topology.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 /* Workers: one, or so many times the processors. */
 struct plan {

@@ -13,7 +13,7 @@
 #include "nn/model.h"
 #include "options/choices.h"
 #include "options/pairs.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "train/needs.h"
 
 /* --- what a forecast stands for --- */

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 struct hr_pace_parts hr_pace_nothing(size_t processors)
 {

@@ -12,7 +12,7 @@
 #include "base/vec.h"
 #include "options/choices.h"
 #include "options/train_options.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 /* Put text into a field of options that is an array. */
 #define HR_SAY(field, ...) ((void)snprintf(field, sizeof(field), __VA_ARGS__))

@@ -17,7 +17,7 @@
 #include "nn/model.h"
 #include "options/train_options.h"
 #include "server/server.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "terminal/grid.h"
 #include "trace/trace.h"
 

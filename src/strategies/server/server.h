@@ -15,7 +15,7 @@
  *     PUSHPULL           step, ns                  elastic-averaging: exchange the slice with the
  *                                                  worker's; reply WEIGHTS (to a PULL: RANGE)
  *     DONE                                         this worker sends no more
- *     JOIN               step                      it was lost, and is back: server_losses.h
+ *     JOIN               step                      it was lost, and is back: see below
  *     reply              words
  *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew; and
  *                        backup-workers: fate of the last push, its share of the batch;
@@ -37,9 +37,9 @@
  *            each life of the worker and when all begin again from the snapshot. A shard takes them
  *            in turn: one that skips a number is a defect (asserted), and one whose number it has
  *            taken already was sent twice. Such a DUPLICATE has no effect, and stands in no trace;
- *            so a worker may repeat what it does not know to have arrived (server_requests.h).
- *   Parts    (--overlap on) of a push go ahead of it: push_parts.h.
- *   Gate     a PULL is taken when ssp_gate.h lets its worker read.
+ *            so a worker may repeat what it does not know to have arrived (server_worker.h).
+ *   Parts    (--overlap on) of a push go ahead of it: server_worker.h.
+ *   Gate     a PULL is taken when the gate lets its worker read.
  *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
  *            carried over to the weights it meets (--delay-compensation), by the staleness that the
  *            shard sees.
@@ -58,8 +58,11 @@
 #ifndef HR_SERVER_SERVER_H
 #define HR_SERVER_SERVER_H
 
+#include "machines/carrier.h"
 #include "strategy/rank.h"
 #include "strategy/shared.h"
+#include "strategy/shared_state.h"
+#include "strategy/strategy.h"
 
 enum { HR_SERVER_SLOTS = 4, HR_SERVER_SLOTS_OF_PARTS = 16 /* where PARTs are sent */ };
 
@@ -141,8 +144,6 @@ struct hr_server_packet {
     uint64_t bytes; /* of values that are in use */
     unsigned char values[];
 };
-struct hr_server_packet *hr_server_packet_at(const struct hr_shared_state *shared, size_t worker,
-                                             size_t shard);
 
 /* The servers' arrays: weights (params); scratch (params), or NULL where no shard needs
  * any; ratio (tensors), used where there is one shard; state (nstates, params). */
@@ -208,8 +209,6 @@ bool hr_shard_over(const struct hr_shard *shard);
 struct hr_message hr_shard_next(struct hr_shard *shard, size_t worker);
 /* What is left: CUT, DONE, GONE, JOIN, PART and DUPLICATE. */
 void hr_shard_end(struct hr_shard *shard, size_t worker, enum hr_server_message kind);
-/* If all who live have arrived: export, and tell them (server_cut.c). */
-void hr_shard_finish_cut(struct hr_shard *shard);
 /* Copy its slice, and state. */
 void hr_shard_copy_to(const struct hr_shard *shard, const struct hr_snapshot *to);
 /* Is there a batch to be handed out before the cut? Shard 0 only. One that came back goes out even
@@ -222,12 +221,156 @@ void hr_shard_copy_out(struct hr_shard *shard, size_t worker);
 /* The one update expression, with the gradient sum g (count); the number of the next. */
 void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);
 uint64_t hr_shard_next_number(const struct hr_shard *shard);
-/* The same with a worker's push of that staleness; the new weights go to `out` (count) as well;
- * NULL: nowhere. */
-void hr_shard_apply_push(struct hr_shard *shard, size_t worker, const struct hr_message *push,
-                         uint64_t staleness, float *out);
 
 /* Between two events (strategy/pause.h): strategy->pause of ps-async and ssp. */
 bool hr_server_pause(const struct hr_standing *at, struct hr_pause *to);
+
+/* The gate of Stale Synchronous Parallel: who may read weights now.
+ *
+ *   Clock    of a worker: its pushes since the last end of an epoch.
+ *   Gate     a worker may read when its clock is at most `s` ahead of the slowest. s is
+ *            shared->staleness_bound: 0 for ps-sync, --staleness for ssp, any number for ps-async.
+ *   Slowest  among live workers: those that neither stand at the cut nor have left.
+ *            (From the first return on a worker stands at the cut until it asks again.)
+ *   Promise  fastest - slowest <= s, and a reader's weights have all updates that are older than
+ *            its clock - s. Builds with HR_DEBUG_CHECKS (the sanitizers') check that on every read.
+ *   Source   Ho et al., "More Effective Distributed ML via a Stale Synchronous Parallel Parameter
+ *            Server", NIPS 2013.
+ *
+ * Threads: the shard's.
+ * Test: tests/unit/server/test_staleness.c
+ */
+
+/* The slowest clock of live workers; UINT64_MAX: there is none. */
+uint64_t hr_ssp_slowest_clock(const struct hr_shard *shard);
+
+/* Parameter servers outlive workers: a loss is an input of each shard, and so is
+ * a return.
+ *
+ *   GONE     of worker w: enabled when the launcher's word (shm/roster.h) says that w was lost more
+ *            often than the shard has taken, and no gradient of w is left in its ring. Other
+ *            messages of the dead are dropped: a batch handed out to it would only come back. From
+ *            then on w is left out of gates, clocks, cuts and averages. If all others have arrived
+ *            at a cut, the cut is complete now.
+ *   Batches  shard 0 knows what it handed out and whether the push of it was taken. What was not
+ *            pushed is handed out again, or is lost (fate.h), and counters that w had changed for
+ *            it are taken back. So the counters of a lost worker are exact. The staleness of its
+ *            last push, if shard 0 has taken it, is counted at the next cut, or when it comes back:
+ *            by then all shards have said what they know.
+ *   Partial  a push may have reached some shards and not others. Those that have it keep it. It is
+ *            shard 0's word that counts: did it get there, the batch is trained on; did it not, the
+ *            batch goes back, and the others will apply it twice. Either is counted as partial.
+ *   JOIN     the first message of a worker that was started again; it is sent when all shards have
+ *            taken the loss. Its clock begins with the slowest, so no gate opens or closes by it.
+ *   Cut      from the first JOIN on a cut is complete when each who lives has arrived, or rests
+ *            since the one before: the others may rest after a cut already, and wait for the worker
+ *            that has joined. So they hold up nobody's clock until they ask again; then they begin
+ *            with the slowest, as who joins does. They may leave the cut when all shards have taken
+ *            all losses (may_join): the dead may have worked while they rested.
+ *
+ * Memory:  a line for each worker, and for each of its shards, in the servers' memory; none where
+ *          losses are no inputs.
+ * Threads: a shard's; who is the last to take a loss writes struct hr_server_loss.
+ * Test:    tests/unit/server/test_served_losses.c, test_served_orders.c
+ */
+
+/* Do shards take losses? */
+static inline bool hr_server_takes_losses(const struct hr_shared_state *shared)
+{
+    return shared->outlives && shared->servers && hr_shared_takes_losses(shared);
+}
+
+/* What all shards know of a worker's losses. */
+struct hr_server_loss {
+    alignas(HR_LINE) struct hr_atom32 taken; /* losses that all shards have taken. Writer: the last;
+                                                partner: hr_server_may_join */
+    struct hr_atom32 looks; /* at who is the last. Changed by all shards; partner: itself */
+    bool gone;              /* when servers began. Writer: the launcher */
+};
+
+/* What one shard says of them. Writer: the shard; partner: the last to take a loss. */
+struct hr_loss_at_shard {
+    alignas(HR_LINE) struct hr_atom32 taken;
+    struct hr_last_words words[HR_LOSS_ROUNDS]; /* before loss k, in k % HR_LOSS_ROUNDS */
+};
+
+/* (workers) lines; behind them (workers, servers) of shards (server_memory.c). */
+struct hr_server_loss *hr_server_losses(const struct hr_shared_state *shared);
+struct hr_loss_at_shard *hr_loss_at_shard(const struct hr_shared_state *shared, size_t worker,
+                                          size_t shard);
+
+/* --- a shard's; only where shard->loses --- */
+
+/* Is the worker's next input its loss? */
+bool hr_shard_sees_loss(const struct hr_shard *shard, size_t worker);
+/* Take GONE, where workers push every gradient; and the parts of that. begin: drop its messages,
+ * note the input; give_back: what shard 0 handed out; end: it has left. */
+void hr_shard_lose_begin(struct hr_shard *shard, size_t worker);
+void hr_shard_give_back(struct hr_shard *shard, size_t worker);
+void hr_shard_lose_end(struct hr_shard *shard, size_t worker);
+/* Its counters, as if it had never begun what it did not push, and so many updates. Of one that
+ * died at a cut they are right already, and the leader may be reading them: nothing is written. */
+void hr_shard_settle_counters(struct hr_shard *shard, size_t worker, uint64_t updates);
+
+/* It asks for weights: it rests no more. */
+void hr_shard_wake(struct hr_shard *shard, size_t worker);
+static inline void hr_shard_asks(struct hr_shard *shard, size_t worker)
+{
+    shard->worker[worker].rests = false;
+    if (shard->worker[worker].aside)
+        hr_shard_wake(shard, worker);
+}
+
+/* All shards have taken the worker's losses: count what it was told last, or would have been, and
+ * did not come to count. May be repeated. By the launcher while all rest (of all who are gone;
+ * nothing where shards take no losses), or by its next life. */
+void hr_server_count_last(const struct hr_shared_state *shared, size_t worker);
+void hr_server_missing(const struct hr_shared_state *shared);
+
+/* May a worker that was started again begin: have all shards, if they take losses, taken its last?
+ * Nor may the others leave a cut before it may, or they would leave without what it did last.
+ * (hr_ready_fn) */
+bool hr_server_may_join(void *worker);
+
+/* Compressed pushes to servers on other machines: where their packets lie.
+ *
+ * On one machine a worker's gradient takes the values that a server would decode, and the server
+ * reads them there. To another machine the slice's packet travels (strategy/compression.h): the
+ * worker packs it, it is carried with the PUSH, and the server that takes the PUSH unpacks it into
+ * its own machine's copy of that gradient.
+ *
+ * Memory:   hr_server_packet_at (server_memory.c); none where nothing is packed.
+ * Threads:  a packet's writer is its worker, until it has sent the PUSH; then its server.
+ * Test:     tests/unit/train/test_several_compress.c
+ */
+
+/* Do this worker's pushes to that shard travel in packets? */
+bool hr_server_packs(const struct hr_shared_state *shared, size_t worker, size_t shard);
+/* Before the PUSH is sent: its packet. */
+void hr_server_pack(const struct hr_worker *worker, size_t shard);
+/* When the PUSH is taken: the shard's slice of that worker's gradient, here. */
+void hr_server_unpack(const struct hr_shared_state *shared, size_t worker, size_t shard);
+
+/* Servers and workers on several machines: what goes with their messages.
+ *
+ *     PUSH, to a shard       the shard's slice of the worker's gradient, or its packet; but for
+ *     PART, to a shard       what went ahead of it (server.h)
+ *     PUSHPULL, to a shard   the slice of its weights
+ *     WEIGHTS, to a worker   the same, as the shard has left it
+ *
+ * With all of them goes the index that shard 0 hands out next: at a cut, which each worker comes to
+ * behind its last batch, all shards have to know whether it is an epoch's end.
+ *
+ * The shard writes into the worker's weights as ever, in the segment of its own machine; they are
+ * the worker's when they arrive. Shard 0 lives with worker 0, who leads: what the leader stores at
+ * a cut (dispenser->cut) it sees before any message of the span behind.
+ *
+ * Test: tests/unit/server/test_server_carried.c
+ */
+
+/* Add the rings between workers and shards, which are initialised, and that index. shared is read
+ * until the carrier is closed. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_server_carry(const struct hr_shared_state *shared,
+                                          struct hr_carrier *carrier);
 
 #endif

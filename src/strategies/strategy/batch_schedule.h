@@ -11,7 +11,7 @@
  *
  * A *cut* is an index at which all workers have finished every earlier index and begun no later
  * one: the ends of epochs, multiples of checkpoint_every, the end of the run, and where somebody
- * asks for a save (save_request.h). Strategies may act at the end of an epoch (average, for
+ * asks for a save (below). Strategies may act at the end of an epoch (average, for
  * example). At any other cut workers *only rest*: what they have is copied, to be saved or
  * evaluated, and they, or a run that is resumed there, go on as if nothing had been.
  */
@@ -23,6 +23,7 @@
 
 #include "hogring/train.h"
 #include "optim/lr.h"
+#include "shm/atom.h"
 
 struct hr_batch_schedule {
     uint64_t samples;           /* in an epoch */
@@ -80,5 +81,30 @@ bool hr_batch_schedule_ends_epoch(const struct hr_batch_schedule *schedule, uint
 /* Do all only rest there? Not at the end of an epoch. */
 bool hr_batch_schedule_only_rests(const struct hr_batch_schedule *schedule, uint64_t index);
 bool hr_batch_schedule_saves(const struct hr_batch_schedule *schedule, uint64_t index);
+
+/* Somebody asks for a checkpoint, of a run that is not at a cut: nobody begins
+ * another batch, all come to rest, save, and go on. Or for a cut alone, of which a run that
+ * outlives losses keeps a copy to go back to (drive/losses.h); any cut will do.
+ *
+ * Threads: atomics; each word has one writer.
+ * Test:    tests/unit/train/test_save_requests.c
+ */
+struct hr_save_request {
+    alignas(HR_LINE) struct hr_atom32 asked; /* how often. Writer: the launcher */
+    struct hr_atom32 served; /* the last that a cut has served. Writer: the leader, at a cut */
+    struct hr_atom32 copies_asked, copies_served; /* the same of a cut alone */
+};
+
+/* Each partner: the other's writer. */
+static inline bool hr_copy_is_asked(const struct hr_save_request *request)
+{
+    return hr_atom32_load_acquire(&request->copies_asked) !=
+           hr_atom32_load_acquire(&request->copies_served);
+}
+
+static inline bool hr_save_is_asked(const struct hr_save_request *request)
+{
+    return hr_atom32_load_acquire(&request->asked) != hr_atom32_load_acquire(&request->served);
+}
 
 #endif

@@ -1,6 +1,10 @@
 #include "strategy/fate.h"
 
+#include <string.h>
+
+#include "base/error.h"
 #include "base/size.h"
+#include "strategy/pause.h"
 #include "strategy/shared_state.h"
 
 size_t hr_fates_bytes(size_t workers, size_t room)
@@ -188,4 +192,274 @@ uint64_t hr_stats_roll_back(struct hr_worker_stats *stats)
     stats->dropped = at_cut->dropped;
     stats->max_skew = at_cut->max_skew;
     return go_back(stats, &at_cut->gradients);
+}
+
+static uint64_t bucket_of(uint64_t staleness)
+{
+    const uint64_t last = HR_STALENESS_BUCKETS - 1;
+    return staleness < last ? staleness : last;
+}
+
+void hr_stale_count(struct hr_stale *stale, uint64_t staleness)
+{
+    const uint64_t bucket = bucket_of(staleness);
+    stale->before = (struct hr_stale_before){stale->updates, stale->sum, stale->max, bucket,
+                                             stale->bucket[bucket]};
+    hr_fence_of_death();
+    hr_atom32_store_release(&stale->counting, 1); /* partner: hr_stale_mend */
+    hr_fence_of_death();
+    stale->updates++;
+    stale->sum += staleness;
+    stale->bucket[bucket]++;
+    if (staleness > stale->max)
+        stale->max = staleness;
+    hr_atom32_store_release(&stale->counting, 0); /* partner: hr_stale_mend */
+    hr_fence_of_death();
+}
+
+void hr_stale_take_back(struct hr_stale *stale)
+{
+    const struct hr_stale_before *before = &stale->before;
+    stale->updates = before->updates;
+    stale->sum = before->sum;
+    stale->max = before->max;
+    stale->bucket[before->bucket] = before->in_bucket;
+}
+
+void hr_stale_mend(struct hr_stale *stale)
+{
+    if (!hr_atom32_load_acquire(&stale->counting)) /* partner: hr_stale_count */
+        return;
+    hr_stale_take_back(stale);
+    hr_atom32_store_release(&stale->counting, 0); /* of the dead */
+}
+
+void hr_stale_copy(struct hr_stale *to, const struct hr_stale *from)
+{
+    const uint64_t most = to->max > from->max ? to->max : from->max;
+    memcpy(to->bucket, from->bucket, (bucket_of(most) + 1) * sizeof *to->bucket);
+    to->updates = from->updates;
+    to->sum = from->sum;
+    to->max = from->max;
+    hr_atom32_store_release(&to->counting, 0); /* nobody is */
+}
+
+/* A batch's word: 0 nobody has written it, 1 + w worker w has drawn it, or: */
+static const uint32_t PUSHED = UINT32_MAX;
+
+/* A worker's line. */
+struct hands {
+    alignas(HR_LINE) struct hr_atom64 pushing; /* 1 + the index; 0: none */
+    uint64_t deaths; /* in this span, to which no batch is put down yet; the launcher's */
+};
+
+struct hr_ledger {
+    alignas(HR_LINE) uint64_t begin; /* of the span */
+    uint64_t workers, room;          /* indices of the longest span */
+    struct hands of[];               /* (workers), and behind them (room) words */
+};
+
+/* The first index it is about: of a batch in hand where the run begins, perhaps. */
+static uint64_t first_of(const struct hr_shared_state *shared)
+{
+    const struct hr_begins_with *begins = &shared->begins_with;
+    return begins->n ? begins->lowest : shared->schedule.first;
+}
+
+static uint64_t room_of(const struct hr_shared_state *shared)
+{
+    return hr_batch_schedule_longest_span(&shared->schedule) + shared->schedule.first -
+           first_of(shared);
+}
+
+size_t hr_ledger_bytes(const struct hr_shared_state *shared)
+{
+    if (!shared->outlives || !hr_strategy_shares_weights(shared->strategy) ||
+        !hr_shared_takes_losses(shared))
+        return 0;
+    return sizeof(struct hr_ledger) + shared->workers * sizeof(struct hands) +
+           room_of(shared) * sizeof(struct hr_atom32);
+}
+
+/* The words of the span, the first of which is about index `begin`. */
+static struct hr_atom32 *words(struct hr_ledger *ledger)
+{
+    return (struct hr_atom32 *)(void *)&ledger->of[ledger->workers];
+}
+
+static struct hr_atom32 *word_of(struct hr_ledger *ledger, uint64_t index)
+{
+    HR_ASSERT(index - ledger->begin < ledger->room);
+    return words(ledger) + (index - ledger->begin);
+}
+
+void hr_ledger_init(const struct hr_shared_state *shared)
+{
+    struct hr_ledger *ledger = shared->ledger;
+    if (!ledger)
+        return;
+    memset(ledger, 0, hr_ledger_bytes(shared));
+    ledger->begin = first_of(shared);
+    ledger->workers = shared->workers;
+    ledger->room = room_of(shared);
+    for (uint64_t index = ledger->begin; index < shared->schedule.first; index++)
+        hr_atom32_store_relaxed(word_of(ledger, index), PUSHED); /* no rank runs yet */
+    for (uint64_t i = 0; i < shared->begins_with.n; i++)
+        hr_atom32_store_relaxed(word_of(ledger, shared->begins_with.index[i]), 0);
+}
+
+static bool is_in_span(const struct hr_ledger *ledger, uint64_t index)
+{
+    return index - ledger->begin < ledger->room; /* an earlier one wraps round */
+}
+
+/* --- the worker; partner of each store: the launcher, after its death or at rest --- */
+
+void hr_ledger_draw(const struct hr_shared_state *shared, size_t worker, uint64_t index)
+{
+    if (shared->ledger)
+        hr_atom32_store_release(word_of(shared->ledger, index), (uint32_t)worker + 1);
+}
+
+void hr_ledger_begin_push(const struct hr_shared_state *shared, size_t worker, uint64_t index)
+{
+    /* It must stand before the first weight is stored: a release alone would not say so. */
+    if (shared->ledger)
+        hr_atom64_replace_acq_rel(&shared->ledger->of[worker].pushing, 0, index + 1);
+}
+
+void hr_ledger_end_push(const struct hr_shared_state *shared, size_t worker, uint64_t index)
+{
+    struct hr_ledger *ledger = shared->ledger;
+    if (!ledger)
+        return;
+    hr_atom32_store_release(word_of(ledger, index), PUSHED);
+    hr_atom64_store_release(&ledger->of[worker].pushing, 0);
+}
+
+/* --- the launcher --- */
+
+static bool is_pushed(struct hr_ledger *ledger, uint64_t index)
+{
+    return hr_atom32_load_acquire(word_of(ledger, index)) == PUSHED; /* partner: end_push */
+}
+
+void hr_ledger_lose(const struct hr_shared_state *shared, size_t worker)
+{
+    struct hr_ledger *ledger = shared->ledger;
+    if (!ledger)
+        return;
+    struct hands *hands = &ledger->of[worker];
+    struct hr_worker_stats *stats = &shared->stats[worker];
+    const uint64_t pushing = hr_atom64_load_acquire(&hands->pushing); /* partner: begin_push */
+    hr_stats_mend(stats);
+    if (pushing && !is_pushed(ledger, pushing - 1)) {
+        hr_fate_of(shared->fates, worker)->partial++;
+        hr_atom32_store_release(word_of(ledger, pushing - 1), PUSHED); /* partner: missing */
+    }
+    if (stats->last.any && is_in_span(ledger, stats->last.index) &&
+        !is_pushed(ledger, stats->last.index))
+        hr_stats_take_back(stats);
+    stats->updates = stats->steps;
+    hr_stale_mend(&stats->stale);
+    if (stats->stale.updates > stats->updates) /* of a push that it did not come to begin */
+        hr_stale_take_back(&stats->stale);
+    hr_atom64_store_release(&hands->pushing, 0);
+    hands->deaths++;
+}
+
+/* Who lost a batch that nobody has written: somebody who died and has none. */
+static size_t somebody(const struct hr_ledger *ledger)
+{
+    for (size_t w = 0; w < ledger->workers; w++)
+        if (ledger->of[w].deaths > 0)
+            return w;
+    return 0;
+}
+
+/* A lost worker had this batch: it is handed out again, or lost. */
+static void settle(struct hr_ledger *ledger, const struct hr_shared_state *shared, uint64_t index)
+{
+    struct hr_atom32 *word = word_of(ledger, index);
+    const uint32_t drawn = hr_atom32_load_acquire(word); /* partner: draw */
+    const size_t worker = drawn ? drawn - 1 : somebody(ledger);
+    const uint64_t samples = hr_batch_schedule_batch(&shared->schedule, index).count;
+    struct hr_fate *fate = hr_fate_of(shared->fates, worker);
+    ledger->of[worker].deaths -= ledger->of[worker].deaths > 0;
+    if (shared->reissues) {
+        hr_fates_return(shared->fates, index);
+        fate->again_batches++;
+        fate->again_samples += samples;
+    } else {
+        hr_atom32_store_release(word, PUSHED); /* nobody waits for it; partner: this file */
+        fate->lost_batches++;
+        fate->lost_samples += samples;
+    }
+}
+
+/* Settle those before `end` that somebody has written, or those that nobody has. */
+static void settle_all(struct hr_ledger *ledger, const struct hr_shared_state *shared, uint64_t end,
+                       bool written, size_t *settled)
+{
+    for (uint64_t index = ledger->begin; index < end; index++) {
+        const uint32_t word = hr_atom32_load_acquire(word_of(ledger, index)); /* partner: draw */
+        if (word == PUSHED || (word != 0) != written)
+            continue;
+        if (shared->reissues && *settled == shared->fates->room)
+            return; /* the rest will be missing when all come again */
+        settle(ledger, shared, index);
+        ++*settled;
+    }
+}
+
+/* The next span begins. */
+static void turn_over(struct hr_ledger *ledger, uint64_t begin)
+{
+    memset(words(ledger), 0, ledger->room * sizeof(struct hr_atom32));
+    for (size_t w = 0; w < ledger->workers; w++)
+        ledger->of[w].deaths = 0;
+    ledger->begin = begin;
+}
+
+void hr_ledger_missing(const struct hr_shared_state *shared)
+{
+    struct hr_ledger *ledger = shared->ledger;
+    if (!ledger || hr_fates_waiting(shared->fates)) /* they would be returned twice */
+        return;
+    const struct hr_dispenser *dispenser = shared->dispenser;
+    const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partner: who has drawn */
+    const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
+    const uint64_t end = next < cut ? next : cut;
+    size_t settled = 0;
+    settle_all(ledger, shared, end, true, &settled);
+    settle_all(ledger, shared, end, false, &settled);
+    if (!hr_fates_waiting(shared->fates))
+        turn_over(ledger, end);
+}
+
+/* Who lives may be pushing one, which is finished on the copy, or has one that is listed. */
+static bool is_taken_care_of(const struct hr_ledger *ledger, uint64_t index,
+                             const struct hr_pause *to)
+{
+    for (size_t w = 0; w < ledger->workers; w++)
+        if (hr_atom64_load_relaxed(&ledger->of[w].pushing) == index + 1) /* one thread */
+            return true;
+    for (size_t i = 0; i < to->hands; i++)
+        if (to->hand[i].first == index)
+            return true;
+    return false;
+}
+
+/* Those that are lost for good stay so. */
+void hr_ledger_pause(const struct hr_standing *at, struct hr_pause *to)
+{
+    const struct hr_shared_state *shared = at->shared;
+    struct hr_ledger *ledger = shared->ledger;
+    const uint64_t next = hr_atom64_load_acquire(&shared->dispenser->next); /* one thread */
+    if (!ledger || !shared->reissues)
+        return;
+    for (uint64_t i = ledger->begin; i < next; i++)
+        if (hr_atom32_load_acquire(word_of(ledger, i)) != PUSHED &&
+            !is_taken_care_of(ledger, i, to))
+            hr_pause_add_hand(to, i, 1);
 }

@@ -20,6 +20,11 @@
 
 #include "shm/atom.h"
 
+struct hr_shared_state;
+struct hr_worker_stats;
+struct hr_standing;
+struct hr_pause;
+
 /* What a worker is doing with its counters. */
 enum { HR_COUNTING_NOT, HR_COUNTING, HR_DROPPING };
 
@@ -65,7 +70,7 @@ struct hr_fate {
     uint64_t again_batches, again_samples; /* handed out, or computed, once more */
     uint64_t partial;                      /* pushes of which only a part reached the weights.
                                               With servers the writer is the last of them that
-                                              takes the loss (server_losses.h) */
+                                              takes the loss (server/server.h) */
     uint64_t cut_batches, cut_samples;     /* lost_* at the last cut */
 };
 
@@ -97,8 +102,6 @@ bool hr_fates_waiting_at(const struct hr_fates *fates, uint64_t ahead, uint64_t 
 void hr_fates_leave_cut(struct hr_fates *fates);
 void hr_fates_roll_back(struct hr_fates *fates);
 
-struct hr_worker_stats;
-
 /* The worker counts one more gradient: between these two its counters may be torn. */
 void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index);
 void hr_stats_end(struct hr_worker_stats *stats);
@@ -118,5 +121,76 @@ uint64_t hr_stats_take_back(struct hr_worker_stats *stats);
 void hr_stats_leave_cut(struct hr_worker_stats *stats, bool ends_epoch);
 /* All go back to the last cut; returns the samples that do not count any more. */
 uint64_t hr_stats_roll_back(struct hr_worker_stats *stats);
+
+/* A worker's histogram of how stale its updates were, right wherever the worker dies.
+ *
+ *   Before it counts an update the worker writes down what the counters were. So one that was being
+ *   counted when it died, or was counted and never made, can be taken back.
+ *
+ * Threads: the worker's own; after its death the launcher's, or that of its next life.
+ * Test:    tests/unit/strategy/test_stale.c
+ */
+enum { HR_STALENESS_BUCKETS = 4096 }; /* four times the workers that there may be */
+
+struct hr_stale {
+    uint64_t updates, sum, max;
+    /* Before the last count: */
+    struct hr_atom32 counting; /* not 0: it is under way; partner: hr_stale_mend */
+    struct hr_stale_before {
+        uint64_t updates, sum, max, bucket, in_bucket;
+    } before;
+    uint64_t bucket[HR_STALENESS_BUCKETS]; /* how many updates; the last holds all above */
+};
+
+void hr_stale_count(struct hr_stale *stale, uint64_t staleness);
+/* The last count is taken back; once. */
+void hr_stale_take_back(struct hr_stale *stale);
+/* The worker is dead: what it was just counting is not counted. */
+void hr_stale_mend(struct hr_stale *stale);
+/* The same counts. As far as either has any: to is not cleared before. */
+void hr_stale_copy(struct hr_stale *to, const struct hr_stale *from);
+
+/* What became of each batch, where workers draw batches themselves (Hogwild) and may be
+ * lost: a worker may die anywhere, as between drawing an index and telling anybody.
+ *
+ *   Story    a word for each index of the span in hand, which goes from the last cut to the next
+ *            one: not drawn, drawn by a worker, or pushed. A worker writes it when it has drawn
+ *            the index, and when its push has ended. At the cut, when all who live rest, an index
+ *            that was given out and not pushed is one that a lost worker had, whether or not it
+ *            came to write anything: it is handed out again, or counted as lost.
+ *   Pushes   a worker says when it begins a push. One that dies before it has ended may have
+ *            changed any part of the weights: the push is counted as partial, and its batch as
+ *            trained on, since to push it again would apply a part of it twice.
+ *   Whose    an index that nobody has written is put down to a worker that was lost and has none.
+ *   Cost     two stores a step to a line that neighbours write too, and one exchange; without
+ *            --on-loss there is no ledger.
+ *
+ * Threads: a batch's word is written by whoever has drawn its index, then by the launcher; so is
+ *          the word about pushing. The rest is the launcher's, while all rest.
+ * Test:    tests/unit/strategy/test_ledger.c
+ */
+
+/* Of shared->ledger, in lines; 0 where nobody is outlived, or servers hand out batches: there
+ * nothing below does anything. */
+size_t hr_ledger_bytes(const struct hr_shared_state *shared);
+void hr_ledger_init(const struct hr_shared_state *shared);
+
+/* A worker has drawn a batch; begins its push; has ended it. */
+void hr_ledger_draw(const struct hr_shared_state *shared, size_t worker, uint64_t index);
+void hr_ledger_begin_push(const struct hr_shared_state *shared, size_t worker, uint64_t index);
+void hr_ledger_end_push(const struct hr_shared_state *shared, size_t worker, uint64_t index);
+
+/* Worker `worker` is gone: its counters hold what it pushed, and no more. Called by the launcher
+ * at once, while others go on. Updates are its pushes, a partial one too, and so is its histogram
+ * of staleness. */
+void hr_ledger_lose(const struct hr_shared_state *shared, size_t worker);
+
+/* All who live have come to a cut, and rest: hand out again what lost workers have left undone
+ * before it, or count it as lost. Called by the launcher, and again when all come back to the cut,
+ * or repeat it. */
+void hr_ledger_missing(const struct hr_shared_state *shared);
+
+/* Between two events (strategy/pause.h): batches in the hands of workers that are lost. */
+void hr_ledger_pause(const struct hr_standing *at, struct hr_pause *to);
 
 #endif

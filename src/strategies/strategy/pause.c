@@ -16,14 +16,6 @@ size_t hr_pause_room(const struct hr_shared_state *shared)
            (shared->outlives ? hr_min_size(lives, span) : 0);
 }
 
-void hr_pause_add_hand(struct hr_pause *to, uint64_t first, uint64_t count)
-{
-    if (count == 0)
-        return;
-    HR_ASSERT(to->hands < to->room);
-    to->hand[to->hands++] = (struct hr_hand){first, count};
-}
-
 void hr_pause_in_hand(const struct hr_standing *at, size_t worker, uint64_t batch,
                       struct hr_pause *to)
 {

@@ -67,7 +67,13 @@ struct hr_standing {
 size_t hr_pause_room(const struct hr_shared_state *shared);
 
 /* One more. */
-void hr_pause_add_hand(struct hr_pause *to, uint64_t first, uint64_t count);
+static inline void hr_pause_add_hand(struct hr_pause *to, uint64_t first, uint64_t count)
+{
+    if (count == 0)
+        return;
+    HR_ASSERT(to->hands < to->room);
+    to->hand[to->hands++] = (struct hr_hand){first, count};
+}
 /* A worker has that batch in its hands. */
 void hr_pause_in_hand(const struct hr_standing *at, size_t worker, uint64_t batch,
                       struct hr_pause *to);

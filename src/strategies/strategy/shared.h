@@ -5,7 +5,12 @@
 #ifndef HR_STRATEGY_SHARED_H
 #define HR_STRATEGY_SHARED_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
 #include "shm/control.h"
+#include "strategy/shared_state.h"
 #include "strategy/strategy.h"
 
 /* For synchronous strategies: *index: of the worker's next batch; false: a cut comes first. Worker
@@ -76,5 +81,34 @@ void hr_update_replica(struct hr_worker *worker, uint64_t index);
 
 /* For strategies without owners: nothing to send, and always ready. */
 bool hr_always_ready(void *worker);
+
+/* --- --overlap on: a gradient leaves its worker in pieces, while backward computes the rest ---
+ *
+ *     grads   [ first layer ... | ... | ... last layer ]      backward finishes from the right
+ *             0                 offset               end
+ *
+ *   Pieces   end where layers do: as soon as they hold `least` elements. So they follow from the
+ *            model alone. What is left when backward has finished the first layer is the last one.
+ *   Test     tests/unit/train/test_overlap.c, tests/unit/server/test_server_carried.c */
+
+/* Elements of a piece, at least; SIZE_MAX where a gradient leaves whole. HR_E_USAGE: --bucket-size
+ * is no size. */
+HR_CHECKED enum hr_status hr_overlap_least(const struct hr_shared_state *shared, size_t *least);
+
+/* grads [offset, end) are final, and those behind have left: do these leave ahead of the rest? */
+static inline bool hr_overlap_goes_ahead(size_t least, size_t offset, size_t end)
+{
+    return offset > 0 && offset < end && end - offset >= least;
+}
+
+/* --- the first workers of machines (struct hr_leaders) --- */
+
+/* Of those workers, in the order of their seats; rank NULL: [0, n). */
+void hr_leaders_choose(struct hr_leaders *leaders, const struct hr_homes *homes,
+                       const uint16_t *rank, size_t n);
+
+/* A leader's view, with its waiter; finish with hr_member_fini. */
+HR_CHECKED enum hr_status hr_leaders_join(const struct hr_shared_state *shared,
+                                          struct hr_waiter *waiter, struct hr_member *member);
 
 #endif

@@ -14,7 +14,7 @@
 #include "drive/serve.h"
 #include "observe/spans.h"
 #include "products/ready.h"
-#include "server/server_requests.h"
+#include "server/server_worker.h"
 #include "strategy/rank.h"
 #include "strategy/shared.h"
 #include "worker/compute_buffers.h"

@@ -8,7 +8,7 @@
 #include "base/size.h"
 #include "drive/replay.h"
 #include "hogring/checkpoint.h"
-#include "server/server_requests.h"
+#include "server/server_worker.h"
 #include "session/machine_bits.h"
 #include "strategy/shared.h"
 

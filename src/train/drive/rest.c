@@ -1,6 +1,6 @@
 #include "drive/rest.h"
 
-#include "server/server_losses.h"
+#include "server/server.h"
 
 struct round {
     const struct hr_rest *rest;

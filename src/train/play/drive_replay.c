@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "server/server_losses.h"
+#include "server/server.h"
 #include "strategy/peers.h"
 #include "play/play_pause.h"
 #include "play/replay_losses.h"

@@ -8,7 +8,7 @@
 #include "base/fpenv.h"
 #include "products/ready.h"
 #include "server/server.h"
-#include "server/server_requests.h"
+#include "server/server_worker.h"
 #include "drive/record.h"
 #include "strategy/shared.h"
 #include "worker/worker.h"

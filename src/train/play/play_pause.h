@@ -2,7 +2,7 @@
  * two events, which changes nothing (strategy/pause.h).
  *
  *   When    a multiple of --checkpoint-every batches has been handed out, or a save is asked for
- *           (strategy/save_request.h), and the epoch's last batch has not: there a cut follows,
+ *           (strategy/batch_schedule.h), and the epoch's last batch has not: there a cut follows,
  *           which saves. Not while losses wait to be taken, nor in a
  *           recall: then at the first event behind it. The checkpoint's step is the number of
  *           batches that have been handed out, less that of a step in hand (backup-workers).

@@ -26,7 +26,6 @@
 #include "shm/atom.h"
 #include "shm/control.h"
 #include "strategy/batch_schedule.h"
-#include "strategy/save_request.h"
 
 /* Requests to stop: written by the launcher, read by workers before a batch. */
 enum hr_stop { HR_STOP_NOT, HR_STOP_DONE, HR_STOP_INTERRUPTED };

@@ -11,9 +11,9 @@
  * waits for nothing but the disk.
  *
  * Between cuts a save is asked for by time or by the observer (a signal): ranks come to rest as
- * soon as their strategy can, or at the next cut (strategy/save_request.h). One request stands for
- * all that come before it is served. Time does not ask while a checkpoint is written, but
- * for virtual time, which knows no disk.
+ * soon as their strategy can, or at the next cut (strategy/batch_schedule.h). One request stands
+ * for all that come before it is served. Time does not ask while a checkpoint is written, but for
+ * virtual time, which knows no disk.
  *
  * Of a run on several machines machine 0's launcher does all that. The others' follow it: they show
  * and save nothing, and pass on what they are asked for (struct hr_asked_elsewhere).

@@ -8,7 +8,7 @@
 #include "options/pairs.h"
 #include "options/train_options.h"
 #include "sparse/run.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 /* The rate is constant in an epoch: a shorter warm-up would not rise in steps. */
 static enum hr_status check_warmup(const struct hr_train_options *o)

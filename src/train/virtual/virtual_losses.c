@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "server/server_losses.h"
+#include "server/server.h"
 #include "virtual/virtual_ranks.h"
 
 static const struct hr_losses *losses_of(const struct hr_simulator *sim)

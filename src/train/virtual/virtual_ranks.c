@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "server/server.h"
-#include "server/server_requests.h"
+#include "server/server_worker.h"
 #include "worker/staged.h"
 
 /* --- a shard --- */

@@ -11,7 +11,7 @@
 #include "kernels/team.h"
 #include "observe/spans.h"
 #include "optim/rules.h"
-#include "strategy/overlap.h"
+#include "strategy/shared.h"
 #include "worker/worker.h"
 
 enum hr_status hr_ahead_list(const struct hr_train_job *job, struct hr_model_final **out, size_t *n)

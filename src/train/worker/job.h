@@ -19,7 +19,7 @@
 #include "session/target_scale.h"
 #include "stages/crew.h"
 #include "stages/time.h"
-#include "strategy/overlap.h"
+#include "strategy/shared.h"
 #include "strategy/strategy.h"
 #include "worker/conditions.h"
 

@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "checkpoint/digest.h"
 #include "observe/spans.h"
-#include "server/server_requests.h"
+#include "server/server_worker.h"
 #include "strategy/shared.h"
 #include "worker/compute_buffers.h"
 #include "worker/gradient.h"

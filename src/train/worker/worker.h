@@ -109,7 +109,7 @@ HR_CHECKED enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self)
 HR_CHECKED enum hr_status hr_gradient_in_time(struct hr_train_worker *self,
                                               const struct hr_task *task, int64_t now_ps);
 
-/* A part of its last push is unanswered (server/server_requests.h): when is it sent again? */
+/* A part of its last push is unanswered (server/server_worker.h): when is it sent again? */
 struct hr_deadline {
     struct hr_train_worker *self;
     int64_t until_ns;

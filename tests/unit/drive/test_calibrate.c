@@ -9,7 +9,7 @@
 #include "support/scratch.h"
 #include "drive/driver.h"
 #include "server/server.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 enum { WORKERS = 3, SERVERS = 1, STEPS = 2000, MS = 1000 * 1000 };
 

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "shm/control.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "support/losing_runs.h"
 #include "unit/play/order_trial.h"
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "shm/control.h"
-#include "server/server_requests.h"
+#include "server/server_worker.h"
 #include "strategies/strategies.h"
 #include "support/runs.h"
 #include "support/script.h"

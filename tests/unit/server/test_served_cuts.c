@@ -1,5 +1,5 @@
 /* Workers of parameter servers are lost and come back around a cut: who waits for whom, by hand. */
-#include "server/ssp_gate.h"
+#include "server/server.h"
 #include "shm/control.h"
 #include "strategies/strategies.h"
 #include "unit/server/lost_workers.h"

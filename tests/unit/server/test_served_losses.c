@@ -1,7 +1,6 @@
 /* Workers of parameter servers are lost and come back: gates, batches, counters, by hand. */
 #include "shm/control.h"
-#include "server/server_losses.h"
-#include "server/ssp_gate.h"
+#include "server/server.h"
 #include "strategies/strategies.h"
 #include "unit/server/lost_workers.h"
 

@@ -6,7 +6,7 @@
 #include "base/philox.h"
 #include "base/size.h"
 #include "shm/control.h"
-#include "server/server_losses.h"
+#include "server/server.h"
 #include "strategies/strategies.h"
 #include "unit/server/served_twin.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/push_parts.h"
-#include "server/server_carried.h"
+#include "server/server_worker.h"
+#include "server/server.h"
 #include "strategies/strategies.h"
 #include "support/check.h"
 #include "support/script.h"

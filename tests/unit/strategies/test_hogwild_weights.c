@@ -1,7 +1,7 @@
 /* Hogwild's blocks, taken by ticket: whose they are, and what becomes of those of a lost worker. */
 #include <stdio.h>
 
-#include "strategies/hogwild_weights.h"
+#include "strategies/hogwild.h"
 #include "strategies/strategies.h"
 #include "support/check.h"
 #include "support/script.h"

@@ -1,8 +1,7 @@
 /* Lost updates: two pretended workers between whose loads and stores the other's come. */
 #include <math.h>
 
-#include "strategies/lost.h"
-#include "strategies/pushes.h"
+#include "strategies/hogwild.h"
 #include "strategies/strategies.h"
 #include "support/check.h"
 #include "support/script.h"

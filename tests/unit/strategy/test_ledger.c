@@ -2,10 +2,9 @@
  * counted. Deaths are played by not calling what would have come next. */
 #include <stdio.h>
 
-#include "strategies/hogwild_weights.h"
-#include "strategies/pushes.h"
+#include "strategies/hogwild.h"
 #include "strategies/strategies.h"
-#include "strategy/ledger.h"
+#include "strategy/fate.h"
 #include "support/check.h"
 #include "support/script.h"
 

@@ -1,6 +1,6 @@
 /* Packets of a push, cut wherever servers cut it: put together they are what the worker's gradient
  * became when it was compressed, and no byte more than was counted. */
-#include "strategy/push_slice.h"
+#include "strategy/compression.h"
 
 #include <stdio.h>
 #include <stdlib.h>

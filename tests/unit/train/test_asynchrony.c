@@ -6,7 +6,7 @@
 #include "support/data_files.h"
 #include "support/runs.h"
 #include "train/counters.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 /* 3 updates without staleness, one of staleness 4: 2 in flight. */
 static void the_step_is_as_long_as_what_is_in_flight(void **state)

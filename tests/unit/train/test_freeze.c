@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "hogring/checkpoint.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "support/runs.h"
 
 static char folder[64]; /* of the weights they begin with */

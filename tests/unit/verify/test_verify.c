@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 #include "support/check.h"
 
 static enum hr_status holds(struct hr_trial *trial)

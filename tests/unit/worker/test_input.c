@@ -6,7 +6,7 @@
 #include "support/runs.h"
 #include "worker/input.h"
 #include "worker/job.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 enum { BATCH = 16, PASSES = 3 };
 

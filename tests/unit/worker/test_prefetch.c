@@ -9,7 +9,7 @@
 #include "support/runs.h"
 #include "worker/input.h"
 #include "worker/job.h"
-#include "strategies/find.h"
+#include "strategies/strategies.h"
 
 enum { BATCH = 16, FEATURES = 64 };
 

@@ -1,4 +1,4 @@
-#include "strategies/find.h"
+
 
 #include <stdio.h>
 #include <string.h>
