@@ -13,13 +13,12 @@
 #include "terminal/output.h"
 #include "watch/watch.h"
 #include "json/documents.h"
-#include "report/confusion.h"
+#include "report/report.h"
 #include "json/value.h"
-#include "answers/predictions.h"
+#include "answers/answers.h"
 #include "session/reading.h"
 #include "session/saved.h"
 #include "train/evaluate.h"
-#include "answers/worst.h"
 
 enum { WIDTH = 80, USUAL_WORST = 20 };
 

@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "terminal/output.h"
 #include "json/value.h"
-#include "answers/predictions.h"
+#include "answers/answers.h"
 
 enum { WIDTH = 80 };
 

@@ -1,4 +1,4 @@
-#include "answers/predictions.h"
+#include "answers/answers.h"
 
 #include <jansson.h>
 #include <math.h>
@@ -249,7 +249,7 @@ enum { ROWS = 10, CLASSES = 12, NEXT = 2, FILE_NAME = 24 };
 
 /* Of a class, by its answers: */
 struct class_summary {
-    size_t samples;
+    size_t class, samples;
     double mean_confidence; /* NaN: it has none */
 };
 
@@ -271,8 +271,10 @@ static double summarize(const struct hr_prediction *p, struct class_summary *cla
         sum += confidence;
         answered++;
     }
-    for (size_t c = 0; c < p->classes; c++)
+    for (size_t c = 0; c < p->classes; c++) {
+        classes[c].class = c;
         classes[c].mean_confidence /= (double)classes[c].samples;
+    }
     *unanswered = p->count - answered;
     return sum / (double)answered;
 }
@@ -336,34 +338,27 @@ static void print_value_rows(FILE *out, const struct hr_prediction *p, size_t ro
 
 /* --- how many of which class --- */
 
-struct ranked_class {
-    size_t class, samples;
-};
-
 static int by_samples(const void *a, const void *b)
 {
-    const struct ranked_class *x = a, *y = b;
+    const struct class_summary *x = a, *y = b;
     if (x->samples != y->samples)
         return x->samples < y->samples ? 1 : -1;
     return x->class < y->class ? -1 : 1;
 }
 
-static void print_counts(FILE *out, const struct hr_prediction *p,
-                         const struct class_summary *classes, struct ranked_class *ranked,
+static void print_counts(FILE *out, const struct hr_prediction *p, struct class_summary *classes,
                          size_t width)
 {
     const size_t shown = p->classes < CLASSES ? p->classes : CLASSES;
     struct hr_grid grid;
     char number[HR_HUMAN_MAX];
-    for (size_t c = 0; c < p->classes; c++)
-        ranked[c] = (struct ranked_class){c, classes[c].samples};
     if (shown < p->classes)
-        qsort(ranked, p->classes, sizeof *ranked, by_samples);
+        qsort(classes, p->classes, sizeof *classes, by_samples);
     hr_grid_begin(&grid, p->kind == HR_PREDICT_PROBABILITIES ? "-class\tsamples\tmean probability"
                                                              : "-class\tsamples\tmean score");
     for (size_t i = 0; i < shown; i++) {
-        const struct class_summary *class = &classes[ranked[i].class];
-        fprintf(grid.cells, "%s\t%s\t", hr_printable(p->class_names[ranked[i].class]).text,
+        const struct class_summary *class = &classes[i];
+        fprintf(grid.cells, "%s\t%s\t", hr_printable(p->class_names[class->class]).text,
                 hr_human_count(number, class->samples));
         if (class->samples)
             fprintf(grid.cells, "%.4f", class->mean_confidence);
@@ -379,18 +374,15 @@ static void print_counts(FILE *out, const struct hr_prediction *p,
 static enum hr_status print_summary(FILE *out, const struct hr_prediction *p, size_t width)
 {
     struct class_summary *classes = malloc(p->classes * sizeof *classes);
-    struct ranked_class *ranked = malloc(p->classes * sizeof *ranked);
     size_t unanswered;
-    if (classes && ranked) {
-        summarize(p, classes, &unanswered);
-        print_counts(out, p, classes, ranked, width);
-        if (unanswered)
-            fprintf(out, "%zu have no answer: an output is not a number\n", unanswered);
-    }
-    const bool enough = classes && ranked;
+    if (!classes)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu classes", p->classes);
+    summarize(p, classes, &unanswered);
+    print_counts(out, p, classes, width);
+    if (unanswered)
+        fprintf(out, "%zu have no answer: an output is not a number\n", unanswered);
     free(classes);
-    free(ranked);
-    return enough ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for %zu classes", p->classes);
+    return HR_OK;
 }
 
 enum hr_status hr_prediction_print(FILE *out, const struct hr_prediction *p, const char *data,
@@ -428,35 +420,19 @@ static json_t *value_json(const struct hr_prediction *p, size_t column)
                           HR_JSON(most), NULL);
 }
 
-static json_t *class_json(const char *name, const struct class_summary *class)
+/* mean, unanswered: out */
+static json_t *classes_json(const struct hr_prediction *p, double *mean, size_t *unanswered)
 {
-    return hr_json_object("name", HR_JSON(name), HR_OF(class, samples),
-                          HR_OF(class, mean_confidence), NULL);
-}
-
-/* The members that classes have: null but for classes. */
-static bool add_classes(const struct hr_prediction *p, json_t *document)
-{
-    struct class_summary *classes = calloc(p->classes, sizeof *classes);
-    json_t *array = json_array();
-    size_t unanswered = 0;
-    bool good = classes && array;
-    const double mean = good ? summarize(p, classes, &unanswered) : (double)NAN;
-    for (size_t c = 0; good && c < p->classes; c++)
-        good = json_array_append_new(array, class_json(p->class_names[c], &classes[c])) == 0;
+    struct class_summary *classes = malloc(p->classes * sizeof *classes);
+    json_t *array = classes ? json_array() : NULL;
+    if (classes)
+        *mean = summarize(p, classes, unanswered);
+    for (size_t c = 0; array && c < p->classes; c++)
+        hr_json_append(&array, hr_json_object("name", HR_JSON(p->class_names[c]),
+                                              HR_OF(&classes[c], samples),
+                                              HR_OF(&classes[c], mean_confidence), NULL));
     free(classes);
-    good = json_object_set_new(document, "classes", array) == 0 && good;
-    good = json_object_set_new(document, "mean_confidence", hr_json_number(mean)) == 0 && good;
-    return json_object_set_new(document, "unanswered", hr_json_count(unanswered)) == 0 && good;
-}
-
-static bool add_values(const struct hr_prediction *p, json_t *document)
-{
-    json_t *array = json_array();
-    bool good = array;
-    for (size_t c = 0; good && c < p->ncolumns; c++)
-        good = json_array_append_new(array, value_json(p, c)) == 0;
-    return json_object_set_new(document, "values", array) == 0 && good;
+    return array;
 }
 
 json_t *hr_prediction_json(const struct hr_prediction *p, const char *data)
@@ -465,10 +441,23 @@ json_t *hr_prediction_json(const struct hr_prediction *p, const char *data)
     json_t *document =
         hr_json_object(HR_OF(p, checkpoint), HR_OF(p, model), "data", HR_JSON(data), "kind",
                        HR_JSON(kinds[p->kind]), "samples", HR_JSON(p->count), NULL);
-    const bool good = document && (p->kind == HR_PREDICT_VALUES ? add_values(p, document)
-                                                                : add_classes(p, document));
-    if (good)
-        return document;
-    json_decref(document);
-    return NULL;
+    json_t *more;
+    double mean = (double)NAN;
+    size_t unanswered = 0;
+    if (p->kind == HR_PREDICT_VALUES) {
+        json_t *values = json_array();
+        for (size_t c = 0; c < p->ncolumns; c++)
+            hr_json_append(&values, value_json(p, c));
+        more = hr_json_object("values", values, NULL);
+    } else {
+        json_t *classes = classes_json(p, &mean, &unanswered);
+        more = hr_json_object("classes", classes, "mean_confidence", HR_JSON(mean), "unanswered",
+                              HR_JSON(unanswered), NULL);
+    }
+    if (!document || !more || json_object_update(document, more) != 0) {
+        json_decref(document);
+        document = NULL;
+    }
+    json_decref(more);
+    return document;
 }

@@ -74,10 +74,4 @@ json_t *hr_json_point(const struct hr_curve_point *point);
 /* [[stage, "F", micro-batch, chunk, start, end], ...] */
 json_t *hr_json_spans(const struct hr_stage_span *span, size_t n);
 
-/* --- comparison */
-
-/* "comparison" (src/show/manual/json.txt says what its members are); null for fewer than two
- * strategies, but with --orders. */
-json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish);
-
 #endif

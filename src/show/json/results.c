@@ -16,7 +16,6 @@
 #include "checkpoint/digest.h"
 #include "json/value.h"
 #include "options/train_options.h"
-#include "report/confusion.h"
 #include "report/report.h"
 #include "report/groups.h"
 #include "session/machine_bits.h"

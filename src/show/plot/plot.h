@@ -63,18 +63,4 @@ bool hr_plot_lines(FILE *out, enum hr_plot_format format, const json_t *document
 bool hr_plot_roofline(FILE *out, enum hr_plot_format format, const json_t *document);
 bool hr_plot_steps(FILE *out, enum hr_plot_format format, const json_t *document);
 
-/* A panel: what stages did when. A row a stage, time to the right: forward, backward (or its
- * halves, for the data and for the weights), and grey where it idles; every other chunk is paler.
- * The number is the micro-batch, where there is room for it. `step`: as in documents, a list of
- * [stage, work, micro-batch, chunk, start, end]; unit: of time, NULL for seconds. */
-struct hr_plot_step {
-    const char *title, *unit;
-    size_t stages;
-    const json_t *step;
-};
-/* The data blocks $schedule<number>..., and the panel's ranges, labels and plot command; margins
- * are set. */
-void hr_plot_step_data(FILE *out, const struct hr_plot_step *step, size_t number);
-void hr_plot_step_panel(FILE *out, const struct hr_plot_step *step, size_t number);
-
 #endif

@@ -1,4 +1,4 @@
-#include "report/confusion.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +12,12 @@ enum { NAME_MAX_SHOWN = 20, WORST = 10 };
 
 /* --- counting --- */
 
+/* recall      of the samples of a class, those that were answered with it
+ * precision   of the answers with a class, those that were right; none: NaN
+ * f1          2 precision recall / (precision + recall)
+ *
+ * As scikit-learn's classification_report has them. A sample with an output that is not a number
+ * has no answer: it counts against recall alone. */
 struct class_score {
     size_t samples, answers, right;
     double recall, precision, f1; /* 0 to 1, or NaN */
@@ -218,7 +224,7 @@ enum hr_status hr_confusion_print(FILE *out, const struct hr_evaluation *evaluat
     return status;
 }
 
-/* The classes of an evaluation as JSON. */
+/* --- as JSON --- */
 
 /* {"dog": 3, ...} of the cells of a class from *at on, but for the right answers. */
 static json_t *taken_for(const struct hr_evaluation *evaluation, const struct cells *cells,
@@ -251,20 +257,13 @@ json_t *hr_json_classes(const struct hr_evaluation *evaluation)
 {
     struct cells cells;
     struct class_score *scores = calloc(evaluation->classes, sizeof *scores);
-    json_t *array = NULL;
+    json_t *array = count_cells(evaluation, &cells) == HR_OK && scores ? json_array() : NULL;
     size_t at = 0;
-    bool good = count_cells(evaluation, &cells) == HR_OK && scores;
-    if (good) {
+    if (array)
         score_classes(evaluation, scores);
-        array = json_array();
-    }
-    for (uint32_t c = 0; good && c < evaluation->classes; c++)
-        good = json_array_append_new(array, class_json(evaluation, c, &scores[c],
-                                                       taken_for(evaluation, &cells, c, &at))) == 0;
-    if (!good) {
-        json_decref(array);
-        array = NULL;
-    }
+    for (uint32_t c = 0; array && c < evaluation->classes; c++)
+        hr_json_append(
+            &array, class_json(evaluation, c, &scores[c], taken_for(evaluation, &cells, c, &at)));
     free(cells.cell);
     free(scores);
     return array;

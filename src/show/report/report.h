@@ -10,11 +10,14 @@
 #ifndef HR_REPORT_REPORT_H
 #define HR_REPORT_REPORT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/error.h"
+#include "hogring/evaluate.h"
 #include "hogring/train.h"
 #include "report/groups.h"
 
@@ -96,5 +99,16 @@ enum hr_compared hr_best_compared(const struct hr_groups *groups);
 /* A sentence that says so, with details also of which epochs they are; nothing where all are the
  * last. */
 void hr_best_epochs_print(FILE *out, const struct hr_groups *groups, bool details);
+
+/* --- which classes a model takes for which, on a test split (confusion.c) --- */
+
+/* The matrix, true classes down and answers across, where it fits into `width` columns; else the
+ * classes with the least recall, and what each was mostly taken for. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_confusion_print(FILE *out, const struct hr_evaluation *evaluation,
+                                             size_t width);
+
+/* [{"name", "samples", "answers", "recall", "precision", "f1", "taken_for": {"name": samples}}],
+ * one a class. */
+json_t *hr_json_classes(const struct hr_evaluation *evaluation);
 
 #endif

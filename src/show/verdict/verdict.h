@@ -16,6 +16,7 @@
 #ifndef HR_VERDICT_VERDICT_H
 #define HR_VERDICT_VERDICT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -239,5 +240,9 @@ char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
  * terminal, for commands; 0: any. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
                       struct hr_verdict_wish wish, bool details, size_t width);
+
+/* "comparison" (src/show/manual/json.txt says what its members are); null for fewer than two
+ * strategies, but with --orders. */
+json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish);
 
 #endif

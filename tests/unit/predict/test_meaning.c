@@ -4,7 +4,7 @@
 
 #include "support/check.h"
 #include "predict/meaning.h"
-#include "answers/predictions.h"
+#include "answers/answers.h"
 
 static void outputs_become_probabilities(void **state)
 {

@@ -5,7 +5,7 @@
 
 #include "base/philox.h"
 #include "json/documents.h"
-#include "report/confusion.h"
+#include "report/report.h"
 #include "support/check.h"
 
 enum { MOST = 300, CLASSES = 7, NONE = CLASSES };

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answers/predictions.h"
+#include "answers/answers.h"
 #include "support/check.h"
 
 static void the_file_is_as_numpy_writes_it(void **state)
