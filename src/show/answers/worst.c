@@ -1,3 +1,4 @@
+/* The samples with the largest loss: found, as a table and JSON, drawn as a sheet of images. */
 #include "answers/answers.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Objects by rows; the machine, the command and the date; documents. */
 #include "json/value.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* Pages, read block by block: for a terminal, and as source for man. */
 #include "manual/manual.h"
 
 #include <stdlib.h>

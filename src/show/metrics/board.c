@@ -1,3 +1,4 @@
+/* A folder of TensorBoard's: its event files, what stays of earlier ones, steps in one order. */
 #include "metrics/metrics.h"
 
 #include <dirent.h>
@@ -385,8 +386,6 @@ enum hr_status hr_board_forget(const char *folder)
         closedir(dir);
     return status;
 }
-
-/* --- the file --- */
 
 static double wall_now(void)
 {

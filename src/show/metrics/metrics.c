@@ -1,3 +1,4 @@
+/* A log (--log): what a resumed one goes back to, its lines; and what writes both log and board. */
 #include "metrics/metrics.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Pictures of measurements: lines over sizes or workers; layers under their roofs. */
 #include "plot/plot.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Benches as tables and JSON. Rates are per second, sizes in bytes, times in seconds. */
 #include "report/benches.h"
 
 #include <math.h>
@@ -81,8 +82,6 @@ double hr_speed_share(const struct hr_speed_row *row)
     return row->roof.lack == HR_SHARE_IS_KNOWN ? row->roof.share.median : NAN;
 }
 
-/* --- workers --- */
-
 static bool begins(const char *text, const char *beginning)
 {
     return !strncmp(text, beginning, strlen(beginning));
@@ -134,8 +133,6 @@ void hr_speeds_set_ideal(struct hr_speed_row *rows, size_t n)
                         (double)base->result.workers;
     }
 }
-
-/* --- the table --- */
 
 void hr_speed_parts(const struct hr_run_result *r, double share[HR_SPEED_PARTS])
 {
@@ -209,9 +206,7 @@ void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
         fputs("ideal: the speed with the fewest workers, for each worker\n", out);
 }
 
-/* --- layers --- */
-
-/* --- the machine --- */
+/* --- layers: the machine --- */
 
 static void print_wavering(FILE *out, const char *name, double spread)
 {
@@ -239,8 +234,6 @@ void hr_roofs_print(FILE *out, const struct hr_roofs *roofs)
         if (roofs->level_bytes[level] > 0)
             print_wavering(out, hr_level_name(level), roofs->level_spread[level]);
 }
-
-/* --- layers --- */
 
 /* "82%"; of a roof that wavered, or that is less than what was reached, nothing. */
 static void write_part_share(FILE *cells, double of_roof, double spread)
@@ -409,14 +402,17 @@ void hr_store_print_row(struct hr_grid *cells, FILE *out, const struct hr_store_
     hr_grid_flush(cells, out);
 }
 
-/* What the benches measured, as JSON. Rates are per second, sizes in bytes, times in seconds. */
+/* --- for programs --- */
 
-/* --- collectives --- */
+static json_t *time_object(double p10_us, double p50_us, double p90_us)
+{
+    return hr_json_object("p10", HR_JSON(p10_us), "p50", HR_JSON(p50_us), "p90", HR_JSON(p90_us),
+                          NULL);
+}
 
 static json_t *bench_row(const struct hr_bench_row *row)
 {
-    json_t *time = hr_json_object("p10", HR_JSON(row->p10_us), "p50", HR_JSON(row->p50_us), "p90",
-                                  HR_JSON(row->p90_us), NULL);
+    json_t *time = time_object(row->p10_us, row->p50_us, row->p90_us);
     return hr_json_object(HR_OF(row, op), HR_OF(row, algorithm), HR_OF(row, transport),
                           HR_OF(row, launch), HR_OF(row, type), HR_OF(row, redop),
                           HR_OF(row, buffers), HR_OF(row, loop), HR_OF(row, bytes),
@@ -442,12 +438,9 @@ json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_b
     return hr_json_object("calibration", calibration_object(calibration), "rows", array, NULL);
 }
 
-/* --- the store --- */
-
 static json_t *store_row(const struct hr_store_table *table, const struct hr_store_row *row)
 {
-    json_t *time = hr_json_object("p10", HR_JSON(row->p10_us), "p50", HR_JSON(row->p50_us), "p90",
-                                  HR_JSON(row->p90_us), NULL);
+    json_t *time = time_object(row->p10_us, row->p50_us, row->p90_us);
     return hr_json_object(
         "op", HR_JSON("store"), HR_OF(row, setup), HR_OF(row, placement), HR_OF(row, workers),
         HR_OF(row, servers), HR_OF(table, strategy), HR_OF(table, launch), HR_OF(table, buffers),
@@ -462,8 +455,6 @@ json_t *hr_json_store(const struct hr_store_table *table)
         hr_json_append(&array, store_row(table, &table->row[i]));
     return hr_json_object("rows", array, NULL);
 }
-
-/* --- layers, and training speed --- */
 
 /* A share of a roof; null where that wavered, and where it cannot be. */
 static json_t *share(double of_roof, double spread)

@@ -1,3 +1,4 @@
+/* Which classes a model takes for which: counted, as a matrix or a list, as JSON. */
 #include "report/report.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* What stands below a table, in sentences and small tables; and advice. */
 #include "report/report.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* What --tune has tried, and what it chose: as a table, in sentences, as JSON. */
 #include "report/tuning.h"
 
 #include <math.h>
@@ -236,7 +237,7 @@ void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details)
         fputc('\n', out);
 }
 
-/* What compare --tune has tried, and what it chose. */
+/* --- as JSON --- */
 
 static json_t *values_of(const struct hr_tuning *tuning, const struct hr_tuned_candidate *candidate)
 {

@@ -1,3 +1,4 @@
+/* A model, layer by layer, before anybody trains it; a trace, and what it tells of its run. */
 #include "views/views.h"
 
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 #include "terminal/grid.h"
 #include "trace/trace.h"
 
-/* What a network is made of, layer by layer, before anybody trains it. */
+/* --- a model --- */
 
 /* Sums over the layers, and memory in bytes for a batch. */
 struct totals {
@@ -123,7 +124,7 @@ enum hr_status hr_inspect_model(const struct hr_cli *cli)
     return status;
 }
 
-/* --- trace view --- */
+/* --- a trace --- */
 
 /* What a trace tells of its run: who took what, how stale updates were, what the
  * workers did with their time.
@@ -428,8 +429,6 @@ static void close_view(struct hr_trace_view *view)
     hr_replay_close(view->replay);
     *view = (struct hr_trace_view){0};
 }
-
-/* --- inspect trace --- */
 
 /* What a trace holds, for people and for programs; header and trailer are shown as they are. */
 
