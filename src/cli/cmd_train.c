@@ -1,26 +1,172 @@
 /* hogring train - one run under one strategy. */
+#include <malloc.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "options/choices.h"
-#include "options/meaning.h"
-#include "options/pairs.h"
-#include "options/metric.h"
-#include "cli/commands.h"
-#include "cli/foretold.h"
-#include "cli/several.h"
-#include "terminal/output.h"
-#include "watch/watch.h"
+#include "base/log.h"
+#include "base/memory.h"
 #include "base/signals.h"
+#include "cli/commands.h"
+#include "cli/several.h"
 #include "export/onnx.h"
+#include "forecast/forecast.h"
+#include "json/value.h"
+#include "options/choices.h"
+#include "options/command_line.h"
+#include "options/meaning.h"
+#include "options/metric.h"
+#include "options/pairs.h"
 #include "report/human.h"
 #include "report/report.h"
 #include "session/saved.h"
+#include "terminal/output.h"
 #include "train/needs.h"
-#include "verdict/verdict.h"
 #include "train/on_machines.h"
+#include "verdict/verdict.h"
+#include "watch/watch.h"
+
+/* --- train --forecast: what was said of a run before it began, and how wrong that was --- */
+
+struct hr_foretold {
+    bool made;
+    struct hr_forecast forecast;
+    struct hr_forecast_row row; /* the one of `forecast` */
+    size_t before;              /* bytes resident when the run began; 0: not known */
+    size_t peak;                /* and the most since then, on top of these; 0: not known */
+};
+
+static const double timing_s = 1.9;
+
+/* --- memory --- */
+
+/* A line of /proc/self/status, in bytes; 0: there is none. */
+static size_t status_bytes(const char *name)
+{
+    char line[128];
+    size_t kib = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (!strncmp(line, name, strlen(name)) && sscanf(line + strlen(name), ": %zu", &kib) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return kib << 10;
+}
+
+/* From here on VmHWM is the most that was resident since now. */
+static size_t watch_memory(void)
+{
+    FILE *file = fopen("/proc/self/clear_refs", "w");
+    malloc_trim(0); /* what the short runs have given back */
+    const bool reset = file && fputs("5", file) >= 0;
+    if (file && (fclose(file) != 0 || !reset))
+        return 0;
+    return reset ? status_bytes("VmRSS") : 0;
+}
+
+/* The run is over: how much memory it had. */
+static void foretold_end(struct hr_foretold *foretold, const struct hr_train_options *options)
+{
+    const size_t most = status_bytes("VmHWM");
+    const struct hr_choices choice = hr_choices_of(options);
+    const bool here = choice.launch != HR_LAUNCH_AS_PROCESSES || choice.clock != HR_CLOCK_REAL;
+    if (foretold->made && foretold->before && here && most > foretold->before)
+        foretold->peak = most - foretold->before;
+}
+
+/* --- before --- */
+
+/* Refuse what no forecast stands for; nothing without --forecast. */
+static enum hr_status foretell_check(const struct hr_cli *cli)
+{
+    return cli->forecast ? hr_forecast_check(&cli->train) : HR_OK;
+}
+
+/* Make it, say it on stderr unless quiet, and begin to watch memory. Nothing without --forecast. */
+static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                               struct hr_foretold *out)
+{
+    char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
+    *out = (struct hr_foretold){0};
+    if (!cli->forecast)
+        return HR_OK;
+    out->row.options = cli->train;
+    hr_train_leave_machines(&out->row.options);
+    out->forecast = (struct hr_forecast){.rows = &out->row, .n = 1};
+    const struct hr_forecast_ask ask = {
+        .dataset = dataset, .seconds = timing_s, .stop = hr_signals_seen};
+    HR_TRY(hr_train_check(&out->row.options, dataset));
+    HR_TRY(hr_forecast_make(&ask, &out->forecast));
+    out->made = true;
+    if (!cli->quiet)
+        hr_log(HR_LOG_INFO, "forecast: %s samples/s (%s to %s%s), %s of memory",
+               hr_human_short(speed, out->row.samples_per_s), hr_human_short(low, out->row.low),
+               hr_human_short(high, out->row.high), out->row.validated ? "" : ", not validated",
+               hr_bytes_text(out->row.memory).text);
+    out->before = watch_memory();
+    return HR_OK;
+}
+
+/* --- behind --- */
+
+/* Forecast over measured, less one. */
+static double error_of_speed(const struct hr_foretold *foretold, const struct hr_run_result *result)
+{
+    return foretold->row.samples_per_s / result->samples_per_s - 1;
+}
+
+/* The same of memory, without the data, which was there before; NaN: not known. */
+static double error_of_memory(const struct hr_foretold *foretold)
+{
+    return foretold->peak ? (double)foretold->row.own_memory / (double)foretold->peak - 1
+                          : (double)NAN;
+}
+
+static void print_error(FILE *out, double error)
+{
+    fprintf(out, "%.1f %% too %s", 100 * fabs(error), error > 0 ? "many" : "few");
+}
+
+/* A line of how wrong it was. Nothing if none was made. */
+static void foretold_print(FILE *out, const struct hr_foretold *foretold,
+                           const struct hr_run_result *result)
+{
+    char speed[HR_HUMAN_MAX], real[HR_HUMAN_MAX];
+    const struct hr_forecast_row *row = &foretold->row;
+    if (!foretold->made)
+        return;
+    const bool inside = row->low <= result->samples_per_s && result->samples_per_s <= row->high;
+    fprintf(out, "forecast        %s samples/s, ", hr_human_short(speed, row->samples_per_s));
+    print_error(out, error_of_speed(foretold, result));
+    fprintf(out, ": %s were measured, %s the range\n", hr_human_short(real, result->samples_per_s),
+            inside ? "within" : "outside of");
+    fprintf(out, "                %s of memory", hr_bytes_text(row->own_memory).text);
+    if (foretold->peak) {
+        fputs(" beside the data, ", out);
+        print_error(out, error_of_memory(foretold));
+        fprintf(out, ": %s at most were resident", hr_bytes_text(foretold->peak).text);
+    }
+    fputc('\n', out);
+}
+
+/* "forecast" of the document: a new reference; null if none was made. */
+static json_t *foretold_json(const struct hr_foretold *foretold, const struct hr_run_result *result)
+{
+    const struct hr_forecast_row *row = &foretold->row;
+    if (!foretold->made)
+        return json_null();
+    return json_pack("{so so so sb so so so so}", "samples_per_s",
+                     hr_json_number(row->samples_per_s), "samples_per_s_low",
+                     hr_json_number(row->low), "samples_per_s_high", hr_json_number(row->high),
+                     "validated", row->validated, "samples_per_s_error",
+                     hr_json_number(error_of_speed(foretold, result)), "memory_bytes",
+                     hr_json_count(row->own_memory), "resident_bytes",
+                     foretold->peak ? hr_json_count(foretold->peak) : json_null(), "memory_error",
+                     hr_json_number(error_of_memory(foretold)));
+}
 
 static void print_saves(FILE *out, const struct hr_saves *saves)
 {
@@ -151,7 +297,7 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
                                     const struct hr_run_result *result,
                                     const struct hr_foretold *foretold)
 {
-    json_t *forecast = hr_foretold_json(foretold, result);
+    json_t *forecast = foretold_json(foretold, result);
     const enum hr_status status = hr_outcome_write(
         cli, dataset, &(struct hr_endings){.runs = result, .n = 1, .forecast = forecast});
     json_decref(forecast);
@@ -170,7 +316,7 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
         hr_verdict_print(out, result, 1, (struct hr_verdict_wish){0}, cli->details, style.width);
     }
     print_end(out, result, cli->details);
-    hr_foretold_print(out, foretold, result);
+    foretold_print(out, foretold, result);
     if (cli->export_to[0] && result->checkpoint[0])
         HR_TRY(export_model(cli, result));
     HR_TRY(write_outcome(cli, dataset, result, foretold));
@@ -194,12 +340,12 @@ static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines
     HR_TRY(hr_pairs_check_of(&cli->train, cli));
     HR_TRY(hr_timeline_check(cli));
     HR_TRY(check_export(cli));
-    HR_TRY(hr_foretell_check(cli));
+    HR_TRY(foretell_check(cli));
     *wish = hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
     HR_TRY(hr_metrics_check(wish));
     HR_TRY(hr_cli_open_data(cli, machines, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
-    return hr_foretell(cli, dataset, foretold);
+    return foretell(cli, dataset, foretold);
 }
 
 static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
@@ -223,7 +369,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     if (status == HR_OK)
         status = hr_cli_machines_ran(machines);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
-    hr_foretold_end(&foretold, &cli->train);
+    foretold_end(&foretold, &cli->train);
     const bool ran = status == HR_OK;
     status = hr_timeline_end(&lines, status);
     status = status == HR_OK

@@ -38,9 +38,4 @@ int hr_cli_search(struct hr_cli *cli);
 /* Print what a data set holds, or write it as JSON (hogring data info, hogring inspect FILE). */
 HR_CHECKED enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name);
 
-/* --- what_if.c: a recorded run beside what it would have been */
-/* Replay, model and counterfactual, as a table and a sentence, and JSON where it was asked for. */
-HR_CHECKED enum hr_status hr_cli_what_if(struct hr_cli *cli, const struct hr_replay *replay,
-                                         const struct hr_dataset *dataset);
-
 #endif

@@ -24,8 +24,8 @@ static size_t first_largest(size_t C, const float *x)
 
 /* The part of the loss and the gradient that comes from smoothing: targets are s / C everywhere,
  * and (1 - s) more for the label. log_sum is log sum e^(x - x[best]). */
-static float smooth_row(const struct hr_loss *loss, const float *x, size_t best, float log_sum,
-                        float *dx)
+static float smooth_row(const struct hr_loss_function *loss, const float *x, size_t best,
+                        float log_sum, float *dx)
 {
     const size_t C = loss->outputs;
     float below = 0.0f; /* sum of x[best] - x[c], none negative */
@@ -38,7 +38,8 @@ static float smooth_row(const struct hr_loss *loss, const float *x, size_t best,
 }
 
 /* x (C) in; dx (C) out, or NULL */
-static struct row cross_entropy(const struct hr_loss *loss, const float *x, size_t label, float *dx)
+static struct row cross_entropy(const struct hr_loss_function *loss, const float *x, size_t label,
+                                float *dx)
 {
     const size_t C = loss->outputs, best = first_largest(C, x);
     const float weight = 1.0f - loss->smoothing;
@@ -87,7 +88,8 @@ static float huber(float x, float target, float delta, float *dx)
 }
 
 /* A regression's: no answer is right or wrong. x (C) in; dx (C) out, or NULL */
-static struct row of_values(const struct hr_loss *loss, const float *x, size_t sample, float *dx)
+static struct row of_values(const struct hr_loss_function *loss, const float *x, size_t sample,
+                            float *dx)
 {
     const size_t C = loss->outputs;
     const float *wanted = loss->wanted.values + sample * C;
@@ -102,7 +104,7 @@ static struct row of_values(const struct hr_loss *loss, const float *x, size_t s
 }
 
 /* The class that a single output means. */
-static size_t answer_of(const struct hr_loss *loss, float x)
+static size_t answer_of(const struct hr_loss_function *loss, float x)
 {
     if (loss->kind == HR_LOSS_BCE)
         return x > 0.0f;
@@ -111,7 +113,8 @@ static size_t answer_of(const struct hr_loss *loss, float x)
 }
 
 /* Losses that are a mean over the outputs. x (C) in; dx (C) out, or NULL */
-static struct row by_output(const struct hr_loss *loss, const float *x, size_t label, float *dx)
+static struct row by_output(const struct hr_loss_function *loss, const float *x, size_t label,
+                            float *dx)
 {
     const size_t C = loss->outputs;
     float sum = 0.0f, d = 0.0f;
@@ -125,15 +128,15 @@ static struct row by_output(const struct hr_loss *loss, const float *x, size_t l
     return row_of(sum / (float)C, sum, answer);
 }
 
-static struct row one(const struct hr_loss *loss, const float *x, size_t label, float *dx)
+static struct row one(const struct hr_loss_function *loss, const float *x, size_t label, float *dx)
 {
     return loss->kind == HR_LOSS_CROSS_ENTROPY ? cross_entropy(loss, x, label, dx)
            : loss->wanted.count                ? of_values(loss, x, label, dx)
                                                : by_output(loss, x, label, dx);
 }
 
-void hr_loss_add(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
-                 float *dlogits, struct hr_batch_result *sum)
+void hr_loss_add(const struct hr_loss_function *loss, size_t B, const float *logits,
+                 const uint32_t *labels, float *dlogits, struct hr_batch_result *sum)
 {
     for (size_t b = 0; b < B; b++) {
         HR_ASSERT(labels[b] < loss->classes);
@@ -145,20 +148,21 @@ void hr_loss_add(const struct hr_loss *loss, size_t B, const float *logits, cons
     }
 }
 
-void hr_loss_each(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
-                  float *losses)
+void hr_loss_each(const struct hr_loss_function *loss, size_t B, const float *logits,
+                  const uint32_t *labels, float *losses)
 {
     for (size_t b = 0; b < B; b++)
         losses[b] = one(loss, logits + b * loss->outputs, labels[b], NULL).loss;
 }
 
-void hr_loss_answers(const struct hr_loss *loss, size_t B, const float *logits, uint32_t *answers)
+void hr_loss_answers(const struct hr_loss_function *loss, size_t B, const float *logits,
+                     uint32_t *answers)
 {
     for (size_t b = 0; b < B; b++) /* whatever the label is */
         answers[b] = one(loss, logits + b * loss->outputs, 0, NULL).answer;
 }
 
-struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float *logits,
+struct hr_batch_result hr_loss(const struct hr_loss_function *loss, size_t B, const float *logits,
                                const uint32_t *labels, float *dlogits)
 {
     struct hr_batch_result result = {0};

@@ -28,7 +28,7 @@
 
 #define HR_NO_CLASS UINT32_MAX
 
-struct hr_loss {
+struct hr_loss_function {
     enum hr_loss_kind kind;
     float smoothing; /* of labels; cross-entropy only */
     size_t outputs;  /* C */
@@ -41,19 +41,20 @@ struct hr_loss {
  *   logits   (B,C) in
  *   labels   (B) in, each < classes
  *   dlogits  (B,C) out, overwritten; NULL when no gradient is wanted; never logits */
-struct hr_batch_result hr_loss(const struct hr_loss *loss, size_t B, const float *logits,
+struct hr_batch_result hr_loss(const struct hr_loss_function *loss, size_t B, const float *logits,
                                const uint32_t *labels, float *dlogits);
 
 /* The same, added to what *sum holds, sample by sample: B samples at once or in pieces, the bits
  * are the same. */
-void hr_loss_add(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
-                 float *dlogits, struct hr_batch_result *sum);
+void hr_loss_add(const struct hr_loss_function *loss, size_t B, const float *logits,
+                 const uint32_t *labels, float *dlogits, struct hr_batch_result *sum);
 
 /* Each sample's loss, (B) out. */
-void hr_loss_each(const struct hr_loss *loss, size_t B, const float *logits, const uint32_t *labels,
-                  float *losses);
+void hr_loss_each(const struct hr_loss_function *loss, size_t B, const float *logits,
+                  const uint32_t *labels, float *losses);
 
 /* The answers (B) out: classes, or HR_NO_CLASS where an output is not a number. */
-void hr_loss_answers(const struct hr_loss *loss, size_t B, const float *logits, uint32_t *answers);
+void hr_loss_answers(const struct hr_loss_function *loss, size_t B, const float *logits,
+                     uint32_t *answers);
 
 #endif

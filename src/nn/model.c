@@ -313,7 +313,7 @@ static enum hr_status build_layers(struct hr_model *model)
 /* A regression has an output for each target. */
 static enum hr_status check_values(struct hr_model *model, size_t outputs)
 {
-    const struct hr_loss *loss = &model->loss;
+    const struct hr_loss_function *loss = &model->loss;
     if (loss->kind != HR_LOSS_MSE && loss->kind != HR_LOSS_HUBER)
         return hr_fail(HR_E_USAGE, "--loss %s: is of classes; values are learned with mse or huber",
                        hr_loss_name(loss->kind));
@@ -327,7 +327,7 @@ static enum hr_status check_values(struct hr_model *model, size_t outputs)
 /* May the loss compare this many outputs with the classes? */
 static enum hr_status check_loss(struct hr_model *model, size_t outputs)
 {
-    const struct hr_loss *loss = &model->loss;
+    const struct hr_loss_function *loss = &model->loss;
     if (loss->wanted.count)
         return check_values(model, outputs);
     const bool single = model->classes && outputs == 1 && model->classes != 1 &&
@@ -426,12 +426,12 @@ enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_
     model->input = in;
     model->classes = options->classes;
     model->precision = options->precision;
-    model->loss =
-        (struct hr_loss){.kind = options->loss,
-                         .smoothing = (float)options->label_smoothing,
-                         .classes = options->wanted.count ? options->wanted.rows : options->classes,
-                         .delta = (float)options->huber_delta,
-                         .wanted = options->wanted};
+    model->loss = (struct hr_loss_function){.kind = options->loss,
+                                            .smoothing = (float)options->label_smoothing,
+                                            .classes = options->wanted.count ? options->wanted.rows
+                                                                             : options->classes,
+                                            .delta = (float)options->huber_delta,
+                                            .wanted = options->wanted};
     enum hr_status status;
     HR_TRY_GOTO(hr_model_text_parse(options->description, usual_outputs(options), &model->text),
                 status, out);

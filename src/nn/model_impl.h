@@ -39,7 +39,7 @@ struct hr_part_place {
 
 struct hr_model {
     struct hr_model_text text;
-    struct hr_loss loss;
+    struct hr_loss_function loss;
     struct hr_layer *layers;        /* (text.nlayers), owned */
     struct hr_tensor_info *tensors; /* (ntensors), owned */
     size_t ntensors, param_count;

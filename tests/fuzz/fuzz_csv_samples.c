@@ -1,5 +1,5 @@
 #include "fuzz/fuzz.h"
-#include "predict/csv_samples.h"
+#include "predict/samples.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,24 +1,430 @@
 #include "export/onnx.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "hogring/sparse.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/path.h"
 #include "encode/protobuf.h"
-#include "export/onnx_graph.h"
-#include "export/onnx_layers.h"
-#include "hogring/sparse.h"
+#include "nn/layer.h"
+#include "nn/window.h"
+#include "options/choices.h"
 #include "predict/meaning.h"
 #include "session/model_input.h"
 #include "session/target_scale.h"
-#include "options/choices.h"
 #include "state/model_file.h"
 #include "state/state.h"
+
+/* --- the parts of an ONNX GraphProto, written behind one another into one message ---
+ *
+ * Field numbers are those of onnx.proto (IR version 7); the order of fields is free, so nodes and
+ * their weights stand side by side.
+ *
+ * Errors:  none here; hr_protobuf_finish says whether all of it was written.
+ * Threads: none. Test: tests/unit/export/test_onnx.c */
+
+enum { HR_ONNX_NAME = 128 };
+
+struct onnx_name {
+    char text[HR_ONNX_NAME];
+};
+
+/* GraphProto.input and .output: float32, or `wide` float64, (batch, shape...) of any batch. */
+enum hr_onnx_end { HR_ONNX_INPUT = 11, HR_ONNX_OUTPUT = 12 };
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "raw_data is little-endian");
+
+/* onnx.proto */
+enum { GRAPH_NODE = 1, GRAPH_INITIALIZER = 5 };
+enum { NODE_INPUT = 1, NODE_OUTPUT = 2, NODE_NAME = 3, NODE_OP = 4, NODE_ATTRIBUTE = 5 };
+enum { ATTRIBUTE_NAME = 1, ATTRIBUTE_F = 2, ATTRIBUTE_I = 3, ATTRIBUTE_INTS = 8 };
+enum { ATTRIBUTE_TYPE = 20, TYPE_FLOAT = 1, TYPE_INT = 2, TYPE_INTS = 7 };
+enum { TENSOR_DIMS = 1, TENSOR_TYPE = 2, TENSOR_NAME = 8, TENSOR_RAW = 9 };
+enum { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7, ELEMENT_DOUBLE = 11 };
+enum { VALUE_NAME = 1, VALUE_TYPE = 2, TYPE_TENSOR = 1, TENSOR_ELEMENT = 1, TENSOR_SHAPE = 2 };
+enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
+
+/* "3.body.0" and ".weight" -> "3.body.0.weight" */
+static struct onnx_name onnx_name(const char *path, const char *suffix)
+{
+    struct onnx_name name;
+    snprintf(name.text, sizeof name.text, "%s%s", path, suffix);
+    return name;
+}
+
+/* A node: begin, attributes, end. inputs: up to five, ended by NULL. */
+static size_t onnx_node_begin(struct hr_protobuf *graph, const char *op, const char *name,
+                              const char *const *inputs, const char *output)
+{
+    const size_t begun = hr_protobuf_begin(graph, GRAPH_NODE);
+    for (; *inputs; inputs++)
+        hr_protobuf_string(graph, NODE_INPUT, *inputs);
+    hr_protobuf_string(graph, NODE_OUTPUT, output);
+    hr_protobuf_string(graph, NODE_NAME, name);
+    hr_protobuf_string(graph, NODE_OP, op);
+    return begun;
+}
+
+static void onnx_node_end(struct hr_protobuf *graph, size_t begun)
+{
+    hr_protobuf_end(graph, begun);
+}
+
+/* The same without attributes; the node is called as its output is. */
+static void onnx_node(struct hr_protobuf *graph, const char *op, const char *const *inputs,
+                      const char *output)
+{
+    onnx_node_end(graph, onnx_node_begin(graph, op, output, inputs, output));
+}
+
+static size_t begin_attribute(struct hr_protobuf *graph, const char *name, uint64_t type)
+{
+    const size_t begun = hr_protobuf_begin(graph, NODE_ATTRIBUTE);
+    hr_protobuf_string(graph, ATTRIBUTE_NAME, name);
+    hr_protobuf_varint(graph, ATTRIBUTE_TYPE, type);
+    return begun;
+}
+
+static void onnx_attribute_int(struct hr_protobuf *graph, const char *name, int64_t value)
+{
+    const size_t begun = begin_attribute(graph, name, TYPE_INT);
+    hr_protobuf_varint(graph, ATTRIBUTE_I, (uint64_t)value);
+    hr_protobuf_end(graph, begun);
+}
+
+static void onnx_attribute_ints(struct hr_protobuf *graph, const char *name, const int64_t *values,
+                                size_t count)
+{
+    const size_t begun = begin_attribute(graph, name, TYPE_INTS);
+    hr_protobuf_packed(graph, ATTRIBUTE_INTS, values, count);
+    hr_protobuf_end(graph, begun);
+}
+
+static void onnx_attribute_float(struct hr_protobuf *graph, const char *name, float value)
+{
+    const size_t begun = begin_attribute(graph, name, TYPE_FLOAT);
+    hr_protobuf_float(graph, ATTRIBUTE_F, value);
+    hr_protobuf_end(graph, begun);
+}
+
+static void put_tensor(struct hr_protobuf *graph, const char *name, size_t ndim,
+                       const int64_t *dims, uint64_t type, const void *data, size_t bytes)
+{
+    const size_t begun = hr_protobuf_begin(graph, GRAPH_INITIALIZER);
+    if (ndim)
+        hr_protobuf_packed(graph, TENSOR_DIMS, dims, ndim);
+    hr_protobuf_varint(graph, TENSOR_TYPE, type);
+    hr_protobuf_string(graph, TENSOR_NAME, name);
+    hr_protobuf_bytes(graph, TENSOR_RAW, data, bytes);
+    hr_protobuf_end(graph, begun);
+}
+
+static void put_numbers(struct hr_protobuf *graph, const char *name, size_t ndim,
+                        const size_t *shape, uint64_t type, const void *values, size_t bytes)
+{
+    int64_t dims[4];
+    for (size_t d = 0; d < ndim; d++) {
+        dims[d] = (int64_t)shape[d];
+        bytes *= shape[d];
+    }
+    put_tensor(graph, name, ndim, dims, type, values, bytes);
+}
+
+/* Constants: float32, float64 and int64. */
+static void onnx_floats(struct hr_protobuf *graph, const char *name, size_t ndim,
+                        const size_t *shape, const float *values)
+{
+    put_numbers(graph, name, ndim, shape, ELEMENT_FLOAT, values, sizeof *values);
+}
+
+static void onnx_doubles(struct hr_protobuf *graph, const char *name, size_t ndim,
+                         const size_t *shape, const double *values)
+{
+    put_numbers(graph, name, ndim, shape, ELEMENT_DOUBLE, values, sizeof *values);
+}
+
+/* y = x as float32 */
+static void onnx_cast(struct hr_protobuf *graph, const char *x, const char *y)
+{
+    const size_t node = onnx_node_begin(graph, "Cast", y, (const char *[]){x, NULL}, y);
+    onnx_attribute_int(graph, "to", ELEMENT_FLOAT);
+    onnx_node_end(graph, node);
+}
+
+static void onnx_scalar(struct hr_protobuf *graph, const char *name, float value)
+{
+    onnx_floats(graph, name, 0, NULL, &value);
+}
+
+static void onnx_ints(struct hr_protobuf *graph, const char *name, size_t count,
+                      const int64_t *values)
+{
+    put_tensor(graph, name, 1, &(int64_t){(int64_t)count}, ELEMENT_INT64, values,
+               count * sizeof *values);
+}
+
+static void put_dim(struct hr_protobuf *graph, size_t size)
+{
+    const size_t begun = hr_protobuf_begin(graph, SHAPE_DIM);
+    if (size)
+        hr_protobuf_varint(graph, DIM_VALUE, size);
+    else
+        hr_protobuf_string(graph, DIM_PARAM, "batch");
+    hr_protobuf_end(graph, begun);
+}
+
+static void onnx_value(struct hr_protobuf *graph, enum hr_onnx_end end, const char *name,
+                       size_t ndim, const size_t *shape, bool wide)
+{
+    const size_t value = hr_protobuf_begin(graph, end);
+    hr_protobuf_string(graph, VALUE_NAME, name);
+    const size_t type = hr_protobuf_begin(graph, VALUE_TYPE);
+    const size_t tensor = hr_protobuf_begin(graph, TYPE_TENSOR);
+    hr_protobuf_varint(graph, TENSOR_ELEMENT, wide ? ELEMENT_DOUBLE : ELEMENT_FLOAT);
+    const size_t dims = hr_protobuf_begin(graph, TENSOR_SHAPE);
+    put_dim(graph, 0);
+    for (size_t d = 0; d < ndim; d++)
+        put_dim(graph, shape[d]);
+    hr_protobuf_end(graph, dims);
+    hr_protobuf_end(graph, tensor);
+    hr_protobuf_end(graph, type);
+    hr_protobuf_end(graph, value);
+}
+
+/* --- layers as nodes --- */
+
+static const char as_image[] = "input_as_image";
+
+struct writing {
+    struct hr_protobuf *graph;
+    const struct hr_model *model;
+    const float *params;
+    const char *input;        /* as flattens read it */
+    bool flat;                /* it has two dimensions, and all other layers want four */
+    struct onnx_name *values; /* (layers) the name of each one's output */
+};
+
+/* The layer in hand. */
+struct step {
+    struct writing *w;
+    const struct hr_layer *layer;
+    const char *path, *x, *x2; /* names: its own, its inputs' */
+    const char *y;
+};
+
+/* Write the layer's tensors as constants; names[] = x, then theirs, then NULL. */
+static void put_tensors(const struct step *s, struct onnx_name *names,
+                        const char *inputs[HR_LAYER_MAX_TENSORS + 2])
+{
+    inputs[0] = s->x;
+    for (size_t t = 0; t < s->layer->ntensors; t++) {
+        const struct hr_tensor_info *info =
+            hr_model_tensor(s->w->model, s->layer->first_tensor + t);
+        names[t] = onnx_name(info->name, "");
+        inputs[t + 1] = names[t].text;
+        onnx_floats(s->w->graph, info->name, info->ndim, info->shape, s->w->params + info->offset);
+    }
+    inputs[s->layer->ntensors + 1] = NULL;
+}
+
+static void put_window(const struct step *s, struct hr_protobuf *graph)
+{
+    const struct hr_window w = hr_window_of(s->layer);
+    const int64_t stride = (int64_t)w.stride, pad = (int64_t)w.pad;
+    onnx_attribute_ints(graph, "kernel_shape", (int64_t[]){(int64_t)w.height, (int64_t)w.width}, 2);
+    onnx_attribute_ints(graph, "strides", (int64_t[]){stride, stride}, 2);
+    onnx_attribute_ints(graph, "pads", (int64_t[]){pad, pad, pad, pad}, 4);
+}
+
+static void put_plain(const struct step *s, const char *op)
+{
+    onnx_node(s->w->graph, op, (const char *[]){s->x, s->x2, NULL}, s->y);
+}
+
+static void put_dense(const struct step *s)
+{
+    struct onnx_name names[HR_LAYER_MAX_TENSORS];
+    const char *inputs[HR_LAYER_MAX_TENSORS + 2];
+    put_tensors(s, names, inputs);
+    const size_t node = onnx_node_begin(s->w->graph, "Gemm", s->path, inputs, s->y);
+    onnx_attribute_int(s->w->graph, "transB", 1);
+    onnx_node_end(s->w->graph, node);
+}
+
+static void put_conv(const struct step *s)
+{
+    struct hr_protobuf *graph = s->w->graph;
+    struct onnx_name names[HR_LAYER_MAX_TENSORS];
+    const char *inputs[HR_LAYER_MAX_TENSORS + 2];
+    const int64_t dilation = (int64_t)hr_window_of(s->layer).dilation;
+    const size_t channels = s->layer->tensors[0].shape[1]; /* of a group */
+    put_tensors(s, names, inputs);
+    const size_t node = onnx_node_begin(graph, "Conv", s->path, inputs, s->y);
+    put_window(s, graph);
+    onnx_attribute_ints(graph, "dilations", (int64_t[]){dilation, dilation}, 2);
+    onnx_attribute_int(graph, "group", (int64_t)(s->layer->in.size[0] / channels));
+    onnx_node_end(graph, node);
+}
+
+static void put_batchnorm(const struct step *s)
+{
+    struct onnx_name names[HR_LAYER_MAX_TENSORS];
+    const char *inputs[HR_LAYER_MAX_TENSORS + 2];
+    put_tensors(s, names, inputs); /* weight, bias, mean, variance: as the operator wants them */
+    const size_t node = onnx_node_begin(s->w->graph, "BatchNormalization", s->path, inputs, s->y);
+    onnx_attribute_float(s->w->graph, "epsilon", 1e-5f);
+    onnx_node_end(s->w->graph, node);
+}
+
+static void put_pool(const struct step *s, const char *op, bool mean)
+{
+    const size_t node =
+        onnx_node_begin(s->w->graph, op, s->path, (const char *[]){s->x, NULL}, s->y);
+    put_window(s, s->w->graph);
+    if (mean)
+        onnx_attribute_int(s->w->graph, "count_include_pad", 1);
+    onnx_node_end(s->w->graph, node);
+}
+
+/* 0.5 x (1 + erf(x / sqrt 2)): Gelu itself came with opset 20. */
+static void put_gelu(const struct step *s)
+{
+    struct hr_protobuf *graph = s->w->graph;
+    enum { ROOT, ONE, HALF, SCALED, ERF, SUM, HALVED, NAMES };
+    static const char *const suffix[NAMES] = {".sqrt2", ".one", ".half",  ".scaled",
+                                              ".erf",   ".sum", ".halved"};
+    struct onnx_name n[NAMES];
+    for (size_t i = 0; i < NAMES; i++)
+        n[i] = onnx_name(s->path, suffix[i]);
+    onnx_scalar(graph, n[ROOT].text, (float)M_SQRT2);
+    onnx_scalar(graph, n[ONE].text, 1);
+    onnx_scalar(graph, n[HALF].text, 0.5f);
+    onnx_node(graph, "Div", (const char *[]){s->x, n[ROOT].text, NULL}, n[SCALED].text);
+    onnx_node(graph, "Erf", (const char *[]){n[SCALED].text, NULL}, n[ERF].text);
+    onnx_node(graph, "Add", (const char *[]){n[ERF].text, n[ONE].text, NULL}, n[SUM].text);
+    onnx_node(graph, "Mul", (const char *[]){s->x, n[HALF].text, NULL}, n[HALVED].text);
+    onnx_node(graph, "Mul", (const char *[]){n[HALVED].text, n[SUM].text, NULL}, s->y);
+}
+
+static void put_flatten(const struct step *s)
+{
+    const size_t node =
+        onnx_node_begin(s->w->graph, "Flatten", s->path, (const char *[]){s->x, NULL}, s->y);
+    onnx_attribute_int(s->w->graph, "axis", 1);
+    onnx_node_end(s->w->graph, node);
+}
+
+/* Layers without a node give what they get. */
+static bool does_nothing(const struct step *s)
+{
+    const bool flat = s->layer->in.ndim == 1 || (s->w->flat && s->x == s->w->input);
+    return !strcmp(s->layer->type->name, "dropout") ||
+           (!strcmp(s->layer->type->name, "flatten") && flat);
+}
+
+static enum hr_status put_layer(const struct step *s)
+{
+    static const struct {
+        const char *layer, *op;
+    } plain[] = {{"relu", "Relu"},
+                 {"sigmoid", "Sigmoid"},
+                 {"tanh", "Tanh"},
+                 {"residual", "Add"},
+                 {"globalavgpool", "GlobalAveragePool"}};
+    static const struct {
+        const char *layer;
+        void (*put)(const struct step *s);
+    } own[] = {{"dense", put_dense},
+               {"conv", put_conv},
+               {"batchnorm", put_batchnorm},
+               {"gelu", put_gelu},
+               {"flatten", put_flatten}};
+    const char *name = s->layer->type->name;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
+        if (!strcmp(name, plain[i].layer))
+            return put_plain(s, plain[i].op), HR_OK;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strcmp(name, own[i].layer))
+            return own[i].put(s), HR_OK;
+    if (!strcmp(name, "maxpool"))
+        return put_pool(s, "MaxPool", false), HR_OK;
+    if (!strcmp(name, "avgpool"))
+        return put_pool(s, "AveragePool", true), HR_OK;
+    return hr_fail(HR_E_USAGE, "layer %s \"%s\" cannot be exported to ONNX", s->path, name);
+}
+
+/* --- all layers --- */
+
+/* Who reads the input as an image, where it is a row of features. */
+static bool is_image_wanted(const struct writing *w)
+{
+    struct hr_sources sources;
+    for (size_t i = 0; i < hr_model_layer_count(w->model); i++) {
+        const struct hr_layer *layer = hr_model_layer_at(w->model, i, &sources);
+        for (size_t k = 0; k < sources.count; k++)
+            if (sources.from[k] == HR_FROM_INPUT && strcmp(layer->type->name, "flatten") != 0)
+                return true;
+    }
+    return false;
+}
+
+static const char *name_of(const struct writing *w, const struct hr_layer *reader, size_t from)
+{
+    if (from != HR_FROM_INPUT)
+        return w->values[from].text;
+    return w->flat && strcmp(reader->type->name, "flatten") != 0 ? as_image : w->input;
+}
+
+static enum hr_status put_at(struct writing *w, size_t i, const char *output)
+{
+    struct hr_sources sources;
+    const struct hr_layer *layer = hr_model_layer_at(w->model, i, &sources);
+    const bool last = i + 1 == hr_model_layer_count(w->model);
+    struct step s = {.w = w,
+                     .layer = layer,
+                     .path = hr_model_layer(w->model, i).path,
+                     .x = name_of(w, layer, sources.from[0]),
+                     .x2 = sources.count > 1 ? name_of(w, layer, sources.from[1]) : NULL};
+    s.y = last ? output : s.path;
+    const bool nothing = does_nothing(&s);
+    w->values[i] = onnx_name(nothing && !last ? s.x : s.y, "");
+    if (nothing && last)
+        put_plain(&s, "Identity");
+    return nothing ? HR_OK : put_layer(&s);
+}
+
+enum hr_status hr_onnx_layers(struct hr_protobuf *graph, const struct hr_model *model,
+                              const float *params, struct hr_shape shape, const char *input,
+                              const char *output)
+{
+    struct writing w = {.graph = graph,
+                        .model = model,
+                        .params = params,
+                        .input = input,
+                        .flat = shape.height * shape.width == 1,
+                        .values = calloc(hr_model_layer_count(model), sizeof *w.values)};
+    if (!w.values)
+        return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu layers",
+                       hr_model_layer_count(model));
+    if (w.flat && is_image_wanted(&w)) {
+        onnx_ints(graph, "image_shape", 4, (int64_t[]){-1, (int64_t)shape.channels, 1, 1});
+        onnx_node(graph, "Reshape", (const char *[]){input, "image_shape", NULL}, as_image);
+    }
+    enum hr_status status = HR_OK;
+    for (size_t i = 0; status == HR_OK && i < hr_model_layer_count(model); i++)
+        status = put_at(&w, i, output);
+    free(w.values);
+    return status;
+}
 
 enum { IR_VERSION = 7, OPSET = 13 };
 /* onnx.proto */
@@ -129,7 +535,7 @@ static bool is_row(const struct exporting *e)
 static void put_channels(struct exporting *e, const char *name, const float *values)
 {
     const size_t shape[3] = {e->scaling.channels, 1, 1};
-    hr_onnx_floats(&e->p, name, is_row(e) ? 1 : 3, shape, values);
+    onnx_floats(&e->p, name, is_row(e) ? 1 : 3, shape, values);
 }
 
 /* From the data's own units to the first layer; returns the name of what it reads. */
@@ -137,28 +543,28 @@ static const char *put_input(struct exporting *e)
 {
     const size_t shape[3] = {e->shape.channels, e->shape.height, e->shape.width};
     const char *x = "input";
-    hr_onnx_value(&e->p, HR_ONNX_INPUT, x, is_row(e) ? 1 : 3, shape, e->scaling.origin);
+    onnx_value(&e->p, HR_ONNX_INPUT, x, is_row(e) ? 1 : 3, shape, e->scaling.origin);
     if (e->scaling.origin) { /* what is subtracted before anything is rounded */
         const size_t channels[3] = {e->scaling.channels, 1, 1};
-        hr_onnx_doubles(&e->p, "normalize.origin", is_row(e) ? 1 : 3, channels, e->scaling.origin);
-        hr_onnx_node(&e->p, "Sub", (const char *[]){x, "normalize.origin", NULL}, "input_near");
-        hr_onnx_cast(&e->p, "input_near", "input_rounded");
+        onnx_doubles(&e->p, "normalize.origin", is_row(e) ? 1 : 3, channels, e->scaling.origin);
+        onnx_node(&e->p, "Sub", (const char *[]){x, "normalize.origin", NULL}, "input_near");
+        onnx_cast(&e->p, "input_near", "input_rounded");
         x = "input_rounded";
         hr_log(HR_LOG_INFO,
                "--export: its input is float64: float32 cannot tell all values of the training "
                "data apart");
     }
     if (e->input.scale > 0 && (e->input.scale > 1 || e->input.scale < 1)) {
-        hr_onnx_scalar(&e->p, "input_scale", e->input.scale);
-        hr_onnx_node(&e->p, "Mul", (const char *[]){x, "input_scale", NULL}, "input_scaled");
+        onnx_scalar(&e->p, "input_scale", e->input.scale);
+        onnx_node(&e->p, "Mul", (const char *[]){x, "input_scale", NULL}, "input_scaled");
         x = "input_scaled";
     }
     if (e->scaling.channels) {
         put_channels(e, "normalize.mean", e->scaling.mean);
         put_channels(e, "normalize.std", e->scaling.std);
-        hr_onnx_node(&e->p, "Sub", (const char *[]){x, "normalize.mean", NULL}, "input_centered");
-        hr_onnx_node(&e->p, "Div", (const char *[]){"input_centered", "normalize.std", NULL},
-                     "input_normalized");
+        onnx_node(&e->p, "Sub", (const char *[]){x, "normalize.mean", NULL}, "input_centered");
+        onnx_node(&e->p, "Div", (const char *[]){"input_centered", "normalize.std", NULL},
+                  "input_normalized");
         x = "input_normalized";
     }
     return x;
@@ -167,22 +573,22 @@ static const char *put_input(struct exporting *e)
 static void put_linear(struct exporting *e, const char *x, const char *y)
 {
     const struct hr_tensor *weight = hr_tensor_get(&e->checkpoint->model, "weight");
-    hr_onnx_floats(&e->p, "weight", 2, weight->shape, weight->data);
+    onnx_floats(&e->p, "weight", 2, weight->shape, weight->data);
     const size_t node =
-        hr_onnx_node_begin(&e->p, "Gemm", "linear", (const char *[]){x, "weight", NULL}, y);
-    hr_onnx_attribute_int(&e->p, "transB", 1);
-    hr_onnx_node_end(&e->p, node);
+        onnx_node_begin(&e->p, "Gemm", "linear", (const char *[]){x, "weight", NULL}, y);
+    onnx_attribute_int(&e->p, "transB", 1);
+    onnx_node_end(&e->p, node);
 }
 
 /* A single output x is the classes' 1 - p and p: sigmoid(-x) and sigmoid(x). */
 static void put_two_classes(struct exporting *e, const char *x, const char *y)
 {
-    hr_onnx_node(&e->p, "Neg", (const char *[]){x, NULL}, "logits_negated");
-    const size_t concat = hr_onnx_node_begin(
+    onnx_node(&e->p, "Neg", (const char *[]){x, NULL}, "logits_negated");
+    const size_t concat = onnx_node_begin(
         &e->p, "Concat", "both", (const char *[]){"logits_negated", x, NULL}, "logits_of_both");
-    hr_onnx_attribute_int(&e->p, "axis", 1);
-    hr_onnx_node_end(&e->p, concat);
-    hr_onnx_node(&e->p, "Sigmoid", (const char *[]){"logits_of_both", NULL}, y);
+    onnx_attribute_int(&e->p, "axis", 1);
+    onnx_node_end(&e->p, concat);
+    onnx_node(&e->p, "Sigmoid", (const char *[]){"logits_of_both", NULL}, y);
 }
 
 static void put_probabilities(struct exporting *e, const char *x, const char *y)
@@ -190,11 +596,11 @@ static void put_probabilities(struct exporting *e, const char *x, const char *y)
     if (e->meaning.columns != e->meaning.outputs) {
         put_two_classes(e, x, y);
     } else if (e->meaning.loss == HR_LOSS_BCE) {
-        hr_onnx_node(&e->p, "Sigmoid", (const char *[]){x, NULL}, y);
+        onnx_node(&e->p, "Sigmoid", (const char *[]){x, NULL}, y);
     } else {
-        const size_t node = hr_onnx_node_begin(&e->p, "Softmax", y, (const char *[]){x, NULL}, y);
-        hr_onnx_attribute_int(&e->p, "axis", 1);
-        hr_onnx_node_end(&e->p, node);
+        const size_t node = onnx_node_begin(&e->p, "Softmax", y, (const char *[]){x, NULL}, y);
+        onnx_attribute_int(&e->p, "axis", 1);
+        onnx_node_end(&e->p, node);
     }
 }
 
@@ -209,11 +615,11 @@ static enum hr_status put_values(struct exporting *e, const char *x, const char 
         numbers[k] = (float)e->values.deviation[k];
         numbers[count + k] = (float)e->values.mean[k];
     }
-    hr_onnx_floats(&e->p, "target.std", 1, &count, numbers);
-    hr_onnx_floats(&e->p, "target.mean", 1, &count, numbers + count);
-    hr_onnx_node(&e->p, "Mul", (const char *[]){x, "target.std", NULL}, "values_centered");
-    hr_onnx_node(&e->p, "Add", (const char *[]){"values_centered", "target.mean", NULL}, y);
-    hr_onnx_value(&e->p, HR_ONNX_OUTPUT, y, 1, &count, false);
+    onnx_floats(&e->p, "target.std", 1, &count, numbers);
+    onnx_floats(&e->p, "target.mean", 1, &count, numbers + count);
+    onnx_node(&e->p, "Mul", (const char *[]){x, "target.std", NULL}, "values_centered");
+    onnx_node(&e->p, "Add", (const char *[]){"values_centered", "target.mean", NULL}, y);
+    onnx_value(&e->p, HR_ONNX_OUTPUT, y, 1, &count, false);
     free(numbers);
     return HR_OK;
 }
@@ -231,11 +637,11 @@ static enum hr_status put_graph(struct exporting *e)
         put_linear(e, x, last);
     if (probable) {
         put_probabilities(e, last, probabilities);
-        hr_onnx_value(&e->p, HR_ONNX_OUTPUT, probabilities, 1, &e->meaning.columns, false);
+        onnx_value(&e->p, HR_ONNX_OUTPUT, probabilities, 1, &e->meaning.columns, false);
     }
     if (e->values.count)
         return put_values(e, last, "values");
-    hr_onnx_value(&e->p, HR_ONNX_OUTPUT, last, 1, &e->meaning.outputs, false);
+    onnx_value(&e->p, HR_ONNX_OUTPUT, last, 1, &e->meaning.outputs, false);
     return HR_OK;
 }
 

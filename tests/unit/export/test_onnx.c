@@ -8,7 +8,6 @@
 #include "support/check.h"
 #include "base/file.h"
 #include "export/onnx.h"
-#include "export/onnx_layers.h"
 
 /* --- a decoder --- */
 

@@ -13,7 +13,7 @@ static uint32_t labels[MAX_B];
 static struct hr_batch_result softmax_loss(size_t B, size_t C, const float *x, const uint32_t *y,
                                            float *dx)
 {
-    const struct hr_loss loss = {.outputs = C, .classes = C};
+    const struct hr_loss_function loss = {.outputs = C, .classes = C};
     return hr_loss(&loss, B, x, y, dx);
 }
 
@@ -85,7 +85,7 @@ static void first_of_equal_logits_is_the_answer(void **state)
 {
     (void)state;
     const float x[2][3] = {{1, 2, 2}, {1, 2, 2}}, none[3] = {1, NAN, 0};
-    const struct hr_loss loss = {.outputs = 3, .classes = 3};
+    const struct hr_loss_function loss = {.outputs = 3, .classes = 3};
     uint32_t answer;
     hr_loss_answers(&loss, 1, x[0], &answer);
     assert_int_equal(answer, 1);
@@ -127,16 +127,16 @@ enum { ROWS = 5, TARGETS = 3 };
 static const float wanted[ROWS * TARGETS] = {0,     1,    -1, 0.5f, 2, -3, 1e-3f, 7,
                                              -0.1f, 0.2f, 0,  0,    5, 4,  -4};
 
-static struct hr_loss loss_of_values(enum hr_loss_kind kind)
+static struct hr_loss_function loss_of_values(enum hr_loss_kind kind)
 {
-    return (struct hr_loss){.kind = kind,
-                            .outputs = TARGETS,
-                            .classes = ROWS,
-                            .delta = 0.8f,
-                            .wanted = {TARGETS, ROWS, wanted}};
+    return (struct hr_loss_function){.kind = kind,
+                                     .outputs = TARGETS,
+                                     .classes = ROWS,
+                                     .delta = 0.8f,
+                                     .wanted = {TARGETS, ROWS, wanted}};
 }
 
-static double value_of(const struct hr_loss *loss, const float *x, size_t row)
+static double value_of(const struct hr_loss_function *loss, const float *x, size_t row)
 {
     double sum = 0;
     for (size_t k = 0; k < TARGETS; k++) {
@@ -151,7 +151,7 @@ static double value_of(const struct hr_loss *loss, const float *x, size_t row)
 
 static void check_values(enum hr_loss_kind kind)
 {
-    const struct hr_loss loss = loss_of_values(kind);
+    const struct hr_loss_function loss = loss_of_values(kind);
     const double h = 1e-3;
     fill_with_reals(TARGETS);
     for (size_t b = 0; b < MAX_B; b++) {
@@ -186,7 +186,7 @@ static void values_are_learned_by_squares_or_huber(void **state)
 static void pieces_of_a_batch_of_values_give_the_same_bits(void **state)
 {
     (void)state;
-    const struct hr_loss loss = loss_of_values(HR_LOSS_HUBER);
+    const struct hr_loss_function loss = loss_of_values(HR_LOSS_HUBER);
     const uint32_t order[] = {4, 0, 2, 2, 1, 3};
     struct hr_batch_result sum = {0};
     fill_with_reals(TARGETS);
@@ -199,7 +199,7 @@ static void pieces_of_a_batch_of_values_give_the_same_bits(void **state)
 static void what_is_no_number_stays_none(void **state)
 {
     (void)state;
-    const struct hr_loss loss = loss_of_values(HR_LOSS_HUBER);
+    const struct hr_loss_function loss = loss_of_values(HR_LOSS_HUBER);
     const float x[] = {NAN, INFINITY, 0};
     const uint32_t row = 0;
     float dx[TARGETS];

@@ -20,12 +20,12 @@ static void fill(size_t C, size_t classes)
     }
 }
 
-static double target_of(const struct hr_loss *loss, size_t b, size_t c)
+static double target_of(const struct hr_loss_function *loss, size_t b, size_t c)
 {
     return loss->outputs == 1 ? labels[b] : c == labels[b];
 }
 
-static double smoothed(const struct hr_loss *loss, const double *x, size_t b)
+static double smoothed(const struct hr_loss_function *loss, const double *x, size_t b)
 {
     const double s = (double)loss->smoothing, C = (double)loss->outputs;
     double sum = 0, value = 0;
@@ -36,7 +36,7 @@ static double smoothed(const struct hr_loss *loss, const double *x, size_t b)
     return value;
 }
 
-static double exact(const struct hr_loss *loss, const double *x, size_t b)
+static double exact(const struct hr_loss_function *loss, const double *x, size_t b)
 {
     double mean = 0;
     if (loss->kind == HR_LOSS_CROSS_ENTROPY)
@@ -49,7 +49,7 @@ static double exact(const struct hr_loss *loss, const double *x, size_t b)
     return mean / (double)loss->outputs;
 }
 
-static void check_loss(const struct hr_loss *loss)
+static void check_loss(const struct hr_loss_function *loss)
 {
     double sum = 0;
     fill(loss->outputs, loss->classes);
@@ -77,7 +77,7 @@ static void check_loss(const struct hr_loss *loss)
 static void losses_and_gradients_follow_the_formulas(void **state)
 {
     (void)state;
-    static const struct hr_loss losses[] = {
+    static const struct hr_loss_function losses[] = {
         {.kind = HR_LOSS_CROSS_ENTROPY, .smoothing = 0.1f, .outputs = 10, .classes = 10},
         {.kind = HR_LOSS_CROSS_ENTROPY, .smoothing = 0.75f, .outputs = 2, .classes = 2},
         {.kind = HR_LOSS_BCE, .smoothing = 0, .outputs = 10, .classes = 10},
@@ -90,7 +90,7 @@ static void losses_and_gradients_follow_the_formulas(void **state)
         check_loss(&losses[i]);
 }
 
-static size_t correct(const struct hr_loss *loss, float x, uint32_t label)
+static size_t correct(const struct hr_loss_function *loss, float x, uint32_t label)
 {
     return hr_loss(loss, 1, &x, &label, NULL).correct;
 }
@@ -98,8 +98,8 @@ static size_t correct(const struct hr_loss *loss, float x, uint32_t label)
 static void a_single_output_is_a_class(void **state)
 {
     (void)state;
-    const struct hr_loss bce = {.kind = HR_LOSS_BCE, .outputs = 1, .classes = 2},
-                         mse = {.kind = HR_LOSS_MSE, .outputs = 1, .classes = 4};
+    const struct hr_loss_function bce = {.kind = HR_LOSS_BCE, .outputs = 1, .classes = 2},
+                                  mse = {.kind = HR_LOSS_MSE, .outputs = 1, .classes = 4};
     assert_true(correct(&bce, 1e-6f, 1) && correct(&bce, 0, 0) && correct(&bce, -3, 0));
     assert_true(!correct(&bce, 0, 1) && !correct(&bce, NAN, 0) && !correct(&bce, NAN, 1));
     assert_true(correct(&mse, -9, 0) && correct(&mse, 0.5f, 0) && correct(&mse, 0.51f, 1));
@@ -109,8 +109,8 @@ static void a_single_output_is_a_class(void **state)
 static void huge_logits_give_a_finite_loss(void **state)
 {
     (void)state;
-    const struct hr_loss bce = {.kind = HR_LOSS_BCE, .outputs = 1, .classes = 2},
-                         smooth = {.smoothing = 0.5f, .outputs = 2, .classes = 2};
+    const struct hr_loss_function bce = {.kind = HR_LOSS_BCE, .outputs = 1, .classes = 2},
+                                  smooth = {.smoothing = 0.5f, .outputs = 2, .classes = 2};
     const float x = -1e30f, two[2] = {1e30f, -1e30f};
     float dx[2];
     CHECK_NEAR(hr_loss(&bce, 1, &x, (const uint32_t[]){1}, dx).loss_sum, 1e30, 1e-6, 0);

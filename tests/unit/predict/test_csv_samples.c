@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/check.h"
-#include "predict/csv_samples.h"
+#include "predict/samples.h"
 
 /* Of a model with the features a, b, c, whose label was column `label`, called `label_name`. */
 static struct hr_model_input named(size_t label, const char *label_name)
