@@ -47,9 +47,9 @@ FILE_ORDER = {
     "session": "carve machine_bits saved target_scale model_input cut result reading save launcher",
     "worker": "conditions input compute_buffers gradient staged worker",
     "drive": "cut_counts replay record rest losses roll_call calibrate serve drive_threads",
-    "play": "gradient_pool play play_pause drive_explore replay_losses drive_replay",
-    "virtual": "message_queue virtual_account simulator virtual_traffic virtual_ranks virtual_losses drive_virtual",
-    "state": "listing model_tensors pause_state compress_state best_state state model_file",
+    "play": "gradient_pool play drive_explore drive_replay",
+    "virtual": "message_queue simulator drive_virtual",
+    "state": "model_tensors state model_file",
     "train": "histogram task evaluate counters divergence final_test several shared_memory compress_setup aggregate_setup needs links_setup overlap_setup freeze optimizer_setup pipeline_setup pipeline_report prepare announce dense_result fits run what_if_deaths what_if",
     "forecast": "noise pace anchors forecast report",
 }

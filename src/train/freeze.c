@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "state/listing.h"
+#include "state/model_tensors.h"
 
 static enum hr_status refuse_unknown(const char *pattern, const struct hr_model *model)
 {

@@ -3,7 +3,7 @@
  * What a loss brings with it are events, too: that it is noticed, that a rank is back. */
 #include <string.h>
 
-#include "play/play_pause.h"
+#include "play/play.h"
 
 struct explorer {
     struct hr_play play;

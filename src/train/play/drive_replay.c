@@ -15,16 +15,413 @@
 #include <string.h>
 
 #include "base/cpus.h"
+#include "drive/record.h"
+#include "drive/replay.h"
+#include "play/play.h"
 #include "server/server.h"
 #include "strategy/peers.h"
-#include "play/play_pause.h"
-#include "play/replay_losses.h"
+
+/* A replay follows the launcher's log (drive/record.h): ranks are lost and come
+ * back, and terms begin, where they did as seen from every owner.
+ *
+ *   TERM   all went back to the last cut, so nothing that happened between is in the weights:
+ *          behind that cut all that the log has up to TERM happens at once, before any rank does
+ *          anything, and owners skip what their logs have of it.
+ *   LOST   of a worker whose loss is an input: when it has computed as many gradients, and sent as
+ *          many messages, as it had; so its last ones may still be taken. Then shards take the loss
+ *          where their logs say.
+ *   BACK   when all owners have taken the loss.
+ *   CUT    when all are at it. Where that is the log says, not who asks to stop, or to save: all
+ *          may have been asked, gone back to the last cut, and ended at an earlier one.
+ *
+ * In the recorded run each of these came after all that it waits for here: so none waits for ever.
+ *
+ * Threads: a play's.
+ * Test:    tests/unit/train/test_replay_losses.c, test_replay_ends.c
+ */
+struct replay_losses {
+    struct hr_play *play;
+    struct hr_shared_state *shared; /* the play's */
+    struct hr_trace_cursor *log;    /* of shards (servers), or of workers that have logs */
+    const struct hr_trace_texts *texts;
+    struct hr_roll roll;
+    bool follows;               /* the log; else nothing is outlived, or the run has left it */
+    size_t next;                /* event */
+    size_t forced;              /* events before this one happen at once */
+    struct replay_limit *limit; /* (workers) owned */
+    uint64_t rests[2];          /* of the schedule: the next cut, and the one behind it */
+};
+
+/* A worker's, up to event `until`. */
+struct replay_limit {
+    uint64_t most;    /* gradients that it computes */
+    uint64_t entries; /* that it repeats of its log, where it has one */
+    size_t until;     /* 0: not known yet */
+};
+
+static const struct hr_roll_event *next_of(const struct replay_losses *losses)
+{
+    return losses->follows && losses->next < losses->roll.n ? &losses->roll.event[losses->next]
+                                                            : NULL;
+}
+
+/* --- where cuts are --- */
+
+/* The next two; and what happens before them, at once: up to the last term that goes back. */
+static void look_ahead(struct replay_losses *losses)
+{
+    struct hr_batch_schedule *schedule = &losses->shared->schedule;
+    const struct hr_roll *roll = &losses->roll;
+    schedule->rests = losses->rests;
+    schedule->nrests = 0;
+    losses->forced = losses->next;
+    for (size_t e = losses->next; e < roll->n && schedule->nrests < 2; e++) {
+        if (roll->event[e].kind == HR_ROLL_TERM && schedule->nrests == 0)
+            losses->forced = e + 1;
+        if (roll->event[e].kind == HR_ROLL_CUT)
+            losses->rests[schedule->nrests++] = roll->event[e].value / 2;
+    }
+}
+
+/* It may be the cut that all stand behind: then nobody begins any batch. */
+static void hand_out_before_it(const struct replay_losses *losses)
+{
+    struct hr_dispenser *dispenser = losses->shared->dispenser;
+    if (losses->shared->schedule.nrests &&
+        losses->rests[0] < hr_atom64_load_acquire(&dispenser->cut)) /* one thread */
+        hr_atom64_store_release(&dispenser->cut, losses->rests[0]);
+}
+
+/* Before the play is started. Nothing where no losses are outlived. HR_E_FORMAT, HR_E_NOMEM. */
+static enum hr_status replay_losses_open(struct replay_losses *losses, struct hr_play *play,
+                                         const struct hr_drive *drive, struct hr_trace_cursor *log)
+{
+    const struct hr_replay_own *own = hr_replay_own(drive->replay);
+    *losses = (struct replay_losses){
+        .play = play, .shared = drive->job->shared, .log = log, .texts = &own->texts};
+    if (!losses->shared->outlives)
+        return HR_OK;
+    losses->follows = true;
+    losses->limit = calloc(losses->shared->workers, sizeof *losses->limit);
+    if (!losses->limit)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu workers", losses->shared->workers);
+    const enum hr_status status = hr_roll_read(&own->trace, &losses->roll);
+    if (status != HR_OK)
+        return hr_fail_within(status, "%s", drive->replay->path);
+    look_ahead(losses);
+    hand_out_before_it(losses);
+    return HR_OK;
+}
+
+/* Harmless on a zeroed one. */
+static void replay_losses_close(struct replay_losses *losses)
+{
+    if (losses->follows)
+        losses->shared->schedule.nrests = 0;
+    losses->follows = false;
+    hr_roll_free(&losses->roll);
+    free(losses->limit);
+    losses->limit = NULL;
+}
+
+/* What the launcher's log waits for, in a text; "": nothing. */
+static void replay_losses_awaited(const struct replay_losses *losses, char *text, size_t size)
+{
+    static const char *const names[] = {"", "the loss", "the return", "a cut", "a new term"};
+    const struct hr_roll_event *event = next_of(losses);
+    text[0] = '\0';
+    if (event)
+        snprintf(text, size, "%s of rank %u at step %" PRIu64 " (value %" PRIu64 ")",
+                 names[event->kind], event->rank, event->step, event->value);
+}
+
+static enum hr_status loss_misfits(const struct replay_losses *losses, const char *but)
+{
+    char awaited[120];
+    replay_losses_awaited(losses, awaited, sizeof awaited);
+    return hr_fail(HR_E_FORMAT,
+                   "%s: does not fit the run that it describes: the launcher's log next has %s, "
+                   "but %s",
+                   losses->play->drive->replay->path, awaited, but);
+}
+
+/* --- how far a worker goes before its loss, where that is an input --- */
+
+static const struct replay_limit *limit_of(struct replay_losses *losses, size_t rank)
+{
+    struct replay_limit *limit = &losses->limit[rank];
+    if (limit->until > losses->next)
+        return limit;
+    *limit = (struct replay_limit){UINT64_MAX, UINT64_MAX, SIZE_MAX};
+    for (size_t e = losses->next; e < losses->roll.n && limit->until == SIZE_MAX; e++) {
+        const struct hr_roll_event *event = &losses->roll.event[e];
+        const bool dies = event->kind == HR_ROLL_LOST && event->rank == rank;
+        if (dies)
+            limit->most = event->step;
+        if (dies && hr_workers_log(losses->shared->strategy))
+            limit->entries = event->value;
+        if (dies || event->kind == HR_ROLL_TERM)
+            limit->until = e + 1;
+    }
+    return limit;
+}
+
+static uint64_t steps_of(const struct replay_losses *losses, size_t rank)
+{
+    return losses->play->worker[rank].worker.steps;
+}
+
+/* Entries of its log that a shard, or a worker, has taken. */
+static uint64_t taken_by(const struct replay_losses *losses, size_t owner)
+{
+    return losses->log[owner].section->entries - losses->log[owner].left;
+}
+
+/* Has a worker repeated what its log has, up to its end? */
+static bool is_at_its_end(struct replay_losses *losses, size_t rank)
+{
+    return hr_workers_log(losses->shared->strategy) && losses->play->played[rank].up &&
+           !losses->play->worker[rank].worker.replay.busy &&
+           taken_by(losses, rank) >= limit_of(losses, rank)->entries;
+}
+
+/* Entries of its log that a worker repeats before it dies; 0: all. */
+static uint64_t replay_entries(struct replay_losses *losses, size_t rank)
+{
+    const uint64_t entries = losses->follows ? limit_of(losses, rank)->entries : UINT64_MAX;
+    return entries == UINT64_MAX ? 0 : entries;
+}
+
+/* May worker `rank` not go on, since it is lost before? May it compute the gradient, but not hand
+ * it in? */
+static bool replay_keeps(struct replay_losses *losses, size_t rank)
+{
+    return losses->follows && is_at_its_end(losses, rank);
+}
+
+static bool replay_holds(struct replay_losses *losses, size_t rank)
+{
+    const struct hr_play *play = losses->play;
+    const struct hr_last_gradient *last = &play->shared->stats[rank].last;
+    if (losses->follows && play->state[rank] == HR_ASKED)
+        return is_at_its_end(losses, rank);
+    if (!losses->follows || play->state[rank] != HR_HAS || hr_pool_has(play->pool, rank))
+        return false;
+    const bool computed = last->any && last->index == play->task[rank].index;
+    return steps_of(losses, rank) >= limit_of(losses, rank)->most ||
+           (computed && replay_keeps(losses, rank));
+}
+
+/* Here it sends each request once, to all servers at once. */
+static bool has_sent(const struct replay_losses *losses, const struct hr_roll_event *event)
+{
+    const uint64_t sent = losses->play->worker[event->rank].worker.requests.sent;
+    for (size_t i = 0; i < event->n; i++)
+        if (sent < event->at[i].value)
+            return false;
+    return true;
+}
+
+static bool may_be_lost(struct replay_losses *losses, const struct hr_roll_event *event)
+{
+    const struct hr_play *play = losses->play;
+    const bool logs = hr_workers_log(losses->shared->strategy) && play->played[event->rank].up;
+    return !hr_pool_has(play->pool, event->rank) && steps_of(losses, event->rank) >= event->step &&
+           has_sent(losses, event) && (!logs || is_at_its_end(losses, event->rank));
+}
+
+/* --- losses --- */
+
+/* When it was, and how, the trailer says; of the pause, too, this run has no clock. What it cost
+ * will be counted anew; but not where it is skipped that it was counted. */
+static enum hr_status tell_loss(struct replay_losses *losses, uint64_t step)
+{
+    struct hr_losses *all = &losses->play->drive->losses;
+    const size_t number = all->n - 1;
+    struct hr_loss *loss = &all->loss[number], said = *loss;
+    struct hr_resumption *resumption = &all->resumptions->loss[number];
+    HR_TRY(hr_trace_texts_loss(losses->texts, number, &said));
+    if (losses->next >= losses->forced)
+        said.lost_samples = said.again_samples = said.partial = 0;
+    *loss = said;
+    loss->step = step;
+    const bool pauses = loss->pause_s >= 0 && loss->pause_s < 1e9;
+    const uint64_t pause = pauses ? (uint64_t)(loss->pause_s * 1e9 + 0.5) : 0;
+    hr_atom64_store_relaxed(&resumption->lost_ns, pauses ? 1 : INT64_MAX); /* one thread */
+    hr_atom64_store_relaxed(&resumption->resumed_ns, pauses ? 1 + pause : 0);
+    return HR_OK;
+}
+
+static enum hr_status lose(struct replay_losses *losses, const struct hr_roll_event *event)
+{
+    struct hr_play *play = losses->play;
+    const bool again = play->state[event->rank] == HR_LOST; /* on its way back */
+    if (!again && !hr_play_lives(play, event->rank))
+        return loss_misfits(losses, "it is dead");
+    if (again)
+        play->state[event->rank] = HR_DEAD;
+    else
+        HR_TRY(hr_play_die(play, event->rank));
+    if (hr_play_notice(play, event->rank) != HR_OK)
+        return loss_misfits(losses, "the run would not go on without it");
+    return tell_loss(losses, event->step);
+}
+
+/* What servers had taken, and here could not, is skipped. */
+static enum hr_status begin_term(struct replay_losses *losses, const struct hr_roll_event *event)
+{
+    struct hr_play *play = losses->play;
+    struct hr_losses *all = &play->drive->losses;
+    if (!hr_losses_recalled(all) || hr_losses_await(all))
+        return loss_misfits(losses, "not all are there");
+    HR_TRY(hr_play_begin_term(play));
+    hand_out_before_it(losses);
+    for (size_t i = 0; i < event->n; i++) {
+        const size_t shard = event->at[i].rank - losses->shared->workers;
+        while (shard < losses->shared->servers && taken_by(losses, shard) < event->at[i].value &&
+               hr_trace_peek(&losses->log[shard]))
+            hr_trace_next(&losses->log[shard]);
+    }
+    return losses->shared->seats->index == event->value
+               ? HR_OK
+               : loss_misfits(losses, "it began with another batch");
+}
+
+/* --- from one event to the next --- */
+
+/* *done: it has happened. */
+static enum hr_status happen(struct replay_losses *losses, bool *done)
+{
+    struct hr_play *play = losses->play;
+    const struct hr_roll_event *event = next_of(losses);
+    const bool forced = losses->next < losses->forced;
+    const size_t rank = event->rank;
+    *done = false;
+    switch (event->kind) {
+    case HR_ROLL_LOST:
+        if (!forced && !may_be_lost(losses, event))
+            return HR_OK;
+        HR_TRY(lose(losses, event));
+        break;
+    case HR_ROLL_BACK:
+        if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank] ||
+            !(forced || hr_play_may_come_back(play, rank)))
+            return HR_OK;
+        HR_TRY(hr_play_come_back(play, rank));
+        break;
+    case HR_ROLL_TERM:
+        HR_TRY(begin_term(losses, event));
+        break;
+    default:
+        return HR_OK;
+    }
+    *done = true;
+    return HR_OK;
+}
+
+/* Let happen what may. */
+static enum hr_status replay_losses_go_on(struct replay_losses *losses, bool *moved)
+{
+    bool done = true;
+    while (done && next_of(losses)) {
+        HR_TRY(happen(losses, &done));
+        losses->next += done;
+        *moved = *moved || done;
+        if (!done && losses->next < losses->forced)
+            return loss_misfits(losses, "that cannot be");
+    }
+    return HR_OK;
+}
+
+/* The same where the run has left the recorded order: who is gone comes back. */
+static enum hr_status replay_losses_leave(struct replay_losses *losses, bool *moved)
+{
+    struct hr_play *play = losses->play;
+    struct hr_losses *all = &play->drive->losses;
+    const size_t ranks = play->shared->workers + play->shared->servers;
+    replay_losses_close(losses);
+    play->shared->repeats = false;
+    if (!play->shared->outlives || !hr_losses_recalled(all))
+        return HR_OK;
+    for (size_t r = 0; r < ranks; r++)
+        if (hr_play_may_come_back(play, r))
+            HR_TRY(hr_play_come_back(play, r));
+    if (hr_losses_await(all))
+        return HR_OK;
+    *moved = true;
+    return hr_play_begin_term(play);
+}
+
+/* --- cuts --- */
+
+static bool replay_at_cut(struct replay_losses *losses)
+{
+    const struct hr_roll_event *event = next_of(losses);
+    return hr_play_at_cut(losses->play) &&
+           (!losses->follows || (event && event->kind == HR_ROLL_CUT));
+}
+
+/* There all see the request to stop. */
+static void stop_at(const struct replay_losses *losses, uint64_t index)
+{
+    struct hr_dispenser *dispenser = losses->shared->dispenser;
+    hr_atom64_store_release(&dispenser->stop_at, index); /* one thread */
+    hr_atom32_store_release(&dispenser->stop, HR_STOP_DONE);
+}
+
+static bool is_the_last_cut(const struct replay_losses *losses)
+{
+    const struct hr_roll *roll = &losses->roll;
+    size_t e = losses->next + 1;
+    while (e < roll->n && roll->event[e].kind != HR_ROLL_CUT)
+        e++;
+    return e >= roll->n;
+}
+
+/* --early-stop ends a run at a cut that the log does not know to be the last. */
+static enum hr_status replay_cut(struct replay_losses *losses)
+{
+    struct hr_play *play = losses->play;
+    const struct hr_cut *cut = play->drive->leader->cuts.cut;
+    const struct hr_roll_event *event = next_of(losses);
+    if (!losses->follows)
+        return hr_play_cut(play);
+    const bool is_short = hr_replay_is_cut_short(play->drive), halts = event->value & 1;
+    if (halts && !is_short)
+        stop_at(losses, event->value / 2);
+    HR_TRY(hr_play_cut(play));
+    if (is_short && cut->index >= losses->shared->schedule.end)
+        return HR_OK;
+    if (cut->index != event->value / 2 || (cut->halt ? !is_the_last_cut(losses) : halts))
+        return loss_misfits(losses, "all were at another one");
+    losses->next++;
+    look_ahead(losses);
+    hand_out_before_it(losses);
+    return HR_OK;
+}
+
+/* Until all have left it, too, ranks are lost and started again. */
+static enum hr_status replay_losses_end(struct replay_losses *losses)
+{
+    const struct hr_roll *roll = &losses->roll;
+    bool done = true;
+    if (hr_replay_is_cut_short(losses->play->drive))
+        return HR_OK;
+    losses->forced = roll->n;
+    for (; next_of(losses); losses->next++) {
+        losses->play->drive->losses.halted = losses->next >= roll->over;
+        HR_TRY(happen(losses, &done));
+        if (!done)
+            return loss_misfits(losses, "the last cut has passed");
+    }
+    return HR_OK;
+}
 
 struct replayer {
     struct hr_play play;
     struct hr_trace_cursor *log; /* (owners) owned */
     size_t nlogs;
-    struct hr_replay_losses losses;
+    struct replay_losses losses;
     unsigned char *enabled; /* (workers) owned; scratch */
     int64_t submitted;      /* gradients, in the order in which they are due */
     size_t idle;            /* looks in a row that changed nothing */
@@ -143,7 +540,7 @@ static void give_logs(struct replayer *replayer)
         if (!play->played[r].up || replayer->off)
             continue;
         replay_log(replayer, r)->recorded = &replayer->log[r];
-        replay_log(replayer, r)->until = hr_replay_entries(&replayer->losses, r);
+        replay_log(replayer, r)->until = replay_entries(&replayer->losses, r);
     }
 }
 
@@ -172,8 +569,8 @@ static enum hr_status serve_all(struct replayer *replayer, bool *moved)
 {
     const struct hr_shared_state *shared = replayer->play.shared;
     HR_TRY(leave_the_log(replayer));
-    HR_TRY(replayer->off ? hr_replay_losses_leave(&replayer->losses, moved)
-                         : hr_replay_losses_go_on(&replayer->losses, moved));
+    HR_TRY(replayer->off ? replay_losses_leave(&replayer->losses, moved)
+                         : replay_losses_go_on(&replayer->losses, moved));
     if (hr_workers_log(shared->strategy))
         give_logs(replayer);
     for (size_t s = 0; s < shared->servers; s++) {
@@ -195,7 +592,7 @@ static enum hr_status act_once(struct replayer *replayer, size_t rank, bool *idl
 {
     struct hr_play *play = &replayer->play;
     *idle = false;
-    return play->state[rank] == HR_HAS && hr_replay_keeps(&replayer->losses, rank)
+    return play->state[rank] == HR_HAS && replay_keeps(&replayer->losses, rank)
                ? hr_play_finish_gradient(play, rank)
                : hr_play_act(play, rank, idle);
 }
@@ -204,7 +601,7 @@ static enum hr_status act_once(struct replayer *replayer, size_t rank, bool *idl
 static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 {
     struct hr_play *play = &replayer->play;
-    while (hr_play_may_act(play, rank) && !hr_replay_holds(&replayer->losses, rank)) {
+    while (hr_play_may_act(play, rank) && !replay_holds(&replayer->losses, rank)) {
         const uint64_t before = operations(replayer, rank);
         bool idle;
         if (play->state[rank] == HR_HAS && !hr_pool_has(play->pool, rank))
@@ -221,7 +618,7 @@ static enum hr_status act(struct replayer *replayer, size_t rank, bool *moved)
 
 static bool computes(struct replayer *replayer, size_t rank)
 {
-    return replayer->play.state[rank] == HR_HAS && !hr_replay_holds(&replayer->losses, rank);
+    return replayer->play.state[rank] == HR_HAS && !replay_holds(&replayer->losses, rank);
 }
 
 /* The worker whose gradient to wait for: preferably one that a log needs next. */
@@ -243,7 +640,7 @@ static size_t awaited(struct replayer *replayer)
 static enum hr_status stuck(const struct replayer *replayer)
 {
     char event[120];
-    hr_replay_losses_awaited(&replayer->losses, event, sizeof event);
+    replay_losses_awaited(&replayer->losses, event, sizeof event);
     for (size_t s = 0; s < replayer->play.shared->servers && !event[0]; s++) {
         const struct hr_trace_entry *entry = hr_trace_peek(&replayer->log[s]);
         if (entry)
@@ -265,7 +662,7 @@ static enum hr_status one_round(struct replayer *replayer)
     for (size_t r = 0; r < workers; r++)
         HR_TRY(act(replayer, r, &moved));
     replayer->idle = moved ? 0 : replayer->idle + 1;
-    if (moved || hr_replay_at_cut(&replayer->losses))
+    if (moved || replay_at_cut(&replayer->losses))
         return HR_OK;
     const size_t rank = awaited(replayer);
     if (rank < workers)
@@ -283,12 +680,12 @@ static enum hr_status play_all(struct replayer *replayer)
         HR_TRY(one_round(replayer));
         HR_TRY(hr_play_pause(play));
         HR_TRY(hr_play_tick(play));
-        if (!hr_replay_at_cut(&replayer->losses))
+        if (!replay_at_cut(&replayer->losses))
             continue;
         HR_TRY(leave_the_log(replayer)); /* if the run has left it */
-        HR_TRY(hr_replay_cut(&replayer->losses));
+        HR_TRY(replay_cut(&replayer->losses));
         if (play->drive->leader->cuts.cut->halt)
-            return hr_replay_losses_end(&replayer->losses);
+            return replay_losses_end(&replayer->losses);
     }
 }
 
@@ -332,10 +729,10 @@ static enum hr_status drive_replay(struct hr_drive *drive)
     struct replayer replayer = {0};
     enum hr_status status = open_logs(&replayer, drive);
     if (status == HR_OK) {
-        status = hr_replay_losses_open(&replayer.losses, &replayer.play, drive, replayer.log);
+        status = replay_losses_open(&replayer.losses, &replayer.play, drive, replayer.log);
         if (status == HR_OK)
             status = start_and_play(&replayer, drive);
-        hr_replay_losses_close(&replayer.losses);
+        replay_losses_close(&replayer.losses);
     }
     for (size_t s = 0; s < replayer.nlogs; s++) {
         drive->result->trace_entries += replayer.log[s].section->entries - replayer.log[s].left;

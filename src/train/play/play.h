@@ -24,8 +24,8 @@
 #define HR_PLAY_PLAY_H
 
 #include "base/fibre.h"
-#include "play/gradient_pool.h"
 #include "drive/driver.h"
+#include "play/gradient_pool.h"
 #include "strategy/rank.h"
 #include "worker/worker.h"
 
@@ -63,7 +63,7 @@ struct hr_play {
     struct hr_played_life *life;    /* (workers) owned */
     struct hr_pool *pool;           /* owned */
     int64_t ticked_ns;
-    uint64_t next_save; /* the index at which a pause is due, at the earliest: play_pause.h */
+    uint64_t next_save; /* the index at which a pause is due, at the earliest */
 };
 
 /* What it takes, but for what ranks take where they wait, too. */
@@ -124,5 +124,24 @@ bool hr_play_at_cut(const struct hr_play *play);
 
 /* Then: the steps of session/cut.h, one rank after another where threads have barriers. */
 HR_CHECKED enum hr_status hr_play_cut(struct hr_play *play);
+
+/* A save of an asynchronous run where one process plays all ranks: a pause between
+ * two events, which changes nothing (strategy/pause.h).
+ *
+ *   When    a multiple of --checkpoint-every batches has been handed out, or a save is asked for
+ *           (strategy/batch_schedule.h), and the epoch's last batch has not: there a cut follows,
+ *           which saves. Not while losses wait to be taken, nor in a
+ *           recall: then at the first event behind it. The checkpoint's step is the number of
+ *           batches that have been handed out, less that of a step in hand (backup-workers).
+ *
+ *   Told    a worker's step is told when it has its next batch: until all whose step may be in the
+ *           copy have told of it, the copy is held (session/launcher.h).
+ *
+ * Threads: a play's.
+ * Test:    tests/unit/play/test_pause.c, test_pause_steps.c
+ */
+
+/* Between two events: save, where that is due. HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_play_pause(struct hr_play *play);
 
 #endif

@@ -11,13 +11,240 @@
 #include "data/look.h"
 #include "launch/runs.h"
 #include "options/choices.h"
+#include "options/pairs.h"
 #include "options/train_options.h"
 #include "session/carve.h"
-#include "session/saved.h"
-#include "session/save.h"
 #include "session/result.h"
+#include "session/save.h"
+#include "session/saved.h"
 #include "sparse/engine.h"
 #include "sparse/state.h"
+#include "strategies/strategies.h"
+
+/* From options to a run's constants. */
+/* The rate is constant in an epoch: a shorter warm-up would not rise in steps. */
+static enum hr_status check_warmup(const struct hr_train_options *o)
+{
+    if (o->warmup_epochs == 0 || o->warmup_epochs >= 2)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE,
+                   "--warmup-epochs %g: --model %s keeps its rate for a whole epoch, and cannot "
+                   "raise it within so few; expected 0, or 2 and more",
+                   o->warmup_epochs, o->model);
+}
+
+static enum hr_status choose_strategy(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const struct hr_strategy *strategy;
+    run->locked = !strcmp(o->strategy, "locked");
+    if (run->locked || (hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK &&
+                        hr_strategy_shares_weights(strategy)))
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--strategy %s: --model %s is trained by hogwild or locked",
+                   o->strategy, o->model);
+}
+
+static enum hr_status choose_solver(struct hr_sparse_run *run)
+{
+    struct hr_train_options *o = &run->options;
+    const bool mf = hr_sparse_model_of(o->model) == HR_SPARSE_MF;
+    if (o->update_rule)
+        return hr_fail(HR_E_USAGE, "an update rule: --model %s has its own", o->model);
+    if (hr_choices_of(o).solver == HR_SOLVER_AUTO)
+        snprintf(o->solver, sizeof o->solver, "%s", mf ? "sgd" : "dual");
+    run->dual = hr_choices_of(o).solver == HR_SOLVER_DUAL;
+    run->steps = mf ? hr_sparse_factorise : run->dual ? hr_sparse_dual : hr_sparse_sgd;
+    if (run->steps == hr_sparse_sgd && o->workers > 1 && !run->locked)
+        run->hot_copies = o->hot_copies;
+    return HR_OK;
+}
+
+/* Rows to measure on at cuts. */
+static enum hr_status hold_out(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    if (!hr_held_out_asked(run->dataset, o->validation_fraction))
+        return HR_OK;
+    run->whole = run->dataset;
+    run->dataset = &run->held_out.dataset;
+    return hr_held_out_open(run->whole, o->validation_fraction, o->seed, &run->held_out);
+}
+
+/* Behind plan_epochs. */
+static enum hr_status look_for_best(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    struct hr_cuts *cuts = &run->cuts;
+    cuts->validates = run->whole;
+    cuts->values = hr_sparse_is_of_values(hr_sparse_model_of(o->model));
+    HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));
+    HR_TRY(hr_keep_best_parse(o->keep_best, &cuts->keep_best));
+    HR_TRY(hr_early_stop_fits(&cuts->early_stop, "early-stop", cuts->values));
+    return hr_early_stop_fits(&cuts->keep_best, "keep-best", cuts->values);
+}
+
+static enum hr_status settle_rate(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const double usual = hr_sparse_usual_rate(o->model);
+    run->schedule.lr = (struct hr_lr_schedule){.peak = o->lr < 0 ? usual : o->lr,
+                                               .epochs = run->length.epochs,
+                                               .warmup_epochs = o->warmup_epochs,
+                                               .step_epochs = o->lr_step_epochs,
+                                               .gamma = o->lr_gamma};
+    return hr_lr_kind_parse(o->lr_schedule, &run->schedule.lr.kind);
+}
+
+static void plan_epochs(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    struct hr_batch_schedule *schedule = &run->schedule;
+    const uint64_t rows = run->dataset->train.count;
+    struct hr_every every = o->checkpoint_every;
+    if (every.steps) /* whole epochs */
+        every = (struct hr_every){.epochs = (every.steps - 1) / rows + 1};
+    schedule->samples = schedule->pass = schedule->batches_per_epoch = rows;
+    schedule->batch = 1;
+    run->length = hr_run_length(o, rows, 1);
+    run->length.epochs = run->length.epochs > 0 ? (double)run->length.begun : 0; /* whole ones */
+    schedule->end = run->length.begun * rows;
+    schedule->checkpoint_every = hr_batch_schedule_every(schedule, &every);
+    run->cuts = (struct hr_cuts){
+        .schedule = schedule, .saves = o->checkpoint_dir[0], .curve_room = run->length.begun + 1};
+}
+
+static void settle_waiting(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    const size_t busy = o->workers + o->ranks_beside;
+    run->spin_ns = hr_spin_budget_ns(busy);
+    run->yield_ns = hr_yield_budget_ns(busy);
+    run->timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);
+    run->group_options = (struct hr_group_options){.nranks = o->workers,
+                                                   .algorithm = &hr_allreduce_direct,
+                                                   .crowded = busy > hr_cpus_allowed(),
+                                                   .helpers = hr_cpus_allowed() - 1};
+}
+
+/* The constants of a run whose options and data set are there. hr_held_out_close
+ * afterwards, even on error. HR_E_USAGE, HR_E_NOMEM. */
+static enum hr_status sparse_settle(struct hr_sparse_run *run)
+{
+    const struct hr_train_options *o = &run->options;
+    if (!hr_sparse_is_model(o->model))
+        return hr_fail(HR_E_USAGE, "--model %.40s: expected logistic, svm, linear or mf", o->model);
+    HR_TRY(hr_train_options_check(o, true));
+    HR_TRY(check_warmup(o));
+    HR_TRY(hr_pairs_check_of(o, NULL));
+    if (o->factors % 2)
+        return hr_fail(HR_E_USAGE, "--factors %zu: expected an even number", o->factors);
+    HR_TRY(choose_strategy(run));
+    HR_TRY(choose_solver(run));
+    HR_TRY(hr_launch_parse(o->launch, &run->launch));
+    HR_TRY(hr_sparse_problem_check(o->model, run->dataset));
+    HR_TRY(hold_out(run));
+    plan_epochs(run);
+    HR_TRY(hr_run_length_check(o, &run->length));
+    HR_TRY(settle_rate(run));
+    HR_TRY(look_for_best(run));
+    settle_waiting(run);
+    return HR_OK;
+}
+
+/* The memory that a run on sparse data will take, before it is allocated. */
+static size_t pairs_of(const struct hr_split *split)
+{
+    size_t sum = 0;
+    if (!split->chosen)
+        return split->rows ? split->rows[split->count] : 0;
+    for (size_t i = 0; i < split->count; i++)
+        sum += split->rows[split->chosen[i] + 1] - split->rows[split->chosen[i]];
+    return sum;
+}
+
+/* (features, users) of tables in problem.c, and the largest of the temporary ones, which exist one
+ * at a time: to sort rows, to count conflicts, to copy the weights at the end. */
+static void add_tables(const struct hr_sparse_run *run, size_t features, size_t users,
+                       size_t params, struct hr_needs *needs)
+{
+    const struct hr_dataset *d = run->dataset;
+    const size_t pairs = pairs_of(&d->train), all = pairs + pairs_of(&d->test);
+    const size_t table = 2 * sizeof(uint32_t) + (users ? 0 : sizeof(uint32_t));
+    const size_t sorting = features * sizeof(uint64_t) + pairs * (sizeof(uint32_t) + sizeof(float));
+    const size_t copies = params * 2 * sizeof(float);
+    hr_needs_add(needs, "rows", all, sizeof(struct hr_sparse_pair));
+    hr_needs_add(needs, "rows", d->train.count + d->test.count + 2, sizeof(uint64_t));
+    hr_needs_add(needs, "feature tables", users + features, table);
+    hr_needs_add(needs, "sorting and copying", 1, sorting > copies ? sorting : copies);
+}
+
+/* What hr_held_out_gather copies. */
+static void add_parts(const struct hr_dataset *d, struct hr_needs *needs)
+{
+    hr_needs_add(needs, "held out", pairs_of(&d->train) + pairs_of(&d->test),
+                 sizeof(uint32_t) + sizeof(float));
+    hr_needs_add(needs, "held out", d->train.count + d->test.count + 2,
+                 sizeof(uint64_t) + sizeof(uint32_t));
+}
+
+/* The memory of a settled run, with the checkpoint that it resumes (or NULL); and
+ * HR_E_NOMEM when that is more than there is. */
+static enum hr_status sparse_sum_up(const struct hr_sparse_run *run,
+                                    const struct hr_checkpoint *checkpoint, struct hr_needs *needs)
+{
+    const struct hr_dataset *d = run->dataset;
+    const struct hr_train_options *o = &run->options;
+    const bool mf = run->steps == hr_sparse_factorise;
+    const size_t features = hr_shape_elems(d->shape), users = mf ? d->classes : 0;
+    const size_t params = mf ? (users + features) * o->factors : features;
+    size_t group_bytes;
+    HR_TRY(hr_group_bytes(&run->group_options, &group_bytes));
+    hr_needs_add_taken(needs, "data", hr_dataset_bytes(d));
+    if (checkpoint)
+        hr_needs_add_taken(needs, "checkpoint", hr_saved_bytes(checkpoint));
+    else if (o->init_weights[0])
+        hr_needs_add(needs, "initial weights", params, sizeof(float));
+    add_tables(run, features, users, params, needs);
+    hr_needs_add(needs, "weights", params, sizeof(float));
+    hr_needs_add(needs, "targets", d->targets.rows, sizeof *run->scale.values);
+    if (run->held_out.chosen)
+        add_parts(d, needs);
+    if (run->cuts.early_stop.asked)
+        hr_needs_add(needs, "best weights", 2 * params, sizeof(float));
+    if (run->dual)
+        hr_needs_add(needs, "dual variables", d->train.count,
+                     sizeof *run->alphas + sizeof *run->norms);
+    if (run->cuts.saves)
+        hr_needs_add(needs, "copies to save", 2, params * sizeof(float));
+    if (run->cuts.saves && run->dual)
+        hr_needs_add(needs, "copies to save", d->train.count, sizeof *run->alphas);
+    hr_needs_add(needs, "counters and curve", run->cuts.curve_room, sizeof *run->cuts.curve);
+    if (run->launcher.observer && run->launcher.observer->stepped)
+        hr_needs_add(needs, "records of steps", 1, hr_feed_bytes(o->workers, HR_FEED_SLOTS));
+    hr_needs_add(needs, "rings", 1, group_bytes);
+    return HR_OK;
+}
+
+static enum hr_status sparse_fits(struct hr_sparse_run *run, const struct hr_checkpoint *checkpoint)
+{
+    struct hr_train_options *o = &run->options;
+    char advice[80] = "";
+    const struct hr_memory there = hr_memory_there_is();
+    HR_TRY(sparse_sum_up(run, checkpoint, &run->needs));
+    if (hr_needs_fit(&run->needs, &there))
+        return HR_OK;
+    const size_t asked = o->factors;
+    while (run->steps == hr_sparse_factorise && o->factors > 2 && !advice[0]) {
+        struct hr_needs fewer = {0};
+        o->factors = o->factors / 4 * 2;
+        HR_TRY(sparse_sum_up(run, checkpoint, &fewer));
+        if (hr_needs_fit(&fewer, &there))
+            snprintf(advice, sizeof advice, "--factors %zu would fit", o->factors);
+    }
+    o->factors = asked;
+    return hr_needs_check(&run->needs, "this run needs", advice);
+}
 
 void hr_sparse_options_init(struct hr_train_options *options, size_t size)
 {
@@ -294,8 +521,8 @@ static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
     bool finished = false;
     HR_TRY(hr_resume_open(&run->options, &run->dataset, resume));
     const struct hr_checkpoint *checkpoint = resume->checkpoint;
-    HR_TRY(hr_sparse_settle(run));
-    HR_TRY(hr_sparse_fits(run, checkpoint));
+    HR_TRY(sparse_settle(run));
+    HR_TRY(sparse_fits(run, checkpoint));
     HR_TRY(make_problem(run, checkpoint));
     hr_sparse_describe(run);
     if (checkpoint) {
@@ -351,9 +578,9 @@ enum hr_status hr_sparse_needs(const struct hr_train_options *options,
                                const struct hr_dataset *dataset, struct hr_needs *out)
 {
     struct hr_sparse_run run = {.options = *options, .dataset = dataset};
-    enum hr_status status = hr_sparse_settle(&run);
+    enum hr_status status = sparse_settle(&run);
     if (status == HR_OK)
-        status = hr_sparse_sum_up(&run, NULL, out);
+        status = sparse_sum_up(&run, NULL, out);
     hr_held_out_close(&run.held_out);
     return status;
 }
@@ -362,9 +589,9 @@ enum hr_status hr_sparse_check_run(const struct hr_train_options *options,
                                    const struct hr_dataset *dataset)
 {
     struct hr_sparse_run run = {.options = *options, .dataset = dataset};
-    enum hr_status status = hr_sparse_settle(&run);
+    enum hr_status status = sparse_settle(&run);
     if (status == HR_OK)
-        status = hr_sparse_fits(&run, NULL);
+        status = sparse_fits(&run, NULL);
     hr_held_out_close(&run.held_out);
     return status;
 }

@@ -158,32 +158,15 @@ struct hr_sparse_worker {
     size_t hot;   /* weights of which it keeps copies (hot.h) */
     bool reaches; /* weights are worth fetching ahead: they are shared, or large */
     double inner_eps;
-    /* Where somebody looks on (tell.c). */
+    /* Where somebody looks on. */
     bool tells;
     double loss_sum;              /* of the block in hand */
     struct hr_step_record untold; /* the block before; samples 0: none */
     int64_t told_ns[HR_ACTIVITIES], span_began_ns;
 };
 
-/* settle.c: the constants of a run whose options and data set are there. hr_held_out_close
- * afterwards, even on error. HR_E_USAGE, HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_sparse_settle(struct hr_sparse_run *run);
-
-/* needs.c: the memory of a settled run, with the checkpoint that it resumes (or NULL); and
- * HR_E_NOMEM when that is more than there is. */
-HR_CHECKED enum hr_status hr_sparse_sum_up(const struct hr_sparse_run *run,
-                                           const struct hr_checkpoint *checkpoint,
-                                           struct hr_needs *needs);
-HR_CHECKED enum hr_status hr_sparse_fits(struct hr_sparse_run *run,
-                                         const struct hr_checkpoint *checkpoint);
-
 /* A rank, from start to end. */
 HR_CHECKED enum hr_status hr_sparse_worker_main(void *run, size_t rank);
-
-/* tell.c: a block is done; and it is known how this worker spent its time until the next, or the
- * cut: the launcher is told. Each is nothing where nobody looks on. */
-void hr_sparse_done_block(struct hr_sparse_worker *worker, size_t rows);
-HR_CHECKED enum hr_status hr_sparse_tell(struct hr_sparse_worker *worker);
 
 /* The solvers: they add to loss_sum what each row costs before its step, where `tells` is set. */
 HR_CHECKED enum hr_status hr_sparse_sgd(struct hr_sparse_worker *worker, const uint32_t *order,
@@ -206,7 +189,7 @@ float hr_sparse_rating_error(const struct hr_sparse_run *run, size_t user,
 void hr_sparse_copy_weights(const struct hr_sparse_run *run, float *out);
 void hr_sparse_set_weights(const struct hr_sparse_run *run, const float *weights);
 
-/* evaluate.c: where anything validates, what the final weights come to on the test set, by the
+/* Where anything validates, what the final weights come to on the test set, by the
  * loops that hr_sparse_evaluate_checkpoint has. An interrupted run leaves it to the one that goes
  * on. */
 HR_CHECKED enum hr_status hr_sparse_test(const struct hr_sparse_run *run,

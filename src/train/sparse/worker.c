@@ -1,8 +1,53 @@
 /* A rank: epochs of steps on its own rows, and between them cuts at which all rest. */
+#include <math.h>
+
 #include "base/clock.h"
 #include "base/size.h"
 #include "data/sampler.h"
 #include "sparse/hot.h"
+#include "sparse/run.h"
+
+/* A worker tells who looks on (observe/feed.h) of each block of rows that it has trained.
+ *
+ * Blocks are numbered as they are done, by the rows that all workers have trained then: so at a
+ * cut, in the middle of an epoch too, those up to its index are the ones that it has. A block is
+ * told when its worker begins the next, or its account stands at a cut: its time is that since the
+ * one before was told. Nobody knows how stale an update is, and a row's gradient has no norm of
+ * use.
+ */
+static void sparse_done_block(struct hr_sparse_worker *worker, size_t rows)
+{
+    if (!worker->tells)
+        return;
+    const uint64_t before = hr_atom64_fetch_add_relaxed(worker->run->trained, rows);
+    worker->untold = (struct hr_step_record){.kind = HR_RECORD_STEP,
+                                             .index = before + rows - 1,
+                                             .samples = (uint32_t)rows,
+                                             .loss_sum = worker->loss_sum,
+                                             .norm = NAN,
+                                             .staleness = HR_NOT_STALE};
+    worker->loss_sum = 0;
+}
+
+/* A block is done; and it is known how this worker spent its time until the next, or the
+ * cut: the launcher is told. Each is nothing where nobody looks on. */
+static enum hr_status sparse_tell(struct hr_sparse_worker *worker)
+{
+    const struct hr_sparse_run *run = worker->run;
+    struct hr_account *account = &worker->tally->account;
+    struct hr_step_record *record = &worker->untold;
+    if (!record->samples)
+        return HR_OK;
+    hr_account_look(account, hr_clock_ns());
+    record->at_ns = run->cuts.cut->before_ns + account->since_ns - worker->span_began_ns;
+    for (int a = 0; a < HR_ACTIVITIES; a++) {
+        hr_record_spend(record, (enum hr_activity)a, account->spent_ns[a] - worker->told_ns[a]);
+        worker->told_ns[a] = account->spent_ns[a];
+    }
+    HR_TRY(hr_feed_put(&run->feed, worker->rank, &worker->waiter, record));
+    record->samples = 0;
+    return HR_OK;
+}
 
 /* --- an epoch --- */
 
@@ -31,11 +76,11 @@ static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
         if (at >= shard.end)
             return HR_OK;
         const size_t n = hr_min_size(HR_SPARSE_BLOCK, shard.end - at);
-        HR_TRY(hr_sparse_tell(worker));
+        HR_TRY(sparse_tell(worker));
         hr_sampler_fill(sampler, at, n, order);
         HR_TRY(run->steps(worker, order, n));
         worker->tally->rows += n;
-        hr_sparse_done_block(worker, n);
+        sparse_done_block(worker, n);
         hr_atom64_store_relaxed(&worker->tally->seen, worker->tally->rows); /* an estimate */
         tell(worker);
     }
@@ -84,7 +129,7 @@ static enum hr_status end_span(struct hr_sparse_worker *worker)
                      hr_account_latest(&run->tally->came_ns, run->options.workers, sizeof *tally));
     if (worker->rank == 0)
         run->cuts.cut->span_ended_ns = tally->account.since_ns;
-    return hr_sparse_tell(worker);
+    return sparse_tell(worker);
 }
 
 /* --- a cut: the leader decides, between barriers --- */

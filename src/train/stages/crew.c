@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "plan/layout.h"
 #include "stages/apart.h"
+#include "stages/stage.h"
 
 /* --- ranks that wait --- */
 

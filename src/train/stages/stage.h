@@ -196,10 +196,4 @@ bool hr_stage_part_is_done(const struct hr_stage *lead, size_t part);
 bool hr_stage_all_are_done(void *lead);
 struct hr_batch_result hr_stage_result(struct hr_stage *lead);
 
-/* acted.c: an action is over, for who looks on (observe/spans.h): a span of a rank of its own, a
- * part of what the worker computes at rank 0; and what it took and handed over, as messages. */
-/* stage->place.spans is told, if there is one. */
-void hr_stage_acted(const struct hr_stage *stage, const struct hr_stage_action *action,
-                    int64_t began_ns, int64_t ended_ns);
-
 #endif

@@ -1,12 +1,477 @@
 /* The driver for virtual time: a heap of events, ordered by (time, insertion number); what they
  * mean is told in simulator.h. */
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cpus.h"
-#include "play/play_pause.h"
-#include "virtual/virtual_losses.h"
-#include "virtual/virtual_ranks.h"
+#include "play/play.h"
+#include "server/server.h"
+#include "server/server_worker.h"
 #include "virtual/simulator.h"
+#include "worker/staged.h"
+
+/* What shards and workers do in virtual time, when something has come for them.
+ *
+ * Threads: a simulator's.
+ */
+
+/* --- a shard --- */
+
+/* --- a worker --- */
+
+/* Losses in virtual time.
+ *
+ *   Death    (simulator.h) of a worker at the step or time that --inject names, of a server before
+ *            its input; what it had begun is left undone.
+ *   Notice   HR_NOTICE_PS after the death, and not before the dead worker's last message has come:
+ *            who learns that a connection is closed has read all that was sent on it. Shards take
+ *            the loss in its turn, behind these messages.
+ *   Term     that a loss ends: nothing happens any more, but who computes ends its gradient, as in
+ *            real time. Then, and when those who come back are there, the next one begins, without
+ *            messages.
+ *   Return   at again_ns (losses.h), as soon as shards have taken the loss. Starting takes no time.
+ *   Account  a rank's time is booked while it is there.
+ *
+ * Threads: a simulator's.
+ * Test:    tests/unit/train/test_virtual_losses.c,
+ *          tests/unit/virtual/test_virtual_deaths.c
+ */
+
+/* --- a shard --- */
+
+/* Move the first message that may be taken out of the queue; false when there is none. */
+static bool next_in_queue(struct hr_simulator *sim, size_t owner)
+{
+    struct hr_virtual_station *station = &sim->station[owner];
+    if (!station->inbox.n || !hr_play_may_take(&sim->play, owner))
+        return false;
+    memset(sim->enabled, 0, sim->play.shared->workers);
+    for (size_t i = 0; i < station->inbox.n; i++)
+        sim->enabled[station->inbox.sender[i]] = 1;
+    sim->play.shared->strategy->enabled(&sim->play.shard[owner], sim->enabled);
+    return hr_virtual_inbox_next(&station->inbox, sim->enabled, &station->serving);
+}
+
+static void take(struct hr_simulator *sim, size_t owner)
+{
+    struct hr_virtual_station *station = &sim->station[owner];
+    const struct hr_shared_state *shared = sim->play.shared;
+    station->busy = false;
+    hr_play_take(&sim->play, owner, station->serving);
+    if (!shared->colocated)
+        hr_spans_serve(hr_simulator_spans(sim, shared->workers + owner), station->serving,
+                       sim->play.shard[owner].taken.kind, station->began_ps / 1000,
+                       hr_simulator_now(sim) / 1000);
+    if (sim->play.shard[owner].taken.kind == HR_GONE) /* with all that it had sent */
+        hr_virtual_inbox_drop(&station->inbox, station->serving);
+}
+
+/* Take messages until one takes time. */
+static enum hr_status serve(struct hr_simulator *sim, size_t owner)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    struct hr_virtual_station *station = &sim->station[owner];
+    for (;;) {
+        if (station->busy || !next_in_queue(sim, owner))
+            return HR_OK;
+        if (hr_play_is_killed(&sim->play, shared->workers + owner))
+            return hr_simulator_die(sim, shared->workers + owner);
+        const int64_t ps = hr_conditions_serve_ps(sim->play.drive->job, owner, station->served++);
+        station->began_ps = hr_simulator_now(sim);
+        sim->seat[station->serving].account.moving_ps[owner] += ps;
+        if (shared->colocated)
+            sim->seat[owner].account.moving_ps[shared->servers] += ps; /* for all */
+        if (ps > 0) {
+            station->busy = true;
+            return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), ps),
+                                     hr_simulator_event(sim, HR_EVENT_SERVED, 0, owner));
+        }
+        take(sim, owner);
+    }
+}
+
+/* A shard may take an input of that worker: a message, or its loss. */
+static enum hr_status virtual_input(struct hr_simulator *sim, size_t owner, size_t worker)
+{
+    struct hr_virtual_station *station = &sim->station[owner];
+    if (!hr_play_lives(&sim->play, hr_shard_rank(sim->play.shared, owner)))
+        return HR_OK;
+    HR_ASSERT(station->inbox.n < hr_simulator_inbox_room(sim->play.shared));
+    hr_virtual_inbox_add(&station->inbox, worker);
+    return serve(sim, owner);
+}
+
+/* A worker's message has arrived. */
+static enum hr_status virtual_arrive(struct hr_simulator *sim, size_t shard, size_t worker)
+{
+    sim->seat[worker].sent--;
+    return virtual_input(sim, shard, worker);
+}
+
+/* --- a worker --- */
+
+/* Colocated, shard `rank` is the worker's. */
+static bool owns_shard(const struct hr_simulator *sim, size_t rank)
+{
+    return sim->play.shared->colocated && rank < sim->play.shared->servers;
+}
+
+/* Its gradient, with what comes before it. */
+static int64_t took_ps(const struct hr_virtual_seat *seat)
+{
+    return hr_ps_add(seat->compute_ps, hr_ps_add(seat->load_ps, seat->stall_ps));
+}
+
+/* It begins now, and is booked beforehand. */
+static void tell_gradient(struct hr_simulator *sim, size_t rank)
+{
+    const struct hr_virtual_seat *seat = &sim->seat[rank];
+    struct hr_spans *spans = hr_simulator_spans(sim, rank);
+    const int64_t now_ps = hr_simulator_now(sim), awake_ps = hr_ps_add(now_ps, seat->stall_ps),
+                  loaded_ps = hr_ps_add(awake_ps, seat->load_ps),
+                  computed_ps = hr_ps_add(loaded_ps, seat->compute_ps);
+    hr_spans_step(spans, sim->play.task[rank].index, now_ps / 1000);
+    hr_spans_add(spans, HR_SPAN_WAIT, HR_SPAN_STALL, now_ps / 1000, awake_ps / 1000);
+    hr_spans_add(spans, HR_SPAN_LOAD, HR_SPAN_WHOLE, awake_ps / 1000, loaded_ps / 1000);
+    hr_spans_add(spans, HR_SPAN_COMPUTE, HR_SPAN_WHOLE, loaded_ps / 1000, computed_ps / 1000);
+}
+
+/* When parts of its gradient, which begins now, are there; before it is. */
+static enum hr_status plan_parts(struct hr_simulator *sim, size_t rank)
+{
+    const struct hr_virtual_seat *seat = &sim->seat[rank];
+    const int64_t begins =
+        hr_ps_add(hr_simulator_now(sim), hr_ps_add(seat->load_ps, seat->stall_ps));
+    for (size_t i = 0; i < sim->nparts; i++) {
+        const int64_t ps = (int64_t)ceil((double)seat->compute_ps * sim->part[i].share);
+        const int64_t at = hr_ps_add(begins, ps < seat->compute_ps ? ps : seat->compute_ps);
+        HR_TRY(hr_simulator_push(sim, at, hr_simulator_event(sim, HR_EVENT_FINAL, rank, i)));
+    }
+    return HR_OK;
+}
+
+/* Backward has computed that part of its gradient. */
+static void virtual_go_ahead(struct hr_simulator *sim, size_t rank, size_t part)
+{
+    struct hr_worker *worker = &sim->play.worker[rank].worker;
+    if (sim->play.state[rank] == HR_HAS)
+        worker->hooks->final(worker, sim->part[part].offset);
+}
+
+static enum hr_status compute(struct hr_simulator *sim, size_t rank)
+{
+    const struct hr_train_job *job = sim->play.drive->job;
+    struct hr_virtual_seat *seat = &sim->seat[rank];
+    const uint64_t step = sim->play.worker[rank].worker.steps;
+    if (hr_play_is_killed(&sim->play, rank))
+        return hr_simulator_die(sim, rank);
+    seat->stall_ps = hr_conditions_stall_ps(job, rank, step);
+    seat->load_ps = hr_conditions_load_ps(job, rank);
+    if (job->timer)
+        HR_TRY(hr_staged_compute_ps(job, rank, step, &seat->compute_ps));
+    else
+        seat->compute_ps = hr_conditions_compute_ps(job, rank, step, 0);
+    const int64_t due = hr_ps_add(hr_simulator_now(sim), took_ps(seat));
+    HR_TRY(plan_parts(sim, rank));
+    HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
+    seat->account.since_ps = due;
+    sim->play.worker[rank].worker.stats->stalled_ns += seat->stall_ps / 1000;
+    tell_gradient(sim, rank);
+    hr_virtual_spend(&seat->account, HR_WAIT, seat->stall_ps);
+    hr_virtual_spend(&seat->account, HR_LOAD, seat->load_ps);
+    hr_virtual_spend(&seat->account, HR_COMPUTE, seat->compute_ps);
+    return hr_play_compute(&sim->play, rank, due);
+}
+
+/* Does it wait for that, and neither rests nor is gone? */
+static bool is_unanswered(const struct hr_simulator *sim, size_t rank)
+{
+    const enum hr_stand state = sim->play.state[rank];
+    return (state == HR_WANTS || state == HR_ASKED) &&
+           hr_requests_unanswered(&sim->play.worker[rank].worker);
+}
+
+/* A part of its push is lost: it waits, if it does not do so already. */
+static enum hr_status wait_to_repeat(struct hr_simulator *sim, size_t rank)
+{
+    const int64_t ps = hr_inject_deadline_ps(&sim->play.drive->job->conditions.inject);
+    if (sim->seat[rank].repeats)
+        return HR_OK;
+    sim->seat[rank].repeats = true;
+    return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), ps > 0 ? ps : 1),
+                             hr_simulator_event(sim, HR_EVENT_DEADLINE, rank, 0));
+}
+
+/* It has what it asked for. */
+static void leave_exchange(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_worker *worker = &sim->play.worker[rank].worker;
+    hr_simulator_settle(sim, rank);
+    hr_arrivals_leave(worker, hr_simulator_now(sim) / 1000);
+    if (sim->play.state[rank] == HR_AT_CUT)
+        hr_arrivals_come_to_cut(worker, hr_simulator_now(sim) / 1000);
+}
+
+/* Let a worker act until it waits for something; also for its own shard to finish a message. */
+static enum hr_status act(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_play *play = &sim->play;
+    const enum hr_stand *state = &play->state[rank];
+    bool idle = false;
+    const bool serves = owns_shard(sim, rank) && sim->station[rank].busy;
+    while (*state != HR_HAS && *state != HR_ARRIVED && !idle && !serves) {
+        const bool asks = *state == HR_ASKED || *state == HR_ARRIVING;
+        if (is_unanswered(sim, rank))
+            return wait_to_repeat(sim, rank);
+        if ((asks && sim->seat[rank].coming) || !hr_play_may_act(play, rank))
+            return HR_OK;
+        const bool asked = *state == HR_ASKED;
+        HR_TRY(hr_play_act(play, rank, &idle));
+        if (asked && !idle)
+            leave_exchange(sim, rank);
+        if (asked && *state == HR_HAS)
+            HR_TRY(hr_tell_steps(&play->worker[rank], hr_drive_trained_ns(play->drive)));
+    }
+    return *state == HR_HAS ? compute(sim, rank) : HR_OK;
+}
+
+static enum hr_status virtual_look(struct hr_simulator *sim, size_t rank)
+{
+    if (sim->play.state[rank] == HR_HAS)
+        return HR_OK;
+    HR_TRY(act(sim, rank));
+    return owns_shard(sim, rank) ? serve(sim, rank) : HR_OK;
+}
+
+/* Let it act as far as it can, if it has no task; and then the shard that it owns. */
+static enum hr_status virtual_look_at_all(struct hr_simulator *sim)
+{
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+        HR_TRY(virtual_look(sim, r));
+        HR_TRY(hr_play_tick(&sim->play)); /* a worker may have sent to a thousand shards */
+    }
+    return HR_OK;
+}
+
+/* Its gradient is there. */
+static enum hr_status virtual_computed(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_virtual_seat *seat = &sim->seat[rank];
+    bool idle;
+    sim->play.worker[rank].worker.took_ns = took_ps(seat) / 1000;
+    seat->account.since_ps = hr_simulator_now(sim);
+    hr_arrivals_offer(&sim->play.worker[rank].worker, sim->play.task[rank].index,
+                      hr_simulator_now(sim) / 1000);
+    HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
+    return virtual_look(sim, rank);
+}
+
+/* The deadline of its push has passed. */
+static enum hr_status virtual_deadline(struct hr_simulator *sim, size_t rank)
+{
+    bool idle;
+    sim->seat[rank].repeats = false;
+    if (!is_unanswered(sim, rank))
+        return HR_OK;
+    if (!hr_requests_are_taken(&sim->play.worker[rank].worker))
+        return wait_to_repeat(sim, rank);
+    HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* repeat */
+    return virtual_look(sim, rank);
+}
+
+/* It has taken the message that it was busy with. */
+static enum hr_status virtual_served(struct hr_simulator *sim, size_t owner)
+{
+    take(sim, owner);
+    HR_TRY(serve(sim, owner));
+    return owns_shard(sim, owner) ? virtual_look(sim, owner) : HR_OK;
+}
+
+static const struct hr_losses *losses_of(const struct hr_simulator *sim)
+{
+    return &sim->play.drive->losses;
+}
+
+static size_t ranks(const struct hr_simulator *sim)
+{
+    return sim->play.shared->workers + sim->play.shared->servers;
+}
+
+/* --- seats --- */
+
+/* What is on its way to it, and was booked for it, is no more. */
+static void clear_seat(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_virtual_seat *seat = &sim->seat[rank];
+    hr_virtual_begin(&seat->account, hr_simulator_now(sim));
+    seat->coming = seat->sent = 0;
+    seat->repeats = false;
+    seat->life++;
+}
+
+static void drop_messages(struct hr_simulator *sim)
+{
+    const struct hr_shared_state *shared = sim->play.shared;
+    hr_message_queue_drop(&sim->messages);
+    sim->sum_moving_ps = NULL;
+    sim->term++;
+    for (size_t s = 0; s < shared->servers; s++) {
+        sim->station[s].inbox.n = 0;
+        sim->station[s].busy = false;
+    }
+}
+
+/* A cut is over: nothing is on its way, and there may be other seats. */
+static void virtual_begin_anew(struct hr_simulator *sim)
+{
+    drop_messages(sim);
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+        clear_seat(sim, r);
+        sim->seat[r].absent = sim->play.state[r] == HR_RESTS || !hr_play_lives(&sim->play, r);
+    }
+}
+
+/* A loss has ended the term. Until the next one all who live wait, behind the gradient that they
+ * are computing, as in real time. */
+static enum hr_status stop_all(struct hr_simulator *sim)
+{
+    const int64_t now_ps = hr_simulator_now(sim);
+    sim->rest_ps = now_ps;
+    drop_messages(sim);
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+        struct hr_virtual_seat *seat = &sim->seat[r];
+        const int64_t computes_until_ps = seat->absent ? 0 : seat->account.since_ps;
+        if (computes_until_ps <= now_ps)
+            hr_simulator_settle(sim, r);
+        clear_seat(sim, r);
+        if (computes_until_ps > now_ps)
+            seat->account.since_ps = computes_until_ps;
+        if (computes_until_ps > sim->rest_ps)
+            sim->rest_ps = computes_until_ps;
+        if (seat->overdue) /* its last message will never arrive */
+            HR_TRY(hr_simulator_push(sim, now_ps, hr_simulator_event(sim, HR_EVENT_NOTICED, r, 0)));
+        seat->overdue = false;
+    }
+    return hr_simulator_push(sim, sim->rest_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, 0, 0));
+}
+
+/* --- deaths --- */
+
+/* The run's clock shows whole nanoseconds: at the first that is not before it. */
+static enum hr_status virtual_plan_deaths(struct hr_simulator *sim)
+{
+    const struct hr_inject *inject = &sim->play.drive->job->conditions.inject;
+    for (size_t i = 0; i < inject->n; i++) {
+        const struct hr_inject_entry *entry = &inject->entry[i];
+        const bool server = entry->kind == HR_INJECT_KILL_SERVER;
+        const size_t rank = entry->rank + (server ? sim->play.shared->workers : 0);
+        if (!entry->timed || (!server && entry->kind != HR_INJECT_KILL))
+            continue;
+        HR_TRY(hr_simulator_push(sim, (entry->ps + 999) / 1000 * 1000,
+                                 hr_simulator_event(sim, HR_EVENT_DIES, rank, 0)));
+    }
+    return HR_OK;
+}
+
+/* Who is gone then dies when it is back: hr_conditions_kill counts. */
+static enum hr_status virtual_die_in_time(struct hr_simulator *sim, size_t rank)
+{
+    const bool dies = hr_play_lives(&sim->play, rank) && hr_play_is_killed(&sim->play, rank);
+    return dies ? hr_simulator_die(sim, rank) : HR_OK;
+}
+
+/* Behind all that it has sent. */
+static enum hr_status tell_shards(struct hr_simulator *sim, size_t worker)
+{
+    for (size_t s = 0; s < sim->play.shared->servers; s++)
+        HR_TRY(virtual_input(sim, s, worker));
+    return HR_OK;
+}
+
+/* Its death is noticed, if its last message is there. HR_E_LOST: the run cannot go on. */
+static enum hr_status virtual_notice(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_play *play = &sim->play;
+    const bool worker = rank < play->shared->workers;
+    const int64_t now = hr_simulator_now(sim);
+    if (worker) {
+        sim->seat[rank].overdue = sim->seat[rank].sent > 0;
+        if (sim->seat[rank].overdue)
+            return HR_OK;
+    }
+    HR_TRY(hr_play_notice(play, rank));
+    if (hr_losses_recalled(losses_of(sim)))
+        HR_TRY(stop_all(sim));
+    const int64_t again_ps = 1000 * losses_of(sim)->again_ns[rank];
+    if (again_ps > now)
+        HR_TRY(hr_simulator_push(sim, again_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, rank, 0)));
+    if (worker && hr_server_takes_losses(play->shared) && !hr_losses_recalled(losses_of(sim)))
+        HR_TRY(tell_shards(sim, rank));
+    return virtual_look_at_all(sim); /* some may have waited for it alone */
+}
+
+/* One of worker `rank`'s messages has arrived: it may have been waited for. */
+static enum hr_status virtual_notice_late(struct hr_simulator *sim, size_t rank)
+{
+    return sim->seat[rank].overdue ? virtual_notice(sim, rank) : HR_OK;
+}
+
+/* --- returns and terms --- */
+
+/* Do shards have messages of its earlier life to take? Not behind its loss. */
+static bool has_left_messages(const struct hr_simulator *sim, size_t rank)
+{
+    for (size_t s = 0; s < sim->play.shared->servers; s++)
+        if (hr_virtual_inbox_has(&sim->station[s].inbox, rank))
+            return true;
+    return false;
+}
+
+static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
+{
+    struct hr_play *play = &sim->play;
+    if (rank >= play->shared->workers)
+        return hr_play_come_back(play, rank);
+    clear_seat(sim, rank); /* a server may have answered the dead */
+    HR_TRY(hr_play_come_back(play, rank));
+    play->worker[rank].worker.spans = hr_simulator_spans(sim, rank);
+    hr_arrivals_begin(&play->worker[rank].worker, hr_simulator_now(sim) / 1000);
+    sim->seat[rank].absent = play->state[rank] == HR_RESTS;
+    HR_ASSERT(sim->seat[rank].absent || !has_left_messages(sim, rank));
+    return virtual_look(sim, rank);
+}
+
+static enum hr_status let_come_back(struct hr_simulator *sim)
+{
+    for (size_t r = 0; r < ranks(sim); r++)
+        if (hr_play_may_come_back(&sim->play, r))
+            HR_TRY(come_back(sim, r));
+    return HR_OK;
+}
+
+static enum hr_status begin_term(struct hr_simulator *sim)
+{
+    for (size_t r = 0; r < sim->play.shared->workers; r++) {
+        hr_simulator_settle(sim, r);
+        hr_simulator_leave_exchange(sim, r);
+    }
+    HR_TRY(hr_play_begin_term(&sim->play));
+    virtual_begin_anew(sim);
+    return virtual_look_at_all(sim);
+}
+
+/* After every event, where losses are outlived: who may come back does; where a loss has ended the
+ * term and nobody is awaited, a new one begins. */
+static enum hr_status virtual_mind_losses(struct hr_simulator *sim)
+{
+    if (losses_of(sim)->n == 0)
+        return HR_OK;
+    HR_TRY(let_come_back(sim));
+    return hr_play_term_is_over(&sim->play) && hr_simulator_now(sim) >= sim->rest_ps
+               ? begin_term(sim)
+               : HR_OK;
+}
 
 static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening *what)
 {
@@ -14,36 +479,36 @@ static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening
         return HR_OK;
     switch (what->kind) {
     case HR_EVENT_COMPUTED:
-        return hr_virtual_computed(sim, what->worker);
+        return virtual_computed(sim, what->worker);
     case HR_EVENT_ARRIVED:
-        HR_TRY(hr_virtual_arrive(sim, what->shard, what->worker));
-        return hr_virtual_notice_late(sim, what->worker);
+        HR_TRY(virtual_arrive(sim, what->shard, what->worker));
+        return virtual_notice_late(sim, what->worker);
     case HR_EVENT_LANDED:
         sim->seat[what->worker].sent--;
-        return hr_virtual_notice_late(sim, what->worker);
+        return virtual_notice_late(sim, what->worker);
     case HR_EVENT_FINAL:
-        hr_virtual_go_ahead(sim, what->worker, what->shard);
+        virtual_go_ahead(sim, what->worker, what->shard);
         return HR_OK;
     case HR_EVENT_REPLIED:
         sim->seat[what->worker].coming--;
-        return hr_virtual_look(sim, what->worker);
+        return virtual_look(sim, what->worker);
     case HR_EVENT_SERVED:
-        return hr_virtual_served(sim, what->shard);
+        return virtual_served(sim, what->shard);
     case HR_EVENT_SUMMED:
         hr_virtual_release(sim);
-        return hr_virtual_look_at_all(sim);
+        return virtual_look_at_all(sim);
     case HR_EVENT_FREED:
         return hr_virtual_depart(sim);
     case HR_EVENT_DELIVERED:
         hr_virtual_deliver(sim, what->shard, what->worker);
-        HR_TRY(hr_virtual_look(sim, what->worker));
-        return hr_virtual_notice_late(sim, what->shard);
+        HR_TRY(virtual_look(sim, what->worker));
+        return virtual_notice_late(sim, what->shard);
     case HR_EVENT_DEADLINE:
-        return hr_virtual_deadline(sim, what->worker);
+        return virtual_deadline(sim, what->worker);
     case HR_EVENT_DIES:
-        return hr_virtual_die_in_time(sim, what->worker);
+        return virtual_die_in_time(sim, what->worker);
     case HR_EVENT_NOTICED:
-        return hr_virtual_notice(sim, what->worker);
+        return virtual_notice(sim, what->worker);
     case HR_EVENT_AGAIN:
         return HR_OK; /* it has become late enough */
     }
@@ -56,7 +521,7 @@ static enum hr_status begin(struct hr_simulator *sim)
         sim->seat[r].account.since_ps = hr_simulator_now(sim);
         hr_arrivals_begin(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
     }
-    HR_TRY(hr_virtual_look_at_all(sim));
+    HR_TRY(virtual_look_at_all(sim));
     return sim->status;
 }
 
@@ -81,7 +546,7 @@ static enum hr_status cut(struct hr_simulator *sim)
     if (sim->play.drive->leader->cuts.cut->halt)
         return HR_OK;
     if (shared->outlives)
-        hr_virtual_begin_anew(sim);
+        virtual_begin_anew(sim);
     return begin(sim);
 }
 
@@ -97,7 +562,7 @@ static enum hr_status step(struct hr_simulator *sim)
     hr_launcher_mind_time(drive->launcher);
     HR_TRY(happen(sim, &what));
     if (sim->play.shared->outlives) {
-        HR_TRY(hr_virtual_mind_losses(sim));
+        HR_TRY(virtual_mind_losses(sim));
         hr_losses_mind_copy(&drive->losses);
     }
     HR_TRY(sim->status);
@@ -107,7 +572,7 @@ static enum hr_status step(struct hr_simulator *sim)
 static enum hr_status simulate(struct hr_simulator *sim)
 {
     const struct hr_cut *at = sim->play.drive->leader->cuts.cut;
-    HR_TRY(hr_virtual_plan_deaths(sim));
+    HR_TRY(virtual_plan_deaths(sim));
     HR_TRY(begin(sim));
     while (!at->halt) {
         HR_TRY(hr_play_at_cut(&sim->play) ? cut(sim) : step(sim));

@@ -17,16 +17,13 @@
  *   Sum      of all replicas: made when the last has come, seen when the links have carried it.
  *   Death    (--inject kill) of a rank: it computes and takes nothing more. What a worker has sent
  *            arrives. It is noticed HR_NOTICE_PS later, and not before its last message is there:
- *            virtual_losses.h. Events of a life that is over, or of a term, are dropped.
+ *            drive_virtual.c. Events of a life that is over, or of a term, are dropped.
  *
  * Nothing here looks at the machine's clock, so the run is the same again, bit for bit, on any
  * number of processors. Evaluations and checkpoints take no virtual time.
  *
- * Files:   simulator.c        memory, events
- *          virtual_traffic.c  messages and sums on their way
- *          virtual_ranks.c    what shards and workers do when something has come
- *          virtual_losses.c   a death is noticed; who was lost comes back; terms
- *          drive_virtual.c    one event after the other
+ * Files:   simulator.c        memory, events, messages and sums on their way
+ *          drive_virtual.c    what shards and workers do when something has come; deaths
  *
  * Threads: a simulator belongs to one.
  * Test:    tests/unit/train/test_virtual.c, tests/unit/train/test_virtual_losses.c,
@@ -35,15 +32,90 @@
 #ifndef HR_VIRTUAL_SIMULATOR_H
 #define HR_VIRTUAL_SIMULATOR_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/account.h"
 #include "group/local_group.h"
 #include "netsim/events.h"
 #include "nn/model.h"
-#include "virtual/message_queue.h"
 #include "observe/spans.h"
 #include "play/play.h"
 #include "server/server.h"
-#include "virtual/virtual_account.h"
-#include "virtual/virtual_inbox.h"
+#include "virtual/message_queue.h"
+
+/* How a worker spent its virtual time.
+ *
+ * Between two gradients a worker communicates while a message of its is under way, and otherwise
+ * waits. Of the shards only the slowest counts, since their replies travel at the same time.
+ * Messages between workers count while any is under way. The owner of a shard also communicates
+ * while that takes messages: it counts as one more shard.
+ *
+ * Threads: none.
+ * Test: tests/unit/train/test_virtual.c
+ */
+struct hr_virtual_account {
+    struct hr_account *account;      /* borrowed: in nanoseconds */
+    int64_t since_ps;                /* up to when its time is accounted for */
+    int64_t spent_ps[HR_ACTIVITIES]; /* its account */
+    size_t under_way;                /* messages between it and other workers */
+    int64_t looked_ps;               /* up to when they are counted in moving_ps */
+    int64_t *moving_ps;              /* (nmoving) how long its messages were under way; borrowed */
+    size_t nmoving;                  /* shards, at least 1; and one more for its own */
+};
+
+/* It takes part from now on; no message of its is under way. */
+void hr_virtual_begin(struct hr_virtual_account *account, int64_t now_ps);
+void hr_virtual_spend(struct hr_virtual_account *account, enum hr_activity activity, int64_t ps);
+
+/* Messages that have arrived at a shard in virtual time, in order.
+ *
+ * Only their senders are kept here; the messages themselves are in the shard's rings.
+ */
+struct hr_virtual_inbox {
+    uint32_t *sender; /* (room) borrowed */
+    size_t n;
+};
+
+static inline void hr_virtual_inbox_add(struct hr_virtual_inbox *inbox, size_t sender)
+{
+    inbox->sender[inbox->n++] = (uint32_t)sender;
+}
+
+/* Remove the first message of a sender that is enabled; false when there is none. */
+static inline bool hr_virtual_inbox_next(struct hr_virtual_inbox *inbox,
+                                         const unsigned char *enabled, size_t *sender)
+{
+    for (size_t i = 0; i < inbox->n; i++) {
+        if (!enabled[inbox->sender[i]])
+            continue;
+        *sender = inbox->sender[i];
+        inbox->n--;
+        memmove(inbox->sender + i, inbox->sender + i + 1, (inbox->n - i) * sizeof *inbox->sender);
+        return true;
+    }
+    return false;
+}
+
+static inline bool hr_virtual_inbox_has(const struct hr_virtual_inbox *inbox, size_t sender)
+{
+    for (size_t i = 0; i < inbox->n; i++)
+        if (inbox->sender[i] == sender)
+            return true;
+    return false;
+}
+
+/* Remove all messages of that sender. */
+static inline void hr_virtual_inbox_drop(struct hr_virtual_inbox *inbox, size_t sender)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < inbox->n; i++)
+        if (inbox->sender[i] != sender)
+            inbox->sender[n++] = inbox->sender[i];
+    inbox->n = n;
+}
 
 enum hr_event_kind {
     HR_EVENT_COMPUTED,  /* a worker's gradient */
@@ -154,7 +226,8 @@ void hr_simulator_leave_exchange(struct hr_simulator *sim, size_t rank);
 /* A rank that lives dies now. HR_E_LOST: the run outlives no losses. */
 HR_CHECKED enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank);
 
-/* --- virtual_traffic.c: messages and sums on their way, in virtual time */
+/* --- messages and sums on their way, in virtual time --- */
+
 /* From now on all that ranks send takes its time. */
 void hr_virtual_traffic_begin(struct hr_simulator *sim);
 /* Send all messages whose links are free. */

@@ -1,5 +1,5 @@
 /* Names in a message: all of them, or as many as fit and how many are left out. */
-#include "state/listing.h"
+#include "state/model_tensors.h"
 
 #include <stdio.h>
 #include <string.h>
