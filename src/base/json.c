@@ -166,6 +166,14 @@ json_t *hr_json_text_or_null(const char *text)
     return text && text[0] ? hr_json_text(text) : json_null();
 }
 
+json_t *hr_json_list(size_t n, json_t *(*one)(const void *of, size_t i), const void *of)
+{
+    json_t *array = json_array();
+    for (size_t i = 0; i < n; i++)
+        hr_json_append(&array, one(of, i));
+    return array;
+}
+
 json_t *hr_json_object(const char *key, ...)
 {
     json_t *object = json_object();

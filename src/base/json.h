@@ -42,6 +42,8 @@ json_t *hr_json_text_or_null(const char *text);
 /* An object of members, key by key: hr_json_object("name", HR_JSON(name), HR_OF(row, bytes), NULL).
  * It takes the values; NULL where one is. */
 json_t *hr_json_object(const char *key, ...) __attribute__((sentinel));
+/* A list of n values, each made of `of` and its number. */
+json_t *hr_json_list(size_t n, json_t *(*one)(const void *of, size_t i), const void *of);
 /* A value by its type in C. */
 #define HR_JSON(x)                                                                                 \
     _Generic((x), char * : hr_json_text, const char * : hr_json_text, bool : hr_json_flag,         \

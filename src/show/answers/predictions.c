@@ -406,8 +406,9 @@ enum hr_status hr_prediction_print(FILE *out, const struct hr_prediction *p, con
 
 /* --- JSON --- */
 
-static json_t *value_json(const struct hr_prediction *p, size_t column)
+static json_t *value_json(const void *of, size_t column)
 {
+    const struct hr_prediction *p = of;
     double sum = 0, least = HUGE_VAL, most = -HUGE_VAL;
     for (size_t i = 0; i < p->count; i++) {
         const double x = (double)p->columns[i * p->ncolumns + column];
@@ -445,10 +446,7 @@ json_t *hr_prediction_json(const struct hr_prediction *p, const char *data)
     double mean = (double)NAN;
     size_t unanswered = 0;
     if (p->kind == HR_PREDICT_VALUES) {
-        json_t *values = json_array();
-        for (size_t c = 0; c < p->ncolumns; c++)
-            hr_json_append(&values, value_json(p, c));
-        more = hr_json_object("values", values, NULL);
+        more = hr_json_object("values", hr_json_list(p->ncolumns, value_json, p), NULL);
     } else {
         json_t *classes = classes_json(p, &mean, &unanswered);
         more = hr_json_object("classes", classes, "mean_confidence", HR_JSON(mean), "unanswered",

@@ -166,14 +166,16 @@ void hr_worst_print(FILE *out, const struct hr_worst *worst, size_t width)
     hr_grid_end(&grid, out, 0);
 }
 
+static json_t *sample_json(const void *samples, size_t i)
+{
+    const struct hr_worst_sample *s = (const struct hr_worst_sample *)samples + i;
+    return hr_json_object(HR_OF(s, row), HR_OF(s, truth), HR_OF(s, answer), HR_OF(s, probability),
+                          "truth_probability", HR_JSON(s->of_truth), HR_OF(s, loss), NULL);
+}
+
 json_t *hr_worst_json(const struct hr_worst *worst)
 {
-    json_t *array = json_array();
-    for (const struct hr_worst_sample *s = worst->samples; s < worst->samples + worst->n; s++)
-        hr_json_append(&array, hr_json_object(HR_OF(s, row), HR_OF(s, truth), HR_OF(s, answer),
-                                              HR_OF(s, probability), "truth_probability",
-                                              HR_JSON(s->of_truth), HR_OF(s, loss), NULL));
-    return array;
+    return hr_json_list(worst->n, sample_json, worst->samples);
 }
 
 /* --- a picture in memory --- */

@@ -156,17 +156,10 @@ enum hr_status hr_event_file_close(struct hr_event_file *events)
  *
  * Cost:    the files are read as a whole, one by one; what is kept stays in memory. */
 
-struct kept_event {
-    uint64_t step;
-    size_t offset, length; /* of the record in `bytes` */
-};
-
 struct event_keep {
     uint64_t from;        /* the step of the START */
     unsigned char *bytes; /* (used, room) owned: whole records */
     size_t used, room;
-    struct kept_event *event; /* (n, events) owned */
-    size_t n, events;
 };
 
 /* The files, in order; of each the records, in order. A START of step N forgets what is kept of N
@@ -220,18 +213,23 @@ static struct event read_event(struct reader in)
     return event;
 }
 
+/* Bytes of the record that begins here. */
+static uint64_t record_bytes(const void *record)
+{
+    uint64_t data;
+    memcpy(&data, record, LENGTH);
+    return data < SIZE_MAX - HEAD - TAIL ? HEAD + data + TAIL : SIZE_MAX;
+}
+
+static struct event event_of(const unsigned char *record)
+{
+    return read_event((struct reader){record + HEAD, record + record_bytes(record) - TAIL});
+}
+
 /* --- what is kept --- */
 
-static enum hr_status make_room(struct event_keep *keep, size_t bytes)
+static enum hr_status add(struct event_keep *keep, const unsigned char *record, size_t bytes)
 {
-    if (keep->n == keep->events) {
-        const size_t events = keep->events ? 2 * keep->events : 64;
-        struct kept_event *grown = realloc(keep->event, events * sizeof *grown);
-        if (!grown)
-            return hr_fail(HR_E_NOMEM, "no memory for %zu events", events);
-        keep->event = grown;
-        keep->events = events;
-    }
     if (bytes > keep->room - keep->used) {
         const size_t room = 2 * keep->room + bytes + 4096;
         unsigned char *grown = realloc(keep->bytes, room);
@@ -240,37 +238,32 @@ static enum hr_status make_room(struct event_keep *keep, size_t bytes)
         keep->bytes = grown;
         keep->room = room;
     }
-    return HR_OK;
-}
-
-static enum hr_status add(struct event_keep *keep, uint64_t step, const unsigned char *record,
-                          size_t bytes)
-{
-    HR_TRY(make_room(keep, bytes));
     memcpy(keep->bytes + keep->used, record, bytes);
-    keep->event[keep->n++] = (struct kept_event){step, keep->used, bytes};
     keep->used += bytes;
     return HR_OK;
 }
 
 static void forget_from(struct event_keep *keep, uint64_t step)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < keep->n; i++)
-        if (keep->event[i].step < step)
-            keep->event[n++] = keep->event[i];
-    keep->n = n;
+    size_t stay = 0, bytes;
+    for (size_t at = 0; at < keep->used; at += bytes) {
+        const bool stays = event_of(keep->bytes + at).step < step;
+        bytes = record_bytes(keep->bytes + at);
+        memmove(keep->bytes + stay, keep->bytes + at, stays ? bytes : 0);
+        stay += stays ? bytes : 0;
+    }
+    keep->used = stay;
 }
 
 static enum hr_status take(struct event_keep *keep, const struct hr_go_back *to,
                            const unsigned char *record, size_t bytes)
 {
-    const struct event event = read_event((struct reader){record + HEAD, record + bytes - TAIL});
+    const struct event event = event_of(record);
     if (event.starts)
         forget_from(keep, event.step);
     const bool stays = event.summary && event.step >= keep->from && event.step <= to->step &&
                        !hr_go_back_redoes(to, event.step);
-    return stays ? add(keep, event.step, record, bytes) : HR_OK;
+    return stays ? add(keep, record, bytes) : HR_OK;
 }
 
 /* --- files --- */
@@ -279,14 +272,13 @@ static enum hr_status read_file(struct event_keep *keep, const struct hr_go_back
                                 const char *path)
 {
     char *text = NULL;
-    size_t bytes = 0, length;
-    uint64_t data;
+    size_t bytes = 0;
+    uint64_t length;
     enum hr_status status = hr_file_read_own(path, file_max, &text, &bytes);
     for (size_t at = 0; status == HR_OK && bytes - at >= HEAD + TAIL; at += length) {
-        memcpy(&data, text + at, LENGTH);
-        if (data > bytes - at - HEAD - TAIL)
+        length = record_bytes(text + at);
+        if (length > bytes - at)
             break;
-        length = HEAD + (size_t)data + TAIL;
         status = take(keep, to, (const unsigned char *)text + at, length);
     }
     free(text);
@@ -324,15 +316,8 @@ static enum hr_status keep_read(struct event_keep *keep, const char *folder,
 static void keep_put(const struct event_keep *keep, struct hr_event_file *events, double wall_s)
 {
     restart(events, wall_s, keep->from);
-    for (size_t i = 0; i < keep->n; i++)
-        hr_appender_put(&events->file, keep->bytes + keep->event[i].offset, keep->event[i].length);
-}
-
-static void keep_free(struct event_keep *keep)
-{
-    free(keep->bytes);
-    free(keep->event);
-    *keep = (struct event_keep){0};
+    if (keep->used)
+        hr_appender_put(&events->file, keep->bytes, keep->used);
 }
 
 /* --- board --- */
@@ -422,7 +407,7 @@ static enum hr_status go_on(struct hr_board *board, const char *folder,
         status = open_file(board, folder);
     if (status == HR_OK)
         keep_put(&keep, &board->events, board->began_wall_s);
-    keep_free(&keep);
+    free(keep.bytes);
     return status;
 }
 

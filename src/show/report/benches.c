@@ -410,8 +410,9 @@ static json_t *time_object(double p10_us, double p50_us, double p90_us)
                           NULL);
 }
 
-static json_t *bench_row(const struct hr_bench_row *row)
+static json_t *bench_row(const void *rows, size_t i)
 {
+    const struct hr_bench_row *row = (const struct hr_bench_row *)rows + i;
     json_t *time = time_object(row->p10_us, row->p50_us, row->p90_us);
     return hr_json_object(HR_OF(row, op), HR_OF(row, algorithm), HR_OF(row, transport),
                           HR_OF(row, launch), HR_OF(row, type), HR_OF(row, redop),
@@ -432,14 +433,14 @@ static json_t *calibration_object(const struct hr_calibration *c)
 json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_bench_row *rows,
                      size_t n)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        hr_json_append(&array, bench_row(&rows[i]));
-    return hr_json_object("calibration", calibration_object(calibration), "rows", array, NULL);
+    return hr_json_object("calibration", calibration_object(calibration), "rows",
+                          hr_json_list(n, bench_row, rows), NULL);
 }
 
-static json_t *store_row(const struct hr_store_table *table, const struct hr_store_row *row)
+static json_t *store_row(const void *of, size_t i)
 {
+    const struct hr_store_table *table = of;
+    const struct hr_store_row *row = &table->row[i];
     json_t *time = time_object(row->p10_us, row->p50_us, row->p90_us);
     return hr_json_object(
         "op", HR_JSON("store"), HR_OF(row, setup), HR_OF(row, placement), HR_OF(row, workers),
@@ -450,10 +451,7 @@ static json_t *store_row(const struct hr_store_table *table, const struct hr_sto
 
 json_t *hr_json_store(const struct hr_store_table *table)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < table->n; i++)
-        hr_json_append(&array, store_row(table, &table->row[i]));
-    return hr_json_object("rows", array, NULL);
+    return hr_json_object("rows", hr_json_list(table->n, store_row, table), NULL);
 }
 
 /* A share of a roof; null where that wavered, and where it cannot be. */
@@ -479,8 +477,10 @@ static json_t *roofs_object(const struct hr_roofs *roofs)
         "tile_flops_per_s", HR_JSON(roofs->tile_flops), "memory", memory, NULL);
 }
 
-static json_t *layer_row(const struct hr_profile *profile, const struct hr_profile_row *row)
+static json_t *layer_row(const void *of, size_t i)
 {
+    const struct hr_profile *profile = of;
+    const struct hr_profile_row *row = &profile->rows[i];
     const struct hr_judgement j = hr_roofs_judge(&profile->roofs, row->work, row->seconds);
     const int known = row->seconds > 0;
     return hr_json_object(
@@ -491,14 +491,6 @@ static json_t *layer_row(const struct hr_profile *profile, const struct hr_profi
         share(j.of_compute, hr_roofs_flops_spread(&profile->roofs)), "of_memory_roof",
         share(j.of_memory, profile->roofs.level_spread[j.level]), "bound",
         known ? json_string(hr_bound_name(j.bound)) : json_null(), NULL);
-}
-
-static json_t *layer_rows(const struct hr_profile *profile)
-{
-    json_t *array = json_array();
-    for (size_t i = 0; i < profile->n; i++)
-        hr_json_append(&array, layer_row(profile, &profile->rows[i]));
-    return array;
 }
 
 static json_t *total_object(const struct hr_profile *profile)
@@ -521,8 +513,8 @@ json_t *hr_json_layers(const struct hr_profile *profile, const char *kernels)
     return hr_json_object("kernels", HR_JSON(kernels), "roofs", roofs_object(&profile->roofs),
                           HR_OF(profile, model), HR_OF(profile, params), HR_OF(profile, batch_size),
                           "threads_per_worker", HR_JSON(profile->threads), "rows",
-                          layer_rows(profile), "total", total_object(profile), "bound", bound,
-                          NULL);
+                          hr_json_list(profile->n, layer_row, profile), "total",
+                          total_object(profile), "bound", bound, NULL);
 }
 
 /* What a share was made of, and why there is none. */
@@ -545,8 +537,9 @@ static json_t *roof_object(const struct hr_speed_row *row)
         hr_json_text_or_null(hr_roof_share_lack(roof, text)), "rounds", rounds, NULL);
 }
 
-static json_t *speed_object(const struct hr_speed_row *row)
+static json_t *speed_object(const void *rows, size_t i)
 {
+    const struct hr_speed_row *row = (const struct hr_speed_row *)rows + i;
     const struct hr_run_result *r = &row->result;
     double share[HR_SPEED_PARTS];
     char label[256];
@@ -571,8 +564,5 @@ static json_t *speed_object(const struct hr_speed_row *row)
 
 json_t *hr_json_speed(const struct hr_speed_row *rows, size_t n)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < n; i++)
-        hr_json_append(&array, speed_object(&rows[i]));
-    return hr_json_object("rows", array, NULL);
+    return hr_json_object("rows", hr_json_list(n, speed_object, rows), NULL);
 }

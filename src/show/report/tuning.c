@@ -286,8 +286,10 @@ static json_t *edges_of(const struct hr_tuning *tuning, const struct hr_tuned_en
     return object;
 }
 
-static json_t *entry_of(const struct hr_tuning *tuning, const struct hr_tuned_entry *entry)
+static json_t *entry_of(const void *of, size_t i)
 {
+    const struct hr_tuning *tuning = of;
+    const struct hr_tuned_entry *entry = &tuning->entry[i];
     const bool weighed = entry->choice.n > 0;
     json_t *rival = weighed ? values_of(tuning, &entry->candidate[entry->rival]) : json_null();
     json_t *choice = hr_json_object("rival", rival, "difference",
@@ -305,13 +307,11 @@ static json_t *entry_of(const struct hr_tuning *tuning, const struct hr_tuned_en
 
 json_t *hr_json_tuning(const struct hr_tuning *tuning)
 {
-    json_t *entries = json_array();
-    for (size_t e = 0; e < tuning->nentries; e++)
-        hr_json_append(&entries, entry_of(tuning, &tuning->entry[e]));
-    return hr_json_object(
-        "metric", HR_JSON(hr_metric_kind(tuning->metric)->name), HR_OF(tuning, validation_samples),
-        HR_OF(tuning, unit), HR_OF(tuning, longest), HR_OF(tuning, total), HR_OF(tuning, wider),
-        "validation_fraction", HR_JSON(tuning->fraction), "fraction_by_default",
-        HR_JSON(tuning->by_default), HR_OF(tuning, usual), HR_OF(tuning, first_seed),
-        HR_OF(tuning, last_seed), "entries", entries, NULL);
+    return hr_json_object("metric", HR_JSON(hr_metric_kind(tuning->metric)->name),
+                          HR_OF(tuning, validation_samples), HR_OF(tuning, unit),
+                          HR_OF(tuning, longest), HR_OF(tuning, total), HR_OF(tuning, wider),
+                          "validation_fraction", HR_JSON(tuning->fraction), "fraction_by_default",
+                          HR_JSON(tuning->by_default), HR_OF(tuning, usual),
+                          HR_OF(tuning, first_seed), HR_OF(tuning, last_seed), "entries",
+                          hr_json_list(tuning->nentries, entry_of, tuning), NULL);
 }

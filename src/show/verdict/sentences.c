@@ -812,8 +812,9 @@ static json_t *orders(const struct hr_verdict *v, const struct hr_run_group *gro
                           "p_seeds", HR_JSON(o.score.p), NULL);
 }
 
-static json_t *strategy(const struct hr_verdict *v, size_t g)
+static json_t *strategy(const void *of, size_t g)
 {
+    const struct hr_verdict *v = of;
     const struct hr_run_group *group = &v->groups.group[g];
     const bool judged = v->best < v->groups.n && hr_verdict_tested(v, g) && g != v->best;
     return hr_json_object(
@@ -828,14 +829,6 @@ static json_t *strategy(const struct hr_verdict *v, size_t g)
         judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(), "worse_than_best",
         json_boolean(judged && hr_verdict_worse(v, g)), "runs_with_losses",
         HR_JSON(hr_run_group_lost(group)), "orders", orders(v, group), NULL);
-}
-
-static json_t *strategies(const struct hr_verdict *v)
-{
-    json_t *array = json_array();
-    for (size_t g = 0; g < v->groups.n; g++)
-        hr_json_append(&array, strategy(v, g));
-    return array;
 }
 
 static json_t *pair(const struct hr_verdict *v, size_t a, size_t b)
@@ -978,10 +971,11 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr
             v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label) : json_null(),
             "margin", wish.margin > 0 ? hr_json_number(hr_verdict_margin(&v)) : json_null(),
             "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)), "compared_at",
-            HR_JSON(compared_at[hr_best_compared(&v.groups)]), "strategies", strategies(&v),
-            "pairs", pairs(&v), "comparisons", comparisons(&v), "power", power(&v), "sentences",
-            sentences(runs, n, wish, true), "conclusion", sentences(runs, n, wish, false),
-            "like_for_like", HR_JSON(alike[hr_alikeness_of(&v.groups).kind]), "at",
+            HR_JSON(compared_at[hr_best_compared(&v.groups)]), "strategies",
+            hr_json_list(v.groups.n, strategy, &v), "pairs", pairs(&v), "comparisons",
+            comparisons(&v), "power", power(&v), "sentences", sentences(runs, n, wish, true),
+            "conclusion", sentences(runs, n, wish, false), "like_for_like",
+            HR_JSON(alike[hr_alikeness_of(&v.groups).kind]), "at",
             hr_json_text_or_null(wish.at ? wish.at : ""), "fair",
             hr_json_text_or_null(v.unlike && wish.fair ? wish.fair : ""), "tuned",
             json_boolean(wish.tuned), NULL);

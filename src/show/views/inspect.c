@@ -595,23 +595,21 @@ static void print_view(const struct hr_trace_view *view)
 
 /* --- for programs --- */
 
-static json_t *owners_json(const struct hr_trace_view *view)
+static json_t *owner_json(const void *of, size_t i)
 {
-    json_t *array = json_array();
-    for (size_t i = 0; i < view->nowners; i++) {
-        json_t *kinds = json_object();
-        for (size_t k = 0; k < HR_TRACE_KINDS; k++)
-            if (view->kinds[i][k])
-                json_object_set_new(kinds, kind_name(view, k), hr_json_count(view->kinds[i][k]));
-        json_array_append_new(
-            array, hr_json_object("owner", HR_JSON(i), HR_OF(&view->trace.owner[i], entries),
-                                  HR_OF(&view->trace.owner[i], bytes), "kinds", kinds, NULL));
-    }
-    return array;
+    const struct hr_trace_view *view = of;
+    json_t *kinds = json_object();
+    for (size_t k = 0; k < HR_TRACE_KINDS; k++)
+        if (view->kinds[i][k])
+            json_object_set_new(kinds, kind_name(view, k), hr_json_count(view->kinds[i][k]));
+    return hr_json_object("owner", HR_JSON(i), HR_OF(&view->trace.owner[i], entries),
+                          HR_OF(&view->trace.owner[i], bytes), "kinds", kinds, NULL);
 }
 
-static json_t *event_json(const struct hr_trace_view *view, const struct hr_roll_event *event)
+static json_t *event_json(const void *of, size_t i)
 {
+    const struct hr_trace_view *view = of;
+    const struct hr_roll_event *event = &view->roll.event[i];
     static const char *const names[] = {"", "lost", "back", "cut", "term"};
     const bool server = event->rank >= view->nworkers;
     const bool of_rank = event->kind == HR_ROLL_LOST || event->kind == HR_ROLL_BACK;
@@ -626,14 +624,6 @@ static json_t *event_json(const struct hr_trace_view *view, const struct hr_roll
                           json_boolean((int)(event->value & 1)), NULL);
 }
 
-static json_t *launcher_json(const struct hr_trace_view *view)
-{
-    json_t *array = json_array();
-    for (size_t e = 0; e < view->roll.n; e++)
-        json_array_append_new(array, event_json(view, &view->roll.event[e]));
-    return array;
-}
-
 /* What the logs say; null where they do not. */
 static json_t *count_if(bool said, uint64_t count)
 {
@@ -645,8 +635,9 @@ static json_t *number_if(bool said, double number)
     return said ? hr_json_number(number) : json_null();
 }
 
-static json_t *worker_json(const struct hr_trace_view *view, size_t w)
+static json_t *worker_json(const void *of, size_t w)
 {
+    const struct hr_trace_view *view = of;
     const struct hr_worker_view *worker = &view->worker[w];
     const struct hr_worker_time *time = &worker->time;
     const double mean = share((double)worker->stale_sum, (double)worker->clock);
@@ -663,14 +654,6 @@ static json_t *worker_json(const struct hr_trace_view *view, size_t w)
         NULL);
 }
 
-static json_t *workers_json(const struct hr_trace_view *view)
-{
-    json_t *array = json_array();
-    for (size_t w = 0; w < view->nworkers; w++)
-        json_array_append_new(array, worker_json(view, w));
-    return array;
-}
-
 static uint64_t all_dropped(const struct hr_trace_view *view)
 {
     uint64_t sum = 0;
@@ -683,9 +666,11 @@ static json_t *view_json(const struct hr_trace_view *view)
 {
     return json_pack("{so so sO? so so so sO? so so so so}", "trace", hr_json_text(view->path),
                      "header", json_loads(view->trace.header, 0, NULL), "trailer", view->trailer,
-                     "owners", owners_json(view), "launcher", launcher_json(view), "workers",
-                     workers_json(view), "updates", json_object_get(view->trailer, "updates"),
-                     "dropped", count_if(view->drops, all_dropped(view)), "taken_back",
+                     "owners", hr_json_list(view->nowners, owner_json, view), "launcher",
+                     hr_json_list(view->roll.n, event_json, view), "workers",
+                     hr_json_list(view->nworkers, worker_json, view), "updates",
+                     json_object_get(view->trailer, "updates"), "dropped",
+                     count_if(view->drops, all_dropped(view)), "taken_back",
                      hr_json_count(view->taken_back), "staleness",
                      hr_json_histogram(view->histogram, HR_RESULT_STALENESS_BUCKETS), "differ",
                      hr_json_count(view->differ));

@@ -406,8 +406,9 @@ static json_t *role_json(const struct hr_top_rank *rank)
                                                        HR_OF(rank, stage), HR_OF(rank, part), NULL);
 }
 
-static json_t *rank_json(const struct hr_top *top, size_t r)
+static json_t *rank_json(const void *of, size_t r)
 {
+    const struct hr_top *top = of;
     const struct hr_top_rank *rank = &top->rank[r];
     const bool played = top->run.control->about.seating == HR_SEATS_PLAYED;
     json_t *object = role_json(rank);
@@ -451,10 +452,7 @@ json_t *hr_top_json(const struct hr_top *top)
     static const char *const launches[] = {"played", "thread", "process", "joined"};
     const struct hr_control *control = top->run.control;
     const uint32_t seating = control->about.seating;
-    json_t *ranks = json_array();
     char said[1200];
-    for (size_t r = 0; r < top->nranks; r++)
-        json_array_append_new(ranks, rank_json(top, r));
     hr_look_say(&top->run, &top->look, said, sizeof said);
     return hr_json_object(
         "file", HR_JSON(top->run.name), "pid", json_integer(top->run.pid), "state",
@@ -465,7 +463,8 @@ json_t *hr_top_json(const struct hr_top *top)
         HR_OF(top, window_s), HR_OF(top, samples_per_s), "course", course_json(top),
         "resident_bytes", HR_JSON(hr_process_resident_bytes(top->run.pid)),
         HR_OF(&control->about, segment_bytes), "control_bytes",
-        HR_JSON(hr_control_bytes(control->nranks)), HR_OF(&top->run, nranks), "ranks", ranks, NULL);
+        HR_JSON(hr_control_bytes(control->nranks)), HR_OF(&top->run, nranks), "ranks",
+        hr_json_list(top->nranks, rank_json, top), NULL);
 }
 
 enum { LEAST_COLUMNS = 20 };
@@ -829,49 +828,37 @@ static json_t *operations(const struct hr_patient *patient, size_t r)
     return list;
 }
 
-static json_t *patient_rank_json(const struct hr_patient *patient, size_t r)
+static json_t *patient_rank_json(const void *of, size_t r)
 {
+    const struct hr_patient *patient = of;
     const struct hr_look *look = &patient->look;
     const struct hr_seen_rank *rank = &look->waits.rank[r];
     size_t whom[HR_MAX_RANKS];
     int64_t time;
     const size_t n = hr_look_waits_for(look, r, whom, &time);
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(list, hr_json_count(whom[i]));
     return hr_json_object("rank", HR_JSON(r), "pid", json_integer(rank->view.pid), "phase",
                           HR_JSON(hr_phase_str(rank->view.phase)), HR_OF(&rank->view, step),
                           "phase_s", HR_JSON(hr_seconds(look->waits.now - rank->since)),
                           HR_OF(&rank->view, stopped), "ended", HR_JSON(rank->view.over), "gone",
-                          HR_JSON(look->lost[r]), "waits_for", list, "waited_s",
+                          HR_JSON(look->lost[r]), "waits_for", hr_json_counts(whom, n), "waited_s",
                           n ? hr_json_number(hr_seconds(time)) : json_null(), "operations",
                           operations(patient, r), NULL);
-}
-
-static json_t *culprits(const struct hr_look *look)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < look->hold_up.n; i++)
-        json_array_append_new(list, hr_json_count(look->hold_up.holding[i]));
-    return list;
 }
 
 json_t *hr_patient_json(const struct hr_patient *patient)
 {
     const struct hr_run_file *run = patient->run;
-    json_t *ranks = json_array();
     char said[1200];
     if (!run->control)
         return hr_json_object("file", HR_JSON(run->name), "pid", json_integer(run->pid), "state",
                               HR_JSON(state_of(patient)), "fault", hr_json_text_or_null(run->fault),
                               NULL);
-    for (size_t r = 0; r < run->control->nranks; r++)
-        json_array_append_new(ranks, patient_rank_json(patient, r));
     hr_look_say(run, &patient->look, said, sizeof said);
-    return hr_json_object("file", HR_JSON(run->name), "pid", json_integer(run->pid), "state",
-                          HR_JSON(state_of(patient)), "fault", json_null(),
-                          HR_OF(&run->control->about, command), "started",
-                          json_integer(run->control->about.began_s), "age_s",
-                          HR_JSON(age_of(patient)), "said", hr_json_text_or_null(said), "culprits",
-                          culprits(&patient->look), "ranks", ranks, NULL);
+    return hr_json_object(
+        "file", HR_JSON(run->name), "pid", json_integer(run->pid), "state",
+        HR_JSON(state_of(patient)), "fault", json_null(), HR_OF(&run->control->about, command),
+        "started", json_integer(run->control->about.began_s), "age_s", HR_JSON(age_of(patient)),
+        "said", hr_json_text_or_null(said), "culprits",
+        hr_json_counts(patient->look.hold_up.holding, patient->look.hold_up.n), "ranks",
+        hr_json_list(run->control->nranks, patient_rank_json, patient), NULL);
 }
