@@ -132,48 +132,38 @@ static json_t *warnings(const void *base, const void *about)
 
 /* --- staleness --- */
 
-/* Figures of a set of updates. */
-struct counted {
-    uint64_t updates, sum, max;
-    const uint64_t *counts; /* (n) */
-    size_t n;
-};
-
-static json_t *quantile(const struct counted *counted, double q)
+static json_t *quantile(uint64_t updates, const uint64_t *counts, size_t n, double q)
 {
-    if (counted->updates == 0)
-        return json_null();
-    return hr_json_count(hr_histogram_quantile(counted->counts, counted->n, q));
+    return updates ? hr_json_count(hr_histogram_quantile(counts, n, q)) : json_null();
 }
 
-static json_t *counted_object(const struct counted *counted)
+/* Figures of a set of updates; counts (n): how many had each staleness. */
+static json_t *stale_figures(uint64_t updates, uint64_t sum, uint64_t max, const uint64_t *counts,
+                             size_t n)
 {
-    const double mean =
-        counted->updates ? (double)counted->sum / (double)counted->updates : (double)NAN;
-    return hr_json_object("mean", HR_JSON(mean), "p50", quantile(counted, 0.5), "p99",
-                          quantile(counted, 0.99), HR_OF(counted, max), "histogram",
-                          hr_json_histogram(counted->counts, counted->n), NULL);
+    return hr_json_object("mean", HR_JSON(updates ? (double)sum / (double)updates : (double)NAN),
+                          "p50", quantile(updates, counts, n, 0.5), "p99",
+                          quantile(updates, counts, n, 0.99), "max", HR_JSON(max), "histogram",
+                          hr_json_histogram(counts, n), NULL);
 }
 
-/* Parts of a run: by worker or by key, the same figures of each. */
-static json_t *stale_parts(const RUN *run, size_t first, size_t n)
+/* A part of a run: a worker, or behind all workers a key. */
+static json_t *stale_part(const void *of, size_t i)
 {
-    json_t *array = json_array();
-    for (size_t i = first; i < first + n; i++) {
-        const struct hr_staleness *part = &run->stale_parts[i];
-        const struct counted counted = {.updates = part->updates,
-                                        .sum = part->sum,
-                                        .max = part->max,
-                                        .counts = run->stale_counts + part->first,
-                                        .n = part->n};
-        const bool is_key = i >= run->nstale_workers;
-        json_t *object = counted_object(&counted);
-        json_object_set_new(object, is_key ? "name" : "rank",
-                            is_key ? hr_json_text(part->name) : hr_json_count(i));
-        json_object_set_new(object, "updates", hr_json_count(part->updates));
-        hr_json_append(&array, object);
-    }
-    return array;
+    const RUN *run = of;
+    const struct hr_staleness *part = &run->stale_parts[i];
+    const bool is_key = i >= run->nstale_workers;
+    json_t *object = stale_figures(part->updates, part->sum, part->max,
+                                   run->stale_counts + part->first, part->n);
+    json_object_set_new(object, is_key ? "name" : "rank",
+                        is_key ? hr_json_text(part->name) : hr_json_count(i));
+    json_object_set_new(object, "updates", hr_json_count(part->updates));
+    return object;
+}
+
+static json_t *stale_key(const void *of, size_t i)
+{
+    return stale_part(of, ((const RUN *)of)->nstale_workers + i);
 }
 
 /* Below exact_below staleness is counted exactly; bucket exact_below holds all updates at or above
@@ -181,20 +171,15 @@ static json_t *stale_parts(const RUN *run, size_t first, size_t n)
 static json_t *staleness(const void *base, const void *about)
 {
     const RUN *run = base;
-    const struct counted all = {.updates = run->stale_updates,
-                                .sum = run->stale_sum,
-                                .max = run->stale_max,
-                                .counts = run->stale,
-                                .n = HR_RESULT_STALENESS_BUCKETS};
-    json_t *object = counted_object(&all);
+    json_t *object = stale_figures(run->stale_updates, run->stale_sum, run->stale_max, run->stale,
+                                   HR_RESULT_STALENESS_BUCKETS);
     const bool unknown = run->conflicts.omega && run->stale_updates == 0; /* sparse models */
     (void)about;
     int failed =
         (unknown ? json_object_set_new(object, "max", json_null()) : 0) |
         json_object_set_new(object, "exact_below", hr_json_count(HR_RESULT_STALENESS_BUCKETS - 1)) |
-        json_object_set_new(object, "workers", stale_parts(run, 0, run->nstale_workers)) |
-        json_object_set_new(object, "keys",
-                            stale_parts(run, run->nstale_workers, run->nstale_keys));
+        json_object_set_new(object, "workers", hr_json_list(run->nstale_workers, stale_part, run)) |
+        json_object_set_new(object, "keys", hr_json_list(run->nstale_keys, stale_key, run));
     if (!failed)
         return object;
     json_decref(object);
