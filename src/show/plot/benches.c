@@ -162,11 +162,11 @@ static void write_curves(FILE *out, const struct lines *lines)
                            "roof of the threads'");
     for (size_t c = 0; c < lines->curves; c++)
         hr_plot_add(&list, "$curve%zu using 1:3:4 with filledcurves lc rgb '%s' notitle", c,
-                    hr_plot_color(c));
+                    hr_plot_style(c).color);
     for (size_t c = 0; c < lines->curves; c++) {
         hr_plot_add(&list,
                     "$curve%zu using 1:2 with linespoints lc rgb '%s' dt %s lw 2.2 pt %d title ", c,
-                    hr_plot_color(c), hr_plot_dash(c), hr_plot_point(c));
+                    hr_plot_style(c).color, hr_plot_style(c).dash, hr_plot_style(c).point);
         hr_plot_quote(out, lines->name[c], 60);
     }
     fputc('\n', out);
@@ -331,10 +331,10 @@ static void write_points(FILE *out, const struct picture *picture)
         for (int part = 0; part < PARTS; part++)
             hr_plot_add(&list,
                         "$layer%zu_%d using 1:2 with points lc rgb '%s' pt %d ps 1.6 notitle", l,
-                        part, hr_plot_color(l), shapes[part]);
+                        part, hr_plot_style(l).color, shapes[part]);
     for (size_t l = 0; l < picture->layers; l++) {
         hr_plot_add(&list, "keyentry with points lc rgb '%s' pt 13 ps 1.8 title ",
-                    hr_plot_color(l));
+                    hr_plot_style(l).color);
         hr_plot_quote(out, hr_json_text_at(picture->first[l], "layer"), 60);
     }
     for (int part = 0; part < PARTS; part++)
@@ -358,7 +358,7 @@ static void write_numbers(FILE *out, const struct picture *picture)
         snprintf(number, sizeof number, "%.*s", (int)strcspn(layer, " "), layer);
         write_label(out, number);
         fprintf(out, " at %.6g,%.6g right offset -0.9,0 font ',14' tc rgb '%s' front\n",
-                intensity(picture->first[l]), high, hr_plot_color(l));
+                intensity(picture->first[l]), high, hr_plot_style(l).color);
     }
 }
 

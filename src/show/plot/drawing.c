@@ -44,19 +44,9 @@ static const int points[] = {7, 5, 9, 11, 13, 6, 4, 8, 10, 12};
 
 #define CYCLE(table, i) ((table)[(i) % (sizeof(table) / sizeof *(table))])
 
-const char *hr_plot_color(size_t i)
+struct hr_plot_style hr_plot_style(size_t i)
 {
-    return CYCLE(colors, i);
-}
-
-const char *hr_plot_dash(size_t i)
-{
-    return CYCLE(dashes, i);
-}
-
-int hr_plot_point(size_t i)
-{
-    return CYCLE(points, i);
+    return (struct hr_plot_style){CYCLE(colors, i), CYCLE(dashes, i), CYCLE(points, i)};
 }
 
 void hr_plot_add(struct hr_plot_list *list, const char *format, ...)
@@ -88,7 +78,5 @@ void hr_plot_frame(FILE *out, const json_t *document)
 {
     fputs("set title ", out);
     hr_plot_quote(out, hr_json_text_at(document, "title"), 110);
-    fputs(" font ',16'\nset border 3 lc rgb '#404040'\nset tics nomirror out\n"
-          "set grid lc rgb '#dddddd' lt 1 lw 0.8\n",
-          out);
+    fprintf(out, " font ',16'\n%s", HR_PLOT_AXES);
 }

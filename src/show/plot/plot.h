@@ -52,9 +52,15 @@ struct hr_plot_list {
 void hr_plot_add(struct hr_plot_list *list, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Line style of the i-th curve; styles repeat. */
-const char *hr_plot_color(size_t i);
-const char *hr_plot_dash(size_t i);
-int hr_plot_point(size_t i);
+struct hr_plot_style {
+    const char *color, *dash;
+    int point;
+};
+struct hr_plot_style hr_plot_style(size_t i);
+/* Of every panel. */
+#define HR_PLOT_AXES                                                                               \
+    "set border 3 lc rgb '#404040'\nset tics nomirror out\nset grid lc rgb '#dddddd' lt 1 lw "     \
+    "0.8\n"
 
 /* --- kinds of pictures: false where they have nothing to draw --- */
 
