@@ -114,7 +114,7 @@ enum hr_status hr_cli_machines_ready(const struct hr_cli *cli, struct hr_machine
         ready = check_averaging(cli);
     if (ready == HR_OK && cli->forecast)
         hr_log(HR_LOG_WARNING, "--forecast: it is of one machine: time on links is not in it");
-    return hr_together_fail(&machines->together, ready, "all machines to read their data");
+    return hr_machines_fail(machines, ready, "all machines to read their data");
 }
 
 enum hr_status hr_cli_machines_ran(struct hr_machines *machines)
@@ -123,8 +123,7 @@ enum hr_status hr_cli_machines_ran(struct hr_machines *machines)
     int all[HR_WIRE_MACHINES];
     if (!machines)
         return HR_OK;
-    HR_TRY(hr_together_gather(&machines->together, &mine, sizeof mine, all,
-                              "all machines to end the run"));
+    HR_TRY(hr_machines_gather(machines, &mine, sizeof mine, all, "all machines to end the run"));
     for (size_t m = 0; m < machines->wire->machines; m++)
         if (all[m])
             hr_signals_came_elsewhere(all[m]);
@@ -133,8 +132,7 @@ enum hr_status hr_cli_machines_ran(struct hr_machines *machines)
 
 enum hr_status hr_cli_machines_outcome(struct hr_machines *machines, enum hr_status status)
 {
-    return machines ? hr_together_fail(&machines->together, status,
-                                       "what machine 0 has to say of the run")
+    return machines ? hr_machines_fail(machines, status, "what machine 0 has to say of the run")
                     : status;
 }
 

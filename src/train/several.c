@@ -47,7 +47,7 @@ static struct hr_machine_report report_of(const struct hr_run *run, size_t m)
 {
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_machines *machines = run->machines;
-    const struct hr_machine_clock *clock = &machines->together.clock[m];
+    const struct hr_machine_clock *clock = &machines->clock[m];
     struct hr_machine_report report = {.processors = (size_t)machines->traits[m].processors,
                                        .clock_offset_s = hr_seconds(clock->offset_ns),
                                        .clock_error_s = hr_seconds(clock->error_ns)};
@@ -181,7 +181,7 @@ struct facts {
     uint64_t spans_from, spans_to;
 };
 
-_Static_assert(sizeof(struct facts) <= HR_TOGETHER_BYTES, "facts fit a word");
+_Static_assert(sizeof(struct facts) <= HR_MACHINES_BYTES, "facts fit a word");
 
 /* Of everything that decides, and what beside it decides how memory is laid out. */
 static enum hr_status digest_options(const struct hr_run *run, char *out)
@@ -238,7 +238,7 @@ static enum hr_status compare_facts(const struct hr_machines *machines, const st
 }
 
 struct bits {
-    char text[HR_TOGETHER_BYTES]; /* of hr_machine_bits_json */
+    char text[HR_MACHINES_BYTES]; /* of hr_machine_bits_json */
 };
 
 static enum hr_status fill_bits(struct bits *bits)
@@ -296,7 +296,7 @@ static enum hr_status agree_on_bits(const struct hr_run *run)
     const struct hr_wire *wire = run->machines->wire;
     struct bits mine = {""}, all[HR_WIRE_MACHINES];
     HR_TRY(fill_bits(&mine));
-    HR_TRY(hr_together_gather(&run->machines->together, &mine, sizeof mine, all,
+    HR_TRY(hr_machines_gather(run->machines, &mine, sizeof mine, all,
                               "what all machines compute with"));
     for (size_t m = 1; m < wire->machines; m++)
         HR_TRY(compare_bits(run, &all[0], &all[m], m));
@@ -311,9 +311,8 @@ enum hr_status hr_several_agree(struct hr_run *run, enum hr_status status)
         return status;
     if (status == HR_OK)
         status = fill_facts(run, &mine);
-    HR_TRY(hr_together_fail(&machines->together, status, "all machines to prepare"));
-    HR_TRY(hr_together_gather(&machines->together, &mine, sizeof mine, all,
-                              "what all machines were told"));
+    HR_TRY(hr_machines_fail(machines, status, "all machines to prepare"));
+    HR_TRY(hr_machines_gather(machines, &mine, sizeof mine, all, "what all machines were told"));
     HR_TRY(compare_facts(machines, all));
     HR_TRY(agree_on_bits(run));
     run->shared.feed.steps = all[0].steps;
@@ -543,8 +542,7 @@ static enum hr_status compare_layouts(struct hr_run *run)
         run->segment.bytes, hr_digest64(run->areas.area, run->areas.n * sizeof *run->areas.area),
         run->job.begins_with, run->shared.schedule.first};
     struct layout all[HR_WIRE_MACHINES];
-    HR_TRY(hr_together_gather(&machines->together, &mine, sizeof mine, all,
-                              "all machines to be ready"));
+    HR_TRY(hr_machines_gather(machines, &mine, sizeof mine, all, "all machines to be ready"));
     for (size_t m = 1; m < machines->wire->machines; m++) {
         if (all[m].weights != all[0].weights || all[m].first != all[0].first)
             return hr_fail(HR_E_USAGE,
@@ -568,7 +566,7 @@ enum hr_status hr_several_join(struct hr_run *run, enum hr_status status)
         run->several = calloc(1, sizeof *run->several);
         status = run->several ? open_all(run) : hr_fail(HR_E_NOMEM, "no memory for machines");
     }
-    HR_TRY(hr_together_fail(&machines->together, status, "all machines to get ready"));
+    HR_TRY(hr_machines_fail(machines, status, "all machines to get ready"));
     HR_TRY(compare_layouts(run));
     for (size_t r = 0; r < run->job.nranks; r++)
         if (!hr_homes_here(&run->shared.homes, r))
@@ -622,9 +620,9 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
     waiter.timeout_ns = LEAVE_NS;
     const enum hr_status left =
         hr_wait_until(&waiter, &nobodys, hr_carrier_is_over, carrier, "the others to leave");
-    run->machines->together.ran = true;
+    run->machines->ran = true;
     for (size_t m = 0; m < run->machines->wire->machines; m++)
-        run->machines->together.lost[m] |= hr_carrier_has_lost(carrier, m);
+        run->machines->lost[m] |= hr_carrier_has_lost(carrier, m);
     run->job.poll = NULL;
     if (status != HR_OK)
         status = say_why(carrier, status, message);
@@ -632,9 +630,9 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
     run->several->carrier = NULL;
     /* A run that went on without them goes on to its end. */
     for (size_t m = 0; m < run->machines->wire->machines && status != HR_OK; m++)
-        run->machines->wire->abandoned |= run->machines->together.lost[m];
+        run->machines->wire->abandoned |= run->machines->lost[m];
     for (size_t m = 0; m < run->machines->wire->machines && status == HR_OK; m++)
-        run->machines->together.without[m] = run->machines->together.lost[m];
+        run->machines->without[m] = run->machines->lost[m];
     return status != HR_OK ? status : left;
 }
 

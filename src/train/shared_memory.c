@@ -12,7 +12,7 @@
 #include "worker/worker.h"
 
 /* Of runs on several machines: what is alike behind a meeting, which only machine 0 reads, and how
- * its writers' parts lie (machines/twin.h). Not what a launcher writes, who does not rest. */
+ * its writers' parts lie (machines/meet.h). Not what a launcher writes, who does not rest. */
 static const struct hr_area words = {.unit = 1}, words_for_first = {.unit = 1, .for_first = true};
 static const struct hr_area at_the_end = {
     .unit = 1, .for_first = true, .stages = UINT32_C(1) << HR_STAGE_OVER};

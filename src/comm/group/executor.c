@@ -104,15 +104,16 @@ enum hr_pushed hr_stream_push(struct hr_member *member, struct hr_stream *stream
     return push_in_place(member, stream, peer, call, outgoing);
 }
 
-struct hr_carries hr_stream_carries(const struct hr_ring *ring, size_t slot_bytes,
-                                    const struct hr_message *message)
+struct hr_cargo hr_stream_cargo(const void *segment, const struct hr_ring *ring, size_t slot_bytes,
+                                const struct hr_message *message)
 {
-    const uintptr_t payload = (uintptr_t)ring + hr_ring_bytes(HR_STREAM_SLOTS) +
-                              (size_t)(message - ring->slot) * slot_bytes;
+    const size_t payload = (uintptr_t)ring - (uintptr_t)segment + hr_ring_bytes(HR_STREAM_SLOTS) +
+                           (size_t)(message - ring->slot) * slot_bytes;
+    const size_t bytes = message->word[BYTES];
     const bool slot = message->word[ADDRESS] == BY_PAYLOAD;
-    return (struct hr_carries){.slot = slot ? (const void *)payload : NULL,
-                               .offset = slot ? 0 : message->word[ADDRESS],
-                               .bytes = message->word[BYTES]};
+    if (!bytes) /* and perhaps no address */
+        return (struct hr_cargo){0};
+    return (struct hr_cargo){slot ? payload : message->word[ADDRESS], bytes, slot};
 }
 
 /* Emulated links: a message is there when its time has come. */

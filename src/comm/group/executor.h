@@ -95,14 +95,14 @@ struct hr_incoming {
 bool hr_stream_peek(struct hr_member *member, struct hr_stream *stream, size_t peer,
                     const struct hr_call *expected, struct hr_incoming *incoming,
                     enum hr_status *status);
-/* What a message of a stream's ring speaks of: `bytes` bytes in its slot of payload, or at `offset`
- * of the segment. */
-struct hr_carries {
-    const void *slot; /* NULL: in place */
+/* What goes with a message where it has to be carried: `bytes` bytes at `offset` of the segment. */
+struct hr_cargo {
     size_t offset, bytes;
+    bool slot; /* they belong to that slot of the ring alone: nobody else's lie there */
 };
-struct hr_carries hr_stream_carries(const struct hr_ring *ring, size_t slot_bytes,
-                                    const struct hr_message *message);
+/* Of a message of a stream's ring: what lies in its slot of payload, or in place. */
+struct hr_cargo hr_stream_cargo(const void *segment, const struct hr_ring *ring, size_t slot_bytes,
+                                const struct hr_message *message);
 void hr_stream_release(struct hr_member *member, struct hr_stream *stream, size_t peer);
 
 #endif

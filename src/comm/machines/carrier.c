@@ -7,10 +7,416 @@
 #include <time.h>
 
 #include "base/size.h"
+#include "group/executor.h"
 #include "machines/inside.h"
 
+/* === which rings are carried: their order gives them their numbers === */
+
+/* What it was, where there is no memory: then *ok is false. */
+static void *grown(void *array, size_t n, size_t bytes, bool *ok)
+{
+    void *larger = realloc(array, n * bytes);
+    *ok &= larger != NULL;
+    return larger ? larger : array;
+}
+
+/* Room for one more of everything, so that nothing has to grow later. */
+static bool make_room(struct hr_carrier *carrier)
+{
+    const size_t n = carrier->nrings + 1;
+    bool ok = true;
+    carrier->sending = grown(carrier->sending, n, sizeof *carrier->sending, &ok);
+    carrier->landing = grown(carrier->landing, n, sizeof *carrier->landing, &ok);
+    carrier->active = grown(carrier->active, n, sizeof *carrier->active, &ok);
+    for (size_t m = 0; m < carrier->machines; m++) {
+        struct hr_machine *machine = &carrier->machine[m];
+        machine->due = grown(machine->due, n, sizeof *machine->due, &ok);
+    }
+    return ok;
+}
+
+static bool add_sending(struct hr_carrier *carrier, const struct hr_sending *made)
+{
+    struct hr_sending *sending = malloc(sizeof *sending);
+    if (!sending)
+        return false;
+    *sending = *made;
+    sending->number = (uint32_t)carrier->nrings;
+    sending->machine = carrier->options.homes.machine[made->to];
+    sending->next = carrier->sending_to[made->to];
+    carrier->sending_to[made->to] = sending;
+    carrier->sending[carrier->nrings] = sending;
+    return true;
+}
+
+static bool add_landing(struct hr_carrier *carrier, const struct hr_landing *made)
+{
+    struct hr_landing *landing = malloc(sizeof *landing);
+    if (!landing)
+        return false;
+    *landing = *made;
+    landing->number = (uint32_t)carrier->nrings;
+    landing->machine = carrier->options.homes.machine[made->from];
+    landing->next = carrier->landing_from[made->from];
+    carrier->landing_from[made->from] = landing;
+    carrier->landing[carrier->nrings] = landing;
+    return true;
+}
+
+static bool add(struct hr_carrier *carrier, struct hr_ring *ring, size_t from, size_t to,
+                hr_cargo_fn cargo, const void *arg)
+{
+    const struct hr_homes *homes = &carrier->options.homes;
+    if (!make_room(carrier))
+        return false;
+    carrier->sending[carrier->nrings] = NULL;
+    carrier->landing[carrier->nrings] = NULL;
+    if (hr_homes_here(homes, from) && !hr_homes_here(homes, to) &&
+        !add_sending(carrier, &(struct hr_sending){.ring = ring,
+                                                   .from = (uint16_t)from,
+                                                   .to = (uint16_t)to,
+                                                   .cargo = cargo,
+                                                   .arg = arg}))
+        return false;
+    if (!hr_homes_here(homes, from) && hr_homes_here(homes, to) &&
+        !add_landing(carrier, &(struct hr_landing){
+                                  .ring = ring, .from = (uint16_t)from, .to = (uint16_t)to}))
+        return false;
+    carrier->nrings++;
+    return true;
+}
+
+enum hr_status hr_carrier_add_ring(struct hr_carrier *carrier, struct hr_ring *ring, size_t from,
+                                   size_t to, hr_cargo_fn cargo, const void *arg)
+{
+    pthread_mutex_lock(&carrier->lock);
+    const bool added = add(carrier, ring, from, to, cargo, arg);
+    pthread_mutex_unlock(&carrier->lock);
+    return added ? HR_OK : hr_fail(HR_E_NOMEM, "no memory to carry a ring between machines");
+}
+
+/* --- of a group --- */
+
+static struct hr_cargo cargo_of_group(const void *arg, const struct hr_ring *ring,
+                                      const struct hr_message *message)
+{
+    const struct hr_carried_group *carried = arg;
+    return hr_stream_cargo(carried->segment, ring, carried->slot_bytes, message);
+}
+
+struct adding {
+    struct hr_carrier *carrier;
+    const struct hr_carried_group *carried;
+    const struct hr_place *place;
+};
+
+static enum hr_status add_of_group(void *arg, size_t from, size_t to, struct hr_ring *ring)
+{
+    const struct adding *adding = arg;
+    return hr_carrier_add_ring(adding->carrier, ring, hr_place_world_rank(adding->place, from),
+                               hr_place_world_rank(adding->place, to), cargo_of_group,
+                               adding->carried);
+}
+
+enum hr_status hr_carrier_add_group(struct hr_carrier *carrier, struct hr_carried_group *carried,
+                                    const struct hr_group_options *options,
+                                    const struct hr_place *place)
+{
+    struct adding adding = {carrier, carried, place};
+    *carried = (struct hr_carried_group){place->segment, options->slot_bytes};
+    return hr_group_each_ring_apart(options, place->group, add_of_group, &adding);
+}
+
+/* --- terms --- */
+
+void hr_carrier_end_term(struct hr_carrier *carrier, uint32_t term)
+{
+    pthread_mutex_lock(&carrier->lock);
+    carrier->term = term;
+    carrier->stage = HR_TERM_ENDED;
+    for (size_t m = 0; m < carrier->machines; m++)
+        carrier->machine[m].letter[true].receiving = false;
+    pthread_mutex_unlock(&carrier->lock);
+}
+
+/* Letters of no term may be: who reads them does not wait for us. */
+static bool has_old_letters(const struct hr_carrier *carrier, const struct hr_machine *machine)
+{
+    const struct hr_letter *l = machine->first;
+    while (l && !machine->gone && (!l->term || l->term == carrier->term))
+        l = l->next;
+    return l != NULL;
+}
+
+bool hr_carrier_is_still(void *arg)
+{
+    struct hr_carrier *carrier = arg;
+    bool still = true;
+    pthread_mutex_lock(&carrier->lock);
+    for (size_t r = 0; r < carrier->nrings; r++) {
+        const struct hr_sending *s = carrier->sending[r];
+        still &= !s || !s->nparts || carrier->machine[s->machine].gone;
+    }
+    for (size_t m = 0; m < carrier->machines; m++)
+        still &= !has_old_letters(carrier, &carrier->machine[m]) &&
+                 (!carrier->machine[m].coming || carrier->machine[m].gone);
+    pthread_mutex_unlock(&carrier->lock);
+    return still;
+}
+
+/* Memory that the wire of a lost machine may still write to is left. */
+static void forget_landed(struct hr_machine *machine)
+{
+    for (size_t i = 0; i < machine->nlanded && !machine->gone; i++)
+        free(machine->landed[i].aside);
+    machine->nlanded = machine->ndue = 0;
+    memset(machine->knows, 0, sizeof machine->knows);
+}
+
+void hr_carrier_begin_term(struct hr_carrier *carrier, const struct hr_homes *homes)
+{
+    pthread_mutex_lock(&carrier->lock);
+    for (size_t m = 0; m < carrier->machines; m++)
+        forget_landed(&carrier->machine[m]);
+    for (size_t r = 0; r < carrier->nrings; r++) {
+        const struct hr_sending *s = carrier->sending[r];
+        if (!s || !s->nparts) /* else its wire may still say that they are done */
+            free(carrier->sending[r]);
+        free(carrier->landing[r]);
+    }
+    memset(carrier->sending_to, 0, sizeof carrier->sending_to);
+    memset(carrier->landing_from, 0, sizeof carrier->landing_from);
+    carrier->nactive = carrier->nrings = carrier->ntracked = 0;
+    carrier->options.homes = *homes;
+    carrier->stage = HR_TERM_BEGINS;
+    pthread_mutex_unlock(&carrier->lock);
+}
+
+void hr_carrier_run_term(struct hr_carrier *carrier)
+{
+    pthread_mutex_lock(&carrier->lock);
+    carrier->stage = HR_TERM_READY;
+    for (size_t r = 0; r < HR_MAX_RANKS; r++) {
+        hr_carrier_stir(carrier, r);
+    }
+    pthread_mutex_unlock(&carrier->lock);
+}
+
+/* === what machines tell of themselves: heartbeats, aborts, that they leave; their silence ===
+ *
+ *   Silence  counts while this machine listens: a look that comes late adds little, because what
+ *            was sent meanwhile may be there and not read yet. */
+
+enum { BEAT_NS = 100 * 1000 * 1000, LOOKS_A_DEADLINE = 8 };
+
+/* --- beats --- */
+
+static size_t write_lines(struct hr_carrier *carrier, struct hr_beat_line *line)
+{
+    struct hr_control *control = carrier->options.control;
+    size_t n = 0;
+    for (size_t r = 0; r < control->nranks; r++) {
+        struct hr_rank_status *rank = &control->rank[r]; /* partner of all: the rank */
+        if (!hr_homes_here(&carrier->options.homes, r))
+            continue;
+        line[n++] = (struct hr_beat_line){
+            .rank = (uint32_t)r,
+            .phase = hr_atom32_load_relaxed(&rank->phase),
+            .result = hr_atom32_load_acquire(&rank->result),
+            .stage = hr_atom32_load_relaxed(&rank->stage),
+            .step = hr_atom64_load_relaxed(&rank->step),
+            .age_ns = (uint64_t)carrier->now - hr_atom64_load_relaxed(&rank->since),
+            .samples = hr_atom64_load_relaxed(&rank->gauge.samples),
+            .gradients = hr_atom64_load_relaxed(&rank->gauge.gradients)};
+    }
+    return n;
+}
+
+static void beat(struct hr_carrier *carrier, size_t to)
+{
+    struct hr_machine *machine = &carrier->machine[to];
+    struct hr_head head;
+    if (!machine->beat_done)
+        return;
+    const size_t n = write_lines(carrier, machine->out);
+    /* One that speaks of a term that is to begin might keep back the word of it. */
+    hr_head_begin(&head, HR_HEAD_BEAT, carrier->stage == HR_TERM_RUNS ? carrier->term : 0)->number =
+        (uint32_t)n;
+    if (!hr_carrier_send(carrier, to, &head, machine->out, n * sizeof *machine->out,
+                         &machine->beat_done))
+        machine->beat_done = true;
+}
+
+/* The lines of another machine's ranks: here the carrier writes them, as no rank does. */
+static void beat_arrived(struct hr_carrier *carrier, size_t from, size_t lines)
+{
+    for (size_t i = 0; i < lines && i < HR_MAX_RANKS; i++) {
+        const struct hr_beat_line *line = &carrier->machine[from].in[i];
+        if (line->rank >= carrier->options.control->nranks ||
+            carrier->options.homes.machine[line->rank] != from)
+            continue;
+        struct hr_rank_status *rank = &carrier->options.control->rank[line->rank];
+        hr_atom32_store_relaxed(&rank->phase, line->phase);
+        hr_atom32_store_relaxed(&rank->stage, line->stage);
+        hr_atom64_store_relaxed(&rank->step, line->step);
+        hr_atom64_store_relaxed(&rank->since, (uint64_t)carrier->now - line->age_ns);
+        hr_gauge_work(&rank->gauge, line->samples, line->gradients);
+        hr_atom32_store_release(&rank->result, line->result); /* partner: who looks on */
+    }
+}
+
+/* --- losses --- */
+
+/* "ranks 2, 3" */
+static void name_ranks(const struct hr_carrier *carrier, size_t machine, char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t r = 0; r < carrier->options.control->nranks; r++)
+        n += carrier->options.homes.machine[r] == machine;
+    for (size_t r = 0, used = 0; r < carrier->options.control->nranks; r++) {
+        if (carrier->options.homes.machine[r] != machine || used >= size)
+            continue;
+        used += (size_t)snprintf(text + used, size - used, "%s%zu",
+                                 used    ? ", "
+                                 : n > 1 ? "ranks "
+                                         : "rank ",
+                                 r);
+    }
+}
+
+static void lose(struct hr_carrier *carrier, size_t machine, const char *how)
+{
+    struct hr_machine *lost = &carrier->machine[machine];
+    char ranks[400], text[sizeof carrier->loss];
+    if (lost->gone)
+        return;
+    lost->gone = true;
+    if (lost->left)
+        return; /* it said so */
+    name_ranks(carrier, machine, ranks, sizeof ranks);
+    snprintf(text, sizeof text, "lost machine %s (%s): %s", carrier->options.wire->host[machine],
+             ranks, how);
+    if (!carrier->loss[0])
+        snprintf(carrier->loss, sizeof carrier->loss, "%s", text);
+    if (carrier->options.lost)
+        carrier->options.lost(carrier->options.lost_arg, machine, text);
+    else
+        hr_carrier_fail(carrier, HR_E_LOST, "%s", carrier->loss);
+}
+
+static void listen_for_silence(struct hr_carrier *carrier, int64_t passed)
+{
+    const int64_t deadline = carrier->options.timeout_ns / 4 * 3;
+    char text[120];
+    size_t machine;
+    while (hr_wire_lost(carrier->options.wire, &machine, text, sizeof text))
+        lose(carrier, machine, text);
+    passed =
+        deadline && passed > deadline / LOOKS_A_DEADLINE ? deadline / LOOKS_A_DEADLINE : passed;
+    for (size_t m = 0; m < carrier->machines; m++) {
+        if (!hr_carrier_speaks_to(carrier, m) || carrier->machine[m].left)
+            continue;
+        carrier->machine[m].silent_ns += passed;
+        if (!deadline || carrier->machine[m].silent_ns < deadline)
+            continue;
+        snprintf(text, sizeof text, "nothing has come from it for %.1f s (--timeout %.1f)",
+                 hr_seconds(carrier->machine[m].silent_ns),
+                 hr_seconds(carrier->options.timeout_ns));
+        lose(carrier, m, text);
+    }
+}
+
+/* --- aborts, and the end --- */
+
+static void tell_abort(struct hr_carrier *carrier)
+{
+    const struct hr_control *control = carrier->options.control;
+    if (!hr_atom32_load_acquire(&control->abort)) /* partner: hr_control_abort */
+        return;
+    if (!carrier->failure.status)
+        carrier->failure = control->failure;
+    const size_t rank = carrier->failure.rank;
+    const uint64_t step =
+        rank < control->nranks ? hr_atom64_load_relaxed(&control->rank[rank].step) : 0;
+    for (size_t m = 0; m < carrier->machines; m++) {
+        struct hr_machine *machine = &carrier->machine[m];
+        struct hr_head head;
+        if (machine->abort_told || !hr_carrier_speaks_to(carrier, m))
+            continue;
+        hr_head_begin(&head, HR_HEAD_ABORT, 0)->number = (uint32_t)step;
+        machine->abort_told =
+            hr_carrier_send(carrier, m, &head, &carrier->failure, sizeof carrier->failure, NULL);
+    }
+}
+
+static void abort_arrived(struct hr_carrier *carrier, size_t from, uint32_t step)
+{
+    struct hr_machine *machine = &carrier->machine[from];
+    const size_t rank = machine->failure.rank;
+    machine->failure.message[sizeof machine->failure.message - 1] = '\0';
+    machine->abort_told = true; /* it knows */
+    if (rank < carrier->options.control->nranks && !hr_homes_here(&carrier->options.homes, rank))
+        hr_control_step(carrier->options.control, rank, step);
+    hr_control_abort(carrier->options.control, machine->failure.rank, machine->failure.status,
+                     machine->failure.message);
+}
+
+static bool has_sent_all(const struct hr_carrier *carrier, size_t to)
+{
+    for (size_t i = 0; i < carrier->nactive; i++)
+        if (carrier->active[i]->machine == to)
+            return false;
+    return !carrier->machine[to].first;
+}
+
+static void tell_leave(struct hr_carrier *carrier)
+{
+    for (size_t m = 0; m < carrier->machines; m++) {
+        struct hr_machine *machine = &carrier->machine[m];
+        struct hr_head head;
+        if (machine->leave_told || !hr_carrier_speaks_to(carrier, m) || !has_sent_all(carrier, m))
+            continue;
+        hr_head_begin(&head, HR_HEAD_LEAVE, 0);
+        machine->leave_told = hr_carrier_send(carrier, m, &head, NULL, 0, NULL);
+    }
+}
+
+/* Whoever leaves stays until that is known, because a wire that is closed may drop what it has. */
+static void tell_seen(struct hr_carrier *carrier)
+{
+    for (size_t m = 0; m < carrier->machines; m++) {
+        struct hr_machine *machine = &carrier->machine[m];
+        struct hr_head head;
+        if (machine->seen_told || !machine->left || !hr_carrier_speaks_to(carrier, m))
+            continue;
+        hr_head_begin(&head, HR_HEAD_LEAVE_SEEN, 0);
+        machine->seen_told = hr_carrier_send(carrier, m, &head, NULL, 0, NULL);
+    }
+}
+
+static void tell_all(struct hr_carrier *carrier)
+{
+    const int64_t passed = carrier->now - carrier->scanned;
+    tell_abort(carrier);
+    if (carrier->leaves)
+        tell_leave(carrier);
+    tell_seen(carrier);
+    if (passed < HR_SCAN_NS)
+        return;
+    listen_for_silence(carrier, passed);
+    carrier->scanned = carrier->now;
+    if (carrier->now - carrier->beaten < BEAT_NS)
+        return;
+    carrier->beaten = carrier->now;
+    for (size_t m = 0; m < carrier->machines; m++)
+        if (hr_carrier_speaks_to(carrier, m))
+            beat(carrier, m);
+}
+
+/* === moved by who waits, or by its own thread === */
+
 enum {
-    BEAT_NS = 100 * 1000 * 1000,
     PART_BYTES = 1 << 20,
     LEAST_NAP_NS = 20 * 1000,
     MOST_NAP_NS = 1000 * 1000,
@@ -154,9 +560,9 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
     else if (parsed.letter)
         hr_letters_arrived(carrier, from, parsed.letter, parsed.note, parsed.base->last);
     else if (parsed.base->kind == HR_HEAD_BEAT)
-        hr_beats_arrived(carrier, from, parsed.base->number);
+        beat_arrived(carrier, from, parsed.base->number);
     else if (parsed.base->kind == HR_HEAD_ABORT)
-        hr_beats_abort_arrived(carrier, from, parsed.base->number);
+        abort_arrived(carrier, from, parsed.base->number);
     else if (parsed.base->kind == HR_HEAD_LEAVE)
         carrier->machine[from].left = true;
     else if (parsed.base->kind == HR_HEAD_LEAVE_SEEN)
@@ -178,8 +584,7 @@ static void look_at_bells(struct hr_carrier *carrier)
         if (word == carrier->bell_seen[r] && !all)
             continue;
         carrier->bell_seen[r] = word;
-        hr_sending_stir(carrier, r);
-        hr_landing_stir(carrier, r);
+        hr_carrier_stir(carrier, r);
     }
 }
 
@@ -197,7 +602,7 @@ static void move_all(struct hr_carrier *carrier)
     if (carrier->stage == HR_TERM_READY && !hr_letters_are_due(carrier))
         carrier->stage = HR_TERM_RUNS;
     hr_credits_alone(carrier);
-    hr_beats_go(carrier);
+    tell_all(carrier);
 }
 
 void hr_carrier_poll(void *arg)
@@ -262,7 +667,6 @@ enum hr_status hr_carrier_open(const struct hr_carrier_options *options, struct 
     }
     HR_ASSERT(options->homes.machines == machines && options->homes.self == options->wire->self);
     carrier->options = *options;
-    carrier->options.beat_ns = options->beat_ns ? options->beat_ns : BEAT_NS;
     carrier->options.part_bytes = options->part_bytes ? options->part_bytes : PART_BYTES;
     carrier->machines = machines;
     carrier->self = options->wire->self;

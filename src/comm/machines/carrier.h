@@ -72,7 +72,6 @@ struct hr_carrier_options {
     size_t segment_bytes;
     int64_t timeout_ns; /* of a wait: a machine that is silent for three quarters of it is lost, so
                            that it is named before who waits for it; 0: only the wire says it */
-    int64_t beat_ns;    /* 0: 100 ms */
     size_t part_bytes;  /* bodies are sent in parts of so many bytes; 0: 1 MiB */
     /* A machine is lost, in words: "lost machine m1 (ranks 2, 3): why". Once a machine, by who
      * polls, who has the carrier: it must not be called from here. NULL: the run is aborted. */
@@ -85,12 +84,6 @@ HR_CHECKED enum hr_status hr_carrier_open(const struct hr_carrier_options *optio
                                           struct hr_carrier **out);
 /* Stop its thread, and forget what is under way. Harmless on NULL. */
 void hr_carrier_close(struct hr_carrier *carrier);
-
-/* What goes with a message: `bytes` bytes at `offset` of the segment. */
-struct hr_cargo {
-    size_t offset, bytes;
-    bool slot; /* they belong to that slot of the ring alone: nobody else's lie there */
-};
 
 /* What goes with a message of that ring. Called by the sender's machine only. */
 typedef struct hr_cargo (*hr_cargo_fn)(const void *arg, const struct hr_ring *ring,

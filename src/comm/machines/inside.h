@@ -1,7 +1,5 @@
-/* inside.h - what the files of the carrier share. For src/machines alone.
- *
- * Everything here is touched by who has the lock. Files, from the bottom: rings, tracked,
- * outgoing, landing, sending, letters, beats, carrier.
+/* inside.h - what the two files of the carrier share: carry.c, and above it carrier.c. Everything
+ * here is touched by who has the lock.
  */
 #ifndef HR_MACHINES_INSIDE_H
 #define HR_MACHINES_INSIDE_H
@@ -254,76 +252,39 @@ static inline bool hr_carrier_speaks_to(const struct hr_carrier *carrier, size_t
     return machine != carrier->self && !carrier->machine[machine].gone;
 }
 
-/* --- tracked.c --- */
-
-size_t hr_tracked_due_bytes(const struct hr_carrier *carrier, size_t to);
-void hr_tracked_look(struct hr_carrier *carrier);
-/* Append what that machine does not have, as far as there is room: how many. */
-size_t hr_tracked_pack(struct hr_carrier *carrier, size_t to, struct hr_head *head);
-/* That head went; its words, n of them, stand at `at`. */
-void hr_tracked_packed(struct hr_carrier *carrier, size_t to, const void *at, size_t n);
-bool hr_tracked_unpack(struct hr_carrier *carrier, size_t from, size_t n,
-                       struct hr_head_reader *reader);
-
-/* --- sending.c --- */
-
-/* Look at the rings to and from that rank again. */
-void hr_sending_stir(struct hr_carrier *carrier, size_t rank);
-void hr_sending_go(struct hr_carrier *carrier);
-void hr_credit_arrived(struct hr_carrier *carrier, const struct hr_head_credit *credit);
-
-/* --- outgoing.c: credits --- */
-
-/* How many messages the rank has released. */
-static inline uint64_t hr_landing_released(const struct hr_landing *landing)
-{
-    return hr_atom64_load_acquire(&landing->ring->head); /* partner: the consumer's release */
-}
-void hr_landing_stir(struct hr_carrier *carrier, size_t rank);
-/* The same for credits that are due. */
-size_t hr_landing_pack(struct hr_carrier *carrier, size_t to, struct hr_head *head);
-void hr_landing_packed(struct hr_carrier *carrier, size_t to, const struct hr_head_credit *credit,
-                       size_t n);
-
-/* --- outgoing.c --- */
+/* --- carry.c --- */
 
 /* Abort the run: something is wrong with what came. */
 void hr_carrier_fail(struct hr_carrier *carrier, enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-
 /* Send a head that is complete but for credits and words, which are added. False: no room. */
 bool hr_carrier_send(struct hr_carrier *carrier, size_t to, struct hr_head *head, const void *body,
                      size_t bytes, bool *done);
+/* Look at the rings to and from that rank again. */
+void hr_carrier_stir(struct hr_carrier *carrier, size_t rank);
 
-/* Words that a machine does not have go ahead, if they would not fit into one head. False: no
- * room. */
-bool hr_tracked_ahead(struct hr_carrier *carrier, size_t to);
-/* Credits that cannot wait for something that they could ride on. */
+/* What can be moved: messages out; those that wait for their place; letters out; and credits that
+ * cannot wait for something that they could ride on. */
+void hr_sending_go(struct hr_carrier *carrier);
+void hr_landing_go(struct hr_carrier *carrier);
+void hr_letters_go(struct hr_carrier *carrier);
 void hr_credits_alone(struct hr_carrier *carrier);
 
-/* --- landing.c --- */
-
-void hr_landing_go(struct hr_carrier *carrier);
+/* What comes. */
+bool hr_tracked_unpack(struct hr_carrier *carrier, size_t from, size_t n,
+                       struct hr_head_reader *reader);
+void hr_credit_arrived(struct hr_carrier *carrier, const struct hr_head_credit *credit);
 bool hr_landing_place(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
                       bool last, void **where);
 void hr_landing_arrived(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
                         bool last);
-
-/* --- letters.c --- */
-
-void hr_letters_go(struct hr_carrier *carrier);
-/* Is one that was posted before this term ran still to be sent? */
-bool hr_letters_are_due(const struct hr_carrier *carrier);
 bool hr_letters_place(struct hr_carrier *carrier, size_t from, const struct hr_head_letter *head,
                       const void *note, void **where);
 void hr_letters_arrived(struct hr_carrier *carrier, size_t from, const struct hr_head_letter *head,
                         const void *note, bool last);
+
+/* Is a letter that was posted before this term ran still to be sent? */
+bool hr_letters_are_due(const struct hr_carrier *carrier);
 void hr_letters_drop(struct hr_carrier *carrier, size_t machine);
-
-/* --- beats.c: beats, silence, aborts, the end --- */
-
-void hr_beats_go(struct hr_carrier *carrier);
-void hr_beats_arrived(struct hr_carrier *carrier, size_t from, size_t lines);
-void hr_beats_abort_arrived(struct hr_carrier *carrier, size_t from, uint32_t step);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "machines/start.h"
 
-/* Defined by start_mpi.c, which not every program links. */
+/* Defined by wire_mpi.c, which not every program links. */
 extern const struct hr_mpi_library hr_mpi_linked __attribute__((weak));
 
 /* Slurm's job script is not one of a step's tasks, and is told of no step. */

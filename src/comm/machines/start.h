@@ -7,8 +7,8 @@
  *     return hr_mpi_leave(code);                                the last thing that main does
  *
  * One program links one MPI library, because their ABIs differ: build/hogring none,
- * build/hogring-openmpi and build/hogring-mpich theirs. All that knows MPI is in *_mpi.c, compiled
- * once a library; the rest asks hr_mpi_library, which is NULL where none is linked.
+ * build/hogring-openmpi and build/hogring-mpich theirs. All that knows MPI is in wire_mpi.c,
+ * compiled once a library; the rest asks hr_mpi_library, which is NULL where none is linked.
  *
  * Threads:  MPI is begun with MPI_THREAD_SERIALIZED: any thread, one at a time; so is the wire.
  * Blocking: open waits for the other processes, at most timeout_ns in MPI_Init (then the process
@@ -43,7 +43,6 @@ struct hr_mpi_launch {
 
 /* One MPI library, where it is linked. */
 struct hr_mpi_library {
-    const char *name; /* "Open MPI", "MPICH" */
     enum hr_status (*open)(const struct hr_mpi_launch *launch, int64_t timeout_ns,
                            struct hr_wire **wire);
     int (*leave)(int code);

@@ -324,7 +324,7 @@ static void idle_carriers_leave_the_processor_alone(void **state)
 /* --- the end ------------------------------------------------------------------------------------
  */
 
-static const char after[8] = "TOGETHER";
+static const char after[8] = "MACHINES";
 static size_t words_after;
 
 static bool place_after(void *arg, size_t from, const void *head, size_t head_bytes,

@@ -1,5 +1,5 @@
 /* What machines have changed in memory that they share, found and merged. */
-#include "machines/twin.h"
+#include "machines/meet.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Machines at the start: what one says all know, a failure is everybody's, clocks are compared. */
-#include "machines/together.h"
+#include "machines/machines.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ enum { MACHINES = 4 };
 static const int64_t SECOND = HR_NS_PER_SECOND;
 
 /* What a machine does, in a process of its own. */
-typedef enum hr_status (*machine_fn)(struct hr_together *together, size_t self);
+typedef enum hr_status (*machine_fn)(struct hr_machines *machines, size_t self);
 
 /* Exit codes of children: 0 as it should be, 9 a check of its own failed. */
 #define MACHINE_CHECK(condition)                                                                   \
@@ -32,18 +32,18 @@ typedef enum hr_status (*machine_fn)(struct hr_together *together, size_t self);
 static void play(struct wire_mesh *mesh, size_t self, machine_fn body, int64_t timeout_ns,
                  uint32_t trouble, bool parts)
 {
-    struct hr_together together;
+    struct hr_machines machines;
     struct hr_wire *wire;
     alarm(60);
     MACHINE_CHECK(wire_socket_open(mesh, self, 7, trouble, &wire) == HR_OK);
     wire_mesh_keep(mesh, self);
-    hr_together_open(wire, timeout_ns, &together);
-    const enum hr_status status = body(&together, self);
+    hr_machines_init(wire, timeout_ns, &machines);
+    const enum hr_status status = body(&machines, self);
     if (status != HR_OK)
         fprintf(stderr, "host-%zu: %s\n", self, hr_error_message());
     MACHINE_CHECK(status == HR_OK);
     if (parts)
-        MACHINE_CHECK(hr_together_part(&together) == HR_OK);
+        MACHINE_CHECK(hr_machines_part(&machines) == HR_OK);
     hr_wire_close(wire);
     _exit(0);
 }
@@ -79,14 +79,14 @@ static void check_all_end_well(machine_fn body, uint32_t trouble)
 
 /* --- words --- */
 
-static enum hr_status say_many_words(struct hr_together *together, size_t self)
+static enum hr_status say_many_words(struct hr_machines *machines, size_t self)
 {
     for (uint64_t round = 0; round < 50; round++) {
-        uint64_t mine[HR_TOGETHER_BYTES / 8], all[MACHINES][HR_TOGETHER_BYTES / 8];
+        uint64_t mine[HR_MACHINES_BYTES / 8], all[MACHINES][HR_MACHINES_BYTES / 8];
         const size_t n = 1 + round % (sizeof mine / 8); /* now short, now as long as can be */
         for (size_t i = 0; i < n; i++)
             mine[i] = 1000 * round + 10 * i + self;
-        HR_TRY(hr_together_gather(together, mine, n * 8, all, "words"));
+        HR_TRY(hr_machines_gather(machines, mine, n * 8, all, "words"));
         for (size_t m = 0; m < MACHINES; m++)
             for (size_t i = 0; i < n; i++)
                 MACHINE_CHECK(((uint64_t *)all)[m * n + i] == 1000 * round + 10 * i + m);
@@ -101,14 +101,14 @@ static void what_one_says_all_know(void **state)
     check_all_end_well(say_many_words, 30);
 }
 
-static enum hr_status say_words_between_probes(struct hr_together *together, size_t self)
+static enum hr_status say_words_between_probes(struct hr_machines *machines, size_t self)
 {
     for (uint64_t round = 0; round < 20; round++) {
         uint64_t mine = 10 * round + self, all[MACHINES];
         for (size_t m = 0; m < MACHINES; m++)
             if (m != self)
-                hr_wire_probe(together->wire, m);
-        HR_TRY(hr_together_gather(together, &mine, sizeof mine, all, "words"));
+                hr_wire_probe(machines->wire, m);
+        HR_TRY(hr_machines_gather(machines, &mine, sizeof mine, all, "words"));
         for (size_t m = 0; m < MACHINES; m++)
             MACHINE_CHECK(all[m] == 10 * round + m);
     }
@@ -125,11 +125,11 @@ static void probes_say_nothing(void **state)
 
 /* --- failures --- */
 
-static enum hr_status one_has_failed(struct hr_together *together, size_t self)
+static enum hr_status one_has_failed(struct hr_machines *machines, size_t self)
 {
-    MACHINE_CHECK(hr_together_fail(together, HR_OK, "all") == HR_OK);
+    MACHINE_CHECK(hr_machines_fail(machines, HR_OK, "all") == HR_OK);
     const enum hr_status mine = self == 2 ? hr_fail(HR_E_IO, "no such file: digits") : HR_OK;
-    const enum hr_status all = hr_together_fail(together, mine, "all");
+    const enum hr_status all = hr_machines_fail(machines, mine, "all");
     MACHINE_CHECK(all == HR_E_IO);
     MACHINE_CHECK(!strcmp(hr_error_message(),
                           self == 2 ? "no such file: digits" : "host-2: no such file: digits"));
@@ -142,14 +142,14 @@ static void a_failure_is_everybodys(void **state)
     check_all_end_well(one_has_failed, 0);
 }
 
-static enum hr_status the_last_never_comes(struct hr_together *together, size_t self)
+static enum hr_status the_last_never_comes(struct hr_machines *machines, size_t self)
 {
     uint32_t mine = 1, all[MACHINES];
-    MACHINE_CHECK(hr_together_fail(together, HR_OK, "all") == HR_OK);
+    MACHINE_CHECK(hr_machines_fail(machines, HR_OK, "all") == HR_OK);
     if (self == MACHINES - 1)
         kill(getpid(), SIGKILL);
     const int64_t began = hr_clock_ns();
-    MACHINE_CHECK(hr_together_gather(together, &mine, sizeof mine, all, "words") == HR_E_LOST);
+    MACHINE_CHECK(hr_machines_gather(machines, &mine, sizeof mine, all, "words") == HR_E_LOST);
     MACHINE_CHECK(strstr(hr_error_message(), "host-3 is lost: "));
     MACHINE_CHECK(hr_clock_ns() - began < 5 * SECOND);
     sleep(1); /* who leaves is gone, too */
@@ -165,13 +165,13 @@ static void who_is_gone_is_named_at_once(void **state)
         assert_int_equal(ended[m], m == MACHINES - 1 ? 100 + SIGKILL : 0);
 }
 
-static enum hr_status one_is_too_slow(struct hr_together *together, size_t self)
+static enum hr_status one_is_too_slow(struct hr_machines *machines, size_t self)
 {
     uint32_t mine = 1, all[MACHINES];
     if (self == 1)
         sleep(2);
     const enum hr_status status =
-        hr_together_gather(together, &mine, sizeof mine, all, "all to begin");
+        hr_machines_gather(machines, &mine, sizeof mine, all, "all to begin");
     if (self != 1) {
         MACHINE_CHECK(status == HR_E_TIMEOUT);
         MACHINE_CHECK(strstr(hr_error_message(), "s for all to begin: not there: host-1"));
@@ -193,15 +193,15 @@ static void who_does_not_come_in_time_is_named(void **state)
 static struct hr_atom32 *parted; /* in memory that all machines share */
 
 /* The last is silent, and known to be lost; its process is there until all others are through. */
-static enum hr_status the_last_is_lost(struct hr_together *together, size_t self)
+static enum hr_status the_last_is_lost(struct hr_machines *machines, size_t self)
 {
     if (self == MACHINES - 1) {
         while (hr_atom32_load_acquire(parted) < MACHINES - 1)
             usleep(1000);
         return HR_OK;
     }
-    together->lost[MACHINES - 1] = true;
-    MACHINE_CHECK(hr_together_part(together) == HR_E_LOST);
+    machines->lost[MACHINES - 1] = true;
+    MACHINE_CHECK(hr_machines_part(machines) == HR_E_LOST);
     hr_atom32_fetch_add_release(parted, 1);
     return HR_OK;
 }
@@ -220,18 +220,18 @@ static void nobody_waits_for_who_is_known_to_be_lost(void **state)
 }
 
 /* What a carrier had still to say stands before the next word of its machine. */
-static enum hr_status say_behind_a_carrier(struct hr_together *together, size_t self)
+static enum hr_status say_behind_a_carrier(struct hr_machines *machines, size_t self)
 {
     static const char beat[3000] = "body";
     const uint64_t head[4] = {1, 2, 3, 4};
     uint64_t mine = self, all[MACHINES];
     bool done;
-    together->ran = true;
+    machines->ran = true;
     for (size_t m = 0; m < MACHINES; m++)
-        while (m != self && !hr_wire_send(together->wire, m, head, sizeof head, beat,
+        while (m != self && !hr_wire_send(machines->wire, m, head, sizeof head, beat,
                                           sizeof beat * (self % 2), &done))
             usleep(100);
-    HR_TRY(hr_together_gather(together, &mine, sizeof mine, all, "words"));
+    HR_TRY(hr_machines_gather(machines, &mine, sizeof mine, all, "words"));
     for (size_t m = 0; m < MACHINES; m++)
         MACHINE_CHECK(all[m] == m);
     return HR_OK;
@@ -246,16 +246,16 @@ static void what_a_carrier_left_is_passed_over(void **state)
 
 /* --- clocks --- */
 
-static enum hr_status compare_clocks(struct hr_together *together, size_t self)
+static enum hr_status compare_clocks(struct hr_machines *machines, size_t self)
 {
-    HR_TRY(hr_together_clock(together));
+    HR_TRY(hr_machines_clock(machines));
     for (size_t m = 0; m < MACHINES; m++) { /* in truth they are one */
-        const struct hr_machine_clock *clock = &together->clock[m];
+        const struct hr_machine_clock *clock = &machines->clock[m];
         MACHINE_CHECK(clock->error_ns >= 0 && clock->error_ns < SECOND);
         MACHINE_CHECK(clock->offset_ns <= clock->error_ns && -clock->offset_ns <= clock->error_ns);
     }
-    MACHINE_CHECK(together->clock[0].error_ns == 0 && together->clock[0].offset_ns == 0);
-    MACHINE_CHECK(hr_clock_offset_ns == together->clock[self].offset_ns);
+    MACHINE_CHECK(machines->clock[0].error_ns == 0 && machines->clock[0].offset_ns == 0);
+    MACHINE_CHECK(hr_clock_offset_ns == machines->clock[self].offset_ns);
     return HR_OK;
 }
 
@@ -270,23 +270,23 @@ static void clocks_are_known_to_half_a_round_trip(void **state)
 
 /* Machine 0 has abandoned it: what it sends does not come, what comes it does not see, and it waits
  * for nobody. The others send it more than a connection holds, and do not wait either. */
-static enum hr_status abandon(struct hr_together *together, size_t self)
+static enum hr_status abandon(struct hr_machines *machines, size_t self)
 {
     static const unsigned char body[1 << 16];
     const struct hr_wire_sink none = {0}; /* would crash if it were called */
     const int64_t began = hr_clock_own_ns();
     bool done = false;
     if (self) {
-        MACHINE_CHECK(hr_wire_send(together->wire, 0, "12345678", 8, body, sizeof body, &done));
+        MACHINE_CHECK(hr_wire_send(machines->wire, 0, "12345678", 8, body, sizeof body, &done));
         return HR_OK;
     }
     usleep(100 * 1000);
-    together->wire->abandoned = true;
-    MACHINE_CHECK(hr_wire_send(together->wire, 1, "12345678", 8, body, sizeof body, &done));
+    machines->wire->abandoned = true;
+    MACHINE_CHECK(hr_wire_send(machines->wire, 1, "12345678", 8, body, sizeof body, &done));
     MACHINE_CHECK(done);
-    MACHINE_CHECK(hr_wire_send(together->wire, 1, "12345678", 8, NULL, 0, NULL));
-    MACHINE_CHECK(!hr_wire_poll(together->wire, &none));
-    MACHINE_CHECK(hr_together_part(together) == HR_OK);
+    MACHINE_CHECK(hr_wire_send(machines->wire, 1, "12345678", 8, NULL, 0, NULL));
+    MACHINE_CHECK(!hr_wire_poll(machines->wire, &none));
+    MACHINE_CHECK(hr_machines_part(machines) == HR_OK);
     MACHINE_CHECK(hr_clock_own_ns() - began < 5 * SECOND);
     return HR_OK;
 }
