@@ -77,4 +77,23 @@ void remove_runs_of(pid_t pid);
 /* No child of this process is left, running or unreaped. */
 bool no_children_left(void);
 
+/* Collectives of a member, begun and waited for. */
+static inline enum hr_status member_all_reduce(struct hr_member *member, float *buffer,
+                                               size_t count)
+{
+    hr_member_all_reduce_start(member, buffer, count);
+    return hr_member_wait(member);
+}
+
+static inline enum hr_status member_broadcast(struct hr_member *member, float *buffer, size_t count,
+                                              size_t root)
+{
+    hr_member_start(member, &(struct hr_job){.operation = HR_OP_BROADCAST,
+                                             .in = buffer,
+                                             .out = buffer,
+                                             .count = count,
+                                             .root = root});
+    return hr_member_wait(member);
+}
+
 #endif

@@ -3,7 +3,7 @@
 #define HR_TESTS_SUPPORT_TRACES_H
 
 #include "hogring/replay.h"
-#include "trace/trace_log.h"
+#include "trace/trace.h"
 #include "support/runs.h"
 #include "support/scratch.h"
 

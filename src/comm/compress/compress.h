@@ -99,4 +99,6 @@ static inline bool hr_compress_is_factors(const struct hr_compress *c)
     return c->how && c->rank > 0;
 }
 
+extern const struct hr_compressor hr_compressor_powersgd; /* powersgd.c */
+
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/parse.h"
 #include "base/philox.h"
-#include "compress/compressors.h"
+#include "compress/compress.h"
 
 enum { LANES = 16 };
 static const float LEAST_LEFT = 1e-6f; /* of a squared norm: a thousandth */

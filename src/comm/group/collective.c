@@ -333,23 +333,6 @@ void hr_member_all_gather_start(struct hr_member *member, const uint32_t *in, ui
     exchange(member, HR_OP_ALL_GATHER, in, out, count);
 }
 
-enum hr_status hr_member_all_reduce(struct hr_member *member, float *buffer, size_t count)
-{
-    hr_member_all_reduce_start(member, buffer, count);
-    return hr_member_wait(member);
-}
-
-enum hr_status hr_member_broadcast(struct hr_member *member, float *buffer, size_t count,
-                                   size_t root)
-{
-    hr_member_start(member, &(struct hr_job){.operation = HR_OP_BROADCAST,
-                                             .in = buffer,
-                                             .out = buffer,
-                                             .count = count,
-                                             .root = root});
-    return hr_member_wait(member);
-}
-
 enum hr_status hr_member_barrier(struct hr_member *member)
 {
     hr_member_start(member, &(struct hr_job){.operation = HR_OP_BARRIER});

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "base/size.h"
 #include "group/member.h"
-#include "netsim/emulated_links.h"
+#include "netsim/links.h"
 
 /* === streams: from one rank to another === */
 

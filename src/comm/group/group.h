@@ -3,7 +3,8 @@
  *     size_t bytes = hr_group_bytes(&options);             sizes first, before memory is taken
  *     hr_group_init(memory, &options);                     once, before the ranks start
  *     hr_member_init(&member, &options, &place, rank);     in each rank: its private view
- *     hr_member_all_reduce(&member, buffer, count);
+ *     hr_member_all_reduce_start(&member, buffer, count);
+ *     hr_member_wait(&member);
  *     hr_member_fini(&member);
  *
  * Every operation is `start`, then `hr_member_test` until it is true, then `hr_member_finish`
@@ -63,10 +64,6 @@ void hr_member_reduce_apply_start(struct hr_member *member, float *buffer, size_
                                   hr_apply_fn apply, void *arg);
 bool hr_can_apply(const struct hr_group_options *options);
 
-HR_CHECKED enum hr_status hr_member_all_reduce(struct hr_member *member, float *buffer,
-                                               size_t count);
-HR_CHECKED enum hr_status hr_member_broadcast(struct hr_member *member, float *buffer, size_t count,
-                                              size_t root);
 HR_CHECKED enum hr_status hr_member_barrier(struct hr_member *member);
 
 /* Where there is room for blocks: begin an exchange of one a rank, of `count` times 4 bytes each.

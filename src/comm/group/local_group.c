@@ -432,22 +432,15 @@ static void account_direct(struct hr_local_group *local, size_t elem_bytes, size
     for (size_t r = 0; r < n; r++) {
         const uint64_t mine = hr_layout_region(&layout, r, 1).bytes;
         const uint64_t bytes = (n - 1) * mine + (count * elem_bytes - mine);
-        local->traffic[r].bytes_sent += bytes;
-        local->traffic[r].bytes_received += bytes;
-        local->traffic[r].messages_sent += 2 * (n - 1);
-        local->traffic[r].messages_received += 2 * (n - 1);
+        hr_traffic_add(&local->traffic[r], bytes, 2 * (n - 1));
     }
 }
 
 static void account_one_shot(struct hr_local_group *local, size_t bytes)
 {
     const size_t n = local->options.nranks;
-    for (size_t r = 0; r < n; r++) {
-        local->traffic[r].bytes_sent += (n - 1) * bytes;
-        local->traffic[r].bytes_received += (n - 1) * bytes;
-        local->traffic[r].messages_sent += n - 1;
-        local->traffic[r].messages_received += n - 1;
-    }
+    for (size_t r = 0; r < n; r++)
+        hr_traffic_add(&local->traffic[r], (n - 1) * bytes, n - 1);
 }
 
 static void account(struct hr_local_group *local, const struct hr_algorithm *algorithm,

@@ -8,15 +8,6 @@ struct hr_bell *hr_member_bell_of(const struct hr_member *member, size_t rank)
     return &place->control->rank[hr_place_world_rank(place, rank)].bell;
 }
 
-void hr_member_account(struct hr_member *member, size_t peer, uint64_t bytes, uint64_t messages)
-{
-    struct hr_traffic *traffic = &member->traffic[peer];
-    traffic->bytes_sent += bytes;
-    traffic->bytes_received += bytes;
-    traffic->messages_sent += messages;
-    traffic->messages_received += messages;
-}
-
 /* To each other rank go its chunk's part and the own chunk's sum; as much comes back. */
 void hr_member_account_direct(struct hr_member *member, size_t count)
 {
@@ -26,7 +17,7 @@ void hr_member_account_direct(struct hr_member *member, size_t count)
     const uint64_t mine = hr_layout_region(&layout, member->rank, 1).bytes;
     for (size_t r = 0; r < n; r++)
         if (r != member->rank)
-            hr_member_account(member, r, mine + hr_layout_region(&layout, r, 1).bytes, 2);
+            hr_traffic_add(&member->traffic[r], mine + hr_layout_region(&layout, r, 1).bytes, 2);
 }
 
 enum hr_status hr_member_mismatch(const struct hr_member *member, const struct hr_call *mine,

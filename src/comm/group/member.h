@@ -132,8 +132,14 @@ struct hr_member {
 /* The bell that rank `rank` of the group parks on. */
 struct hr_bell *hr_member_bell_of(const struct hr_member *member, size_t rank);
 
-/* Count what was sent to and received from `peer`, as much each way. */
-void hr_member_account(struct hr_member *member, size_t peer, uint64_t bytes, uint64_t messages);
+/* Count what was sent and received, as much each way. */
+static inline void hr_traffic_add(struct hr_traffic *traffic, uint64_t bytes, uint64_t messages)
+{
+    traffic->bytes_sent += bytes;
+    traffic->bytes_received += bytes;
+    traffic->messages_sent += messages;
+    traffic->messages_received += messages;
+}
 /* Count what the plan of direct sends and receives for `count` elements. */
 void hr_member_account_direct(struct hr_member *member, size_t count);
 

@@ -66,7 +66,7 @@ static void start_one_shot(struct hr_member *member)
     const size_t bytes = job->operation == HR_OP_BARRIER ? 0 : hr_job_bytes(job);
     for (size_t r = 0; job->operation != HR_OP_BARRIER && r < member->options.nranks; r++)
         if (r != member->rank)
-            hr_member_account(member, r, bytes, 1);
+            hr_traffic_add(&member->traffic[r], bytes, 1);
     post(&member->posts, &member->call, job->in, bytes);
 }
 

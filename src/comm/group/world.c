@@ -16,7 +16,7 @@
 #include "group/p2p.h"
 #include "launch/join.h"
 #include "launch/launch.h"
-#include "netsim/emulated_links.h"
+#include "netsim/links.h"
 
 enum {
     USUAL_ARENA = 16 << 20,

@@ -52,11 +52,6 @@ static const struct family *find_family(void)
     return NULL;
 }
 
-bool hr_join_invited(void)
-{
-    return find_family() != NULL;
-}
-
 static enum hr_status read_number(const char *variable, size_t *value)
 {
     const char *text = value_of(variable);

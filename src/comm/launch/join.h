@@ -43,10 +43,6 @@ struct hr_join {
     bool over[HR_MAX_RANKS];             /* that rank has returned: its end is no loss */
 };
 
-/* Was this process started as a rank, by whatever set RANK (torchrun), OMPI_COMM_WORLD_RANK (mpirun
- * of Open MPI) or PMI_RANK (of MPICH)? */
-bool hr_join_invited(void);
-
 /* Read rank, nranks, local_rank and name from the environment; the rest stays. HR_E_USAGE names
  * the variable. */
 HR_CHECKED enum hr_status hr_join_environment(struct hr_join_options *options);

@@ -110,29 +110,22 @@ static void tame(struct hr_control *control)
         control->rank[r].host[sizeof control->rank[r].host - 1] = '\0';
 }
 
-/* Ranks that are played have no recorders. */
-static struct hr_control *copy_of_first(int fd)
+/* few: of the first ranks of those that are played, which have no recorders. */
+static struct hr_control *new_copy(int fd, size_t nranks, bool few)
 {
-    const size_t bytes = hr_control_bytes(HR_MAX_RANKS);
-    struct hr_control *copy = aligned_alloc(HR_LINE, (bytes + HR_LINE - 1) / HR_LINE * HR_LINE);
-    const size_t read = offsetof(struct hr_control, rank) + HR_MAX_RANKS * sizeof *copy->rank;
+    const size_t bytes = (hr_control_bytes(nranks) + HR_LINE - 1) / HR_LINE * HR_LINE;
+    struct hr_control *copy = aligned_alloc(HR_LINE, bytes);
+    const size_t read = few ? offsetof(struct hr_control, rank) + nranks * sizeof *copy->rank
+                            : hr_control_bytes(nranks);
     if (copy)
         memset(copy, 0, bytes);
-    if (copy && read_whole(fd, copy, read)) {
-        copy->nranks = HR_MAX_RANKS;
-        return copy;
+    if (!copy || !read_whole(fd, copy, read)) {
+        free(copy);
+        return NULL;
     }
-    free(copy);
-    return NULL;
-}
-
-static struct hr_control *new_copy(int fd, size_t bytes)
-{
-    struct hr_control *copy = aligned_alloc(HR_LINE, (bytes + HR_LINE - 1) / HR_LINE * HR_LINE);
-    if (copy && read_whole(fd, copy, bytes))
-        return copy;
-    free(copy);
-    return NULL;
+    if (few)
+        copy->nranks = (uint32_t)nranks;
+    return copy;
 }
 
 static void read_control(int fd, struct hr_run_file *file, size_t size)
@@ -147,12 +140,11 @@ static void read_control(int fd, struct hr_run_file *file, size_t size)
     if (file->fault[0])
         return;
     const bool many = head.nranks > HR_MAX_RANKS;
-    const size_t bytes = hr_control_bytes(head.nranks);
-    struct hr_control *before = many ? copy_of_first(fd) : new_copy(fd, bytes);
-    struct hr_control *control = many ? copy_of_first(fd) : new_copy(fd, bytes);
-    /* Whoever changes the number of ranks meanwhile is no run. */
     file->nranks = head.nranks;
     head.nranks = many ? HR_MAX_RANKS : head.nranks;
+    struct hr_control *before = new_copy(fd, head.nranks, many);
+    struct hr_control *control = new_copy(fd, head.nranks, many);
+    /* Whoever changes the number of ranks meanwhile is no run. */
     if (before && control && before->nranks == head.nranks && control->nranks == head.nranks) {
         drop_torn_operations(control, before);
         tame(control);

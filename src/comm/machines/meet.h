@@ -41,7 +41,7 @@
 
 #include "base/error.h"
 #include "machines/carrier.h"
-#include "shm/alike.h"
+#include "shm/homes.h"
 
 /* === which bytes of shared memory this machine has changed since the last meeting ===
  *

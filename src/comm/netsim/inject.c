@@ -75,12 +75,19 @@ int64_t hr_inject_load_ps(const struct hr_inject *inject, size_t rank)
 
 /* --- who dies, what is lost, what goes wrong */
 
-bool hr_inject_has(const struct hr_inject *inject, enum hr_inject_kind kind)
+/* The first entry of that kind, or NULL. */
+static const struct hr_inject_entry *first_of(const struct hr_inject *inject,
+                                              enum hr_inject_kind kind)
 {
     for (size_t i = 0; i < inject->n; i++)
         if (inject->entry[i].kind == kind)
-            return true;
-    return false;
+            return &inject->entry[i];
+    return NULL;
+}
+
+bool hr_inject_has(const struct hr_inject *inject, enum hr_inject_kind kind)
+{
+    return first_of(inject, kind);
 }
 
 static bool happens(const struct hr_inject *inject, enum hr_inject_kind kind, size_t rank,
@@ -88,51 +95,10 @@ static bool happens(const struct hr_inject *inject, enum hr_inject_kind kind, si
 {
     for (size_t i = 0; i < inject->n; i++) {
         const struct hr_inject_entry *entry = &inject->entry[i];
-        if (is_of(entry, kind, rank) && !entry->timed && entry->step == step)
+        if (is_of(entry, kind, rank) && entry->step == step)
             return true;
     }
     return false;
-}
-
-static int64_t next_ps(const struct hr_inject *inject, enum hr_inject_kind kind, size_t rank,
-                       int64_t after_ps)
-{
-    int64_t ps = HR_PS_NEVER;
-    for (size_t i = 0; i < inject->n; i++) {
-        const struct hr_inject_entry *entry = &inject->entry[i];
-        if (is_of(entry, kind, rank) && entry->timed && entry->ps > after_ps && entry->ps < ps)
-            ps = entry->ps;
-    }
-    return ps;
-}
-
-bool hr_inject_kills(const struct hr_inject *inject, size_t rank, uint64_t step)
-{
-    return happens(inject, HR_INJECT_KILL, rank, step);
-}
-
-int64_t hr_inject_kill_ps(const struct hr_inject *inject, size_t rank, int64_t after_ps)
-{
-    return next_ps(inject, HR_INJECT_KILL, rank, after_ps);
-}
-
-bool hr_inject_kills_server(const struct hr_inject *inject, size_t server, uint64_t input)
-{
-    return happens(inject, HR_INJECT_KILL_SERVER, server, input);
-}
-
-int64_t hr_inject_kill_server_ps(const struct hr_inject *inject, size_t server, int64_t after_ps)
-{
-    return next_ps(inject, HR_INJECT_KILL_SERVER, server, after_ps);
-}
-
-/* The only entry of that kind, or NULL. */
-static const struct hr_inject_entry *only(const struct hr_inject *inject, enum hr_inject_kind kind)
-{
-    for (size_t i = 0; i < inject->n; i++)
-        if (inject->entry[i].kind == kind)
-            return &inject->entry[i];
-    return NULL;
 }
 
 /* May what the entry says be drawn once more? Most runs draw nothing. */
@@ -145,7 +111,7 @@ bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_morta
                     uint64_t event, size_t deaths, struct hr_inject_death *death)
 {
     const struct hr_inject_entry *entry =
-        only(inject, kind == HR_MORTAL_WORKER ? HR_INJECT_KILL_ANY : HR_INJECT_KILL_ANY_SERVER);
+        first_of(inject, kind == HR_MORTAL_WORKER ? HR_INJECT_KILL_ANY : HR_INJECT_KILL_ANY_SERVER);
     if (!may_be_drawn(entry, deaths))
         return false;
     const struct hr_philox block = hr_random_block(seed, HR_STREAM_DEATH, event, (uint32_t)kind);
@@ -156,7 +122,7 @@ bool hr_inject_dies(const struct hr_inject *inject, uint64_t seed, enum hr_morta
 bool hr_inject_stalls(const struct hr_inject *inject, uint64_t seed, uint64_t event, size_t stalls,
                       struct hr_inject_pause *pause)
 {
-    const struct hr_inject_entry *entry = only(inject, HR_INJECT_STALL_ANY);
+    const struct hr_inject_entry *entry = first_of(inject, HR_INJECT_STALL_ANY);
     if (!may_be_drawn(entry, stalls))
         return false;
     const struct hr_philox block = hr_random_block(seed, HR_STREAM_DEATH, event, HR_MORTAL);
@@ -167,7 +133,7 @@ bool hr_inject_stalls(const struct hr_inject *inject, uint64_t seed, uint64_t ev
 enum hr_inject_loss hr_inject_drop(const struct hr_inject *inject, uint64_t seed,
                                    const struct hr_inject_push *push)
 {
-    const struct hr_inject_entry *entry = only(inject, HR_INJECT_DROP_PUSH);
+    const struct hr_inject_entry *entry = first_of(inject, HR_INJECT_DROP_PUSH);
     if (!entry || push->attempt >= HR_INJECT_MOST_DROPS)
         return HR_LOSS_NONE;
     /* Ranks and servers are below 2^12, attempts below 2^6: no two share numbers. */
@@ -181,7 +147,7 @@ enum hr_inject_loss hr_inject_drop(const struct hr_inject *inject, uint64_t seed
 
 int64_t hr_inject_deadline_ps(const struct hr_inject *inject)
 {
-    const struct hr_inject_entry *entry = only(inject, HR_INJECT_DROP_PUSH);
+    const struct hr_inject_entry *entry = first_of(inject, HR_INJECT_DROP_PUSH);
     return entry ? entry->ps : HR_PS_NEVER;
 }
 
@@ -402,11 +368,6 @@ static const struct form *form_of(enum hr_inject_kind kind)
     return form;
 }
 
-const char *hr_inject_name(enum hr_inject_kind kind)
-{
-    return form_of(kind)->name;
-}
-
 static enum hr_status refuse_unknown(const char *where, const char *word)
 {
     char all[FORMS_TEXT];
@@ -509,7 +470,7 @@ const char *hr_inject_timed(const char *text)
         return NULL;
     for (size_t i = 0; i < inject.n; i++)
         if (is_delay(inject.entry[i].kind) || inject.entry[i].timed)
-            return hr_inject_name(inject.entry[i].kind);
+            return form_of(inject.entry[i].kind)->name;
     return NULL;
 }
 

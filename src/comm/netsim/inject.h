@@ -97,8 +97,6 @@ const char *hr_inject_explored(const char *text);
  * of inputs is given, and without deaths, which a trace has itself. Not longer than `text`; what
  * cannot be read is kept. */
 void hr_inject_to_repeat(const char *text, char *out, size_t size);
-/* "kill:server:": how entries of that kind begin. */
-const char *hr_inject_name(enum hr_inject_kind kind);
 /* Is there an entry of that kind? */
 bool hr_inject_has(const struct hr_inject *inject, enum hr_inject_kind kind);
 
@@ -113,14 +111,6 @@ double hr_inject_stage_factor(const struct hr_inject *inject, uint64_t seed, siz
 int64_t hr_inject_stall_ps(const struct hr_inject *inject, size_t rank, uint64_t step);
 /* How much longer each of its batches takes to load. */
 int64_t hr_inject_load_ps(const struct hr_inject *inject, size_t rank);
-
-/* Does worker `rank` die before the gradient of that step? */
-bool hr_inject_kills(const struct hr_inject *inject, size_t rank, uint64_t step);
-/* The first time later than after_ps (-1: of all) at which it dies; HR_PS_NEVER: at none. */
-int64_t hr_inject_kill_ps(const struct hr_inject *inject, size_t rank, int64_t after_ps);
-/* The same of a server, whose steps are the inputs that it takes. */
-bool hr_inject_kills_server(const struct hr_inject *inject, size_t server, uint64_t input);
-int64_t hr_inject_kill_server_ps(const struct hr_inject *inject, size_t server, int64_t after_ps);
 
 /* How many deaths of that kind (HR_INJECT_KILL, HR_INJECT_KILL_SERVER) are due by that step and
  * that time. */

@@ -2,7 +2,7 @@
  *
  * Model:     every rank does its rows in order. A send does not wait: it joins the queue of the
  *            first link of its way, and enters when those before it are through
- *            (virtual_links.h); a row that receives waits until that peer's message has arrived, a
+ *            (links.h); a row that receives waits until that peer's message has arrived, a
  *            drain until what the rank sent was taken. Computing is free. What happens at one time
  *            happens in the order of insertion, so a walk gives the same figures everywhere.
  * Ranks:     any number up to HR_WALK_RANKS, each at a node of the topology; none is run.
@@ -13,8 +13,8 @@
 #ifndef HR_NETSIM_WALK_H
 #define HR_NETSIM_WALK_H
 
+#include "netsim/links.h"
 #include "netsim/topology.h"
-#include "netsim/virtual_links.h"
 #include "plan/plan.h"
 
 enum { HR_WALK_RANKS = 2 * HR_TOPOLOGY_RANKS };

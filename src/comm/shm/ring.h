@@ -177,14 +177,6 @@ static inline uint64_t hr_ring_taken_spsc(const struct hr_ring *ring)
     return hr_atom64_load_relaxed(&ring->head); /* our own word */
 }
 
-/* Whoever consumed is no more, and another takes its place: the oldest message is number `place`,
- * which the producer has not overwritten. */
-static inline void hr_ring_rewind_spsc(struct hr_ring *ring, uint64_t place)
-{
-    ring->tail_seen = place;                     /* peek looks again */
-    hr_atom64_store_release(&ring->head, place); /* partner: reserve, drained */
-}
-
 /* Message number `number`, from 0, which is not released; NULL: it has not been committed. Consumer
  * only: for one that releases later than it reads. */
 static inline const struct hr_message *hr_ring_peek_at_spsc(const struct hr_ring *ring,

@@ -59,7 +59,7 @@ struct hr_store_stage {
     alignas(HR_LINE) float floats[];
 };
 
-/* A worker's half (client.c). */
+/* A worker's half (store.c). */
 struct hr_store_client {
     uint64_t begun;                              /* tickets given so far; the first is 1 */
     struct hr_store_op op[HR_STORE_OUTSTANDING]; /* ticket t stands at t % OUTSTANDING */
@@ -135,18 +135,6 @@ static inline float *hr_store_pointer(const struct hr_store *store, uint64_t off
 {
     return (float *)((uintptr_t)store->group->member.place.segment + (uintptr_t)offset);
 }
-
-/* Do what can be done for all stores of this rank; was there anything? */
-bool hr_store_advance(const struct hr_store *store);
-
-/* Of all its values. */
-size_t hr_store_key_bytes(const struct hr_store *store, size_t key);
-
-HR_CHECKED enum hr_status hr_client_create(struct hr_store *store);
-void hr_client_destroy(struct hr_store_client *client);
-bool hr_client_advance(struct hr_store *store);
-/* To all shards: this worker sends no more. */
-void hr_client_done(struct hr_store *store);
 
 /* Shard `number`, with weights as the keys' initial ones. */
 HR_CHECKED enum hr_status hr_store_shard_create(struct hr_store *store,

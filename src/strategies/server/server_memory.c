@@ -8,7 +8,7 @@
 #include "shm/pair.h"
 #include "strategy/compression.h"
 #include "strategy/shared.h"
-#include "trace/trace_log.h"
+#include "trace/trace.h"
 
 /* --- memory: [rings | weights, scratch, ratio, state | losses | packets] --- */
 

@@ -9,7 +9,7 @@
 #include "strategy/compression.h"
 #include "strategy/fate.h"
 #include "strategy/peers.h"
-#include "trace/trace_log.h"
+#include "trace/trace.h"
 
 const char *hr_noted_name(uint32_t kind)
 {

@@ -21,7 +21,6 @@
 #include "machines/carrier.h"
 #include "server/server.h"
 #include "trace/trace.h"
-#include "trace/trace_log.h"
 
 HR_CHECKED enum hr_status hr_record_begin(struct hr_drive *drive);
 /* After hr_result_fill. */

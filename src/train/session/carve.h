@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/needs.h"
-#include "shm/alike.h"
+#include "shm/homes.h"
 
 enum { HR_CARVER_AREAS = 512 };
 

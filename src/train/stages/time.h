@@ -3,7 +3,7 @@
  *
  *   A micro-batch takes a part as long, forward and backward, as it has multiply-adds there. The
  *   schedule is walked with these (pipeline/walk.h), in whole picoseconds. What is handed over
- *   passes over the links of a topology (netsim/virtual_links.h), of full micro-batches, each link
+ *   passes over the links of a topology (netsim/links.h), of full micro-batches, each link
  *   first come first served, where nothing else passes: as an all-reduce, a gradient takes as long
  *   as over idle links.
  *
@@ -17,7 +17,7 @@
 #ifndef HR_STAGES_TIME_H
 #define HR_STAGES_TIME_H
 
-#include "netsim/virtual_links.h"
+#include "netsim/links.h"
 #include "pipeline/walk.h"
 #include "stages/pipeline.h"
 

@@ -1,6 +1,6 @@
 /* message_queue.h - how long messages and all-reduces take in virtual time.
  *
- * Model:     netsim/virtual_links.h: a message holds all links of its way at once (cut-through).
+ * Model:     netsim/links.h: a message holds all links of its way at once (cut-through).
  *            It leaves as soon as all of them are free; of several that could leave, the one
  *            posted first does. A waiting message holds no link and blocks no other, as if every
  *            pair of ranks had a socket of its own. Between two ranks messages leave and arrive in
@@ -22,7 +22,7 @@
 
 #include "group/local_group.h"
 #include "netsim/events.h"
-#include "netsim/virtual_links.h"
+#include "netsim/links.h"
 
 struct hr_message_queue {
     const struct hr_topology *topology; /* borrowed; NULL: none */

@@ -12,7 +12,7 @@
 #include "group/local_group.h"
 #include "hogring/train.h"
 #include "launch/launch.h"
-#include "netsim/emulated_links.h"
+#include "netsim/links.h"
 #include "nn/model.h"
 #include "options/choices.h"
 #include "session/cut.h"

@@ -93,7 +93,7 @@ static enum hr_status reduce_once(struct rank *me, size_t operation, size_t coun
 {
     const float *buffer = buffer_of(me);
     fill(me, operation, count);
-    HR_TRY(hr_member_all_reduce(&me->member, buffer_of(me), count));
+    HR_TRY(member_all_reduce(&me->member, buffer_of(me), count));
     for (size_t i = 0; i < count; i++) {
         const float want = sum_of_integers(me->ranks->nranks, operation, i);
         RANK_CHECK(buffer[i] == want, "count %zu, operation %zu, element %zu: %g, not %g", count,
@@ -106,7 +106,7 @@ static enum hr_status broadcast_once(struct rank *me, size_t root, size_t count)
 {
     const float *buffer = buffer_of(me);
     fill(me, root, count);
-    HR_TRY(hr_member_broadcast(&me->member, buffer_of(me), count, root));
+    HR_TRY(member_broadcast(&me->member, buffer_of(me), count, root));
     for (size_t i = 0; i < count; i++)
         RANK_CHECK(buffer[i] == integer(root, root, i), "count %zu, root %zu, element %zu: %g",
                    count, root, i, (double)buffer[i]);
@@ -191,7 +191,7 @@ static enum hr_status reduce_reals_twice(struct rank *me)
 {
     for (size_t k = 0; k < 2; k++) {
         fill_with_reals(me->floats + k * REALS, me->rank, REALS);
-        HR_TRY(hr_member_all_reduce(&me->member, me->floats + k * REALS, REALS));
+        HR_TRY(member_all_reduce(&me->member, me->floats + k * REALS, REALS));
     }
     return HR_OK;
 }
@@ -236,7 +236,7 @@ static enum hr_status reduce_what_is_not_finite(struct rank *me)
         memcpy(me->floats, (float[]){NAN, INFINITY, -INFINITY, 3e38f}, 4 * sizeof *me->floats);
     if (me->rank == 2)
         me->floats[3] = 3e38f;
-    HR_TRY(hr_member_all_reduce(&me->member, me->floats, 4));
+    HR_TRY(member_all_reduce(&me->member, me->floats, 4));
     RANK_CHECK(isnan(me->floats[0]), "NaN was lost");
     RANK_CHECK(isinf(me->floats[1]) && me->floats[1] > 0, "infinity was lost");
     RANK_CHECK(isinf(me->floats[2]) && me->floats[2] < 0, "minus infinity was lost");

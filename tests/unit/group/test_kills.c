@@ -23,12 +23,12 @@ enum { US = 1000, MS = 1000 * US, LEAST = 2, MOST = 8, FLOATS = 100000 };
 static enum hr_status all_reduce(struct rank *me, size_t count, size_t step)
 {
     (void)step;
-    return hr_member_all_reduce(&me->member, me->floats, count);
+    return member_all_reduce(&me->member, me->floats, count);
 }
 
 static enum hr_status broadcast(struct rank *me, size_t count, size_t step)
 {
-    return hr_member_broadcast(&me->member, me->floats, count, step % me->ranks->nranks);
+    return member_broadcast(&me->member, me->floats, count, step % me->ranks->nranks);
 }
 
 static enum hr_status barrier(struct rank *me, size_t count, size_t step)

@@ -15,7 +15,7 @@ static enum hr_status reduce_for_real(struct rank *me)
     size_t at = 0;
     fill(me->floats, me->rank, ALL_COUNTS);
     for (size_t c = 0; c < COUNTS; at += counts[c++])
-        HR_TRY(hr_member_all_reduce(&me->member, me->floats + at, counts[c]));
+        HR_TRY(member_all_reduce(&me->member, me->floats + at, counts[c]));
     traffic[me->rank] = hr_member_traffic(&me->member);
     return HR_OK;
 }

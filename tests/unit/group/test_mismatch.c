@@ -66,9 +66,9 @@ static enum hr_status do_call(struct rank *me, const struct call *call)
 {
     switch (call->operation) {
     case REDUCE:
-        return hr_member_all_reduce(&me->member, me->floats, call->count);
+        return member_all_reduce(&me->member, me->floats, call->count);
     case BROADCAST:
-        return hr_member_broadcast(&me->member, me->floats, call->count, call->root);
+        return member_broadcast(&me->member, me->floats, call->count, call->root);
     case BARRIER:
         return hr_member_barrier(&me->member);
     }
@@ -80,7 +80,7 @@ static enum hr_status do_call(struct rank *me, const struct call *call)
 static enum hr_status disagree(struct rank *me)
 {
     const struct odd *odd = me->ranks->arg;
-    HR_TRY(hr_member_all_reduce(&me->member, me->floats, 10));
+    HR_TRY(member_all_reduce(&me->member, me->floats, 10));
     HR_TRY(hr_member_barrier(&me->member));
     enum hr_status status = do_call(me, me->rank == odd->rank ? &odd->what->odd : &odd->what->all);
     if (status == HR_OK)

@@ -59,8 +59,8 @@ static enum hr_status work_for_ever(struct rank *me)
     for (uint64_t step = 0;; step++) {
         hr_control_step(me->ranks->control, me->rank, step);
         HR_TRY(hr_member_barrier(&me->member));
-        HR_TRY(hr_member_all_reduce(&me->member, me->floats, COUNT));
-        HR_TRY(hr_member_broadcast(&me->member, me->floats, COUNT, step % me->ranks->nranks));
+        HR_TRY(member_all_reduce(&me->member, me->floats, COUNT));
+        HR_TRY(member_broadcast(&me->member, me->floats, COUNT, step % me->ranks->nranks));
     }
 }
 

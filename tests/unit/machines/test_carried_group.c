@@ -54,11 +54,11 @@ static enum hr_status reduce_and_broadcast(struct far_rank *me)
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
         for (uint32_t again = 0; again < 3; again++) {
             fill(me->floats, me->rank, counts[c], again);
-            HR_TRY(hr_member_all_reduce(&me->member, me->floats, counts[c]));
+            HR_TRY(member_all_reduce(&me->member, me->floats, counts[c]));
             keep(me, &kept, me->floats, counts[c]);
             fill(me->floats, me->rank, counts[c], again + 10);
-            HR_TRY(hr_member_broadcast(&me->member, me->floats, counts[c],
-                                       again % me->member.options.nranks));
+            HR_TRY(member_broadcast(&me->member, me->floats, counts[c],
+                                    again % me->member.options.nranks));
             keep(me, &kept, me->floats, counts[c]);
             if (again == 1)
                 HR_TRY(hr_member_barrier(&me->member));

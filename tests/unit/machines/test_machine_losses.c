@@ -12,7 +12,7 @@ enum { COUNT = 5000, MS = 1000 * 1000 };
 static enum hr_status reduce_for_ever(struct far_rank *me)
 {
     for (;;)
-        HR_TRY(hr_member_all_reduce(&me->member, me->floats, COUNT));
+        HR_TRY(member_all_reduce(&me->member, me->floats, COUNT));
 }
 
 static struct machines start(enum hr_status (*body)(struct far_rank *me), size_t each,
@@ -79,7 +79,7 @@ static enum hr_status fail_once(struct far_rank *me)
 {
     for (size_t step = 1; step < 100; step++) {
         hr_control_step(me->control, me->rank, step);
-        HR_TRY(hr_member_all_reduce(&me->member, me->floats, COUNT));
+        HR_TRY(member_all_reduce(&me->member, me->floats, COUNT));
         if (step == 20 && me->rank == 4)
             return hr_fail(HR_E_IO, "the file is not what it was");
     }
@@ -109,7 +109,7 @@ static enum hr_status watch_others(struct far_rank *me)
         hr_control_phase(me->control, me->rank, HR_PHASE_COMPUTE);
         hr_control_step(me->control, me->rank, step);
         usleep(50000);
-        HR_TRY(hr_member_all_reduce(&me->member, me->floats, COUNT));
+        HR_TRY(member_all_reduce(&me->member, me->floats, COUNT));
     }
     const struct hr_rank_status *line = &me->control->rank[other];
     const uint64_t step = hr_atom64_load_relaxed(&line->step);

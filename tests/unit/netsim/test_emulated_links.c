@@ -1,5 +1,5 @@
 /* Emulated links: messages queue for the channels of their path, and only for those. */
-#include "netsim/emulated_links.h"
+#include "netsim/links.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -137,19 +137,17 @@ static void a_death_comes_at_its_step_or_its_time(void **state)
                "kill:server:0@time=2s");
     for (uint64_t step = 0; step < 20; step++) {
         for (size_t rank = 0; rank < 8; rank++)
-            assert_int_equal(hr_inject_kills(&inject, rank, step),
-                             rank == 2 && (step == 7 || step == 9));
-        assert_int_equal(hr_inject_kills_server(&inject, 1, step), step == 4);
-        assert_false(hr_inject_kills_server(&inject, 0, step));
+            assert_int_equal(hr_inject_kills_due(&inject, HR_INJECT_KILL, rank, step, -1),
+                             rank == 2 ? (step >= 7) + (step >= 9) : 0);
+        assert_int_equal(hr_inject_kills_due(&inject, HR_INJECT_KILL_SERVER, 1, step, -1),
+                         step >= 4);
+        assert_int_equal(hr_inject_kills_due(&inject, HR_INJECT_KILL_SERVER, 0, step, -1), 0);
         assert_false(hr_inject_nan(&inject, 2, step) || hr_inject_flip(&inject, 2, step));
     }
-    assert_true(hr_inject_kill_ps(&inject, 3, -1) == 500 * ms);
-    assert_true(hr_inject_kill_ps(&inject, 3, 500 * ms) == 3000 * ms);
-    assert_true(hr_inject_kill_ps(&inject, 3, 3000 * ms) == HR_PS_NEVER);
-    assert_true(hr_inject_kill_ps(&inject, 2, -1) == HR_PS_NEVER);
-    assert_true(hr_inject_kill_ps(&inject, 0, -1) == HR_PS_NEVER);
-    assert_true(hr_inject_kill_server_ps(&inject, 0, -1) == 2000 * ms);
-    assert_true(hr_inject_kill_server_ps(&inject, 1, -1) == HR_PS_NEVER);
+    assert_int_equal(hr_inject_kills_due(&inject, HR_INJECT_KILL, 3, 0, 500 * ms - 1), 0);
+    assert_int_equal(hr_inject_kills_due(&inject, HR_INJECT_KILL, 3, 0, 500 * ms), 1);
+    assert_int_equal(hr_inject_kills_due(&inject, HR_INJECT_KILL, 3, 0, 3000 * ms), 2);
+    assert_int_equal(hr_inject_kills_due(&inject, HR_INJECT_KILL_SERVER, 0, 0, 2000 * ms), 1);
     assert_true(hr_inject_ps(&inject, 1, 2, 7, ms) == ms && hr_inject_stall_ps(&inject, 2, 7) == 0);
 }
 
@@ -205,7 +203,6 @@ static void numbers_go_wrong_in_their_step_alone(void **state)
         for (size_t rank = 0; rank < 8; rank++) {
             assert_int_equal(hr_inject_nan(&inject, rank, step), rank == 1 && step == 7);
             assert_int_equal(hr_inject_flip(&inject, rank, step), rank == 4 && step == 9);
-            assert_false(hr_inject_kills(&inject, rank, step));
         }
 }
 

@@ -125,7 +125,6 @@ static void failures_are_read_as_they_are_written(void **state)
     for (size_t i = 0; i < inject.n; i++)
         assert_true(hr_inject_has(&inject, e[i].kind));
     assert_false(hr_inject_has(&inject, HR_INJECT_SLOW));
-    assert_string_equal(hr_inject_name(HR_INJECT_KILL_SERVER), "kill:server:");
 }
 
 static void what_is_about_time_is_told_from_what_is_not(void **state)

@@ -1,5 +1,5 @@
 /* Links: when messages start, leave and arrive, by hand. */
-#include "netsim/virtual_links.h"
+#include "netsim/links.h"
 
 #include "support/check.h"
 

@@ -1,6 +1,6 @@
 /* Traces: what owners append is what cursors read, in eight bytes a usual entry; parts come and go;
  * what cannot be written is said once, in one line. */
-#include "trace/trace_log.h"
+#include "trace/trace.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 
 #include <xxhash.h>
 
-#include "trace/trace_log.h"
+#include "trace/trace.h"
 #include "support/check.h"
 #include "support/scratch.h"
 
