@@ -97,88 +97,96 @@ static size_t streams_begin(const struct hr_group_options *options)
     return stages_begin(options) + (options->slot_bytes ? hr_stages_bytes(options->nranks) : 0);
 }
 
-/* Visit every stream in the order in which they lie. */
-typedef void (*stream_fn)(void *arg, size_t from, size_t to, bool p2p, size_t at);
-
-static enum hr_status each_stream(const struct hr_group_options *options, stream_fn visit,
-                                  void *arg)
-{
+/* The streams, in the order in which they lie:
+ *     HR_TRY(begin_streams(&s, options));
+ *     while (next_stream(&s)) ... */
+struct streams {
+    const struct hr_group_options *options;
     struct edges edges;
-    size_t at = streams_begin(options);
-    HR_TRY(find_edges(options, &edges));
-    for (int p2p = 0; p2p < 2; p2p++)
-        for (size_t from = 0; from < options->nranks; from++)
-            for (size_t to = 0; to < options->nranks; to++) {
-                if (!(p2p ? edges.p2p : edges.collective)[from][to])
-                    continue;
-                visit(arg, from, to, p2p, at);
-                at += stream_bytes(options);
-            }
-    return HR_OK;
+    size_t number;       /* of the next pair of ranks, of collectives first */
+    size_t from, to, at; /* of this one */
+    bool p2p;
+    size_t end;
+};
+
+static enum hr_status begin_streams(struct streams *s, const struct hr_group_options *options)
+{
+    s->options = options;
+    s->number = 0;
+    s->end = streams_begin(options);
+    return find_edges(options, &s->edges);
 }
 
-static void count_stream(void *arg, size_t from, size_t to, bool p2p, size_t at)
+static bool next_stream(struct streams *s)
 {
-    size_t *streams = arg;
-    (void)from, (void)to, (void)p2p, (void)at;
-    ++*streams;
+    const size_t n = s->options->nranks;
+    for (; s->number < 2 * n * n; s->number++) {
+        s->p2p = s->number >= n * n;
+        s->from = s->number / n % n;
+        s->to = s->number % n;
+        if (!(s->p2p ? s->edges.p2p : s->edges.collective)[s->from][s->to])
+            continue;
+        s->at = s->end;
+        s->end += stream_bytes(s->options);
+        s->number++;
+        return true;
+    }
+    return false;
 }
 
 enum hr_status hr_group_bytes(const struct hr_group_options *options, size_t *bytes)
 {
-    size_t streams = 0;
+    struct streams s;
     HR_ASSERT(options->nranks >= 1 && options->nranks <= HR_MAX_RANKS);
-    HR_TRY(each_stream(options, count_stream, &streams));
-    *bytes = streams_begin(options) + streams * stream_bytes(options);
+    HR_TRY(begin_streams(&s, options));
+    while (next_stream(&s))
+        continue;
+    *bytes = s.end;
     return HR_OK;
 }
 
-static void init_stream(void *arg, size_t from, size_t to, bool p2p, size_t at)
+static struct hr_ring *ring_at(void *memory, size_t at)
 {
-    (void)from, (void)to, (void)p2p;
-    hr_ring_init((struct hr_ring *)(void *)((unsigned char *)arg + at), HR_STREAM_SLOTS, 0);
+    return (struct hr_ring *)(void *)((unsigned char *)memory + at);
 }
 
 enum hr_status hr_group_init(void *memory, const struct hr_group_options *options)
 {
-    return each_stream(options, init_stream, memory);
-}
-
-struct visit {
-    unsigned char *memory;
-    const struct hr_group_options *options;
-    hr_ring_fn visit;
-    void *arg;
-    enum hr_status status;
-};
-
-static void visit_ring(void *arg, size_t from, size_t to, bool p2p, size_t at)
-{
-    struct visit *visit = arg;
-    (void)p2p;
-    if (visit->status == HR_OK && !hr_homes_together(&visit->options->homes, from, to))
-        visit->status = visit->visit(visit->arg, from, to, (void *)(visit->memory + at));
+    struct streams s;
+    HR_TRY(begin_streams(&s, options));
+    while (next_stream(&s))
+        hr_ring_init(ring_at(memory, s.at), HR_STREAM_SLOTS, 0);
+    return HR_OK;
 }
 
 enum hr_status hr_group_each_ring_apart(const struct hr_group_options *options, void *memory,
                                         hr_ring_fn visit, void *arg)
 {
-    struct visit all = {memory, options, visit, arg, HR_OK};
-    HR_TRY(each_stream(options, visit_ring, &all));
-    return all.status;
+    struct streams s;
+    HR_TRY(begin_streams(&s, options));
+    while (next_stream(&s))
+        if (!hr_homes_together(&options->homes, s.from, s.to))
+            HR_TRY(visit(arg, s.from, s.to, ring_at(memory, s.at)));
+    return HR_OK;
 }
 
-static void find_stream(void *arg, size_t from, size_t to, bool p2p, size_t at)
+static enum hr_status find_streams(struct hr_member *member)
 {
-    struct hr_member *member = arg;
-    unsigned char *memory = (unsigned char *)member->place.group + at;
-    const struct hr_stream stream = {
-        .ring = (struct hr_ring *)(void *)memory,
-        .payload = member->options.slot_bytes ? memory + hr_ring_bytes(HR_STREAM_SLOTS) : NULL};
-    if (from == member->rank)
-        *(p2p ? hr_p2p_to(member->p2p, to) : &member->executor.to[to]) = stream;
-    if (to == member->rank)
-        *(p2p ? hr_p2p_from(member->p2p, from) : &member->executor.from[from]) = stream;
+    struct streams s;
+    HR_TRY(begin_streams(&s, &member->options));
+    while (next_stream(&s)) {
+        struct hr_ring *ring = ring_at(member->place.group, s.at);
+        const struct hr_stream stream = {.ring = ring,
+                                         .payload = member->options.slot_bytes
+                                                        ? (unsigned char *)ring +
+                                                              hr_ring_bytes(HR_STREAM_SLOTS)
+                                                        : NULL};
+        if (s.from == member->rank)
+            *(s.p2p ? hr_p2p_to(member->p2p, s.to) : &member->executor.to[s.to]) = stream;
+        if (s.to == member->rank)
+            *(s.p2p ? hr_p2p_from(member->p2p, s.from) : &member->executor.from[s.from]) = stream;
+    }
+    return HR_OK;
 }
 
 enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_options *options,
@@ -205,7 +213,7 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
     if (options->any_operation)
         status = hr_p2p_create(options->nranks, &member->p2p);
     if (status == HR_OK)
-        status = each_stream(options, find_stream, member);
+        status = find_streams(member);
     if (status != HR_OK)
         hr_member_fini(member);
     return status;

@@ -8,7 +8,7 @@
  * write by many: bells (wait.h), the arrival and claim counters of group/reduce_barrier.h, the
  * places and the count of those that left of launch/join.c, the abort record and who speaks for the
  * dead (control.h), the batch dispenser, claims and the lock of sparse/run.h, emulated links
- * (netsim/emulated_links.h), the words of strategies/hogwild.h, the histograms of
+ * (netsim/links.h), the words of strategies/hogwild.h, the histograms of
  * server/staleness.h, the lines of server/server.h, the beat of worker/compute_buffers.c
  * (under its lock), and Hogwild's weights, which go through the last functions of this file and
  * through nothing else.
