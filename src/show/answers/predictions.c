@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/printable.h"
 #include "base/size.h"
 #include "json/value.h"
@@ -194,32 +195,24 @@ enum hr_status hr_prediction_print_csv(FILE *out, const struct hr_prediction *p,
     return put_block(out, p, 0, p->count, top);
 }
 
-/* A block as text; free(*text). */
-static enum hr_status block_text(const struct hr_prediction *p, size_t first, size_t top,
-                                 char **text, size_t *bytes)
+/* Rows [first, ...) of a block, as text, into the file. */
+static enum hr_status write_block(struct hr_file_writer *file, const struct hr_prediction *p,
+                                  size_t first, size_t top)
 {
-    const size_t end = first + BLOCK_ROWS < p->count ? first + BLOCK_ROWS : p->count;
-    FILE *stream = open_memstream(text, bytes);
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *stream = open_memstream(&text, &bytes);
     if (!stream)
         return hr_fail(HR_E_NOMEM, "no memory for a table");
-    const enum hr_status status = put_block(stream, p, first, end, top);
-    const bool good = !ferror(stream);
-    return fclose(stream) == 0 && good ? status : hr_fail(HR_E_NOMEM, "no memory for a table");
-}
-
-static enum hr_status write_blocks(struct hr_file_writer *file, const struct hr_prediction *p,
-                                   size_t top)
-{
-    for (size_t first = 0; first < p->count; first += BLOCK_ROWS) {
-        char *text = NULL;
-        size_t bytes = 0;
-        enum hr_status status = block_text(p, first, top, &text, &bytes);
-        if (status == HR_OK)
-            status = hr_file_write(file, text, bytes);
-        free(text);
-        HR_TRY(status);
-    }
-    return HR_OK;
+    enum hr_status status =
+        put_block(stream, p, first, hr_min_size(first + BLOCK_ROWS, p->count), top);
+    const bool torn = ferror(stream);
+    if (fclose(stream) != 0 || torn)
+        status = hr_fail(HR_E_NOMEM, "no memory for a table");
+    if (status == HR_OK)
+        status = hr_file_write(file, text, bytes);
+    free(text);
+    return status;
 }
 
 static enum hr_status write_csv(const char *path, const struct hr_prediction *p, size_t top)
@@ -227,7 +220,9 @@ static enum hr_status write_csv(const char *path, const struct hr_prediction *p,
     struct hr_file_writer file;
     HR_TRY(check_top(p, top));
     HR_TRY(hr_file_replace(&file, path, 0));
-    const enum hr_status status = write_blocks(&file, p, top);
+    enum hr_status status = HR_OK;
+    for (size_t first = 0; status == HR_OK && first < p->count; first += BLOCK_ROWS)
+        status = write_block(&file, p, first, top);
     if (status == HR_OK)
         return hr_file_finish(&file);
     hr_file_abandon(&file);
@@ -236,8 +231,7 @@ static enum hr_status write_csv(const char *path, const struct hr_prediction *p,
 
 enum hr_status hr_prediction_write(const char *path, const struct hr_prediction *p, size_t top)
 {
-    const size_t length = strlen(path);
-    const bool npy = length > 4 && !strcmp(path + length - 4, ".npy");
+    const bool npy = hr_path_ends_in(path, ".npy");
     if (npy && top)
         return hr_fail(HR_E_USAGE, "--top: is not supported for %s, which has all classes", path);
     return npy ? hr_npy_write(path, p->columns, p->count, p->ncolumns) : write_csv(path, p, top);

@@ -349,7 +349,7 @@ static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
 
 static void say_untested(FILE *out, const struct hr_verdict *v, size_t width)
 {
-    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX], seconds[HR_HUMAN_MAX];
+    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX];
     const size_t best = extreme(v, true, false), least = extreme(v, false, false);
     if (best == v->groups.n)
         return;
@@ -361,11 +361,7 @@ static void say_untested(FILE *out, const struct hr_verdict *v, size_t width)
                 score_text(v, least, last), v->groups.group[least].label);
     else
         fprintf(out, "all reached %s.", first);
-    if (v->wish.more && v->wish.more[0]) {
-        fprintf(out, "%sTo test it (about %s):", width ? "\n" : " ",
-                hr_human_about(seconds, v->wish.more_s));
-        hr_say_command(out, v->wish.more, strlen("To test it (about ):") + strlen(seconds), width);
-    }
+    hr_say_command(out, "To test it", v->wish.more, v->wish.more_s, width);
     fputc('\n', out);
 }
 

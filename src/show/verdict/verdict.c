@@ -671,10 +671,15 @@ static void say_sizes(FILE *out, const struct hr_groups *groups, const struct hr
             whole_size(large), made_by(small).updates, whole_size(small));
 }
 
-void hr_say_command(FILE *out, const char *command, size_t used, size_t width)
+void hr_say_command(FILE *out, const char *what, const char *command, double seconds, size_t width)
 {
-    size_t column = used + 1;
-    const bool own_line = width && used + 1 + strlen(command) > width;
+    char time[HR_HUMAN_MAX];
+    if (!command || !command[0])
+        return;
+    const int used =
+        fprintf(out, "%s%s (about %s):", width ? "\n" : " ", what, hr_human_about(time, seconds));
+    size_t column = (size_t)used; /* with the blank, and without the newline */
+    const bool own_line = width && column + strlen(command) > width;
     fputs(own_line ? "\n  " : " ", out);
     column = own_line ? 2 : column;
     for (const char *word = command; *word;) {
@@ -697,17 +702,6 @@ void hr_say_command(FILE *out, const char *command, size_t used, size_t width)
         column += n + 1;
         word += n + (word[n] == ' ');
     }
-}
-
-static void say_fair(FILE *out, const struct hr_verdict_wish *wish, size_t width)
-{
-    char seconds[HR_HUMAN_MAX];
-    if (!wish->fair || !wish->fair[0])
-        return;
-    fprintf(out, "%sFor a fair comparison (about %s):", width ? "\n" : " ",
-            hr_human_about(seconds, wish->fair_s));
-    hr_say_command(out, wish->fair, strlen("For a fair comparison (about ):") + strlen(seconds),
-                   width);
 }
 
 static void say_dropped(FILE *out, const struct hr_groups *groups)
@@ -735,7 +729,7 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_v
         fprintf(out, "%s%s", at[0] ? ", at " : "", at);
         fputs(found.kind == HR_UNLIKE ? ": scores cannot be compared." : ".", out);
         if (found.kind == HR_UNLIKE)
-            say_fair(out, wish, width);
+            hr_say_command(out, "For a fair comparison", wish->fair, wish->fair_s, width);
         fputc('\n', out);
     }
     say_dropped(out, groups);

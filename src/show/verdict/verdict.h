@@ -180,9 +180,10 @@ struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups);
 void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_verdict_wish *wish,
                     size_t width);
 
-/* A command, on a line of its own where it does not fit behind `used` columns: each of its lines
- * but the last ends in a backslash, so that it can be copied as it stands. width 0: any. */
-void hr_say_command(FILE *out, const char *command, size_t used, size_t width);
+/* "For a fair comparison (about 4 s): COMMAND", where there is one: on a line of its own where it
+ * does not fit behind the words; each of its lines but the last ends in a backslash, so that it can
+ * be copied as it stands. width 0: any. */
+void hr_say_command(FILE *out, const char *what, const char *command, double seconds, size_t width);
 
 struct hr_verdict {
     struct hr_verdict_wish wish;
