@@ -379,17 +379,6 @@ static double wall_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static enum hr_status open_file(struct hr_board *board, const char *folder)
-{
-    return hr_event_file_open(&board->events, folder, board->began_wall_s);
-}
-
-static struct hr_go_back back_of(const struct hr_board *board)
-{
-    return (struct hr_go_back){
-        .step = board->begins, .redone = board->redone, .nredone = board->nredone};
-}
-
 static enum hr_status go_on(struct hr_board *board, const char *folder,
                             const struct hr_run_info *info)
 {
@@ -400,11 +389,11 @@ static enum hr_status go_on(struct hr_board *board, const char *folder,
         return hr_fail(HR_E_NOMEM, "no memory for %zu steps", info->nredone);
     if (bytes)
         memcpy(board->redone, info->redone, bytes);
-    board->nredone = info->nredone;
-    const struct hr_go_back to = back_of(board);
-    enum hr_status status = keep_read(&keep, folder, &to);
+    board->from.redone = board->redone;
+    board->from.nredone = info->nredone;
+    enum hr_status status = keep_read(&keep, folder, &board->from);
     if (status == HR_OK)
-        status = open_file(board, folder);
+        status = hr_event_file_open(&board->events, folder, board->began_wall_s);
     if (status == HR_OK)
         keep_put(&keep, &board->events, board->began_wall_s);
     free(keep.bytes);
@@ -415,13 +404,14 @@ enum hr_status hr_board_open(struct hr_board *board, const char *folder, uint64_
                              const struct hr_run_info *info)
 {
     *board = (struct hr_board){.every = every ? every : 1,
-                               .begins = info->begins,
+                               .from = {.step = info->begins},
                                .began_wall_s = wall_now(),
                                .began_s = info->resumed ? -1 : 0};
     HR_TRY(hr_step_order_open(&board->order, info->workers));
     HR_TRY(hr_folder_make(folder));
     const enum hr_status status =
-        info->resumed ? go_on(board, folder, info) : open_file(board, folder);
+        info->resumed ? go_on(board, folder, info)
+                      : hr_event_file_open(&board->events, folder, board->began_wall_s);
     hr_appender_flush(&board->events.file);
     return status;
 }
@@ -443,9 +433,8 @@ static void begin_at(struct hr_board *board, uint64_t samples, double seconds)
 static void put_step(struct hr_board *board, const struct hr_merged_step *step)
 {
     struct hr_event_file *events = &board->events;
-    const struct hr_go_back to = back_of(board);
     if (!hr_step_is_one_in(board->every, step->step, step->rows) ||
-        (step->step <= board->begins && !hr_go_back_redoes(&to, step->step)))
+        (step->step <= board->from.step && !hr_go_back_redoes(&board->from, step->step)))
         return;
     hr_event_begin(events, wall_at(board, step->seconds), step->step);
     if (step->samples)

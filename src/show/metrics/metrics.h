@@ -186,9 +186,8 @@ struct hr_board {
     struct hr_step_order order;
     struct hr_stale_counts stale;
     uint64_t every;
-    uint64_t begins;  /* steps up to this one are in an earlier file, but for */
-    uint64_t *redone; /* (nredone) owned: those */
-    size_t nredone;
+    struct hr_go_back from; /* steps up to this one are in an earlier file, but for those redone */
+    uint64_t *redone;       /* owned: the same */
     double began_wall_s, began_s; /* the machine's time then, and the run's; < 0: not known yet */
     uint64_t samples;             /* and seconds, at the last evaluation, or to begin with */
     double seconds;
