@@ -320,22 +320,20 @@ bool hr_run_rose(const struct hr_run_result *run, struct hr_rise *rise)
     return rose_from_first_epoch(run);
 }
 
-size_t hr_run_group_rose(const struct hr_run_group *group)
-{
-    size_t n = 0;
-    struct hr_rise rise;
-    for (size_t i = 0; i < group->n; i++)
-        n += hr_run_rose(group->run[i], &rise);
-    return n;
-}
-
-size_t hr_run_group_chance(const struct hr_run_group *group)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < group->n; i++)
-        n += group->run[i]->chance[0] != '\0';
-    return n;
-}
+/* How many runs of a group are of a kind. */
+#define COUNT(name, is)                                                                            \
+    size_t name(const struct hr_run_group *group)                                                  \
+    {                                                                                              \
+        size_t n = 0;                                                                              \
+        for (size_t i = 0; i < group->n; i++) {                                                    \
+            const struct hr_run_result *run = group->run[i];                                       \
+            n += (is);                                                                             \
+        }                                                                                          \
+        return n;                                                                                  \
+    }
+COUNT(hr_run_group_rose, hr_run_rose(run, &(struct hr_rise){0}))
+COUNT(hr_run_group_chance, run->chance[0] != '\0')
+COUNT(hr_run_group_lost, run->nlosses > 0)
 
 struct hr_lost_share hr_lost_share_with(struct hr_lost_share share, const struct hr_run_result *run)
 {
@@ -352,14 +350,6 @@ struct hr_lost_share hr_lost_share_with(struct hr_lost_share share, const struct
 }
 
 /* --- lost ranks --- */
-
-size_t hr_run_group_lost(const struct hr_run_group *group)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < group->n; i++)
-        n += group->run[i]->nlosses > 0;
-    return n;
-}
 
 bool hr_groups_lost_alike(const struct hr_groups *groups)
 {
