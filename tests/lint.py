@@ -50,7 +50,7 @@ FILE_ORDER = {
     "play": "gradient_pool play drive_explore drive_replay",
     "virtual": "message_queue simulator drive_virtual",
     "state": "model_tensors state model_file",
-    "train": "histogram task evaluate counters divergence final_test several shared_memory compress_setup aggregate_setup needs links_setup overlap_setup freeze optimizer_setup pipeline_setup pipeline_report prepare announce dense_result fits run what_if_deaths what_if",
+    "train": "evaluate several shared_memory optimizer_setup pipeline_setup prepare announce dense_result fits run what_if",
     "forecast": "noise pace anchors forecast report",
 }
 found = []

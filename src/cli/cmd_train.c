@@ -23,8 +23,8 @@
 #include "report/report.h"
 #include "session/saved.h"
 #include "terminal/output.h"
-#include "train/needs.h"
-#include "train/on_machines.h"
+#include "train/shared_memory.h"
+#include "train/several.h"
 #include "verdict/verdict.h"
 #include "watch/watch.h"
 

@@ -12,7 +12,7 @@
 #include "policy/policy.h"
 #include "report/human.h"
 #include "terminal/output.h"
-#include "train/needs.h"
+#include "train/shared_memory.h"
 #include "verdict/verdict.h"
 #include "watch/watch.h"
 

@@ -14,8 +14,8 @@
 #include "sparse/engine.h"
 #include "strategies/strategies.h"
 #include "terminal/output.h"
-#include "train/needs.h"
-#include "train/on_machines.h"
+#include "train/shared_memory.h"
+#include "train/several.h"
 #include "watch/watch.h"
 
 static const int64_t BEGIN_NS = 60 * HR_NS_PER_SECOND;

@@ -49,7 +49,7 @@
  *
  * Not for  a run on one machine: its memory is the servers', which add in place; nor one that is
  *          recorded, since a trace is replayed on one machine, or compressed, since a push leaves
- *          an error with its worker (train/aggregate_setup.h).
+ *          an error with its worker (train/prepare.c).
  * Threads: a worker's own, as strategy.h; shared memory as above.
  * Memory:  behind that of ps-sync.
  * Source:  as MXNet's store of kind dist_device_sync, which reduces over a machine's devices before

@@ -1,17 +1,511 @@
 /* The result of a run, folded from the workers' counters after all ranks have ended. */
+#include "train/dense_result.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "data/look.h"
+#include "drive/replay.h"
 #include "hogring/checkpoint.h"
 #include "options/train_options.h"
+#include "server/staleness.h"
 #include "session/result.h"
-#include "train/counters.h"
+#include "strategies/strategies.h"
+#include "strategy/arrivals.h"
+#include "strategy/compression.h"
 #include "train/pipeline_setup.h"
 #include "worker/gradient.h"
-#include "drive/replay.h"
-#include "strategies/strategies.h"
+
+size_t hr_histogram_quantile(const uint64_t *counts, size_t n, double q)
+{
+    double total = 0, sum = 0;
+    for (size_t i = 0; i < n; i++)
+        total += (double)counts[i];
+    for (size_t i = 0; i < n && total > 0; i++) {
+        sum += (double)counts[i];
+        if (sum >= q * total)
+            return i;
+    }
+    return 0;
+}
+
+/* The workers' counters, copied from the segment to the result: sums, staleness by worker and by
+ * key, shares of time, who was waited for. */
+/* A histogram: a worker's, a key's, or that of all updates. */
+struct source {
+    const uint64_t *own;
+    const struct hr_staleness_counts *shared; /* own is NULL */
+};
+
+static uint64_t count_at(struct source source, size_t bucket)
+{
+    return source.own ? source.own[bucket] : hr_atom64_load_relaxed(&source.shared->bucket[bucket]);
+}
+
+/* Buckets up to the last that is not empty. */
+static size_t length_of(struct source source)
+{
+    size_t n = HR_STALENESS_BUCKETS;
+    while (n > 0 && count_at(source, n - 1) == 0)
+        n--;
+    return n;
+}
+
+static struct source source_of(const struct hr_run *run, size_t part)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    if (part < shared->workers)
+        return (struct source){.own = shared->stats[part].stale.bucket};
+    const struct hr_staleness_counts *key = hr_staleness_of_key(shared, part - shared->workers);
+    return key ? (struct source){.shared = key} : (struct source){.own = run->result->stale};
+}
+
+static struct hr_staleness part_of(const struct hr_run *run, size_t part)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    const struct hr_run_result *result = run->result;
+    if (part < shared->workers) {
+        const struct hr_stale *stale = &shared->stats[part].stale;
+        return (struct hr_staleness){
+            .updates = stale->updates, .sum = stale->sum, .max = stale->max};
+    }
+    const size_t key = part - shared->workers;
+    const struct hr_staleness_counts *counts = hr_staleness_of_key(shared, key);
+    struct hr_staleness out = {
+        .updates = result->stale_updates, .sum = result->stale_sum, .max = result->stale_max};
+    if (counts) {
+        out.updates = hr_atom64_load_relaxed(&counts->updates);
+        out.sum = hr_atom64_load_relaxed(&counts->sum);
+        out.max = hr_atom64_load_relaxed(&counts->max);
+    }
+    snprintf(out.name, sizeof out.name, "%s", hr_model_tensor(run->job.model, key)->name);
+    return out;
+}
+
+static enum hr_status take_room(const struct hr_run *run, size_t parts)
+{
+    struct hr_run_result *result = run->result;
+    size_t counts = 0;
+    for (size_t i = 0; i < parts; i++)
+        counts += length_of(source_of(run, i));
+    result->stale_parts = calloc(parts, sizeof *result->stale_parts);
+    result->stale_counts = calloc(counts, sizeof *result->stale_counts);
+    if (!result->stale_parts || !result->stale_counts)
+        return hr_fail(HR_E_NOMEM, "no memory for the staleness of %zu workers and keys", parts);
+    return HR_OK;
+}
+
+/* Staleness by worker and by key; the totals are in the result (counters.c). */
+static enum hr_status account_staleness(struct hr_run *run)
+{
+    struct hr_run_result *result = run->result;
+    const size_t keys = run->shared.optimizer.nsegments, parts = run->shared.workers + keys;
+    if (result->stale_updates == 0)
+        return HR_OK;
+    HR_TRY(take_room(run, parts));
+    for (size_t i = 0; i < parts; i++) {
+        struct hr_staleness *part = &result->stale_parts[i];
+        *part = part_of(run, i);
+        part->first = result->nstale_counts;
+        part->n = length_of(source_of(run, i));
+        for (size_t bucket = 0; bucket < part->n; bucket++)
+            result->stale_counts[result->nstale_counts++] = count_at(source_of(run, i), bucket);
+    }
+    result->nstale_workers = run->shared.workers;
+    result->nstale_keys = keys;
+    return HR_OK;
+}
+
+static void fold_worker(const struct hr_worker_stats *stats, bool compressed,
+                        struct hr_run_result *result)
+{
+    _Static_assert((int)HR_RESULT_STALENESS_BUCKETS == (int)HR_STALENESS_BUCKETS,
+                   "the same histogram");
+    result->updates += stats->updates;
+    result->samples += stats->samples;
+    result->forward_s += hr_seconds(stats->forward_ns);
+    result->backward_s += hr_seconds(stats->backward_ns);
+    result->prefetch_hits += stats->prefetch_hits;
+    result->prefetch_misses += stats->prefetch_misses;
+    result->bytes_sent += stats->bytes_sent;
+    result->bytes_uncompressed += compressed ? stats->bytes_plain : stats->bytes_sent;
+    result->bytes_received += stats->bytes_received;
+    result->resent += stats->resent;
+    result->dropped += stats->dropped.gradients;
+    result->dropped_samples += stats->dropped.samples;
+    result->watched_lines += stats->lost.lines;
+    result->watched_pairs += stats->lost.pairs;
+    result->lost_pairs += stats->lost.lost;
+    result->duplicates += hr_atom64_load_relaxed(&stats->duplicates); /* all have ended */
+    result->stale_updates += stats->stale.updates;
+    result->stale_sum += stats->stale.sum;
+    result->first_samples += stats->first_samples;
+    result->first_loss += stats->first_loss;
+    result->stale_max = stats->stale.max > result->stale_max ? stats->stale.max : result->stale_max;
+    result->max_skew = stats->max_skew > result->max_skew ? stats->max_skew : result->max_skew;
+    for (size_t i = 0; i < HR_STALENESS_BUCKETS; i++)
+        result->stale[i] += stats->stale.bucket[i];
+}
+
+/* Each gradient is in an update that it is not too old for, or was dropped. */
+static void count_in_step(struct hr_worker_stats *stats)
+{
+    stats->stale.updates = stats->stale.bucket[0] = stats->steps - stats->dropped.gradients;
+}
+
+/* Sum the counters into a zeroed result (result.c). */
+static void result_count(const struct hr_run *run, struct hr_run_result *result)
+{
+    for (size_t w = 0; w < run->shared.workers; w++) {
+        if (hr_strategy_never_stale(run->shared.strategy))
+            count_in_step(&run->shared.stats[w]);
+        fold_worker(&run->shared.stats[w], hr_compression_of(&run->shared), result);
+    }
+}
+
+/* --- shares of all workers' time --- */
+
+static double seconds_of_all(const struct hr_run_result *result)
+{
+    return result->load_s + result->compute_s + result->communicate_s + result->wait_s;
+}
+
+static struct hr_node_step node_step(const struct hr_shared_state *shared, double all)
+{
+    const double workers = (double)shared->workers;
+    double part[HR_NODE_PARTS] = {0};
+    for (size_t w = 0; w < shared->workers; w++)
+        for (size_t i = 0; i < HR_NODE_PARTS; i++) {
+            part[i] += hr_seconds(shared->stats[w].node_ns[i]) / workers;
+            all -= hr_seconds(shared->stats[w].node_ns[i]);
+        }
+    return (struct hr_node_step){.workers = shared->node_workers,
+                                 .load_s = part[HR_NODE_LOAD],
+                                 .compute_s = part[HR_NODE_COMPUTE],
+                                 .aggregate_s = part[HR_NODE_AGGREGATE],
+                                 .push_s = part[HR_NODE_PUSH],
+                                 .update_s = part[HR_NODE_UPDATE],
+                                 .distribute_s = part[HR_NODE_DISTRIBUTE],
+                                 .rest_s = all / workers};
+}
+
+/* Tickets are what recording costs: the workers' time over the same without them. */
+static double record_cost(const struct hr_shared_state *shared, double all)
+{
+    double tickets = 0;
+    for (size_t w = 0; w < shared->workers; w++)
+        tickets += hr_seconds(shared->stats[w].ticket_ns);
+    return tickets < all ? all / (all - tickets) : 0;
+}
+
+/* What a step of a machine was made of, and what recording cost; the times of all are in the
+ * result. */
+static void result_divide_time(const struct hr_run *run, struct hr_run_result *result)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    if (shared->node_workers)
+        result->node_step = node_step(shared, seconds_of_all(result));
+    if (run->drive.recorder && hr_strategy_shares_weights(shared->strategy))
+        result->record_cost = record_cost(shared, seconds_of_all(result));
+}
+
+/* --- who was waited for --- */
+
+static void add_cost(struct hr_waited_for *to, const int64_t *ns)
+{
+    const struct hr_waited_for more = {
+        .load_s = hr_seconds(ns[HR_LATE_LOAD]),
+        .compute_s = hr_seconds(ns[HR_LATE_COMPUTE]),
+        .stall_s = hr_seconds(ns[HR_LATE_STALL]),
+        .preempted_s = hr_seconds(ns[HR_LATE_PREEMPTED]),
+        .communicate_s = hr_seconds(ns[HR_LATE_COMMUNICATE]),
+        .wait_s = hr_seconds(ns[HR_LATE_WAIT]),
+    };
+    to->load_s += more.load_s;
+    to->compute_s += more.compute_s;
+    to->stall_s += more.stall_s;
+    to->preempted_s += more.preempted_s;
+    to->communicate_s += more.communicate_s;
+    to->wait_s += more.wait_s;
+}
+
+static double all_of(const int64_t *ns)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < HR_LATES; i++)
+        all += ns[i];
+    return hr_seconds(all);
+}
+
+static int64_t busy_of(const struct hr_train_job *job, size_t worker, size_t seat)
+{
+    const struct hr_stage_account *account =
+        &job->stage_accounts[worker * job->pipeline->seats + seat];
+    return job->simulated ? account->busy_ps : account->busy_ns;
+}
+
+/* A replica waits for its slowest stage, and the others for the replica: by how much longer it
+ * worked than the one that worked least, of all replicas' ranks in that place. */
+static size_t slow_stage(const struct hr_train_job *job, size_t worker)
+{
+    int64_t longest = 0;
+    size_t slow = 0;
+    for (size_t k = 0; job->pipeline && k < job->pipeline->seats; k++) {
+        int64_t least = INT64_MAX;
+        for (size_t w = 0; w < job->shared->workers; w++)
+            least = busy_of(job, w, k) < least ? busy_of(job, w, k) : least;
+        if (busy_of(job, worker, k) - least <= longest)
+            continue;
+        longest = busy_of(job, worker, k) - least;
+        slow = k / job->pipeline->team;
+    }
+    return slow;
+}
+
+/* And who was waited for, where time is kept. HR_E_NOMEM. */
+static enum hr_status account_waiting(struct hr_run *run)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    struct hr_run_result *result = run->result;
+    const size_t n = shared->workers, rows = n <= HR_ARRIVALS_ROWS ? n : 1;
+    if (seconds_of_all(result) <= 0)
+        return HR_OK;
+    result->waited_for = calloc(n, sizeof *result->waited_for);
+    result->waited_s = n <= HR_ARRIVALS_ROWS ? calloc(n * n, sizeof(double)) : NULL;
+    if (!result->waited_for || (n <= HR_ARRIVALS_ROWS && !result->waited_s))
+        return hr_fail(HR_E_NOMEM, "no memory for the waiting of %zu workers", n);
+    result->nwaited = n;
+    for (size_t w = 0; w < n; w++) {
+        result->stalled_s += hr_seconds(shared->stats[w].stalled_ns);
+        result->waited_for[w].stage = slow_stage(&run->job, w);
+    }
+    for (size_t i = 0; i < rows * n; i++) {
+        const int64_t *ns = hr_arrivals_cost(shared, i / n, i % n);
+        add_cost(&result->waited_for[i % n], ns);
+        result->waited_for[i % n].cost_s += all_of(ns);
+        result->waited_for_others_s += all_of(ns);
+        if (result->waited_s)
+            result->waited_s[i] = all_of(ns);
+    }
+    return HR_OK;
+}
+
+/* What staleness does to the step (hogring/train.h, struct hr_asynchrony), and which of step size,
+ * momentum and staleness to change first when a run has diverged. */
+/* The mean factor of lr over the updates: 1, or with --staleness-lr inverse 1 / (1 + staleness). */
+static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
+{
+    double sum = 0;
+    if (!run->shared.slows)
+        return 1;
+    for (size_t i = 0; i < HR_RESULT_STALENESS_BUCKETS; i++)
+        sum += (double)result->stale[i] / (1 + (double)i);
+    return sum / (double)result->stale_updates;
+}
+
+/* Else workers push something other than gradients. */
+static bool pushes_gradients(const struct hr_strategy *strategy)
+{
+    return strategy->shares_batch || hr_strategy_obeys(strategy, "async-lr");
+}
+
+struct hr_asynchrony hr_asynchrony_of(const struct hr_run *run, const struct hr_run_result *result,
+                                      double lr)
+{
+    const bool pushes = pushes_gradients(run->shared.strategy);
+    const double stale = (double)result->stale_sum / (double)result->stale_updates;
+    const double in_flight = pushes ? 1 + stale : (double)NAN;
+    const double set = hr_optimizer_momentum(&run->shared.optimizer);
+    const double implicit = 1 - 1 / in_flight; /* NaN when nothing was counted */
+    return (struct hr_asynchrony){
+        .effective_lr = lr * rate_left(run, result) * in_flight,
+        .lr_is_step = run->shared.optimizer.rule->lr_is_step,
+        .explicit_momentum = set,
+        .implicit_momentum = implicit,
+        .total_momentum = 1 - (1 - set) * (1 - implicit),
+    };
+}
+
+/* --- divergence --- */
+
+/* What to change first. Asynchrony multiplies the step by the updates in flight. Lower momentum
+ * undoes that if there is enough of it (it keeps total momentum as it was set, as Mitliagkas et al.
+ * advise); else a smaller step does; a bound cuts a long tail of staleness. */
+static void write_cure(const struct hr_run *run, uint64_t stale_max, const struct hr_asynchrony *a,
+                       char *text, size_t size)
+{
+    const double in_flight = 1 / (1 - a->implicit_momentum);
+    const double momentum = 1 - (1 - a->explicit_momentum) * in_flight;
+    const char *option = run->shared.optimizer.rule->momentum_option;
+    const bool divides = run->job.choices.async_lr == HR_ASYNC_LR_DIVIDE;
+    if (isnan(in_flight)) /* nothing was stale, or no gradients were */
+        snprintf(text, size, "the step itself: a smaller --lr");
+    else if (in_flight < 1.5)
+        snprintf(text, size, "the step itself: a smaller --lr (asynchrony adds little to it)");
+    else if (option && momentum > 0.005)
+        snprintf(text, size, "momentum: --%s %.2f", option, momentum);
+    else if (!divides)
+        snprintf(text, size, "the step size: --async-lr divide");
+    else if (run->shared.staleness_bound == UINT64_MAX && (double)stale_max > 4 * in_flight)
+        snprintf(text, size, "staleness: --strategy ssp --staleness %.0f", ceil(in_flight));
+    else
+        snprintf(text, size, "the step size: a smaller --lr, or fewer --workers");
+}
+
+/* Steps right for inputs of about 1 are too large for inputs of hundreds. Returns the largest input
+ * when inputs are large and not normalized; else 0. */
+static double large_inputs(const struct hr_run *run)
+{
+    const double large = 10;
+    const double most = (double)hr_look_at_largest(run->job.dataset, &run->job.dataset->train);
+    return run->job.options->normalize || most <= large ? 0 : most;
+}
+
+/* Which columns are on unlike scales, by name: " (m has maximum 500, km 11)"; "": none are. */
+static void write_scales(const struct hr_dataset *dataset, char *text, size_t size)
+{
+    struct hr_scale_look look;
+    text[0] = '\0';
+    if (hr_look_at_scales(dataset, &look) != HR_OK || !look.unlike)
+        return;
+    snprintf(text, size, " (%s has maximum %.4g, %s %.4g)",
+             hr_look_at_name(dataset, look.large).text, (double)look.scales[1],
+             hr_look_at_name(dataset, look.small).text, (double)look.scales[0]);
+}
+
+/* Why a network may have learned nothing; the first that holds. */
+static void write_chance(const struct hr_run *run, struct hr_run_result *result)
+{
+    enum { FEW_UPDATES = 100 };
+    char what[100], scales[140];
+    const struct hr_dataset *held_out_of = run->final_test.dataset;
+    const struct hr_dataset *whole = held_out_of ? held_out_of : run->job.dataset;
+    const double updates = (double)(result->past_updates + result->updates);
+    const struct hr_asynchrony *a = &result->asynchrony;
+    const char *option = run->shared.optimizer.rule->momentum_option;
+    const double stale = (double)result->stale_sum / (double)result->stale_updates;
+    if (!hr_look_at_chance(whole, result->test_accuracy, what, sizeof what))
+        return;
+    char *cause =
+        result->chance + snprintf(result->chance, sizeof result->chance, "%s; likely ", what);
+    const size_t room = sizeof result->chance - strlen(result->chance);
+    write_scales(run->job.dataset, scales, sizeof scales);
+    if (large_inputs(run) > 0 || (scales[0] && !run->job.options->normalize))
+        snprintf(cause, room, "the scales of columns: --normalize%s", scales);
+    else if (!run->shared.strategy->synchronous && stale >= 1 && option && a->explicit_momentum > 0)
+        snprintf(cause, room,
+                 "lr %.3g and %s %.2f under a mean staleness of %.3g: --%s 0, or a smaller --lr",
+                 result->lr, option, a->explicit_momentum, stale, option);
+    else if (!run->shared.strategy->synchronous && stale >= 1)
+        snprintf(cause, room, "lr %.3g under a mean staleness of %.3g: a smaller --lr", result->lr,
+                 stale);
+    else if (updates < FEW_UPDATES)
+        snprintf(cause, room, "too few updates (%.0f): more --epochs", updates);
+    else
+        snprintf(cause, room, "the rate (lr %.3g), or too few --epochs", result->lr);
+}
+
+/* Set result->cure: which of step size, momentum and staleness to change first if the loss rose
+ * (divergence.c). */
+static void divergence_cure(const struct hr_run *run, struct hr_run_result *result)
+{
+    const bool asynchronous = !run->shared.strategy->synchronous;
+    const struct hr_asynchrony none = {.implicit_momentum = (double)NAN};
+    write_cure(run, result->stale_max, asynchronous ? &result->asynchrony : &none, result->cure,
+               sizeof result->cure);
+    const double inputs = large_inputs(run);
+    if (inputs > 0)
+        snprintf(result->cure, sizeof result->cure,
+                 "the inputs: --normalize (their maximum is %.4g)", inputs);
+    write_chance(run, result);
+}
+
+/* The rate of the last index handed out. */
+static double last_lr(const struct hr_run *run)
+{
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
+    const uint64_t next = hr_atom64_load_acquire(&run->shared.dispenser->next); /* all are gone */
+    const uint64_t begun = next < schedule->end ? next : schedule->end;
+    return (double)hr_batch_schedule_lr(schedule,
+                                        begun > schedule->first ? begun - 1 : schedule->first);
+}
+
+/* The tensor with the first weight that is not finite, of those that the run began with; NULL:
+ * there was none, or others stand there by now. */
+static const char *began_unfinite(const struct hr_run *run)
+{
+    const struct hr_model *model = run->job.model;
+    const float *weights = run->shared.snapshot.weights;
+    if (hr_digest64(weights, run->shared.params * sizeof *weights) != run->job.begins_with)
+        return NULL;
+    for (size_t t = 0; t < hr_model_tensor_count(model); t++) {
+        const struct hr_tensor_info *tensor = hr_model_tensor(model, t);
+        for (size_t i = 0; i < tensor->count; i++)
+            if (!isfinite(weights[tensor->offset + i]))
+                return tensor->name;
+    }
+    return NULL;
+}
+
+/* Was something done to gradients or weights on purpose? */
+static bool is_injected(const struct hr_run *run)
+{
+    const struct hr_inject *inject = &run->job.conditions.inject;
+    return hr_inject_has(inject, HR_INJECT_NAN) || hr_inject_has(inject, HR_INJECT_FLIP_BIT);
+}
+
+/* What asynchrony did to the step. */
+static void write_asynchrony(const struct hr_run *run, const struct hr_run_result *so_far,
+                             char *text, size_t size)
+{
+    char cure[200];
+    const double lr = last_lr(run);
+    const struct hr_asynchrony a = hr_asynchrony_of(run, so_far, lr);
+    write_cure(run, so_far->stale_max, &a, cure, sizeof cure);
+    snprintf(text, size,
+             "; staleness so far: p50 %zu, max %llu; lr %.3g acts like %.3g, momentum %.2f like "
+             "%.3f; change first %s",
+             hr_histogram_quantile(so_far->stale, HR_RESULT_STALENESS_BUCKETS, 0.5),
+             (unsigned long long)so_far->stale_max, lr, a.effective_lr, a.explicit_momentum,
+             a.total_momentum, cure);
+}
+
+/* The rate is blamed where updates were made by one; and whatever else is found. */
+enum hr_status hr_divergence_explain(const struct hr_run *run, enum hr_status status)
+{
+    struct hr_run_result so_far = {0};
+    char message[480], advice[480] = "";
+    const struct hr_strategy *strategy = run->shared.strategy;
+    size_t sample;
+    if (status != HR_E_DIVERGED || !run->segment.base || is_injected(run))
+        return status;
+    snprintf(message, sizeof message, "%s", hr_error_message());
+    const char *tensor = began_unfinite(run);
+    if (tensor)
+        return hr_fail(status,
+                       "%s; %s has numbers that are not finite in the weights that the run "
+                       "begins with",
+                       message, tensor);
+    if (hr_look_for_unfinite(run->job.dataset, &run->job.dataset->train, &sample))
+        return hr_fail(status, "%s; features of training sample %zu are not finite", message,
+                       sample + 1);
+    result_count(run, &so_far);
+    const bool updated = so_far.updates > 0 && run->job.options->lr > 0;
+    const double inputs = large_inputs(run);
+    if (inputs > 0)
+        snprintf(advice, sizeof advice,
+                 "; the maximum of the inputs is %.4g: try --normalize first", inputs);
+    else if (updated && !strategy->synchronous && pushes_gradients(strategy) &&
+             so_far.stale_updates > 0)
+        write_asynchrony(run, &so_far, advice, sizeof advice);
+    return hr_fail(status, "%s%s%s", message,
+                   updated ? "; a smaller --lr may help"
+                           : ", by the weights that the run begins with",
+                   advice);
+}
 
 /* Does the strategy obey --staleness, whatever its value? */
 static bool is_bounded(const struct hr_run *run)
@@ -107,10 +601,10 @@ enum hr_status hr_result_fill(struct hr_run *run)
     const struct hr_worker_stats *stats = run->shared.stats;
     const struct hr_accounts accounts = {&stats->account, sizeof *stats, run->shared.workers};
     fill_configuration(run, result);
-    hr_result_count(run, result);
+    result_count(run, result);
     HR_TRY(hr_result_finish(&run->leader.cuts, run->job.options, &accounts, result));
-    HR_TRY(hr_account_staleness(run));
-    HR_TRY(hr_account_waiting(run));
+    HR_TRY(account_staleness(run));
+    HR_TRY(account_waiting(run));
     HR_TRY(take_dropped(run, result));
     HR_TRY(hr_pipeline_report(run));
     result->wall_s = hr_seconds(hr_clock_ns() - run->wall_began_ns);
@@ -118,12 +612,12 @@ enum hr_status hr_result_fill(struct hr_run *run)
     const uint64_t end = run->leader.cuts.cut->index ? run->leader.cuts.cut->index : 1;
     result->lr = as_written(hr_batch_schedule_lr(schedule, end - 1));
     result->asynchrony = hr_asynchrony_of(run, result, mean_lr(schedule, end));
-    hr_divergence_cure(run, result);
+    divergence_cure(run, result);
     hr_digest_floats(run->shared.snapshot.weights, run->shared.params, result->weights_digest);
     result->counts_applied = run->shared.servers && run->shared.strategy->rows.state != HR_KEPT_OWN;
     result->applied = run->shared.snapshot.applied[0] - run->applied;
     name_trace(run, result);
-    hr_result_divide_time(run, result);
+    result_divide_time(run, result);
     hr_losses_report(&run->drive.losses, result);
     result->repeats = run->job.played || (hr_train_repeats(run->job.options) && !result->nlosses);
     hr_conditions_warn(&run->job, (int64_t)(1e12 * result->seconds));

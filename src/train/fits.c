@@ -4,9 +4,8 @@
 
 #include "options/train_options.h"
 #include "sparse/engine.h"
-#include "train/needs.h"
+#include "train/shared_memory.h"
 #include "train/run.h"
-#include "train/task.h"
 
 /* read: the data is that of the run, else of its shape alone. */
 static enum hr_status plan(const struct hr_train_call *call, bool read, struct hr_needs *out)

@@ -5,7 +5,23 @@
 #ifndef HR_TRAIN_OPTIMIZER_SETUP_H
 #define HR_TRAIN_OPTIMIZER_SETUP_H
 
+#include "nn/model.h"
+#include "optim/optimizer.h"
 #include "train/run.h"
+
+/* Which tensors --freeze keeps as they are.
+ *
+ * Its patterns are shell globs (fnmatch) over the names of trained tensors, as they stand in
+ * model.safetensors; commas part them. Running statistics (of batchnorm) are none of these: they go
+ * on following the batches, as in PyTorch those of a layer whose requires_grad is False.
+ *
+ * Threads: before the ranks start.
+ * Test:    tests/unit/train/test_freeze.c
+ */
+
+/* "2 of 4 tensors: 1.weight, 1.bias"; "" where nothing is frozen. */
+void hr_freeze_text(const struct hr_model *model, const struct hr_optimizer *optimizer, char *text,
+                    size_t size);
 
 HR_CHECKED enum hr_status hr_optimizer_setup(struct hr_run *run);
 HR_CHECKED enum hr_status hr_rate_setup(struct hr_run *run); /* behind lay_out_schedule */

@@ -1,28 +1,385 @@
 /* From options to a run: settles, checks and sets up all constants; shared memory comes later. */
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cpus.h"
+#include "base/log.h"
+#include "base/memory.h"
+#include "base/parse.h"
 #include "base/size.h"
+#include "data/look.h"
 #include "drive/record.h"
 #include "drive/replay.h"
+#include "group/executor.h"
 #include "kernels/select.h"
+#include "nn/part.h"
 #include "options/choices.h"
+#include "options/metric.h"
 #include "options/pairs.h"
 #include "options/train_options.h"
+#include "session/saved.h"
+#include "stages/pipeline.h"
 #include "state/model_file.h"
 #include "state/state.h"
+#include "strategies/compressed_sum.h"
+#include "strategies/public_copies.h"
 #include "strategies/strategies.h"
-#include "train/aggregate_setup.h"
-#include "train/compress_setup.h"
+#include "strategy/shared.h"
 #include "train/optimizer_setup.h"
-#include "train/overlap_setup.h"
 #include "train/pipeline_setup.h"
 #include "train/run.h"
 #include "train/several.h"
 #include "worker/gradient.h"
 #include "worker/input.h"
+
+static enum hr_status refuse_values(const struct hr_dataset *dataset,
+                                    const struct hr_label_look *look)
+{
+    char place[100] = "", why[120];
+    if (dataset->label_column[0])
+        snprintf(place, sizeof place, " (%s)", dataset->label_column);
+    if (look->fraction)
+        snprintf(why, sizeof why, "%.40s is not whole", look->fraction);
+    else
+        snprintf(why, sizeof why, "%zu different numbers in %zu samples", look->distinct,
+                 look->samples);
+    return hr_fail(HR_E_USAGE,
+                   "%s: the labels%s look like values and not like classes: %s. --task regress "
+                   "predicts values, --task classify makes a class of each",
+                   dataset->name, place, why);
+}
+
+enum hr_status hr_task_check(const struct hr_train_options *options,
+                             const struct hr_dataset *dataset)
+{
+    const bool classify = hr_choices_of(options).task == HR_TASK_CLASSIFY;
+    struct hr_label_look look;
+    if (dataset->targets.count)
+        return classify ? hr_fail(HR_E_USAGE, "--task classify: %s was read as values to predict",
+                                  dataset->name)
+                        : HR_OK;
+    if (hr_task_is_regress(options))
+        return hr_fail(HR_E_USAGE, "--task regress: the labels of %s were read as classes",
+                       dataset->name);
+    if (classify || dataset->options.classes[0])
+        return HR_OK;
+    HR_TRY(hr_look_at_labels(dataset, &look));
+    return look.kind == HR_LABELS_VALUES ? refuse_values(dataset, &look) : HR_OK;
+}
+
+enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
+                                     const struct hr_dataset *dataset)
+{
+    const bool values = dataset->targets.count;
+    struct hr_early_stop rule;
+    HR_TRY(hr_early_stop_parse(options->early_stop, &rule));
+    HR_TRY(hr_early_stop_fits(&rule, "early-stop", values));
+    HR_TRY(hr_keep_best_parse(options->keep_best, &rule));
+    return hr_early_stop_fits(&rule, "keep-best", values);
+}
+
+/* How gradients travel: in place or through the rings, over emulated links. */
+/* Payload of a ring slot. Large, so that a bucket is sent in one go, as a network card would, and
+ * backward need not be interrupted for every piece. */
+static size_t slot_bytes(size_t workers)
+{
+    enum { PAYLOAD = 64 << 20, LARGEST = 1 << 20, LEAST = 4096 };
+    const size_t streams = workers * (2 * workers - 1);
+    size_t slot = LARGEST;
+    while (slot > LEAST && slot * streams * HR_STREAM_SLOTS > PAYLOAD)
+        slot /= 2;
+    return slot;
+}
+
+/* --- links_setup.c: the group's options, and the links' words in the segment */
+static enum hr_status links_setup(struct hr_run *run)
+{
+    const struct hr_train_options *o = run->job.options;
+    struct hr_group_options *group = &run->shared.group_options;
+    group->copies = run->job.choices.transport == HR_TRANSPORT_COPY;
+    if (group->copies)
+        group->slot_bytes = slot_bytes(run->shared.workers);
+    if (!o->link[0] || run->job.simulated || run->shared.workers == 1)
+        return HR_OK; /* simulated: conditions.c reads it; one worker sends nothing */
+    return hr_wires_open(&run->job.wires, run->shared.workers, o->link, NULL, 1);
+}
+
+/* Where gradients become final, in the order of backward. */
+static bool next_final(const struct hr_train_job *job, size_t number, size_t *offset)
+{
+    const struct hr_pipeline *pipeline = job->pipeline;
+    struct hr_model_final at;
+    if (pipeline && number < pipeline->parts)
+        *offset = hr_part_param_begin(pipeline->part[pipeline->parts - 1 - number]);
+    else if (!pipeline && hr_model_final(job->model, number, &at))
+        *offset = at.offset;
+    else
+        return false;
+    return true;
+}
+
+/* Of an all-reduce (strategies/buckets.h). */
+static enum hr_status buckets_text(const struct hr_train_job *job, char *text, size_t size)
+{
+    size_t least, offset, end = job->shared->params, buckets = 1;
+    HR_TRY(hr_overlap_least(job->shared, &least));
+    for (size_t i = 0; next_final(job, i, &offset); i++)
+        if (hr_overlap_goes_ahead(least, offset, end)) {
+            buckets++;
+            end = offset;
+        }
+    if (job->shared->workers == 1)
+        snprintf(text, size, "none: one worker has nobody to add its gradient with");
+    else if (buckets == 1)
+        snprintf(text, size,
+                 "none: no layers behind the first fill a bucket of %s (--bucket-size), and a "
+                 "gradient is added whole",
+                 job->options->bucket_size);
+    else
+        snprintf(text, size,
+                 "gradients are added in %zu buckets, all but one while backward computes the rest",
+                 buckets);
+    return HR_OK;
+}
+
+enum hr_status hr_overlap_text(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_train_job *job = &run->job;
+    struct hr_model_final *part;
+    size_t n;
+    text[0] = '\0';
+    if (!job->shared->overlaps)
+        return HR_OK;
+    if (!hr_strategy_is_served(job->shared->strategy))
+        return buckets_text(job, text, size);
+    HR_TRY(hr_ahead_list(job, &part, &n));
+    free(part);
+    if (!job->simulated && !hr_shared_is_apart(job->shared))
+        snprintf(text, size, "none: servers read a gradient where it lies, and no push travels");
+    else if (n == 0)
+        snprintf(text, size,
+                 "none: no layers behind the first fill a part of %s (--bucket-size), and a push "
+                 "leaves whole",
+                 job->options->bucket_size);
+    else
+        snprintf(text, size,
+                 "a push leaves in %s%zu parts, all but one while backward computes the rest",
+                 job->simulated ? "" : "up to ", n + 1);
+    return HR_OK;
+}
+
+static void add_tensor(struct hr_factors *factors, const struct hr_tensor_info *info,
+                       enum hr_segment_role role)
+{
+    const bool matrix = info->ndim > 1 && role == HR_SEGMENT_TRAINED;
+    if (role == HR_SEGMENT_FROZEN || !info->count)
+        return;
+    if (matrix)
+        hr_factors_add(factors, info->offset, info->shape[0], info->count / info->shape[0]);
+    else
+        hr_factors_add(factors, info->offset, info->count, 0);
+}
+
+/* Was it asked to compress, and does its strategy, of several workers, obey? */
+static bool compresses(const struct hr_run *run)
+{
+    return run->options.compress[0] && run->shared.workers > 1 &&
+           hr_strategy_obeys(run->shared.strategy, "compress");
+}
+
+/* Set run->compression; the strategy is prepared. HR_E_USAGE: not with that; HR_E_NOMEM. */
+static enum hr_status compress_setup(struct hr_run *run)
+{
+    struct hr_compression *compression = &run->compression;
+    if (!compresses(run))
+        return HR_OK;
+    HR_TRY(hr_compression_begin(&run->shared, compression));
+    if (!hr_compress_is_factors(&compression->how))
+        return HR_OK;
+    for (size_t i = 0; i < hr_model_tensor_count(run->job.model); i++)
+        add_tensor(&compression->factors, hr_model_tensor(run->job.model, i),
+                   run->shared.optimizer.segments[i].role);
+    return HR_OK;
+}
+
+static void say_public(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    const size_t bytes = hr_public_copies_packet_bytes(shared);
+    snprintf(text, size,
+             "%s, of weights less their public copies: %s sent to each neighbour in a step, %s "
+             "without",
+             run->options.compress, hr_bytes_text(bytes).text,
+             hr_bytes_text(shared->params * sizeof(float)).text);
+}
+
+void hr_compress_text(const struct hr_run *run, char *text, size_t size)
+{
+    uint64_t bytes, plain;
+    text[0] = '\0';
+    if (!hr_compression_of(&run->shared))
+        return;
+    if (hr_compression_is_public(&run->shared)) {
+        say_public(run, text, size);
+        return;
+    }
+    if (hr_compressed_step_bytes(&run->shared, &bytes, &plain) != HR_OK)
+        return;
+    snprintf(text, size, "%s with error feedback: %s sent a worker and step, %s without",
+             run->options.compress, hr_bytes_text(bytes).text, hr_bytes_text(plain).text);
+}
+
+/* Why each pushes for itself though a machine's workers could push as one: ": it is recorded". */
+static const char *kept_apart(const struct hr_run *run)
+{
+    if (run->job.choices.aggregate == HR_AGGREGATE_NONE)
+        return "";
+    if (run->options.record[0])
+        return ": the trace is replayed on one machine";
+    if (run->shared.outlives)
+        return ": the run outlives them one by one (--on-loss)";
+    if (run->shared.overlaps)
+        return ": --overlap is on";
+    return compresses(run) ? ": each keeps what its own push left out" : "";
+}
+
+/* Does it change which updates are made? Then nobody but the user chooses it. */
+static bool changes_updates(const struct hr_run *run)
+{
+    return run->shared.strategy->aggregated && !run->shared.strategy->synchronous;
+}
+
+/* Workers of a machine. */
+static size_t each_of(const struct hr_run *run)
+{
+    return run->machines ? run->shared.workers / run->shared.homes.machines : 0;
+}
+
+/* Why not; false: they do. */
+static bool cannot(const struct hr_run *run, size_t each, char *why, size_t size)
+{
+    const struct hr_strategy *strategy = run->shared.strategy;
+    why[0] = '\0';
+    if (!run->machines)
+        snprintf(why, size,
+                 "is not supported on one machine (it belongs to a run on several, which mpirun "
+                 "starts)");
+    else if (!strategy->aggregated)
+        snprintf(why, size, "with --strategy %s %s; expected ps-sync, ps-async or ssp",
+                 strategy->name,
+                 hr_strategy_is_served(strategy) ? "servers have to know whose push it is"
+                                                 : "nobody pushes");
+    else if (each < 2)
+        snprintf(
+            why, size,
+            "each machine has one worker%s, whose gradient is its machine's; expected 2, 4, 8, "
+            "... on each",
+            each ? "" : ", or a part of one");
+    else if (strategy->synchronous && each & (each - 1))
+        snprintf(why, size,
+                 "%zu workers on each machine cannot add in the order of all; expected 2, 4, 8, "
+                 "...",
+                 each);
+    else if (run->options.record[0])
+        snprintf(why, size,
+                 "a recorded run is replayed on one machine, where each worker pushes; expected it "
+                 "without --record");
+    else if (run->shared.outlives)
+        snprintf(why, size,
+                 "workers that push as one are not lost one by one; expected it without "
+                 "--on-loss continue");
+    else if (compresses(run))
+        snprintf(why, size,
+                 "with --compress each worker keeps what its own push left out; expected it "
+                 "without");
+    return why[0];
+}
+
+/* Where it cannot be: asked for now, or when a run began that goes on in another place. */
+static enum hr_status go_without(const struct hr_run *run, const char *why)
+{
+    if (run->job.choices.aggregate != HR_AGGREGATE_NODE)
+        return HR_OK;
+    if (!hr_kept_is(run->resume.checkpoint, "aggregate", "node"))
+        return hr_fail(HR_E_USAGE, "--aggregate node: %s", why);
+    if (run->shared.strategy->aggregated)
+        hr_log(HR_LOG_INFO,
+               "--resume %s: until here a machine's workers pushed as one; from here each "
+               "pushes: --aggregate node %s",
+               run->resume.checkpoint->path, why);
+    return HR_OK;
+}
+
+/* Do a machine's workers push as one (--aggregate)?
+ *
+ *   auto   yes, where it can be: ps-sync on several machines, whose workers are 2, 4, 8, ... each,
+ *          wherever servers are; but not in a recorded run, since its trace is replayed on one
+ *          machine, where each worker pushes, nor with --compress, which keeps an error for each
+ *          worker's push: the banner says so.
+ *   node   yes; refused, with the reason, where it cannot be. Where a checkpoint says node, and the
+ *          run that goes on cannot: a line says so, and each pushes.
+ *   none   no.
+ * With --overlap on, where they would push as one: refused, since that push leaves whole. A run
+ * that goes on with auto and --overlap on goes on with the push of each. Test:
+ * tests/unit/server/test_served_machines.c */
+static enum hr_status aggregate_setup(struct hr_run *run)
+{
+    const enum hr_aggregate_choice how = run->job.choices.aggregate;
+    const bool chosen = how == HR_AGGREGATE_AUTO, overlaps = run->shared.overlaps;
+    char why[200];
+    run->shared.node_workers = 0;
+    if (how == HR_AGGREGATE_NONE || (chosen && changes_updates(run)) ||
+        (chosen && overlaps && hr_kept_is(run->resume.checkpoint, "overlap", "on")))
+        return HR_OK;
+    if (cannot(run, each_of(run), why, sizeof why))
+        return go_without(run, why);
+    if (overlaps)
+        return hr_fail(HR_E_USAGE, "--overlap on: a machine's workers push as one (--aggregate "
+                                   "node), whole; expected --aggregate none as well, or --overlap "
+                                   "off");
+    run->shared.node_workers = each_of(run);
+    run->shared.strategy = run->shared.strategy->aggregated;
+    return HR_OK;
+}
+
+/* Why each pushes for itself, with " (--aggregate none)" where they could have been told to. */
+static void apart_text(const struct hr_run *run, char *text, size_t size)
+{
+    const struct hr_strategy *strategy = run->shared.strategy;
+    const size_t each = each_of(run);
+    const char *told = strategy->aggregated && each > 1 ? " (--aggregate none)" : "";
+    if (each < 2)
+        snprintf(text, size, "one a worker: each machine has one%s", each ? "" : ", or a part");
+    else if (!strategy->aggregated)
+        snprintf(text, size, "one a worker");
+    else if (!strategy->synchronous)
+        snprintf(text, size, "one a worker%s: each is an update of its own", told);
+    else if (each & (each - 1))
+        snprintf(text, size, "one a worker%s: %zu a machine cannot add in the order of all", told,
+                 each);
+    else
+        snprintf(text, size, "one a worker%s%s", told, kept_apart(run));
+}
+
+void hr_aggregate_text(const struct hr_run *run, char *text, size_t size)
+{
+    const size_t together = run->shared.node_workers;
+    text[0] = '\0';
+    if (!run->machines || !hr_strategy_is_served(run->shared.strategy))
+        return;
+    if (together && !run->shared.strategy->synchronous)
+        snprintf(text, size,
+                 "one a machine: gradients of its %zu workers, of a minibatch each, are added "
+                 "there, and are one update",
+                 together);
+    else if (together)
+        snprintf(text, size, "one a machine: gradients of its %zu workers are added there",
+                 together);
+    else
+        apart_text(run, text, size);
+}
 
 void hr_run_begin(struct hr_run *run, const struct hr_train_call *call)
 {
@@ -190,8 +547,7 @@ static enum hr_status lay_out_schedule(struct hr_run *run)
                                      ? hr_batch_schedule_every(schedule, &o->checkpoint_every)
                                      : hr_digest_every(o);
     /* Where something is compressed, a gradient that is given up would take its error with it. */
-    schedule->pauses =
-        run->shared.strategy->pause && run->drive.driver->played && !hr_run_compresses(run);
+    schedule->pauses = run->shared.strategy->pause && run->drive.driver->played && !compresses(run);
     return hr_run_length_check(o, &run->length);
 }
 
@@ -360,7 +716,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
     HR_TRY(hr_several_deal(run));
-    HR_TRY(hr_aggregate_setup(run));
+    HR_TRY(aggregate_setup(run));
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.values, &run->job.model));
     HR_TRY(settle_batch(run));
@@ -371,7 +727,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(hr_optimizer_setup(run));
     shared->params = hr_model_param_count(run->job.model);
     HR_TRY(hr_strategy_prepare(shared));
-    HR_TRY(hr_compress_setup(run));
+    HR_TRY(compress_setup(run));
     if (run->drive.replay)
         HR_TRY(hr_replay_prepare(&run->drive));
     shared->group_options.nranks = shared->workers;
@@ -381,7 +737,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     settle_waiting(run);
     settle_stalls(run);
     plan_snapshot(run);
-    HR_TRY(hr_links_setup(run));
+    HR_TRY(links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));
     HR_TRY(hr_pipeline_setup_time(&run->job));
     HR_TRY(hr_calibrate_check(&run->job));

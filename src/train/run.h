@@ -1,13 +1,15 @@
 /* run.h - a dense run (state/parts.h) from options to its result.
  *
- *   run.c        prepare.c -> needs.c -> shared_memory.c -> initial state -> driver -> result.c
- *   prepare.c    options -> constants, with optimizer_setup.h and links_setup.h
+ *   run.c        prepare.c -> shared_memory.c -> initial state -> driver -> dense_result.c
+ *   prepare.c    options -> constants, with optimizer_setup.h and pipeline_setup.h
  *
  * Threads: the launcher's.
  */
 #ifndef HR_TRAIN_RUN_H
 #define HR_TRAIN_RUN_H
 
+#include "base/error.h"
+#include "hogring/train.h"
 #include "state/parts.h"
 
 /* Arguments of hr_train, hr_replay_run and hr_replay_what_if. */
@@ -39,13 +41,9 @@ HR_CHECKED enum hr_status hr_batchnorm_check(const struct hr_run *run, char *not
 void hr_run_finish(struct hr_run *run);
 
 /* --- shared_memory.c: what the ranks share, and its bytes, by name */
-HR_CHECKED enum hr_status hr_memory_needs(struct hr_run *run, struct hr_needs *needs);
 HR_CHECKED enum hr_status hr_memory_take(struct hr_run *run);
 
-/* --- links_setup.c: the group's options, and the links' words in the segment */
-HR_CHECKED enum hr_status hr_links_setup(struct hr_run *run);
-
-/* --- final_test.c */
+/* --- evaluate.c: the test set, read once, where a validation split was held out */
 /* With --validation-fraction part job.dataset. HR_E_USAGE, HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_final_test_prepare(struct hr_run *run);
 /* Of its cells in the segment. */
@@ -63,7 +61,27 @@ HR_CHECKED enum hr_status hr_announce(const struct hr_run *run);
 /* What multiplies: "OpenBLAS 0.3.21 Zen, tiles v3", "bf16, tiles v4bf16"; static storage. */
 const char *hr_run_kernels(const struct hr_run *run);
 
-/* --- result.c */
+/* --- dense_result.c */
 HR_CHECKED enum hr_status hr_result_fill(struct hr_run *run);
+
+/* --- prepare.c: what is checked and said on the way */
+
+/* --task, and labels that look like values (data/look.h): HR_E_USAGE. Classes that --classes names
+ * are not looked at. Test: tests/cli/classes.bats */
+HR_CHECKED enum hr_status hr_task_check(const struct hr_train_options *options,
+                                        const struct hr_dataset *dataset);
+/* --early-stop and --keep-best by what is measured of such labels. HR_E_USAGE. */
+HR_CHECKED enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
+                                                const struct hr_dataset *dataset);
+
+/* With --overlap on: in how many parts a push leaves; "": nothing is pushed, or it is off.
+ * HR_E_NOMEM. */
+HR_CHECKED enum hr_status hr_overlap_text(const struct hr_run *run, char *text, size_t size);
+
+/* "topk:1%: 18.8 KB a worker and step, 1.9 MB without", for people; "" where nothing is. */
+void hr_compress_text(const struct hr_run *run, char *text, size_t size);
+
+/* For people: who pushes; "": on one machine, and without servers. */
+void hr_aggregate_text(const struct hr_run *run, char *text, size_t size);
 
 #endif

@@ -16,6 +16,8 @@
 #ifndef HR_TRAIN_SEVERAL_H
 #define HR_TRAIN_SEVERAL_H
 
+#include "base/error.h"
+#include "hogring/train.h"
 #include "train/run.h"
 
 /* Where ranks live; nothing where there is one machine. workers, servers and nranks are counted.
@@ -44,5 +46,19 @@ size_t hr_several_bytes(const struct hr_run *run);
 bool hr_several_is_first(const struct hr_run *run);
 /* The name of machine m, of several. */
 const char *hr_several_host(const struct hr_run *run, size_t m);
+
+/* Hr_train on several machines (several.h): what whoever has the wire needs of it.
+ *
+ * Test: tests/unit/train/test_several.c
+ */
+struct hr_machines;
+
+/* On each machine with the same options and data; only machine 0 has a result. machines NULL:
+ * hr_train. Dense models. */
+HR_CHECKED enum hr_status hr_train_on(struct hr_machines *machines,
+                                      const struct hr_train_options *options,
+                                      const struct hr_dataset *dataset,
+                                      const struct hr_observer *observer,
+                                      struct hr_run_result *result);
 
 #endif

@@ -21,7 +21,7 @@
 #include "options/sweep.h"
 #include "shm/gauge.h"
 #include "terminal/output.h"
-#include "train/needs.h"
+#include "train/shared_memory.h"
 #include "watch/watch.h"
 
 /* --- what is said of the runs of a comparison while they go on, and how they ended --- */

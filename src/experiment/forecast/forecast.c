@@ -14,7 +14,7 @@
 #include "options/choices.h"
 #include "options/pairs.h"
 #include "strategies/strategies.h"
-#include "train/needs.h"
+#include "train/shared_memory.h"
 
 /* --- what a forecast stands for --- */
 

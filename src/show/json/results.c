@@ -19,7 +19,7 @@
 #include "report/report.h"
 #include "report/groups.h"
 #include "session/machine_bits.h"
-#include "train/histogram.h"
+#include "train/dense_result.h"
 
 #define RUN struct hr_run_result
 

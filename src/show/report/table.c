@@ -13,7 +13,7 @@
 #include "report/groups.h"
 #include "report/human.h"
 #include "terminal/grid.h"
-#include "train/histogram.h"
+#include "train/dense_result.h"
 
 /* Tables that a column is in. */
 enum { BRIEF = 1, WHOLE = 2, ASYNCHRONY = 4 };

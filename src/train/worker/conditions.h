@@ -9,7 +9,7 @@
  *                        nan, flip-bit: the same, as under explore and in replays
  *   --server-time        how long a server takes a message    (refused)
  *                        (slow:stage: one stage of a pipeline)     (slow:stage: refused)
- *   --link, --topology   how fast messages pass               (links_setup.c: all-reduce only)
+ *   --link, --topology   how fast messages pass               (train/prepare.c: all-reduce only)
  *
  * Durations are pure functions of (seed, rank, the rank's step): real and virtual runs of the same
  * options draw the same ones.

@@ -7,7 +7,7 @@
 #include "forecast/forecast.h"
 #include "support/runs.h"
 #include "support/sparse_data.h"
-#include "train/needs.h"
+#include "train/shared_memory.h"
 
 static struct hr_train_options virtual_run(const char *strategy, size_t workers)
 {

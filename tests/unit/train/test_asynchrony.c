@@ -5,7 +5,7 @@
 #include "options/choices.h"
 #include "support/data_files.h"
 #include "support/runs.h"
-#include "train/counters.h"
+#include "train/dense_result.h"
 #include "strategies/strategies.h"
 
 /* 3 updates without staleness, one of staleness 4: 2 in flight. */

@@ -1,5 +1,5 @@
 /* Quantiles of small histograms, counted by hand. */
-#include "train/histogram.h"
+#include "train/dense_result.h"
 #include "support/check.h"
 
 static void quantile_is_the_bucket_where_the_sum_arrives(void **state)

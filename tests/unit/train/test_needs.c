@@ -1,6 +1,6 @@
 /* What a run says that it will take is what it takes: the sum against the peak of a process that
  * does nothing else. */
-#include "train/needs.h"
+#include "train/shared_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "support/memory_calls.h"
 #include "support/runs.h"
-#include "train/needs.h"
+#include "train/shared_memory.h"
 #include "train/run.h"
 
 static void what_a_stuck_thread_uses_stays(void **state)

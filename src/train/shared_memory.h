@@ -1,9 +1,9 @@
-/* needs.h - the memory that a run would take.
+/* shared_memory.h - one segment for all that ranks share, and the memory that a run would take.
  *
  * Threads: none. Test: tests/unit/train/test_needs.c, tests/reliability/
  */
-#ifndef HR_TRAIN_NEEDS_H
-#define HR_TRAIN_NEEDS_H
+#ifndef HR_TRAIN_SHARED_MEMORY_H
+#define HR_TRAIN_SHARED_MEMORY_H
 
 #include "base/needs.h"
 #include "hogring/train.h"
