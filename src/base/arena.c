@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/pages.h"
+#include "base/memory.h"
 #include "base/size.h"
 
 enum hr_status hr_arena_init(struct hr_arena *arena, size_t bytes)

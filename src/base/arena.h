@@ -22,7 +22,7 @@ struct hr_arena {
     size_t bytes, used;
 };
 
-/* Take `bytes` of zeroed memory, on large pages where the kernel gives them (pages.h). HR_E_NOMEM
+/* Take `bytes` of zeroed memory, on large pages where the kernel gives them (memory.h). HR_E_NOMEM
  * when there is none. */
 HR_CHECKED enum hr_status hr_arena_init(struct hr_arena *arena, size_t bytes);
 

@@ -103,7 +103,7 @@ HR_CHECKED enum hr_status hr_file_read_all(const char *path, size_t cap, char **
 HR_CHECKED enum hr_status hr_file_read_own(const char *path, size_t cap, char **text,
                                            size_t *bytes);
 
-/* --- folders (folder.c) */
+/* --- folders --- */
 
 /* Make path and the parents that are missing (0755); new names are synced. */
 HR_CHECKED enum hr_status hr_folder_make(const char *path);

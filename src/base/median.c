@@ -9,11 +9,16 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void hr_sort(double *x, size_t n)
+{
+    qsort(x, n, sizeof *x, ascending);
+}
+
 double hr_median(double *x, size_t n)
 {
     if (n == 0)
         return NAN;
-    qsort(x, n, sizeof *x, ascending);
+    hr_sort(x, n);
     return (x[(n - 1) / 2] + x[n / 2]) / 2;
 }
 

@@ -4,6 +4,9 @@
 
 #include <stddef.h>
 
+/* Ascending. */
+void hr_sort(double *x, size_t n);
+
 /* The middle value, or the mean of the two in the middle; sorts x (n). NaN when n is 0. */
 double hr_median(double *x, size_t n);
 

@@ -1,11 +1,56 @@
 #include "base/signals.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
 #include <unistd.h>
 
-#include "base/leftovers.h"
+/* --- what must not stay behind --- */
+
+enum { MOST = 16, PATH_BYTES = 4096 };
+
+static pthread_mutex_t leftovers_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* owner is the pid that added it, 0: free. The handler, in any thread, does not lock: owner is set
+ * behind path and taken back before it. */
+static struct {
+    atomic_int owner;
+    char path[PATH_BYTES];
+} leftovers[MOST];
+
+void hr_leftover_add(const char *path)
+{
+    size_t i = 0;
+    pthread_mutex_lock(&leftovers_lock);
+    while (i < MOST && leftovers[i].owner == getpid())
+        i++;
+    if (i < MOST && strlen(path) < PATH_BYTES) {
+        leftovers[i].owner = 0;
+        snprintf(leftovers[i].path, PATH_BYTES, "%s", path);
+        leftovers[i].owner = getpid();
+    }
+    pthread_mutex_unlock(&leftovers_lock);
+}
+
+void hr_leftover_forget(const char *path)
+{
+    pthread_mutex_lock(&leftovers_lock);
+    for (size_t i = 0; i < MOST; i++)
+        if (leftovers[i].owner == getpid() && !strcmp(leftovers[i].path, path))
+            leftovers[i].owner = 0;
+    pthread_mutex_unlock(&leftovers_lock);
+}
+
+void hr_leftovers_remove(void)
+{
+    for (size_t i = 0; i < MOST; i++)
+        if (leftovers[i].owner == getpid())
+            unlink(leftovers[i].path);
+}
 
 /* Seconds from a signal until the process leaves: who reads or measures has that long to end in its
  * own way, who has a run behind it time for the table, the JSON and the plot. */

@@ -48,4 +48,17 @@ int hr_signals_exit_code(void);
 /* What that is on another machine of the run; where none came here it is ours, too. */
 void hr_signals_came_elsewhere(int exit_code);
 
+/* --- files that must not stay behind when the process leaves from a signal handler ---
+ *
+ * Threads: add and forget from any; remove from a handler, as the last thing but _exit.
+ * Test:    tests/unit/base/test_leftovers.c */
+
+void hr_leftover_add(const char *path);
+
+/* It is finished, or gone. */
+void hr_leftover_forget(const char *path);
+
+/* Remove what this process has added and not forgotten. Safe in a signal handler. */
+void hr_leftovers_remove(void);
+
 #endif

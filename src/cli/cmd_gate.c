@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/inputs.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "watch/watch.h"
 #include "terminal/output.h"
@@ -129,8 +130,7 @@ static enum hr_status run_all(const struct gate *gate, const char *binary,
     char line[1200] = "re-running:";
     HR_TRY(hr_gate_words_of(&gate->baseline, &words));
     for (size_t i = 0; i < words.n; i++) {
-        const size_t used = strlen(line);
-        snprintf(line + used, sizeof line - used, " %s", words.word[i]);
+        hr_append(line, sizeof line, " %s", words.word[i]);
     }
     say(gate, line);
     const enum hr_status status = hr_gate_child_run(&child, &words, "new.json", out);

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/pages.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "data/format.h"
 #include "data/look.h"

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "nn/layer.h"
 
 #define ENTRY(name) &hr_layer_##name,
@@ -12,8 +13,7 @@ enum { NTYPES = sizeof types / sizeof *types, MAX_CHOICES = NTYPES + 8 };
 /* Add "word" or ", word" to a list in a buffer; what does not fit is cut off. */
 static void list_word(char *list, size_t bytes, const char *word)
 {
-    const size_t used = strlen(list);
-    snprintf(list + used, bytes - used, "%s%s", used ? ", " : "", word);
+    hr_append(list, bytes, "%s%s", list[0] ? ", " : "", word);
 }
 
 static bool is_builtin(const char *word)

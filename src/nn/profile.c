@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/median.h"
-#include "base/needs.h"
+#include "base/memory.h"
 #include "base/philox.h"
 #include "nn/model.h"
 #include "nn/model_impl.h"

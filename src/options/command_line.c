@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/inputs.h"
+#include "base/text.h"
 #include "checkpoint/claim.h"
 #include "options/nearest.h"
 #include "options/sweep.h"
@@ -227,8 +228,7 @@ static const char *const titles[HR_SECTIONS] = {
 /* Append; what does not fit is cut. */
 static void add(char *text, size_t size, const char *before, const char *more)
 {
-    const size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s%s", before, more);
+    hr_append(text, size, "%s%s", before, more);
 }
 
 /* "sgd 0.05, adagrad 0.01, adam and adamw 0.001" */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hogring/sparse.h"
+#include "base/text.h"
 #include "options/pairs.h"
 #include "options/train_options.h"
 #include "strategies/strategies.h"
@@ -19,10 +20,8 @@ struct names {
 
 static void add(struct names *names, const char *name, size_t length)
 {
-    const size_t used = strlen(names->text);
     if (names->n)
-        snprintf(names->text + used, sizeof names->text - used, "%s%s", names->n > 1 ? ", " : "",
-                 names->last);
+        hr_append(names->text, sizeof names->text, "%s%s", names->n > 1 ? ", " : "", names->last);
     snprintf(names->last, sizeof names->last, "%.*s", (int)length, name);
     names->n++;
 }

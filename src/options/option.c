@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/parse.h"
+#include "base/text.h"
 
 /* --- from text --- */
 
@@ -231,13 +232,12 @@ static struct words words_of(const struct hr_option *row)
 {
     struct words list = {""};
     for (const char *word = row->words, *end; *word; word = *end ? end + 1 : end) {
-        const size_t used = strlen(list.text);
         end = word + strcspn(word, "|");
-        snprintf(list.text + used, sizeof list.text - used, "%s%.*s",
-                 !used  ? ""
-                 : *end ? ", "
-                        : " or ",
-                 (int)(end - word), word);
+        hr_append(list.text, sizeof list.text, "%s%.*s",
+                  !list.text[0] ? ""
+                  : *end        ? ", "
+                                : " or ",
+                  (int)(end - word), word);
     }
     return list;
 }

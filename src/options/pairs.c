@@ -6,6 +6,7 @@
 
 #include "hogring/sparse.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "compress/compress.h"
 #include "netsim/inject.h"
 #include "options/budget.h"
@@ -500,16 +501,15 @@ bool hr_pair_holds(const struct hr_feature_pair *pair, const struct hr_pair_run 
 static void add_feature(char *text, size_t size, const char *before,
                         const struct hr_feature *feature, const struct hr_pair_run *run)
 {
-    const size_t used = strlen(text);
     const struct hr_option *row = feature->option ? hr_train_option_find(feature->option) : NULL;
     char value[200] = "";
     if (row && row->kind != HR_OPTION_FLAG)
         hr_option_text(row, run->options, value, sizeof value);
     if (!feature->option || !strcmp(feature->option, "inject") || !strcmp(value, "auto"))
-        snprintf(text + used, size - used, "%s%s", feature->option ? before : " ", feature->name);
+        hr_append(text, size, "%s%s", feature->option ? before : " ", feature->name);
     else
-        snprintf(text + used, size - used, "%s--%s%s%s", before, feature->option,
-                 value[0] ? " " : "", hr_printable(value).text);
+        hr_append(text, size, "%s--%s%s%s", before, feature->option, value[0] ? " " : "",
+                  hr_printable(value).text);
 }
 
 static enum hr_status refuse_pair(const struct hr_feature_pair *pair, const struct hr_pair_run *run)

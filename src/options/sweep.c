@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "checkpoint/safetensors.h"
 #include "options/command_line.h"
 #include "options/meaning.h"
@@ -153,9 +154,8 @@ void hr_entry_setting(const struct hr_train_options *options, size_t n, size_t i
             !means_something(&options[i], row->name))
             continue;
         write_value(&options[i], row, value, sizeof value);
-        const size_t used = strlen(text);
         if (value[0])
-            snprintf(text + used, size - used, "%s%s %s", used ? ", " : "", row->name, value);
+            hr_append(text, size, "%s%s %s", text[0] ? ", " : "", row->name, value);
     }
 }
 
@@ -408,9 +408,7 @@ static void append_value(char *text, size_t size, const char *name, const struct
                          size_t k)
 {
     char copy[HR_AXIS_BYTES];
-    const size_t used = strlen(text);
-    snprintf(text + used, size - used, ":%s=%s", name,
-             hr_printable(axis_value(axis, k, copy)).text);
+    hr_append(text, size, ":%s=%s", name, hr_printable(axis_value(axis, k, copy)).text);
 }
 
 enum hr_status hr_sweep_point(const struct hr_cli *cli, enum hr_command_bit command, size_t k,
@@ -509,7 +507,6 @@ static void write_range(double from, double to, uint64_t n, bool whole, char *li
     list[0] = '\0';
     for (uint64_t k = 0; k < n; k++) {
         char text[32];
-        const size_t used = strlen(list);
         const double value = k == 0 ? from : k + 1 == n ? to : from * pow(ratio, (double)k);
         const bool end = k == 0 || k + 1 == n;
         snprintf(text, sizeof text, "%.*g", end ? 15 : digits, value);
@@ -518,7 +515,7 @@ static void write_range(double from, double to, uint64_t n, bool whole, char *li
         else if (!end)
             snprintf(text, sizeof text, "%.15g", strtod(text, NULL));
         if (strcmp(text, before) != 0)
-            snprintf(list + used, size - used, "%s%s", used ? "," : "", text);
+            hr_append(list, size, "%s%s", list[0] ? "," : "", text);
         snprintf(before, sizeof before, "%s", text);
     }
 }

@@ -7,6 +7,7 @@
 #include "base/cpus.h"
 #include "base/printable.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "compress/compress.h"
 #include "options/budget.h"
 #include "options/choices.h"
@@ -288,8 +289,7 @@ void hr_passed_over_add(struct hr_passed_over *over, const char *name)
         return;
     if (strlen(over->names) + strlen(shown) + 3 > sizeof over->names)
         hr_passed_over_say(over);
-    const size_t used = strlen(over->names);
-    snprintf(over->names + used, sizeof over->names - used, "%s%s", used ? ", " : "", shown);
+    hr_append(over->names, sizeof over->names, "%s%s", over->names[0] ? ", " : "", shown);
 }
 
 bool hr_option_is_kept(const struct hr_option *row, bool sparse)

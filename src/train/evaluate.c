@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/fpenv.h"
-#include "base/needs.h"
+#include "base/memory.h"
 #include "base/size.h"
 #include "hogring/checkpoint.h"
 #include "hogring/evaluate.h"

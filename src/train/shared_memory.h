@@ -5,7 +5,7 @@
 #ifndef HR_TRAIN_SHARED_MEMORY_H
 #define HR_TRAIN_SHARED_MEMORY_H
 
-#include "base/needs.h"
+#include "base/memory.h"
 #include "hogring/train.h"
 
 /* What hr_train would take with these options, added to *out. HR_E_USAGE as hr_train_check. */

@@ -6,7 +6,69 @@
 
 #include <stddef.h>
 
-#include "stats/spread.h"
+/* --- means, deviations, and the interval of a share ---
+ *
+ * Test: tests/unit/stats/ */
+
+/* --- the distributions that tests and intervals come from ---
+ *
+ * Test: tests/unit/stats/test_student.c */
+
+/* The incomplete beta function, of which Student's t and its relatives are made. */
+
+/* I_x(a, b), the regularized incomplete beta function; a, b > 0, 0 <= x <= 1. */
+double hr_beta_incomplete(double a, double b, double x);
+
+/* --- student --- */
+
+/* Student's t, and the noncentral t of a test whose hypothesis is false.
+ *
+ * df > 0 degrees of freedom need not be whole. Relative errors are below 1e-9, but for tails of
+ * the noncentral t below 1e-12, of which only the size is right.
+ *
+ * Source: R. V. Lenth, "Algorithm AS 243: cumulative distribution function of the non-central t
+ *     distribution", Applied Statistics 38, 1989. */
+
+/* P(T <= t). */
+double hr_student_cdf(double t, double df);
+
+/* P(|T| >= |t|), which keeps its digits however small it is. */
+double hr_student_two_sided(double t, double df);
+
+/* The t with P(T <= t) = p, 0 < p < 1. */
+double hr_student_quantile(double p, double df);
+
+/* P(T <= t) when T's numerator has the mean delta in place of 0: (Z + delta) / sqrt(chi2 / df). */
+double hr_noncentral_t_cdf(double t, double df, double delta);
+
+/* The delta with hr_noncentral_t_cdf(t, df, delta) = p: what an interval of an effect ends at. */
+double hr_noncentral_t_delta(double t, double df, double p);
+
+/* --- spread --- */
+
+/* Mean and deviation of a few values. */
+
+/* Mean and sample standard deviation (n - 1) of n values; sd is 0 for one value. */
+struct hr_spread {
+    double mean, sd, least, most;
+    size_t n;
+};
+
+struct hr_spread hr_spread_of(const double *values, size_t n);
+
+/* --- interval --- */
+
+/* Where a figure probably is: from low to high. */
+
+struct hr_interval {
+    double low, high;
+};
+
+/* Wilson's 95 % interval for a fraction that was `fraction` of n trials; n > 0. */
+struct hr_interval hr_wilson_interval(double fraction, double n);
+
+/* Student's, of the mean of n >= 2 normal values: on each side the chance 1 - p is left out. */
+struct hr_interval hr_mean_interval(const struct hr_spread *spread, double p);
 
 /* --- paired --- */
 
@@ -75,7 +137,7 @@ void hr_holm_adjust_of(struct hr_comparison *comparisons, size_t n, size_t wrong
 
 /* Which differences a test would find, and how many values it needs for one.
  *
- * All for two-sided t tests of a mean at a level (0.05), by the noncentral t (student.h). The
+ * All for two-sided t tests of a mean at a level (0.05), by the noncentral t. The
  * spread is taken as known, so with a spread that was itself estimated these are estimates.
  *
  * Source: J. Cohen, Statistical Power Analysis for the Behavioral Sciences, 1988, chapter 2. */

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/leftovers.h"
+#include "base/signals.h"
 #include "base/log.h"
 #include "base/memory.h"
 #include "base/philox.h"

@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/needs.h"
 #include "base/philox.h"
 #include "options/nearest.h"
 

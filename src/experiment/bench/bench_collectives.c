@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/cpus.h"
 #include "base/fpenv.h"
+#include "base/median.h"
 #include "base/signals.h"
 #include "base/size.h"
 #include "group/world.h"
@@ -256,12 +257,6 @@ static enum hr_status rank_main(struct hr_group *world, void *arg)
 
 /* --- one measurement --- */
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* How busy a link is in the best algorithm, per byte of the buffer: nccl-tests' bus bandwidth. */
 static double bus_factor(enum hr_operation operation, double n)
 {
@@ -286,7 +281,7 @@ static void fill_row(const struct bench *bench, struct hr_bench_row *row)
         for (size_t k = 0; k < iterations; k++)
             slowest[k] = fmax(slowest[k], bench->seconds[r * iterations + k]);
     }
-    qsort(slowest, iterations, sizeof *slowest, compare_doubles);
+    hr_sort(slowest, iterations);
     row->p10_us = 1e6 * slowest[iterations / 10];
     row->p50_us = 1e6 * slowest[iterations / 2];
     row->p90_us = 1e6 * slowest[iterations * 9 / 10];

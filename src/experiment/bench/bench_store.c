@@ -12,6 +12,7 @@
 #include "hogring/store.h"
 #include "base/clock.h"
 #include "base/cpus.h"
+#include "base/median.h"
 #include "base/signals.h"
 #include "base/size.h"
 #include "base/vec.h"
@@ -181,12 +182,6 @@ static double law_s(const struct hr_store_case *what)
            ((double)what->servers * what->link.bandwidth);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static enum hr_status measure_balance(const struct bench *bench, double *balance)
 {
     struct hr_partition partition;
@@ -211,7 +206,7 @@ static void fill_row(const struct bench *bench, struct hr_store_row *row)
         for (size_t k = 0; k < bench->iterations; k++)
             slowest[k] = fmax(slowest[k], bench->seconds[w * bench->iterations + k]);
     }
-    qsort(slowest, bench->iterations, sizeof *slowest, compare_doubles);
+    hr_sort(slowest, bench->iterations);
     const double median = slowest[bench->iterations / 2];
     row->p10_us = 1e6 * slowest[bench->iterations / 10];
     row->p50_us = 1e6 * median;

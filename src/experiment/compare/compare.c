@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "checkpoint/claim.h"
 #include "options/sweep.h"
 #include "shm/gauge.h"
@@ -53,10 +54,9 @@ static void share_out(struct hr_compare_runs *runs)
         workers &= runs->options[i].workers == first->workers;
         runs->share.one_model &= !strcmp(runs->options[i].model, first->model);
     }
-    const size_t used = strlen(runs->head);
     if (workers)
-        snprintf(runs->head + used, sizeof runs->head - used, ", %zu worker%s", first->workers,
-                 first->workers == 1 ? "" : "s");
+        hr_append(runs->head, sizeof runs->head, ", %zu worker%s", first->workers,
+                  first->workers == 1 ? "" : "s");
 }
 
 /* They begin: what is said of them, and of run i. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "json/value.h"
 #include "terminal/grid.h"
 
@@ -54,8 +55,7 @@ struct hr_printable hr_gate_label(const char *label)
 /* Appended to a text of that size. */
 static void add(char *text, size_t size, const char *more)
 {
-    const size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s", more);
+    hr_append(text, size, "%s", more);
 }
 
 static void add_band(const struct hr_gate_metric *metric, char *text, size_t size)

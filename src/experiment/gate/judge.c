@@ -13,11 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/median.h"
 #include "base/printable.h"
 #include "options/train_options.h"
 #include "session/machine_bits.h"
-#include "stats/distributions.h"
-#include "stats/spread.h"
 #include "stats/tests.h"
 
 /* --- bands --- */
@@ -26,12 +25,6 @@
 static size_t trimmed(size_t n)
 {
     return n / 5 ? n / 5 : 1;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
 }
 
 /* Of sorted values. */
@@ -68,9 +61,9 @@ struct hr_gate_band hr_gate_band_of(double *seen, size_t n, double *fresh, size_
                                     double level)
 {
     const bool numbers = are_numbers(fresh, k);
-    qsort(seen, n, sizeof *seen, by_size);
+    hr_sort(seen, n);
     if (numbers)
-        qsort(fresh, k, sizeof *fresh, by_size);
+        hr_sort(fresh, k);
     struct hr_gate_band band = {.mean = trimmed_mean(seen, n),
                                 .sd = fmax(deviation(seen, n), step / 2),
                                 .n = n,

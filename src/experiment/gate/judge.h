@@ -19,7 +19,7 @@
 
 #include "gate/document.h"
 #include "gate/place.h"
-#include "stats/spread.h"
+#include "stats/tests.h"
 
 #define HR_GATE_FALSE_ALARMS 0.01
 /* --- bands: is the mean of new runs where the old ones say that it will be? ---

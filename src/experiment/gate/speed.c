@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gate/judge.h"
-#include "stats/spread.h"
+#include "stats/tests.h"
 
 struct hr_gate_ratio hr_gate_ratio_of(const double *log_ratio, size_t n, double level,
                                       double slower)

@@ -12,7 +12,7 @@
 #define HR_GATE_SPEED_H
 
 #include "gate/child.h"
-#include "stats/spread.h"
+#include "stats/tests.h"
 
 enum { HR_GATE_PAIRS_LEAST = 3, HR_GATE_PAIRS_MAX = 1000 };
 enum { HR_GATE_WALL, HR_GATE_CPU, HR_GATE_CLOCKS };

@@ -10,9 +10,9 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "options/budget.h"
 #include "options/sweep.h"
-#include "stats/spread.h"
 #include "stats/tests.h"
 #include "verdict/verdict.h"
 
@@ -385,8 +385,7 @@ static void test_finalists(struct hr_policy_search *search)
 
 static void add(struct hr_policy_search *search, const char *text)
 {
-    const size_t used = strlen(search->verdict);
-    snprintf(search->verdict + used, sizeof search->verdict - used, "%s", text);
+    hr_append(search->verdict, sizeof search->verdict, "%s", text);
 }
 
 enum standing { SAME, LATER, OPEN, UNLIKE };
@@ -501,12 +500,11 @@ void hr_policy_free(struct hr_policy_search *search)
 
 static void leave_out_of(struct hr_policy_search *search, char *field, const char *name)
 {
-    const size_t used = strlen(search->real_without);
     if (!field[0])
         return;
     field[0] = '\0';
-    snprintf(search->real_without + used, sizeof search->real_without - used, "%s--%s",
-             used ? ", " : "", name);
+    hr_append(search->real_without, sizeof search->real_without, "%s--%s",
+              search->real_without[0] ? ", " : "", name);
 }
 
 /* Emulated links exist between workers whose gradients are summed over them (transport copy). */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "options/meaning.h"
 #include "options/sweep.h"
 
@@ -85,8 +86,7 @@ static enum hr_status add_policy(const struct hr_cli *all, size_t k, struct hr_p
 
 static void append(struct hr_policy_space *space, const char *before, const char *text)
 {
-    const size_t used = strlen(space->left_out);
-    snprintf(space->left_out + used, sizeof space->left_out - used, "%s%s", before, text);
+    hr_append(space->left_out, sizeof space->left_out, "%s%s", before, text);
 }
 
 static bool is_first_of_strategy(const struct hr_policy_space *space, size_t i)

@@ -11,9 +11,9 @@
 
 #include "hogring/sparse.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/path.h"
 #include "encode/protobuf.h"
 #include "nn/layer.h"
 #include "nn/window.h"

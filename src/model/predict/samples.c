@@ -13,6 +13,7 @@
 #include "base/inputs.h"
 #include "base/parse.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "data/bytes.h"
 #include "data/format.h"
 #include "formats/columns.h"
@@ -84,17 +85,15 @@ struct shown_names {
 static void show_name(struct shown_names *shown, const char *name)
 {
     enum { MOST = 3 };
-    const size_t used = strlen(shown->text);
     if (shown->count++ < MOST)
-        snprintf(shown->text + used, sizeof shown->text - used, "%s\"%s\"", used ? ", " : "",
-                 hr_shown(name, strlen(name)).text);
+        hr_append(shown->text, sizeof shown->text, "%s\"%s\"", shown->text[0] ? ", " : "",
+                  hr_shown(name, strlen(name)).text);
 }
 
 static const char *end_names(struct shown_names *shown)
 {
-    const size_t used = strlen(shown->text);
     if (shown->count > 3)
-        snprintf(shown->text + used, sizeof shown->text - used, " and %zu more", shown->count - 3);
+        hr_append(shown->text, sizeof shown->text, " and %zu more", shown->count - 3);
     return shown->text;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "base/text.h"
 #include "optim/loops.h"
 
 const struct hr_rule *hr_rule_at(size_t i)
@@ -29,8 +30,7 @@ enum hr_status hr_rule_find(const char *name, const struct hr_rule **out)
             *out = rule;
             return HR_OK;
         }
-        const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", rule->name);
+        hr_append(known, sizeof known, "%s%s", i ? ", " : "", rule->name);
     }
     return hr_fail(HR_E_USAGE, "--optimizer %s: there is no such optimizer (there are: %s)", name,
                    known);

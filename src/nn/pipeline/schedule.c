@@ -1,6 +1,7 @@
 #include "pipeline/schedule.h"
 
 #include "base/size.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -346,8 +347,7 @@ enum hr_status hr_pipeline_schedule_find(const char *name, const struct hr_pipel
             *out = schedules[i];
             return HR_OK;
         }
-        const size_t used = strlen(known);
-        snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", schedules[i]->name);
+        hr_append(known, sizeof known, "%s%s", i ? ", " : "", schedules[i]->name);
     }
     return hr_fail(HR_E_USAGE, "--pipeline-schedule %s: there is no such schedule (there are: %s)",
                    name, known);

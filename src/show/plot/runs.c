@@ -9,7 +9,7 @@
 
 #include "page/page.h"
 #include "plot/plot.h"
-#include "stats/spread.h"
+#include "stats/tests.h"
 #include "train/dense_result.h"
 
 /* --- what the stages of a pipeline did when: as a panel, and as a picture of its own --- */

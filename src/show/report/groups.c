@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stats/spread.h"
+#include "stats/tests.h"
 
 /* --- labels */
 

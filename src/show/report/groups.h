@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "hogring/train.h"
 #include "options/metric.h"
-#include "stats/spread.h"
+#include "stats/tests.h"
 
 struct hr_run_group {
     char label[160];                  /* "allreduce direct", "ssp s=3"; differs from all others */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stats/spread.h"
+#include "stats/tests.h"
 
 enum { HR_HUMAN_MAX = 64 };
 

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/path.h"
 #include "base/inputs.h"
 #include "base/log.h"
-#include "base/path.h"
 #include "json/documents.h"
 #include "json/value.h"
 #include "options/choices.h"

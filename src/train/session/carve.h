@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "base/needs.h"
+#include "base/memory.h"
 #include "shm/homes.h"
 
 enum { HR_CARVER_AREAS = 512 };

@@ -6,7 +6,7 @@
 #ifndef HR_SPARSE_ENGINE_H
 #define HR_SPARSE_ENGINE_H
 
-#include "base/needs.h"
+#include "base/memory.h"
 #include "hogring/checkpoint.h"
 #include "hogring/evaluate.h"
 #include "hogring/sparse.h"

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/needs.h"
+#include "base/memory.h"
 #include "base/philox.h"
 #include "base/size.h"
 #include "data/sampler.h"

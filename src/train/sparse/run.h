@@ -34,7 +34,7 @@
 #define HR_SPARSE_RUN_H
 
 #include "base/account.h"
-#include "base/needs.h"
+#include "base/memory.h"
 #include "data/held_out.h"
 #include "group/group.h"
 #include "launch/launch.h"

@@ -12,7 +12,7 @@
 #ifndef HR_STATE_PARTS_H
 #define HR_STATE_PARTS_H
 
-#include "base/needs.h"
+#include "base/memory.h"
 #include "data/held_out.h"
 #include "options/budget.h"
 #include "session/machine_bits.h"

@@ -1,5 +1,5 @@
 /* Who leaves from a signal handler leaves no half-written files. */
-#include "base/leftovers.h"
+#include "base/signals.h"
 
 #include <stdio.h>
 #include <sys/wait.h>

@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/needs.h"
 #include "support/check.h"
 
 static const size_t GIB = (size_t)1 << 30, MIB = (size_t)1 << 20;

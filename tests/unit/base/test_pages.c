@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/pages.h"
+#include "base/memory.h"
 #include "support/check.h"
 
 static void what_memory_holds_stays(void **state)

@@ -1,9 +1,7 @@
 /* Statistics against published tables and closed forms. */
 #include <math.h>
 
-#include "stats/distributions.h"
 #include "stats/tests.h"
-#include "stats/spread.h"
 #include "support/check.h"
 
 static void spread_is_mean_and_sample_deviation(void **state)

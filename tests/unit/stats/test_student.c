@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "stats/tests.h"
-#include "stats/distributions.h"
 #include "support/check.h"
 
 static void quantiles_are_scipys(void **state)

@@ -1,7 +1,7 @@
 /* Paired times: known ones by Student's test, cut ones by signs. */
 #include <math.h>
 
-#include "stats/distributions.h"
+#include "stats/tests.h"
 #include "stats/times.h"
 #include "support/check.h"
 
