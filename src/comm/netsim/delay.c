@@ -244,37 +244,6 @@ int64_t hr_delay_ps(const struct hr_delay *delay, uint64_t seed, size_t rank, ui
     return delay->time_ps;
 }
 
-/* Quotients and remainders apart, so that no sum is too large. */
-static int64_t mean_of_samples(const int64_t *samples, size_t n)
-{
-    const int64_t count = (int64_t)n;
-    int64_t whole = 0, rest = 0;
-    for (size_t i = 0; i < n; i++) {
-        whole += samples[i] / count;
-        rest += samples[i] % count;
-    }
-    return whole + (rest + count / 2) / count;
-}
-
-int64_t hr_delay_mean_ps(const struct hr_delay *delay)
-{
-    const double time = (double)delay->time_ps, shape = delay->shape;
-    switch (delay->kind) {
-    case HR_DELAY_CONSTANT:
-    case HR_DELAY_EXPONENTIAL:
-        break;
-    case HR_DELAY_UNIFORM:
-        return cut((time + (double)delay->high_ps) / 2);
-    case HR_DELAY_LOGNORMAL:
-        return cut(time * hr_portable_exp(shape * shape / 2));
-    case HR_DELAY_PARETO:
-        return cut(time * (shape / (shape - 1)));
-    case HR_DELAY_TRACE:
-        return mean_of_samples(delay->samples, delay->nsamples);
-    }
-    return delay->time_ps;
-}
-
 void hr_delay_fini(struct hr_delay *delay)
 {
     free(delay->path);

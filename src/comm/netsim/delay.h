@@ -63,9 +63,6 @@ void hr_delay_fini(struct hr_delay *delay);
 /* How long step `step` of rank `rank` takes. 0 to HR_PS_NEVER. */
 int64_t hr_delay_ps(const struct hr_delay *delay, uint64_t seed, size_t rank, uint64_t step);
 
-/* The mean of the model (not of what was drawn), rounded to whole picoseconds. */
-int64_t hr_delay_mean_ps(const struct hr_delay *delay);
-
 /* The model as text that hr_delay_parse reads back to the same model. */
 void hr_delay_text(const struct hr_delay *delay, char out[HR_DELAY_TEXT]);
 

@@ -188,6 +188,14 @@ static void read_trace_of(const char *text, struct hr_delay *back)
     CHECK_OK(hr_delay_parse("", found, back));
 }
 
+static double mean_of(const struct hr_delay *trace)
+{
+    double sum = 0;
+    for (size_t i = 0; i < trace->nsamples; i++)
+        sum += (double)trace->samples[i];
+    return sum / (double)trace->nsamples;
+}
+
 /* Durations that no lognormal gives go to a file, which is read back. */
 static void what_fits_no_model_is_kept_as_it_is(void **state)
 {
@@ -202,7 +210,7 @@ static void what_fits_no_model_is_kept_as_it_is(void **state)
     assert_string_equal(text, "trace:model.ini.compute"); /* beside it, wherever that is */
     read_trace_of(text, &back);
     assert_int_equal(back.nsamples, WORKERS * STEPS);
-    CHECK_NEAR((double)hr_delay_mean_ps(&back), 5e9, 0.02, 0);
+    CHECK_NEAR(mean_of(&back), 5e9, 0.02, 0);
     hr_delay_fini(&back);
     read_option("link", text);
     assert_string_equal(text, "");
@@ -247,7 +255,7 @@ static void being_woken_late_is_part_of_a_step(void **state)
     read_option("compute-time", text);
     read_trace_of(text, &back);
     assert_int_equal(back.nsamples, WORKERS * STEPS);
-    CHECK_NEAR((double)hr_delay_mean_ps(&back), (5 + 4.0 / (4 * WORKERS)) * 1e9, 1e-9, 0);
+    CHECK_NEAR(mean_of(&back), (5 + 4.0 / (4 * WORKERS)) * 1e9, 1e-9, 0);
     hr_delay_fini(&back);
     discard(run);
 }

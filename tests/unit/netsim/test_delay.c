@@ -129,7 +129,6 @@ static void draws_follow_their_formula(void **state)
             draw[i] = hr_delay_ps(&delay, check_seed(), i % 16, i / 16);
             sum += (double)draw[i] / (double)ms;
         }
-        CHECK_NEAR((double)hr_delay_mean_ps(&delay) / (double)ms, means[m], 1e-8, 0);
         CHECK_NEAR(sum / DRAWS, means[m], 0.02, 0);
         qsort(draw, DRAWS, sizeof *draw, compare);
         for (size_t k = 0; m > 0 && k < sizeof at / sizeof *at; k++) {
@@ -152,7 +151,6 @@ static void what_is_too_long_is_cut(void **state)
         longest = ps > longest ? ps : longest;
     }
     assert_true(longest == HR_PS_NEVER);
-    assert_true(hr_delay_mean_ps(&delay) == HR_PS_NEVER);
 }
 
 /* --- the text */
@@ -252,7 +250,6 @@ static void files_give_their_durations_all_alike(void **state)
     }
     for (size_t i = 0; i < 3; i++)
         assert_in_range(seen[i], 870, 1130);
-    assert_true(hr_delay_mean_ps(&delay) == (9800000000 + 2000000 + 500000000000 + 1) / 3);
     hr_delay_text(&delay, text);
     assert_string_equal(text + 6, scratch("times"));
     hr_delay_fini(&delay);
@@ -294,7 +291,7 @@ static void files_that_are_too_long_or_no_text_are_refused(void **state)
     CHECK_MESSAGE("times:1048577: expected at most 1048576 durations");
     many[3 * HR_DELAY_SAMPLES] = '\0';
     CHECK_OK(read_file(many, &delay));
-    assert_true(hr_delay_mean_ps(&delay) == 7000 * ms);
+    assert_true(delay.nsamples == HR_DELAY_SAMPLES && delay.samples[0] == 7000 * ms);
     hr_delay_fini(&delay);
     free(many);
     scratch_write("times", "1ms\0\n", 5);
