@@ -53,7 +53,8 @@ size_t hr_calibration_bytes(const struct hr_train_job *job)
 {
     if (!job->options->calibrate[0])
         return 0;
-    return arrays_of(job) * sizeof(struct hr_samples) + sent_words(job) * sizeof(struct hr_atom64);
+    return arrays_of(job) * sizeof(struct hr_durations) +
+           sent_words(job) * sizeof(struct hr_atom64);
 }
 
 static struct hr_atom64 *sent_at(const struct hr_drive *drive, size_t worker, size_t shard,
@@ -86,7 +87,7 @@ void hr_calibration_place(struct hr_drive *drive, unsigned char *memory)
     struct hr_calibration *calibration = &drive->calibration;
     if (!drive->job->options->calibrate[0] || !memory)
         return;
-    calibration->compute = (struct hr_samples *)(void *)memory;
+    calibration->compute = (struct hr_durations *)(void *)memory;
     calibration->idle = calibration->compute + drive->job->shared->workers;
     calibration->came = calibration->idle + drive->job->shared->workers;
     calibration->noticed = calibration->came + drive->job->shared->workers;
@@ -98,7 +99,7 @@ void hr_calibration_place(struct hr_drive *drive, unsigned char *memory)
 
 /* --- samples */
 
-static void keep(struct hr_samples *samples, int64_t ns)
+static void keep(struct hr_durations *samples, int64_t ns)
 {
     samples->ns[samples->seen++ % HR_SAMPLES_KEPT] = ns;
 }
@@ -124,7 +125,7 @@ int64_t hr_calibrate_step(const struct hr_drive *drive, size_t rank,
     if (!calibration->compute)
         return 0;
     const int64_t now = hr_clock_ns(), longer_ns = hr_staged_longer_ns(drive->job, rank);
-    struct hr_samples *compute = &calibration->compute[rank];
+    struct hr_durations *compute = &calibration->compute[rank];
     if (times->accepted_ns) {
         keep(compute, now - times->accepted_ns - times->idle_ns + longer_ns - compute->longer_ns);
         keep(&calibration->idle[rank], times->idle_ns);
@@ -164,13 +165,13 @@ struct writer {
     double *factor; /* (workers) owned: how much slower than the others */
 };
 
-static size_t kept(const struct hr_samples *samples)
+static size_t kept(const struct hr_durations *samples)
 {
     return samples->seen < HR_SAMPLES_KEPT ? samples->seen : HR_SAMPLES_KEPT;
 }
 
 /* Append `samples`, each divided by `factor`. */
-static void gather(struct writer *writer, const struct hr_samples *samples, double factor)
+static void gather(struct writer *writer, const struct hr_durations *samples, double factor)
 {
     for (size_t i = 0; i < kept(samples); i++)
         writer->ns[writer->n++] = (double)samples->ns[i] / factor;

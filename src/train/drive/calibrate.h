@@ -42,7 +42,7 @@ struct hr_train_job;
 struct hr_shard;
 
 /* Durations; one writer. */
-struct hr_samples {
+struct hr_durations {
     alignas(HR_LINE) uint64_t seen; /* in all; sample i is at i % HR_SAMPLES_KEPT */
     int64_t longer_ns;              /* compute: hr_staged_longer_ns, as it is in them */
     int64_t ns[HR_SAMPLES_KEPT];
@@ -50,12 +50,12 @@ struct hr_samples {
 
 /* In the segment; all NULL when nobody calibrates. */
 struct hr_calibration {
-    struct hr_samples *compute; /* (workers) */
-    struct hr_samples *idle;    /* (workers) */
-    struct hr_samples *came;    /* (workers) times, not durations */
-    struct hr_samples *noticed; /* (nranks) */
-    struct hr_samples *served;  /* (servers, HR_SENT_REPLY): pulls, pushes */
-    struct hr_atom64 *sent;     /* (workers, servers, HR_SENT_KINDS) when the last one was; writer:
+    struct hr_durations *compute; /* (workers) */
+    struct hr_durations *idle;    /* (workers) */
+    struct hr_durations *came;    /* (workers) times, not durations */
+    struct hr_durations *noticed; /* (nranks) */
+    struct hr_durations *served;  /* (servers, HR_SENT_REPLY): pulls, pushes */
+    struct hr_atom64 *sent; /* (workers, servers, HR_SENT_KINDS) when the last one was; writer:
                                    the sender */
 };
 

@@ -47,7 +47,7 @@ static void discard(struct measured *run)
     free(run);
 }
 
-static void fill(struct hr_samples *samples, const char *model, size_t rank, double factor)
+static void fill(struct hr_durations *samples, const char *model, size_t rank, double factor)
 {
     struct hr_delay delay;
     CHECK_OK(hr_delay_parse("", model, &delay));
@@ -113,9 +113,9 @@ static void pulls_and_pushes_are_timed_apart(void **state)
     (void)state;
     struct measured *run = measured("ps-async", SERVERS);
     const struct hr_calibration *kept = &run->drive.calibration;
-    const struct hr_samples *pulls = &kept->served[HR_SENT_PULL],
-                            *pushes = &kept->served[HR_SENT_PUSH];
-    const struct hr_samples *noticed = &kept->noticed[WORKERS];
+    const struct hr_durations *pulls = &kept->served[HR_SENT_PULL],
+                              *pushes = &kept->served[HR_SENT_PUSH];
+    const struct hr_durations *noticed = &kept->noticed[WORKERS];
     struct hr_shard shard = {.number = 0, .taken = {.kind = HR_PULL, .worker = 1}};
     const int64_t before = hr_clock_ns();
     post(run, 1, sizeof(struct hr_message));
@@ -283,7 +283,7 @@ static void only_the_last_steps_are_kept(void **state)
     (void)state;
     char text[256];
     struct measured *run = measured("hogwild", 0);
-    struct hr_samples *samples = &run->drive.calibration.compute[0];
+    struct hr_durations *samples = &run->drive.calibration.compute[0];
     samples->seen = 3 * HR_SAMPLES_KEPT + 1;
     for (size_t i = 0; i < HR_SAMPLES_KEPT; i++)
         samples->ns[i] = 6 * MS;
@@ -332,7 +332,7 @@ static void stages_are_timed_as_one_rank(void **state)
         [2] = {.busy_ns = 5 * (int64_t)S, .span_ns = 6 * (int64_t)S},
         [3] = {.busy_ns = 5 * (int64_t)S, .again_ns = S},
     };
-    const struct hr_samples *compute = &run->drive.calibration.compute[1];
+    const struct hr_durations *compute = &run->drive.calibration.compute[1];
     run->job.pipeline = &pipeline;
     run->job.stage_accounts = accounts;
     const int64_t now = hr_clock_ns();
