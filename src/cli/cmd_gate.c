@@ -167,7 +167,7 @@ static enum hr_status judge(struct gate *gate)
 {
     const size_t speeds =
         gate->cli->slower[0] ? HR_GATE_CLOCKS * hr_gate_nlabels(&gate->baseline) : 0;
-    HR_TRY(hr_gate_judge(&gate->baseline, &gate->fresh, speeds, &gate->judgement));
+    HR_TRY(hr_gate_judge(&gate->baseline, &gate->baseline, &gate->fresh, speeds, &gate->judgement));
     if (!gate->judgement.bits || !gate->cli->against[0])
         return HR_OK;
     say(gate, "the baseline's bits are another machine's: the old binary runs it here");
@@ -180,7 +180,7 @@ static enum hr_status judge(struct gate *gate)
         return HR_OK;
     }
     hr_gate_judgement_free(&gate->judgement);
-    return hr_gate_judge_by(&gate->baseline, &gate->older, &gate->fresh, speeds, &gate->judgement);
+    return hr_gate_judge(&gate->baseline, &gate->older, &gate->fresh, speeds, &gate->judgement);
 }
 
 static const struct hr_gate_document *judged_by(const struct gate *gate)

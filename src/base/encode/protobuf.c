@@ -79,18 +79,6 @@ void hr_protobuf_varint(struct hr_protobuf *p, uint32_t field, uint64_t value)
     write_varint(p, value);
 }
 
-void hr_protobuf_fixed32(struct hr_protobuf *p, uint32_t field, uint32_t value)
-{
-    write_key(p, field, FIXED32);
-    write_bytes(p, &value, sizeof value);
-}
-
-void hr_protobuf_fixed64(struct hr_protobuf *p, uint32_t field, uint64_t value)
-{
-    write_key(p, field, FIXED64);
-    write_bytes(p, &value, sizeof value);
-}
-
 void hr_protobuf_float(struct hr_protobuf *p, uint32_t field, float value)
 {
     write_key(p, field, FIXED32);
@@ -133,12 +121,6 @@ void hr_protobuf_packed(struct hr_protobuf *p, uint32_t field, const int64_t *va
     write_varint(p, bytes);
     for (size_t i = 0; i < count; i++)
         write_varint(p, (uint64_t)value[i]);
-}
-
-void hr_protobuf_packed_floats(struct hr_protobuf *p, uint32_t field, const float *value,
-                               size_t count)
-{
-    hr_protobuf_bytes(p, field, value, count * sizeof *value);
 }
 
 void hr_protobuf_packed_doubles(struct hr_protobuf *p, uint32_t field, const double *value,

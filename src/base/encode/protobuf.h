@@ -42,8 +42,6 @@ struct hr_protobuf {
 /* int32, int64, uint32, uint64, bool, enum: a negative number is cast, and takes ten bytes. */
 void hr_protobuf_varint(struct hr_protobuf *p, uint32_t field, uint64_t value);
 
-void hr_protobuf_fixed32(struct hr_protobuf *p, uint32_t field, uint32_t value);
-void hr_protobuf_fixed64(struct hr_protobuf *p, uint32_t field, uint64_t value);
 void hr_protobuf_float(struct hr_protobuf *p, uint32_t field, float value);
 void hr_protobuf_double(struct hr_protobuf *p, uint32_t field, double value);
 
@@ -56,8 +54,6 @@ void *hr_protobuf_reserve(struct hr_protobuf *p, uint32_t field, size_t bytes);
 
 /* Repeated numbers as one packed field. Readers take packed and single ones alike. */
 void hr_protobuf_packed(struct hr_protobuf *p, uint32_t field, const int64_t *value, size_t count);
-void hr_protobuf_packed_floats(struct hr_protobuf *p, uint32_t field, const float *value,
-                               size_t count);
 void hr_protobuf_packed_doubles(struct hr_protobuf *p, uint32_t field, const double *value,
                                 size_t count);
 

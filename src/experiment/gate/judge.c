@@ -445,16 +445,9 @@ static enum hr_status judge_all(const struct documents *of, size_t speeds,
 }
 
 enum hr_status hr_gate_judge(const struct hr_gate_document *baseline,
+                             const struct hr_gate_document *older,
                              const struct hr_gate_document *fresh, size_t speeds,
                              struct hr_gate_judgement *out)
-{
-    return hr_gate_judge_by(baseline, baseline, fresh, speeds, out);
-}
-
-enum hr_status hr_gate_judge_by(const struct hr_gate_document *baseline,
-                                const struct hr_gate_document *older,
-                                const struct hr_gate_document *fresh, size_t speeds,
-                                struct hr_gate_judgement *out)
 {
     const struct documents documents = {baseline, older, fresh};
     const size_t n = hr_gate_nruns(baseline);

@@ -106,18 +106,14 @@ struct hr_gate_judgement {
                          NULL: nothing */
 };
 
-/* Judge the new runs by the old ones; speeds: tests of speed that share the false alarms. The
- * documents have to outlive it. HR_E_USAGE: they are of other data or options; HR_E_NOMEM. */
+/* Judge the new runs by the old ones; speeds: tests of speed that share the false alarms. `older` is
+ * the baseline, or in its place the old program's runs of it on this machine. Which strategies and
+ * seeds there are is the baseline's to say: what is not among older is not judged. Labels are
+ * borrowed of it. HR_E_USAGE: they are of other data or options; HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_gate_judge(const struct hr_gate_document *baseline,
+                                        const struct hr_gate_document *older,
                                         const struct hr_gate_document *fresh, size_t speeds,
                                         struct hr_gate_judgement *out);
-/* The same by `older`: the old program's runs of the baseline on this machine, in the place of the
- * baseline's. Which strategies and seeds there are is the baseline's to say: what is not among
- * older is not judged. Labels are borrowed of the baseline. */
-HR_CHECKED enum hr_status hr_gate_judge_by(const struct hr_gate_document *baseline,
-                                           const struct hr_gate_document *older,
-                                           const struct hr_gate_document *fresh, size_t speeds,
-                                           struct hr_gate_judgement *out);
 void hr_gate_judgement_free(struct hr_gate_judgement *judgement);
 
 /* How many labels a document has. */

@@ -29,7 +29,7 @@ struct pair {
 
 static const struct hr_gate_strategy *judged(struct pair *pair, const char *label)
 {
-    CHECK_OK(hr_gate_judge(&pair->there, &pair->here, 0, &pair->judgement));
+    CHECK_OK(hr_gate_judge(&pair->there, &pair->there, &pair->here, 0, &pair->judgement));
     for (size_t i = 0; i < pair->judgement.n; i++)
         if (!strcmp(pair->judgement.strategy[i].label, label))
             return &pair->judgement.strategy[i];
@@ -103,7 +103,7 @@ static void false_alarms_are_shared(void **state)
 {
     (void)state;
     struct pair pair = {.there = runs_of(5, "aa", 0, "v4"), .here = runs_of(5, "bb", 0, "v3")};
-    CHECK_OK(hr_gate_judge(&pair.there, &pair.here, 4, &pair.judgement));
+    CHECK_OK(hr_gate_judge(&pair.there, &pair.there, &pair.here, 4, &pair.judgement));
     assert_int_equal(pair.judgement.intervals, 2 * 2 + 4);
     CHECK_NEAR(pair.judgement.level, 0.01 / 8, 1e-12, 0);
     close_pair(&pair);
@@ -130,17 +130,20 @@ static void other_options_and_data_are_refused(void **state)
     struct pair pair = {.there = runs_of(1, "aa", 0, "v4"), .here = runs_of(1, "aa", 0, "v4")};
     json_t *config = json_object_get(pair.here.json, "config");
     json_object_set_new(config, "lr", json_real(0.2));
-    CHECK_FAILS(hr_gate_judge(&pair.there, &pair.here, 0, &pair.judgement), HR_E_USAGE);
+    CHECK_FAILS(hr_gate_judge(&pair.there, &pair.there, &pair.here, 0, &pair.judgement),
+                HR_E_USAGE);
     CHECK_MESSAGE("--lr was 0.1 in the baseline and is 0.2");
     json_object_set_new(config, "lr", json_real(0.1));
     json_object_set_new(json_object_get(config, "data"), "digest", json_string("abd"));
-    CHECK_FAILS(hr_gate_judge(&pair.there, &pair.here, 0, &pair.judgement), HR_E_USAGE);
+    CHECK_FAILS(hr_gate_judge(&pair.there, &pair.there, &pair.here, 0, &pair.judgement),
+                HR_E_USAGE);
     CHECK_MESSAGE("its data are others");
     close_pair(&pair);
     pair = (struct pair){.there = runs_of(1, "aa", 0, "v4"), .here = runs_of(1, "aa", 0, "v4")};
     json_object_set_new(json_array_get(json_object_get(pair.here.json, "runs"), 0), "workers",
                         json_integer(3));
-    CHECK_FAILS(hr_gate_judge(&pair.there, &pair.here, 0, &pair.judgement), HR_E_USAGE);
+    CHECK_FAILS(hr_gate_judge(&pair.there, &pair.there, &pair.here, 0, &pair.judgement),
+                HR_E_USAGE);
     CHECK_MESSAGE("other workers");
     close_pair(&pair);
 }
@@ -178,7 +181,7 @@ static void thousands_of_labels_are_no_work(void **state)
     struct hr_gate_document here = sample_document(samples, HR_GATE_RUNS_MAX, "v4");
     const clock_t begun = clock();
     CHECK_OK(hr_gate_check(&there, false));
-    CHECK_OK(hr_gate_judge(&there, &here, 0, &judgement));
+    CHECK_OK(hr_gate_judge(&there, &there, &here, 0, &judgement));
     assert_true(clock() - begun < 2 * CLOCKS_PER_SEC);
     assert_int_equal(judgement.passed, HR_GATE_RUNS_MAX);
     assert_string_equal(judgement.strategy[4095].label, "label 4095");
@@ -200,7 +203,7 @@ static void no_accuracy_is_expected_above_all_samples(void **state)
     }
     struct hr_gate_document baseline = sample_document(old, 5, "v4");
     struct hr_gate_document fresh = sample_document(new, 5, "v4");
-    CHECK_OK(hr_gate_judge(&baseline, &fresh, 0, &judgement));
+    CHECK_OK(hr_gate_judge(&baseline, &baseline, &fresh, 0, &judgement));
     const struct hr_gate_metric *metric = judgement.strategy[0].metric;
     CHECK_NEAR(metric[0].band.interval.high, 1, 0, 0);
     assert_true(metric[0].band.interval.low < 0.9);

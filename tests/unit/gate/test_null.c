@@ -62,7 +62,7 @@ static size_t alarms(const struct world *w, size_t n)
     for (size_t g = 0; g < n; g++) {
         struct hr_gate_document there = draw(w, g, 0), here = draw(w, g, 1);
         struct hr_gate_judgement judgement;
-        CHECK_OK(hr_gate_judge(&there, &here, 0, &judgement));
+        CHECK_OK(hr_gate_judge(&there, &there, &here, 0, &judgement));
         assert_int_equal(judgement.intervals, 2 * STRATEGIES);
         found += judgement.failed > 0;
         hr_gate_judgement_free(&judgement);
@@ -98,7 +98,7 @@ static void the_power_is_what_is_said(void **state)
     const struct world none = {10, 0, 0.005, 0, 0};
     struct hr_gate_document there = draw(&none, 0, 0), here = draw(&none, 0, 1);
     struct hr_gate_judgement judgement;
-    CHECK_OK(hr_gate_judge(&there, &here, 0, &judgement));
+    CHECK_OK(hr_gate_judge(&there, &there, &here, 0, &judgement));
     const struct hr_gate_band *band = &judgement.strategy[0].metric[0].band;
     /* What it says is of the spread that it has seen, and the world's is known here: of normal
      * values a trimmed mean's variance is 1.14 times the mean's. */
