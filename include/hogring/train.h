@@ -168,6 +168,8 @@ struct hr_train_options {
     size_t factors;      /* of mf */
     size_t hot_copies;   /* sparse sgd: frequent weights that each of several workers copies */
     char note[256];      /* the caller's own words, kept beside the result; "": none */
+    char class_weights[1024]; /* of a sample's loss: balanced (n / (classes * those of its class)),
+                                 or one of each class, "1,5,1"; ""; all 1 */
 };
 
 /* The documented defaults of a struct of so many bytes: by hr_train_defaults, which knows them. */

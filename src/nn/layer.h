@@ -29,7 +29,9 @@
     X(batchnorm)                                                                                   \
     X(conv)                                                                                        \
     X(dense)                                                                                       \
-    X(dropout) X(flatten) X(gelu) X(globalavgpool) X(maxpool) X(relu) X(residual) X(sigmoid) X(tanh)
+    X(dropout)                                                                                     \
+    X(flatten) X(gelu) X(globalavgpool) X(groupnorm) X(maxpool) X(relu) X(residual) X(sigmoid)     \
+        X(tanh)
 
 enum { HR_LAYER_MAX_TENSORS = 4, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 << 24 };
 
@@ -99,8 +101,8 @@ struct hr_layer {
                           pass->dy are those of the last of them */
     bool absorbed;     /* by a layer before: nothing is called, and only the last one has a y */
     size_t first_tensor, param_offset; /* in the model's tensors and parameters */
-    enum hr_layer_cut cut; /* of a split part (part.h), and whether ranks meet first: */
-    bool meets[2];         /* in forward, in backward */
+    enum hr_layer_cut cut;             /* of a split part (part.h), and whether ranks meet first: */
+    bool meets[2];                     /* in forward, in backward */
 };
 
 /* What a training batch draws its random numbers by (dropout): the same bits for the same sample

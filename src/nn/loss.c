@@ -142,7 +142,13 @@ void hr_loss_add(const struct hr_loss_function *loss, size_t B, const float *log
         HR_ASSERT(labels[b] < loss->classes);
         const float *x = logits + b * loss->outputs;
         float *dx = dlogits ? dlogits + b * loss->outputs : NULL;
-        const struct row row = one(loss, x, labels[b], dx);
+        struct row row = one(loss, x, labels[b], dx);
+        if (dx && loss->class_weights) {
+            const float weight = loss->class_weights[labels[b]];
+            row.loss *= weight;
+            for (size_t c = 0; c < loss->outputs; c++)
+                dx[c] *= weight;
+        }
         sum->loss_sum += (double)row.loss;
         sum->correct += row.answer == labels[b];
     }

@@ -11,6 +11,11 @@
  * As PyTorch's CrossEntropyLoss, BCEWithLogitsLoss, MSELoss and HuberLoss give for one sample;
  * means are over its outputs, and the samples' losses are summed.
  *
+ * Where a gradient is wanted, class weights multiply each sample's loss and gradient by that of its
+ * class. PyTorch's divides a batch's sum by the batch's weights, so that a batch of rare classes
+ * counts no more than any other; here it is divided by the samples, and weights of mean 1 over the
+ * training data keep the size of a step.
+ *
  * Of a regression (mse, huber) t are C values, and y the number of their row in a table.
  *
  * The answer is the first largest output. With a single output it is x > 0 for bce, and for mse the
@@ -34,6 +39,7 @@ struct hr_loss_function {
     size_t outputs;  /* C */
     size_t classes;  /* C, or any number where there is a single output; of a regression rows */
     float delta;     /* of huber */
+    const float *class_weights; /* (classes); NULL: all 1 */
     struct hr_target_table wanted;
 };
 

@@ -433,6 +433,15 @@ enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_
                                             .delta = (float)options->huber_delta,
                                             .wanted = options->wanted};
     enum hr_status status;
+    if (options->class_weights) {
+        const size_t bytes = options->classes * sizeof *options->class_weights;
+        void *weights = malloc(bytes);
+        if (weights)
+            memcpy(weights, options->class_weights, bytes);
+        model->loss.class_weights = weights;
+        status = weights ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for weights of classes");
+        HR_TRY_GOTO(status, status, out);
+    }
     HR_TRY_GOTO(hr_model_text_parse(options->description, usual_outputs(options), &model->text),
                 status, out);
     HR_TRY_GOTO(build_layers(model), status, out);
@@ -463,6 +472,7 @@ void hr_model_destroy(struct hr_model *model)
     free(model->tensors);
     free(model->flows);
     free(model->slots);
+    free((void *)(uintptr_t)model->loss.class_weights);
     free(model);
 }
 

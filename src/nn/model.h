@@ -77,6 +77,7 @@ struct hr_model_options {
                                 do, and a built-in model has 2 */
     enum hr_loss_kind loss;
     double label_smoothing;        /* 0 to below 1; cross-entropy only */
+    const float *class_weights;    /* (classes) positive, copied; NULL: all 1 (nn/loss.h) */
     struct hr_target_table wanted; /* count > 0: as many outputs, mse or huber; classes is then 0 */
     double huber_delta;            /* above 0; huber only */
     enum hr_precision precision;

@@ -227,6 +227,8 @@ static bool is_served(const struct hr_strategy *s)
       !IS(loss, "cross-entropy") && !IS(loss, "auto"))                                             \
     F(SMOOTHING, "--label-smoothing S", "label-smoothing", "--label-smoothing 0.1",                \
       o->label_smoothing > 0)                                                                      \
+    F(CLASS_WEIGHTS, "--class-weights", "class-weights", "--class-weights balanced",               \
+      o->class_weights[0])                                                                         \
     F(TO_ACCURACY, "--target-accuracy X", "target-accuracy", "--target-accuracy 0.9",              \
       o->target_accuracy > 0)                                                                      \
     F(TO_RMSE, "--target-rmse X", "target-rmse", "--target-rmse 0.5", o->target_rmse > 0)          \
@@ -435,6 +437,7 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(HUBER, CLASSES, SENSE, "it is of values", "it with --task regress"),
     PAIR(SMOOTHING, REGRESS, SENSE, "it is of classes", "it without"),
     PAIR(SMOOTHING, NO_ENTROPY, SENSE, "it is of cross-entropy", "it without", WHERE(HAS_CLASSES)),
+    PAIR(CLASS_WEIGHTS, REGRESS, SENSE, "they are of classes", "it without"),
     PAIR(TO_ACCURACY, REGRESS, SENSE, "it is of classes", "--target-rmse"),
     PAIR(TO_RMSE, CLASSES, SENSE, "it is of values", "it with --task regress"),
     PAIR(TO_ACCURACY, MF, SENSE, "it predicts numbers, and has no accuracy", "--target-rmse"),

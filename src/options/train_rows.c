@@ -135,6 +135,10 @@ static const struct hr_option model[] = {
         .models = HR_OF_ALL_MODELS),
     ROW("label-smoothing", NUMBER, label_smoothing, DECIDES, "S", "0", "of cross-entropy",
         .commands = BOTH | HR_FORECAST),
+    ROW("class-weights", TEXT, class_weights, DECIDES, "LIST", NULL,
+        "of each class in the loss that is trained, scaled to mean 1: balanced (as much for rare "
+        "classes), or 1,5,1",
+        .said = "all 1", .commands = BOTH),
     ROW("init-weights", TEXT, init_weights, BEGINS, "FILE", NULL,
         "begin with the weights of a .safetensors file, PyTorch's too, or of a checkpoint",
         .commands = BOTH | HR_REPLAY, .models = HR_OF_ALL_MODELS),

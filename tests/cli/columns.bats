@@ -97,3 +97,34 @@ PY
   hogring eval "$TMP/run" --worst 100 --json "$TMP/eval.json" >/dev/null
   [ "$(json "$TMP/eval.json" 'sorted(set(sum(w["row"] - 1 in range(5 * g, 5 * g + 5) for w in d["worst"]) for g in range(20))), len(d["worst"])')" = "([0, 5], 20)" ]
 }
+
+@test "rare classes: weights make them count, and eval says balanced accuracy, F1 and the ROC curve's area" {
+  python3 - "$TMP/rare.csv" <<'PY'
+import random, sys
+r = random.Random(1)
+rows = [(i % 10 == 0, r.gauss(0, 1)) for i in range(600)]
+open(sys.argv[1], "w").write("x,z,kind\n" + "".join(f"{x + 1.2 * rare:.4f},{r.gauss(0, 1):.4f},{'rare' if rare else 'often'}\n" for rare, x in rows))
+PY
+  score() { # NAME OPTIONS...
+    local name=$1
+    shift
+    rm -rf "$TMP/run"
+    hogring train --data "$TMP/rare.csv" --split stratified --model softmax --workers 2 --batch-size 8 --epochs 5 --quiet --checkpoint-dir "$TMP/run" "$@" >/dev/null
+    hogring eval "$TMP/run" --json "$TMP/$name.json" >/dev/null
+  }
+  score with --class-weights balanced
+  score without
+  [ "$(json "$TMP/with.json" 'd["classes"][1]["recall"] > 0.5')" = True ]
+  [ "$(json "$TMP/without.json" 'd["classes"][1]["recall"] < 0.5')" = True ]
+  [ "$(json "$TMP/with.json" 'abs(d["balanced_accuracy"] - sum(c["recall"] for c in d["classes"]) / 2) < 1e-12')" = True ]
+  [ "$(json "$TMP/with.json" 'abs(d["macro_f1"] - sum(c["f1"] for c in d["classes"]) / 2) < 1e-12 and 0.6 < d["roc_auc"] < 1')" = True ]
+  refused 2 "--class-weights: 3 numbers, expected 2" train --data "$TMP/rare.csv" --class-weights 1,2,3 --quiet
+  refused 2 "--class-weights heavy" train --data "$TMP/rare.csv" --class-weights heavy --quiet
+}
+
+@test "with groupnorm four workers are one worker with the whole batch, to the bit where sums are" {
+  for n in 1 4; do
+    hogring train --data digits --model "conv 6 3x3, groupnorm 3, relu, flatten, dense 10" --reduce repro --workers $n --global-batch-size 48 --max-steps 6 --quiet --json "$TMP/$n.json" >/dev/null
+  done
+  [ "$(json "$TMP/1.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/4.json" 'd["runs"][0]["weights_digest"]')" ]
+}

@@ -31,6 +31,7 @@ CASES = {
                                         "conv 5 1x1, sigmoid, flatten, dense 4"]),
     "pools": ("rgb", ["--model", "conv 4 3x3, avgpool 3 stride 2 pad 1, tanh, maxpool 3 stride 1 pad 1, maxpool 2x1 stride 1, "
                                  "avgpool 2, flatten, dense 4"]),
+    "groupnorm": ("grey", ["--model", "conv 6 3x3, groupnorm 3, relu, flatten, groupnorm 6, dense 4", "--normalize"]),
     "batchnorm": ("grey", ["--model", "batchnorm, conv 4 3x3, batchnorm, relu, flatten, batchnorm, dense 4", "--normalize"]),
     "residual": ("grey", ["--model", "conv 4 3x3, residual (conv 4 3x3 pad 1, relu, residual (conv 4 1x1) shortcut (conv 4 1x1, "
                                      "batchnorm)), dropout 0.3, globalavgpool, flatten, residual (dense 4, relu, dense 4), dense 4"]),
@@ -86,10 +87,12 @@ def far(ours, theirs):
 
 def check(name, folder):
     kind, options = CASES[name]
-    data, x = make(kind, folder, numpy.random.default_rng(7))
+    read = folder / "data"  # it is not written to
+    read.mkdir()
+    data, x = make(kind, read, numpy.random.default_rng(7))
     file, saved = folder / "model.onnx", folder / "c"
     run("train", "--data", data, *options, "--epochs", 2, "--workers", 1, "--quiet", "--checkpoint-dir", saved, "--export", file)
-    new = data if kind == "sparse" else folder / "X_test.npy"
+    new = data if kind == "sparse" else read / "X_test.npy"
     run("predict", saved, "--data", new, "--out", folder / "p.npy", "--json", folder / "p.json")
     ours = [numpy.load(folder / "p.npy")]
     if kind != "sparse":

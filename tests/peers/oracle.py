@@ -101,6 +101,7 @@ def module_of(text, shape):
     simple = {"dense": lambda: nn.Linear(shape[0], int(rest[0])), "flatten": nn.Flatten, "relu": nn.ReLU, "gelu": nn.GELU,
               "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "dropout": lambda: nn.Dropout(float(rest[0])),
               "batchnorm": lambda: (nn.BatchNorm1d if len(shape) == 1 else nn.BatchNorm2d)(shape[0]),
+              "groupnorm": lambda: nn.GroupNorm(int(rest[0]), shape[0]),
               "maxpool": lambda: window(rest, nn.MaxPool2d), "avgpool": lambda: window(rest, nn.AvgPool2d),
               "globalavgpool": lambda: nn.AdaptiveAvgPool2d(1)}
     return simple[name]()
@@ -238,6 +239,7 @@ LAYERS = (
     "conv 6 3x3 pad 1, relu, maxpool 3 stride 2 pad 1, flatten, dense 5", "conv 6 3x3, avgpool 2, flatten, dense 5",
     "conv 6 3x3, avgpool 3 stride 2 pad 1, flatten, dense 5", "conv 6 3x3, globalavgpool, flatten, dense 5",
     "conv 6 3x3 pad 1, batchnorm, relu, conv 6 3x3 pad 1, batchnorm, relu, flatten, dense 5",
+    "conv 6 3x3 pad 1, groupnorm 3, relu, conv 4 3x3, groupnorm 1, flatten, dense 5", "flatten, dense 18, groupnorm 6, relu, dense 5",
     "conv 6 3x3 pad 1, residual ( conv 6 3x3 pad 1, batchnorm, relu, conv 6 3x3 pad 1 ), relu, flatten, dense 5",
     "conv 4 3x3, residual ( relu, conv 8 3x3 stride 2 pad 1, batchnorm ) shortcut ( conv 8 1x1 stride 2 ), globalavgpool, flatten, dense 5",
 )

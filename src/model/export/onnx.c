@@ -285,6 +285,45 @@ static void put_batchnorm(const struct step *s)
     onnx_node_end(s->w->graph, node);
 }
 
+/* InstanceNormalization of the groups, as channels of a row: GroupNormalization by channel came
+ * with opset 21. */
+static void put_groupnorm(const struct step *s)
+{
+    enum { APART, GROUPED, ONES, ZEROS, NORMAL, SHAPE, WHOLE, SCALED, NAMES };
+    static const char *const suffix[NAMES] = {".apart",  ".grouped", ".ones",  ".zeros",
+                                              ".normal", ".shape",   ".whole", ".scaled"};
+    struct hr_protobuf *graph = s->w->graph;
+    const struct hr_layer *layer = s->layer;
+    const size_t groups = layer->size[0], C = layer->in.size[0], dims = layer->in.ndim;
+    const size_t shape[3] = {C, 1, 1};
+    const int64_t apart[] = {0, (int64_t)groups, -1},
+                  whole[] = {0, (int64_t)C, (int64_t)layer->in.size[1], (int64_t)layer->in.size[2]};
+    struct onnx_name n[NAMES];
+    float *constants = calloc(2 * groups, sizeof *constants); /* ones, then zeros */
+    for (size_t i = 0; i < NAMES; i++)
+        n[i] = onnx_name(s->path, suffix[i]);
+    for (size_t g = 0; constants && g < groups; g++)
+        constants[g] = 1;
+    onnx_ints(graph, n[APART].text, 3, apart);
+    onnx_ints(graph, n[SHAPE].text, 1 + dims, whole);
+    if (constants) {
+        onnx_floats(graph, n[ONES].text, 1, &groups, constants);
+        onnx_floats(graph, n[ZEROS].text, 1, &groups, constants + groups);
+    }
+    free(constants);
+    const struct hr_tensor_info *weight = hr_model_tensor(s->w->model, layer->first_tensor),
+                                *bias = hr_model_tensor(s->w->model, layer->first_tensor + 1);
+    onnx_floats(graph, weight->name, dims, shape, s->w->params + weight->offset);
+    onnx_floats(graph, bias->name, dims, shape, s->w->params + bias->offset);
+    onnx_node(graph, "Reshape", (const char *[]){s->x, n[APART].text, NULL}, n[GROUPED].text);
+    onnx_node(graph, "InstanceNormalization",
+              (const char *[]){n[GROUPED].text, n[ONES].text, n[ZEROS].text, NULL}, n[NORMAL].text);
+    onnx_node(graph, "Reshape", (const char *[]){n[NORMAL].text, n[SHAPE].text, NULL},
+              n[WHOLE].text);
+    onnx_node(graph, "Mul", (const char *[]){n[WHOLE].text, weight->name, NULL}, n[SCALED].text);
+    onnx_node(graph, "Add", (const char *[]){n[SCALED].text, bias->name, NULL}, s->y);
+}
+
 static void put_pool(const struct step *s, const char *op, bool mean)
 {
     const size_t node =
@@ -343,11 +382,8 @@ static enum hr_status put_layer(const struct step *s)
     static const struct {
         const char *layer;
         void (*put)(const struct step *s);
-    } own[] = {{"dense", put_dense},
-               {"conv", put_conv},
-               {"batchnorm", put_batchnorm},
-               {"gelu", put_gelu},
-               {"flatten", put_flatten}};
+    } own[] = {{"dense", put_dense},         {"conv", put_conv}, {"batchnorm", put_batchnorm},
+               {"groupnorm", put_groupnorm}, {"gelu", put_gelu}, {"flatten", put_flatten}};
     const char *name = s->layer->type->name;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (!strcmp(name, plain[i].layer))

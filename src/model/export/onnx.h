@@ -43,6 +43,7 @@ HR_CHECKED enum hr_status hr_onnx_check_model(const char *model);
  *   avgpool        AveragePool (with pads)    dropout               nothing: it is off
  *   globalavgpool  GlobalAveragePool          residual              Add
  *   batchnorm      BatchNormalization, of running mean and variance
+ *   groupnorm      InstanceNormalization between two Reshapes, Mul, Add
  *
  * Nodes are called by their layer's path ("3.body.0"), and so are their outputs; constants have
  * the names of PyTorch's parameters ("3.body.0.weight").

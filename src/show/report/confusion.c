@@ -83,6 +83,74 @@ static void score_classes(const struct hr_evaluation *evaluation, struct class_s
     }
 }
 
+struct scored {
+    double score;
+    bool second; /* its class is the second of two */
+};
+
+static int by_score(const void *a, const void *b)
+{
+    const double x = ((const struct scored *)a)->score, y = ((const struct scored *)b)->score;
+    return (x > y) - (x < y);
+}
+
+/* The area under the curve by ranks (Mann and Whitney): equal scores share the mean of theirs. */
+static double area_under_curve(struct scored *samples, size_t n)
+{
+    double ranks = 0;
+    size_t second = 0;
+    qsort(samples, n, sizeof *samples, by_score);
+    for (size_t first = 0, end; first < n; first = end) {
+        size_t of_second = 0;
+        for (end = first; end < n && !by_score(&samples[first], &samples[end]); end++)
+            of_second += samples[end].second;
+        ranks += (double)of_second * ((double)(first + 1 + end) / 2);
+        second += of_second;
+    }
+    const double ones = (double)second, zeros = (double)(n - second);
+    return (ranks - ones * (ones + 1) / 2) / (ones * zeros);
+}
+
+static enum hr_status find_area(const struct hr_evaluation *evaluation, double *out)
+{
+    const size_t n = evaluation->count, outputs = evaluation->noutputs;
+    struct scored *samples = calloc(n + 1, sizeof *samples);
+    bool numbers = evaluation->classes == 2 && outputs <= 2;
+    if (!samples)
+        return hr_fail(HR_E_NOMEM, "no memory to rank %zu samples", n);
+    for (size_t i = 0; i < n && numbers; i++) {
+        const float *x = evaluation->outputs + i * outputs;
+        samples[i].score = (double)x[outputs - 1] - (outputs == 2 ? (double)x[0] : 0);
+        samples[i].second = evaluation->labels[i] == 1;
+        numbers = !isnan(samples[i].score);
+    }
+    *out = numbers ? area_under_curve(samples, n) : (double)NAN;
+    free(samples);
+    return HR_OK;
+}
+
+enum hr_status hr_class_summarise(const struct hr_evaluation *evaluation,
+                                  struct hr_class_summary *out)
+{
+    struct class_score *scores = calloc(evaluation->classes, sizeof *scores);
+    size_t with_samples = 0, met = 0;
+    *out = (struct hr_class_summary){0};
+    if (!scores)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu classes", evaluation->classes);
+    score_classes(evaluation, scores);
+    for (size_t c = 0; c < evaluation->classes; c++) {
+        const bool samples = scores[c].samples, any = samples || scores[c].answers;
+        out->balanced_accuracy += samples ? scores[c].recall : 0;
+        out->macro_f1 += any ? scores[c].f1 : 0;
+        with_samples += samples;
+        met += any;
+    }
+    out->balanced_accuracy /= (double)with_samples;
+    out->macro_f1 /= (double)met;
+    free(scores);
+    return find_area(evaluation, &out->roc_auc);
+}
+
 /* --- text --- */
 
 /* "cat", "7", "no answer" */

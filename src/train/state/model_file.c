@@ -1,9 +1,12 @@
 /* Models and weights from options and from files, for runs and evaluations. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "state/model_file.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
 #include "hogring/checkpoint.h"
@@ -25,6 +28,55 @@ static enum hr_status build(const struct hr_model_options *model, const struct h
                    model->wanted.count ? "values a sample," : "classes", dataset->label_column);
 }
 
+/* One weight of each class. */
+static enum hr_status list_weights(const char *text, size_t classes, float *weights)
+{
+    size_t n = 0;
+    for (const char *at = text; *at; n++) {
+        char piece[40];
+        const size_t bytes = strcspn(at, ",");
+        double weight = 0;
+        snprintf(piece, sizeof piece, "%.*s", (int)bytes, at);
+        if (bytes >= sizeof piece || !hr_parse_number(piece, &weight) || !(weight > 0) ||
+            !isfinite((float)weight))
+            return hr_fail(HR_E_USAGE,
+                           "--class-weights %s: expected balanced, or a number above 0 for each "
+                           "class",
+                           text);
+        if (n < classes)
+            weights[n] = (float)weight;
+        at += bytes + (at[bytes] == ',');
+    }
+    return n == classes ? HR_OK
+                        : hr_fail(HR_E_USAGE,
+                                  "--class-weights: %zu numbers, expected %zu, the "
+                                  "classes of the data",
+                                  n, classes);
+}
+
+/* weights (classes) out: of mean 1 over the training samples. */
+static enum hr_status weigh_classes(const char *text, const struct hr_dataset *dataset,
+                                    float *weights)
+{
+    const bool balanced = !strcmp(text, "balanced");
+    const struct hr_split *train = &dataset->train;
+    size_t *counts = calloc(dataset->classes, sizeof *counts);
+    double sum = 0;
+    if (!counts)
+        return hr_fail(HR_E_NOMEM, "no memory to count %zu classes", dataset->classes);
+    for (size_t i = 0; i < train->count; i++)
+        counts[train->labels[hr_split_row(train, i)]]++;
+    enum hr_status status = balanced ? HR_OK : list_weights(text, dataset->classes, weights);
+    for (size_t c = 0; balanced && c < dataset->classes; c++)
+        weights[c] = counts[c] ? 1 / (float)counts[c] : 0;
+    for (size_t c = 0; c < dataset->classes; c++)
+        sum += (double)weights[c] * (double)counts[c];
+    for (size_t c = 0; status == HR_OK && c < dataset->classes; c++)
+        weights[c] = (float)((double)weights[c] * (double)train->count / sum);
+    free(counts);
+    return status;
+}
+
 enum hr_status hr_run_model(const struct hr_train_options *options,
                             const struct hr_dataset *dataset, const struct hr_target_scale *values,
                             struct hr_model **out)
@@ -37,7 +89,18 @@ enum hr_status hr_run_model(const struct hr_train_options *options,
                                      .huber_delta = options->huber_delta};
     HR_TRY(hr_loss_parse(options->loss, &model.loss));
     HR_TRY(hr_precision_parse(options->precision, &model.precision));
-    return build(&model, dataset, out);
+    /* Where memory is planned before data are read, there are no samples to count. */
+    const bool weighted = options->class_weights[0] && dataset->classes && dataset->train.labels;
+    float *weights = weighted ? calloc(dataset->classes, sizeof *weights) : NULL;
+    enum hr_status status = HR_OK;
+    if (weighted)
+        status = weights ? weigh_classes(options->class_weights, dataset, weights)
+                         : hr_fail(HR_E_NOMEM, "no memory for %zu weights", dataset->classes);
+    model.class_weights = weights;
+    if (status == HR_OK)
+        status = build(&model, dataset, out);
+    free(weights);
+    return status;
 }
 
 enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char *layers,
