@@ -438,7 +438,7 @@ enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_
         void *weights = malloc(bytes);
         if (weights)
             memcpy(weights, options->class_weights, bytes);
-        model->loss.class_weights = weights;
+        model->loss.class_weights = model->class_weights = weights;
         status = weights ? HR_OK : hr_fail(HR_E_NOMEM, "no memory for weights of classes");
         HR_TRY_GOTO(status, status, out);
     }
@@ -472,7 +472,7 @@ void hr_model_destroy(struct hr_model *model)
     free(model->tensors);
     free(model->flows);
     free(model->slots);
-    free((void *)(uintptr_t)model->loss.class_weights);
+    free(model->class_weights);
     free(model);
 }
 

@@ -40,7 +40,8 @@ struct hr_part_place {
 struct hr_model {
     struct hr_model_text text;
     struct hr_loss_function loss;
-    struct hr_layer *layers;        /* (text.nlayers), owned */
+    float *class_weights;    /* owned: those of the loss; a part borrows the loss of its whole */
+    struct hr_layer *layers; /* (text.nlayers), owned */
     struct hr_tensor_info *tensors; /* (ntensors), owned */
     size_t ntensors, param_count;
     enum hr_precision precision; /* each layer's, too */
