@@ -73,6 +73,9 @@ joined() { sed -e ':more' -e '/\\$/{N;s/\\\n *//;bmore' -e '}' "$1"; }
     [ -n "${HOGRING_LONG:-}" ] || [ $t = ci ] || sed -i 's/--seeds [0-9]*/--seeds 2/' "$TMP/$t.sh"
     mkdir "$TMP/$t"
     [ $t != data ] || python3 tests/support/digits_png.py "$TMP/data/pictures"
+    { echo PassengerId,Name,Sex,Age,Fare,Survived
+      for i in $(seq 60); do echo "$i,name $i,$([ $((i % 3)) = 0 ] && echo female || echo male),$((i % 7 ? i : 0)),$i.5,$((i % 2))"; done; } |
+      sed 's/,0,\([0-9]*.5\),/,,\1,/' >"$TMP/$t/titanic.csv"
     (cd "$TMP/$t" && PATH=$TMP/bin:$PATH bash -eux "$TMP/$t.sh") >"$TMP/said" 2>&1 </dev/null || { tail -n 5 "$TMP/said"; return 1; }
   done
   [ "$(cat "$TMP"/*.sh | wc -l)" -ge 15 ]
