@@ -126,8 +126,8 @@ static void wrong_tables_are_refused_with_their_place(void **state)
     refuses("1,2\n3,x,5\n", "f: line 2: more than 2 columns, expected 2");
     refuses("1,2,3\n3,4\n", "f: line 2: 2 columns, expected 3");
     refuses("1,2,3\n\n\"\n\",4,5\n", "f: line 3, column 1: \"?\", expected a finite number");
-    refuses("a,b\n\"x\n\",1\n", "f: line 2, column 1: \"x?\", expected a finite number");
-    refuses("a,\"b\nc\"\n1,2\nx,3\n", "f: line 4, column 1: \"x\", expected a finite number");
+    refuses("a,b\n\"x\n\",1\n", "f: line 2, column 1, a: \"x?\", expected a finite number");
+    refuses("a,\"b\nc\"\n1,2\nx,3\n", "f: line 4, column 1, a: \"x\", expected a finite number");
     refuses("1,2\n3,4\nnan,4\n", "f: line 3, column 1: \"nan\", expected a finite number");
     refuses("1,2\n1e39,4\n", "line 2, column 1: \"1e39\", expected a finite number");
     refuses("1,2\n-inf,4\n", "line 2, column 1: \"-inf\"");

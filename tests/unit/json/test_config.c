@@ -127,8 +127,9 @@ static const struct field configuration[] = {
     {"data",
      "{\"name\":\"digits\",\"format\":\"csv\",\"digest\":\"abc\",\"train\":1500,\"test\":297,"
      "\"classes\":10,"
-     "\"options\":{\"test-data\":null,\"validation-data\":null,\"test-fraction\":0.25,\"header\":"
-     "\"auto\","
+     "\"options\":{\"test-data\":null,\"validation-data\":null,\"test-fraction\":0.25,"
+     "\"split\":null,\"columns\":null,\"drop\":null,\"one-hot\":null,\"missing\":null,"
+     "\"header\":\"auto\","
      "\"label-column\":\"y\",\"target\":null,\"index-base\":\"1\",\"features\":7,\"resize\":"
      "\"32x24\",\"max-data\":"
      "4096,"

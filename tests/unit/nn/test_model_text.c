@@ -56,8 +56,8 @@ static void check_error(const char *description, const char *message)
 }
 
 #define LAYERS                                                                                     \
-    "(layers: avgpool, batchnorm, conv, dense, dropout, flatten, gelu, globalavgpool, maxpool, "   \
-    "relu, residual, sigmoid, tanh"
+    "(layers: avgpool, batchnorm, conv, dense, dropout, flatten, gelu, globalavgpool, "            \
+    "groupnorm, maxpool, relu, residual, sigmoid, tanh"
 #define MODELS "softmax, mlp, cnn, lenet, vgg-small, resnet8"
 
 static void errors_name_the_place_and_the_remedy(void **state)
