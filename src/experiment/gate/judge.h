@@ -106,9 +106,9 @@ struct hr_gate_judgement {
                          NULL: nothing */
 };
 
-/* Judge the new runs by the old ones; speeds: tests of speed that share the false alarms. `older` is
- * the baseline, or in its place the old program's runs of it on this machine. Which strategies and
- * seeds there are is the baseline's to say: what is not among older is not judged. Labels are
+/* Judge the new runs by the old ones; speeds: tests of speed that share the false alarms. `older`
+ * is the baseline, or in its place the old program's runs of it on this machine. Which strategies
+ * and seeds there are is the baseline's to say: what is not among older is not judged. Labels are
  * borrowed of it. HR_E_USAGE: they are of other data or options; HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_gate_judge(const struct hr_gate_document *baseline,
                                         const struct hr_gate_document *older,
