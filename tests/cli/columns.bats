@@ -79,6 +79,51 @@ PY
   refused 3 "without a mark for thousands" data info --data "$TMP/thousands.csv"
 }
 
+@test "files beside a table, and later ones, need the columns of the features and the label, by name" {
+  people
+  cut -d";" -f2- "$TMP/people.csv" | tail -n +2 >"$TMP/no-id.csv"
+  cut -d";" -f1-5 "$TMP/people.csv" | tail -n +2 >"$TMP/no-label.csv"
+  awk -F";" -v OFS=";" '{ print $4, $5, $1, $2, $3 }' "$TMP/no-id.csv" >"$TMP/order.csv"
+  sed 1,2d "$TMP/people.csv" >"$TMP/no-header.csv"
+  run=(train --data "$TMP/people.csv" "${recipe[@]}" --model softmax --workers 1 --batch-size 4 --epochs 2 --quiet)
+  hogring "${run[@]}" --test-data "$TMP/no-id.csv" >/dev/null
+  hogring "${run[@]}" --label-column 6 --test-data "$TMP/order.csv" >/dev/null
+  refused 3 "has no column \"lives\", the label" "${run[@]}" --test-data "$TMP/no-label.csv"
+  hogring "${run[@]}" --label-column 6 --checkpoint-dir "$TMP/run" >/dev/null
+  hogring eval "$TMP/run" --json "$TMP/a.json" >/dev/null
+  hogring eval "$TMP/run" --data "$TMP/order.csv" --json "$TMP/b.json" >/dev/null
+  [ "$(json "$TMP/a.json" 'd["test_loss"]')" = "$(json "$TMP/b.json" 'd["test_loss"]')" ]
+  hogring eval "$TMP/run" --data "$TMP/no-header.csv" --label-column 6 --json "$TMP/b.json" >/dev/null
+  [ "$(json "$TMP/a.json" 'd["test_loss"]')" = "$(json "$TMP/b.json" 'd["test_loss"]')" ]
+  sed 1d "$TMP/no-id.csv" >"$TMP/bare.csv"
+  refused 3 "line 1: 5 columns, expected 6" eval "$TMP/run" --data "$TMP/bare.csv" --label-column 5
+  refused 2 "column 3 is one that the model learns from" eval "$TMP/run" --data "$TMP/people.csv" --label-column age
+  rm -rf "$TMP/run"
+  hogring train --data "$TMP/people.csv" --drop id,sex,port,lives --missing mean --target fare --model "flatten, dense 1" --epochs 1 --quiet --checkpoint-dir "$TMP/run" >/dev/null
+  cut -d";" -f1,3 "$TMP/people.csv" | tail -n +2 >"$TMP/no-target.csv"
+  refused 2 "--label-column fare: expected a name of the header" eval "$TMP/run" --data "$TMP/no-target.csv"
+}
+
+@test "a column that was dropped may lack a name, and rows without a label are left out where holes are" {
+  printf '"",x,z,kind\n' >"$TMP/t.csv"
+  for i in $(seq 40); do echo "$i,$((i % 7)),$((i % 5)),$([ $((i % 9)) = 0 ] && echo NA || echo k$((i % 2)))"; done >>"$TMP/t.csv"
+  hogring train --data "$TMP/t.csv" --drop 1 --missing drop --model softmax --epochs 1 --quiet --checkpoint-dir "$TMP/run" >/dev/null 2>"$TMP/err"
+  grep -q "rows left out, where something is missing: 4" "$TMP/err"
+  hogring eval "$TMP/run" --json "$TMP/eval.json" >/dev/null
+  [ "$(json "$TMP/eval.json" '[c["name"] for c in d["classes"]]')" = "['k0', 'k1']" ]
+  # a feature that groups are made of stays a feature
+  hogring eval "$TMP/run" --data "$TMP/t.csv" --split group:z --worst 3 --json "$TMP/eval.json" >/dev/null
+  sed '/NA/d' "$TMP/t.csv" >"$TMP/whole.csv"
+  hogring predict "$TMP/run" --data "$TMP/whole.csv" --out "$TMP/p.csv" >/dev/null
+  python3 - "$TMP" <<'PY'
+import csv, json, sys
+kept = [i for i in range(1, 41) if i % 9]
+said = {i: float(r["probability"]) for i, r in zip(kept, csv.DictReader(open(sys.argv[1] + "/p.csv")))}
+for w in json.load(open(sys.argv[1] + "/eval.json"))["worst"]:
+    assert abs(said[w["row"]] - w["probability"]) < 1e-5, w
+PY
+}
+
 @test "splits: classes in proportion, groups whole, the last rows last" {
   { echo who,x,y; for i in $(seq 0 99); do echo "p$((i / 5)),$i,$((i % 10 == 0))"; done; } >"$TMP/t.csv"
   test_rows() {

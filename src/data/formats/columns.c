@@ -273,6 +273,11 @@ enum hr_status hr_columns_find(const struct hr_columns *columns, struct hr_csv_r
                 return hr_fail(HR_E_FORMAT, "%s: columns %zu and %zu have one name, \"%s\"",
                                first.name, c + 1, f.column, hr_shown(f.text, f.bytes).text);
     } while (!f.last);
+    if (!named && f.column != columns->of)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: line %zu: %zu columns, expected %zu, those of the file that the model "
+                       "was trained on",
+                       first.name, first.line, f.column, columns->of);
     return fail_absent(columns, &first, feature_of, f.column);
 }
 

@@ -48,7 +48,8 @@ struct hr_columns {
     size_t width;           /* numbers of a sample */
     size_t of;              /* columns of the file */
     bool plain;             /* every column but the labels is a number as it is: nothing to keep */
-    char label_place[100];  /* "label is column 3, kind", for messages */
+    char label[HR_CSV_MAX_FIELD + 1]; /* its name in the file that was read; "" */
+    char label_place[100];            /* "label is column 3, kind", for messages */
 };
 
 /* What was met in one file. */

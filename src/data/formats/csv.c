@@ -130,22 +130,39 @@ static enum hr_status give_role(const struct hr_csv_reader *first, const char *o
     return status;
 }
 
+/* A file before this one, or the model, says which columns are features; others need not be there,
+ * whatever the options named. */
+static bool knows_columns(const struct hr_columns *columns)
+{
+    return columns->count && !columns->plain;
+}
+
 static enum hr_status give_roles(const struct hr_csv_reader *first,
-                                 const struct hr_data_options *options, struct layout *layout)
+                                 const struct hr_data_options *options,
+                                 const struct hr_columns *columns, struct layout *layout)
 {
     const char *group = hr_hold_out_group(options->split);
+    const bool known = knows_columns(columns);
     void *taken;
     HR_TRY(hr_take(first->name, layout->columns * sizeof *layout->role, &taken));
     layout->role = taken;
-    if (options->recipe && layout->header) /* it says which columns; others need not be there */
-        return group[0] ? give_role(first, "--split group", group, GROUP, layout) : HR_OK;
-    for (size_t c = 0; options->columns[0] && c < layout->columns; c++)
-        layout->role[c] = UNLISTED;
-    if (options->columns[0])
+    HR_TRY(hr_take(first->name, layout->columns * sizeof *layout->feature_of, &taken));
+    layout->feature_of = taken;
+    if (known)
+        HR_TRY(hr_columns_find(columns, *first, layout->header, layout->feature_of));
+    for (size_t c = 0; (known || options->columns[0]) && c < layout->columns; c++)
+        layout->role[c] = layout->feature_of[c] ? FEATURE : UNLISTED;
+    if (!known && options->columns[0])
         HR_TRY(give_role(first, "--columns", options->columns, FEATURE, layout));
-    if (options->drop[0])
+    if (!known && options->drop[0])
         HR_TRY(give_role(first, "--drop", options->drop, DROPPED, layout));
     return group[0] ? give_role(first, "--split group", group, GROUP, layout) : HR_OK;
+}
+
+/* Without --label-column: one that is neither dropped nor known to be a feature. */
+static bool may_be_label(const struct layout *layout, size_t column)
+{
+    return layout->role[column - 1] < DROPPED && !layout->feature_of[column - 1];
 }
 
 /* The column of labels by its name, as people call it; a note when there are several. */
@@ -156,7 +173,7 @@ static enum hr_status find_usual(struct hr_csv_reader r, struct layout *layout)
     do {
         HR_TRY(hr_csv_next_field(&r, &f));
         for (size_t i = 0; i < USUAL_NAMES; i++)
-            if (!at[i] && layout->role[f.column - 1] < DROPPED && is_text(&f, usual_names[i]))
+            if (!at[i] && may_be_label(layout, f.column) && is_text(&f, usual_names[i]))
                 at[i] = f.column;
     } while (!f.last);
     for (size_t i = USUAL_NAMES; i-- > 0;) {
@@ -173,11 +190,27 @@ static enum hr_status find_usual(struct hr_csv_reader r, struct layout *layout)
     return HR_OK;
 }
 
+/* As the file before this one calls it, wherever it stands. */
+static enum hr_status find_again(struct hr_csv_reader r, const char *name, struct layout *layout)
+{
+    struct hr_csv_field f = {0};
+    do {
+        HR_TRY(hr_csv_next_field(&r, &f));
+    } while (!f.last && !is_text(&f, name));
+    layout->label = f.column;
+    return is_text(&f, name) ? HR_OK
+                             : hr_fail(HR_E_FORMAT, "%s: line %zu: has no column \"%s\", the label",
+                                       r.name, r.line, hr_shown(name, strlen(name)).text);
+}
+
 /* --label-column; else a usual name; else the last column that may be it. */
 static enum hr_status place_label(const struct hr_csv_reader *r,
-                                  const struct hr_data_options *options, struct layout *layout)
+                                  const struct hr_data_options *options,
+                                  const struct hr_columns *columns, struct layout *layout)
 {
     uint64_t column;
+    if (knows_columns(columns) && columns->label[0] && layout->header)
+        return find_again(*r, columns->label, layout);
     if (layout->named)
         return HR_OK;
     if (options->label_column[0]) {
@@ -196,7 +229,7 @@ static enum hr_status place_label(const struct hr_csv_reader *r,
     if (layout->guessed)
         return HR_OK;
     layout->label = layout->columns;
-    while (layout->label > 1 && layout->role[layout->label - 1] >= DROPPED)
+    while (layout->label > 1 && !may_be_label(layout, layout->label))
         layout->label--;
     return HR_OK;
 }
@@ -212,6 +245,11 @@ static enum hr_status take_labels(const struct hr_csv_reader *r, struct layout *
             return hr_fail(HR_E_USAGE, "%s: --%s: column %zu is the %s, expected another", r->name,
                            role == GROUP ? "split group" : "drop", column,
                            layout->targets.count ? "target" : "label");
+        if (layout->feature_of[column - 1])
+            return hr_fail(HR_E_USAGE,
+                           "%s: line %zu: no column is left for the %s: column %zu is one that the "
+                           "model learns from, expected another (--label-column)",
+                           r->name, r->line, layout->targets.count ? "target" : "label", column);
         layout->role[column - 1] = LABEL;
     }
     return HR_OK;
@@ -226,7 +264,8 @@ static bool is_nameless(const struct hr_csv_field *f)
 
 /* A column of row numbers would be learned from like any other: in sorted data it tells the label.
  * `r` is a copy of the caller's reader. */
-static enum hr_status check_header(struct hr_csv_reader r, bool label_given, struct layout *layout)
+static enum hr_status check_header(struct hr_csv_reader r, bool label_given,
+                                   struct hr_columns *columns, struct layout *layout)
 {
     struct hr_csv_field f = {0};
     snprintf(layout->label_place, sizeof layout->label_place, "column %zu", layout->label);
@@ -238,6 +277,8 @@ static enum hr_status check_header(struct hr_csv_reader r, bool label_given, str
                            "%s: line %zu: column %zu has no name: row numbers that pandas wrote "
                            "(to_csv(index=False) leaves them out)? Expected a name, or --drop %zu",
                            r.name, r.line, f.column, f.column);
+        if (role == LABEL && layout->targets.count < 2)
+            snprintf(columns->label, sizeof columns->label, "%.*s", (int)f.bytes, f.text);
         if (role == LABEL && !layout->targets.count)
             snprintf(layout->label_place, sizeof layout->label_place, "column %zu, %s", f.column,
                      hr_shown(f.text, f.bytes).text);
@@ -248,15 +289,16 @@ static enum hr_status check_header(struct hr_csv_reader r, bool label_given, str
 }
 
 static enum hr_status read_layout(struct hr_csv_reader *r, const struct hr_data_options *options,
-                                  struct layout *layout, struct hr_csv_reader *first)
+                                  struct hr_columns *columns, struct layout *layout,
+                                  struct hr_csv_reader *first)
 {
     if (!hr_csv_begin(r))
         return hr_fail(HR_E_FORMAT, "%s: holds no line, expected a table", r->name);
     *first = *r;
     struct hr_csv_reader copy = *r;
     HR_TRY(look(&copy, options, layout));
-    HR_TRY(give_roles(r, options, layout));
-    HR_TRY(place_label(r, options, layout));
+    HR_TRY(give_roles(r, options, columns, layout));
+    HR_TRY(place_label(r, options, columns, layout));
     if (options->values)
         HR_TRY(hr_csv_targets_find(r, "--target", options->target, layout->label, layout->header,
                                    &layout->targets));
@@ -269,7 +311,7 @@ static enum hr_status read_layout(struct hr_csv_reader *r, const struct hr_data_
         return hr_fail(HR_E_USAGE, "%s: --target: all %zu columns, expected one more to learn from",
                        r->name, layout->columns);
     HR_TRY(take_labels(r, layout));
-    HR_TRY(check_header(*r, options->label_column[0] || options->target[0], layout));
+    HR_TRY(check_header(*r, options->label_column[0] || options->target[0], columns, layout));
     if (layout->header) {
         *r = copy;
         r->line += r->below;
@@ -293,8 +335,8 @@ static enum hr_status take_text(const struct hr_csv_reader *r, const struct hr_c
     char message[120];
     snprintf(message, sizeof message,
              f->bytes ? "the %s is longer than 255 bytes or holds a byte 0"
-                      : "the %s is empty, expected a text or number",
-             what);
+                      : "the %s is empty, expected a text or number%s",
+             what, strcmp(what, "label") ? "" : ": --missing drop leaves such rows out");
     if (!f->bytes || f->bytes > HR_LABEL_MAX_BYTES || memchr(f->text, '\0', f->bytes))
         return hr_csv_fail_at(r, f, message);
     memcpy(text, f->text, f->bytes);
@@ -323,14 +365,15 @@ static enum hr_status take_field(const struct hr_csv_reader *r, const struct hr_
     switch (layout->role[f->column - 1]) {
     case LABEL:
         if (columns->missing != HR_MISSING_REFUSE &&
-            (layout->targets.count ? hr_field_is_missing(f, true) : !f->bytes)) {
+            hr_field_is_missing(f, layout->targets.count != 0)) {
             row->left_out = true;
             return HR_OK;
         }
         return layout->targets.count ? take_target(r, f, layout)
                                      : take_text(r, f, "label", row->label);
-    case GROUP:
-        return take_text(r, f, "group", row->group);
+    case GROUP: /* of a model, it may be a feature, too */
+        HR_TRY(take_text(r, f, "group", row->group));
+        break;
     case FEATURE:
     case UNLISTED:
     case DROPPED:
@@ -562,14 +605,10 @@ static enum hr_status find_columns(const struct hr_csv_reader *first,
                                    struct hr_columns *columns)
 {
     void *taken;
-    if (!columns->count && options->recipe)
-        HR_TRY(hr_columns_read("its model", options->recipe, columns));
-    if (columns->count && !columns->plain)
-        HR_TRY(hr_columns_find(columns, *first, layout->header, layout->feature_of));
     if (columns->count && columns->plain)
         hr_columns_free(columns);
     const bool given = columns->count != 0;
-    columns->of = layout->columns;
+    columns->of = given ? columns->of : layout->columns;
     columns->missing = given ? columns->missing : missing_of(options);
     columns->plain = !given && !options->one_hot[0] && columns->missing == HR_MISSING_REFUSE &&
                      !options->drop[0] && !options->columns[0] && !layout->group;
@@ -648,12 +687,11 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
     struct row row = {0};
     struct hr_columns_met met = {0};
     struct samples samples = {0};
-    void *taken;
     enum hr_status st;
     *out = (struct hr_table){.features = HR_FEATURES_FLOATS};
-    HR_TRY_GOTO(read_layout(&r, options, &layout, &first), st, out);
-    HR_TRY_GOTO(hr_take(name, layout.columns * sizeof *layout.feature_of, &taken), st, out);
-    layout.feature_of = taken;
+    if (!columns->count && options->recipe)
+        HR_TRY_GOTO(hr_columns_read("its model", options->recipe, columns), st, out);
+    HR_TRY_GOTO(read_layout(&r, options, columns, &layout, &first), st, out);
     snprintf(columns->label_place, sizeof columns->label_place, "%s is %s",
              layout.targets.count ? "target" : "label", layout.label_place);
     HR_TRY_GOTO(find_columns(&first, &r, options, &layout, &row, columns), st, out);

@@ -122,8 +122,11 @@ static void hint_at_missing(const struct hr_cli *cli, const struct hr_dataset *d
                                      dataset->class_names[c]);
     if (used)
         hr_log(HR_LOG_WARNING,
-               "%s: missing values among the labels are taken for a class like any other: %s",
-               dataset->name, names);
+               "%s: missing values among the labels are taken for a class like any other: %s%s",
+               dataset->name, names,
+               strcmp(dataset->format, "csv") || strcmp(dataset->options.missing, "refuse")
+                   ? ""
+                   : " (--missing drop leaves such rows out)");
 }
 
 void hr_hints_print_notes(const struct hr_dataset *dataset)

@@ -56,6 +56,20 @@ static void adopt(const char *data, const struct hr_option *row, const char *tex
         *out = trial;
 }
 
+/* Columns of a table may stand in another order, beside others: then the label is found by its name
+ * alone, and be it that a number told it in training. */
+static bool names_label(const struct hr_model_input *input)
+{
+    enum { WHOLE = 40 }; /* longer ones are cut */
+    return input->recipe && input->label_name[0] && strlen(input->label_name) <= WHOLE;
+}
+
+static bool places_label(const struct hr_option *row, const char *text)
+{
+    return !strcmp(row->name, "label-column") ||
+           (!strcmp(row->name, "target") && !strchr(text, ','));
+}
+
 enum hr_status hr_reading_options(const struct hr_checkpoint *checkpoint,
                                   const struct hr_reading *reading, struct hr_data_options *out)
 {
@@ -65,14 +79,16 @@ enum hr_status hr_reading_options(const struct hr_checkpoint *checkpoint,
     const bool tests = is_given(reading, "test-data"); /* perhaps what validated then */
     *out = *reading->options;
     out->values = out->values || hr_metadata_get(&checkpoint->model, "hogring.targets");
+    const enum hr_status status = hr_model_input_get(checkpoint, &input);
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++) {
         const char *text = kept_text(checkpoint, row);
         const bool other_split = (!strcmp(row->name, "test-data") && fraction) ||
                                  (!strcmp(row->name, "validation-data") && tests);
-        if (text && !other_split && !(reading->given >> i & 1))
+        const bool by_name = status == HR_OK && names_label(&input);
+        if (text && !other_split && !(reading->given >> i & 1) &&
+            !(by_name && places_label(row, text)))
             adopt(reading->data, row, text, out);
     }
-    const enum hr_status status = hr_model_input_get(checkpoint, &input);
     row = hr_data_option_at(row_of("index-base"));
     if (status == HR_OK && input.index_base >= 0 && !is_given(reading, "index-base"))
         adopt(reading->data, row, input.index_base ? "1" : "0", out);
@@ -111,9 +127,10 @@ static enum hr_status open_labelled(const char *data, const struct hr_data_optio
     plain.recipe = input->recipe;
     named = plain;
     snprintf(named.label_column, sizeof named.label_column, "%s", input->label_name);
-    if (input->label_name[0] && !options->label_column[0] && !options->target[0])
+    const bool by_name = input->label_name[0] && !options->label_column[0] && !options->target[0];
+    if (by_name)
         status = hr_dataset_open_with(data, &named, out);
-    if (status == HR_E_USAGE)
+    if (status == HR_E_USAGE && !(by_name && names_label(input)))
         status = hr_dataset_open_with(data, &plain, out);
     /* Features that these rows happen not to have. */
     if (status == HR_OK && out->features == HR_FEATURES_SPARSE &&
