@@ -11,7 +11,7 @@
 - src/python and src/packaging are no rooms: they have no C, and nothing here is told of them but their columns
 - lines have at most 100 columns; how long a function or a file is, its reader judges
 - in bats files nothing stands that fails unnoticed
-- a test program that is named exists, and so does every file that a README names
+- a source or header that a comment names exists (system headers stand in <>), and so does every file that a README names
 - atomics stand in shm/atom.h alone; exit() and printf() in bench, cli, report, views and base/log alone
 """
 import re, subprocess, sys
@@ -83,14 +83,19 @@ def check_words(path, lines):
     for number, line in enumerate(lines, 1):
         if len(line) > 100:
             complain(path, number, f"{len(line)} columns")
-        for test in re.findall(r"\btests/[a-z/]+/test_\w+\.c\b", line):
-            if not Path(test).exists():
-                complain(path, number, f"there is no {test}")
         if re.search(r"\batomic_(load|store|fetch|exchange|compare)|_Atomic\b|memory_order", line) and path.parts[0] == "src" and name != "src/comm/shm/atom.h":
             complain(path, number, "atomics belong into shm/atom.h")
         if path.parts[0] == "src" and path.suffix in (".c", ".h") and path.parts[-2] not in ("bench", "cli", "report", "views") and name not in ("src/base/log.c", "src/base/error.c"):
             if re.search(r"(?<![a-z_])(exit|printf|puts)\(", line):
                 complain(path, number, "prints or exits below cli")
+
+def check_comments(path, there):
+    """Sources and headers that a comment names are there; `there` has the ends of all paths."""
+    text = path.read_text()
+    for comment in re.finditer(r"/\*.*?\*/", text, re.S):
+        for name in re.finditer(r"(?<![<\w./-])\w[\w./-]*\w\.[ch]\b", comment[0]):
+            if name[0] not in there:
+                complain(path, text.count("\n", 0, comment.start() + name.start()) + 1, f"there is no {name[0]}")
 
 def check_readmes():
     """Files that a README names in backquotes are there: beside it, at the top, below src, or with their folder."""
@@ -198,7 +203,9 @@ def check_calls(build):
 def main():
     compiler = sys.argv[1] if len(sys.argv) > 1 else "cc"
     files = sorted(p for top in ("src", "include", "tests") for pattern in ("*.[ch]", "*.[ch]pp") for p in Path(top).rglob(pattern) if "peers" not in p.parts)
+    there = {"/".join(p.parts[k:]) for top in ("src", "include", "tests") for p in Path(top).rglob("*.[ch]") for k in range(len(p.parts))}
     for path in files:
+        check_comments(path, there)
         lines = path.read_text().split("\n")
         if path.parts[0] == "src":
             check_includes(path, lines)

@@ -22,7 +22,7 @@
  *            starts, and whoever changes them puts them back before it waits.
  * Errno:     and thread-local variables but the message are the thread's.
  * Cost:      some 2 ns a switch on x86-64 and aarch64; elsewhere, and where the processor guards
- *            return addresses (a shadow stack), by ucontext.h, 200 ns.
+ *            return addresses (a shadow stack), by <ucontext.h>, 200 ns.
  * Threads:   all fibres of a set belong to the thread that opened it. Sanitizers are told.
  * Test:      tests/unit/base/test_fibre.c, test_fibre_ucontext.c
  */

@@ -6,7 +6,7 @@
 
 #include "base/size.h"
 
-/* Control characters up to it take no column: they stand for colour (terminal/style.h). */
+/* Control characters up to it take no column: they stand for colour (terminal/output.h). */
 enum { MARKS = 6 };
 
 size_t hr_terminal_columns(int fd)

@@ -386,6 +386,7 @@ static void begin_batch(struct hr_worker *worker, uint64_t index)
     worker->stats->bytes_received += worker->shared->params * sizeof(float);
 }
 
+/* Ask, and draw the next batch: worker->index is *index; or come to a cut there: *batch false. */
 static enum hr_status hogwild_draw(struct hr_rank *rank, uint64_t *index, bool *batch)
 {
     struct hr_worker *worker = rank->worker;
@@ -526,8 +527,6 @@ static void hogwild_begin_push(struct hr_worker *worker)
     hr_ledger_begin_push(worker->shared, worker->rank, worker->index);
 }
 
-/* Ask, and draw the next batch: worker->index is *index; or come to a cut there: *batch false. Then
- * begin a push with that batch, and end it. */
 static void hogwild_end_push(struct hr_worker *worker)
 {
     own_of(worker)->pulls = own_of(worker)->ticket;

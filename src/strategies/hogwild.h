@@ -136,7 +136,7 @@ struct hr_push {
     float lambda; /* of delay compensation; 0: none */
 };
 
-/* It is at a cut; it goes on from there. */
+/* It is at a cut: left out of the skew. */
 void hr_pushes_arrive(struct hr_worker *worker);
 
 /* --- the weights --- */

@@ -98,7 +98,7 @@ static enum hr_status take_room(const struct hr_run *run, size_t parts)
     return HR_OK;
 }
 
-/* Staleness by worker and by key; the totals are in the result (counters.c). */
+/* Staleness by worker and by key; the totals are in the result. */
 static enum hr_status account_staleness(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
@@ -408,8 +408,7 @@ static void write_chance(const struct hr_run *run, struct hr_run_result *result)
         snprintf(cause, room, "the rate (lr %.3g), or too few --epochs", result->lr);
 }
 
-/* Set result->cure: which of step size, momentum and staleness to change first if the loss rose
- * (divergence.c). */
+/* Set result->cure: which of step size, momentum and staleness to change first if the loss rose. */
 static void divergence_cure(const struct hr_run *run, struct hr_run_result *result)
 {
     const bool asynchronous = !run->shared.strategy->synchronous;

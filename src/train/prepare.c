@@ -93,7 +93,7 @@ static size_t slot_bytes(size_t workers)
     return slot;
 }
 
-/* --- links_setup.c: the group's options, and the links' words in the segment */
+/* The group's options, and the links' words in the segment. */
 static enum hr_status links_setup(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;

@@ -1,6 +1,6 @@
 /* fuzz.h - what all fuzzers share: input that is exactly as long as it says.
  *
- * Each fuzz_X.c holds one LLVMFuzzerTestOneInput over a parser's entry point in memory. `make fuzz`
+ * Each fuzz_*.c holds one LLVMFuzzerTestOneInput over a parser's entry point in memory. `make fuzz`
  * builds them with libFuzzer and runs them; test_corpus.c replays tests/fuzz/corpus/X without it.
  */
 #ifndef HR_TESTS_FUZZ_FUZZ_H

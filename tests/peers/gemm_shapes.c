@@ -11,7 +11,7 @@
  * OPENBLAS_CORETYPE and OPENBLAS_L2_SIZE say in the environment.
  */
 #include <cblas.h>
-#undef I /* of complex.h, which it brings */
+#undef I /* of <complex.h>, which it brings */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

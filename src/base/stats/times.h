@@ -7,7 +7,7 @@
  *
  *   All times are known.  Student's paired test on their logarithms: times are multiplied by what
  *       slows them, and the result is a ratio. They are known to a step, from `before` to `at`;
- *       their differences are taken to vary by half of the longest at least (paired.h).
+ *       their differences are taken to vary by half of the longest at least (tests.h).
  *   Some are not.  Of each pair, both times are cut to what both runs could have shown: from the
  *       later of the first looks to the smaller of the budgets. The many equal values that come of
  *       it are no normal sample (of three pairs, all may say the same once in a while, without any

@@ -73,7 +73,7 @@ void hr_output_begin(void);
  * broken at blanks. Files and pipes have them whole (of stdout, unless COLUMNS says otherwise), and
  * so has a terminal where `wide`. */
 void hr_output_fold(bool wide);
-/* Which of them have colour: auto, always, never (terminal/style.h). */
+/* Which of them have colour: auto, always, never (hr_style_wanted). */
 void hr_output_colour(const char *choice);
 /* Columns that stdout has; 0: any number. */
 size_t hr_output_width(void);

@@ -32,7 +32,7 @@ char *hr_spark_draw(const struct hr_spark *spark, bool utf8, char text[HR_SPARK_
 /* A terminal's second screen, drawn again in place, and what is typed meanwhile.
  *
  *     hr_screen_open(&screen, STDIN_FILENO, STDOUT_FILENO)
- *     hr_screen_draw(&screen, text)       lines, with marks (style.h); what does not fit is cut
+ *     hr_screen_draw(&screen, text)       lines, with marks (output.h); what does not fit is cut
  *     hr_screen_key(&screen, 500)         a key, or the time is over
  *     hr_screen_close(&screen)            as it was before
  *

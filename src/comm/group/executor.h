@@ -7,8 +7,8 @@
  *                there, and releases the message when it is done with them
  *     payload    messages each carry a piece in their slot, as many as are needed
  * Sends do not hold up the rows behind them: what does not fit into the ring yet is pushed on
- * with every later look. A rank whose stream is slowed down (wires.h) stamps messages with the time
- * of their arrival, before which the receiver does not see them.
+ * with every later look. A rank whose stream is slowed down (netsim/links.h) stamps messages with
+ * the time of their arrival, before which the receiver does not see them.
  */
 #ifndef HR_GROUP_EXECUTOR_H
 #define HR_GROUP_EXECUTOR_H

@@ -707,8 +707,8 @@ static enum hr_status check_hosts(const struct hr_mpi_launch *launch)
 /* Open MPI 4 sends its texts for people to mpirun, and waits until that has taken them, inside
  * MPI_Testsome. mpirun sleeps while it ends a run in which a machine was lost: a survivor on its
  * host would hang until it is killed, in the time that it has to save. So the first is told here,
- * by its name, and none is sent. The pointer is Open MPI's own hook (opal/util/show_help.h), which
- * version 5 has not. */
+ * by its name, and none is sent. The pointer is Open MPI's own hook (<opal/util/show_help.h>),
+ * which version 5 has not. */
 #ifdef OPEN_MPI
 extern int (*opal_show_help)(const char *file, const char *topic, bool header, ...)
     __attribute__((weak));

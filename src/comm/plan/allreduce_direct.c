@@ -5,7 +5,7 @@
  *            1. the owner sums the n parts, and lets everybody have the sum
  *   Cost     2 steps; each rank sends 2 (n - 1) / n S. Between ranks that share their arenas
  *            nothing is copied in or out: the owner loads the n inputs and stores the sum to the n
- *            outputs (group/direct.h), 2 S loaded and stored a rank, the least that any
+ *            outputs (group/posts.h), 2 S loaded and stored a rank, the least that any
  *            all-reduce of n private results can move.
  *   Order    T(n), leaves in rank order (base/vec.h), the same for every chunk.
  */

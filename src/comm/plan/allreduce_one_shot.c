@@ -2,7 +2,7 @@
  *
  *   Story    0. everybody lets everybody have its buffer, and sums all n
  *   Cost     1 step; each rank sends (n - 1) S: the fewest waits and the most bytes, for small
- *            buffers only. group/one_shot.h is the fast form of it.
+ *            buffers only. group/posts.h is the fast form of it.
  *   Order    T(n), leaves in rank order: so all ranks, and direct, have the same bits.
  *   Safety   in place, the sum goes to scratch until nobody reads the input any more.
  */

@@ -155,7 +155,7 @@ static inline void hr_stale_counts_clear(struct hr_stale_counts *counts)
  * The first record says brain.Event:2. TensorBoard drops what it has read of step N and later ones
  * where a session_log START of step N follows.
  *
- * Source:  tensorflow/core/util/event.proto, framework/summary.proto; lib/io/record_writer.h */
+ * Source:  tensorflow/core/util/event.proto, framework/summary.proto; lib/io/record_writer */
 
 struct hr_event_file {
     struct hr_appender file;

@@ -67,7 +67,7 @@ double hr_run_target_cost(const struct hr_run_result *run, enum hr_cost cost);
  * there are pairs (Shaffer's). Both together say that the two are equal within the margin.
  *
  * Source: J. P. Shaffer, "Modified sequentially rejective multiple test procedures", Journal of the
- *     American Statistical Association 81, 1986. D. J. Schuirmann, 1987 (stats/paired.h). */
+ *     American Statistical Association 81, 1986. D. J. Schuirmann, 1987 (stats/tests.h). */
 
 #define HR_VERDICT_LEVEL 0.05
 #define HR_POWER_WANTED 0.8

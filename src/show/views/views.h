@@ -102,7 +102,7 @@ bool hr_top_moved(const struct hr_top *top);
 
 struct hr_top_room {
     size_t columns, lines; /* 0: any number */
-    const FILE *style;     /* colour as this stream has (terminal/style.h) */
+    const FILE *style;     /* colour as this stream has (terminal/output.h) */
 };
 /* Header, table, and what there was no room for; where there are few lines the most interesting
  * ranks. */

@@ -105,7 +105,7 @@ static void leave_cut(const struct hr_shard *shard, struct hr_client *client)
     client->clock = client->applied = client->began = 0;
 }
 
-/* If all who live have arrived: export, and tell them (server_cut.c). */
+/* If all who live have arrived: export, and tell them. */
 static void finish_cut(struct hr_shard *shard)
 {
     if (!cut_is_complete(shard))

@@ -65,7 +65,7 @@ bool hr_kept_is(const struct hr_checkpoint *checkpoint, const char *option, cons
 /* Warn when this machine's kernels give other bits than the checkpoint's; HR_E_USAGE when the run
  * promises bits (--reduce repro).
  *   bf16    of a model of bfloat16 values (machine_bits.h)
- *   direct  of one whose convolutions are all direct (madds.h) */
+ *   direct  of one whose convolutions are all direct (hr_model_is_direct) */
 struct hr_kept_run {
     bool bf16, direct, promised;
 };

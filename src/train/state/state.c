@@ -31,7 +31,7 @@ static const struct hr_snapshot *saved_snapshot(const struct hr_run *run)
     return pause ? &pause->snapshot : &run->shared.snapshot;
 }
 
-/* Bytes of its tables, and of the one of tied replicas (state.c). */
+/* Bytes of its tables, and of the one of tied replicas. */
 static size_t pause_state_bytes(const struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;

@@ -29,7 +29,7 @@ static struct hr_delay parsed(const char *text)
     return delay;
 }
 
-/* --- portable_math.h against the C library */
+/* --- hr_portable_log and _exp against the C library */
 
 static void log_and_exp_are_those_of_the_c_library_to_a_few_units(void **state)
 {
