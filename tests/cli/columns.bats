@@ -124,6 +124,57 @@ for w in json.load(open(sys.argv[1] + "/eval.json"))["worst"]:
 PY
 }
 
+@test "what would be learned wrong in silence is refused or said" {
+  table() { { echo "$1" && for i in $(seq 0 19); do echo "$(($i % 7)),$((i % 5)),$((i % 2))"; done; } | sed "7s/^[^,]*/$2/" >"$TMP/t.csv"; }
+  for bad in inf 1e400 0x10; do
+    table a,b,y "$bad"
+    refused 3 "line 7, column 1, a: \"$bad\", expected a finite number: --drop" data info --data "$TMP/t.csv" --one-hot auto
+  done
+  table a,b,y TRUE
+  hogring data info --data "$TMP/t.csv" --one-hot auto 2>&1 | grep -q "column 1 is taken for one of words, though 19 of its 20 fields are numbers: line 7"
+  table a,a,y 1
+  hogring data info --data "$TMP/t.csv" >/dev/null
+  refused 3 "line 1: columns 1 and 2 have one name" data info --data "$TMP/t.csv" --missing mean
+  refused 3 "line 1: columns 1 and 2 have one name" data info --data "$TMP/t.csv" --drop 1
+  table y,b,y 1
+  refused 3 "line 1: column 3 is called \"y\", as the label is" data info --data "$TMP/t.csv"
+  table a,b,y 1
+  refused 2 "--split group:a,b: 2 columns, expected one" data info --data "$TMP/t.csv" --split group:a,b
+  hogring train --data "$TMP/t.csv" --test-data "$TMP/t.csv" --split last --model softmax --epochs 1 --quiet 2>&1 >/dev/null | grep -q -- "--split last holds nothing out"
+  printf 'a,b,y\nNA,u,0\n1,NA,1\n' >"$TMP/holes.csv"
+  refused 3 "something is missing in each of its 2 rows" data info --data "$TMP/holes.csv" --missing drop --one-hot b
+  sed 2s/NA/2/ "$TMP/holes.csv" >"$TMP/hole.csv"
+  refused 3 "line 3, column 2, b: \"NA\", expected a word: --missing mean" data info --data "$TMP/hole.csv" --one-hot b
+}
+
+@test "a model whose recipe is not right is refused" {
+  people
+  hogring train --data "$TMP/people.csv" "${recipe[@]}" --model softmax --workers 1 --epochs 1 --quiet --checkpoint-dir "$TMP/run" >/dev/null
+  with() { # MESSAGE PYTHON: columns c of the recipe
+    python3 - "$TMP" "$2" <<'PY'
+import glob, json, struct, sys
+f = open(glob.glob(sys.argv[1] + "/run/step*/model.safetensors")[0], "rb").read()
+n = struct.unpack("<Q", f[:8])[0]
+head = json.loads(f[8 : 8 + n])
+recipe = json.loads(head["__metadata__"]["hogring.columns"])
+c = recipe["columns"]
+exec(sys.argv[2])
+head["__metadata__"]["hogring.columns"] = json.dumps(recipe)
+text = json.dumps(head).encode()
+text += b" " * (-len(text) % 8)
+open(sys.argv[1] + "/m.safetensors", "wb").write(struct.pack("<Q", len(text)) + text + f[8 + n :])
+PY
+    refused 3 "$1" predict "$TMP/m.safetensors" --data "$TMP/people.csv"
+  }
+  with "has no mean" 'del c[1]["mean"]'
+  with "has no mean" 'c[1]["mean"] = "3"'
+  with "has no mean" 'c[1]["mean"] = 1e300'
+  with "has none" 'c[0]["words"] = "male"'
+  with "words of column 2 of its table are in no order" 'c[0]["words"].reverse()'
+  with "the columns of its table are in no order" 'c[1]["column"] = 2'
+  with "the columns of its table are in no order" 'recipe["of"] = -1'
+}
+
 @test "splits: classes in proportion, groups whole, the last rows last" {
   { echo who,x,y; for i in $(seq 0 99); do echo "p$((i / 5)),$i,$((i % 10 == 0))"; done; } >"$TMP/t.csv"
   test_rows() {

@@ -40,6 +40,17 @@ bool hr_field_number(const struct hr_csv_reader *r, const struct hr_csv_field *f
     return hr_parse_real(text, f->bytes, out);
 }
 
+bool hr_field_looks_number(const struct hr_csv_field *f)
+{
+    char text[64], *end;
+    if (!f->bytes || f->bytes >= sizeof text)
+        return false;
+    memcpy(text, f->text, f->bytes);
+    text[f->bytes] = '\0';
+    (void)strtod(text, &end);
+    return end == text + f->bytes;
+}
+
 /* "line 3, column 2, age", for messages. */
 static enum hr_status fail_field(const struct hr_column *column, const struct hr_csv_reader *r,
                                  const struct hr_csv_field *f, const char *what)
@@ -94,11 +105,11 @@ static enum hr_status take_missing(const struct hr_columns *columns, const struc
         break;
     }
     char what[240];
-    snprintf(
-        what, sizeof what,
-        "\"%s\", expected a finite number: --missing mean takes the mean of the training rows, "
-        "--missing drop leaves such rows out",
-        hr_shown(f->text, f->bytes).text);
+    snprintf(what, sizeof what, "\"%s\", expected a %s, --missing drop leaves such rows out",
+             hr_shown(f->text, f->bytes).text,
+             column->is_words
+                 ? "word: --missing mean takes it for none of the words"
+                 : "finite number: --missing mean takes the mean of the training rows");
     return fail_field(column, r, f, what);
 }
 
@@ -120,7 +131,9 @@ enum hr_status hr_columns_take(const struct hr_columns *columns, size_t feature,
     snprintf(what, sizeof what, "\"%s\", expected a finite number%s%s%s%s",
              hr_shown(f->text, f->bytes).text,
              is_grouped(f) ? " without a mark for thousands"
-                           : ": --one-hot auto makes numbers of words, --drop leaves a column out",
+             : hr_field_looks_number(f)
+                 ? ": --drop leaves a column out"
+                 : ": --one-hot auto makes numbers of words, --drop leaves a column out",
              columns->label_place[0] ? " (the " : "", columns->label_place,
              columns->label_place[0] ? "; --label-column names another)" : "");
     return fail_field(column, r, f, what);
@@ -270,8 +283,11 @@ enum hr_status hr_columns_find(const struct hr_columns *columns, struct hr_csv_r
         feature_of[f.column - 1] = k < columns->count ? k + 1 : 0;
         for (size_t c = 0; feature_of[f.column - 1] && c + 1 < f.column; c++)
             if (feature_of[c] == k + 1)
-                return hr_fail(HR_E_FORMAT, "%s: columns %zu and %zu have one name, \"%s\"",
-                               first.name, c + 1, f.column, hr_shown(f.text, f.bytes).text);
+                return hr_fail(HR_E_FORMAT,
+                               "%s: line %zu: columns %zu and %zu have one name, \"%s\", expected "
+                               "two: columns are found by name",
+                               first.name, first.line, c + 1, f.column,
+                               hr_shown(f.text, f.bytes).text);
     } while (!f.last);
     if (!named && f.column != columns->of)
         return hr_fail(HR_E_FORMAT,
@@ -317,9 +333,11 @@ enum hr_status hr_columns_write(const struct hr_columns *columns, const char *na
     if (*text && strlen(*text) > HR_COLUMNS_MAX_BYTES) {
         free(*text);
         *text = NULL;
-        return hr_fail(HR_E_FORMAT,
-                       "%s: its columns have too many words, or too many names, for a model's file",
-                       name);
+        return hr_fail(
+            HR_E_FORMAT,
+            "%s: its columns have too many words, or too many names, for a model's file: "
+            "--drop leaves some out",
+            name);
     }
     return *text ? HR_OK
                  : hr_fail(HR_E_FORMAT,
@@ -333,7 +351,9 @@ static enum hr_status read_words(const char *where, const json_t *words, struct 
     const json_t *word;
     size_t i;
     uint32_t number;
-    column->is_words = json_is_array(words);
+    column->is_words = words != NULL;
+    if (words && !json_array_size(words))
+        return hr_fail(HR_E_FORMAT, "%s: a column of words in its table has none", where);
     json_array_foreach((json_t *)(uintptr_t)words, i, word)
     {
         const size_t bytes = json_string_length(word);
@@ -345,13 +365,19 @@ static enum hr_status read_words(const char *where, const json_t *words, struct 
     return HR_OK;
 }
 
-static enum hr_status read_column(const char *where, const json_t *row, struct hr_column *column)
+static enum hr_status read_column(const char *where, const json_t *row, bool has_mean,
+                                  struct hr_column *column)
 {
     const json_t *place = json_object_get(row, "column"), *name = json_object_get(row, "name");
+    const json_t *mean = json_object_get(row, "mean");
     column->place = (size_t)json_integer_value(place);
-    column->mean = json_number_value(json_object_get(row, "mean"));
+    column->mean = json_number_value(mean);
     if (json_integer_value(place) < 1)
         return hr_fail(HR_E_FORMAT, "%s: a column of its table has no number", where);
+    if (has_mean && !json_object_get(row, "words") &&
+        !(json_is_number(mean) && isfinite((float)column->mean)))
+        return hr_fail(HR_E_FORMAT, "%s: column %zu of its table has no mean", where,
+                       column->place);
     if (json_is_string(name) && !(column->name = strdup(json_string_value(name))))
         return hr_fail(HR_E_NOMEM, "%s: no memory", where);
     return read_words(where, json_object_get(row, "words"), column);
@@ -364,11 +390,21 @@ static enum hr_status read_list(const char *where, const json_t *list, struct hr
     out->list = taken;
     out->count = json_array_size(list);
     for (size_t k = 0; k < out->count; k++) {
-        HR_TRY(read_column(where, json_array_get(list, k), &out->list[k]));
+        HR_TRY(read_column(where, json_array_get(list, k), out->missing == HR_MISSING_MEAN,
+                           &out->list[k]));
+        if (out->list[k].place > out->of || out->of > UINT32_MAX ||
+            (k && out->list[k].place <= out->list[k - 1].place))
+            return hr_fail(HR_E_FORMAT, "%s: the columns of its table are in no order", where);
         if (!out->list[k].name != !out->list[0].name)
             return hr_fail(HR_E_FORMAT, "%s: only some columns of its table have names", where);
     }
-    return hr_columns_finish(out, where);
+    HR_TRY(hr_columns_finish(out, where));
+    for (size_t k = 0; k < out->count; k++)
+        for (size_t i = 0; i < out->list[k].order.count; i++)
+            if (out->list[k].order.class_of[i] != i)
+                return hr_fail(HR_E_FORMAT, "%s: words of column %zu of its table are in no order",
+                               where, out->list[k].place);
+    return HR_OK;
 }
 
 enum hr_status hr_columns_read(const char *where, const char *text, struct hr_columns *out)

@@ -65,6 +65,9 @@ bool hr_field_is_missing(const struct hr_csv_field *f, bool of_numbers);
 /* The number of a field, with a point; or with a comma where commas separate nothing. */
 bool hr_field_number(const struct hr_csv_reader *r, const struct hr_csv_field *f, double *out);
 
+/* inf, 1e400 and 0x10 are no numbers here, and no words. */
+bool hr_field_looks_number(const struct hr_csv_field *f);
+
 /* Fill in a feature's numbers of a sample. What is refused names the column and what to do.
  *   sample  (width) */
 HR_CHECKED enum hr_status hr_columns_take(const struct hr_columns *columns, size_t feature,

@@ -124,10 +124,13 @@ static enum hr_status give_role(const struct hr_csv_reader *first, const char *o
         hr_csv_targets_find(first, option, list, 0, layout->header, &found);
     for (size_t i = 0; status == HR_OK && i < found.count; i++)
         layout->role[found.column[i] - 1] = role;
+    const bool several = status == HR_OK && role == GROUP && found.count > 1;
     if (status == HR_OK && role == GROUP)
         layout->group = found.column[0];
     hr_csv_targets_free(&found);
-    return status;
+    return several ? hr_fail(HR_E_USAGE, "%s: %s:%s: %zu columns, expected one", first->name,
+                             option, list, hr_csv_targets_asked(list))
+                   : status;
 }
 
 /* A file before this one, or the model, says which columns are features; others need not be there,
@@ -262,11 +265,30 @@ static bool is_nameless(const struct hr_csv_field *f)
     return !f->bytes || (f->bytes > strlen(pandas) && !memcmp(f->text, pandas, strlen(pandas)));
 }
 
+/* Whoever reads later files finds the label by its name, and perhaps a copy of it would be learned
+ * from. */
+static enum hr_status check_label_name(struct hr_csv_reader r, const char *name,
+                                       const struct layout *layout)
+{
+    struct hr_csv_field f = {0};
+    while (!f.last) {
+        HR_TRY(hr_csv_next_field(&r, &f));
+        if (layout->role[f.column - 1] != LABEL && f.bytes == strlen(name) &&
+            !memcmp(f.text, name, f.bytes))
+            return hr_fail(HR_E_FORMAT,
+                           "%s: line %zu: column %zu is called \"%s\", as the label is, expected "
+                           "another name",
+                           r.name, r.line, f.column, hr_shown(name, strlen(name)).text);
+    }
+    return HR_OK;
+}
+
 /* A column of row numbers would be learned from like any other: in sorted data it tells the label.
  * `r` is a copy of the caller's reader. */
 static enum hr_status check_header(struct hr_csv_reader r, bool label_given,
                                    struct hr_columns *columns, struct layout *layout)
 {
+    const struct hr_csv_reader again = r;
     struct hr_csv_field f = {0};
     snprintf(layout->label_place, sizeof layout->label_place, "column %zu", layout->label);
     while (layout->header && !f.last) {
@@ -283,6 +305,8 @@ static enum hr_status check_header(struct hr_csv_reader r, bool label_given,
             snprintf(layout->label_place, sizeof layout->label_place, "column %zu, %s", f.column,
                      hr_shown(f.text, f.bytes).text);
     }
+    if (columns->label[0])
+        HR_TRY(check_label_name(again, columns->label, layout));
     if (layout->targets.count)
         hr_csv_targets_place(&layout->targets, layout->label_place, sizeof layout->label_place);
     return HR_OK;
@@ -431,9 +455,14 @@ static enum hr_status list_features(struct hr_csv_reader first, const struct lay
                           : hr_fail(HR_E_USAGE, "%s: no column is left to learn from", first.name);
 }
 
-/* --one-hot auto: a column where a word stands is one of words. */
-static enum hr_status find_words(struct hr_csv_reader r, const struct layout *layout,
-                                 struct hr_columns *columns)
+/* What the fields of a column are. */
+struct mixture {
+    size_t numbers, words;
+    size_t line; /* of the first word */
+};
+
+static enum hr_status count_words(struct hr_csv_reader r, const struct layout *layout,
+                                  struct mixture *mixtures)
 {
     double number;
     while (hr_csv_next_record(&r)) {
@@ -442,21 +471,48 @@ static enum hr_status find_words(struct hr_csv_reader r, const struct layout *la
             HR_TRY(hr_csv_next_field(&r, &f));
             const size_t feature =
                 f.column <= layout->columns ? layout->feature_of[f.column - 1] : 0;
-            if (feature && !columns->list[feature - 1].is_words)
-                columns->list[feature - 1].is_words =
-                    !hr_field_number(&r, &f, &number) && !hr_field_is_missing(&f, true);
+            if (!feature || hr_field_is_missing(&f, true))
+                continue;
+            struct mixture *mixture = &mixtures[feature - 1];
+            const bool is_number = hr_field_number(&r, &f, &number) || hr_field_looks_number(&f);
+            mixture->numbers += is_number;
+            mixture->line = !is_number && !mixture->words ? r.line : mixture->line;
+            mixture->words += !is_number;
         } while (!f.last);
     }
     return HR_OK;
 }
 
-static enum hr_status choose_words(const struct hr_csv_reader *first, struct hr_csv_reader rows,
-                                   const struct hr_data_options *options,
-                                   const struct layout *layout, struct hr_columns *columns)
+/* --one-hot auto: a column where a word stands is one of words. One word among many numbers is more
+ * likely wrong, and said. */
+static enum hr_status find_words(const struct hr_csv_reader *rows, const struct layout *layout,
+                                 struct hr_columns *columns, char note[HR_DATA_NOTE])
+{
+    void *taken;
+    HR_TRY(hr_take(rows->name, columns->count * sizeof(struct mixture), &taken));
+    const struct mixture *mixtures = taken;
+    const enum hr_status status = count_words(*rows, layout, taken);
+    for (size_t k = 0; status == HR_OK && k < columns->count; k++) {
+        columns->list[k].is_words = mixtures[k].words > 0;
+        if (mixtures[k].words && mixtures[k].numbers > mixtures[k].words && !note[0])
+            snprintf(note, HR_DATA_NOTE,
+                     "%s: column %zu is taken for one of words, though %zu of its %zu fields are "
+                     "numbers: line %zu has a word",
+                     rows->name, columns->list[k].place, mixtures[k].numbers,
+                     mixtures[k].numbers + mixtures[k].words, mixtures[k].line);
+    }
+    free(taken);
+    return status;
+}
+
+static enum hr_status choose_words(const struct hr_csv_reader *first,
+                                   const struct hr_csv_reader *rows,
+                                   const struct hr_data_options *options, struct layout *layout,
+                                   struct hr_columns *columns)
 {
     struct hr_csv_targets found;
     if (!strcmp(options->one_hot, "auto"))
-        return find_words(rows, layout, columns);
+        return find_words(rows, layout, columns, layout->note);
     enum hr_status status =
         hr_csv_targets_find(first, "--one-hot", options->one_hot, 0, layout->header, &found);
     for (size_t i = 0; status == HR_OK && i < found.count; i++) {
@@ -469,6 +525,14 @@ static enum hr_status choose_words(const struct hr_csv_reader *first, struct hr_
     }
     hr_csv_targets_free(&found);
     return status;
+}
+
+static enum hr_status fail_dropped(const struct hr_csv_reader *r, const struct hr_columns_met *met)
+{
+    return hr_fail(HR_E_FORMAT,
+                   "%s: something is missing in each of its %zu rows: --drop leaves columns out, "
+                   "--missing mean fills those of numbers",
+                   r->name, met->dropped);
 }
 
 /* Labels and groups of all rows, to say which ones are held out. */
@@ -517,6 +581,8 @@ static enum hr_status draw_tests(struct hr_csv_reader r, const struct hr_data_op
         HR_TRY(add_text(r.name, row->group, &drawn->groups, &drawn->group_of));
         drawn->count++;
     }
+    if (!drawn->count && met.dropped)
+        return fail_dropped(&r, &met);
     HR_TRY(hr_take(r.name, drawn->count, &taken));
     drawn->tests = taken;
     if (options->test_data[0] || options->test_all || drawn->count < 2)
@@ -600,9 +666,8 @@ static enum hr_missing missing_of(const struct hr_data_options *options)
  * rows say. */
 static enum hr_status find_columns(const struct hr_csv_reader *first,
                                    const struct hr_csv_reader *rows,
-                                   const struct hr_data_options *options,
-                                   const struct layout *layout, struct row *row,
-                                   struct hr_columns *columns)
+                                   const struct hr_data_options *options, struct layout *layout,
+                                   struct row *row, struct hr_columns *columns)
 {
     void *taken;
     if (columns->count && columns->plain)
@@ -615,12 +680,15 @@ static enum hr_status find_columns(const struct hr_csv_reader *first,
     if (!given)
         HR_TRY(list_features(*first, layout, columns));
     if (!given && options->one_hot[0])
-        HR_TRY(choose_words(first, *rows, options, layout, columns));
+        HR_TRY(choose_words(first, rows, options, layout, columns));
     const size_t most = columns->width > columns->count ? columns->width : columns->count;
     HR_TRY(hr_take(first->name, most * sizeof *row->sample, &taken));
     row->sample = taken;
     if (given || columns->plain)
         return HR_OK;
+    enum { MOST = HR_COLUMNS_MAX_BYTES / 20 }; /* more are refused */
+    if (layout->header && columns->count < MOST)
+        HR_TRY(hr_columns_find(columns, *first, true, layout->feature_of));
     HR_TRY(fit(rows, options, layout, row, columns));
     free(row->sample);
     row->sample = NULL;
@@ -672,6 +740,8 @@ static enum hr_status read_samples(struct hr_csv_reader *r, const struct layout 
         if (!row->left_out)
             HR_TRY(keep_row(r->name, layout, columns, row, record, labels, samples));
     }
+    if (!samples->kept.label_of.bytes && met->dropped)
+        return fail_dropped(r, met);
     if (!samples->kept.label_of.bytes)
         return hr_fail(HR_E_FORMAT, "%s: holds no sample, expected lines of %zu columns", r->name,
                        layout->columns);

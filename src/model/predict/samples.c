@@ -360,7 +360,7 @@ static enum hr_status read_record(struct reading *g, double *sample)
         if (g->met.missing)
             return hr_csv_fail_at(&g->r, &f,
                                   "nothing stands there, and the model was trained without such "
-                                  "rows (--missing drop)");
+                                  "rows (--missing drop; with mean it would have a number for it)");
     } while (!f.last);
     if (f.column != g->columns)
         return hr_fail(HR_E_FORMAT, "%s: line %zu: %zu columns, expected %zu", g->r.name, g->r.line,

@@ -148,6 +148,16 @@ static void hint_at_looking(const struct hr_cli *cli, const struct hr_dataset *d
                who, dataset->targets.count ? "rmse" : "accuracy");
 }
 
+static void hint_at_split(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    const struct hr_data_options *o = &dataset->options;
+    if (o->split[0] && o->test_data[0] && !(cli->train.validation_fraction > 0) && !cli->tune[0])
+        hr_log(HR_LOG_WARNING,
+               "--split %s holds nothing out: --test-data names the test samples, and there is no "
+               "--validation-fraction",
+               hr_shown(o->split, strlen(o->split)).text);
+}
+
 /* What was given otherwise than the checkpoint has it, one line each. */
 static void say_otherwise(const struct hr_cli *cli)
 {
@@ -161,6 +171,7 @@ void hr_hints_print(const struct hr_cli *cli, const struct hr_dataset *dataset)
     say_otherwise(cli);
     hr_hints_print_notes(dataset);
     hint_at_looking(cli, dataset);
+    hint_at_split(cli, dataset);
     if (hr_sparse_is_model(cli->train.model))
         return; /* what follows is of networks */
     hint_at_missing(cli, dataset);
