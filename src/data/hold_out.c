@@ -67,23 +67,27 @@ static enum hr_status mark_groups(const char *name, const uint32_t *groups, uint
                                   uint64_t epoch, size_t count, double fraction, uint8_t *marks)
 {
     const size_t wanted = hr_hold_out_count(count, fraction);
-    size_t *sizes, n, held = 0;
+    size_t *sizes, n, there = 0, held = 0;
     void *taken = NULL;
     enum hr_status st;
     HR_TRY(count_sizes(name, groups, count, &sizes, &n));
-    if (n < 2) {
+    for (size_t g = 0; g < n; g++)
+        there += sizes[g] > 0; /* others are all among the test samples */
+    if (there < 2) {
         free(sizes);
-        return hr_fail(HR_E_USAGE, "%s: --split group: its column has one value, expected two",
-                       name);
+        return hr_fail(HR_E_USAGE,
+                       "%s: --split group: its column has one value%s, expected at least two", name,
+                       n > 1 ? " in the training samples" : "");
     }
     HR_TRY_GOTO(hr_take(name, n, &taken), st, out);
     uint8_t *out_groups = taken;
     const struct hr_sampler order = hr_sampler_of(seed, epoch, n);
-    for (size_t i = 0; i + 1 < n && held < wanted; i++) {
+    for (size_t i = 0; i < n && there > 1 && held < wanted; i++) {
         uint32_t group;
         hr_sampler_fill(&order, i, 1, &group);
         out_groups[group] = 1;
         held += sizes[group];
+        there -= sizes[group] > 0;
     }
     for (size_t i = 0; i < count; i++)
         marks[i] = out_groups[groups[i]];

@@ -192,6 +192,11 @@ PY
   hogring train --data "$TMP/t.csv" --split group:who --model softmax --workers 1 --epochs 1 --quiet --checkpoint-dir "$TMP/run"
   hogring eval "$TMP/run" --worst 100 --json "$TMP/eval.json" >/dev/null
   [ "$(json "$TMP/eval.json" 'sorted(set(sum(w["row"] - 1 in range(5 * g, 5 * g + 5) for w in d["worst"]) for g in range(20))), len(d["worst"])')" = "([0, 5], 20)" ]
+  # groups that are all among the test samples hold nothing out a second time, and one is left to train on
+  { echo g,x,y && for i in $(seq 0 40); do echo "$([ $i = 40 ] && echo c || echo g$((i % 2))),$i,$((i % 2))"; done; } >"$TMP/few.csv"
+  for seed in 1 2 3 4 5 6; do
+    hogring train --data "$TMP/few.csv" --split group:g --validation-fraction 0.3 --seed $seed --model softmax --workers 1 --epochs 1 --quiet >/dev/null
+  done
 }
 
 @test "rare classes: weights make them count, and eval says balanced accuracy, F1 and the ROC curve's area" {
