@@ -15,7 +15,7 @@
  * Arithmetic: float32, or a model's precision (below); a sample's loss is rounded to float and
  * added to a double in sample order.
  * Gradients are SUMS over the samples of the batch, never means: the division by the number of
- * samples happens in the optimizer's update (optim/rules.h) and nowhere else. The bits of a result
+ * samples happens in the update (optim/optimizer.h) and nowhere else. The bits of a result
  * depend on (batch size, parameters, input) and on the GEMM in use, not on the thread.
  */
 #ifndef HR_NN_MODEL_H

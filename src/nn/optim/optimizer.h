@@ -18,7 +18,7 @@
  *
  * sgd, adagrad, adam, adamw: torch.optim's rules and defaults (dampening 0, lr_decay 0, amsgrad
  * off), equal to rounding. lars: You, Gitman, Ginsburg, arXiv 1708.03888, Algorithm 1. lamb: You et
- * al., arXiv 1904.00962, Algorithm 2, phi the identity. Each expression stands in rules.h, once;
+ * al., arXiv 1904.00962, Algorithm 2, phi the identity. Each expression stands once, in its file;
  * every strategy and every instruction set uses it, so that all give the same bits.
  *
  * The caller may have a rule of its own (hogring/update_rule.h), which is given d.
@@ -114,6 +114,12 @@ struct hr_step {
     uint64_t number;                  /* t */
     const float *ratio;               /* (nsegments) r; NULL: all 1 */
 };
+
+/* d += weight_decay w, of a g that is a sum. */
+static inline float hr_decayed(float w, float g, const struct hr_step *step)
+{
+    return g * step->scale + step->weight_decay * w;
+}
 
 /* The rule of that name; HR_E_USAGE lists the names. */
 HR_CHECKED enum hr_status hr_rule_find(const char *name, const struct hr_rule **out);

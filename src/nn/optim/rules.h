@@ -2,7 +2,7 @@
  *
  * A rule is a file <name>.isa.c, which is compiled for each instruction set (base/isa.h): its
  * expression for one element, the loop over elements, and its row. A new one is a file and a
- * name in optimizers.h. Every operation is rounded by itself, so all copies give the same bits.
+ * name below. Every operation is rounded by itself, so all copies give the same bits.
  *
  * w and state are in and out; g is a sum over samples.
  */
@@ -14,7 +14,9 @@
 
 #include "base/isa.h"
 #include "optim/optimizer.h"
-#include "optim/optimizers.h"
+
+/* All there are, as they are listed to people. */
+#define HR_OPTIMIZERS(X) X(sgd) X(adagrad) X(adam) X(adamw) X(lars) X(lamb)
 
 #define HR_DECLARE_RULE(name) HR_ISA_DECLARE(struct hr_rule, hr_rule_##name);
 HR_OPTIMIZERS(HR_DECLARE_RULE)
@@ -38,12 +40,6 @@ size_t hr_norm_block_end(const struct hr_param_segment *segment, size_t at);
 /* Of x (count), count <= HR_NORM_BLOCK; of a whole segment of x (params). */
 double hr_norm_block_squares(const float *x, size_t count);
 double hr_norm_squares(const float *x, const struct hr_param_segment *segment);
-
-/* The mean gradient with weight decay as a part of the loss. */
-static inline float hr_decayed(float w, float g, const struct hr_step *step)
-{
-    return g * step->scale + step->weight_decay * w;
-}
 
 static inline void hr_adam_moments(float d, float *m, float *v, const struct hr_step *step)
 {
