@@ -124,6 +124,19 @@ for w in json.load(open(sys.argv[1] + "/eval.json"))["worst"]:
 PY
 }
 
+@test "decimal commas between semicolons need no header, and predict leaves no row out" {
+  for i in $(seq 1 12); do echo "$((i % 5)),5;-$((i % 3)),2$i;$((i % 2))"; done >"$TMP/t.csv"
+  cut -d";" -f1-2 "$TMP/t.csv" >"$TMP/x.csv"
+  for missing in refuse mean; do
+    rm -rf "$TMP/run"
+    hogring train --data "$TMP/t.csv" --missing $missing --model softmax --workers 1 --epochs 1 --quiet --checkpoint-dir "$TMP/run" >/dev/null
+    hogring predict "$TMP/run" --data "$TMP/t.csv" --out "$TMP/a.csv" >/dev/null
+    hogring predict "$TMP/run" --data "$TMP/x.csv" --out "$TMP/b.csv" >/dev/null
+    [ "$(wc -l <"$TMP/a.csv")" = 13 ]
+    diff "$TMP/a.csv" "$TMP/b.csv"
+  done
+}
+
 @test "what would be learned wrong in silence is refused or said" {
   table() { { echo "$1" && for i in $(seq 0 19); do echo "$(($i % 7)),$((i % 5)),$((i % 2))"; done; } | sed "7s/^[^,]*/$2/" >"$TMP/t.csv"; }
   for bad in inf 1e400 0x10; do
@@ -220,6 +233,7 @@ PY
   [ "$(json "$TMP/with.json" 'abs(d["balanced_accuracy"] - sum(c["recall"] for c in d["classes"]) / 2) < 1e-12')" = True ]
   [ "$(json "$TMP/with.json" 'abs(d["macro_f1"] - sum(c["f1"] for c in d["classes"]) / 2) < 1e-12 and 0.6 < d["roc_auc"] < 1')" = True ]
   refused 2 "--class-weights: 3 numbers, expected 2" train --data "$TMP/rare.csv" --class-weights 1,2,3 --quiet
+  for list in 1,1, 1e-60,1 "1, 1"; do refused 2 "--class-weights $list: expected balanced" train --data "$TMP/rare.csv" --class-weights "$list" --quiet; done
   refused 2 "--class-weights heavy" train --data "$TMP/rare.csv" --class-weights heavy --quiet
 }
 

@@ -86,13 +86,30 @@ enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_csv_field *f
     return HR_OK;
 }
 
+/* 1,5;2;-3,25: are the commas of a line without quotes those of numbers between semicolons? */
+static bool has_decimal_commas(const char *at, const char *end)
+{
+    for (bool last = false; !last;) {
+        const char *stop = memchr(at, ';', (size_t)(end - at));
+        last = !stop;
+        stop = stop ? stop : end;
+        const char *comma = memchr(at, ',', (size_t)(stop - at));
+        for (const char *c = at; comma && c < stop; c++)
+            if ((*c == ',' && c != comma) || !*c || !strchr("0123456789+-eE, \r", *c))
+                return false;
+        at = stop + 1;
+    }
+    return true;
+}
+
 static void find_separator(struct hr_csv_reader *r)
 {
     static const char candidates[] = HR_CSV_SEPARATORS;
     enum { N = sizeof candidates - 1 };
     size_t found[N] = {0}, best = 0;
     bool quoted = false;
-    for (const char *at = r->at; at < r->end && (quoted || *at != '\n'); at++) {
+    const char *at = r->at;
+    for (; at < r->end && (quoted || *at != '\n'); at++) {
         quoted ^= *at == '"';
         for (size_t i = 0; i < N && !quoted; i++)
             found[i] += *at == candidates[i];
@@ -100,6 +117,8 @@ static void find_separator(struct hr_csv_reader *r)
     for (size_t i = 1; i < N; i++)
         best = found[i] > found[best] ? i : best;
     r->separator = candidates[best];
+    if (r->separator == ',' && found[2] && has_decimal_commas(r->at, at))
+        r->separator = candidates[2];
 }
 
 bool hr_csv_next_record(struct hr_csv_reader *r)

@@ -117,7 +117,7 @@ static enum hr_status read_first(struct hr_csv_reader *r, struct reading *g,
         HR_TRY(hr_array_add(&g->first, r->name, f.text, f.bytes));
         HR_TRY(hr_array_add(&g->first, r->name, "", 1));
         const bool known = find_feature(g, field_at(g, f.column - 1), &feature);
-        const bool is_number = hr_parse_real(f.text, f.bytes, &number);
+        const bool is_number = hr_field_number(r, &f, &number);
         first->numbers += is_number;
         first->known += known;
         first->word = first->word || (known && !is_number);

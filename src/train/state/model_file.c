@@ -32,12 +32,12 @@ static enum hr_status build(const struct hr_model_options *model, const struct h
 static enum hr_status list_weights(const char *text, size_t classes, float *weights)
 {
     size_t n = 0;
-    for (const char *at = text; *at; n++) {
+    for (const char *at = text; at; n++) {
         char piece[40];
         const size_t bytes = strcspn(at, ",");
         double weight = 0;
         snprintf(piece, sizeof piece, "%.*s", (int)bytes, at);
-        if (bytes >= sizeof piece || !hr_parse_number(piece, &weight) || !(weight > 0) ||
+        if (bytes >= sizeof piece || !hr_parse_number(piece, &weight) || !((float)weight > 0) ||
             !isfinite((float)weight))
             return hr_fail(HR_E_USAGE,
                            "--class-weights %s: expected balanced, or a number above 0 for each "
@@ -45,7 +45,7 @@ static enum hr_status list_weights(const char *text, size_t classes, float *weig
                            text);
         if (n < classes)
             weights[n] = (float)weight;
-        at += bytes + (at[bytes] == ',');
+        at = at[bytes] ? at + bytes + 1 : NULL;
     }
     return n == classes ? HR_OK
                         : hr_fail(HR_E_USAGE,
