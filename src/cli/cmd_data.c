@@ -164,8 +164,11 @@ static enum hr_status pack(const struct hr_cli *cli, const char *name)
     if (st == HR_OK && cli->json[0])
         st = hr_json_write(cli->json, info_json(&dataset));
     if (st == HR_OK && hr_cli_speaks(cli))
-        printf("%s: %zu train and %zu test samples packed, digest %s\n", cli->out,
-               dataset.train.count, dataset.test.count, dataset.digest);
+        printf("%s: %zu train and %zu test samples packed, digest %s%s\n", cli->out,
+               dataset.train.count, dataset.test.count, dataset.digest,
+               dataset.recipe ? "; it holds the numbers that were made of the columns, and a model "
+                                "that is trained on it takes such numbers"
+                              : "");
     hr_dataset_close(&dataset);
     return st;
 }

@@ -743,6 +743,8 @@ static enum hr_status put_metadata(struct exporting *e)
     put_entry(e, "step", number);
     HR_TRY(put_names(e, "class_names", &e->classes, true));
     HR_TRY(put_targets(e));
+    if (e->input.recipe)
+        put_entry(e, "columns", e->input.recipe);
     return put_names(e, "feature_names", &e->input.names, false);
 }
 

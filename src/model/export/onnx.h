@@ -9,7 +9,8 @@
  *   batch          of any size
  *   version        opset 13, IR 7 (ONNX 1.8, of 2020), which all runtimes of today read
  *   metadata       class_names, target_names, feature_names (JSON lists), model, loss, step,
- *                  input_scale
+ *                  input_scale; columns: what was done to a table's columns before they are the
+ *                  graph's input, as JSON (formats/columns.h)
  *
  * Weights keep the names of PyTorch's parameters. mf has no such form, and is refused.
  *
