@@ -9,6 +9,7 @@
   files have an order (FILE_ORDER), nothing calls what stands above it
 - every header begins with its name and compiles alone; those of MPI (_mpi.h) are the compiler's affair where MPI is
 - src/python and src/packaging are no rooms: they have no C, and nothing here is told of them but their columns
+- no two files define the same tag
 - lines have at most 100 columns; how long a function or a file is, its reader judges
 - in bats files nothing stands that fails unnoticed
 - a source or header that a comment names exists (system headers stand in <>), and so does every file that a README names
@@ -96,6 +97,14 @@ def check_comments(path, there):
         for name in re.finditer(r"(?<![<\w./-])\w[\w./-]*\w\.[ch]\b", comment[0]):
             if name[0] not in there:
                 complain(path, text.count("\n", 0, comment.start() + name.start()) + 1, f"there is no {name[0]}")
+
+def check_tags(files):
+    """A tag stands for one thing, whoever includes what."""
+    first = {}
+    for path in files:
+        for match in re.finditer(r"^(?:struct|union|enum) (hr_\w+) \{", path.read_text(), re.M):
+            if first.setdefault(match[1], path) != path:
+                complain(path, 1, f"{match[1]} is another thing in {first[match[1]]}")
 
 def check_readmes():
     """Files that a README names in backquotes are there: beside it, at the top, below src, or with their folder."""
@@ -218,6 +227,7 @@ def main():
         if path.suffix == ".h" and not path.read_text().startswith(f"/* {path.name} - "):
             complain(path, 1, f"does not begin with /* {path.name} - ")
     check_headers_alone([p for p in files if p.suffix == ".h" and p.parts[0] != "tests" and not p.name.endswith("_mpi.h")], compiler, first_includes(files))
+    check_tags(p for p in files if p.parts[0] != "tests")
     check_rooms()
     check_readmes()
     check_calls(sys.argv[2] if len(sys.argv) > 2 else "build/release")

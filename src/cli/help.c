@@ -275,7 +275,7 @@ struct hit {
     size_t at;                   /* the order in which they were met, so that equals keep it */
     const struct hr_option *row; /* or else */
     const char *page;            /* a page or a command's name */
-    struct hr_span heading, term, text;
+    struct hr_text_span heading, term, text;
 };
 
 /* --- words --- */
@@ -316,7 +316,7 @@ static struct query query_of(size_t nwords, char *const *words)
 {
     struct query query = {0};
     for (size_t i = 0; i < nwords; i++) {
-        struct hr_span rest = {words[i], strlen(words[i])}, word;
+        struct hr_text_span rest = {words[i], strlen(words[i])}, word;
         while (query.n < WORDS && hr_span_word(&rest, &word)) {
             char small[64];
             size_t skipped = strspn(word.text, "-"), n = 0;
@@ -335,10 +335,10 @@ static struct query query_of(size_t nwords, char *const *words)
 }
 
 /* How well a text has a stem: a word that is it, or begins with it; 0: not at all. */
-static double match(struct hr_span text, const char *stem)
+static double match(struct hr_text_span text, const char *stem)
 {
     const size_t length = strlen(stem);
-    struct hr_span word;
+    struct hr_text_span word;
     double best = 0;
     while (best < 1 && hr_span_word(&text, &word)) {
         char other[STEM];
@@ -367,7 +367,7 @@ struct search {
 };
 
 /* Add what has any of the words: in a name, a title, or a text; a long text has many words. */
-static void consider(struct search *search, struct hit hit, struct hr_span name)
+static void consider(struct search *search, struct hit hit, struct hr_text_span name)
 {
     const struct query *query = search->query;
     bool any = false;
@@ -416,9 +416,9 @@ static void weigh(struct search *search)
     }
 }
 
-static struct hr_span span_of(const char *text)
+static struct hr_text_span span_of(const char *text)
 {
-    return (struct hr_span){text, text ? strlen(text) : 0};
+    return (struct hr_text_span){text, text ? strlen(text) : 0};
 }
 
 static void consider_options(struct search *search)
@@ -432,7 +432,7 @@ static void consider_options(struct search *search)
 }
 
 /* What people ask, in words that a page need not have. */
-static struct hr_span asked_of(const char *page)
+static struct hr_text_span asked_of(const char *page)
 {
     static const char *const asked[][2] = {
         {"checkpoints", "save best model load resume continue stop interrupted"},
@@ -458,7 +458,7 @@ static struct hr_span asked_of(const char *page)
 static void consider_page(struct search *search, const char *name, const char *summary,
                           const char *body)
 {
-    struct hr_block block;
+    struct hr_page_block block;
     struct hit hit = {.page = name, .heading = asked_of(name), .text = span_of(summary)};
     consider(search, hit, span_of(name));
     hit.heading = span_of(NULL);
@@ -467,7 +467,7 @@ static void consider_page(struct search *search, const char *name, const char *s
             hit.heading = block.text;
         if (block.kind == HR_BLOCK_HEADING || block.kind == HR_BLOCK_LITERAL)
             continue;
-        hit.term = block.kind == HR_BLOCK_ITEM ? block.term : (struct hr_span){0};
+        hit.term = block.kind == HR_BLOCK_ITEM ? block.term : (struct hr_text_span){0};
         hit.text = block.text;
         consider(search, hit, span_of(NULL));
     }
@@ -498,9 +498,10 @@ static int by_rank(const void *a, const void *b)
 /* --- shown --- */
 
 /* The sentence that has most of the words; "..." behind what is cut off. */
-static void write_sentence(FILE *out, const struct query *query, struct hr_span text, size_t most)
+static void write_sentence(FILE *out, const struct query *query, struct hr_text_span text,
+                           size_t most)
 {
-    struct hr_span best = text, word;
+    struct hr_text_span best = text, word;
     double least = -1;
     const char *end = text.text + text.length;
     for (const char *at = text.text; at < end;) {
@@ -510,10 +511,10 @@ static void write_sentence(FILE *out, const struct query *query, struct hr_span 
             stop++;
         double score = 0;
         for (size_t i = 0; i < query->n; i++)
-            score += match((struct hr_span){at, (size_t)(stop - at)}, query->stem[i]);
+            score += match((struct hr_text_span){at, (size_t)(stop - at)}, query->stem[i]);
         if (score > least) {
             least = score;
-            best = (struct hr_span){at, (size_t)(stop - at)};
+            best = (struct hr_text_span){at, (size_t)(stop - at)};
         }
         at = stop + 2 < end ? stop + 2 : end;
     }

@@ -20,7 +20,7 @@ struct hr_order hr_order_of(uint64_t seed, uint64_t epoch, size_t count, size_t 
     return order;
 }
 
-struct hr_window hr_order_window(const struct hr_order *order, size_t position)
+struct hr_order_window hr_order_window(const struct hr_order *order, size_t position)
 {
     const uint32_t at = (uint32_t)(position / order->window);
     uint32_t which = order->whole; /* the short one */
@@ -28,7 +28,7 @@ struct hr_window hr_order_window(const struct hr_order *order, size_t position)
     if (at < order->whole)
         hr_sampler_fill(&order->sampler, at, 1, &which);
     const uint64_t begin = (uint64_t)which * order->window;
-    return (struct hr_window){
+    return (struct hr_order_window){
         .first = at * order->window,
         .count = (uint32_t)hr_min_size(order->window, order->count - begin),
         .sample = (uint32_t)((order->start + begin) % order->count),
@@ -36,8 +36,8 @@ struct hr_window hr_order_window(const struct hr_order *order, size_t position)
 }
 
 /* The samples of a window, at positions [from, from + n) of it. */
-static void fill_within(const struct hr_order *order, const struct hr_window *window, size_t from,
-                        size_t n, uint32_t *samples)
+static void fill_within(const struct hr_order *order, const struct hr_order_window *window,
+                        size_t from, size_t n, uint32_t *samples)
 {
     const struct hr_sampler within =
         hr_sampler_within(order->seed, order->epoch, window->sample, window->count);
@@ -56,7 +56,7 @@ void hr_order_fill(const struct hr_order *order, size_t first, size_t n, uint32_
         return;
     }
     for (size_t done = 0; done < n;) {
-        const struct hr_window window = hr_order_window(order, first + done);
+        const struct hr_order_window window = hr_order_window(order, first + done);
         const size_t from = first + done - window.first;
         const size_t here = hr_min_size(n - done, window.count - from);
         fill_within(order, &window, from, here, samples + done);

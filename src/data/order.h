@@ -33,11 +33,11 @@ void hr_order_fill(const struct hr_order *order, size_t first, size_t n, uint32_
 
 /* Positions [first, first + count), and the samples there in the order in which they lie: from
  * `sample` on, behind the last one from 0. */
-struct hr_window {
+struct hr_order_window {
     uint32_t first, count, sample;
 };
 
 /* The window that a position is in; order->window > 0. */
-struct hr_window hr_order_window(const struct hr_order *order, size_t position);
+struct hr_order_window hr_order_window(const struct hr_order *order, size_t position);
 
 #endif

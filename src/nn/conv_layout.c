@@ -358,14 +358,14 @@ static size_t phase_run(const struct hr_conv *conv, size_t remainder)
     return ((w->width - 1 - remainder) / w->stride + 1) * conv->Og;
 }
 
-struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
-                              uint32_t *tap)
+struct hr_conv_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
+                                   uint32_t *tap)
 {
     const struct hr_sliding *s = &conv->slide;
     const struct hr_frame *frame = &conv->dy_frame;
     const struct side rows = side_of(s->H, number / s->window.stride, &s->window);
     const struct side columns = side_of(s->W, number % s->window.stride, &s->window);
-    struct hr_phase phase = {
+    struct hr_conv_phase phase = {
         .y = rows.first, .x = columns.first, .rows = rows.count, .columns = columns.count};
     const size_t step = frame_step(frame);
     size_t npixels = 0;

@@ -92,7 +92,7 @@ void hr_conv_unpack(const struct hr_conv *conv, size_t g, const float *dw, float
 /* --- backward-data --- */
 
 /* One phase: pixels (y, x) of dx with (y + pad) % stride == phase_y, and the same for x. */
-struct hr_phase {
+struct hr_conv_phase {
     struct hr_patches patches;  /* over a dy_frame; the g-th group's begins g * Og floats later */
     size_t y, x, rows, columns; /* the first pixel in dx, and how many along each side */
     size_t panels;              /* floats before this phase's in the packed weights */
@@ -100,8 +100,8 @@ struct hr_phase {
 
 /* Tables of phase number [0, stride * stride).
  *   pixel  (images, rows * columns) out      tap  (Og * KH * KW at most) out */
-struct hr_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
-                              uint32_t *tap);
+struct hr_conv_phase hr_conv_phase(const struct hr_conv *conv, size_t number, uint32_t *pixel,
+                                   uint32_t *tap);
 
 /* turned (groups,KH,KW,Og,Cg) = weight (O,Cg,KH,KW) */
 void hr_conv_turn(const struct hr_conv *conv, const float *weight, float *turned);

@@ -303,7 +303,7 @@ static void view_phases(struct hr_conv_views *views, const struct hr_conv *conv,
     const size_t taps = w->height * w->width * hr_conv_in_memory(conv).Og;
     const size_t panels = hr_conv_panels_elems(conv, taps, conv->Cg);
     const size_t pooled = conv->bf16 || wants_planes(conv) ? s->OH * s->OW * conv->O : 0;
-    out->phases = hr_conv_view(views, w->stride * w->stride, sizeof(struct hr_phase));
+    out->phases = hr_conv_view(views, w->stride * w->stride, sizeof(struct hr_conv_phase));
     out->pixel = hr_conv_view(views, conv->dy_frame.images * s->H * s->W, sizeof(uint32_t));
     out->tap = hr_conv_view(views, taps, sizeof(uint32_t));
     out->panels = hr_conv_view(views, conv->groups * panels, sizeof(float));
@@ -334,8 +334,8 @@ size_t hr_conv_data_bytes(const struct hr_conv *conv, size_t threads)
 }
 
 /* Copy what a phase has computed, contiguous, to its pixels of dx. */
-static void scatter(const struct hr_conv_job *job, const struct hr_phase *phase, const float *from,
-                    size_t images, float *dx)
+static void scatter(const struct hr_conv_job *job, const struct hr_conv_phase *phase,
+                    const float *from, size_t images, float *dx)
 {
     const struct hr_sliding *s = &job->conv.slide;
     const size_t stride = s->window.stride, count = job->conv.Cg;
@@ -359,7 +359,7 @@ static void zero_untouched(const struct hr_conv_job *job, struct hr_conv_part pa
 }
 
 /* One phase of group g. */
-static void data_phase(const struct hr_conv_job *job, const struct hr_phase *phase,
+static void data_phase(const struct hr_conv_job *job, const struct hr_conv_phase *phase,
                        struct hr_conv_part part, size_t g, const void *images, float *strip)
 {
     const struct hr_conv *conv = &job->conv;
@@ -429,7 +429,7 @@ static void prepare_phases(struct hr_conv_job *job)
         weight = job->memory.turned;
     }
     for (size_t n = 0; n < stride * stride; n++) {
-        struct hr_phase *phase = &job->memory.phases[n];
+        struct hr_conv_phase *phase = &job->memory.phases[n];
         *phase = hr_conv_phase(&job->in_memory, n, pixel, tap);
         phase->panels = panels;
         pixel += phase->patches.npixels;

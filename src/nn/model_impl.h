@@ -60,7 +60,7 @@ struct hr_model {
 HR_CHECKED enum hr_status hr_graph_route(struct hr_model *model);
 
 /* What a layer leaves of a batch. */
-struct hr_trace {
+struct hr_layer_trace {
     float *y;    /* (max_batch, out); in place: its input's */
     void *saved; /* saved_bytes, or NULL */
 };
@@ -68,14 +68,14 @@ struct hr_trace {
 /* What a workspace keeps of a batch from its forward pass to its backward. */
 struct hr_kept_batch {
     struct hr_draw draw;
-    float *own_input;        /* (max_batch, features) as data sets have it; NULL: it is lent */
-    uint32_t *own_labels;    /* (max_batch); NULL: they are lent */
-    float *input;            /* own_input, or lent */
-    float *x;                /* the same in the layers' order; may be input */
-    uint32_t *labels;        /* own_labels, or lent */
-    struct hr_trace *traces; /* (nlayers) */
-    float **grads;           /* (nlayers) between the halves of backward: of a kind without; NULL */
-    float **slots;           /* (nslots), each (max_batch, elems): its own where they are kept */
+    float *own_input;     /* (max_batch, features) as data sets have it; NULL: it is lent */
+    uint32_t *own_labels; /* (max_batch); NULL: they are lent */
+    float *input;         /* own_input, or lent */
+    float *x;             /* the same in the layers' order; may be input */
+    uint32_t *labels;     /* own_labels, or lent */
+    struct hr_layer_trace *traces; /* (nlayers) */
+    float **grads; /* (nlayers) between the halves of backward: of a kind without; NULL */
+    float **slots; /* (nslots), each (max_batch, elems): its own where they are kept */
 };
 
 struct hr_workspace {

@@ -73,7 +73,8 @@ static void lay_out_layers(const struct hr_workspace *workspace, struct hr_kept_
                       hr_dims_elems(&layer[layer->absorbs].out) * sizeof *own);
         void *kept = saved ? cut(&cutters->shared, 1, saved) : NULL;
         if (cutters->own.base)
-            batch->traces[i] = (struct hr_trace){owns ? own : input_of(model, batch, i), kept};
+            batch->traces[i] =
+                (struct hr_layer_trace){owns ? own : input_of(model, batch, i), kept};
     }
 }
 
@@ -349,7 +350,7 @@ uint32_t *hr_workspace_labels(struct hr_workspace *workspace)
 /* Layers that work in place, in what was `before`, work in `now`. */
 static void move_traces(struct hr_workspace *workspace, const float *before, float *now)
 {
-    struct hr_trace *traces = workspace->batch->traces;
+    struct hr_layer_trace *traces = workspace->batch->traces;
     for (size_t i = 0; i < workspace->model->text.nlayers; i++)
         if (traces[i].y == before)
             traces[i].y = now;

@@ -127,7 +127,7 @@ static void begin_losses(struct hr_run *run)
 }
 
 /* Only a mapped file is read while a run trains. */
-static enum hr_reading reading_of(const struct hr_run *run)
+static enum hr_reads reading_of(const struct hr_run *run)
 {
     const struct hr_dataset *dataset = run->job.dataset;
     const size_t window = run->options.shuffle_window;

@@ -206,7 +206,7 @@ enum hr_status hr_member_init(struct hr_member *member, const struct hr_group_op
     member->flight = hr_control_flight(place->control, hr_place_world_rank(place, rank));
     unsigned char *slots = (unsigned char *)place->group + posts_begin(options);
     member->posts = (struct hr_posts){
-        .slots = (struct hr_slot *)(void *)slots, .rank = rank, .nranks = options->nranks};
+        .slots = (struct hr_post *)(void *)slots, .rank = rank, .nranks = options->nranks};
     if (options->slot_bytes)
         member->direct.stages = (unsigned char *)place->group + stages_begin(options);
     enum hr_status status = HR_OK;

@@ -7,17 +7,17 @@
 
 size_t hr_posts_bytes(size_t nranks)
 {
-    return 2 * nranks * sizeof(struct hr_slot);
+    return 2 * nranks * sizeof(struct hr_post);
 }
 
-static struct hr_slot *slot_of(const struct hr_posts *posts, size_t rank)
+static struct hr_post *slot_of(const struct hr_posts *posts, size_t rank)
 {
     return &posts->slots[posts->number % 2 * posts->nranks + rank];
 }
 
 /* The slot of `rank` for the latest posting: readable from when that rank has posted until this
  * rank posts twice more. */
-static const struct hr_slot *post_of(const struct hr_posts *posts, size_t rank)
+static const struct hr_post *post_of(const struct hr_posts *posts, size_t rank)
 {
     return slot_of(posts, rank);
 }
@@ -28,7 +28,7 @@ static void post(struct hr_posts *posts, const struct hr_call *call, const void 
 {
     posts->number++;
     posts->next = 0;
-    struct hr_slot *slot = slot_of(posts, posts->rank);
+    struct hr_post *slot = slot_of(posts, posts->rank);
     slot->call = *call;
     if (bytes)
         memcpy(slot->payload, payload, bytes);

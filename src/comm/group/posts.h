@@ -26,21 +26,21 @@ struct hr_method;
 
 enum { HR_POST_BYTES = 4096 }; /* of payload, at most */
 
-struct hr_slot {
+struct hr_post {
     alignas(HR_LINE) struct hr_bell bell;
     uint32_t unused;
     struct hr_call call;
     unsigned char payload[HR_POST_BYTES]; /* its first 32 bytes share the bell's line */
 };
 
-_Static_assert(offsetof(struct hr_slot, payload) == 32, "small payloads travel with the bell");
+_Static_assert(offsetof(struct hr_post, payload) == 32, "small payloads travel with the bell");
 
 /* Shared memory of posts, aligned to HR_LINE and zeroed. */
 size_t hr_posts_bytes(size_t nranks);
 
 /* One rank's view; private memory. */
 struct hr_posts {
-    struct hr_slot *slots;
+    struct hr_post *slots;
     size_t rank, nranks;
     uint64_t number; /* of postings made */
     size_t next;     /* the rank that is waited for; nranks: all are here */

@@ -524,7 +524,7 @@ static bool send_part(struct hr_carrier *carrier, struct hr_sending *s)
     const size_t left = s->now.bytes - s->sent, most = carrier->options.part_bytes,
                  bytes = left < most ? left : most;
     struct hr_head head;
-    struct hr_part *part = &s->part[(s->first + s->nparts) % HR_SENDING_PARTS];
+    struct hr_letter_part *part = &s->part[(s->first + s->nparts) % HR_SENDING_PARTS];
     if (!tracked_ahead(carrier, s->machine))
         return false;
     hr_head_begin(&head, HR_HEAD_MESSAGE, carrier->term)->last = bytes == left;
@@ -533,7 +533,7 @@ static bool send_part(struct hr_carrier *carrier, struct hr_sending *s)
                                           (uintptr_t)s->ring - (uintptr_t)carrier->options.segment,
                                           s->taken, s->now.offset, s->now.bytes, s->sent, *message},
                 sizeof(struct hr_head_message));
-    *part = (struct hr_part){.last = bytes == left};
+    *part = (struct hr_letter_part){.last = bytes == left};
     if (!hr_carrier_send(carrier, s->machine, &head, body_of(carrier, &s->now) + s->sent, bytes,
                          &part->done))
         return false;
@@ -628,7 +628,8 @@ static bool send_letter_part(struct hr_carrier *carrier, size_t to, struct hr_le
     const size_t left = letter->head.bytes - letter->head.part_at,
                  most = carrier->options.part_bytes, bytes = left < most ? left : most;
     struct hr_head head;
-    struct hr_part *part = &letter->part[(letter->first + letter->nparts) % HR_SENDING_PARTS];
+    struct hr_letter_part *part =
+        &letter->part[(letter->first + letter->nparts) % HR_SENDING_PARTS];
     tracked_look(carrier);
     if (letter->nparts == HR_SENDING_PARTS || (!letter->bare && !tracked_ahead(carrier, to)))
         return false;
@@ -706,7 +707,7 @@ bool hr_letters_place(struct hr_carrier *carrier, size_t from, const struct hr_h
     struct hr_machine *machine = &carrier->machine[from];
     const struct hr_wire_sink *sink =
         head->channel < HR_CARRIER_CHANNELS ? &carrier->sink[head->channel] : NULL;
-    struct hr_coming *coming = &machine->letter[head->channel == HR_CHANNEL_OF_A_TERM];
+    struct hr_letter_coming *coming = &machine->letter[head->channel == HR_CHANNEL_OF_A_TERM];
     void *at = NULL;
     if (!sink || !sink->place || (coming->receiving && !head->part_at))
         return false; /* one at a time */

@@ -104,7 +104,7 @@ static inline const void *hr_head_take(struct hr_head_reader *reader, size_t byt
 enum { HR_SENDING_PARTS = 16, HR_SCAN_NS = 1000 * 1000 /* between looks at everything */ };
 
 /* Part of a body, or a whole one, that the wire has. */
-struct hr_part {
+struct hr_letter_part {
     bool done, last;
 };
 
@@ -124,7 +124,7 @@ struct hr_sending {
     bool begun;
     struct hr_cargo now;
     size_t sent;
-    struct hr_part part[HR_SENDING_PARTS];
+    struct hr_letter_part part[HR_SENDING_PARTS];
     size_t first, nparts;
 };
 
@@ -164,7 +164,7 @@ struct hr_letter {
     unsigned char note[HR_LETTER_NOTE];
     const unsigned char *body;
     size_t sent;
-    struct hr_part part[HR_SENDING_PARTS];
+    struct hr_letter_part part[HR_SENDING_PARTS];
     size_t first, nparts;
     bool all_sent;
     struct hr_atom32 *done;
@@ -186,7 +186,7 @@ struct hr_beat_line {
 };
 
 /* A letter that is coming. */
-struct hr_coming {
+struct hr_letter_coming {
     bool receiving;
     unsigned char *where;
 };
@@ -200,7 +200,7 @@ struct hr_machine {
     size_t ndue;
     uint64_t knows[HR_TRACKED_REGIONS]; /* the versions it has */
     struct hr_letter *first, *last;     /* to be sent */
-    struct hr_coming letter[2];         /* of no term, of a term */
+    struct hr_letter_coming letter[2];  /* of no term, of a term */
     struct hr_beat_line out[HR_MAX_RANKS], in[HR_MAX_RANKS];
     bool beat_done, abort_told, leave_told; /* beat_done: `out` may be written */
     struct hr_failure failure;              /* of its abort */

@@ -131,7 +131,7 @@ static enum hr_status load_folder(const char *folder, struct hr_checkpoint *out)
 }
 
 /* Refuse a folder renamed by hand: it would resume at another step than its name says. */
-static enum hr_status load_step(const char *dir, const struct hr_step *step,
+static enum hr_status load_step(const char *dir, const struct hr_saved_step *step,
                                 struct hr_checkpoint *out)
 {
     char folder[HR_PATH_MAX];
@@ -147,7 +147,7 @@ static enum hr_status load_step(const char *dir, const struct hr_step *step,
 
 bool hr_checkpoint_any(const char *dir)
 {
-    struct hr_step *steps;
+    struct hr_saved_step *steps;
     size_t count;
     if (hr_steps_list(dir, &steps, &count) != HR_OK)
         return false;
@@ -157,7 +157,7 @@ bool hr_checkpoint_any(const char *dir)
 
 static enum hr_status load_newest(const char *dir, struct hr_checkpoint *out)
 {
-    struct hr_step *steps;
+    struct hr_saved_step *steps;
     size_t count;
     HR_TRY(hr_steps_list(dir, &steps, &count));
     enum hr_status status = hr_fail(
@@ -210,7 +210,7 @@ static void note_files(const char *folder)
 
 static void note_steps(const char *dir)
 {
-    struct hr_step *steps = NULL;
+    struct hr_saved_step *steps = NULL;
     size_t count = 0;
     char folder[HR_PATH_MAX];
     note_files(dir);

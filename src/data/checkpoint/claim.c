@@ -201,7 +201,8 @@ static enum hr_status open_and_lock(const char *dir, int *fd)
 
 /* --- what is there --- */
 
-static enum hr_status refuse_other(const struct hr_claimant *claimant, const struct hr_step *newest)
+static enum hr_status refuse_other(const struct hr_claimant *claimant,
+                                   const struct hr_saved_step *newest)
 {
     return hr_fail(HR_E_USAGE,
                    "--checkpoint-dir %s: holds another run, up to %s; expected --resume to go on "
@@ -211,7 +212,7 @@ static enum hr_status refuse_other(const struct hr_claimant *claimant, const str
 
 /* Does this newer step verify? Loading has warned of those that do not. HR_E_IO: it cannot be read
  * now, so nobody knows, and it must not be replaced. */
-static enum hr_status is_good(const char *dir, const struct hr_step *step, bool *good)
+static enum hr_status is_good(const char *dir, const struct hr_saved_step *step, bool *good)
 {
     struct hr_checkpoint checkpoint;
     char path[HR_PATH_MAX];
@@ -223,8 +224,8 @@ static enum hr_status is_good(const char *dir, const struct hr_step *step, bool 
     return status == HR_E_IO && hr_file_was_unreadable() ? status : HR_OK;
 }
 
-static enum hr_status check_newer(const struct hr_claimant *claimant, const struct hr_step *steps,
-                                  size_t count)
+static enum hr_status check_newer(const struct hr_claimant *claimant,
+                                  const struct hr_saved_step *steps, size_t count)
 {
     for (size_t i = 0; i < count && steps[i].step > claimant->from->step; i++) {
         bool good;
@@ -240,7 +241,8 @@ static enum hr_status check_newer(const struct hr_claimant *claimant, const stru
 }
 
 /* Only what is ours goes, and of that nothing which the new run begins with. */
-static enum hr_status check_doomed(const struct hr_claimant *claimant, const struct hr_step *step)
+static enum hr_status check_doomed(const struct hr_claimant *claimant,
+                                   const struct hr_saved_step *step)
 {
     char path[HR_PATH_MAX];
     HR_TRY(hr_path(path, "%s/%s", claimant->dir, step->name.text));
@@ -253,8 +255,8 @@ static enum hr_status check_doomed(const struct hr_claimant *claimant, const str
 }
 
 /* Steps [0, *doomed) must be removed: all of another run, or those that are newer. */
-static enum hr_status judge(const struct hr_claimant *claimant, int fd, const struct hr_step *steps,
-                            size_t count, size_t *doomed)
+static enum hr_status judge(const struct hr_claimant *claimant, int fd,
+                            const struct hr_saved_step *steps, size_t count, size_t *doomed)
 {
     char run[DIGITS + 1];
     bool ours = false;
@@ -292,7 +294,7 @@ enum hr_status hr_claim_check_free(const char *dir)
 enum hr_status hr_claim_check(const struct hr_claimant *claimant)
 {
     char path[HR_PATH_MAX];
-    struct hr_step *steps;
+    struct hr_saved_step *steps;
     size_t count, doomed;
     if (access(claimant->dir, F_OK) != 0)
         return HR_OK;
@@ -319,7 +321,7 @@ static enum hr_status write_name(const char *dir, int fd, const char *run)
 }
 
 /* A kill between the rename of the step and that of the link leaves `latest` behind. */
-static void repair_latest(const struct hr_claimant *claimant, const struct hr_step *steps,
+static void repair_latest(const struct hr_claimant *claimant, const struct hr_saved_step *steps,
                           size_t doomed, size_t count)
 {
     for (size_t i = doomed; claimant->from && i < count; i++)
@@ -329,7 +331,8 @@ static void repair_latest(const struct hr_claimant *claimant, const struct hr_st
 
 /* A kill between the two renames of a file system that cannot exchange names leaves NAME.old alone:
  * it is NAME again, and what `best` points at is there. */
-static void repair_old(const char *dir, const struct hr_step *steps, size_t doomed, size_t count)
+static void repair_old(const char *dir, const struct hr_saved_step *steps, size_t doomed,
+                       size_t count)
 {
     char old[HR_PATH_MAX], name[HR_PATH_MAX];
     for (size_t i = doomed; i < count; i++) {
@@ -343,7 +346,7 @@ static void repair_old(const char *dir, const struct hr_step *steps, size_t doom
 }
 
 static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_claim *claim,
-                                const struct hr_step *steps, size_t count)
+                                const struct hr_saved_step *steps, size_t count)
 {
     size_t doomed;
     HR_TRY(judge(claimant, claim->fd, steps, count, &doomed));
@@ -366,7 +369,7 @@ static enum hr_status take_over(const struct hr_claimant *claimant, struct hr_cl
 
 enum hr_status hr_claim_take(const struct hr_claimant *claimant, struct hr_claim *claim)
 {
-    struct hr_step *steps = NULL;
+    struct hr_saved_step *steps = NULL;
     size_t count;
     enum hr_status status;
     *claim = (struct hr_claim){0};
@@ -384,7 +387,7 @@ out:
 /* Its own, or nobody's. */
 static enum hr_status check_claimable(const char *dir, int fd, const char *run)
 {
-    struct hr_step *steps;
+    struct hr_saved_step *steps;
     size_t count;
     bool ours = true;
     HR_TRY(hr_steps_list(dir, &steps, &count));

@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "checkpoint/links.h"
 
-static bool is_ours(const char *dir, const struct hr_step *step)
+static bool is_ours(const char *dir, const struct hr_saved_step *step)
 {
     char path[HR_PATH_MAX];
     return hr_path(path, "%s/%s", dir, step->name.text) == HR_OK &&
@@ -14,7 +14,7 @@ static bool is_ours(const char *dir, const struct hr_step *step)
 
 void hr_steps_prune(const char *dir, uint64_t saved, size_t keep)
 {
-    struct hr_step *steps;
+    struct hr_saved_step *steps;
     size_t count, gone = 0, kept = 1; /* `saved`, whatever its place in the order */
     if (keep == 0)
         return;

@@ -17,7 +17,7 @@ static enum hr_status clear(const struct hr_publish *publish, const char *name,
 {
     enum { MOST = 100 };
     struct stat there;
-    struct hr_step old = {.step = publish->step, .old = true};
+    struct hr_saved_step old = {.step = publish->step, .old = true};
     char aside[HR_PATH_MAX];
     if (lstat(replaced, &there) != 0)
         return errno == ENOENT ? HR_OK : hr_fail_errno(HR_E_IO, "%s", replaced);

@@ -26,9 +26,9 @@ struct hr_step_name hr_step_name(uint64_t step)
 }
 
 /* Only names that hogring gives: pruning must never remove a folder of the user's. */
-static bool parse_name(const char *name, struct hr_step *out)
+static bool parse_name(const char *name, struct hr_saved_step *out)
 {
-    struct hr_step step = {0};
+    struct hr_saved_step step = {0};
     if (strncmp(name, "step-", 5) != 0 || strlen(name) >= sizeof step.name.text)
         return false;
     step.step = strtoull(name + 5, NULL, 10);
@@ -45,23 +45,24 @@ static bool parse_name(const char *name, struct hr_step *out)
 
 static int highest_first(const void *left, const void *right)
 {
-    const struct hr_step *a = left, *b = right;
+    const struct hr_saved_step *a = left, *b = right;
     if (a->step != b->step)
         return a->step > b->step ? -1 : 1;
     return (int)a->old - (int)b->old;
 }
 
-static enum hr_status list_all(DIR *folder, const char *dir, struct hr_step **steps, size_t *count)
+static enum hr_status list_all(DIR *folder, const char *dir, struct hr_saved_step **steps,
+                               size_t *count)
 {
     const struct dirent *entry;
-    struct hr_step step;
+    struct hr_saved_step step;
     size_t capacity = 0;
     while (errno = 0, (entry = readdir(folder))) {
         if (!parse_name(entry->d_name, &step))
             continue;
         if (*count == capacity) {
             capacity = capacity ? capacity * 2 : 16;
-            struct hr_step *more = realloc(*steps, capacity * sizeof *more);
+            struct hr_saved_step *more = realloc(*steps, capacity * sizeof *more);
             if (!more)
                 return hr_fail(HR_E_NOMEM, "%s: no memory to list it", dir);
             *steps = more;
@@ -73,9 +74,9 @@ static enum hr_status list_all(DIR *folder, const char *dir, struct hr_step **st
     return HR_OK;
 }
 
-enum hr_status hr_steps_list(const char *dir, struct hr_step **steps, size_t *count)
+enum hr_status hr_steps_list(const char *dir, struct hr_saved_step **steps, size_t *count)
 {
-    struct hr_step *found = NULL;
+    struct hr_saved_step *found = NULL;
     size_t n = 0;
     DIR *folder = opendir(dir);
     if (!folder)
@@ -113,7 +114,7 @@ enum { OURS = sizeof ours / sizeof *ours };
 
 bool hr_steps_is_name(const char *name)
 {
-    struct hr_step step;
+    struct hr_saved_step step;
     return parse_name(name, &step);
 }
 
@@ -190,7 +191,7 @@ enum hr_status hr_steps_remove(const char *folder)
 }
 
 /* Renamed before it is removed: a crash leaves a temporary folder, not half a checkpoint. */
-enum hr_status hr_steps_discard(const char *dir, const struct hr_step *step)
+enum hr_status hr_steps_discard(const char *dir, const struct hr_saved_step *step)
 {
     char path[HR_PATH_MAX], temporary[HR_PATH_MAX];
     HR_TRY(hr_path(path, "%s/%s", dir, step->name.text));

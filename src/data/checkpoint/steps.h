@@ -30,14 +30,15 @@ struct hr_step_name {
 };
 struct hr_step_name hr_step_name(uint64_t step);
 
-struct hr_step {
+struct hr_saved_step {
     uint64_t step;
     bool old; /* the .old one */
     struct hr_step_name name;
 };
 
 /* The steps of dir by name, highest first, .old after its twin; not verified. free() them. */
-HR_CHECKED enum hr_status hr_steps_list(const char *dir, struct hr_step **steps, size_t *count);
+HR_CHECKED enum hr_status hr_steps_list(const char *dir, struct hr_saved_step **steps,
+                                        size_t *count);
 
 /* out = a name in dir that nobody else uses: dir/.tmp-<what>.<pid>.<random> */
 HR_CHECKED enum hr_status hr_steps_temporary(const char *dir, const char *what,
@@ -58,7 +59,7 @@ HR_CHECKED enum hr_status hr_steps_check_ours(const char *folder, uint64_t step)
 HR_CHECKED enum hr_status hr_steps_remove(const char *folder);
 
 /* Remove one step, if hr_steps_check_ours is HR_OK. */
-HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const struct hr_step *step);
+HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const struct hr_saved_step *step);
 
 /* Remove this user's .tmp-* of processes that have ended. Failure is only a warning. */
 HR_CHECKED enum hr_status hr_steps_remove_leftovers(const char *dir);

@@ -431,18 +431,18 @@ static double memory_gbs(size_t nranks)
     return 2 * (double)MEMORY_BYTES * (double)nranks / best_s * 1e-9;
 }
 
-static void bench_calibrate(size_t nranks, struct hr_calibration *calibration)
+static void bench_calibrate(size_t nranks, struct hr_machine_speed *calibration)
 {
     const size_t threads = nranks < hr_cpus_allowed() ? nranks : hr_cpus_allowed();
-    *calibration = (struct hr_calibration){.handoff_us = (double)hr_handoff_ns() * 1e-3,
-                                           .message_ns = message_ns(),
-                                           .threads = threads,
-                                           .memory_gbs = memory_gbs(threads),
-                                           .l2_bytes = (long)hr_cpus_cache_bytes(2),
-                                           .l3_bytes = (long)hr_cpus_cache_bytes(3)};
+    *calibration = (struct hr_machine_speed){.handoff_us = (double)hr_handoff_ns() * 1e-3,
+                                             .message_ns = message_ns(),
+                                             .threads = threads,
+                                             .memory_gbs = memory_gbs(threads),
+                                             .l2_bytes = (long)hr_cpus_cache_bytes(2),
+                                             .l3_bytes = (long)hr_cpus_cache_bytes(3)};
 }
 
-static void bench_print_calibration(const struct hr_calibration *c)
+static void bench_print_calibration(const struct hr_machine_speed *c)
 {
     printf("# %zu processors; L2 %ld KiB, L3 %ld MiB; pages of %ld bytes\n", hr_cpus_allowed(),
            c->l2_bytes >> 10, c->l3_bytes >> 20, sysconf(_SC_PAGESIZE));
@@ -636,7 +636,7 @@ static enum hr_status refuse_wrong_sums(const struct rows *rows)
 }
 
 static enum hr_status publish(const struct hr_cli *cli, const struct hr_bench_case *what,
-                              const struct hr_calibration *calibration, const struct rows *rows)
+                              const struct hr_machine_speed *calibration, const struct rows *rows)
 {
     char title[200], links[100] = "";
     if (cli->link[0] || cli->topology[0])
@@ -666,7 +666,7 @@ enum hr_status hr_bench_collectives(struct hr_cli *cli)
     const bool apart = all || hr_operation_facts(what.operation)->blocks;
     HR_TRY(hr_bench_check_memory((apart ? 2 : 1) * what.world.nranks, rows->low, rows->high, STEP));
     hr_fp_flush_denormals();
-    struct hr_calibration calibration;
+    struct hr_machine_speed calibration;
     bench_calibrate(cli->ranks, &calibration);
     if (hr_cli_speaks(cli)) {
         bench_print_calibration(&calibration);

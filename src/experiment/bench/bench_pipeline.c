@@ -521,7 +521,7 @@ static enum hr_status add(struct bench *bench, const struct hr_pipeline_schedule
 static void note_left_out(FILE *out, const struct hr_pipelines_row *row, const char *why)
 {
     const size_t width = hr_manual_width(STDOUT_FILENO);
-    struct hr_span text = {why, strlen(why)}, word;
+    struct hr_text_span text = {why, strlen(why)}, word;
     size_t column =
         (size_t)fprintf(out, "# without %s, %zu stages, %zu micro-batches:", row->schedule->name,
                         row->shape.stages, row->shape.micro_batches);

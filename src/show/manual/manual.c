@@ -90,24 +90,24 @@ size_t hr_manual_width(int fd)
 
 static const char term_end[] = " :: ";
 
-static struct hr_span line_at(const char *text)
+static struct hr_text_span line_at(const char *text)
 {
-    return (struct hr_span){text, strcspn(text, "\n")};
+    return (struct hr_text_span){text, strcspn(text, "\n")};
 }
 
-static const char *behind(struct hr_span line)
+static const char *behind(struct hr_text_span line)
 {
     const char *end = line.text + line.length;
     return end + (*end == '\n');
 }
 
 /* Where the term of an item ends; NULL: the line begins none. */
-static const char *term_of(struct hr_span line)
+static const char *term_of(struct hr_text_span line)
 {
     return memmem(line.text, line.length, term_end, strlen(term_end));
 }
 
-static enum hr_block_kind kind_of(struct hr_span line)
+static enum hr_block_kind kind_of(struct hr_text_span line)
 {
     if (line.text[0] == ' ')
         return HR_BLOCK_LITERAL;
@@ -117,35 +117,35 @@ static enum hr_block_kind kind_of(struct hr_span line)
 }
 
 /* Lines belong to a paragraph or an item until something else begins. */
-static void add_lines(const char **body, struct hr_span *text)
+static void add_lines(const char **body, struct hr_text_span *text)
 {
-    for (struct hr_span line = line_at(*body); line.length && kind_of(line) == HR_BLOCK_PARAGRAPH;
-         line = line_at(*body)) {
+    for (struct hr_text_span line = line_at(*body);
+         line.length && kind_of(line) == HR_BLOCK_PARAGRAPH; line = line_at(*body)) {
         text->length = (size_t)(line.text + line.length - text->text);
         *body = behind(line);
     }
 }
 
-static void drop(struct hr_span *span, size_t letters)
+static void drop(struct hr_text_span *span, size_t letters)
 {
     span->text += letters;
     span->length -= letters;
 }
 
-bool hr_block_next(const char **body, struct hr_block *out)
+bool hr_block_next(const char **body, struct hr_page_block *out)
 {
     const size_t empty = strspn(*body, "\n");
-    const struct hr_span line = line_at(*body += empty);
+    const struct hr_text_span line = line_at(*body += empty);
     if (!line.length)
         return false;
-    *out = (struct hr_block){.kind = kind_of(line), .apart = empty > 0, .text = line};
+    *out = (struct hr_page_block){.kind = kind_of(line), .apart = empty > 0, .text = line};
     *body = behind(line);
     if (out->kind == HR_BLOCK_HEADING) {
         out->level = strspn(line.text, "#");
         drop(&out->text, strspn(line.text, "# "));
     }
     if (out->kind == HR_BLOCK_ITEM) {
-        out->term = (struct hr_span){line.text, (size_t)(term_of(line) - line.text)};
+        out->term = (struct hr_text_span){line.text, (size_t)(term_of(line) - line.text)};
         drop(&out->text, out->term.length + strlen(term_end));
     }
     if (out->kind == HR_BLOCK_ITEM || out->kind == HR_BLOCK_PARAGRAPH)
@@ -158,11 +158,11 @@ static bool is_blank(char c)
     return c == ' ' || c == '\n';
 }
 
-bool hr_span_word(struct hr_span *span, struct hr_span *word)
+bool hr_span_word(struct hr_text_span *span, struct hr_text_span *word)
 {
     while (span->length && is_blank(span->text[0]))
         drop(span, 1);
-    *word = (struct hr_span){span->text, 0};
+    *word = (struct hr_text_span){span->text, 0};
     while (span->length && !is_blank(span->text[0])) {
         drop(span, 1);
         word->length++;
@@ -175,9 +175,9 @@ bool hr_span_word(struct hr_span *span, struct hr_span *word)
 enum { INDENT = 2, TERM_MOST = 24 };
 
 /* Words in lines that begin at column `indent` and end before `width`; the first at column `at`. */
-static void fill(FILE *out, struct hr_span text, size_t at, size_t indent, size_t width)
+static void fill(FILE *out, struct hr_text_span text, size_t at, size_t indent, size_t width)
 {
-    struct hr_span word;
+    struct hr_text_span word;
     bool first = true;
     while (hr_span_word(&text, &word)) {
         if (!first && at + 1 + word.length > width) {
@@ -191,7 +191,7 @@ static void fill(FILE *out, struct hr_span text, size_t at, size_t indent, size_
     fputc('\n', out);
 }
 
-static void print_item(FILE *out, const struct hr_block *block, size_t column, size_t width)
+static void print_item(FILE *out, const struct hr_page_block *block, size_t column, size_t width)
 {
     size_t at = INDENT + block->term.length;
     fprintf(out, "%*s%.*s", INDENT, "", (int)block->term.length, block->term.text);
@@ -203,7 +203,7 @@ static void print_item(FILE *out, const struct hr_block *block, size_t column, s
     fill(out, block->text, column, column, width);
 }
 
-static void print_block(FILE *out, const struct hr_block *block, size_t column, size_t width)
+static void print_block(FILE *out, const struct hr_page_block *block, size_t column, size_t width)
 {
     switch (block->kind) {
     case HR_BLOCK_HEADING:
@@ -224,7 +224,7 @@ static void print_block(FILE *out, const struct hr_block *block, size_t column, 
 
 /* Where the texts of the items from here to the next other block begin: behind the longest term
  * that is not too long. */
-static size_t column_of(const char *body, struct hr_block block)
+static size_t column_of(const char *body, struct hr_page_block block)
 {
     size_t longest = 0;
     do {
@@ -236,7 +236,7 @@ static size_t column_of(const char *body, struct hr_block block)
 
 void hr_manual_print(FILE *out, const char *body, size_t width)
 {
-    struct hr_block block;
+    struct hr_page_block block;
     enum hr_block_kind last = HR_BLOCK_HEADING;
     size_t column = 0;
     for (bool first = true; hr_block_next(&body, &block); first = false) {
@@ -253,7 +253,7 @@ void hr_manual_print(FILE *out, const char *body, size_t width)
 
 /* A backslash means something to roff, a dot and a quote at the beginning of a line do, and a plain
  * minus sign becomes a hyphen. */
-static void letters(FILE *out, struct hr_span text)
+static void letters(FILE *out, struct hr_text_span text)
 {
     for (size_t i = 0; i < text.length; i++) {
         const char c = text.text[i];
@@ -269,10 +269,10 @@ static void letters(FILE *out, struct hr_span text)
 }
 
 /* Lines of source need not be those of the text: roff fills them. */
-static void words(FILE *out, struct hr_span text)
+static void words(FILE *out, struct hr_text_span text)
 {
     enum { ENOUGH = 72 };
-    struct hr_span word;
+    struct hr_text_span word;
     size_t at = 0;
     while (hr_span_word(&text, &word)) {
         if (at)
@@ -283,7 +283,7 @@ static void words(FILE *out, struct hr_span text)
     fputc('\n', out);
 }
 
-static void heading(FILE *out, const struct hr_block *block)
+static void heading(FILE *out, const struct hr_page_block *block)
 {
     fputs(block->level == 1 ? ".SH \"" : ".SS \"", out);
     letters(out, block->text);
@@ -291,16 +291,16 @@ static void heading(FILE *out, const struct hr_block *block)
 }
 
 /* man indents what the page indents already: of that, `margin` columns go. */
-static void literal(FILE *out, struct hr_span text, size_t margin)
+static void literal(FILE *out, struct hr_text_span text, size_t margin)
 {
     while (margin-- > 0 && text.length && text.text[0] == ' ')
-        text = (struct hr_span){text.text + 1, text.length - 1};
+        text = (struct hr_text_span){text.text + 1, text.length - 1};
     fputs("\\&", out);
     letters(out, text);
     fputc('\n', out);
 }
 
-static void print_roff(FILE *out, const struct hr_block *block, size_t margin)
+static void print_roff(FILE *out, const struct hr_page_block *block, size_t margin)
 {
     switch (block->kind) {
     case HR_BLOCK_HEADING:
@@ -321,7 +321,7 @@ static void print_roff(FILE *out, const struct hr_block *block, size_t margin)
 }
 
 /* Between literal lines an empty one is a line too; before a paragraph it begins one. */
-static void space(FILE *out, const struct hr_block *block, enum hr_block_kind last)
+static void space(FILE *out, const struct hr_page_block *block, enum hr_block_kind last)
 {
     const bool literal = block->kind == HR_BLOCK_LITERAL, was = last == HR_BLOCK_LITERAL;
     if (was && !literal)
@@ -336,7 +336,7 @@ static void space(FILE *out, const struct hr_block *block, enum hr_block_kind la
 
 void hr_manual_roff(FILE *out, const char *body)
 {
-    struct hr_block block;
+    struct hr_page_block block;
     enum hr_block_kind last = HR_BLOCK_HEADING;
     size_t margin = 0; /* of the first of several literal lines */
     while (hr_block_next(&body, &block)) {

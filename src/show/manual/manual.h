@@ -48,23 +48,23 @@ void hr_manual_roff(FILE *out, const char *body);
 
 enum hr_block_kind { HR_BLOCK_HEADING, HR_BLOCK_PARAGRAPH, HR_BLOCK_LITERAL, HR_BLOCK_ITEM };
 
-struct hr_span {
+struct hr_text_span {
     const char *text; /* not ended by a NUL */
     size_t length;
 };
 
-struct hr_block {
+struct hr_page_block {
     enum hr_block_kind kind;
-    bool apart;          /* an empty line stands before it */
-    size_t level;        /* of a heading: 1 or 2 */
-    struct hr_span term; /* of an item */
-    struct hr_span text; /* lines, without the last newline; of a literal a single one */
+    bool apart;               /* an empty line stands before it */
+    size_t level;             /* of a heading: 1 or 2 */
+    struct hr_text_span term; /* of an item */
+    struct hr_text_span text; /* lines, without the last newline; of a literal a single one */
 };
 
 /* The next block of *body, which moves behind it; false at the end. */
-bool hr_block_next(const char **body, struct hr_block *out);
+bool hr_block_next(const char **body, struct hr_page_block *out);
 
 /* The next word of a span, which loses it; false when there is none. */
-bool hr_span_word(struct hr_span *span, struct hr_span *word);
+bool hr_span_word(struct hr_text_span *span, struct hr_text_span *word);
 
 #endif

@@ -421,7 +421,7 @@ static json_t *bench_row(const void *rows, size_t i)
                           HR_OF(row, algbw_gbs), HR_OF(row, busbw_gbs), HR_OF(row, wrong), NULL);
 }
 
-static json_t *calibration_object(const struct hr_calibration *c)
+static json_t *calibration_object(const struct hr_machine_speed *c)
 {
     if (!c)
         return json_null();
@@ -430,7 +430,7 @@ static json_t *calibration_object(const struct hr_calibration *c)
                           "l3_bytes", HR_JSON((uint64_t)c->l3_bytes), NULL);
 }
 
-json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_bench_row *rows,
+json_t *hr_json_rows(const struct hr_machine_speed *calibration, const struct hr_bench_row *rows,
                      size_t n)
 {
     return hr_json_object("calibration", calibration_object(calibration), "rows",

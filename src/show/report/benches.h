@@ -147,7 +147,7 @@ struct hr_bench_row {
 };
 
 /* The machine's own speed, measured in the same run. */
-struct hr_calibration {
+struct hr_machine_speed {
     double handoff_us; /* between threads, through the kernel */
     double message_ns; /* one way, between two processors */
     size_t threads;    /* in the measurement of memory_gbs */
@@ -156,7 +156,7 @@ struct hr_calibration {
 };
 
 /* {"calibration", "rows"}; calibration may be NULL. */
-json_t *hr_json_rows(const struct hr_calibration *calibration, const struct hr_bench_row *rows,
+json_t *hr_json_rows(const struct hr_machine_speed *calibration, const struct hr_bench_row *rows,
                      size_t n);
 
 /* --- for programs: new references, NULL without memory --- */

@@ -260,7 +260,7 @@ static const char best_key[] = "best_step";
 enum { MODEL_METADATA = 4, TRAINER_METADATA = 17 };
 
 /* Tensors and metadata of a checkpoint while it is written. */
-struct hr_taken {
+struct hr_saving {
     struct hr_checkpoint checkpoint;
     struct hr_tensor *tensors;    /* owned: the model's, then the trainer's */
     struct hr_metadata *metadata; /* owned: the same */
@@ -304,7 +304,7 @@ static void describe_trainer(const struct hr_saver *saver, double *curve,
     hr_kept_put(saver->options, saver->dataset, file);
 }
 
-static enum hr_status take_room(const struct hr_saver *saver, struct hr_taken *taken)
+static enum hr_status take_room(const struct hr_saver *saver, struct hr_saving *taken)
 {
     const size_t of_model = MODEL_METADATA + hr_model_input_entries(saver->dataset) +
                             hr_class_names_entries(saver->dataset) +
@@ -345,7 +345,7 @@ static void copy_tensors(const struct hr_saver *saver, struct hr_tensor_file *fi
     }
 }
 
-static void describe_all(struct hr_saver *saver, struct hr_taken *taken)
+static void describe_all(struct hr_saver *saver, struct hr_saving *taken)
 {
     struct hr_checkpoint *checkpoint = &taken->checkpoint;
     size_t used = 0;
@@ -379,7 +379,7 @@ enum hr_status hr_save_take(struct hr_saver *saver)
 
 void hr_save_drop(struct hr_saver *saver)
 {
-    struct hr_taken *taken = saver->taken;
+    struct hr_saving *taken = saver->taken;
     saver->taken = NULL;
     if (!taken)
         return;
@@ -404,7 +404,7 @@ enum hr_status hr_save_write(void *arg)
 {
     struct hr_saver *saver = arg;
     const struct hr_train_options *o = saver->options;
-    struct hr_taken *taken = saver->taken;
+    struct hr_saving *taken = saver->taken;
     if (!o->checkpoint_dir[0])
         return keep_digests(saver);
     HR_TRY(hr_claim_keep(&saver->claim, o->checkpoint_dir));

@@ -59,9 +59,9 @@ struct hr_saver {
     size_t bytes;    /* of all its tensors, at most */
     void (*describe)(void *engine, struct hr_tensor_file *model, struct hr_tensor_file *trainer);
     void *engine;
-    unsigned char *copy;    /* (hr_save_copy_bytes) of those tensors */
-    struct hr_taken *taken; /* owned: what is being written; NULL: nothing */
-    const char *losses;     /* the table of each worker's losses, a row a worker; NULL: none */
+    unsigned char *copy;     /* (hr_save_copy_bytes) of those tensors */
+    struct hr_saving *taken; /* owned: what is being written; NULL: nothing */
+    const char *losses;      /* the table of each worker's losses, a row a worker; NULL: none */
     struct hr_step_digests digests; /* owned: without a checkpoint_dir, of what was taken */
 };
 

@@ -14,7 +14,7 @@ struct hr_waiting {
 };
 
 /* The messages that wait for one channel. */
-struct hr_line {
+struct hr_queue_line {
     struct hr_events waiting; /* in order of posting */
     int64_t alarm_ps;         /* the last that was set */
 };
@@ -113,7 +113,7 @@ enum hr_status hr_message_queue_post(struct hr_message_queue *queue, const struc
 static enum hr_status look_later(struct hr_message_queue *queue, size_t channel, int64_t now_ps)
 {
     const int64_t free_ps = queue->links.channel[channel].free_ps;
-    struct hr_line *line = &queue->line[channel];
+    struct hr_queue_line *line = &queue->line[channel];
     int64_t number;
     uint64_t place;
     if (free_ps <= now_ps) {

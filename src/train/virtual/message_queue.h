@@ -39,9 +39,9 @@ struct hr_message_queue {
     struct hr_waiting *waiting; /* (nwaiting) messages that have not left, owned; 0 is none */
     size_t nwaiting, unused;    /* first of those that are free */
     uint64_t posted;
-    struct hr_line *line;    /* (channels) owned */
-    struct hr_events alarms; /* when to look at which line */
-    struct hr_events ready;  /* those to look at now, in order of posting */
+    struct hr_queue_line *line; /* (channels) owned */
+    struct hr_events alarms;    /* when to look at which line */
+    struct hr_events ready;     /* those to look at now, in order of posting */
 };
 
 /* A message between ranks. */

@@ -134,7 +134,7 @@ void hr_tell_norm(struct hr_train_worker *self, size_t samples)
 static void tell_gradient(struct hr_train_worker *self, uint64_t index, size_t samples,
                           double loss_sum)
 {
-    struct hr_telling *telling = &self->telling;
+    struct hr_step_told *telling = &self->telling;
     if (!self->worker.shared->feed.steps)
         return;
     HR_ASSERT(telling->n < HR_TELLING_MOST);
@@ -150,7 +150,7 @@ static uint32_t staleness_of(struct hr_train_worker *self, const struct hr_told_
         return HR_DROPPED;
     if (hr_strategy_never_stale(self->worker.shared->strategy))
         return 0;
-    struct hr_telling *telling = &self->telling;
+    struct hr_step_told *telling = &self->telling;
     const struct hr_stale *stale = &self->worker.stats->stale;
     const uint64_t updates = stale->updates - telling->stale_updates;
     const uint64_t sum = stale->sum - telling->stale_sum;
@@ -171,7 +171,7 @@ static void spend(struct hr_train_worker *self, struct hr_step_record *record)
 
 static enum hr_status tell(struct hr_train_worker *self, int64_t trained_ns)
 {
-    struct hr_telling *telling = &self->telling;
+    struct hr_step_told *telling = &self->telling;
     struct hr_worker *worker = &self->worker;
     const struct hr_shared_state *shared = worker->shared;
     const size_t n = telling->n;

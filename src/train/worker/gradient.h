@@ -88,7 +88,7 @@ struct hr_told_step {
     float norm;
 };
 
-struct hr_telling {
+struct hr_step_told {
     float norm; /* of the gradient that is in hand; NaN: not known */
     size_t n;
     struct hr_told_step step[HR_TELLING_MOST]; /* (n) to be told */

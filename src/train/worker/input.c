@@ -87,14 +87,14 @@ static struct hr_order order_of_pass(const struct hr_train_job *job, uint64_t pa
 
 /* While part of a window is decoded, the same part of the next one is asked for: of samples as they
  * lie, whatever order they will be taken in. All workers together ask for all of it. */
-static void ask_for_next_window(struct hr_input *input, const struct hr_window *now, size_t from,
-                                size_t n)
+static void ask_for_next_window(struct hr_input *input, const struct hr_order_window *now,
+                                size_t from, size_t n)
 {
     const struct hr_train_job *job = input->job;
     const struct hr_split *train = &job->dataset->train;
     const bool last = now->first + now->count == input->order.count;
     const struct hr_order order = last ? order_of_pass(job, input->order_pass + 1) : input->order;
-    const struct hr_window next = hr_order_window(&order, last ? 0 : now->first + now->count);
+    const struct hr_order_window next = hr_order_window(&order, last ? 0 : now->first + now->count);
     const uint64_t begin = (uint64_t)from * next.count / now->count;
     const uint64_t end = (uint64_t)(from + n) * next.count / now->count;
     if (!input->asked) /* what it begins with, nobody has asked for */
@@ -123,7 +123,7 @@ static void ask_ahead(struct hr_input *input, const struct hr_piece *piece)
         return;
     }
     for (uint64_t done = 0; done < piece->count;) {
-        const struct hr_window now = hr_order_window(&input->order, piece->first + done);
+        const struct hr_order_window now = hr_order_window(&input->order, piece->first + done);
         const size_t from = piece->first + done - now.first;
         const size_t here = hr_min_size(piece->count - done, now.count - from);
         ask_for_next_window(input, &now, from, here);

@@ -32,7 +32,7 @@ struct hr_eval_cell {
 };
 
 /* Where training samples are read from. */
-enum hr_reading {
+enum hr_reads {
     HR_READS_MEMORY,    /* or from a file that fits into it */
     HR_READS_WINDOWS,   /* of a mapped file, the next one while there is one in hand */
     HR_READS_SCATTERED, /* all over a mapped file that is larger than memory */
@@ -44,7 +44,7 @@ struct hr_train_job {
     const struct hr_dataset *dataset;
     struct hr_model *model; /* owned */
     struct hr_augment augment;
-    enum hr_reading reading;
+    enum hr_reads reading;
     struct hr_scaling scaling;       /* of no channels without --normalize */
     size_t nranks;                   /* workers, then servers */
     size_t batch_size, global_batch; /* of a worker (the largest share), and of all */

@@ -72,7 +72,7 @@ static void many_steps_are_listed_and_strange_names_stay(void **state)
     (void)state;
     static const char *const names[] = {"d/.tmp-", "d/.tmp-x.-5.0123abcd", "d/.tmp-x.0.0123abcd",
                                         "d/.tmp-x.99999999999.0123abcd", "d/.tmp-1.2"};
-    struct hr_step *steps;
+    struct hr_saved_step *steps;
     size_t count;
     for (size_t i = 0; i < COUNT(names); i++)
         CHECK_OK(hr_folder_make(scratch(names[i])));

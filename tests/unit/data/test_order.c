@@ -47,7 +47,7 @@ static void a_window_has_neighbours(void **state)
         }
         hr_order_fill(&order, 0, count, samples);
         for (size_t first = 0; first < count; first += window) {
-            const struct hr_window at = hr_order_window(&order, first);
+            const struct hr_order_window at = hr_order_window(&order, first);
             assert_int_equal(at.first, first);
             assert_int_equal(at.count, count - first < window ? count - first : window);
             for (size_t i = first; i < first + at.count; i++) {

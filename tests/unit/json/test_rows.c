@@ -44,7 +44,7 @@ static void bench_rows_have_every_field(void **state)
     static const struct field calibrated[] = {{"handoff_us", "4.5"}, {"message_ns", "null"},
                                               {"threads", "2"},      {"memory_gbs", "40.0"},
                                               {"l2_bytes", "0"},     {"l3_bytes", "0"}};
-    const struct hr_calibration calibration = {
+    const struct hr_machine_speed calibration = {
         .handoff_us = 4.5, .message_ns = NAN, .threads = 2, .memory_gbs = 40};
     CHECK_OK(hr_json_write(json_file_path, hr_json_rows(&calibration, &row, 1)));
     json_t *document = json_load_file(json_file_path, 0, NULL);

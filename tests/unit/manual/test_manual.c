@@ -61,7 +61,7 @@ static void a_page_is_source_for_man(void **state)
 /* The text of a page in words, without what is markup. */
 static size_t count_words(const char *page, bool markup)
 {
-    struct hr_span rest = {page, strlen(page)}, word;
+    struct hr_text_span rest = {page, strlen(page)}, word;
     size_t n = 0;
     while (hr_span_word(&rest, &word)) {
         const bool begins = word.text == page || word.text[-1] == '\n';

@@ -142,7 +142,7 @@ static struct saved look_into(const char *path)
 /* What is in it and what is in hand is what was handed out; whoever goes on trains on the rest. */
 static void check_samples(struct hr_train_options options, const char *folder, size_t resumes)
 {
-    struct hr_step *steps;
+    struct hr_saved_step *steps;
     size_t n;
     CHECK_OK(hr_steps_list(scratch(folder), &steps, &n));
     options.checkpoint_dir[0] = '\0';
@@ -291,7 +291,7 @@ static void one_worker_goes_on_from_anywhere_as_if_it_had_never_stopped(void **s
     (void)state;
     for (uint64_t i = 0; i < check_count(8, 300); i++) {
         char want[33];
-        struct hr_step *steps;
+        struct hr_saved_step *steps;
         size_t n;
         struct hr_train_options options = options_of(paused[i % NPAUSED], 1);
         options.servers = has_servers(&options) ? 1 + i / NPAUSED % 3 : 1;

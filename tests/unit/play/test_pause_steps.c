@@ -63,7 +63,7 @@ static void a_run_that_is_saved_has_the_bits_of_one_that_never_was(void **state)
 }
 
 /* Step k's checkpoint: k updates, each of as many shares as it waits for. */
-static void check_saved(const struct hr_train_options *options, const struct hr_step *step)
+static void check_saved(const struct hr_train_options *options, const struct hr_saved_step *step)
 {
     struct hr_checkpoint checkpoint;
     char path[512];
@@ -85,7 +85,7 @@ static void each_checkpoint_holds_whole_steps_and_a_run_goes_on_with_the_next(vo
     (void)state;
     for (uint64_t i = 0; i < check_count(12, 400); i++) {
         struct hr_train_options options = random_options(i);
-        struct hr_step *steps;
+        struct hr_saved_step *steps;
         size_t n;
         save_to(&options, "saved", 1);
         struct hr_run_result result = run_train(&options);
@@ -96,7 +96,7 @@ static void each_checkpoint_holds_whole_steps_and_a_run_goes_on_with_the_next(vo
             check_saved(&options, &steps[k]);
         options.checkpoint_dir[0] = '\0';
         options.checkpoint_every = (struct hr_every){0};
-        const struct hr_step *from = &steps[1 + i % (n - 1)]; /* but for the last */
+        const struct hr_saved_step *from = &steps[1 + i % (n - 1)]; /* but for the last */
         snprintf(options.resume, sizeof options.resume, "%s/%s", scratch("saved"), from->name.text);
         result = run_train(&options);
         assert_int_equal(result.updates, 2 * STEPS - from->step);

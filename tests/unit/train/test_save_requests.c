@@ -106,7 +106,7 @@ static void time_asks_at_the_same_moments_again(void **state)
 /* The oldest checkpoint. */
 static void first_of(const char *folder, char *path, size_t size)
 {
-    struct hr_step *steps;
+    struct hr_saved_step *steps;
     size_t n;
     CHECK_OK(hr_steps_list(folder, &steps, &n));
     assert_true(n >= 2);
