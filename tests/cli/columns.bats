@@ -98,6 +98,11 @@ PY
   sed 1d "$TMP/no-id.csv" >"$TMP/bare.csv"
   refused 3 "line 1: 5 columns, expected 6" eval "$TMP/run" --data "$TMP/bare.csv" --label-column 5
   refused 2 "column 3 is one that the model learns from" eval "$TMP/run" --data "$TMP/people.csv" --label-column age
+  hogring data pack --data "$TMP/people.csv" "${recipe[@]}" --out "$TMP/people.hrp" >/dev/null
+  hogring eval "$TMP/run" --data "$TMP/people.hrp" --json "$TMP/b.json" >/dev/null
+  [ "$(json "$TMP/a.json" 'd["test_loss"]')" = "$(json "$TMP/b.json" 'd["test_loss"]')" ]
+  sed 's/;71,25;/;much;/' "$TMP/people.csv" >"$TMP/much.csv"
+  refused 3 "line 4, column 4, fare: \"much\", expected a finite number, as the model was trained on" predict "$TMP/run" --data "$TMP/much.csv"
   rm -rf "$TMP/run"
   hogring train --data "$TMP/people.csv" --drop id,sex,port,lives --missing mean --target fare --model "flatten, dense 1" --epochs 1 --quiet --checkpoint-dir "$TMP/run" >/dev/null
   cut -d";" -f1,3 "$TMP/people.csv" | tail -n +2 >"$TMP/no-target.csv"
@@ -111,6 +116,10 @@ PY
   grep -q "rows left out, where something is missing: 4" "$TMP/err"
   hogring eval "$TMP/run" --json "$TMP/eval.json" >/dev/null
   [ "$(json "$TMP/eval.json" '[c["name"] for c in d["classes"]]')" = "['k0', 'k1']" ]
+  sed '1s/""/g/; s/^7,/,/' "$TMP/t.csv" >"$TMP/groups.csv"
+  hogring data info --data "$TMP/groups.csv" --split group:g --missing drop --json "$TMP/info.json" >/dev/null
+  [ "$(json "$TMP/info.json" 'd["train"] + d["test"]')" = 35 ]
+  refused 3 "the group is empty, expected a text or number: --missing drop" data info --data "$TMP/groups.csv" --split group:g
   # a feature that groups are made of stays a feature
   hogring eval "$TMP/run" --data "$TMP/t.csv" --split group:z --worst 3 --json "$TMP/eval.json" >/dev/null
   sed '/NA/d' "$TMP/t.csv" >"$TMP/whole.csv"

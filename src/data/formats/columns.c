@@ -105,6 +105,10 @@ static enum hr_status take_missing(const struct hr_columns *columns, const struc
         break;
     }
     char what[240];
+    if (columns->of_model)
+        return fail_field(column, r, f,
+                          "nothing stands there, and the model was trained without "
+                          "such values (--missing mean in training fills them in)");
     snprintf(what, sizeof what, "\"%s\", expected a %s, --missing drop leaves such rows out",
              hr_shown(f->text, f->bytes).text,
              column->is_words
@@ -130,7 +134,8 @@ enum hr_status hr_columns_take(const struct hr_columns *columns, size_t feature,
     char what[400];
     snprintf(what, sizeof what, "\"%s\", expected a finite number%s%s%s%s",
              hr_shown(f->text, f->bytes).text,
-             is_grouped(f) ? " without a mark for thousands"
+             is_grouped(f)       ? " without a mark for thousands"
+             : columns->of_model ? ", as the model was trained on"
              : hr_field_looks_number(f)
                  ? ": --drop leaves a column out"
                  : ": --one-hot auto makes numbers of words, --drop leaves a column out",
@@ -409,7 +414,7 @@ static enum hr_status read_list(const char *where, const json_t *list, struct hr
 
 enum hr_status hr_columns_read(const char *where, const char *text, struct hr_columns *out)
 {
-    *out = (struct hr_columns){0};
+    *out = (struct hr_columns){.of_model = true};
     json_t *whole = json_loads(text, 0, NULL);
     const json_t *list = json_object_get(whole, "columns");
     const char *missing = json_string_value(json_object_get(whole, "missing"));

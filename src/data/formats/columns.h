@@ -47,6 +47,7 @@ struct hr_columns {
     struct hr_column *list; /* (count) owned */
     size_t width;           /* numbers of a sample */
     size_t of;              /* columns of the file */
+    bool of_model;          /* read from its file: the options are those of training */
     bool plain;             /* every column but the labels is a number as it is: nothing to keep */
     char label[HR_CSV_MAX_FIELD + 1]; /* its name in the file that was read; "" */
     char label_place[100];            /* "label is column 3, kind", for messages */

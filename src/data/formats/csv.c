@@ -360,7 +360,7 @@ static enum hr_status take_text(const struct hr_csv_reader *r, const struct hr_c
     snprintf(message, sizeof message,
              f->bytes ? "the %s is longer than 255 bytes or holds a byte 0"
                       : "the %s is empty, expected a text or number%s",
-             what, strcmp(what, "label") ? "" : ": --missing drop leaves such rows out");
+             what, ": --missing drop leaves such rows out");
     if (!f->bytes || f->bytes > HR_LABEL_MAX_BYTES || memchr(f->text, '\0', f->bytes))
         return hr_csv_fail_at(r, f, message);
     memcpy(text, f->text, f->bytes);
@@ -396,7 +396,10 @@ static enum hr_status take_field(const struct hr_csv_reader *r, const struct hr_
         return layout->targets.count ? take_target(r, f, layout)
                                      : take_text(r, f, "label", row->label);
     case GROUP: /* of a model, it may be a feature, too */
-        HR_TRY(take_text(r, f, "group", row->group));
+        row->left_out =
+            row->left_out || (columns->missing == HR_MISSING_DROP && hr_field_is_missing(f, false));
+        if (!row->left_out)
+            HR_TRY(take_text(r, f, "group", row->group));
         break;
     case FEATURE:
     case UNLISTED:

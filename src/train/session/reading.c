@@ -130,8 +130,14 @@ static enum hr_status open_labelled(const char *data, const struct hr_data_optio
     const bool by_name = input->label_name[0] && !options->label_column[0] && !options->target[0];
     if (by_name)
         status = hr_dataset_open_with(data, &named, out);
-    if (status == HR_E_USAGE && !(by_name && names_label(input)))
+    if (status == HR_E_USAGE)
         status = hr_dataset_open_with(data, &plain, out);
+    /* Another column of a table is no label: the first refusal stands. */
+    if (status == HR_OK && by_name && names_label(input) && !strcmp(out->format, "csv") &&
+        !out->options.label_column[0]) {
+        hr_dataset_close(out);
+        status = hr_dataset_open_with(data, &named, out);
+    }
     /* Features that these rows happen not to have. */
     if (status == HR_OK && out->features == HR_FEATURES_SPARSE &&
         out->shape.channels < input->shape.channels)
