@@ -13,7 +13,6 @@
 #include "checkpoint/claim.h"
 #include "checkpoint/links.h"
 #include "checkpoint/manifest.h"
-#include "checkpoint/publish.h"
 #include "checkpoint/steps.h"
 
 _Static_assert(sizeof((struct hr_checkpoint *)0)->path == HR_PATH_MAX, "paths are of one size");
@@ -70,6 +69,45 @@ static void clear_away(const char *temporary, enum hr_status status)
     (void)status;
 }
 
+static bool is_ours(const char *dir, const struct hr_saved_step *step)
+{
+    char path[HR_PATH_MAX];
+    return hr_path(path, "%s/%s", dir, step->name.text) == HR_OK &&
+           hr_steps_check_ours(path, step->step) == HR_OK;
+}
+
+/* Remove all steps but the newest `keep` (0: keep all); `saved` always stays, and so does the one
+ * that dir/best points at, which is not counted. Neither is what is no checkpoint, or holds other
+ * files, too (hr_steps_check_ours): that stays, with a warning. Failure is only a warning. */
+static void prune(const char *dir, uint64_t saved, size_t keep)
+{
+    struct hr_saved_step *steps;
+    size_t count, gone = 0, kept = 1; /* `saved`, whatever its place in the order */
+    if (keep == 0)
+        return;
+    if (hr_steps_list(dir, &steps, &count) != HR_OK) {
+        hr_log(HR_LOG_WARNING, "%s", hr_error_message());
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const bool stays = !steps[i].old &&
+                           (steps[i].step == saved || hr_link_points(dir, HR_BEST, steps[i].step));
+        if (stays)
+            continue;
+        if (!is_ours(dir, &steps[i])) {
+            if (kept >= keep && !gone) /* it is behind those that are kept for the first time */
+                hr_log(HR_LOG_WARNING, "%s (--keep passes over it)", hr_error_message());
+            continue;
+        }
+        if (kept++ < keep)
+            continue;
+        gone++;
+        if (hr_steps_discard(dir, &steps[i]) != HR_OK)
+            hr_log(HR_LOG_WARNING, "%s", hr_error_message());
+    }
+    free(steps);
+}
+
 enum hr_status hr_checkpoint_save(const char *dir, struct hr_checkpoint *checkpoint, size_t keep)
 {
     char temporary[HR_PATH_MAX], path[HR_PATH_MAX];
@@ -89,7 +127,7 @@ enum hr_status hr_checkpoint_save(const char *dir, struct hr_checkpoint *checkpo
     HR_TRY_GOTO(hr_steps_publish(&publish, &published), status, out);
     memcpy(checkpoint->path, path, sizeof path);
     hr_link_point(dir, HR_LATEST, checkpoint->step);
-    hr_steps_prune(dir, checkpoint->step, keep);
+    prune(dir, checkpoint->step, keep);
 out:
     if (!published)
         clear_away(temporary, status);
@@ -99,7 +137,7 @@ out:
 void hr_checkpoint_mark_best(const char *dir, uint64_t step, size_t keep)
 {
     hr_link_point(dir, HR_BEST, step);
-    hr_steps_prune(dir, step, keep);
+    prune(dir, step, keep);
 }
 
 static enum hr_status load_files(const char *folder, const struct hr_manifest *manifest,

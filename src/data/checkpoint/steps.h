@@ -1,5 +1,4 @@
-/* steps.h - the folder of checkpoints: which steps are there, and how they go (one comes by
- * publish.h).
+/* steps.h - the folder of checkpoints: which steps are there, and how they come and go.
  *
  *     DIR/step-00000500          a checkpoint
  *     DIR/step-00000500.old      one that is being replaced, only where the file system cannot
@@ -9,9 +8,10 @@
  *     DIR/.tmp-*.<pid>.<random>  being written, or being removed
  *     DIR/step-00000500.aside    what stood where a step came, and was none
  *
- * A name appears and disappears by one rename, so a checkpoint is always whole.
+ * A name appears and disappears by one rename of a folder that is written and synced: so a crash
+ * leaves the old one or the new one, and none half.
  *
- * Threads: one a folder; several processes may use it.
+ * Threads: one a folder; several processes may use it. Test: tests/unit/checkpoint/test_steps.c
  */
 #ifndef HR_CHECKPOINT_STEPS_H
 #define HR_CHECKPOINT_STEPS_H
@@ -61,13 +61,18 @@ HR_CHECKED enum hr_status hr_steps_remove(const char *folder);
 /* Remove one step, if hr_steps_check_ours is HR_OK. */
 HR_CHECKED enum hr_status hr_steps_discard(const char *dir, const struct hr_saved_step *step);
 
+struct hr_publish {
+    const char *dir, *temporary; /* `temporary` becomes dir/step-%08llu */
+    uint64_t step;
+    bool exchange; /* may swap two names at once; false: tests, and file systems that cannot */
+};
+
+/* Give a synced temporary folder its name, durably; then remove the folder that had that name.
+ *   published   out: true once it has the name, even if the sync after that fails and nothing is
+ *               removed */
+HR_CHECKED enum hr_status hr_steps_publish(const struct hr_publish *publish, bool *published);
+
 /* Remove this user's .tmp-* of processes that have ended. Failure is only a warning. */
 HR_CHECKED enum hr_status hr_steps_remove_leftovers(const char *dir);
-
-/* --- prune.c: old checkpoints go, and some stay */
-/* Remove all steps but the newest `keep` (0: keep all); `saved` always stays, and so does the one
- * that dir/best points at, which is not counted. Neither is what is no checkpoint, or holds other
- * files, too (hr_steps_check_ours): that stays, with a warning. Failure is only a warning. */
-void hr_steps_prune(const char *dir, uint64_t saved, size_t keep);
 
 #endif

@@ -1,6 +1,5 @@
 /* The folder of checkpoints: steps are replaced whole, the newest kept, leftovers removed. */
 #include "checkpoint/links.h"
-#include "checkpoint/publish.h"
 #include "checkpoint/steps.h"
 
 #include <stdio.h>
