@@ -7,7 +7,7 @@
  *   hr_driver_replay     one process repeats what a trace says
  *
  * All share the workers (worker.h), the owners' side of the strategy (strategy.h), the leader at
- * cuts (cut_counts.h) and the launcher's ticks (session/launcher.h).
+ * cuts (leader.h) and the launcher's ticks (session/launcher.h).
  *
  * Threads: struct hr_drive is the launcher's; ranks of hr_driver_threads read it.
  */
@@ -18,7 +18,7 @@
 #include "session/launcher.h"
 #include "trace/pick.h"
 #include "drive/calibrate.h"
-#include "drive/cut_counts.h"
+#include "drive/leader.h"
 #include "drive/losses.h"
 
 struct hr_play;

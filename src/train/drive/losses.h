@@ -33,7 +33,7 @@
 #ifndef HR_DRIVE_LOSSES_H
 #define HR_DRIVE_LOSSES_H
 
-#include "drive/cut_counts.h"
+#include "drive/leader.h"
 #include "hogring/train.h"
 #include "shm/control.h"
 

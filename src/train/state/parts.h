@@ -1,7 +1,7 @@
 /* parts.h - one dense run: all of its parts, and who uses which.
  *
  *   job          constants, and what all ranks share          job.h
- *   leader       decides at cuts                              cut_counts.h
+ *   leader       decides at cuts                              leader.h
  *   launcher     shows, saves, passes on requests             session/launcher.h
  *   drive        decides whose turn it is                     driver.h
  *   saver        how the state is written and read            session/save.h, state.h

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "drive/cut_counts.h"
+#include "drive/leader.h"
 #include "session/carve.h"
 #include "strategies/strategies.h"
 #include "strategy/shared.h"

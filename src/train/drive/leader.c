@@ -1,4 +1,4 @@
-#include "drive/cut_counts.h"
+#include "drive/leader.h"
 
 #include "server/staleness.h"
 #include "worker/worker.h"

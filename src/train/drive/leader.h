@@ -1,10 +1,10 @@
-/* cut_counts.h - what networks tell the session's cut (session/cut.h), which decides: position,
- * workers' counts, a point of the curve. Worker 0 does it.
+/* leader.h - worker 0 at a cut: what networks tell the session's cut (session/cut.h), which
+ * decides: position, workers' counts, a point of the curve.
  *
  * Threads: as session/cut.h says.
  */
-#ifndef HR_DRIVE_CUT_COUNTS_H
-#define HR_DRIVE_CUT_COUNTS_H
+#ifndef HR_DRIVE_LEADER_H
+#define HR_DRIVE_LEADER_H
 
 #include "worker/job.h"
 
