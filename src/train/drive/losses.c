@@ -377,7 +377,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
         hr_stats_mend(&shared->stats[rank]), tell_fate(losses, rank);
     if (losses->why_not || !note(losses, rank, how, now))
         return end_run(losses, rank, how);
-    hr_roll_lost(losses->drive, rank);
+    hr_record_lost(losses->drive, rank);
     if (counts)
         close_account(losses, rank, now);
     if (worker)
@@ -431,7 +431,7 @@ void hr_losses_welcome(struct hr_losses *losses, size_t rank)
     const struct hr_shared_state *shared = shared_of(losses);
     last_of(losses, rank)->back = true;
     losses->comes[rank] = false;
-    hr_roll_back(losses->drive, rank);
+    hr_record_back(losses->drive, rank);
     hr_roster_welcome(shared->control, rank);
 }
 
@@ -486,7 +486,7 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     HR_TRY(losses->begin ? losses->begin(losses, &again)
                          : term_begin(losses->leader, recalled, &again));
     if (recalled)
-        hr_roll_term(losses->drive, shared_of(losses)->seats->index, again);
+        hr_record_term(losses->drive, shared_of(losses)->seats->index, again);
     losses->again = again;
     losses->recalled_by = losses->n ? (size_t)(why_recalled(losses) - losses->loss) : 0;
     if (losses->n)

@@ -298,7 +298,7 @@ static bool writes_log(const struct hr_shared_state *shared, size_t rank)
     return hr_atom32_load_relaxed(&shared->control->rank[rank].stage) == 0;
 }
 
-void hr_roll_lost(const struct hr_drive *drive, size_t rank)
+void hr_record_lost(const struct hr_drive *drive, size_t rank)
 {
     const struct hr_shared_state *shared = drive->job->shared;
     const bool worker = rank < shared->workers;
@@ -319,7 +319,7 @@ void hr_roll_lost(const struct hr_drive *drive, size_t rank)
     append(drive, &entry);
 }
 
-void hr_roll_back(const struct hr_drive *drive, size_t rank)
+void hr_record_back(const struct hr_drive *drive, size_t rank)
 {
     append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_BACK, .rank = (uint32_t)rank});
 }
@@ -334,7 +334,7 @@ static void at_servers(const struct hr_drive *drive)
     }
 }
 
-void hr_roll_cut(const struct hr_drive *drive, bool halts)
+void hr_record_cut(const struct hr_drive *drive, bool halts)
 {
     at_servers(drive);
     append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_CUT,
@@ -342,12 +342,12 @@ void hr_roll_cut(const struct hr_drive *drive, bool halts)
                                            .duration_ns = since_begin_ns(drive)});
 }
 
-void hr_roll_over(const struct hr_drive *drive)
+void hr_record_over(const struct hr_drive *drive)
 {
     append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_OVER});
 }
 
-void hr_roll_term(const struct hr_drive *drive, uint64_t index, uint64_t again)
+void hr_record_term(const struct hr_drive *drive, uint64_t index, uint64_t again)
 {
     at_servers(drive);
     append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_TERM, .step = again, .value = index});

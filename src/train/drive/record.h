@@ -88,14 +88,14 @@ enum hr_roll_kind {
 /* Written; nothing where the run is not recorded, or outlives no losses. */
 
 /* Rank `rank` is gone, and its counters are whole; it is welcome again. */
-void hr_roll_lost(const struct hr_drive *drive, size_t rank);
-void hr_roll_back(const struct hr_drive *drive, size_t rank);
+void hr_record_lost(const struct hr_drive *drive, size_t rank);
+void hr_record_back(const struct hr_drive *drive, size_t rank);
 /* All rest at a cut, and will leave it; halts: the run. */
-void hr_roll_cut(const struct hr_drive *drive, bool halts);
+void hr_record_cut(const struct hr_drive *drive, bool halts);
 /* They have left the last one. */
-void hr_roll_over(const struct hr_drive *drive);
+void hr_record_over(const struct hr_drive *drive);
 /* All were recalled, and a term has begun: so many samples will be computed once more. */
-void hr_roll_term(const struct hr_drive *drive, uint64_t index, uint64_t again);
+void hr_record_term(const struct hr_drive *drive, uint64_t index, uint64_t again);
 
 /* Read. */
 

@@ -493,7 +493,7 @@ static void release(struct hr_losses *losses)
         losses->rest_ns = losses->now_ns(losses->clock);
     }
     if (rest_at(losses, HR_STAGE_EVALUATED)) {
-        hr_roll_cut(losses->drive, losses->leader->cuts.cut->halt);
+        hr_record_cut(losses->drive, losses->leader->cuts.cut->halt);
         losses->in_span = false;
         losses->concludes = losses->leader->cuts.cut->concluded + 1;
     }
@@ -501,7 +501,7 @@ static void release(struct hr_losses *losses)
         const int64_t began = latest(losses, &shared->stats->began_ns);
         losses->halted = losses->leader->cuts.cut->halt;
         if (losses->halted)
-            hr_roll_over(losses->drive);
+            hr_record_over(losses->drive);
         run_clock(losses, !losses->halted, began);
         losses->leader->cuts.cut->span_began_ns = began;
         losses->in_span = true;

@@ -538,7 +538,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
     drive->leader->cuts.cut->span_ended_ns = drive->driver->now_ns(drive);
     HR_TRY(tell_steps(play));
     hr_leader_decide(drive->leader);
-    hr_roll_cut(drive, drive->leader->cuts.cut->halt);
+    hr_record_cut(drive, drive->leader->cuts.cut->halt);
     for (size_t r = 0; r < workers; r++)
         if (play->state[r] == HR_ARRIVED)
             hr_worker_export(&play->worker[r].worker);
