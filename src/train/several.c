@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "checkpoint/digest.h"
-#include "drive/roll_call.h"
+#include "drive/losses_apart.h"
 #include "drive/record.h"
 #include "drive/rest.h"
 #include "kernels/select.h"

@@ -9,8 +9,8 @@
 #include "drive/driver.h"
 #include "drive/losses.h"
 #include "drive/record.h"
+#include "drive/losses_apart.h"
 #include "drive/rest.h"
-#include "drive/roll_call.h"
 #include "drive/serve.h"
 #include "observe/spans.h"
 #include "products/ready.h"
@@ -489,7 +489,7 @@ static enum hr_status look_around(void *arg)
     if (job->tend)
         HR_TRY(job->tend(job->machines_arg));
     if (job->shared->outlives)
-        HR_TRY(hr_roll_call(&drive->losses));
+        HR_TRY(hr_rest_release(&drive->losses));
     if (job->shared->outlives)
         hr_losses_mind_copy(&drive->losses);
     return hr_launcher_tick(drive->launcher);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "drive/driver.h"
-#include "drive/roll_call.h"
+#include "drive/losses_apart.h"
 #include "drive/record.h"
 #include "group/local_group.h"
 #include "server/server.h"

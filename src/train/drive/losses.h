@@ -1,6 +1,6 @@
 /* losses.h - the launcher of a run that outlives its ranks (--on-loss): it says who is gone and who
  * is back and when they may be started again, and keeps the account of it all. Who lets those who
- * rest go on: roll_call.h where ranks wait, play/play.h where they are played.
+ * rest go on: rest.h where ranks wait, play/play.h where they are played.
  *
  *   continue   those who are left go on
  *   restart    ... and the rank is started again, while --max-restarts lasts: at once, and when it
@@ -72,7 +72,7 @@ struct hr_losses {
     uint64_t concludes;                 /* cuts that the leader has concluded when all rest again */
     int64_t began_ns;
     /* Of ranks that wait: time in spans that are over, and since when this one goes on; 0: it does
-     * not. (roll_call.c) */
+     * not. (rest.c) */
     int64_t trained_ns, span_ns;
     const char *why_not; /* the run did not outlive a loss; NULL: it did */
     char stage_how[160]; /* a stage was lost, whose worker will be; "": none */
@@ -84,7 +84,7 @@ struct hr_losses {
     struct hr_told *told;          /* of a worker's fate, to its losses so far */
     uint64_t again;                /* samples that the last term computes once more, */
     size_t recalled_by;            /* put down to this loss */
-    struct hr_losses_apart *apart; /* of a run on several machines (roll_call.h); or NULL */
+    struct hr_losses_apart *apart; /* of a run on several machines (losses_apart.h); or NULL */
     /* A term begins there, in place of what this file has for one machine; or NULL. */
     enum hr_status (*begin)(struct hr_losses *losses, uint64_t *again);
     struct hr_loss *loss; /* (n) owned */
@@ -126,8 +126,8 @@ void hr_losses_mind_copy(struct hr_losses *losses);
 /* All who live rest; begins: where a cut was concluded. A new term begins. */
 HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);
 
-/* The steps of a recall, where ranks are on several machines (roll_call.h). Machine 0: snapshot and
- * counters are those of the last cut; samples that will be computed once more. */
+/* The steps of a recall, where ranks are on several machines (losses_apart.h). Machine 0: snapshot
+ * and counters are those of the last cut; samples that will be computed once more. */
 uint64_t hr_term_go_back(const struct hr_leader *leader);
 /* All machines have them: seats, and what ranks here share, begin there. HR_E_LOST. */
 HR_CHECKED enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader);

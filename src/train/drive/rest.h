@@ -1,12 +1,14 @@
-/* rest.h - a rank's side of the roster: it rests, and goes on with all others or in a new term.
+/* rest.h - losses where ranks wait for one another (the roster: shm/roster.h). A rank rests, and
+ * goes on with all others or in a new term. The launcher sees who is gone and who is back, and when
+ * all who live rest it lets them go on, into a new term where somebody was lost or came back.
  *
- * Threads: a rank's own.
- * Test:    tests/unit/drive/test_rest.c, tests/unit/train/test_losses.c
+ * Threads: struct hr_rest is its rank's; the rest the launcher's.
+ * Test:    tests/unit/drive/test_rest.c, test_span_clock.c, tests/unit/train/test_losses.c
  */
 #ifndef HR_DRIVE_REST_H
 #define HR_DRIVE_REST_H
 
-#include "shm/control.h"
+#include "drive/losses.h"
 
 /* What a rank rests at. Those at a cut are reached by all who live, or by none. */
 enum hr_rest_stage {
@@ -43,5 +45,8 @@ bool hr_rest_is_over(const struct hr_rest *rest);
 bool hr_rest_may_join(void *nobody);
 /* Rest until the launcher knows that this rank is back, or (*over) the run is. */
 HR_CHECKED enum hr_status hr_rest_join(struct hr_rest *rest, bool *over);
+
+/* The launcher's, at every ring of its bell: when all who live rest they go on. */
+HR_CHECKED enum hr_status hr_rest_release(struct hr_losses *losses);
 
 #endif

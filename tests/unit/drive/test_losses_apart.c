@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "drive/roll_call.h"
+#include "drive/losses_apart.h"
 #include "support/check.h"
 
 /* Machine 1 sees that machine 2 is lost. */

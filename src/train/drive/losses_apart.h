@@ -1,9 +1,7 @@
-/* roll_call.h - losses where ranks wait for one another: the launcher sees who is gone and who is
- * back, and when all who live rest it lets them go on, into a new term where somebody was lost or
- * came back.
+/* losses_apart.h - losses of a run on several machines.
  *
- * On several machines: machine 0 says who is gone, and all hear it in the same order. Every loss
- * there ends the term, whatever the strategy: what a machine has is in the last cut alone.
+ * Machine 0 says who is gone, and all hear it in the same order. Every loss ends the term, whatever
+ * the strategy: what a machine has is in the last cut alone.
  *
  *   machine m   sees that another is lost, or a rank of its own     report -> machine 0
  *   machine 0   has seen it, or been told                           order  -> all who live
@@ -23,11 +21,10 @@
  * Threads: the launcher's, but for what carriers' pollers write.
  * Source:  one sequencer for all decisions: Birman and Joseph, "Reliable communication in the
  *          presence of failures", ACM TOCS 1987 (views agreed upon by a coordinator).
- * Test:    tests/unit/drive/test_roll_call.c, test_losses_apart.c, tests/unit/train/test_losses.c,
- *          test_several_losses.c
+ * Test:    tests/unit/drive/test_losses_apart.c, tests/unit/train/test_several_losses.c
  */
-#ifndef HR_DRIVE_ROLL_CALL_H
-#define HR_DRIVE_ROLL_CALL_H
+#ifndef HR_DRIVE_LOSSES_APART_H
+#define HR_DRIVE_LOSSES_APART_H
 
 #include "drive/losses.h"
 #include "machines/meet.h"
@@ -86,6 +83,14 @@ void hr_losses_apart_saw(void *apart, size_t machine, const char *how);
 /* A rank that lived here is gone. (hr_launch_options.lost) */
 bool hr_losses_apart_lost(void *losses, size_t rank, const char *how);
 
+/* What has been seen or ordered since the last time: reported, ordered, taken. Call at every ring
+ * of the launcher's bell. HR_E_LOST: the others go on without this machine. */
+HR_CHECKED enum hr_status hr_losses_apart_take(struct hr_losses *losses);
+/* Do all ranks here rest that live? Where none does: have others come to a meeting, or is there a
+ * term to be begun? Then apart->stage says where. */
+bool hr_losses_apart_rest(struct hr_losses *losses);
+/* All machines meet, where their ranks rest. HR_E_RECALLED: there is an order to take first. */
+HR_CHECKED enum hr_status hr_losses_apart_meet(struct hr_losses *losses);
 /* Where no worker lives here: until the others meet, or there is an order to take. HR_E_ABORTED. */
 HR_CHECKED enum hr_status hr_losses_apart_wait(struct hr_losses *losses);
 /* All ranks here rest, and a loss has been taken: see above. *again: samples that will be computed
@@ -93,8 +98,5 @@ HR_CHECKED enum hr_status hr_losses_apart_wait(struct hr_losses *losses);
 HR_CHECKED enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again);
 /* All ranks have ended: machines' launchers meet. */
 HR_CHECKED enum hr_status hr_losses_apart_end(struct hr_losses *losses);
-
-/* Call at every ring of the launcher's bell. */
-HR_CHECKED enum hr_status hr_roll_call(struct hr_losses *losses);
 
 #endif

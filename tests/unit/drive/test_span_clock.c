@@ -1,11 +1,10 @@
 /* The launcher's clock of training, where a cut's span has more than one end. */
-#include "drive/roll_call.h"
+#include "drive/rest.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "drive/driver.h"
-#include "drive/rest.h"
 #include "strategy/shared.h"
 #include "support/check.h"
 
@@ -76,7 +75,7 @@ static void rest_and_go(struct stage *stage, enum hr_rest_stage at)
         hr_atom32_store_relaxed(&control->rank[r].stage, at);
         hr_atom32_store_release(&control->rank[r].rest, rounds + 1);
     }
-    CHECK_OK(hr_roll_call(&stage->drive.losses));
+    CHECK_OK(hr_rest_release(&stage->drive.losses));
     assert_int_equal(hr_atom32_load_relaxed(&control->roster.rounds), rounds + 1);
 }
 

@@ -1,14 +1,9 @@
-#include "drive/roll_call.h"
+#include "drive/losses_apart.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "drive/driver.h"
-#include "drive/losses.h"
-#include "drive/record.h"
 #include "drive/rest.h"
-#include "server/server.h"
-#include "server/staleness.h"
 
 static uint64_t bit(size_t n)
 {
@@ -226,9 +221,7 @@ static bool next_letter(struct hr_losses_apart *apart, struct hr_loss_letter *le
     return true;
 }
 
-/* What has been seen or ordered since the last time: reported, ordered, taken. Call at every ring
- * of the launcher's bell. HR_E_LOST: the others go on without this machine. */
-static enum hr_status losses_apart_take(struct hr_losses *losses)
+enum hr_status hr_losses_apart_take(struct hr_losses *losses)
 {
     struct hr_losses_apart *apart = losses->apart;
     const bool leads = is_first(apart);
@@ -287,9 +280,7 @@ static bool lives_here(const struct hr_losses_apart *apart, size_t rank)
     return hr_homes_here(apart->homes, rank) && !hr_roster_is_gone(apart->control, rank);
 }
 
-/* Do all ranks here rest that live? Where none does: have others come to a meeting, or is there a
- * term to be begun? Then apart->stage says where. */
-static bool losses_apart_rest(struct hr_losses *losses)
+bool hr_losses_apart_rest(struct hr_losses *losses)
 {
     struct hr_losses_apart *apart = losses->apart;
     const struct hr_train_job *job = losses->leader->job;
@@ -329,8 +320,7 @@ enum hr_status hr_losses_apart_wait(struct hr_losses *losses)
     return hr_wait_until(&waiter, &apart->control->launcher_bell, is_called, apart, "the others");
 }
 
-/* All machines meet, where their ranks rest. HR_E_RECALLED: there is an order to take first. */
-static enum hr_status losses_apart_meet(struct hr_losses *losses)
+enum hr_status hr_losses_apart_meet(struct hr_losses *losses)
 {
     struct hr_losses_apart *apart = losses->apart;
     struct hr_waiter waiter = waiter_of(apart);
@@ -344,7 +334,7 @@ static void poll_and_take(void *arg)
 {
     struct hr_losses *losses = arg;
     hr_carrier_poll(losses->apart->carrier);
-    const enum hr_status status = losses_apart_take(losses);
+    const enum hr_status status = hr_losses_apart_take(losses);
     if (status != HR_OK)
         hr_control_abort(losses->apart->control, HR_MAX_RANKS, status, hr_error_message());
 }
@@ -352,7 +342,7 @@ static void poll_and_take(void *arg)
 enum hr_status hr_losses_apart_end(struct hr_losses *losses)
 {
     struct hr_losses_apart *apart = losses->apart;
-    HR_TRY(losses_apart_take(losses));
+    HR_TRY(hr_losses_apart_take(losses));
     struct hr_waiter waiter = waiter_of(apart);
     waiter.recall = NULL;
     waiter.poll = poll_and_take;
@@ -389,175 +379,5 @@ enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again)
     hr_carrier_run_term(apart->carrier);
     *again = apart->again;
     apart->again = 0;
-    return HR_OK;
-}
-
-static const struct hr_train_job *job_of(const struct hr_losses *losses)
-{
-    return losses->leader->job;
-}
-
-static struct hr_control *control_of(const struct hr_losses *losses)
-{
-    return job_of(losses)->shared->control;
-}
-
-static uint32_t stage_of(const struct hr_losses *losses, size_t rank)
-{
-    return hr_atom32_load_acquire(&control_of(losses)->rank[rank].stage); /* partner: rest */
-}
-
-/* Do all who live rest, and a worker among them? Else all workers are being started again. Servers
- * rest only when they are recalled. */
-static bool all_rest(const struct hr_losses *losses)
-{
-    const struct hr_control *control = control_of(losses);
-    const size_t workers = job_of(losses)->shared->workers;
-    const bool recalled = hr_losses_recalled(losses);
-    const size_t n = recalled ? job_of(losses)->first_stage : workers;
-    size_t resting = 0;
-    if (losses->apart)
-        return losses_apart_rest((struct hr_losses *)(uintptr_t)losses);
-    if (recalled ? hr_losses_await(losses) : !hr_losses_are_taken(losses))
-        return false;
-    for (size_t r = 0; r < n; r++) {
-        if (hr_roster_is_gone(control, r))
-            continue;
-        if (!hr_roster_rests(control, r))
-            return false;
-        resting += r < workers;
-    }
-    return resting > 0;
-}
-
-/* Do workers of the present term rest at that stage? All of them do, or none. */
-static bool rest_at(const struct hr_losses *losses, enum hr_rest_stage stage)
-{
-    if (losses->apart)
-        return losses->apart->stage == stage;
-    for (size_t w = 0; w < job_of(losses)->shared->workers; w++)
-        if (!hr_roster_is_gone(control_of(losses), w) && stage_of(losses, w) == stage)
-            return true;
-    return false;
-}
-
-/* Between a cut's conclusion and the span behind it, it waits for the span as all others do. */
-static void welcome(struct hr_losses *losses, size_t rank)
-{
-    hr_atom32_store_relaxed(&control_of(losses)->rank[rank].presence.begins, !losses->in_span);
-    hr_losses_welcome(losses, rank);
-}
-
-static void welcome_who_is_back(struct hr_losses *losses)
-{
-    for (size_t r = 0; losses->n && r < job_of(losses)->first_stage; r++)
-        if (hr_losses_here(losses, r) && hr_roster_is_gone(control_of(losses), r) &&
-            stage_of(losses, r) == HR_STAGE_JOINS && !losses->halted)
-            welcome(losses, r);
-}
-
-/* Training goes on, or not, since `at`, as drive_threads.c has it: since the last worker came. */
-static void run_clock(struct hr_losses *losses, bool runs, int64_t at)
-{
-    if (losses->span_ns)
-        losses->trained_ns += at - losses->span_ns;
-    losses->span_ns = runs ? at : 0;
-}
-
-static int64_t latest(const struct hr_losses *losses, const int64_t *of_first)
-{
-    const struct hr_shared_state *shared = job_of(losses)->shared;
-    return hr_account_latest(of_first, shared->workers, sizeof *shared->stats);
-}
-
-/* All have ended the span; once more where one that came back in the cut has gone on with it since
- * its end before. A loss may have been noticed since then, when nobody trained. */
-static void end_span(struct hr_losses *losses)
-{
-    struct hr_cut *cut = losses->leader->cuts.cut;
-    if (!losses->span_ns)
-        losses->span_ns = cut->span_ended_ns;
-    cut->span_ended_ns = latest(losses, &job_of(losses)->shared->stats->came_ns);
-    run_clock(losses, false, cut->span_ended_ns);
-    for (size_t i = 0; i < losses->n; i++)
-        if (losses->loss[i].seconds > hr_seconds(losses->trained_ns))
-            losses->loss[i].seconds = hr_seconds(losses->trained_ns);
-}
-
-static void release(struct hr_losses *losses)
-{
-    struct hr_shared_state *shared = job_of(losses)->shared;
-    if (rest_at(losses, HR_STAGE_ENDED)) {
-        hr_losses_settle(losses);
-        end_span(losses);
-        losses->rest_ns = losses->now_ns(losses->clock);
-    }
-    if (rest_at(losses, HR_STAGE_EVALUATED)) {
-        hr_record_cut(losses->drive, losses->leader->cuts.cut->halt);
-        losses->in_span = false;
-        losses->concludes = losses->leader->cuts.cut->concluded + 1;
-    }
-    if (rest_at(losses, HR_STAGE_BEGINS)) {
-        const int64_t began = latest(losses, &shared->stats->began_ns);
-        losses->halted = losses->leader->cuts.cut->halt;
-        if (losses->halted)
-            hr_record_over(losses->drive);
-        run_clock(losses, !losses->halted, began);
-        losses->leader->cuts.cut->span_began_ns = began;
-        losses->in_span = true;
-    }
-    if (losses->halted)
-        hr_roster_end(shared->control);
-    hr_roster_release(shared->control);
-}
-
-/* A leader that died before it had concluded the cut: all others have left it. */
-static void conclude(const struct hr_losses *losses)
-{
-    if (losses->leader->cuts.cut->concluded < losses->concludes && rest_at(losses, HR_STAGE_BEGINS))
-        hr_leader_conclude(losses->leader);
-}
-
-/* All rest here, and elsewhere, or somebody was lost. Where a cut was concluded, and the next span
- * has not begun, all go on behind it, wherever ranks here are. */
-static enum hr_status go_on_apart(struct hr_losses *losses)
-{
-    struct hr_losses_apart *apart = losses->apart;
-    enum hr_status status;
-    if (hr_losses_changed(losses)) {
-        const bool begins = !apart->passed || apart->passed == HR_STAGE_EVALUATED;
-        if (hr_losses_recalled(losses) && !begins)
-            run_clock(losses, true, losses->now_ns(losses->clock));
-        status = hr_losses_begin_term(losses, begins);
-    } else {
-        status = losses_apart_meet(losses);
-        if (status == HR_OK)
-            release(losses);
-    }
-    return status == HR_E_RECALLED ? HR_OK : status; /* its order is taken at the next ring */
-}
-
-enum hr_status hr_roll_call(struct hr_losses *losses)
-{
-    if (losses->apart)
-        HR_TRY(losses_apart_take(losses));
-    welcome_who_is_back(losses);
-    if (!all_rest(losses))
-        return HR_OK;
-    if (hr_losses_lead(losses))
-        conclude(losses);
-    if (rest_at(losses, HR_STAGE_BEGINS) && hr_losses_lead(losses))
-        hr_losses_keep_cut(losses);
-    else if (rest_at(losses, HR_STAGE_BEGINS)) /* of its own workers */
-        hr_staleness_keep(job_of(losses)->shared);
-    if (losses->apart)
-        return go_on_apart(losses);
-    if (hr_losses_changed(losses)) {
-        const bool begins = rest_at(losses, HR_STAGE_BEGINS);
-        if (hr_losses_recalled(losses) && !begins) /* all are back in the span */
-            run_clock(losses, true, losses->now_ns(losses->clock));
-        return hr_losses_begin_term(losses, begins);
-    }
-    release(losses);
     return HR_OK;
 }
