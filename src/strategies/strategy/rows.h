@@ -21,7 +21,6 @@
 #include "base/error.h"
 
 struct hr_shared_state;
-struct hr_snapshot;
 struct hr_worker;
 
 enum hr_kept_how {
@@ -85,7 +84,31 @@ void hr_rows_export(struct hr_worker *worker);
 void hr_rows_combine(struct hr_worker *worker);
 HR_CHECKED enum hr_status hr_rows_verify(struct hr_worker *worker);
 
-/* --- the snapshot's memory --- */
+/* --- the snapshot --- */
+
+/* The state of the model at a cut: what evaluation reads and checkpoints hold. Where nobody saves a
+ * run, records it or takes it back to a cut, it needs no copy: all rest while it is read. */
+struct hr_snapshot {
+    /* What it has: */
+    bool live;             /* `weights` are those of the run itself (hr_rows_memory) */
+    bool copied;           /* state, and errors of what is compressed */
+    size_t state_copies;   /* 1, or one a worker where each has a state of its own */
+    size_t replica_copies; /* workers, or 0 */
+    bool tied;             /* replicas that are tied to the weights, and `since` */
+
+    float *weights;    /* (params) */
+    float *state;      /* (state_copies, nstates, params) the optimiser's; NULL: it begins at 0, and
+                          nobody reads it */
+    uint64_t *applied; /* (state_copies) updates ever made to that copy */
+    float *more;       /* (rows.more, params) or NULL, as of state */
+    float *replicas;   /* (replica_copies, params) of workers; all are `weights` where not `apart`,
+                          unless rows.weights are HR_KEPT_MEAN, or rows.since */
+    uint64_t *apart;   /* rows.due: batches until replicas are made equal; 0: they are */
+    double *since;     /* (workers) rows.since, where replicas go on; else NULL */
+    float *errors;     /* (workers, hr_compression_state_floats) or NULL */
+    struct hr_epoch_losses *losses;
+    struct hr_epoch_share *shares; /* (workers) */
+};
 
 /* An array of the snapshot. */
 struct hr_snapshot_part {

@@ -20,6 +20,7 @@
 #include "shm/ring.h"
 #include "strategy/batch_schedule.h"
 #include "strategy/fate.h"
+#include "strategy/rows.h"
 #include "trace/pick.h"
 
 struct hr_strategy;
@@ -112,30 +113,6 @@ struct hr_epoch_losses {
  * adds in the order of one that was never stopped. */
 struct hr_epoch_share {
     double loss, samples; /* samples are counted in doubles, as they are saved */
-};
-
-/* The state of the model at a cut: what evaluation reads and checkpoints hold. Where nobody saves a
- * run, records it or takes it back to a cut, it needs no copy: all rest while it is read. */
-struct hr_snapshot {
-    /* What it has (rows.h): */
-    bool live;             /* `weights` are those of the run itself (hr_rows_memory) */
-    bool copied;           /* state, and errors of what is compressed */
-    size_t state_copies;   /* 1, or one a worker where each has a state of its own */
-    size_t replica_copies; /* workers, or 0 */
-    bool tied;             /* replicas that are tied to the weights, and `since` */
-
-    float *weights;    /* (params) */
-    float *state;      /* (state_copies, nstates, params) the optimiser's; NULL: it begins at 0, and
-                          nobody reads it */
-    uint64_t *applied; /* (state_copies) updates ever made to that copy */
-    float *more;       /* (rows.more, params) or NULL, as of state */
-    float *replicas;   /* (replica_copies, params) of workers; all are `weights` where not `apart`,
-                          unless rows.weights are HR_KEPT_MEAN, or rows.since */
-    uint64_t *apart;   /* rows.due: batches until replicas are made equal; 0: they are */
-    double *since;     /* (workers) rows.since, where replicas go on; else NULL */
-    float *errors;     /* (workers, hr_compression_state_floats) or NULL */
-    struct hr_epoch_losses *losses;
-    struct hr_epoch_share *shares; /* (workers) */
 };
 
 /* Batches that a run begins with: when it was saved they were in somebody's hands. */
