@@ -133,6 +133,16 @@ for w in json.load(open(sys.argv[1] + "/eval.json"))["worst"]:
 PY
 }
 
+@test "a whole number is one word however it is written" {
+  { echo p,x,y && for i in $(seq 1 30); do echo "$((i % 3 + 1)),$((i % 5)),$((i % 2))"; done; } | sed '4s/^[^,]*/1.0/' >"$TMP/t.csv"
+  hogring train --data "$TMP/t.csv" --one-hot p --model softmax --workers 1 --epochs 1 --quiet --checkpoint-dir "$TMP/run" >/dev/null
+  hogring predict "$TMP/run" --data "$TMP/t.csv" --out "$TMP/a.csv" >/dev/null
+  sed '2,$s/^\([0-9.]*\),/+\1,/; 8,$s/^+\([0-9]\),/\1.0,/' "$TMP/t.csv" >"$TMP/forms.csv"
+  hogring predict "$TMP/run" --data "$TMP/forms.csv" --out "$TMP/b.csv" >"$TMP/out" 2>&1
+  ! grep -q "taken as none" "$TMP/out" || return 1
+  diff "$TMP/a.csv" "$TMP/b.csv"
+}
+
 @test "decimal commas between semicolons need no header, and predict leaves no row out" {
   for i in $(seq 1 12); do echo "$((i % 5)),5;-$((i % 3)),2$i;$((i % 2))"; done >"$TMP/t.csv"
   cut -d";" -f1-2 "$TMP/t.csv" >"$TMP/x.csv"

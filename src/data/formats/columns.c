@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/parse.h"
+#include "data/label_number.h"
 
 /* --- fields --- */
 
@@ -51,6 +52,18 @@ bool hr_field_looks_number(const struct hr_csv_field *f)
     return end == text + f->bytes;
 }
 
+size_t hr_field_word(const struct hr_csv_field *f, char text[HR_CSV_MAX_FIELD + 1])
+{
+    static const double exact = 9007199254740992.0; /* 2^53 */
+    double value;
+    memcpy(text, f->text, f->bytes);
+    text[f->bytes] = '\0';
+    if (f->bytes && strlen(text) == f->bytes && hr_label_number(text, &value) &&
+        fabs(value) < exact && hr_label_is_whole(text))
+        return (size_t)snprintf(text, HR_CSV_MAX_FIELD + 1, "%.0f", fabs(value) > 0 ? value : 0.0);
+    return f->bytes;
+}
+
 /* "line 3, column 2, age", for messages. */
 static enum hr_status fail_field(const struct hr_column *column, const struct hr_csv_reader *r,
                                  const struct hr_csv_field *f, const char *what)
@@ -79,8 +92,7 @@ static enum hr_status take_word(const struct hr_column *column, const struct hr_
 {
     char text[HR_CSV_MAX_FIELD + 1];
     uint32_t word;
-    memcpy(text, f->text, f->bytes);
-    text[f->bytes] = '\0';
+    (void)hr_field_word(f, text);
     if (hr_labels_find(&column->words, text, &word))
         numbers[column->order.class_of[word]] = 1;
     else

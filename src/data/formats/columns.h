@@ -63,6 +63,10 @@ struct hr_columns_met {
 
 bool hr_field_is_missing(const struct hr_csv_field *f, bool of_numbers);
 
+/* What stands for the word of a field: the field, but of a whole number its digits (1.0 and +1 are
+ * 1, as of classes). Returns its bytes. */
+size_t hr_field_word(const struct hr_csv_field *f, char text[HR_CSV_MAX_FIELD + 1]);
+
 /* The number of a field, with a point; or with a comma where commas separate nothing. */
 bool hr_field_number(const struct hr_csv_reader *r, const struct hr_csv_field *f, double *out);
 

@@ -606,6 +606,7 @@ static enum hr_status draw_tests(struct hr_csv_reader r, const struct hr_data_op
 static enum hr_status learn_field(const struct hr_csv_reader *r, const struct hr_csv_field *f,
                                   struct hr_column *column, size_t *count)
 {
+    char text[HR_CSV_MAX_FIELD + 1];
     double number = 0;
     uint32_t word;
     if (hr_field_is_missing(f, !column->is_words))
@@ -614,7 +615,8 @@ static enum hr_status learn_field(const struct hr_csv_reader *r, const struct hr
     if (column->is_words) {
         if (f->bytes > HR_LABEL_MAX_BYTES || memchr(f->text, '\0', f->bytes))
             return hr_csv_fail_at(r, f, "the word is longer than 255 bytes or holds a byte 0");
-        return hr_labels_add(&column->words, r->name, f->text, f->bytes, &word);
+        const size_t bytes = hr_field_word(f, text);
+        return hr_labels_add(&column->words, r->name, text, bytes, &word);
     }
     if (!hr_field_number(r, f, &number))
         return hr_csv_fail_at(r, f, "expected a finite number");
