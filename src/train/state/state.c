@@ -14,10 +14,6 @@
 #include "strategy/pause.h"
 #include "strategy/shared.h"
 
-static const char hands_name[] = "in_hand";
-
-enum { HAND = 2 };
-
 static const struct hr_pause *pause_of(const struct hr_run *run)
 {
     const struct hr_pause *pause = run->shared.pause;
@@ -31,274 +27,17 @@ static const struct hr_snapshot *saved_snapshot(const struct hr_run *run)
     return pause ? &pause->snapshot : &run->shared.snapshot;
 }
 
-/* Bytes of its tables, and of the one of tied replicas. */
-static size_t pause_state_bytes(const struct hr_run *run)
-{
-    const struct hr_shared_state *shared = &run->shared;
-    return shared->strategy->pause
-               ? (HAND * hr_pause_room(shared) + shared->workers) * sizeof(double)
-               : 0;
-}
-
-/* --- saved --- */
-
-/* Where the first sample of a batch stands since training began. */
-static uint64_t position_of(const struct hr_batch_schedule *schedule, uint64_t index)
-{
-    const struct hr_batch batch = hr_batch_schedule_batch(schedule, index);
-    return batch.epoch * schedule->samples + batch.first;
-}
-
-static void put_hands(const struct hr_run *run, const struct hr_pause *pause,
-                      struct hr_tensor_file *trainer)
-{
-    const struct hr_batch_schedule *schedule = &run->shared.schedule;
-    for (size_t i = 0; i < pause->hands; i++) {
-        const struct hr_hand *hand = &pause->hand[i];
-        uint64_t samples = 0;
-        for (uint64_t k = 0; k < hand->count; k++)
-            samples += hr_batch_schedule_batch(schedule, hand->first + k).count;
-        pause->saved_hands[HAND * i] = (double)position_of(schedule, hand->first);
-        pause->saved_hands[HAND * i + 1] = (double)samples;
-    }
-    hr_saved_put_table(trainer, hands_name, pause->hands, HAND, pause->saved_hands);
-}
-
-/* Append to the trainer's file. */
-static void pause_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
-{
-    if (pause_of(run))
-        put_hands(run, pause_of(run), trainer);
-}
-
-/* --- read --- */
-
-static enum hr_status not_ours(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
-                               const double *row)
-{
-    return hr_fail(HR_E_USAGE,
-                   "--resume %s: %.0f samples from number %.0f on were in hand, which are no whole "
-                   "batches of this run's %" PRIu64 " samples; expected the batch size it had",
-                   checkpoint->path, row[1], row[0], run->shared.schedule.batch);
-}
-
-/* The batches of a row. */
-static enum hr_status take_hand(struct hr_run *run, const struct hr_checkpoint *checkpoint,
-                                const double *row)
-{
-    const struct hr_batch_schedule *schedule = &run->shared.schedule;
-    struct hr_begins_with *begins = &run->shared.begins_with;
-    uint64_t position, samples;
-    HR_TRY(hr_saved_samples(checkpoint, hands_name, row[0], &position));
-    HR_TRY(hr_saved_samples(checkpoint, hands_name, row[1], &samples));
-    uint64_t index = position / schedule->samples * schedule->batches_per_epoch +
-                     position % schedule->samples / schedule->batch;
-    if (position_of(schedule, index) != position)
-        return not_ours(run, checkpoint, row);
-    for (; samples > 0; index++) {
-        const uint64_t count = hr_batch_schedule_batch(schedule, index).count;
-        if (count > samples)
-            return not_ours(run, checkpoint, row);
-        if (index >= schedule->first)
-            return hr_fail(HR_E_FORMAT, "%s: batches in hand are behind its position",
-                           checkpoint->path);
-        uint64_t *more = realloc(begins->index, (begins->n + 1) * sizeof *more);
-        if (!more)
-            return hr_fail(HR_E_NOMEM, "no memory for batches in hand");
-        begins->index = more;
-        more[begins->n++] = index;
-        begins->lowest = index < begins->lowest ? index : begins->lowest;
-        samples -= count;
-    }
-    return HR_OK;
-}
-
-static void say_untrained(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
-                          const double *rows, size_t n)
-{
-    double samples = 0;
-    for (size_t i = 0; i < n; i++)
-        samples += rows[HAND * i + 1];
-    hr_log(HR_LOG_WARNING,
-           "%s: %.0f samples were in hand when it was saved, and %s does not hand them out again: "
-           "they are not trained on in this epoch",
-           checkpoint->path, samples, run->job.options->strategy);
-}
-
-enum hr_status hr_pause_state_position(struct hr_run *run, const struct hr_checkpoint *checkpoint)
-{
-    const double *rows;
-    size_t n;
-    run->shared.begins_with.lowest = run->shared.schedule.first;
-    HR_TRY(hr_saved_table(checkpoint, hands_name, HAND, &n, &rows));
-    if (n && !run->shared.strategy->pause) {
-        say_untrained(run, checkpoint, rows, n);
-        return HR_OK;
-    }
-    const size_t before = pause_state_bytes(run);
-    for (size_t i = 0; i < n; i++)
-        HR_TRY(take_hand(run, checkpoint, rows + HAND * i));
-    run->saver.bytes += pause_state_bytes(run) - before;
-    return HR_OK;
-}
-
-static size_t floats_of(const struct hr_run *run)
-{
-    return hr_compression_state_floats(&run->shared);
-}
-
-static size_t compress_state_tensors(const struct hr_run *run)
-{
-    return floats_of(run) ? run->shared.workers : 0;
-}
-
-static size_t compress_state_bytes(const struct hr_run *run)
-{
-    return compress_state_tensors(run) * floats_of(run) * sizeof(float);
-}
-
-static void name_row(char *name, size_t size, size_t worker)
-{
-    snprintf(name, size, "worker.%zu.compress", worker);
-}
-
-/* Errors of --compress in checkpoints: "worker.3.compress", one row of numbers a
- * worker (strategy/compression.h says which).
- *
- * Threads: before the ranks start, or the launcher's.
- */
-static void compress_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
-{
-    const size_t floats = floats_of(run);
-    for (size_t w = 0; w < compress_state_tensors(run); w++) {
-        struct hr_tensor *tensor = &trainer->tensors[trainer->ntensors++];
-        *tensor = (struct hr_tensor){.dtype = HR_F32,
-                                     .ndim = 1,
-                                     .shape = {floats},
-                                     .bytes = floats * sizeof(float),
-                                     .data = run->shared.snapshot.errors + w * floats};
-        name_row(tensor->name, sizeof tensor->name, w);
-    }
-}
-
-/* Was it saved by such a run? */
-static bool is_ours(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
-{
-    const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
-    const char *compress = hr_kept_option(checkpoint, "compress");
-    char last[48], behind[48];
-    name_row(last, sizeof last, run->shared.workers - 1);
-    name_row(behind, sizeof behind, run->shared.workers);
-    return strategy && !strcmp(strategy, run->options.strategy) && compress &&
-           !strcmp(compress, run->options.compress) && hr_tensor_get(&checkpoint->trainer, last) &&
-           !hr_tensor_get(&checkpoint->trainer, behind);
-}
-
-void hr_compress_state_begin(const struct hr_run *run)
-{
-    const struct hr_snapshot *snapshot = &run->shared.snapshot;
-    const size_t floats = floats_of(run);
-    if (!snapshot->errors || !hr_compression_is_public(&run->shared))
-        return;
-    for (size_t w = 0; w < run->shared.workers; w++)
-        hr_compression_take(&run->shared, snapshot->replicas + w * run->shared.params,
-                            snapshot->errors + w * floats);
-}
-
-/* Take them up where workers, strategy and compressor are as saved; else say that they begin at 0,
- * where there were any. HR_E_FORMAT. */
+/* What only some runs have: below. */
+static size_t pause_state_bytes(const struct hr_run *run);
+static void pause_state_put(const struct hr_run *run, struct hr_tensor_file *trainer);
+static size_t compress_state_tensors(const struct hr_run *run);
+static size_t compress_state_bytes(const struct hr_run *run);
+static void compress_state_put(const struct hr_run *run, struct hr_tensor_file *trainer);
 static enum hr_status compress_state_load(struct hr_run *run,
-                                          const struct hr_checkpoint *checkpoint)
-{
-    const size_t floats = floats_of(run);
-    char name[48];
-    hr_compress_state_begin(run);
-    name_row(name, sizeof name, 0);
-    if (!hr_tensor_get(&checkpoint->trainer, name))
-        return HR_OK;
-    if (!is_ours(run, checkpoint)) {
-        hr_log(
-            HR_LOG_INFO,
-            "%s: its workers kept errors of --compress, which are for the same strategy, workers "
-            "and compressor alone: they are left out",
-            checkpoint->path);
-        return HR_OK;
-    }
-    for (size_t w = 0; w < compress_state_tensors(run); w++) {
-        name_row(name, sizeof name, w);
-        const struct hr_tensor *tensor = hr_tensor_get(&checkpoint->trainer, name);
-        if (!tensor || tensor->dtype != HR_F32 || tensor->bytes != floats * sizeof(float))
-            return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing, or is not %zu numbers",
-                           checkpoint->path, name, floats);
-        memcpy(run->shared.snapshot.errors + w * floats, tensor->data, tensor->bytes);
-    }
-    return HR_OK;
-}
-
-static const char best_prefix[] = "best.", last_prefix[] = "last.";
-
-/* The best weights, if the run ends with them at the current cut; else NULL. */
-static float *ends_with(const struct hr_run *run)
-{
-    const struct hr_cut *cut = run->leader.cuts.cut;
-    return cut->halt && !cut->interrupted ? hr_best_weights_last(&run->job.best) : NULL;
-}
-
-/* (params) The weights of the model's file at the current cut. */
-static float *best_state_model(const struct hr_run *run)
-{
-    float *best = ends_with(run);
-    return best ? best : saved_snapshot(run)->weights;
-}
-
-/* Append the other ones to the trainer's. */
-static void best_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
-{
-    float *best = hr_best_weights_last(&run->job.best);
-    if (ends_with(run))
-        hr_model_tensors_put(run->job.model, last_prefix, run->shared.snapshot.weights, trainer);
-    else if (best)
-        hr_model_tensors_put(run->job.model, best_prefix, best, trainer);
-}
-
-/* --- read --- */
-
-/* HR_E_USAGE: the checkpoint has not the best weights by this rule. */
-static enum hr_status best_state_check(const struct hr_run *run,
-                                       const struct hr_checkpoint *checkpoint)
-{
-    return hr_past_check_best(checkpoint, &run->leader.cuts, &run->options);
-}
-
-static bool has(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
-                const char *prefix)
-{
-    char name[128];
-    snprintf(name, sizeof name, "%s%s", prefix, hr_model_tensor(run->job.model, 0)->name);
-    return hr_tensor_get(&checkpoint->trainer, name);
-}
-
-/* The current weights into the snapshot, and the best ones into their place. */
-static enum hr_status best_state_load(struct hr_run *run, const struct hr_checkpoint *checkpoint)
-{
-    const struct hr_tensor_file *model = &checkpoint->model, *trainer = &checkpoint->trainer;
-    float *weights = run->shared.snapshot.weights;
-    const bool ended = has(run, checkpoint, last_prefix);
-    if (run->job.best.kept && (ended || has(run, checkpoint, best_prefix))) {
-        HR_TRY(hr_load_tensors(checkpoint, ended ? model : trainer, run->job.model,
-                               ended ? "" : best_prefix, weights));
-        hr_best_weights_keep(&run->job.best, weights);
-    }
-    return hr_load_tensors(checkpoint, ended ? trainer : model, run->job.model,
-                           ended ? last_prefix : "", weights);
-}
-
-void hr_best_state_end(struct hr_run *run)
-{
-    const float *best = hr_best_weights_last(&run->job.best);
-    if (best && !run->leader.cuts.cut->interrupted)
-        memcpy(run->shared.snapshot.weights, best, run->shared.params * sizeof *best);
-}
+                                          const struct hr_checkpoint *checkpoint);
+static float *best_state_model(const struct hr_run *run);
+static void best_state_put(const struct hr_run *run, struct hr_tensor_file *trainer);
+static enum hr_status best_state_load(struct hr_run *run, const struct hr_checkpoint *checkpoint);
 
 static const char shares_name[] = "epoch_shares";
 static const char origin_name[] = "normalize.origin"; /* hr_scaling.origin, where it has any */
@@ -556,7 +295,7 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
         HR_TRY(hr_saved_same(checkpoint, "--target-scale", scale, run->job.options->target_scale));
     HR_TRY(check_frozen(run, checkpoint));
     HR_TRY(check_placement(run, checkpoint));
-    HR_TRY(best_state_check(run, checkpoint));
+    HR_TRY(hr_past_check_best(checkpoint, &run->leader.cuts, &run->options));
     HR_TRY(hr_strategy_same_graph(&run->shared, hr_kept_option(checkpoint, "gossip-graph"),
                                   hr_metadata_get(&checkpoint->trainer, graph_name)));
     return hr_saved_same(checkpoint, "--normalize",
@@ -756,4 +495,259 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
                                  hr_saved_number(checkpoint, "last_epoch_loss")};
     HR_TRY(hr_past_restore(checkpoint, &run->leader.cuts));
     return run->leader.cuts.past.in_epoch ? load_shares(run, checkpoint) : HR_OK;
+}
+
+/* --- a pause: batches in hand --- */
+
+static const char hands_name[] = "in_hand";
+
+enum { HAND = 2 };
+
+/* Bytes of its tables, and of the one of tied replicas. */
+static size_t pause_state_bytes(const struct hr_run *run)
+{
+    const struct hr_shared_state *shared = &run->shared;
+    return shared->strategy->pause
+               ? (HAND * hr_pause_room(shared) + shared->workers) * sizeof(double)
+               : 0;
+}
+
+/* Where the first sample of a batch stands since training began. */
+static uint64_t position_of(const struct hr_batch_schedule *schedule, uint64_t index)
+{
+    const struct hr_batch batch = hr_batch_schedule_batch(schedule, index);
+    return batch.epoch * schedule->samples + batch.first;
+}
+
+static void pause_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
+{
+    const struct hr_pause *pause = pause_of(run);
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
+    for (size_t i = 0; pause && i < pause->hands; i++) {
+        const struct hr_hand *hand = &pause->hand[i];
+        uint64_t samples = 0;
+        for (uint64_t k = 0; k < hand->count; k++)
+            samples += hr_batch_schedule_batch(schedule, hand->first + k).count;
+        pause->saved_hands[HAND * i] = (double)position_of(schedule, hand->first);
+        pause->saved_hands[HAND * i + 1] = (double)samples;
+    }
+    if (pause)
+        hr_saved_put_table(trainer, hands_name, pause->hands, HAND, pause->saved_hands);
+}
+
+static enum hr_status not_ours(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                               const double *row)
+{
+    return hr_fail(HR_E_USAGE,
+                   "--resume %s: %.0f samples from number %.0f on were in hand, which are no whole "
+                   "batches of this run's %" PRIu64 " samples; expected the batch size it had",
+                   checkpoint->path, row[1], row[0], run->shared.schedule.batch);
+}
+
+/* The batches of a row. */
+static enum hr_status take_hand(struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                                const double *row)
+{
+    const struct hr_batch_schedule *schedule = &run->shared.schedule;
+    struct hr_begins_with *begins = &run->shared.begins_with;
+    uint64_t position, samples;
+    HR_TRY(hr_saved_samples(checkpoint, hands_name, row[0], &position));
+    HR_TRY(hr_saved_samples(checkpoint, hands_name, row[1], &samples));
+    uint64_t index = position / schedule->samples * schedule->batches_per_epoch +
+                     position % schedule->samples / schedule->batch;
+    if (position_of(schedule, index) != position)
+        return not_ours(run, checkpoint, row);
+    for (; samples > 0; index++) {
+        const uint64_t count = hr_batch_schedule_batch(schedule, index).count;
+        if (count > samples)
+            return not_ours(run, checkpoint, row);
+        if (index >= schedule->first)
+            return hr_fail(HR_E_FORMAT, "%s: batches in hand are behind its position",
+                           checkpoint->path);
+        uint64_t *more = realloc(begins->index, (begins->n + 1) * sizeof *more);
+        if (!more)
+            return hr_fail(HR_E_NOMEM, "no memory for batches in hand");
+        begins->index = more;
+        more[begins->n++] = index;
+        begins->lowest = index < begins->lowest ? index : begins->lowest;
+        samples -= count;
+    }
+    return HR_OK;
+}
+
+static void say_untrained(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                          const double *rows, size_t n)
+{
+    double samples = 0;
+    for (size_t i = 0; i < n; i++)
+        samples += rows[HAND * i + 1];
+    hr_log(HR_LOG_WARNING,
+           "%s: %.0f samples were in hand when it was saved, and %s does not hand them out again: "
+           "they are not trained on in this epoch",
+           checkpoint->path, samples, run->job.options->strategy);
+}
+
+enum hr_status hr_pause_state_position(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const double *rows;
+    size_t n;
+    run->shared.begins_with.lowest = run->shared.schedule.first;
+    HR_TRY(hr_saved_table(checkpoint, hands_name, HAND, &n, &rows));
+    if (n && !run->shared.strategy->pause) {
+        say_untrained(run, checkpoint, rows, n);
+        return HR_OK;
+    }
+    const size_t before = pause_state_bytes(run);
+    for (size_t i = 0; i < n; i++)
+        HR_TRY(take_hand(run, checkpoint, rows + HAND * i));
+    run->saver.bytes += pause_state_bytes(run) - before;
+    return HR_OK;
+}
+
+/* --- errors of --compress: "worker.3.compress", a row of numbers a worker (compression.h) --- */
+
+static size_t floats_of(const struct hr_run *run)
+{
+    return hr_compression_state_floats(&run->shared);
+}
+
+static size_t compress_state_tensors(const struct hr_run *run)
+{
+    return floats_of(run) ? run->shared.workers : 0;
+}
+
+static size_t compress_state_bytes(const struct hr_run *run)
+{
+    return compress_state_tensors(run) * floats_of(run) * sizeof(float);
+}
+
+static void name_row(char *name, size_t size, size_t worker)
+{
+    snprintf(name, size, "worker.%zu.compress", worker);
+}
+
+static void compress_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
+{
+    const size_t floats = floats_of(run);
+    for (size_t w = 0; w < compress_state_tensors(run); w++) {
+        struct hr_tensor *tensor = &trainer->tensors[trainer->ntensors++];
+        *tensor = (struct hr_tensor){.dtype = HR_F32,
+                                     .ndim = 1,
+                                     .shape = {floats},
+                                     .bytes = floats * sizeof(float),
+                                     .data = run->shared.snapshot.errors + w * floats};
+        name_row(tensor->name, sizeof tensor->name, w);
+    }
+}
+
+/* Was it saved by such a run? */
+static bool is_ours(const struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const char *strategy = hr_metadata_get(&checkpoint->trainer, "strategy");
+    const char *compress = hr_kept_option(checkpoint, "compress");
+    char last[48], behind[48];
+    name_row(last, sizeof last, run->shared.workers - 1);
+    name_row(behind, sizeof behind, run->shared.workers);
+    return strategy && !strcmp(strategy, run->options.strategy) && compress &&
+           !strcmp(compress, run->options.compress) && hr_tensor_get(&checkpoint->trainer, last) &&
+           !hr_tensor_get(&checkpoint->trainer, behind);
+}
+
+void hr_compress_state_begin(const struct hr_run *run)
+{
+    const struct hr_snapshot *snapshot = &run->shared.snapshot;
+    const size_t floats = floats_of(run);
+    if (!snapshot->errors || !hr_compression_is_public(&run->shared))
+        return;
+    for (size_t w = 0; w < run->shared.workers; w++)
+        hr_compression_take(&run->shared, snapshot->replicas + w * run->shared.params,
+                            snapshot->errors + w * floats);
+}
+
+/* Take them up where workers, strategy and compressor are as saved; else say that they begin at 0,
+ * where there were any. HR_E_FORMAT. */
+static enum hr_status compress_state_load(struct hr_run *run,
+                                          const struct hr_checkpoint *checkpoint)
+{
+    const size_t floats = floats_of(run);
+    char name[48];
+    hr_compress_state_begin(run);
+    name_row(name, sizeof name, 0);
+    if (!hr_tensor_get(&checkpoint->trainer, name))
+        return HR_OK;
+    if (!is_ours(run, checkpoint)) {
+        hr_log(
+            HR_LOG_INFO,
+            "%s: its workers kept errors of --compress, which are for the same strategy, workers "
+            "and compressor alone: they are left out",
+            checkpoint->path);
+        return HR_OK;
+    }
+    for (size_t w = 0; w < compress_state_tensors(run); w++) {
+        name_row(name, sizeof name, w);
+        const struct hr_tensor *tensor = hr_tensor_get(&checkpoint->trainer, name);
+        if (!tensor || tensor->dtype != HR_F32 || tensor->bytes != floats * sizeof(float))
+            return hr_fail(HR_E_FORMAT, "%s: tensor %s is missing, or is not %zu numbers",
+                           checkpoint->path, name, floats);
+        memcpy(run->shared.snapshot.errors + w * floats, tensor->data, tensor->bytes);
+    }
+    return HR_OK;
+}
+
+/* --- the best weights, of --early-stop --- */
+
+static const char best_prefix[] = "best.", last_prefix[] = "last.";
+
+/* The best weights, if the run ends with them at the current cut; else NULL. */
+static float *ends_with(const struct hr_run *run)
+{
+    const struct hr_cut *cut = run->leader.cuts.cut;
+    return cut->halt && !cut->interrupted ? hr_best_weights_last(&run->job.best) : NULL;
+}
+
+/* (params) The weights of the model's file at the current cut. */
+static float *best_state_model(const struct hr_run *run)
+{
+    float *best = ends_with(run);
+    return best ? best : saved_snapshot(run)->weights;
+}
+
+/* Append the other ones to the trainer's. */
+static void best_state_put(const struct hr_run *run, struct hr_tensor_file *trainer)
+{
+    float *best = hr_best_weights_last(&run->job.best);
+    if (ends_with(run))
+        hr_model_tensors_put(run->job.model, last_prefix, run->shared.snapshot.weights, trainer);
+    else if (best)
+        hr_model_tensors_put(run->job.model, best_prefix, best, trainer);
+}
+
+static bool has(const struct hr_run *run, const struct hr_checkpoint *checkpoint,
+                const char *prefix)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s%s", prefix, hr_model_tensor(run->job.model, 0)->name);
+    return hr_tensor_get(&checkpoint->trainer, name);
+}
+
+/* The current weights into the snapshot, and the best ones into their place. */
+static enum hr_status best_state_load(struct hr_run *run, const struct hr_checkpoint *checkpoint)
+{
+    const struct hr_tensor_file *model = &checkpoint->model, *trainer = &checkpoint->trainer;
+    float *weights = run->shared.snapshot.weights;
+    const bool ended = has(run, checkpoint, last_prefix);
+    if (run->job.best.kept && (ended || has(run, checkpoint, best_prefix))) {
+        HR_TRY(hr_load_tensors(checkpoint, ended ? model : trainer, run->job.model,
+                               ended ? "" : best_prefix, weights));
+        hr_best_weights_keep(&run->job.best, weights);
+    }
+    return hr_load_tensors(checkpoint, ended ? trainer : model, run->job.model,
+                           ended ? last_prefix : "", weights);
+}
+
+void hr_best_state_end(struct hr_run *run)
+{
+    const float *best = hr_best_weights_last(&run->job.best);
+    if (best && !run->leader.cuts.cut->interrupted)
+        memcpy(run->shared.snapshot.weights, best, run->shared.params * sizeof *best);
 }
