@@ -1,3 +1,5 @@
+/* Layers as one model (model.h): who reads whose output, and what follows from it, which layers
+ * work in place and where each gradient lies on its way back; what a step takes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +9,6 @@
 #include "base/size.h"
 #include "nn/model.h"
 #include "nn/model_impl.h"
-
-/* --- how layers are connected ---
- * Who reads whose output, and what follows from it: which layers work in place, and where each
- * gradient lies on its way back. */
 
 /* --- forward --- */
 

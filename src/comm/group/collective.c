@@ -1,3 +1,4 @@
+/* Operations of a group (group.h): by which method (posts.h, executor.h), begun, seen through. */
 #include <stdio.h>
 #include <string.h>
 

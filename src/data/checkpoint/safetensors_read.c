@@ -1,3 +1,4 @@
+/* The format, read with every check: safetensors.h. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,3 +1,4 @@
+/* The format, written strictly: safetensors.h. */
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdlib.h>

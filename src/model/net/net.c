@@ -1,3 +1,4 @@
+/* A network without a run, for other people's loops: hogring/model.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>

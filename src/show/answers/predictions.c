@@ -1,3 +1,4 @@
+/* What a model says of samples, as CSV, npy, JSON and for people: answers.h. */
 #include "answers/answers.h"
 
 #include <jansson.h>

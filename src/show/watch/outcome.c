@@ -1,3 +1,4 @@
+/* Outputs of a command: refused before it begins, and written: watch.h. */
 #include "watch/watch.h"
 
 #include <stdio.h>
