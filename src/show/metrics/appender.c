@@ -174,7 +174,7 @@ static enum hr_status append(struct hr_appender *file, int64_t until_ns)
 
 static void flush_until(struct hr_appender *file, int64_t until_ns, bool last)
 {
-    if (!file->open || file->n == 0)
+    if (!file->open || file->n == 0 || file->status != HR_OK)
         return;
     const enum hr_status status = append(file, until_ns);
     if (status == HR_E_TIMEOUT && !last)
@@ -220,10 +220,10 @@ void hr_appender_put_parts(struct hr_appender *file, const struct hr_piece_part 
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++)
         bytes += parts[i].bytes;
+    if (file->open && file->n + bytes > MUCH)
+        hr_appender_flush(file);
     if (!file->open || file->status != HR_OK)
         return;
-    if (file->n + bytes > MUCH)
-        hr_appender_flush(file);
     if (!make_room(file, bytes)) {
         hr_appender_fail(
             file, hr_fail(HR_E_NOMEM, "%s: no memory for what is to be written", file->path));

@@ -91,6 +91,38 @@ static void a_full_disk_leaves_whole_lines_and_a_warning(void **state)
     free(text);
 }
 
+/* Pieces that are flushed by themselves; the last one would have room. */
+static void behind_the_first_that_fails_nothing_is_written(void **state)
+{
+    (void)state;
+    enum { PIECE = 1000, PIECES = 100, ROOM = 66000 };
+    static char piece[PIECE];
+    struct hr_appender file;
+    struct rlimit had, some;
+    size_t bytes;
+    getrlimit(RLIMIT_FSIZE, &had);
+    some = had;
+    some.rlim_cur = ROOM;
+    signal(SIGXFSZ, SIG_IGN);
+    CHECK_OK(hr_appender_open(&file, scratch("gap")));
+    file.silent = true;
+    setrlimit(RLIMIT_FSIZE, &some);
+    for (size_t i = 0; i <= PIECES; i++) {
+        memset(piece, (int)('!' + i % 90), PIECE);
+        hr_appender_put(&file, piece, i < PIECES ? PIECE : 1);
+        if (i == 9)
+            hr_appender_flush(&file);
+    }
+    const enum hr_status status = hr_appender_close(&file);
+    setrlimit(RLIMIT_FSIZE, &had);
+    assert_int_equal(status, HR_E_IO);
+    char *text = (char *)scratch_read("gap", &bytes);
+    assert_int_equal(bytes % PIECE, 0);
+    for (size_t i = 0; i < bytes; i++)
+        assert_int_equal(text[i], '!' + i / PIECE % 90);
+    free(text);
+}
+
 static void what_is_put_in_its_place_is_gone_on_with(void **state)
 {
     (void)state;
@@ -135,6 +167,8 @@ int main(void)
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_whole_lines_and_a_warning, scratch_setup,
                                         scratch_teardown),
+        cmocka_unit_test_setup_teardown(behind_the_first_that_fails_nothing_is_written,
+                                        scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(what_is_put_in_its_place_is_gone_on_with, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(nobody_waits_for_a_lock, scratch_setup, scratch_teardown),
