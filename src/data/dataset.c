@@ -250,6 +250,11 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     dataset->label_guessed = storage->train.label_guessed;
     HR_TRY(hr_table_names(name, &storage->train, &storage->columns));
     dataset->feature_names = storage->columns;
+    if (storage->train.feature_names && !storage->columns && !dataset->notes[0][0])
+        snprintf(dataset->notes[0], sizeof dataset->notes[0],
+                 "%s: two columns have one name, or one has a very long one: columns are known by "
+                 "their places alone",
+                 name);
     dataset->recipe = storage->recipe;
     dataset->options.recipe = NULL;
     dataset->index_base = !strcmp(dataset->format, "libsvm") ? storage->train.index_base : -1;

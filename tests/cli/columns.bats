@@ -262,3 +262,25 @@ PY
   done
   [ "$(json "$TMP/1.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/4.json" 'd["runs"][0]["weights_digest"]')" ]
 }
+
+@test "what is likely meant otherwise is said: samples tested on that are trained on, channels last, files not read" {
+  printf 'x,y\n1,a\n2,b\n3,a\n' >"$TMP/t.csv"
+  hogring data info --data "$TMP/t.csv" --test-data "$TMP/t.csv" 2>&1 | grep -q "is the file of --data, too"
+  [ "$(hogring data info --data "$TMP/t.csv" 2>&1 >/dev/null)" = "" ]
+  printf 'x,x,y\n1,2,a\n2,3,b\n3,4,a\n' >"$TMP/twice.csv"
+  hogring data info --data "$TMP/twice.csv" 2>&1 | grep -q "two columns have one name"
+  python3 - "$TMP" <<'PY'
+import os, struct, sys
+def npy(path, descr, shape, data):
+    header = str({"descr": descr, "fortran_order": False, "shape": shape}) + "\n"
+    open(path, "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + data)
+for name, shape in ("last", (10, 8, 8, 3)), ("first", (10, 3, 8, 8)):
+    os.mkdir(f"{sys.argv[1]}/{name}")
+    npy(f"{sys.argv[1]}/{name}/X_train.npy", "|u1", shape, bytes(range(192)) * 10)
+    npy(f"{sys.argv[1]}/{name}/y_train.npy", "|u1", (10,), bytes([0, 1] * 5))
+PY
+  hogring data info --data "$TMP/last" 2>&1 | grep -q "8 channels of 8x3"
+  [ "$(hogring data info --data "$TMP/first" 2>&1 >/dev/null)" = "" ]
+  cp "$TMP/first/X_train.npy" "$TMP/first/X_val.npy"
+  hogring data info --data "$TMP/first" 2>&1 | grep -q "X_val.npy is not read"
+}

@@ -200,7 +200,13 @@ static enum hr_status open_named(const char *name, const struct hr_data_options 
         return open_fashion_mnist(options, storage);
     HR_TRY(check_validation(name, options));
     HR_TRY(hr_input_add_folder(name));
-    return (*format)->open(name, options, storage);
+    HR_TRY((*format)->open(name, options, storage));
+    if (is_same_file(options->test_data, name) && !storage->test.note[0])
+        snprintf(storage->test.note, sizeof storage->test.note,
+                 "--test-data %s: is the file of --data, too: the test samples are those that are "
+                 "trained on",
+                 name);
+    return HR_OK;
 }
 
 enum hr_status hr_dataset_open_with(const char *name, const struct hr_data_options *options,

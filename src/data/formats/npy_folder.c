@@ -1,5 +1,6 @@
 /* Folders of npy files. Features of large ones stay where they are: mapped, and not read. */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -122,6 +123,24 @@ static enum hr_status read_names(const char *folder, struct hr_table *table)
                    lines, hr_shape_elems(table->shape));
 }
 
+/* What people mean otherwise than it is taken. */
+static void note_doubts(const char *folder, struct hr_table *train)
+{
+    static const char *const unread[] = {"X_val.npy", "X_valid.npy", "X_validation.npy"};
+    const struct hr_shape shape = train->shape;
+    const size_t last = shape.width;
+    for (size_t i = 0; i < sizeof unread / sizeof *unread; i++)
+        if (hr_folder_has(folder, unread[i]))
+            snprintf(train->note, sizeof train->note,
+                     "%s: %s is not read; --validation-fraction holds out training samples", folder,
+                     unread[i]);
+    if (shape.height > 1 && shape.channels > 4 && (last == 1 || last == 3 || last == 4))
+        snprintf(train->note, sizeof train->note,
+                 "%s: samples are taken as %zu channels of %zux%zu; if they are (height, width, "
+                 "channels), X.transpose(0, 3, 1, 2) brings them into the order that is read",
+                 folder, shape.channels, shape.height, shape.width);
+}
+
 static bool matches(const struct hr_probe *probe)
 {
     return probe->folder && hr_folder_has(probe->path, "X_train.npy");
@@ -145,6 +164,7 @@ static enum hr_status open_folder(const char *path, const struct hr_data_options
     HR_TRY(admit(path, options));
     HR_TRY(read_pair(path, "train", &storage->labels, &storage->train));
     HR_TRY(read_names(path, &storage->train));
+    note_doubts(path, &storage->train);
     if (hr_folder_has(path, "X_test.npy") || hr_folder_has(path, "y_test.npy"))
         HR_TRY(read_pair(path, "test", &storage->labels, &storage->test));
     storage->scale = storage->train.features == HR_FEATURES_BYTES ? 1.0f / 255.0f : 1.0f;
