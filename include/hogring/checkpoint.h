@@ -13,8 +13,8 @@
  * folder synced, renamed, the parent synced: a crash at any point leaves the old checkpoint or the
  * new one. An existing folder of that step is exchanged with the new one in a single rename; where
  * the file system cannot do that, it is named step-00000500.old for a moment, and loading knows
- * that name. Formats: safetensors (https://github.com/huggingface/safetensors), F32, F64, I64 and
- * U8, little-endian. Reading checks all that the specification requires, and digests.
+ * that name. Formats: safetensors (https://github.com/huggingface/safetensors), F32, F64, F16,
+ * BF16, I64 and U8, little-endian. Reading checks all that the specification requires, and digests.
  *
  * A process that saves should ignore SIGXFSZ: then a file size limit is an error, not a death.
  *
@@ -33,7 +33,7 @@
 extern "C" {
 #endif
 
-enum hr_dtype { HR_F32, HR_F64, HR_I64, HR_U8 };
+enum hr_dtype { HR_F32, HR_F64, HR_I64, HR_U8, HR_F16, HR_BF16 };
 
 enum { HR_TENSOR_MAX_DIMS = 8 };
 

@@ -284,3 +284,18 @@ PY
   cp "$TMP/first/X_train.npy" "$TMP/first/X_val.npy"
   hogring data info --data "$TMP/first" 2>&1 | grep -q "X_val.npy is not read"
 }
+
+@test "npy numbers of 16 bits are those of 32" {
+  python3 - "$TMP" <<'PY'
+import os, struct, sys
+values = [i / 7 - 3 for i in range(116)] + [6e-8, -65504, 0, -1e-5]
+for kind, letter in ("f2", "e"), ("f4", "f"):
+    rounded = [struct.unpack("<e", struct.pack("<e", v))[0] for v in values]
+    os.mkdir(f"{sys.argv[1]}/{kind}")
+    for name, descr, shape, data in ("X", f"<{kind}", (40, 3), struct.pack(f"<120{letter}", *rounded)), ("y", "|u1", (40,), bytes([0, 1] * 20)):
+        header = str({"descr": descr, "fortran_order": False, "shape": shape}) + "\n"
+        open(f"{sys.argv[1]}/{kind}/{name}_train.npy", "wb").write(b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode() + data)
+PY
+  for kind in f2 f4; do hogring data info --data "$TMP/$kind" --json "$TMP/$kind.json" >/dev/null; done
+  [ "$(json "$TMP/f2.json" 'd["digest"]')" = "$(json "$TMP/f4.json" 'd["digest"]')" ]
+}

@@ -135,3 +135,38 @@ END
     grep -q "its first feature is index 1, that of .* was 0" "$TMP/stderr"
   done
 }
+
+@test "weights of 64 and 16 bits begin a run with their values, and a pickle is refused with what converts it" {
+  hogring train --quiet --data digits --model softmax --max-steps 3 --checkpoint-dir "$TMP/a" >/dev/null
+  python3 - "$TMP" <<'PY'
+import json, struct, sys
+top = sys.argv[1]
+blob = open(f"{top}/a/latest/model.safetensors", "rb").read()
+size, = struct.unpack("<Q", blob[:8])
+header = {k: v for k, v in json.loads(blob[8:8 + size]).items() if k != "__metadata__"}
+floats = {k: struct.unpack(f"<{(v['data_offsets'][1] - v['data_offsets'][0]) // 4}f", blob[8 + size + v["data_offsets"][0]:8 + size + v["data_offsets"][1]]) for k, v in header.items()}
+upper = lambda v: struct.unpack("<I", struct.pack("<f", v))[0] >> 16
+kinds = {"F64": (lambda v: struct.pack("<d", v), lambda v: v), "F16": (lambda v: struct.pack("<e", v), lambda v: struct.unpack("<e", struct.pack("<e", v))[0]),
+         "BF16": (lambda v: struct.pack("<H", upper(v)), lambda v: struct.unpack("<f", struct.pack("<I", upper(v) << 16))[0]), "F32": (lambda v: struct.pack("<f", v), None)}
+def save(path, kind, values):
+    head, data = {}, b""
+    for k, v in values.items():
+        piece = b"".join(map(kinds[kind][0], v))
+        head[k] = {"dtype": kind, "shape": header[k]["shape"], "data_offsets": [len(data), len(data) + len(piece)]}
+        data += piece
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    open(path, "wb").write(struct.pack("<Q", len(text)) + text + data)
+for kind in "F64", "F16", "BF16":
+    save(f"{top}/{kind}.safetensors", kind, floats)
+    save(f"{top}/{kind}-as-F32.safetensors", "F32", {k: [kinds[kind][1](v) for v in vs] for k, vs in floats.items()})
+PY
+  for kind in F64 F16 BF16; do
+    for file in $kind $kind-as-F32; do
+      hogring train --quiet --data digits --model softmax --max-steps 2 --init-weights "$TMP/$file.safetensors" --json "$TMP/$file.json" >/dev/null
+    done
+    [ "$(json "$TMP/$kind.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/$kind-as-F32.json" 'd["runs"][0]["weights_digest"]')" ]
+  done
+  : >"$TMP/w.pt"
+  refused 3 "safetensors.torch.save_file" train --quiet --data digits --model softmax --init-weights "$TMP/w.pt"
+}

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/inputs.h"
 #include "base/log.h"
+#include "base/printable.h"
 #include "checkpoint/claim.h"
 #include "checkpoint/links.h"
 #include "checkpoint/manifest.h"
@@ -226,6 +227,12 @@ static enum hr_status find_folder(const char *path, char folder[HR_PATH_MAX])
         return hr_path(folder, "%s", path);
     if (length >= name && !strcmp(path + length - name, HR_MODEL_NAME))
         return hr_path_parent(folder, path);
+    if ((length > 3 && !strcmp(path + length - 3, ".pt")) ||
+        (length > 4 && !strcmp(path + length - 4, ".pth")))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: is a pickle of PyTorch, expected safetensors: in Python "
+                       "safetensors.torch.save_file(torch.load(\"%s\"), \"w.safetensors\")",
+                       path, hr_printable(path).text);
     return hr_fail(HR_E_IO, "%s: no checkpoint: neither a folder nor a " HR_MODEL_NAME, path);
 }
 

@@ -8,8 +8,8 @@
 static const struct {
     const char *name;
     size_t bytes;
-} dtypes[] = {
-    [HR_F32] = {"F32", 4}, [HR_F64] = {"F64", 8}, [HR_I64] = {"I64", 8}, [HR_U8] = {"U8", 1}};
+} dtypes[] = {[HR_F32] = {"F32", 4}, [HR_F64] = {"F64", 8}, [HR_I64] = {"I64", 8},
+              [HR_U8] = {"U8", 1},   [HR_F16] = {"F16", 2}, [HR_BF16] = {"BF16", 2}};
 
 const char *hr_dtype_name(enum hr_dtype dtype)
 {

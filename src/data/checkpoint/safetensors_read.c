@@ -151,12 +151,13 @@ static enum hr_status take_dtype(const struct reader *r, const json_t *info, con
     const char *text = json_string_value(json_object_get(info, "dtype"));
     if (!text)
         return hr_fail(HR_E_FORMAT, "%s: tensor \"%s\": dtype is not a string", r->path, shown);
-    for (int d = HR_F32; d <= HR_U8; d++) {
+    for (int d = HR_F32; d <= HR_BF16; d++) {
         tensor->dtype = (enum hr_dtype)d;
         if (!strcmp(hr_dtype_name(tensor->dtype), text))
             return HR_OK;
     }
-    return hr_fail(HR_E_FORMAT, "%s: tensor \"%s\": dtype \"%s\" is none of F32, F64, I64, U8",
+    return hr_fail(HR_E_FORMAT,
+                   "%s: tensor \"%s\": dtype \"%s\" is none of F32, F64, F16, BF16, I64, U8",
                    r->path, shown, hr_printable(text).text);
 }
 

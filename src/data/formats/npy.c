@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/parse.h"
 #include "base/size.h"
 #include "formats/formats.h"
@@ -137,7 +138,7 @@ static enum hr_status take_text_type(const struct header *h, const char *type, s
 static enum hr_status take_type(const struct header *h, struct hr_npy *npy)
 {
     static const char *const known[] = {"b1", "u1", "i1", "u2", "i2", "u4",
-                                        "i4", "u8", "i8", "f4", "f8"};
+                                        "i4", "u8", "i8", "f2", "f4", "f8"};
     const char *type = h->descr + (strchr("<>|=", h->descr[0]) && h->descr[0]);
     if (h->fortran && npy->ndim > 1)
         return hr_fail(HR_E_FORMAT,
@@ -152,8 +153,9 @@ static enum hr_status take_type(const struct header *h, struct hr_npy *npy)
             npy->swapped = h->descr[0] == '>';
             return HR_OK;
         }
-    return hr_fail(HR_E_FORMAT, "%s: holds elements of type %s, expected u1, f4, f8 or integers",
-                   h->name, hr_shown(h->descr, strlen(h->descr)).text);
+    return hr_fail(HR_E_FORMAT,
+                   "%s: holds elements of type %s, expected u1, f2, f4, f8 or integers", h->name,
+                   hr_shown(h->descr, strlen(h->descr)).text);
 }
 
 enum hr_status hr_npy_check_size(const char *name, struct hr_npy *npy, size_t there)
@@ -231,6 +233,8 @@ static double load_number(const struct hr_npy *npy, size_t i)
         return (double)word;
     if (npy->kind == 'i')
         return (double)load_integer(npy, i);
+    if (npy->item == 2)
+        return (double)hr_of_binary16((uint16_t)word);
     if (npy->item == 8) {
         memcpy(&wide, &word, sizeof wide);
         return wide;

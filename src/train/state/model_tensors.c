@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/half.h"
 #include "base/printable.h"
 
 void hr_listing_add(struct hr_listing *listing, const char *format, ...)
@@ -72,8 +73,31 @@ static struct text shape_text(size_t ndim, const size_t *shape)
 
 static bool is_alike(const struct hr_tensor *tensor, const struct hr_tensor_info *info)
 {
-    return tensor->dtype == HR_F32 && tensor->ndim == info->ndim &&
+    return tensor->dtype != HR_I64 && tensor->dtype != HR_U8 && tensor->ndim == info->ndim &&
            !memcmp(tensor->shape, info->shape, info->ndim * sizeof *info->shape);
+}
+
+static float element(const struct hr_tensor *tensor, size_t i)
+{
+    const unsigned char *at =
+        (const unsigned char *)tensor->data + i * hr_dtype_bytes(tensor->dtype);
+    uint16_t bits;
+    double wide;
+    if (tensor->dtype == HR_F64) {
+        memcpy(&wide, at, sizeof wide);
+        return (float)wide;
+    }
+    memcpy(&bits, at, sizeof bits);
+    return tensor->dtype == HR_F16 ? hr_of_binary16(bits) : hr_of_bfloat16(bits);
+}
+
+/* Of any kind of floats, as float32. */
+static void copy_floats(const struct hr_tensor *tensor, size_t count, float *out)
+{
+    if (tensor->dtype == HR_F32)
+        memcpy(out, tensor->data, tensor->bytes);
+    for (size_t i = 0; tensor->dtype != HR_F32 && i < count; i++)
+        out[i] = element(tensor, i);
 }
 
 void hr_try_tensor(const struct hr_tensor_file *file, const struct hr_tensor_info *info,
@@ -83,13 +107,13 @@ void hr_try_tensor(const struct hr_tensor_file *file, const struct hr_tensor_inf
     if (!tensor)
         hr_listing_add(&misfits->missing, "%s", name);
     else if (is_alike(tensor, info))
-        memcpy(params + info->offset, tensor->data, tensor->bytes);
+        copy_floats(tensor, info->count, params + info->offset);
     else
         hr_listing_add(
             &misfits->unlike, "%s is %s%s%s, expected %s%s", name,
             shape_text(tensor->ndim, tensor->shape).of, tensor->dtype == HR_F32 ? "" : " of ",
             tensor->dtype == HR_F32 ? "" : hr_dtype_name(tensor->dtype),
-            shape_text(info->ndim, info->shape).of, tensor->dtype == HR_F32 ? "" : " of F32");
+            shape_text(info->ndim, info->shape).of, tensor->dtype == HR_F32 ? "" : " of floats");
 }
 
 enum hr_status hr_misfits_refuse(const struct hr_checkpoint *checkpoint, struct hr_misfits *misfits)
