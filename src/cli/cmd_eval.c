@@ -193,10 +193,10 @@ static enum hr_status evaluate_saved(struct hr_cli *cli, const struct hr_checkpo
     struct hr_reading reading = {.data = cli->data, .options = &cli->data_options};
     HR_TRY(open_data(cli, checkpoint, &reading, dataset));
     HR_TRY(hr_apart_check(cli));
-    hr_hints_print_notes(dataset);
     if (cli->worst_sheet[0])
         HR_TRY(hr_sheet_check(dataset));
     HR_TRY(hr_evaluate_saved(checkpoint, layers, dataset, &evaluation));
+    hr_hints_print_notes(dataset);
     hr_reading_say(&reading);
     enum hr_status status = find_worst(cli, dataset, &evaluation, &worst);
     if (status == HR_OK)
