@@ -102,8 +102,8 @@ static const struct attack {
     {"{" T("a", "U8", "[]", "[0.0,1.0]") "}", 1, "data_offsets are not two counts"},
     {"{" T("a", "U8", "[]", "[0,1e0]") "}", 1, "data_offsets are not two counts"},
     /* dtypes */
-    {"{" T("a", "BF16", "[1]", "[0,2]") "}", 2, "tensor \"a\": dtype \"BF16\" is none of F32"},
-    {"{" T("a", "F16", "[1]", "[0,2]") "}", 2, "dtype \"F16\" is none of"},
+    {"{" T("a", "C64", "[1]", "[0,2]") "}", 2, "tensor \"a\": dtype \"C64\" is none of F32"},
+    {"{" T("a", "F8_E4M3", "[2]", "[0,2]") "}", 2, "dtype \"F8_E4M3\" is none of"},
     {"{" T("a", "f32", "[1]", "[0,4]") "}", 4, "dtype \"f32\" is none of"},
     {"{" T("a", "", "[1]", "[0,4]") "}", 4, "dtype \"\" is none of"},
     /* holes, overlap, things before and behind */
