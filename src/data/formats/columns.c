@@ -135,14 +135,14 @@ enum hr_status hr_columns_take(const struct hr_columns *columns, size_t feature,
 {
     const struct hr_column *column = &columns->list[feature];
     double *numbers = sample + column->first;
+    if (!column->is_words && hr_field_number(r, f, numbers) && isfinite((float)*numbers))
+        return HR_OK;
     for (size_t i = 0; column->is_words && i < column->order.count; i++)
         numbers[i] = 0;
     if (hr_field_is_missing(f, !column->is_words))
         return take_missing(columns, column, r, f, met, numbers);
     if (column->is_words)
         return take_word(column, f, met, numbers);
-    if (hr_field_number(r, f, numbers) && isfinite((float)*numbers))
-        return HR_OK;
     char what[400];
     snprintf(what, sizeof what, "\"%s\", expected a finite number%s%s%s%s",
              hr_shown(f->text, f->bytes).text,
