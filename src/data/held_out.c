@@ -41,9 +41,9 @@ static enum hr_status put_first(const struct hr_dataset *dataset, double fractio
     const struct hr_split *all = &dataset->train;
     const struct hr_hold_out how = {dataset->options.split, dataset->classes ? all->labels : NULL,
                                     all->groups};
-    const char *split = dataset->options.split;
+    enum hr_split_rule rule;
     void *marks, *rest = NULL;
-    if (!split[0] || !strcmp(split, "random"))
+    if (hr_split_rule_parse(how.split, &rule) && rule == HR_SPLIT_RANDOM)
         return HR_OK;
     enum hr_status st;
     HR_TRY(hr_take(dataset->name, all->count, &marks));

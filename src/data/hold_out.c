@@ -15,14 +15,20 @@ const char *hr_hold_out_group(const char *split)
     return strncmp(split, group_of, prefix) ? "" : split + prefix;
 }
 
-static size_t rounded(size_t count, double fraction)
+bool hr_split_rule_parse(const char *split, enum hr_split_rule *out)
 {
-    return (size_t)((double)count * fraction + 0.5);
+    const bool stratified = !strcmp(split, "stratified"), last = !strcmp(split, "last");
+    const bool group = hr_hold_out_group(split)[0];
+    *out = stratified ? HR_SPLIT_STRATIFIED
+           : group    ? HR_SPLIT_GROUP
+           : last     ? HR_SPLIT_LAST
+                      : HR_SPLIT_RANDOM;
+    return stratified || group || last || !split[0] || !strcmp(split, "random");
 }
 
 size_t hr_hold_out_count(size_t count, double fraction)
 {
-    const size_t wanted = rounded(count, fraction);
+    const size_t wanted = (size_t)((double)count * fraction + 0.5);
     return hr_min_size(wanted ? wanted : 1, count - 1);
 }
 
@@ -102,16 +108,19 @@ enum hr_status hr_hold_out_mark(const char *name, const struct hr_hold_out *how,
 {
     const size_t wanted = hr_hold_out_count(count, fraction);
     const struct hr_sampler order = hr_sampler_of(seed, epoch, count);
-    if (hr_hold_out_group(how->split)[0] && how->groups)
+    enum hr_split_rule rule;
+    const bool known = hr_split_rule_parse(how->split, &rule);
+    HR_ASSERT(known);
+    if (rule == HR_SPLIT_GROUP && how->groups)
         return mark_groups(name, how->groups, seed, epoch, count, fraction, marks);
-    if (!strcmp(how->split, "stratified") && how->labels)
+    if (rule == HR_SPLIT_STRATIFIED && how->labels)
         return mark_stratified(name, how->labels, &order, count, fraction, marks);
-    if (how->split[0] && strcmp(how->split, "random") != 0 && strcmp(how->split, "last") != 0)
+    if (rule == HR_SPLIT_GROUP || rule == HR_SPLIT_STRATIFIED)
         return hr_fail(HR_E_USAGE, "--split %s: is not supported for %s, whose samples have no %s",
-                       how->split, name, how->split[0] == 's' ? "classes" : "columns");
+                       how->split, name, rule == HR_SPLIT_STRATIFIED ? "classes" : "columns");
     for (size_t i = 0; i < wanted; i++) {
         uint32_t sample = (uint32_t)(count - 1 - i);
-        if (how->split[0] != 'l')
+        if (rule == HR_SPLIT_RANDOM)
             hr_sampler_fill(&order, i, 1, &sample);
         marks[sample] = 1;
     }

@@ -17,13 +17,19 @@
 #ifndef HR_DATA_HOLD_OUT_H
 #define HR_DATA_HOLD_OUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
+enum hr_split_rule { HR_SPLIT_RANDOM, HR_SPLIT_STRATIFIED, HR_SPLIT_GROUP, HR_SPLIT_LAST };
+
+/* The option; "" is random. false: it is none of them. */
+bool hr_split_rule_parse(const char *split, enum hr_split_rule *out);
+
 struct hr_hold_out {
-    const char *split;      /* the option; "": random */
+    const char *split;      /* an option that parses */
     const uint32_t *labels; /* (count), of classes; NULL: they are values */
     const uint32_t *groups; /* (count); NULL: there are none */
 };

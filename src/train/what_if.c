@@ -15,10 +15,9 @@
 #include "options/train_options.h"
 #include "train/run.h"
 
-/* TODO */
-/* Whom a recorded run lost, as deaths on purpose (--inject) for a run in virtual
- * time: at the same step of the same worker, or the same input of the same server. Steps that all
- * went back over count as they were counted then.
+/* Whom a recorded run lost, as deaths on purpose (--inject) for a run in virtual time: at the same
+ * step of the same worker, or the same input of the same server. Steps that all went back over
+ * count as they were counted then.
  *
  * Threads: none.
  * Test:    tests/unit/train/test_what_if_deaths.c

@@ -87,8 +87,8 @@ static bool is_grouped(const struct hr_csv_field *f)
     return marks > 0 && digits > 3;
 }
 
-static enum hr_status take_word(const struct hr_column *column, const struct hr_csv_field *f,
-                                struct hr_columns_met *met, double *numbers)
+static void take_word(const struct hr_column *column, const struct hr_csv_field *f,
+                      struct hr_columns_met *met, double *numbers)
 {
     char text[HR_CSV_MAX_FIELD + 1];
     uint32_t word;
@@ -97,7 +97,6 @@ static enum hr_status take_word(const struct hr_column *column, const struct hr_
         numbers[column->order.class_of[word]] = 1;
     else
         met->unseen++;
-    return HR_OK;
 }
 
 static enum hr_status take_missing(const struct hr_columns *columns, const struct hr_column *column,
@@ -142,7 +141,7 @@ enum hr_status hr_columns_take(const struct hr_columns *columns, size_t feature,
     if (hr_field_is_missing(f, !column->is_words))
         return take_missing(columns, column, r, f, met, numbers);
     if (column->is_words)
-        return take_word(column, f, met, numbers);
+        return take_word(column, f, met, numbers), HR_OK;
     char what[400];
     snprintf(what, sizeof what, "\"%s\", expected a finite number%s%s%s%s",
              hr_shown(f->text, f->bytes).text,

@@ -39,7 +39,7 @@ static bool is_text(const struct hr_csv_field *f, const char *text)
     return f->bytes == strlen(text) && !strncasecmp(f->text, text, f->bytes);
 }
 
-static const char *const usual_names[] = {"label", "class", "target", "y"};
+static const char *const usual_names[] = HR_CSV_USUAL_LABELS;
 
 enum { USUAL_NAMES = sizeof usual_names / sizeof *usual_names };
 

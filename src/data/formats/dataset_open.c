@@ -50,8 +50,8 @@ static enum hr_status check_options(const struct hr_data_options *options)
         return hr_fail(HR_E_USAGE, "--index-base %s: expected 0, 1 or auto", options->index_base);
     if (!is_one_of(options->missing, "refuse", "mean", "drop"))
         return hr_fail(HR_E_USAGE, "--missing %s: expected refuse, mean or drop", options->missing);
-    if (options->split[0] && !is_one_of(options->split, "random", "stratified", "last") &&
-        !hr_hold_out_group(options->split)[0])
+    enum hr_split_rule rule;
+    if (!hr_split_rule_parse(options->split, &rule))
         return hr_fail(HR_E_USAGE, "--split %s: expected random, stratified, last or group:COLUMN",
                        options->split);
     if (options->feature_count > UINT32_MAX / 2)
@@ -106,7 +106,9 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
     if (options->target[0] && !options->values)
         return hr_fail(HR_E_USAGE, "--target: is not supported with --task classify (it belongs to "
                                    "regress)");
-    if (options->values && !strcmp(options->split, "stratified"))
+    enum hr_split_rule rule;
+    if (options->values && hr_split_rule_parse(options->split, &rule) &&
+        rule == HR_SPLIT_STRATIFIED)
         return hr_fail(HR_E_USAGE,
                        "--split stratified: is not supported with --task regress, which "
                        "has no classes");

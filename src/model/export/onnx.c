@@ -287,7 +287,7 @@ static void put_batchnorm(const struct step *s)
 
 /* InstanceNormalization of the groups, as channels of a row: GroupNormalization by channel came
  * with opset 21. */
-static void put_groupnorm(const struct step *s)
+static enum hr_status put_groupnorm(const struct step *s)
 {
     enum { APART, GROUPED, ONES, ZEROS, NORMAL, SHAPE, WHOLE, SCALED, NAMES };
     static const char *const suffix[NAMES] = {".apart",  ".grouped", ".ones",  ".zeros",
@@ -300,16 +300,16 @@ static void put_groupnorm(const struct step *s)
                   whole[] = {0, (int64_t)C, (int64_t)layer->in.size[1], (int64_t)layer->in.size[2]};
     struct onnx_name n[NAMES];
     float *constants = calloc(2 * groups, sizeof *constants); /* ones, then zeros */
+    if (!constants)
+        return hr_fail(HR_E_NOMEM, "no memory for %zu groups", groups);
     for (size_t i = 0; i < NAMES; i++)
         n[i] = onnx_name(s->path, suffix[i]);
-    for (size_t g = 0; constants && g < groups; g++)
+    for (size_t g = 0; g < groups; g++)
         constants[g] = 1;
     onnx_ints(graph, n[APART].text, 3, apart);
     onnx_ints(graph, n[SHAPE].text, 1 + dims, whole);
-    if (constants) {
-        onnx_floats(graph, n[ONES].text, 1, &groups, constants);
-        onnx_floats(graph, n[ZEROS].text, 1, &groups, constants + groups);
-    }
+    onnx_floats(graph, n[ONES].text, 1, &groups, constants);
+    onnx_floats(graph, n[ZEROS].text, 1, &groups, constants + groups);
     free(constants);
     const struct hr_tensor_info *weight = hr_model_tensor(s->w->model, layer->first_tensor),
                                 *bias = hr_model_tensor(s->w->model, layer->first_tensor + 1);
@@ -322,6 +322,7 @@ static void put_groupnorm(const struct step *s)
               n[WHOLE].text);
     onnx_node(graph, "Mul", (const char *[]){n[WHOLE].text, weight->name, NULL}, n[SCALED].text);
     onnx_node(graph, "Add", (const char *[]){n[SCALED].text, bias->name, NULL}, s->y);
+    return HR_OK;
 }
 
 static void put_pool(const struct step *s, const char *op, bool mean)
@@ -382,8 +383,11 @@ static enum hr_status put_layer(const struct step *s)
     static const struct {
         const char *layer;
         void (*put)(const struct step *s);
-    } own[] = {{"dense", put_dense},         {"conv", put_conv}, {"batchnorm", put_batchnorm},
-               {"groupnorm", put_groupnorm}, {"gelu", put_gelu}, {"flatten", put_flatten}};
+    } own[] = {{"dense", put_dense},
+               {"conv", put_conv},
+               {"batchnorm", put_batchnorm},
+               {"gelu", put_gelu},
+               {"flatten", put_flatten}};
     const char *name = s->layer->type->name;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (!strcmp(name, plain[i].layer))
@@ -391,6 +395,8 @@ static enum hr_status put_layer(const struct step *s)
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!strcmp(name, own[i].layer))
             return own[i].put(s), HR_OK;
+    if (!strcmp(name, "groupnorm"))
+        return put_groupnorm(s);
     if (!strcmp(name, "maxpool"))
         return put_pool(s, "MaxPool", false), HR_OK;
     if (!strcmp(name, "avgpool"))

@@ -214,7 +214,7 @@ static size_t column_named(const struct reading *g, const char *name, bool any_c
 
 static size_t usual_label(const struct reading *g)
 {
-    static const char *const usual[] = {"label", "class", "target", "y"};
+    static const char *const usual[] = HR_CSV_USUAL_LABELS;
     size_t column = 0;
     for (size_t i = 0; i < sizeof usual / sizeof *usual && !column; i++)
         column = column_named(g, usual[i], true);
