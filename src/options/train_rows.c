@@ -101,7 +101,7 @@ static double eps_of(const struct hr_rule *rule)
     }
 /* The words of a list of choices.h, and where its enum goes. */
 #define CHOICE(field, list)                                                                        \
-    .words = list(HR_CHOICE_WORD) + 1, .choice = 1 + offsetof(struct hr_choices, field)
+    .words = &list(HR_CHOICE_WORD)[1], .choice = 1 + offsetof(struct hr_choices, field)
 #define RANGE(low, high) .range = {.least = low, .most = high}
 #define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
 #define BOTH (HR_TRAIN | HR_COMPARE)
