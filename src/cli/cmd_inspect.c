@@ -27,9 +27,19 @@ static void shape_text(const struct hr_tensor *tensor, char *text, size_t size)
         snprintf(text + used, size - used, ")");
 }
 
+/* An option of the run, at its default. */
+static bool is_usual(const char *key, const char *value)
+{
+    const struct hr_option *row = strncmp(key, "option.", 7)
+                                      ? NULL
+                                      : hr_cli_option_at(hr_cli_option_find(key + 7, HR_TRAIN)).row;
+    return row && (row->usual ? !strcmp(value, row->usual)
+                              : !value[0] || !strcmp(value, "0") || !strcmp(value, "off"));
+}
+
 static void print_file(const char *title, const struct hr_tensor_file *file)
 {
-    size_t elements = 0, bytes = 0;
+    size_t elements = 0, bytes = 0, usual = 0;
     struct hr_grid table;
     printf("%s\n", title);
     hr_grid_begin(&table, "-\t-\t-\t");
@@ -45,7 +55,12 @@ static void print_file(const char *title, const struct hr_tensor_file *file)
     hr_grid_end(&table, stdout, 0);
     printf("  %zu tensors, %zu elements, %zu bytes\n", file->ntensors, elements, bytes);
     for (size_t i = 0; i < file->nmetadata; i++)
-        printf("  %s = %s\n", file->metadata[i].key, file->metadata[i].value);
+        if (is_usual(file->metadata[i].key, file->metadata[i].value))
+            usual++;
+        else
+            printf("  %s = %s\n", file->metadata[i].key, file->metadata[i].value);
+    if (usual)
+        printf("  and %zu options at their defaults, which --json has\n", usual);
 }
 
 static json_t *file_json(const struct hr_tensor_file *file)

@@ -157,8 +157,9 @@ static enum hr_status verdict(FILE *out, const struct hr_run_result *result)
 {
     const bool known = result->recorded_digest[0];
     const bool equal = known && !strcmp(result->weights_digest, result->recorded_digest);
+    const uint64_t updates = result->past_updates + result->updates;
     fprintf(out, "\nweights digest  %s (%llu update%s)\n", result->weights_digest,
-            (unsigned long long)result->updates, result->updates == 1 ? "" : "s");
+            (unsigned long long)updates, updates == 1 ? "" : "s");
     if (result->checkpoint[0])
         fprintf(out, "checkpoint      %s\n", result->checkpoint);
     if (equal)

@@ -243,8 +243,9 @@ static void print_details(FILE *out, const struct hr_run_result *result)
 
 static void print_end(FILE *out, const struct hr_run_result *result, bool details)
 {
+    const uint64_t updates = result->past_updates + result->updates;
     fprintf(out, "\nweights digest  %s (%llu update%s)\n", result->weights_digest,
-            (unsigned long long)result->updates, result->updates == 1 ? "" : "s");
+            (unsigned long long)updates, updates == 1 ? "" : "s");
     if (!strcmp(result->clock, "virtual"))
         fprintf(out, "virtual time    %.6g s of %zu worker%s, computed in %.3g s\n",
                 result->seconds, result->workers, result->workers == 1 ? "" : "s", result->wall_s);

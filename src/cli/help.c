@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/fold.h"
 #include "cli/commands.h"
 #include "manual/manual.h"
 #include "options/nearest.h"
@@ -630,23 +631,46 @@ static void print_topics(FILE *out)
     }
 }
 
+static const char about[] =
+    "hogring trains a neural network with data-parallel workers, on one machine or\n"
+    "over MPI on several, and shows in numbers how synchronous and asynchronous\n"
+    "training differ.\n\n"
+    "usage: hogring COMMAND [OPTIONS]\n\n";
+
+/* In the 24 lines of a terminal. */
 void hr_help_print(FILE *out)
 {
-    const struct hr_command *command;
-    fputs("hogring trains a neural network with data-parallel workers, on one machine or\n"
-          "over MPI on several, and shows in numbers how synchronous and asynchronous\n"
-          "training differ.\n\n"
-          "usage: hogring COMMAND [OPTIONS]\n\ncommands:\n",
+    fputs(about, out);
+    fputs("try this first:\n"
+          "  hogring compare                     five strategies, built-in data, in seconds\n"
+          "  hogring compare --report page.html  the same, with a page to open in a browser\n"
+          "  hogring help start                  your own data, a model, a comparison\n"
+          "  hogring help save the best model    options and pages that have these words\n"
+          "  hogring help                        all commands, and the topics of the manual\n\n",
           out);
+    char *names = NULL;
+    size_t bytes;
+    FILE *list = open_memstream(&names, &bytes);
+    if (!list)
+        return;
+    fputs("commands: ", list);
+    fputs("help ", list);
+    print_names(list, false);
+    fputc('\n', list);
+    if (fclose(list) == 0)
+        hr_fold_print(out, names, 80);
+    free(names);
+}
+
+static void print_everything(FILE *out)
+{
+    const struct hr_command *command;
+    fprintf(out, "%scommands:\n", about);
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
         fprintf(out, "  %-15s %s\n", command->name, command->summary);
     fprintf(out, "  %-15s on a command, a topic, an option; other words are searched\n", "help");
     print_topics(out);
-    fputs("\ntry this first:\n"
-          "  hogring compare                    five strategies, built-in data, in seconds\n"
-          "  hogring compare --plot curves.svg  the same, with a picture\n"
-          "  hogring help save the best model   options and pages that have these words\n\n"
-          "exit codes: 0 done, 1 the run failed or missed an --expect, 2 wrong use, 3 files\n"
+    fputs("\nexit codes: 0 done, 1 the run failed or missed an --expect, 2 wrong use, 3 files\n"
           "            or memory, 4 a worker was lost or a wait timed out, 130 and 143\n"
           "            interrupted\n",
           out);
@@ -762,7 +786,7 @@ int hr_help(int argc, char **argv)
     if (argc > 0 && !strcmp(argv[0], "--completion"))
         return completion_print(stdout);
     if (argc == 0) {
-        hr_help_print(stdout);
+        print_everything(stdout);
         return 0;
     }
     const bool all = !strcmp(argv[argc - 1], "--all");

@@ -117,6 +117,10 @@ static int run(int argc, char **argv)
                hr_isa_name());
         return 0;
     }
+    if (argc == 2 && (!strcmp(name, "--help") || !strcmp(name, "-h"))) {
+        hr_help_print(stdout);
+        return 0;
+    }
     if (!strcmp(name, "help") || !strcmp(name, "--help") || !strcmp(name, "-h"))
         return hr_help(argc - 2, argv + 2);
     const struct hr_command *command = hr_command_find(name);

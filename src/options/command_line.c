@@ -257,11 +257,13 @@ static void add_sparse(char *text, size_t size, const struct hr_option *row, uns
 /* What it is to this command, the names that there are, and the default. */
 static void describe(const struct hr_option *row, unsigned command, char *text, size_t size)
 {
-    const bool bench = command & HR_BENCH;
-    const char *said = bench && row->bench_said ? row->bench_said
-                       : row->said              ? row->said
-                                                : row->usual;
-    snprintf(text, size, "%s", bench && row->bench_help ? row->bench_help : row->help);
+    const char *said = row->said ? row->said : row->usual, *help = row->help;
+    for (size_t i = 0; i < sizeof row->other / sizeof *row->other; i++)
+        if (command & row->other[i].commands) {
+            said = row->other[i].said ? row->other[i].said : said;
+            help = row->other[i].help ? row->other[i].help : help;
+        }
+    snprintf(text, size, "%s", help);
     for (size_t i = 0; row->name_at && row->name_at(i); i++)
         add(text, size, i ? ", " : "", row->name_at(i));
     if (!said && !row->by_optimizer)

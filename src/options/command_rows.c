@@ -20,7 +20,7 @@ static const struct hr_option data[] = {
         "of IDX, CIFAR or npy files, or of PNG and JPEG images by class; bytes (uint8) are divided "
         "by 255, numbers are taken as they "
         "are (hogring help data says more)",
-        .bench_said = "none: random numbers",
+        .other = {{HR_BENCH, .said = "none: random numbers"}},
         .commands = READERS | HR_PREDICT | HR_DATA_VERIFY | HR_BENCH_MODELS | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true, .use = HR_DECIDES),
     ROW("input", TEXT, input, "CxHxW", "1x28x28",
@@ -31,9 +31,6 @@ static const struct hr_option data[] = {
 };
 
 static const struct hr_option making[] = {
-    ROW("out", TEXT, out, "FILE", NULL, "data pack, data make, report: write here",
-        .said = "report: report.html", .written = true,
-        .commands = HR_DATA_PACK | HR_DATA_MAKE | HR_REPORT, .first = true),
     ROW("rows", COUNT, shape.rows, "N", "20242", "how many", .commands = HR_DATA_MAKE),
     ROW("nonzeros", NUMBER, shape.nonzeros, "N", "74", "features of a row, on average",
         .commands = HR_DATA_MAKE),
@@ -106,9 +103,12 @@ static const struct hr_option results[] = {
         "first forecast samples/s and memory, from 2 s of short runs; the end says how wrong that "
         "was (help forecast)",
         .commands = HR_TRAIN),
+    ROW("out", TEXT, out, "FILE", NULL, "write here", .other = {{HR_REPORT, .said = "report.html"}},
+        .written = true, .commands = HR_DATA_PACK | HR_DATA_MAKE | HR_REPORT, .first = true),
     ROW("plot", TEXT, plot, "FILE", NULL, "draw loss and accuracy: .svg or .png",
-        .bench_help = "draw times over sizes, of layers the roofline, of training samples/s over "
-                      "several --workers, of a pipeline a single schedule: .svg or .png",
+        .other = {{HR_BENCH, "draw times over sizes, of layers the roofline, of training samples/s "
+                             "over several --workers, of a pipeline a single schedule: .svg or "
+                             ".png"}},
         .written = true,
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_TRAIN |
                     HR_BENCH_STORE | HR_BENCH_PIPELINE | HR_REPLAY | HR_REPORT,
@@ -330,8 +330,7 @@ static const struct hr_option expert[] = {
      .help = "read options from FILE, one \"name = value\" a line, as if they stood here",
      .commands = BOTH,
      .models = HR_OF_ALL_MODELS},
-    ROW("help", FLAG, help, NULL, NULL, "this text", .commands = ALL, .models = HR_OF_ALL_MODELS,
-        .first = true),
+    ROW("help", FLAG, help, NULL, NULL, "this text", .commands = ALL, .models = HR_OF_ALL_MODELS),
     ROW("all", FLAG, all, NULL, NULL, "with --help: the options that few need, too",
         .commands = ALL, .models = HR_OF_ALL_MODELS),
 };

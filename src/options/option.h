@@ -116,8 +116,11 @@ struct hr_option {
     const char *usual;   /* the default as one would type it; NULL: 0, "" or off */
     const char *help;
     const char *said; /* the default as --help says it, where that is not `usual` */
-    /* The same two where hogring bench has it too and means more by it. */
-    const char *bench_help, *bench_said;
+    /* The same two to commands that have it too and mean something else by it. */
+    struct {
+        unsigned commands;
+        const char *help, *said;
+    } other[2];
     const char *words; /* the values that there are: "sum|repro" */
     size_t choice;     /* 1 + where their number goes in struct hr_choices; 0: nowhere */
     /* The i-th of the names that there are, NULL past the end; they end the help. */

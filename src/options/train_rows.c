@@ -110,10 +110,12 @@ static const struct hr_option model[] = {
     ROW("model", TEXT, model, DECIDES, "LAYERS", "mlp",
         "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, linear, "
         "mf, on sparse data; names: ",
-        .name_at = model_at, .said = "mlp; eval: what the file says",
-        .bench_help = "a name, or layers: \"flatten, dense 64, relu, dense 10\"; train: one or "
-                      "several names, as mlp,cnn; names: ",
-        .bench_said = "mlp; train: all names; pipeline: equal stages",
+        .name_at = model_at,
+        .other = {{HR_EVAL | HR_PREDICT, .said = "what the file says"},
+                  {HR_BENCH,
+                   "a name, or layers: \"flatten, dense 64, relu, dense 10\"; train: one or "
+                   "several names, as mlp,cnn; names: ",
+                   "mlp; train: all names; pipeline: equal stages"}},
         .commands = BOTH | HR_EVAL | HR_PREDICT | HR_BENCH_MODELS | HR_FORECAST,
         .models = HR_OF_ALL_MODELS, .first = true, .check = check_model),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
@@ -158,7 +160,7 @@ static const struct hr_option workers[] = {
         .sparse_usual = "hogwild", .first = true),
     ROW("workers", COUNT, workers, DECIDES, "N", NULL,
         "1 to 64; in virtual time to 1024, with the servers",
-        .said = "processors allowed, at least 2; compare: cores, 2 to 4",
+        .said = "processors allowed, at least 2", .other = {{HR_COMPARE, .said = "cores, 2 to 4"}},
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_FORECAST,
         .models = HR_OF_ALL_MODELS, SPARSE_RANGE(1, HR_MAX_RANKS), .first = true),
     ROW("servers", COUNT, servers, DECIDES, "S", NULL, "shards of the parameter server",
@@ -207,8 +209,9 @@ static const struct hr_option workers[] = {
         "local-sgd: average ever more often, as the training loss falls (AdaComm)"),
     ROW("gossip-graph", TEXT, gossip_graph, DECIDES, "GRAPH", "ring",
         "gossip: who averages with whom: ring, torus, hypercube, complete, or a FILE of links"),
-    ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto", "of all-reduce: ",
-        .name_at = algorithm_at, .bench_help = "of all-reduce: all; links: also rings; or ",
+    ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto",
+        "of all-reduce: ", .name_at = algorithm_at,
+        .other = {{HR_BENCH, "of all-reduce: all; links: also rings; or "}},
         .commands = BOTH | HR_BENCH_PLANS | HR_BENCH_TRAIN | HR_FORECAST, .between_ranks = true),
     ROW("launch", TEXT, launch, DECIDES, "HOW", "thread", "thread or process",
         CHOICE(launch, HR_LAUNCHES),
@@ -338,7 +341,7 @@ static const struct hr_option times[] = {
         "sigma), pareto(10ms,2.5) (minimum, shape), trace:FILE (drawn from a text file of times, "
         "one a line as 9.8ms, behind # a comment); on the real clock workers sleep until then",
         .said = "virtual: lognormal(10ms,0.3); real: as it is",
-        .bench_said = "real: as it is; virtual: as long as it takes here",
+        .other = {{HR_BENCH, .said = "real: as it is; virtual: as long as it takes here"}},
         .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST, .with = {{"schedule", "free"}}),
     ROW("inject", TEXT, inject, BEGINS, "LIST", NULL,
         "trouble on purpose: slow:3x2 (worker 3 computes for twice as long), slow:*x3@10% (each, "
@@ -433,9 +436,10 @@ static const struct hr_option limits[] = {
         "stop after so many updates of the model, before the run's length",
         .commands = BOTH | HR_REPLAY),
     ROW("max-seconds", SECONDS, max_seconds, ONCE, "T", NULL, "stop after so long: 90s, 5m",
-        RANGE(0, 1e9), .bench_help = "how long to measure each model, train: a round: 5s, 1m",
-        .bench_said = "1s; train: 250ms", .commands = BOTH | HR_BENCH_NETS,
-        .models = HR_OF_ALL_MODELS),
+        RANGE(0, 1e9),
+        .other = {{HR_BENCH, "how long to measure each model, train: a round: 5s, 1m",
+                   "1s; train: 250ms"}},
+        .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),
     ROW("early-stop", TEXT, early_stop, DECIDES, "METRIC,PATIENCE[,MIN-DELTA]", NULL,
         "loss,5: stop when 5 evaluations have not improved the loss (or accuracy; of values "
         "rmse, mae, r2) by more than MIN-DELTA, and end with the weights of the best; read on the "

@@ -306,7 +306,7 @@ static enum hr_status go_without(const struct hr_run *run, const char *why)
         return hr_fail(HR_E_USAGE, "--aggregate node: %s", why);
     if (run->shared.strategy->aggregated)
         hr_log(HR_LOG_INFO,
-               "--resume %s: until here a machine's workers pushed as one; from here each "
+               "--resume %s: previously a machine's workers pushed as one; now each "
                "pushes: --aggregate node %s",
                run->resume.checkpoint->path, why);
     return HR_OK;

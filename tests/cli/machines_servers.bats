@@ -120,7 +120,7 @@ node_bits() {
   # Another place: where they cannot, a line says so.
   several mpich 4 --checkpoint-dir "$at" --resume --epochs 4
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
-  [[ "$output" == *"until here a machine's workers pushed as one; from here each pushes: --aggregate node each machine has one worker"* ]] || { echo "$output"; return 1; }
+  [[ "$output" == *"previously a machine's workers pushed as one; now each pushes: --aggregate node each machine has one worker"* ]] || { echo "$output"; return 1; }
   run build/hogring train --details --checkpoint-dir "$at" --resume --epochs 5
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
   [[ "$output" == *"--aggregate node is not supported on one machine"*"length   5 epochs, 159 updates, resumed at 114,"* ]] || { echo "$output"; return 1; }

@@ -1,7 +1,7 @@
 # The manual: hogring help TOPIC on any terminal, and as man pages that mandoc finds nothing wrong with.
 load support
 
-listed() { hogring help | sed -n '/^commands:/,/^try/p' | awk '/^  /{print $1}'; }
+listed() { hogring help | sed -n '/^commands:/,/^exit/p' | awk '/^  /{print $1}'; }
 topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 
 @test "help lists commands and topics, in 80 columns" {

@@ -56,7 +56,7 @@ P
   [ ! -s "$TMP/stderr" ] # reference kernels come from the checkpoint
   run hogring train --quiet --resume "$TMP/r" --kernels fast
   [ "$status" = 2 ]
-  [[ "$output" == *"--reduce repro promises bits"* ]]
+  [[ "$output" == *"--reduce repro guarantees bits"* ]]
 }
 
 @test "--resume auto begins, goes on, and is content with what is finished" {

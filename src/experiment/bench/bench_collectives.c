@@ -653,7 +653,8 @@ enum hr_status hr_bench_collectives(struct hr_cli *cli)
     struct rows *rows = &all_rows;
     struct hr_bench_case what = {0};
     if (cli->npositional != 1)
-        return hr_fail(HR_E_USAGE, "bench: expected an operation, as \"hogring bench all_reduce\"");
+        return hr_fail(HR_E_USAGE, "bench: expected an operation, as \"hogring bench all_reduce\", "
+                                   "or layers, train, links, store or pipeline");
     const bool all = !strcmp(cli->positional[0], "all");
     const struct hr_algorithm *only = NULL;
     HR_TRY(read_case(cli, &what));

@@ -27,17 +27,15 @@ static const char *cost_text(const struct hr_forecast_row *row, char text[32])
 static void write_row(FILE *cells, const struct hr_forecast *forecast,
                       const struct hr_forecast_row *row)
 {
-    char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX], servers[24] = "-", cost[32];
+    char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX], servers[24] = "", cost[32];
+    const char *mark = row->timed ? "*" : row->validated ? "" : "?";
     if (row->servers)
-        snprintf(servers, sizeof servers, "%zu", row->servers);
-    fprintf(cells, "%s\t%zu\t%s\t%s\t%s-%s\t%.2f\t%s\t%s\t%s\n", row->options.strategy,
+        snprintf(servers, sizeof servers, " + %zu", row->servers);
+    fprintf(cells, "%s\t%zu%s\t%s%s\t%s-%s\t%.2f\t%s\t%s\n", row->options.strategy,
             row->options.workers, servers, hr_human_short(speed, row->samples_per_s),
-            hr_human_short(low, row->low), hr_human_short(high, row->high), row->speedup,
-            hr_bytes_text(row->memory).text, cost_text(row, cost),
-            forecast->simulated ? ""
-            : row->timed        ? "t"
-            : row->validated    ? ""
-                                : "n");
+            forecast->simulated ? "" : mark, hr_human_short(low, row->low),
+            hr_human_short(high, row->high), row->speedup, hr_bytes_text(row->memory).text,
+            cost_text(row, cost));
 }
 
 static void print_head(FILE *out, const struct hr_forecast *forecast)
@@ -68,18 +66,19 @@ static void print_legend(FILE *out, const struct hr_forecast *forecast)
         timed = timed || forecast->rows[i].timed;
         unsure = unsure || (!forecast->rows[i].timed && !forecast->rows[i].validated);
     }
-    fputs("speed: over one worker alone; samples: that its batches take, over those of one\n", out);
+    fputs("speed up: over one worker; samples needed: for the same loss, over one worker\n", out);
     if (timed)
-        fputs("t: timed, no forecast\n", out);
+        fputs("*: timed, not a forecast\n", out);
     if (unsure)
-        fputs("n: not validated: no forecast such as this has been compared with a run\n", out);
+        fputs("?: not validated: no forecast such as this has been compared with a run\n", out);
 }
 
 void hr_forecast_print(FILE *out, const struct hr_forecast *forecast)
 {
     struct hr_grid table;
     print_head(out, forecast);
-    hr_grid_begin(&table, "-strategy\twrk\tsrv\tsamp/s\t-range\tspeed\tmemory\tsamples\t-");
+    hr_grid_begin(&table, "-\nstrategy\tworkers\n+ servers\tsamples\nper "
+                          "s\t-\nrange\tspeed\nup\t\nmemory\tsamples\nneeded");
     for (size_t i = 0; i < forecast->n; i++)
         write_row(table.cells, forecast, &forecast->rows[i]);
     hr_grid_end(&table, out, 0);
@@ -129,7 +128,8 @@ static void say_speed(FILE *out, const struct hr_forecast *forecast)
     } else if (high < 1) {
         fprintf(out, "More workers do not help: the best, ");
         name_row(out, best);
-        fprintf(out, ", will be slower than 1 here: %.2f (%.2f to %.2f) of its %s samples/s.\n",
+        fprintf(out,
+                ", will be slower than one alone: %.2f (%.2f to %.2f) times its %s samples/s.\n",
                 best->speedup, low, high, one);
     } else {
         fputs("No significant gain from more workers: the best, ", out);
@@ -144,7 +144,7 @@ static bool is_slower(const struct hr_forecast *forecast, const struct hr_foreca
     return row->options.workers > 1 && row->high < forecast->alone;
 }
 
-/* Who is slower than one alone, beyond doubt, where somebody is not: a line for each strategy. */
+/* Who is slower than one alone, beyond doubt, where somebody is not. */
 static void say_slower(FILE *out, const struct hr_forecast *forecast)
 {
     const char *strategy = NULL;
@@ -156,12 +156,10 @@ static void say_slower(FILE *out, const struct hr_forecast *forecast)
         if (!is_slower(forecast, row))
             continue;
         if (!strategy || strcmp(strategy, row->options.strategy) != 0)
-            fprintf(out, "%sSlower than 1 here: %s with", strategy ? ".\n" : "",
-                    row->options.strategy);
+            fprintf(out, "%s%s with",
+                    strategy ? "; " : "Slower than one worker: ", row->options.strategy);
         strategy = row->options.strategy;
         fprintf(out, " %zu", row->options.workers);
-        if (row->servers)
-            fprintf(out, "+%zu", row->servers);
     }
     if (strategy)
         fputs(".\n", out);
@@ -257,7 +255,7 @@ static void say_conflicts(FILE *out, const struct hr_forecast *forecast)
         out,
         "Hogwild's bound on steps, with others %.0f step%s behind: %.3g times those of one%s.\n",
         lag, lag > 1 ? "s" : "", hr_forecast_bound(c, lag),
-        hr_forecast_bound(c, lag) > 2 ? "; a bound: where rows share features it promises nothing"
+        hr_forecast_bound(c, lag) > 2 ? "; a bound: where rows share features it guarantees nothing"
                                       : "");
 }
 

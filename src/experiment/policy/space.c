@@ -107,7 +107,7 @@ static void say_left_out(const struct hr_cli *all, struct hr_policy_space *space
                 continue;
             if (said++ == 0) {
                 append(space, space->left_out[0] ? "; " : "", row->name);
-                append(space, " means nothing to ", space->options[i].strategy);
+                append(space, " does not apply to ", space->options[i].strategy);
             } else {
                 append(space, ", ", space->options[i].strategy);
             }

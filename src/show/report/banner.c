@@ -72,7 +72,7 @@ static void print_head(FILE *out, const struct hr_run_info *info)
         fprintf(out, " and %zu server%s%s%s%s%s", info->servers, plural(info->servers),
                 hosts[0] ? " (" : "", hosts, hosts[0] ? ")" : "",
                 info->colocated      ? " colocated in them"
-                : info->servers_rest ? ", which they serve themselves,"
+                : info->servers_rest ? ", served by the workers,"
                                      : "");
     print_launch(out, info);
 }

@@ -165,7 +165,7 @@ static void add_loss(struct line *line, const struct hr_progress_view *view)
     char loss[HR_HUMAN_MAX], curve[HR_SPARK_MAX];
     if (!isfinite(view->last_loss))
         return;
-    add(line, LOSS, "loss %s", hr_human_loss(loss, view->last_loss));
+    add(line, LOSS, "train loss %s", hr_human_loss(loss, view->last_loss));
     if (view->redraw)
         add(line, SPARK, "%s", hr_spark_draw(&view->spark, hr_human_utf8(), curve));
 }
@@ -304,6 +304,17 @@ void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progr
 
 /* --- lines that stay --- */
 
+static const char *held_out(const struct hr_curve_point *point)
+{
+    return point->validated ? "validation" : "test";
+}
+
+static void add_accuracy(struct line *line, const struct hr_curve_point *point)
+{
+    if (isfinite(hr_curve_accuracy(point))) /* mf has none */
+        add(line, NEEDED, "%s accuracy %.2f %%", held_out(point), 100 * hr_curve_accuracy(point));
+}
+
 void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point)
 {
     const struct hr_progress_subject *subject = &view->subject;
@@ -315,11 +326,9 @@ void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve
         return;
     add_subject(&line, view);
     add(&line, NEEDED, "epoch %.6g%s", point->epoch, of_epochs(subject->epochs, "/").text);
-    add(&line, NEEDED, "loss %s", hr_human_loss(a, point->train_loss));
-    add(&line, LOSS, "%s loss %s", point->validated ? "validation" : "test",
-        hr_human_loss(b, hr_curve_loss(point)));
-    if (isfinite(hr_curve_accuracy(point))) /* mf has none */
-        add(&line, NEEDED, "accuracy %.2f %%", 100 * hr_curve_accuracy(point));
+    add(&line, NEEDED, "train loss %s", hr_human_loss(a, point->train_loss));
+    add(&line, LOSS, "%s loss %s", held_out(point), hr_human_loss(b, hr_curve_loss(point)));
+    add_accuracy(&line, point);
     if (point->seconds > 0)
         add(&line, RATE, "%s samples/s",
             hr_human_short(a, (double)point->samples / point->seconds));
@@ -336,9 +345,8 @@ void hr_progress_view_ran(struct hr_progress_view *view, const struct hr_run_res
         return;
     const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
     add_subject(&line, view);
-    add(&line, NEEDED, "loss %s", hr_human_loss(text, last->train_loss));
-    if (isfinite(hr_curve_accuracy(last)))
-        add(&line, NEEDED, "accuracy %.2f %%", 100 * hr_curve_accuracy(last));
+    add(&line, NEEDED, "train loss %s", hr_human_loss(text, last->train_loss));
+    add_accuracy(&line, last);
     add(&line, NEEDED, "%s s", hr_human_seconds(text, result->seconds));
     if (result->interrupted)
         add(&line, NEEDED, "interrupted");

@@ -392,7 +392,7 @@ static void say_alone(FILE *out, const struct hr_verdict *v)
     fprintf(out, "; %s samples/s.\n",
             hr_human_short(rate, hr_run_group_spread(group, hr_measure_rate).mean));
     if (group->n == 1)
-        fputs("What another seed or strategy would change, one run cannot tell: hogring compare "
+        fputs("One run does not show what another seed or strategy would give: hogring compare "
               "--seeds 5.\n",
               out);
 }

@@ -541,7 +541,7 @@ enum hr_status hr_resume_position(struct hr_saver *saver, const struct hr_checkp
     const uint64_t epoch = samples / schedule->samples, position = samples % schedule->samples;
     if (position % schedule->batch != 0)
         return hr_fail(HR_E_USAGE,
-                       "--resume %s: it stands at sample %" PRIu64
+                       "--resume %s: it was saved at sample %" PRIu64
                        " of an epoch, which is no multiple of this "
                        "run's %" PRIu64 " samples a step",
                        checkpoint->path, position, schedule->batch);

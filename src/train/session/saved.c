@@ -231,7 +231,7 @@ static enum hr_status tell_difference(const char *path, bool promised, const cha
     const char *cure = direct ? " (--kernels direct has the old ones)" : "";
     if (promised)
         return hr_fail(HR_E_USAGE,
-                       "--resume %s: %s; expected the same, since --reduce repro promises bits%s",
+                       "--resume %s: %s; expected the same, since --reduce repro guarantees bits%s",
                        path, text, cure);
     hr_log(HR_LOG_WARNING, "--resume %s: %s: bits may change from here%s", path, text, cure);
     return HR_OK;

@@ -44,8 +44,8 @@ static void each_policy_is_there_once(void **state)
     check_labels(&space, want);
     assert_int_equal(space.options[3].staleness, 4);
     assert_int_equal(space.options[6].servers, 2);
-    assert_string_equal(space.left_out, "staleness means nothing to allreduce, ps-async; servers "
-                                        "means nothing to allreduce");
+    assert_string_equal(space.left_out, "staleness does not apply to allreduce, ps-async; servers "
+                                        "does not apply to allreduce");
     hr_policy_space_free(&space);
 }
 

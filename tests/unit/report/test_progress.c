@@ -89,7 +89,8 @@ static void a_pipe_gets_a_line_a_minute(void **state)
     (void)state;
     char text[1024];
     pipe_gets(HR_TELL_BRIEFLY, text, sizeof text);
-    assert_string_equal(text, "epoch 3.4/10  loss 0.2500  105k samples/s  done in about 3 min\n");
+    assert_string_equal(text,
+                        "epoch 3.4/10  train loss 0.2500  105k samples/s  done in about 3 min\n");
 }
 
 static void a_pipe_gets_a_line_an_evaluation_with_details(void **state)
@@ -97,11 +98,12 @@ static void a_pipe_gets_a_line_an_evaluation_with_details(void **state)
     (void)state;
     char text[1024];
     pipe_gets(HR_TELL_ALL, text, sizeof text);
-    assert_string_equal(text, "epoch 3/10  loss 0.4123  test loss 0.5000  accuracy 85.12 %  "
-                              "90.0k samples/s  allreduce, seed 7\n"
-                              "epoch 4/10  loss 0.2500  test loss 0.2500  accuracy 90.00 %  "
-                              "80.0k samples/s  allreduce, seed 7\n"
-                              "epoch 3.4/10  loss 0.2500  105k samples/s  done in about 3 min\n");
+    assert_string_equal(text,
+                        "epoch 3/10  train loss 0.4123  test loss 0.5000  test accuracy 85.12 %  "
+                        "90.0k samples/s  allreduce, seed 7\n"
+                        "epoch 4/10  train loss 0.2500  test loss 0.2500  test accuracy 90.00 %  "
+                        "80.0k samples/s  allreduce, seed 7\n"
+                        "epoch 3.4/10  train loss 0.2500  105k samples/s  done in about 3 min\n");
 }
 
 static void quiet_means_nothing_at_all(void **state)
@@ -156,11 +158,11 @@ static void a_terminal_gets_a_line_that_is_redrawn(void **state)
     terminal_shows(120, "xterm", false, text, sizeof text);
     assert_non_null(strstr(text, "\repoch 0.0/10\x1b[K\r\x1b[Kepoch 3/10"));
     assert_string_equal(strrchr(text, '\n') + 1,
-                        "\repoch 3.4/10  loss 0.2500  \u2588\u2581  105k samples/s  "
+                        "\repoch 3.4/10  train loss 0.2500  \u2588\u2581  105k samples/s  "
                         "done in about 3 min\x1b[K");
     setenv("LC_ALL", "C", 1);
     terminal_shows(120, "xterm", false, text, sizeof text);
-    assert_non_null(strstr(text, "loss 0.2500  #_  105k"));
+    assert_non_null(strstr(text, "train loss 0.2500  #_  105k"));
 }
 
 static void the_line_never_wraps_and_is_wiped_at_the_end(void **state)
@@ -169,8 +171,8 @@ static void the_line_never_wraps_and_is_wiped_at_the_end(void **state)
     static const struct {
         unsigned short columns;
         const char *line;
-    } cases[] = {{60, "epoch 3.4/10  loss 0.2500  #_  done in about 3 min"},
-                 {48, "epoch 3.4/10  loss 0.2500  done in about 3 min"},
+    } cases[] = {{66, "epoch 3.4/10  train loss 0.2500  #_  done in about 3 min"},
+                 {54, "epoch 3.4/10  train loss 0.2500  done in about 3 min"},
                  {40, "epoch 3.4/10  done in about 3 min"},
                  {20, "epoch 3.4/10"},
                  {9, "epoch 3."}};
@@ -215,7 +217,8 @@ static void one_of_several_says_which_and_when_all_are_done(void **state)
     hr_progress_view_init(&view, capture.out, &third, HR_TELL_BRIEFLY);
     hr_progress_view_ran(&view, &result);
     char *line = capture_end(&capture);
-    assert_string_equal(line, "run 3 of 4  ssp seed 2  loss 0.2500  accuracy 90.00 %  12.3 s\n");
+    assert_string_equal(
+        line, "run 3 of 4  ssp seed 2  train loss 0.2500  test accuracy 90.00 %  12.3 s\n");
     free(line);
 }
 
