@@ -264,13 +264,13 @@ END
   find "$TMP/mine" -type f -exec md5sum {} + >"$TMP/sums"
   gates 0 "$TMP/b.json" --timeout 1m
   says "gate: passed: 2 strategies"
-  grep -q "passed over: --checkpoint-dir, --overwrite, --timeout, .*--json" "$TMP/stderr"
+  grep -q "ignored: --checkpoint-dir, --overwrite, --timeout, .*--json" "$TMP/stderr"
   grep -q "re-running: compare .* --timeout=6" "$TMP/stderr"
   mkdir "$TMP/home"
   for o in json plot report timeline log tensorboard checkpoint-dir config; do
     echo precious >"$TMP/home/$o"
     edited "$TMP/b.json" "d['given']['$o'] = '$TMP/home/$o'"; gates 0 "$TMP/edited.json"
-    grep -qE -- "passed over: .*--$o[,:]" "$TMP/stderr"
+    grep -qE -- "ignored: .*--$o[,:]" "$TMP/stderr"
     edited "$TMP/b.json" "d['given']['strategies'] += ':$o=$TMP/home/$o'"; hogring gate "$TMP/edited.json" >/dev/null 2>"$TMP/stderr" || true
     grep -qF -- "$o" "$TMP/stderr"
     [ "$(cat "$TMP/home/$o")" = precious ]

@@ -106,7 +106,7 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   [ ! -s "$TMP/stderr" ]
   python3 tests/cli/forged.py trace "$TMP/got" data.max-data=18589934592 "data.json=\"$TMP/home/json\""
   hogring replay "$TMP/got" --quiet --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
-  grep -q "passed over: --max-data, --json:" "$TMP/stderr"
+  grep -q "ignored: --max-data, --json:" "$TMP/stderr"
   [ "$(cat "$TMP/home/json")" = precious ]
   [ "$(json "$TMP/out.json" 'd["config"]["data"]["options"]["max-data"]')" = 8589934592 ]
 }

@@ -117,7 +117,7 @@ planted=(json report plot timeline log tensorboard calibrate record export check
   hogring train --resume "$TMP/got" --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
   for o in "${planted[@]}"; do [ "$(cat "$TMP/home/$o")" = precious ]; done
   for o in "${planted[@]}" overwrite max-steps timeout max-data max-memory quiet config no-such-option; do
-    grep "passed over:" "$TMP/stderr" | grep -qE -- "--$o[,:]" || { echo "--$o is not said"; cat "$TMP/stderr"; return 1; }
+    grep "ignored:" "$TMP/stderr" | grep -qE -- "--$o[,:]" || { echo "--$o is not said"; cat "$TMP/stderr"; return 1; }
   done
   [ "$(json "$TMP/out.json" 'd["config"]["lr"], d["config"]["timeout"], d["config"]["data"]["options"]["max-data"]')" = "(0.05, 30.0, 8589934592)" ]
   for data in /dev/zero "$TMP/fifo"; do

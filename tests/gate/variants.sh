@@ -2,7 +2,7 @@
 # A gate in a real set-up: hogring is changed and built, in a copy, three times: a strategy's bits, 30 % of speed, and a
 # point of accuracy; each gate has to fail, and to say what. Then unchanged repeats, none of which may fail.
 # The point: three of ten updates are lost, which took 1.03 points of accuracy (160 seeds each, trimmed means 95.91 and
-# 94.88 %). Of 8 gates each, 30 seeds caught it in 2, 60 in 5, 90 in 8, as "seen 80 %" says that they would: about 1.2,
+# 94.88 %). Of 8 gates each, 30 seeds caught it in 2, 60 in 5, 90 in 8, as "detectable" says that they would: about 1.2,
 # 1.0 and 0.7 points.
 #   tests/gate/variants.sh [FOLDER] [REPEATS]    takes some minutes; prints what gates said, and how often they failed
 set -eu

@@ -554,9 +554,9 @@ static enum hr_status check_meaning(const struct hr_cli *cli, bool all, enum hr_
 
 static void print_row(struct hr_grid *table, const struct hr_bench_row *row)
 {
-    fprintf(table->cells, "%zu\t%zu\t%s\t%s\t%s\t%.2f\t%.2f\t%.2f\t%.3f\t%.3f\t%zu\n", row->bytes,
-            row->count, row->type, row->redop, row->algorithm, row->p50_us, row->p10_us,
-            row->p90_us, row->algbw_gbs, row->busbw_gbs, row->wrong);
+    fprintf(table->cells, "%zu\t%s\t%.2f\t%.2f\t%.2f\t%.3f\t%.3f\t%zu\n", row->bytes,
+            row->algorithm, row->p50_us, row->p10_us, row->p90_us, row->algbw_gbs, row->busbw_gbs,
+            row->wrong);
     hr_grid_flush(table, stdout);
     fflush(stdout);
 }
@@ -564,11 +564,13 @@ static void print_row(struct hr_grid *table, const struct hr_bench_row *row)
 static void begin_table(struct hr_grid *table, const struct hr_bench_case *what,
                         const char *operation)
 {
-    printf("# %s: %zu rank%s (%s, %s, %s buffers%s)\n", operation, what->world.nranks,
+    const bool reduces = hr_operation_facts(what->operation)->reduces;
+    printf("# %s%s%s of %s: %zu rank%s (%s, %s, %s buffers%s)\n", operation, reduces ? ", " : "",
+           reduces ? hr_redop_name(what->redop) : "", hr_type_name(what->type), what->world.nranks,
            what->world.nranks == 1 ? "" : "s", what->world.launch, what->world.transport,
            what->own_memory ? "private" : "arena", what->back_to_back ? ", back to back" : "");
-    hr_grid_begin(table, "    size (B)\t       count\t-type    \t-redop   \t-algorithm         \t"
-                         " time (us)\t       p10\t       p90\t   algbw\t   busbw\t #wrong");
+    hr_grid_begin(table,
+                  "size (B)\t-algorithm \ttime (us)\t    p10\t    p90\t algbw\t busbw\t#wrong");
     hr_grid_flush(table, stdout);
 }
 

@@ -227,7 +227,7 @@ static void print_bands(FILE *out, const struct hr_gate_findings *findings)
 {
     const struct hr_gate_judgement *judgement = findings->judgement;
     struct hr_grid table;
-    begin_table(&table, "-means of seeds\t-\tthen\texpected now\tnow\t-\tseen 80 %");
+    begin_table(&table, "-means of seeds\t-\tthen\texpected now\tnow\t-\tdetectable");
     bool any = false;
     for (size_t i = 0; i < judgement->n; i++) {
         const struct hr_gate_strategy *strategy = &judgement->strategy[i];
@@ -240,7 +240,7 @@ static void print_bands(FILE *out, const struct hr_gate_findings *findings)
     hr_grid_end(&table, any ? out : NULL, 0);
     if (any)
         fprintf(out,
-                "seen 80 %%: a change as large would be noticed in about 80 of 100 gates where\n"
+                "detectable: a change as large would be noticed in about 80 of 100 gates where\n"
                 "seeds vary normally, in 70 or more where a few lie far out; in 1 of 100 gates\n"
                 "all these intervals together raise a false alarm (%zu, of %.4g %% each)%s\n",
                 judgement->intervals, 100 * judgement->level,

@@ -361,12 +361,15 @@ static bool over_a_roof(const struct hr_profile *profile)
 void hr_layers_print(FILE *out, const struct hr_profile *profile)
 {
     struct hr_grid table;
-    hr_grid_begin(&table, "-layer\t-part\ttime (us)\tshare\tGFLOP/s\tof roof\tGB/s\tof roof\t-in\t"
-                          "-bound by");
+    hr_grid_begin(
+        &table,
+        "-layer\t-part\ttime\nus\tshare\tGFLOP\n/s\tof\nroof\tGB/s\tof\nroof\t-in\t-bound by");
     for (size_t i = 0; i < profile->n; i++)
         write_part(table.cells, &profile->rows[i], profile);
     write_totals(table.cells, profile);
-    hr_grid_end(&table, out, 0);
+    table.column[6].fit.expendable = 1; /* GB/s */
+    table.cure = "; --wide shows it";
+    hr_grid_end(&table, out, hr_output_width());
     if (over_a_roof(profile))
         fputs(
             "over: more than that roof, which cannot be: the machine was disturbed while it was "
@@ -378,7 +381,9 @@ void hr_layers_print(FILE *out, const struct hr_profile *profile)
 
 void hr_store_begin(struct hr_grid *cells, FILE *out, const struct hr_store_table *table)
 {
-    fprintf(out, "# store: push_pull of %zu key%s by every worker (%s, %s, %s buffers)\n",
+    fprintf(out,
+            "# store: push_pull of %zu key%s by every worker (%s, %s, %s buffers); 2W1PS is 2 "
+            "workers and 1 server\n",
             table->keys, table->keys == 1 ? "" : "s", table->strategy, table->launch,
             table->buffers);
     if (table->link[0])
@@ -386,8 +391,8 @@ void hr_store_begin(struct hr_grid *cells, FILE *out, const struct hr_store_tabl
                 "# every server has a link of %s, emulated; law: data / total bandwidth = "
                 "2 x bytes x workers / (servers x bandwidth)\n",
                 table->link);
-    hr_grid_begin(cells, "    size (B)\t-workers, servers  \t time (us)\t       p10\t       p90\t"
-                         "    GB/s\t  law (us)\tbalance\t#wrong");
+    hr_grid_begin(
+        cells, "size (B)\t-setup\ttime (us)\t    p10\t    p90\t  GB/s\tlaw (us)\tbalance\t#wrong");
     hr_grid_flush(cells, out);
 }
 

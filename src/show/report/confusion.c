@@ -224,7 +224,7 @@ static bool print_matrix(FILE *out, const struct hr_evaluation *evaluation,
     for (size_t c = 0; c < before; c++)
         indent += grid.column[c].fit.width + 2;
     if (fits)
-        fprintf(out, "\n%*sanswered with\n", (int)indent, "");
+        fprintf(out, "\n%*spredicted\n", (int)indent, "");
     hr_grid_end(&grid, fits ? out : NULL, 0);
     return fits;
 }

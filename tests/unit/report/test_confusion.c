@@ -112,7 +112,7 @@ static void a_matrix_is_printed_where_it_fits(void **state)
     (void)state;
     char *text = printed(&three, 68);
     assert_string_equal(text,
-                        "\n                                              answered with\n"
+                        "\n                                              predicted\n"
                         "class         samples  recall %  precision %  cat  dog  sea cucumber\n"
                         "cat                 4     50.00        66.67    2    1             .\n"
                         "dog                 2    100.00        66.67    .    2             .\n"
