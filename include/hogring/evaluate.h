@@ -18,13 +18,13 @@ extern "C" {
 struct hr_evaluation {
     char model[1024];                /* the layers in full */
     double test_loss, test_accuracy; /* accuracy: NaN where values are predicted */
+    struct hr_fit fit; /* over the classes, or the mean over the targets; NaN of sparse classes */
     size_t targets;    /* values of each sample that are predicted; 0: classes. With some: */
-    struct hr_fit fit; /* the mean over the targets, */
     struct hr_target_fit {
         char name[64];          /* "" where the data have no header */
         double mean, deviation; /* that outputs are scaled by */
         struct hr_fit fit;
-    } * target;             /* (targets) owned: and of each; NULL of sparse models */
+    } * target;             /* (targets) owned: of each; NULL of sparse models */
     size_t count, noutputs; /* samples of the test split (mf: ratings), outputs of the network */
     float *outputs;         /* (count, noutputs) what the last layer gave; values as they are
                                predicted, in the targets' own units; of sparse models w.x; owned */

@@ -15,11 +15,23 @@
 extern "C" {
 #endif
 
-/* How well values are predicted, in the targets' own units; of several targets the means over them.
- * NaN: not measured, or (r2) all samples have the same target. */
+/* How well values are predicted, in the targets' own units, of several targets the means over them;
+ * or else how well classes are told apart, where accuracy alone would hide the rare ones.
+ * NaN: not measured, or not defined (r2 where all samples have the same target, roc_auc of more
+ * than two classes, or of one). */
 struct hr_fit {
-    double rmse, mae; /* root mean square error, mean absolute error */
-    double r2;        /* 1 - squared errors / squared deviations from the samples' own mean */
+    union {
+        double rmse;              /* root mean square error */
+        double balanced_accuracy; /* the mean recall of the classes */
+    };
+    union {
+        double mae;      /* mean absolute error */
+        double macro_f1; /* the mean of the classes' f1 */
+    };
+    union {
+        double r2;      /* 1 - squared errors / squared deviations from the samples' own mean */
+        double roc_auc; /* of two classes, the area under the curve */
+    };
 };
 
 /* One point of a learning curve: an evaluation. */
@@ -31,8 +43,8 @@ struct hr_curve_point {
     double test_loss, test_accuracy; /* NaN where it was measured on a validation split */
     bool validated;                  /* it was: validation_loss and validation_accuracy hold it */
     double validation_loss, validation_accuracy;
-    bool values;       /* it predicts values: its accuracies are NaN, and */
-    struct hr_fit fit; /* is of the split that was measured */
+    bool values;       /* it predicts values: its accuracies are NaN */
+    struct hr_fit fit; /* of the split that was measured; NaN of a sparse model of classes */
     uint64_t step;     /* since the first run began: all up to it are in what was measured; 0: of
                           a run before this one */
 };
@@ -173,7 +185,8 @@ struct hr_run_result {
     double validation_loss, validation_accuracy; /* of the last evaluation */
     uint64_t test_evaluations; /* how often the test set was read, in the whole training */
     size_t classes;            /* of the labels; 0: it predicts no classes */
-    size_t targets;            /* values that it predicts of each sample; 0: classes. With some: */
+    bool unequal;              /* one class has more than twice the test samples of another */
+    size_t targets;            /* values that it predicts of each sample; 0: classes */
     struct hr_fit test_fit, validation_fit; /* of the last evaluation; NaN where losses are */
     uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */
     double first_loss;      /* the sum of their losses, before anything was learned */
@@ -233,8 +246,8 @@ struct hr_run_result {
     size_t nmachines;                   /* 0: there is one */
     struct hr_machine_report *machines; /* (nmachines) owned; the first one's ranks come first */
     bool interrupted;
-    bool repeats; /* the same options give the same bits again, on such a machine */
-    double cpu_s; /* processor time of all its threads and processes, as wall_s */
+    bool repeats;            /* the same options give the same bits again, on such a machine */
+    double cpu_s;            /* processor time of all its threads and processes, as wall_s */
     double bytes_per_update; /* that workers sent; NaN: there was no update */
     size_t ndigests;
     struct hr_step_digest *digests; /* (ndigests) owned, by step */

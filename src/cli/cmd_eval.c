@@ -43,9 +43,11 @@ static json_t *targets_json(const struct hr_evaluation *evaluation)
 }
 
 static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
-                              const struct hr_class_summary *summary, const struct hr_worst *worst)
+                              const struct hr_worst *worst)
 {
     const bool values = evaluation->targets;
+    const struct hr_fit *fit = &evaluation->fit;
+    const double none = (double)NAN;
     json_t *document = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint",
         hr_json_text(cli->positional[0]), "model", hr_json_text(evaluation->model), "precision",
@@ -56,9 +58,10 @@ static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluati
         values ? fit_json(&evaluation->fit) : json_null(), "targets",
         values ? targets_json(evaluation) : json_null(), "worst",
         worst->n ? hr_worst_json(worst) : json_null());
-    json_object_set_new(document, "balanced_accuracy", hr_json_number(summary->balanced_accuracy));
-    json_object_set_new(document, "macro_f1", hr_json_number(summary->macro_f1));
-    json_object_set_new(document, "roc_auc", hr_json_number(summary->roc_auc));
+    json_object_set_new(document, "balanced_accuracy",
+                        hr_json_number(values ? none : fit->balanced_accuracy));
+    json_object_set_new(document, "macro_f1", hr_json_number(values ? none : fit->macro_f1));
+    json_object_set_new(document, "roc_auc", hr_json_number(values ? none : fit->roc_auc));
     return hr_publish(cli, NULL, document);
 }
 
@@ -85,8 +88,9 @@ static void print_targets(const struct hr_evaluation *evaluation)
 }
 
 static enum hr_status print(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
-                            const struct hr_class_summary *summary, const struct hr_worst *worst)
+                            const struct hr_worst *worst)
 {
+    const struct hr_fit *fit = &evaluation->fit;
     const size_t width = hr_output_width() ? hr_output_width() : WIDTH;
     hr_put_printable(stdout, cli->positional[0]);
     fputs(" on ", stdout);
@@ -101,10 +105,10 @@ static enum hr_status print(const struct hr_cli *cli, const struct hr_evaluation
            evaluation->precision ? evaluation->precision : "");
     print_targets(evaluation);
     if (evaluation->classes)
-        printf("balanced accuracy %.2f %%, macro F1 %.2f %%", 100 * summary->balanced_accuracy,
-               100 * summary->macro_f1);
-    if (!isnan(summary->roc_auc))
-        printf(", ROC AUC %.4f", summary->roc_auc);
+        printf("balanced accuracy %.2f %%, macro F1 %.2f %%", 100 * fit->balanced_accuracy,
+               100 * fit->macro_f1);
+    if (evaluation->classes && !isnan(fit->roc_auc))
+        printf(", ROC AUC %.4f", fit->roc_auc);
     if (evaluation->classes)
         putchar('\n');
     if (evaluation->classes)
@@ -137,12 +141,9 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluatio
     if (cli->outputs[0])
         HR_TRY(hr_npy_write(cli->outputs, evaluation->outputs, evaluation->count,
                             evaluation->noutputs));
-    struct hr_class_summary summary = {(double)NAN, (double)NAN, (double)NAN};
-    if (evaluation->classes)
-        HR_TRY(hr_class_summarise(evaluation, &summary));
-    HR_TRY(publish(cli, evaluation, &summary, worst));
+    HR_TRY(publish(cli, evaluation, worst));
     if (hr_cli_speaks(cli))
-        HR_TRY(print(cli, evaluation, &summary, worst));
+        HR_TRY(print(cli, evaluation, worst));
     if (cli->expect_accuracy > 0 && !(accuracy >= cli->expect_accuracy))
         return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: reached %.4f", cli->expect_accuracy,
                        accuracy);

@@ -99,6 +99,34 @@ enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untau
     return HR_OK;
 }
 
+/* Samples of the rarest class of the test split that has any, and of the most frequent one. */
+struct class_sizes {
+    size_t least, most;
+};
+
+static struct class_sizes class_sizes(const struct hr_dataset *dataset)
+{
+    const struct hr_split *test = &dataset->test;
+    struct class_sizes sizes = {.least = SIZE_MAX};
+    size_t *count = calloc(dataset->classes + 1, sizeof *count);
+    for (size_t i = 0; count && i < test->count; i++)
+        count[test->labels[hr_split_row(test, i)]]++;
+    for (size_t c = 0; count && c < dataset->classes; c++) {
+        sizes.most = hr_max_size(sizes.most, count[c]);
+        sizes.least = hr_min_size(sizes.least, count[c] ? count[c] : SIZE_MAX);
+    }
+    free(count);
+    return sizes;
+}
+
+bool hr_look_at_unequal(const struct hr_dataset *dataset)
+{
+    if (dataset->classes < 2 || !dataset->test.labels) /* values */
+        return false;
+    const struct class_sizes sizes = class_sizes(dataset);
+    return sizes.most > sizes.least && sizes.most - sizes.least > sizes.least;
+}
+
 bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *text, size_t size)
 {
     const struct hr_split *test = &dataset->test;
@@ -106,12 +134,7 @@ bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *
     text[0] = '\0';
     if (dataset->classes < 2 || !test->labels) /* values, or nothing to tell apart */
         return false;
-    size_t most = 0, *count = calloc(dataset->classes, sizeof *count);
-    for (size_t i = 0; count && i < test->count; i++)
-        count[test->labels[hr_split_row(test, i)]]++;
-    for (size_t c = 0; count && c < dataset->classes; c++)
-        most = hr_max_size(most, count[c]);
-    free(count);
+    const size_t most = class_sizes(dataset).most;
     if (most == test->count) /* all are of one class */
         return false;
     if (test->count >= ENOUGH_TO_TELL && accuracy <= chance + 2 * sqrt(chance * (1 - chance) / n))

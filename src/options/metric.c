@@ -9,11 +9,15 @@
 #include "base/printable.h"
 
 static const struct hr_metric_kind kinds[HR_METRICS] = {
-    [HR_METRIC_LOSS] = {"loss", "Loss", 1, "", false, true, true},
-    [HR_METRIC_ACCURACY] = {"accuracy", "Accuracy", 100, " %", true, true, false},
-    [HR_METRIC_RMSE] = {"rmse", "RMSE", 1, "", false, false, true},
-    [HR_METRIC_MAE] = {"mae", "MAE", 1, "", false, false, true},
-    [HR_METRIC_R2] = {"r2", "R2", 1, "", true, false, true},
+    [HR_METRIC_LOSS] = {"loss", "Loss", 1, "", false, true, true, 0},
+    [HR_METRIC_ACCURACY] = {"accuracy", "Accuracy", 100, " %", true, true, false, 0},
+    [HR_METRIC_BALANCED_ACCURACY] = {"balanced", "Balanced accuracy", 100, " %", true, true, false,
+                                     0},
+    [HR_METRIC_MACRO_F1] = {"macro_f1", "Macro F1", 100, " %", true, true, false, 0},
+    [HR_METRIC_ROC_AUC] = {"roc_auc", "ROC AUC", 1, "", true, true, false, 2},
+    [HR_METRIC_RMSE] = {"rmse", "RMSE", 1, "", false, false, true, 0},
+    [HR_METRIC_MAE] = {"mae", "MAE", 1, "", false, false, true, 0},
+    [HR_METRIC_R2] = {"r2", "R2", 1, "", true, false, true, 0},
 };
 
 const struct hr_metric_kind *hr_metric_kind(enum hr_metric metric)
@@ -37,13 +41,22 @@ bool hr_metric_better(enum hr_metric metric, double a, double b, double margin)
     return gain > margin;
 }
 
-static double pick(enum hr_metric metric, double loss, double accuracy, const struct hr_fit *fit)
+static double pick(enum hr_metric metric, bool values, double loss, double accuracy,
+                   const struct hr_fit *fit)
 {
+    if (!(values ? kinds[metric].of_values : kinds[metric].of_classes))
+        return (double)NAN;
     switch (metric) {
     case HR_METRIC_LOSS:
         return loss;
     case HR_METRIC_ACCURACY:
         return accuracy;
+    case HR_METRIC_BALANCED_ACCURACY:
+        return fit->balanced_accuracy;
+    case HR_METRIC_MACRO_F1:
+        return fit->macro_f1;
+    case HR_METRIC_ROC_AUC:
+        return fit->roc_auc;
     case HR_METRIC_RMSE:
         return fit->rmse;
     case HR_METRIC_MAE:
@@ -56,26 +69,22 @@ static double pick(enum hr_metric metric, double loss, double accuracy, const st
     return (double)NAN;
 }
 
-static const struct hr_fit unmeasured = {(double)NAN, (double)NAN, (double)NAN};
-
 double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point)
 {
-    const struct hr_fit *fit = point->values ? &point->fit : &unmeasured;
-    return pick(metric, hr_curve_loss(point), hr_curve_accuracy(point), fit);
+    return pick(metric, point->values, hr_curve_loss(point), hr_curve_accuracy(point), &point->fit);
 }
 
 double hr_metric_of_test(enum hr_metric metric, const struct hr_run_result *run)
 {
-    const struct hr_fit *fit = run->targets ? &run->test_fit : &unmeasured;
-    return pick(metric, run->test_loss, run->test_accuracy, fit);
+    return pick(metric, run->targets, run->test_loss, run->test_accuracy, &run->test_fit);
 }
 
 double hr_metric_of_validation(enum hr_metric metric, const struct hr_run_result *run)
 {
-    const struct hr_fit *fit = run->targets ? &run->validation_fit : &unmeasured;
     if (!run->validation_samples)
         return (double)NAN;
-    return pick(metric, run->validation_loss, run->validation_accuracy, fit);
+    return pick(metric, run->targets, run->validation_loss, run->validation_accuracy,
+                &run->validation_fit);
 }
 
 struct hr_metric_text hr_metric_text(enum hr_metric metric, double value)
@@ -103,6 +112,9 @@ struct hr_metric_text hr_target_text(enum hr_metric metric, double target)
 }
 
 /* --- when it is enough --- */
+
+#define OF_CLASSES "accuracy, balanced, macro_f1, roc_auc"
+#define METRICS "loss, " OF_CLASSES " (of values rmse, mae or r2)"
 
 /* Cuts the next piece off *rest; NULL: there is none. */
 static char *next(char **rest)
@@ -132,11 +144,11 @@ enum hr_status hr_early_stop_parse(const char *text, struct hr_early_stop *out)
     snprintf(copy, sizeof copy, "%s", text);
     if (!out->asked || parse(copy, out))
         return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--early-stop %s: expected METRIC,PATIENCE or METRIC,PATIENCE,MIN-DELTA: loss "
-                   "or accuracy (of values rmse, mae or r2), epochs from 1, a number that is not "
-                   "negative",
-                   hr_printable(text).text);
+    return hr_fail(
+        HR_E_USAGE,
+        "--early-stop %s: expected METRIC,PATIENCE or METRIC,PATIENCE,MIN-DELTA: " METRICS
+        ", epochs from 1, a number that is not negative",
+        hr_printable(text).text);
 }
 
 enum hr_status hr_keep_best_parse(const char *text, struct hr_early_stop *out)
@@ -144,9 +156,7 @@ enum hr_status hr_keep_best_parse(const char *text, struct hr_early_stop *out)
     *out = (struct hr_early_stop){.asked = text[0], .patience = SIZE_MAX};
     if (!out->asked || hr_metric_parse(text, &out->metric))
         return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--keep-best %s: expected loss or accuracy (of values rmse, mae or r2)",
-                   hr_printable(text).text);
+    return hr_fail(HR_E_USAGE, "--keep-best %s: expected " METRICS, hr_printable(text).text);
 }
 
 enum hr_status hr_check_early_stop(const struct hr_train_options *options)
@@ -161,12 +171,19 @@ enum hr_status hr_check_keep_best(const struct hr_train_options *options)
     return hr_keep_best_parse(options->keep_best, &rule);
 }
 
-enum hr_status hr_early_stop_fits(const struct hr_early_stop *rule, const char *option, bool values)
+enum hr_status hr_early_stop_fits(const struct hr_early_stop *rule, const char *option,
+                                  size_t classes)
 {
     const struct hr_metric_kind *kind = hr_metric_kind(rule->metric);
+    const bool values = !classes;
+    if (rule->asked && kind->classes && classes && classes != kind->classes)
+        return hr_fail(HR_E_USAGE,
+                       "--%s %s: is of %zu classes, and here are %zu; expected loss, accuracy, "
+                       "balanced or macro_f1",
+                       option, kind->name, kind->classes, classes);
     if (!rule->asked || (values ? kind->of_values : kind->of_classes))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--%s: there is no %s where %s are predicted; expected %s", option,
                    kind->name, values ? "values" : "classes",
-                   values ? "rmse, mae, r2 or loss" : "accuracy or loss");
+                   values ? "rmse, mae, r2 or loss" : OF_CLASSES " or loss");
 }

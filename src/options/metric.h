@@ -3,6 +3,8 @@
  *
  *     loss       what is minimised             both
  *     accuracy   share of right answers, 0..1  of classes
+ *     balanced   balanced accuracy            of classes, as macro_f1, and roc_auc of two
+ *                (session/class_scores.h)
  *     rmse, mae  in the targets' own units     of values (--task regress, --model linear and mf)
  *     r2         1: all of it is explained     of values
  *
@@ -20,6 +22,9 @@
 enum hr_metric {
     HR_METRIC_LOSS,
     HR_METRIC_ACCURACY,
+    HR_METRIC_BALANCED_ACCURACY,
+    HR_METRIC_MACRO_F1,
+    HR_METRIC_ROC_AUC,
     HR_METRIC_RMSE,
     HR_METRIC_MAE,
     HR_METRIC_R2,
@@ -33,6 +38,7 @@ struct hr_metric_kind {
     const char *unit;  /* ... and this behind it: " %" */
     bool higher;       /* is better */
     bool of_classes, of_values;
+    size_t classes; /* of so many alone; 0: of any number */
 };
 
 const struct hr_metric_kind *hr_metric_kind(enum hr_metric metric);
@@ -91,9 +97,9 @@ HR_CHECKED enum hr_status hr_early_stop_parse(const char *text, struct hr_early_
 /* Of --keep-best: never stops. */
 HR_CHECKED enum hr_status hr_keep_best_parse(const char *text, struct hr_early_stop *out);
 
-/* Is it measured where classes, or where values are predicted? HR_E_USAGE names `option`. */
+/* Is it measured of so many classes, or (0) of values? HR_E_USAGE names `option`. */
 HR_CHECKED enum hr_status hr_early_stop_fits(const struct hr_early_stop *rule, const char *option,
-                                             bool values);
+                                             size_t classes);
 
 /* `check` of their rows. */
 HR_CHECKED enum hr_status hr_check_early_stop(const struct hr_train_options *options);

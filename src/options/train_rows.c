@@ -441,9 +441,9 @@ static const struct hr_option limits[] = {
                    "1s; train: 250ms"}},
         .commands = BOTH | HR_BENCH_NETS, .models = HR_OF_ALL_MODELS),
     ROW("early-stop", TEXT, early_stop, DECIDES, "METRIC,PATIENCE[,MIN-DELTA]", NULL,
-        "loss,5: stop when 5 evaluations have not improved the loss (or accuracy; of values "
-        "rmse, mae, r2) by more than MIN-DELTA, and end with the weights of the best; read on the "
-        "validation split",
+        "loss,5: stop when 5 evaluations have not improved the loss (or accuracy, "
+        "balanced, macro_f1, roc_auc; of values rmse, mae, r2) by more than MIN-DELTA, "
+        "and end with the weights of the best; read on the validation split",
         .check = hr_check_early_stop, .models = HR_OF_ALL_MODELS),
     ROW("on-loss", TEXT, on_loss, AROUND, "HOW", "stop",
         "of a worker or server: stop; continue with those that are left; restart it, too",
@@ -476,8 +476,7 @@ static const struct hr_option checkpoints[] = {
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
         .models = HR_OF_ALL_MODELS),
     ROW("keep-best", TEXT, keep_best, AROUND, "METRIC", NULL,
-        "and the one of the best evaluation, by loss or accuracy (of values rmse, mae, r2): best "
-        "points at it",
+        "and the one of the best evaluation, by such a metric as --early-stop's: best points at it",
         .commands = BOTH | HR_REPLAY, .needs = {"checkpoint-dir", "where to?"},
         .check = hr_check_keep_best, .models = HR_OF_ALL_MODELS),
     ROW("overwrite", FLAG, overwrite, ONCE, NULL, NULL,

@@ -539,6 +539,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->params = shared->params;
     result->frozen_params = shared->optimizer.frozen;
     result->classes = run->job.dataset->classes;
+    result->unequal = hr_look_at_unequal(whole);
     result->test_samples = whole->test.count;
     result->targets = run->job.values.count;
     result->batch_size = run->job.batch_size;

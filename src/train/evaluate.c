@@ -13,6 +13,7 @@
 #include "hogring/checkpoint.h"
 #include "hogring/evaluate.h"
 #include "products/ready.h"
+#include "session/class_scores.h"
 #include "session/model_input.h"
 #include "session/saved.h"
 #include "session/target_scale.h"
@@ -50,19 +51,6 @@ size_t hr_final_test_bytes(const struct hr_run *run)
     return dataset ? hr_train_job_blocks(dataset) * sizeof(struct hr_eval_cell) : 0;
 }
 
-size_t hr_final_test_errors(const struct hr_run *run)
-{
-    return run->final_test.dataset ? hr_measured_bytes(run->final_test.dataset) : 0;
-}
-
-size_t hr_final_test_answers(const struct hr_run *run)
-{
-    const struct hr_dataset *held = run->final_test.dataset;
-    const struct hr_dataset *dataset = held ? held : run->job.dataset;
-    const bool wanted = run->options.wants_answers && !dataset->targets.count;
-    return wanted ? dataset->test.count * sizeof(uint32_t) : 0;
-}
-
 static enum hr_status test_main(void *arg, size_t rank)
 {
     const struct hr_train_job *job = arg;
@@ -98,15 +86,21 @@ static enum hr_status run_rank(struct hr_run *run)
     return status;
 }
 
-static enum hr_status take_answers(const struct hr_run *run, size_t count)
+static bool wants_answers(const struct hr_run *run)
+{
+    return run->options.wants_answers && !run->job.values.count;
+}
+
+static enum hr_status take_answers(const struct hr_run *run, const struct hr_train_job *job)
 {
     struct hr_run_result *result = run->result;
-    if (!run->final_test.answers)
+    const size_t count = job->dataset->test.count;
+    if (!wants_answers(run))
         return HR_OK;
     result->answers = malloc((count + 1) * sizeof *result->answers);
     if (!result->answers)
         return hr_fail(HR_E_NOMEM, "no memory for %zu answers", count);
-    memcpy(result->answers, run->final_test.answers, count * sizeof *result->answers);
+    memcpy(result->answers, job->answers, count * sizeof *result->answers);
     result->nanswers = count;
     return HR_OK;
 }
@@ -116,13 +110,13 @@ static enum hr_status last_answers(struct hr_run *run)
 {
     const bool measured = run->leader.cuts.cut->measured && !run->result->best.restored;
     struct hr_train_job *job = &run->final_test.job;
-    if (!run->job.answers || (!measured && run->result->interrupted))
+    if (!wants_answers(run) || (!measured && run->result->interrupted))
         return HR_OK;
     *job = run->job;
     job->pipeline = NULL;
     if (!measured)
         HR_TRY(run_rank(run));
-    return take_answers(run, job->dataset->test.count);
+    return take_answers(run, job);
 }
 
 enum hr_status hr_final_test(struct hr_run *run)
@@ -142,6 +136,7 @@ enum hr_status hr_final_test(struct hr_run *run)
     job->cells = test->cells;
     job->errors = test->errors;
     job->answers = test->answers;
+    job->outputs = test->outputs;
     job->neval = hr_train_job_blocks(job->dataset);
     HR_TRY(run_rank(run));
     const struct hr_measured measured = hr_train_job_measured(job);
@@ -149,7 +144,7 @@ enum hr_status hr_final_test(struct hr_run *run)
     result->test_accuracy = measured.accuracy;
     result->test_fit = measured.fit;
     result->test_evaluations = 1;
-    return take_answers(run, job->dataset->test.count);
+    return take_answers(run, job);
 }
 
 struct evaluation {
@@ -280,7 +275,16 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
     }
     out->test_loss = loss_sum / (double)out->count;
     out->test_accuracy = (double)correct / (double)out->count;
-    return sums ? fill_fit(e, dataset, out) : HR_OK;
+    if (sums)
+        return fill_fit(e, dataset, out);
+    const struct hr_answered answered = {.count = out->count,
+                                         .classes = out->classes,
+                                         .noutputs = out->noutputs,
+                                         .answers = out->answers,
+                                         .outputs = out->outputs,
+                                         .labels = out->labels};
+    out->fit = hr_fit_of_classes(&answered);
+    return HR_OK;
 }
 
 static enum hr_status check_needs(const struct hr_model *model, const struct hr_dataset *dataset)

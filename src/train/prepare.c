@@ -72,12 +72,12 @@ enum hr_status hr_task_check(const struct hr_train_options *options,
 enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
                                      const struct hr_dataset *dataset)
 {
-    const bool values = dataset->targets.count;
+    const size_t classes = dataset->targets.count ? 0 : dataset->classes;
     struct hr_early_stop rule;
     HR_TRY(hr_early_stop_parse(options->early_stop, &rule));
-    HR_TRY(hr_early_stop_fits(&rule, "early-stop", values));
+    HR_TRY(hr_early_stop_fits(&rule, "early-stop", classes));
     HR_TRY(hr_keep_best_parse(options->keep_best, &rule));
-    return hr_early_stop_fits(&rule, "keep-best", values);
+    return hr_early_stop_fits(&rule, "keep-best", classes);
 }
 
 /* How gradients travel: in place or through the rings, over emulated links. */

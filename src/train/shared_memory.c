@@ -249,11 +249,23 @@ static enum hr_status count_groups(const struct hr_run *run, struct group_bytes 
                : HR_OK;
 }
 
-static void lay_out_errors(struct hr_run *run, struct hr_carver *to)
+/* What was predicted of the split that is measured at cuts; then of the test set that is read once,
+ * where that is another one. */
+static void lay_out_answers(struct hr_run *run, struct hr_carver *to)
 {
-    run->job.errors = hr_carve(to, counts, hr_measured_bytes(run->job.dataset));
+    struct hr_train_job *job = &run->job;
+    struct hr_final_test *test = &run->final_test;
+    job->answers = hr_carve(to, counts, hr_answers_bytes(job->dataset));
     all_alike(to, words_for_first);
-    run->final_test.errors = hr_carve(to, counts, hr_final_test_errors(run));
+    job->outputs = hr_carve(to, counts, hr_ranked_bytes(job->model, job->dataset));
+    all_alike(to, words_for_first);
+    job->errors = hr_carve(to, counts, hr_measured_bytes(job->dataset));
+    all_alike(to, words_for_first);
+    if (!test->dataset)
+        return;
+    test->answers = hr_carve(to, counts, hr_answers_bytes(test->dataset));
+    test->outputs = hr_carve(to, counts, hr_ranked_bytes(job->model, test->dataset));
+    test->errors = hr_carve(to, counts, hr_measured_bytes(test->dataset));
 }
 
 static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
@@ -283,12 +295,7 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
     all_alike(to, words_for_first);
     run->final_test.cells = hr_carve(to, counts, hr_final_test_bytes(run));
-    if (hr_final_test_answers(run))
-        run->final_test.answers = hr_carve(to, counts, hr_final_test_answers(run));
-    if (hr_final_test_answers(run))
-        all_alike(to, words_for_first);
-    run->job.answers = run->final_test.dataset ? NULL : run->final_test.answers;
-    lay_out_errors(run, to);
+    lay_out_answers(run, to);
     leader->cuts.curve = hr_carve(to, counts, leader->cuts.curve_room * sizeof *leader->cuts.curve);
     lay_out_parts(to, copy, shared, &shared->snapshot);
     run->saver.copy = hr_carve(to, copy, hr_save_copy_bytes(&run->saver));

@@ -83,7 +83,7 @@ of() { json "$1" "d['runs'][0]['$2']"; }
 @test "what means nothing is refused" {
   refused 2 "--replace-head: of what?" train --replace-head
   refused 2 "--early-stop loss: expected METRIC,PATIENCE" train --early-stop loss
-  refused 2 "--keep-best losses: expected loss or accuracy" train --keep-best losses --checkpoint-dir "$TMP/c"
+  refused 2 "--keep-best losses: expected loss, accuracy" train --keep-best losses --checkpoint-dir "$TMP/c"
   refused 2 "--keep-best: where to?" train --keep-best loss
   hogring data make sparse --out "$TMP/rows" --rows 300 --features 90 >/dev/null
   refused 2 "--early-stop loss,3: not with --solver dual: its weights follow from its own variables" train --model logistic --data "$TMP/rows" --early-stop loss,3

@@ -98,7 +98,7 @@ houses() { # price is linear in what is known, but for noise; rent follows it
   refused 2 "--loss bce: not with --task regress: it is of classes" "${csv[@]}" --loss bce
   refused 2 "--classes: is not supported where values are predicted" "${csv[@]}" --classes 3
   refused 2 "there is no accuracy where values are predicted; expected rmse, mae, r2 or loss" "${csv[@]}" --early-stop accuracy,3
-  refused 2 "there is no rmse where classes are predicted; expected accuracy or loss" train --keep-best rmse --checkpoint-dir "$TMP/k"
+  refused 2 "there is no rmse where classes are predicted; expected accuracy" train --keep-best rmse --checkpoint-dir "$TMP/k"
   refused 2 "--target: is not supported with --task classify" "${csv[@]}" --task classify
   refused 2 "--huber-delta: is not supported with --loss mse (it belongs to huber)" "${csv[@]}" --huber-delta 2
   refused 2 "--target-scale: is not supported with --task auto (it belongs to regress)" train --target-scale none

@@ -44,15 +44,32 @@ static const struct hr_field fit_rows[] = {
     {HR_FIELD(FIT, "r2", r2)},
 };
 
+/* The same of classes. */
+static const struct hr_field score_rows[] = {
+    {HR_FIELD(FIT, "balanced_accuracy", balanced_accuracy)},
+    {HR_FIELD(FIT, "macro_f1", macro_f1)},
+    {HR_FIELD(FIT, "roc_auc", roc_auc)},
+};
+
 /* null where classes are predicted, or it was not measured. */
 static json_t *fit(const struct hr_fit *fit, bool measured)
 {
     return measured ? hr_fields_json(HR_ROWS(fit_rows), fit, NULL) : json_null();
 }
 
+/* The same where values are. */
+static json_t *scores(const struct hr_fit *fit, bool measured)
+{
+    return measured && !isnan(fit->balanced_accuracy)
+               ? hr_fields_json(HR_ROWS(score_rows), fit, NULL)
+               : json_null();
+}
+
 #define POINT struct hr_curve_point
 MADE(fit_of_test, POINT, at, void, around, fit(&at->fit, at->values && !at->validated))
 MADE(fit_of_validation, POINT, at, void, around, fit(&at->fit, at->values && at->validated))
+MADE(scores_of_test, POINT, at, void, around, scores(&at->fit, !at->values && !at->validated))
+MADE(scores_of_validation, POINT, at, void, around, scores(&at->fit, !at->values && at->validated))
 
 static const struct hr_field point_rows[] = {
     {HR_FIELD(POINT, "samples", samples)},
@@ -65,6 +82,8 @@ static const struct hr_field point_rows[] = {
     {HR_FIELD(POINT, "validation_accuracy", validation_accuracy), HR_WHEN(POINT, validated)},
     {HR_MADE("test_fit", fit_of_test)},
     {HR_MADE("validation_fit", fit_of_validation)},
+    {HR_MADE("test_scores", scores_of_test)},
+    {HR_MADE("validation_scores", scores_of_validation)},
 };
 
 json_t *hr_json_point(const struct hr_curve_point *point)
@@ -73,6 +92,8 @@ json_t *hr_json_point(const struct hr_curve_point *point)
 }
 
 OF_RUN(validation_fit, fit(&run->validation_fit, run->validation_samples && run->targets))
+OF_RUN(test_scores, scores(&run->test_fit, !run->targets))
+OF_RUN(validation_scores, scores(&run->validation_fit, run->validation_samples && !run->targets))
 
 #define BEST struct hr_best_evaluation
 static const struct hr_field best_rows[] = {
@@ -623,6 +644,10 @@ const struct hr_field hr_result_rows[] = {
     {HR_MADE("classes", classes),
      .meaning = "of the samples of the test set, as answered at test_accuracy: a list, as eval "
                 "writes it (below); null where values are predicted, and of sparse models"},
+    {HR_MADE("test_scores", test_scores)},
+    {HR_MADE("validation_scores", validation_scores),
+     .meaning = "of classes: balanced_accuracy (the mean recall), macro_f1, and of two roc_auc, as "
+                "scikit-learn has them; null where values are predicted, and of sparse models"},
     {HR_FIELD(RUN, "targets", targets)},
     {HR_OBJECT(RUN, "test_fit", test_fit, fit_rows), HR_WHEN(RUN, targets)},
     {HR_MADE("validation_fit", validation_fit),
@@ -681,9 +706,10 @@ const struct hr_field hr_result_rows[] = {
      .unit = "bytes", .meaning = "sent by workers, of each update of the model; null without one",
      .since = "0.1.0"},
     {HR_LIST(RUN, "curve", curve, ncurve, point_rows),
-     .meaning = "a list: samples, seconds, epoch, train_loss, test_loss, test_accuracy, "
-                "validation_loss, validation_accuracy, test_fit, validation_fit at each "
-                "evaluation; the split that it was not measured on is null"},
+     .meaning =
+         "a list: samples, seconds, epoch, train_loss, test_loss, test_accuracy, "
+         "validation_loss, validation_accuracy, test_fit, validation_fit, test_scores, "
+         "validation_scores at each evaluation; the split that it was not measured on is null"},
     {HR_FIELD(RUN, "weights_digest", weights_digest), .log = "weights_digest",
      .meaning = "XXH3-128 of all parameters: equal when bit-equal"},
     {HR_MADE("step_digests", step_digests),

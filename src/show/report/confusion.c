@@ -7,22 +7,12 @@
 
 #include "base/printable.h"
 #include "base/json.h"
+#include "session/class_scores.h"
 #include "terminal/grid.h"
 
 enum { NAME_MAX_SHOWN = 20, WORST = 10 };
 
 /* --- counting --- */
-
-/* recall      of the samples of a class, those that were answered with it
- * precision   of the answers with a class, those that were right; none: NaN
- * f1          2 precision recall / (precision + recall)
- *
- * As scikit-learn's classification_report has them. A sample with an output that is not a number
- * has no answer: it counts against recall alone. */
-struct class_score {
-    size_t samples, answers, right;
-    double recall, precision, f1; /* 0 to 1, or NaN */
-};
 
 /* So many samples of a class got an answer. */
 struct cell {
@@ -65,90 +55,13 @@ HR_CHECKED static enum hr_status count_cells(const struct hr_evaluation *evaluat
 }
 
 /* scores (classes) out */
-static void score_classes(const struct hr_evaluation *evaluation, struct class_score *scores)
+static void score_classes(const struct hr_evaluation *evaluation, struct hr_class_score *scores)
 {
-    memset(scores, 0, evaluation->classes * sizeof *scores);
-    for (size_t i = 0; i < evaluation->count; i++) {
-        const uint32_t label = evaluation->labels[i], answer = evaluation->answers[i];
-        scores[label].samples++;
-        if (answer < evaluation->classes)
-            scores[answer].answers++;
-        scores[label].right += answer == label;
-    }
-    for (size_t c = 0; c < evaluation->classes; c++) {
-        struct class_score *score = &scores[c];
-        score->recall = (double)score->right / (double)score->samples;
-        score->precision = (double)score->right / (double)score->answers;
-        score->f1 = 2 * (double)score->right / (double)(score->samples + score->answers);
-    }
-}
-
-struct scored {
-    double score;
-    bool second; /* its class is the second of two */
-};
-
-static int by_score(const void *a, const void *b)
-{
-    const double x = ((const struct scored *)a)->score, y = ((const struct scored *)b)->score;
-    return (x > y) - (x < y);
-}
-
-/* The area under the curve by ranks (Mann and Whitney): equal scores share the mean of theirs. */
-static double area_under_curve(struct scored *samples, size_t n)
-{
-    double ranks = 0;
-    size_t second = 0;
-    qsort(samples, n, sizeof *samples, by_score);
-    for (size_t first = 0, end; first < n; first = end) {
-        size_t of_second = 0;
-        for (end = first; end < n && !by_score(&samples[first], &samples[end]); end++)
-            of_second += samples[end].second;
-        ranks += (double)of_second * ((double)(first + 1 + end) / 2);
-        second += of_second;
-    }
-    const double ones = (double)second, zeros = (double)(n - second);
-    return (ranks - ones * (ones + 1) / 2) / (ones * zeros);
-}
-
-static enum hr_status find_area(const struct hr_evaluation *evaluation, double *out)
-{
-    const size_t n = evaluation->count, outputs = evaluation->noutputs;
-    struct scored *samples = calloc(n + 1, sizeof *samples);
-    bool numbers = evaluation->classes == 2 && outputs <= 2;
-    if (!samples)
-        return hr_fail(HR_E_NOMEM, "no memory to rank %zu samples", n);
-    for (size_t i = 0; i < n && numbers; i++) {
-        const float *x = evaluation->outputs + i * outputs;
-        samples[i].score = (double)x[outputs - 1] - (outputs == 2 ? (double)x[0] : 0);
-        samples[i].second = evaluation->labels[i] == 1;
-        numbers = !isnan(samples[i].score);
-    }
-    *out = numbers ? area_under_curve(samples, n) : (double)NAN;
-    free(samples);
-    return HR_OK;
-}
-
-enum hr_status hr_class_summarise(const struct hr_evaluation *evaluation,
-                                  struct hr_class_summary *out)
-{
-    struct class_score *scores = calloc(evaluation->classes, sizeof *scores);
-    size_t with_samples = 0, met = 0;
-    *out = (struct hr_class_summary){0};
-    if (!scores)
-        return hr_fail(HR_E_NOMEM, "no memory for %zu classes", evaluation->classes);
-    score_classes(evaluation, scores);
-    for (size_t c = 0; c < evaluation->classes; c++) {
-        const bool samples = scores[c].samples, any = samples || scores[c].answers;
-        out->balanced_accuracy += samples ? scores[c].recall : 0;
-        out->macro_f1 += any ? scores[c].f1 : 0;
-        with_samples += samples;
-        met += any;
-    }
-    out->balanced_accuracy /= (double)with_samples;
-    out->macro_f1 /= (double)met;
-    free(scores);
-    return find_area(evaluation, &out->roc_auc);
+    hr_class_scores(&(struct hr_answered){.count = evaluation->count,
+                                          .classes = evaluation->classes,
+                                          .labels = evaluation->labels,
+                                          .answers = evaluation->answers},
+                    scores);
 }
 
 /* --- text --- */
@@ -180,7 +93,7 @@ static void write_per_cent(FILE *cells, double share)
 }
 
 static void write_score(FILE *cells, const struct hr_evaluation *evaluation, uint32_t class,
-                        const struct class_score *score)
+                        const struct hr_class_score *score)
 {
     fprintf(cells, "%s\t%zu", shown(evaluation, class).text, score->samples);
     write_per_cent(cells, score->recall);
@@ -191,7 +104,8 @@ static const char header[] = "-class\tsamples\trecall %\tprecision %";
 
 /* The matrix; false: it is wider than that. */
 static bool print_matrix(FILE *out, const struct hr_evaluation *evaluation,
-                         const struct cells *cells, const struct class_score *scores, size_t width)
+                         const struct cells *cells, const struct hr_class_score *scores,
+                         size_t width)
 {
     const size_t n = evaluation->classes, before = 4;
     size_t at = 0;
@@ -243,7 +157,7 @@ static const struct cell *mostly_taken_for(const struct cells *cells, uint32_t l
 }
 
 /* The class with the least recall that was not taken before: then its `samples` is 0. */
-static uint32_t take_worst(const struct hr_evaluation *evaluation, struct class_score *left)
+static uint32_t take_worst(const struct hr_evaluation *evaluation, struct hr_class_score *left)
 {
     uint32_t worst = (uint32_t)evaluation->classes;
     for (uint32_t c = 0; c < evaluation->classes; c++)
@@ -254,7 +168,7 @@ static uint32_t take_worst(const struct hr_evaluation *evaluation, struct class_
 }
 
 static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
-                        const struct cells *cells, struct class_score *left)
+                        const struct cells *cells, struct hr_class_score *left)
 {
     struct hr_grid grid;
     fprintf(out, "\nthe least recall, of %zu classes\n", evaluation->classes);
@@ -279,7 +193,7 @@ static void print_worst(FILE *out, const struct hr_evaluation *evaluation,
 enum hr_status hr_confusion_print(FILE *out, const struct hr_evaluation *evaluation, size_t width)
 {
     struct cells cells;
-    struct class_score *scores = calloc(evaluation->classes, sizeof *scores);
+    struct hr_class_score *scores = calloc(evaluation->classes, sizeof *scores);
     enum hr_status status = count_cells(evaluation, &cells);
     if (status == HR_OK && !scores)
         status = hr_fail(HR_E_NOMEM, "no memory for %zu classes", evaluation->classes);
@@ -314,7 +228,7 @@ static json_t *taken_for(const struct hr_evaluation *evaluation, const struct ce
 }
 
 static json_t *class_json(const struct hr_evaluation *evaluation, uint32_t label,
-                          const struct class_score *score, json_t *wrong)
+                          const struct hr_class_score *score, json_t *wrong)
 {
     char number[24];
     return hr_json_object("name", HR_JSON(name_of(evaluation, label, number)),
@@ -325,7 +239,7 @@ static json_t *class_json(const struct hr_evaluation *evaluation, uint32_t label
 json_t *hr_json_classes(const struct hr_evaluation *evaluation)
 {
     struct cells cells;
-    struct class_score *scores = calloc(evaluation->classes, sizeof *scores);
+    struct hr_class_score *scores = calloc(evaluation->classes, sizeof *scores);
     json_t *array = count_cells(evaluation, &cells) == HR_OK && scores ? json_array() : NULL;
     size_t at = 0;
     if (array)

@@ -304,7 +304,8 @@ static void print_value(FILE *out, const struct hr_run_result *run)
     enum hr_metric metric = HR_METRIC_LOSS;
     char loss[HR_HUMAN_MAX];
     hr_metric_parse(best->metric, &metric);
-    fprintf(out, "%s %s %s", run->validation_samples ? "validation" : "test", best->metric,
+    fprintf(out, "%s %s%s %s", run->validation_samples ? "validation" : "test", best->metric,
+            metric == HR_METRIC_BALANCED_ACCURACY ? " accuracy" : "",
             metric == HR_METRIC_LOSS ? hr_human_loss(loss, best->value)
                                      : hr_metric_text(metric, best->value).text);
 }

@@ -248,8 +248,13 @@ struct hr_spread hr_run_group_target(const struct hr_run_group *group)
 struct hr_spread hr_run_group_metric(const struct hr_run_group *group, enum hr_metric metric)
 {
     static const hr_measure_fn measures[HR_METRICS] = {
-        [HR_METRIC_LOSS] = hr_measure_test_loss, [HR_METRIC_ACCURACY] = hr_measure_accuracy,
-        [HR_METRIC_RMSE] = hr_measure_rmse,      [HR_METRIC_MAE] = hr_measure_mae,
+        [HR_METRIC_LOSS] = hr_measure_test_loss,
+        [HR_METRIC_ACCURACY] = hr_measure_accuracy,
+        [HR_METRIC_BALANCED_ACCURACY] = hr_measure_balanced_accuracy,
+        [HR_METRIC_MACRO_F1] = hr_measure_macro_f1,
+        [HR_METRIC_ROC_AUC] = hr_measure_roc_auc,
+        [HR_METRIC_RMSE] = hr_measure_rmse,
+        [HR_METRIC_MAE] = hr_measure_mae,
         [HR_METRIC_R2] = hr_measure_r2,
     };
     return hr_run_group_spread(group, measures[metric]);
@@ -265,6 +270,9 @@ MEASURE(hr_measure_accuracy, run->test_accuracy)
 MEASURE(hr_measure_test_loss, run->test_loss)
 MEASURE(hr_measure_validation_accuracy, run->validation_samples ? run->validation_accuracy : NAN)
 MEASURE(hr_measure_validation_loss, run->validation_samples ? run->validation_loss : NAN)
+MEASURE(hr_measure_balanced_accuracy, hr_metric_of_test(HR_METRIC_BALANCED_ACCURACY, run))
+MEASURE(hr_measure_macro_f1, hr_metric_of_test(HR_METRIC_MACRO_F1, run))
+MEASURE(hr_measure_roc_auc, hr_metric_of_test(HR_METRIC_ROC_AUC, run))
 MEASURE(hr_measure_rmse, hr_metric_of_test(HR_METRIC_RMSE, run))
 MEASURE(hr_measure_mae, hr_metric_of_test(HR_METRIC_MAE, run))
 MEASURE(hr_measure_r2, hr_metric_of_test(HR_METRIC_R2, run))

@@ -53,8 +53,9 @@ struct hr_spread hr_run_group_spread(const struct hr_run_group *group, hr_measur
 /* The same of a metric, as it is on the test set. */
 struct hr_spread hr_run_group_metric(const struct hr_run_group *group, enum hr_metric metric);
 
-hr_measure hr_measure_accuracy; /* 0..1 */
-hr_measure hr_measure_rate;     /* samples/s */
+hr_measure hr_measure_accuracy;                                                   /* 0..1 */
+hr_measure hr_measure_balanced_accuracy, hr_measure_macro_f1, hr_measure_roc_auc; /* the same */
+hr_measure hr_measure_rate;                                                       /* samples/s */
 hr_measure hr_measure_test_loss, hr_measure_train_loss, hr_measure_validation_accuracy,
     hr_measure_validation_loss, hr_measure_validation_rmse, hr_measure_seconds, hr_measure_updates,
     hr_measure_max_lead, hr_measure_dropped, hr_measure_resent, hr_measure_lr,

@@ -107,17 +107,6 @@ void hr_best_epochs_print(FILE *out, const struct hr_groups *groups, bool detail
 HR_CHECKED enum hr_status hr_confusion_print(FILE *out, const struct hr_evaluation *evaluation,
                                              size_t width);
 
-/* Over all classes, as scikit-learn's balanced_accuracy_score, f1_score(average="macro") and
- * roc_auc_score: the mean recall of classes that have samples; the mean f1 of those that have
- * samples or answers; and of two classes how often a sample of the second has the larger output for
- * it, of all pairs of samples of both (equal ones count half). NaN where it is not defined.
- * HR_E_NOMEM. */
-struct hr_class_summary {
-    double balanced_accuracy, macro_f1, roc_auc;
-};
-HR_CHECKED enum hr_status hr_class_summarise(const struct hr_evaluation *evaluation,
-                                             struct hr_class_summary *out);
-
 /* [{"name", "samples", "answers", "recall", "precision", "f1", "taken_for": {"name": samples}}],
  * one a class. */
 json_t *hr_json_classes(const struct hr_evaluation *evaluation);

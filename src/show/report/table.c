@@ -29,6 +29,9 @@ enum {
     TARGET = 64,
     NO_TARGET = 128,
     WATCHED = 256, /* updates that were lost were looked for */
+    UNEQUAL =
+        512, /* classes of which accuracy says too little, or by whose scores a run is judged */
+    RANKED = 1024, /* of two */
 };
 
 struct table {
@@ -38,8 +41,8 @@ struct table {
     unsigned has;
 };
 
-/* What a score is: a share of samples, a loss, an error in the targets' unit, or R2. */
-enum score { SHARE, LOSS, ERROR, R2 };
+/* What a score is: a share of samples, a loss, an error in the targets' unit, R2 or an area. */
+enum score { SHARE, LOSS, ERROR, AREA };
 
 struct column {
     const char *head; /* two lines */
@@ -70,7 +73,7 @@ static void write_spread(FILE *cell, struct hr_spread spread, enum score score, 
                             [ERROR] = digits > 2    ? 1
                                       : digits < -3 ? 6
                                                     : 3 - digits,
-                            [R2] = 4};
+                            [AREA] = 4};
     if (isfinite(mean) || score == LOSS)
         hr_human_spread(text, &spread, score == SHARE ? 100 : 1, decimals[score]);
     else
@@ -257,9 +260,15 @@ static void cell_lost(FILE *cell, const struct hr_run_group *group, const struct
 static const struct column columns[] = {
     {"-\nstrategy", cell_label, .tables = BRIEF | WHOLE | ASYNCHRONY},
     {"test\naccuracy %", cell_score, hr_measure_accuracy, BRIEF | WHOLE, CLASSES, .score = SHARE},
+    {"balanced\nacc. %", cell_score, hr_measure_balanced_accuracy, BRIEF | WHOLE, CLASSES | UNEQUAL,
+     .expendable = 1, .score = SHARE},
+    {"macro\nF1 %", cell_score, hr_measure_macro_f1, BRIEF | WHOLE, CLASSES | UNEQUAL,
+     .expendable = 4, .score = SHARE},
+    {"ROC\nAUC", cell_score, hr_measure_roc_auc, BRIEF | WHOLE, CLASSES | UNEQUAL | RANKED,
+     .expendable = 3, .score = AREA},
     {"test\nrmse", cell_score, hr_measure_rmse, BRIEF | WHOLE, VALUES, .score = ERROR},
     {"test\nmae", cell_score, hr_measure_mae, WHOLE, VALUES, .expendable = 5, .score = ERROR},
-    {"test\nR2", cell_score, hr_measure_r2, WHOLE, VALUES, .expendable = 1, .score = R2},
+    {"test\nR2", cell_score, hr_measure_r2, WHOLE, VALUES, .expendable = 1, .score = AREA},
     {"test\nloss", cell_loss, hr_measure_test_loss, BRIEF, 0, .expendable = 5, .score = LOSS},
     {"test\nloss", cell_score, hr_measure_test_loss, WHOLE, 0, .expendable = 1, .score = LOSS},
     {"valid.\nacc. %", cell_score, hr_measure_validation_accuracy, WHOLE, VALIDATION | CLASSES,
@@ -492,7 +501,12 @@ static unsigned what_runs_have(const struct hr_run_result *runs, size_t n, doubl
     unsigned has = target > 0 ? TARGET : NO_TARGET;
     for (size_t i = 0; i < n; i++) {
         const struct hr_run_result *run = &runs[i];
+        enum hr_metric best = HR_METRIC_LOSS;
+        const bool named = hr_metric_parse(run->best.metric, &best) && best > HR_METRIC_ACCURACY &&
+                           best < HR_METRIC_RMSE;
         has |= run->targets ? VALUES : CLASSES;
+        has |=
+            (run->unequal || named ? UNEQUAL : 0U) | (isnan(hr_measure_roc_auc(run)) ? 0U : RANKED);
         has |= (run->max_skew ? LEADS : 0U) | (run->dropped ? DROPS : 0U) |
                (run->resent ? RESENT : 0U) | (run->validation_samples ? VALIDATION : 0U) |
                (run->watched_lines ? WATCHED : 0U);

@@ -69,7 +69,7 @@ static double seconds_to_target(const struct hr_train_options *options,
 
 static void take_point(const struct hr_curve_point *last, struct hr_run_result *result)
 {
-    const struct hr_fit none = {(double)NAN, (double)NAN, (double)NAN};
+    const struct hr_fit none = {.rmse = (double)NAN, .mae = (double)NAN, .r2 = (double)NAN};
     result->train_loss = last->train_loss;
     result->test_loss = last->test_loss;
     result->test_accuracy = last->test_accuracy;

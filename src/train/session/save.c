@@ -16,9 +16,10 @@
 #include "session/saved.h"
 #include "session/target_scale.h"
 
-/* Numbers of a point of the curve: samples, seconds, epoch, train_loss, loss; then accuracy, or
- * where values are predicted rmse, mae and r2. */
-enum { PAST_TENSORS = 1, PAST_CLASSES = 6, PAST_VALUES = 8 };
+/* Numbers of a point of the curve: samples, seconds, epoch, train_loss, loss; then rmse, mae and
+ * r2; or where classes are predicted accuracy, then balanced accuracy, macro F1 and ROC AUC. Once a
+ * row was narrow: it ended with accuracy, or (mf) with what now stands as loss. */
+enum { PAST_TENSORS = 1, PAST_NARROW = 6, PAST_VALUES = 8, PAST_CLASSES = 9 };
 
 enum { MOST_DIGESTS = 1 << 18 };
 
@@ -49,11 +50,12 @@ static void write_point(const struct hr_curve_point *p, bool values, double *row
     row[2] = p->epoch;
     row[3] = p->train_loss;
     row[4] = hr_curve_loss(p);
-    row[5] = values ? p->fit.rmse : hr_curve_accuracy(p);
+    double *fit = &row[values ? 5 : 6]; /* its first three, whichever they are */
     if (!values)
-        return;
-    row[6] = p->fit.mae;
-    row[7] = p->fit.r2;
+        row[5] = hr_curve_accuracy(p);
+    fit[0] = p->fit.rmse;
+    fit[1] = p->fit.mae;
+    fit[2] = p->fit.r2;
 }
 
 /* Put curve and counts into a trainer's file. curve: room for those doubles, kept by the caller
@@ -72,7 +74,7 @@ static void past_put(const struct hr_cuts *cuts, double *curve, struct hr_tensor
 
 /* --- read back --- */
 
-/* The curve of a checkpoint. mf's was narrow before other models predicted values. */
+/* The curve of a checkpoint. */
 struct saved_curve {
     const double *numbers;
     size_t points, width;
@@ -82,8 +84,8 @@ static enum hr_status find_curve(const struct hr_checkpoint *checkpoint, const s
                                  struct saved_curve *out)
 {
     const struct hr_tensor *tensor = hr_tensor_get(&checkpoint->trainer, curve_name);
-    const bool narrow = tensor && tensor->ndim == 2 && tensor->shape[1] == PAST_CLASSES;
-    out->width = narrow ? PAST_CLASSES : width_of(cuts);
+    const bool narrow = tensor && tensor->ndim == 2 && tensor->shape[1] == PAST_NARROW;
+    out->width = narrow ? PAST_NARROW : width_of(cuts);
     return hr_saved_table(checkpoint, curve_name, out->width, &out->points, &out->numbers);
 }
 
@@ -112,16 +114,18 @@ static struct hr_curve_point point_of(const struct hr_cuts *cuts, const struct s
                                       size_t i)
 {
     const double *row = curve->numbers + curve->width * i;
-    const bool values = curve->width == PAST_VALUES;
-    struct hr_curve_point point = {.seconds = row[1],
-                                   .epoch = row[2],
-                                   .train_loss = row[3],
-                                   .test_loss = row[4],
-                                   .test_accuracy = cuts->values ? (double)NAN : row[5],
-                                   .values = cuts->values,
-                                   .fit = {row[4], (double)NAN, (double)NAN}};
-    if (values)
-        point.fit = (struct hr_fit){row[5], row[6], row[7]};
+    const double *fit = curve->width == PAST_NARROW ? NULL : &row[cuts->values ? 5 : 6];
+    const double none = (double)NAN;
+    struct hr_curve_point point = {
+        .seconds = row[1],
+        .epoch = row[2],
+        .train_loss = row[3],
+        .test_loss = row[4],
+        .test_accuracy = cuts->values ? (double)NAN : row[5],
+        .values = cuts->values,
+        .fit = {.rmse = cuts->values ? row[4] : none, .mae = none, .r2 = none}};
+    if (fit)
+        point.fit = (struct hr_fit){.rmse = fit[0], .mae = fit[1], .r2 = fit[2]};
     return hr_cut_measured(cuts, point);
 }
 
@@ -424,7 +428,7 @@ static size_t bytes_of(const struct hr_saver *saver)
 {
     enum { TEXTS = 65536 };
     return saver->bytes + hr_class_names_entries(saver->dataset) * sizeof(struct hr_metadata) +
-           PAST_VALUES * saver->cuts->curve_room * sizeof(double) + TEXTS;
+           PAST_CLASSES * saver->cuts->curve_room * sizeof(double) + TEXTS;
 }
 
 /* A kill between a save and its mark leaves `best` behind, and so does going on from an older one,

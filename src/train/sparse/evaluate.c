@@ -126,10 +126,11 @@ void hr_sparse_fold(const struct hr_sparse_run *run, struct hr_curve_point *poin
     const struct hr_sparse_cell test = sum_cells(run->cells + run->ncells[0], run->ncells[1]);
     const double loss = values ? train.loss / 2 : train.loss;
     const double mean = test.pairs ? test.loss / (double)test.pairs : NAN;
+    const double unit = !values ? (double)NAN : p->scale ? p->scale->deviation[0] : 1;
     point->train_loss = p->cost * loss + squared_weights(run) / 2;
     point->test_loss = mf ? sqrt(mean) : values ? mean / 2 : mean;
     point->values = values;
-    point->fit = fit_of(&test, p->scale ? p->scale->deviation[0] : 1);
+    point->fit = fit_of(&test, unit);
     point->test_accuracy = values || !test.pairs ? NAN : (double)test.hits / (double)test.pairs;
 }
 

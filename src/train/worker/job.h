@@ -75,7 +75,9 @@ struct hr_train_job {
     struct hr_eval_cell
         *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */
     size_t neval;
-    uint32_t *answers; /* (test samples) in the segment: of the last evaluation; NULL: not kept */
+    uint32_t *answers; /* (test samples) in the segment: of the last evaluation, of classes; */
+    float *outputs;    /* and where these are two and ranked (session/class_scores.h), (test
+                        * samples, outputs of the model) */
     struct hr_target_scale values; /* owned; of a regression */
     double *errors; /* (neval + 1, 2, targets) in the segment: of each block, as hr_fit_add sums
                      * them; the last is for their sum (worker.h) */

@@ -10,6 +10,7 @@
 #include "checkpoint/digest.h"
 #include "observe/spans.h"
 #include "server/server_worker.h"
+#include "session/class_scores.h"
 #include "strategy/shared.h"
 #include "worker/compute_buffers.h"
 #include "worker/gradient.h"
@@ -17,7 +18,7 @@
 #include "worker/staged.h"
 
 /* The errors of all blocks, in the last place. */
-static struct hr_fit fit_of(const struct hr_train_job *job)
+static struct hr_fit fit_of_values(const struct hr_train_job *job)
 {
     const size_t sums = 2 * job->values.count;
     double *all = job->errors + job->neval * sums;
@@ -26,6 +27,18 @@ static struct hr_fit fit_of(const struct hr_train_job *job)
         for (size_t i = 0; i < sums; i++)
             all[i] += job->errors[block * sums + i];
     return hr_fit_of(&job->dataset->targets, &job->dataset->test, all, NULL);
+}
+
+static struct hr_fit fit_of_classes(const struct hr_train_job *job)
+{
+    const struct hr_answered answered = {.count = job->dataset->test.count,
+                                         .classes = job->dataset->classes,
+                                         .noutputs = hr_model_outputs(job->model),
+                                         .labels = job->dataset->test.labels,
+                                         .rows = job->dataset->test.chosen,
+                                         .answers = job->answers,
+                                         .outputs = job->outputs};
+    return hr_fit_of_classes(&answered);
 }
 
 struct hr_measured hr_train_job_measured(const struct hr_train_job *job)
@@ -38,9 +51,8 @@ struct hr_measured hr_train_job_measured(const struct hr_train_job *job)
         correct += job->cells[block].correct;
     }
     if (job->values.count)
-        return (struct hr_measured){sum / tests, (double)NAN, fit_of(job)};
-    return (struct hr_measured){
-        sum / tests, (double)correct / tests, {(double)NAN, (double)NAN, (double)NAN}};
+        return (struct hr_measured){sum / tests, (double)NAN, fit_of_values(job)};
+    return (struct hr_measured){sum / tests, (double)correct / tests, fit_of_classes(job)};
 }
 
 size_t hr_measured_bytes(const struct hr_dataset *dataset)
@@ -48,6 +60,19 @@ size_t hr_measured_bytes(const struct hr_dataset *dataset)
     if (!dataset->targets.count)
         return 0;
     return (hr_train_job_blocks(dataset) + 1) * 2 * dataset->targets.count * sizeof(double);
+}
+
+size_t hr_answers_bytes(const struct hr_dataset *dataset)
+{
+    return dataset->targets.count ? 0 : dataset->test.count * sizeof(uint32_t);
+}
+
+size_t hr_ranked_bytes(const struct hr_model *model, const struct hr_dataset *dataset)
+{
+    const size_t outputs = hr_model_outputs(model);
+    return hr_class_scores_rank(dataset->classes, outputs)
+               ? dataset->test.count * outputs * sizeof(float)
+               : 0;
 }
 
 /* Its view of the group of those who have seats. */
@@ -416,14 +441,21 @@ void hr_train_worker_leave_cut(struct hr_train_worker *self)
     hr_staged_drain(self);
 }
 
-/* What the workspace's batch was predicted to be, and what it is. */
-static void add_errors(struct hr_train_worker *self, size_t n, double *errors)
+/* What the workspace's batch was predicted to be: of values, how far that is from what it is. */
+static void keep_answers(struct hr_train_worker *self, size_t first, size_t n, double *errors)
 {
     const struct hr_train_job *job = self->job;
     struct hr_workspace *workspace = self->buffers->workspace;
-    if (job->values.count)
-        hr_fit_add(&job->values, &job->dataset->targets, n, hr_workspace_outputs(workspace),
-                   hr_workspace_labels(workspace), errors);
+    const size_t outputs = hr_model_outputs(job->model);
+    const float *out = hr_workspace_outputs(workspace);
+    if (job->values.count) {
+        hr_fit_add(&job->values, &job->dataset->targets, n, out, hr_workspace_labels(workspace),
+                   errors);
+        return;
+    }
+    hr_workspace_answers(workspace, n, job->answers + first);
+    if (hr_class_scores_rank(job->dataset->classes, outputs))
+        memcpy(job->outputs + first * outputs, out, n * outputs * sizeof *out);
 }
 
 /* Test samples [first, first + count), in pieces that fit the workspace. */
@@ -441,9 +473,7 @@ static struct hr_batch_result evaluate_block(struct hr_train_worker *self, size_
                              hr_workspace_labels(buffers->workspace));
         hr_model_evaluate_more(job->model, buffers->workspace, job->shared->snapshot.weights, n,
                                &sum);
-        if (job->answers)
-            hr_workspace_answers(buffers->workspace, n, job->answers + first + done);
-        add_errors(self, n, errors);
+        keep_answers(self, first + done, n, errors);
     }
     return sum;
 }

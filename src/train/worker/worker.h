@@ -27,7 +27,7 @@
  * Threads: the leader's, when all blocks are there. Test: tests/unit/train/test_regress.c
  */
 struct hr_measured {
-    double loss, accuracy; /* accuracy NaN where values are predicted, and fit where classes are */
+    double loss, accuracy; /* accuracy NaN where values are predicted */
     struct hr_fit fit;
 };
 
@@ -35,6 +35,9 @@ struct hr_measured hr_train_job_measured(const struct hr_train_job *job);
 
 /* Bytes of the errors of a data set's blocks (job.h); 0 where classes are predicted. */
 size_t hr_measured_bytes(const struct hr_dataset *dataset);
+/* Of its answers, and of its outputs where the model ranks two classes; 0 where values are. */
+size_t hr_answers_bytes(const struct hr_dataset *dataset);
+size_t hr_ranked_bytes(const struct hr_model *model, const struct hr_dataset *dataset);
 
 /* Where a stage of a stream makes its updates (staged.h). */
 struct hr_streamed_stage {

@@ -19,7 +19,7 @@ static void the_least_rmse_is_the_best(void **state)
     fill(runs + 3, "hogwild", 0.93, 0.01);
     for (size_t i = 0; i < 6; i++) {
         runs[i].targets = 2;
-        runs[i].test_fit = (struct hr_fit){runs[i].test_accuracy, 0.5, 0.75};
+        runs[i].test_fit = (struct hr_fit){.rmse = runs[i].test_accuracy, .mae = 0.5, .r2 = 0.75};
         runs[i].test_accuracy = NAN;
     }
     json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_wish){0});

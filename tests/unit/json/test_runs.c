@@ -14,23 +14,25 @@
 static const struct hr_train_options options = {.strategy = "ssp"};
 static const struct hr_dataset dataset = {.name = "digits"};
 
-static struct hr_curve_point points[] = {{.samples = 640,
-                                          .seconds = 0.1,
-                                          .epoch = 0.5,
-                                          .train_loss = 1.1,
-                                          .test_loss = 1.2,
-                                          .test_accuracy = 0.6},
-                                         {.samples = 1280,
-                                          .seconds = 0.2,
-                                          .epoch = 1,
-                                          .train_loss = NAN,
-                                          .test_loss = INFINITY,
-                                          .test_accuracy = NAN,
-                                          .validated = true,
-                                          .validation_loss = 1.5,
-                                          .validation_accuracy = 0.1,
-                                          .values = true,
-                                          .fit = {3, 2, NAN}}};
+static struct hr_curve_point points[] = {
+    {.samples = 640,
+     .seconds = 0.1,
+     .epoch = 0.5,
+     .train_loss = 1.1,
+     .test_loss = 1.2,
+     .test_accuracy = 0.6,
+     .fit = {.balanced_accuracy = 0.5, .macro_f1 = 0.25, .roc_auc = NAN}},
+    {.samples = 1280,
+     .seconds = 0.2,
+     .epoch = 1,
+     .train_loss = NAN,
+     .test_loss = INFINITY,
+     .test_accuracy = NAN,
+     .validated = true,
+     .validation_loss = 1.5,
+     .validation_accuracy = 0.1,
+     .values = true,
+     .fit = {.rmse = 3, .mae = 2, .r2 = NAN}}};
 
 static uint64_t counts[] = {1, 3, 0, 0, 0, 0, 2};
 static struct hr_staleness parts[] = {
@@ -128,8 +130,8 @@ static struct hr_run_result full_run(void)
     run.node_step = (struct hr_node_step){2, 0.5, 4, 0.25, 0.125, 1, 0.0625, 2};
     run.cpu_s = 3.25, run.repeats = true;
     run.digests = digests, run.ndigests = 3;
-    run.test_fit = (struct hr_fit){4, 3, 0.5};
-    run.validation_fit = (struct hr_fit){3, 2, NAN};
+    run.test_fit = (struct hr_fit){.rmse = 4, .mae = 3, .r2 = 0.5};
+    run.validation_fit = (struct hr_fit){.rmse = 3, .mae = 2, .r2 = NAN};
     run.test_evaluations = 1;
     run.best = (struct hr_best_evaluation){
         .metric = "loss", .value = 1.5, .epoch = 2, .restored = true, .ended = 3};
@@ -284,14 +286,19 @@ static const struct field run_fields[] = {
     {"samples_lost", "40"},
     {"prefetch", "{\"hits\":40,\"misses\":2}"},
     {"bytes", "{\"sent\":1099511627776,\"received\":12,\"uncompressed\":2199023255552}"},
-    {"curve", "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
-              "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
-              "0.59999999999999998,\"validation_loss\":null,\"validation_accuracy\":null,"
-              "\"test_fit\":null,\"validation_fit\":null},"
-              "{\"samples\":1280,\"seconds\":0.20000000000000001,\"epoch\":1.0,"
-              "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":null,"
-              "\"validation_loss\":1.5,\"validation_accuracy\":0.10000000000000001,"
-              "\"test_fit\":null,\"validation_fit\":{\"rmse\":3.0,\"mae\":2.0,\"r2\":null}}]"},
+    {"curve",
+     "[{\"samples\":640,\"seconds\":0.10000000000000001,\"epoch\":0.5,"
+     "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
+     "0.59999999999999998,\"validation_loss\":null,\"validation_accuracy\":null,"
+     "\"test_fit\":null,\"validation_fit\":null,\"test_scores\":{\"balanced_accuracy\":0.5,"
+     "\"macro_f1\":0.25,\"roc_auc\":null},\"validation_scores\":null},"
+     "{\"samples\":1280,\"seconds\":0.20000000000000001,\"epoch\":1.0,"
+     "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":null,"
+     "\"validation_loss\":1.5,\"validation_accuracy\":0.10000000000000001,"
+     "\"test_fit\":null,\"validation_fit\":{\"rmse\":3.0,\"mae\":2.0,\"r2\":null},"
+     "\"test_scores\":null,\"validation_scores\":null}]"},
+    {"test_scores", "null"},
+    {"validation_scores", "null"},
     {"validation_samples", "288"},
     {"validation_loss", "1.5"},
     {"validation_accuracy", "0.75"},

@@ -5,7 +5,8 @@
 
 #include "support/check.h"
 
-static const struct hr_curve_point classes = {.test_loss = 0.5, .test_accuracy = 0.75};
+static const struct hr_curve_point classes = {
+    .test_loss = 0.5, .test_accuracy = 0.75, .fit = {.macro_f1 = 0.5}};
 static const struct hr_curve_point values = {.test_loss = 0.5,
                                              .test_accuracy = NAN,
                                              .values = true,
@@ -41,6 +42,8 @@ static void what_was_not_measured_is_no_number(void **state)
     (void)state;
     assert_true(isnan(hr_metric_at(HR_METRIC_RMSE, &classes)));
     assert_true(isnan(hr_metric_at(HR_METRIC_ACCURACY, &values)));
+    assert_true(isnan(hr_metric_at(HR_METRIC_MACRO_F1, &values)));
+    CHECK_NEAR(hr_metric_at(HR_METRIC_MACRO_F1, &classes), 0.5, 0, 0);
     CHECK_NEAR(hr_metric_at(HR_METRIC_ACCURACY, &classes), 0.75, 0, 0);
     CHECK_NEAR(hr_metric_at(HR_METRIC_RMSE, &values), 3, 0, 0);
     CHECK_NEAR(hr_metric_at(HR_METRIC_MAE, &values), 2, 0, 0);
@@ -51,7 +54,7 @@ static void a_run_without_validation_has_no_figures_of_one(void **state)
 {
     (void)state;
     const struct hr_run_result run = {
-        .targets = 1, .test_loss = 0.5, .test_fit = {3, 2, 0.25}, .validation_fit = {1, 1, 1}};
+        .targets = 1, .test_loss = 0.5, .test_fit = {.rmse = 3}, .validation_fit = {.rmse = 1}};
     assert_int_equal(hr_metric_of_run(&run), HR_METRIC_RMSE);
     CHECK_NEAR(hr_metric_of_test(HR_METRIC_RMSE, &run), 3, 0, 0);
     assert_true(isnan(hr_metric_of_validation(HR_METRIC_RMSE, &run)));
@@ -68,6 +71,21 @@ static void people_read_shares_as_percent_and_errors_as_they_are(void **state)
     assert_string_equal(hr_target_text(HR_METRIC_RMSE, 3.5).text, "rmse 3.5");
 }
 
+static bool fits(const char *text, size_t n)
+{
+    struct hr_early_stop rule;
+    CHECK_OK(hr_keep_best_parse(text, &rule));
+    return hr_early_stop_fits(&rule, "keep-best", n) == HR_OK;
+}
+
+static void a_rule_is_of_values_of_classes_or_of_two(void **state)
+{
+    (void)state;
+    assert_true(fits("loss", 0) && fits("loss", 2) && fits("r2", 0) && !fits("r2", 3));
+    assert_true(fits("balanced", 3) && !fits("balanced", 0));
+    assert_true(fits("roc_auc", 2) && !fits("roc_auc", 3) && !fits("roc_auc", 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -75,6 +93,7 @@ int main(void)
         cmocka_unit_test(errors_are_better_when_less_and_r2_when_more),
         cmocka_unit_test(what_was_not_measured_is_no_number),
         cmocka_unit_test(a_run_without_validation_has_no_figures_of_one),
+        cmocka_unit_test(a_rule_is_of_values_of_classes_or_of_two),
         cmocka_unit_test(people_read_shares_as_percent_and_errors_as_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

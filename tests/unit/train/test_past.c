@@ -33,6 +33,8 @@ static void check_same_point(const struct hr_curve_point *a, const struct hr_cur
     assert_int_equal(a->samples, b->samples);
     assert_memory_equal(&a->train_loss, &b->train_loss, sizeof a->train_loss);
     assert_memory_equal(&a->test_loss, &b->test_loss, sizeof a->test_loss);
+    CHECK_NEAR(a->fit.balanced_accuracy, b->fit.balanced_accuracy, 0, 0);
+    CHECK_NEAR(a->fit.macro_f1, b->fit.macro_f1, 0, 0);
 }
 
 /* Step 7 is in the first epoch of 30 steps, step 30 at its end, step 41 in the second. */
