@@ -137,16 +137,36 @@ void hr_cpus_pin(size_t number)
     sched_setaffinity(0, sizeof mine, &mine);
 }
 
-/* The first word of one file about a cache; false: there is none. */
-static bool cache_word(int index, const char *name, char word[32])
+/* The first word of one file about a processor's cache; false: there is none. */
+static bool cache_word(int cpu, int index, const char *name, char word[256])
 {
     char path[100];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cache/index%d/%s", cpu, index, name);
     FILE *file = fopen(path, "r");
-    const bool found = file && fscanf(file, "%31s", word) == 1;
+    const bool found = file && fscanf(file, "%255s", word) == 1;
     if (file)
         fclose(file);
     return found;
+}
+
+/* Of a processor's data cache of that level; -1: it has none, or nobody tells. */
+static int cache_index(int cpu, int level)
+{
+    char word[256];
+    for (int index = 0; cache_word(cpu, index, "level", word); index++)
+        if (strtol(word, NULL, 10) == level && cache_word(cpu, index, "type", word) &&
+            strcmp(word, "Instruction") != 0)
+            return index;
+    return -1;
+}
+
+static size_t cache_bytes(int cpu, int level)
+{
+    char word[256];
+    uint64_t bytes; /* "32K" */
+    const int index = cache_index(cpu, level);
+    return index >= 0 && cache_word(cpu, index, "size", word) && hr_parse_size(word, &bytes) ? bytes
+                                                                                             : 0;
 }
 
 static size_t sysconf_bytes(int level)
@@ -159,14 +179,70 @@ static size_t sysconf_bytes(int level)
 
 size_t hr_cpus_cache_bytes(int level)
 {
-    char word[32];
     HR_ASSERT(level >= 1 && level <= 3);
-    for (int index = 0; cache_word(index, "level", word); index++) {
-        uint64_t bytes; /* "32K" */
-        if (strtol(word, NULL, 10) == level && cache_word(index, "type", word) &&
-            strcmp(word, "Instruction") != 0 && cache_word(index, "size", word) &&
-            hr_parse_size(word, &bytes))
-            return bytes;
+    const size_t bytes = cache_bytes(0, level);
+    return bytes ? bytes : sysconf_bytes(level);
+}
+
+/* Processors in a list as "0-3,8"; 1 where it is none. */
+static size_t list_count(const char *list)
+{
+    size_t count = 0;
+    for (char *end; *list; list = *end == ',' ? end + 1 : end) {
+        const long first = strtol(list, &end, 10);
+        if (end == list)
+            return 1;
+        const long last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        count += last >= first ? (size_t)(last - first + 1) : 0;
+        if (*end && *end != ',')
+            return 1;
     }
-    return sysconf_bytes(level);
+    return count ? count : 1;
+}
+
+/* Cores that share a processor's cache: by level 1, which a core's threads share. */
+static size_t sharers(int cpu, int level)
+{
+    char threads[256] = "", all[256] = "";
+    if (!cache_word(cpu, cache_index(cpu, 1), "shared_cpu_list", threads) ||
+        !cache_word(cpu, cache_index(cpu, level), "shared_cpu_list", all))
+        return 1;
+    const size_t share = list_count(all) / list_count(threads);
+    return share ? share : 1;
+}
+
+/* HOGRING_CACHES: the size of that level; 0: not set, or no two sizes. */
+static size_t forced_bytes(int level)
+{
+    char first[32];
+    uint64_t bytes[2];
+    const char *asked = getenv("HOGRING_CACHES"), *comma = asked ? strchr(asked, ',') : NULL;
+    if (!comma || (size_t)(comma - asked) >= sizeof first)
+        return 0;
+    snprintf(first, sizeof first, "%.*s", (int)(comma - asked), asked);
+    return hr_parse_size(first, &bytes[0]) && hr_parse_size(comma + 1, &bytes[1]) && bytes[0] &&
+                   bytes[1]
+               ? bytes[level - 1]
+               : 0;
+}
+
+const char *hr_cpus_unknown_caches(void)
+{
+    return forced_bytes(1) ? NULL : getenv("HOGRING_CACHES");
+}
+
+size_t hr_cpus_cache_of_core(int level)
+{
+    HR_ASSERT(level >= 1 && level <= 2);
+    cpu_set_t allowed;
+    size_t least = forced_bytes(level);
+    if (least || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return least;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        const size_t bytes = CPU_ISSET(cpu, &allowed) ? cache_bytes(cpu, level) : 0;
+        const size_t own = bytes ? bytes / sharers(cpu, level) : 0;
+        if (own && (!least || own < least))
+            least = own;
+    }
+    return least ? least : sysconf_bytes(level);
 }

@@ -25,6 +25,14 @@ size_t hr_cpus_cores(void);
  * shared level sysconf is wrong in a guest. */
 size_t hr_cpus_cache_bytes(int level);
 
+/* Bytes of level 1 or 2 that a core has: the least over the processors that this process may use; a
+ * cache that several cores share is divided among them. HOGRING_CACHES=L1,L2 in the environment
+ * (32K,512K) overrides it. 0: not known. */
+size_t hr_cpus_cache_of_core(int level);
+/* What HOGRING_CACHES holds where that is no two sizes, and overrides nothing; NULL: it is, or not
+ * set. */
+const char *hr_cpus_unknown_caches(void);
+
 /* Keep this thread on allowed processor number mod count. Otherwise the kernel may leave threads
  * that only wake one another on one processor. */
 void hr_cpus_pin(size_t number);

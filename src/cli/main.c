@@ -94,12 +94,17 @@ static enum hr_status follow_parent(void)
 static enum hr_status check_environment(void)
 {
     const char *level = hr_isa_unknown(), *cpus = hr_cpus_unknown();
+    const char *caches = hr_cpus_unknown_caches();
     if (level)
         return hr_fail(HR_E_USAGE, "HOGRING_ISA=%s: expected plain, v3, v4, v4bf16 or v4amx",
                        level);
     if (cpus)
         return hr_fail(HR_E_USAGE, "HOGRING_CPUS=%s: expected a number of processors, 1 to %d",
                        cpus, HR_CPUS_MAX);
+    if (caches)
+        return hr_fail(HR_E_USAGE,
+                       "HOGRING_CACHES=%s: expected a core's first and second level, as 32K,512K",
+                       caches);
     return follow_parent();
 }
 

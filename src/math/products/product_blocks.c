@@ -1,7 +1,9 @@
 #include "products/product_blocks.h"
 
+#include <pthread.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/size.h"
 #include "products/pack.h"
 #include "tiles/block.h"
@@ -9,14 +11,14 @@
 
 enum {
     MOST_K = 1024,
-    /* Rows of a block of a: 768 KiB, three quarters of a second level of 1 MiB. More where each
-     * block costs turning b round. */
-    MOST_ROWS = 192,
-    MOST_ROWS_TURNING = 264,
+    LEAST_K = 128,
+    MOST_ROWS = 768,
+    ROWS_TURNING = 264, /* of a, at least, where each block costs turning b round */
     K_STEP = 8,         /* blocks of k begin at multiples */
     ROWS_IN_PLACE = 72, /* of a, up to which a b of so many floats is not worth packing: */
     MOST_B_IN_PLACE = 64 * 1024,
     MOST_ROW_IN_PLACE = 512,
+    PANELS_TO_TURN_A = 32,    /* rows of a are turned where so many panels follow */
     PANELS_TAKEN = 8,         /* of c, that a taker gets at a time: 192 KiB of a block */
     PANELS_IN_PLACE = 3,      /* a is read in place when no more panels follow ... */
     MOST_STEP_IN_PLACE = 256, /* ... and its k stand no farther apart */
@@ -43,6 +45,56 @@ static struct range part_of(size_t count, size_t step, size_t n, size_t i)
 static size_t parts_of(size_t count, size_t most)
 {
     return (count + most - 1) / most;
+}
+
+/* --- sizes --- */
+
+enum {
+    USUAL_L1 = 32 << 10, /* where the system does not say */
+    USUAL_L2 = 512 << 10,
+    WIDTHS = 3, /* of panels: 8, 16, 32 floats, each of another instruction set */
+};
+static struct hr_product_block_sizes sizes_of[WIDTHS][2];
+
+/* A tile of 12 rows takes panels from the second level as fast as from the first; with 6 a panel
+ * takes half of the first. One that is turned round is long, so that columns of b are read in long
+ * runs. The block of a takes three quarters of the second level. */
+static struct hr_product_block_sizes sizes_for(size_t width, bool turning, size_t l1, size_t l2)
+{
+    const size_t tile = width == 32 ? HR_BLOCK_MOST_ROWS : HR_MICRO_ROWS;
+    const size_t k = l1 / 2 / (width * sizeof(float)) / LEAST_K * LEAST_K;
+    struct hr_product_block_sizes sizes = {.k = hr_min_size(hr_max_size(k, LEAST_K), MOST_K)};
+    if (turning || tile == HR_BLOCK_MOST_ROWS)
+        sizes.k = MOST_K;
+    const size_t rows = l2 / 4 * 3 / (sizes.k * sizeof(float)) / tile * tile;
+    sizes.rows = hr_min_size(hr_max_size(rows, turning ? ROWS_TURNING : 4 * tile), MOST_ROWS);
+    return sizes;
+}
+
+static void fit(size_t l1, size_t l2)
+{
+    for (size_t w = 0; w < WIDTHS; w++)
+        for (size_t turning = 0; turning < 2; turning++)
+            sizes_of[w][turning] = sizes_for((size_t)8 << w, turning, l1, l2);
+}
+
+static void fit_machine(void)
+{
+    const size_t l1 = hr_cpus_cache_of_core(1), l2 = hr_cpus_cache_of_core(2);
+    fit(l1 ? l1 : USUAL_L1, l2 ? l2 : USUAL_L2);
+}
+
+struct hr_product_block_sizes hr_product_block_sizes(bool turning)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, fit_machine);
+    return sizes_of[hr_blocks()->width / 16][turning];
+}
+
+void hr_product_blocks_fit(size_t l1, size_t l2)
+{
+    hr_product_block_sizes(false); /* whose once is over */
+    fit(l1, l2);
 }
 
 /* What a task is at. */
@@ -125,6 +177,29 @@ static void pack_strided(struct walk *w, const float *a)
     w->a_step = 0; /* as many as a tile has rows */
 }
 
+/* Rows of a, turned round to what pack_strided leaves: a tile reads one run and no six, which pays
+ * what it costs where many panels follow. */
+static void pack_turned(struct walk *w, const float *a)
+{
+    const size_t K = w->k.count;
+    for (size_t i = 0, tile_rows; i < w->rows.count; i += tile_rows) {
+        const size_t left = w->rows.count - i;
+        tile_rows = hr_blocks()->tile_rows(left);
+        const size_t rows = hr_min_size(left, tile_rows);
+        float *to = w->packed + i * K;
+        hr_turn(&(struct hr_turn){.rows = rows,
+                                  .columns = K,
+                                  .tile = a + i * w->p->a_row,
+                                  .stride = w->p->a_row,
+                                  .c = to,
+                                  .c_stride = tile_rows});
+        for (size_t k = 0; rows < tile_rows && k < K; k++)
+            memset(to + k * tile_rows + rows, 0, (tile_rows - rows) * sizeof *to);
+    }
+    w->a_row = 1;
+    w->a_step = 0;
+}
+
 /* A tile reads its rows whole, so in place none may be missing. Rows close together are as good in
  * place, others while few panels follow. */
 static bool stays_in_place(const struct walk *w)
@@ -144,6 +219,9 @@ static void take_a(struct walk *w)
         w->a = a;
         w->a_row = p->a_row;
         w->a_step = p->a_step;
+    } else if (p->a_step == 1 && w->npanels >= PANELS_TO_TURN_A &&
+               hr_blocks()->rows == HR_MICRO_ROWS) {
+        pack_turned(w, a);
     } else if (p->a_step == 1) {
         pack_rows(w, a);
     } else {
@@ -291,7 +369,13 @@ static void multiply_panel(const struct walk *w, const struct panel *panel)
 /* Whole tiles of rows, with gaps between them. */
 static size_t packed_floats(size_t K)
 {
-    return (MOST_ROWS_TURNING + HR_BLOCK_MOST_ROWS) * (hr_min_size(K, MOST_K) + LINE);
+    const struct hr_product_block_sizes sizes[] = {hr_product_block_sizes(false),
+                                                   hr_product_block_sizes(true)};
+    size_t most = 0;
+    for (size_t i = 0; i < 2; i++)
+        most = hr_max_size(most, (sizes[i].rows + HR_BLOCK_MOST_ROWS) *
+                                     (hr_min_size(K, sizes[i].k) + LINE));
+    return most;
 }
 
 size_t hr_product_blocks_floats(size_t K)
@@ -301,17 +385,19 @@ size_t hr_product_blocks_floats(size_t K)
 
 bool hr_product_blocks_takes(const struct hr_product *p)
 {
-    return p->taker && p->K <= MOST_K && p->rows * p->columns >= HR_TAKER_LEAST;
+    return p->taker && p->K <= hr_product_block_sizes(p->b_column != 1).k &&
+           p->rows * p->columns >= HR_TAKER_LEAST;
 }
 
 void hr_product_blocks(const struct hr_product *p, const struct hr_product_part *part,
                        float *scratch)
 {
+    const struct hr_product_block_sizes most = hr_product_block_sizes(p->b_column != 1);
     struct walk w = {.p = p, .part = part, .width = hr_blocks()->width, .packed = scratch};
     w.panel[0] = scratch + hr_round_up(packed_floats(p->K), LINE);
     w.panel[1] = w.panel[0] + w.width * hr_min_size(p->K, MOST_K);
-    w.nk = parts_of(p->K, MOST_K);
-    w.nrows = parts_of(part->rows, p->b_column == 1 ? MOST_ROWS : MOST_ROWS_TURNING);
+    w.nk = parts_of(p->K, most.k);
+    w.nrows = parts_of(part->rows, most.rows);
     w.npanels = parts_of(part->columns, w.width);
     w.count = w.nrows * w.nk * w.npanels;
     w.b_in_place =

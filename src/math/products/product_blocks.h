@@ -1,7 +1,7 @@
 /* product_blocks.h - the part of a product (product.h) that is large in every direction, cut into
  * blocks that stay in the caches. Only product.c includes it.
  *
- *     rows of a, at most 192 or 264, then k, at most 1024: a block of a, packed, stays in L2
+ *     rows of a, then k: a block of a, packed, stays in L2
  *       columns, a tile's width: a panel of b, packed, stays in L1 or L2
  *         rows of the block, a tile's at a time (tiles/block.h)
  *
@@ -23,6 +23,16 @@
 struct hr_product_part {
     size_t row, rows, column, columns;
 };
+
+/* What a block has at most, by the caches of the cores that this process may use (base/cpus.h);
+ * turning: of a b that is stored by columns. Sizes change no bit. */
+struct hr_product_block_sizes {
+    size_t k, rows;
+};
+struct hr_product_block_sizes hr_product_block_sizes(bool turning);
+
+/* For tests: blocks for caches of so many bytes, before any memory is measured for them. */
+void hr_product_blocks_fit(size_t l1, size_t l2);
 
 /* Floats that one task needs; grows with K up to 1024. */
 size_t hr_product_blocks_floats(size_t K);

@@ -17,9 +17,8 @@
 #include "base/isa.h"
 #include "kernels/select.h"
 
-/* While a tile multiplies it moves a row of the next panel for every HR_BLOCK_MOVED_K of its k, and
- * fetches the row that is moved HR_BLOCK_AHEAD rows later. */
-enum { HR_BLOCK_MOST_ROWS = 12, HR_BLOCK_MOVED_K = 4, HR_BLOCK_AHEAD = 16 };
+/* While a tile multiplies it moves a row of the next panel for every HR_BLOCK_MOVED_K of its k. */
+enum { HR_BLOCK_MOST_ROWS = 12, HR_BLOCK_MOVED_K = 4 };
 
 /* What is read soon: two lines from each from + i * step on, i < count. */
 struct hr_fetch {

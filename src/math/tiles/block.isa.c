@@ -7,10 +7,12 @@
 #include "base/size.h"
 #include "tiles/tile_steps.h"
 
+/* AHEAD: how many rows before it is moved one is fetched. Rows a power of two apart share a set of
+ * the first level, which has eight lines where tiles are small. */
 #if defined __AVX512F__
-enum { ROWS = 12 };
+enum { ROWS = 12, AHEAD = 16 };
 #else
-enum { ROWS = 6 };
+enum { ROWS = 6, AHEAD = 8 };
 #endif
 
 enum { COLUMNS = 2 * LANES };
@@ -19,36 +21,36 @@ struct sums {
     vec left[ROWS], right[ROWS];
 };
 
-/* The first of each three rows. */
-struct rows {
-    const float *three[4];
+/* Where a tile reads: the first of each three rows of a, and a row of b; the next k stands a_step
+ * and b_step farther on. */
+struct reads {
+    const float *three[4], *b;
+    size_t a_row, a_step, b_step;
 };
 
-INLINE float at_row(const struct rows *a, size_t a_row, size_t i)
+/* `count` k, behind which pointers are moved; barriers keep the compiler from starting the next one
+ * early, for which there are no registers, and from using a pointer for each row. */
+INLINE void steps(struct sums *sum, struct reads *at, size_t count, size_t rows, bool wide)
 {
-    return a->three[i / 3][i % 3 * a_row];
-}
-
-/* One k; the barrier keeps the compiler from starting the next one early, for which there are no
- * registers, and from using a pointer for each row. */
-INLINE void step(struct sums *sum, struct rows *a, size_t a_row, size_t a_step, const float **b,
-                 size_t b_step, size_t rows, bool wide)
-{
-    __asm__ volatile("" : "+r"(*b), "+r"(a->three[0]), "+r"(a->three[1]) : : "memory");
-    if (rows > 6)
-        __asm__ volatile("" : "+r"(a->three[2]), "+r"(a->three[3]));
-    const vec left = load(*b), right = wide ? load(*b + LANES) : left;
+#pragma GCC unroll 4
+    for (size_t k = 0; k < count; k++) {
+        __asm__ volatile("" : "+r"(at->b), "+r"(at->three[0]), "+r"(at->three[1]) : : "memory");
+        if (rows > 6)
+            __asm__ volatile("" : "+r"(at->three[2]), "+r"(at->three[3]));
+        const float *b = at->b + k * at->b_step;
+        const vec left = load(b), right = wide ? load(b + LANES) : left;
 #pragma GCC unroll 12
-    for (size_t i = 0; i < rows; i++) {
-        const float x = at_row(a, a_row, i);
-        sum->left[i] = multiply_add(x, left, sum->left[i]);
-        if (wide)
-            sum->right[i] = multiply_add(x, right, sum->right[i]);
+        for (size_t i = 0; i < rows; i++) {
+            const float x = at->three[i / 3][i % 3 * at->a_row + k * at->a_step];
+            sum->left[i] = multiply_add(x, left, sum->left[i]);
+            if (wide)
+                sum->right[i] = multiply_add(x, right, sum->right[i]);
+        }
     }
-    *b += b_step;
+    at->b += count * at->b_step;
 #pragma GCC unroll 4
     for (size_t t = 0; t < 4; t++)
-        a->three[t] += a_step;
+        at->three[t] += count * at->a_step;
 }
 
 INLINE void start(const struct hr_block *block, struct sums *sum, size_t rows, bool wide)
@@ -77,8 +79,8 @@ INLINE void start(const struct hr_block *block, struct sums *sum, size_t rows, b
 /* A row of the next panel moved to where it will be read; a later one is fetched. */
 INLINE void move_row(const float *from, size_t step, float *to)
 {
-    __builtin_prefetch(from + HR_BLOCK_AHEAD * step);
-    __builtin_prefetch(from + HR_BLOCK_AHEAD * step + LANES);
+    __builtin_prefetch(from + AHEAD * step);
+    __builtin_prefetch(from + AHEAD * step + LANES);
     store(to, load(from));
     store(to + LANES, load(from + LANES));
 }
@@ -106,37 +108,52 @@ INLINE void fetch_one(struct fetches *next, const struct hr_block *block)
     __builtin_prefetch(from + LINE, 1, 2);
 }
 
-INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide, bool moves)
+/* Four k. With steps that the compiler does not know, pointers are moved behind each: so many
+ * addresses would take registers from the sums. */
+INLINE void four_steps(struct sums *sum, struct reads *at, size_t rows, bool wide, bool known)
 {
-    const size_t K = block->K, a_row = block->a_row, a_step = block->a_step;
-    const size_t b_step = block->b_step;
-    const float *b = block->b;
-    struct rows a;
+    if (known)
+        steps(sum, at, HR_BLOCK_MOVED_K, rows, wide);
+    else
+        for (size_t k = 0; k < HR_BLOCK_MOVED_K; k++)
+            steps(sum, at, 1, rows, wide);
+}
+
+INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide, bool moves,
+                            struct reads at, bool known)
+{
+    const size_t K = block->K;
     struct sums sum = {0};
     if (block->go_on)
         start(block, &sum, rows, wide);
 #pragma GCC unroll 4
     for (size_t t = 0; t < 4; t++)
-        a.three[t] = block->a + (3 * t < rows ? 3 * t * a_row : 0);
+        at.three[t] = block->a + (3 * t < rows ? 3 * t * at.a_row : 0);
+    at.b = block->b;
     size_t k = 0;
     if (moves) {
         const size_t most = HR_BLOCK_MOVED_K * block->moved, from_step = block->from_step;
         const float *from = block->from;
         float *to = block->to;
         struct fetches fetches = {block->fetch, 0};
-        while (k < most || (k + HR_BLOCK_MOVED_K <= K && has_more(&fetches, block))) {
+        for (; k + HR_BLOCK_MOVED_K <= K && has_more(&fetches, block); k += HR_BLOCK_MOVED_K) {
             if (k < most) {
                 move_row(from, from_step, to);
                 from += from_step;
                 to += COLUMNS;
             }
             fetch_one(&fetches, block);
-            for (const size_t end = k + HR_BLOCK_MOVED_K; k < end; k++)
-                step(&sum, &a, a_row, a_step, &b, b_step, rows, wide);
+            four_steps(&sum, &at, rows, wide, known);
+        }
+        for (; k < most; k += HR_BLOCK_MOVED_K, from += from_step, to += COLUMNS) {
+            move_row(from, from_step, to);
+            four_steps(&sum, &at, rows, wide, known);
         }
     }
+    for (; k + HR_BLOCK_MOVED_K <= K; k += HR_BLOCK_MOVED_K)
+        four_steps(&sum, &at, rows, wide, known);
     for (; k < K; k++)
-        step(&sum, &a, a_row, a_step, &b, b_step, rows, wide);
+        steps(&sum, &at, 1, rows, wide);
     return sum;
 }
 
@@ -173,21 +190,39 @@ INLINE void put(const struct hr_block *block, const struct sums *sum, size_t row
         }
 }
 
+/* The same; the compiler knows the steps where b is a panel, and rows of a are as they were, or
+ * packed side by side. */
+INLINE struct sums multiply_wide(const struct hr_block *block, size_t rows, bool moves)
+{
+    struct reads at = {.a_row = block->a_row, .a_step = 1, .b_step = COLUMNS};
+    const bool panel = block->b_step == COLUMNS;
+    if (panel && block->a_step == 1)
+        return multiply(block, rows, true, moves, at, true);
+    at.a_row = 1;
+    at.a_step = rows;
+    if (panel && block->a_step == rows && block->a_row == 1)
+        return multiply(block, rows, true, moves, at, true);
+    at = (struct reads){.a_row = block->a_row, .a_step = block->a_step, .b_step = block->b_step};
+    return multiply(block, rows, true, moves, at, false);
+}
+
 #define NOINLINE static __attribute__((noinline))
 #define TILE(rows)                                                                                 \
     NOINLINE void tile_##rows(const struct hr_block *block)                                        \
     {                                                                                              \
-        const struct sums sum = multiply(block, rows, true, false);                                \
+        const struct sums sum = multiply_wide(block, rows, false);                                 \
         put(block, &sum, rows, true);                                                              \
     }                                                                                              \
     NOINLINE void moving_##rows(const struct hr_block *block)                                      \
     {                                                                                              \
-        const struct sums sum = multiply(block, rows, true, true);                                 \
+        const struct sums sum = multiply_wide(block, rows, true);                                  \
         put(block, &sum, rows, true);                                                              \
     }                                                                                              \
     NOINLINE void narrow_##rows(const struct hr_block *block)                                      \
     {                                                                                              \
-        const struct sums sum = multiply(block, rows, false, false);                               \
+        const struct reads at = {                                                                  \
+            .a_row = block->a_row, .a_step = block->a_step, .b_step = block->b_step};              \
+        const struct sums sum = multiply(block, rows, false, false, at, false);                    \
         put(block, &sum, rows, false);                                                             \
     }
 
@@ -300,7 +335,7 @@ INLINE void turn_columns(size_t count, size_t columns, const float *b, size_t st
     for (size_t j = 0; j < LANES; j++) {
         const float *from = b + hr_min_size(j, columns - 1) * stride;
         row[j] = load_part(from, count);
-        __builtin_prefetch(from + HR_BLOCK_AHEAD * LANES / 4);
+        __builtin_prefetch(from + 4 * LANES);
     }
     turn_square(row);
 #pragma GCC unroll 16

@@ -18,6 +18,27 @@ static void caches_grow_with_their_level(void **state)
     assert_true(l3 <= (size_t)4 << 30);
 }
 
+static void a_core_has_a_share_of_its_caches(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", "32K", "32K,", ",512K", "0,512K", "32K,512K,8M", "a,b"};
+    unsetenv("HOGRING_CACHES");
+    assert_null(hr_cpus_unknown_caches());
+    const size_t l1 = hr_cpus_cache_of_core(1), l2 = hr_cpus_cache_of_core(2);
+    assert_true(l1 <= (size_t)1 << 20);
+    assert_true(!l2 || !hr_cpus_cache_bytes(2) || l2 <= (size_t)64 << 20);
+    setenv("HOGRING_CACHES", "48K,2M", 1);
+    assert_null(hr_cpus_unknown_caches());
+    assert_int_equal(hr_cpus_cache_of_core(1), 48 << 10);
+    assert_int_equal(hr_cpus_cache_of_core(2), 2 << 20);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        setenv("HOGRING_CACHES", wrong[i], 1);
+        assert_string_equal(hr_cpus_unknown_caches(), wrong[i]);
+        assert_int_equal(hr_cpus_cache_of_core(2), l2);
+    }
+    unsetenv("HOGRING_CACHES");
+}
+
 static void a_number_of_processors_overrides_what_there_are(void **state)
 {
     (void)state;
@@ -41,6 +62,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(caches_grow_with_their_level),
+        cmocka_unit_test(a_core_has_a_share_of_its_caches),
         cmocka_unit_test(a_number_of_processors_overrides_what_there_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/isa.h"
 #include "base/philox.h"
 #include "kernels/select.h"
 #include "products/product.h"
+#include "products/product_blocks.h"
 #include "support/check.h"
 #include "support/takes.h"
 
@@ -142,6 +144,23 @@ static void blocks_change_no_bit(void **state)
         }
 }
 
+/* Blocks of the sizes of five machines, from 8 KiB and 32 KiB up to 128 KiB and 4 MiB. */
+static void caches_change_no_bit(void **state)
+{
+    (void)state;
+    for (uint32_t machine = 0; machine < 5; machine++) {
+        const struct hr_philox drawn = hr_random_block(check_seed(), HR_STREAM_TEST, machine, 3);
+        hr_product_blocks_fit((size_t)8192 << drawn.v[0] % 5, (size_t)32768 << drawn.v[1] % 8);
+        const struct hr_product_block_sizes sizes = hr_product_block_sizes(false);
+        for (unsigned way = 0; way < 4; way++) {
+            check(70, 520, 700, way); /* enough panels that rows of a are turned round */
+            check(37, 515, 1100, way | 8);
+            check(sizes.rows % 300 + 13, 66, sizes.k % 1000 + 9, way);
+        }
+    }
+    hr_product_blocks_fit(hr_cpus_cache_of_core(1), hr_cpus_cache_of_core(2));
+}
+
 /* Operands that end where their memory does: AddressSanitizer watches. */
 static void nothing_is_read_behind_the_end(void **state)
 {
@@ -235,6 +254,7 @@ int main(void)
         cmocka_unit_test(every_element_is_its_own_chain),
         cmocka_unit_test(every_way_of_storing_gives_the_same),
         cmocka_unit_test(blocks_change_no_bit),
+        cmocka_unit_test(caches_change_no_bit),
         cmocka_unit_test(nothing_is_read_behind_the_end),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(what_is_taken_is_the_same),
