@@ -367,8 +367,9 @@ void hr_layers_print(FILE *out, const struct hr_profile *profile)
     for (size_t i = 0; i < profile->n; i++)
         write_part(table.cells, &profile->rows[i], profile);
     write_totals(table.cells, profile);
-    table.column[6].fit.expendable = 1; /* GB/s */
-    table.cure = "; --wide shows it";
+    table.column[6].fit.expendable = 2; /* GB/s */
+    table.column[4].fit.expendable = 1; /* GFLOP/s */
+    table.cure = "; --wide shows all";
     hr_grid_end(&table, out, hr_output_width());
     if (over_a_roof(profile))
         fputs(
