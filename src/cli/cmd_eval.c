@@ -238,7 +238,7 @@ const struct hr_command hr_command_eval = {
         "CHECKPOINT is a step-* folder, or a folder of them: then the newest good one is taken.\n"
         "A single .safetensors file may be PyTorch's; --model says its layers.\n"
         "Data are read as training read them; what it was trained on is tested on what was held\n"
-        "out, the test split, and of other data all are tested (hogring help data).\n"
+        "out, the test split, and of other data all are tested (hogring help validation).\n"
         "Below the accuracy stands which classes are taken for which; where a matrix is\n"
         "wider than 80 columns, the classes with the least recall (all of them: --json).\n"
         "--worst lists the samples with the largest loss, and draws them; hogring predict uses\n"

@@ -379,7 +379,7 @@ const struct hr_command hr_command_gate = {
         "finds the step, the\n"
         "tensor and the rank. Speed is judged beside the old binary alone. Exit code 1: it failed; "
         "2: it could not be\n"
-        "judged (hogring help ci has workflows for GitHub and GitLab).\n",
+        "judged (hogring help gate has workflows for GitHub and GitLab).\n",
     .examples = "  hogring compare --seeds 10 --digest-every 10 --json baseline.json\n"
                 "  hogring gate baseline.json\n"
                 "  hogring gate baseline.json --against ./hogring-main --slower 20%\n"

@@ -444,10 +444,12 @@ static struct hr_text_span asked_of(const char *page)
         {"platforms", "gpu cuda macos windows wsl docker arm install"},
         {"python", "pip numpy pandas jupyter notebook dataframe sklearn install"},
         {"report", "html page chart plot picture share"},
+        {"optimizers", "learning rate schedule warmup adam momentum batch size"},
         {"reproducibility", "deterministic repeat same result seed bitwise"},
         {"timeline", "slow profile trace bottleneck"},
         {"top", "slow progress monitor watch"},
         {"tune", "fair learning rate hyperparameter search grid"},
+        {"validation", "test set split overfitting held out cross-validation"},
         {"virtual-time", "simulate many workers slow network cluster"},
     };
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)

@@ -349,7 +349,7 @@ static const struct hr_option times[] = {
         "5 ms later), kill:2@step=100, kill:2@time=3s, kill:server:0@step=300 (with --on-loss it "
         "goes on), kill:any@p=0.01x3 and stall:any@p=0.01x3 (under explore), nan:1@step=7 (in "
         "its gradient), flip-bit:weights:1@step=9, drop-push:p=0.01+50ms (pushes are lost, and "
-        "sent again); hogring help failures",
+        "sent again); hogring help inject",
         .commands = BOTH | HR_BENCH_TRAIN),
     ROW("server-time", TEXT, server_time, AROUND, "MODEL", NULL,
         "virtual: how long a server takes a message", .said = "0s",

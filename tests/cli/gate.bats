@@ -338,10 +338,10 @@ END
   [ -z "$(ls "$TMP/tmp")" ]
 }
 
-# workflow NAME: that literal of hogring help ci, as YAML.
-workflow() { sed -n "/^    # $1/,/^[^ ]/p" src/show/manual/ci.txt | sed -n '/^    /s/^    //p'; }
+# workflow NAME: that literal of hogring help gate, as YAML.
+workflow() { sed -n "/^    # $1/,/^[^ ]/p" src/show/manual/gate.txt | sed -n '/^    /s/^    //p'; }
 
-@test "the workflows of help ci are YAML, and their gates run" {
+@test "the workflows of help gate are YAML, and their gates run" {
   python3 -c 'import yaml' 2>/dev/null || skip "no YAML parser"
   mkdir -p "$TMP/c/build" "$TMP/base/build"
   ln -s "$(me)" "$TMP/c/build/hogring"; ln -s "$(me)" "$TMP/base/build/hogring"

@@ -16,9 +16,11 @@
 hr_manual_pages:
         page    start
         page    data
+        page    validation
         page    models
         page    precision
         page    strategies
+        page    optimizers
         page    combinations
         page    compare
         page    tune
@@ -36,12 +38,14 @@ hr_manual_pages:
         page    predict
         page    python
         page    failures
+        page    inject
         page    machines
         page    platforms
         page    doctor
         page    top
         page    verify
         page    ci
+        page    gate
         page    timeline
         page    json
         page    report
