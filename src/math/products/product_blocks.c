@@ -383,16 +383,22 @@ size_t hr_product_blocks_floats(size_t K)
     return hr_round_up(packed_floats(K), LINE) + 2 * hr_blocks()->width * hr_min_size(K, MOST_K);
 }
 
+/* What is taken is whole sums: of a single block of k. */
+static struct hr_product_block_sizes sizes_for_product(const struct hr_product *p)
+{
+    const bool whole = p->taker && p->K > hr_product_block_sizes(false).k;
+    return hr_product_block_sizes(p->b_column != 1 || whole);
+}
+
 bool hr_product_blocks_takes(const struct hr_product *p)
 {
-    return p->taker && p->K <= hr_product_block_sizes(p->b_column != 1).k &&
-           p->rows * p->columns >= HR_TAKER_LEAST;
+    return p->taker && p->K <= MOST_K && p->rows * p->columns >= HR_TAKER_LEAST;
 }
 
 void hr_product_blocks(const struct hr_product *p, const struct hr_product_part *part,
                        float *scratch)
 {
-    const struct hr_product_block_sizes most = hr_product_block_sizes(p->b_column != 1);
+    const struct hr_product_block_sizes most = sizes_for_product(p);
     struct walk w = {.p = p, .part = part, .width = hr_blocks()->width, .packed = scratch};
     w.panel[0] = scratch + hr_round_up(packed_floats(p->K), LINE);
     w.panel[1] = w.panel[0] + w.width * hr_min_size(p->K, MOST_K);

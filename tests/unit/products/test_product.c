@@ -208,9 +208,10 @@ static void threads_change_no_bit(void **state)
 static void what_is_taken_is_the_same(void **state)
 {
     (void)state;
-    enum { MOST = 530 * 600 };
-    static const size_t shapes[][3] = {{300, 60, 9},  {10, 300, 40},  {530, 515, 20},
-                                       {515, 520, 3}, {400, 700, 17}, {460, 572, 1030}};
+    enum { MOST = 530 * 605 };
+    static const size_t shapes[][3] = {{300, 60, 9},   {10, 300, 40},  {530, 515, 20},
+                                       {515, 520, 3},  {400, 700, 17}, {460, 572, 1030},
+                                       {500, 600, 700}};
     static float alone[MOST], c[MOST], taken[MOST + 5];
     struct takes takes;
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
