@@ -1,5 +1,5 @@
 """What the Python package promises: run in an environment that has it."""
-import contextlib, io, os, signal, subprocess, sys, tempfile, threading, time, unittest
+import contextlib, io, os, re, signal, subprocess, sys, tempfile, threading, time, unittest
 from pathlib import Path
 import numpy as np, pandas as pd
 import hogring
@@ -194,6 +194,33 @@ class Ends(unittest.TestCase):
             for call in (lambda: hogring.train(X, Y, **QUICK), lambda: hogring.compare(X, Y, **QUICK)):
                 with self.assertRaisesRegex(hogring.Error, "^/dev/shm: Permission denied; expected"):
                     call()
+
+    def test_the_next_run_removes_what_a_killed_program_left(self):
+        program = "from hogring._arrays import folder_in_memory; f = folder_in_memory(); print(f.name, flush=True); input()"
+        child = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        left = child.stdout.readline().strip()
+        elsewhere = re.sub(r"-\d+-(\w+)$", r"-1-\1", left)  # of another container
+        os.mkdir(elsewhere)
+        os.symlink("/", left + "x")
+        try:
+            hogring.train(X, Y, **QUICK)
+            self.assertTrue(os.path.isdir(left))
+            child.kill()
+            child.wait()
+            self.assertTrue(os.path.isdir(left))
+            hogring.train(X, Y, **QUICK)
+            self.assertEqual([os.path.lexists(path) for path in (left, elsewhere, left + "x")], [False, True, True])
+        finally:
+            child.kill()
+            child.communicate()
+            os.unlink(left + "x")
+            os.rmdir(elsewhere)
+
+    def test_titles_name_no_folder_of_ours(self):
+        with tempfile.TemporaryDirectory() as folder:
+            hogring.train(X, Y, report=folder + "/page.html", **QUICK)
+            title = re.search("<title>(.*?)</title>", Path(folder, "page.html").read_text())[1]
+        self.assertIn(" on arrays,", title)
 
     def test_nothing_stays_in_memory(self):
         hogring.train(X, Y, **QUICK)

@@ -1,12 +1,43 @@
 """Arrays for the command: written once into memory without a name, which the child reads as the
 .npy files of a folder."""
 
-import mmap, os, tempfile
+import contextlib, mmap, os, re, shutil, stat, tempfile
 from pathlib import Path
 import numpy as np
 from ._command import Error
 
-PREFIX = f"hogring-python-{os.getpid()}-"  # of folders in /dev/shm
+SHARED = "/dev/shm"
+
+
+def started_at(pid):
+    """When a process began, in ticks since the system did; None: there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except OSError:
+        return None
+    fields = text[text.rindex(")") + 2 :].split()
+    return None if fields[0] in "ZX" else fields[19]
+
+
+def owner():
+    """This process, as no other one was or is called: its number may come again, and another
+    container has numbers of its own."""
+    namespace = re.sub("[^0-9]", "", os.readlink("/proc/self/ns/pid"))
+    return f"{os.getpid()}-{started_at(os.getpid())}-{namespace}"
+
+
+def remove_abandoned():
+    """Folders of processes that are gone, which were killed before they could. Those of other
+    users, and of other containers, stay."""
+    namespace = owner().rpartition("-")[2]
+    for entry in os.scandir(SHARED):
+        name = re.fullmatch(r"hogring-python-(\d+)-(\d+)-(\d+)-\w+", entry.name)
+        if not name or name[3] != namespace or started_at(name[1]) == name[2]:
+            continue
+        with contextlib.suppress(FileNotFoundError):  # another process was here first
+            status = entry.stat(follow_symlinks=False)
+            if stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid():
+                shutil.rmtree(entry.path, ignore_errors=True)
 
 
 def refuse(line):
@@ -78,8 +109,10 @@ def as_labels(y, count, name="y"):
 
 
 def folder_in_memory():
+    with contextlib.suppress(OSError):
+        remove_abandoned()
     try:
-        return tempfile.TemporaryDirectory(prefix=PREFIX, dir="/dev/shm")
+        return tempfile.TemporaryDirectory(prefix=f"hogring-python-{owner()}-", dir=SHARED)
     except OSError as error:
         line = f"/dev/shm: {error.strerror}; expected a folder to write into, shared memory"
         raise Error(line, 3) from None
@@ -128,8 +161,9 @@ class HandedOver:
         if not self.arrays:
             return self
         self.made = folder_in_memory()
-        self.folder = self.made.name
+        self.folder = self.made.name + "/arrays"  # its last word is what titles call it
         try:
+            os.mkdir(self.folder)
             for name, array in self.arrays.items():
                 self.fds.append(in_memory(array))
                 os.symlink(f"/proc/self/fd/{self.fds[-1]}", f"{self.folder}/{name}")

@@ -211,8 +211,9 @@ static void write_title(const struct hr_cli *cli, const struct hr_dataset *datas
     if (o->lr >= 0 && !hr_sweep_has(cli, "lr")) /* else a solver that needs none, or its own */
         snprintf(rate, sizeof rate, ", lr %g", o->lr);
     const bool models = hr_sweep_has(cli, "model");
+    const char *slash = strrchr(dataset->name, '/');
     snprintf(title, size, "%s%s%s%s%s%s%s", models ? "" : o->model, models ? "" : " on ",
-             dataset->name, workers, batch, optimizer, rate);
+             slash && slash[1] ? slash + 1 : dataset->name, workers, batch, optimizer, rate);
 }
 
 static enum hr_status write_page(const char *path, const json_t *document)
