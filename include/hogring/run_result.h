@@ -185,7 +185,7 @@ struct hr_run_result {
     double validation_loss, validation_accuracy; /* of the last evaluation */
     uint64_t test_evaluations; /* how often the test set was read, in the whole training */
     size_t classes;            /* of the labels; 0: it predicts no classes */
-    bool unequal;              /* one class has more than twice the test samples of another */
+    bool unequal;              /* one class has over three times the test samples of another */
     size_t targets;            /* values that it predicts of each sample; 0: classes */
     struct hr_fit test_fit, validation_fit; /* of the last evaluation; NaN where losses are */
     uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */

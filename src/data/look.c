@@ -124,7 +124,7 @@ bool hr_look_at_unequal(const struct hr_dataset *dataset)
     if (dataset->classes < 2 || !dataset->test.labels) /* values */
         return false;
     const struct class_sizes sizes = class_sizes(dataset);
-    return sizes.most > sizes.least && sizes.most - sizes.least > sizes.least;
+    return sizes.most / 3 > sizes.least;
 }
 
 bool hr_look_at_chance(const struct hr_dataset *dataset, double accuracy, char *text, size_t size)

@@ -67,7 +67,7 @@ bool hr_look_for_unfinite(const struct hr_dataset *dataset, const struct hr_spli
 HR_CHECKED enum hr_status hr_look_at_splits(const struct hr_dataset *dataset, size_t *untaught,
                                             size_t *example);
 
-/* Has one class more than twice the test samples of another that has any? */
+/* Has one class more than three times the test samples of another that has any? */
 bool hr_look_at_unequal(const struct hr_dataset *dataset);
 
 /* Would that accuracy on the test split be had without a look at the samples: is it below that of
