@@ -178,6 +178,7 @@ static void write_title(const struct page *page)
                  ? of
                  : "settings";
     data = data[0] ? data : hr_json_text_at(first, "data"); /* eval's */
+    const char *slash = strrchr(data, '/');
     if (page->nrows > 1)
         say(page->out, "%zu %s", page->nrows, of);
     else if (page->nrows)
@@ -187,7 +188,7 @@ static void write_title(const struct page *page)
     if (page->nsources > 1)
         say(page->out, ", %zu documents", page->nsources);
     else if (data[0])
-        say(page->out, " on %s", data);
+        say(page->out, " on %s", slash && slash[1] ? slash + 1 : data); /* without its folders */
     if (page->nruns > page->nrows)
         say(page->out, ", %zu runs", page->nruns);
 }
