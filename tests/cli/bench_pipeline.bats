@@ -52,8 +52,6 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
   grep -q "^measured  *stages  *micro  *bubble" "$TMP/out"
   [ "$(json "$TMP/out.json" '0 < d["rows"][0]["measured"]["bubble_least"] <= d["rows"][0]["measured"]["bubble"] < 1')" = True ]
   awk 'length > 80 { print; bad = 1 } END { exit bad }' "$TMP/out"
-  hogring train --quiet --pipeline 2 --micro-batches 4 --epochs 1 --clock virtual --plot "$TMP/run.svg" >/dev/null
-  grep -q "a step (virtual time) of worker 0" "$TMP/run.svg"
 }
 
 @test "what is shown fits 80 columns" {

@@ -1,7 +1,6 @@
 /* Runs: loss and accuracy (of values the rmse), each against samples, updates and seconds of
  * training; a line for runs with one label, the mean over them by number of evaluation, in a band
- * from least to most. Below them how stale updates were, and whose, and the stages of a pipeline,
- * where there are any. */
+ * from least to most. And what the stages of a pipeline did when. */
 #include "hogring/accounts.h"
 
 #include <stdint.h>
@@ -12,7 +11,7 @@
 #include "stats/tests.h"
 #include "train/dense_result.h"
 
-/* --- what the stages of a pipeline did when: as a panel, and as a picture of its own --- */
+/* --- what the stages of a pipeline did when --- */
 
 /* A panel: what stages did when. A row a stage, time to the right: forward, backward (or its
  * halves, for the data and for the weights), and grey where it idles; every other chunk is paler.
@@ -218,7 +217,6 @@ bool hr_plot_steps(FILE *out, enum hr_plot_format format, const json_t *document
 
 enum abscissa { SAMPLES, UPDATES, SECONDS, ABSCISSAS };
 enum ordinate { LOSS, SCORE, ORDINATES }; /* accuracy, or of values the rmse */
-enum { BUCKETS = HR_RESULT_STALENESS_BUCKETS, BINS = 40 };
 
 struct point {
     double x[ABSCISSAS]; /* means */
@@ -231,20 +229,16 @@ struct group {
     const json_t **run;  /* (n) */
     struct point *point; /* (points) owned: evaluations that all its runs have */
     size_t points;
-    double stale_max;
-    uint64_t stale[BUCKETS]; /* updates, by staleness */
 };
 
 struct view {
     const json_t *first; /* run */
     bool values, validated, simulated;
-    size_t n, last, width; /* groups; of staleness, the last shown and a bin's width */
-    struct group *group;   /* (n) owned */
-    const json_t **room;   /* owned: behind the run[] of all groups */
+    size_t n;
+    struct group *group; /* (n) owned */
+    const json_t **room; /* owned: behind the run[] of all groups */
     double most[ABSCISSAS], unit[ABSCISSAS];
-    double loss_top;        /* < 0: no loss is a number; 0: gnuplot chooses */
-    bool stale;             /* some update was */
-    const json_t *pipeline; /* of the first run that has one, and was watched; or NULL */
+    double loss_top; /* < 0: no loss is a number; 0: gnuplot chooses */
 };
 
 static const json_t *curve_of(const json_t *run)
@@ -297,14 +291,8 @@ static bool measure(struct group *group)
 {
     group->points = SIZE_MAX;
     for (size_t i = 0; i < group->n; i++) {
-        const json_t *histogram =
-            json_object_get(json_object_get(group->run[i], "staleness"), "histogram");
         const size_t points = json_array_size(curve_of(group->run[i]));
-        const double most = hr_json_number_at(group->run[i], "staleness.max");
         group->points = points < group->points ? points : group->points;
-        group->stale_max = fmax(group->stale_max, isfinite(most) ? most : 0);
-        for (size_t bucket = 0; bucket < BUCKETS && bucket < json_array_size(histogram); bucket++)
-            group->stale[bucket] += (uint64_t)json_integer_value(json_array_get(histogram, bucket));
     }
     double *values = malloc(group->n * sizeof *values);
     group->point = calloc(group->points + 1, sizeof *group->point);
@@ -340,29 +328,18 @@ static double loss_top(const struct view *view)
     return top;
 }
 
-/* Axes, over all groups. A few very stale updates in ten thousand must not press all others to the
- * left; longer numbers would touch. */
+/* Axes, over all groups. */
 static void find_scales(struct view *view)
 {
-    view->last = 1;
-    for (size_t g = 0; g < view->n; g++) {
-        const struct group *group = &view->group[g];
-        const size_t quantile = hr_histogram_quantile(group->stale, BUCKETS, 0.9995);
-        const json_t *pipeline = json_object_get(group->run[0], "pipeline");
-        view->last = quantile > view->last ? quantile : view->last;
-        view->stale = view->stale || group->stale_max > 0;
-        if (!view->pipeline && json_array_size(json_object_get(pipeline, "step")))
-            view->pipeline = pipeline;
-        for (size_t p = 0; p < group->points; p++)
+    for (size_t g = 0; g < view->n; g++)
+        for (size_t p = 0; p < view->group[g].points; p++)
             for (int x = 0; x < ABSCISSAS; x++)
-                view->most[x] = fmax(view->most[x], group->point[p].x[x]);
-    }
+                view->most[x] = fmax(view->most[x], view->group[g].point[p].x[x]);
     for (int x = 0; x < ABSCISSAS; x++)
         view->unit[x] = x == SECONDS           ? 1
                         : view->most[x] >= 2e6 ? 1e6
                         : view->most[x] >= 2e3 ? 1e3
                                                : 1;
-    view->width = view->last / BINS + 1;
     view->loss_top = loss_top(view);
 }
 
@@ -421,58 +398,11 @@ static void write_curve(FILE *out, const struct view *view, size_t g, enum ordin
     fputs("END\n", out);
 }
 
-/* Rows of a bin's middle and its share in percent; an empty bin interrupts the line. */
-static void write_shares(FILE *out, const struct view *view, const uint64_t *counts)
-{
-    uint64_t total = 0;
-    for (size_t bucket = 0; bucket < BUCKETS; bucket++)
-        total += counts[bucket];
-    for (size_t first = 0; first <= view->last; first += view->width) {
-        uint64_t sum = 0;
-        for (size_t bucket = first; bucket < first + view->width && bucket < BUCKETS; bucket++)
-            sum += counts[bucket];
-        if (sum > 0)
-            fprintf(out, "%.6g %.6g", (double)first + (double)(view->width - 1) / 2,
-                    100 * (double)sum / (double)total);
-        fputc('\n', out);
-    }
-}
-
-static const json_t *stale_workers(const json_t *run)
-{
-    return json_object_get(json_object_get(run, "staleness"), "workers");
-}
-
-/* A row of rank and mean, over all its updates. */
-static void write_worker(FILE *out, const struct group *group, size_t rank)
-{
-    double updates = 0, sum = 0;
-    for (size_t i = 0; i < group->n; i++) {
-        const json_t *worker = json_array_get(stale_workers(group->run[i]), rank);
-        const double its = hr_json_number_at(worker, "updates");
-        updates += its > 0 ? its : 0;
-        sum += its > 0 ? its * hr_json_number_at(worker, "mean") : 0;
-    }
-    if (updates > 0)
-        fprintf(out, "%zu %.6g\n", rank, sum / updates);
-}
-
 static void write_data(FILE *out, const struct view *view)
 {
     for (size_t g = 0; g < view->n; g++) {
         write_curve(out, view, g, LOSS);
         write_curve(out, view, g, SCORE);
-    }
-    for (size_t g = 0; g < view->n; g++) {
-        const struct group *group = &view->group[g];
-        if (!(group->stale_max > 0))
-            continue;
-        fprintf(out, "$stale%zu << END\n", g);
-        write_shares(out, view, group->stale);
-        fprintf(out, "END\n$worker%zu << END\n", g);
-        for (size_t rank = 0; rank < json_array_size(stale_workers(group->run[0])); rank++)
-            write_worker(out, group, rank);
-        fputs("END\n", out);
     }
 }
 
@@ -490,45 +420,36 @@ static void write_styles(FILE *out, const struct view *view)
 
 /* --- panels: they have fixed places, so many beside each other; the legend is below them --- */
 
-/* The picture's height: that of two rows of panels was 860 pixels when its margins were chosen. */
+enum { WIDTH = 1500, HEIGHT = 860, ROWS = ORDINATES };
+
+/* Of the legend: columns, and its height, 1 being the picture's. */
 struct layout {
-    size_t rows, columns; /* of panels; of the legend */
-    double legend, row;   /* heights, 1 being the picture's */
-    double unit;          /* what was 1 in a picture of 860 pixels */
+    size_t columns;
+    double legend;
 };
-
-enum { TWO_ROWS = 860, ONE_ROW = 390, WIDTH = 1500 };
-
-static int height_of(size_t rows)
-{
-    return TWO_ROWS + ((int)rows - 2) * ONE_ROW;
-}
 
 /* The legend has as many columns as the longest label allows in the picture's width. */
 static struct layout layout_of(const struct view *view)
 {
-    struct layout layout = {.rows = 2 + view->stale + (view->pipeline != NULL)};
+    struct layout layout;
     size_t longest = 0;
     for (size_t g = 0; g < view->n; g++) {
         const size_t length = strlen(view->group[g].label);
         longest = length > longest ? length : longest;
     }
     layout.columns = longest < 28 ? 3 : longest < 58 ? 2 : 1;
-    layout.unit = (double)TWO_ROWS / height_of(layout.rows);
-    layout.legend =
-        (0.03 + 0.03 * (double)((view->n + layout.columns - 1) / layout.columns)) * layout.unit;
-    layout.row = (1 - 0.07 * layout.unit - layout.legend) / (double)layout.rows;
+    layout.legend = 0.03 + 0.03 * (double)((view->n + layout.columns - 1) / layout.columns);
     return layout;
 }
 
-static void set_margins(FILE *out, const struct layout *layout, size_t row, size_t column,
-                        size_t columns)
+static void set_margins(FILE *out, const struct layout *layout, size_t row, size_t column)
 {
-    const double room = 0.99 / (double)columns, left = 0.07 + (double)column * room;
-    const double bottom = layout->legend + (double)(layout->rows - 1 - row) * layout->row;
+    const double room = 0.99 / ABSCISSAS, left = 0.07 + (double)column * room;
+    const double height = (0.93 - layout->legend) / ROWS;
+    const double bottom = layout->legend + (double)(ROWS - 1 - row) * height;
     fprintf(out, "set lmargin at screen %g; set rmargin at screen %g\n", left, left + room - 0.075);
-    fprintf(out, "set bmargin at screen %.4f; set tmargin at screen %.4f\n",
-            bottom + 0.075 * layout->unit, bottom + layout->row - 0.022 * layout->unit);
+    fprintf(out, "set bmargin at screen %.4f; set tmargin at screen %.4f\n", bottom + 0.075,
+            bottom + height - 0.022);
 }
 
 static void write_curves(FILE *out, const struct view *view, enum abscissa x, enum ordinate y)
@@ -568,60 +489,6 @@ static void write_panel(FILE *out, const struct view *view, enum abscissa x, enu
     write_curves(out, view, x, y);
 }
 
-/* Say in the panel, at the bottom left, how much lies beyond the axis; nothing if all is shown. */
-static void write_rest(FILE *out, const struct view *view)
-{
-    uint64_t all = 0, beyond = 0;
-    double most = 0;
-    const size_t end = (view->last / view->width + 1) * view->width; /* of the last bin */
-    for (size_t g = 0; g < view->n; g++) {
-        const struct group *group = &view->group[g];
-        for (size_t bucket = 0; group->stale_max > 0 && bucket < BUCKETS; bucket++) {
-            all += group->stale[bucket];
-            beyond += bucket < end ? 0 : group->stale[bucket];
-        }
-        most = fmax(most, group->stale_max);
-    }
-    if (beyond > 0)
-        fprintf(out,
-                "set label 1 '%.2g %% of updates are beyond, up to %.0f' at graph 0.02, 0.06 "
-                "left\n",
-                100 * (double)beyond / (double)all, most);
-}
-
-/* How stale updates were, and below whose. */
-static void write_staleness(FILE *out, const struct view *view, const struct layout *layout)
-{
-    struct hr_plot_list shares = {.out = out}, means = {.out = out};
-    size_t workers = 1;
-    for (size_t g = 0; g < view->n; g++) {
-        const size_t its = json_array_size(stale_workers(view->group[g].run[0]));
-        workers = its > workers ? its : workers;
-    }
-    fputs("set offsets 0, 0, 0, 0\n", out);
-    set_margins(out, layout, 2, 0, 2);
-    fprintf(out, "set xrange [-0.5:%zu.5]; set yrange [*:130]; set logscale y\n", view->last);
-    fputs("set xlabel 'staleness: updates of others since the read'\n", out);
-    write_rest(out, view);
-    if (view->width > 1)
-        fprintf(out, "set ylabel 'share of updates (%%, bins of %zu)'\n", view->width);
-    else
-        fputs("set ylabel 'share of updates (%)'\n", out);
-    for (size_t g = 0; g < view->n; g++)
-        if (view->group[g].stale_max > 0)
-            hr_plot_add(&shares, "$stale%zu using 1:2 with linespoints ls %zu pi 1", g, g + 1);
-    fputs("\nunset logscale y\nunset label 1\n", out);
-    set_margins(out, layout, 2, 1, 2);
-    fprintf(out, "set xrange [-0.5:%zu.5]; set yrange [0:*]; set xtics %zu\n", workers - 1,
-            (workers + 11) / 12);
-    fputs("set xlabel 'worker'\nset ylabel 'mean staleness of its updates'\n", out);
-    for (size_t g = 0; g < view->n; g++)
-        if (view->group[g].stale_max > 0)
-            hr_plot_add(&means, "$worker%zu using 1:2 with linespoints ls %zu pi %zu", g, g + 1,
-                        workers / 24 + 1);
-    fputs("\nset xtics auto\n", out);
-}
-
 /* A plot that shows nothing but its key. */
 static void write_legend(FILE *out, const struct view *view, const struct layout *layout)
 {
@@ -641,59 +508,28 @@ static void write_legend(FILE *out, const struct view *view, const struct layout
     fputc('\n', out);
 }
 
-static struct step_panel step_of(const struct view *view, char *title, size_t size)
-{
-    snprintf(title, size, "%s: %s of worker 0, bubble of the run %.1f %%",
-             hr_json_text_at(view->pipeline, "schedule"),
-             view->simulated ? "a step (virtual time)" : "the last step",
-             100 * hr_json_number_at(view->pipeline, "bubble"));
-    return (struct step_panel){.title = title,
-                               .stages = json_array_size(json_object_get(view->pipeline, "stages")),
-                               .step = json_object_get(view->pipeline, "step")};
-}
-
-/* The last row, all of it. */
-static void write_schedule(FILE *out, const struct step_panel *step, const struct layout *layout)
-{
-    set_margins(out, layout, layout->rows - 1, 0, 1);
-    fprintf(out, "set offsets 0, 0, 0, 0\nset bmargin at screen %.4f\n",
-            layout->legend + 0.115 * layout->unit);
-    fprintf(out, "set tmargin at screen %.4f\n",
-            layout->legend + layout->row - 0.045 * layout->unit);
-    write_step_panel(out, step, 0);
-}
-
 static void write_script(FILE *out, enum hr_plot_format format, const json_t *document,
                          const struct view *view)
 {
     const struct layout layout = layout_of(view);
     const char *note = hr_json_text_at(document, "note");
-    char about[160];
-    const struct step_panel step =
-        view->pipeline ? step_of(view, about, sizeof about) : (struct step_panel){0};
-    hr_plot_terminal(out, format, WIDTH, height_of(layout.rows));
+    hr_plot_terminal(out, format, WIDTH, HEIGHT);
     write_data(out, view);
-    if (view->pipeline)
-        write_step_data(out, &step, 0);
     write_styles(out, view);
     fputs("set multiplot\nset label 1 ", out);
     hr_plot_quote(out, hr_json_text_at(document, "title"), 110);
-    fprintf(out, " at screen 0.5,%.4f center font ',16'\n", 1 - 0.026 * layout.unit);
+    fputs(" at screen 0.5,0.974 center font ',16'\n", out);
     if (note[0]) {
         fputs("set label 2 ", out);
         hr_plot_quote(out, note, 160);
-        fprintf(out, " at screen 0.5,%.4f center\n", 1 - 0.055 * layout.unit);
+        fputs(" at screen 0.5,0.945 center\n", out);
     }
     for (int y = 0; y < ORDINATES; y++)
         for (int x = 0; x < ABSCISSAS; x++) {
-            set_margins(out, &layout, (size_t)y, (size_t)x, ABSCISSAS);
+            set_margins(out, &layout, (size_t)y, (size_t)x);
             write_panel(out, view, (enum abscissa)x, (enum ordinate)y);
             fputs("unset label 1; unset label 2\n", out);
         }
-    if (view->stale)
-        write_staleness(out, view, &layout);
-    if (view->pipeline)
-        write_schedule(out, &step, &layout);
     write_legend(out, view, &layout);
     fputs("unset multiplot\n", out);
 }

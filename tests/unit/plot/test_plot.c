@@ -221,86 +221,6 @@ static void a_run_that_blows_up_does_not_set_the_scale(void **state)
     free(text);
 }
 
-/* Two panels more, whose data are those of all seeds together. */
-/* 4 of 20004 updates are beyond the 99.95 % that the axis shows, up to 900. */
-static void what_the_axis_of_staleness_leaves_out_is_said(void **state)
-{
-    (void)state;
-    static struct hr_run_result runs[3];
-    fill_runs(runs);
-    runs[0].stale[0] = 16000;
-    runs[0].stale[3] = 4000;
-    runs[0].stale_max = 3;
-    char *text = script(runs, 3, HR_PLOT_SVG, "title");
-    expect(text, "set xrange [-0.5:3.5]");
-    assert_null(strstr(text, "beyond"));
-    free(text);
-    runs[0].stale[800] = 4;
-    runs[0].stale_max = 900;
-    text = script(runs, 3, HR_PLOT_SVG, "title");
-    expect(text, "set xrange [-0.5:3.5]");
-    expect(text, "'0.02 % of updates are beyond, up to 900' at graph");
-    free(text);
-}
-
-static void stale_updates_are_drawn_where_there_are_any(void **state)
-{
-    (void)state;
-    static struct hr_run_result runs[3];
-    struct hr_staleness parts[] = {
-        {.updates = 4, .sum = 2}, {.updates = 0}, {.updates = 2, .sum = 3}};
-    fill_runs(runs);
-    char *text = script(runs, 3, HR_PLOT_SVG, "title");
-    assert_null(strstr(text, "stale"));
-    expect(text, "size 1500,860");
-    free(text);
-    for (size_t i = 0; i < 2; i++) {
-        runs[i].stale[0] = 5;
-        runs[i].stale[2] = 3 * i;
-        runs[i].stale_max = 2;
-        runs[i].nstale_workers = 3;
-        runs[i].stale_parts = parts;
-    }
-    runs[2].stale[100] = 2;
-    runs[2].stale[101] = 6;
-    runs[2].stale_max = 101;
-    text = script(runs, 2, HR_PLOT_SVG, "title");
-    expect(text, "$stale0 << END\n0 76.9231\n\n2 23.0769\nEND\n");
-    expect(text, "$worker0 << END\n0 0.5\n2 1.5\nEND\n");
-    expect(text, "plot $stale0 using 1:2 with linespoints ls 1");
-    expect(text, "size 1500,1250");
-    free(text);
-    text = script(runs, 3, HR_PLOT_SVG, "title"); /* 102 numbers in bins of 3: 99 to 101 */
-    expect(text, "\n100 100\nEND\n");
-    expect(text, "bins of 3");
-    free(text);
-}
-
-static void stages_are_drawn_where_there_are_any(void **state)
-{
-    struct hr_stage_span span[] = {{0, 0, 0, 'F', 0, 0.001}, {0, 0, 0, 'B', 0.002, 0.004}};
-    struct hr_stage_report stages[2] = {{.layers = "0"}, {.layers = "1"}};
-    struct hr_run_result runs[3];
-    char *text;
-    (void)state;
-    fill_runs(runs);
-    text = script(runs, 2, HR_PLOT_SVG, "title");
-    assert_null(strstr(text, "$schedule0"));
-    free(text);
-    runs[0].pipeline = (struct hr_pipeline_report){.stages = 2,
-                                                   .stage = stages,
-                                                   .schedule = "gpipe",
-                                                   .bubble = 0.25,
-                                                   .nspans = 2,
-                                                   .span = span};
-    text = script(runs, 2, HR_PLOT_SVG, "title");
-    expect(text, "gpipe: the last step of worker 0, bubble of the run 25.0 %");
-    expect(text, "$schedule0_0 << END\n0.5 0 0 1\nEND\n");
-    expect(text, "$schedule0_2 << END\n3 0 2 4\nEND\n");
-    expect(text, "set xlabel 'ms'");
-    free(text);
-}
-
 static void texts_are_quoted_for_gnuplot(void **state)
 {
     (void)state;
@@ -417,9 +337,6 @@ int main(void)
         cmocka_unit_test(what_is_no_number_leaves_a_gap),
         cmocka_unit_test(bands_are_drawn_for_several_seeds_only),
         cmocka_unit_test(a_run_that_blows_up_does_not_set_the_scale),
-        cmocka_unit_test(what_the_axis_of_staleness_leaves_out_is_said),
-        cmocka_unit_test(stale_updates_are_drawn_where_there_are_any),
-        cmocka_unit_test(stages_are_drawn_where_there_are_any),
         cmocka_unit_test(texts_are_quoted_for_gnuplot),
         IN_FOLDER(other_endings_are_refused),
         IN_FOLDER(a_missing_gnuplot_is_told_with_its_package),
