@@ -29,6 +29,7 @@ enum {
     LEAST_ITERATIONS = 20,
     WARMUP = 20,
     VOLUME = 512 << 20,
+    PATIENCE_NS = 500 * 1000 * 1000, /* for a measurement's iterations, behind its warm-up */
     CHECK_EVERY = 8
 };
 
@@ -38,6 +39,7 @@ struct bench {
     size_t count, iterations, warmup;
     double *seconds; /* (nranks, iterations) of each rank's own operations */
     uint64_t *wrong; /* (nranks) */
+    uint64_t *done;  /* iterations that patience allows: rank 0's word, behind a barrier */
 };
 
 /* One rank's. */
@@ -195,25 +197,41 @@ static enum hr_status operate(const struct loop *loop)
     }
 }
 
-static enum hr_status iterate(const struct loop *loop)
+/* The k-th of all; its time to `seconds`, if that is wanted. */
+static enum hr_status iterate_once(const struct loop *loop, size_t k, double *seconds)
 {
     const struct bench *bench = loop->bench;
     const bool barriers = !bench->what->back_to_back;
+    fill(bench->what->type, loop->in, loop->in_count, value_of(bench, loop->rank, k));
+    if (barriers)
+        HR_TRY(hr_barrier(loop->world));
+    const int64_t began = hr_clock_ns();
+    HR_TRY(operate(loop));
+    const int64_t took = hr_clock_ns() - began;
+    if (seconds)
+        *seconds = hr_seconds(took);
+    if (k % CHECK_EVERY == 0)
+        bench->wrong[loop->rank] += count_wrong(loop, k);
+    if (barriers) /* nobody rewrites a buffer that a peer still checks */
+        HR_TRY(hr_barrier(loop->world));
+    return HR_OK;
+}
+
+static enum hr_status iterate(const struct loop *loop)
+{
+    const struct bench *bench = loop->bench;
     double *seconds = bench->seconds + loop->rank * bench->iterations;
-    for (size_t k = 0; k < bench->warmup + bench->iterations; k++) {
-        fill(bench->what->type, loop->in, loop->in_count, value_of(bench, loop->rank, k));
-        if (barriers)
-            HR_TRY(hr_barrier(loop->world));
-        const int64_t began = hr_clock_ns();
-        HR_TRY(operate(loop));
-        const int64_t took = hr_clock_ns() - began;
-        if (k >= bench->warmup)
-            seconds[k - bench->warmup] = hr_seconds(took);
-        if (k % CHECK_EVERY == 0)
-            bench->wrong[loop->rank] += count_wrong(loop, k);
-        if (barriers) /* nobody rewrites a buffer that a peer still checks */
-            HR_TRY(hr_barrier(loop->world));
+    const int64_t began = hr_clock_ns();
+    for (size_t k = 0; k < bench->warmup; k++)
+        HR_TRY(iterate_once(loop, k, NULL));
+    if (loop->rank == 0 && !bench->what->iterations) {
+        const size_t each = hr_max_size((size_t)(hr_clock_ns() - began) / bench->warmup, 1);
+        const size_t allowed = hr_max_size(PATIENCE_NS / each, LEAST_ITERATIONS);
+        *bench->done = hr_min_size(allowed, bench->iterations);
     }
+    HR_TRY(hr_barrier(loop->world));
+    for (size_t k = 0; k < *bench->done; k++)
+        HR_TRY(iterate_once(loop, bench->warmup + k, &seconds[k]));
     return HR_OK;
 }
 
@@ -274,12 +292,12 @@ static double bus_factor(enum hr_operation operation, double n)
 
 static void fill_row(const struct bench *bench, struct hr_bench_row *row)
 {
-    const size_t iterations = bench->iterations, n = bench->what->world.nranks;
+    const size_t iterations = *bench->done, n = bench->what->world.nranks;
     double *slowest = bench->seconds; /* rank 0's line takes the maxima */
     for (size_t r = 0; r < n; r++) {
         row->wrong += bench->wrong[r];
         for (size_t k = 0; k < iterations; k++)
-            slowest[k] = fmax(slowest[k], bench->seconds[r * iterations + k]);
+            slowest[k] = fmax(slowest[k], bench->seconds[r * bench->iterations + k]);
     }
     hr_sort(slowest, iterations);
     row->p10_us = 1e6 * slowest[iterations / 10];
@@ -314,12 +332,15 @@ enum hr_status hr_bench_measure(const struct hr_bench_case *what, struct hr_benc
     world.arena_bytes = what->own_memory ? 1 : (apart ? 2 : 1) * row->bytes + 4096;
     world.max_groups = 1;
     /* Processes write their times here as well. */
-    const size_t bytes = n * (bench.iterations * sizeof *bench.seconds + sizeof *bench.wrong);
+    const size_t bytes =
+        n * (bench.iterations * sizeof *bench.seconds + sizeof *bench.wrong) + sizeof *bench.done;
     void *shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED)
         return hr_fail_errno(HR_E_NOMEM, "no memory for %zu times", n * bench.iterations);
     bench.seconds = shared;
     bench.wrong = (uint64_t *)(bench.seconds + n * bench.iterations);
+    bench.done = bench.wrong + n;
+    *bench.done = bench.iterations;
     const enum hr_status status = hr_world_run(&world, rank_main, &bench);
     if (status == HR_OK)
         fill_row(&bench, row);
