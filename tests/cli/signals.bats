@@ -70,7 +70,7 @@ END
 }
 
 # "hogring: interrupted" says an alarm that ends whoever does not see the signal.
-gives_up_writing() { signalled 0.5 train "${quick[@]}" "$@" && ! grep -q "hogring: interrupted" "$TMP/said"; }
+gives_up_writing() { signalled 2 train "${quick[@]}" "$@" && ! grep -q "hogring: interrupted" "$TMP/said"; }
 
 @test "whoever writes into a FIFO that nobody reads gives up at a signal, once its run is over" {
   mkfifo "$TMP/fifo" "$TMP/fifo.svg"

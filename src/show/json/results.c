@@ -499,7 +499,8 @@ static const struct hr_field pipeline_staleness_rows[] = {
 json_t *hr_json_spans(const struct hr_stage_span *span, size_t n)
 {
     json_t *array = json_array();
-    for (const struct hr_stage_span *s = span; s < span + n; s++) {
+    for (size_t i = 0; i < n; i++) { /* of none there is no array */
+        const struct hr_stage_span *s = &span[i];
         json_t *one = json_pack("[o s# o o o o]", hr_json_count(s->stage), &s->work, 1,
                                 hr_json_count(s->micro_batch), hr_json_count(s->chunk),
                                 hr_json_number(s->start_s), hr_json_number(s->end_s));
