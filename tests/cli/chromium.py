@@ -9,7 +9,7 @@ from pathlib import Path
 
 DEADLINE = 60
 WIDTHS = (1280,) if os.environ.get("QUICK") else (390, 1280, 1440)
-ORDER = ["chart", "results", "why", "measurements", "experiments", "curves", "figures", "comparisons", "tuning", "time", "waits", "staleness",
+ORDER = ["chart", "results", "why", "measurements", "curves", "figures", "comparisons", "tuning", "time", "waits", "staleness",
          "losses", "pipelines", "classes", "settings"]
 
 # What is wrong with the page as it stands: a list of sentences.

@@ -77,19 +77,10 @@ hogring: warning: $TMP/a.json is given twice: it counts once" ]
   [ "$(grep -v "^more" "$TMP/out" | tail -n 1)" = "$(printf '%-15s %s' json "$TMP/c.json")" ]
 }
 
-@test "eval has its page, and experiments theirs" {
+@test "eval has its page" {
   hogring train "${quick[@]}" --checkpoint-dir "$TMP/run.d" >/dev/null
   hogring eval "$TMP/run.d" --worst 3 --report "$TMP/eval.html" >/dev/null
   check "$TMP/eval.html"
-  python3 - "$TMP/results.json" <<'PY'
-import json, sys
-sys.dont_write_bytecode = True
-sys.path.insert(0, "tests/experiments")
-import page
-json.dump(page.finite({"hogring": "1", **page.read("tests/experiments/results")}), open(sys.argv[1], "w"), allow_nan=False)
-PY
-  hogring report "$TMP/results.json" --out "$TMP/results.html" >/dev/null
-  check "$TMP/results.html"
 }
 
 @test "names out of data, commands and classes are text and nothing else" {

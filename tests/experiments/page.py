@@ -1,5 +1,5 @@
 """results.json, which holds what was found, and results.md, which is made from nothing else."""
-import json, math, os, shlex
+import json, os, shlex
 
 from intervals import mean, mean_interval
 
@@ -127,15 +127,6 @@ def render(report):
     yield ""
     for name, entry in report["experiments"].items():
         yield from section(name, entry)
-
-
-def finite(value):
-    """JSON has no infinity: an interval's open end is null."""
-    if isinstance(value, dict):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [finite(inner) for inner in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read(folder):

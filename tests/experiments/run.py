@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs tests/experiments/*.ini and writes one page of results with pictures.
 
-    make experiments                all of them: tests/experiments/results/results.md, build/experiments/results.html
+    make experiments                all of them: tests/experiments/results/results.md
     make experiments ONLY="a b"     these again; the others keep what they have
     tests/experiments/run.py --quick     two seeds, no tuning, into build/experiments/quick: to see that it works
     tests/experiments/run.py --check     only read the .ini files
@@ -11,7 +11,7 @@ Exits 0 whatever the verdicts: a finding that is not reproduced is a result. 2 w
 """
 import sys
 sys.dont_write_bytecode = True
-import argparse, glob, json, os, platform, re, subprocess, time
+import argparse, glob, os, platform, re, subprocess, time
 
 import judges, page, plots
 from measures import Measure
@@ -114,17 +114,6 @@ def save(report, folder):
     page.write(folder, report)
 
 
-def write_report(report):
-    """The same as a page of HTML, out of a document as hogring report reads it; where it lies."""
-    place = os.path.join(ROOT, "build", "experiments")
-    document = os.path.join(place, "results.json")
-    os.makedirs(place, exist_ok=True)
-    with open(document, "w") as file:
-        json.dump(page.finite({"hogring": version(), "date": report.get("when", now()), **report}), file)
-    subprocess.run([HOGRING, "report", document, "--out", os.path.join(place, "results.html")], check=True, stdout=subprocess.DEVNULL)
-    return os.path.relpath(os.path.join(place, "results.html"))
-
-
 def shortened(experiment):
     experiment.seeds, experiment.tune = range(1, 3), {
         name: [values[len(values) // 2]] for name, values in experiment.tune.items()}
@@ -150,7 +139,6 @@ def main():
     os.makedirs(folder, exist_ok=True)
     if options.page:
         page.write(folder, page.read(folder))
-        print(write_report(page.read(folder)))
         return 0
     try:
         chosen = experiments_of(options.names)
@@ -164,7 +152,7 @@ def main():
     for experiment in chosen if options.quick else []:
         shortened(experiment)
     failed = perform_all(chosen, Runner(ROOT, options.jobs, options.reuse, tell), folder)
-    print(f"\n{os.path.relpath(os.path.join(folder, 'results.md'))}, {write_report(page.read(folder))}")
+    print(f"\n{os.path.relpath(os.path.join(folder, 'results.md'))}")
     return 2 if failed else 0
 
 

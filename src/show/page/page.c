@@ -56,8 +56,7 @@ enum hr_status hr_page_check(const struct hr_page_source *source)
     if ((json_is_object(json_object_get(document, "config")) && /* else they are doctor's */
          json_is_array(json_object_get(document, "runs"))) ||
         json_is_array(json_object_get(document, "rows")) ||
-        json_is_array(json_object_get(document, "classes")) ||
-        json_is_object(json_object_get(document, "experiments")))
+        json_is_array(json_object_get(document, "classes")))
         return HR_OK;
     return hr_fail(HR_E_FORMAT, "%s: has no runs, measurements or classes: no page", source->name);
 }
@@ -217,9 +216,8 @@ static size_t say_verdict(const struct page *page)
 
 static void write_conclusion(const struct page *page)
 {
-    const json_t *first = page->source[0].document,
-                 *findings = json_object_get(first, "experiments");
-    const size_t measured = json_array_size(list_of(page, 0, "rows")) + json_object_size(findings);
+    const json_t *first = page->source[0].document;
+    const size_t measured = json_array_size(list_of(page, 0, "rows"));
     const size_t score = page->score;
     const double accuracy = hr_json_number_at(first, "test_accuracy"); /* eval's */
     FILE *out = page->out;
@@ -242,8 +240,7 @@ static void write_conclusion(const struct page *page)
     } else if (!isnan(accuracy)) {
         say(out, "Test accuracy: %.2f %%.", 100 * accuracy);
     } else {
-        say(out, measured ? "%zu %s." : "No run ended well.", measured,
-            findings ? "published findings, checked" : "measurements");
+        say(out, measured ? "%zu measurements." : "No run ended well.", measured);
     }
     if (page->best < page->nrows) {
         say_figure(out, score, figure_of(page, page->best, score));

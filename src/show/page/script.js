@@ -776,10 +776,7 @@
           'n w2'],
         target && ['#seconds to target', means('target_seconds')],
         ['seconds', means('seconds'), target ? 'n w2' : 'n'],
-        ['samples/s', g => shortMean(mean(g, 'samples_per_s')), 'n w2'],
-        ['updates', g => plainMean(mean(g, 'updates'), 6), 'n w2'],
-        anyOf('staleness', 'mean') && ['staleness', means('staleness', 'mean'), 'n w3'],
-        timed && ['#waiting, %', waitingOf]
+        ['samples/s', g => shortMean(mean(g, 'samples_per_s')), 'n w2']
       ], 'results'),
       against
         ? note('In brackets: 95 % intervals, uncorrected. * significant after Holm’s correction.')
@@ -1122,8 +1119,9 @@
         ['', s => bar([['p1', busy(s) / all(s)], ['p3', idle(s) / all(s)]])],
         [swatch(1, 'busy, %'), s => percent(busy(s), all(s)), 'n'],
         [swatch(3, 'idle, %'), s => percent(idle(s), all(s)), 'n'],
-        ['#work, %', s => figures(100 * number(s, 'madds_share'), 3)],
-        num('parameters', 'params', 15), num('kept at once', 'peak_micro_batches', 6)
+        ['work, %', s => figures(100 * number(s, 'madds_share'), 3), 'n w2'],
+        ['parameters', s => figures(number(s, 'params'), 15), 'n w2'],
+        ['kept at once', s => figures(number(s, 'peak_micro_batches'), 6), 'n w2']
       ], 'bars'),
       Number.isNaN(number(p, 'bubble')) ? null : note('Bubble: ', hundred('bubble'),
         ' % of the stages’ time; of equal stages it would be ', hundred('bubble_formula'), ' %.'),
@@ -1356,64 +1354,6 @@
           text(best, 'algorithm')} is the fastest: ${figures(time(best), 3)} µs (median).`;
   }
 
-  // --- experiments ---
-
-  // A bar from low to high, with a mark at the mean; ends: of all rows.
-  function reach(r, ends) {
-    const near = ends.least > 0 && ends.least > .6 * ends.most,
-          least = near ? ends.least - .1 * (ends.most - ends.least) : Math.min(0, ends.least),
-          size = ends.most - least, m = number(r, 'mean');
-    const low = Number.isNaN(number(r, 'low')) ? least : number(r, 'low'),
-          high = Number.isNaN(number(r, 'high')) ? ends.most : number(r, 'high');
-    const at = x => `${(100 * x / size).toFixed(2)}%`, shown = size > 0 && !Number.isNaN(m);
-    return el('div', {class: 'span', 'aria-hidden': 'true'}, shown && [
-      el('i', {class: 'reach', style: `left:${at(low - least)};width:${at(high - low)}`}),
-      el('i', {class: 'mean', style: `left:${at(m - least)}`})
-    ]);
-  }
-  const experiments = () => bySource(source => {
-    const all = Object.entries(object(source.of, 'experiments')).filter(([, e]) => isObject(e));
-    const [value, low, high] = ['value', 'low', 'high'].map(k => c => figures(number(c, k), 3));
-    return ifAny(all, () => [
-      sheet('Claims: what was found, with its 95 % interval',
-        all.flatMap(([name, e]) => list(e, 'claims').map((c, i) => ({name, e, c, i}))), [
-          ['experiment', ({name, e, i}) => i ? '' : text(e, 'title') || name],
-          ['claim', ({c}) => text(c, 'says')],
-          ['verdict', ({c}) => el('span', text(c, 'verdict') === 'reproduced' ? '' : 'odd',
-            text(c, 'verdict'))],
-          ['#found', ({c}) => `${value(c)} [${low(c)}, ${high(c)}]`],
-          ['expected', ({c}) => text(c, 'expected')]
-        ], 'claims'),
-      all.map(([name, e]) => {
-        const rows = list(e, 'rows').filter(isObject),
-              ends = spread(rows.flatMap(r => ['low', 'mean', 'high'].map(k => number(r, k))));
-        return [
-          el('h3', '', text(e, 'title') || name),
-          text(e, 'finding') ? el('p', 'finding', text(e, 'finding')) : null,
-          sheet(`${text(e, 'measure')}: mean, and 95 % interval`, rows, [
-            word('cell', 'cell'), ['', r => reach(r, ends)], num('mean', 'mean', 4),
-            num('low', 'low', 4), num('high', 'high', 4)
-          ], 'bars values'),
-          text(e, 'remark') ? note(text(e, 'remark')) : null,
-          fold(`How it was run: ${figures(number(e, 'seeds'), 6)} seeds, ${text(e, 'when')}, ${
-                 text(e, 'machine')}`,
-            list(e, 'commands').filter(c => typeof c === 'string')
-              .map(c => el('pre', {tabindex: 0}, el('code', '', c))))
-        ];
-      })
-    ]);
-  });
-  function claimsConclusion() {
-    const verdicts =
-      sources
-        .flatMap(s => Object.values(object(s.of, 'experiments')).flatMap(e => list(e, 'claims')))
-        .map(c => text(c, 'verdict'));
-    const of = word => verdicts.filter(v => v === word).length;
-    return verdicts.length ? `${of('reproduced')} of ${verdicts.length} claims are reproduced, ${
-                               of('not reproduced')} are not, ${of('undecided')} are undecided.`
-                           : '';
-  }
-
   // --- settings ---
 
   const quoted = word =>
@@ -1493,9 +1433,7 @@
       : el('details', {class: 'part', id}, el('summary', '', el('h2', '', title)), content);
   }
   const conclusion = document.querySelector('.conclusion');
-  const said = runs.length           ? ''
-    : sources.flatMap(rowsOf).length ? benchConclusion()
-                                     : claimsConclusion();
+  const said = !runs.length && sources.flatMap(rowsOf).length ? benchConclusion() : '';
   const before = conclusion.textContent;
   append(conclusion, [conclusion.replaceChildren(), prose(said || before)]);
   document.querySelector('h1').before(
@@ -1507,7 +1445,6 @@
   const PARTS = [
     ['chart', 'The chart', true, heroChart], ['results', 'Results', true, results],
     ['why', 'Why', true, why], ['measurements', 'Measurements', !trained, bench],
-    ['experiments', 'Experiments', !trained, experiments],
     ['curves', 'All learning curves', false, curves],
     ['figures', 'All figures, run by run', false, allFigures],
     ['comparisons', 'All pairs of the comparison', false, pairs],
