@@ -284,10 +284,11 @@ struct hit {
 static bool says_nothing(const char *word)
 {
     static const char *const list[] = {
-        "a",    "an",    "the",  "is",    "are",  "it",   "its",  "to",   "of",    "on",  "in",
-        "for",  "with",  "and",  "or",    "do",   "does", "how",  "what", "why",   "can", "i",
-        "my",   "me",    "be",   "at",    "from", "by",   "this", "that", "there", "not", "use",
-        "when", "which", "will", "would", "so",   "get",  "has",  "have", "should"};
+        "a",     "an",   "the",   "is",    "are", "it",  "its",  "to",    "of",
+        "on",    "in",   "for",   "with",  "and", "or",  "do",   "does",  "how",
+        "what",  "why",  "can",   "i",     "my",  "me",  "be",   "at",    "from",
+        "by",    "this", "that",  "there", "not", "use", "when", "which", "only",
+        "every", "will", "would", "so",    "get", "has", "have", "should"};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (!strcmp(word, list[i]))
             return true;
@@ -436,15 +437,17 @@ static void consider_options(struct search *search)
 static struct hr_text_span asked_of(const char *page)
 {
     static const char *const asked[][2] = {
-        {"checkpoints", "save best model load resume continue stop interrupted"},
+        {"checkpoints", "save best model load resume continue stop interrupted crash"},
         {"compare", "fair significant seeds which better faster"},
         {"doctor", "slow hang hung stuck deadlock waiting kill leftover"},
         {"forecast", "more workers scaling speedup scale faster"},
-        {"models", "layers network architecture library c++ pretrained"},
+        {"machines", "run two several computers hosts nodes cluster mpi"},
+        {"models", "layers network architecture library c++ pretrained load pytorch"},
         {"platforms", "gpu cuda macos windows wsl docker arm install"},
         {"python", "pip numpy pandas jupyter notebook dataframe sklearn install"},
         {"report", "html page chart plot picture share"},
-        {"optimizers", "learning rate schedule warmup adam momentum batch size"},
+        {"optimizers",
+         "learning rate schedule warmup adam momentum batch size low bad accuracy nan"},
         {"reproducibility", "deterministic repeat same result seed bitwise"},
         {"timeline", "slow profile trace bottleneck"},
         {"top", "slow progress monitor watch"},

@@ -74,7 +74,7 @@ static const char *const here[][2] = {
     {"checkpoint-every", " save-every "},
     {"keep-best", " save-best best "},
     {"resume", " load restore continue "},
-    {"init-weights", " pretrained weights fine-tune "},
+    {"init-weights", " pretrained weights fine-tune pytorch "},
     {"json", " output "},
     {"tensorboard", " logdir log-dir "},
     {"export", " onnx "},
@@ -85,6 +85,10 @@ static const char *const here[][2] = {
     {"inject", " straggler "},
     {"timeline", " profile "},
     {"record", " trace "},
+    {"max-memory", " memory ram memory-limit "},
+    {"normalize", " standardize scaling "},
+    {"class-weights", " class-weight imbalanced unbalanced "},
+    {"task", " regression "},
 };
 
 static const char no_gpu[] =

@@ -162,6 +162,12 @@ fashion mnist:--data
 exit codes:help ci
 minibatch:--batch-size
 do more workers help:help forecast
+run on two computers:help machines
+load a PyTorch model:--init-weights
+limit memory:--max-memory
+continue after a crash:--resume
+what is staleness:help compare
+why is my accuracy only 10 percent:help optimizers
 END
   hogring help gpu | grep -q "no code for GPUs"
 }
