@@ -16,10 +16,8 @@
 
 static const struct hr_option data[] = {
     ROW("data", TEXT, data, "NAME|FILE", "digits",
-        "digits (built in), fashion-mnist, a file of CSV, TSV, libsvm or packed data, or a folder "
-        "of IDX, CIFAR or npy files, or of PNG and JPEG images by class; bytes (uint8) are divided "
-        "by 255, numbers are taken as they "
-        "are (hogring help data says more)",
+        "digits (built in), fashion-mnist, a file (CSV, TSV, libsvm, packed), or a folder (IDX, "
+        "CIFAR, npy, or images by class): hogring help data",
         .other = {{HR_BENCH, .said = "none: random numbers"}},
         .commands = READERS | HR_PREDICT | HR_DATA_VERIFY | HR_BENCH_MODELS | HR_REPLAY,
         .models = HR_OF_ALL_MODELS, .first = true, .use = HR_DECIDES),
@@ -44,7 +42,7 @@ static const struct hr_option making[] = {
 
 static const struct hr_option workers[] = {
     ROW("strategies", TEXT, strategies, "LIST", "allreduce,ps-sync,ps-async,ssp,hogwild",
-        "what to compare, or forecast, with settings of their own behind colons: "
+        "with settings of their own behind colons: "
         "allreduce:algorithm=ring,"
         "ssp:staleness=1; commas and colons of a value in \"\" or (): "
         "'hogwild:inject=\"slow:0x4\"'",

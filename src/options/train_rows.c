@@ -466,7 +466,8 @@ static const struct hr_option limits[] = {
 
 static const struct hr_option checkpoints[] = {
     ROW("checkpoint-dir", TEXT, checkpoint_dir, ONCE, "DIR", NULL,
-        "save here (compare: DIR/<strategy>) at the ends of epochs", .written = true,
+        "save here at the ends of epochs", .written = true,
+        .other = {{HR_COMPARE, "save each strategy in DIR/<strategy> at the ends of epochs"}},
         .commands = BOTH | HR_REPLAY, .first = true, .models = HR_OF_ALL_MODELS),
     ROW("checkpoint-every", EVERY, checkpoint_every, DECIDES, "N", NULL,
         "and every so many steps (100), seconds (30s, 5m) or epochs (2epochs) instead",

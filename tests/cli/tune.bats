@@ -21,6 +21,7 @@ tuned() { hogring compare --details "${own[@]}" --epochs 2 --json "$TMP/out.json
   python3 - "$TMP/out.json" "$TMP/stdout" <<'END'
 import json, sys
 d, shown = json.load(open(sys.argv[1])), open(sys.argv[2]).read()
+assert all("%s lr %g, momentum %g" % (e["label"], e["chosen"]["lr"], e["chosen"]["momentum"]) in shown for e in d["tuning"]["entries"]), shown
 t, seeds = d["tuning"], {r["seed"] for r in d["runs"]}
 assert t["metric"] == "accuracy" and t["unit"] == "samples" and t["longest"] == 2 * d["config"]["data"]["train"]
 assert t["validation_fraction"] == 0.2 and t["fraction_by_default"]
@@ -37,8 +38,6 @@ for e in t["entries"]:
         last = [x["score"] for x in of if x["rung"] == of[-1]["rung"]]
         assert c["trials"] == len(of) and c["samples"] == sum(x["samples"] for x in of)
         assert abs(c["score"] - sum(last) / len(last)) < 1e-12
-        row = next(l for l in shown.splitlines() if "lr %g, momentum %g " % (c["values"]["lr"], c["values"]["momentum"]) in l)
-        assert "%.2f %%" % (100 * c["score"]) in shown
     end = [x for x in trials if x["rung"] == 3]
     best = max(end, key=lambda x: (x["score"], -x["loss"]))
     assert e["chosen"] == best["values"] == next(c["values"] for c in candidates if c["chosen"])
@@ -81,7 +80,6 @@ END
 @test "what diverges is data, and where all do a line says so" {
   tuned --strategies allreduce --tune lr=0.05,1e6
   [ "$(json "$TMP/out.json" '[(t["values"]["lr"], t["diverged"]) for t in d["tuning"]["entries"][0]["trials"]], d["tuning"]["entries"][0]["chosen"]')" = "([(0.05, False), (1000000.0, True)], {'lr': 0.05})" ]
-  grep -q "lr 1000000 .*diverged" "$TMP/stdout"
   hogring compare "${own[@]}" --epochs 2 --strategies allreduce --tune lr=5e5,1e6 --json "$TMP/out.json" >"$TMP/stdout" 2>&1 || true
   grep -q "every candidate diverged" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'd["tuning"]["entries"][0]["all_diverged"]')" = True ]

@@ -1,4 +1,4 @@
-/* What --tune has tried, and what it chose: as a table, in sentences, as JSON. */
+/* What --tune has tried, and what it chose: in sentences, as JSON. */
 #include "report/tuning.h"
 
 #include <math.h>
@@ -8,7 +8,6 @@
 #include "base/size.h"
 #include "base/json.h"
 #include "report/human.h"
-#include "terminal/grid.h"
 
 void hr_tuning_free(struct hr_tuning *tuning)
 {
@@ -46,45 +45,8 @@ static void print_head(FILE *out, const struct hr_tuning *tuning)
     if (tuning->fraction > 0)
         fprintf(out, ", %s%.3g %% of those to train on", tuning->by_default ? "by default " : "",
                 100 * tuning->fraction);
-    fprintf(out, "\nseeds %llu to %llu; the test set is not read\n\n",
+    fprintf(out, "\nseeds %llu to %llu; the test set is not read\n",
             (unsigned long long)tuning->first_seed, (unsigned long long)tuning->last_seed);
-}
-
-static void write_candidate(FILE *cells, const struct hr_tuning *tuning,
-                            const struct hr_tuned_entry *entry, size_t c, bool first)
-{
-    char text[256], samples[HR_HUMAN_MAX];
-    const struct hr_tuned_candidate *candidate = &entry->candidate[c];
-    hr_tuning_values(tuning, candidate, ", ", text, sizeof text);
-    fprintf(cells, "%s\t%s\t%zu\t%s\t%s\t%s\n", first ? entry->label : "",
-            text[0] ? text : "as it is", candidate->trials,
-            hr_human_short(samples, (double)candidate->samples),
-            !candidate->trials        ? "-"
-            : isnan(candidate->score) ? "diverged"
-                                      : hr_metric_text(tuning->metric, candidate->score).text,
-            c == entry->chosen ? "chosen" : "");
-}
-
-/* Of the many of a bare --tune those that came far; JSON has all. */
-static void write_entry(FILE *cells, const struct hr_tuning *tuning,
-                        const struct hr_tuned_entry *entry)
-{
-    size_t last = 0, shown = 0;
-    if (entry->same_as) {
-        fprintf(cells, "%s\tas %s\n", entry->label, entry->same_as);
-        return;
-    }
-    for (size_t t = 0; t < entry->ntrials; t++)
-        last = hr_max_size(last, entry->trial[t].rung);
-    for (size_t c = 0; c < entry->ncandidates; c++) {
-        size_t rung = 0;
-        for (size_t t = 0; t < entry->ntrials; t++)
-            rung = entry->trial[t].candidate == c ? entry->trial[t].rung : rung;
-        if (!tuning->usual || rung == last || c == entry->chosen)
-            write_candidate(cells, tuning, entry, c, shown++ == 0);
-    }
-    if (shown < entry->ncandidates)
-        fprintf(cells, "\tand %zu that fell out before\n", entry->ncandidates - shown);
 }
 
 /* "! lr at the edge of what was tried: ps-async 0.4 (the largest); widen --tune" */
@@ -189,25 +151,6 @@ static void print_choice(FILE *out, const struct hr_tuning *tuning,
             entry->choice.n, entry->choice.p, is_sure(entry) ? "" : ": close");
 }
 
-static void print_trials(FILE *out, const struct hr_tuning *tuning)
-{
-    struct hr_grid grid;
-    print_head(out, tuning);
-    hr_grid_begin(&grid, "-strategy\t-candidate\ttrials\tsamples");
-    hr_grid_add(&grid, hr_metric_kind(tuning->metric)->name);
-    hr_grid_add(&grid, "-");
-    grid.column[0].most = 30;
-    for (size_t e = 0; e < tuning->nentries; e++)
-        write_entry(grid.cells, tuning, &tuning->entry[e]);
-    hr_grid_end(&grid, out, 0);
-    for (size_t e = 0; e < tuning->nentries; e++)
-        print_choice(out, tuning, &tuning->entry[e]);
-    fputs("the same without tuning:\n  --strategies '", out);
-    for (size_t e = 0; e < tuning->nentries; e++)
-        fprintf(out, "%s%s", e ? "," : "", tuning->entry[e].setting);
-    fputs("'\n", out);
-}
-
 /* "chosen by --tune: allreduce lr 0.2, momentum 0.9; ps-async lr 0.4, momentum 0" */
 static void print_chosen(FILE *out, const struct hr_tuning *tuning)
 {
@@ -225,12 +168,17 @@ static void print_chosen(FILE *out, const struct hr_tuning *tuning)
     fputc('\n', out);
 }
 
+/* What each candidate came to is in JSON, and on the page. */
 void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details)
 {
     if (details)
-        print_trials(out, tuning);
-    else
-        print_chosen(out, tuning);
+        print_head(out, tuning);
+    print_chosen(out, tuning);
+    for (size_t e = 0; details && e < tuning->nentries; e++)
+        print_choice(out, tuning, &tuning->entry[e]);
+    for (size_t e = 0; details && e < tuning->nentries; e++)
+        fprintf(out, "%s%s%s", e ? "," : "the same without tuning:\n  --strategies '",
+                tuning->entry[e].setting, e + 1 == tuning->nentries ? "'\n" : "");
     print_failures(out, tuning);
     print_edges(out, tuning);
     if (details)

@@ -1,4 +1,4 @@
-/* tuning.h - what compare --tune has tried, and what it chose: for the table, and for JSON.
+/* tuning.h - what compare --tune has tried, and what it chose: in sentences, and for JSON.
  *
  * Test: tests/cli/tune.bats
  */
@@ -83,8 +83,8 @@ const char *hr_tuning_sure(const struct hr_tuning *tuning, char text[HR_TUNING_S
 /* Has each entry a learning rate that the search chose? */
 bool hr_tuning_chose_rates(const struct hr_tuning *tuning);
 
-/* What was chosen, and choices at an edge; with details what was tried, a row a candidate, and how
- * to have the choice again. */
+/* What was chosen, and choices at an edge; with details how sure each was, and how to have it
+ * again. */
 void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details);
 
 /* "tuning" of a document. */
