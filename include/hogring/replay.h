@@ -30,7 +30,7 @@ struct hr_replay {
     char data[256];                      /* its data's name ... */
     struct hr_data_options data_options; /* ... how it was opened ... */
     char data_digest[33];                /* ... and what it held */
-    char graph_digest[17];               /* of the links in the file --gossip-graph, or "" */
+    char graph_digest[17];               /* of the links in the file gossip:GRAPH, or "" */
     char weights_digest[33];             /* at the end of the recorded run */
     uint64_t end;                        /* index at which it ended */
     double seconds;                      /* how long it trained */

@@ -388,10 +388,10 @@ static enum hr_status list_tensors(struct hr_model *model)
 static enum hr_status check_smoothing(const struct hr_model_options *options)
 {
     if (!(options->label_smoothing >= 0 && options->label_smoothing < 1))
-        return hr_fail(HR_E_USAGE, "--label-smoothing %g: expected 0 to below 1",
+        return hr_fail(HR_E_USAGE, "--loss cross-entropy:%g: expected 0 to below 1",
                        options->label_smoothing);
     if (options->label_smoothing > 0 && options->loss != HR_LOSS_CROSS_ENTROPY)
-        return hr_fail(HR_E_USAGE, "--label-smoothing: is not supported with --loss %s",
+        return hr_fail(HR_E_USAGE, "smoothed labels: are not supported with --loss %s",
                        hr_loss_name(options->loss));
     return HR_OK;
 }
@@ -408,7 +408,7 @@ static enum hr_status check_huber(const struct hr_model_options *options)
     if (huber && !options->wanted.count && options->classes)
         return hr_fail(HR_E_USAGE, "--loss huber: is of values; expected it with --task regress");
     if (huber && !(options->huber_delta > 0))
-        return hr_fail(HR_E_USAGE, "--huber-delta %g: expected more than 0", options->huber_delta);
+        return hr_fail(HR_E_USAGE, "--loss huber:%g: expected more than 0", options->huber_delta);
     return HR_OK;
 }
 

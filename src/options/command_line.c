@@ -10,6 +10,7 @@
 #include "checkpoint/claim.h"
 #include "options/nearest.h"
 #include "options/sweep.h"
+#include "options/train_options.h"
 
 struct hr_cli_option hr_cli_option_at(size_t i)
 {
@@ -134,9 +135,14 @@ enum hr_status hr_cli_set(struct hr_cli *cli, enum hr_command_bit command, const
         value = row->kind == HR_OPTION_FLAG ? "on" : "";
     else if (may_be_none(&option) && !strcmp(value, "none"))
         value = "";
-    HR_TRY(hr_option_set(row, (char *)cli + option.base, value, where));
-    HR_TRY(note_inputs(row, value));
+    struct hr_parameters parameters;
+    HR_TRY(hr_parameters_cut(row, value, where, &parameters));
+    HR_TRY(hr_option_set(row, (char *)cli + option.base, parameters.value, where));
+    HR_TRY(note_inputs(row, parameters.value));
     cli->given[i] = true;
+    for (size_t k = 0; k < parameters.n; k++)
+        if (parameters.text[k][0])
+            HR_TRY(hr_cli_set(cli, command, parameters.row[k]->name, parameters.text[k], where));
     return HR_OK;
 }
 
@@ -157,7 +163,12 @@ enum hr_status hr_train_set(struct hr_train_options *options, const char *name, 
                        "before it; expected hr_train_defaults first, and a program "
                        "compiled with this library's headers",
                        name, options->size);
-    HR_TRY(hr_option_set(row, options, value, ""));
+    struct hr_parameters parameters;
+    HR_TRY(hr_parameters_cut(row, value, "", &parameters));
+    HR_TRY(hr_option_set(row, options, parameters.value, ""));
+    for (size_t k = 0; k < parameters.n; k++)
+        if (parameters.text[k][0])
+            HR_TRY(hr_train_set(options, parameters.row[k]->name, parameters.text[k]));
     return row->words ? hr_option_check(row, options, false) : HR_OK;
 }
 
@@ -290,7 +301,8 @@ size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all)
         struct hr_cli_option option;
         bool any = false;
         for (size_t i = 0; (option = hr_cli_option_at(i)).row != NULL; i++) {
-            if (option.section != section || !hr_option_is_of(option.row, command))
+            if (option.section != section || !hr_option_is_of(option.row, command) ||
+                option.row->parameter)
                 continue;
             left += !all && !option.row->first;
             if (!all && !option.row->first)

@@ -30,9 +30,10 @@ static enum hr_status refuse(const struct hr_option *row, const char *chooser, c
                              const struct names *belongs)
 {
     const bool why = row->otherwise && !strcmp(chooser, "strategy");
-    return hr_fail(HR_E_USAGE, "--%s: is not supported with --%s %s (it belongs to %s%s%s%s%s)",
-                   row->name, chooser, choice, belongs->text, belongs->n > 1 ? " and " : "",
-                   belongs->last, why ? ": " : "", why ? row->otherwise : "");
+    return hr_fail(HR_E_USAGE, "%s: is not supported with --%s %s (it belongs to %s%s%s%s%s)",
+                   hr_option_name(row).text, chooser, choice, belongs->text,
+                   belongs->n > 1 ? " and " : "", belongs->last, why ? ": " : "",
+                   why ? row->otherwise : "");
 }
 
 /* --- with other options --- */
@@ -85,12 +86,13 @@ static enum hr_status check_needs(const struct hr_option *row, const struct hr_t
     if (!row->needs.option)
         return HR_OK;
     hr_option_text(hr_train_option_find(row->needs.option), o, value, sizeof value);
-    return value[0] && strcmp(value, "0") ? HR_OK
-                                          : hr_fail(HR_E_USAGE, "--%s: %s give --%s too", row->name,
-                                                    row->needs.question, row->needs.option);
+    return value[0] && strcmp(value, "0")
+               ? HR_OK
+               : hr_fail(HR_E_USAGE, "%s: %s give --%s too", hr_option_name(row).text,
+                         row->needs.question, row->needs.option);
 }
 
-/* --- with strategies and optimizers --- */
+/* --- with strategies --- */
 
 static const struct hr_strategy *strategy_of(const char *name, uint64_t staleness)
 {
@@ -138,27 +140,6 @@ static enum hr_status check_strategy(const struct hr_option *row, const struct h
     return refuse(row, "strategy", choice, &names);
 }
 
-static bool rule_obeys(const struct hr_rule *rule, const char *name)
-{
-    for (const char *const *option = rule->options; *option; option++)
-        if (!strcmp(*option, name))
-            return true;
-    return false;
-}
-
-static enum hr_status check_optimizer(const struct hr_option *row, const struct hr_train_options *o)
-{
-    const struct hr_rule *rule;
-    struct names names = {0};
-    bool obeyed = false;
-    for (size_t i = 0; (rule = hr_rule_at(i)) != NULL; i++)
-        if (rule_obeys(rule, row->name)) {
-            add(&names, rule->name, strlen(rule->name));
-            obeyed = obeyed || !strcmp(rule->name, o->optimizer);
-        }
-    return !names.n || obeyed ? HR_OK : refuse(row, "optimizer", o->optimizer, &names);
-}
-
 static enum hr_status check_ranks(const struct hr_option *row, const struct hr_train_options *o)
 {
     const bool server = hr_strategy_is_served(strategy_of(o->strategy, o->staleness)) &&
@@ -183,7 +164,6 @@ static enum hr_status check_beside(const struct hr_option *row, const struct hr_
     HR_TRY(check_with(row, o, sparse));
     if (!sparse) {
         HR_TRY(check_strategy(row, o));
-        HR_TRY(check_optimizer(row, o));
         HR_TRY(check_ranks(row, o));
     }
     return HR_OK;

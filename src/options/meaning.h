@@ -1,7 +1,7 @@
 /* meaning.h - options that mean nothing beside others are refused, not ignored.
  *
- * What an option goes with stands in its row (option.h), and in the strategies and optimizers that
- * obey it (their `options`): one that is in no list of theirs means the same to all.
+ * What an option goes with stands in its row (option.h), and in the strategies that obey it
+ * (their `options`): one that is in no list of theirs means the same to all.
  *
  * Test: tests/cli/meaningless.bats, refusals.bats, strategies.bats, sparse.bats
  */

@@ -11,6 +11,18 @@
 #include "base/parse.h"
 #include "base/text.h"
 
+struct hr_option_name hr_option_name(const struct hr_option *row)
+{
+    const char *values = row->parameter ? row->with[0].values : "";
+    struct hr_option_name name;
+    if (!row->parameter)
+        snprintf(name.text, sizeof name.text, "--%s", row->name);
+    else
+        snprintf(name.text, sizeof name.text, "%s of --%s %.*s", row->metavar, row->with[0].option,
+                 (int)strcspn(values, "|"), values);
+    return name;
+}
+
 /* --- from text --- */
 
 /* What reads as its kind does: "a whole number, not negative". */
@@ -191,17 +203,18 @@ static bool number_of(const struct hr_option *row, const void *field, double *ou
     }
 }
 
-static enum hr_status check_range(const char *name, const struct hr_option_range *range,
+static enum hr_status check_range(const struct hr_option *row, const struct hr_option_range *range,
                                   double value)
 {
+    const struct hr_option_name name = hr_option_name(row);
     const bool low = range->above ? value > range->least : value >= range->least;
     const bool high = range->below ? value < range->most : value <= range->most;
     if (low && high)
         return HR_OK;
     if (isinf(range->most))
-        return hr_fail(HR_E_USAGE, "--%s %.15g: expected %s%.15g", name, value,
+        return hr_fail(HR_E_USAGE, "%s %.15g: expected %s%.15g", name.text, value,
                        range->above ? "more than " : "at least ", range->least);
-    return hr_fail(HR_E_USAGE, "--%s %.15g: expected %s%.15g to %s%.15g", name, value,
+    return hr_fail(HR_E_USAGE, "%s %.15g: expected %s%.15g to %s%.15g", name.text, value,
                    range->above ? "more than " : "", range->least, range->below ? "less than " : "",
                    range->most);
 }
@@ -247,7 +260,8 @@ static enum hr_status check_words(const struct hr_option *row, const char *value
     unsigned number;
     if (find_word(value, row->words, &number))
         return HR_OK;
-    return hr_fail(HR_E_USAGE, "--%s %s: expected %s", row->name, value, words_of(row).text);
+    return hr_fail(HR_E_USAGE, "%s %s: expected %s", hr_option_name(row).text, value,
+                   words_of(row).text);
 }
 
 enum hr_status hr_option_check(const struct hr_option *row, const void *base, bool sparse)
@@ -259,7 +273,7 @@ enum hr_status hr_option_check(const struct hr_option *row, const void *base, bo
     if (row->words)
         return check_words(row, field);
     if (range->most > 0 && number_of(row, field, &value) && !(row->by_optimizer && value < 0))
-        return check_range(row->name, range, value);
+        return check_range(row, range, value);
     return HR_OK;
 }
 
@@ -267,7 +281,7 @@ enum hr_status hr_option_set(const struct hr_option *row, void *base, const char
                              const char *where)
 {
     if (!hr_option_store(row, base, value))
-        return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, row->name, value,
+        return hr_fail(HR_E_USAGE, "%s%s %s: expected %s", where, hr_option_name(row).text, value,
                        row->words ? words_of(row).text : expected_of(row->kind));
     if (row->kind == HR_OPTION_COUNT && !row->usual && row->range.least >= 1)
         return hr_option_check(row, base, false); /* a 0 is no default here */

@@ -130,6 +130,9 @@ struct hr_option {
     unsigned commands; /* that have it; 0: train and compare */
     bool written;      /* names a file, or a folder, that is written; all others may name inputs */
     bool first;        /* people use it first: --help shows it without --all */
+    /* It is said behind a value of with[0], in the order of the rows, and the help of that option
+     * says so: EPOCHS and FACTOR of --lr-schedule step:5,0.1. */
+    bool parameter;
     struct hr_option_range range;
 
     enum hr_option_models models;
@@ -137,8 +140,8 @@ struct hr_option {
     const char *sparse_said;  /* as --help says it */
     struct hr_option_range sparse_range;
 
-    /* It means something only with: another option at one of these values. (Which strategies and
-     * optimizers obey it, these say themselves: their `options`.) */
+    /* It means something only with: another option at one of these values. (Which strategies
+     * obey it, these say themselves: their `options`.) */
     struct {
         const char *option, *values; /* "schedule", "free"; several: "linear|sqrt" */
     } with[3];
@@ -162,6 +165,11 @@ struct hr_option_list {
 
 /* --- one value --- */
 
+/* As a message has it: "--lr"; of a parameter "FACTOR of --lr-schedule step". */
+struct hr_option_name {
+    char text[320];
+};
+struct hr_option_name hr_option_name(const struct hr_option *row);
 /* Put a value that reads as its kind does into the row's field; false when it does not. */
 bool hr_option_store(const struct hr_option *row, void *base, const char *value);
 /* The same, with a line that begins with `where`. HR_E_USAGE. */

@@ -214,7 +214,7 @@ static bool is_served(const struct hr_strategy *s)
     F(BATCH, "--batch-size N", "batch-size", "--batch-size 16", o->batch_size > 0)                 \
     F(GLOBAL_BATCH, "--global-batch-size N", "global-batch-size", "--global-batch-size 64",        \
       o->global_batch_size > 0)                                                                    \
-    F(ADAPTIVE, "--adaptive-sync", "adaptive-sync", "--strategy local-sgd --adaptive-sync",        \
+    F(ADAPTIVE, "--strategy local-sgd:adaptive", "adaptive-sync", "--strategy local-sgd:adaptive", \
       o->adaptive_sync)                                                                            \
     F(EACH_STEP, "--sync-every 1", "sync-every", "--sync-every 1", o->sync_every == 1)             \
     F(REGRESS, "--task regress", "task", "--task regress", hr_task_is_regress(o))                  \
@@ -225,7 +225,7 @@ static bool is_served(const struct hr_strategy *s)
     F(HUBER, "--loss huber", "loss", "--loss huber", IS(loss, "huber"))                            \
     F(NO_ENTROPY, "--loss bce, mse, huber", "loss", "--loss bce",                                  \
       !IS(loss, "cross-entropy") && !IS(loss, "auto"))                                             \
-    F(SMOOTHING, "--label-smoothing S", "label-smoothing", "--label-smoothing 0.1",                \
+    F(SMOOTHING, "--loss cross-entropy:S", "label-smoothing", "--loss cross-entropy:0.1",          \
       o->label_smoothing > 0)                                                                      \
     F(CLASS_WEIGHTS, "--class-weights", "class-weights", "--class-weights balanced",               \
       o->class_weights[0])                                                                         \
@@ -237,7 +237,7 @@ static bool is_served(const struct hr_strategy *s)
     F(INIT, "--init-weights FILE", "init-weights", "--init-weights w.safetensors",                 \
       o->init_weights[0])                                                                          \
     F(EARLY_STOP, "--early-stop", "early-stop", "--early-stop loss,3", o->early_stop[0])           \
-    F(HOT_COPIES, "--hot-copies N", "hot-copies", "--model svm --solver sgd --hot-copies 8",       \
+    F(HOT_COPIES, "--solver sgd:N", "hot-copies", "--model svm --solver sgd:8",                    \
       r->sparse && o->hot_copies > 0)                                                              \
     F(TIMELINE, "--timeline FILE", "timeline", "--timeline t.json", r->cli && r->cli->timeline[0]) \
     F(CONCURRENT, "--concurrent", "concurrent", "--concurrent", r->cli && r->cli->concurrent)      \
@@ -362,7 +362,7 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(REPRO, STALE, SENSE, "it makes an update of each minibatch, at one time one of several",
          "a schedule that adds up a batch, as 1f1b"),
     PAIR(SCALED, REPRO, SENSE, "the rate must not depend on the number of workers",
-         "--base-batch-size N too"),
+         "--scale-lr linear:N"),
     PAIR(COMPRESS, ON_LOSS, WORK, "the error that a lost worker keeps is lost with it",
          "stop, or a strategy whose workers all go back to the last cut", WHERE(HAS_INPUTS)),
     PAIR(COMPRESS, ON_LOSS, WORK, "errors stay where their workers are", "stop",
@@ -510,6 +510,8 @@ static void add_feature(char *text, size_t size, const char *before,
         hr_option_text(row, run->options, value, sizeof value);
     if (!feature->option || !strcmp(feature->option, "inject") || !strcmp(value, "auto"))
         hr_append(text, size, "%s%s", feature->option ? before : " ", feature->name);
+    else if (row && row->parameter)
+        hr_append(text, size, "%s%s", before, hr_option_said(row, value).text);
     else
         hr_append(text, size, "%s--%s%s%s", before, feature->option, value[0] ? " " : "",
                   hr_printable(value).text);
@@ -651,7 +653,7 @@ static void write_belongings(FILE *out)
     for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
         if (row->needs.option)
             fprintf(out, "--%s :: with --%s\n", row->name, row->needs.option);
-        if (!row->with[0].option)
+        if (!row->with[0].option || row->parameter)
             continue;
         fprintf(out, "--%s ::", row->name);
         for (size_t k = 0; k < sizeof row->with / sizeof *row->with && row->with[k].option; k++)

@@ -11,10 +11,12 @@
 #include "base/file.h"
 #include "base/inputs.h"
 #include "base/pipe.h"
+#include "base/printable.h"
 #include "checkpoint/claim.h"
 #include "options/meaning.h"
 #include "options/nearest.h"
 #include "options/sweep.h"
+#include "options/train_options.h"
 
 /* --- from a file --- */
 
@@ -185,6 +187,10 @@ static enum hr_status parse_option(struct hr_cli *cli, enum hr_command_bit comma
     if (row->kind == HR_OPTION_OPTIONAL_TEXT && !optarg && optind < argc && argv[optind][0] != '-')
         optarg = argv[optind++];
     HR_TRY(hr_cli_refuse_empty(row, optarg, ""));
+    if (row->parameter)
+        return hr_fail(HR_E_USAGE, "--%s%s%s: is said behind a colon: %s", row->name,
+                       optarg ? " " : "", optarg ? hr_printable(optarg).text : "",
+                       hr_option_said(row, optarg ? optarg : "").text);
     return row->kind == HR_OPTION_CONFIG ? read_config(cli, command, optarg)
                                          : hr_sweep_set(cli, command, row->name, optarg, "");
 }

@@ -14,6 +14,7 @@
 #include "checkpoint/safetensors.h"
 #include "options/command_line.h"
 #include "options/meaning.h"
+#include "options/train_options.h"
 
 /* --- entries of --strategies --- */
 
@@ -71,9 +72,24 @@ bool hr_entry_is_for_all(const char *name)
     return row && (row != hr_train_option_find(name) || is_listed(name, shared));
 }
 
+/* "torus" of gossip:torus, as --strategy has it. */
+static enum hr_status read_parameters(char *setting, struct hr_cli *own)
+{
+    char named[sizeof own->train.gossip_graph + sizeof own->train.strategy];
+    struct hr_parameters cut;
+    snprintf(named, sizeof named, "%s:%s", own->train.strategy, hr_entry_bare(setting));
+    HR_TRY(hr_parameters_cut(hr_train_option_find("strategy"), named, "--strategies: ", &cut));
+    for (size_t k = 0; k < cut.n; k++)
+        if (cut.text[k][0])
+            HR_TRY(hr_cli_set(own, HR_COMPARE, cut.row[k]->name, cut.text[k], "--strategies: "));
+    return HR_OK;
+}
+
 static enum hr_status read_setting(char *setting, struct hr_cli *own)
 {
     char *equals = strchr(setting, '=');
+    if (!equals && hr_parameter_at(hr_train_option_find("strategy"), own->train.strategy, 0))
+        return read_parameters(setting, own);
     if (!equals)
         return hr_fail(HR_E_USAGE, "--strategies: %s:%s: expected name=value behind the colon",
                        own->train.strategy, setting);
@@ -178,10 +194,10 @@ static bool is_quoted(const char *value)
 static bool is_name(const struct hr_option *row, const char *value)
 {
     const char *name;
+    const size_t length = hr_parameter_at(row, value, 0) ? strcspn(value, ":") : strlen(value);
     for (size_t i = 0; row->name_at && (name = row->name_at(i)) != NULL; i++)
-        if (!strcmp(name, value))
+        if (!strncmp(name, value, length) && !name[length])
             return true;
-    const size_t length = strlen(value);
     for (const char *word = row->words; word && length; word = strchr(word, '|'))
         if (word += *word == '|', !strncmp(word, value, length) && strchr("|", word[length]))
             return true;
@@ -265,9 +281,11 @@ static enum hr_status check_values(const struct hr_cli *cli, enum hr_command_bit
         HR_TRY(hr_option_check(option.row, (char *)&one + option.base,
                                hr_sparse_is_model(one.train.model)));
         for (size_t i = 0; i < k; i++) {
-            HR_TRY(hr_cli_set(&other, command, name, axis_value(axis, i, again), where));
+            const char *before = axis_value(axis, i, again);
+            HR_TRY(hr_cli_set(&other, command, name, before, where));
             if (hr_option_equal(option.row, (char *)&one + option.base,
-                                (char *)&other + option.base))
+                                (char *)&other + option.base) &&
+                (!strcmp(value, before) || !(strchr(value, ':') || strchr(before, ':'))))
                 return hr_fail(HR_E_USAGE, "%s--%s %s: %s is in it twice", where, name,
                                hr_printable(axis->values).text, hr_printable(value).text);
         }
@@ -292,7 +310,11 @@ enum hr_status hr_sweep_add(struct hr_cli *cli, enum hr_command_bit command, siz
         return hr_fail(HR_E_USAGE, "%s--%s %s: expected at most %d options with a list", where,
                        name, hr_printable(list).text, HR_AXES);
     HR_TRY(check_values(cli, command, &axis, where));
-    HR_TRY(hr_cli_set(cli, command, name, axis_value(&axis, 0, copy), where));
+    /* Each point says its own parameters. */
+    struct hr_parameters parameters;
+    HR_TRY(
+        hr_parameters_cut(hr_cli_option_at(i).row, axis_value(&axis, 0, copy), where, &parameters));
+    HR_TRY(hr_cli_set(cli, command, name, parameters.value, where));
     cli->axes[cli->naxes++] = axis;
     return HR_OK;
 }
@@ -408,7 +430,8 @@ static void append_value(char *text, size_t size, const char *name, const struct
                          size_t k)
 {
     char copy[HR_AXIS_BYTES];
-    hr_append(text, size, ":%s=%s", name, hr_printable(axis_value(axis, k, copy)).text);
+    const char *value = axis_value(axis, k, copy), *quote = strchr(value, ':') ? "\"" : "";
+    hr_append(text, size, ":%s=%s%s%s", name, quote, hr_printable(value).text, quote);
 }
 
 enum hr_status hr_sweep_point(const struct hr_cli *cli, enum hr_command_bit command, size_t k,

@@ -77,6 +77,80 @@ static const struct hr_option *data_option_find(const char *name)
     return hr_data_option_at(i);
 }
 
+/* --- parameters --- */
+
+/* Is the name, which ends at a colon, one of "sgd|adam"? */
+static bool is_value_of(const char *value, const char *values)
+{
+    const size_t length = strcspn(value, ":");
+    for (const char *word = values; word; word = strchr(word, '|')) {
+        word += *word == '|';
+        if (strcspn(word, "|") == length && !strncmp(word, value, length))
+            return true;
+    }
+    return false;
+}
+
+const struct hr_option *hr_parameter_at(const struct hr_option *row, const char *value, size_t k)
+{
+    const struct hr_option *parameter;
+    for (size_t i = 0; (parameter = hr_train_option_at(i)) != NULL; i++)
+        if (parameter->parameter && !strcmp(parameter->with[0].option, row->name) &&
+            is_value_of(value, parameter->with[0].values) && k-- == 0)
+            return parameter;
+    return NULL;
+}
+
+struct hr_option_name hr_option_said(const struct hr_option *row, const char *value)
+{
+    const bool is_switch = row->kind == HR_OPTION_FLAG;
+    struct hr_option_name said;
+    char name[64] = "";
+    if (row->parameter) {
+        const struct hr_option *of = hr_train_option_find(row->with[0].option);
+        const char *values = row->with[0].values;
+        snprintf(name, sizeof name, "%.*s:", (int)strcspn(values, "|"), values);
+        for (size_t k = 0; hr_parameter_at(of, name, k) != row; k++)
+            hr_append(name, sizeof name, ",");
+        value = is_switch ? row->metavar : value;
+    }
+    snprintf(said.text, sizeof said.text, "--%s %s%s",
+             row->parameter ? row->with[0].option : row->name, name, hr_printable(value).text);
+    return said;
+}
+
+enum hr_status hr_parameters_cut(const struct hr_option *row, const char *value, const char *where,
+                                 struct hr_parameters *out)
+{
+    out->value = value;
+    out->n = 0;
+    if (!strchr(value, ':') || row != hr_train_option_find(row->name) ||
+        !hr_parameter_at(row, value, 0))
+        return HR_OK;
+    HR_TRY(hr_path(out->copy, "%s", value));
+    char *rest = strchr(out->copy, ':'), *text;
+    for (const struct hr_option *parameter; rest; out->n++) {
+        *rest = '\0';
+        text = rest + 1;
+        rest = strchr(text, ',');
+        if (rest)
+            *rest = '\0';
+        parameter = hr_parameter_at(row, value, out->n);
+        if (!parameter)
+            return hr_fail(HR_E_USAGE, "%s--%s %s: expected at most %zu behind the colon, as %s",
+                           where, row->name, hr_printable(value).text, out->n,
+                           hr_option_said(out->row[out->n - 1], "...").text);
+        const bool is_switch = parameter->kind == HR_OPTION_FLAG && text[0];
+        if (is_switch && strcmp(text, parameter->metavar) != 0)
+            return hr_fail(HR_E_USAGE, "%s--%s %s: expected %s", where, row->name,
+                           hr_printable(value).text, hr_option_said(parameter, "").text);
+        out->row[out->n] = parameter;
+        out->text[out->n] = is_switch ? "on" : text;
+    }
+    out->value = out->copy;
+    return HR_OK;
+}
+
 /* --- sparse models --- */
 
 enum hr_sparse_model hr_sparse_model_of(const char *model)

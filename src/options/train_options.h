@@ -13,6 +13,7 @@
 #include "hogring/train.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/path.h"
 #include "options/option.h"
 
 extern const struct hr_option_list hr_train_lists[];
@@ -25,6 +26,24 @@ const struct hr_option *hr_train_option_at(size_t i);
 const struct hr_option *hr_data_option_at(size_t i);
 /* NULL: there is none of that name. */
 const struct hr_option *hr_train_option_find(const char *name);
+
+/* "step:5,0.1" of lr-schedule, cut: its value, and of each parameter the row and what is said ("":
+ * nothing). A value without parameters stays whole, and so does one of an option that has none. */
+enum { HR_PARAMETERS = 4 };
+struct hr_parameters {
+    const char *value; /* borrowed, or in `copy` */
+    size_t n;
+    const struct hr_option *row[HR_PARAMETERS];
+    const char *text[HR_PARAMETERS]; /* of a switch "on" */
+    char copy[HR_PATH_MAX];
+};
+/* HR_E_USAGE: more are said than there are, or a switch by another word than its own. */
+HR_CHECKED enum hr_status hr_parameters_cut(const struct hr_option *row, const char *value,
+                                            const char *where, struct hr_parameters *out);
+/* The k-th of such a value (up to a colon); NULL: it has no more. */
+const struct hr_option *hr_parameter_at(const struct hr_option *row, const char *value, size_t k);
+/* An option with its value, as one types it: "--lr 0.1", "--lr-schedule step:,0.1". */
+struct hr_option_name hr_option_said(const struct hr_option *row, const char *value);
 
 /* HR_E_USAGE: one is outside of its range, or none of the words that there are. */
 HR_CHECKED enum hr_status hr_train_options_check(const struct hr_train_options *options,

@@ -104,12 +104,14 @@ static double eps_of(const struct hr_rule *rule)
     .words = &list(HR_CHOICE_WORD)[1], .choice = 1 + offsetof(struct hr_choices, field)
 #define RANGE(low, high) .range = {.least = low, .most = high}
 #define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
+/* It is said behind such a value of another option. */
+#define PARAMETER(option, values) .parameter = true, .with = {{option, values}}
 #define BOTH (HR_TRAIN | HR_COMPARE)
 
 static const struct hr_option model[] = {
     ROW("model", TEXT, model, DECIDES, "LAYERS", "mlp",
         "a name, or layers: \"flatten, dense 64, relu, dense 10\"; also logistic, svm, linear, "
-        "mf, on sparse data; names: ",
+        "and mf:K (K numbers for a user, or an item, even [16]), on sparse data; names: ",
         .name_at = model_at,
         .other = {{HR_EVAL | HR_PREDICT, .said = "what the file says"},
                   {HR_BENCH,
@@ -119,24 +121,24 @@ static const struct hr_option model[] = {
         .commands = BOTH | HR_EVAL | HR_PREDICT | HR_BENCH_MODELS | HR_FORECAST,
         .models = HR_OF_ALL_MODELS, .first = true, .check = check_model),
     ROW("task", TEXT, task, DECIDES, "WHAT", "auto",
-        "regress: labels are values, which are predicted (rmse, mae, R2 in place of accuracy); "
+        "regress: labels are values, which are predicted (rmse, mae, R2 in place of accuracy), "
+        "learned with mean 0 and deviation 1, or with regress:none as they are; "
         "classify: each label is a class, though labels look like values (numbers that are not "
         "whole, or most of them different); auto: labels that look like values are refused",
         CHOICE(task, HR_TASKS), .said = "auto; with --target: regress",
         .commands = BOTH | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST, .models = HR_OF_ALL_MODELS),
     ROW("loss", TEXT, loss, DECIDES, "NAME", "auto",
-        "cross-entropy, bce, mse; of values mse or huber", CHOICE(loss, HR_LOSSES),
-        .said = "cross-entropy; of values mse", .commands = BOTH | HR_FORECAST),
-    ROW("huber-delta", NUMBER, huber_delta, DECIDES, "D", "1",
-        "of huber: errors above it (of scaled targets) count in proportion, smaller ones squared",
-        .range = {.least = 0, .most = 1e9, .above = true}, .with = {{"loss", "huber"}}),
-    ROW("target-scale", TEXT, target_scale, DECIDES, "HOW", "standard",
-        "standard: targets are learned with mean 0, deviation 1, and predicted in their own "
-        "units; none: as they are",
-        CHOICE(target_scale, HR_TARGET_SCALES), .with = {{"task", "regress"}},
-        .models = HR_OF_ALL_MODELS),
-    ROW("label-smoothing", NUMBER, label_smoothing, DECIDES, "S", "0", "of cross-entropy",
+        "cross-entropy:S (labels smoothed by S [0]), bce, mse; of values mse or huber:D (errors "
+        "above D [1] of scaled targets count in proportion, smaller ones squared)",
+        CHOICE(loss, HR_LOSSES), .said = "cross-entropy; of values mse",
         .commands = BOTH | HR_FORECAST),
+    ROW("huber-delta", NUMBER, huber_delta, DECIDES, "D", "1", "", PARAMETER("loss", "huber"),
+        .range = {.least = 0, .most = 1e9, .above = true}),
+    ROW("target-scale", TEXT, target_scale, DECIDES, "SCALE", "standard", "",
+        PARAMETER("task", "regress"), CHOICE(target_scale, HR_TARGET_SCALES),
+        .models = HR_OF_ALL_MODELS),
+    ROW("label-smoothing", NUMBER, label_smoothing, DECIDES, "S", "0", "",
+        PARAMETER("loss", "cross-entropy|auto"), .commands = BOTH | HR_FORECAST),
     ROW("class-weights", TEXT, class_weights, DECIDES, "LIST", NULL,
         "of each class in the loss that is trained, scaled to mean 1: balanced (as much for rare "
         "classes), or 1,5,1",
@@ -155,9 +157,10 @@ static const struct hr_option model[] = {
 };
 
 static const struct hr_option workers[] = {
-    ROW("strategy", TEXT, strategy, DECIDES, "NAME", "allreduce", "", .name_at = strategy_at,
-        .commands = HR_TRAIN | HR_BENCH_TRAIN | HR_BENCH_STORE, .models = HR_OF_ALL_MODELS,
-        .sparse_usual = "hogwild", .first = true),
+    ROW("strategy", TEXT, strategy, DECIDES, "NAME", "allreduce",
+        "parameters stand behind a colon, as gossip:torus (hogring help strategies); there are: ",
+        .name_at = strategy_at, .commands = HR_TRAIN | HR_BENCH_TRAIN | HR_BENCH_STORE,
+        .models = HR_OF_ALL_MODELS, .sparse_usual = "hogwild", .first = true),
     ROW("workers", COUNT, workers, DECIDES, "N", NULL,
         "1 to 64; in virtual time to 1024, with the servers",
         .said = "processors allowed, at least 2", .other = {{HR_COMPARE, .said = "cores, 2 to 4"}},
@@ -168,12 +171,11 @@ static const struct hr_option workers[] = {
         .commands = BOTH | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_FORECAST),
     ROW("placement", TEXT, placement, DECIDES, "WHERE", "dedicated",
         "of the servers: dedicated: each is a rank of its own; colocated: server s is worker s, "
-        "who serves while it waits",
+        "who serves while it waits; on several machines dedicated:spread: one after the other, or "
+        "dedicated:first: all on machine 0 (help machines)",
         CHOICE(placement, HR_PLACEMENTS)),
-    ROW("server-placement", TEXT, server_placement, AROUND, "WHERE", "spread",
-        "of dedicated servers on several machines: spread: one after the other; first: all on "
-        "machine 0 (help machines)",
-        CHOICE(server_placement, HR_SERVER_PLACEMENTS), .with = {{"placement", "dedicated"}},
+    ROW("server-placement", TEXT, server_placement, AROUND, "WHERE", "spread", "",
+        PARAMETER("placement", "dedicated"), CHOICE(server_placement, HR_SERVER_PLACEMENTS),
         .commands = HR_TRAIN),
     ROW("aggregate", TEXT, aggregate, AROUND, "WHERE", "auto",
         "servers on several machines: node: gradients of a machine's workers are added there, and "
@@ -190,25 +192,21 @@ static const struct hr_option workers[] = {
     ROW("delay-compensation", NUMBER, delay_compensation, DECIDES, "LAMBDA", "0",
         "ps-async, ssp, hogwild: carry gradients over to the weights they meet (DC-ASGD)",
         RANGE(0, 1e6)),
-    ROW("backups", COUNT, backups, DECIDES, "K", "1",
-        "backup-workers: the K slowest gradients of a step are not waited for"),
+    ROW("backups", COUNT, backups, DECIDES, "K", "1", "", PARAMETER("strategy", "backup-workers")),
     ROW("sync-every", COUNT, sync_every, DECIDES, "STEPS", "8",
         "local-sgd, and hogwild on several machines: steps between averagings; diloco: between "
         "outer steps; elastic-averaging: between exchanges with the center",
         RANGE(1, 1 << 20), .commands = BOTH | HR_FORECAST),
-    ROW("outer-lr", NUMBER, outer_lr, DECIDES, "LR", "0.7",
-        "diloco: of the outer step; 1 without momentum: as local-sgd",
+    ROW("outer-lr", NUMBER, outer_lr, DECIDES, "LR", "0.7", "", PARAMETER("strategy", "diloco"),
         .range = {.least = 0, .most = 1e6, .above = true}),
-    ROW("outer-momentum", NUMBER, outer_momentum, DECIDES, "M", "0.9",
-        "diloco: Nesterov momentum of the outer step",
-        .range = {.least = 0, .most = 1, .below = true}),
-    ROW("moving-rate", NUMBER, moving_rate, DECIDES, "ALPHA", NULL,
-        "elastic-averaging: share of the difference that an exchange moves",
-        .said = "0.9 / workers", RANGE(0, 1)),
-    ROW("adaptive-sync", FLAG, adaptive_sync, DECIDES, NULL, NULL,
-        "local-sgd: average ever more often, as the training loss falls (AdaComm)"),
-    ROW("gossip-graph", TEXT, gossip_graph, DECIDES, "GRAPH", "ring",
-        "gossip: who averages with whom: ring, torus, hypercube, complete, or a FILE of links"),
+    ROW("outer-momentum", NUMBER, outer_momentum, DECIDES, "M", "0.9", "",
+        PARAMETER("strategy", "diloco"), .range = {.least = 0, .most = 1, .below = true}),
+    ROW("moving-rate", NUMBER, moving_rate, DECIDES, "ALPHA", NULL, "",
+        PARAMETER("strategy", "elastic-averaging"), RANGE(0, 1)),
+    ROW("adaptive-sync", FLAG, adaptive_sync, DECIDES, "adaptive", NULL, "",
+        PARAMETER("strategy", "local-sgd")),
+    ROW("gossip-graph", TEXT, gossip_graph, DECIDES, "GRAPH", "ring", "",
+        PARAMETER("strategy", "gossip")),
     ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto",
         "of all-reduce: ", .name_at = algorithm_at,
         .other = {{HR_BENCH, "of all-reduce: all; links: also rings; or "}},
@@ -244,11 +242,10 @@ static const struct hr_option training[] = {
         "minibatches of each worker that make one update together, of N times the samples",
         RANGE(1, 1024)),
     ROW("reduce", TEXT, reduce, DECIDES, "HOW", "sum",
-        "sum, or repro: the same bits for 1, 2, 4 and 8 workers; needs --global-batch-size",
+        "sum, or repro:N: the same bits for 1, 2, 4 and 8 workers, as a global batch is cut into N "
+        "pieces, a power of two [8]; needs --global-batch-size",
         CHOICE(reduce, HR_REDUCES)),
-    ROW("micro-shards", COUNT, micro_shards, DECIDES, "N", "8",
-        "pieces that repro cuts a global batch into; at least the workers, a power of two",
-        .with = {{"reduce", "repro"}}),
+    ROW("micro-shards", COUNT, micro_shards, DECIDES, "N", "8", "", PARAMETER("reduce", "repro")),
     ROW("threads-per-worker", COUNT, threads_per_worker, AROUND, "N", "1",
         "threads that share a worker's computing; they change no bit", RANGE(1, 256),
         .commands = BOTH | HR_BENCH_NETS | HR_FORECAST),
@@ -270,10 +267,10 @@ static const struct hr_option training[] = {
 static const struct hr_option gradients[] = {
     ROW("overlap", TEXT, overlap, DECIDES, "on|off", "off",
         "gradients leave in buckets while backward computes the rest: to be summed, or, in virtual "
-        "time and between machines, on their way to servers",
+        "time and between machines, on their way to servers; on:BYTES: a bucket has at least so "
+        "much [256K], and ends where a layer does",
         CHOICE(overlap, HR_OVERLAPS), .commands = BOTH | HR_FORECAST),
-    ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K",
-        "that a bucket has at least; it ends where a layer does", .with = {{"overlap", "on"}}),
+    ROW("bucket-size", TEXT, bucket_size, DECIDES, "BYTES", "256K", "", PARAMETER("overlap", "on")),
     ROW("transport", TEXT, transport, AROUND, "HOW", "auto",
         "zero-copy: peers read gradients in place; copy: they go through the rings; auto: copy "
         "where "
@@ -286,9 +283,8 @@ static const struct hr_option gradients[] = {
         .otherwise = "elsewhere weights travel, and nobody keeps public copies of them, or "
                      "nothing does",
         .between_ranks = true, .check = check_compress, .commands = BOTH | HR_BENCH_TRAIN),
-    ROW("consensus-step", NUMBER, consensus_step, DECIDES, "GAMMA", NULL,
-        "gossip with --compress: share of the way to the neighbours' public copies in a step",
-        .said = "1; topk:P%: sqrt(P / 100)", RANGE(0, 1), .between_ranks = true,
+    ROW("consensus-step", NUMBER, consensus_step, DECIDES, "GAMMA", NULL, "",
+        PARAMETER("strategy", "gossip"), RANGE(0, 1), .between_ranks = true,
         .needs = {"compress", "of what?"}),
     ROW("link", TEXT, link, AROUND, "BANDWIDTH,LATENCY", NULL,
         "1GB/s,5us; real clock: a link of its own between any two workers (emulated: transport "
@@ -307,14 +303,15 @@ static const struct hr_option pipelines[] = {
         "of a pipeline: pieces of a worker's batch that pass through the stages", RANGE(0, 65536),
         .said = "one a stage", .needs = {"pipeline", "of what?"}),
     ROW("pipeline-schedule", TEXT, pipeline_schedule, DECIDES, "NAME", "1f1b",
-        "when a stage computes what: ", .name_at = pipeline_schedule_at,
-        .needs = {"pipeline", "of what?"}),
+        "when a stage computes what; interleaved:V: each stage has V parts of the model [1]; there "
+        "are: ",
+        .name_at = pipeline_schedule_at, .needs = {"pipeline", "of what?"}),
     ROW("stages", TEXT, stages, DECIDES, "LIST", "auto",
         "where a pipeline cuts the model: auto: as evenly as its layers let it, in multiply-adds; "
         "or the layers of each part, as 3,2,4, a residual block being one",
         .needs = {"pipeline", "of what?"}),
-    ROW("chunks", COUNT, chunks, DECIDES, "V", "1",
-        "parts of the model that each stage has: interleaved", RANGE(1, 64),
+    ROW("chunks", COUNT, chunks, DECIDES, "V", "1", "",
+        PARAMETER("pipeline-schedule", "interleaved"), RANGE(1, 64),
         .needs = {"pipeline", "of what?"}),
     ROW("recompute", FLAG, recompute, AROUND, NULL, NULL,
         "a stage keeps its input of a micro-batch alone, and computes forward again before "
@@ -366,66 +363,67 @@ static const struct hr_option times[] = {
 };
 
 static const struct hr_option updates[] = {
-    ROW("optimizer", TEXT, optimizer, DECIDES, "NAME", "sgd", "", .name_at = optimizer_at,
-        .first = true, .commands = BOTH | HR_FORECAST),
+    ROW("optimizer", TEXT, optimizer, DECIDES, "NAME", "sgd",
+        "sgd:nesterov looks ahead along the momentum; adam, adamw, lamb:BETA1,BETA2,EPS (moments "
+        "[0.9,0.999], added to the divisor [1e-08, lamb 1e-06]); adagrad:EPS [1e-10]; lars:TRUST "
+        "(coefficient [0.001]); there are: ",
+        .name_at = optimizer_at, .first = true, .commands = BOTH | HR_FORECAST),
     ROW("lr", NUMBER, lr, DECIDES, "RATE", NULL, "learning rate", .by_optimizer = lr_of,
         .sparse_said = "0.5, mf 0.05", RANGE(0, 1e6), .models = HR_OF_ALL_MODELS,
         SPARSE_RANGE(1e-12, 1e6), .with = {{"solver", "sgd"}}, .first = true,
         .commands = BOTH | HR_FORECAST),
     ROW("momentum", NUMBER, momentum, DECIDES, "M", "0.9", "of sgd and lars", RANGE(0, 1),
-        .commands = BOTH | HR_FORECAST),
-    ROW("nesterov", FLAG, nesterov, DECIDES, NULL, NULL, "sgd: look ahead along the momentum"),
-    ROW("beta1", NUMBER, beta1, DECIDES, "B", "0.9", "of adam, adamw, lamb: first moment",
-        RANGE(0, 1), .range.below = true),
-    ROW("beta2", NUMBER, beta2, DECIDES, "B", "0.999", "of adam, adamw, lamb: second moment",
-        RANGE(0, 1), .range.below = true),
-    ROW("eps", NUMBER, eps, DECIDES, "E", NULL, "added to the divisor", RANGE(0, 1),
-        .by_optimizer = eps_of),
+        .with = {{"optimizer", "sgd|lars"}}, .commands = BOTH | HR_FORECAST),
+    ROW("nesterov", FLAG, nesterov, DECIDES, "nesterov", NULL, "", PARAMETER("optimizer", "sgd")),
+    ROW("beta1", NUMBER, beta1, DECIDES, "BETA1", "0.9", "",
+        PARAMETER("optimizer", "adam|adamw|lamb"), RANGE(0, 1), .range.below = true),
+    ROW("beta2", NUMBER, beta2, DECIDES, "BETA2", "0.999", "",
+        PARAMETER("optimizer", "adam|adamw|lamb"), RANGE(0, 1), .range.below = true),
+    ROW("eps", NUMBER, eps, DECIDES, "EPS", NULL, "",
+        PARAMETER("optimizer", "adam|adamw|lamb|adagrad"), RANGE(0, 1), .by_optimizer = eps_of),
     ROW("weight-decay", NUMBER, weight_decay, DECIDES, "D", NULL, "pull of weights towards 0",
         RANGE(0, 1e6), .by_optimizer = weight_decay_of),
-    ROW("trust-coefficient", NUMBER, trust_coefficient, DECIDES, "T", "0.001", "of lars",
-        RANGE(0, 1e6)),
+    ROW("trust-coefficient", NUMBER, trust_coefficient, DECIDES, "TRUST", "0.001", "",
+        PARAMETER("optimizer", "lars"), RANGE(0, 1e6)),
     ROW("clip-norm", NUMBER, clip_norm, DECIDES, "X", "0",
         "scale the mean gradient down where its norm is larger; 0: never", RANGE(0, 1e30)),
     ROW("lr-schedule", TEXT, lr_schedule, DECIDES, "NAME", "constant",
-        "constant, step, cosine or linear", .words = "constant|step|cosine|linear",
-        .models = HR_OF_ALL_MODELS, .sparse_usual = "step", .with = {{"solver", "sgd"}}),
+        "constant, step:EPOCHS,FACTOR (each so many epochs [1] times FACTOR [0.1; sparse models: "
+        "0.9]), cosine or linear",
+        .words = "constant|step|cosine|linear", .models = HR_OF_ALL_MODELS, .sparse_usual = "step",
+        .with = {{"solver", "sgd"}}),
     ROW("warmup-epochs", NUMBER, warmup_epochs, DECIDES, "E", "0",
         "the rate rises over so many epochs", .models = HR_OF_ALL_MODELS,
         .with = {{"solver", "sgd"}}),
-    ROW("lr-step-epochs", NUMBER, lr_step_epochs, DECIDES, "E", "1",
-        "schedule step: epochs between steps", RANGE(0, INFINITY), .range.above = true,
-        .models = HR_OF_ALL_MODELS, SPARSE_RANGE(1e-6, 1e9),
-        .with = {{"solver", "sgd"}, {"lr-schedule", "step"}}),
-    ROW("lr-gamma", NUMBER, lr_gamma, DECIDES, "G", "0.1",
-        "schedule step: each multiplies the rate by this", RANGE(0, 1e6),
-        .models = HR_OF_ALL_MODELS, .sparse_usual = "0.9", SPARSE_RANGE(1e-9, 1),
-        .with = {{"solver", "sgd"}, {"lr-schedule", "step"}}),
+    ROW("lr-step-epochs", NUMBER, lr_step_epochs, DECIDES, "EPOCHS", "1", "", .parameter = true,
+        .with = {{"lr-schedule", "step"}, {"solver", "sgd"}}, RANGE(0, INFINITY),
+        .range.above = true, .models = HR_OF_ALL_MODELS, SPARSE_RANGE(1e-6, 1e9)),
+    ROW("lr-gamma", NUMBER, lr_gamma, DECIDES, "FACTOR", "0.1", "", .parameter = true,
+        .with = {{"lr-schedule", "step"}, {"solver", "sgd"}}, RANGE(0, 1e6),
+        .models = HR_OF_ALL_MODELS, .sparse_usual = "0.9", SPARSE_RANGE(1e-9, 1)),
     ROW("scale-lr", TEXT, scale_lr, DECIDES, "HOW", "none",
-        "multiply the rate by an update's samples over --base-batch-size, or by their square root",
+        "linear:N, sqrt:N: multiply the rate by an update's samples over N, for which --lr is "
+        "meant [the batch size of one worker], or by their square root",
         CHOICE(scale_lr, HR_SCALE_LRS)),
-    ROW("base-batch-size", COUNT, base_batch_size, DECIDES, "N", NULL,
-        "samples that --lr is meant for", .said = "the batch size of one worker", RANGE(0, 1 << 24),
-        .with = {{"scale-lr", "linear|sqrt"}}),
+    ROW("base-batch-size", COUNT, base_batch_size, DECIDES, "N", NULL, "",
+        PARAMETER("scale-lr", "linear|sqrt"), RANGE(0, 1 << 24)),
 };
 
 static const struct hr_option sparse[] = {
     ROW("solver", TEXT, solver, SPARSE, "NAME", "auto",
-        "sgd, or dual: coordinate descent, which needs no rate (logistic, svm, linear)",
+        "dual: coordinate descent, which needs no rate (logistic, svm, linear); sgd; sgd:N, with "
+        "hogwild: of the weights of the N [256] most frequent features each of several workers "
+        "keeps a copy, merged every 64 rows; 0: none, as in the paper",
         .said = "dual; mf: sgd", CHOICE(solver, HR_SOLVERS), .models = HR_OF_SPARSE_MODELS,
         .commands = BOTH | HR_FORECAST),
     ROW("cost", NUMBER, cost, SPARSE, "C", "1",
         "of the losses; minimised is C sum loss + |w|^2 / 2", SPARSE_RANGE(1e-9, 1e9),
         .models = HR_OF_SPARSE_MODELS, .commands = BOTH | HR_FORECAST),
-    ROW("factors", COUNT, factors, SPARSE, "K", "16",
-        "mf: numbers that describe a user, or an item; even", SPARSE_RANGE(2, 4096),
-        .models = HR_OF_SPARSE_MODELS, .with = {{"model", "mf"}}, .commands = BOTH | HR_FORECAST),
-    ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256",
-        "sgd (logistic, svm, linear; hogwild): weights of the N most frequent features of which "
-        "each of "
-        "several workers keeps a copy, merged every 64 rows; 0: none, as in the paper",
-        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS,
-        .with = {{"model", "logistic|svm|linear"}, {"solver", "sgd"}, {"strategy", "hogwild"}}),
+    ROW("factors", COUNT, factors, SPARSE, "K", "16", "", PARAMETER("model", "mf"),
+        SPARSE_RANGE(2, 4096), .models = HR_OF_SPARSE_MODELS, .commands = BOTH | HR_FORECAST),
+    ROW("hot-copies", COUNT, hot_copies, SPARSE, "N", "256", "", .parameter = true,
+        .with = {{"solver", "sgd"}, {"model", "logistic|svm|linear"}, {"strategy", "hogwild"}},
+        SPARSE_RANGE(0, 1024), .models = HR_OF_SPARSE_MODELS),
 };
 
 static const struct hr_option limits[] = {
@@ -446,14 +444,14 @@ static const struct hr_option limits[] = {
         "and end with the weights of the best; read on the validation split",
         .check = hr_check_early_stop, .models = HR_OF_ALL_MODELS),
     ROW("on-loss", TEXT, on_loss, AROUND, "HOW", "stop",
-        "of a worker or server: stop; continue with those that are left; restart it, too",
+        "of a worker or server: stop; continue with those that are left; restart it, too; "
+        "restart:count,5: the batch that it had is counted as lost [it is reissued to another], "
+        "and at most 5 [3] are started again, each after twice as long as the one before",
         CHOICE(on_loss, HR_ON_LOSSES)),
-    ROW("lost-batch", TEXT, lost_batch, AROUND, "HOW", "reissue",
-        "the batch that a lost worker had: reissue it to another, or count it as lost",
-        CHOICE(lost_batch, HR_LOST_BATCHES), .with = {{"on-loss", "continue|restart"}}),
-    ROW("max-restarts", COUNT, max_restarts, AROUND, "N", "3",
-        "of lost ranks, in all; each waits twice as long as the one before", RANGE(0, 4096),
-        .with = {{"on-loss", "continue|restart"}}),
+    ROW("lost-batch", TEXT, lost_batch, AROUND, "BATCH", "reissue", "",
+        PARAMETER("on-loss", "continue|restart"), CHOICE(lost_batch, HR_LOST_BATCHES)),
+    ROW("max-restarts", COUNT, max_restarts, AROUND, "N", "3", "",
+        PARAMETER("on-loss", "continue|restart"), RANGE(0, 4096)),
     ROW("timeout", DURATION, timeout, ONCE, "T", "30s", "longest any wait may take; 0: no limit",
         RANGE(0, 1e6),
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_GATE,

@@ -1,7 +1,7 @@
 /* Synchronous steps that do not wait for the slowest: backup workers.
  *
  *   Story    one server. Step t's global batch is split into shares, one a worker. The update is
- *            made when n - k gradients of step t are in (--backups k); later ones are dropped, and
+ *            made when n - k gradients of step t are in; later ones are dropped, and
  *            their workers go on with the current step. A worker that has delivered waits for the
  *            step's end. k = 0 is ps-sync.
  *   Promise  every update is made of n - k gradients of its own step: none is stale. Only the order
@@ -314,8 +314,9 @@ static enum hr_status prepare(struct hr_shared_state *shared)
 {
     const size_t backups = shared->options->backups;
     if (backups >= shared->workers)
-        return hr_fail(HR_E_USAGE, "--backups %zu: expected fewer than the %zu worker%s", backups,
-                       shared->workers, shared->workers == 1 ? "" : "s");
+        return hr_fail(HR_E_USAGE,
+                       "--strategy backup-workers:%zu: expected fewer than the %zu worker%s",
+                       backups, shared->workers, shared->workers == 1 ? "" : "s");
     return HR_OK;
 }
 

@@ -4,8 +4,8 @@
  *            (--sync-every) on a replica of its own, with an optimiser's state of its own, and
  *            comes from x to y_i. Then, and at the end of an epoch,
  *                d = mean of (x - y_i)          one all-reduce in place of H
- *                m = momentum m + d             --outer-momentum
- *                x = x - rate (d + momentum m)  --outer-lr: Nesterov's step, as of --optimizer sgd
+ *                m = momentum m + d             diloco:LR,MOMENTUM
+ *                x = x - rate (d + momentum m)  Nesterov's step, as of --optimizer sgd
  *            and all go on from x. States of the inner optimiser are neither sent nor begun anew.
  *            At rate 1 without momentum x becomes the mean of the y_i: local-sgd, to rounding.
  *   Promise  all replicas are bit-equal after each outer step, which is checked at cuts there.
@@ -162,8 +162,8 @@ static enum hr_status span(struct hr_rank *rank)
 const struct hr_strategy hr_strategy_diloco = {
     .name = "diloco",
     .guarantee = "all replicas bit-equal after each outer step",
-    .options = (const char *const[]){"algorithm", "sync-every", "outer-lr", "outer-momentum",
-                                     "compress", "link", "topology", NULL},
+    .options =
+        (const char *const[]){"algorithm", "sync-every", "compress", "link", "topology", NULL},
     .rows = {.state = HR_KEPT_OWN, .due = due_of, .more = kept},
     .synchronous = true,
     .shares_batch = true,

@@ -7,7 +7,7 @@
  *            worker waits. With the exchange, shard 0 hands out the next tau batches.
  *   Promise  each exchange is whole at each shard, in the order in which the shard takes them; the
  *            model that is evaluated and saved is the center.
- *   Rate     alpha is --moving-rate; 0.9 / workers unless told otherwise (beta = 0.9).
+ *   Rate     alpha is elastic-averaging:ALPHA; 0.9 / workers unless told otherwise (beta = 0.9).
  *   Stale    the staleness of an exchange at a shard: others' exchanges since the worker's last.
  *   Cuts     a cut ends a range of batches early, and workers exchange. At an epoch's end every
  *            replica restarts at the center: the price is that epochs pull workers together.

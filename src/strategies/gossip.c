@@ -2,7 +2,7 @@
  *
  *   Story    every worker i has a replica x_i and an optimiser's state of its own. A step: it
  *            updates x_i with the gradient of its share of the global batch, sends x_i to its
- *            neighbours (--gossip-graph), and when theirs are in, x_i = sum over j of W_ij x_j.
+ *            neighbours in the graph, and when theirs are in, x_i = sum over j of W_ij x_j.
  *            A worker waits only for its neighbours: two workers may be as many steps apart as
  *            there are links between them.
  *   Weights  Metropolis: W_ij = 1 / (1 + max(d_i, d_j)) between neighbours, d being how many each
@@ -206,8 +206,7 @@ const struct hr_strategy hr_strategy_gossip = {
     .name = "gossip",
     .guarantee = "each step averages with its neighbours alone; the model is the mean of replicas "
                  "that differ",
-    .options = (const char *const[]){"compress", "consensus-step", "gossip-graph", "link",
-                                     "topology", NULL},
+    .options = (const char *const[]){"compress", "link", "topology", NULL},
     .rows = {HR_KEPT_MEAN, HR_KEPT_OWN, .replica = replica_of},
     .synchronous = true,
     .shares_batch = true,

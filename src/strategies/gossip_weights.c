@@ -38,8 +38,8 @@ static enum hr_status hypercube(struct hr_gossip_graph *graph)
 {
     const size_t n = graph->n;
     if (n & (n - 1))
-        return hr_fail(HR_E_USAGE, "--gossip-graph hypercube: %zu workers; expected a power of two",
-                       n);
+        return hr_fail(HR_E_USAGE,
+                       "--strategy gossip:hypercube: %zu workers; expected a power of two", n);
     for (size_t i = 0; i < n; i++)
         for (size_t bit = 1; bit < n; bit *= 2)
             tie(graph, i, i ^ bit);
@@ -65,10 +65,11 @@ static enum hr_status torus(struct hr_gossip_graph *graph)
 static enum hr_status refuse_link(const struct hr_gossip_graph *graph, const char *path,
                                   size_t number)
 {
-    return hr_fail(HR_E_USAGE,
-                   "--gossip-graph %s:%zu: expected a link as two different workers of 0 to %zu, "
-                   "like \"0 1\"",
-                   path, number, graph->n - 1);
+    return hr_fail(
+        HR_E_USAGE,
+        "--strategy gossip:%s:%zu: expected a link as two different workers of 0 to %zu, "
+        "like \"0 1\"",
+        path, number, graph->n - 1);
 }
 
 /* "0 1": a link between two workers; "#" begins a comment. */
@@ -94,7 +95,7 @@ static enum hr_status read_file(struct hr_gossip_graph *graph, const char *path)
     size_t bytes, number = 1;
     if (hr_file_read_all(path, CAP, &text, &bytes) != HR_OK)
         return hr_fail(HR_E_USAGE,
-                       "--gossip-graph %s: expected ring, torus, hypercube, complete, or a file "
+                       "--strategy gossip:%s: expected ring, torus, hypercube, complete, or a file "
                        "of links between workers",
                        path);
     enum hr_status status = HR_OK;
@@ -163,7 +164,7 @@ static enum hr_status gossip_graph_measure(const struct hr_gossip_graph *graph, 
     if (known == n)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--gossip-graph: worker 0 reaches %zu of %zu workers; expected a "
+                   "--strategy gossip: worker 0 reaches %zu of %zu workers; expected a "
                    "graph that joins all",
                    known, n);
 }

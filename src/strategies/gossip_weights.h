@@ -14,7 +14,7 @@
 #include "compress/compress.h"
 #include "strategy/strategy.h"
 
-/* Who averages with whom: --gossip-graph, made or read from a file.
+/* Who averages with whom: gossip:GRAPH, made or read from a file.
  *
  * Memory: the caller's. Test: tests/unit/strategies/test_gossip.c, tests/cli/strategies.bats
  */
@@ -32,10 +32,9 @@ void hr_gossip_describe(const struct hr_shared_state *shared, char *text, size_t
 void hr_gossip_row(const struct hr_shared_state *shared, size_t worker, float *row);
 /* Are two workers linked, whoever has a seat? */
 bool hr_gossip_neighbours(const struct hr_shared_state *shared, size_t i, size_t j);
-/* --consensus-step, or what stands for 0: 1, of topk:P% the square root of P / 100. With 1 topk:1%
- * diverges: who averages with public copies that lag behind must not go the whole way. What
- * 1902.00340 proves to converge is smaller by far, and slower.
- * Without --compress 1. */
+/* GAMMA of gossip:GRAPH,GAMMA, or what stands for 0: 1, of topk:P% the square root of P / 100. With
+ * 1 topk:1% diverges: who averages with public copies that lag behind must not go the whole way.
+ * What 1902.00340 proves to converge is smaller by far, and slower. Without --compress 1. */
 double hr_consensus_step(const struct hr_train_options *options, const struct hr_compress *how);
 /* Links to the worker that is farthest from the first seat, at least 1; UINT64_MAX: one that has a
  * seat is not reached by those who have. */

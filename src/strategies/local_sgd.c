@@ -13,7 +13,7 @@
  *            replicas stay apart, and the snapshot has them all, how far away the next averaging
  *            is and, as the model, their mean in T(n). Requests to stop wait for the next
  *            averaging, because workers exchange nothing before.
- *   Adaptive (--adaptive-sync) in an epoch H = ceil(H0 sqrt(F / F0)), F being the mean training
+ *   Adaptive (local-sgd:adaptive) in an epoch H = ceil(H0 sqrt(F / F0)), F being the mean training
  *            loss of the epoch before, F0 that of the first: communicate more as there is less
  *            left to gain. In the first two epochs H = H0. Checkpoints carry F and F0.
  *   Source   Stich, "Local SGD Converges Fast and Communicates Little", ICLR 2019. Adaptive: Wang,
@@ -119,8 +119,7 @@ static enum hr_status span(struct hr_rank *rank)
 const struct hr_strategy hr_strategy_local_sgd = {
     .name = "local-sgd",
     .guarantee = "all replicas bit-equal after each averaging; the model is their mean",
-    .options =
-        (const char *const[]){"algorithm", "sync-every", "adaptive-sync", "link", "topology", NULL},
+    .options = (const char *const[]){"algorithm", "sync-every", "link", "topology", NULL},
     .rows = {.state = HR_KEPT_OWN, .due = due_of},
     .synchronous = true,
     .shares_batch = true,

@@ -7,7 +7,7 @@
  *              3. x_i = (x_i - h_i) + the sum over j of W_ij h_j, in rank order
  *            What C leaves out stays in x_i - h_i, so it is in the next difference: that is the
  *            error feedback, and no error is kept beside it.
- *   Step     --consensus-step gamma: W is I - gamma (I - W'), of gossip.c's weights W'. So 3. is
+ *   Step     gossip:GRAPH,GAMMA: W is I - gamma (I - W'), of gossip.c's weights W'. So 3. is
  *            the paper's x_i + gamma (the sum over j of W'_ij (h_j - h_i)), in another order.
  *            Columns of W sum to 1: the mean of the replicas stays where it is. What is usual:
  *            hr_consensus_step.

@@ -109,8 +109,9 @@ enum hr_status hr_optimizer_setup(struct hr_run *run)
         .params = hr_model_param_count(run->job.model),
     };
     if (o->nesterov && o->momentum <= 0)
-        return hr_fail(HR_E_USAGE, "--nesterov: looks ahead along the momentum, expected "
-                                   "--momentum of more than 0");
+        return hr_fail(HR_E_USAGE,
+                       "--optimizer sgd:nesterov: looks ahead along the momentum, expected "
+                       "--momentum of more than 0");
     optimizer->rule = &run->own_rule;
     HR_TRY(o->update_rule ? hr_rule_own(o->update_rule, o->optimizer, &run->own_rule)
                           : hr_rule_find(o->optimizer, &optimizer->rule));

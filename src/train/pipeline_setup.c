@@ -83,8 +83,9 @@ static enum hr_status find_schedule(const struct hr_train_options *o,
 {
     HR_TRY(hr_pipeline_schedule_find(o->pipeline_schedule, &to->schedule));
     if (!strcmp(to->schedule->name, "interleaved") && to->shape.chunks < 2)
-        return hr_fail(HR_E_USAGE, "--pipeline-schedule interleaved: a stage with one part of the "
-                                   "model has nothing to interleave; expected --chunks 2, or 1f1b");
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline-schedule interleaved: a stage with one part of the "
+                       "model has nothing to interleave; expected interleaved:2, or 1f1b");
     return to->schedule->check(&to->shape);
 }
 

@@ -134,7 +134,7 @@ static enum hr_status buckets_text(const struct hr_train_job *job, char *text, s
         snprintf(text, size, "none: one worker has nobody to add its gradient with");
     else if (buckets == 1)
         snprintf(text, size,
-                 "none: no layers behind the first fill a bucket of %s (--bucket-size), and a "
+                 "none: no layers behind the first fill a bucket of %s (--overlap on:BYTES), and a "
                  "gradient is added whole",
                  job->options->bucket_size);
     else
@@ -159,10 +159,11 @@ enum hr_status hr_overlap_text(const struct hr_run *run, char *text, size_t size
     if (!job->simulated && !hr_shared_is_apart(job->shared))
         snprintf(text, size, "none: servers read a gradient where it lies, and no push travels");
     else if (n == 0)
-        snprintf(text, size,
-                 "none: no layers behind the first fill a part of %s (--bucket-size), and a push "
-                 "leaves whole",
-                 job->options->bucket_size);
+        snprintf(
+            text, size,
+            "none: no layers behind the first fill a part of %s (--overlap on:BYTES), and a push "
+            "leaves whole",
+            job->options->bucket_size);
     else
         snprintf(text, size,
                  "a push leaves in %s%zu parts, all but one while backward computes the rest",

@@ -87,10 +87,11 @@ static enum hr_status deal_servers(struct hr_run *run)
     const bool first = run->job.choices.server_placement == HR_SERVERS_FIRST;
     const bool asked = first && !hr_kept_is(run->resume.checkpoint, "server-placement", "first");
     if (asked && !run->machines)
-        return hr_fail(HR_E_USAGE, "--server-placement first: is not supported on one machine (it "
-                                   "belongs to a run on several, which mpirun starts)");
+        return hr_fail(HR_E_USAGE,
+                       "--placement dedicated:first: is not supported on one machine (it "
+                       "belongs to a run on several, which mpirun starts)");
     if (asked && shared->colocated)
-        return hr_fail(HR_E_USAGE, "--server-placement first: is not supported with --placement "
+        return hr_fail(HR_E_USAGE, "--placement dedicated:first: is not supported with --placement "
                                    "colocated, where server s is worker s");
     if (run->machines && !shared->colocated)
         hr_homes_deal_behind(&shared->homes, shared->workers, shared->servers, first);

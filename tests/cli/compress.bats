@@ -75,7 +75,7 @@ trains() {
   trains "$TMP/whole" --strategy gossip --compress topk:100%
   trains "$TMP/none" --strategy gossip
   [ "$(digest "$TMP/whole")" = "$(digest "$TMP/none")" ]
-  trains "$TMP/half" --strategy gossip --compress bf16 --consensus-step 0.5
+  trains "$TMP/half" --strategy gossip:,0.5 --compress bf16
   [ "$(json "$TMP/half" 'd["runs"][0]["manner"], d["config"]["consensus-step"]')" = "('gossip-graph ring, 3 links, consensus-step 0.5', 0.5)" ]
 }
 
@@ -166,7 +166,7 @@ trains() {
     hogring train --workers 4 --strategy gossip --epochs 10 --quiet --compress "$how" --checkpoint-dir "$TMP/$how" --json "$TMP/run" >/dev/null
     [ "$(json "$TMP/run" "d['runs'][0]['test_accuracy'] > $plain - 0.03")" = True ]
   done
-  hogring train --workers 4 --strategy gossip --epochs 10 --quiet --compress topk:10% --consensus-step 1 --checkpoint-dir "$TMP/far" >/dev/null
+  hogring train --workers 4 --strategy gossip:,1 --epochs 10 --quiet --compress topk:10% --checkpoint-dir "$TMP/far" >/dev/null
   [ "$(together "$TMP/topk:10%")" = True ]
   [ "$(together "$TMP/far")" = False ]
 }
@@ -187,9 +187,8 @@ trains() {
   refused 2 "would be rounded again" train --workers 2 --compress bf16 --algorithm ring
   refused 2 "is lost with it" train --workers 2 --strategy ps-async --compress bf16 --on-loss continue
   refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --compress bf16
-  refused 2 "one alone sends no messages" train --strategy gossip --workers 1 --consensus-step 0.5
-  refused 2 "--consensus-step: of what? give --compress too" train --strategy gossip --workers 3 --consensus-step 0.5
-  refused 2 "--consensus-step: is not supported with --strategy allreduce (it belongs to gossip)" train --workers 3 --compress bf16 --consensus-step 0.5
-  refused 2 "--consensus-step" train --strategy gossip --workers 3 --compress bf16 --consensus-step 1.5
+  refused 2 "one alone sends no messages" train --strategy gossip:,0.5 --workers 1
+  refused 2 "GAMMA of --strategy gossip: of what? give --compress too" train --strategy gossip:,0.5 --workers 3
+  refused 2 "GAMMA of --strategy gossip 1.5: expected 0 to 1" train --strategy gossip:,1.5 --workers 3 --compress bf16
   trains "$TMP/ring" --compress powersgd:2 --algorithm ring
 }

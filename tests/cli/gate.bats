@@ -380,3 +380,9 @@ END
   HOGRING_CPUS=4 hogring compare --clock virtual --quiet --model softmax --epochs 1 --strategies ssp --json "$TMP/four.json" >/dev/null
   HOGRING_CPUS=2 gates 0 "$TMP/four.json"
 }
+
+@test "parameters of values are those of the baseline, whichever binary runs" {
+  hogring train "${small[@]}" --optimizer sgd:nesterov --lr-schedule step:,0.5 --epochs 2 --json "$TMP/base.json" >/dev/null
+  gates 0 "$TMP/base.json" --against "$(me)" --slower 1000% --pairs 3
+  says "the same bits"
+}

@@ -69,7 +69,7 @@ def make():
     refuse("train", "--data", rows, "--features", 2000000000)
     ratings = put("ratings.libsvm", "".join(f"{i} {i * 30000 + 1}:4\n" for i in range(40)))
     for factors in 512, 1024, 4096:
-        refuse("train", "--data", ratings, "--model", "mf", "--factors", factors)
+        refuse("train", "--data", ratings, "--model", f"mf:{factors}")
 
     # --- CSV: wide, or packed tightly
     for columns in 500000, 1000000, 2000000:

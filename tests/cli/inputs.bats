@@ -47,7 +47,7 @@ by_all_names() {
 @test "files within values are not written over" {
   echo "0 1" >"$TMP/g.txt"
   echo 1ms >"$TMP/t.txt"
-  spared "$TMP/g.txt" train "${quick[@]}" --strategy gossip --gossip-graph "$TMP/g.txt" --json "$TMP/g.txt"
+  spared "$TMP/g.txt" train "${quick[@]}" --strategy gossip:$TMP/g.txt --json "$TMP/g.txt"
   spared "$TMP/g.txt" compare "${quick[@]}" --workers 2 --strategies "allreduce,gossip:gossip-graph=$TMP/g.txt" --json "$TMP/g.txt"
   spared "$TMP/t.txt" train "${quick[@]}" --clock virtual --compute-time "trace:$TMP/t.txt" --record "$TMP/t.txt"
 }

@@ -112,7 +112,7 @@ is_killed() {
 
 # All others wait for it at a cut, and what they say of that tells when.
 @test "a worker that is lost while the others wait for it has no more time than the run" {
-  started train --model softmax --compute-time 30ms --strategy hogwild --on-loss continue --lost-batch count --launch process --workers 3 --epochs 2 --stall-warn 300ms
+  started train --model softmax --compute-time 30ms --strategy hogwild --on-loss continue:count --launch process --workers 3 --epochs 2 --stall-warn 300ms
   await "^epoch 1/"
   victim=$(child_of $pid 2)
   kill -STOP $victim
@@ -124,7 +124,7 @@ is_killed() {
 }
 
 loses_a_batch() {
-  started "${run[@]}" --strategy $1 --on-loss continue --lost-batch $2 --launch $3 --workers 3 --epochs 2 --inject kill:2@step=8
+  started "${run[@]}" --strategy $1 --on-loss continue:$2 --launch $3 --workers 3 --epochs 2 --inject kill:2@step=8
   ended 0
   accounted "$TMP/run.json" 2
   [ "$(json "$TMP/run.json" '[(l["samples_lost"] > 0, l["samples_again"] > 0) for l in d["runs"][0]["losses"]]')" = "[($([ $2 = count ] && echo "True, False" || echo "False, True"))]" ]
@@ -169,9 +169,9 @@ ends_without_ranks() {
   started "${run[@]}" --strategy hogwild --on-loss continue --launch $1 --workers 2 --epochs 4 --inject kill:0@step=8,kill:1@step=9
   ended 4
   grep -q "^hogring: rank [01], .*killed by .*; no worker is left" "$TMP/stderr"
-  started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 1 --launch $1 --workers 1 --epochs 4 --inject kill:0@step=3,kill:0@step=9
+  started "${run[@]}" --strategy hogwild --on-loss restart:,1 --launch $1 --workers 1 --epochs 4 --inject kill:0@step=3,kill:0@step=9
   ended 4
-  started "${run[@]}" --strategy ps-async --on-loss continue --max-restarts 0 --launch $1 --workers 2 --epochs 4 --inject kill:server:0@step=15
+  started "${run[@]}" --strategy ps-async --on-loss continue:,0 --launch $1 --workers 2 --epochs 4 --inject kill:server:0@step=15
   ended 4
 }
 
@@ -179,13 +179,13 @@ ends_without_ranks() {
 
 # On a busy machine the one whose step is last need not be the one who comes to it last.
 restarts_two() {
-  started "${run[@]}" --strategy hogwild --on-loss restart --max-restarts 2 --launch $1 --workers 3 --epochs 12 --inject kill:0@step=3,kill:1@step=10,kill:2@step=18
+  started "${run[@]}" --strategy hogwild --on-loss restart:,2 --launch $1 --workers 3 --epochs 12 --inject kill:0@step=3,kill:1@step=10,kill:2@step=18
   ended 0
   accounted "$TMP/run.json" 12
   [ "$(json "$TMP/run.json" 'sorted(l["rank"] for l in d["runs"][0]["losses"]), [l["back"] for l in d["runs"][0]["losses"]], d["runs"][0]["restarts"]')" = "([0, 1, 2], [True, True, False], 2)" ]
 }
 
-@test "--max-restarts is a number of the whole run; then those go on who are left" { for_each_launch restarts_two; }
+@test "how many are started again is a number of the whole run; then those go on who are left" { for_each_launch restarts_two; }
 
 # comes_back_alike STRATEGY LAUNCH WORDS...
 comes_back_alike() {
@@ -198,7 +198,7 @@ comes_back_alike() {
 
 @test "where a loss ends the term, one that comes back changes no bit" {
   for s in $(strategies '$4 == "term"'); do printf "%s\n" "$s thread" "$s process"; done >"$TMP/list"
-  for how in "--overlap on --bucket-size 4KiB" "--transport copy" "--algorithm ring --overlap on"; do printf "%s\n" "allreduce thread $how" "allreduce process $how"; done |
+  for how in "--overlap on:4KiB" "--transport copy" "--algorithm ring --overlap on"; do printf "%s\n" "allreduce thread $how" "allreduce process $how"; done |
     cat "$TMP/list" - >"$TMP/more"
   printf "%s\n" "allreduce thread --compress topk:5%" "allreduce process --compress powersgd:2" "ps-sync thread --compress int8" "gossip process --compress topk:5%" |
     cat "$TMP/more" - | together comes_back_alike
@@ -219,7 +219,7 @@ goes_back_a_little() {
 # Whoever is left computes a share in parts, of which none may be summed before all are added.
 is_left_alike() {
   local words=(train --model mlp --compute-time 1ms --workers 3 --epochs 2 --launch $1 --algorithm $2 --on-loss continue --inject kill:1@step=3,kill:2@step=15)
-  started "${words[@]}" --overlap on --bucket-size 4KiB
+  started "${words[@]}" --overlap on:4KiB
   ended 0
   accounted "$TMP/run.json" 2
   json "$TMP/run.json" 'd["runs"][0]["weights_digest"]' >"$TMP/digest"
@@ -255,10 +255,9 @@ loses_no_bit() {
     refused 2 "--on-loss: is not supported with --model logistic" train --model logistic --on-loss $how
   done
   refused 2 "--on-loss go: expected stop, continue or restart" train --on-loss go
-  refused 2 "--lost-batch drop: expected reissue or count" train --on-loss continue --lost-batch drop
-  refused 2 "--max-restarts 4097: expected 0 to 4096" train --on-loss restart --max-restarts 4097
-  refused 2 "--lost-batch: is not supported with --on-loss stop" train --lost-batch count
-  refused 2 "--max-restarts: is not supported with --on-loss stop" train --max-restarts 2
+  refused 2 "BATCH of --on-loss continue drop: expected reissue or count" train --on-loss continue:drop
+  refused 2 "N of --on-loss continue 4097: expected 0 to 4096" train --on-loss restart:,4097
+  refused 2 "--on-loss stop:count: expected stop, continue or restart" train --on-loss stop:count
 }
 
 saves_what_it_evaluated() {
@@ -348,7 +347,7 @@ PY
 }
 
 @test "in virtual time 256 workers outlive several of them, a server at a time and the last of its kind" {
-  hogring simulate --model softmax --quiet --strategy ps-async --on-loss restart --max-restarts 5 --workers 256 --batch-size 4 --lr 0.002 --momentum 0 --epochs 3 \
+  hogring simulate --model softmax --quiet --strategy ps-async --on-loss restart:,5 --workers 256 --batch-size 4 --lr 0.002 --momentum 0 --epochs 3 \
     --inject kill:0@step=0,kill:255@step=1,kill:17@time=12ms,kill:18@time=12ms,kill:server:0@time=30ms --json "$TMP/run.json" >/dev/null 2>&1
   accounted "$TMP/run.json" 3
   [ "$(json "$TMP/run.json" 'len(d["runs"][0]["losses"]), d["runs"][0]["restarts"]')" = "(5, 5)" ]

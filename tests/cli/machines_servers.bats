@@ -11,7 +11,7 @@ load machines_support
   several mpich 2 "${shared[@]}" --servers 3
   [[ "$output" == *"4 workers and 3 servers (2 on m0, 1 on m1)"* ]] || { echo "$output"; return 1; }
   [ "$(digest_of "$output")" = "$alone" ]
-  several mpich 4 "${shared[@]}" --servers 3 --server-placement first
+  several mpich 4 "${shared[@]}" --servers 3 --placement dedicated:first
   [[ "$output" == *"4 workers and 3 servers (3 on m0)"* ]] || { echo "$output"; return 1; }
   [ "$(digest_of "$output")" = "$alone" ]
 }
@@ -42,8 +42,8 @@ compressed() {
 }
 
 @test "servers have no place on one machine" {
-  refused 2 "--server-placement first: is not supported on one machine (it belongs to a run on several, which mpirun starts)" \
-    train --strategy ps-sync --server-placement first
+  refused 2 "--placement dedicated:first: is not supported on one machine (it belongs to a run on several, which mpirun starts)" \
+    train --strategy ps-sync --placement dedicated:first
 }
 
 # node_bits OPTIONS...: 2 machines of 2 workers that push as one have the bits of one machine, over both libraries.
@@ -106,14 +106,14 @@ node_bits() {
   several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --overlap on
   [ "$status" -eq 2 ]
   [ "$(grep -c -- "--overlap on: a machine's workers push as one (--aggregate node), whole; expected --aggregate none as well, or --overlap off" <<<"$output")" = 1 ]
-  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --overlap on --aggregate none --bucket-size 16K
+  several mpich 2 --workers 4 --epochs 1 --strategy ps-sync --overlap on:16K --aggregate none
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
   [[ "$output" == *"a push leaves in up to 2 parts"* ]] || { echo "$output"; return 1; }
 }
 
 @test "a run that goes on pushes as it did; its updates are counted as they are made" {
   local at=$BATS_TEST_TMPDIR/run
-  several mpich 2 --workers 4 --strategy ps-async --aggregate node --server-placement first --lr 0.02 --epochs 2 --checkpoint-dir "$at"
+  several mpich 2 --workers 4 --strategy ps-async --aggregate node --placement dedicated:first --lr 0.02 --epochs 2 --checkpoint-dir "$at"
   [[ "$output" == *"length   2 epochs, 46 updates, seed 1"* ]] || { echo "$output"; return 1; } # of 45 batches each
   several mpich 2 --checkpoint-dir "$at" --resume --epochs 3
   [[ "$output" == *"pushes   one a machine: "*"length   3 epochs, 69 updates, resumed at 46,"* ]] || { echo "$output"; return 1; }
@@ -160,7 +160,7 @@ rows() {
     [ $data != fashion-mnist ] || [ -d /usr/share/datasets/fashion-mnist ] || continue
     same_bits openmpi 2 --data $data --model softmax --workers 4 --max-steps 20 --strategy ps-sync
     local alone=$(digest_of "$output")
-    several openmpi 2 --data $data --model softmax --workers 4 --max-steps 20 --strategy ps-sync --aggregate node --server-placement first
+    several openmpi 2 --data $data --model softmax --workers 4 --max-steps 20 --strategy ps-sync --aggregate node --placement dedicated:first
     [ "$status" -eq 0 ] && [ "$(digest_of "$output")" = "$alone" ] || { echo "$data: $output"; return 1; }
     [[ "$output" == *"(1 on m0)"*"pushes   one a machine"* ]] || { echo "$output"; return 1; }
   done
@@ -178,12 +178,12 @@ rows() {
 @test "a run on data of one's own goes on on other machines, and on one" {
   local at=$BATS_TEST_TMPDIR
   rows "$at/rows.csv"
-  several openmpi 2 --data "$at/rows.csv" --workers 4 --strategy ps-sync --aggregate node --server-placement first --epochs 1 --checkpoint-dir "$at/run"
+  several openmpi 2 --data "$at/rows.csv" --workers 4 --strategy ps-sync --aggregate node --placement dedicated:first --epochs 1 --checkpoint-dir "$at/run"
   [ "$status" -eq 0 ] || { echo "$output"; return 1; }
   several openmpi 4 --checkpoint-dir "$at/run" --resume --epochs 2
   [ "$status" -eq 0 ] && [[ "$output" == *"each pushes: --aggregate node each machine has one worker"* ]] || { echo "$output"; return 1; }
   run build/hogring train --checkpoint-dir "$at/run" --resume --epochs 3
   [ "$status" -eq 0 ] && [[ "$output" == *"--aggregate node is not supported on one machine"* ]] || { echo "$output"; return 1; }
-  refused 2 "--server-placement first: is not supported on one machine" train --data "$at/rows.csv" --strategy ps-sync --server-placement first
+  refused 2 "--placement dedicated:first: is not supported on one machine" train --data "$at/rows.csv" --strategy ps-sync --placement dedicated:first
   refused 2 "--aggregate node: is not supported on one machine" train --data "$at/rows.csv" --strategy ps-sync --aggregate node
 }

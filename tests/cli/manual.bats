@@ -118,7 +118,7 @@ flat() { tr -s ' \n' ' '; }
     '[constant; sparse models: step]'; do
     grep -qF -- "$said" "$TMP/train" || { echo "no $said"; return 1; }
   done
-  hogring help sparse | flat | grep -qF -- '--lr (0.5; mf 0.05), times --lr-gamma (0.9)'
+  hogring help sparse | flat | grep -qF -- '--lr (0.5; mf 0.05), times 0.9 (--lr-schedule step:1,0.9)'
   hogring help bench --all | flat >"$TMP/bench"
   [ "$(grep -c "sparse models" "$TMP/bench")" = 0 ]
   hogring data make sparse --out "$TMP/rows" --rows 200 >/dev/null

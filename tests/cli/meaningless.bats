@@ -59,9 +59,9 @@ load support
 }
 
 @test "a period of one step cannot become shorter" {
-  refused 2 "--adaptive-sync: not with --sync-every 1: it shortens periods" train --strategy local-sgd --adaptive-sync --sync-every 1
-  refused 2 "--adaptive-sync: not with --sync-every 1: it shortens periods" compare --strategies allreduce,local-sgd:sync-every=1 --adaptive-sync
-  hogring train "${quick[@]}" --strategy local-sgd --adaptive-sync --sync-every 2 >/dev/null
+  refused 2 "--strategy local-sgd:adaptive: not with --sync-every 1: it shortens periods" train --strategy local-sgd:adaptive --sync-every 1
+  refused 2 "--strategy local-sgd:adaptive: not with --sync-every 1: it shortens periods" compare --strategies allreduce,local-sgd:adaptive:sync-every=1
+  hogring train "${quick[@]}" --strategy local-sgd:adaptive --sync-every 2 >/dev/null
 }
 
 @test "trouble in a step that there is none of is warned of" {

@@ -99,8 +99,8 @@ PY
     grep -qE "weights [0-9]" "$TMP/stderr"
   done
   for i in $(seq 30); do echo "$i $((i * 30000)):4"; done >"$TMP/ratings.libsvm"
-  refused 3 "(--max-memory); --factors 64 would fit" train --data "$TMP/ratings.libsvm" --model mf \
-    --factors 1024 --max-memory 1G
+  refused 3 "(--max-memory); --model mf:64 would fit" train --data "$TMP/ratings.libsvm" --model mf \
+    --model mf:1024 --max-memory 1G
 }
 
 @test "data that declare too much are refused before they are read or inflated" {

@@ -24,8 +24,8 @@ load support
   hogring train "${quick[@]}" --loss mse --model "flatten, dense 1"
   refused 2 "--loss hinge: expected auto, cross-entropy, bce, mse or huber" train --loss hinge
   refused 2 "tells 2 classes apart, the data has 10" train --loss bce --model "flatten, dense 1"
-  refused 2 "--label-smoothing 0.1: not with --loss mse" train --loss mse --label-smoothing 0.1
-  refused 2 "--label-smoothing 1: expected 0 to below 1" train --label-smoothing 1
+  refused 2 "--loss mse:0.1: expected" train --loss mse:0.1
+  refused 2 "--loss cross-entropy:1: expected 0 to below 1" train --loss cross-entropy:1
 }
 
 # A state_dict as PyTorch's users save it: $1 the file, $2 the classes.
@@ -93,7 +93,7 @@ left_out() {
   refused 2 "expected --batch-size 8 or more" train --model "$norm" --batch-size 4 --workers 2 --pipeline 2 --micro-batches 4
   refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 2 --accumulate 4
   refused 2 "expected --batch-size 2 or more" train --model "$norm" --batch-size 1 --workers 1 --precision bf16 --tensor-parallel 2
-  refused 2 "expected --global-batch-size 16 or more" train --model "$norm" --global-batch-size 8 --workers 2 --reduce repro --micro-shards 8
+  refused 2 "expected --global-batch-size 16 or more" train --model "$norm" --global-batch-size 8 --workers 2 --reduce repro:8
   refused 2 "expected more samples" train --model "$norm" --workers 4 --epoch-size 3
   printf 'a,b,y\n' >"$TMP/d.csv" # a file's memory is planned before its samples are counted
   for i in $(seq 40); do echo "$((i * 7 % 11)),$i,$((i % 2))"; done >>"$TMP/d.csv"

@@ -16,7 +16,7 @@ one() {
   local off on
   for strategy in ps-sync backup-workers; do
     off=$(one off $strategy)
-    on=$(one on $strategy --bucket-size 16K)
+    on=$(one on $strategy --overlap on:16K)
     grep -q "  overlap  a push leaves in 2 parts, all but one while backward computes the rest" "$TMP/said"
     [ "${off% *}" = "${on% *}" ]
     # All of the last 16384 of 134912 multiply-adds of 5 ms, in each of 23 steps, but for a head or two.
@@ -26,20 +26,20 @@ sys.exit(abs((off - on) / 23 - (0.005 * 16384 / 134912 - 64 * 8e-9)) > 1e-6)' "$
 }
 
 @test "where no part of a push leaves ahead, that is said" {
-  one on ps-async --bucket-size 256K
-  grep -q "  overlap  none: no layers behind the first fill a part of 256K (--bucket-size)" "$TMP/said"
+  one on ps-async --overlap on:256K
+  grep -q "  overlap  none: no layers behind the first fill a part of 256K (--overlap on:BYTES)" "$TMP/said"
   hogring train --details --strategy ssp --epochs 1 --overlap on >"$TMP/said" 2>&1
   grep -q "  overlap  none: servers read a gradient where it lies, and no push travels" "$TMP/said"
 }
 
 @test "an all-reduce says its buckets, or that nothing overlaps" {
-  hogring train --details --workers 2 --epochs 1 --overlap on --bucket-size 16K >"$TMP/said" 2>&1
+  hogring train --details --workers 2 --epochs 1 --overlap on:16K >"$TMP/said" 2>&1
   grep -q "  overlap  gradients are added in 2 buckets, all but one while backward computes the rest" "$TMP/said"
-  hogring train --details --workers 2 --epochs 1 --overlap on --pipeline 2 --bucket-size 4K >"$TMP/said" 2>&1
+  hogring train --details --workers 2 --epochs 1 --overlap on:4K --pipeline 2 >"$TMP/said" 2>&1
   grep -q "  overlap  gradients are added in 2 buckets, all but one" "$TMP/said"
   hogring train --details --workers 2 --epochs 1 --overlap on >"$TMP/said" 2>&1
-  grep -q "  overlap  none: no layers behind the first fill a bucket of 256K (--bucket-size), and a gradient is added whole" "$TMP/said"
-  hogring train --details --workers 1 --epochs 1 --overlap on --bucket-size 16K >"$TMP/said" 2>&1
+  grep -q "  overlap  none: no layers behind the first fill a bucket of 256K (--overlap on:BYTES), and a gradient is added whole" "$TMP/said"
+  hogring train --details --workers 1 --epochs 1 --overlap on:16K >"$TMP/said" 2>&1
   grep -q "  overlap  none: one worker has nobody to add its gradient with" "$TMP/said"
 }
 

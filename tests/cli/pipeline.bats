@@ -119,7 +119,7 @@ END
 }
 
 @test "options of pipelines mean nothing without one" {
-  for options in "--micro-batches 4" "--stages 3,3" "--chunks 2" "--pipeline-schedule gpipe" "--recompute"; do
+  for options in "--micro-batches 4" "--stages 3,3" "--pipeline-schedule gpipe" "--recompute"; do
     run hogring train $options --epochs 1
     [ "$status" -eq 2 ]
     [[ "$output" == *": of what? give --pipeline too"* ]]
@@ -135,7 +135,7 @@ END
 --pipeline 2 --stages 1,5|nothing before it has parameters
 --pipeline 2 --stages 2,4|the layer before it does its work
 --pipeline 2 --stages 3,2,1|3 parts, expected 2
---pipeline 2 --chunks 2|interleaved
+--pipeline 2 --pipeline-schedule interleaved:2|interleaved
 --pipeline 65|expected 0 to 64
 --pipeline 3 --workers 40|expected at most 64
 --pipeline 2 --reduce repro --global-batch-size 32 --micro-batches 2|they are the 4 of 8 micro-shards

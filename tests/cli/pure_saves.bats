@@ -3,7 +3,7 @@
 # bits of one that never was. Where ranks agree on indices; HOGRING_LONG=1: 20 stops in each chain.
 load support
 
-strategies=(allreduce ps-sync local-sgd "diloco --sync-every 5" "local-sgd --adaptive-sync --sync-every 5" gossip)
+strategies=(allreduce ps-sync local-sgd "diloco --sync-every 5" "local-sgd:adaptive --sync-every 5" gossip)
 run=(train --quiet --workers 3 --seed 3 --epochs 2 --max-steps 26) # 15 steps an epoch
 # digest ARGUMENTS...: of such a run, saving where that is asked for.
 digest() {

@@ -129,7 +129,7 @@ class Runs(unittest.TestCase):
         self.assertIn(table.verdict, repr(table))
 
     def test_options_are_the_commands_and_its_line_is_the_exception(self):
-        run = hogring.train(X, Y, lr=np.float64(0.1), nesterov=True, normalize=False, seed=np.int64(3), clip_norm=None, **QUICK)
+        run = hogring.train(X, Y, lr=np.float64(0.1), optimizer="sgd:nesterov", normalize=False, seed=np.int64(3), clip_norm=None, **QUICK)
         self.assertEqual((run.lr, run.seed, run.document["given"]["nesterov"]), (0.1, 3, "on"))
         for options, code, line in (({"bogus": 1}, 2, "^--bogus: unknown option"), ({"device": "cuda"}, 2, "there is no code for GPUs"),
                                     ({"model": "transformer"}, 2, "no layers of attention"), ({"expect_accuracy": 1.1}, 2, "expect-accuracy"),

@@ -83,9 +83,7 @@ inject ='; do
 
 @test "options that would be ignored are refused" {
   refused 2 "--batch-size 8: not with --global-batch-size 64" train --batch-size 8 --global-batch-size 64
-  refused 2 "--micro-shards: is not supported with --reduce sum (it belongs to repro)" train --micro-shards 4
   refused 2 "--overlap --epochs: expected on or off" train --overlap --epochs 1
-  refused 2 "--bucket-size: is not supported with --overlap off (it belongs to on)" train --bucket-size 1K
   refused 2 "--prefetch: is not supported with --schedule explore:1" train --prefetch 2 --schedule explore:1
   refused 2 "--launch: is not supported with --schedule explore:1" train --launch process --schedule explore:1
   refused 2 "--async-lr: is not supported with --strategy ssp" train --strategy ssp --staleness 0 --async-lr divide
@@ -109,7 +107,7 @@ inject ='; do
   refused 2 "--overlap on: not with --strategy hogwild" train --overlap on --strategy hogwild
   refused 2 "no gradient is final before the last micro-shard" \
     train --overlap on --reduce repro --global-batch-size 64
-  refused 2 "--bucket-size lots: expected bytes" train --overlap on --bucket-size lots
+  refused 2 "--overlap on:lots: expected bytes" train --overlap on:lots
   refused 2 "--transport pigeon: expected auto, zero-copy or copy" train --transport pigeon
   refused 2 "--transport copy: not with --strategy ps-sync" train --transport copy --strategy ps-sync
   refused 2 "--link 1GB/s: not with --transport zero-copy in real time and --workers 2" train --workers 2 --link 1GB/s --transport zero-copy
@@ -124,35 +122,27 @@ inject ='; do
   refused 2 "--reduce repro: not with --algorithm ring and --strategy allreduce: it adds in another order" train --reduce repro --global-batch-size 64 --algorithm ring
   refused 2 "3 workers; expected a power of two, at most the 8" train --reduce repro --global-batch-size 64 --workers 3
   refused 2 "16 workers; expected a power of two, at most the 8" train --reduce repro --global-batch-size 64 --workers 16
-  refused 2 "--micro-shards 6: expected a power of two up to 64" train --reduce repro --global-batch-size 64 --micro-shards 6
+  refused 2 "--reduce repro:6: expected a power of two up to 64" train --reduce repro:6 --global-batch-size 64
   refused 2 "--global-batch-size 100: the 3 workers of hogwild cannot share it evenly" \
     train --strategy hogwild --workers 3 --global-batch-size 100
   refused 2 "--threads-per-worker 0: expected 1 to 256" train --threads-per-worker 0
 }
 
 @test "options that mean nothing under the optimizer, the schedule or the scale" {
-  refused 2 "--nesterov: is not supported with --optimizer adam (it belongs to sgd)" train --optimizer adam --nesterov
   refused 2 "--momentum: is not supported with --optimizer lamb (it belongs to sgd and lars)" train --optimizer lamb --momentum 0.5
-  refused 2 "--beta1: is not supported with --optimizer sgd" train --beta1 0.5
-  refused 2 "--beta2: is not supported with --optimizer adagrad" train --optimizer adagrad --beta2 0.5
-  refused 2 "--eps: is not supported with --optimizer lars" train --optimizer lars --eps 1e-3
-  refused 2 "--trust-coefficient: is not supported with --optimizer sgd (it belongs to lars)" train --trust-coefficient 1
-  refused 2 "--lr-step-epochs: is not supported with --lr-schedule constant (it belongs to step)" train --lr-step-epochs 3
-  refused 2 "--lr-gamma: is not supported with --lr-schedule cosine (it belongs to step)" train --lr-schedule cosine --lr-gamma 0.5
-  refused 2 "--base-batch-size: is not supported with --scale-lr none" train --base-batch-size 32
 }
 
 @test "numbers of an update out of range" {
-  refused 2 "--beta1 1: expected 0 to less than 1" train --optimizer adam --beta1 1
-  refused 2 "--beta2 2: expected 0 to less than 1" train --optimizer adam --beta2 2
-  refused 2 "--eps 2: expected 0 to 1" train --optimizer adam --eps 2
-  refused 2 "--lr-step-epochs 0: expected more than 0" train --lr-schedule step --lr-step-epochs 0
-  refused 2 "--lr-gamma 10000000: expected 0 to 1000000" train --lr-schedule step --lr-gamma 1e7
-  refused 2 "--trust-coefficient 10000000" train --optimizer lars --trust-coefficient 1e7
+  refused 2 "BETA1 of --optimizer adam 1: expected 0 to less than 1" train --optimizer adam:1
+  refused 2 "BETA2 of --optimizer adam 2: expected 0 to less than 1" train --optimizer adam:,2
+  refused 2 "EPS of --optimizer adam 2: expected 0 to 1" train --optimizer adam:,,2
+  refused 2 "EPOCHS of --lr-schedule step 0: expected more than 0" train --lr-schedule step:0
+  refused 2 "FACTOR of --lr-schedule step 10000000: expected 0 to 1000000" train --lr-schedule step:,1e7
+  refused 2 "TRUST of --optimizer lars 10000000" train --optimizer lars:1e7
   refused 2 "--clip-norm -1: expected a number, not negative" train --clip-norm=-1
-  refused 2 "--nesterov: looks ahead along the momentum" train --nesterov --momentum 0
+  refused 2 "--optimizer sgd:nesterov: looks ahead along the momentum" train --optimizer sgd:nesterov --momentum 0
   refused 2 "--scale-lr half: expected linear, sqrt or none" train --scale-lr half
-  refused 2 "expected --base-batch-size N too" train --scale-lr sqrt --reduce repro --global-batch-size 64
+  refused 2 "expected --scale-lr linear:N" train --scale-lr sqrt --reduce repro --global-batch-size 64
 }
 
 @test "norms need all parameters on one server" {
@@ -168,7 +158,7 @@ inject ='; do
   refused 2 "--workers 0: expected 1 to 64" compare --workers 0
   refused 2 "there are: auto, direct, one-shot, ring, bidirectional-ring, tree" train --algorithm star
   refused 2 "there are: sgd, adagrad, adam, adamw, lars, lamb" train --optimizer rmsprop
-  refused 2 "--nesterov maybe: expected true or false" compare --strategies allreduce:nesterov=maybe
+  refused 2 "nesterov of --optimizer sgd maybe: expected true or false" compare --strategies allreduce:nesterov=maybe
   refused 2 "expected thread or process" train --launch fiber
   refused 2 "expected free or explore:SEED" train --schedule explore:x
   refused 2 "expected constant, step, cosine or linear" train --lr-schedule square
@@ -312,7 +302,7 @@ PY
 @test "a switch is on or true, off or false, in lists of settings too" {
   hogring compare "${quick[@]}" --strategies local-sgd:adaptive-sync=on,local-sgd:adaptive-sync=off --json "$TMP/a.json" >/dev/null
   [ "$(json "$TMP/a.json" '["adaptive" in r["manner"] for r in d["runs"]]')" = "[True, False]" ]
-  refused 2 "--adaptive-sync perhaps: expected true or false (on or off)" compare --strategies local-sgd:adaptive-sync=perhaps
+  refused 2 "adaptive of --strategy local-sgd perhaps: expected true or false (on or off)" compare --strategies local-sgd:adaptive-sync=perhaps
 }
 
 @test "a file that is not there is no model" {
@@ -327,6 +317,24 @@ PY
 
 @test "a loss that is no number is nan, whatever its sign" {
   refused 1 "the loss is not finite (nan) in epoch 1" train --lr 1e6 --quiet
+}
+
+@test "parameters stand behind a colon, and elsewhere have their names" {
+  refused 2 "--lr-gamma 0.5: is said behind a colon: --lr-schedule step:,0.5" train --lr-schedule step --lr-gamma 0.5
+  refused 2 "--nesterov: is said behind a colon: --optimizer sgd:nesterov" compare --nesterov
+  refused 2 "--lr-schedule step:1,2,3: expected at most 2 behind the colon" train --lr-schedule step:1,2,3
+  refused 2 "--optimizer sgd:often: expected --optimizer sgd:nesterov" train --optimizer sgd:often
+  printf '%s\n' 'lr-schedule = step' 'lr-gamma = 0.5' 'nesterov = on' >"$TMP/earlier.ini"
+  digest() { hogring train "${quick[@]}" --epochs 3 "$@" --json - | jq -r '.runs[0].weights_digest'; }
+  local digest
+  digest=$(digest --optimizer sgd:nesterov --lr-schedule step:,0.5)
+  [ "$(digest --config "$TMP/earlier.ini")" = "$digest" ]
+  hogring compare "${quick[@]}" --epochs 3 --strategies 'allreduce:nesterov=on:lr-schedule="step:,0.5"' --json "$TMP/run.json" >/dev/null
+  [ "$(jq -r '.runs[0].weights_digest' "$TMP/run.json")" = "$digest" ]
+  hogring compare "${quick[@]}" --strategies 'diloco:"0.5,0":sync-every=4' --loss mse,cross-entropy:0.1,cross-entropy --json "$TMP/run.json" >/dev/null
+  jq -r '.runs[].weights_digest' "$TMP/run.json" >"$TMP/digests"
+  [ "$(sort -u "$TMP/digests" | wc -l)" = 3 ]
+  [ "$(tail -1 "$TMP/digests")" = "$(digest --epochs 1 --strategy diloco:0.5,0 --sync-every 4)" ]
 }
 
 @test "options of earlier versions are refused with what takes their place" {

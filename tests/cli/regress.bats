@@ -37,7 +37,7 @@ houses() { # price is linear in what is known, but for noise; rent follows it
 
 @test "a run that is resumed, packed or in processes ends with the same bits" {
   houses "$TMP/h.csv"
-  local want run=(--target price --normalize --loss huber --huber-delta 0.5 --workers 2 --quiet)
+  local want run=(--target price --normalize --loss huber:0.5 --workers 2 --quiet)
   hogring train --data "$TMP/h.csv" "${run[@]}" --epochs 4 --json "$TMP/a.json" >/dev/null
   want=$(json "$TMP/a.json" 'd["runs"][0]["weights_digest"], d["runs"][0]["curve"][-1]["test_fit"]["mae"]')
   hogring train --data "$TMP/h.csv" "${run[@]}" --epochs 4 --launch process --json "$TMP/b.json" >/dev/null
@@ -79,7 +79,7 @@ houses() { # price is linear in what is known, but for noise; rent follows it
   [ "$(json "$TMP/a.json" '[t["deviation"] for t in d["targets"]][1], d["classes"]')" = "(0.0, 0)" ]
   refused 2 "target 2, z is 7 in all 10 training samples: there is nothing to learn of it" \
     train --data "$TMP/h.csv" --test-data "$TMP/h.csv" --target y,z
-  hogring train --data "$TMP/h.csv" --test-data "$TMP/h.csv" --target y,z --target-scale none --epochs 1 --quiet --lr 1e-4 --json "$TMP/a.json" >/dev/null
+  hogring train --data "$TMP/h.csv" --test-data "$TMP/h.csv" --target y,z --task regress:none --epochs 1 --quiet --lr 1e-4 --json "$TMP/a.json" >/dev/null
   [ "$(json "$TMP/a.json" 'd["runs"][0]["test_fit"]["r2"]')" = None ]
 }
 
@@ -93,15 +93,13 @@ houses() { # price is linear in what is known, but for noise; rent follows it
   local csv=(train --data "$TMP/h.csv" --target price)
   refused 2 "--task regress: is not supported for idx data (digits), whose labels are classes" train --task regress
   refused 2 "--expect-accuracy: is not supported where values are predicted" "${csv[@]}" --expect-accuracy 0.5
-  refused 2 "--label-smoothing 0.1: not with --task regress" "${csv[@]}" --label-smoothing 0.1
+  refused 2 "S of --loss cross-entropy: is not supported with --loss mse" "${csv[@]}" --loss auto:0.1
   refused 2 "--target-accuracy 0.9: not with --task regress" "${csv[@]}" --target-accuracy 0.9
   refused 2 "--loss bce: not with --task regress: it is of classes" "${csv[@]}" --loss bce
   refused 2 "--classes: is not supported where values are predicted" "${csv[@]}" --classes 3
   refused 2 "there is no accuracy where values are predicted; expected rmse, mae, r2 or loss" "${csv[@]}" --early-stop accuracy,3
   refused 2 "there is no rmse where classes are predicted; expected accuracy" train --keep-best rmse --checkpoint-dir "$TMP/k"
   refused 2 "--target: is not supported with --task classify" "${csv[@]}" --task classify
-  refused 2 "--huber-delta: is not supported with --loss mse (it belongs to huber)" "${csv[@]}" --huber-delta 2
-  refused 2 "--target-scale: is not supported with --task auto (it belongs to regress)" train --target-scale none
   refused 2 "--loss huber: not with --task classify or auto: it is of values" train --loss huber
   refused 2 "--target-rmse 3: not with --task classify or auto: it is of values" train --target-rmse 3
   refused 2 "--expect-rmse: is not supported where classes are predicted" train --expect-rmse 3

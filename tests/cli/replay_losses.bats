@@ -20,7 +20,7 @@ killed() {
   while [ "$1" != -- ]; do which+=("$1"); shift; done; shift
   for epochs in 40 200 1000; do epoch=0
     heard train --details --model softmax --workers 3 --launch process --epochs $epochs "$@" \
-      --on-loss restart --max-restarts 9 --record "$TMP/run.trace" --json "$TMP/run.json" >/dev/null 2>"$TMP/stderr" & pid=$!
+      --on-loss restart:,9 --record "$TMP/run.trace" --json "$TMP/run.json" >/dev/null 2>"$TMP/stderr" & pid=$!
     for w in "${which[@]}"; do epoch=$((epoch + 2))
       for _ in $(seq 1000); do grep -q "^epoch $epoch/" "$TMP/stderr" && break; sleep 0.01; done
       kill -KILL $(child_of $pid $w) 2>/dev/null || true

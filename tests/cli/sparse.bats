@@ -44,7 +44,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
 
 @test "ratings are factorised" {
   awk 'BEGIN { for (i = 0; i < 4000; i++) { u = int(i * 7.3) % 50; v = int(i * 3.7) % 31; printf "%d %d:%.2f\n", u, v + 1, 3 + (u % 3 - 1) * (v % 4 - 1.5) / 2 } }' >"$TMP/r.libsvm"
-  hogring train --data "$TMP/r.libsvm" --model mf --factors 4 --cost 20 --lr 0.1 --epochs 40 --workers 2 --quiet --json "$TMP/a.json"
+  hogring train --data "$TMP/r.libsvm" --model mf:4 --cost 20 --lr 0.1 --epochs 40 --workers 2 --quiet --json "$TMP/a.json"
   [ "$(json "$TMP/a.json" 'd["runs"][0]["test_loss"] < 0.1, d["runs"][0]["test_accuracy"]')" = "(True, None)" ]
 }
 
@@ -57,12 +57,7 @@ sparse() { hogring train --data "$TMP/a.libsvm" --epochs 5 "$@"; }
   refused 2 "--init-weights $TMP/w.safetensors: not with --solver dual" "${a[@]}" --init-weights "$TMP/w.safetensors"
   refused 2 "--keep: where to? give --checkpoint-dir too" "${a[@]}" --keep 2
   refused 2 "--lr: is not supported with --solver dual" "${a[@]}" --lr 0.1
-  refused 2 "--hot-copies: is not supported with --solver dual (it belongs to sgd)" "${a[@]}" --hot-copies 4
-  refused 2 "--hot-copies: is not supported with --strategy locked (it belongs to hogwild)" "${a[@]}" --solver sgd --strategy locked --hot-copies 4
-  refused 2 "--hot-copies 4: not with --workers 1: it has the weights to itself" "${a[@]}" --solver sgd --workers 1 --hot-copies 4
-  refused 2 "--lr-gamma: is not supported with --lr-schedule constant" "${a[@]}" --solver sgd --lr-schedule constant --lr-gamma 0.5
-  refused 2 "--lr-step-epochs: is not supported with --lr-schedule cosine" "${a[@]}" --solver sgd --lr-schedule cosine --lr-step-epochs 2
-  refused 2 "--factors: is not supported with --model logistic" "${a[@]}" --factors 4
+  refused 2 "--solver sgd:4: not with --workers 1: it has the weights to itself" "${a[@]}" --solver sgd:4 --workers 1
   refused 2 "--strategy allreduce: --model logistic is trained by hogwild or locked" "${a[@]}" --strategy allreduce
   refused 2 "--solver adam: expected auto, sgd or dual" "${a[@]}" --solver adam
   refused 2 "--cost 0: expected 1e-09 to 1000000000" "${a[@]}" --cost 0

@@ -33,11 +33,11 @@ digest() { awk '/weights digest/ {print $3}'; }
 
 @test "ratings are compared by their error, which less is better of" {
   awk 'BEGIN { for (i = 0; i < 4000; i++) { u = int(i * 7.3) % 50; v = int(i * 3.7) % 31; printf "%d %d:%.2f\n", u, v + 1, 3 + (u % 3 - 1) * (v % 4 - 1.5) / 2 } }' >"$TMP/r.libsvm"
-  hogring compare --model mf --factors 4 --cost 20 --data "$TMP/r.libsvm" --seeds 3 --epochs 20 --quiet \
+  hogring compare --model mf:4 --cost 20 --data "$TMP/r.libsvm" --seeds 3 --epochs 20 --quiet \
     --strategies hogwild,hogwild:lr=1e-6 --json "$TMP/a.json" >"$TMP/out"
   grep -q "^RMSE: hogwild.* has the best mean, 0.0" "$TMP/out"
   [ "$(json "$TMP/a.json" 'd["comparison"]["pairs"][0]["told_apart"], d["comparison"]["pairs"][0]["difference"] < 0')" = "(True, True)" ]
-  hogring train --model mf --factors 4 --data "$TMP/r.libsvm" --epochs 2 --quiet --checkpoint-dir "$TMP/c"
+  hogring train --model mf:4 --data "$TMP/r.libsvm" --epochs 2 --quiet --checkpoint-dir "$TMP/c"
   hogring eval "$TMP/c" --data "$TMP/r.libsvm" >"$TMP/out"
   grep -q ", test loss 0\.[0-9]* (800 samples)" "$TMP/out"
   hogring eval "$TMP/c" --data "$TMP/r.libsvm" --json "$TMP/e.json" >/dev/null

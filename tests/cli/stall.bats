@@ -82,7 +82,7 @@ sleeper_is_named() {
 }
 
 @test "a worker that sleeps is named by rank, pid and phase, whatever the strategy" {
-  printf "%s\n" $(strategies '$1 != "backup-workers"') "backup-workers --backups 0" "ps-async --placement colocated" "allreduce --launch process" | together sleeper_is_named 12
+  printf "%s\n" $(strategies '$1 != "backup-workers"') backup-workers:0 "ps-async --placement colocated" "allreduce --launch process" | together sleeper_is_named 12
 }
 
 sleepers_are_named() {

@@ -5,12 +5,11 @@ load support
 @test "local-sgd: its options, its banner, its JSON" {
   refused 2 "--sync-every: is not supported with --strategy allreduce (it belongs to hogwild on several machines, local-sgd, diloco and elastic-averaging)" train --sync-every 4
   refused 2 "--sync-every: is not supported with --strategy hogwild on one machine (it belongs to hogwild on several machines, local-sgd, diloco and elastic-averaging)" train --strategy hogwild --sync-every 4
-  refused 2 "--adaptive-sync: is not supported with --strategy hogwild (it belongs to local-sgd)" train --strategy hogwild --adaptive-sync
   refused 2 "--sync-every 0: expected 1 to 1048576" train --strategy local-sgd --sync-every 0
   refused 2 "--async-lr: is not supported with --strategy local-sgd" train --strategy local-sgd --async-lr divide
   refused 2 "--reduce repro: not with --strategy local-sgd: it averages weights" train --strategy local-sgd --reduce repro --global-batch-size 64
   refused 2 "--overlap on: not with --strategy local-sgd" train --strategy local-sgd --overlap on
-  hogring train --details --model softmax --epochs 1 --strategy local-sgd --sync-every 4 --adaptive-sync --algorithm ring --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  hogring train --details --model softmax --epochs 1 --strategy local-sgd:adaptive --sync-every 4 --algorithm ring --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "local-sgd (ring, " "$TMP/stderr"
   grep -q "manner   sync-every 4, adaptive" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["sync-every"], d["config"]["adaptive-sync"]')" = "('sync-every 4, adaptive', 4, True)" ]
@@ -18,11 +17,9 @@ load support
 }
 
 @test "diloco: its options, its banner, its JSON" {
-  refused 2 "--outer-lr: is not supported with --strategy local-sgd (it belongs to diloco)" train --strategy local-sgd --outer-lr 0.5
-  refused 2 "--outer-momentum 1: expected 0 to less than 1" train --strategy diloco --outer-momentum 1
-  refused 2 "--outer-lr 0: expected more than 0 to 1000000" train --strategy diloco --outer-lr 0
-  refused 2 "--adaptive-sync: is not supported with --strategy diloco (it belongs to local-sgd)" train --strategy diloco --adaptive-sync
-  hogring train --details --model softmax --epochs 1 --strategy diloco --sync-every 4 --outer-lr 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  refused 2 "M of --strategy diloco 1: expected 0 to less than 1" train --strategy diloco:,1
+  refused 2 "LR of --strategy diloco 0: expected more than 0 to 1000000" train --strategy diloco:0
+  hogring train --details --model softmax --epochs 1 --strategy diloco:0.5 --sync-every 4 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "manner   sync-every 4, outer-lr 0.5, outer-momentum 0.9" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"], d["config"]["outer-lr"]')" = "('sync-every 4, outer-lr 0.5, outer-momentum 0.9', 0.5)" ]
 }
@@ -67,11 +64,10 @@ load support
 }
 
 @test "backup-workers: one server, fewer backups than workers, drops are told" {
-  refused 2 "--backups: is not supported with --strategy ps-sync (it belongs to backup-workers)" train --strategy ps-sync --backups 1
-  refused 2 "--backups 3: expected fewer than the 3 workers" train --strategy backup-workers --workers 3 --backups 3
+  refused 2 "--strategy backup-workers:3: expected fewer than the 3 workers" train --strategy backup-workers:3 --workers 3
   refused 2 "--servers 2: not with --strategy backup-workers: one server decides" train --strategy backup-workers --servers 2
   refused 2 "--staleness-lr: is not supported with --strategy backup-workers" train --strategy backup-workers --staleness-lr inverse
-  hogring train "${quick[@]}" --strategy backup-workers --workers 4 --backups 2 --schedule explore:1 --details --json "$TMP/out.json" >"$TMP/stdout"
+  hogring train "${quick[@]}" --strategy backup-workers:2 --workers 4 --schedule explore:1 --details --json "$TMP/out.json" >"$TMP/stdout"
   grep -Eq "^dropped +[0-9]+ gradients of [0-9]+ samples; by worker:( [0-9]+){4}$" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["dropped"]["gradients"] == sum(d["runs"][0]["dropped"]["by_worker"]) > 0, d["runs"][0]["manner"]')" = "(True, 'backups 2')" ]
   hogring compare "${quick[@]}" --concurrent --workers 3 --strategies backup-workers:backups=0,backup-workers:backups=1 --json "$TMP/out.json" >"$TMP/stdout"
@@ -80,36 +76,31 @@ load support
 }
 
 @test "elastic-averaging: its options, its banner" {
-  refused 2 "--moving-rate: is not supported with --strategy local-sgd (it belongs to elastic-averaging)" train --strategy local-sgd --moving-rate 0.1
-  refused 2 "--moving-rate 2: expected 0 to 1" train --strategy elastic-averaging --moving-rate 2
+  refused 2 "ALPHA of --strategy elastic-averaging 2: expected 0 to 1" train --strategy elastic-averaging:2
   refused 2 "--async-lr: is not supported with --strategy elastic-averaging" train --strategy elastic-averaging --async-lr divide
-  refused 2 "--adaptive-sync: is not supported with --strategy elastic-averaging" train --strategy elastic-averaging --adaptive-sync
   hogring train --details --model softmax --epochs 1 --strategy elastic-averaging --workers 3 --servers 2 --sync-every 4 2>"$TMP/stderr" >/dev/null
   grep -q "manner   sync-every 4, moving-rate 0.3" "$TMP/stderr"
   hogring train "${quick[@]}" --strategy elastic-averaging --launch process --workers 3 --optimizer lamb >/dev/null
 }
 
 @test "gossip: its graphs, its banner, record and replay, resume" {
-  refused 2 "--gossip-graph star: expected ring, torus, hypercube, complete, or a file" train --strategy gossip --gossip-graph star
-  refused 2 "--gossip-graph: is not supported with --strategy allreduce (it belongs to gossip)" train --gossip-graph torus
-  refused 2 "--gossip-graph: is not supported with --strategy allreduce (it belongs to gossip)" compare --strategies gossip,allreduce:gossip-graph=torus
-  refused 2 "--gossip-graph: is not supported with --strategy ps-sync (it belongs to gossip)" compare --strategies allreduce,ps-sync --gossip-graph torus
+  refused 2 "--strategy gossip:star: expected ring, torus, hypercube, complete, or a file" train --strategy gossip:star
   printf '0 1\n1 2\0 3\n2 3\n' >"$TMP/nul"
-  refused 2 "--gossip-graph $TMP/nul:2: expected a link as two different workers" train --strategy gossip --workers 4 --gossip-graph "$TMP/nul"
-  refused 2 "--gossip-graph hypercube: 3 workers; expected a power of two" train --strategy gossip --workers 3 --gossip-graph hypercube
+  refused 2 "--strategy gossip:$TMP/nul:2: expected a link as two different workers" train --strategy gossip:$TMP/nul --workers 4
+  refused 2 "--strategy gossip:hypercube: 3 workers; expected a power of two" train --strategy gossip:hypercube --workers 3
   printf '0 1\n2 3\n' >"$TMP/graph"
-  refused 2 "--gossip-graph: worker 0 reaches 2 of 4 workers; expected a graph that joins all" train --strategy gossip --workers 4 --gossip-graph "$TMP/graph"
+  refused 2 "--strategy gossip: worker 0 reaches 2 of 4 workers; expected a graph that joins all" train --strategy gossip:$TMP/graph --workers 4
   echo "1 2 # now it does" >>"$TMP/graph"
-  hogring train "${quick[@]}" --strategy gossip --workers 4 --gossip-graph "$TMP/graph" --record "$TMP/run.trace" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  hogring train "${quick[@]}" --strategy gossip:$TMP/graph --workers 4 --record "$TMP/run.trace" --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   [ "$(json "$TMP/out.json" 'd["runs"][0]["manner"]')" = "gossip-graph $TMP/graph, 3 links" ]
   hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
-  hogring train "${quick[@]}" --strategy gossip --workers 4 --gossip-graph "$TMP/graph" --max-steps 5 --checkpoint-dir "$TMP/drawn" >/dev/null
+  hogring train "${quick[@]}" --strategy gossip:$TMP/graph --workers 4 --max-steps 5 --checkpoint-dir "$TMP/drawn" >/dev/null
   echo "# the same links" >>"$TMP/graph"
   hogring train "${quick[@]}" --resume "$TMP/drawn" >/dev/null
   echo "0 3" >>"$TMP/graph"
-  refused 2 "--gossip-graph $TMP/graph: is not the graph it was trained with" train "${quick[@]}" --resume "$TMP/drawn"
-  refused 2 "--gossip-graph $TMP/graph: is not the graph it was trained with" replay "$TMP/run.trace"
-  hogring train --resume "$TMP/drawn" --gossip-graph complete 2>&1 >/dev/null | grep -q -- "--gossip-graph complete: previously $TMP/graph"
+  refused 2 "--strategy gossip:$TMP/graph: is not the graph it was trained with" train "${quick[@]}" --resume "$TMP/drawn"
+  refused 2 "--strategy gossip:$TMP/graph: is not the graph it was trained with" replay "$TMP/run.trace"
+  hogring train --resume "$TMP/drawn" --strategy gossip:complete 2>&1 >/dev/null | grep -q -- "--strategy gossip:complete: previously $TMP/graph"
   hogring train "${quick[@]}" --strategy gossip --workers 4 --launch process | grep -o "weights digest  [0-9a-f]*" >"$TMP/whole"
   hogring train "${quick[@]}" --strategy gossip --workers 4 --max-steps 5 --checkpoint-dir "$TMP/saved" >/dev/null
   hogring train "${quick[@]}" --strategy gossip --workers 4 --resume "$TMP/saved" | grep -o "weights digest  [0-9a-f]*" >"$TMP/resumed"
@@ -119,7 +110,7 @@ load support
   grep -q "^gossip gossip-graph ring, 4 links  " "$TMP/stdout"
   grep -q "^gossip gossip-graph complete, 6 links  " "$TMP/stdout"
   grep -q "^local-sgd direct   " "$TMP/stdout"
-  hogring simulate --strategy gossip --workers 16 --gossip-graph torus --link 1GB/s,5us --epochs 1 >/dev/null
+  hogring simulate --strategy gossip:torus --workers 16 --link 1GB/s,5us --epochs 1 >/dev/null
 }
 
 @test "accumulate: bits of as many workers, its banner, what it is not with" {
@@ -129,7 +120,7 @@ load support
   hogring train --details --model softmax --epochs 1 --accumulate 4 2>&1 >/dev/null | grep -q "update   sgd, momentum 0.9, of 4 minibatches each; lr 0.05"
   refused 2 "--accumulate 0: expected 1 to 1024" train --accumulate 0
   refused 2 "--accumulate 2: not with --overlap on" train --accumulate 2 --overlap on
-  refused 2 "--accumulate 4: each of the 4 workers has 2 micro-shards, and none is larger than a minibatch: expected at most 2, or --micro-shards 16" train --accumulate 4 --workers 4 --reduce repro --global-batch-size 64
-  hogring train "${quick[@]}" --accumulate 4 --workers 4 --reduce repro --global-batch-size 64 --micro-shards 16 >/dev/null
+  refused 2 "--accumulate 4: each of the 4 workers has 2 micro-shards, and none is larger than a minibatch: expected at most 2, or --reduce repro:16" train --accumulate 4 --workers 4 --reduce repro --global-batch-size 64
+  hogring train "${quick[@]}" --accumulate 4 --workers 4 --reduce repro:16 --global-batch-size 64 >/dev/null
   refused 2 "--accumulate 32: each of the 4 workers has 2 micro-shards, and none is larger than a minibatch: expected at most 2" train --accumulate 32 --workers 4 --reduce repro --global-batch-size 64
 }

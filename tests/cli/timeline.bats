@@ -21,7 +21,7 @@ timed() {
   timed --workers 2 --launch process --strategy ssp --servers 2
   timed --workers 3 --strategy ps-sync --servers 2 --placement colocated
   timed --workers 3 --algorithm ring
-  timed --workers 2 --overlap on --bucket-size 4K --model mlp
+  timed --workers 2 --overlap on:4K --model mlp
   timed --workers 2 --inject "stall:1@step=3+20ms,load:0+1ms"
 }
 

@@ -157,7 +157,7 @@ class Case:
         return function(out, target.to(x.dtype))
 
     def settings(self):
-        return ["--model", self.builtin or self.text, "--loss", self.loss, "--label-smoothing", self.smoothing]
+        return ["--model", self.builtin or self.text, "--loss", f"{self.loss}:{self.smoothing}" if self.smoothing else self.loss]
 
 
 class Judge:
@@ -252,7 +252,7 @@ def optimisers():
     return (
         ("sgd", "--lr 0.05 --momentum 0", lambda p: (sgd(p, 0.05), 0)),
         ("sgd momentum", "--lr 0.02 --momentum 0.9 --weight-decay 0.01", lambda p: (sgd(p, 0.02, 0.9, weight_decay=0.01), 0)),
-        ("sgd nesterov", "--lr 0.02 --momentum 0.9 --nesterov", lambda p: (sgd(p, 0.02, 0.9, nesterov=True), 0)),
+        ("sgd nesterov", "--lr 0.02 --momentum 0.9 --optimizer sgd:nesterov", lambda p: (sgd(p, 0.02, 0.9, nesterov=True), 0)),
         ("sgd clipped", "--lr 0.05 --momentum 0.9 --clip-norm 0.3", lambda p: (sgd(p, 0.05, 0.9), 0.3)),
         ("adagrad", "--optimizer adagrad --lr 0.01", lambda p: (adagrad(p, 0.01), 0)),
         ("adam", "--optimizer adam --lr 0.003 --weight-decay 0.01", lambda p: (adam(p, 0.003, weight_decay=0.01), 0)),
@@ -315,7 +315,7 @@ def main():
     for text in LAYERS:
         bad += only in text and check(text, Case(text), usual)
     for loss, smoothing, text, classes in LOSSES:
-        name = f"--loss {loss} --label-smoothing {smoothing}: {text}"
+        name = f"--loss {loss}, smoothed by {smoothing}: {text}"
         bad += only in name and check(name, Case(text, classes=classes, loss=loss, smoothing=smoothing), usual)
     for name, flags, make in optimisers():
         bad += only in name and check(f"optimiser {name}", Case(SMALL), [(flags, make)])

@@ -50,10 +50,10 @@ with tempfile.TemporaryDirectory() as tmp:
     scaled = torch.from_numpy(((y[:N] - mean) / deviation).astype(np.float32))
     run(f"{tmp}/start", "--epochs", "1", "--lr", "1e-30", "--momentum", "0")
     start = weights(f"{tmp}/start")
-    for name, loss, options in (("mse", torch.nn.MSELoss(), []), ("huber", torch.nn.HuberLoss(), []),
-                                ("huber 0.3", torch.nn.HuberLoss(delta=0.3), ["--huber-delta", "0.3"])):
+    for name, loss, options in (("mse", torch.nn.MSELoss(), ["mse"]), ("huber", torch.nn.HuberLoss(), ["huber"]),
+                                ("huber 0.3", torch.nn.HuberLoss(delta=0.3), ["huber:0.3"])):
         folder = f"{tmp}/{name.replace(' ', '')}"
-        got = run(folder, "--loss", name.split()[0], *options, "--epochs", str(STEPS), "--lr", "0.1", "--momentum", "0.9")
+        got = run(folder, "--loss", *options, "--epochs", str(STEPS), "--lr", "0.1", "--momentum", "0.9")
         net = torch_run(start, torch.from_numpy(x[:N]), scaled, loss)
         ours = weights(folder)
         worst = max(float(np.abs(ours[k] - v.numpy()).max()) for k, v in net.state_dict().items())

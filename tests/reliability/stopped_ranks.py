@@ -27,7 +27,7 @@ STRATEGIES = [
     ("hogwild", [], 0),
     ("local-sgd", ["--sync-every", "4"], 0),
     ("elastic-averaging", ["--servers", "1"], 1),
-    ("backup-workers", ["--backups", "1", "--servers", "1"], 1),
+    ("backup-workers:1", ["--servers", "1"], 1),
 ]
 
 

@@ -36,8 +36,8 @@ class Draw:
         if self.repro:  # three from outside, one soon after the other, find most
             self.workers, self.epochs = 4, 8
         self.options = ["--strategy", self.strategy, "--launch", self.launch, "--workers", str(self.workers), "--epochs", str(self.epochs),
-                        "--seed", str(r.randint(1, 10**6)), *batch, "--on-loss", self.on_loss,
-                        "--max-restarts", str(self.restarts), "--lost-batch", r.choice(["reissue", "count"]), "--model", r.choice(["softmax", "mlp"]),
+                        "--seed", str(r.randint(1, 10**6)), *batch, 
+                        "--on-loss", f"{self.on_loss}:{r.choice(['reissue', 'count'])},{self.restarts}", "--model", r.choice(["softmax", "mlp"]),
                         "--compute-time", r.choice(["1ms", "2ms", "lognormal(2ms, 0.5)"]), "--timeout", "20s"]
         if self.served:
             self.options += ["--servers", str(self.servers)]
@@ -48,7 +48,7 @@ class Draw:
         if self.strategy in ("local-sgd", "diloco", "elastic-averaging"):
             self.options += ["--sync-every", str(r.choice([1, 3, 8]))]
         if self.strategy == "gossip":
-            self.options += ["--gossip-graph", r.choice(["ring", "complete"])]
+            self.options += ["--strategy", "gossip:" + r.choice(["ring", "complete"])]
         self.unharmed = list(self.options)  # the same run, and nobody dies
         self.draw_deaths(r, servers_die)
 

@@ -17,6 +17,7 @@
 #include "base/inputs.h"
 #include "base/printable.h"
 #include "base/signals.h"
+#include "options/train_options.h"
 
 enum { NOT_FOUND = 127, PATIENCE_NS = 20000000 };
 
@@ -168,12 +169,34 @@ static enum hr_status complain(const struct hr_gate_child *child, const char *co
                    command, code, said);
 }
 
+/* Parameters (options/option.h) go into a file of options, where every version reads them by their
+ * names. */
+static enum hr_status split_words(const struct hr_gate_words *words, const char *path, char **argv,
+                                  size_t *n)
+{
+    FILE *file = fopen(path, "we");
+    for (size_t i = 0; file && i < words->n; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(words->word[i] + 2, "="),
+                 words->word[i] + 2);
+        const struct hr_option *row = i > 0 ? hr_train_option_find(name) : NULL;
+        const char *value = strchr(words->word[i], '=');
+        if (row && row->parameter)
+            fprintf(file, "%s = %s\n", name, value ? value + 1 : "on");
+        else
+            argv[(*n)++] = words->word[i];
+    }
+    return file && fclose(file) == 0 ? HR_OK
+                                     : hr_fail_errno(HR_E_IO, "%s: cannot be written", path);
+}
+
 enum hr_status hr_gate_child_run(const struct hr_gate_child *child,
                                  const struct hr_gate_words *words, const char *name,
                                  struct hr_gate_document *out)
 {
-    char json[HR_PATH_MAX], option[HR_PATH_MAX + 16], errors[HR_PATH_MAX], quiet[] = "--quiet";
-    char *argv[HR_GATE_WORDS_MAX + 4] = {(char *)child->binary};
+    char json[HR_PATH_MAX], option[HR_PATH_MAX + 16], errors[HR_PATH_MAX];
+    char parameters[HR_PATH_MAX], quiet[] = "--quiet";
+    char *argv[HR_GATE_WORDS_MAX + 5] = {(char *)child->binary};
     size_t n = 1;
     int code = 0;
     bool late = false;
@@ -181,8 +204,9 @@ enum hr_status hr_gate_child_run(const struct hr_gate_child *child,
     HR_TRY(hr_path(json, "%s/%s", child->folder, name));
     HR_TRY(hr_path(errors, "%s/stderr", child->folder));
     HR_TRY(hr_file_forget(json));
-    for (size_t i = 0; i < words->n; i++)
-        argv[n++] = words->word[i];
+    HR_TRY(hr_path(parameters, "--config=%s/parameters", child->folder));
+    HR_TRY(split_words(words, strchr(parameters, '=') + 1, argv, &n));
+    argv[n++] = parameters;
     snprintf(option, sizeof option, "--json=%s", json);
     argv[n++] = option;
     if (child->quiet)

@@ -71,8 +71,8 @@ static void write_differences(char *text, size_t size, const struct hr_train_opt
             continue;
         hr_option_text(row, options, value, sizeof value);
         const char *quote = strchr(value, ' ') ? "'" : "";
-        used += (size_t)snprintf(text + used, size - used, "%s--%s %s%s%s", used ? " " : "",
-                                 row->name, quote, value, quote);
+        used += (size_t)snprintf(text + used, size - used, "%s%s%s%s", used ? " " : "", quote,
+                                 hr_option_said(row, value).text, quote);
     }
 }
 
@@ -241,7 +241,7 @@ const struct hr_check hr_check_synchronous = {
     .name = "synchronous",
     .claim = "allreduce=ps-sync=accumulated",
     .story = "allreduce (direct, one-shot, tree, master-worker) = ps-sync with any servers = ssp "
-             "--staleness 0 = backup-workers --backups 0 = one worker with --accumulate, to the "
+             "--staleness 0 = backup-workers:0 = one worker with --accumulate, to the "
              "bit: all add in T(n).",
     .what = "runs",
     .run = try_synchronous,
@@ -520,8 +520,9 @@ static enum hr_status try_tensor(struct hr_trial *trial)
 const struct hr_check hr_check_tensor = {
     .name = "tensor",
     .claim = "ranks of a layer: 1 = 2 = 4",
-    .story = "With --tensor-shards 4, a network whose layers 1, 2 or 4 ranks share ends with the "
-             "same bits, under any synchronous strategy.",
+    .story =
+        "With --tensor-parallel 1:4, a network whose layers 1, 2 or 4 ranks share ends with the "
+        "same bits, under any synchronous strategy.",
     .what = "runs",
     .run = try_tensor,
 };

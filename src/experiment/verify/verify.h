@@ -67,7 +67,7 @@ HR_CHECKED enum hr_status hr_trial_folder(struct hr_trial *trial);
 
 /* Which strategies a claim is of, by what the table says of them:
  *   IN_STEP   all workers know beforehand what comes next: no order of events decides anything
- *   TOGETHER  all share a batch: as above, where nobody is left out (--backups 0)
+ *   TOGETHER  all share a batch: as above, where nobody is left out (backup-workers:0)
  *   ORDERED   the order in which inputs are taken decides bits
  *   PLAIN     it keeps weights and optimizers' states alone: with one worker it is serial */
 enum hr_trial_of { HR_TRIAL_IN_STEP, HR_TRIAL_TOGETHER, HR_TRIAL_ORDERED, HR_TRIAL_PLAIN };

@@ -16,6 +16,5 @@ const struct hr_rule HR_ISA_NAME(hr_rule_adagrad) = {
     .state_names = {"sum"},
     .lr = 0.01,
     .eps = 1e-10,
-    .options = (const char *const[]){"eps", NULL},
     .update = update,
 };

@@ -20,7 +20,6 @@ const struct hr_rule HR_ISA_NAME(hr_rule_adam) = {
     .state_names = {"exp_avg", "exp_avg_sq"},
     .lr = 0.001,
     .eps = 1e-8,
-    .options = (const char *const[]){"beta1", "beta2", "eps", NULL},
     .momentum_option = "beta1",
     .momentum_at = offsetof(struct hr_optimizer, beta1),
     .update = update,

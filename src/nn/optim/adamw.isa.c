@@ -22,7 +22,6 @@ const struct hr_rule HR_ISA_NAME(hr_rule_adamw) = {
     .lr = 0.001,
     .weight_decay = 0.01,
     .eps = 1e-8,
-    .options = (const char *const[]){"beta1", "beta2", "eps", NULL},
     .momentum_option = "beta1",
     .momentum_at = offsetof(struct hr_optimizer, beta1),
     .update = update,

@@ -59,7 +59,6 @@ const struct hr_rule HR_ISA_NAME(hr_rule_lamb) = {
     .lr = 0.005, /* ours: the paper has none */
     .weight_decay = 0.01,
     .eps = 1e-6,
-    .options = (const char *const[]){"beta1", "beta2", "eps", NULL},
     .momentum_option = "beta1",
     .momentum_at = offsetof(struct hr_optimizer, beta1),
     .update = update,

@@ -31,7 +31,6 @@ const struct hr_rule HR_ISA_NAME(hr_rule_lars) = {
     .state_names = {"momentum_buffer"},
     .lr = 1, /* ours: the paper has none */
     .weight_decay = 0.0005,
-    .options = (const char *const[]){"momentum", "trust-coefficient", NULL},
     .momentum_option = "momentum",
     .momentum_at = offsetof(struct hr_optimizer, momentum),
     .update = update,

@@ -73,9 +73,6 @@ struct hr_rule {
     size_t nstates;
     const char *state_names[HR_OPTIMIZER_MAX_STATES]; /* as in PyTorch's state_dict */
     double lr, weight_decay, eps;                     /* defaults */
-    /* Names of the command-line options that it obeys and not every rule does, NULL behind the
-     * last. */
-    const char *const *options;
     bool lr_is_step; /* it does not set the size of its steps by what gradients were before */
     /* Of them, the one that is the momentum, and its field of struct hr_optimizer; NULL: none. */
     const char *momentum_option;

@@ -33,9 +33,8 @@ static void describe(const struct hr_optimizer *o, char *text, size_t size)
 
 #define HR_SGD                                                                                     \
     .name = "sgd", .lr = 0.05, /* ours: PyTorch has none */                                        \
-        .options = (const char *const[]){"momentum", "nesterov", NULL}, .lr_is_step = true,        \
-    .momentum_option = "momentum", .momentum_at = offsetof(struct hr_optimizer, momentum),         \
-    .describe = describe
+        .lr_is_step = true, .momentum_option = "momentum",                                         \
+    .momentum_at = offsetof(struct hr_optimizer, momentum), .describe = describe
 
 static const struct hr_rule no_momentum = {HR_SGD, .update = without};
 

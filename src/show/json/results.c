@@ -274,7 +274,7 @@ const struct hr_field hr_loss_rows[] = {
     {HR_FIELD(LOSS, "pause_s", pause_s), .null = HR_NULL_BELOW_0,
      .meaning = "from then until an update was applied that was offered after it; null: none was"},
     {HR_FIELD(LOSS, "samples_lost", lost_samples),
-     .meaning = "that were in its hands and were never trained on (--lost-batch count)"},
+     .meaning = "that were in its hands and were never trained on (--on-loss continue:count)"},
     {HR_FIELD(LOSS, "samples_again", again_samples),
      .meaning = "that were handed out, or computed, once more"},
     {HR_FIELD(LOSS, "partial", partial),

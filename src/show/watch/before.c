@@ -230,8 +230,8 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value,
         char text[256];
         hr_option_text(row, mine, text, sizeof text);
         const size_t used = strlen(cli->otherwise);
-        snprintf(cli->otherwise + used, sizeof cli->otherwise - used, "--%s %s: previously %s\n",
-                 name, hr_printable(text).text, value[0] ? hr_printable(value).text : "none");
+        snprintf(cli->otherwise + used, sizeof cli->otherwise - used, "%s: previously %s\n",
+                 hr_option_said(row, text).text, value[0] ? hr_printable(value).text : "none");
     }
 }
 

@@ -4,7 +4,7 @@
  *   its counters as they were before its last gradient, so that one that never reached the weights
  *   can be taken back, and one that was being counted can be undone.
  *
- *   A batch that a lost worker had in its hands is handed out again (--lost-batch reissue) or is
+ *   A batch that a lost worker had in its hands is handed out again (continue:reissue) or is
  *   lost. Who hands out batches does so: shard 0, or where there are no servers the launcher at a
  *   cut. A cut with batches still to be handed out again is not one: all go back for them.
  *

@@ -91,8 +91,8 @@ bool hr_always_ready(void *worker);
  *            model alone. What is left when backward has finished the first layer is the last one.
  *   Test     tests/unit/train/test_overlap.c, tests/unit/server/test_server_carried.c */
 
-/* Elements of a piece, at least; SIZE_MAX where a gradient leaves whole. HR_E_USAGE: --bucket-size
- * is no size. */
+/* Elements of a piece, at least; SIZE_MAX where a gradient leaves whole. HR_E_USAGE: BYTES of
+ * --overlap on:BYTES is no size. */
 HR_CHECKED enum hr_status hr_overlap_least(const struct hr_shared_state *shared, size_t *least);
 
 /* grads [offset, end) are final, and those behind have left: do these leave ahead of the rest? */

@@ -148,7 +148,7 @@ struct hr_shared_state {
     const struct hr_train_options *options;
     const char *guarantee;    /* of this run. Set by prepare */
     uint64_t staleness_bound; /* clocks between two workers; UINT64_MAX: any. Set by prepare */
-    struct hr_digest_text graph_digest; /* of the file's links (--gossip-graph FILE), or "". Set by
+    struct hr_digest_text graph_digest; /* of the file's links (gossip:FILE), or "". Set by
                                            prepare */
     bool have_peers; /* workers send each other messages (peers.h). Set by prepare */
     void *setup;     /* what strategy->prepare made of them, or NULL; one block, owned */
@@ -163,7 +163,7 @@ struct hr_shared_state {
     bool outlives;         /* the run outlives ranks that are lost (--on-loss) */
     bool overlaps;         /* gradients leave in pieces (--overlap) */
     bool slows;            /* stale updates have smaller rates (--staleness-lr) */
-    bool reissues;         /* their batches are handed out again (--lost-batch) */
+    bool reissues;         /* their batches are handed out again (continue:reissue) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool local;                    /* the workers' group is one thread's */
     bool colocated;                /* shard s belongs to worker s; else to a rank of its own */

@@ -115,7 +115,7 @@ enum hr_status hr_strategy_same_graph(const struct hr_shared_state *shared, cons
         return HR_OK;
     return hr_fail(
         HR_E_USAGE,
-        "--gossip-graph %s: is not the graph it was trained with: the digest of its links "
+        "--strategy gossip:%s: is not the graph it was trained with: the digest of its links "
         "was %s, now it is %s",
         now, hr_printable(digest).text, ours);
 }

@@ -279,7 +279,7 @@ bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option);
 HR_CHECKED enum hr_status hr_strategy_prepare(struct hr_shared_state *shared);
 void hr_strategy_describe(const struct hr_shared_state *shared, char *text, size_t size);
 void hr_strategy_forget(struct hr_shared_state *shared);
-/* After prepare. HR_E_USAGE: the file that --gossip-graph names had other links when `graph`, then
+/* After prepare. HR_E_USAGE: the file that gossip:GRAPH names had other links when `graph`, then
  * that option, had this digest. Either may be NULL, or "": not known. */
 HR_CHECKED enum hr_status hr_strategy_same_graph(const struct hr_shared_state *shared,
                                                  const char *graph, const char *digest);

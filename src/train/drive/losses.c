@@ -216,7 +216,7 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
     if (losses->n == HR_LOSSES_MOST)
         return "; more losses than are counted";
     if (!is_worker(losses, rank) && !losses->halted && !may_restart(losses))
-        return "; a server is needed, and --max-restarts are used up";
+        return "; a server is needed, and its restarts are used up";
     if (!restarts_all(losses) && is_last_worker(losses, rank) &&
         !one_comes(losses, shared_of(losses)->workers))
         return "; no worker is left";

@@ -3,7 +3,7 @@
  * rest go on: rest.h where ranks wait, play/play.h where they are played.
  *
  *   continue   those who are left go on
- *   restart    ... and the rank is started again, while --max-restarts lasts: at once, and when it
+ *   restart    ... and the rank is started again, while restarts last: at once, and when it
  *              is lost again after a pause of 0.1 s, which doubles with each of its losses
  *
  * Two rules:

@@ -83,7 +83,7 @@ static enum hr_status measure_one(const struct hr_dataset *dataset, size_t k,
                        dataset->name, k + 1, name[0] ? ", " : "", name);
     return hr_fail(HR_E_USAGE,
                    "%s: target %zu%s%s is %g in all %zu training samples: there is nothing to "
-                   "learn of it (--target leaves it out; --target-scale none takes it as it is)",
+                   "learn of it (--target leaves it out; --task regress:none takes it as it is)",
                    dataset->name, k + 1, name[0] ? ", " : "", name, out->mean[k], train->count);
 }
 

@@ -7,7 +7,7 @@
  *            an update of them is at most so many rows of each worker late.
  *   Merge    shared += mine - read, then mine = read = shared: one relaxed load and store a weight.
  *            Another's merge between the two is lost, and sampled as all lost updates are.
- *   Who      several workers with solver sgd and without a lock (--hot-copies). Else count is 0,
+ *   Who      several workers with solver sgd and without a lock (--solver sgd:N). Else count is 0,
  *            and all calls do nothing. One worker's bits are those of plain descent.
  *   Threads  a worker's own. Test: tests/unit/sparse/test_hot.c
  */

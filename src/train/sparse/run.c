@@ -150,7 +150,7 @@ static enum hr_status sparse_settle(struct hr_sparse_run *run)
     HR_TRY(check_warmup(o));
     HR_TRY(hr_pairs_check_of(o, NULL));
     if (o->factors % 2)
-        return hr_fail(HR_E_USAGE, "--factors %zu: expected an even number", o->factors);
+        return hr_fail(HR_E_USAGE, "--model mf:%zu: expected an even number", o->factors);
     HR_TRY(choose_strategy(run));
     HR_TRY(choose_solver(run));
     HR_TRY(hr_launch_parse(o->launch, &run->launch));
@@ -252,7 +252,7 @@ static enum hr_status sparse_fits(struct hr_sparse_run *run, const struct hr_che
         o->factors = o->factors / 4 * 2;
         HR_TRY(sparse_sum_up(run, checkpoint, &fewer));
         if (hr_needs_fit(&fewer, &there))
-            snprintf(advice, sizeof advice, "--factors %zu would fit", o->factors);
+            snprintf(advice, sizeof advice, "--model mf:%zu would fit", o->factors);
     }
     o->factors = asked;
     return hr_needs_check(&run->needs, "this run needs", advice);

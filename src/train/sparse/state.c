@@ -253,7 +253,7 @@ enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
     HR_TRY(hr_saved_same(checkpoint, "--cost", hr_metadata_get(&checkpoint->model, "hogring.cost"),
                          ours));
     if (run->scale.count && scale)
-        HR_TRY(hr_saved_same(checkpoint, "--target-scale", scale, run->options.target_scale));
+        HR_TRY(hr_saved_same(checkpoint, "--task regress", scale, run->options.target_scale));
     return hr_past_check_best(checkpoint, &run->cuts, &run->options);
 }
 

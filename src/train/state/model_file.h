@@ -8,7 +8,7 @@
 #include "hogring/checkpoint.h"
 #include "worker/job.h"
 
-/* The model of --model, --loss and --label-smoothing for the data. */
+/* The model of --model and --loss for the data. */
 HR_CHECKED enum hr_status hr_run_model(const struct hr_train_options *options,
                                        const struct hr_dataset *dataset,
                                        const struct hr_target_scale *values, struct hr_model **out);

@@ -292,7 +292,7 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
     if (loss)
         HR_TRY(hr_saved_same(checkpoint, "--loss", loss, run->job.options->loss));
     if (run->job.values.count && scale)
-        HR_TRY(hr_saved_same(checkpoint, "--target-scale", scale, run->job.options->target_scale));
+        HR_TRY(hr_saved_same(checkpoint, "--task regress", scale, run->job.options->target_scale));
     HR_TRY(check_frozen(run, checkpoint));
     HR_TRY(check_placement(run, checkpoint));
     HR_TRY(hr_past_check_best(checkpoint, &run->leader.cuts, &run->options));

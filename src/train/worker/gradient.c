@@ -349,7 +349,7 @@ static enum hr_status check_accumulate(const struct hr_train_job *job)
     while (enough < accumulate * workers)
         enough *= 2;
     if (enough <= MOST_SHARDS)
-        snprintf(cure, sizeof cure, ", or --micro-shards %zu", enough);
+        snprintf(cure, sizeof cure, ", or --reduce repro:%zu", enough);
     return hr_fail(HR_E_USAGE,
                    "--accumulate %zu: each of the %zu workers has %zu micro-shard%s, and none is "
                    "larger than a minibatch: expected at most %zu%s",
@@ -366,7 +366,7 @@ enum hr_status hr_micro_shards_prepare(struct hr_train_job *job)
         return hr_fail(HR_E_USAGE, "--reduce repro: expected --global-batch-size N with it, the "
                                    "same for any number of workers");
     if (!power_of_two(shards) || shards > MOST_SHARDS)
-        return hr_fail(HR_E_USAGE, "--micro-shards %zu: expected a power of two up to %d", shards,
+        return hr_fail(HR_E_USAGE, "--reduce repro:%zu: expected a power of two up to %d", shards,
                        MOST_SHARDS);
     if (!power_of_two(workers) || workers > shards)
         return hr_fail(HR_E_USAGE,

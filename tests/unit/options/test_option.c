@@ -122,10 +122,58 @@ static void ranges_and_words_say_what_is_expected(void **state)
 {
     (void)state;
     refused("momentum", "1.5", "--momentum 1.5: expected 0 to 1");
-    refused("beta1", "1", "--beta1 1: expected 0 to less than 1");
-    refused("lr-step-epochs", "0", "--lr-step-epochs 0: expected more than 0");
+    refused("beta1", "1", "BETA1 of --optimizer adam 1: expected 0 to less than 1");
+    refused("lr-step-epochs", "0", "EPOCHS of --lr-schedule step 0: expected more than 0");
     refused("reduce", "su", "--reduce su: expected sum or repro");
     refused("scale-lr", "linearly", "--scale-lr linearly: expected linear, sqrt or none");
+}
+
+/* The value of a parameter that its row takes, and that is not the default. */
+static const char *another_value(const struct hr_option *row)
+{
+    static char word[32];
+    if (row->kind == HR_OPTION_FLAG)
+        return "on";
+    if (row->words) {
+        const char *last = strrchr(row->words, '|') + 1;
+        snprintf(word, sizeof word, "%s", last);
+        return word;
+    }
+    return row->kind == HR_OPTION_TEXT ? "4K" : row->kind == HR_OPTION_DURATION ? "2s" : "6";
+}
+
+static void a_parameter_is_said_behind_a_value(void **state)
+{
+    (void)state;
+    const struct hr_option *row;
+    size_t n = 0;
+    for (size_t i = 0; (row = hr_train_option_at(i)) != NULL; i++) {
+        struct hr_train_options options, other;
+        hr_train_defaults(&options);
+        hr_train_defaults(&other);
+        if (!row->parameter)
+            continue;
+        struct hr_option_name said = hr_option_said(row, another_value(row));
+        char *value = strchr(said.text, ' ') + 1;
+        value[-1] = '\0';
+        if (!row->with[0].values) /* a number: "T[:S]:6" */
+            memmove(value, strchr(value, ']') ? "2:6" : value, sizeof "2:6");
+        if (row->kind == HR_OPTION_DURATION)
+            snprintf(value, 8, "9s:2s");
+        CHECK_OK(hr_train_set(&options, said.text + 2, value));
+        CHECK_OK(hr_train_set(&other, row->name, another_value(row)));
+        assert_true(hr_option_equal(row, &options, &other));
+        n++;
+    }
+    assert_true(n > 20);
+    struct hr_train_options options;
+    hr_train_defaults(&options);
+    assert_int_equal(hr_train_set(&options, "lr-schedule", "step:1,2,3"), HR_E_USAGE);
+    assert_int_equal(hr_train_set(&options, "optimizer", "sgd:often"), HR_E_USAGE);
+    assert_int_equal(hr_train_set(&options, "loss", "mse:1"), HR_E_USAGE);
+    CHECK_OK(hr_train_set(&options, "lr-schedule", "step:5,0.2"));
+    CHECK_OK(hr_train_set(&options, "lr-schedule", "step:,0.3"));
+    assert_true(options.lr_step_epochs == 5 && options.lr_gamma == 0.3);
 }
 
 int main(void)
@@ -137,6 +185,7 @@ int main(void)
         cmocka_unit_test(files_decide_no_outputs_and_no_limits),
         cmocka_unit_test(text_and_json_read_back),
         cmocka_unit_test(how_often_has_three_spellings),
+        cmocka_unit_test(a_parameter_is_said_behind_a_value),
         cmocka_unit_test(ranges_and_words_say_what_is_expected),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,10 +40,11 @@ static void where_they_are_changes_no_bit(void **state)
     const struct said several = several_alike(2, &o, dataset);
     several_check_equal(&several, &alone);
     snprintf(o.placement, sizeof o.placement, "colocated");
-    several_check_refused(&o, HR_E_USAGE,
-                          "--server-placement first: is not supported with --placement colocated, "
-                          "where server s is worker s",
-                          dataset);
+    several_check_refused(
+        &o, HR_E_USAGE,
+        "--placement dedicated:first: is not supported with --placement colocated, "
+        "where server s is worker s",
+        dataset);
 }
 
 /* Servers rest: 3 threads on 2 processors. What has come from elsewhere is not left until somebody

@@ -230,7 +230,7 @@ static void a_run_that_goes_on_was_never_stopped_and_is_evaluated(void **state)
         hr_evaluation_free(&e);
         snprintf(rest.target_scale, sizeof rest.target_scale, "none");
         rest.epochs = 9;
-        sparse_refuses(rest, &data, HR_E_USAGE, "--target-scale");
+        sparse_refuses(rest, &data, HR_E_USAGE, "--task regress");
         hr_run_result_free(&a);
         hr_run_result_free(&b);
         hr_run_result_free(&c);

@@ -286,10 +286,10 @@ static void what_cannot_be_trained_is_refused_in_one_line(void **state)
     refused(o, &many, HR_E_USAGE, "--solver dual: not with --model mf: it has no dual");
     o = sparse_options("mf", "sgd", 2, 3);
     o.factors = 5;
-    refused(o, &many, HR_E_USAGE, "--factors 5: expected an even number");
+    refused(o, &many, HR_E_USAGE, "--model mf:5: expected an even number");
     o = sparse_options("svm", "sgd", 2, 3);
     o.hot_copies = 1025;
-    refused(o, &two, HR_E_USAGE, "--hot-copies 1025: expected 0 to 1024");
+    refused(o, &two, HR_E_USAGE, "N of --solver sgd 1025: expected 0 to 1024");
     o = sparse_options("svm", "newton", 2, 3);
     refused(o, &two, HR_E_USAGE, "--solver newton: expected auto, sgd or dual");
     o = sparse_options("svm", "sgd", 2, 3);

@@ -336,7 +336,7 @@ static void what_does_not_go_with_it_is_refused(void **state)
     check_refused(bad, "--overlap on: not in a single stage: its gradients are whole all at once");
     bad = good;
     snprintf(bad.pipeline_schedule, sizeof bad.pipeline_schedule, "interleaved");
-    check_refused(bad, "nothing to interleave; expected --chunks 2, or 1f1b");
+    check_refused(bad, "nothing to interleave; expected interleaved:2, or 1f1b");
     bad = good;
     bad.accumulate = 2;
     check_refused(bad, "--accumulate 2: not with --pipeline 2: --micro-batches says");
