@@ -27,7 +27,7 @@ static const struct hr_option data[] = {
         .models = HR_OF_ALL_MODELS),
     ROW("split", TEXT, split, "HOW", NULL,
         "which samples are held out: random, stratified (of each class as many), group:COLUMN "
-        "(no value of it in both parts), last (in the order of the file)",
+        "(no value of it in both parts), last (in the order of the file), fold:2/5 (a fifth)",
         .said = "random", .commands = READERS, .models = HR_OF_ALL_MODELS),
     ROW("columns", TEXT, columns, "LIST", NULL,
         "CSV: columns to learn from, names or numbers from 1: age,sex", .said = "all",

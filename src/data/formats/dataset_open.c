@@ -52,7 +52,9 @@ static enum hr_status check_options(const struct hr_data_options *options)
         return hr_fail(HR_E_USAGE, "--missing %s: expected refuse, mean or drop", options->missing);
     enum hr_split_rule rule;
     if (!hr_split_rule_parse(options->split, &rule))
-        return hr_fail(HR_E_USAGE, "--split %s: expected random, stratified, last or group:COLUMN",
+        return hr_fail(HR_E_USAGE,
+                       "--split %s: expected random, stratified, last or group:COLUMN; or "
+                       "fold:I/K, fold:I/K,stratified or fold:I/K,group:COLUMN, as fold:2/5",
                        options->split);
     if (options->feature_count > UINT32_MAX / 2)
         return hr_fail(HR_E_USAGE, "--features %zu: expected at most 2^31 - 1",
@@ -112,6 +114,9 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         return hr_fail(HR_E_USAGE,
                        "--split stratified: is not supported with --task regress, which "
                        "has no classes");
+    if (hr_split_fold(options->split).folds && (options->test_data[0] || rows[2].given))
+        return hr_fail(HR_E_USAGE, "--%s: is not supported with folds, which say what is tested",
+                       options->test_data[0] ? rows[0].flag : rows[2].flag);
     if (options->test_data[0] && rows[2].given)
         return hr_fail(HR_E_USAGE, "--test-fraction: is not supported with --test-data");
     return HR_OK;

@@ -23,6 +23,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/size.h"
+#include "data/hold_out.h"
 #include "formats/formats.h"
 #include "formats/image_load.h"
 
@@ -70,7 +71,7 @@ static enum hr_status check_test_options(const struct splits *s, const char *tes
     if (s->options->test_data[0] || fraction)
         return hr_fail(HR_E_USAGE, "--%s: is not supported where there is %s",
                        fraction ? "test-fraction" : "test-data", test);
-    return HR_OK;
+    return hr_split_needs_no_fold(s->options->split, s->name);
 }
 
 static enum hr_status find_splits(struct splits *s)

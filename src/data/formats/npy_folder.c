@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "data/hold_out.h"
 #include "formats/formats.h"
 #include "formats/npy.h"
 
@@ -167,6 +168,8 @@ static enum hr_status open_folder(const char *path, const struct hr_data_options
     note_doubts(path, &storage->train);
     if (hr_folder_has(path, "X_test.npy") || hr_folder_has(path, "y_test.npy"))
         HR_TRY(read_pair(path, "test", &storage->labels, &storage->test));
+    if (storage->test.count)
+        HR_TRY(hr_split_needs_no_fold(options->split, path));
     storage->scale = storage->train.features == HR_FEATURES_BYTES ? 1.0f / 255.0f : 1.0f;
     return HR_OK;
 }

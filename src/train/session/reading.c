@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/printable.h"
+#include "data/hold_out.h"
 #include "formats/formats.h"
 #include "options/train_options.h"
 #include "session/saved.h"
@@ -83,7 +84,9 @@ enum hr_status hr_reading_options(const struct hr_checkpoint *checkpoint,
     for (size_t i = 0; (row = hr_data_option_at(i)) != NULL; i++) {
         const char *text = kept_text(checkpoint, row);
         const bool other_split = (!strcmp(row->name, "test-data") && fraction) ||
-                                 (!strcmp(row->name, "validation-data") && tests);
+                                 (!strcmp(row->name, "validation-data") && tests) ||
+                                 (!strcmp(row->name, "split") && (fraction || tests) && text &&
+                                  hr_split_fold(text).folds);
         const bool by_name = status == HR_OK && names_label(&input);
         if (text && !other_split && !(reading->given >> i & 1) &&
             !(by_name && places_label(row, text)))
