@@ -168,6 +168,7 @@ struct hr_run_result {
     bool bounded;      /* workers are at most staleness_bound clocks apart */
     uint64_t seed, staleness_bound;
     size_t event_order; /* of several orders of events with one seed, from 1; 0: there is one */
+    size_t fold, folds; /* of a cross-validation: which part was tested, from 1; 0: of none */
     uint64_t steps;     /* updates since the first run began */
     uint64_t updates;   /* of the model in this run */
     uint64_t samples;

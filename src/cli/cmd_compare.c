@@ -23,8 +23,9 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
     json_t *lists = hr_sweep_json(cli, HR_COMPARE);
     if (lists)
         json_object_update_new(lists,
-                               json_pack("{so so}", "strategies", hr_json_text(cli->strategies),
-                                         "seeds", hr_json_count(cli->seeds)));
+                               json_pack("{so so so}", "strategies", hr_json_text(cli->strategies),
+                                         "seeds", hr_json_count(cli->seeds), "folds",
+                                         cli->folds ? hr_json_count(cli->folds) : json_null()));
     json_t *tuned = tuning->nentries ? hr_json_tuning(tuning) : NULL;
     const enum hr_status status = hr_outcome_write(cli, dataset,
                                                    &(struct hr_endings){.runs = runs->results,
@@ -59,6 +60,9 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         hr_table_print(out, runs->results, good, &style);
         fputc('\n', out);
         hr_verdict_print(out, runs->results, good, wish, cli->details, hr_output_width());
+        if (runs->folds && runs->per_seed > 1)
+            fputs("Folds share what they are trained on: differences look surer than they are.\n",
+                  out);
     }
     HR_TRY(write_outcome(cli, dataset, runs, tuning, good, &wish));
     hr_outcome_say(cli, out);
@@ -85,7 +89,8 @@ static enum hr_status compare(struct hr_cli *cli, struct hr_dataset *dataset,
     if (!hr_cli_was_given(cli, "workers"))
         cli->train.workers = usual_workers();
     HR_TRY(hr_tune_check(cli));
-    cli->train.wants_answers = hr_outcome_wants_answers(cli);
+    /* Answers are told beside the test samples' labels: those of the last fold alone are there. */
+    cli->train.wants_answers = !cli->folds && hr_outcome_wants_answers(cli);
     HR_TRY(hr_compare_plan(cli, runs));
     HR_TRY(hr_train_complete(&cli->train)); /* what the settings of each strategy stand upon */
     cli->data_options.admit = hr_compare_admit;
@@ -140,6 +145,7 @@ const struct hr_command hr_command_compare = {
                 "  hogring compare --data fashion-mnist --batch-size 64 --tune \\\n"
                 "    --epochs 5 --seeds 3 --plot mlp.svg\n"
                 "  hogring compare --strategies allreduce,ssp:staleness=1,ssp:staleness=8\n"
+                "  hogring compare --strategies allreduce --data points.csv --folds 5\n"
                 "  hogring compare --strategies 'ssp,ssp:inject=\"slow:0x4\":lr=0.01'\n"
                 "  hogring compare --strategies ssp --staleness 1,8 --workers 2,4\n"
                 "  hogring compare --tune --seeds 5\n"

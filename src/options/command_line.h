@@ -42,7 +42,7 @@ struct hr_cli {
     char log[1024], tensorboard[1024];
     uint64_t log_every;
     char tune[512], tune_budget[32]; /* compare; "": nothing */
-    size_t seeds, orders;
+    size_t seeds, orders, folds;
     double margin; /* 0: none */
     bool concurrent, quiet, details, wide, help, all, emulate;
     bool forecast;          /* train */

@@ -53,6 +53,10 @@ static const struct hr_option workers[] = {
 static const struct hr_option training[] = {
     ROW("seeds", COUNT, seeds, "N", "1", "repeat with seeds seed .. seed + N - 1",
         .commands = HR_COMPARE, .first = true, .models = HR_OF_ALL_MODELS, .use = HR_DECIDES),
+    ROW("folds", COUNT, folds, "K", "0",
+        "cut the samples into K parts, as --split says, and test each once, with a seed of its own "
+        "and a model that is trained on the others; 0: do not",
+        .commands = HR_COMPARE, .models = HR_OF_ALL_MODELS, .use = HR_DECIDES),
     ROW("orders", COUNT, orders, "N", "1",
         "run each seed of asynchronous strategies in N orders of events, and split their spread "
         "into seeds and orders; in real time an order is a repetition (help compare)",

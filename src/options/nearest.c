@@ -56,6 +56,7 @@ static const char *const here[][2] = {
     {"test-data", " test "},
     {"validation-fraction", " val validation "},
     {"test-fraction", " test-size "},
+    {"folds", " cross-validation cv kfold k-fold n-splits "},
     {"model", " arch network layers "},
     {"workers", " num-workers nproc np ngpus world-size "},
     {"threads-per-worker", " threads num-threads "},

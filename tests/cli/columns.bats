@@ -269,6 +269,38 @@ PY
   refused 2 "--class-weights heavy" train --data "$TMP/rare.csv" --class-weights heavy --quiet
 }
 
+@test "folds test each sample once, say mean and deviation, and eval knows which samples those were" {
+  python3 - "$TMP/f.csv" <<'PY'
+import random, sys
+r = random.Random(2)
+open(sys.argv[1], "w").write("x,z,who,kind\n" + "".join(f"{r.gauss(i % 5 == 0, 1):.4f},{r.gauss(0, 1):.4f},p{i // 7},{'rare' if i % 5 == 0 else 'often'}\n" for i in range(113)))
+PY
+  folds() { # OPTIONS...
+    rm -rf "$TMP/run"
+    hogring compare --strategies allreduce --data "$TMP/f.csv" --model softmax --workers 2 --batch-size 8 --epochs 2 --checkpoint-dir "$TMP/run" --json "$TMP/f.json" "$@" >"$TMP/out" 2>"$TMP/err"
+  }
+  folds --drop who --folds 5 --split stratified
+  [ "$(json "$TMP/f.json" '[(r["fold"], r["test_samples"]) for r in d["runs"]], d["config"]["folds"]')" = "([(1, 23), (2, 23), (3, 23), (4, 22), (5, 22)], 5)" ]
+  [ "$(json "$TMP/f.json" '(lambda s, a: (abs(s["mean"] - sum(a) / 5) < 1e-12, abs(s["sd"] ** 2 - sum((x - s["mean"]) ** 2 for x in a) / 4) < 1e-12))(d["comparison"]["strategies"][0]["test_balanced_accuracy"], [r["test_scores"]["balanced_accuracy"] for r in d["runs"]])')" = "(True, True)" ]
+  grep -q 'standard deviation of 5 folds' "$TMP/out"
+  for seed in 1 2 3 4 5; do
+    hogring eval "$TMP/run/allreduce/seed-$seed" --worst 100 --json "$TMP/e$seed.json" >/dev/null
+    [ "$(json "$TMP/e$seed.json" 'd["test_accuracy"]')" = "$(json "$TMP/f.json" "d['runs'][$((seed - 1))]['test_accuracy']")" ]
+    json "$TMP/e$seed.json" '" ".join(str(w["row"]) for w in d["worst"])'
+  done | tr ' ' '\n' | sort -n | cmp - <(seq 113)
+  folds --folds 3 --split group:who --concurrent
+  [ "$(json "$TMP/f.json" 'sum(r["test_samples"] for r in d["runs"]), [r["test_samples"] % 7 in (0, 1) for r in d["runs"]]')" = "(113, [True, True, True])" ]
+  # a fold by itself is that of the comparison
+  hogring train --strategy allreduce --data "$TMP/f.csv" --drop who --split fold:2/5,stratified --model softmax --workers 2 --batch-size 8 --epochs 2 --seed 2 --json "$TMP/one.json" --quiet >/dev/null
+  folds --drop who --folds 5 --split stratified
+  [ "$(json "$TMP/one.json" 'd["runs"][0]["weights_digest"]')" = "$(json "$TMP/f.json" 'd["runs"][1]["weights_digest"]')" ]
+  refused 2 "--folds: is not supported with --seeds" compare --data "$TMP/f.csv" --folds 3 --seeds 2 --quiet
+  refused 2 "--folds 1: expected 2" compare --data "$TMP/f.csv" --folds 1 --quiet
+  refused 2 "--split fold:6/5" train --data "$TMP/f.csv" --split fold:6/5 --quiet
+  refused 2 "--test-fraction: is not supported with folds" train --data "$TMP/f.csv" --split fold:1/5 --test-fraction 0.3 --quiet
+  refused 2 "--test-data: is not supported with folds" train --data "$TMP/f.csv" --split fold:1/5 --test-data "$TMP/f.csv" --quiet
+}
+
 @test "with groupnorm four workers are one worker with the whole batch, to the bit where sums are" {
   for n in 1 4; do
     hogring train --data digits --model "conv 6 3x3, groupnorm 3, relu, flatten, dense 10" --reduce repro --workers $n --global-batch-size 48 --max-steps 6 --quiet --json "$TMP/$n.json" >/dev/null

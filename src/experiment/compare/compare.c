@@ -19,6 +19,7 @@
 #include "base/signals.h"
 #include "base/text.h"
 #include "checkpoint/claim.h"
+#include "data/hold_out.h"
 #include "options/sweep.h"
 #include "shm/gauge.h"
 #include "terminal/output.h"
@@ -67,10 +68,12 @@ static void compare_runs_begin(struct hr_compare_runs *runs, bool concurrent)
     const size_t n = count_runs(runs, runs->n);
     if (runs->orders > 1)
         snprintf(orders, sizeof orders, " x %zu orders", runs->orders);
-    snprintf(runs->head, sizeof runs->head, "%zu run%s (%zu %s, %zu seed%s%s), %s", n,
+    snprintf(runs->head, sizeof runs->head, "%zu run%s (%zu %s, %zu %s%s%s), %s", n,
              n == 1 ? "" : "s", runs->per_seed, runs->per_seed == 1 ? "setting" : "settings", seeds,
-             seeds == 1 ? "" : "s", orders,
-             concurrent ? "those of a seed at once" : "one at a time");
+             runs->folds ? "fold" : "seed", seeds == 1 ? "" : "s", orders,
+             !concurrent   ? "one at a time"
+             : runs->folds ? "those of a fold at once"
+                           : "those of a seed at once");
     share_out(runs);
     runs->remaining = (struct hr_remaining){.n = runs->n, .per_seed = runs->per_seed};
     for (size_t i = 0; i < runs->n; i++) {
@@ -107,6 +110,8 @@ static void name_setting(struct hr_compare_runs *runs, size_t i)
     struct hr_run_result *result = &runs->results[i];
     hr_entry_setting(runs->options + i - entry, runs->per_seed, entry, result->setting,
                      sizeof result->setting);
+    result->folds = runs->folds;
+    result->fold = runs->folds ? i / runs->per_seed + 1 : 0;
 }
 
 enum hr_status hr_compare_sort_out(struct hr_compare_runs *runs, size_t *good)
@@ -142,16 +147,36 @@ void hr_compare_free(struct hr_compare_runs *runs)
     free(runs);
 }
 
+/* --- folds --- */
+
+/* Before run i: where it is the first of its fold, the data with the test samples of that one. The
+ * first of all has them. */
+static enum hr_status turn_fold(const struct hr_cli *cli, const struct hr_compare_runs *runs,
+                                size_t i, struct hr_dataset *dataset)
+{
+    const struct hr_cv_fold fold = {i / runs->per_seed + 1, runs->folds};
+    struct hr_data_options options = cli->data_options;
+    if (!runs->folds || i == 0 || i % runs->per_seed)
+        return HR_OK;
+    HR_TRY(hr_split_with_fold(runs->split, fold, options.split, sizeof options.split));
+    hr_dataset_close(dataset);
+    return hr_dataset_open_with(cli->data, &options, dataset);
+}
+
 /* --- one run after another: each has the machine to itself, so that timings are fair --- */
 
 /* One after another. */
-static enum hr_status compare_in_turn(const struct hr_cli *cli, const struct hr_dataset *dataset,
+static enum hr_status compare_in_turn(const struct hr_cli *cli, struct hr_dataset *dataset,
                                       struct hr_compare_runs *runs)
 {
     struct hr_timeline_watch lines = {.cli = cli};
+    enum hr_status turned = HR_OK;
     for (size_t i = 0; i < runs->n && !hr_signals_seen(NULL); i++) {
         if (runs->spared[i])
             continue;
+        turned = turn_fold(cli, runs, i, dataset);
+        if (turned != HR_OK)
+            break;
         struct hr_watch watch;
         const struct hr_train_options *options = &runs->options[i];
         const struct hr_progress_subject subject = compare_runs_subject(runs, i);
@@ -170,7 +195,7 @@ static enum hr_status compare_in_turn(const struct hr_cli *cli, const struct hr_
         runs->unwritten |=
             hr_watch_close(&watch, status == HR_OK ? &runs->results[i] : NULL, status) != status;
     }
-    return hr_timeline_end(&lines, HR_OK);
+    return hr_timeline_end(&lines, turned);
 }
 
 /* Runs side by side take what they take at the same time. */
@@ -580,8 +605,7 @@ static void receive(struct hr_compare_runs *runs, size_t i, const struct entrant
 /* All strategies of a seed at once, each in a process of its own that tells the others apart only
  * by the processors they take; seeds one after another. Where there are enough processors each
  * strategy gets a share of its own. */
-static enum hr_status compare_side_by_side(const struct hr_cli *cli,
-                                           const struct hr_dataset *dataset,
+static enum hr_status compare_side_by_side(const struct hr_cli *cli, struct hr_dataset *dataset,
                                            struct hr_compare_runs *runs)
 {
     struct entrant entrants[HR_COMPARE_RUNS_MAX];
@@ -592,6 +616,9 @@ static enum hr_status compare_side_by_side(const struct hr_cli *cli,
     hr_signals_run_begins();
     for (size_t first = 0; first < runs->n && !hr_signals_seen(NULL); first += runs->per_seed) {
         size_t started = 0;
+        status = turn_fold(cli, runs, first, dataset);
+        if (status != HR_OK)
+            break;
         crowd_begin(&crowd, first);
         for (; started < runs->per_seed && status == HR_OK; started += status == HR_OK)
             status = start_entrant(cli, dataset, &crowd, first + started, &entrants[started]);
@@ -609,7 +636,7 @@ static enum hr_status compare_side_by_side(const struct hr_cli *cli,
 
 /* --- all of them --- */
 
-enum hr_status hr_compare_run(const struct hr_cli *cli, const struct hr_dataset *dataset,
+enum hr_status hr_compare_run(const struct hr_cli *cli, struct hr_dataset *dataset,
                               struct hr_compare_runs *runs)
 {
     compare_runs_begin(runs, cli->concurrent);

@@ -37,6 +37,8 @@ struct hr_compare_runs {
     bool ran[HR_COMPARE_RUNS_MAX];
     bool spared[HR_COMPARE_RUNS_MAX]; /* another order, of what no order changes: is not run */
     size_t orders;                    /* of events, with each seed */
+    size_t folds;                     /* a seed is a fold; 0: it is none */
+    char split[sizeof((struct hr_data_options *)0)->split]; /* --split, without a fold */
     struct hr_remaining remaining;
     char head[200]; /* of what they share */
     struct hr_watch_share share;
@@ -58,8 +60,9 @@ HR_CHECKED enum hr_status hr_compare_check(const struct hr_cli *cli,
                                            const struct hr_dataset *dataset);
 
 /* Train them, one after another or, with --concurrent, those of a seed at once. A run that fails
- * is no error of this: see sort_out. Signals end it early. */
-HR_CHECKED enum hr_status hr_compare_run(const struct hr_cli *cli, const struct hr_dataset *dataset,
+ * is no error of this: see sort_out. Signals end it early. With --folds the data are opened anew
+ * for each, whatever that may fail with. */
+HR_CHECKED enum hr_status hr_compare_run(const struct hr_cli *cli, struct hr_dataset *dataset,
                                          struct hr_compare_runs *runs);
 
 /* The runs that ended well come first in runs->results, *good of them, in their order, each with

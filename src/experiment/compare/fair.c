@@ -96,7 +96,7 @@ static size_t words_left_out(const struct hr_cli *cli, size_t at)
 /* Of a comparison that said nothing of seeds: without several there is no verdict. */
 static const char *more_seeds(const struct hr_cli *cli)
 {
-    return hr_cli_was_given(cli, "seeds") ? "" : " --seeds 5";
+    return hr_cli_was_given(cli, "seeds") || cli->folds ? "" : " --seeds 5";
 }
 
 /* The words of the command, as a shell reads them, and what it had not. */
@@ -160,7 +160,7 @@ struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr
 {
     write_at(runs, good, text->at, sizeof text->at);
     text->fair[0] = text->more[0] = '\0';
-    if (!tuned && rates_are_free(cli, runs) &&
+    if (!tuned && !cli->folds && rates_are_free(cli, runs) &&
         !hr_cli_was_given(cli, "resume")) /* has its values */
         write_command(cli, " --tune", text->fair, sizeof text->fair);
     if (more_seeds(cli)[0])

@@ -7,6 +7,7 @@
 
 #include "base/printable.h"
 #include "compare/compare.h"
+#include "data/hold_out.h"
 #include "options/choices.h"
 #include "options/meaning.h"
 #include "options/pairs.h"
@@ -241,8 +242,28 @@ static enum hr_status check_ordered(const struct hr_cli *cli, const struct hr_co
                           cli->orders);
 }
 
+/* Each fold is a seed, too. The data are opened with the test samples of the first. */
+static enum hr_status plan_folds(struct hr_cli *cli, struct hr_compare_runs *runs)
+{
+    static const char *const not_with[] = {"seeds", "orders", "tune", "resume"};
+    struct hr_data_options *data = &cli->data_options;
+    if (!hr_cli_was_given(cli, "folds"))
+        return HR_OK;
+    if (cli->folds < 2 || cli->folds > HR_COMPARE_RUNS_MAX)
+        return hr_fail(HR_E_USAGE, "--folds %zu: expected 2 to %d", cli->folds,
+                       HR_COMPARE_RUNS_MAX);
+    for (size_t i = 0; i < sizeof not_with / sizeof *not_with; i++)
+        if (hr_cli_was_given(cli, not_with[i]))
+            return hr_fail(HR_E_USAGE, "--folds: is not supported with --%s", not_with[i]);
+    cli->seeds = runs->folds = cli->folds;
+    memcpy(runs->split, data->split, sizeof runs->split);
+    return hr_split_with_fold(runs->split, (struct hr_cv_fold){1, cli->folds}, data->split,
+                              sizeof data->split);
+}
+
 enum hr_status hr_compare_plan(struct hr_cli *cli, struct hr_compare_runs *runs)
 {
+    HR_TRY(plan_folds(cli, runs));
     if (cli->seeds < 1)
         return hr_fail(HR_E_USAGE, "--seeds 0: expected at least 1");
     HR_TRY(check_orders(cli));

@@ -298,6 +298,7 @@ static const struct never {
 } never[] = {
     {"resume", "it went on from a checkpoint, which is not in it"},
     {"orders", "a seed has several runs in it"},
+    {"folds", "each of its runs has other test samples"},
     {"record", "it was recorded, and hogring replay repeats it"},
     {"max-seconds", "the clock ended it; expected --max-steps"},
 };

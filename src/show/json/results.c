@@ -598,6 +598,8 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "workers", workers)},
     {HR_FIELD(RUN, "servers", servers)},
     {HR_FIELD(RUN, "seed", seed)},
+    {HR_FIELD(RUN, "fold", fold), .null = HR_NULL_AT_0,
+     .meaning = "of --folds: the part of the samples that was tested, from 1; else null"},
     {HR_FIELD(RUN, "params", params)},
     {HR_FIELD(RUN, "threads_per_worker", threads_per_worker)},
     {HR_FIELD(RUN, "micro_shards", micro_shards)},

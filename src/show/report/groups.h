@@ -28,7 +28,7 @@ struct hr_run_group {
 /* What its runs are counted in: a seed has one, but with --orders. */
 static inline const char *hr_run_group_unit(const struct hr_run_group *group)
 {
-    return group->run[0]->event_order ? "runs" : "seeds";
+    return group->run[0]->event_order ? "runs" : group->run[0]->folds ? "folds" : "seeds";
 }
 
 struct hr_groups {

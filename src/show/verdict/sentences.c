@@ -168,10 +168,11 @@ static bool twin_of(const struct hr_verdict *v, size_t g, size_t than)
 /* "3 seeds", "2 to 3 seeds" */
 static const char *seeds_text(const struct hr_verdict *v, char text[HR_HUMAN_MAX])
 {
+    const char *unit = v->groups.group[0].run[0]->folds ? "folds" : "seeds";
     if (v->least_seeds == v->most_seeds)
-        snprintf(text, HR_HUMAN_MAX, "%zu seeds", v->most_seeds);
+        snprintf(text, HR_HUMAN_MAX, "%zu %s", v->most_seeds, unit);
     else
-        snprintf(text, HR_HUMAN_MAX, "%zu to %zu seeds", v->least_seeds, v->most_seeds);
+        snprintf(text, HR_HUMAN_MAX, "%zu to %zu %s", v->least_seeds, v->most_seeds, unit);
     return text;
 }
 
@@ -816,9 +817,11 @@ static json_t *strategy(const void *of, size_t g)
     return hr_json_object(
         HR_OF(group, label), HR_OF(group->run[0], strategy), "seeds",
         HR_JSON(hr_run_group_seeds(group)), "interrupted", json_boolean(group->interrupted),
-        "test_accuracy", spread(group, hr_measure_accuracy), "test_rmse",
-        spread(group, hr_measure_rmse), "test_mae", spread(group, hr_measure_mae), "test_r2",
-        spread(group, hr_measure_r2), "test_loss", spread(group, hr_measure_test_loss),
+        "test_accuracy", spread(group, hr_measure_accuracy), "test_balanced_accuracy",
+        spread(group, hr_measure_balanced_accuracy), "test_macro_f1",
+        spread(group, hr_measure_macro_f1), "test_roc_auc", spread(group, hr_measure_roc_auc),
+        "test_rmse", spread(group, hr_measure_rmse), "test_mae", spread(group, hr_measure_mae),
+        "test_r2", spread(group, hr_measure_r2), "test_loss", spread(group, hr_measure_test_loss),
         "train_loss", spread(group, hr_measure_train_loss), "seconds",
         spread(group, hr_measure_seconds), "samples_per_s", spread(group, hr_measure_rate),
         "updates", spread(group, hr_measure_updates), "p_against_best",
@@ -960,7 +963,7 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr
     if (hr_verdict_make(&v, runs, n, wish) != HR_OK)
         return NULL;
     json_t *object = json_null();
-    if (v.groups.n > 1 || (n && runs[0].event_order))
+    if (v.groups.n > 1 || (n && (runs[0].event_order || runs[0].folds)))
         object = hr_json_object(
             "test", HR_JSON("paired t over the seeds, two-sided, Holm over all pairs"), "level",
             HR_JSON(HR_VERDICT_LEVEL), "metric", HR_JSON(hr_metric_kind(v.metric)->name), "best",

@@ -44,7 +44,7 @@ static void strategies_have_means_and_their_distance_to_the_best(void **state)
     const json_t *rows = json_object_get(comparison, "strategies");
     assert_int_equal(json_array_size(rows), 2);
     const json_t *worse = json_array_get(rows, 0), *best = json_array_get(rows, 1);
-    assert_int_equal(json_object_size(worse), 17);
+    assert_int_equal(json_object_size(worse), 20);
     assert_string_equal(json_string_value(json_object_get(worse, "label")), "allreduce direct");
     assert_string_equal(json_string_value(json_object_get(worse, "strategy")), "allreduce");
     assert_int_equal(json_integer_value(json_object_get(worse, "seeds")), 3);
