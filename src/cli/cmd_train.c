@@ -85,6 +85,14 @@ static enum hr_status foretell_check(const struct hr_cli *cli)
     return cli->forecast ? hr_forecast_check(&cli->train) : HR_OK;
 }
 
+/* A worker's share of a global batch. */
+static void share_batch(struct hr_train_options *o)
+{
+    if (o->global_batch_size)
+        o->batch_size = (o->global_batch_size + o->workers - 1) / o->workers;
+    o->global_batch_size = 0;
+}
+
 /* Make it, say it on stderr unless quiet, and begin to watch memory. Nothing without --forecast. */
 static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                struct hr_foretold *out)
@@ -99,6 +107,7 @@ static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset
     const struct hr_forecast_ask ask = {
         .dataset = dataset, .seconds = timing_s, .stop = hr_signals_seen};
     HR_TRY(hr_train_check(&out->row.options, dataset));
+    share_batch(&out->row.options);
     HR_TRY(hr_forecast_make(&ask, &out->forecast));
     out->made = true;
     if (!cli->quiet)

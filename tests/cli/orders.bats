@@ -42,7 +42,12 @@ END
   refused 2 "--orders 3: is not supported with one seed" compare --orders 3
   refused 2 "--orders 3: no entry depends on the order" compare --strategies allreduce,ssp:workers=1 --seeds 2 --orders 3
   refused 2 "--orders: not with --concurrent" compare --seeds 2 --orders 3 --concurrent
-  refused 2 "--orders: not with --checkpoint-dir" compare --seeds 2 --orders 3 --checkpoint-dir "$TMP/ck"
   refused 2 "--orders: not with --resume $TMP/ck" compare --strategies "allreduce,ssp:resume=$TMP/ck" --seeds 2 --orders 3
   refused 2 "--orders: unknown option" train --orders 3
+}
+
+@test "each order saves in a folder of its own" {
+  hogring compare "${quick[@]}" --workers 2 --clock virtual --strategies allreduce,ssp --seeds 2 --orders 2 --checkpoint-dir "$TMP/saved" --json "$TMP/out.json" >/dev/null
+  [ "$(cd "$TMP/saved" && ls -d */* | paste -sd ' ')" = "allreduce/seed-1 allreduce/seed-2 ssp/seed-1 ssp/seed-1-order-2 ssp/seed-2 ssp/seed-2-order-2" ]
+  ! cmp -s "$TMP"/saved/ssp/seed-1/step-*/model.safetensors "$TMP"/saved/ssp/seed-1-order-2/step-*/model.safetensors
 }

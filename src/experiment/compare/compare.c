@@ -236,7 +236,8 @@ static enum hr_status check_outputs(const struct hr_cli *cli, const struct hr_co
     for (size_t i = 0; i < runs->n; i++) {
         const struct hr_metrics_wish wish =
             hr_watch_wish(cli, &runs->options[i], NULL, runs->name[i]);
-        HR_TRY(check_folder(&runs->options[i]));
+        if (!runs->spared[i])
+            HR_TRY(check_folder(&runs->options[i]));
         HR_TRY(hr_metrics_check(&wish));
     }
     return HR_OK;

@@ -28,18 +28,21 @@ static enum hr_status check_shared(const struct hr_cli *cli, const struct hr_com
 }
 
 /* Checkpoints of each strategy, and of each seed where there are several, go to folders of their
- * own: DIR/ssp, DIR/ssp-2 (the second ssp of the list), DIR/ssp/seed-7. */
+ * own: DIR/ssp, DIR/ssp-2 (the second ssp of the list), DIR/ssp/seed-7, DIR/ssp/seed-7-order-2. */
 static enum hr_status own_folder(const struct hr_cli *cli, const struct hr_train_options *options,
                                  size_t twins, char *path, size_t size)
 {
-    char own[1200], twin[24] = "", seed[32] = "";
+    char own[1200], twin[24] = "", seed[32] = "", order[32] = "";
     if (!path[0])
         return HR_OK;
     if (twins)
         snprintf(twin, sizeof twin, "-%zu", twins + 1);
     if (cli->seeds > 1)
         snprintf(seed, sizeof seed, "/seed-%llu", (unsigned long long)options->seed);
-    const int length = snprintf(own, sizeof own, "%s/%s%s%s", path, options->strategy, twin, seed);
+    if (options->event_order > 1)
+        snprintf(order, sizeof order, "-order-%zu", options->event_order);
+    const int length =
+        snprintf(own, sizeof own, "%s/%s%s%s%s", path, options->strategy, twin, seed, order);
     if ((size_t)length >= size)
         return hr_fail(HR_E_USAGE, "%s: too long for a folder's name", path);
     memcpy(path, own, (size_t)length + 1);
@@ -80,8 +83,7 @@ static enum hr_status resume_entry(struct hr_cli *cli, struct hr_cli *own,
     return HR_OK;
 }
 
-/* The runs of other orders than the first are called by it, in files too; a folder of checkpoints
- * does not tell of its order. */
+/* The runs of other orders than the first are called by it, in files too. */
 static void append_order(char *name, size_t size, const char *form, size_t order)
 {
     char text[40];

@@ -344,9 +344,9 @@ static enum hr_status make_data(size_t samples, struct hr_dataset *out, void **n
 static enum hr_status slow_down(struct hr_train_options *o, double share)
 {
     struct hr_link link;
-    if (o->topology[0])
-        return hr_fail(HR_E_USAGE, "--topology: links of a file cannot be scaled; a forecast in "
-                                   "virtual time expects --link");
+    if (o->topology[0] && !o->link[0])
+        return hr_fail(HR_E_USAGE, "--topology: its links cannot be scaled; a forecast in virtual "
+                                   "time expects --link, and star:N or ring:N");
     if (!o->link[0])
         return HR_OK;
     HR_TRY(hr_link_parse("--link ", o->link, &link));

@@ -240,7 +240,7 @@ static enum hr_status simulate_alone(const struct hr_forecast_ask *ask, size_t p
     snprintf(one.strategy, sizeof one.strategy, "allreduce");
     one.workers = 1;
     one.servers = 0;
-    one.link[0] = one.server_time[0] = '\0';
+    one.link[0] = one.topology[0] = one.server_time[0] = '\0';
     return simulate(ask->dataset, params, &one, &forecast->alone);
 }
 
