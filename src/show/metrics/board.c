@@ -1,4 +1,4 @@
-/* A folder of TensorBoard's: its event files, what stays of earlier ones, steps in one order. */
+/* A folder of TensorBoard's: its event files, and steps in one order. */
 #include "metrics/metrics.h"
 
 #include <dirent.h>
@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/size.h"
 #include "encode/crc32c.h"
 
 /* --- event file --- */
@@ -142,184 +141,6 @@ enum hr_status hr_event_file_close(struct hr_event_file *events)
     return hr_appender_close(&events->file);
 }
 
-/* --- event keep --- */
-
-/* What a folder's event files say that stays true where a run goes on from before.
- *
- * A run that goes on at step S begins its file with a START of the first step that
- * is made once more: S + 1, or earlier where batches were in somebody's hands when S was saved. So
- * TensorBoard drops what is overtaken, and with it steps that are not made again: those are kept
- * here, as they are, and follow the START.
- *
- * Files are read in the order of their names, as TensorBoard does; one that ends in the middle of a
- * record, or is none of hogring's, is read as far as it goes.
- *
- * Cost:    the files are read as a whole, one by one; what is kept stays in memory. */
-
-struct event_keep {
-    uint64_t from;        /* the step of the START */
-    unsigned char *bytes; /* (used, room) owned: whole records */
-    size_t used, room;
-};
-
-/* The files, in order; of each the records, in order. A START of step N forgets what is kept of N
- * and later ones, as TensorBoard does; a summary of a step from `from` to the checkpoint's is kept,
- * unless that step is made once more. */
-
-enum { LENGTH = 8, HEAD = LENGTH + 4, TAIL = 4 };
-
-/* Events are small, files are not. */
-static const size_t file_max = (size_t)1 << 31;
-
-/* --- an event --- */
-
-struct reader {
-    const unsigned char *at, *end;
-};
-
-static uint64_t read_varint(struct reader *in)
-{
-    uint64_t value = 0;
-    for (unsigned shift = 0; in->at < in->end && shift < 64; shift += 7) {
-        value |= (uint64_t)(*in->at & 0x7f) << shift;
-        if (!(*in->at++ & 0x80))
-            break;
-    }
-    return value;
-}
-
-struct event {
-    uint64_t step;
-    bool summary, starts;
-};
-
-/* Of a session log: this program writes none but a START. */
-static struct event read_event(struct reader in)
-{
-    enum { VARINT, EIGHT, BYTES, FOUR = 5 };
-    struct event event = {0};
-    while (in.at < in.end) {
-        const uint64_t key = read_varint(&in), kind = key % 8;
-        const uint64_t value = kind == VARINT || kind == BYTES ? read_varint(&in) : 0;
-        const uint64_t bytes = kind == EIGHT ? 8 : kind == FOUR ? 4 : kind == BYTES ? value : 0;
-        if (key / 8 == STEP && kind == VARINT)
-            event.step = value;
-        event.summary |= key / 8 == SUMMARY;
-        event.starts |= key / 8 == SESSION_LOG;
-        if (bytes > (uint64_t)(in.end - in.at))
-            break;
-        in.at += bytes;
-    }
-    return event;
-}
-
-/* Bytes of the record that begins here. */
-static uint64_t record_bytes(const void *record)
-{
-    uint64_t data;
-    memcpy(&data, record, LENGTH);
-    return data < SIZE_MAX - HEAD - TAIL ? HEAD + data + TAIL : SIZE_MAX;
-}
-
-static struct event event_of(const unsigned char *record)
-{
-    return read_event((struct reader){record + HEAD, record + record_bytes(record) - TAIL});
-}
-
-/* --- what is kept --- */
-
-static enum hr_status add(struct event_keep *keep, const unsigned char *record, size_t bytes)
-{
-    if (bytes > keep->room - keep->used) {
-        const size_t room = 2 * keep->room + bytes + 4096;
-        unsigned char *grown = realloc(keep->bytes, room);
-        if (!grown)
-            return hr_fail(HR_E_NOMEM, "no memory for %zu bytes of events", room);
-        keep->bytes = grown;
-        keep->room = room;
-    }
-    memcpy(keep->bytes + keep->used, record, bytes);
-    keep->used += bytes;
-    return HR_OK;
-}
-
-static void forget_from(struct event_keep *keep, uint64_t step)
-{
-    size_t stay = 0, bytes;
-    for (size_t at = 0; at < keep->used; at += bytes) {
-        const bool stays = event_of(keep->bytes + at).step < step;
-        bytes = record_bytes(keep->bytes + at);
-        memmove(keep->bytes + stay, keep->bytes + at, stays ? bytes : 0);
-        stay += stays ? bytes : 0;
-    }
-    keep->used = stay;
-}
-
-static enum hr_status take(struct event_keep *keep, const struct hr_go_back *to,
-                           const unsigned char *record, size_t bytes)
-{
-    const struct event event = event_of(record);
-    if (event.starts)
-        forget_from(keep, event.step);
-    const bool stays = event.summary && event.step >= keep->from && event.step <= to->step &&
-                       !hr_go_back_redoes(to, event.step);
-    return stays ? add(keep, record, bytes) : HR_OK;
-}
-
-/* --- files --- */
-
-static enum hr_status read_file(struct event_keep *keep, const struct hr_go_back *to,
-                                const char *path)
-{
-    char *text = NULL;
-    size_t bytes = 0;
-    uint64_t length;
-    enum hr_status status = hr_file_read_own(path, file_max, &text, &bytes);
-    for (size_t at = 0; status == HR_OK && bytes - at >= HEAD + TAIL; at += length) {
-        length = record_bytes(text + at);
-        if (length > bytes - at)
-            break;
-        status = take(keep, to, (const unsigned char *)text + at, length);
-    }
-    free(text);
-    return status;
-}
-
-static int is_event_file(const struct dirent *entry)
-{
-    return strstr(entry->d_name, "tfevents") != NULL;
-}
-
-static enum hr_status keep_read(struct event_keep *keep, const char *folder,
-                                const struct hr_go_back *to)
-{
-    struct dirent **entry = NULL;
-    enum hr_status status = HR_OK;
-    *keep = (struct event_keep){.from = to->step + 1};
-    for (size_t i = 0; i < to->nredone; i++)
-        keep->from = to->redone[i] < keep->from ? to->redone[i] : keep->from;
-    if (keep->from > to->step)
-        return HR_OK;
-    const int n = scandir(folder, &entry, is_event_file, alphasort);
-    for (int i = 0; i < n; i++) {
-        char path[HR_PATH_MAX];
-        if (status == HR_OK)
-            status = hr_path(path, "%s/%s", folder, entry[i]->d_name);
-        if (status == HR_OK)
-            status = read_file(keep, to, path);
-        free(entry[i]);
-    }
-    free(entry);
-    return status;
-}
-
-static void keep_put(const struct event_keep *keep, struct hr_event_file *events, double wall_s)
-{
-    restart(events, wall_s, keep->from);
-    if (keep->used)
-        hr_appender_put(&events->file, keep->bytes, keep->used);
-}
-
 /* --- board --- */
 
 /* The next event file's name; NULL: there is none. */
@@ -379,10 +200,11 @@ static double wall_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* TensorBoard drops steps behind the checkpoint's. One up to it that is made once more, since a worker
+ * had it in hand, may be in both files. */
 static enum hr_status go_on(struct hr_board *board, const char *folder,
                             const struct hr_run_info *info)
 {
-    struct event_keep keep = {0};
     const size_t bytes = info->nredone * sizeof *board->redone;
     board->redone = bytes ? malloc(bytes) : NULL;
     if (bytes && !board->redone)
@@ -391,13 +213,9 @@ static enum hr_status go_on(struct hr_board *board, const char *folder,
         memcpy(board->redone, info->redone, bytes);
     board->from.redone = board->redone;
     board->from.nredone = info->nredone;
-    enum hr_status status = keep_read(&keep, folder, &board->from);
-    if (status == HR_OK)
-        status = hr_event_file_open(&board->events, folder, board->began_wall_s);
-    if (status == HR_OK)
-        keep_put(&keep, &board->events, board->began_wall_s);
-    free(keep.bytes);
-    return status;
+    HR_TRY(hr_event_file_open(&board->events, folder, board->began_wall_s));
+    restart(&board->events, board->began_wall_s, board->from.step + 1);
+    return HR_OK;
 }
 
 enum hr_status hr_board_open(struct hr_board *board, const char *folder, uint64_t every,
