@@ -200,8 +200,8 @@ static double wall_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* TensorBoard drops steps behind the checkpoint's. One up to it that is made once more, since a worker
- * had it in hand, may be in both files. */
+/* TensorBoard drops steps behind the checkpoint's. One up to it that is made once more, since a
+ * worker had it in hand, may be in both files. */
 static enum hr_status go_on(struct hr_board *board, const char *folder,
                             const struct hr_run_info *info)
 {
