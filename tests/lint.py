@@ -13,6 +13,7 @@
 - lines have at most 100 columns; how long a function or a file is, its reader judges
 - in bats files nothing stands that fails unnoticed
 - a source or header that a comment names exists (system headers stand in <>), and so does every file that a README names
+- the words and the cases that tests/PROMISES.md names are there
 - atomics stand in shm/atom.h alone; exit() and printf() in bench, cli, report, views and base/log alone
 """
 import re, subprocess, sys
@@ -113,6 +114,15 @@ def check_readmes():
             for name in re.findall(r"`([\w/.-]+\.(?:c|h|py|sh|bats|bash|txt|md|S))`", line):
                 if not any((place / name).exists() for place in (readme.parent, Path("."), Path("src"), *(Path("src", room) for room in ROOMS), Path("include"), Path("tests/unit/train"))):
                     complain(readme, number, f"there is no {name}")
+
+def check_promises():
+    """What tests/PROMISES.md says was said is still said there, and each of its cases stands in its file."""
+    promises, plain = Path("tests/PROMISES.md"), lambda text: " ".join(text.split())
+    for number, line in enumerate(promises.read_text().split("\n"), 1):
+        row = re.fullmatch(r"\| `(.*?)` \| (.*) \| `(.*?)` \| (.*) \|", line)
+        for file, words in ((row[1], row[2]), (row[3], row[4])) if row else ():
+            if not Path(file).exists() or plain(words) not in plain(Path(file).read_text()):
+                complain(promises, number, f"{file} has no \"{words}\"")
 
 def check_rooms():
     there = {p.parent for p in Path("src").rglob("*.[ch]")}
@@ -230,6 +240,7 @@ def main():
     check_tags(p for p in files if p.parts[0] != "tests")
     check_rooms()
     check_readmes()
+    check_promises()
     check_calls(sys.argv[2] if len(sys.argv) > 2 else "build/release")
     print("\n".join(found) or f"lint: {len(files)} files, nothing found")
     return 1 if found else 0
