@@ -342,17 +342,17 @@ static void write_cure(const struct hr_run *run, uint64_t stale_max, const struc
     const char *option = run->shared.optimizer.rule->momentum_option;
     const bool divides = run->job.choices.async_lr == HR_ASYNC_LR_DIVIDE;
     if (isnan(in_flight)) /* nothing was stale, or no gradients were */
-        snprintf(text, size, "the step itself: a smaller --lr");
+        snprintf(text, size, "a smaller --lr");
     else if (in_flight < 1.5)
-        snprintf(text, size, "the step itself: a smaller --lr (asynchrony adds little to it)");
+        snprintf(text, size, "a smaller --lr (asynchrony adds little to it)");
     else if (option && momentum > 0.005)
-        snprintf(text, size, "momentum: --%s %.2f", option, momentum);
+        snprintf(text, size, "--%s %.2f", option, momentum);
     else if (!divides)
-        snprintf(text, size, "the step size: --async-lr divide");
+        snprintf(text, size, "--async-lr divide");
     else if (run->shared.staleness_bound == UINT64_MAX && (double)stale_max > 4 * in_flight)
-        snprintf(text, size, "staleness: --strategy ssp --staleness %.0f", ceil(in_flight));
+        snprintf(text, size, "--strategy ssp --staleness %.0f", ceil(in_flight));
     else
-        snprintf(text, size, "the step size: a smaller --lr, or fewer --workers");
+        snprintf(text, size, "a smaller --lr, or fewer --workers");
 }
 
 /* Steps right for inputs of about 1 are too large for inputs of hundreds. Returns the largest input
@@ -466,7 +466,7 @@ static void write_asynchrony(const struct hr_run *run, const struct hr_run_resul
     write_cure(run, so_far->stale_max, &a, cure, sizeof cure);
     snprintf(text, size,
              "; staleness so far: p50 %zu, max %llu; lr %.3g acts like %.3g, momentum %.2f like "
-             "%.3f; change first %s",
+             "%.3f; try first: %s",
              hr_histogram_quantile(so_far->stale, HR_RESULT_STALENESS_BUCKETS, 0.5),
              (unsigned long long)so_far->stale_max, lr, a.effective_lr, a.explicit_momentum,
              a.total_momentum, cure);

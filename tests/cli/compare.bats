@@ -30,7 +30,7 @@ labels() {
 @test "a loss that ends above where it began is warned of" {
   diverging=(--epochs 3 --workers 4 --kernels reference --lr 1)
   hogring train "${diverging[@]}" --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
-  grep -q "^! allreduce direct: the training loss ended at .*, above the 2.* that its first epoch came to; change first the step itself: a smaller --lr" "$TMP/stdout"
+  grep -q "^! allreduce direct: the training loss ended at .*, above the 2.* that its first epoch came to; try first: a smaller --lr" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[(v["rose"], v["first_loss"] < r["train_loss"]) for r in d["runs"] for v in [r["divergence"]]]')" = "[(True, True)]" ]
   told=$(sed -n 's/.*above the \([0-9.]*\) that its first epoch came to;.*/\1/p' "$TMP/stdout")
   [ "$(json "$TMP/out.json" '["%.4f" % r["divergence"]["first_epoch_loss"] for r in d["runs"]]')" = "['$told']" ]

@@ -459,9 +459,9 @@ bool hr_advice_rising(const struct hr_run_result *run, const char *name, char te
     if (!(run->lr > 0) || !hr_run_rose(run, &rise)) /* what no rate made, none mends */
         return false;
     snprintf(text, HR_ADVICE_MAX,
-             "%s: the training loss ended at %s, above the %s %s; change first %s", name,
+             "%s: the training loss ended at %s, above the %s %s; try first: %s", name,
              hr_human_loss(last, run->train_loss), hr_human_loss(first, rise.above), rise.what,
-             run->cure[0] ? run->cure : "the step itself: a smaller --lr");
+             run->cure[0] ? run->cure : "a smaller --lr");
     return true;
 }
 

@@ -84,10 +84,10 @@ static void a_loss_that_rose_is_told_with_a_cure(void **state)
     run.train_loss = 2.8;
     assert_false(hr_advice_rising(&run, "ps-async", text)); /* a mean over 64 may be 1/4 off */
     run.train_loss = 176;
-    snprintf(run.cure, sizeof run.cure, "momentum: --momentum 0.50");
+    snprintf(run.cure, sizeof run.cure, "--momentum 0.50");
     assert_true(hr_advice_rising(&run, "ps-async 2W1PS", text));
     assert_string_equal(text, "ps-async 2W1PS: the training loss ended at 176.0000, above the "
-                              "2.5000 it began with; change first momentum: --momentum 0.50");
+                              "2.5000 it began with; try first: --momentum 0.50");
     run.first_samples = 1;
     run.first_loss = 0.07; /* by luck: who guesses evenly pays 2.3 */
     run.classes = 10;
@@ -104,7 +104,7 @@ static void a_loss_that_rose_is_told_with_a_cure(void **state)
     run.cure[0] = '\0';
     assert_true(hr_advice_rising(&run, "", text));
     assert_non_null(strstr(text, "ended at 2.0300, above the 2.0000 that its first epoch came to; "
-                                 "change first the step itself: a smaller --lr"));
+                                 "try first: a smaller --lr"));
     run.first_samples = 0; /* unknown */
     run.ncurve = 1;
     assert_false(hr_advice_rising(&run, "", text));

@@ -128,7 +128,7 @@ static void a_loss_that_rose_is_marked_and_explained(void **state)
         "ssp s=3                10.00  0.2500  176.0000!"
             "     1.50      9.80k      460  0.05          -              5/70/10/15\n"
         "! ssp s=3: the training loss ended at 176.0000, above the 2.3000 it began with; "
-            "change first the step itself: a smaller --lr\n");
+            "try first: a smaller --lr\n");
     /* clang-format on */
 }
 
