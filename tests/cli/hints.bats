@@ -171,6 +171,7 @@ for name, scales in ("mixed", (6, 150, 2)), ("alike", (6, 40, 9)):
 }
 
 @test "help says what bytes become and which arrays are read" {
-  hogring train --help | tr -s ' \n' ' ' | grep -q "bytes (uint8) are divided by 255"
-  hogring data --help | tr -s ' \n' ' ' | grep -q "int8 to int64, uint8 to uint64, float32 or float64"
+  hogring help data | tr -s ' \n' ' ' >"$TMP/page"
+  grep -q "uint8 of npy) become byte / 255" "$TMP/page"
+  grep -q "int8 to int64, uint8 to uint64, float16, float32 or float64" "$TMP/page"
 }

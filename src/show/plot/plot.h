@@ -1,7 +1,7 @@
 /* plot.h - the picture of a document of --json, whoever wrote it: .svg or .png by the path's
  * ending.
  *
- *   runs                 learning curves; how stale updates were, and whose; stages of a pipeline
+ *   runs                 learning curves
  *   rows of collectives  times over sizes, a curve an algorithm; of a store a curve a setup, or
  *                        over workers, where all rows have one size
  *   rows of training     samples/s over workers, with what would be ideal
