@@ -1,4 +1,4 @@
-/* screen.h - a screen that is drawn again in place, and a curve in one line.
+/* screen.h - a screen that is drawn again in place.
  *
  * Threads: none. Test: tests/unit/terminal/, tests/cli/top.bats */
 #ifndef HR_TERMINAL_SCREEN_H
@@ -7,27 +7,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <termios.h>
-
-/* --- spark --- */
-
-/* A curve of a few characters: "▇▆▄▃▂▁", or "#*=-." where the locale is not UTF-8. */
-
-enum { HR_SPARK_WIDTH = 16, HR_SPARK_MAX = 3 * HR_SPARK_WIDTH + 1 };
-
-/* Values as they come; of more than there are characters, each stands for the mean of several. */
-struct hr_spark {
-    double mean[HR_SPARK_WIDTH];
-    size_t count[HR_SPARK_WIDTH]; /* of those in a mean */
-    size_t n, each;
-};
-
-/* Of a zeroed one; values that are not finite are left out. */
-void hr_spark_add(struct hr_spark *spark, double value);
-/* From the smallest, lowest, to the largest, by logarithms where all are above 0; "" of fewer than
- * two. */
-char *hr_spark_draw(const struct hr_spark *spark, bool utf8, char text[HR_SPARK_MAX]);
-
-/* --- screen --- */
 
 /* A terminal's second screen, drawn again in place, and what is typed meanwhile.
  *

@@ -146,7 +146,7 @@ static const char *write_line(const struct line *line, size_t room, char text[LI
     return text;
 }
 
-enum { NEEDED, EPOCH, RUN, LEFT, LOSS, SPARK, RATE }; /* from what is needed most */
+enum { NEEDED, EPOCH, RUN, LEFT, LOSS, RATE }; /* from what is needed most */
 
 /* "run 4 of 15  ps-async seed 2" */
 static void add_subject(struct line *line, const struct hr_progress_view *view)
@@ -162,12 +162,9 @@ static void add_subject(struct line *line, const struct hr_progress_view *view)
 
 static void add_loss(struct line *line, const struct hr_progress_view *view)
 {
-    char loss[HR_HUMAN_MAX], curve[HR_SPARK_MAX];
-    if (!isfinite(view->last_loss))
-        return;
-    add(line, LOSS, "train loss %s", hr_human_loss(loss, view->last_loss));
-    if (view->redraw)
-        add(line, SPARK, "%s", hr_spark_draw(&view->spark, hr_human_utf8(), curve));
+    char loss[HR_HUMAN_MAX];
+    if (isfinite(view->last_loss))
+        add(line, LOSS, "train loss %s", hr_human_loss(loss, view->last_loss));
 }
 
 /* --- the line that is drawn again --- */
@@ -321,7 +318,6 @@ void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve
     char a[HR_HUMAN_MAX], b[HR_HUMAN_MAX];
     struct line line = {.n = 0};
     view->last_loss = point->train_loss;
-    hr_spark_add(&view->spark, point->train_loss);
     if (view->quiet || !view->details)
         return;
     add_subject(&line, view);

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "hogring/train.h"
-#include "terminal/screen.h"
 
 /* --- remaining --- */
 
@@ -66,10 +65,9 @@ struct hr_progress_view {
     bool quiet;  /* show nothing */
     bool details;
     struct hr_progress_subject subject;
-    struct hr_spark spark; /* training losses */
-    double last_loss;      /* of the newest curve point */
-    int64_t said_ns;       /* when a line that stays was said, or it began */
-    bool drawn;            /* a line is on the screen */
+    double last_loss; /* of the newest curve point */
+    int64_t said_ns;  /* when a line that stays was said, or it began */
+    bool drawn;       /* a line is on the screen */
     int64_t drawn_at;
     double rate; /* smoothed samples/s */
     double rate_at, rate_samples;

@@ -154,15 +154,11 @@ static void a_terminal_gets_a_line_that_is_redrawn(void **state)
 {
     (void)state;
     char text[4096];
-    setenv("LC_ALL", "C.UTF-8", 1);
     terminal_shows(120, "xterm", false, text, sizeof text);
     assert_non_null(strstr(text, "\repoch 0.0/10\x1b[K\r\x1b[Kepoch 3/10"));
     assert_string_equal(strrchr(text, '\n') + 1,
-                        "\repoch 3.4/10  train loss 0.2500  \u2588\u2581  105k samples/s  "
+                        "\repoch 3.4/10  train loss 0.2500  105k samples/s  "
                         "done in about 3 min\x1b[K");
-    setenv("LC_ALL", "C", 1);
-    terminal_shows(120, "xterm", false, text, sizeof text);
-    assert_non_null(strstr(text, "train loss 0.2500  #_  105k"));
 }
 
 static void the_line_never_wraps_and_is_wiped_at_the_end(void **state)
@@ -171,8 +167,7 @@ static void the_line_never_wraps_and_is_wiped_at_the_end(void **state)
     static const struct {
         unsigned short columns;
         const char *line;
-    } cases[] = {{66, "epoch 3.4/10  train loss 0.2500  #_  done in about 3 min"},
-                 {54, "epoch 3.4/10  train loss 0.2500  done in about 3 min"},
+    } cases[] = {{54, "epoch 3.4/10  train loss 0.2500  done in about 3 min"},
                  {40, "epoch 3.4/10  done in about 3 min"},
                  {20, "epoch 3.4/10"},
                  {9, "epoch 3."}};
