@@ -25,6 +25,14 @@ load machines_support
   same_bits mpich 4 --workers 4 --epochs 2 --strategy gossip
 }
 
+@test "a table with words and holes, and Fashion-MNIST, have the bits of one" {
+  local table=$BATS_TEST_TMPDIR/t.csv
+  { echo id,a,b,word,y; for i in $(seq 300); do echo "$i,$((i * 37 % 101)).5,$((i % 9 ? i * 53 % 97 : 0)),${i: -1},$((i * 37 % 101 > 50))"; done; } |
+    sed 's/,0,\([0-9],[01]\)$/,,\1/' >"$table"
+  same_bits mpich 2 --workers 4 --max-steps 12 --data "$table" --drop id --one-hot word --missing mean --normalize
+  same_bits openmpi 2 --workers 4 --max-steps 4 --data fashion-mnist --epoch-size 1500 --strategy ps-sync
+}
+
 @test "workers are as many as all processors, unless it is said" {
   several mpich 2 --epochs 1
   [ "$status" -eq 0 ]
