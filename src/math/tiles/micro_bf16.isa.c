@@ -21,21 +21,27 @@ enum { ROWS = 4 };
 
 /* One vector of 32-bit pairs onto sums. */
 #if defined __AVX512BF16__
-typedef __m512i pairs;
+typedef __m512i pairs, word;
 
 INLINE pairs load_pairs(const uint32_t *from)
 {
     return _mm512_loadu_si512(from);
 }
 
-INLINE vec dot(uint32_t a, pairs b, vec sum)
+INLINE word spread(uint32_t a)
 {
-    return _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_epi32((int)a), (__m512bh)b);
+    return _mm512_set1_epi32((int)a);
+}
+
+INLINE vec dot(word a, pairs b, vec sum)
+{
+    return _mm512_dpbf16_ps(sum, (__m512bh)a, (__m512bh)b);
 }
 #elif defined __FMA__
 typedef struct {
     vec even, odd;
 } pairs;
+typedef bits word; /* a pair, spread */
 typedef int32_t loose_bits __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
 INLINE pairs load_pairs(const uint32_t *from)
@@ -44,28 +50,43 @@ INLINE pairs load_pairs(const uint32_t *from)
     return (pairs){(vec)(both << 16), (vec)(both & -65536)};
 }
 
-INLINE vec multiply_add(float a, vec b, vec c)
+INLINE vec multiply_add(vec a, vec b, vec c)
 {
 #ifdef __AVX512F__
-    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
+    return _mm512_fmadd_ps(a, b, c);
 #else
-    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
+    return _mm256_fmadd_ps(a, b, c);
 #endif
 }
 
-INLINE vec dot(uint32_t a, pairs b, vec sum)
+/* A pair spread over a vector, from memory, before it is parted: the compiler would part it in a
+ * general register and move both values over, which takes five times the instructions. */
+INLINE word spread(uint32_t a)
 {
-    return multiply_add(hr_bf16_even(a), b.even, multiply_add(hr_bf16_odd(a), b.odd, sum));
+    bits both = (bits){0} + (int32_t)a;
+    __asm__("" : "+v"(both));
+    return both;
+}
+
+INLINE vec dot(word both, pairs b, vec sum)
+{
+    return multiply_add((vec)(both << 16), b.even, multiply_add((vec)(both & -65536), b.odd, sum));
 }
 #else
 typedef const uint32_t *pairs;
+typedef uint32_t word;
 
 INLINE pairs load_pairs(const uint32_t *from)
 {
     return from;
 }
 
-INLINE vec dot(uint32_t a, pairs b, vec sum)
+INLINE word spread(uint32_t a)
+{
+    return a;
+}
+
+INLINE vec dot(word a, pairs b, vec sum)
 {
     for (size_t i = 0; i < LANES; i++)
         sum[i] = hr_bf16_dot(a, b[i], sum[i]);
@@ -160,9 +181,10 @@ INLINE void step(struct sums *sum, const uint32_t *const *a, size_t o, const uin
 #pragma GCC unroll 12
     for (size_t i = 0; i < rows; i++) {
         const uint32_t value = packed ? a[0][o + i] : a[i][o];
-        sum->left[i] = dot(value, left, sum->left[i]);
+        const word both = spread(value);
+        sum->left[i] = dot(both, left, sum->left[i]);
         if (wide)
-            sum->right[i] = dot(value, right, sum->right[i]);
+            sum->right[i] = dot(both, right, sum->right[i]);
     }
 }
 
@@ -257,10 +279,10 @@ enum { QUAD = HR_NARROW_QUAD, QUADS = 6, QUAD_ROWS = QUAD * QUADS };
 INLINE void step_quad(const uint32_t *a, size_t step, pairs b, vec sum[QUAD])
 {
     __asm__ volatile("" : "+r"(a));
-    sum[0] = dot(a[0], b, sum[0]);
-    sum[1] = dot(a[step], b, sum[1]);
-    sum[2] = dot(a[2 * step], b, sum[2]);
-    sum[3] = dot(a[3 * step], b, sum[3]);
+    sum[0] = dot(spread(a[0]), b, sum[0]);
+    sum[1] = dot(spread(a[step]), b, sum[1]);
+    sum[2] = dot(spread(a[2 * step]), b, sum[2]);
+    sum[3] = dot(spread(a[3 * step]), b, sum[3]);
 }
 
 /* 24 rows, each four of which stand `step` apart. */
