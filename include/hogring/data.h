@@ -19,6 +19,7 @@
 #ifndef HOGRING_DATA_H
 #define HOGRING_DATA_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -111,6 +112,7 @@ struct hr_data_options {
      * shape is known last). An error refuses the data. NULL: not called. */
     enum hr_status (*admit)(const void *arg, struct hr_shape shape);
     const void *admit_arg;
+    bool skip_bad_images; /* leave out, and count, those that cannot be decoded; else refuse them */
 };
 
 void hr_data_defaults(struct hr_data_options *options);
@@ -136,6 +138,7 @@ struct hr_dataset {
                                          (src/data/formats/columns.h); NULL: nothing */
     char label_column[80];            /* CSV: the column of labels, as "column 3, kind"; else "" */
     int label_guessed;                /* CSV: 1 if it was chosen by its name alone */
+    size_t skipped;                   /* images that were left out (skip_bad_images) */
     char notes[3][HR_DATA_NOTE];      /* doubts about the files, a line each; or "" */
     struct hr_split train, test;
     struct hr_split validation; /* of a file of its own; count 0: there is none */

@@ -43,7 +43,7 @@ static json_t *targets_json(const struct hr_evaluation *evaluation)
 }
 
 static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
-                              const struct hr_worst *worst)
+                              const struct hr_worst *worst, size_t skipped)
 {
     const bool values = evaluation->targets;
     const struct hr_fit *fit = &evaluation->fit;
@@ -58,6 +58,7 @@ static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluati
         values ? fit_json(&evaluation->fit) : json_null(), "targets",
         values ? targets_json(evaluation) : json_null(), "worst",
         worst->n ? hr_worst_json(worst) : json_null());
+    json_object_set_new(document, "skipped", hr_json_count(skipped));
     json_object_set_new(document, "balanced_accuracy",
                         hr_json_number(values ? none : fit->balanced_accuracy));
     json_object_set_new(document, "macro_f1", hr_json_number(values ? none : fit->macro_f1));
@@ -130,7 +131,7 @@ static enum hr_status find_worst(const struct hr_cli *cli, const struct hr_datas
 }
 
 static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
-                             const struct hr_worst *worst)
+                             const struct hr_worst *worst, size_t skipped)
 {
     const double accuracy = evaluation->test_accuracy;
     if (cli->expect_rmse > 0 && !evaluation->targets)
@@ -141,7 +142,7 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluatio
     if (cli->outputs[0])
         HR_TRY(hr_npy_write(cli->outputs, evaluation->outputs, evaluation->count,
                             evaluation->noutputs));
-    HR_TRY(publish(cli, evaluation, worst));
+    HR_TRY(publish(cli, evaluation, worst, skipped));
     if (hr_cli_speaks(cli))
         HR_TRY(print(cli, evaluation, worst));
     if (cli->expect_accuracy > 0 && !(accuracy >= cli->expect_accuracy))
@@ -201,7 +202,7 @@ static enum hr_status evaluate_saved(struct hr_cli *cli, const struct hr_checkpo
     hr_reading_say(&reading);
     enum hr_status status = find_worst(cli, dataset, &evaluation, &worst);
     if (status == HR_OK)
-        status = report(cli, &evaluation, &worst);
+        status = report(cli, &evaluation, &worst, dataset->skipped);
     hr_worst_free(&worst);
     hr_evaluation_free(&evaluation);
     return status;

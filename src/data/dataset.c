@@ -256,6 +256,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
                  "their places alone",
                  name);
     dataset->recipe = storage->recipe;
+    dataset->skipped = storage->skipped;
     dataset->options.recipe = NULL;
     dataset->index_base = !strcmp(dataset->format, "libsvm") ? storage->train.index_base : -1;
     if (!storage->test.count && !dataset->options.test_all)

@@ -40,6 +40,7 @@ struct hr_storage {
     struct hr_class_list list;    /* options->classes */
     uint32_t *numbered[3];        /* labels by that list, of train, test and validation */
     char *recipe;                 /* owned: the data set's */
+    size_t skipped;               /* the data set's */
     void *map;                    /* a mapping that tables borrow from */
     size_t map_bytes;
 };
@@ -60,6 +61,7 @@ enum hr_data_option_bit {
     HR_OPTION_COLUMNS = 2048, /* columns, drop, one-hot, missing */
     HR_OPTION_SPLIT = 4096,
     HR_OPTION_GROUPS = 8192, /* split group:COLUMN */
+    HR_OPTION_SKIP = 16384,
 };
 
 struct hr_format {

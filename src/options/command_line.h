@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "options/train_options.h"
 
-enum { HR_CLI_OPTIONS = 208, HR_CLI_CONFIGS = 8 }; /* at most */
+enum { HR_CLI_OPTIONS = 224, HR_CLI_CONFIGS = 8 }; /* at most */
 
 /* An option that was given a list of values (sweep.h). */
 enum { HR_AXES = 8, HR_AXIS_BYTES = 256 };

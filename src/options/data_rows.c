@@ -58,6 +58,10 @@ static const struct hr_option data[] = {
     ROW("resize", TEXT, resize, "HxW", NULL,
         "images: every one brought to this height and width, by Pillow's bilinear filter",
         .said = "all have one size", .commands = READERS),
+    ROW("skip-bad-images", FLAG, skip_bad_images, NULL, NULL,
+        "images: leave out, and count, those that are damaged or cut short, instead of ending "
+        "there",
+        .commands = READERS | HR_PREDICT),
     ROW_OF(HR_ONCE, "max-data", BYTES, max_data, "SIZE", "8G",
            "images: refused where a split's decoded pixels are more",
            .commands = READERS | HR_REPLAY | HR_GATE),

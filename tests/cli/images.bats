@@ -110,7 +110,21 @@ END
   refused 3 "4/cut.png: is empty, expected a PNG or JPEG" data info "$TMP/digits"
   echo junk >"$TMP/digits/train/9/zz.png" # the first of two
   refused 3 "4/cut.png: is empty" data info "$TMP/digits"
+  # or they are left out, counted, and the first is named; the others are those that there were
+  local skip='d["config"]["data"]["skipped"], d["config"]["data"]["train"] + d["config"]["data"]["test"], d["runs"][0]["weights_digest"]'
+  hogring train --data "$TMP/digits" --skip-bad-images --model softmax --epochs 1 --workers 1 --json "$TMP/skip.json" --checkpoint-dir "$TMP/skip" >/dev/null 2>"$TMP/err"
+  grep -q '2 that are damaged (.*4/cut.png: is empty' "$TMP/err"
+  hogring eval "$TMP/skip" --json "$TMP/eval.json" >/dev/null # as training read them
+  [ "$(json "$TMP/eval.json" 'd["skipped"]')" = 2 ]
+  head -c 60 "$first" >"$TMP/digits/cut.png"
+  mv "$TMP/digits/cut.png" "$TMP/digits/train/9/zz.png" # its head is whole, its pixels are not
+  hogring predict "$TMP/skip" --data "$TMP/digits/train/9" --skip-bad-images --out "$TMP/answers.csv" >/dev/null 2>"$TMP/err"
+  grep -q '1 left out, damaged (.*9/zz.png' "$TMP/err"
+  [ "$(grep -c png "$TMP/answers.csv")" = "$(find "$TMP/digits/train/9" -name '*.png' ! -name zz.png | wc -l)" ]
+  refused 2 "--skip-bad-images: is not supported for idx data" train --data digits --skip-bad-images --quiet
   rm "$d/cut.png" "$TMP/digits/train/9/zz.png"
+  hogring train --data "$TMP/digits" --model softmax --epochs 1 --workers 1 --json "$TMP/whole.json" --quiet >/dev/null
+  [ "$(json "$TMP/skip.json" "$skip" | cut -d, -f2-)" = "$(json "$TMP/whole.json" "$skip" | cut -d, -f2-)" ]
   mkfifo "$d/pipe.png"
   refused 3 "4/pipe.png" data info "$TMP/digits"
   rm "$d/pipe.png"

@@ -92,6 +92,7 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         {"missing", HR_OPTION_COLUMNS, strcmp(options->missing, defaults.missing) != 0},
         {"split group", HR_OPTION_GROUPS, hr_hold_out_group(options->split)[0]},
         {"split", HR_OPTION_SPLIT, options->split[0]},
+        {"skip-bad-images", HR_OPTION_SKIP, options->skip_bad_images},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(format->options & rows[i].bit))

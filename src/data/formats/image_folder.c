@@ -93,13 +93,13 @@ static enum hr_status find_splits(struct splits *s)
     return HR_OK;
 }
 
-static enum hr_status list_split(struct split *split)
+static enum hr_status list_split(const struct splits *s, struct split *split)
 {
     if (!split->folder[0])
         return HR_OK;
     HR_TRY(hr_image_list_read(split->folder, &split->list));
     if (split->list.count)
-        return hr_image_load_heads(&split->list);
+        return hr_image_load_heads(&split->list, s->options->skip_bad_images);
     return hr_fail(HR_E_FORMAT, "%s: has no PNG or JPEG in folders of classes%s", split->folder,
                    hr_image_list_flat(split->folder)
                        ? ", they stand beside one another; expected a folder for each class"
@@ -297,12 +297,15 @@ static void write_note(const struct split *split, const struct splits *s)
         turned += list->files[i].head.turned;
     for (size_t c = 0; c < train->list.nclasses && split != train; c++)
         missing += !class_count_of(split, train->list.classes[c]);
-    if (!list->hidden && !list->others && !list->loops && !turned && !missing)
+    if (!list->hidden && !list->others && !list->loops && !list->bad && !turned && !missing)
         return;
     add(note, "%.180s: %zu pictures", split->folder, list->count);
     if (list->others)
         add(note, ", left out: %zu that %s no PNG or JPEG of a class (%.60s)", list->others,
             list->others == 1 ? "is" : "are", list->other);
+    if (list->bad)
+        add(note, ", %zu that %s damaged (%s)", list->bad, list->bad == 1 ? "is" : "are",
+            list->first_bad);
     if (list->hidden)
         add(note, ", %zu hidden", list->hidden);
     if (list->loops)
@@ -342,9 +345,10 @@ static enum hr_status read_split(const struct splits *s, struct hr_shape shape,
                                  const struct hr_storage *storage, struct split *split)
 {
     size_t held = 0, count = split->list.count;
+    if (count || split->list.bad)
+        write_note(split, s);
     if (!count)
         return HR_OK;
-    write_note(split, s);
     if (split == &s->of[TRAIN] && !s->of[TEST].list.count && !s->options->test_all)
         HR_TRY(hr_image_list_hold_out(&split->list, s->name, s->options->split,
                                       s->options->test_fraction, &held));
@@ -358,12 +362,14 @@ static enum hr_status read_splits(struct splits *s, struct hr_storage *storage)
     struct hr_shape shape;
     HR_TRY(find_splits(s));
     for (size_t split = 0; split < SPLITS; split++)
-        HR_TRY(list_split(&s->of[split]));
+        HR_TRY(list_split(s, &s->of[split]));
     HR_TRY(check_classes(s));
     HR_TRY(find_shape(s, &shape));
     HR_TRY(hr_format_admit(s->options, shape));
     HR_TRY(name_classes(s, storage));
     HR_TRY(ask_for_room(s, shape));
+    for (size_t split = 0; split < SPLITS; split++)
+        storage->skipped += s->of[split].list.bad;
     for (size_t split = 0; split < SPLITS; split++)
         HR_TRY(read_split(s, shape, storage, &s->of[split]));
     return HR_OK;
@@ -396,7 +402,7 @@ static enum hr_status open_folder(const char *path, const struct hr_data_options
 const struct hr_format hr_format_images = {
     .name = "images",
     .options = HR_OPTION_TEST_DATA | HR_OPTION_TEST_FRACTION | HR_OPTION_SPLIT |
-               HR_OPTION_VALIDATION_DATA | HR_OPTION_RESIZE | HR_OPTION_MAX_DATA,
+               HR_OPTION_VALIDATION_DATA | HR_OPTION_RESIZE | HR_OPTION_MAX_DATA | HR_OPTION_SKIP,
     .matches = matches,
     .open = open_folder,
 };

@@ -28,6 +28,8 @@ struct hr_image_list {
     size_t count, room;
     size_t hidden, others, loops; /* passed over */
     char other[120];              /* the first of the others, its end */
+    size_t bad;                   /* left out, damaged (image_load.h) */
+    char first_bad[160];          /* the first of these, and what is wrong with it */
 };
 
 /* HR_E_IO: a folder cannot be read. HR_E_NOMEM. */

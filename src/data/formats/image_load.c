@@ -27,13 +27,15 @@ struct hand {
 struct load {
     pthread_mutex_t lock; /* of what follows, up to the blank line */
     size_t next, failed;  /* file to take; the first that failed, or count */
+    size_t first_bad;     /* of those that are skipped, or count */
     enum hr_status status;
     char message[600];
 
     struct hr_image_file *files;
     size_t count;
     struct hr_shape shape;
-    uint8_t *pixels; /* NULL: heads alone */
+    uint8_t *pixels;             /* NULL: heads alone */
+    struct hr_image_list *skips; /* left out of this: files without a head; NULL: none is */
 };
 
 static enum hr_status make_room(const char *name, size_t bytes, struct buffer *buffer)
@@ -98,15 +100,21 @@ static enum hr_status resize(const struct hr_image_file *file, struct hr_shape s
     return hr_resize(&r, hand->decoded.data, hand->between.data, hand->resized.data);
 }
 
+static enum hr_status decode_as_it_is(const struct hr_image_file *file, struct hand *hand)
+{
+    const struct hr_image_head *head = &file->head;
+    size_t got, whole;
+    HR_TRY(read_file(file->path, SIZE_MAX, &hand->file, &got, &whole));
+    HR_TRY(make_room(file->path, head->width * head->height * head->channels, &hand->decoded));
+    return hr_image_decode(file->path, hand->file.data, got, head, hand->decoded.data);
+}
+
 static enum hr_status decode(const struct hr_image_file *file, struct hr_shape shape,
                              struct hand *hand, uint8_t *to)
 {
     const struct hr_image_head *head = &file->head;
     const bool other_size = head->height != shape.height || head->width != shape.width;
-    size_t got, whole;
-    HR_TRY(read_file(file->path, SIZE_MAX, &hand->file, &got, &whole));
-    HR_TRY(make_room(file->path, head->width * head->height * head->channels, &hand->decoded));
-    HR_TRY(hr_image_decode(file->path, hand->file.data, got, head, hand->decoded.data));
+    HR_TRY(decode_as_it_is(file, hand));
     if (other_size)
         HR_TRY(resize(file, shape, hand));
     spread(other_size ? hand->resized.data : hand->decoded.data, head->channels, shape, to);
@@ -129,8 +137,15 @@ static bool take(struct load *load, size_t *index)
 /* Messages belong to threads: the first file's is kept. */
 static void note_failure(struct load *load, size_t index, enum hr_status status)
 {
+    const bool skipped = load->skips && status == HR_E_FORMAT;
     pthread_mutex_lock(&load->lock);
-    if (index < load->failed) {
+    if (skipped) {
+        load->files[index].head = (struct hr_image_head){0};
+        if (index < load->first_bad)
+            snprintf(load->skips->first_bad, sizeof load->skips->first_bad, "%s",
+                     hr_error_message());
+        load->first_bad = hr_min_size(load->first_bad, index);
+    } else if (index < load->failed) {
         load->failed = index;
         load->status = status;
         snprintf(load->message, sizeof load->message, "%s", hr_error_message());
@@ -145,9 +160,11 @@ static void *work(void *arg)
     const size_t elems = hr_shape_elems(load->shape);
     for (size_t i; take(load, &i);) {
         struct hr_image_file *file = &load->files[i];
-        const enum hr_status status =
-            load->pixels ? decode(file, load->shape, &hand, load->pixels + i * elems)
-                         : read_head(file, &hand);
+        enum hr_status status = load->pixels
+                                    ? decode(file, load->shape, &hand, load->pixels + i * elems)
+                                    : read_head(file, &hand);
+        if (status == HR_OK && load->skips)
+            status = decode_as_it_is(file, &hand);
         if (status != HR_OK)
             note_failure(load, i, status);
     }
@@ -162,7 +179,7 @@ static enum hr_status run(struct load *load)
     pthread_t threads[MOST_THREADS];
     const size_t wanted = hr_min_size(hr_cpus_allowed(), 1 + load->count / FILES_A_THREAD);
     size_t started = 0;
-    load->failed = load->count;
+    load->failed = load->first_bad = load->count;
     pthread_mutex_init(&load->lock, NULL);
     while (started + 1 < hr_min_size(wanted, MOST_THREADS) &&
            !pthread_create(&threads[started], NULL, work, load))
@@ -174,10 +191,19 @@ static enum hr_status run(struct load *load)
     return load->status == HR_OK ? HR_OK : hr_fail(load->status, "%s", load->message);
 }
 
-enum hr_status hr_image_load_heads(struct hr_image_list *list)
+enum hr_status hr_image_load_heads(struct hr_image_list *list, bool skip)
 {
-    struct load load = {.files = list->files, .count = list->count};
-    return run(&load);
+    struct load load = {.files = list->files, .count = list->count, .skips = skip ? list : NULL};
+    HR_TRY(run(&load));
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->files[i].head.channels)
+            list->files[kept++] = list->files[i];
+        else
+            free(list->files[i].path);
+    list->bad += list->count - kept;
+    list->count = kept;
+    return HR_OK;
 }
 
 enum hr_status hr_image_load(const struct hr_image_list *list, struct hr_shape shape,

@@ -12,8 +12,9 @@
 #include "data/table.h"
 #include "formats/image_list.h"
 
-/* Read the head of every picture. HR_E_IO, HR_E_FORMAT: names the file. */
-HR_CHECKED enum hr_status hr_image_load_heads(struct hr_image_list *list);
+/* Read the head of every picture. HR_E_IO, HR_E_FORMAT: names the file.
+ *   skip  decode it, too, and leave those out of the list, which HR_E_FORMAT would name */
+HR_CHECKED enum hr_status hr_image_load_heads(struct hr_image_list *list, bool skip);
 
 /* Decode them into pixels (count, channels, height, width) of the shape; grey becomes RGB where the
  * shape has three channels; what has another size is resized (images/resize.h). */

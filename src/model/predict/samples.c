@@ -491,27 +491,32 @@ static void write_note(const char *path, const struct hr_image_list *list, struc
                        size_t resized, struct hr_table *table)
 {
     const size_t others = list->others + list->hidden + list->loops;
-    char size[64] = "", left_out[80] = "";
+    char size[64] = "", left_out[80] = "", bad[220] = "";
     if (resized)
         snprintf(size, sizeof size, ", %zu brought to the model's %zux%zu", resized, shape.height,
                  shape.width);
     if (others)
         snprintf(left_out, sizeof left_out, ", %zu other file%s left out", others,
                  others == 1 ? "" : "s");
-    if (resized || others)
-        snprintf(table->note, sizeof table->note, "%.200s: %zu picture%s%s%s", path, list->count,
-                 list->count == 1 ? "" : "s", size, left_out);
+    if (list->bad)
+        snprintf(bad, sizeof bad, ", %zu left out, damaged (%s)", list->bad, list->first_bad);
+    if (resized || others || list->bad)
+        snprintf(table->note, sizeof table->note, "%.120s: %zu picture%s%s%s%s", path, list->count,
+                 list->count == 1 ? "" : "s", size, left_out, bad);
 }
 
 static enum hr_status read_list(const char *path, struct hr_image_list *list, struct hr_shape model,
-                                struct hr_table *table, char ***files)
+                                bool skip, struct hr_table *table, char ***files)
 {
     size_t resized, bytes;
     void *pixels;
     if (!list->count || list->count >= HR_TABLE_MAX_COUNT)
         return hr_fail(HR_E_FORMAT, "%s: has %zu pictures, expected 1 to %zu", path, list->count,
                        HR_TABLE_MAX_COUNT - 1);
-    HR_TRY(hr_image_load_heads(list));
+    HR_TRY(hr_image_load_heads(list, skip));
+    if (!list->count)
+        return hr_fail(HR_E_FORMAT, "%s: each of %zu pictures is damaged (%s)", path, list->bad,
+                       list->first_bad);
     const struct hr_shape shape = shape_of(list, model);
     HR_TRY(check_heads(list, shape, model.channels, &resized));
     if (!hr_size_mul(hr_shape_elems(shape), list->count, &bytes))
@@ -524,15 +529,16 @@ static enum hr_status read_list(const char *path, struct hr_image_list *list, st
 }
 
 /*   shape  the model's; channels 0: it is not known, and the pictures have to be of one size
+ *   skip   leave out those that are damaged
  *   table  out: pixels, count, shape and note; no labels
  *   files  out: (count) paths, owned by the caller; NULL on error */
-static enum hr_status image_samples_read(const char *path, struct hr_shape shape,
+static enum hr_status image_samples_read(const char *path, struct hr_shape shape, bool skip,
                                          struct hr_table *table, char ***files)
 {
     struct hr_image_list list;
     *files = NULL;
     HR_TRY(hr_image_list_read_all(path, &list));
-    const enum hr_status status = read_list(path, &list, shape, table, files);
+    const enum hr_status status = read_list(path, &list, shape, skip, table, files);
     hr_image_list_free(&list);
     return status;
 }
@@ -590,7 +596,8 @@ static enum hr_status open_idx(const struct wanted *w, struct hr_storage *storag
 static enum hr_status open_images(const struct wanted *w, struct hr_storage *storage,
                                   struct hr_samples *out)
 {
-    return image_samples_read(w->name, w->input->shape, &storage->test, &out->files);
+    return image_samples_read(w->name, w->input->shape, w->options->skip_bad_images, &storage->test,
+                              &out->files);
 }
 
 /* Columns that the model does not know, out of every row. */

@@ -857,8 +857,8 @@ static json_t *data_object(const struct hr_dataset *dataset)
     return hr_json_object(HR_OF(dataset, name), "format", hr_json_text_or_null(dataset->format),
                           "digest", hr_json_text_or_null(dataset->digest), "train",
                           HR_JSON(dataset->train.count), "test", HR_JSON(dataset->test.count),
-                          HR_OF(dataset, classes), "options", data_options(&dataset->options),
-                          NULL);
+                          HR_OF(dataset, classes), HR_OF(dataset, skipped), "options",
+                          data_options(&dataset->options), NULL);
 }
 
 /* Takes config. */

@@ -127,12 +127,12 @@ static const struct hr_dataset dataset = {.name = "digits",
 static const struct field configuration[] = {
     {"data",
      "{\"name\":\"digits\",\"format\":\"csv\",\"digest\":\"abc\",\"train\":1500,\"test\":297,"
-     "\"classes\":10,"
+     "\"classes\":10,\"skipped\":0,"
      "\"options\":{\"test-data\":null,\"validation-data\":null,\"test-fraction\":0.25,"
      "\"split\":null,\"columns\":null,\"drop\":null,\"one-hot\":null,\"missing\":null,"
      "\"header\":\"auto\","
      "\"label-column\":\"y\",\"target\":null,\"index-base\":\"1\",\"features\":7,\"resize\":"
-     "\"32x24\",\"max-data\":"
+     "\"32x24\",\"skip-bad-images\":false,\"max-data\":"
      "4096,"
      "\"classes\":null}}"},
     {"strategy", "\"ssp\""},
