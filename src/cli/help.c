@@ -218,7 +218,7 @@ static void print_options(FILE *out, const struct hr_command *command)
     const struct hr_option *row;
     fprintf(out, "    %s) words='", command->name);
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
-        if (hr_option_is_of(row, command->bit))
+        if (hr_option_is_of(row, command->bit) && !row->parameter)
             fprintf(out, "--%s ", row->name);
     /* these take no files */
     fprintf(out, "'%s ;;\n",
@@ -241,7 +241,8 @@ static int completion_print(FILE *out)
     const struct hr_command *command;
     fputs(begin, out);
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
-        if (row->metavar && hr_cli_option_find(row->name, ~(unsigned)HR_LIBRARY) == i)
+        if (row->metavar && !row->parameter &&
+            hr_cli_option_find(row->name, ~(unsigned)HR_LIBRARY) == i)
             print_values(out, row);
     fputs(middle, out);
     for (size_t i = 0; (command = hr_command_at(i)) != NULL; i++)
@@ -428,7 +429,7 @@ static void consider_options(struct search *search)
     const struct hr_option *row;
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
         struct hit hit = {.row = row, .text = span_of(row->help)};
-        if (strcmp(row->name, "help") != 0)
+        if (strcmp(row->name, "help") != 0 && !row->parameter)
             consider(search, hit, span_of(row->name));
     }
 }

@@ -78,7 +78,7 @@ enum hr_status hr_cli_option_unknown(const char *name, unsigned command, const c
     const struct hr_option *row;
     size_t n = 0;
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
-        if (hr_option_is_of(row, command))
+        if (hr_option_is_of(row, command) && !row->parameter)
             names[n++] = row->name;
     if (!near || !hr_cli_option_at(hr_cli_option_find(near, command)).row)
         near = hr_nearest(name, names, n);
@@ -319,6 +319,8 @@ size_t hr_cli_write_options(FILE *out, enum hr_command_bit command, bool all)
 bool hr_cli_write_option(FILE *out, enum hr_command_bit command, const char *name)
 {
     const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, command)).row;
+    if (row && row->parameter)
+        row = hr_train_option_find(row->with[0].option);
     if (row)
         write_option(out, row, command);
     return row != NULL;

@@ -324,6 +324,9 @@ PY
   refused 2 "--nesterov: is said behind a colon: --optimizer sgd:nesterov" compare --nesterov
   refused 2 "--lr-schedule step:1,2,3: expected at most 2 behind the colon" train --lr-schedule step:1,2,3
   refused 2 "--optimizer sgd:often: expected --optimizer sgd:nesterov" train --optimizer sgd:often
+  hogring help lr-gamma | grep -q -- "--lr-schedule NAME"
+  hogring help label smoothing | grep -q -- "--loss NAME"
+  [ "$(hogring help --completion | grep -c -- "--lr-gamma")" = 0 ]
   printf '%s\n' 'lr-schedule = step' 'lr-gamma = 0.5' 'nesterov = on' >"$TMP/earlier.ini"
   digest() { hogring train "${quick[@]}" --epochs 3 "$@" --json - | jq -r '.runs[0].weights_digest'; }
   local digest
