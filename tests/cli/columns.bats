@@ -301,6 +301,16 @@ PY
   refused 2 "--test-data: is not supported with folds" train --data "$TMP/f.csv" --split fold:1/5 --test-data "$TMP/f.csv" --quiet
 }
 
+@test "a label that is dropped moves aloud, and an npz file is refused with the way out of it" {
+  printf 'a,b,label,z\n1,2,0,1\n2,3,1,0\n4,5,0,1\n5,6,1,1\n' >"$TMP/l.csv"
+  hogring data info "$TMP/l.csv" --drop label >"$TMP/out" 2>"$TMP/err"
+  grep -q 'column 3, the label by its name, is dropped.*column 4' "$TMP/err"
+  hogring data info "$TMP/l.csv" --drop z >"$TMP/out" 2>"$TMP/err"
+  [ ! -s "$TMP/err" ]
+  : >"$TMP/a.npz"
+  refused 3 "X_train.npy and y_train.npy, as python3 -c" data info "$TMP/a.npz"
+}
+
 @test "with groupnorm four workers are one worker with the whole batch, to the bit where sums are" {
   for n in 1 4; do
     hogring train --data digits --model "conv 6 3x3, groupnorm 3, relu, flatten, dense 10" --reduce repro --workers $n --global-batch-size 48 --max-steps 6 --quiet --json "$TMP/$n.json" >/dev/null

@@ -26,6 +26,7 @@ struct layout {
     bool header;
     bool named;           /* the label column is named by the option */
     bool guessed;         /* it is named by the header alone */
+    size_t dropped;       /* the column that would have been it by its name, from 1; 0: none */
     char label_place[80]; /* for messages: "column 3, kind" */
     char note[HR_DATA_NOTE];
     enum role *role;    /* (columns) owned */
@@ -171,13 +172,19 @@ static bool may_be_label(const struct layout *layout, size_t column)
 /* The column of labels by its name, as people call it; a note when there are several. */
 static enum hr_status find_usual(struct hr_csv_reader r, struct layout *layout)
 {
-    size_t at[USUAL_NAMES] = {0}, best = USUAL_NAMES;
+    size_t at[USUAL_NAMES] = {0}, best = USUAL_NAMES, dropped = USUAL_NAMES;
     struct hr_csv_field f = {0};
     do {
         HR_TRY(hr_csv_next_field(&r, &f));
         for (size_t i = 0; i < USUAL_NAMES; i++)
-            if (!at[i] && may_be_label(layout, f.column) && is_text(&f, usual_names[i]))
+            if (at[i] || !is_text(&f, usual_names[i]))
+                continue;
+            else if (may_be_label(layout, f.column))
                 at[i] = f.column;
+            else if (layout->role[f.column - 1] == DROPPED && i < dropped) {
+                dropped = i;
+                layout->dropped = f.column;
+            }
     } while (!f.last);
     for (size_t i = USUAL_NAMES; i-- > 0;) {
         if (!at[i])
@@ -190,6 +197,7 @@ static enum hr_status find_usual(struct hr_csv_reader r, struct layout *layout)
         layout->guessed = true;
         layout->label = at[best = i];
     }
+    layout->dropped = dropped < best ? layout->dropped : 0;
     return HR_OK;
 }
 
@@ -229,11 +237,15 @@ static enum hr_status place_label(const struct hr_csv_reader *r,
     }
     if (layout->header)
         HR_TRY(find_usual(*r, layout));
-    if (layout->guessed)
-        return HR_OK;
-    layout->label = layout->columns;
+    if (!layout->guessed)
+        layout->label = layout->columns;
     while (layout->label > 1 && !may_be_label(layout, layout->label))
         layout->label--;
+    if (layout->dropped && !layout->note[0])
+        snprintf(layout->note, sizeof layout->note,
+                 "%s: column %zu, the label by its name, is dropped: the label is taken to be "
+                 "column %zu: --label-column NAME chooses",
+                 r->name, layout->dropped, layout->label);
     return HR_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/inputs.h"
+#include "base/path.h"
 #include "data/hold_out.h"
 #include "formats/formats.h"
 #include "formats/idx.h"
@@ -171,6 +172,14 @@ static enum hr_status find_known(const char *name, const struct hr_format **form
         return hr_fail(HR_E_IO,
                        "there is no data set \"%s\": expected digits, fashion-mnist, or a file or "
                        "folder that exists",
+                       name);
+    if (hr_path_ends_in(name, ".npz"))
+        return hr_fail(HR_E_FORMAT,
+                       "%s: is several arrays packed into one file; expected a folder with "
+                       "X_train.npy and y_train.npy, as python3 -c \"import numpy as n, os, sys; "
+                       "os.mkdir(sys.argv[2]); [n.save(sys.argv[2] + '/' + k, a) for k, a in "
+                       "n.load(sys.argv[1]).items()]\" FILE.npz FOLDER makes it of arrays of these "
+                       "names",
                        name);
     HR_TRY(hr_format_find(name, format));
     if (!*format)
