@@ -76,7 +76,7 @@ SHOWING := $(B)/libcommand.a
 TESTS   := $(patsubst %.c,$(B)/%,$(wildcard tests/unit/*/test_*.c tests/fuzz/test_*.c))
 # Unit tests are one program a folder, of several names: it is the test by whose name it is called. Those that put calls of the
 # C library in place of its own are programs by themselves.
-ALONE   := $(filter $(addprefix %/,test_every_call test_power_cut test_protobuf test_all_orders test_footprint test_stuck test_corpus),$(TESTS))
+ALONE   := $(filter $(addprefix %/,test_every_call test_power_cut test_protobuf test_all_orders test_fibre_ucontext test_footprint test_stuck test_corpus),$(TESTS))
 SHARED  := $(filter-out $(ALONE),$(TESTS))
 FUZZERS := $(patsubst %.c,$(B)/%,$(wildcard tests/fuzz/fuzz_*.c))
 MODELS  := $(patsubst %.cpp,$(B)/%,$(filter-out %/model.cpp,$(wildcard tests/model/*.cpp)))

@@ -232,6 +232,9 @@ static void forget(struct fibre *fibre)
     if (fibre->self.tsan)
         __tsan_destroy_fiber(fibre->self.tsan);
 #endif
+#ifdef WITH_ASAN /* frames in which it was dropped: others may get this memory */
+    __asan_unpoison_memory_region(fibre->self.bottom, fibre->self.bytes);
+#endif
     fibre->self.tsan = NULL;
     fibre->lives = false;
 }
@@ -255,9 +258,6 @@ void hr_fibre_start(struct hr_fibres *fibres, size_t i, hr_fibre_fn fn, void *ar
     fibre->self = fibre->caller = (struct place){0};
     fibre->self.bottom = stack;
     fibre->self.bytes = bytes;
-#ifdef WITH_ASAN
-    __asan_unpoison_memory_region(stack, bytes); /* frames in which it was dropped */
-#endif
 #ifdef WITH_TSAN
     fibre->self.tsan = __tsan_create_fiber(0);
 #endif

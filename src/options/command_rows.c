@@ -108,9 +108,10 @@ static const struct hr_option results[] = {
     ROW("out", TEXT, out, "FILE", NULL, "write here", .other = {{HR_REPORT, .said = "report.html"}},
         .written = true, .commands = HR_DATA_PACK | HR_DATA_MAKE | HR_REPORT, .first = true),
     ROW("plot", TEXT, plot, "FILE", NULL, "draw loss and accuracy: .svg or .png",
-        .other = {{HR_BENCH, "draw times over sizes, of layers the roofline, of training samples/s "
-                             "over several --workers, of a pipeline a single schedule: .svg or "
-                             ".png"}},
+        .other = {{HR_BENCH,
+                   .help = "draw times over sizes, of layers the roofline, of training samples/s "
+                           "over several --workers, of a pipeline a single schedule: .svg or "
+                           ".png"}},
         .written = true,
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_LAYERS | HR_BENCH_TRAIN |
                     HR_BENCH_STORE | HR_BENCH_PIPELINE | HR_REPLAY | HR_REPORT,

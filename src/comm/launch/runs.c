@@ -510,7 +510,7 @@ static enum hr_run_state state_of(const struct hr_run_file *run, const struct hr
 void hr_look_at(const struct hr_run_file *run, int64_t long_ns, struct hr_look *look)
 {
     const struct hr_control *control = run->control;
-    const int64_t now = hr_control_clock_ns(control), last = run_last_seen(control);
+    const int64_t now = hr_control_clock_ns(control), last = later(run_last_seen(control), 0);
     *look = (struct hr_look){.waits = {.rules = rules_of(control, long_ns),
                                        .nranks = control->nranks,
                                        .now = run->dead && last < now ? last : now}};

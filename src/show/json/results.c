@@ -175,7 +175,7 @@ static json_t *stale_part(const void *of, size_t i)
     const struct hr_staleness *part = &run->stale_parts[i];
     const bool is_key = i >= run->nstale_workers;
     json_t *object = stale_figures(part->updates, part->sum, part->max,
-                                   run->stale_counts + part->first, part->n);
+                                   part->n ? &run->stale_counts[part->first] : NULL, part->n);
     json_object_set_new(object, is_key ? "name" : "rank",
                         is_key ? hr_json_text(part->name) : hr_json_count(i));
     json_object_set_new(object, "updates", hr_json_count(part->updates));
