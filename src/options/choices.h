@@ -5,7 +5,8 @@
  *     if (choice.clock == HR_CLOCK_VIRTUAL) ...
  *
  * A list here is the words of a row, in its order, and the tags. A word that is none of them is
- * refused by hr_train_options_check, and is the first here.
+ * refused by hr_train_options_check, and is the first here: before it, whoever replaces "auto"
+ * looks for the word itself.
  *
  * Threads: pure. Test: tests/unit/options/test_choices.c
  */

@@ -5,6 +5,7 @@
 
 #include "hogring/sparse.h"
 #include "base/text.h"
+#include "options/choices.h"
 #include "options/pairs.h"
 #include "options/train_options.h"
 #include "strategies/strategies.h"
@@ -142,9 +143,10 @@ static enum hr_status check_strategy(const struct hr_option *row, const struct h
 
 static enum hr_status check_ranks(const struct hr_option *row, const struct hr_train_options *o)
 {
+    const struct hr_choices choice = hr_choices_of(o);
     const bool server = hr_strategy_is_served(strategy_of(o->strategy, o->staleness)) &&
-                        strcmp(o->placement, "colocated") != 0;
-    const bool stages = row->or_stages && o->pipeline > 1 && !strcmp(o->clock, "virtual");
+                        choice.placement == HR_PLACEMENT_DEDICATED;
+    const bool stages = row->or_stages && o->pipeline > 1 && choice.clock == HR_CLOCK_VIRTUAL;
     if (!row->between_ranks || o->workers != 1 || server || stages)
         return HR_OK;
     return refuse(row, "workers", "1",
@@ -185,9 +187,9 @@ static enum hr_status check_option(const struct hr_option *row, const struct hr_
 static struct hr_train_options with_solver(const struct hr_train_options *o)
 {
     struct hr_train_options chosen = *o;
-    if (hr_sparse_is_model(o->model) && !strcmp(o->solver, "auto"))
-        snprintf(chosen.solver, sizeof chosen.solver, "%s",
-                 strcmp(o->model, "mf") ? "dual" : "sgd");
+    const enum hr_sparse_model model = hr_sparse_model_of(o->model);
+    if (model != HR_SPARSE_NONE && !strcmp(o->solver, "auto"))
+        snprintf(chosen.solver, sizeof chosen.solver, "%s", model == HR_SPARSE_MF ? "sgd" : "dual");
     return chosen;
 }
 

@@ -10,6 +10,7 @@
 #include "compress/compress.h"
 #include "netsim/inject.h"
 #include "options/budget.h"
+#include "options/choices.h"
 #include "options/train_options.h"
 #include "pipeline/schedule.h"
 
@@ -484,7 +485,8 @@ struct hr_pair_run hr_pair_run_of(const struct hr_train_options *options, const 
     if (!run.sparse && hr_strategy_find(options->strategy, options->staleness, &run.strategy))
         run.strategy = NULL;
     run.machines = cli && cli->machines > 1;
-    run.played = !strcmp(options->clock, "virtual") || strcmp(options->schedule, "free") != 0;
+    const struct hr_choices choice = hr_choices_of(options);
+    run.played = choice.clock == HR_CLOCK_VIRTUAL || choice.explored;
     return run;
 }
 

@@ -19,9 +19,8 @@
 
 void hr_task_settle(struct hr_train_options *options, struct hr_data_options *data)
 {
-    if (data->target[0] && !strcmp(options->task, "auto"))
-        snprintf(options->task, sizeof options->task, "regress");
-    if (!strcmp(options->model, "linear") && !strcmp(options->task, "auto"))
+    const bool values = data->target[0] || hr_sparse_model_of(options->model) == HR_SPARSE_LINEAR;
+    if (values && !strcmp(options->task, "auto"))
         snprintf(options->task, sizeof options->task, "regress");
     data->values = hr_task_is_regress(options);
 }
@@ -38,7 +37,8 @@ void hr_task_complete(struct hr_train_options *options)
 bool hr_train_repeats(const struct hr_train_options *o)
 {
     const struct hr_strategy *strategy;
-    if (!strcmp(o->clock, "virtual") || strcmp(o->schedule, "free") != 0 || o->workers == 1)
+    const struct hr_choices choice = hr_choices_of(o);
+    if (choice.clock == HR_CLOCK_VIRTUAL || choice.explored || o->workers == 1)
         return true;
     return hr_strategy_find(o->strategy, o->staleness, &strategy) == HR_OK && strategy->synchronous;
 }
@@ -264,7 +264,7 @@ static size_t default_servers(const struct hr_train_options *options)
     const struct hr_strategy *strategy;
     const bool one = hr_strategy_find(options->strategy, options->staleness, &strategy) != HR_OK ||
                      !hr_strategy_is_served(strategy) || strategy->one_shard;
-    if (one || strcmp(options->placement, "colocated") != 0)
+    if (one || hr_choices_of(options).placement != HR_PLACEMENT_COLOCATED)
         return 1;
     return options->workers < HR_MAX_RANKS ? options->workers : HR_MAX_RANKS;
 }
@@ -300,7 +300,7 @@ static enum hr_status complete(struct hr_train_options *options)
     }
     if (!options->servers)
         options->servers = default_servers(options);
-    if (!strcmp(options->clock, "virtual") && !options->compute_time[0])
+    if (hr_choices_of(options).clock == HR_CLOCK_VIRTUAL && !options->compute_time[0])
         snprintf(options->compute_time, sizeof options->compute_time, "lognormal(10ms,0.3)");
     return HR_OK;
 }
