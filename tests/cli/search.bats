@@ -45,7 +45,7 @@ search() {
   space='strategy=allreduce,backup-workers;servers=1,2;backups=1'
   search --finalists 1 --confirm-seeds 1 >"$TMP/table"
   grep -q "^2 policies of 4 combinations" "$TMP/table"
-  grep -q "^servers means nothing to allreduce; backups means nothing to allreduce$" "$TMP/table"
+  grep -q "^servers does not apply to allreduce; backups does not apply to allreduce$" "$TMP/table"
   grep -q "^1 cannot be, as backup-workers servers=2 backups=1: --servers 2: " "$TMP/table"
 }
 

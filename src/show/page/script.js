@@ -849,21 +849,13 @@
   function allFigures() {
     const there = figuresThere(), shown = metrics.filter(m => groups.some(g => score(g, m).n));
     if (!runs.length) return null;
-    return [
-      seeds && sheet('Means ± standard deviations over the runs', groups, [
-        ['strategy', g => g.label], ['#runs', g => g.runs.length],
-        ...shown.map(m => [`#${titleOf(m)}`, g => plainMean(score(g, m), 4, factorOf(m))]),
-        ...there.map(([k, name]) => [`#${name}`, g => k === 'samples_per_s'
-          ? shortMean(mean(g, k)) : plainMean(mean(g, ...k.split(' ')), 4)])
-      ], 'values'),
-      sheet('Run by run', groups.flatMap(g => g.runs.map(run => ({g, run}))), [
-        ['strategy', ({g}) => g.label], ['#seed', ({run}) => figures(number(run, 'seed'), 15)],
-        ...shown.map(m => [`#${titleOf(m)}`, ({run}) => figures(m.of(run) * factorOf(m), 6)]),
-        ...there.map(([k, name]) =>
-          [`#${name}`, ({run}) => figures(number(run, ...k.split(' ')), 6)]),
-        ['digest of the weights', ({run}) => text(run, 'weights_digest')]
-      ], 'values')
-    ];
+    return sheet('Run by run', groups.flatMap(g => g.runs.map(run => ({g, run}))), [
+      ['strategy', ({g}) => g.label], ['#seed', ({run}) => figures(number(run, 'seed'), 15)],
+      ...shown.map(m => [`#${titleOf(m)}`, ({run}) => figures(m.of(run) * factorOf(m), 6)]),
+      ...there.map(([k, name]) =>
+        [`#${name}`, ({run}) => figures(number(run, ...k.split(' ')), 6)]),
+      ['digest of the weights', ({run}) => text(run, 'weights_digest')]
+    ], 'values');
   }
 
   // --- comparison and tuning ---
