@@ -128,7 +128,8 @@ static enum hr_status check_parts(const struct hr_model *model, const struct pie
     return hr_fail(
         HR_E_USAGE,
         "the model can be cut into at most %zu part%s, not %zu: %sa layer stays with the "
-        "one that does its work; expected fewer stages (--pipeline), or chunks",
+        "one that does its work; expected fewer stages (--pipeline), or parts (--pipeline-schedule "
+        "interleaved:V)",
         pieces->n, pieces->n == 1 ? "" : "s", parts,
         has_blocks(model) ? "a residual block is whole, and " : "");
 }
