@@ -34,6 +34,8 @@ struct hr_prediction {
     char checkpoint[4096]; /* which one it was */
     enum hr_prediction_kind kind;
     size_t count;       /* samples (mf: ratings) */
+    size_t *rows;       /* (count) of the file, from 1, where some are left out (a model trained
+                           with --missing drop, and rows with a hole); else NULL; owned */
     char **files;       /* (count) of pictures: where each is, owned; else NULL */
     size_t ncolumns;    /* numbers of a sample */
     float *columns;     /* (count, ncolumns), owned */
@@ -83,7 +85,8 @@ const char *hr_predictor_about(const struct hr_predictor *predictor);
 const void *hr_predictor_tensor(const struct hr_predictor *predictor, size_t number,
                                 const char **name, const char **dtype, const size_t **shape,
                                 size_t *ndim);
-/* data: as for hr_predict. What the call before gave is gone, also on error. */
+/* data: as for hr_predict, but rows with a hole are refused: what it gives has no row numbers. What
+ * the call before gave is gone, also on error. */
 enum hr_status hr_predictor_run(struct hr_predictor *predictor, const char *data);
 /* What it gave, valid until the next call or the end: (samples, columns); NULL: there was none */
 const float *hr_predictor_columns(const struct hr_predictor *predictor, size_t *samples,

@@ -133,6 +133,20 @@ for w in json.load(open(sys.argv[1] + "/eval.json"))["worst"]:
 PY
 }
 
+@test "predict leaves out rows with holes where training did, and numbers the others as the file does" {
+  { echo x,z,kind && for i in $(seq 40); do echo "$((i % 7)),$((i % 5)),k$((i % 2))"; done; } >"$TMP/t.csv"
+  sed '4s/^[^,]*/NA/' "$TMP/t.csv" >"$TMP/train.csv"
+  hogring train --data "$TMP/train.csv" --missing drop --model softmax --workers 1 --epochs 1 --quiet --checkpoint-dir "$TMP/run" >/dev/null
+  hogring predict "$TMP/run" --data "$TMP/t.csv" >"$TMP/whole"
+  # rows 3, 4 and 40; a label that is missing is not looked at
+  sed '4s/^[^,]*/NA/; 5s/,.*,/,,/; 9s/k.$//; 41s/^[^,]*/?/' "$TMP/t.csv" >"$TMP/holes.csv"
+  hogring predict "$TMP/run" --data "$TMP/holes.csv" >"$TMP/holes" 2>"$TMP/err"
+  sed '/^3,/d; /^4,/d; /^40,/d' "$TMP/whole" | diff - "$TMP/holes"
+  grep -q "where something is missing: 3 (the first is row 3)" "$TMP/err"
+  printf 'x,z\n,1\n2,NA\n' >"$TMP/none.csv"
+  refused 3 "missing in each of its 2 rows" predict "$TMP/run" --data "$TMP/none.csv"
+}
+
 @test "a whole number is one word however it is written" {
   { echo p,x,y && for i in $(seq 1 30); do echo "$((i % 3 + 1)),$((i % 5)),$((i % 2))"; done; } | sed '4s/^[^,]*/1.0/' >"$TMP/t.csv"
   hogring train --data "$TMP/t.csv" --one-hot p --model softmax --workers 1 --epochs 1 --quiet --checkpoint-dir "$TMP/run" >/dev/null

@@ -158,19 +158,22 @@ enum hr_status hr_columns_take(const struct hr_columns *columns, size_t feature,
 void hr_columns_tell(const struct hr_columns_met *met, size_t comments, const char *name,
                      char note[HR_DATA_NOTE])
 {
+    char first[48] = "";
+    if (met->first_dropped)
+        snprintf(first, sizeof first, " (the first is row %zu)", met->first_dropped);
     const struct {
         size_t count;
-        const char *what;
-    } rows[] = {{comments, "comment lines left out"},
-                {met->filled, "missing values replaced by the mean of the training rows"},
-                {met->dropped, "rows left out, where something is missing"},
-                {met->unseen, "words that the training rows do not have, taken as none"}};
+        const char *what, *where;
+    } rows[] = {{comments, "comment lines left out", ""},
+                {met->filled, "missing values replaced by the mean of the training rows", ""},
+                {met->dropped, "rows left out, where something is missing", first},
+                {met->unseen, "words that the training rows do not have, taken as none", ""}};
     size_t used = strlen(note);
     for (size_t i = 0; i < sizeof rows / sizeof *rows && used < HR_DATA_NOTE; i++)
         if (rows[i].count)
-            used +=
-                (size_t)snprintf(note + used, HR_DATA_NOTE - used, "%s%s%s: %zu",
-                                 used ? "; " : name, used ? "" : ": ", rows[i].what, rows[i].count);
+            used += (size_t)snprintf(note + used, HR_DATA_NOTE - used, "%s%s%s: %zu%s",
+                                     used ? "; " : name, used ? "" : ": ", rows[i].what,
+                                     rows[i].count, rows[i].where);
 }
 
 /* --- features --- */

@@ -55,10 +55,11 @@ struct hr_columns {
 
 /* What was met in one file. */
 struct hr_columns_met {
-    size_t filled;  /* missing numbers that the mean took the place of */
-    size_t dropped; /* rows that were left out */
-    size_t unseen;  /* words that training did not have */
-    bool missing;   /* of this row: a feature is missing and rows are to be dropped */
+    size_t filled;        /* missing numbers that the mean took the place of */
+    size_t dropped;       /* rows that were left out */
+    size_t first_dropped; /* which row that was, from 1; 0: not said */
+    size_t unseen;        /* words that training did not have */
+    bool missing;         /* of this row: a feature is missing and rows are to be dropped */
 };
 
 bool hr_field_is_missing(const struct hr_csv_field *f, bool of_numbers);

@@ -231,6 +231,11 @@ static enum hr_status take_results(struct predicting *p, struct hr_prediction *o
                        out->count);
     out->files = p->samples.files;
     p->samples.files = NULL;
+    out->rows = p->samples.rows ? calloc(out->count, sizeof *out->rows) : NULL;
+    if (p->samples.rows && !out->rows)
+        return hr_fail(HR_E_NOMEM, "no memory for the numbers of %zu rows", out->count);
+    for (size_t i = 0; out->rows && i < out->count; i++)
+        out->rows[i] = (size_t)p->samples.rows[i] + 1;
     hr_meaning_apply(&meaning, out->count, evaluation->outputs, out->columns);
     HR_TRY(name_columns(p, out));
     return out->kind == HR_PREDICT_VALUES ? HR_OK : take_answers(p, out);
@@ -378,7 +383,14 @@ enum hr_status hr_predictor_run(struct hr_predictor *predictor, const char *data
     struct hr_predict_options options;
     hr_predict_defaults(&options);
     hr_prediction_free(&predictor->last);
-    return run(predictor, data, &options, &predictor->last);
+    HR_TRY(run(predictor, data, &options, &predictor->last));
+    if (!predictor->last.rows)
+        return HR_OK;
+    hr_prediction_free(&predictor->last);
+    return hr_fail(HR_E_FORMAT,
+                   "%s: something is missing in some rows, and the model was trained without such "
+                   "rows: hogring predict leaves them out and numbers the others",
+                   data);
 }
 
 const float *hr_predictor_columns(const struct hr_predictor *predictor, size_t *samples,
@@ -415,6 +427,7 @@ void hr_prediction_free(struct hr_prediction *prediction)
     free_names(prediction->names, prediction->ncolumns);
     free_names(prediction->class_names, prediction->classes);
     free_names(prediction->files, prediction->count);
+    free(prediction->rows);
     free(prediction->columns);
     free(prediction->answers);
     *prediction = (struct hr_prediction){0};

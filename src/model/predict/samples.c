@@ -44,6 +44,7 @@ struct reading {
     size_t columns;
     bool header;
     struct hr_array feature_of; /* (columns) size_t; LEFT_OUT */
+    struct hr_array file_rows;  /* of the samples, from 0 */
     char note[HR_DATA_NOTE];
 };
 
@@ -346,10 +347,11 @@ static enum hr_status read_value(const struct reading *g, const struct hr_csv_fi
                    g->r.name, g->r.line, f->column, name, hr_shown(f->text, f->bytes).text);
 }
 
-/* sample (features) out */
+/* sample (features) out; met.missing: it is none */
 static enum hr_status read_record(struct reading *g, double *sample)
 {
     struct hr_csv_field f = {0};
+    g->met.missing = false;
     do {
         HR_TRY(hr_csv_next_field(&g->r, &f));
         const size_t feature = f.column > g->columns ? LEFT_OUT : feature_of(g)[f.column - 1];
@@ -357,10 +359,6 @@ static enum hr_status read_record(struct reading *g, double *sample)
             HR_TRY(g->recipe.count
                        ? hr_columns_take(&g->recipe, feature, &g->r, &f, &g->met, sample)
                        : read_value(g, &f, &sample[feature]));
-        if (g->met.missing)
-            return hr_csv_fail_at(&g->r, &f,
-                                  "nothing stands there, and the model was trained without such "
-                                  "rows (--missing drop; with mean it would have a number for it)");
     } while (!f.last);
     if (f.column != g->columns)
         return hr_fail(HR_E_FORMAT, "%s: line %zu: %zu columns, expected %zu", g->r.name, g->r.line,
@@ -374,6 +372,18 @@ static size_t numbers_of(const struct reading *g)
     return g->recipe.count ? g->recipe.width : g->features;
 }
 
+static enum hr_status add_sample(struct reading *g, uint32_t record, const double *sample,
+                                 struct hr_values *values)
+{
+    if (g->met.missing) {
+        g->met.first_dropped = g->met.dropped++ ? g->met.first_dropped : (size_t)record + 1;
+        return HR_OK;
+    }
+    for (size_t i = 0; i < numbers_of(g); i++)
+        HR_TRY(hr_values_add(values, g->r.name, sample[i]));
+    return hr_array_add(&g->file_rows, g->r.name, &record, sizeof record);
+}
+
 static enum hr_status read_samples(struct reading *g, struct hr_values *values)
 {
     const size_t width = numbers_of(g);
@@ -381,12 +391,17 @@ static enum hr_status read_samples(struct reading *g, struct hr_values *values)
     HR_TRY(hr_take(g->r.name, width * sizeof(double), &taken));
     double *sample = taken;
     enum hr_status status = HR_OK;
-    while (status == HR_OK && hr_csv_next_record(&g->r)) {
+    for (uint32_t record = 0; status == HR_OK && hr_csv_next_record(&g->r); record++) {
         status = read_record(g, sample);
-        for (size_t i = 0; status == HR_OK && i < width; i++)
-            status = hr_values_add(values, g->r.name, sample[i]);
+        if (status == HR_OK)
+            status = add_sample(g, record, sample, values);
     }
     free(taken);
+    if (status == HR_OK && !values->floats.bytes && g->met.dropped)
+        return hr_fail(HR_E_FORMAT,
+                       "%s: something is missing in each of its %zu rows, and %s was trained "
+                       "without such rows (--missing mean in training fills them in)",
+                       g->r.name, g->met.dropped, g->model);
     if (status == HR_OK && !values->floats.bytes)
         return hr_fail(HR_E_FORMAT, "%s: holds no sample, expected lines of %zu columns", g->r.name,
                        g->columns);
@@ -417,12 +432,15 @@ enum hr_status hr_csv_samples_parse(const char *name, const char *text, size_t b
                                  .shape = {numbers_of(&g), 1, 1},
                                  .count = values.floats.bytes / sizeof(float) / numbers_of(&g),
                                  .values = values.floats.data,
-                                 .exact = values.exact.data};
+                                 .exact = values.exact.data,
+                                 .file_rows = g.met.dropped ? g.file_rows.data : NULL};
         hr_columns_tell(&g.met, g.r.comments, name, g.note);
         memcpy(out->note, g.note, sizeof out->note);
     } else {
         hr_values_free(&values);
     }
+    if (status != HR_OK || !g.met.dropped)
+        free(g.file_rows.data);
     hr_columns_free(&g.recipe);
     free(g.first.data);
     free(g.at.data);
@@ -559,11 +577,12 @@ static enum hr_status open_csv(const struct wanted *w, struct hr_storage *storag
                                struct hr_samples *out)
 {
     struct hr_array text;
-    (void)out;
     HR_TRY(hr_bytes_read_file(w->name, &text));
     const enum hr_status status = hr_csv_samples_parse(w->name, text.data, text.bytes, w->options,
                                                        w->model, w->input, &storage->test);
     free(text.data);
+    out->rows = storage->test.file_rows;
+    storage->test.file_rows = NULL;
     return status;
 }
 
@@ -855,5 +874,6 @@ void hr_samples_close(struct hr_samples *samples)
     free(samples->files);
     hr_dataset_close(&samples->dataset);
     free(samples->labels);
+    free(samples->rows);
     *samples = (struct hr_samples){0};
 }

@@ -30,6 +30,7 @@ struct hr_samples {
     struct hr_dataset dataset; /* its test split alone; all labels are 0, and so are classes */
     uint32_t *labels;
     char **files;            /* (count) of pictures: where each is; else NULL */
+    uint32_t *rows;          /* (count) of the file, from 0, where some are left out; else NULL */
     char note[HR_DATA_NOTE]; /* what is left out, or ""; beside the data set's own */
 };
 
@@ -56,6 +57,8 @@ void hr_samples_close(struct hr_samples *samples);
  *   one more, the label, which is left out: that of
  *   --label-column; else the one of the training data's name; else label, class, target or y; else
  *   the one at its place.
+ * - Of a model that was trained with --missing drop, rows with a hole in a feature are left out:
+ *   file_rows says which rows the others are.
  * - The first line is a header when none of its fields is a number, or when one that is none is the
  *   name of a feature, or all names stand in it; --header yes or no decides otherwise.
  *

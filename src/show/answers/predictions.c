@@ -54,6 +54,12 @@ out:
 
 enum { BLOCK_ROWS = 1024 };
 
+/* Of a sample, as a row of the file. */
+static size_t number_of(const struct hr_prediction *p, size_t sample)
+{
+    return p->rows ? p->rows[sample] : sample + 1;
+}
+
 static const char *answer_word(const struct hr_prediction *p)
 {
     return p->kind == HR_PREDICT_PROBABILITIES ? "probability" : "score";
@@ -148,7 +154,7 @@ static void put_row(FILE *out, const struct hr_prediction *p, size_t row, size_t
                     size_t *ranked)
 {
     const float *columns = p->columns + row * p->ncolumns;
-    fprintf(out, "%zu", row + 1);
+    fprintf(out, "%zu", number_of(p, row));
     if (p->files) {
         fputc(',', out);
         put_text(out, p->files[row]);
@@ -289,7 +295,7 @@ static void print_classes_rows(FILE *out, const struct hr_prediction *p, size_t 
         const uint32_t answer = p->answers[i];
         const char *file = p->files ? p->files[i] : "";
         const size_t length = strlen(file);
-        fprintf(grid.cells, "%zu\t%s\t", i + 1, /* of a picture, the end of its path */
+        fprintf(grid.cells, "%zu\t%s\t", number_of(p, i), /* of a picture, the end of its path */
                 hr_printable(file + (length > FILE_NAME ? length - FILE_NAME : 0)).text);
         fprintf(grid.cells, "%s\t%.4f",
                 answer == UINT32_MAX ? "-" : hr_printable(p->class_names[answer]).text,
@@ -323,7 +329,7 @@ static void print_value_rows(FILE *out, const struct hr_prediction *p, size_t ro
         hr_grid_add(&grid, name.text);
     }
     for (size_t i = 0; i < rows; i++) {
-        fprintf(grid.cells, "%zu", i + 1);
+        fprintf(grid.cells, "%zu", number_of(p, i));
         for (size_t c = 0; c < columns; c++)
             fprintf(grid.cells, "\t%.6g", (double)p->columns[i * p->ncolumns + c]);
         fputc('\n', grid.cells);
