@@ -7,7 +7,11 @@
 
 #include "hogring/checkpoint.h"
 #include "hogring/evaluate.h"
+#include "base/log.h"
+#include "base/path.h"
 #include "base/printable.h"
+#include "checkpoint/steps.h"
+#include "terminal/grid.h"
 #include "options/metric.h"
 #include "cli/commands.h"
 #include "terminal/output.h"
@@ -42,27 +46,34 @@ static json_t *targets_json(const struct hr_evaluation *evaluation)
     return array;
 }
 
-static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
-                              const struct hr_worst *worst, size_t skipped)
+/* What one checkpoint reached. */
+static void put_figures(json_t *object, const struct hr_evaluation *evaluation)
 {
     const bool values = evaluation->targets;
     const struct hr_fit *fit = &evaluation->fit;
     const double none = (double)NAN;
-    json_t *document = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint",
-        hr_json_text(cli->positional[0]), "model", hr_json_text(evaluation->model), "precision",
-        evaluation->precision ? hr_json_text(evaluation->precision) : json_null(), "data",
-        hr_json_text(cli->data), "test_loss", hr_json_number(evaluation->test_loss),
-        "test_accuracy", hr_json_number(evaluation->test_accuracy), "classes",
-        evaluation->classes ? hr_json_classes(evaluation) : json_null(), "test_fit",
-        values ? fit_json(&evaluation->fit) : json_null(), "targets",
-        values ? targets_json(evaluation) : json_null(), "worst",
-        worst->n ? hr_worst_json(worst) : json_null());
-    json_object_set_new(document, "skipped", hr_json_count(skipped));
-    json_object_set_new(document, "balanced_accuracy",
+    json_object_set_new(object, "test_loss", hr_json_number(evaluation->test_loss));
+    json_object_set_new(object, "test_accuracy", hr_json_number(evaluation->test_accuracy));
+    json_object_set_new(object, "test_fit", values ? fit_json(fit) : json_null());
+    json_object_set_new(object, "balanced_accuracy",
                         hr_json_number(values ? none : fit->balanced_accuracy));
-    json_object_set_new(document, "macro_f1", hr_json_number(values ? none : fit->macro_f1));
-    json_object_set_new(document, "roc_auc", hr_json_number(values ? none : fit->roc_auc));
+    json_object_set_new(object, "macro_f1", hr_json_number(values ? none : fit->macro_f1));
+    json_object_set_new(object, "roc_auc", hr_json_number(values ? none : fit->roc_auc));
+}
+
+static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
+                              const struct hr_worst *worst, size_t skipped)
+{
+    json_t *document = json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint", hr_json_text(cli->positional[0]),
+        "model", hr_json_text(evaluation->model), "precision",
+        evaluation->precision ? hr_json_text(evaluation->precision) : json_null(), "data",
+        hr_json_text(cli->data), "classes",
+        evaluation->classes ? hr_json_classes(evaluation) : json_null(), "targets",
+        evaluation->targets ? targets_json(evaluation) : json_null(), "worst",
+        worst->n ? hr_worst_json(worst) : json_null());
+    put_figures(document, evaluation);
+    json_object_set_new(document, "skipped", hr_json_count(skipped));
     return hr_publish(cli, NULL, document);
 }
 
@@ -157,6 +168,11 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluatio
 /* Options that could only fail when all is computed. */
 static enum hr_status check(const struct hr_cli *cli)
 {
+    static const char *const of_one[] = {"worst",           "worst-sheet", "outputs",
+                                         "expect-accuracy", "expect-rmse", "report"};
+    for (size_t i = 0; cli->all && i < sizeof of_one / sizeof *of_one; i++)
+        if (hr_cli_was_given(cli, of_one[i]))
+            return hr_fail(HR_E_USAGE, "--%s: is of one checkpoint, expected no --all", of_one[i]);
     if (cli->npositional != 1)
         return hr_fail(HR_E_USAGE, "eval: which checkpoint? (hogring eval DIR --data NAME)");
     if (hr_cli_was_given(cli, "worst") && cli->worst == 0)
@@ -186,18 +202,22 @@ static enum hr_status open_data(struct hr_cli *cli, const struct hr_checkpoint *
                                     : hr_fail_within(status, "the data of %s", checkpoint->path);
 }
 
+static const char *layers_of(const struct hr_cli *cli)
+{
+    return hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
+}
+
 static enum hr_status evaluate_saved(struct hr_cli *cli, const struct hr_checkpoint *checkpoint,
                                      struct hr_dataset *dataset)
 {
     struct hr_evaluation evaluation;
     struct hr_worst worst;
-    const char *layers = hr_cli_was_given(cli, "model") ? cli->train.model : NULL;
     struct hr_reading reading = {.data = cli->data, .options = &cli->data_options};
     HR_TRY(open_data(cli, checkpoint, &reading, dataset));
     HR_TRY(hr_apart_check(cli));
     if (cli->worst_sheet[0])
         HR_TRY(hr_sheet_check(dataset));
-    HR_TRY(hr_evaluate_saved(checkpoint, layers, dataset, &evaluation));
+    HR_TRY(hr_evaluate_saved(checkpoint, layers_of(cli), dataset, &evaluation));
     hr_hints_print_notes(dataset);
     hr_reading_say(&reading);
     enum hr_status status = find_worst(cli, dataset, &evaluation, &worst);
@@ -208,9 +228,129 @@ static enum hr_status evaluate_saved(struct hr_cli *cli, const struct hr_checkpo
     return status;
 }
 
+/* --- every checkpoint of a folder --- */
+
+struct every {
+    struct hr_grid table;
+    json_t *good, *damaged;
+};
+
+/* Epochs that are done, with the part of the one that is not; NaN: it does not say. */
+static double epoch_of(const struct hr_checkpoint *checkpoint)
+{
+    const double size = hr_saved_number(checkpoint, "epoch_size");
+    const double position = hr_saved_number(checkpoint, "position");
+    if (!hr_metadata_get(&checkpoint->trainer, "epoch"))
+        return (double)NAN;
+    return hr_saved_number(checkpoint, "epoch") + (size > 0 ? position / size : 0);
+}
+
+static void add_row(struct every *every, const struct hr_checkpoint *checkpoint,
+                    const struct hr_evaluation *evaluation)
+{
+    const double epoch = epoch_of(checkpoint);
+    FILE *out = every->table.cells;
+    json_t *one = json_pack("{s:o, s:I, s:o}", "checkpoint", hr_json_text(checkpoint->path), "step",
+                            (json_int_t)checkpoint->step, "epoch", hr_json_number(epoch));
+    put_figures(one, evaluation);
+    json_array_append_new(every->good, one);
+    fprintf(out, "%llu\t", (unsigned long long)checkpoint->step);
+    if (!isnan(epoch))
+        fprintf(out, "%.4g", epoch);
+    fprintf(out, "\t%s\t%s\t%.4f\n",
+            isnan(evaluation->test_accuracy)
+                ? ""
+                : hr_metric_text(HR_METRIC_ACCURACY, evaluation->test_accuracy).text,
+            evaluation->targets ? hr_metric_text(HR_METRIC_RMSE, evaluation->fit.rmse).text : "",
+            evaluation->test_loss);
+}
+
+/* The first good one's data are those of all: a folder is of one run. */
+static enum hr_status evaluate_good(struct hr_cli *cli, const struct hr_checkpoint *checkpoint,
+                                    struct hr_dataset *dataset, struct every *every)
+{
+    struct hr_evaluation evaluation;
+    struct hr_reading reading = {.data = cli->data, .options = &cli->data_options};
+    if (!json_array_size(every->good)) {
+        HR_TRY(open_data(cli, checkpoint, &reading, dataset));
+        HR_TRY(hr_apart_check(cli));
+        hr_hints_print_notes(dataset);
+        hr_reading_say(&reading);
+    }
+    HR_TRY(hr_evaluate_saved(checkpoint, layers_of(cli), dataset, &evaluation));
+    add_row(every, checkpoint, &evaluation);
+    hr_evaluation_free(&evaluation);
+    return HR_OK;
+}
+
+static enum hr_status evaluate_step(struct hr_cli *cli, const char *name,
+                                    struct hr_dataset *dataset, struct every *every)
+{
+    char path[HR_PATH_MAX];
+    struct hr_checkpoint checkpoint;
+    HR_TRY(hr_path(path, "%s/%s", cli->positional[0], name));
+    enum hr_status status = hr_checkpoint_load(path, &checkpoint);
+    if (status == HR_E_NOMEM)
+        return status;
+    if (status != HR_OK) {
+        hr_log(HR_LOG_WARNING, "%s is passed over: %s", name, hr_error_message());
+        json_array_append_new(every->damaged, hr_json_text(path));
+        return HR_OK;
+    }
+    status = evaluate_good(cli, &checkpoint, dataset, every);
+    hr_checkpoint_free(&checkpoint);
+    return status;
+}
+
+static enum hr_status report_every(const struct hr_cli *cli, struct every *every)
+{
+    const size_t good = json_array_size(every->good), damaged = json_array_size(every->damaged);
+    if (!good)
+        return hr_fail(HR_E_FORMAT, "%s: no checkpoint of %zu verifies", cli->positional[0],
+                       damaged);
+    if (hr_cli_speaks(cli)) {
+        hr_put_printable(stdout, cli->positional[0]);
+        fputs(" on ", stdout);
+        hr_put_printable(stdout, cli->data);
+        printf(": %zu checkpoint%s\n\n", good, good == 1 ? "" : "s");
+    }
+    hr_grid_end(&every->table, hr_cli_speaks(cli) ? stdout : NULL, 0);
+    every->table = (struct hr_grid){0};
+    return hr_publish(cli, NULL,
+                      json_pack("{s:o, s:O, s:O}", "data", hr_json_text(cli->data), "checkpoints",
+                                every->good, "damaged", every->damaged));
+}
+
+static enum hr_status evaluate_every(struct hr_cli *cli, struct hr_dataset *dataset)
+{
+    struct every every = {.good = json_array(), .damaged = json_array()};
+    struct hr_saved_step *steps;
+    size_t count;
+    HR_TRY(hr_steps_list(cli->positional[0], &steps, &count));
+    enum hr_status status =
+        count
+            ? HR_OK
+            : hr_fail(HR_E_USAGE, "--all: %s holds no step-* folders, expected a --checkpoint-dir",
+                      cli->positional[0]);
+    hr_grid_begin(&every.table, "step\tepoch\taccuracy\trmse\tloss");
+    for (size_t i = count; i-- > 0 && status == HR_OK;)
+        if (!steps[i].old)
+            status = evaluate_step(cli, steps[i].name.text, dataset, &every);
+    if (status == HR_OK)
+        status = report_every(cli, &every);
+    if (every.table.cells)
+        hr_grid_end(&every.table, NULL, 0);
+    json_decref(every.good);
+    json_decref(every.damaged);
+    free(steps);
+    return status;
+}
+
 static enum hr_status evaluate(struct hr_cli *cli, struct hr_dataset *dataset)
 {
     HR_TRY(check(cli));
+    if (cli->all)
+        return evaluate_every(cli, dataset);
     struct hr_checkpoint *checkpoint = calloc(1, sizeof *checkpoint);
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
@@ -237,6 +377,7 @@ const struct hr_command hr_command_eval = {
     .usage = "CHECKPOINT|FILE.safetensors [OPTIONS]",
     .story =
         "CHECKPOINT is a step-* folder, or a folder of them: then the newest good one is taken.\n"
+        "--all tests every checkpoint of the folder.\n"
         "A single .safetensors file may be PyTorch's; --model says its layers.\n"
         "Data are read as training read them; what it was trained on is tested on what was held\n"
         "out, the test split, and of other data all are tested (hogring help validation).\n"
@@ -248,6 +389,7 @@ const struct hr_command hr_command_eval = {
                 "  hogring eval runs/mlp/step-00002345 --data fashion-mnist \\\n"
                 "    --expect-accuracy 0.86\n"
                 "  hogring eval runs/mlp --data fashion-mnist --outputs logits.npy\n"
+                "  hogring eval runs/mlp --all --json course.json\n"
                 "  hogring eval runs/mlp --worst 20 --worst-sheet worst.png\n",
     .run = run,
 };

@@ -55,7 +55,7 @@ static int run_command(const struct hr_command *command, int argc, char **argv)
         hr_help_print_command(stdout, command, cli.all);
         return 0;
     }
-    if (cli.all)
+    if (cli.all && command != &hr_command_eval)
         return hr_cli_failed(hr_fail(HR_E_USAGE, "--all: needs --help"));
     hr_output_fold(cli.wide);
     hr_output_colour(cli.color);

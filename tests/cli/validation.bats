@@ -122,3 +122,25 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
   [ "$(json "$TMP/out.json" '[(r["test_evaluations"], r["validation_samples"]) for r in d["runs"]]')" = "[(1, 180), (1, 180)]" ]
   refused 2 "was trained with --validation-fraction 0.25, this run has 0" train "${run[@]/--overwrite/--quiet}" --validation-fraction 0 --resume
 }
+
+@test "eval --all tests every checkpoint of a folder, and passes over those that are damaged" {
+  hogring train --data digits --model softmax --epochs 4 --workers 2 --keep 0 --quiet --checkpoint-dir "$TMP/run" --json "$TMP/train.json" >/dev/null
+  hogring eval "$TMP/run" --all --json "$TMP/all.json" >"$TMP/out" 2>"$TMP/err"
+  [ ! -s "$TMP/err" ]
+  [ "$(json "$TMP/all.json" '[c["epoch"] for c in d["checkpoints"]], d["damaged"]')" = "([1.0, 2.0, 3.0, 4.0], [])" ]
+  # as each alone, and as training found them
+  [ "$(json "$TMP/all.json" '[(c["test_loss"], c["test_accuracy"]) for c in d["checkpoints"]]')" = "$(json "$TMP/train.json" '[(p["test_loss"], p["test_accuracy"]) for p in d["runs"][0]["curve"]][-4:]')" ]
+  first=$(json "$TMP/all.json" 'd["checkpoints"][0]["checkpoint"]')
+  hogring eval "$first" --json "$TMP/one.json" >/dev/null
+  [ "$(json "$TMP/one.json" 'd["test_loss"], d["macro_f1"]')" = "$(json "$TMP/all.json" '(lambda c: (c["test_loss"], c["macro_f1"]))(d["checkpoints"][0])')" ]
+  [ "$(grep -cE '^ *[0-9]+ +[1-4] ' "$TMP/out")" = 4 ]
+  truncate -s 100 "$first/model.safetensors"
+  hogring eval "$TMP/run" --all --json "$TMP/all.json" >"$TMP/out" 2>"$TMP/err"
+  grep -q "$(basename "$first") is passed over" "$TMP/err"
+  [ "$(json "$TMP/all.json" 'len(d["checkpoints"]), d["damaged"]')" = "(3, ['$first'])" ]
+  for s in "$TMP"/run/step-*; do truncate -s 100 "$s/model.safetensors"; done
+  run -3 hogring eval "$TMP/run" --all
+  [[ $output == *"no checkpoint of 4 verifies"* ]]
+  refused 2 "holds no step-\* folders" eval "$first" --all
+  refused 2 "--worst: is of one checkpoint" eval "$TMP/run" --all --worst 3
+}
