@@ -209,7 +209,7 @@ static const struct hr_option workers[] = {
         PARAMETER("strategy", "gossip")),
     ROW("algorithm", TEXT, algorithm, DECIDES, "NAME", "auto",
         "of all-reduce: ", .name_at = algorithm_at,
-        .other = {{HR_BENCH, "of all-reduce: all; links: also rings; or "}},
+        .other = {{HR_BENCH, .help = "of all-reduce: all; links: also rings; or "}},
         .commands = BOTH | HR_BENCH_PLANS | HR_BENCH_TRAIN | HR_FORECAST, .between_ranks = true),
     ROW("launch", TEXT, launch, DECIDES, "HOW", "thread", "thread or process",
         CHOICE(launch, HR_LAUNCHES),
@@ -465,7 +465,8 @@ static const struct hr_option limits[] = {
 static const struct hr_option checkpoints[] = {
     ROW("checkpoint-dir", TEXT, checkpoint_dir, ONCE, "DIR", NULL,
         "save here at the ends of epochs", .written = true,
-        .other = {{HR_COMPARE, "save each strategy in DIR/<strategy> at the ends of epochs"}},
+        .other = {{HR_COMPARE,
+                   .help = "save each strategy in DIR/<strategy> at the ends of epochs"}},
         .commands = BOTH | HR_REPLAY, .first = true, .models = HR_OF_ALL_MODELS),
     ROW("checkpoint-every", EVERY, checkpoint_every, DECIDES, "N", NULL,
         "and every so many steps (100), seconds (30s, 5m) or epochs (2epochs) instead",

@@ -19,6 +19,8 @@ struct stage {
     struct hr_train_job job;
     struct hr_leader leader;
     struct hr_eval_cell cell;
+    struct hr_model *model;
+    uint32_t *answers;
     unsigned char *memory, *wanted;
     size_t bytes; /* of what has to be the same: all but the bells */
     uint64_t concluded;
@@ -70,6 +72,11 @@ static void open_stage(struct stage *stage, const struct hr_train_options *optio
     };
     stage->job = (struct hr_train_job){
         .shared = &stage->shared, .dataset = run_digits(), .cells = &stage->cell, .neval = 1};
+    CHECK_OK(hr_model_create("flatten, dense 10", stage->job.dataset->shape, 10, &stage->model));
+    stage->answers = calloc(stage->job.dataset->test.count, sizeof *stage->answers);
+    assert_non_null(stage->answers);
+    stage->job.model = stage->model;
+    stage->job.answers = stage->answers;
     stage->leader = (struct hr_leader){
         .cuts = {.schedule = &stage->shared.schedule, .curve_room = ROOM, .saves = true},
         .job = &stage->job};
@@ -89,6 +96,8 @@ static void open_stage(struct stage *stage, const struct hr_train_options *optio
 static void close_stage(struct stage *stage)
 {
     free(stage->wanted);
+    free(stage->answers);
+    hr_model_destroy(stage->model);
     munmap(stage->memory, stage->bytes);
 }
 

@@ -45,7 +45,8 @@ static void a_topology_of_a_file_has_none(void **state)
     (void)state;
     double gradient;
     struct hr_train_options o = large("allreduce", 4, 0);
-    snprintf(o.topology, sizeof o.topology, "ring:4");
+    snprintf(o.topology, sizeof o.topology, "wires.txt");
+    o.link[0] = '\0';
     CHECK_FAILS(hr_stand_in_gradient(&o, 1000, 1437, &gradient), HR_E_USAGE);
     CHECK_MESSAGE("--topology");
 }

@@ -156,8 +156,8 @@ static json_t *write_and_read(const struct hr_run_result *runs, size_t n)
 static const struct field run_fields[] = {
     {"label", "\"ssp s=3\""},
     {"warnings",
-     "[\"ssp s=3: the training loss ended at 0.1250, above the 0.0625 it began with; change "
-     "first the step\"]"},
+     "[\"ssp s=3: the training loss ended at 0.1250, above the 0.0625 it began with; try "
+     "first: the step\"]"},
     {"strategy", "\"ssp\""},
     {"algorithm", "null"},
     {"manner", "\"sync-every 4\""},

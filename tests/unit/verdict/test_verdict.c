@@ -37,7 +37,7 @@ static void a_single_row_says_how_sure_its_score_is(void **state)
     runs[0].test_accuracy = 0.9;
     char *text = briefly(runs, 1, (struct hr_verdict_wish){0});
     expect(text, "Accuracy: 90.00 % of 100 test samples, 95 % interval 82.6 to 94.5 %", true);
-    expect(text, "one run cannot tell", true);
+    expect(text, "One run does not show", true);
     free(text);
     text = briefly(runs, 3, (struct hr_verdict_wish){0});
     expect(text, "over 3 seeds, 95 % interval", true);
