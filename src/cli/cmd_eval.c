@@ -32,15 +32,21 @@ static json_t *fit_json(const struct hr_fit *fit)
                      hr_json_number(fit->mae), "r2", hr_json_number(fit->r2));
 }
 
-static json_t *targets_json(const struct hr_evaluation *evaluation)
+static json_t *targets_json(const struct hr_evaluation *evaluation,
+                            const struct hr_dataset *dataset)
 {
     json_t *array = json_array();
     for (size_t k = 0; evaluation->target && k < evaluation->targets; k++) {
         const struct hr_target_fit *target = &evaluation->target[k];
         json_t *one = fit_json(&target->fit);
+        const struct hr_residuals of = hr_residuals_of(evaluation, dataset, k);
         json_object_set_new(one, "name", hr_json_text_or_null(target->name));
         json_object_set_new(one, "mean", hr_json_number(target->mean));
         json_object_set_new(one, "deviation", hr_json_number(target->deviation));
+        json_object_set_new(one, "residuals",
+                            json_pack("{s:o, s:o, s:o, s:o}", "mean", hr_json_number(of.mean),
+                                      "deviation", hr_json_number(of.deviation), "largest",
+                                      hr_json_number(of.largest), "row", hr_json_count(of.row)));
         json_array_append_new(array, one);
     }
     return array;
@@ -62,7 +68,7 @@ static void put_figures(json_t *object, const struct hr_evaluation *evaluation)
 }
 
 static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
-                              const struct hr_worst *worst, size_t skipped)
+                              const struct hr_dataset *dataset, const struct hr_worst *worst)
 {
     json_t *document = json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "checkpoint", hr_json_text(cli->positional[0]),
@@ -70,10 +76,10 @@ static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluati
         evaluation->precision ? hr_json_text(evaluation->precision) : json_null(), "data",
         hr_json_text(cli->data), "classes",
         evaluation->classes ? hr_json_classes(evaluation) : json_null(), "targets",
-        evaluation->targets ? targets_json(evaluation) : json_null(), "worst",
+        evaluation->targets ? targets_json(evaluation, dataset) : json_null(), "worst",
         worst->n ? hr_worst_json(worst) : json_null());
     put_figures(document, evaluation);
-    json_object_set_new(document, "skipped", hr_json_count(skipped));
+    json_object_set_new(document, "skipped", hr_json_count(dataset->skipped));
     return hr_publish(cli, NULL, document);
 }
 
@@ -87,20 +93,26 @@ static void print_fit(const char *before, const struct hr_fit *fit)
         printf("R2 %.4f, ", fit->r2);
 }
 
-/* Of several: what stands above is the mean over them. */
-static void print_targets(const struct hr_evaluation *evaluation)
+/* Of several: what stands above is the mean over them. Residuals are of one, too. */
+static void print_targets(const struct hr_evaluation *evaluation, const struct hr_dataset *dataset)
 {
-    for (size_t k = 0; evaluation->targets > 1 && k < evaluation->targets; k++) {
+    const bool several = evaluation->targets > 1;
+    for (size_t k = 0; evaluation->target && k < evaluation->targets; k++) {
         const struct hr_target_fit *target = &evaluation->target[k];
-        printf("  target %zu%s%s: ", k + 1, target->name[0] ? ", " : "",
-               hr_printable(target->name).text);
-        print_fit("rmse ", &target->fit);
-        printf("mean %.6g, deviation %.6g\n", target->mean, target->deviation);
+        const struct hr_residuals of = hr_residuals_of(evaluation, dataset, k);
+        if (several) {
+            printf("  target %zu%s%s: ", k + 1, target->name[0] ? ", " : "",
+                   hr_printable(target->name).text);
+            print_fit("rmse ", &target->fit);
+            printf("mean %.6g, deviation %.6g\n", target->mean, target->deviation);
+        }
+        printf("%sresiduals: mean %.4g, deviation %.4g, largest %.4g (row %zu)\n",
+               several ? "    " : "", of.mean, of.deviation, of.largest, of.row);
     }
 }
 
 static enum hr_status print(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
-                            const struct hr_worst *worst)
+                            const struct hr_dataset *dataset, const struct hr_worst *worst)
 {
     const struct hr_fit *fit = &evaluation->fit;
     const size_t width = hr_output_width() ? hr_output_width() : WIDTH;
@@ -115,7 +127,7 @@ static enum hr_status print(const struct hr_cli *cli, const struct hr_evaluation
     printf("test loss %.4f (%zu samples%s%s)\n", evaluation->test_loss, evaluation->count,
            evaluation->precision ? ", computed in " : "",
            evaluation->precision ? evaluation->precision : "");
-    print_targets(evaluation);
+    print_targets(evaluation, dataset);
     if (evaluation->classes)
         printf("balanced accuracy %.2f %%, macro F1 %.2f %%", 100 * fit->balanced_accuracy,
                100 * fit->macro_f1);
@@ -142,7 +154,7 @@ static enum hr_status find_worst(const struct hr_cli *cli, const struct hr_datas
 }
 
 static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
-                             const struct hr_worst *worst, size_t skipped)
+                             const struct hr_dataset *dataset, const struct hr_worst *worst)
 {
     const double accuracy = evaluation->test_accuracy;
     if (cli->expect_rmse > 0 && !evaluation->targets)
@@ -153,9 +165,9 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluatio
     if (cli->outputs[0])
         HR_TRY(hr_npy_write(cli->outputs, evaluation->outputs, evaluation->count,
                             evaluation->noutputs));
-    HR_TRY(publish(cli, evaluation, worst, skipped));
+    HR_TRY(publish(cli, evaluation, dataset, worst));
     if (hr_cli_speaks(cli))
-        HR_TRY(print(cli, evaluation, worst));
+        HR_TRY(print(cli, evaluation, dataset, worst));
     if (cli->expect_accuracy > 0 && !(accuracy >= cli->expect_accuracy))
         return hr_fail(HR_E_EXPECTATION, "--expect-accuracy %g: reached %.4f", cli->expect_accuracy,
                        accuracy);
@@ -222,7 +234,7 @@ static enum hr_status evaluate_saved(struct hr_cli *cli, const struct hr_checkpo
     hr_reading_say(&reading);
     enum hr_status status = find_worst(cli, dataset, &evaluation, &worst);
     if (status == HR_OK)
-        status = report(cli, &evaluation, &worst, dataset->skipped);
+        status = report(cli, &evaluation, dataset, &worst);
     hr_worst_free(&worst);
     hr_evaluation_free(&evaluation);
     return status;

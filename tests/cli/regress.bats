@@ -17,6 +17,31 @@ houses() { # price is linear in what is known, but for noise; rent follows it
       printf "%d,%.2f,%d,%.3f,%.3f\n", r, a, y, p, p / 30 + rand() } }' >"$1"
 }
 
+@test "eval says of each target what is left: mean, deviation, and the largest with its row" {
+  houses "$TMP/h.csv"
+  hogring train --data "$TMP/h.csv" --target price,rent --normalize --epochs 3 --quiet --checkpoint-dir "$TMP/c" >/dev/null
+  hogring eval "$TMP/c" --json "$TMP/e.json" --worst 1000 >"$TMP/out"
+  hogring predict "$TMP/c" --data "$TMP/h.csv" --out "$TMP/p.csv" >/dev/null 2>&1
+  python3 - "$TMP" <<'PY'
+import csv, json, re, sys
+tmp = sys.argv[1]
+truth, said = (list(csv.DictReader(open(f"{tmp}/{f}.csv"))) for f in "hp")
+d = json.load(open(f"{tmp}/e.json"))
+rows = [w["row"] for w in d["worst"]]  # of the test samples
+shown = re.findall(r"residuals: mean (\S+), deviation (\S+), largest (\S+) \(row (\d+)\)", open(f"{tmp}/out").read())
+assert len(rows) > 50 and len(d["targets"]) == len(shown) == 2
+for t, line in zip(d["targets"], shown):
+    left = {r: float(truth[r - 1][t["name"]]) - float(said[r - 1][t["name"]]) for r in rows}
+    r, mean = t["residuals"], sum(left.values()) / len(left)
+    assert r["row"] == max(left, key=lambda k: abs(left[k]))
+    assert abs(r["largest"] - left[r["row"]]) < 1e-3 and abs(r["mean"] - mean) < 1e-3
+    assert abs(r["deviation"] - (sum((x - mean) ** 2 for x in left.values()) / len(left)) ** 0.5) < 1e-3
+    assert abs((r["mean"] ** 2 + r["deviation"] ** 2) ** 0.5 - t["rmse"]) < 1e-6 * t["rmse"]
+    for number, key in zip(line, ("mean", "deviation", "largest", "row")):
+        assert abs(float(number) - r[key]) <= 1e-3 * abs(r[key])
+PY
+}
+
 @test "values are predicted in their own units, in tables, JSON, eval and predict" {
   houses "$TMP/h.csv"
   hogring train --data "$TMP/h.csv" --target price,rent --normalize --epochs 20 --quiet --checkpoint-dir "$TMP/c" \

@@ -139,8 +139,9 @@ run_of() { hogring train --quiet --model softmax --epochs 2 --workers 2 --valida
   grep -q "$(basename "$first") is passed over" "$TMP/err"
   [ "$(json "$TMP/all.json" 'len(d["checkpoints"]), d["damaged"]')" = "(3, ['$first'])" ]
   for s in "$TMP"/run/step-*; do truncate -s 100 "$s/model.safetensors"; done
-  run -3 hogring eval "$TMP/run" --all
+  run hogring eval "$TMP/run" --all
+  [ "$status" = 3 ]
   [[ $output == *"no checkpoint of 4 verifies"* ]]
-  refused 2 "holds no step-\* folders" eval "$first" --all
+  refused 2 "holds no step-* folders" eval "$first" --all
   refused 2 "--worst: is of one checkpoint" eval "$TMP/run" --all --worst 3
 }

@@ -54,6 +54,16 @@ HR_CHECKED enum hr_status hr_prediction_print(FILE *out, const struct hr_predict
  * "mean", "min", "max"}] in place of the last three. NULL: no memory. */
 json_t *hr_prediction_json(const struct hr_prediction *p, const char *data);
 
+/* What is to be predicted less what is, of one of the targets, over the test samples. */
+struct hr_residuals {
+    double mean, deviation; /* 0: the model is right on average; of the whole, not of a sample */
+    double largest;         /* by size, with its sign */
+    size_t row;             /* where that is, as in struct hr_worst_sample */
+};
+/* Of an evaluation with `target`. */
+struct hr_residuals hr_residuals_of(const struct hr_evaluation *evaluation,
+                                    const struct hr_dataset *dataset, size_t target);
+
 /* --- the test samples with the largest loss: those that a model gets wrong and is surest of come
  * first; what is wrong with a model, or with labels, is seen there first --- */
 

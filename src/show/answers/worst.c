@@ -85,13 +85,32 @@ static void describe(const struct hr_evaluation *evaluation, const struct hr_mea
         out->probability = (double)columns[answer];
 }
 
-/* Rows of the file that the test samples were held out of. */
-static void find_rows(const struct hr_dataset *dataset, struct hr_worst *worst)
+/* Of a test sample: of the file that it was held out of, if it was. */
+static size_t row_of(const struct hr_dataset *dataset, size_t sample)
 {
     const bool single = !strcmp(dataset->format, "csv") || !strcmp(dataset->format, "libsvm");
     const uint32_t *rows = single ? dataset->test.file_rows : NULL;
-    for (size_t i = 0; rows && i < worst->n; i++)
-        worst->samples[i].row = (size_t)rows[worst->samples[i].sample] + 1;
+    return (rows ? rows[sample] : sample) + 1;
+}
+
+struct hr_residuals hr_residuals_of(const struct hr_evaluation *evaluation,
+                                    const struct hr_dataset *dataset, size_t target)
+{
+    const size_t width = evaluation->targets, count = evaluation->count;
+    struct hr_residuals out = {0, 0, 0, 0};
+    double sum = 0, squares = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double truth = dataset->targets.values[evaluation->labels[i] * width + target];
+        const double residual = truth - (double)evaluation->outputs[i * width + target];
+        const double before = sum / (double)(i ? i : 1), step = residual - before;
+        sum += residual;
+        squares += step * (residual - sum / (double)(i + 1)); /* Welford's */
+        if (i == 0 || (!isnan(out.largest) && !(fabs(residual) <= fabs(out.largest))))
+            out.largest = residual, out.row = row_of(dataset, i);
+    }
+    out.mean = sum / (double)count;
+    out.deviation = sqrt(squares / (double)count);
+    return out;
 }
 
 static enum hr_status fill(const struct hr_evaluation *evaluation, const struct hr_dataset *dataset,
@@ -131,9 +150,9 @@ enum hr_status hr_worst_find(const struct hr_evaluation *evaluation,
                                 ? fill(evaluation, dataset, ranked, out)
                                 : hr_fail(HR_E_NOMEM, "no memory to rank %zu samples", out->of);
     free(ranked);
-    if (status == HR_OK)
-        find_rows(dataset, out);
-    else
+    for (size_t i = 0; status == HR_OK && i < out->n; i++)
+        out->samples[i].row = row_of(dataset, out->samples[i].sample);
+    if (status != HR_OK)
         hr_worst_free(out);
     return status;
 }
