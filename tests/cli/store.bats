@@ -5,7 +5,7 @@ load support
 @test "bench store shows a row a size, with sums that were checked" {
   hogring bench store --workers 2 --servers 1 --sizes 4K:16K --keys 3 --json "$TMP/out.json" --plot "$TMP/store.svg" >"$TMP/table"
   grep -q "push_pull of 3 keys by every worker (ps-async, thread, arena buffers)" "$TMP/table"
-  [ "$(grep -c ' 2W1PS ' "$TMP/table")" = 2 ]
+  [ "$(grep -c '^ .* 2W1PS ' "$TMP/table")" = 2 ]
   [ "$(json "$TMP/out.json" '[(r["setup"], r["bytes"], r["keys"], r["law_us"], r["wrong"]) for r in d["rows"]]')" = \
     "[('2W1PS', 4096, 3, None, 0), ('2W1PS', 16384, 3, None, 0)]" ]
   grep -q 2W1PS "$TMP/store.svg"
