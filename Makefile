@@ -230,10 +230,10 @@ uninstall:                                     ## remove what install put there
 
 # --- tests --------------------------------------------------------------------------------------
 # So many test programs at a time: each has ranks of its own, and waits as long as it computes.
-JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 3 ? n + 2 : 4)))
+JOBS ?= $(shell n=$$(nproc 2>/dev/null || echo 1); echo $$((n < 4 ? n + 1 : 4)))
 # The longest begin first: what begins last is soon over.
-LONGEST := $(wildcard $(patsubst %,tests/cli/%.bats,readme machines_losses manual machines_servers losses machines_train python limits memory bench_nets \
-  pure_saves compress images machines_mpi timeline metrics install machines_bed paused_saves page))
+LONGEST := $(wildcard $(patsubst %,tests/cli/%.bats,python machines_losses manual machines_train machines_servers losses limits memory bench_nets \
+  pure_saves compress images machines_mpi timeline metrics install readme machines_bed paused_saves page))
 CLI_TESTS := $(LONGEST) $(filter-out $(LONGEST),$(wildcard tests/cli/*.bats))
 # Built by all processors before they run, unless -j says otherwise.
 ALL_CPUS = $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc 2>/dev/null || echo 1))
