@@ -32,6 +32,23 @@ static json_t *fit_json(const struct hr_fit *fit)
                      hr_json_number(fit->mae), "r2", hr_json_number(fit->r2));
 }
 
+/* An evaluation of a sparse model keeps what it answers only where that is asked for. */
+static bool has_residuals(const struct hr_evaluation *evaluation, const struct hr_dataset *dataset)
+{
+    return evaluation->outputs && evaluation->labels && dataset->targets.values;
+}
+
+static json_t *residuals_json(const struct hr_evaluation *evaluation,
+                              const struct hr_dataset *dataset, size_t target)
+{
+    if (!has_residuals(evaluation, dataset))
+        return json_null();
+    const struct hr_residuals of = hr_residuals_of(evaluation, dataset, target);
+    return json_pack("{s:o, s:o, s:o, s:o}", "mean", hr_json_number(of.mean), "deviation",
+                     hr_json_number(of.deviation), "largest", hr_json_number(of.largest), "row",
+                     hr_json_count(of.row));
+}
+
 static json_t *targets_json(const struct hr_evaluation *evaluation,
                             const struct hr_dataset *dataset)
 {
@@ -39,14 +56,10 @@ static json_t *targets_json(const struct hr_evaluation *evaluation,
     for (size_t k = 0; evaluation->target && k < evaluation->targets; k++) {
         const struct hr_target_fit *target = &evaluation->target[k];
         json_t *one = fit_json(&target->fit);
-        const struct hr_residuals of = hr_residuals_of(evaluation, dataset, k);
         json_object_set_new(one, "name", hr_json_text_or_null(target->name));
         json_object_set_new(one, "mean", hr_json_number(target->mean));
         json_object_set_new(one, "deviation", hr_json_number(target->deviation));
-        json_object_set_new(one, "residuals",
-                            json_pack("{s:o, s:o, s:o, s:o}", "mean", hr_json_number(of.mean),
-                                      "deviation", hr_json_number(of.deviation), "largest",
-                                      hr_json_number(of.largest), "row", hr_json_count(of.row)));
+        json_object_set_new(one, "residuals", residuals_json(evaluation, dataset, k));
         json_array_append_new(array, one);
     }
     return array;
@@ -99,13 +112,15 @@ static void print_targets(const struct hr_evaluation *evaluation, const struct h
     const bool several = evaluation->targets > 1;
     for (size_t k = 0; evaluation->target && k < evaluation->targets; k++) {
         const struct hr_target_fit *target = &evaluation->target[k];
-        const struct hr_residuals of = hr_residuals_of(evaluation, dataset, k);
         if (several) {
             printf("  target %zu%s%s: ", k + 1, target->name[0] ? ", " : "",
                    hr_printable(target->name).text);
             print_fit("rmse ", &target->fit);
             printf("mean %.6g, deviation %.6g\n", target->mean, target->deviation);
         }
+        if (!has_residuals(evaluation, dataset))
+            continue;
+        const struct hr_residuals of = hr_residuals_of(evaluation, dataset, k);
         printf("%sresiduals: mean %.4g, deviation %.4g, largest %.4g (row %zu)\n",
                several ? "    " : "", of.mean, of.deviation, of.largest, of.row);
     }

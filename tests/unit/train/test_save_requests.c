@@ -103,15 +103,17 @@ static void time_asks_at_the_same_moments_again(void **state)
     }
 }
 
-/* The oldest checkpoint. */
-static void first_of(const char *folder, char *path, size_t size)
+/* The oldest checkpoint; false: there is the last one alone, as the machine was busy and the run
+ * over before all had come to rest. */
+static bool first_of(const char *folder, char *path, size_t size)
 {
     struct hr_saved_step *steps;
     size_t n;
     CHECK_OK(hr_steps_list(folder, &steps, &n));
-    assert_true(n >= 2);
+    assert_true(n >= 1);
     snprintf(path, size, "%s/%s", folder, steps[n - 1].name.text);
     free(steps);
+    return n >= 2;
 }
 
 /* From the first, wherever all came to rest. */
@@ -124,10 +126,16 @@ static void a_run_goes_on_from_one_that_was_asked_for(void **state)
         if (!repeats(strategies[s]))
             continue;
         run_digest(&options, want);
-        save_to(&options, folder);
-        struct hr_run_result result = train_asking(&options);
-        hr_run_result_free(&result);
-        first_of(folder, options.resume, sizeof options.resume);
+        for (bool found = false; !found;) {
+            save_to(&options, folder);
+            struct hr_run_result result = train_asking(&options);
+            hr_run_result_free(&result);
+            found = first_of(folder, options.resume, sizeof options.resume);
+            if (!found) {
+                run_folder_remove(folder);
+                options.resume[0] = '\0';
+            }
+        }
         options.overwrite = true;
         CHECK_DIGEST(&options, want);
         run_folder_remove(folder);
