@@ -659,8 +659,7 @@ void hr_help_print(FILE *out)
     FILE *list = open_memstream(&names, &bytes);
     if (!list)
         return;
-    fputs("commands: ", list);
-    fputs("help ", list);
+    fputs("commands: help ", list);
     print_names(list, false);
     fputc('\n', list);
     if (fclose(list) == 0)

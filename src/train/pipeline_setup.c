@@ -164,8 +164,9 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     options.most = (hr_train_job_share(job) + M - 1) / M;
     const size_t parts = K * o->chunks;
     if (parts > HR_PIPELINE_STAGES)
-        return hr_fail(HR_E_USAGE, "--chunks %zu: %zu stages would have %zu parts, at most %d",
-                       o->chunks, K, parts, HR_PIPELINE_STAGES);
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline-schedule %s:%zu: %zu stages would have %zu parts, at most %d",
+                       o->pipeline_schedule, o->chunks, K, parts, HR_PIPELINE_STAGES);
     HR_TRY(hr_cut_model(job->model, o->stages, options.schedule, &options.shape, cut));
     HR_TRY(create(&options, o, &job->pipeline));
     run->shared.schedule.saves_wait = stale;
