@@ -116,10 +116,12 @@ static inline void hr_control_tell_clock(struct hr_control *control)
 {
     hr_atom64_store_relaxed(&control->clock_offset, (uint64_t)(hr_clock_ns() - hr_clock_own_ns()));
 }
-/* The time of that clock; of a copy, too. */
+/* The time of that clock, at least 0; of a copy, too, which may hold anything. */
 static inline int64_t hr_control_clock_ns(const struct hr_control *control)
 {
-    return hr_clock_own_ns() + (int64_t)hr_atom64_load_relaxed(&control->clock_offset);
+    const uint64_t now =
+        (uint64_t)hr_clock_own_ns() + hr_atom64_load_relaxed(&control->clock_offset);
+    return now <= INT64_MAX ? (int64_t)now : 0;
 }
 
 /* That it is a run under a strategy, with so much shared memory beside this. */

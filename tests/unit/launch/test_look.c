@@ -227,6 +227,20 @@ static void who_is_over_is_not_to_blame(void **state)
     assert_string_equal(patient->said, "");
 }
 
+static void no_clock_stands_before_its_beginning(void **state)
+{
+    static const uint64_t offsets[] = {INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX / 10 * 6};
+    struct patient *patient = *state;
+    struct hr_control *control = patient->run.control;
+    hr_atom64_store_relaxed(&control->looked, (uint64_t)INT64_MAX / 10 * 3);
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
+        hr_atom64_store_relaxed(&control->clock_offset, offsets[i]);
+        look(patient);
+        assert_true(patient->look.waits.now >= 0);
+        assert_true(patient->look.silent_ns >= 0);
+    }
+}
+
 static void words_of_any_kind_crash_nobody(void **state)
 {
     struct patient *patient = *state;
@@ -262,6 +276,7 @@ int main(void)
         LOOK_TEST(failure_of_a_run_is_told),
         LOOK_TEST(who_has_not_called_a_collective_is_named),
         LOOK_TEST(who_is_over_is_not_to_blame),
+        LOOK_TEST(no_clock_stands_before_its_beginning),
         LOOK_TEST(words_of_any_kind_crash_nobody),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
