@@ -1,0 +1,104 @@
+/* simd_sums.h - sums of a row in sixteen parts (rows.h), the largest number, and e^x, of vectors of
+ * the instruction set; for *.isa.c files whose copies give the same bits.
+ *
+ * Threads: pure functions on vectors.      Test: those of the kernels made of it
+ */
+#ifndef HR_KERNELS_SIMD_SUMS_H
+#define HR_KERNELS_SIMD_SUMS_H
+
+#include "kernels/simd.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* Sixteen numbers are this many vectors. */
+enum { SIXTEEN = 16, PARTS = SIXTEEN / LANES };
+
+struct sixteen {
+    vec part[PARTS];
+};
+
+/* x where the mask is set, else y. */
+INLINE vec choose(bits mask, vec x, vec y)
+{
+    return (vec)((mask & (bits)x) | (~mask & (bits)y));
+}
+
+/* a > b ? a : b, so that b stays where either is NaN. */
+INLINE vec larger(vec a, vec b)
+{
+#if defined __AVX512F__
+    return _mm512_max_ps(a, b);
+#elif defined __AVX2__
+    return _mm256_max_ps(a, b);
+#else
+    return choose((bits)(a > b), a, b);
+#endif
+}
+
+INLINE struct sixteen sixteen_of(float x)
+{
+    struct sixteen all;
+#pragma GCC unroll 4
+    for (size_t p = 0; p < PARTS; p++)
+        all.part[p] = (vec){0} + x;
+    return all;
+}
+
+/* Of `count` numbers from x on; others are 0. */
+INLINE struct sixteen load_sixteen(const float *x, size_t count)
+{
+    struct sixteen all;
+#pragma GCC unroll 4
+    for (size_t p = 0; p < PARTS; p++)
+        all.part[p] = p * LANES < count ? load_part(x + p * LANES, count - p * LANES) : (vec){0};
+    return all;
+}
+
+INLINE void store_sixteen(float *to, struct sixteen all, size_t count)
+{
+#pragma GCC unroll 4
+    for (size_t p = 0; p < PARTS; p++)
+        if (p * LANES < count)
+            store_part(to + p * LANES, all.part[p], count - p * LANES);
+}
+
+INLINE float sum_of(struct sixteen all)
+{
+    float x[SIXTEEN];
+    memcpy(x, &all, sizeof x);
+    for (size_t half = SIXTEEN / 2; half > 0; half /= 2)
+        for (size_t i = 0; i < half; i++)
+            x[i] += x[i + half];
+    return x[0];
+}
+
+INLINE float largest_of(struct sixteen all)
+{
+    float x[SIXTEEN];
+    memcpy(x, &all, sizeof x);
+    for (size_t half = SIXTEEN / 2; half > 0; half /= 2)
+        for (size_t i = 0; i < half; i++)
+            x[i] = x[i + half] > x[i] ? x[i + half] : x[i];
+    return x[0];
+}
+
+/* e^x for x <= 0, and 0 below -87; NaN stays NaN. As smooth.isa.c does it. */
+INLINE vec exp_of_negative(vec x)
+{
+    const vec zero = {0}, lowest = zero - 87.0f;
+    const bits far = (bits)(x < lowest);
+    x = larger(lowest, x);
+    const vec rounded = x * 0x1.715476p0f + 0x1.8p23f, n = rounded - 0x1.8p23f;
+    const vec r = (x - n * 0x1.63p-1f) + n * 2.12194440e-4f;
+    vec p = zero + 1.9875691500e-4f;
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = (p * r * r + r) + 1.0f;
+    const bits power = ((bits)rounded + 127) << 23;
+    return (vec)(~far & (bits)(p * (vec)power));
+}
+
+#endif
