@@ -44,7 +44,7 @@ CIRCLES = []
 # Folders whose files have an order, from the bottom: nothing calls what stands after it.
 FILE_ORDER = {
     "kernels": "select bf16 team elementwise norm pool rows smooth",
-    "tiles": "block micro narrow lanes winograd micro_bf16 micro_amx tile_roof",
+    "tiles": "block attention micro narrow lanes winograd micro_bf16 micro_amx tile_roof",
     "products": "pack product_blocks product gemm_naive gemm_check blas ready gemm product_amx product_bf16 patches patches_amx patches_bf16 winograd roofs",
     "session": "carve machine_bits saved target_scale model_input cut result reading save launcher",
     "worker": "conditions input compute_buffers gradient staged worker",

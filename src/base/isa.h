@@ -5,7 +5,7 @@
  * HR_ISA_SUFFIX names the copy), and each copy fills one struct, named through HR_ISA_NAME.
  * hr_vec()->add(...) calls the copy in use. On other architectures there is only the plain one. No
  * copy contracts or reorders floating point, so all give the same bits, but for
- * tiles/micro.isa.c, narrow.isa.c and lanes.isa.c, which say so.
+ * tiles/block.isa.c, micro, narrow, lanes and attention, which say so.
  *
  * The kernels of bfloat16 (kernels/bf16.h) have one copy more, v4bf16: v4 with AVX512_BF16. It
  * gives the same bits as the others, so it is no level of its own.
