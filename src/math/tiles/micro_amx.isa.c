@@ -13,7 +13,7 @@
 
 enum { WIDTH = HR_AMX_COLUMNS };
 
-#ifdef __AMX_BF16__
+#if defined __AMX_BF16__ || defined __AMXBF16__ /* clang 14 calls it so */
 /* --- the instructions --- */
 
 /* As LDTILECFG reads it. */
