@@ -222,12 +222,14 @@ static bool has_sent(const struct replay_losses *losses, const struct hr_roll_ev
     return true;
 }
 
+/* A server's loss begins a term, which happens at once with all before it. */
 static bool may_be_lost(struct replay_losses *losses, const struct hr_roll_event *event)
 {
     const struct hr_play *play = losses->play;
     const bool logs = hr_workers_log(losses->shared->strategy) && play->played[event->rank].up;
-    return !hr_pool_has(play->pool, event->rank) && steps_of(losses, event->rank) >= event->step &&
-           has_sent(losses, event) && (!logs || is_at_its_end(losses, event->rank));
+    return event->rank < losses->shared->workers && !hr_pool_has(play->pool, event->rank) &&
+           steps_of(losses, event->rank) >= event->step && has_sent(losses, event) &&
+           (!logs || is_at_its_end(losses, event->rank));
 }
 
 /* --- losses --- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/philox.h"
+#include "drive/record.h"
 #include "support/ranks.h"
 #include "support/traces.h"
 
@@ -199,6 +200,27 @@ static void any_launchers_log_is_replayed_or_refused(void **state)
     }
 }
 
+/* The first loss; servers are ranks 3 and 4. */
+static void a_servers_loss_without_a_term(struct hr_trace_entry *entries, size_t n)
+{
+    size_t i = 0;
+    while (i < n && entries[i].kind != HR_ROLL_LOST)
+        i++;
+    assert_true(i < n);
+    entries[i].rank = 4;
+}
+
+static void a_servers_loss_is_not_that_of_a_worker(void **state)
+{
+    (void)state;
+    const struct trace_edit edit = {.change = a_servers_loss_without_a_term, .owner = 2};
+    struct hr_train_options options = options_of("ps-async", "kill:1@step=3", 0);
+    snprintf(options.schedule, sizeof options.schedule, "explore:7");
+    assert_int_equal(check_run(&options), 1);
+    trace_rewrite("run.trace", "wrong", &edit);
+    trace_refused("wrong", HR_E_FORMAT, "the loss of rank 4");
+}
+
 static void what_is_said_of_losses_is_checked(void **state)
 {
     (void)state;
@@ -261,6 +283,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(threads_that_die_are_replayed, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(any_launchers_log_is_replayed_or_refused, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(a_servers_loss_is_not_that_of_a_worker, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(what_is_said_of_losses_is_checked, scratch_setup,
                                         scratch_teardown),
