@@ -22,6 +22,13 @@ static bool has_servers(const char *strategy)
            !strcmp(strategy, "elastic-averaging") || !strcmp(strategy, "ps-sync");
 }
 
+/* Does each worker compute at every step, however late it comes? */
+static bool is_synchronous(const char *strategy)
+{
+    return !strcmp(strategy, "ps-sync") || !strcmp(strategy, "allreduce") ||
+           !strcmp(strategy, "local-sgd");
+}
+
 static struct hr_train_options options_of(const char *strategy, const char *inject, size_t number)
 {
     static const char *const how[] = {"restart", "continue", "restart"};
@@ -122,9 +129,8 @@ static void deaths_in_real_time(const char *launch)
             strcat(options.inject, ",drop-push:p=0.3+1ms");
         snprintf(options.compute_time, sizeof options.compute_time, "uniform(0.5ms, 1.5ms)");
         snprintf(options.launch, sizeof options.launch, "%s", launch);
-        if (!strcmp(strategy, "hogwild") && !strcmp(launch, "process"))
-            continue; /* refused */
-        assert_true(check_run(&options) >= 2);
+        const size_t lost = check_run(&options);
+        assert_true(lost >= 2 || !is_synchronous(strategy)); /* others may have computed all */
     }
 }
 
