@@ -109,6 +109,13 @@ static inline float largest(size_t C, const float *x)
     return found;
 }
 
+/* e^x, and 0 below -87 */
+INLINE vec exp_or_zero(vec x)
+{
+    const bits far = (bits)(x < (vec){0} - 87.0f);
+    return (vec)(~far & (bits)exp_of_negative(x));
+}
+
 /* The sum of e (C) = e^(x - most), which is stored where it is wanted. */
 static inline float exponentials(size_t C, const float *x, float most, float *e)
 {
@@ -116,7 +123,7 @@ static inline float exponentials(size_t C, const float *x, float most, float *e)
     FOR_SIXTEENS(c, count, C)
     {
         struct sixteen v = load_sixteen(x + c, count);
-        FOR_PARTS(p) v.part[p] = exp_of_negative(v.part[p] - most);
+        FOR_PARTS(p) v.part[p] = exp_or_zero(v.part[p] - most);
         if (count < SIXTEEN) { /* none behind the last */
             float some[SIXTEEN] = {0};
             store_sixteen(some, v, count);

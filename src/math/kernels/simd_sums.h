@@ -1,5 +1,5 @@
-/* simd_sums.h - sums of a row in sixteen parts (rows.h), the largest number, and e^x, of vectors of
- * the instruction set; for *.isa.c files whose copies give the same bits.
+/* simd_sums.h - what vectors of the instruction set are computed with where all copies of a file
+ * give the same bits: e^x, the larger of two, sums of a row in sixteen parts (rows.h).
  *
  * Threads: pure functions on vectors.      Test: those of the kernels made of it
  */
@@ -62,32 +62,63 @@ INLINE void store_sixteen(float *to, struct sixteen all, size_t count)
             store_part(to + p * LANES, all.part[p], count - p * LANES);
 }
 
+/* Lanes behind `half` brought to the front; the others are of no interest. */
+INLINE vec second_half(vec x, size_t half)
+{
+#if defined __AVX512F__
+    if (half == 8)
+        return __builtin_shufflevector(x, x, 8, 9, 10, 11, 12, 13, 14, 15, 8, 9, 10, 11, 12, 13, 14,
+                                       15);
+    if (half == 4)
+        return __builtin_shufflevector(x, x, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7, 4, 5, 6, 7);
+    if (half == 2)
+        return __builtin_shufflevector(x, x, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3);
+    return __builtin_shufflevector(x, x, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+#elif defined __AVX2__
+    if (half == 4)
+        return __builtin_shufflevector(x, x, 4, 5, 6, 7, 4, 5, 6, 7);
+    if (half == 2)
+        return __builtin_shufflevector(x, x, 2, 3, 2, 3, 2, 3, 2, 3);
+    return __builtin_shufflevector(x, x, 1, 1, 1, 1, 1, 1, 1, 1);
+#else
+    if (half == 2)
+        return __builtin_shufflevector(x, x, 2, 3, 2, 3);
+    return __builtin_shufflevector(x, x, 1, 1, 1, 1);
+#endif
+}
+
 INLINE float sum_of(struct sixteen all)
 {
-    float x[SIXTEEN];
-    memcpy(x, &all, sizeof x);
-    for (size_t half = SIXTEEN / 2; half > 0; half /= 2)
-        for (size_t i = 0; i < half; i++)
-            x[i] += x[i + half];
-    return x[0];
+#pragma GCC unroll 2
+    for (size_t half = PARTS / 2; half > 0; half /= 2)
+#pragma GCC unroll 2
+        for (size_t p = 0; p < half; p++)
+            all.part[p] += all.part[p + half];
+    vec sum = all.part[0];
+#pragma GCC unroll 4
+    for (size_t half = LANES / 2; half > 0; half /= 2)
+        sum += second_half(sum, half);
+    return sum[0];
 }
 
 INLINE float largest_of(struct sixteen all)
 {
-    float x[SIXTEEN];
-    memcpy(x, &all, sizeof x);
-    for (size_t half = SIXTEEN / 2; half > 0; half /= 2)
-        for (size_t i = 0; i < half; i++)
-            x[i] = x[i + half] > x[i] ? x[i + half] : x[i];
-    return x[0];
+    vec most = all.part[0];
+#pragma GCC unroll 4
+    for (size_t p = 1; p < PARTS; p++)
+        most = larger(all.part[p], most);
+#pragma GCC unroll 4
+    for (size_t half = LANES / 2; half > 0; half /= 2)
+        most = larger(second_half(most, half), most);
+    return most[0];
 }
 
-/* e^x for x <= 0, and 0 below -87; NaN stays NaN. As smooth.isa.c does it. */
+/* e^x for x <= 0, not less than e^-87; NaN stays NaN. x = n ln 2 + r, |r| <= ln 2 / 2: adding
+ * 0x1.8p23 leaves n in the low bits of a float, and the polynomial is that of Cephes' expf. */
 INLINE vec exp_of_negative(vec x)
 {
-    const vec zero = {0}, lowest = zero - 87.0f;
-    const bits far = (bits)(x < lowest);
-    x = larger(lowest, x);
+    const vec zero = {0};
+    x = larger(zero - 87.0f, x);
     const vec rounded = x * 0x1.715476p0f + 0x1.8p23f, n = rounded - 0x1.8p23f;
     const vec r = (x - n * 0x1.63p-1f) + n * 2.12194440e-4f;
     vec p = zero + 1.9875691500e-4f;
@@ -97,8 +128,7 @@ INLINE vec exp_of_negative(vec x)
     p = p * r + 1.6666665459e-1f;
     p = p * r + 5.0000001201e-1f;
     p = (p * r * r + r) + 1.0f;
-    const bits power = ((bits)rounded + 127) << 23;
-    return (vec)(~far & (bits)(p * (vec)power));
+    return p * (vec)(((bits)rounded + 127) << 23);
 }
 
 #endif
