@@ -42,7 +42,26 @@ enum hr_features {
     HR_FEATURES_BYTES,  /* unsigned bytes; times `scale` they are the model's input */
     HR_FEATURES_FLOATS, /* as they are */
     HR_FEATURES_SPARSE, /* rows of (column, value) pairs; missing columns are 0 */
+    HR_FEATURES_TOKENS, /* of a text (hr_tokens): a sample is a window of it */
 };
+
+/* A text as numbers, which a language model learns to go on with. A sample is `context` tokens that
+ * follow one another, as floats; its label is the number of the first, and what is to be predicted
+ * are the tokens behind each. */
+struct hr_tokens {
+    size_t context;  /* 0: the data are no text */
+    size_t count;    /* of all splits, below 2^32 */
+    size_t width;    /* bytes a number: 1, 2 or 4 */
+    const void *ids; /* (count) each below the data set's classes */
+};
+
+/* Number `at` of them. */
+static inline uint32_t hr_token(const struct hr_tokens *tokens, size_t at)
+{
+    return tokens->width == 1   ? ((const uint8_t *)tokens->ids)[at]
+           : tokens->width == 2 ? ((const uint16_t *)tokens->ids)[at]
+                                : ((const uint32_t *)tokens->ids)[at];
+}
 
 /* The values that a regression is to predict, as they were read. */
 struct hr_targets {
@@ -66,6 +85,9 @@ struct hr_split {
     const uint32_t *chosen;
     const uint32_t *groups;    /* --split group: a number of each row's group; else NULL */
     const uint32_t *file_rows; /* a part of a single file: which of its rows, from 0; else NULL */
+    /* TOKENS: sample i begins at token first + i * context; end: behind the split's last token.
+     * bytes: of the text that it is, 0: not known. labels is NULL. */
+    size_t first, end, bytes;
 };
 
 /* Of a channel, in the training split: how many values are different, and how many of these still
@@ -109,10 +131,15 @@ struct hr_data_options {
                            borrowed by the call; NULL: none */
     int test_all;       /* hold nothing out: samples without a test split are both splits, whole */
     /* Called when the shape of a sample is known, before samples are read (libsvm: not called, its
-     * shape is known last). An error refuses the data. NULL: not called. */
+     * shape is known last). An error refuses the data. Not called for text. NULL: not called. */
     enum hr_status (*admit)(const void *arg, struct hr_shape shape);
     const void *admit_arg;
     bool skip_bad_images; /* leave out, and count, those that cannot be decoded; else refuse them */
+    /* Of text: */
+    char vocabulary[16]; /* what a token is: bytes, or chars (of UTF-8) [bytes] */
+    size_t context;      /* tokens of a sample [128] */
+    bool lines;          /* shuffle lines, always alike, before the end of the text is held out */
+    size_t eval_tokens;  /* at most so many are held out for the test [131072] */
 };
 
 void hr_data_defaults(struct hr_data_options *options);
@@ -142,6 +169,7 @@ struct hr_dataset {
     char notes[3][HR_DATA_NOTE];      /* doubts about the files, a line each; or "" */
     struct hr_split train, test;
     struct hr_split validation; /* of a file of its own; count 0: there is none */
+    struct hr_tokens tokens;    /* of text */
     char digest[33]; /* XXH3-128 over shape, counts, features, labels, hex; whatever the format */
     struct hr_data_options options; /* as opened */
     void *storage;                  /* owned memory behind the splits */

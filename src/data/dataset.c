@@ -19,7 +19,10 @@ void hr_data_defaults(struct hr_data_options *options)
                                         .header = "auto",
                                         .index_base = "auto",
                                         .missing = "refuse",
-                                        .max_data = HR_DATA_MAX_BYTES};
+                                        .max_data = HR_DATA_MAX_BYTES,
+                                        .vocabulary = "bytes",
+                                        .context = 128,
+                                        .eval_tokens = 1 << 17};
 }
 
 enum hr_status hr_format_admit(const struct hr_data_options *options, struct hr_shape shape)
@@ -38,6 +41,8 @@ void hr_storage_free(struct hr_storage *storage)
     free(storage->columns);
     free(storage->rounding);
     free(storage->recipe);
+    if (!storage->map)
+        free((void *)(uintptr_t)storage->tokens.ids);
     hr_class_list_free(&storage->list);
     for (size_t s = 0; s < 3; s++)
         free(storage->numbered[s]);
@@ -268,6 +273,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     const char *const *names = storage->names ? storage->names : storage->naming.names;
     dataset->class_names = storage->classes ? names : NULL; /* packed: they may be targets' */
     dataset->scale = storage->scale;
+    dataset->tokens = storage->tokens;
     dataset->targets = (struct hr_targets){.count = storage->labels.targets.width,
                                            .rows = hr_target_rows_count(&storage->labels.targets),
                                            .values = storage->labels.targets.values.data,
@@ -303,7 +309,8 @@ size_t hr_dataset_bytes(const struct hr_dataset *dataset)
     if (!storage)
         return 0;
     return hr_table_bytes(&storage->train) + hr_table_bytes(&storage->test) +
-           hr_table_bytes(&storage->validation) + storage->labels.targets.values.bytes;
+           hr_table_bytes(&storage->validation) + storage->labels.targets.values.bytes +
+           (storage->map ? 0 : storage->tokens.count * storage->tokens.width);
 }
 
 void hr_dataset_close(struct hr_dataset *dataset)

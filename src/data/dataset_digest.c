@@ -59,6 +59,7 @@ static void add_split(XXH3_state_t *state, const struct hr_dataset *dataset,
                       const struct hr_split *split)
 {
     const size_t elems = split->count * hr_shape_elems(dataset->shape);
+    const struct hr_tokens *tokens = &dataset->tokens;
     add_size(state, split->count);
     switch (dataset->features) {
     case HR_FEATURES_BYTES:
@@ -75,6 +76,11 @@ static void add_split(XXH3_state_t *state, const struct hr_dataset *dataset,
                             split->rows[split->count] * sizeof *split->columns);
         XXH3_128bits_update(state, split->values,
                             split->rows[split->count] * sizeof *split->values);
+        break;
+    case HR_FEATURES_TOKENS:
+        XXH3_128bits_update(state, (const char *)tokens->ids + split->first * tokens->width,
+                            (split->end - split->first) * tokens->width);
+        return;
     }
     if (dataset->targets.count)
         add_targets(state, &dataset->targets, split);

@@ -17,6 +17,8 @@
 
 enum { HR_PROBE_BYTES = 4096 };
 
+enum { HR_MAX_CONTEXT = 1 << 16 };
+
 /* What can be seen of a path without reading it whole. */
 struct hr_probe {
     const char *path;
@@ -41,6 +43,7 @@ struct hr_storage {
     uint32_t *numbered[3];        /* labels by that list, of train, test and validation */
     char *recipe;                 /* owned: the data set's */
     size_t skipped;               /* the data set's */
+    struct hr_tokens tokens;      /* of text; ids owned */
     void *map;                    /* a mapping that tables borrow from */
     size_t map_bytes;
 };
@@ -62,6 +65,7 @@ enum hr_data_option_bit {
     HR_OPTION_SPLIT = 4096,
     HR_OPTION_GROUPS = 8192, /* split group:COLUMN */
     HR_OPTION_SKIP = 16384,
+    HR_OPTION_TOKENS = 32768, /* vocabulary, context, lines, eval-tokens */
 };
 
 struct hr_format {

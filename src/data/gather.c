@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "data/pixels.h"
+#include "data/tokens.h"
 #include "hogring/data.h"
 
 /* Samples are scattered over memory: prefetch the row that is AHEAD of the current one. */
@@ -38,6 +39,10 @@ void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *
 {
     const struct hr_pixels *pixels = hr_pixels();
     const size_t features = hr_shape_elems(dataset->shape);
+    if (dataset->features == HR_FEATURES_TOKENS) {
+        hr_tokens_gather(&dataset->tokens, split, samples, n, 0, x, y);
+        return;
+    }
     for (size_t i = 0; i < n; i++) { /* a loop of its own: many of these loads overlap */
         HR_ASSERT(samples[i] < split->count);
         y[i] = split->labels[hr_split_row(split, samples[i])];
@@ -55,6 +60,9 @@ void hr_dataset_gather(const struct hr_dataset *dataset, const struct hr_split *
             break;
         case HR_FEATURES_SPARSE:
             spread_pairs(x, split, sample, features);
+            break;
+        case HR_FEATURES_TOKENS:
+            break;
         }
     }
 }

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "data/bytes.h"
 #include "data/hold_out.h"
 #include "data/sampler.h"
+#include "data/tokens.h"
 
 /* An epoch that no training reaches, and not the one that draws test samples (table.c). */
 static const uint64_t drawing = UINT64_MAX - 1;
@@ -65,6 +67,24 @@ out:
     return st;
 }
 
+/* Of a text its end, as for the test (formats/text.c). */
+static enum hr_status cut_text(const struct hr_dataset *dataset, double fraction,
+                               struct hr_dataset *out)
+{
+    const struct hr_split *all = &dataset->train;
+    const size_t held = hr_hold_out_count(all->count, fraction) * dataset->tokens.context;
+    const size_t at = all->end - hr_min_size(held + 1, all->end - all->first);
+    out->train = hr_tokens_split(&dataset->tokens, all->first, at);
+    out->test = hr_tokens_split(&dataset->tokens, at, all->end);
+    const double share = (double)(all->end - at) / (double)(all->end - all->first);
+    out->test.bytes = (size_t)((double)all->bytes * share + 0.5);
+    out->train.bytes = all->bytes - out->test.bytes;
+    return out->train.count
+               ? HR_OK
+               : hr_fail(HR_E_USAGE, "--validation-fraction %g: leaves nothing to train on",
+                         fraction);
+}
+
 enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fraction, uint64_t seed,
                                 struct hr_held_out *out)
 {
@@ -77,6 +97,8 @@ enum hr_status hr_held_out_open(const struct hr_dataset *dataset, double fractio
                        "--validation-fraction: %s has %zu training samples, expected at least 2: "
                        "one to train on and one to validate",
                        dataset->name, all->count);
+    if (dataset->features == HR_FEATURES_TOKENS)
+        return cut_text(dataset, fraction, &out->dataset);
     out->chosen = malloc(all->count * sizeof *out->chosen);
     if (!out->chosen)
         return hr_fail(HR_E_NOMEM, "no memory to choose among %zu samples", all->count);

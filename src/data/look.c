@@ -20,7 +20,7 @@ static const float outgrown = 10, outgrowing_scale = 50;
 /* seen[c] |= bit where samples are of class c. */
 static void mark(const struct hr_split *split, uint8_t *seen, uint8_t bit)
 {
-    for (size_t i = 0; i < split->count; i++)
+    for (size_t i = 0; split->labels && i < split->count; i++)
         seen[split->labels[hr_split_row(split, i)]] |= bit;
 }
 
@@ -316,7 +316,8 @@ bool hr_look_for_unfinite(const struct hr_dataset *dataset, const struct hr_spli
 {
     const size_t elems = hr_shape_elems(dataset->shape);
     const bool sparse = dataset->features == HR_FEATURES_SPARSE;
-    for (size_t s = 0; dataset->features != HR_FEATURES_BYTES && s < split->count; s++) {
+    const bool floats = sparse || dataset->features == HR_FEATURES_FLOATS;
+    for (size_t s = 0; floats && s < split->count; s++) {
         const size_t row = hr_split_row(split, s);
         const size_t end = sparse ? split->rows[row + 1] : (row + 1) * elems;
         for (size_t i = sparse ? split->rows[row] : row * elems; i < end; i++)
@@ -332,6 +333,8 @@ float hr_look_at_largest(const struct hr_dataset *dataset, const struct hr_split
 {
     const size_t looks = hr_min_size(split->count, ROWS_LOOKED_AT);
     float largest = 0;
+    if (dataset->features == HR_FEATURES_TOKENS) /* numbers that are no quantities */
+        return 0;
     for (size_t i = 0; i < looks; i++)
         largest = fmaxf(
             largest, largest_of_row(dataset, split, hr_split_row(split, i * split->count / looks)));

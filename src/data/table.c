@@ -114,6 +114,9 @@ struct hr_split hr_table_split(const struct hr_table *table)
         .labels = table->labels,
         .groups = table->groups,
         .file_rows = table->file_rows,
+        .first = table->first,
+        .end = table->end,
+        .bytes = table->bytes,
     };
 }
 
@@ -131,12 +134,15 @@ size_t hr_table_bytes(const struct hr_table *table)
         return 0;
     if (table->map)
         return labels;
+    if (table->features == HR_FEATURES_TOKENS)
+        return 0; /* its windows are no memory of their own */
     switch (table->features) {
     case HR_FEATURES_BYTES:
         return labels + elems;
     case HR_FEATURES_FLOATS:
         return labels + elems * (sizeof *table->values + (table->exact ? sizeof(double) : 0));
     case HR_FEATURES_SPARSE:
+    case HR_FEATURES_TOKENS:
         break;
     }
     return labels + (table->count + 1) * sizeof *table->rows +
@@ -174,6 +180,9 @@ static enum hr_status make_arrays(const char *name, const struct hr_table *from,
         out->rows = taken[2];
         HR_TRY(hr_take(name, pairs * sizeof *out->columns, &taken[3]));
         out->columns = taken[3];
+        break;
+    case HR_FEATURES_TOKENS: /* a text holds out its end itself */
+        break;
     }
     return HR_OK;
 }

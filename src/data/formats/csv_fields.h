@@ -37,7 +37,10 @@ HR_CHECKED enum hr_status hr_csv_fail_at(const struct hr_csv_reader *r,
 HR_CHECKED enum hr_status hr_csv_next_field(struct hr_csv_reader *r, struct hr_csv_field *f);
 
 /* What people call a column of labels, the likeliest first. */
-#define HR_CSV_USUAL_LABELS {"label", "class", "target", "y"}
+#define HR_CSV_USUAL_LABELS                                                                        \
+    {                                                                                              \
+        "label", "class", "target", "y"                                                            \
+    }
 
 /* To the first record, behind a byte order mark and comments, and choose the separator: the one of
  * these that it has most of; commas of numbers between semicolons separate nothing. false: there is

@@ -94,6 +94,10 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         {"split group", HR_OPTION_GROUPS, hr_hold_out_group(options->split)[0]},
         {"split", HR_OPTION_SPLIT, options->split[0]},
         {"skip-bad-images", HR_OPTION_SKIP, options->skip_bad_images},
+        {"vocabulary", HR_OPTION_TOKENS, strcmp(options->vocabulary, defaults.vocabulary) != 0},
+        {"context", HR_OPTION_TOKENS, options->context != defaults.context},
+        {"lines", HR_OPTION_TOKENS, options->lines},
+        {"eval-tokens", HR_OPTION_TOKENS, options->eval_tokens != defaults.eval_tokens},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (rows[i].given && !(format->options & rows[i].bit))
@@ -190,6 +194,15 @@ static enum hr_status find_known(const char *name, const struct hr_format **form
     return HR_OK;
 }
 
+/* Any file may be text. */
+static bool asks_for_text(const struct hr_data_options *options)
+{
+    struct hr_data_options defaults;
+    hr_data_defaults(&defaults);
+    return strcmp(options->vocabulary, defaults.vocabulary) != 0 || options->lines ||
+           options->context != defaults.context || options->eval_tokens != defaults.eval_tokens;
+}
+
 /* Which format is it, and do the options mean something for it? */
 static enum hr_status look_at(const char *name, const struct hr_data_options *options,
                               const struct hr_format **format)
@@ -198,6 +211,8 @@ static enum hr_status look_at(const char *name, const struct hr_data_options *op
     *format = &hr_format_idx;
     if (!is_built_in(name))
         HR_TRY(find_known(name, format));
+    if (*format == &hr_format_csv && asks_for_text(options))
+        *format = &hr_format_text;
     return check_meaning(name, *format, options);
 }
 

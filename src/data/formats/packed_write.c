@@ -32,7 +32,10 @@ static void list_split(const struct hr_dataset *dataset, const struct hr_split *
         parts[HR_PACKED_DATA] = (struct part){split->values, pairs * sizeof *split->values};
         parts[HR_PACKED_ROWS] = (struct part){split->rows, (split->count + 1) * sizeof(uint64_t)};
         parts[HR_PACKED_COLUMNS] = (struct part){split->columns, pairs * sizeof *split->columns};
+        break;
     }
+    case HR_FEATURES_TOKENS: /* refused */
+        break;
     }
 }
 
@@ -128,6 +131,9 @@ enum hr_status hr_packed_write(const char *path, const struct hr_dataset *datase
     struct part parts[HR_PACKED_SECTIONS] = {{0}};
     struct hr_array names = {0}, values[2] = {{0}, {0}};
     enum hr_status st;
+    if (dataset->features == HR_FEATURES_TOKENS)
+        return hr_fail(HR_E_USAGE, "%s: is text, which is no quicker when it is packed",
+                       dataset->name);
     list_split(dataset, &dataset->train, parts);
     list_split(dataset, &dataset->test, parts + 4);
     HR_TRY_GOTO(hr_file_check_regular(path), st, out);
