@@ -6,9 +6,10 @@
 const char *hr_dims_text(const struct hr_dims *dims, char *buffer, size_t bytes)
 {
     size_t used = 0;
+    const bool turned = dims->ndim == 2; /* as PyTorch says it */
     for (size_t d = 0; d < dims->ndim && used < bytes; d++)
-        used +=
-            (size_t)snprintf(buffer + used, bytes - used, "%s%zu", d ? ", " : "(", dims->size[d]);
+        used += (size_t)snprintf(buffer + used, bytes - used, "%s%zu", d ? ", " : "(",
+                                 dims->size[turned ? 1 - d : d]);
     if (used < bytes)
         snprintf(buffer + used, bytes - used, ")");
     return buffer;

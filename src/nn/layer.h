@@ -25,23 +25,28 @@
  * here, in alphabetical order: messages list them. */
 
 #define HR_LAYERS(X)                                                                               \
+    X(attention)                                                                                   \
     X(avgpool)                                                                                     \
     X(batchnorm)                                                                                   \
     X(conv)                                                                                        \
     X(dense)                                                                                       \
     X(dropout)                                                                                     \
-    X(flatten) X(gelu) X(globalavgpool) X(groupnorm) X(maxpool) X(relu) X(residual) X(sigmoid)     \
-        X(tanh)
+    X(embedding)                                                                                   \
+    X(flatten)                                                                                     \
+    X(gelu)                                                                                        \
+    X(globalavgpool) X(groupnorm) X(layernorm) X(maxpool) X(position) X(relu) X(residual)          \
+        X(sigmoid) X(tanh) X(tied)
 
-enum { HR_LAYER_MAX_TENSORS = 4, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 << 24 };
+enum { HR_LAYER_MAX_TENSORS = 8, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 << 24 };
 
-/* Dimensions of one sample: (features), or (channels, height, width), as PyTorch names them. In
- * memory the latter is (height, width, channels): the channels of a pixel stand side by side, so
+/* Dimensions of one sample: (features); (channels, height, width), as PyTorch names them; or of a
+ * sequence (width, places), which is (places, width) in memory and in PyTorch. In memory images are
+ * (height, width, channels): the channels of a pixel stand side by side, so
  * that a filter's row is one run. Only what stands behind a flatten, and the network's input
  * (data sets) where it is read by flattens alone, are in PyTorch's order (channels, height,
  * width); the two are the same where there is one channel, or one pixel. */
 struct hr_dims {
-    size_t ndim; /* 1 or 3 */
+    size_t ndim; /* 1, 2 of a sequence, or 3 */
     size_t size[3];
     bool planes; /* the network's input, in PyTorch's order */
 };
@@ -54,7 +59,13 @@ static inline size_t hr_dims_elems(const struct hr_dims *dims)
     return product;
 }
 
-/* "(1, 28, 28)"; returns buffer. */
+/* Of a sample: places of a sequence, pixels of an image, or 1. */
+static inline size_t hr_dims_rows(const struct hr_dims *dims)
+{
+    return hr_dims_elems(dims) / dims->size[0];
+}
+
+/* "(1, 28, 28)", of a sequence "(128, 64)"; returns buffer. */
 const char *hr_dims_text(const struct hr_dims *dims, char *buffer, size_t bytes);
 
 /* How a layer is cut into shards (part.h). */
@@ -70,7 +81,8 @@ struct hr_channels {
     size_t begin, end;
 };
 
-enum hr_layer_init { HR_INIT_UNIFORM, HR_INIT_ZEROS, HR_INIT_ONES }; /* uniform: by fan_in */
+/* Uniform: by fan_in; normal: of deviation 1. */
+enum hr_layer_init { HR_INIT_UNIFORM, HR_INIT_ZEROS, HR_INIT_ONES, HR_INIT_NORMAL };
 
 struct hr_layer_tensor {
     const char *name; /* "weight" */
@@ -86,8 +98,11 @@ struct hr_layer {
     size_t size[HR_LAYER_MAX_SIZES]; /* what parse and fit worked out; each kind says what */
     double rate;                     /* the same, for a number that is no size */
     struct hr_dims in, out;
-    struct hr_dims in2; /* residual alone: of its second input */
-    size_t ntensors;    /* fit fills these in, in the order of the parameter array */
+    struct hr_dims in2;           /* residual alone: of its second input */
+    size_t tokens;                /* of text: how many there are; else 0 */
+    bool is_tied;                 /* embedding: a layer behind it has its weights */
+    const struct hr_layer *table; /* tied: the embedding before it; NULL: there is none */
+    size_t ntensors;              /* fit fills these in, in the order of the parameter array */
     struct hr_layer_tensor tensors[HR_LAYER_MAX_TENSORS];
     size_t fan_in; /* inputs of one output; bound of the initial values of all its tensors */
     double madds;  /* multiply-adds of one sample's forward pass */

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/rows.h"
+
 struct row {
     float loss;
     uint32_t answer; /* HR_NO_CLASS when an output is not a number */
@@ -135,9 +137,53 @@ static struct row one(const struct hr_loss_function *loss, const float *x, size_
                                                : by_output(loss, x, label, dx);
 }
 
+/* --- language models --- */
+
+enum { PLACES = 128 }; /* in one go */
+
+/* Of a sequence whose first token is number `first`. */
+static float of_sequence(const struct hr_loss_function *loss, size_t first, const float *x,
+                         float *dx)
+{
+    const size_t C = loss->outputs, T = loss->places;
+    uint32_t next[PLACES];
+    float losses[PLACES];
+    double sum = 0;
+    for (size_t at = 0; at < T; at += PLACES) {
+        const size_t n = T - at < PLACES ? T - at : PLACES;
+        for (size_t i = 0; i < n; i++)
+            next[i] = hr_token(loss->text, first + at + i + 1);
+        hr_row_loops()->cross_entropy(&(struct hr_row_losses){.R = n,
+                                                              .C = C,
+                                                              .x = x + at * C,
+                                                              .labels = next,
+                                                              .losses = losses,
+                                                              .dx = dx ? dx + at * C : NULL,
+                                                              .scale = 1.0f / (float)T});
+        for (size_t i = 0; i < n; i++)
+            sum += (double)losses[i];
+    }
+    return (float)(sum / (double)T);
+}
+
+static void add_sequences(const struct hr_loss_function *loss, size_t B, const float *logits,
+                          const uint32_t *labels, float *dlogits, struct hr_batch_result *sum)
+{
+    const size_t elems = loss->places * loss->outputs;
+    for (size_t b = 0; b < B; b++) {
+        HR_ASSERT(labels[b] + loss->places < loss->classes);
+        sum->loss_sum += (double)of_sequence(loss, labels[b], logits + b * elems,
+                                             dlogits ? dlogits + b * elems : NULL);
+    }
+}
+
 void hr_loss_add(const struct hr_loss_function *loss, size_t B, const float *logits,
                  const uint32_t *labels, float *dlogits, struct hr_batch_result *sum)
 {
+    if (loss->text) {
+        add_sequences(loss, B, logits, labels, dlogits, sum);
+        return;
+    }
     for (size_t b = 0; b < B; b++) {
         HR_ASSERT(labels[b] < loss->classes);
         const float *x = logits + b * loss->outputs;
@@ -158,14 +204,17 @@ void hr_loss_each(const struct hr_loss_function *loss, size_t B, const float *lo
                   const uint32_t *labels, float *losses)
 {
     for (size_t b = 0; b < B; b++)
-        losses[b] = one(loss, logits + b * loss->outputs, labels[b], NULL).loss;
+        losses[b] = loss->text ? of_sequence(loss, labels[b],
+                                             logits + b * loss->places * loss->outputs, NULL)
+                               : one(loss, logits + b * loss->outputs, labels[b], NULL).loss;
 }
 
 void hr_loss_answers(const struct hr_loss_function *loss, size_t B, const float *logits,
                      uint32_t *answers)
 {
     for (size_t b = 0; b < B; b++) /* whatever the label is */
-        answers[b] = one(loss, logits + b * loss->outputs, 0, NULL).answer;
+        answers[b] =
+            loss->text ? HR_NO_CLASS : one(loss, logits + b * loss->outputs, 0, NULL).answer;
 }
 
 struct hr_batch_result hr_loss(const struct hr_loss_function *loss, size_t B, const float *logits,

@@ -18,6 +18,10 @@
  *
  * Of a regression (mse, huber) t are C values, and y the number of their row in a table.
  *
+ * Of a language model x (places, C), the label of place i is the token behind it, and the sample's
+ * loss the mean over its places (kernels/rows.h has the sums' order, then places in their order, in
+ * double); there are no answers.
+ *
  * The answer is the first largest output. With a single output it is x > 0 for bce, and for mse the
  * class number that is nearest (the lower of two). The largest logit is subtracted before
  * exponentials, so that no finite logits overflow.
@@ -41,12 +45,15 @@ struct hr_loss_function {
     float delta;     /* of huber */
     const float *class_weights; /* (classes); NULL: all 1 */
     struct hr_target_table wanted;
+    const struct hr_tokens *text; /* of a language model, else NULL: y is the number of a sample's
+                                     first token, and classes how many tokens the text has */
+    size_t places;                /* of a sequence; 0: there is none */
 };
 
 /* Sums, not means, over the B samples.
- *   logits   (B,C) in
+ *   logits   (B,C) in, of a language model (B,places,C)
  *   labels   (B) in, each < classes
- *   dlogits  (B,C) out, overwritten; NULL when no gradient is wanted; never logits */
+ *   dlogits  as logits, out, overwritten; NULL when no gradient is wanted; never logits */
 struct hr_batch_result hr_loss(const struct hr_loss_function *loss, size_t B, const float *logits,
                                const uint32_t *labels, float *dlogits);
 

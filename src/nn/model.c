@@ -264,6 +264,16 @@ static const struct hr_dims *output_of(const struct hr_model *model, size_t from
     return from == HR_FROM_INPUT ? &model->input : &model->layers[from].out;
 }
 
+/* It has the weights of the first embedding before it. */
+static void tie(struct hr_model *model, struct hr_layer *layer)
+{
+    for (size_t i = layer->index; i-- > 0;)
+        if (model->layers[i].type == &hr_layer_embedding) {
+            model->layers[i].is_tied = true;
+            layer->table = &model->layers[i];
+        }
+}
+
 static enum hr_status build_layer(struct hr_model *model, size_t index)
 {
     const struct hr_layer_text *text = &model->text.layers[index];
@@ -272,11 +282,17 @@ static enum hr_status build_layer(struct hr_model *model, size_t index)
     layer->index = index;
     layer->precision = model->precision;
     layer->in = *output_of(model, text->from[0]);
+    layer->tokens = model->loss.text ? model->classes : 0;
+    if (layer->type == &hr_layer_tied)
+        tie(model, layer);
     if (text->nfrom > 1)
         layer->in2 = *output_of(model, text->from[1]);
     HR_TRY(layer->type->fit(layer));
     layer->out.planes = false;
-    return place_tensors(model, layer);
+    HR_TRY(place_tensors(model, layer));
+    if (layer->table)
+        layer->param_offset = layer->table->param_offset;
+    return HR_OK;
 }
 
 /* When only flattens read it, the input stays in PyTorch's order, which they want. */
@@ -328,6 +344,9 @@ static enum hr_status check_loss(struct hr_model *model, size_t outputs)
     const struct hr_loss_function *loss = &model->loss;
     if (loss->wanted.count)
         return check_values(model, outputs);
+    if (loss->text && loss->kind != HR_LOSS_CROSS_ENTROPY)
+        return hr_fail(HR_E_USAGE, "--loss %s: tokens are learned with cross-entropy",
+                       hr_loss_name(loss->kind));
     const bool single = model->classes && outputs == 1 && model->classes != 1 &&
                         loss->kind != HR_LOSS_CROSS_ENTROPY;
     if (single && loss->kind == HR_LOSS_BCE && model->classes != 2)
@@ -349,8 +368,15 @@ static enum hr_status check_output(struct hr_model *model)
     char text[80];
     const size_t last = model->text.nlayers - 1;
     const struct hr_dims *out = &model->layers[last].out;
+    const size_t places = model->loss.places;
     enum hr_status status = HR_OK;
-    if (out->ndim != 1)
+    if (places && (out->ndim != 2 || out->size[1] != places))
+        status =
+            hr_fail(HR_E_USAGE,
+                    "the last layer has outputs of shape %s, expected (%zu, %zu): one of each "
+                    "token at each place, as \"tied\" and \"dense %zu\" give them",
+                    hr_dims_text(out, text, sizeof text), places, model->classes, model->classes);
+    else if (!places && out->ndim != 1)
         status = hr_fail(HR_E_USAGE, "the last layer has outputs of shape %s, expected (%zu)",
                          hr_dims_text(out, text, sizeof text), model->classes);
     else
@@ -390,6 +416,8 @@ static enum hr_status check_smoothing(const struct hr_model_options *options)
     if (!(options->label_smoothing >= 0 && options->label_smoothing < 1))
         return hr_fail(HR_E_USAGE, "--loss cross-entropy:%g: expected 0 to below 1",
                        options->label_smoothing);
+    if (options->label_smoothing > 0 && options->text && options->text->context)
+        return hr_fail(HR_E_USAGE, "smoothed labels: are not supported for text");
     if (options->label_smoothing > 0 && options->loss != HR_LOSS_CROSS_ENTROPY)
         return hr_fail(HR_E_USAGE, "smoothed labels: are not supported with --loss %s",
                        hr_loss_name(options->loss));
@@ -430,6 +458,11 @@ enum hr_status hr_model_build(const struct hr_model_options *options, struct hr_
                                                                              : options->classes,
                                             .delta = (float)options->huber_delta,
                                             .wanted = options->wanted};
+    if (options->text && options->text->context) {
+        model->loss.text = options->text;
+        model->loss.places = options->text->context;
+        model->loss.classes = options->text->count;
+    }
     enum hr_status status;
     if (options->class_weights) {
         const size_t bytes = options->classes * sizeof *options->class_weights;
@@ -516,24 +549,98 @@ static void fill_uniform(float *w, size_t count, float bound, uint64_t seed, siz
     }
 }
 
+/* w (count) = N(0, deviation), by Box and Muller; one block of Philox is four elements. */
+static void fill_normal(float *w, size_t count, double deviation, uint64_t seed, size_t tensor)
+{
+    const double turn = 2 * acos(-1);
+    for (size_t i = 0; i < count; i += 4) {
+        const struct hr_philox block =
+            hr_random_block(seed, HR_STREAM_INIT, i / 4, (uint32_t)tensor);
+        for (size_t j = 0; j < hr_min_size(4, count - i); j++) {
+            const uint32_t size = block.v[j & 2], angle = block.v[j | 1];
+            const double radius = deviation * sqrt(-2 * log(((double)size + 0.5) * 0x1p-32));
+            const double phase = turn * (double)angle * 0x1p-32;
+            w[i + j] = (float)(radius * (j & 1 ? sin(phase) : cos(phase)));
+        }
+    }
+}
+
+static void fill(float *w, size_t count, float value)
+{
+    for (size_t i = 0; i < count; i++)
+        w[i] = value;
+}
+
 static void init_tensor(const struct hr_model *model, const struct hr_layer *layer, size_t t,
                         uint64_t seed, float *params)
 {
     const size_t index = layer->first_tensor + t;
     const struct hr_tensor_info *info = &model->tensors[index];
     float *w = params + info->offset;
-    if (layer->tensors[t].init == HR_INIT_UNIFORM)
+    switch (layer->tensors[t].init) {
+    case HR_INIT_UNIFORM:
         fill_uniform(w, info->count, (float)(1.0 / sqrt((double)layer->fan_in)), seed, index);
+        break;
+    case HR_INIT_NORMAL:
+        fill_normal(w, info->count, 1, seed, index);
+        break;
+    case HR_INIT_ZEROS:
+    case HR_INIT_ONES:
+        fill(w, info->count, layer->tensors[t].init == HR_INIT_ONES);
+    }
+}
+
+/* --- as GPT-2: Radford et al., "Language models are unsupervised multitask learners", 2.3 --- */
+
+static bool is_tied(const struct hr_model *model)
+{
+    bool tied = false;
+    for (size_t i = 0; i < model->text.nlayers; i++)
+        tied |= model->layers[i].table != NULL;
+    return tied;
+}
+
+/* Residual blocks of the model, and whether layer i is the last inside of one. */
+static bool ends_block(const struct hr_model *model, size_t i, size_t *blocks)
+{
+    bool ends = false;
+    *blocks = 0;
+    for (size_t j = 0; j < model->text.nlayers; j++)
+        if (model->layers[j].type == &hr_layer_residual) {
+            ends |= model->text.layers[j].from[0] == i;
+            ++*blocks;
+        }
+    return ends;
+}
+
+/* Of an attention the output alone is what the block adds. */
+static void init_as_gpt2(const struct hr_model *model, size_t i, size_t t, uint64_t seed,
+                         float *params)
+{
+    const struct hr_layer *layer = &model->layers[i];
+    const size_t index = layer->first_tensor + t;
+    const struct hr_tensor_info *info = &model->tensors[index];
+    const enum hr_layer_init init = layer->tensors[t].init;
+    size_t blocks;
+    const bool ends =
+        ends_block(model, i, &blocks) &&
+        (layer->type != &hr_layer_attention || !strcmp(layer->tensors[t].name, "output.weight"));
+    if (info->ndim == 2)
+        fill_normal(params + info->offset, info->count, ends ? 0.02 / sqrt((double)blocks) : 0.02,
+                    seed, index);
     else
-        for (size_t i = 0; i < info->count; i++)
-            w[i] = layer->tensors[t].init == HR_INIT_ONES ? 1.0f : 0.0f;
+        fill(params + info->offset, info->count, init == HR_INIT_ONES);
 }
 
 void hr_model_init(const struct hr_model *model, uint64_t seed, float *params)
 {
+    const bool tied = is_tied(model);
     for (size_t i = 0; i < model->text.nlayers; i++)
         for (size_t t = 0; t < model->layers[i].ntensors; t++)
-            init_tensor(model, &model->layers[i], t, seed, params);
+            if (tied)
+                init_as_gpt2(model, i, t, seed, params);
+            else
+                init_tensor(model, &model->layers[i], t, seed, params);
 }
 
 size_t hr_model_layer_count(const struct hr_model *model)
@@ -563,6 +670,10 @@ struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index)
         .path = model->text.layers[index].path, .ndim = layer->out.ndim, .madds = layer->madds};
     hr_layer_text_join(&model->text.layers[index], info.text, sizeof info.text);
     memcpy(info.shape, layer->out.size, sizeof info.shape);
+    if (info.ndim == 2) {
+        info.shape[0] = layer->out.size[1];
+        info.shape[1] = layer->out.size[0];
+    }
     for (size_t t = 0; t < layer->ntensors; t++) {
         const struct hr_tensor_info *tensor = &model->tensors[layer->first_tensor + t];
         *(tensor->role == HR_TENSOR_TRAINED ? &info.params : &info.statistics) += tensor->count;

@@ -58,6 +58,11 @@ struct hr_target_table {
 HR_CHECKED enum hr_status hr_loss_parse(const char *name, enum hr_loss_kind *out);
 const char *hr_loss_name(enum hr_loss_kind kind);
 
+/* A text, whose tokens a language model predicts, each from those before it (hogring/data.h).
+ * Samples are as many tokens as a sequence has places, given as floats; a label is the number of
+ * the sample's first token, and what is to be predicted are the tokens behind each of its own. */
+struct hr_tokens;
+
 /* What a model computes with. bf16: products take bfloat16 values and sum in float32
  * (kernels/bf16.h); the output of every layer, and every gradient of one, is a bfloat16 value, kept
  * in a float: rounded once where it is computed, and again where gradients of several readers are
@@ -80,6 +85,8 @@ struct hr_model_options {
     const float *class_weights;    /* (classes) positive, copied; NULL: all 1 (nn/loss.h) */
     struct hr_target_table wanted; /* count > 0: as many outputs, mse or huber; classes is then 0 */
     double huber_delta;            /* above 0; huber only */
+    const struct hr_tokens *text;  /* borrowed, as long as the model; NULL: none, or without
+                                     tokens: no text. Else classes are the tokens there are */
     enum hr_precision precision;
 };
 
@@ -107,8 +114,8 @@ const struct hr_tensor_info *hr_model_tensor(const struct hr_model *model, size_
 struct hr_layer_info {
     const char *path;  /* "3.body.0", owned by the model */
     char text[64];     /* "conv 16 3x3 pad 1", cut to size */
-    size_t ndim;       /* 1 or 3 */
-    size_t shape[3];   /* of one sample's output, (C,H,W) */
+    size_t ndim;       /* 1 to 3 */
+    size_t shape[3];   /* of one sample's output, (C,H,W), of a sequence (places, width) */
     size_t params;     /* trained */
     size_t statistics; /* running means and variances */
     double madds;      /* multiply-adds of one sample's forward */
@@ -117,8 +124,10 @@ size_t hr_model_layer_count(const struct hr_model *model);
 struct hr_layer_info hr_model_layer(const struct hr_model *model, size_t index);
 
 /* params (param_count) out: PyTorch's default initialisation, U(-1/sqrt(fan_in), 1/sqrt(fan_in))
- * for weight and bias of a dense layer, ones and zeros for batchnorm, from Philox keyed by (seed,
- * tensor, element). */
+ * for weight and bias of a dense layer, ones and zeros for norms, N(0, 1) for an embedding, from
+ * Philox keyed by (seed, tensor, element). A model whose output is tied to its embedding begins as
+ * GPT-2 does: weights N(0, 0.02), those of the last layer inside a residual block divided by
+ * sqrt(such blocks), biases 0. */
 void hr_model_init(const struct hr_model *model, uint64_t seed, float *params);
 
 struct hr_layer;

@@ -19,9 +19,14 @@
 #define RESNET_HALVE(C)                                                                            \
     RESNET_BODY(C, " stride 2") " shortcut (conv " C " 1x1 stride 2, batchnorm), relu, "
 
-/* Names, and lists to which "dense " and the number of classes are added. */
-static const char *const builtin_names[] = {"softmax",   "mlp",     "cnn", "lenet",
-                                            "vgg-small", "resnet8", NULL};
+/* As GPT-2 has them, N blocks of width D with H heads. */
+#define GPT(N, D, H, INSIDE)                                                                       \
+    "embedding " D ", position, repeat " N " (residual (layernorm, attention " H                   \
+    "), residual (layernorm, dense " INSIDE ", gelu, dense " D ")), layernorm, tied"
+
+/* Names, and lists; to one that ends in a comma "dense " and the number of classes are added. */
+static const char *const builtin_names[] = {
+    "softmax", "mlp", "cnn", "lenet", "vgg-small", "resnet8", "gpt-nano", "gpt-micro", NULL};
 static const char *const builtin_lists[] = {
     "flatten, ",
     "flatten, dense 256, relu, dense 128, relu, ",
@@ -32,6 +37,8 @@ static const char *const builtin_lists[] = {
     VGG_BLOCK("32") VGG_BLOCK("64") VGG_BLOCK("128") "flatten, dropout 0.5, dense 128, relu, ",
     "conv 16 3x3 pad 1, batchnorm, relu, " RESNET_BODY("16", "") ", relu, " RESNET_HALVE("32")
         RESNET_HALVE("64") "globalavgpool, flatten, ",
+    GPT("2", "64", "4", "256"),
+    GPT("6", "384", "6", "1536"),
 };
 
 const char *const *hr_model_builtins(void)
@@ -49,10 +56,74 @@ static const char *expand(const char *description, size_t classes, char *buffer)
         return description;
     for (size_t i = 0; builtin_names[i]; i++)
         if (strlen(builtin_names[i]) == length && !strncmp(begin, builtin_names[i], length)) {
-            snprintf(buffer, HR_MODEL_MAX_TEXT + 1, "%sdense %zu", builtin_lists[i], classes);
+            const char *list = builtin_lists[i];
+            const bool goes_on = list[strlen(list) - 1] == ' ';
+            snprintf(buffer, HR_MODEL_MAX_TEXT + 1, goes_on ? "%sdense %zu" : "%s", list, classes);
             return buffer;
         }
     return description;
+}
+
+/* --- repeat N ( list ): the list, N times --- */
+
+/* The next word "repeat"; NULL: there is none. */
+static const char *find_repeat(const char *text)
+{
+    static const char word[] = "repeat";
+    const size_t length = sizeof word - 1;
+    for (const char *at = text; (at = strstr(at, word)) != NULL; at += length)
+        if ((at == text || strchr(",( \t\r\n", at[-1])) && at[length] &&
+            strchr("( \t\r\n", at[length]))
+            return at;
+    return NULL;
+}
+
+/* The ")" of the "(" at `open`; NULL: there is none. */
+static const char *end_of_block(const char *open)
+{
+    size_t depth = 0;
+    for (const char *at = open; *at; at++) {
+        depth += *at == '(';
+        if (*at == ')' && --depth == 0)
+            return at;
+    }
+    return NULL;
+}
+
+/* Write the first of them out. room: of `out`, with its end. */
+static enum hr_status unfold(const char *text, const char *repeat, char *out, size_t room)
+{
+    size_t times = 0, used = 0;
+    int number = 0, open = 0;
+    const bool counted = sscanf(repeat, "repeat %n%zu %n", &number, &times, &open) == 1 && open;
+    const char *end = counted && repeat[open] == '(' ? end_of_block(repeat + open) : NULL;
+    if (!end || repeat[number] == '-' || times < 1 || times > HR_MODEL_MAX_LAYERS)
+        return hr_fail(HR_E_USAGE,
+                       "model: at \"%.40s\": expected a number from 1 to %d and layers, as in "
+                       "\"repeat 4 (dense 64, relu)\"",
+                       repeat, HR_MODEL_MAX_LAYERS);
+    used += (size_t)snprintf(out, room, "%.*s", (int)(repeat - text), text);
+    for (size_t i = 0; i < times && used < room; i++)
+        used += (size_t)snprintf(out + used, room - used, "%s%.*s", i ? ", " : "",
+                                 (int)(end - repeat - open - 1), repeat + open + 1);
+    if (used < room)
+        used += (size_t)snprintf(out + used, room - used, "%s", end + 1);
+    return used < room
+               ? HR_OK
+               : hr_fail(HR_E_USAGE, "model: with its repeats the text has more than %d characters",
+                         HR_MODEL_MAX_TEXT);
+}
+
+/* *text: its repeats written out, in one of two buffers (HR_MODEL_MAX_TEXT + 1) in turn; blocks in
+ * blocks follow. */
+static enum hr_status unfold_all(const char **text, char buffers[2][HR_MODEL_MAX_TEXT + 1])
+{
+    const char *repeat;
+    for (size_t turn = 0; (repeat = find_repeat(*text)) != NULL; turn ^= 1) {
+        HR_TRY(unfold(*text, repeat, buffers[turn], HR_MODEL_MAX_TEXT + 1));
+        *text = buffers[turn];
+    }
+    return HR_OK;
 }
 
 /* --- the parser: one function a rule of the grammar --- */
@@ -254,10 +325,12 @@ static enum hr_status allocate(size_t length, struct hr_model_text *text)
 enum hr_status hr_model_text_parse(const char *description, size_t classes,
                                    struct hr_model_text *out)
 {
-    char builtin[HR_MODEL_MAX_TEXT + 1];
+    char builtin[HR_MODEL_MAX_TEXT + 1], unfolded[2][HR_MODEL_MAX_TEXT + 1];
     const char *text = expand(description, classes, builtin);
     enum hr_status status;
     *out = (struct hr_model_text){0};
+    if (strlen(text) <= HR_MODEL_MAX_TEXT)
+        HR_TRY(unfold_all(&text, unfolded));
     if (strlen(text) > HR_MODEL_MAX_TEXT)
         return hr_fail(HR_E_USAGE, "model: the text has %zu characters, expected at most %d",
                        strlen(text), HR_MODEL_MAX_TEXT);

@@ -2,6 +2,7 @@
  *
  *     list   = layer { "," layer }        layer = name { argument } | block
  *     block  = "residual" "(" list ")" [ "shortcut" "(" list ")" ]
+ *     "repeat" number "(" list ")"        stands for the list, so many times
  *     "flatten,dense  256 , relu"   ->    "flatten, dense 256, relu"
  *
  * Blanks (newlines too) part words and mean nothing else. What the words mean is the layers' own

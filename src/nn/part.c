@@ -18,6 +18,15 @@ static bool skips_across(const struct hr_model *model, size_t at)
     return false;
 }
 
+/* Does a layer from `at` on have the weights of one before it? */
+static bool is_tied_across(const struct hr_model *model, size_t at)
+{
+    for (size_t i = at; i < model->text.nlayers; i++)
+        if (model->layers[i].table && model->layers[i].table->index < at)
+            return true;
+    return false;
+}
+
 static bool has_tensors_before(const struct hr_model *model, size_t at)
 {
     size_t tensors = 0;
@@ -43,6 +52,11 @@ enum hr_status hr_model_may_cut(const struct hr_model *model, size_t at)
         return hr_fail(HR_E_USAGE,
                        "no cut before layer %s \"%s\": the layer before it does its work", path,
                        text);
+    if (is_tied_across(model, at))
+        return hr_fail(HR_E_USAGE,
+                       "no cut before layer %s \"%s\": a layer behind it is tied to the embedding; "
+                       "a \"dense\" in its place has weights of its own",
+                       path, text);
     if (!has_tensors_before(model, at))
         return hr_fail(HR_E_USAGE,
                        "no cut before layer %s \"%s\": nothing before it has parameters", path,

@@ -95,9 +95,9 @@ static void end_sums(struct hr_workspace *workspace, const struct hr_layer *laye
     if (workspace->left)
         return;
     add_partials(workspace, &layer->out, pass->B, pass->y);
-    for (size_t b = 0; b < pass->B; b++)
+    for (size_t r = 0; r < pass->B * hr_dims_rows(&layer->out); r++)
         (layer->relu_follows ? loops->bias_relu : loops->bias_add)(1, n, bias,
-                                                                   pass->y + b * O + own.begin);
+                                                                   pass->y + r * O + own.begin);
 }
 
 static void ask_shards(struct hr_workspace *workspace, const struct hr_layer *layer,

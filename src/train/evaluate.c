@@ -88,7 +88,8 @@ static enum hr_status run_rank(struct hr_run *run)
 
 static bool wants_answers(const struct hr_run *run)
 {
-    return run->options.wants_answers && !run->job.values.count;
+    return run->options.wants_answers && !run->job.values.count &&
+           !run->job.dataset->tokens.context;
 }
 
 static enum hr_status take_answers(const struct hr_run *run, const struct hr_train_job *job)

@@ -69,6 +69,20 @@ enum hr_status hr_task_check(const struct hr_train_options *options,
     return look.kind == HR_LABELS_VALUES ? refuse_values(dataset, &look) : HR_OK;
 }
 
+/* What means nothing for numbers of tokens. */
+static enum hr_status check_text(const struct hr_train_options *o, const struct hr_dataset *dataset)
+{
+    const char *option = o->augment[0]            ? "augment"
+                         : o->normalize           ? "normalize"
+                         : o->class_weights[0]    ? "class-weights"
+                         : o->target_accuracy > 0 ? "target-accuracy"
+                         : hr_task_is_regress(o)  ? "task regress"
+                                                  : NULL;
+    if (!dataset->tokens.context || !option)
+        return HR_OK;
+    return hr_fail(HR_E_USAGE, "--%s: is not supported for text (%s)", option, dataset->name);
+}
+
 enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
                                      const struct hr_dataset *dataset)
 {
@@ -712,6 +726,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     shared->slows = run->job.choices.staleness_lr == HR_STALENESS_LR_INVERSE;
     HR_TRY(hr_train_options_check(o, false));
     HR_TRY(check_pairs(run));
+    HR_TRY(check_text(o, run->job.dataset));
     HR_TRY(hr_final_test_prepare(run));
     HR_TRY(scale_targets(run));
     HR_TRY(parse_names(run));

@@ -185,6 +185,11 @@ enum hr_status hr_class_view_open(const struct hr_checkpoint *checkpoint,
         return HR_OK;
     }
     HR_TRY(hr_class_names_get(checkpoint, &view->list));
+    if (dataset->tokens.context) { /* read with the model's own vocabulary */
+        if (test_alone)
+            view->dataset.train.count = view->dataset.validation.count = 0;
+        return HR_OK;
+    }
     if (!view->list.count) {
         if (dataset->class_names && !dataset->options.classes[0])
             hr_log(HR_LOG_WARNING,

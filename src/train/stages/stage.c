@@ -530,7 +530,7 @@ static void tell_messages(const struct hr_stage *stage, const struct hr_stage_ac
 /* An action is over, for who looks on (observe/spans.h): a span of a rank of its own, a part of
  * what the worker computes at rank 0; and what it took and handed over, as messages. */
 static void say_acted(const struct hr_stage *stage, const struct hr_stage_action *action,
-                    int64_t began_ns, int64_t ended_ns)
+                      int64_t began_ns, int64_t ended_ns)
 {
     struct hr_spans *spans = stage->place.spans;
     const enum hr_span_part part = action->work == HR_FORWARD ? HR_SPAN_FORWARD : HR_SPAN_BACKWARD;

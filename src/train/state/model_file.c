@@ -84,6 +84,7 @@ enum hr_status hr_run_model(const struct hr_train_options *options,
     struct hr_model_options model = {.description = options->model,
                                      .input = dataset->shape,
                                      .classes = dataset->classes,
+                                     .text = &dataset->tokens,
                                      .label_smoothing = options->label_smoothing,
                                      .wanted = {values->count, values->rows, values->values},
                                      .huber_delta = options->huber_delta};
@@ -114,6 +115,7 @@ enum hr_status hr_saved_model(const struct hr_checkpoint *checkpoint, const char
     struct hr_model_options model = {.description = layers,
                                      .input = dataset->shape,
                                      .classes = dataset->classes,
+                                     .text = &dataset->tokens,
                                      .label_smoothing = smoothing ? strtod(smoothing, NULL) : 0,
                                      .wanted = {values->count, values->rows, values->values},
                                      .huber_delta = delta ? strtod(delta, NULL) : 1};

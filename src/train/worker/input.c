@@ -8,6 +8,7 @@
 #include "base/fpenv.h"
 #include "base/size.h"
 #include "data/ahead.h"
+#include "data/tokens.h"
 #include "shm/atom.h"
 #include "worker/job.h"
 
@@ -16,8 +17,9 @@
 size_t hr_input_eval_rows(const struct hr_dataset *dataset)
 {
     enum { FLOATS = 2 << 20, DOZEN = 12 };
-    const size_t fit = FLOATS / hr_shape_elems(dataset->shape);
-    const bool rows = dataset->shape.height * dataset->shape.width == 1;
+    const bool text = dataset->features == HR_FEATURES_TOKENS;
+    const size_t fit = FLOATS / (hr_shape_elems(dataset->shape) * (text ? dataset->classes : 1));
+    const bool rows = text || dataset->shape.height * dataset->shape.width == 1;
     if ((dataset->features != HR_FEATURES_SPARSE && !rows) || fit >= HR_EVAL_BLOCK)
         return HR_EVAL_BLOCK;
     return fit >= DOZEN ? fit / DOZEN * DOZEN : fit ? fit : 1;
@@ -144,6 +146,11 @@ static void decode_piece(struct hr_input *input, const struct hr_piece *piece, u
     if (job->reading != HR_READS_MEMORY)
         ask_ahead(input, piece);
     hr_order_fill(&input->order, piece->first, piece->count, samples);
+    if (dataset->features == HR_FEATURES_TOKENS) {
+        hr_tokens_gather(&dataset->tokens, &dataset->train, samples, piece->count,
+                         hr_tokens_offset(&dataset->tokens, job->options->seed, piece->pass), x, y);
+        return;
+    }
     hr_scaling_gather(&job->scaling, dataset, &dataset->train, samples, piece->count, x, y);
     hr_augment_apply(&job->augment, dataset->shape, &key, piece->count, x, input->plane);
 }

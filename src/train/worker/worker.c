@@ -52,6 +52,8 @@ struct hr_measured hr_train_job_measured(const struct hr_train_job *job)
     }
     if (job->values.count)
         return (struct hr_measured){sum / tests, (double)NAN, fit_of_values(job)};
+    if (job->dataset->tokens.context)
+        return (struct hr_measured){sum / tests, (double)NAN, {{NAN}, {NAN}, {NAN}}};
     return (struct hr_measured){sum / tests, (double)correct / tests, fit_of_classes(job)};
 }
 
@@ -64,7 +66,8 @@ size_t hr_measured_bytes(const struct hr_dataset *dataset)
 
 size_t hr_answers_bytes(const struct hr_dataset *dataset)
 {
-    return dataset->targets.count ? 0 : dataset->test.count * sizeof(uint32_t);
+    const bool answers = !dataset->targets.count && !dataset->tokens.context;
+    return answers ? dataset->test.count * sizeof(uint32_t) : 0;
 }
 
 size_t hr_ranked_bytes(const struct hr_model *model, const struct hr_dataset *dataset)
@@ -453,6 +456,8 @@ static void keep_answers(struct hr_train_worker *self, size_t first, size_t n, d
                    errors);
         return;
     }
+    if (job->dataset->tokens.context)
+        return;
     hr_workspace_answers(workspace, n, job->answers + first);
     if (hr_class_scores_rank(job->dataset->classes, outputs))
         memcpy(job->outputs + first * outputs, out, n * outputs * sizeof *out);

@@ -56,9 +56,9 @@ static void check_error(const char *description, const char *message)
 }
 
 #define LAYERS                                                                                     \
-    "(layers: avgpool, batchnorm, conv, dense, dropout, flatten, gelu, globalavgpool, "            \
-    "groupnorm, maxpool, relu, residual, sigmoid, tanh"
-#define MODELS "softmax, mlp, cnn, lenet, vgg-small, resnet8"
+    "(layers: attention, avgpool, batchnorm, conv, dense, dropout, embedding, flatten, gelu, "     \
+    "globalavgpool, groupnorm, layernorm, maxpool, position, relu, residual, sigmoid, tanh, tied"
+#define MODELS "softmax, mlp, cnn, lenet, vgg-small, resnet8, gpt-nano, gpt-micro"
 
 static void errors_name_the_place_and_the_remedy(void **state)
 {

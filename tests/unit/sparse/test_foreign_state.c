@@ -38,8 +38,7 @@ static void what_is_of_another_run_is_refused(void **state)
     changed = o;
     changed.resume[0] = '\0';
     snprintf(changed.init_weights, sizeof changed.init_weights, "%s", scratch("ckpt"));
-    sparse_refuses(changed, &two, HR_E_USAGE,
-                   ": not with --solver dual: its weights");
+    sparse_refuses(changed, &two, HR_E_USAGE, ": not with --solver dual: its weights");
     changed = o;
     changed.resume[0] = '\0';
     changed.update_rule = &(struct hr_update_rule){.name = "mine"};

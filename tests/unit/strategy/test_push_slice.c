@@ -18,8 +18,7 @@ static struct hr_param_segment segments[] = {
     {0, 300, HR_SEGMENT_TRAINED},    {300, 40, HR_SEGMENT_FROZEN},
     {340, 700, HR_SEGMENT_TRAINED},  {1040, 5, HR_SEGMENT_STATISTIC},
     {1045, 513, HR_SEGMENT_TRAINED}, {1558, 9, HR_SEGMENT_STATISTIC}};
-static const struct hr_strategy served = {.name = "ps-sync",
-                                          .rows = {.weights = HR_KEPT_SERVED}};
+static const struct hr_strategy served = {.name = "ps-sync", .rows = {.weights = HR_KEPT_SERVED}};
 static struct hr_train_options options;
 static struct hr_shared_state shared;
 static struct hr_compression compression;
