@@ -12,7 +12,6 @@ static const float EPSILON = 1e-5f;
 /* For each column c in [0, D), sixteen at a time; the last are `count` fewer. */
 #define FOR_SIXTEENS(c, count, D)                                                                  \
     for (size_t c = 0, count; count = hr_min_size(SIXTEEN, (D)-c), c < (D); c += SIXTEEN)
-#define FOR_PARTS(p) _Pragma("GCC unroll 4") for (size_t p = 0; p < PARTS; p++)
 
 /* --- layer normalisation --- */
 

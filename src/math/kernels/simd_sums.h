@@ -12,6 +12,7 @@
 
 /* Sixteen numbers are this many vectors. */
 enum { SIXTEEN = 16, PARTS = SIXTEEN / LANES };
+#define FOR_PARTS(p) _Pragma("GCC unroll 4") for (size_t p = 0; p < PARTS; p++)
 
 struct sixteen {
     vec part[PARTS];
