@@ -57,7 +57,6 @@ static void add_losses(const struct sink *to, const struct hr_play *play)
     ADD(to, losses->kept);
     ADD(to, losses->in_span);
     ADD(to, losses->restarts);
-    ADD(to, losses->again_ns);
     ADD(to, losses->n);
 }
 
@@ -76,13 +75,17 @@ const struct hr_segment *run_state_control(const struct hr_play *play)
     return &run_of(play)->control_segment;
 }
 
-static void add_pages(const struct sink *to, const void *base, size_t bytes, bool rewinds)
+/* Where it was mapped is no state: addresses in it, as the last cut has, count from its base. */
+static void add_words(const struct sink *to, const struct hr_segment *segment)
 {
-    const XXH128_hash_t digest = rewinds ? rewind_digest(base, bytes) : (XXH128_hash_t){0, 0};
-    if (rewinds)
-        ADD(to, digest);
-    else
-        to->add(to->arg, base, bytes);
+    enum { WORDS = 512 };
+    const uintptr_t *all = segment->base, base = (uintptr_t)segment->base;
+    for (size_t i = 0, n = segment->bytes / sizeof *all; i < n; i += WORDS) {
+        uintptr_t word[WORDS] = {0};
+        for (size_t k = 0; k < WORDS && i + k < n; k++)
+            word[k] = all[i + k] - base < segment->bytes ? all[i + k] - base : all[i + k];
+        ADD(to, word);
+    }
 }
 
 static void add_private(const struct sink *to, const struct hr_play *play)
@@ -108,7 +111,11 @@ void run_state(const struct hr_play *play, bool rewinds, bool heap,
     ADD(&to, shared->control->roster);
     add(arg, shared->control->rank,
         (shared->workers + shared->servers) * sizeof *shared->control->rank);
-    add_pages(&to, segment->base, segment->bytes, rewinds);
+    if (rewinds) {
+        const XXH128_hash_t digest = rewind_digest(segment->base, segment->bytes);
+        ADD(&to, digest);
+    } else
+        add_words(&to, segment);
     if (shared->servers && !heap) {
         add_private(&to, play);
         return;
