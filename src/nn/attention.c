@@ -9,7 +9,8 @@
  * the other, so that they are one product of 3 D outputs; their biases; output weight and bias.
  *
  * No array of T x T is kept: tiles/attention.h. Order: of each head as said there; of projections
- * as nn/linear.h. Threads take heads of samples, and change no bit.
+ * as nn/linear.h. Threads take heads of samples, and change no bit. Where a sequence goes on, q, k
+ * and v of the places before stand in what is kept, and those of its own are written behind them.
  */
 #include <math.h>
 
@@ -83,9 +84,9 @@ static size_t saved_bytes(const struct hr_layer *layer, size_t B)
     return sizeof(float) * (floats_of(3 * elems) + floats_of(elems) + floats_of(sums));
 }
 
-static size_t head_bytes(const struct hr_layer *layer)
+static size_t head_bytes(const struct hr_layer *layer, size_t keys)
 {
-    return hr_round_up(hr_attention_scratch_bytes(layer->in.size[1], layer->size[WIDTH]), 64);
+    return hr_round_up(hr_attention_scratch_bytes(keys, layer->size[WIDTH]), 64);
 }
 
 static size_t linear_bytes(const struct hr_layer *layer, size_t B, size_t threads)
@@ -98,8 +99,8 @@ static size_t linear_bytes(const struct hr_layer *layer, size_t B, size_t thread
  * products. */
 static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threads)
 {
-    return saved_bytes(layer, B) +
-           hr_max_size(threads * head_bytes(layer), linear_bytes(layer, B, threads));
+    return saved_bytes(layer, B) + hr_max_size(threads * head_bytes(layer, layer->in.size[1]),
+                                               linear_bytes(layer, B, threads));
 }
 
 /* --- heads --- */
@@ -107,6 +108,7 @@ static size_t scratch_bytes(const struct hr_layer *layer, size_t B, size_t threa
 struct job {
     const struct hr_layer *layer;
     struct arrays at, gradients; /* gradients.qkv NULL: forward */
+    size_t before;               /* places that at.qkv has before those of the pass */
     unsigned char *scratch;      /* (threads, head_bytes) */
     size_t bytes;
 };
@@ -118,9 +120,9 @@ static void one_head(void *arg, size_t task, size_t thread)
     const size_t D = job->layer->in.size[0], T = job->layer->in.size[1];
     const size_t b = task / H, h = task % H, first = b * T * 3 * D + h * d;
     const struct hr_attention_head head = {.queries = T,
-                                           .keys = T,
+                                           .keys = job->before + T,
                                            .width = d,
-                                           .q = job->at.qkv + first,
+                                           .q = job->at.qkv + job->before * 3 * D + first,
                                            .k = job->at.qkv + first + D,
                                            .v = job->at.qkv + first + 2 * D,
                                            .q_row = 3 * D,
@@ -143,7 +145,7 @@ static void one_head(void *arg, size_t task, size_t thread)
 
 static void all_heads(const struct hr_pass *pass, struct job *job)
 {
-    job->bytes = head_bytes(job->layer);
+    job->bytes = head_bytes(job->layer, job->before + job->layer->in.size[1]);
     hr_team_run(pass->threads ? pass->threads : 1, pass->B * job->layer->size[HEADS], one_head,
                 job);
 }
@@ -177,8 +179,12 @@ static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
     const struct hr_linear in = linear_of(layer, pass, 3 * D), out = linear_of(layer, pass, D);
     struct job job = {.layer = layer,
                       .at = arrays_at(layer, pass->B, pass->saved ? pass->saved : pass->scratch),
+                      .before = pass->before,
                       .scratch = in.scratch};
-    hr_linear_forward(&in, pass->x, w.qkv, w.qkv_bias, false, true, job.at.qkv);
+    if (pass->kept)
+        job.at.qkv = pass->kept;
+    hr_linear_forward(&in, pass->x, w.qkv, w.qkv_bias, false, true,
+                      job.at.qkv + job.before * 3 * D);
     all_heads(pass, &job);
     hr_linear_forward(&out, job.at.o, w.output, w.output_bias, false, true, pass->y);
 }

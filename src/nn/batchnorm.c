@@ -31,6 +31,9 @@ static const double EPSILON = 1e-5;
 /* size[0], size[1]: channels C and pixels of a sample */
 static enum hr_status fit(struct hr_layer *layer)
 {
+    if (layer->in.ndim == 2)
+        return hr_fail(HR_E_USAGE, "its statistics would be those of places still to come, too, "
+                                   "which a text has not yet; expected layernorm");
     const size_t C = layer->in.size[0];
     static const struct {
         const char *name;

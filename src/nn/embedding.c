@@ -24,7 +24,7 @@ static enum hr_status fit(struct hr_layer *layer)
     if (!V)
         return hr_fail(HR_E_USAGE, "is of tokens, and the data are no text; expected --data "
                                    "FILE.txt, and no embedding else");
-    if (layer->in.ndim != 3)
+    if (layer->index) /* what else there is are no numbers of tokens */
         return hr_fail(HR_E_USAGE, "reads tokens: expected it as the first layer");
     layer->out = (struct hr_dims){.ndim = 2, .size = {D, T}};
     layer->tensors[0] = (struct hr_layer_tensor){

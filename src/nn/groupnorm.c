@@ -31,6 +31,9 @@ static enum hr_status parse(struct hr_layer *layer, const struct hr_layer_text *
 
 static enum hr_status fit(struct hr_layer *layer)
 {
+    if (layer->in.ndim == 2)
+        return hr_fail(HR_E_USAGE, "its statistics would be those of places still to come, too, "
+                                   "which a text has not yet; expected layernorm");
     const size_t C = layer->in.size[0];
     static const char *const names[] = {"weight", "bias"};
     static const enum hr_layer_init inits[] = {HR_INIT_ONES, HR_INIT_ZEROS};

@@ -34,8 +34,9 @@
     X(embedding)                                                                                   \
     X(flatten)                                                                                     \
     X(gelu)                                                                                        \
-    X(globalavgpool) X(groupnorm) X(layernorm) X(maxpool) X(position) X(relu) X(residual)          \
-        X(sigmoid) X(tanh) X(tied)
+    X(globalavgpool)                                                                               \
+    X(groupnorm) X(layernorm) X(maxpool) X(position) X(relu) X(residual) X(sigmoid) X(tanh)        \
+        X(tied)
 
 enum { HR_LAYER_MAX_TENSORS = 8, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 << 24 };
 
@@ -141,7 +142,11 @@ struct hr_pass {
     float *dx2;          /* (B,in) out, as dx; never dy */
     void *saved;         /* saved_bytes: what forward leaves for backward; NULL in evaluation */
     void *scratch;       /* scratch_bytes: contents undefined */
-    size_t threads;      /* that may share the work (kernels/team.h) */
+    /* Places of a sequence behind `before` others (hr_model_go_on): what attention has saved of
+     * those, and goes on with. NULL, 0: the sequence is whole. */
+    void *kept;
+    size_t before;
+    size_t threads;               /* that may share the work (kernels/team.h) */
     const struct hr_taker *taker; /* of grads, by the model's indices, where the kind hands_over;
                                      NULL: nobody */
     const struct hr_draw *draw;   /* NULL in evaluation, which is how a layer knows */

@@ -233,6 +233,11 @@ struct hr_batch_result hr_model_gradient(const struct hr_model *model,
 const float *hr_model_forward(const struct hr_model *model, struct hr_workspace *workspace,
                               const float *params, size_t B, bool training);
 struct hr_batch_result hr_workspace_loss(struct hr_workspace *workspace, size_t B, bool wanted);
+/* Evaluation of a text that grows: tokens [first, end) of the input's first sample, behind others
+ * that such calls had before, with the same parameters and nothing in between. What follows the
+ * last of them: (tokens) outputs, with the bits that hr_model_forward has there. */
+const float *hr_model_go_on(const struct hr_model *model, struct hr_workspace *workspace,
+                            const float *params, size_t first, size_t end);
 float *hr_workspace_output_grads(struct hr_workspace *workspace);
 void hr_model_backward(const struct hr_model *model, struct hr_workspace *workspace,
                        const float *params, size_t B, float *grads);

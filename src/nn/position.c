@@ -31,7 +31,8 @@ static void forward(const struct hr_layer *layer, const struct hr_pass *pass)
     const size_t elems = hr_dims_elems(&layer->in);
     if (pass->y != pass->x)
         memcpy(pass->y, pass->x, pass->B * elems * sizeof *pass->y);
-    hr_elementwise()->bias_add(pass->B, elems, pass->params, pass->y);
+    hr_elementwise()->bias_add(pass->B, elems, pass->params + pass->before * layer->in.size[0],
+                               pass->y);
 }
 
 static void backward(const struct hr_layer *layer, const struct hr_pass *pass)

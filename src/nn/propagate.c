@@ -256,6 +256,46 @@ static const float *forward(struct hr_workspace *workspace, const float *params,
     return hr_workspace_outputs(workspace);
 }
 
+/* Of `dims` as many places, and floats of one. */
+static size_t take_places(struct hr_dims *dims, size_t places)
+{
+    if (dims->ndim == 2)
+        dims->size[1] = places;
+    return dims->ndim == 2 ? dims->size[0] : 1; /* the input is numbers of tokens */
+}
+
+/* Each layer as one of so many places: its rows in the arrays of a whole sequence. */
+static void go_on(struct hr_workspace *workspace, const float *params, size_t first, size_t places)
+{
+    const struct hr_model *model = workspace->model;
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        struct hr_layer layer = model->layers[i];
+        struct hr_pass pass = pass_of(workspace, i, params, 1);
+        if (layer.done_before || layer.absorbed)
+            continue;
+        pass.x += first * take_places(&layer.in, places);
+        pass.y += first * take_places(&layer.out, places);
+        if (pass.x2)
+            pass.x2 += first * take_places(&layer.in2, places);
+        pass.kept = pass.saved;
+        pass.before = first;
+        pass.saved = NULL;
+        pass.draw = NULL;
+        ask(workspace, &layer, &pass, false);
+        if (!layer.type->rounds[0])
+            round_own(workspace, &layer, &layer.out, 1, pass.y);
+    }
+}
+
+const float *hr_model_go_on(const struct hr_model *model, struct hr_workspace *workspace,
+                            const float *params, size_t first, size_t end)
+{
+    HR_ASSERT(workspace->model == model && model->loss.text && first < end &&
+              end <= model->loss.places && workspace->options.team.ranks == 1);
+    go_on(workspace, params, first, end - first);
+    return hr_workspace_outputs(workspace) + (end - 1) * model->classes;
+}
+
 /* A layer's gradients are final: tell the caller. */
 static void say_done(const struct hr_workspace *workspace, const struct hr_layer *layer)
 {

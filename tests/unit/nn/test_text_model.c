@@ -37,7 +37,7 @@ struct rig {
     double y[HR_MODEL_MAX_LAYERS][MAX_ELEMS]; /* of a sample, each layer's (T,width) */
 };
 
-static void rig_init(struct rig *rig, const struct net *net)
+static void rig_init(struct rig *rig, const struct net *net, enum hr_precision precision)
 {
     rig->net = net;
     for (size_t i = 0; i < TEXT; i++)
@@ -47,6 +47,7 @@ static void rig_init(struct rig *rig, const struct net *net)
     CHECK_OK(hr_model_build(&(struct hr_model_options){.description = net->list,
                                                        .input = {1, 1, T},
                                                        .classes = net->tokens,
+                                                       .precision = precision,
                                                        .text = &rig->text},
                             &rig->model));
     CHECK_OK(hr_workspace_create(rig->model, B, NULL, &rig->workspace));
@@ -182,7 +183,7 @@ static void loss_and_gradients_are_the_twins(void **state)
     const double h = 1e-5;
     struct rig *rig = calloc(1, sizeof *rig);
     for (size_t n = 0; n < NNETS; n++) {
-        rig_init(rig, &nets[n]);
+        rig_init(rig, &nets[n], HR_PRECISION_FLOAT32);
         memset(rig->grads, 0xff, sizeof rig->grads);
         const struct hr_batch_result result =
             hr_model_gradient(rig->model, rig->workspace, rig->params, B, rig->grads);
@@ -209,7 +210,7 @@ static void places_see_nothing_behind_them(void **state)
 {
     (void)state;
     struct rig *rig = calloc(1, sizeof *rig);
-    rig_init(rig, &nets[0]);
+    rig_init(rig, &nets[0], HR_PRECISION_FLOAT32);
     const size_t V = rig->net->tokens;
     float before[(T - 2) * 7];
     memcpy(before, hr_model_forward(rig->model, rig->workspace, rig->params, 1, false),
@@ -221,6 +222,30 @@ static void places_see_nothing_behind_them(void **state)
     assert_memory_equal(before, after, sizeof before);
     assert_true(V == 7 && memcmp(before + (T - 3) * V, after + (T - 2) * V, V * sizeof *after));
     rig_fini(rig);
+    free(rig);
+}
+
+/* A text that grows, one token at a time or several: the bits of all of it at once. */
+static void a_text_goes_on_with_the_same_bits(void **state)
+{
+    (void)state;
+    static const size_t ends[][T] = {{1, 2, 3, 4, 5}, {3, 4, 5}, {2, 5}, {5}};
+    struct rig *rig = calloc(1, sizeof *rig);
+    float whole[MAX_ELEMS];
+    for (size_t n = 0; n < 2 * NNETS; n++) {
+        rig_init(rig, &nets[n / 2], n % 2 ? HR_PRECISION_BF16 : HR_PRECISION_FLOAT32);
+        const size_t V = rig->net->tokens;
+        memcpy(whole, hr_model_forward(rig->model, rig->workspace, rig->params, 1, false),
+               T * V * sizeof *whole);
+        for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
+            for (size_t i = 0, first = 0; first < T; first = ends[k][i++]) {
+                const size_t end = ends[k][i];
+                const float *next =
+                    hr_model_go_on(rig->model, rig->workspace, rig->params, first, end);
+                assert_memory_equal(next, whole + (end - 1) * V, V * sizeof *next);
+            }
+        rig_fini(rig);
+    }
     free(rig);
 }
 
@@ -283,6 +308,9 @@ static void what_does_not_fit_is_refused(void **state)
     refuses("embedding 6, dense 8, tied", true, "width");
     refuses("embedding 6, dense 8", true, "expected 7");
     refuses("embedding 6, flatten, dense 7", true, "(5, 7)");
+    refuses("relu, embedding 8, tied", true, "first layer");
+    refuses("embedding 8, groupnorm 2, tied", true, "layernorm");
+    refuses("embedding 8, batchnorm, tied", true, "layernorm");
     refuses("tied", true, "before it");
     refuses("embedding 6, repeat 0 (relu), tied", true, "repeat");
     refuses("embedding 6, repeat 3 relu, tied", true, "repeat");
@@ -295,6 +323,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loss_and_gradients_are_the_twins),
         cmocka_unit_test(places_see_nothing_behind_them),
+        cmocka_unit_test(a_text_goes_on_with_the_same_bits),
         cmocka_unit_test(tied_models_begin_as_gpt2),
         cmocka_unit_test(what_does_not_fit_is_refused),
     };
