@@ -26,7 +26,8 @@ struct hr_run_info {
     const char *compress;  /* "topk:1% with error feedback: 3.8 KiB ..."; "": nothing is */
     const char *manner;    /* the strategy's own options: "sync-every 8"; "": it has none */
     const char *times;     /* models of the times of gradients and messages; "": real times */
-    const char *task;      /* of values: "mse of price (mean 350, deviation 120)"; NULL: classes */
+    const char *task;      /* of values "regress: mse of price (mean 350, deviation 120)", of text
+                              "text: the next of 256 tokens, ..."; NULL: classes */
     const char *frozen;    /* what is not trained: "2 of 4 tensors: 1.weight, ..."; "": none */
     const char *server_hosts; /* on several machines: "2 on m0, 1 on m1"; else "" or NULL */
     const char *overlap;      /* "a push leaves in 3 parts, ..."; "": it is not asked for */

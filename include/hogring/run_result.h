@@ -23,10 +23,13 @@ struct hr_fit {
     union {
         double rmse;              /* root mean square error */
         double balanced_accuracy; /* the mean recall of the classes */
+        double perplexity;        /* of text: e^loss */
     };
     union {
-        double mae;      /* mean absolute error */
-        double macro_f1; /* the mean of the classes' f1 */
+        double mae;           /* mean absolute error */
+        double macro_f1;      /* the mean of the classes' f1 */
+        double bits_per_byte; /* of text: the loss in bits, over the bytes that a token stands for;
+                                 NaN where that is not known */
     };
     union {
         double r2;      /* 1 - squared errors / squared deviations from the samples' own mean */
@@ -44,6 +47,7 @@ struct hr_curve_point {
     bool validated;                  /* it was: validation_loss and validation_accuracy hold it */
     double validation_loss, validation_accuracy;
     bool values;       /* it predicts values: its accuracies are NaN */
+    bool text;         /* it predicts tokens: the same */
     struct hr_fit fit; /* of the split that was measured; NaN of a sparse model of classes */
     uint64_t step;     /* since the first run began: all up to it are in what was measured; 0: of
                           a run before this one */
@@ -188,6 +192,7 @@ struct hr_run_result {
     size_t classes;            /* of the labels; 0: it predicts no classes */
     bool unequal;              /* one class has over three times the test samples of another */
     size_t targets;            /* values that it predicts of each sample; 0: classes */
+    size_t tokens;             /* of a sample, of text; 0: of no text. Losses are nats a token */
     struct hr_fit test_fit, validation_fit; /* of the last evaluation; NaN where losses are */
     uint64_t first_samples; /* of gradients at the initial weights; 0: they were not random */
     double first_loss;      /* the sum of their losses, before anything was learned */

@@ -170,6 +170,7 @@ struct hr_train_options {
     char note[256];      /* the caller's own words, kept beside the result; "": none */
     char class_weights[1024]; /* of a sample's loss: balanced (n / (classes * those of its class)),
                                  or one of each class, "1,5,1"; ""; all 1 */
+    double target_loss;       /* note when the loss first was no more; 0: do not */
 };
 
 /* The documented defaults of a struct of so many bytes: by hr_train_defaults, which knows them. */

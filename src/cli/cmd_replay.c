@@ -177,7 +177,7 @@ static enum hr_status verdict(FILE *out, const struct hr_run_result *result)
 static enum hr_status tell(struct hr_cli *cli, const struct hr_dataset *dataset,
                            const struct hr_run_result *result)
 {
-    const struct hr_table_style style = {0, hr_output_width(), cli->details};
+    const struct hr_table_style style = {.width = hr_output_width(), .details = cli->details};
     if (!result->interrupted || result->ncurve)
         hr_table_print(hr_outcome_stream(cli), result, 1, &style);
     const enum hr_status status = verdict(hr_outcome_stream(cli), result);

@@ -257,12 +257,16 @@ static void add_by_optimizer(char *text, size_t size, const struct hr_option *ro
     }
 }
 
-/* Only train, compare and forecast have sparse models. */
-static void add_sparse(char *text, size_t size, const struct hr_option *row, unsigned command)
+/* Only train, compare and forecast have such models. */
+static void add_others(char *text, size_t size, const struct hr_option *row, unsigned command)
 {
     const char *said = row->sparse_said ? row->sparse_said : row->sparse_usual;
-    if (said && row->models == HR_OF_ALL_MODELS && command & (HR_TRAIN | HR_COMPARE | HR_FORECAST))
+    if (!(command & (HR_TRAIN | HR_COMPARE | HR_FORECAST)))
+        return;
+    if (said && row->models == HR_OF_ALL_MODELS)
         add(text, size, "; sparse models: ", said);
+    if (row->gpt_usual)
+        add(text, size, "; gpt-*: ", row->gpt_usual);
 }
 
 /* What it is to this command, the names that there are, and the default. */
@@ -282,7 +286,7 @@ static void describe(const struct hr_option *row, unsigned command, char *text, 
     add(text, size, " [", said ? said : "");
     if (row->by_optimizer)
         add_by_optimizer(text, size, row);
-    add_sparse(text, size, row, command);
+    add_others(text, size, row, command);
     add(text, size, "]", "");
 }
 

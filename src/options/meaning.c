@@ -242,12 +242,17 @@ enum hr_status hr_meaning_check_some(const struct hr_cli *cli, const struct hr_t
 void hr_cli_settle_model(struct hr_cli *cli, unsigned command, const bool *given)
 {
     const bool sparse = hr_sparse_is_model(cli->train.model);
+    const bool gpt = !strncmp(cli->train.model, "gpt-", 4);
     struct hr_cli_option option;
     for (size_t i = 0; (option = hr_cli_option_at(i)).row != NULL; i++) {
         const struct hr_option *row = option.row;
-        if (row->sparse_usual && hr_option_is_of(row, command) && !cli->given[i] && !given[i])
-            hr_option_store(row, (char *)cli + option.base,
-                            sparse ? row->sparse_usual : row->usual);
+        const char *usual = sparse ? row->sparse_usual : gpt ? row->gpt_usual : NULL;
+        if ((!row->sparse_usual && !row->gpt_usual) || !hr_option_is_of(row, command) ||
+            cli->given[i] || given[i])
+            continue;
+        hr_option_default(row, (char *)cli + option.base);
+        if (usual)
+            hr_option_store(row, (char *)cli + option.base, usual);
     }
     hr_task_settle(&cli->train, &cli->data_options);
 }

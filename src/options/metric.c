@@ -9,15 +9,17 @@
 #include "base/printable.h"
 
 static const struct hr_metric_kind kinds[HR_METRICS] = {
-    [HR_METRIC_LOSS] = {"loss", "Loss", 1, "", false, true, true, 0},
-    [HR_METRIC_ACCURACY] = {"accuracy", "Accuracy", 100, " %", true, true, false, 0},
-    [HR_METRIC_BALANCED_ACCURACY] = {"balanced", "Balanced accuracy", 100, " %", true, true, false,
-                                     0},
-    [HR_METRIC_MACRO_F1] = {"macro_f1", "Macro F1", 100, " %", true, true, false, 0},
-    [HR_METRIC_ROC_AUC] = {"roc_auc", "ROC AUC", 1, "", true, true, false, 2},
-    [HR_METRIC_RMSE] = {"rmse", "RMSE", 1, "", false, false, true, 0},
-    [HR_METRIC_MAE] = {"mae", "MAE", 1, "", false, false, true, 0},
-    [HR_METRIC_R2] = {"r2", "R2", 1, "", true, false, true, 0},
+    [HR_METRIC_LOSS] = {"loss", "Loss", 1, "", false, HR_OF_CLASSES | HR_OF_VALUES | HR_OF_TEXT, 0},
+    [HR_METRIC_ACCURACY] = {"accuracy", "Accuracy", 100, " %", true, HR_OF_CLASSES, 0},
+    [HR_METRIC_BALANCED_ACCURACY] = {"balanced", "Balanced accuracy", 100, " %", true,
+                                     HR_OF_CLASSES, 0},
+    [HR_METRIC_MACRO_F1] = {"macro_f1", "Macro F1", 100, " %", true, HR_OF_CLASSES, 0},
+    [HR_METRIC_ROC_AUC] = {"roc_auc", "ROC AUC", 1, "", true, HR_OF_CLASSES, 2},
+    [HR_METRIC_RMSE] = {"rmse", "RMSE", 1, "", false, HR_OF_VALUES, 0},
+    [HR_METRIC_MAE] = {"mae", "MAE", 1, "", false, HR_OF_VALUES, 0},
+    [HR_METRIC_R2] = {"r2", "R2", 1, "", true, HR_OF_VALUES, 0},
+    [HR_METRIC_PERPLEXITY] = {"perplexity", "Perplexity", 1, "", false, HR_OF_TEXT, 0},
+    [HR_METRIC_BITS_PER_BYTE] = {"bits_per_byte", "Bits a byte", 1, "", false, HR_OF_TEXT, 0},
 };
 
 const struct hr_metric_kind *hr_metric_kind(enum hr_metric metric)
@@ -41,10 +43,10 @@ bool hr_metric_better(enum hr_metric metric, double a, double b, double margin)
     return gain > margin;
 }
 
-static double pick(enum hr_metric metric, bool values, double loss, double accuracy,
+static double pick(enum hr_metric metric, enum hr_predicted of, double loss, double accuracy,
                    const struct hr_fit *fit)
 {
-    if (!(values ? kinds[metric].of_values : kinds[metric].of_classes))
+    if (!(kinds[metric].of & of))
         return (double)NAN;
     switch (metric) {
     case HR_METRIC_LOSS:
@@ -63,28 +65,46 @@ static double pick(enum hr_metric metric, bool values, double loss, double accur
         return fit->mae;
     case HR_METRIC_R2:
         return fit->r2;
+    case HR_METRIC_PERPLEXITY:
+        return fit->perplexity;
+    case HR_METRIC_BITS_PER_BYTE:
+        return fit->bits_per_byte;
     case HR_METRICS:
         break;
     }
     return (double)NAN;
 }
 
+static enum hr_predicted predicted(bool text, bool values)
+{
+    return text ? HR_OF_TEXT : values ? HR_OF_VALUES : HR_OF_CLASSES;
+}
+
 double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point)
 {
-    return pick(metric, point->values, hr_curve_loss(point), hr_curve_accuracy(point), &point->fit);
+    return pick(metric, predicted(point->text, point->values), hr_curve_loss(point),
+                hr_curve_accuracy(point), &point->fit);
 }
 
 double hr_metric_of_test(enum hr_metric metric, const struct hr_run_result *run)
 {
-    return pick(metric, run->targets, run->test_loss, run->test_accuracy, &run->test_fit);
+    return pick(metric, predicted(run->tokens, run->targets), run->test_loss, run->test_accuracy,
+                &run->test_fit);
 }
 
 double hr_metric_of_validation(enum hr_metric metric, const struct hr_run_result *run)
 {
     if (!run->validation_samples)
         return (double)NAN;
-    return pick(metric, run->targets, run->validation_loss, run->validation_accuracy,
-                &run->validation_fit);
+    return pick(metric, predicted(run->tokens, run->targets), run->validation_loss,
+                run->validation_accuracy, &run->validation_fit);
+}
+
+struct hr_target hr_target_asked(const struct hr_train_options *o)
+{
+    return o->target_rmse > 0   ? (struct hr_target){HR_METRIC_RMSE, o->target_rmse}
+           : o->target_loss > 0 ? (struct hr_target){HR_METRIC_LOSS, o->target_loss}
+                                : (struct hr_target){HR_METRIC_ACCURACY, o->target_accuracy};
 }
 
 struct hr_metric_text hr_metric_text(enum hr_metric metric, double value)
@@ -114,7 +134,7 @@ struct hr_metric_text hr_target_text(enum hr_metric metric, double target)
 /* --- when it is enough --- */
 
 #define OF_CLASSES "accuracy, balanced, macro_f1, roc_auc"
-#define METRICS "loss, " OF_CLASSES " (of values rmse, mae or r2)"
+#define METRICS "loss, " OF_CLASSES " (of values rmse, mae or r2; of text perplexity)"
 
 /* Cuts the next piece off *rest; NULL: there is none. */
 static char *next(char **rest)
@@ -172,18 +192,21 @@ enum hr_status hr_check_keep_best(const struct hr_train_options *options)
 }
 
 enum hr_status hr_early_stop_fits(const struct hr_early_stop *rule, const char *option,
-                                  size_t classes)
+                                  enum hr_predicted of, size_t classes)
 {
+    static const struct {
+        const char *what, *expected;
+    } by[] = {[HR_OF_CLASSES] = {"classes", OF_CLASSES " or loss"},
+              [HR_OF_VALUES] = {"values", "rmse, mae, r2 or loss"},
+              [HR_OF_TEXT] = {"tokens", "loss, perplexity or bits_per_byte"}};
     const struct hr_metric_kind *kind = hr_metric_kind(rule->metric);
-    const bool values = !classes;
-    if (rule->asked && kind->classes && classes && classes != kind->classes)
+    if (rule->asked && kind->classes && of == HR_OF_CLASSES && classes != kind->classes)
         return hr_fail(HR_E_USAGE,
                        "--%s %s: is of %zu classes, and here are %zu; expected loss, accuracy, "
                        "balanced or macro_f1",
                        option, kind->name, kind->classes, classes);
-    if (!rule->asked || (values ? kind->of_values : kind->of_classes))
+    if (!rule->asked || (kind->of & of))
         return HR_OK;
     return hr_fail(HR_E_USAGE, "--%s: there is no %s where %s are predicted; expected %s", option,
-                   kind->name, values ? "values" : "classes",
-                   values ? "rmse, mae, r2 or loss" : OF_CLASSES " or loss");
+                   kind->name, by[of].what, by[of].expected);
 }

@@ -1,12 +1,13 @@
 /* metric.h - what is measured on samples that are not trained on: its name, how people read it, and
  * which way is better. Whoever shows, compares or chooses by a figure asks this table.
  *
- *     loss       what is minimised             both
+ *     loss       what is minimised             of all
  *     accuracy   share of right answers, 0..1  of classes
  *     balanced   balanced accuracy            of classes, as macro_f1, and roc_auc of two
  *                (session/class_scores.h)
  *     rmse, mae  in the targets' own units     of values (--task regress, --model linear and mf)
  *     r2         1: all of it is explained     of values
+ *     perplexity e^loss                        of text, as bits_per_byte
  *
  * Threads: pure functions. Test: tests/unit/options/test_metric.c
  */
@@ -28,8 +29,13 @@ enum hr_metric {
     HR_METRIC_RMSE,
     HR_METRIC_MAE,
     HR_METRIC_R2,
+    HR_METRIC_PERPLEXITY,
+    HR_METRIC_BITS_PER_BYTE,
     HR_METRICS
 };
+
+/* What a model predicts of a sample. */
+enum hr_predicted { HR_OF_CLASSES = 1, HR_OF_VALUES = 2, HR_OF_TEXT = 4 };
 
 struct hr_metric_kind {
     const char *name;  /* in options and JSON: "accuracy" */
@@ -37,8 +43,8 @@ struct hr_metric_kind {
     double scale;      /* people read scale times the value ... */
     const char *unit;  /* ... and this behind it: " %" */
     bool higher;       /* is better */
-    bool of_classes, of_values;
-    size_t classes; /* of so many alone; 0: of any number */
+    unsigned of;       /* HR_OF_CLASSES and the like: where there is such a metric */
+    size_t classes;    /* of so many alone; 0: of any number */
 };
 
 const struct hr_metric_kind *hr_metric_kind(enum hr_metric metric);
@@ -55,23 +61,19 @@ double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point);
 double hr_metric_of_test(enum hr_metric metric, const struct hr_run_result *run);
 double hr_metric_of_validation(enum hr_metric metric, const struct hr_run_result *run);
 
-/* The one that people look at first: accuracy, or of values the rmse. */
+/* The one that people look at first: accuracy, of values the rmse, of text the loss. */
 static inline enum hr_metric hr_metric_of_run(const struct hr_run_result *run)
 {
-    return run->targets ? HR_METRIC_RMSE : HR_METRIC_ACCURACY;
+    return run->tokens ? HR_METRIC_LOSS : run->targets ? HR_METRIC_RMSE : HR_METRIC_ACCURACY;
 }
 
-/* What the options ask a run to reach (--target-accuracy, --target-rmse); 0: nothing. */
-static inline double hr_target_of(const struct hr_train_options *options, enum hr_metric metric)
-{
-    return metric == HR_METRIC_RMSE ? options->target_rmse : options->target_accuracy;
-}
-
-/* Of the two, the one that is given. */
-static inline double hr_target_asked(const struct hr_train_options *options)
-{
-    return options->target_rmse > 0 ? options->target_rmse : options->target_accuracy;
-}
+/* What the options ask a run to reach (--target-accuracy, --target-rmse, --target-loss), and of
+ * which metric; 0: nothing. */
+struct hr_target {
+    enum hr_metric metric;
+    double value;
+};
+struct hr_target hr_target_asked(const struct hr_train_options *options);
 
 /* "96.51 %", "0.4123": a value as people read it. */
 struct hr_metric_text {
@@ -97,9 +99,9 @@ HR_CHECKED enum hr_status hr_early_stop_parse(const char *text, struct hr_early_
 /* Of --keep-best: never stops. */
 HR_CHECKED enum hr_status hr_keep_best_parse(const char *text, struct hr_early_stop *out);
 
-/* Is it measured of so many classes, or (0) of values? HR_E_USAGE names `option`. */
+/* Is it measured of what is predicted, so many classes? HR_E_USAGE names `option`. */
 HR_CHECKED enum hr_status hr_early_stop_fits(const struct hr_early_stop *rule, const char *option,
-                                             size_t classes);
+                                             enum hr_predicted of, size_t classes);
 
 /* `check` of their rows. */
 HR_CHECKED enum hr_status hr_check_early_stop(const struct hr_train_options *options);

@@ -390,15 +390,19 @@ const struct hr_option *hr_option_list_at(const struct hr_option_list *lists, si
     return NULL;
 }
 
+void hr_option_default(const struct hr_option *row, void *base)
+{
+    if (row->kind != HR_OPTION_CONFIG)
+        memset((char *)base + row->offset, 0, row->size);
+    if (row->usual)
+        HR_ASSERT(hr_option_store(row, base, row->usual));
+    if (row->by_optimizer)
+        *(double *)(void *)((char *)base + row->offset) = HR_BY_OPTIMIZER;
+}
+
 void hr_option_defaults(const struct hr_option_list *lists, size_t nlists, void *base)
 {
     const struct hr_option *row;
-    for (size_t i = 0; (row = hr_option_list_at(lists, nlists, i)) != NULL; i++) {
-        if (row->kind != HR_OPTION_CONFIG)
-            memset((char *)base + row->offset, 0, row->size);
-        if (row->usual)
-            HR_ASSERT(hr_option_store(row, base, row->usual));
-        if (row->by_optimizer)
-            *(double *)(void *)((char *)base + row->offset) = HR_BY_OPTIMIZER;
-    }
+    for (size_t i = 0; (row = hr_option_list_at(lists, nlists, i)) != NULL; i++)
+        hr_option_default(row, base);
 }

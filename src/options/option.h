@@ -138,6 +138,7 @@ struct hr_option {
     enum hr_option_models models;
     const char *sparse_usual; /* of sparse models, where they have another */
     const char *sparse_said;  /* as --help says it */
+    const char *gpt_usual;    /* of the built-in models gpt-*, where they have another */
     struct hr_option_range sparse_range;
 
     /* It means something only with: another option at one of these values. (Which strategies
@@ -189,7 +190,9 @@ HR_CHECKED enum hr_status hr_option_check(const struct hr_option *row, const voi
 /* Row i of several lists; NULL past the end. */
 const struct hr_option *hr_option_list_at(const struct hr_option_list *lists, size_t nlists,
                                           size_t i);
-/* Every field becomes its default. */
+/* A field becomes its default. */
+void hr_option_default(const struct hr_option *row, void *base);
+/* Every one. */
 void hr_option_defaults(const struct hr_option_list *lists, size_t nlists, void *base);
 
 /* A field as JSON, a new reference. Whole numbers beyond 2^63 - 1 are strings of digits. NULL: no

@@ -233,6 +233,7 @@ static bool is_served(const struct hr_strategy *s)
     F(TO_ACCURACY, "--target-accuracy X", "target-accuracy", "--target-accuracy 0.9",              \
       o->target_accuracy > 0)                                                                      \
     F(TO_RMSE, "--target-rmse X", "target-rmse", "--target-rmse 0.5", o->target_rmse > 0)          \
+    F(TO_LOSS, "--target-loss X", "target-loss", "--target-loss 0.5", o->target_loss > 0)          \
     F(EXPECTED, "--expect-accuracy X", "expect-accuracy", "--expect-accuracy 0.9",                 \
       was_given(r, "expect-accuracy"))                                                             \
     F(INIT, "--init-weights FILE", "init-weights", "--init-weights w.safetensors",                 \
@@ -441,6 +442,8 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(CLASS_WEIGHTS, REGRESS, SENSE, "they are of classes", "it without"),
     PAIR(TO_ACCURACY, REGRESS, SENSE, "it is of classes", "--target-rmse"),
     PAIR(TO_RMSE, CLASSES, SENSE, "it is of values", "it with --task regress"),
+    PAIR(TO_LOSS, TO_ACCURACY, SENSE, "one target is noted", "one of the two"),
+    PAIR(TO_LOSS, TO_RMSE, SENSE, "one target is noted", "one of the two"),
     PAIR(TO_ACCURACY, MF, SENSE, "it predicts numbers, and has no accuracy", "--target-rmse"),
     PAIR(EXPECTED, MF, SENSE, "it predicts numbers, and has no accuracy", "--expect-rmse"),
     PAIR(CLASSIFY, LINEAR, SENSE, "it predicts values", "logistic or svm, which predict classes"),

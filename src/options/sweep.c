@@ -65,9 +65,15 @@ char *hr_entry_bare(char *value)
 
 bool hr_entry_is_for_all(const char *name)
 {
-    static const char *const shared[] = {
-        "seed",   "clock", "task", "target-accuracy", "target-rmse", "validation-fraction",
-        "budget", NULL};
+    static const char *const shared[] = {"seed",
+                                         "clock",
+                                         "task",
+                                         "target-accuracy",
+                                         "target-rmse",
+                                         "target-loss",
+                                         "validation-fraction",
+                                         "budget",
+                                         NULL};
     const struct hr_option *row = hr_cli_option_at(hr_cli_option_find(name, HR_COMPARE)).row;
     return row && (row != hr_train_option_find(name) || is_listed(name, shared));
 }

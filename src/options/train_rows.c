@@ -234,7 +234,7 @@ static const struct hr_option training[] = {
         .sparse_range.below = true),
     ROW("batch-size", COUNT, batch_size, DECIDES, "N", "32", "samples a worker and step",
         RANGE(1, 1 << 20), .commands = BOTH | HR_BENCH_NETS | HR_INSPECT | HR_FORECAST,
-        .sparse_usual = "1", .first = true),
+        .sparse_usual = "1", .gpt_usual = "8", .first = true),
     ROW("global-batch-size", COUNT, global_batch_size, DECIDES, "N", NULL,
         "samples a step of all workers, instead of --batch-size; times N with --accumulate N",
         RANGE(0, 1 << 24), .said = "batch-size times workers"),
@@ -367,11 +367,12 @@ static const struct hr_option updates[] = {
         "sgd:nesterov looks ahead along the momentum; adam, adamw, lamb:BETA1,BETA2,EPS (moments "
         "[0.9,0.999], added to the divisor [1e-08, lamb 1e-06]); adagrad:EPS [1e-10]; lars:TRUST "
         "(coefficient [0.001]); there are: ",
-        .name_at = optimizer_at, .first = true, .commands = BOTH | HR_FORECAST),
-    ROW("lr", NUMBER, lr, DECIDES, "RATE", NULL, "learning rate", .by_optimizer = lr_of,
-        .sparse_said = "0.5, mf 0.05", RANGE(0, 1e6), .models = HR_OF_ALL_MODELS,
-        SPARSE_RANGE(1e-12, 1e6), .with = {{"solver", "sgd"}}, .first = true,
+        .name_at = optimizer_at, .gpt_usual = "adamw", .first = true,
         .commands = BOTH | HR_FORECAST),
+    ROW("lr", NUMBER, lr, DECIDES, "RATE", NULL, "learning rate", .by_optimizer = lr_of,
+        .gpt_usual = "0.003", .sparse_said = "0.5, mf 0.05", RANGE(0, 1e6),
+        .models = HR_OF_ALL_MODELS, SPARSE_RANGE(1e-12, 1e6), .with = {{"solver", "sgd"}},
+        .first = true, .commands = BOTH | HR_FORECAST),
     ROW("momentum", NUMBER, momentum, DECIDES, "M", "0.9", "of sgd and lars", RANGE(0, 1),
         .with = {{"optimizer", "sgd|lars"}}, .commands = BOTH | HR_FORECAST),
     ROW("nesterov", FLAG, nesterov, DECIDES, "nesterov", NULL, "", PARAMETER("optimizer", "sgd")),
@@ -391,9 +392,9 @@ static const struct hr_option updates[] = {
         "constant, step:EPOCHS,FACTOR (each so many epochs [1] times FACTOR [0.1; sparse models: "
         "0.9]), cosine or linear",
         .words = "constant|step|cosine|linear", .models = HR_OF_ALL_MODELS, .sparse_usual = "step",
-        .with = {{"solver", "sgd"}}),
+        .gpt_usual = "cosine", .with = {{"solver", "sgd"}}),
     ROW("warmup-epochs", NUMBER, warmup_epochs, DECIDES, "E", "0",
-        "the rate rises over so many epochs", .models = HR_OF_ALL_MODELS,
+        "the rate rises over so many epochs", .models = HR_OF_ALL_MODELS, .gpt_usual = "0.2",
         .with = {{"solver", "sgd"}}),
     ROW("lr-step-epochs", NUMBER, lr_step_epochs, DECIDES, "EPOCHS", "1", "", .parameter = true,
         .with = {{"lr-schedule", "step"}, {"solver", "sgd"}}, RANGE(0, INFINITY),
@@ -505,6 +506,9 @@ static const struct hr_option results[] = {
         "note the seconds until it (0 to 1) is reached", RANGE(0, 1), .models = HR_OF_ALL_MODELS),
     ROW("target-rmse", NUMBER, target_rmse, AROUND, "X", NULL,
         "of values: note the seconds until the rmse is no more", RANGE(0, INFINITY),
+        .models = HR_OF_ALL_MODELS),
+    ROW("target-loss", NUMBER, target_loss, AROUND, "X", NULL,
+        "note the seconds until the loss that is measured is no more", RANGE(0, INFINITY),
         .models = HR_OF_ALL_MODELS),
 };
 

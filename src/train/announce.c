@@ -74,9 +74,19 @@ static enum hr_status add_pipeline(const struct hr_train_job *job, struct hr_run
 
 static void add_task(const struct hr_train_job *job, struct hr_run_info *info, struct said *said)
 {
-    if (!job->values.count)
+    const struct hr_dataset *dataset = job->dataset;
+    const size_t T = dataset->tokens.context;
+    if (T)
+        snprintf(said->task, sizeof said->task,
+                 "text: the next of %zu tokens, %zu a sample; %zu to train on, %zu to %s",
+                 dataset->classes, T, dataset->train.count * T, dataset->test.count * T,
+                 job->options->validation_fraction > 0 || dataset->options.validation_data[0]
+                     ? "validate"
+                     : "test");
+    else if (job->values.count)
+        hr_target_scale_text(&job->values, job->options->loss, said->task, sizeof said->task);
+    else
         return;
-    hr_target_scale_text(&job->values, job->options->loss, said->task, sizeof said->task);
     info->task = said->task;
 }
 

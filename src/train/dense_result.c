@@ -542,6 +542,7 @@ static void fill_configuration(const struct hr_run *run, struct hr_run_result *r
     result->unequal = hr_look_at_unequal(whole);
     result->test_samples = whole->test.count;
     result->targets = run->job.values.count;
+    result->tokens = run->job.dataset->tokens.context;
     result->batch_size = run->job.batch_size;
     result->global_batch = run->job.global_batch;
     result->threads_per_worker = run->job.options->threads_per_worker;

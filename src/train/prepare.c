@@ -86,12 +86,15 @@ static enum hr_status check_text(const struct hr_train_options *o, const struct 
 enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
                                      const struct hr_dataset *dataset)
 {
-    const size_t classes = dataset->targets.count ? 0 : dataset->classes;
+    const size_t classes = dataset->classes;
+    const enum hr_predicted of = dataset->tokens.context  ? HR_OF_TEXT
+                                 : dataset->targets.count ? HR_OF_VALUES
+                                                          : HR_OF_CLASSES;
     struct hr_early_stop rule;
     HR_TRY(hr_early_stop_parse(options->early_stop, &rule));
-    HR_TRY(hr_early_stop_fits(&rule, "early-stop", classes));
+    HR_TRY(hr_early_stop_fits(&rule, "early-stop", of, classes));
     HR_TRY(hr_keep_best_parse(options->keep_best, &rule));
-    return hr_early_stop_fits(&rule, "keep-best", classes);
+    return hr_early_stop_fits(&rule, "keep-best", of, classes);
 }
 
 /* How gradients travel: in place or through the rings, over emulated links. */
@@ -662,7 +665,8 @@ static enum hr_status set_up_leader(struct hr_run *run)
                  .schedule = &run->shared.schedule,
                  .saves = o->checkpoint_dir[0] || hr_digest_every(o),
                  .validates = run->final_test.dataset,
-                 .values = run->job.values.count},
+                 .values = run->job.values.count,
+                 .text = run->job.dataset->tokens.context},
         .job = &run->job,
     };
     HR_TRY(hr_early_stop_parse(o->early_stop, &cuts->early_stop));

@@ -145,7 +145,7 @@ static void hold_out(struct text *t)
 }
 
 /* Only so many of them are tested. */
-static void cap_test(struct text *t, size_t context, char *note, size_t size)
+static void cap_test(struct text *t, size_t context)
 {
     struct part *test = &t->test;
     const size_t n = test->end - test->first,
@@ -154,8 +154,6 @@ static void cap_test(struct text *t, size_t context, char *note, size_t size)
         return;
     test->bytes = (size_t)((double)test->bytes * (double)most / (double)n + 0.5);
     test->end = test->first + most;
-    snprintf(note, size, "%s: tests the first %zu of %zu tokens that are held out (--eval-tokens)",
-             t->name, most - 1, n);
 }
 
 static enum hr_status make_table(const struct text *t, const struct hr_tokens *tokens,
@@ -188,7 +186,7 @@ static enum hr_status fill_storage(struct text *t, struct hr_storage *storage)
     if (!t->test.end && !t->options->test_all)
         hold_out(t);
     if (t->test.end)
-        cap_test(t, tokens->context, storage->test.note, sizeof storage->test.note);
+        cap_test(t, tokens->context);
     HR_TRY(make_table(t, tokens, &t->train, t->test.end ? "training" : "", &storage->train));
     if (t->test.end)
         HR_TRY(make_table(t, tokens, &t->test, "test", &storage->test));

@@ -70,7 +70,7 @@ static void leave_out(struct hr_train_options *o)
     o->validation_fraction = 0; /* it is held out */
     o->wants_answers = false;
     o->digest_every = 0;
-    o->target_accuracy = o->target_rmse = 0;
+    o->target_accuracy = o->target_rmse = o->target_loss = 0;
 }
 
 static enum hr_status add_candidate(struct hr_trials *trials, const struct hr_cli *tuned,

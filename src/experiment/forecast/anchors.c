@@ -88,7 +88,7 @@ static void leave_out(struct hr_train_options *o)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         *names[i] = '\0';
     o->checkpoint_every = (struct hr_every){0};
-    o->target_accuracy = o->target_rmse = 0;
+    o->target_accuracy = o->target_rmse = o->target_loss = 0;
     o->epochs = 1 << 20;
     o->lr = 1e-4;
 }

@@ -96,9 +96,10 @@ enum hr_status hr_policy_check(const struct hr_cli *cli)
         "tensorboard",    "timeline",        "plot",   "export",    "expect-digest",
         "expect-rmse",    "expect-accuracy", NULL,
     };
-    if (!(hr_target_asked(&cli->train) > 0))
-        return hr_fail(HR_E_USAGE, "--search: which is best? The first to reach a target: expected "
-                                   "--target-accuracy X (or --target-rmse X) with it");
+    if (!(hr_target_asked(&cli->train).value > 0))
+        return hr_fail(HR_E_USAGE,
+                       "--search: which is best? The first to reach a target: expected "
+                       "--target-accuracy X (or --target-rmse X, --target-loss X) with it");
     if (cli->finalists < 1)
         return hr_fail(HR_E_USAGE, "--finalists 0: expected at least 1");
     if (cli->confirm_seeds < 1 || cli->confirm_seeds > HR_POLICY_SEEDS)
@@ -138,7 +139,7 @@ static double score_of(const struct hr_policy_search *search, const struct hr_po
         return NAN;
     if (trial->target_s >= 0)
         return 1 + 1 / (1 + trial->target_s);
-    return search->metric == HR_METRIC_RMSE ? 1 / (1 + trial->value) : trial->value;
+    return hr_metric_kind(search->metric)->higher ? trial->value : 1 / (1 + trial->value);
 }
 
 static double last_value(const struct hr_policy_search *search, const struct hr_run_result *result)
@@ -229,8 +230,8 @@ enum hr_status hr_policy_prepare(struct hr_policy_search *search)
 {
     const struct hr_cli *cli = search->cli;
     HR_TRY(hr_policy_check(cli));
-    search->metric = cli->train.target_rmse > 0 ? HR_METRIC_RMSE : HR_METRIC_ACCURACY;
-    search->target = hr_target_asked(&cli->train);
+    search->metric = hr_target_asked(&cli->train).metric;
+    search->target = hr_target_asked(&cli->train).value;
     HR_TRY(hr_policy_space_read(cli, &search->space));
     HR_TRY(hr_policy_space_check(&search->space, search->dataset));
     const struct hr_search halving = halving_of(search);

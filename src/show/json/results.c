@@ -51,6 +51,12 @@ static const struct hr_field score_rows[] = {
     {HR_FIELD(FIT, "roc_auc", roc_auc)},
 };
 
+/* The same of text. */
+static const struct hr_field text_rows[] = {
+    {HR_FIELD(FIT, "perplexity", perplexity)},
+    {HR_FIELD(FIT, "bits_per_byte", bits_per_byte)},
+};
+
 /* null where classes are predicted, or it was not measured. */
 static json_t *fit(const struct hr_fit *fit, bool measured)
 {
@@ -65,11 +71,20 @@ static json_t *scores(const struct hr_fit *fit, bool measured)
                : json_null();
 }
 
+static json_t *text(const struct hr_fit *fit, bool measured)
+{
+    return measured ? hr_fields_json(HR_ROWS(text_rows), fit, NULL) : json_null();
+}
+
 #define POINT struct hr_curve_point
 MADE(fit_of_test, POINT, at, void, around, fit(&at->fit, at->values && !at->validated))
 MADE(fit_of_validation, POINT, at, void, around, fit(&at->fit, at->values && at->validated))
-MADE(scores_of_test, POINT, at, void, around, scores(&at->fit, !at->values && !at->validated))
-MADE(scores_of_validation, POINT, at, void, around, scores(&at->fit, !at->values && at->validated))
+MADE(scores_of_test, POINT, at, void, around,
+     scores(&at->fit, !at->values && !at->text && !at->validated))
+MADE(scores_of_validation, POINT, at, void, around,
+     scores(&at->fit, !at->values && !at->text && at->validated))
+MADE(text_of_test, POINT, at, void, around, text(&at->fit, at->text && !at->validated))
+MADE(text_of_validation, POINT, at, void, around, text(&at->fit, at->text && at->validated))
 
 static const struct hr_field point_rows[] = {
     {HR_FIELD(POINT, "samples", samples)},
@@ -84,6 +99,8 @@ static const struct hr_field point_rows[] = {
     {HR_MADE("validation_fit", fit_of_validation)},
     {HR_MADE("test_scores", scores_of_test)},
     {HR_MADE("validation_scores", scores_of_validation)},
+    {HR_MADE("test_text", text_of_test)},
+    {HR_MADE("validation_text", text_of_validation)},
 };
 
 json_t *hr_json_point(const struct hr_curve_point *point)
@@ -92,8 +109,13 @@ json_t *hr_json_point(const struct hr_curve_point *point)
 }
 
 OF_RUN(validation_fit, fit(&run->validation_fit, run->validation_samples && run->targets))
-OF_RUN(test_scores, scores(&run->test_fit, !run->targets))
-OF_RUN(validation_scores, scores(&run->validation_fit, run->validation_samples && !run->targets))
+OF_RUN(tokens_per_s,
+       run->tokens ? hr_json_number(run->samples_per_s *(double)run->tokens) : json_null())
+OF_RUN(test_text, text(&run->test_fit, run->tokens))
+OF_RUN(validation_text, text(&run->validation_fit, run->validation_samples && run->tokens))
+OF_RUN(test_scores, scores(&run->test_fit, !run->targets && !run->tokens))
+OF_RUN(validation_scores,
+       scores(&run->validation_fit, run->validation_samples && !run->targets && !run->tokens))
 
 #define BEST struct hr_best_evaluation
 static const struct hr_field best_rows[] = {
@@ -630,6 +652,7 @@ const struct hr_field hr_result_rows[] = {
                 "the last has ended, without evaluations and what else is done at cuts (hogring "
                 "help strategies)"},
     {HR_FIELD(RUN, "samples_per_s", samples_per_s), .meaning = "samples / seconds"},
+    {HR_MADE("tokens_per_s", tokens_per_s), .meaning = "of text; else null"},
     {HR_FIELD(RUN, "clock", clock)},
     {HR_FIELD(RUN, "wall_seconds", wall_s),
      .meaning = "real or virtual: whose `seconds` are; the machine's own, from start to end"},
@@ -657,6 +680,11 @@ const struct hr_field hr_result_rows[] = {
      .meaning = "where values are predicted: how many of each sample (else 0), and rmse, mae, r2 "
                 "in their own units, of several the means over them; null where classes are. "
                 "test_accuracy is null then; r2 is null where all samples have the same target"},
+    {HR_FIELD(RUN, "tokens", tokens), .null = HR_NULL_AT_0},
+    {HR_MADE("test_text", test_text)},
+    {HR_MADE("validation_text", validation_text),
+     .meaning = "of text: tokens of a sample; perplexity (e^loss) and bits_per_byte (null where a "
+                "token's bytes are not known); losses are nats a token; else null"},
     {HR_FIELD(RUN, "validation_samples", validation_samples)},
     {HR_FIELD(RUN, "validation_loss", validation_loss), HR_WHEN(RUN, validation_samples)},
     {HR_FIELD(RUN, "validation_accuracy", validation_accuracy), HR_WHEN(RUN, validation_samples),
@@ -672,7 +700,7 @@ const struct hr_field hr_result_rows[] = {
     {HR_FIELD(RUN, "test_evaluations", test_evaluations),
      .meaning = "how often the test set was read: with a validation split once, at the end"},
     {HR_FIELD(RUN, "target_seconds", target_seconds), .null = HR_NULL_BELOW_0,
-     .meaning = "when --target-accuracy, or --target-rmse, was first reached"},
+     .meaning = "when --target-accuracy, --target-rmse or --target-loss was first reached"},
     {HR_MADE("time", run_time), .meaning = "of `seconds`, what the workers did with them: below"},
     {HR_MADE("waiting", waiting), .meaning = "for whom they waited: below"},
     {HR_MADE("staleness", staleness),

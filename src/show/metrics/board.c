@@ -292,6 +292,9 @@ static void put_measured(struct hr_board *board, const struct hr_curve_point *po
     if (!isnan(accuracy))
         hr_event_scalar(events, point->validated ? "accuracy/validation" : "accuracy/test",
                         accuracy);
+    if (point->text)
+        hr_event_scalar(events, point->validated ? "perplexity/validation" : "perplexity/test",
+                        point->fit.perplexity);
     if (!point->values)
         return;
     hr_event_scalar(events, point->validated ? "rmse/validation" : "rmse/test", point->fit.rmse);

@@ -229,7 +229,7 @@ static void print_banner(FILE *out, const struct hr_run_info *info, const char *
     if (info->nmachines)
         print_machines(out, info);
     if (info->task)
-        fprintf(out, "  task     regress: %s\n", info->task);
+        fprintf(out, "  task     %s\n", info->task);
     fprintf(out, "  model    %s (%s parameters)\n", info->model,
             hr_human_count(count, info->params));
     if (info->frozen && info->frozen[0])
@@ -270,6 +270,8 @@ static void print_brief(FILE *out, const struct hr_run_info *info, const char *d
         fprintf(out, "  model    %.*s%s%s\n", (int)shown, info->model, fits ? "" : "...", size);
     }
     fprintf(out, "  data     %s\n", data);
+    if (info->task && !strncmp(info->task, "text", 4))
+        fprintf(out, "  task     %s\n", info->task);
     if (head)
         return;
     print_length(out, info);

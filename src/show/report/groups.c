@@ -256,6 +256,8 @@ struct hr_spread hr_run_group_metric(const struct hr_run_group *group, enum hr_m
         [HR_METRIC_RMSE] = hr_measure_rmse,
         [HR_METRIC_MAE] = hr_measure_mae,
         [HR_METRIC_R2] = hr_measure_r2,
+        [HR_METRIC_PERPLEXITY] = hr_measure_perplexity,
+        [HR_METRIC_BITS_PER_BYTE] = hr_measure_bits_per_byte,
     };
     return hr_run_group_spread(group, measures[metric]);
 }
@@ -276,12 +278,15 @@ MEASURE(hr_measure_roc_auc, hr_metric_of_test(HR_METRIC_ROC_AUC, run))
 MEASURE(hr_measure_rmse, hr_metric_of_test(HR_METRIC_RMSE, run))
 MEASURE(hr_measure_mae, hr_metric_of_test(HR_METRIC_MAE, run))
 MEASURE(hr_measure_r2, hr_metric_of_test(HR_METRIC_R2, run))
+MEASURE(hr_measure_perplexity, hr_metric_of_test(HR_METRIC_PERPLEXITY, run))
+MEASURE(hr_measure_bits_per_byte, hr_metric_of_test(HR_METRIC_BITS_PER_BYTE, run))
 MEASURE(hr_measure_validation_rmse, hr_metric_of_validation(HR_METRIC_RMSE, run))
 MEASURE(hr_measure_train_loss, run->train_loss)
 MEASURE(hr_measure_seconds, run->past_seconds + run->seconds)
 MEASURE(hr_measure_rate, run->past_seconds > 0
                              ? (double)(run->past_samples + run->samples) / hr_measure_seconds(run)
                              : run->samples_per_s)
+MEASURE(hr_measure_shown_rate, hr_measure_rate(run) * (run->tokens ? (double)run->tokens : 1))
 MEASURE(hr_measure_updates, (double)(run->past_updates + run->updates))
 MEASURE(hr_measure_stale_mean,
         run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : NAN)

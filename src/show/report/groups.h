@@ -60,8 +60,15 @@ hr_measure hr_measure_test_loss, hr_measure_train_loss, hr_measure_validation_ac
     hr_measure_validation_loss, hr_measure_validation_rmse, hr_measure_seconds, hr_measure_updates,
     hr_measure_max_lead, hr_measure_dropped, hr_measure_resent, hr_measure_lr,
     hr_measure_effective_lr;
-hr_measure hr_measure_rmse, hr_measure_mae, hr_measure_r2; /* in the targets' own units */
-hr_measure hr_measure_stale_mean, hr_measure_stale_max;    /* NaN when nothing was counted */
+hr_measure hr_measure_rmse, hr_measure_mae, hr_measure_r2;  /* in the targets' own units */
+hr_measure hr_measure_perplexity, hr_measure_bits_per_byte; /* of text */
+/* As people read it: of text tokens/s. */
+hr_measure hr_measure_shown_rate;
+static inline const char *hr_rate_unit(const struct hr_run_result *run)
+{
+    return run->tokens ? "tokens/s" : "samples/s";
+}
+hr_measure hr_measure_stale_mean, hr_measure_stale_max; /* NaN when nothing was counted */
 
 /* Mean loss at the initial weights; NaN when they were not drawn at random. */
 double hr_run_first_loss(const struct hr_run_result *run);

@@ -55,9 +55,9 @@ bool hr_advice_asynchrony(const struct hr_run_result *run, const char *name,
 /* A table of n runs, and below it what its marks mean, with what to change first. Runs that differ
  * only in their seed are one row: mean and sample standard deviation. */
 struct hr_table_style {
-    double target; /* > 0: the mean seconds to that test accuracy (0..1) are a column */
-    size_t width;  /* of the terminal: what there is no room for is named; 0: any */
-    bool details;  /* all columns, who was lost, who was waited for, what asynchrony did */
+    struct hr_target target; /* if any, the mean seconds until it was reached are a column */
+    size_t width;            /* of the terminal: what there is no room for is named; 0: any */
+    bool details; /* all columns, who was lost, who was waited for, what asynchrony did */
 };
 void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n,
                     const struct hr_table_style *style);

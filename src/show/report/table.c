@@ -32,12 +32,14 @@ enum {
     UNEQUAL =
         512, /* classes of which accuracy says too little, or by whose scores a run is judged */
     RANKED = 1024, /* of two */
+    TEXT = 2048,
+    SAMPLES = 4096, /* that are no text */
 };
 
 struct table {
     const struct hr_groups *groups;
-    double target; /* 0: none */
-    size_t width;  /* of the terminal; 0: any */
+    struct hr_target target;
+    size_t width; /* of the terminal; 0: any */
     unsigned has;
 };
 
@@ -271,6 +273,10 @@ static const struct column columns[] = {
     {"test\nR2", cell_score, hr_measure_r2, WHOLE, VALUES, .expendable = 1, .score = AREA},
     {"test\nloss", cell_loss, hr_measure_test_loss, BRIEF, 0, .expendable = 5, .score = LOSS},
     {"test\nloss", cell_score, hr_measure_test_loss, WHOLE, 0, .expendable = 1, .score = LOSS},
+    {"\nperplexity", cell_score, hr_measure_perplexity, BRIEF | WHOLE, TEXT, .expendable = 4,
+     .score = ERROR},
+    {"bits\na byte", cell_score, hr_measure_bits_per_byte, BRIEF | WHOLE, TEXT, .expendable = 3,
+     .score = ERROR},
     {"valid.\nacc. %", cell_score, hr_measure_validation_accuracy, WHOLE, VALIDATION | CLASSES,
      .expendable = 1, .score = SHARE},
     {"valid.\nrmse", cell_score, hr_measure_validation_rmse, WHOLE, VALIDATION | VALUES,
@@ -281,7 +287,8 @@ static const struct column columns[] = {
     {"seconds\nto target", cell_target, NULL, BRIEF, TARGET, .expendable = 2},
     {"seconds", cell_seconds, hr_measure_seconds, BRIEF, NO_TARGET, .expendable = 2},
     {"seconds", cell_seconds, hr_measure_seconds, WHOLE, 0, .expendable = 2},
-    {"samples/s", cell_rate, hr_measure_rate, WHOLE, 0, .expendable = 3},
+    {"samples/s", cell_rate, hr_measure_shown_rate, WHOLE, SAMPLES, .expendable = 3},
+    {"tokens/s", cell_rate, hr_measure_shown_rate, WHOLE, TEXT, .expendable = 3},
     {"updates", cell_updates, hr_measure_updates, BRIEF | WHOLE, 0, .expendable = 9},
     {"lr", cell_mean, hr_measure_lr, BRIEF | WHOLE, 0, .expendable = 7, .format = "%.4g"},
     {"staleness\nmean/max", cell_staleness, hr_measure_stale_mean, BRIEF | WHOLE, 0,
@@ -420,11 +427,11 @@ static void print_legend(FILE *out, const struct layout *layout, bool target)
             fprintf(out, "%s%s", before, columns[c].meaning);
             before = "; ";
         }
-    if (target && table->target > 0) {
-        const enum hr_metric metric = hr_metric_of_run(table->groups->group[0].run[0]);
+    if (target && table->target.value > 0) {
+        const enum hr_metric metric = table->target.metric;
         fprintf(out, "%starget: %s %s%s", before, table->has & VALIDATION ? "validation" : "test",
                 metric == HR_METRIC_ACCURACY ? "accuracy " : "",
-                hr_target_text(metric, table->target).text);
+                hr_target_text(metric, table->target.value).text);
         before = "; ";
     }
     for (size_t r = 0; target && r < layout->nrows; r++) {
@@ -504,7 +511,7 @@ static unsigned what_runs_have(const struct hr_run_result *runs, size_t n, doubl
         enum hr_metric best = HR_METRIC_LOSS;
         const bool named = hr_metric_parse(run->best.metric, &best) && best > HR_METRIC_ACCURACY &&
                            best < HR_METRIC_RMSE;
-        has |= run->targets ? VALUES : CLASSES;
+        has |= run->tokens ? TEXT : SAMPLES | (run->targets ? VALUES : CLASSES);
         has |=
             (run->unequal || named ? UNEQUAL : 0U) | (isnan(hr_measure_roc_auc(run)) ? 0U : RANKED);
         has |= (run->max_skew ? LEADS : 0U) | (run->dropped ? DROPS : 0U) |
@@ -527,7 +534,7 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n,
         return;
     }
     const struct table table = {&groups, style->target, style->width,
-                                what_runs_have(runs, n, style->target)};
+                                what_runs_have(runs, n, style->target.value)};
     struct layout layout = {.table = &table, .rows = rows, .nrows = groups.n};
     for (size_t g = 0; g < groups.n; g++)
         rows[g] = &groups.group[g];

@@ -390,8 +390,12 @@ static void say_alone(FILE *out, const struct hr_verdict *v)
         fprintf(out,
                 scale > 1 ? ", 95 %% interval %.1f to %.1f %%" : ", 95 %% interval %.4g to %.4g",
                 scale * interval.low, scale * interval.high);
-    fprintf(out, "; %s samples/s.\n",
-            hr_human_short(rate, hr_run_group_spread(group, hr_measure_rate).mean));
+    if (run->tokens)
+        fprintf(out, " nats a token, perplexity %.4g",
+                hr_run_group_spread(group, hr_measure_perplexity).mean);
+    fprintf(out, "; %s %s.\n",
+            hr_human_short(rate, hr_run_group_spread(group, hr_measure_shown_rate).mean),
+            hr_rate_unit(run));
     if (group->n == 1)
         fputs("One run does not show what another seed or strategy would give: hogring compare "
               "--seeds 5.\n",
@@ -604,11 +608,10 @@ static void say_target(FILE *out, const struct hr_verdict *v, bool details)
     char text[HR_HUMAN_MAX], names[NAMES_MAX] = "";
     const struct hr_groups *groups = &v->groups;
     const size_t first = first_of(groups, HR_COST_SECONDS);
-    if (!(v->wish.target > 0))
+    if (!(v->wish.target.value > 0))
         return;
     const size_t firsts = first < groups->n ? names_of(v, as_soon, first, names) : 0;
-    const struct hr_metric_text asked =
-        hr_target_text(hr_metric_of_run(groups->group[0].run[0]), v->wish.target);
+    const struct hr_metric_text asked = hr_target_text(v->wish.target.metric, v->wish.target.value);
     say_head(out, "Target");
     if (first == groups->n)
         fprintf(out, "no strategy reached %s with every seed%s.\n", asked.text, v->at);
@@ -636,7 +639,7 @@ static void say_target(FILE *out, const struct hr_verdict *v, bool details)
 
 static struct hr_spread rates(const struct hr_groups *groups, size_t g)
 {
-    return hr_run_group_spread(&groups->group[g], hr_measure_rate);
+    return hr_run_group_spread(&groups->group[g], hr_measure_shown_rate);
 }
 
 /* How many are faster, or as fast and before it. */
@@ -679,7 +682,7 @@ static void say_speed(FILE *out, const struct hr_groups *groups, bool details)
             say_rate(out, groups, g);
             intervals |= rates(groups, g).n > 1 && rates(groups, g).sd > 0;
         }
-    fprintf(out, " samples/s%s.\n",
+    fprintf(out, " %s%s.\n", hr_rate_unit(groups->group[0].run[0]),
             intervals           ? ", 95 % intervals"
             : groups->most == 1 ? ", one run each"
                                 : "");
@@ -821,7 +824,9 @@ static json_t *strategy(const void *of, size_t g)
         spread(group, hr_measure_balanced_accuracy), "test_macro_f1",
         spread(group, hr_measure_macro_f1), "test_roc_auc", spread(group, hr_measure_roc_auc),
         "test_rmse", spread(group, hr_measure_rmse), "test_mae", spread(group, hr_measure_mae),
-        "test_r2", spread(group, hr_measure_r2), "test_loss", spread(group, hr_measure_test_loss),
+        "test_r2", spread(group, hr_measure_r2), "test_perplexity",
+        spread(group, hr_measure_perplexity), "test_bits_per_byte",
+        spread(group, hr_measure_bits_per_byte), "test_loss", spread(group, hr_measure_test_loss),
         "train_loss", spread(group, hr_measure_train_loss), "seconds",
         spread(group, hr_measure_seconds), "samples_per_s", spread(group, hr_measure_rate),
         "updates", spread(group, hr_measure_updates), "p_against_best",

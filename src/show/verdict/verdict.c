@@ -474,11 +474,11 @@ static enum hr_status test_all(struct hr_verdict *v)
     enum hr_status status = hr_family_make(&v->score_tests, &wish);
     tested.score = false;
     wish.margin = 0;
-    if (status == HR_OK && v->wish.target > 0)
+    if (status == HR_OK && v->wish.target.value > 0)
         status = hr_family_make(&v->cost_tests[HR_COST_SAMPLES], &wish);
     tested.cost = HR_COST_SECONDS;
     wish.twin = alone;
-    if (status == HR_OK && v->wish.target > 0)
+    if (status == HR_OK && v->wish.target.value > 0)
         status = hr_family_make(&v->cost_tests[HR_COST_SECONDS], &wish);
     free(alone);
     return status;

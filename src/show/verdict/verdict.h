@@ -147,10 +147,10 @@ bool hr_run_group_orders(const struct hr_run_group *group, enum hr_metric metric
 
 /* What was asked of the runs, and what claims hold at. */
 struct hr_verdict_wish {
-    double target;      /* --target-accuracy or --target-rmse; 0: none */
-    double margin;      /* --margin: points of accuracy, or the metric's own units; 0: none */
-    const char *at;     /* "lr 0.05, momentum 0.9", "the values chosen"; NULL or "": unsaid */
-    bool tuned;         /* each strategy has values of its own, chosen by a search */
+    struct hr_target target; /* that was to be reached */
+    double margin;           /* --margin: points of accuracy, or the metric's own units; 0: none */
+    const char *at;          /* "lr 0.05, momentum 0.9", "the values chosen"; NULL or "": unsaid */
+    bool tuned;              /* each strategy has values of its own, chosen by a search */
     const char *sure;   /* of tuned ones: how sure the choices were, in sentences; NULL: unsaid */
     const char *length; /* the option by which runs end when they do, as "--budget"; NULL: none */
     const char *fair;   /* the command that compares fairly; NULL: none */

@@ -65,6 +65,7 @@ static void add_curve_point(const struct hr_leader *leader)
     point.test_loss = measured.loss;
     point.test_accuracy = measured.accuracy;
     point.values = leader->cuts.values;
+    point.text = leader->cuts.text;
     point.fit = measured.fit;
     point = hr_cut_measured(&leader->cuts, point);
     if (hr_cut_improves(&leader->cuts, &point))

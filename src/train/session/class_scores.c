@@ -100,3 +100,12 @@ struct hr_fit hr_fit_of_classes(const struct hr_answered *answered)
                            .macro_f1 = f1s / (double)met,
                            .roc_auc = find_area(answered)};
 }
+
+struct hr_fit hr_fit_of_text(const struct hr_split *split, double loss)
+{
+    const double tokens = (double)(split->end - split->first), bytes = (double)split->bytes;
+    return (struct hr_fit){.perplexity = exp(loss),
+                           .bits_per_byte =
+                               bytes > 0 ? loss / log(2) * tokens / bytes : (double)NAN,
+                           .r2 = (double)NAN};
+}

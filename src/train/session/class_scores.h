@@ -22,6 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "hogring/data.h"
 #include "hogring/run_result.h"
 
 /* What the samples of a split are, and what they were answered with. */
@@ -46,5 +47,8 @@ bool hr_class_scores_rank(size_t classes, size_t noutputs);
 
 /* Over all classes. NaN: it is not defined, or there was no memory to count. */
 struct hr_fit hr_fit_of_classes(const struct hr_answered *answered);
+
+/* Of text whose loss is so many nats a token. */
+struct hr_fit hr_fit_of_text(const struct hr_split *split, double loss);
 
 #endif

@@ -143,6 +143,7 @@ struct hr_cuts {
     struct hr_early_stop early_stop, keep_best;
     bool validates; /* what is measured is of a validation split (data/held_out.h) */
     bool values;    /* the model predicts values, and no classes */
+    bool text;      /* or tokens */
     struct hr_past past;
 };
 

@@ -52,12 +52,13 @@ static void fill_best(const struct hr_cuts *cuts, const struct hr_train_options 
                  options->checkpoint_dir);
 }
 
-/* When --target-accuracy, or --target-rmse, was first reached. */
+/* When --target-accuracy, --target-rmse or --target-loss was first reached. */
 static double seconds_to_target(const struct hr_train_options *options,
                                 const struct hr_run_result *result)
 {
-    const enum hr_metric metric = hr_metric_of_run(result);
-    const double target = hr_target_of(options, metric);
+    const struct hr_target asked = hr_target_asked(options);
+    const enum hr_metric metric = asked.metric;
+    const double target = asked.value;
     double seconds = -1;
     for (size_t i = result->ncurve; target > 0 && i-- > 0;) {
         const double value = hr_metric_at(metric, &result->curve[i]);

@@ -123,6 +123,7 @@ static struct hr_curve_point point_of(const struct hr_cuts *cuts, const struct s
         .test_loss = row[4],
         .test_accuracy = cuts->values ? (double)NAN : row[5],
         .values = cuts->values,
+        .text = cuts->text,
         .fit = {.rmse = cuts->values ? row[4] : none, .mae = none, .r2 = none}};
     if (fit)
         point.fit = (struct hr_fit){.rmse = fit[0], .mae = fit[1], .r2 = fit[2]};

@@ -146,7 +146,7 @@ void hr_target_scale_put(const struct hr_target_scale *scale, struct hr_tensor_f
 void hr_target_scale_text(const struct hr_target_scale *scale, const char *loss, char *text,
                           size_t size)
 {
-    size_t used = (size_t)snprintf(text, size, "%s of", loss);
+    size_t used = (size_t)snprintf(text, size, "regress: %s of", loss);
     for (size_t k = 0; k < scale->count && used < size; k++) {
         char number[32];
         snprintf(number, sizeof number, "target %zu", k + 1);

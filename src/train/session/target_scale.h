@@ -47,7 +47,8 @@ void hr_target_scale_free(struct hr_target_scale *scale);
 size_t hr_target_scale_entries(const struct hr_target_scale *scale);
 void hr_target_scale_put(const struct hr_target_scale *scale, struct hr_tensor_file *file);
 
-/* "mse of price (mean 350, deviation 120), rent (mean 12, deviation 4)", as much as fits. */
+/* "regress: mse of price (mean 350, deviation 120), rent (mean 12, deviation 4)", as much as fits.
+ */
 void hr_target_scale_text(const struct hr_target_scale *scale, const char *loss, char *text,
                           size_t size);
 

@@ -76,7 +76,7 @@ static enum hr_status check_rule(const struct hr_early_stop *rule, const char *o
 {
     enum { BINARY = 2 };
     const bool summed = values || rule->metric <= HR_METRIC_ACCURACY;
-    HR_TRY(hr_early_stop_fits(rule, option, values ? 0 : BINARY));
+    HR_TRY(hr_early_stop_fits(rule, option, values ? HR_OF_VALUES : HR_OF_CLASSES, BINARY));
     return summed ? HR_OK
                   : hr_fail(HR_E_USAGE,
                             "--%s %s: is not measured of sparse models; expected accuracy or loss",

@@ -91,6 +91,7 @@ static const struct hr_train_options options = {.strategy = "ssp",
                                                 .stall_warn = 10,
                                                 .target_accuracy = 0.95,
                                                 .target_rmse = 2.5,
+                                                .target_loss = 1.25,
                                                 .checkpoint_dir = "ck",
                                                 .checkpoint_every = {.steps = 50},
                                                 .keep = 3,
@@ -133,7 +134,7 @@ static const struct field configuration[] = {
      "\"header\":\"auto\","
      "\"label-column\":\"y\",\"target\":null,\"index-base\":\"1\",\"features\":7,\"resize\":"
      "\"32x24\",\"skip-bad-images\":false,\"max-data\":"
-     "4096,"
+     "4096,\"context\":0,\"vocabulary\":null,\"lines\":false,\"eval-tokens\":0,"
      "\"classes\":null}}"},
     {"strategy", "\"ssp\""},
     {"algorithm", "\"auto\""},
@@ -227,6 +228,7 @@ static const struct field configuration[] = {
     {"stall-warn", "10.0"},
     {"target-accuracy", "0.94999999999999996"},
     {"target-rmse", "2.5"},
+    {"target-loss", "1.25"},
     {"checkpoint-dir", "\"ck\""},
     {"checkpoint-every", "50"},
     {"keep", "3"},

@@ -216,12 +216,16 @@ static const struct field run_fields[] = {
     {"samples", "14700"},
     {"seconds", "1.5"},
     {"samples_per_s", "9800.0"},
+    {"tokens_per_s", "null"},
     {"train_loss", "0.125"},
     {"test_samples", "359"},
     {"test_loss", "0.25"},
     {"test_accuracy", "0.33333333333333331"},
     {"test_fit", "{\"rmse\":4.0,\"mae\":3.0,\"r2\":0.5}"},
     {"targets", "1"},
+    {"tokens", "null"},
+    {"test_text", "null"},
+    {"validation_text", "null"},
     {"target_seconds", "0.75"},
     {"max_skew", "5"},
     {"weights_digest", "\"0123456789abcdef0123456789abcdef\""},
@@ -291,12 +295,14 @@ static const struct field run_fields[] = {
      "\"train_loss\":1.1000000000000001,\"test_loss\":1.2,\"test_accuracy\":"
      "0.59999999999999998,\"validation_loss\":null,\"validation_accuracy\":null,"
      "\"test_fit\":null,\"validation_fit\":null,\"test_scores\":{\"balanced_accuracy\":0.5,"
-     "\"macro_f1\":0.25,\"roc_auc\":null},\"validation_scores\":null},"
+     "\"macro_f1\":0.25,\"roc_auc\":null},\"validation_scores\":null,"
+     "\"test_text\":null,\"validation_text\":null},"
      "{\"samples\":1280,\"seconds\":0.20000000000000001,\"epoch\":1.0,"
      "\"train_loss\":null,\"test_loss\":null,\"test_accuracy\":null,"
      "\"validation_loss\":1.5,\"validation_accuracy\":0.10000000000000001,"
      "\"test_fit\":null,\"validation_fit\":{\"rmse\":3.0,\"mae\":2.0,\"r2\":null},"
-     "\"test_scores\":null,\"validation_scores\":null}]"},
+     "\"test_scores\":null,\"validation_scores\":null,\"test_text\":null,"
+     "\"validation_text\":null}]"},
     {"test_scores", "null"},
     {"validation_scores", "null"},
     {"validation_samples", "288"},

@@ -26,7 +26,7 @@ static char *told(const struct hr_run_result *runs, size_t n, char **text)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, n, &(struct hr_table_style){0, 0, true});
+    hr_table_print(capture.out, runs, n, &(struct hr_table_style){.details = true});
     *text = capture_end(&capture);
     return strstr(*text, "\n~ ");
 }

@@ -11,7 +11,7 @@ static char *table_of(const struct hr_run_result *runs, size_t n)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, n, &(struct hr_table_style){0, 80, true});
+    hr_table_print(capture.out, runs, n, &(struct hr_table_style){.width = 80, .details = true});
     return capture_end(&capture);
 }
 

@@ -19,7 +19,10 @@ static void expect_table(const struct hr_run_result *runs, size_t n, double targ
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, n, &(struct hr_table_style){target, 0, true});
+    hr_table_print(
+        capture.out, runs, n,
+        &(struct hr_table_style){.target = {n ? hr_metric_of_run(runs) : HR_METRIC_LOSS, target},
+                                 .details = true});
     char *text = capture_end(&capture);
     assert_string_equal(text, want);
     free(text);
@@ -91,7 +94,7 @@ static void asynchrony_has_a_table_of_its_own(void **state)
     runs[2].stale_parts = parts;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, 3, &(struct hr_table_style){0, 0, true});
+    hr_table_print(capture.out, runs, 3, &(struct hr_table_style){.details = true});
     char *text = capture_end(&capture);
     const char *own = strstr(text, "\n\n");
     assert_non_null(own);
@@ -141,7 +144,7 @@ static void the_four_shares_of_time_are_of_their_sum(void **state)
     runs[1].wait_s = 3.3;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, 2, &(struct hr_table_style){0, 0, true});
+    hr_table_print(capture.out, runs, 2, &(struct hr_table_style){.details = true});
     char *text = capture_end(&capture);
     assert_non_null(strstr(text, "  5/47/7/42\nmean")); /* 0.45, 4.2, 0.6, 3.75 of 9 s */
     free(text);
@@ -154,7 +157,7 @@ static void nobodys_time_is_a_dash(void **state)
     run.load_s = run.compute_s = run.communicate_s = run.wait_s = 0;
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, &run, 1, &(struct hr_table_style){0, 0, true});
+    hr_table_print(capture.out, &run, 1, &(struct hr_table_style){.details = true});
     char *text = capture_end(&capture);
     assert_non_null(strstr(text, "       -\n"));
     free(text);
@@ -328,7 +331,8 @@ static char *table_in(const struct hr_run_result *runs, size_t n, size_t width)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_table_print(capture.out, runs, n, &(struct hr_table_style){0.9, width, true});
+    hr_table_print(capture.out, runs, n,
+                   &(struct hr_table_style){{HR_METRIC_ACCURACY, 0.9}, width, true});
     return capture_end(&capture);
 }
 

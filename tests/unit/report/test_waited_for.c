@@ -74,7 +74,8 @@ static void ranks_stand_below_a_table_of_any_width(void **state)
     for (size_t width = 0; width <= 80; width += 80) {
         struct capture capture;
         capture_begin(&capture);
-        hr_table_print(capture.out, &run, 1, &(struct hr_table_style){0, width, true});
+        hr_table_print(capture.out, &run, 1,
+                       &(struct hr_table_style){.width = width, .details = true});
         char *text = capture_end(&capture);
         assert_non_null(strstr(text, ": rank 1 caused 86 % of all waiting"));
         check_has(text, "\n 1 3 2 1 ");

@@ -269,7 +269,8 @@ static struct claims judge(const struct kind *kind)
 {
     struct hr_verdict v;
     struct claims claims = {0};
-    const struct hr_verdict_wish wish = {.target = kind->test_samples ? 0 : 0.9};
+    const struct hr_verdict_wish wish = {
+        .target = {HR_METRIC_ACCURACY, kind->test_samples ? 0 : 0.9}};
     assert_int_equal(hr_verdict_make(&v, runs, kind->seeds * STRATEGIES, wish), HR_OK);
     assert_int_equal(v.groups.n, STRATEGIES);
     const struct hr_family *family =

@@ -374,8 +374,10 @@ static char *told(const struct hr_run_result *runs, size_t n, struct hr_verdict_
     return capture_end(&capture);
 }
 
-static const struct hr_verdict_wish untuned = {
-    .target = 0.85, .at = "lr 0.05, momentum 0.9", .fair = "hogring compare --tune", .fair_s = 4};
+static const struct hr_verdict_wish untuned = {.target = {HR_METRIC_ACCURACY, 0.85},
+                                               .at = "lr 0.05, momentum 0.9",
+                                               .fair = "hogring compare --tune",
+                                               .fair_s = 4};
 
 static void nothing_is_claimed_of_updates_that_strategies_make_unlike(void **state)
 {
