@@ -264,14 +264,14 @@ static const struct hr_dims *output_of(const struct hr_model *model, size_t from
     return from == HR_FROM_INPUT ? &model->input : &model->layers[from].out;
 }
 
-/* It has the weights of the first embedding before it. */
-static void tie(struct hr_model *model, struct hr_layer *layer)
+/* The first embedding before it, whose weights a layer `tied` has. */
+static struct hr_layer *find_table(struct hr_model *model, size_t before)
 {
-    for (size_t i = layer->index; i-- > 0;)
-        if (model->layers[i].type == &hr_layer_embedding) {
-            model->layers[i].is_tied = true;
-            layer->table = &model->layers[i];
-        }
+    struct hr_layer *table = NULL;
+    for (size_t i = before; i-- > 0;)
+        if (model->layers[i].type == &hr_layer_embedding)
+            table = &model->layers[i];
+    return table;
 }
 
 static enum hr_status build_layer(struct hr_model *model, size_t index)
@@ -283,15 +283,17 @@ static enum hr_status build_layer(struct hr_model *model, size_t index)
     layer->precision = model->precision;
     layer->in = *output_of(model, text->from[0]);
     layer->tokens = model->loss.text ? model->classes : 0;
-    if (layer->type == &hr_layer_tied)
-        tie(model, layer);
+    struct hr_layer *table = layer->type == &hr_layer_tied ? find_table(model, index) : NULL;
+    layer->table = table;
     if (text->nfrom > 1)
         layer->in2 = *output_of(model, text->from[1]);
     HR_TRY(layer->type->fit(layer));
     layer->out.planes = false;
     HR_TRY(place_tensors(model, layer));
-    if (layer->table)
-        layer->param_offset = layer->table->param_offset;
+    if (table) {
+        table->is_tied = true;
+        layer->param_offset = table->param_offset;
+    }
     return HR_OK;
 }
 

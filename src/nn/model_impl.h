@@ -87,6 +87,8 @@ struct hr_workspace {
     struct hr_kept_batch *batch;          /* the one of them that is in hand */
     float **slots;                        /* (nslots) those that all batches share, else NULL */
     const struct hr_taker *taker;         /* of gradients, or NULL */
+    const float *table;                   /* lent (part.h), or NULL: weights of an embedding, */
+    float *share;                         /* and of their gradient what `tied` writes */
     void *scratch;                        /* of all layers in turn */
     const struct hr_kept_batch *computed; /* whose forward went last */
     float *own_output; /* of a part that recomputes and goes on: (max_batch, outputs), else NULL */

@@ -18,15 +18,6 @@ static bool skips_across(const struct hr_model *model, size_t at)
     return false;
 }
 
-/* Does a layer from `at` on have the weights of one before it? */
-static bool is_tied_across(const struct hr_model *model, size_t at)
-{
-    for (size_t i = at; i < model->text.nlayers; i++)
-        if (model->layers[i].table && model->layers[i].table->index < at)
-            return true;
-    return false;
-}
-
 static bool has_tensors_before(const struct hr_model *model, size_t at)
 {
     size_t tensors = 0;
@@ -52,11 +43,6 @@ enum hr_status hr_model_may_cut(const struct hr_model *model, size_t at)
         return hr_fail(HR_E_USAGE,
                        "no cut before layer %s \"%s\": the layer before it does its work", path,
                        text);
-    if (is_tied_across(model, at))
-        return hr_fail(HR_E_USAGE,
-                       "no cut before layer %s \"%s\": a layer behind it is tied to the embedding; "
-                       "a \"dense\" in its place has weights of its own",
-                       path, text);
     if (!has_tensors_before(model, at))
         return hr_fail(HR_E_USAGE,
                        "no cut before layer %s \"%s\": nothing before it has parameters", path,
@@ -64,11 +50,25 @@ enum hr_status hr_model_may_cut(const struct hr_model *model, size_t at)
     return HR_OK;
 }
 
+struct hr_tied hr_model_tied(const struct hr_model *model)
+{
+    for (size_t i = 0; i < model->text.nlayers; i++) {
+        const struct hr_layer *table = model->layers[i].table;
+        if (table)
+            return (struct hr_tied){table->index, i, table->param_offset,
+                                    hr_layer_param_count(table)};
+    }
+    return (struct hr_tied){0};
+}
+
 /* Layers and their texts, numbered from the part's first on; words are the whole model's. */
 static void take_layers(const struct hr_model *model, struct hr_model *part)
 {
     const size_t first = part->part.first, n = part->text.nlayers;
     const struct hr_layer *begin = &model->layers[first];
+    const size_t tensor = begin->first_tensor;
+    part->part.param_begin =
+        tensor < model->ntensors ? model->tensors[tensor].offset : model->param_count;
     memcpy(part->layers, begin, n * sizeof *begin);
     memcpy(part->text.layers, &model->text.layers[first], n * sizeof *part->text.layers);
     for (size_t i = 0; i < n; i++) {
@@ -76,12 +76,11 @@ static void take_layers(const struct hr_model *model, struct hr_model *part)
         for (size_t k = 0; first && k < text->nfrom; k++)
             text->from[k] = text->from[k] < first ? HR_FROM_INPUT : text->from[k] - first;
         part->layers[i].first_tensor -= begin->first_tensor;
-        part->layers[i].param_offset -= begin->param_offset;
+        part->layers[i].param_offset -= part->part.param_begin;
         part->ntensors += part->layers[i].ntensors;
     }
     if (part->part.continues || part->part.recomputes) /* its input is read again */
         part->layers[0].in_place = false;
-    part->part.param_begin = begin->param_offset;
     part->part.output_layer = n - 1;
     while (part->layers[part->part.output_layer].in_place ||
            part->layers[part->part.output_layer].absorbed)

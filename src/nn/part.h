@@ -35,6 +35,13 @@
  * A part keeps x, y and, in halves, dy as they are until the end of its backward, and reads them
  * again there.
  *
+ * Where a layer `tied` stands in another part than its embedding, it reads the embedding's weights
+ * in the whole array, and writes its share of their gradient to a place of the caller's, of each
+ * batch, with the first half of its backward. The embedding's part, whose backward comes later,
+ * takes it from there and adds its own: in the whole model's order, so to its bits.
+ *
+ *     hr_workspace_lend_table(w, whole array + tied.begin, share)      of both parts, before a pass
+ *
  * Threads: as model.h.
  * Test:    tests/unit/nn/test_part.c
  */
@@ -61,6 +68,13 @@ struct hr_part_manner {
 HR_CHECKED enum hr_status hr_model_part(const struct hr_model *model, size_t first, size_t end,
                                         struct hr_part_manner manner, struct hr_model **out);
 
+/* The embedding and the layer that has its weights: [begin, begin + count) of the whole array. */
+struct hr_tied {
+    size_t embedding, tied; /* layers */
+    size_t begin, count;    /* 0: no layer is tied */
+};
+struct hr_tied hr_model_tied(const struct hr_model *model);
+
 /* Where its slice of the whole model's parameters begins (hr_model_param_count long). */
 size_t hr_part_param_begin(const struct hr_model *part);
 /* Floats of a sample's input. */
@@ -68,6 +82,10 @@ size_t hr_part_inputs(const struct hr_model *part);
 
 /* The pass that follows writes its output, of a part that is not the last, to y (B, outputs). */
 void hr_workspace_lend_output(struct hr_workspace *workspace, float *y);
+
+/* The passes that follow find an embedding's weights (count) at `weights`, and leave, or take, the
+ * gradient of the layer tied to it at `share` (count). NULL, NULL: one part has both layers. */
+void hr_workspace_lend_table(struct hr_workspace *workspace, const float *weights, float *share);
 
 /* Which of the workspace's options.batches is in hand from now on. */
 void hr_workspace_turn(struct hr_workspace *workspace, size_t batch);

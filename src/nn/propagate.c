@@ -221,9 +221,11 @@ static struct hr_pass pass_of(const struct hr_workspace *workspace, size_t i, co
                               size_t B)
 {
     const struct hr_layer_text *text = &workspace->model->text.layers[i];
+    const struct hr_layer *layer = &workspace->model->layers[i];
     return (struct hr_pass){
         .B = B,
-        .params = params + workspace->model->layers[i].param_offset,
+        .params =
+            layer->table && workspace->table ? workspace->table : params + layer->param_offset,
         .x = output_of(workspace, text->from[0]),
         .x2 = text->nfrom > 1 ? output_of(workspace, text->from[1]) : NULL,
         .y = workspace->batch->traces[i].y,
@@ -322,6 +324,20 @@ static float *slot_of(const struct hr_workspace *workspace, size_t slot)
     return slot == HR_NO_SLOT ? NULL : workspace->batch->slots[slot];
 }
 
+/* Where those of layer i's tensors go: to the part's `grads`, or to what is kept between halves. A
+ * layer that is tied has its embedding's tensor. */
+static float *grads_of(const struct hr_workspace *workspace, size_t i, float *grads)
+{
+    const struct hr_model *model = workspace->model;
+    const struct hr_layer *table = model->layers[i].table;
+    if (table && workspace->table)
+        return workspace->share;
+    if (table)
+        i = table->index - model->part.first;
+    return model->part.in_halves ? workspace->batch->grads[i]
+                                 : grads + model->layers[i].param_offset;
+}
+
 /* A pass with gradients: those of its tensors to `grads`, if they are wanted. */
 static struct hr_pass backward_pass_of(const struct hr_workspace *workspace, size_t i,
                                        const float *params, size_t B, float *grads)
@@ -336,13 +352,17 @@ static struct hr_pass backward_pass_of(const struct hr_workspace *workspace, siz
     return pass;
 }
 
-/* One layer's backward; where an input has several readers, gradients are added. */
+/* One layer's backward; where an input has several readers, gradients are added. grads: the part's,
+ * unused in halves. */
 static void backward_layer(struct hr_workspace *workspace, size_t i, const float *params, size_t B,
                            float *grads)
 {
     const struct hr_layer *layer = &workspace->model->layers[i];
     const struct hr_flow *flow = &workspace->model->flows[i];
-    const struct hr_pass pass = backward_pass_of(workspace, i, params, B, grads);
+    const struct hr_pass pass =
+        backward_pass_of(workspace, i, params, B, grads_of(workspace, i, grads));
+    if (layer->is_tied && workspace->table && workspace->options.team.rank == 0)
+        memcpy(pass.grads, workspace->share, hr_layer_param_count(layer) * sizeof *pass.grads);
     shards_backward(workspace, layer, &pass);
     shards_add(workspace, layer, &layer->in, pass.dx, slot_of(workspace, flow->add_to[0]), B);
     shards_add(workspace, layer, &layer->in2, pass.dx2, slot_of(workspace, flow->add_to[1]), B);
@@ -370,7 +390,7 @@ static void backward(struct hr_workspace *workspace, const float *params, size_t
     for (size_t i = model->text.nlayers; i-- > 0;) {
         if (!has_backward(model, i))
             continue;
-        backward_layer(workspace, i, params, B, grads + model->layers[i].param_offset);
+        backward_layer(workspace, i, params, B, grads);
         hand_over(workspace, &model->layers[i], grads + model->layers[i].param_offset);
         say_done(workspace, &model->layers[i]);
     }
@@ -383,7 +403,7 @@ static void backward_data(struct hr_workspace *workspace, const float *params, s
     round_loss(workspace, B);
     for (size_t i = model->text.nlayers; i-- > 0;)
         if (has_backward(model, i))
-            backward_layer(workspace, i, params, B, workspace->batch->grads[i]);
+            backward_layer(workspace, i, params, B, NULL);
 }
 
 static void backward_weights(struct hr_workspace *workspace, const float *params, size_t B,

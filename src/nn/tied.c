@@ -14,6 +14,8 @@ static enum hr_status fit(struct hr_layer *layer)
     const struct hr_layer *table = layer->table;
     if (!table)
         return hr_fail(HR_E_USAGE, "has the weights of an embedding, and there is none before it");
+    if (table->is_tied)
+        return hr_fail(HR_E_USAGE, "another layer is tied to the embedding: expected one");
     if (layer->in.ndim != 2 || layer->in.size[0] != table->out.size[0])
         return hr_fail(HR_E_USAGE, "its input has shape %s, expected the embedding's width, %zu",
                        hr_dims_text(&layer->in, text, sizeof text), table->out.size[0]);

@@ -382,6 +382,12 @@ void hr_workspace_lend_output(struct hr_workspace *workspace, float *y)
     move_traces(workspace, workspace->batch->traces[part->output_layer].y, y);
 }
 
+void hr_workspace_lend_table(struct hr_workspace *workspace, const float *weights, float *share)
+{
+    workspace->table = weights;
+    workspace->share = share;
+}
+
 void hr_workspace_turn(struct hr_workspace *workspace, size_t batch)
 {
     HR_ASSERT(batch < workspace->options.batches);

@@ -81,7 +81,7 @@ void hr_cut_count(const struct hr_model *model, const size_t *cut, size_t parts,
             const int64_t madds = (int64_t)layer.madds;
             cost[p].forward += madds;
             cost[p].backward_data += trained ? madds : 0;
-            cost[p].backward_weights += layer.params ? madds : 0;
+            cost[p].backward_weights += madds;
             trained += layer.params;
         }
     }

@@ -9,12 +9,38 @@
 
 /* --- cut --- */
 
+/* Where its two layers are in two parts: what a stage would update alone, or have a copy of, is no
+ * one tensor. */
+static enum hr_status find_tied(struct hr_pipeline *pipeline)
+{
+    const struct hr_pipeline_options *o = &pipeline->options;
+    const struct hr_tied tied = hr_model_tied(o->model);
+    if (tied.count == 0 || tied.tied < pipeline->cut[1])
+        return HR_OK;
+    pipeline->tied = tied;
+    const char *path = hr_model_layer(o->model, tied.tied).path;
+    if (!o->schedule->synchronous)
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline-schedule %s: layer %s is tied to the embedding, and each stage "
+                       "has weights of its own age; expected a schedule that drains, as 1f1b, or "
+                       "\"dense\" in place of \"tied\"",
+                       o->schedule->name, path);
+    if (o->machines > 1)
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline %zu on %zu machines: layer %s is tied to the embedding, whose "
+                       "stage is on another one; expected a worker's stages on one machine, or "
+                       "\"dense\" in place of \"tied\"",
+                       pipeline->ranks, o->machines, path);
+    return HR_OK;
+}
+
 static enum hr_status cut_model(struct hr_pipeline *pipeline)
 {
     const struct hr_pipeline_options *o = &pipeline->options;
     for (size_t p = 1; p < pipeline->parts; p++)
         pipeline->cut[p] = o->cut[p - 1];
     pipeline->cut[pipeline->parts] = hr_model_layer_count(o->model);
+    HR_TRY(find_tied(pipeline));
     HR_TRY(hr_split_plan(o->model, o->shards, &pipeline->split));
     const struct hr_part_manner manner = {.in_halves = o->schedule->splits_backward,
                                           .recomputes = o->recompute};
@@ -136,6 +162,16 @@ static size_t slot_bytes(const struct hr_pipeline *pipeline)
     return bytes;
 }
 
+static size_t share_bytes(const struct hr_pipeline *pipeline)
+{
+    return hr_round_up(pipeline->tied.count * sizeof(float), HR_LINE);
+}
+
+static size_t shares_bytes(const struct hr_pipeline *pipeline)
+{
+    return pipeline->tied.count ? slots_of(pipeline, 0) * share_bytes(pipeline) : 0;
+}
+
 static size_t number_bytes(const struct hr_pipeline *pipeline)
 {
     return pipeline->options.shape.micro_batches * hr_pipeline_number_bytes(pipeline);
@@ -183,7 +219,7 @@ static size_t teams_bytes(const struct hr_pipeline *pipeline)
 size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline)
 {
     return word_bytes(pipeline) + number_bytes(pipeline) + slot_bytes(pipeline) +
-           teams_bytes(pipeline) + hr_apart_bytes(pipeline);
+           shares_bytes(pipeline) + teams_bytes(pipeline) + hr_apart_bytes(pipeline);
 }
 
 struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeline, void *base)
@@ -194,9 +230,16 @@ struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeli
     at.micro = (void *)(at.boundary + pipeline->parts);
     at.numbers = (void *)(at.micro + pipeline->options.shape.micro_batches);
     at.slots = (unsigned char *)at.numbers + number_bytes(pipeline);
-    at.shared = at.slots + slot_bytes(pipeline);
+    at.shares = at.slots + slot_bytes(pipeline);
+    at.shared = at.shares + shares_bytes(pipeline);
     at.rings = at.shared + teams_bytes(pipeline);
     return at;
+}
+
+float *hr_pipeline_share(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at,
+                         size_t m)
+{
+    return (float *)(void *)(at->shares + m % slots_of(pipeline, 0) * share_bytes(pipeline));
 }
 
 float *hr_pipeline_slot(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at,

@@ -10,6 +10,7 @@
  *
  *   memory    [ step ] [ seat 0 ] ... [ seat K T - 1 ] [ boundary 0 ] ... [ micro-batch 0 ] ...
  *             [ labels, samples (M, 2, most) ] [ boundary 0: y | dy (slots, most, floats) ] ...
+ *             [ of tied weights: shares (slots of boundary 0, count) ]
  *             [ a team's activations in part 0 ] ... [ rings between machines (apart.h) ]
  *
  *   Boundary p stands between parts p and p + 1. Micro-batch m has slot m mod slots there, for its
@@ -17,6 +18,10 @@
  *   gradients on their way back. A boundary has as many slots as the part before it keeps
  *   micro-batches: a slot is written again after the backward of what was in it, which came through
  *   the part behind. Where backward is split, one for each micro-batch.
+ *
+ *   Tied      where the embedding and the layer tied to it are in two parts, the weights are one
+ *             tensor, which both read; what the second adds to a micro-batch's gradient (nn/part.h)
+ *             lies in a slot that is its own as long as one at boundary 0 is.
  *
  *   Lives     when a rank is lost (lives), the others leave the step, whatever it has come to;
  *             words count from 0 again, each brought back by its writer, which says so in its life
@@ -58,6 +63,7 @@ struct hr_pipeline {
     size_t ranks, parts;                /* K, K * V */
     size_t team, seats;                 /* T, or 1 where it is played; K T */
     struct hr_model_split split;
+    struct hr_tied tied;    /* of two parts; count 0: none is, or one part has both layers */
     size_t *cut;            /* (parts + 1) owned: layers, from 0 to the last */
     struct hr_model **part; /* (parts) owned */
     size_t *kept;           /* (parts) owned: micro-batches whose activations it keeps */
@@ -115,6 +121,7 @@ struct hr_pipeline_memory {
     struct hr_pipeline_micro *micro;       /* (M) */
     uint32_t *numbers;                     /* (M, labels and samples (most)) writer: rank 0 */
     unsigned char *slots;                  /* of the boundaries, one after another */
+    unsigned char *shares;                 /* of tied weights */
     unsigned char *shared;                 /* of the teams, part by part */
     unsigned char *rings;                  /* apart.h */
 };
@@ -147,6 +154,9 @@ struct hr_pipeline_stripe hr_pipeline_stripe(const struct hr_pipeline *pipeline,
 /* Bytes of it; zeroed memory is ready. */
 size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline);
 struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeline, void *base);
+/* Where the tied layer's share of micro-batch m's gradient lies. */
+float *hr_pipeline_share(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at,
+                         size_t m);
 /* The slot of micro-batch m at a boundary: activations, or their gradients. */
 float *hr_pipeline_slot(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at,
                         size_t boundary, size_t m, bool gradients);

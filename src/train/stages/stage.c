@@ -369,7 +369,14 @@ static float *slot_of(const struct hr_stage *stage, size_t boundary, size_t m, b
 
 static void turn(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
 {
-    hr_workspace_turn(stage->workspace[chunk], place_of(stage, m) % stage->pipeline->kept[part]);
+    const struct hr_pipeline *pipeline = stage->pipeline;
+    struct hr_workspace *workspace = stage->workspace[chunk];
+    hr_workspace_turn(workspace, place_of(stage, m) % pipeline->kept[part]);
+    if (pipeline->tied.count) {
+        const uintptr_t weights = (uintptr_t)stage->place.origin + stage->at.step->weights;
+        hr_workspace_lend_table(workspace, (const float *)weights + pipeline->tied.begin,
+                                hr_pipeline_share(pipeline, &stage->at, place_of(stage, m)));
+    }
 }
 
 static const float *weights_of(const struct hr_stage *stage, size_t part, enum hr_stage_work work)

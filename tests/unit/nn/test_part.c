@@ -7,7 +7,7 @@
 #include "support/check.h"
 #include "support/floats.h"
 
-enum { B = 5, BATCHES = 3, MOST = 64 };
+enum { B = 5, BATCHES = 3, MOST = 64, TEXT = 90, CLASSES = 10 };
 
 struct net {
     const char *list;
@@ -33,10 +33,15 @@ static const struct net nets[] = {
      "(tanh), "
      "dense 10",
      {1, 1, 4}},
+    {"embedding 6, dropout 0.2, position, residual (layernorm, attention 3), residual (layernorm, "
+     "dense 9, gelu, dense 6), layernorm, tied",
+     {1, 1, 7}},
+    {"embedding 5, tied, gelu, dense 10", {1, 1, 3}},
 };
 enum { NNETS = sizeof nets / sizeof *nets };
 
 static enum hr_precision precision;
+static uint8_t ids[TEXT];
 
 static int of_bfloat16_values(void **state)
 {
@@ -53,6 +58,9 @@ struct rig {
     float *params, *x, *want, *grads;
     struct hr_part_manner manner;
     float *y[MOST][BATCHES], *dy[MOST][BATCHES]; /* behind each part */
+    struct hr_tokens text;
+    struct hr_tied tied; /* of two parts */
+    float *share;
     uint32_t labels[BATCHES][B], samples[BATCHES][B];
 };
 
@@ -60,12 +68,17 @@ static void open_rig(struct rig *rig, const struct net *net)
 {
     const struct hr_workspace_options manner = {.seed = 7};
     memset(rig, 0, sizeof *rig);
-    const struct hr_model_options options = {
-        .description = net->list, .input = net->input, .classes = 10, .precision = precision};
+    rig->features = net->input.channels * net->input.height * net->input.width;
+    if (!strncmp(net->list, "embedding", 9))
+        rig->text = (struct hr_tokens){rig->features, TEXT, 1, ids};
+    const struct hr_model_options options = {.description = net->list,
+                                             .input = net->input,
+                                             .classes = CLASSES,
+                                             .text = &rig->text,
+                                             .precision = precision};
     CHECK_OK(hr_model_build(&options, &rig->whole));
     CHECK_OK(hr_workspace_create(rig->whole, B, &manner, &rig->workspace));
     rig->nparams = hr_model_param_count(rig->whole);
-    rig->features = net->input.channels * net->input.height * net->input.width;
     rig->params = floats(rig->nparams);
     rig->grads = floats(rig->nparams);
     rig->want = floats(rig->nparams);
@@ -75,8 +88,10 @@ static void open_rig(struct rig *rig, const struct net *net)
         rig->x[i] = draw(i, 1);
     for (size_t b = 0; b < BATCHES; b++)
         for (uint32_t i = 0; i < B; i++) {
-            rig->labels[b][i] = (uint32_t)(7 * b + 3 * i) % 10;
+            rig->labels[b][i] = (uint32_t)(7 * b + 3 * i) % CLASSES;
             rig->samples[b][i] = (uint32_t)(100 * b + i);
+            for (size_t t = 0; t < rig->text.context; t++)
+                rig->x[(b * B + i) * rig->features + t] = (float)ids[rig->labels[b][i] + t];
         }
 }
 
@@ -84,8 +99,11 @@ static void open_rig(struct rig *rig, const struct net *net)
 static void cut(struct rig *rig, const size_t *at, size_t parts, struct hr_part_manner manner)
 {
     const struct hr_workspace_options options = {.seed = 7, .batches = BATCHES};
+    const struct hr_tied tied = hr_model_tied(rig->whole);
     rig->parts = parts;
     rig->manner = manner;
+    rig->tied = tied.tied < at[1] ? (struct hr_tied){0} : tied;
+    rig->share = floats(tied.count);
     for (size_t p = 0; p < parts; p++) {
         CHECK_OK(hr_model_part(rig->whole, at[p], at[p + 1], manner, &rig->part[p]));
         CHECK_OK(hr_workspace_create(rig->part[p], B, &options, &rig->of[p]));
@@ -98,6 +116,7 @@ static void cut(struct rig *rig, const size_t *at, size_t parts, struct hr_part_
 
 static void join(struct rig *rig)
 {
+    free(rig->share);
     for (size_t p = 0; p < rig->parts; p++) {
         hr_workspace_destroy(rig->of[p]);
         hr_model_destroy(rig->part[p]);
@@ -118,10 +137,17 @@ static void close_rig(struct rig *rig)
     free(rig->x);
 }
 
+static void take_turn(struct rig *rig, size_t p, size_t b)
+{
+    hr_workspace_turn(rig->of[p], b);
+    if (rig->tied.count)
+        hr_workspace_lend_table(rig->of[p], rig->params + rig->tied.begin, rig->share);
+}
+
 static void forward(struct rig *rig, size_t p, size_t b)
 {
     struct hr_workspace *workspace = rig->of[p];
-    hr_workspace_turn(workspace, b);
+    take_turn(rig, p, b);
     if (p == 0)
         memcpy(hr_workspace_input(workspace), rig->x + b * B * rig->features,
                B * rig->features * sizeof *rig->x);
@@ -137,7 +163,7 @@ static void forward(struct rig *rig, size_t p, size_t b)
  * no more use for it where its backward is over. */
 static void turn(struct rig *rig, size_t p, size_t b)
 {
-    hr_workspace_turn(rig->of[p], b);
+    take_turn(rig, p, b);
     const bool again = hr_part_forward_again(rig->part[p], rig->of[p],
                                              rig->params + hr_part_param_begin(rig->part[p]), B);
     if (again && !rig->manner.in_halves)
@@ -289,6 +315,8 @@ static void places_that_cannot_be_cut_are_refused(void **state)
 
 int main(void)
 {
+    for (size_t i = 0; i < TEXT; i++)
+        ids[i] = (uint8_t)(i * i % 11 % CLASSES);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_one_after_another_are_the_whole_wherever_it_is_cut),
         cmocka_unit_test(halves_of_backward_are_the_whole_of_it),

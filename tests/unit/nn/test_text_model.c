@@ -312,6 +312,7 @@ static void what_does_not_fit_is_refused(void **state)
     refuses("embedding 8, groupnorm 2, tied", true, "layernorm");
     refuses("embedding 8, batchnorm, tied", true, "layernorm");
     refuses("tied", true, "before it");
+    refuses("embedding 7, tied, tied", true, "another layer");
     refuses("embedding 6, repeat 0 (relu), tied", true, "repeat");
     refuses("embedding 6, repeat 3 relu, tied", true, "repeat");
     refuses("embedding 6, repeat 3 (relu, tied", true, "repeat");
