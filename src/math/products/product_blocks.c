@@ -11,6 +11,7 @@
 
 enum {
     MOST_K = 1024,
+    KNOWN_K = 512,
     LEAST_K = 128,
     MOST_ROWS = 768,
     ROWS_TURNING = 264, /* of a, at least, where each block costs turning b round */
@@ -56,16 +57,18 @@ enum {
 };
 static struct hr_product_block_sizes sizes_of[WIDTHS][2];
 
-/* A tile of 12 rows takes panels from the second level as fast as from the first; with 6 a panel
- * takes half of the first. One that is turned round is long, so that columns of b are read in long
- * runs. The block of a takes three quarters of the second level. */
+/* A tile of 12 rows takes panels from the second level as fast as from the first, as long as all
+ * that stands side by side (b, two panels, rows of a) is on no more pages of 4 KiB than the
+ * processor has at hand, about 96; with 6 a panel takes half of the first level. One that is turned
+ * round is long, so that columns of b are read in long runs. The block of a takes three quarters of
+ * the second level. */
 static struct hr_product_block_sizes sizes_for(size_t width, bool turning, size_t l1, size_t l2)
 {
     const size_t tile = width == 32 ? HR_BLOCK_MOST_ROWS : HR_MICRO_ROWS;
     const size_t k = l1 / 2 / (width * sizeof(float)) / LEAST_K * LEAST_K;
     struct hr_product_block_sizes sizes = {.k = hr_min_size(hr_max_size(k, LEAST_K), MOST_K)};
     if (turning || tile == HR_BLOCK_MOST_ROWS)
-        sizes.k = MOST_K;
+        sizes.k = turning ? MOST_K : KNOWN_K;
     const size_t rows = l2 / 4 * 3 / (sizes.k * sizeof(float)) / tile * tile;
     sizes.rows = hr_min_size(hr_max_size(rows, turning ? ROWS_TURNING : 4 * tile), MOST_ROWS);
     return sizes;
