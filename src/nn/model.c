@@ -496,6 +496,17 @@ enum hr_status hr_model_create(const char *description, struct hr_shape input, s
     return hr_model_build(&options, out);
 }
 
+enum hr_status hr_model_of_data(const char *description, const struct hr_dataset *dataset,
+                                struct hr_model **out)
+{
+    const size_t outputs = dataset->targets.count ? dataset->targets.count : dataset->classes;
+    const struct hr_model_options options = {.description = description,
+                                             .input = dataset->shape,
+                                             .classes = outputs,
+                                             .text = &dataset->tokens};
+    return hr_model_build(&options, out);
+}
+
 void hr_model_destroy(struct hr_model *model)
 {
     if (!model)

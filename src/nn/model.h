@@ -99,6 +99,9 @@ HR_CHECKED enum hr_status hr_model_build(const struct hr_model_options *options,
 /* The same with cross entropy. */
 HR_CHECKED enum hr_status hr_model_create(const char *description, struct hr_shape input,
                                           size_t classes, struct hr_model **out);
+/* The same for these data. */
+HR_CHECKED enum hr_status hr_model_of_data(const char *description,
+                                           const struct hr_dataset *dataset, struct hr_model **out);
 void hr_model_destroy(struct hr_model *model);
 
 /* The layer list in full (what a built-in name stands for), words one blank and layers ", " apart;

@@ -64,6 +64,13 @@ static const char *expand(const char *description, size_t classes, char *buffer)
     return description;
 }
 
+bool hr_model_text_reads_tokens(const char *description)
+{
+    char buffer[HR_MODEL_MAX_TEXT + 1];
+    const char *text = expand(description, 2, buffer);
+    return !strncmp(text + strspn(text, " \t\r\n"), "embedding", 9);
+}
+
 /* --- repeat N ( list ): the list, N times --- */
 
 /* The next word "repeat"; NULL: there is none. */

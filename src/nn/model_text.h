@@ -22,6 +22,7 @@
 #ifndef HR_NN_MODEL_TEXT_H
 #define HR_NN_MODEL_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -57,6 +58,9 @@ void hr_model_text_fini(struct hr_model_text *text);
 
 /* "dense 10": the words of a layer joined again, cut to size; returns buffer. */
 const char *hr_layer_text_join(const struct hr_layer_text *layer, char *buffer, size_t size);
+
+/* Does it begin with an embedding, as all that read text do? */
+bool hr_model_text_reads_tokens(const char *description);
 
 /* The names of the built-in models, ended by NULL. */
 const char *const *hr_model_builtins(void);

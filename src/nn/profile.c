@@ -148,8 +148,10 @@ static void fill_input(const struct bench *bench, size_t seed)
     uint32_t *y = hr_workspace_labels(bench->workspace);
     for (size_t i = 0; i < count; i++)
         x[i] = hr_random_unit((uint32_t)(i + seed) * 2654435761u);
-    for (size_t b = 0; b < bench->B; b++)
-        y[b] = (uint32_t)(b % model->classes);
+    for (size_t i = 0; model->loss.text && i < count; i++)
+        x[i] = floorf(x[i] * (float)model->classes);
+    for (size_t b = 0; b < bench->B; b++) /* of text they are places, and any will do */
+        y[b] = model->loss.text ? 0 : (uint32_t)(b % model->classes);
 }
 
 /* Rounds of the roofs and of steps take turns. */

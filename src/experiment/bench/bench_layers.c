@@ -55,8 +55,10 @@ static enum hr_status measure(const struct hr_cli *cli, const struct hr_bench_da
     struct hr_model *model;
     HR_TRY(hr_kernels_check());
     HR_TRY(hr_kernels_init_process(o->threads_per_worker));
-    struct hr_model_options options = {
-        .description = o->model, .input = data->dataset.shape, .classes = data->dataset.classes};
+    struct hr_model_options options = {.description = o->model,
+                                       .input = data->dataset.shape,
+                                       .classes = data->dataset.classes,
+                                       .text = &data->dataset.tokens};
     HR_TRY(hr_precision_parse(o->precision, &options.precision));
     HR_TRY(hr_model_build(&options, &model));
     if (hr_cli_speaks(cli))

@@ -671,7 +671,7 @@ static enum hr_status build(struct bench *bench)
     HR_TRY(hr_bench_data_open(bench->cli, bench->cli->rounds > 0, &bench->data));
     if (bench->cli->rounds)
         hr_bench_data_fill(&bench->data);
-    HR_TRY(hr_model_create(bench->cli->train.model, set->shape, set->classes, &bench->model));
+    HR_TRY(hr_model_of_data(bench->cli->train.model, set, &bench->model));
     bench->table.model = bench->cli->train.model;
     bench->table.data = bench->data.name;
     bench->table.madds = hr_model_madds(bench->model);

@@ -104,7 +104,7 @@ static void choose_builtins(struct train_bench *bench)
     struct hr_model *model;
     for (const char *const *known = hr_model_builtins(); *known && bench->nmodels < MOST_MODELS;
          known++)
-        if (hr_model_create(*known, set->shape, set->classes, &model) == HR_OK) {
+        if (hr_model_of_data(*known, set, &model) == HR_OK) {
             hr_model_destroy(model);
             bench->models[bench->nmodels++] = *known;
         } else if (hr_cli_speaks(bench->cli)) {
@@ -178,7 +178,7 @@ static enum hr_status count_madds(const struct train_bench *bench,
 {
     const struct hr_dataset *set = &bench->data.dataset;
     struct hr_model *model;
-    HR_TRY(hr_model_create(row->model, set->shape, set->classes, &model));
+    HR_TRY(hr_model_of_data(row->model, set, &model));
     row->madds = hr_model_multiplied(model);
     if (hr_choices_of(options).precision == HR_CHOICE_BF16)
         row->roof_kind = HR_ROOF_BFLOAT16;

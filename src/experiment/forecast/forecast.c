@@ -224,9 +224,8 @@ static unsigned kinds_of(const struct hr_forecast *forecast)
 static enum hr_status count_params(const struct hr_train_options *o,
                                    const struct hr_dataset *dataset, size_t *params)
 {
-    const size_t outputs = hr_max_size(dataset->classes, dataset->targets.count);
     struct hr_model *model;
-    HR_TRY(hr_model_create(o->model, dataset->shape, outputs, &model));
+    HR_TRY(hr_model_of_data(o->model, dataset, &model));
     *params = hr_model_param_count(model);
     hr_model_destroy(model);
     return HR_OK;

@@ -38,7 +38,7 @@ struct hr_row_loops {
      *     dx (R,D) = (g - mean of g - n * mean of g * n) * inverse
      *     dweight (D) += sum over rows of dy * n       dbias (D) += sum over rows of dy
      * Both go on from what is there, row by row: a loop in pieces has the bits of the whole.
-     * dx may be dy. */
+     * dx may be dy; NULL: it is not wanted. */
     void (*layernorm_backward)(size_t R, size_t D, const float *x, const float *weight,
                                const float *mean, const float *inverse, const float *dy, float *dx,
                                float *dweight, float *dbias);

@@ -62,7 +62,7 @@ static void layernorm_backward(size_t R, size_t D, const float *x, const float *
                                const float *mean, const float *inverse, const float *dy, float *dx,
                                float *dweight, float *dbias)
 {
-    for (size_t r = 0; r < R; r++, x += D, dy += D, dx += D) {
+    for (size_t r = 0; r < R; r++, x += D, dy += D) {
         const float m = mean[r], k = inverse[r];
         struct sixteen sum = sixteen_of(0), products = sum;
         FOR_SIXTEENS(c, count, D)
@@ -83,10 +83,11 @@ static void layernorm_backward(size_t R, size_t D, const float *x, const float *
             store_sixteen(dbias + c, db, count);
         }
         const float g_mean = sum_of(sum) / (float)D, gn_mean = sum_of(products) / (float)D;
+        float *to = dx ? dx + r * D : NULL;
 #pragma omp simd
-        for (size_t c = 0; c < D; c++) {
+        for (size_t c = 0; c < (to ? D : 0); c++) {
             const float n = (x[c] - m) * k;
-            dx[c] = ((dy[c] * weight[c] - g_mean) - n * gn_mean) * k;
+            to[c] = ((dy[c] * weight[c] - g_mean) - n * gn_mean) * k;
         }
     }
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/file.h"
 #include "base/printable.h"
 #include "checkpoint/safetensors.h"
@@ -54,13 +55,10 @@ static struct totals totals_of(const struct hr_model *model, size_t batch)
 
 static void write_layer(FILE *cells, const struct hr_layer_info *info)
 {
-    char shape[48];
-    if (info->ndim == 1)
-        snprintf(shape, sizeof shape, "(%zu)", info->shape[0]);
-    else
-        snprintf(shape, sizeof shape, "(%zu, %zu, %zu)", info->shape[0], info->shape[1],
-                 info->shape[2]);
-    fprintf(cells, "%s\t%s\t%s\t%zu\t%.0f\n", info->path, info->text, shape, info->params,
+    char shape[60] = "";
+    for (size_t d = 0; d < info->ndim; d++)
+        hr_append(shape, sizeof shape, "%s%zu", d ? ", " : "", info->shape[d]);
+    fprintf(cells, "%s\t%s\t(%s)\t%zu\t%.0f\n", info->path, info->text, shape, info->params,
             info->madds);
 }
 
@@ -111,7 +109,18 @@ enum hr_status hr_inspect_model(const struct hr_cli *cli)
     struct hr_model *model;
     const size_t batch = cli->train.batch_size;
     HR_TRY(hr_inspect_parse_input(cli->input, &input));
-    HR_TRY(hr_model_create(cli->positional[0], input, cli->classes, &model));
+    const bool text = hr_model_text_reads_tokens(cli->positional[0]);
+    if (text && !hr_cli_was_given(cli, "input"))
+        input = (struct hr_shape){1, 1, cli->data_options.context};
+    const struct hr_tokens tokens = {.context = text ? hr_shape_elems(input) : 0};
+    const size_t bytes = 256;
+    HR_TRY(hr_model_build(
+        &(struct hr_model_options){
+            .description = cli->positional[0],
+            .input = input,
+            .classes = text && !hr_cli_was_given(cli, "classes") ? bytes : cli->classes,
+            .text = &tokens},
+        &model));
     const struct totals totals = totals_of(model, batch);
     enum hr_status status = HR_OK;
     if (totals.workspace_bytes == 0)
