@@ -17,7 +17,7 @@ extern "C" {
 
 struct hr_evaluation {
     char model[1024];                /* the layers in full */
-    double test_loss, test_accuracy; /* accuracy: NaN where values are predicted */
+    double test_loss, test_accuracy; /* accuracy: NaN where values or tokens are predicted */
     struct hr_fit fit; /* over the classes, or the mean over the targets; NaN of sparse classes */
     size_t targets;    /* values of each sample that are predicted; 0: classes. With some: */
     struct hr_target_fit {
@@ -27,8 +27,9 @@ struct hr_evaluation {
     } * target;             /* (targets) owned: of each; NULL of sparse models */
     size_t count, noutputs; /* samples of the test split (mf: ratings), outputs of the network */
     float *outputs;         /* (count, noutputs) what the last layer gave; values as they are
-                               predicted, in the targets' own units; of sparse models w.x; owned */
-    size_t classes;         /* that the model tells apart; 0: of sparse models */
+                               predicted, in the targets' own units; of sparse models w.x; owned.
+                               Of text there are losses alone: outputs, labels, answers are NULL */
+    size_t classes;         /* that the model tells apart; 0: of sparse models, and of text */
     char **class_names;     /* (classes) owned; NULL: "0", "1", ... */
     uint32_t *labels;       /* (count) of the samples, as the model numbers its classes; owned */
     uint32_t *answers;      /* (count) the model's: the first largest output, or as the loss has it;

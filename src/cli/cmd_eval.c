@@ -210,6 +210,19 @@ static enum hr_status check(const struct hr_cli *cli)
     return HR_OK;
 }
 
+/* Of text, whose windows have a loss each and no answer. */
+static enum hr_status check_text(const struct hr_cli *cli, const struct hr_dataset *dataset)
+{
+    static const char *const of_answers[] = {"worst", "worst-sheet", "outputs", "expect-accuracy",
+                                             "expect-rmse"};
+    for (size_t i = 0; dataset->tokens.context && i < sizeof of_answers / sizeof *of_answers; i++)
+        if (hr_cli_was_given(cli, of_answers[i]))
+            return hr_fail(HR_E_USAGE,
+                           "--%s: is not supported for text (%s), which has a loss alone",
+                           of_answers[i], dataset->name);
+    return HR_OK;
+}
+
 /* Where none are named, its own. */
 static enum hr_status open_data(struct hr_cli *cli, const struct hr_checkpoint *checkpoint,
                                 struct hr_reading *reading, struct hr_dataset *dataset)
@@ -242,6 +255,7 @@ static enum hr_status evaluate_saved(struct hr_cli *cli, const struct hr_checkpo
     struct hr_reading reading = {.data = cli->data, .options = &cli->data_options};
     HR_TRY(open_data(cli, checkpoint, &reading, dataset));
     HR_TRY(hr_apart_check(cli));
+    HR_TRY(check_text(cli, dataset));
     if (cli->worst_sheet[0])
         HR_TRY(hr_sheet_check(dataset));
     HR_TRY(hr_evaluate_saved(checkpoint, layers_of(cli), dataset, &evaluation));

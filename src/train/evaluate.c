@@ -189,13 +189,15 @@ static void run_rows(struct evaluation *e, const struct hr_dataset *dataset, siz
                       hr_workspace_input(e->workspace), hr_workspace_labels(e->workspace));
     hr_scaling_apply(&e->scaling, dataset->shape, count, hr_workspace_input(e->workspace));
     hr_model_evaluate_more(e->model, e->workspace, e->params, count, sum);
+    hr_workspace_losses(e->workspace, count, out->losses + first);
+    if (!out->outputs)
+        return;
     memcpy(out->outputs + first * outputs, hr_workspace_outputs(e->workspace),
            count * outputs * sizeof *out->outputs);
     if (e->values.count)
         add_values(e, dataset, count, out->outputs + first * outputs, errors);
     memcpy(out->labels + first, dataset->test.labels + first, count * sizeof *out->labels);
     hr_workspace_answers(e->workspace, count, out->answers + first);
-    hr_workspace_losses(e->workspace, count, out->losses + first);
 }
 
 static enum hr_status take_names(const struct hr_dataset *dataset, struct hr_evaluation *out)
@@ -217,11 +219,14 @@ static enum hr_status make_room(const struct hr_model *model, const struct hr_da
 {
     out->count = dataset->test.count;
     out->noutputs = hr_model_outputs(model);
+    out->losses = calloc(out->count, sizeof *out->losses);
+    out->loss = hr_loss_name(hr_model_loss(model));
+    if (dataset->tokens.context) /* of each window as many as it has tokens, times all there are */
+        return out->losses ? HR_OK
+                           : hr_fail(HR_E_NOMEM, "no memory for losses of %zu samples", out->count);
     out->outputs = calloc(out->count * out->noutputs, sizeof *out->outputs);
     out->labels = calloc(out->count, sizeof *out->labels);
     out->answers = calloc(out->count, sizeof *out->answers);
-    out->losses = calloc(out->count, sizeof *out->losses);
-    out->loss = hr_loss_name(hr_model_loss(model));
     if (!out->outputs || !out->labels || !out->answers || !out->losses)
         return hr_fail(HR_E_NOMEM, "no memory for %zu outputs of %zu samples", out->noutputs,
                        out->count);
@@ -278,6 +283,11 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
     out->test_accuracy = (double)correct / (double)out->count;
     if (sums)
         return fill_fit(e, dataset, out);
+    if (!out->answers) {
+        out->test_accuracy = (double)NAN;
+        out->fit = (struct hr_fit){{(double)NAN}, {(double)NAN}, {(double)NAN}};
+        return HR_OK;
+    }
     const struct hr_answered answered = {.count = out->count,
                                          .classes = out->classes,
                                          .noutputs = out->noutputs,
@@ -295,8 +305,10 @@ static enum hr_status check_needs(const struct hr_model *model, const struct hr_
     hr_needs_add_taken(&needs, "data", hr_dataset_bytes(dataset));
     hr_needs_add(&needs, "weights", hr_model_param_count(model), sizeof(float));
     hr_needs_add(&needs, "activations", 1, bytes ? bytes : SIZE_MAX);
-    hr_needs_add(&needs, "outputs", dataset->test.count,
-                 (hr_model_outputs(model) + 1) * sizeof(float) + 2 * sizeof(uint32_t));
+    hr_needs_add(&needs, dataset->tokens.context ? "losses" : "outputs", dataset->test.count,
+                 dataset->tokens.context
+                     ? sizeof(float)
+                     : (hr_model_outputs(model) + 1) * sizeof(float) + 2 * sizeof(uint32_t));
     return hr_needs_check(&needs, "this evaluation needs", "");
 }
 

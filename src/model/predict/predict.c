@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "data/tokens.h"
 #include "hogring/sparse.h"
 #include "options/choices.h"
 #include "predict/meaning.h"
@@ -110,6 +111,14 @@ static enum hr_status read_model(struct hr_predictor *p, const char *path,
     if (loss)
         HR_TRY(hr_loss_parse(loss, &p->loss));
     HR_TRY(hr_model_input_get(p->checkpoint, &p->input));
+    struct hr_vocabulary tokens;
+    if (p->input.recipe && hr_vocabulary_read(p->input.recipe, &tokens) == HR_OK) {
+        hr_vocabulary_free(&tokens);
+        return hr_fail(HR_E_USAGE,
+                       "%s: is a language model, which goes on with a text: hogring sample %s "
+                       "--prompt TEXT",
+                       path, path);
+    }
     return read_classes(p, options);
 }
 

@@ -215,7 +215,8 @@ static bool were_own(const struct hr_checkpoint *checkpoint, const struct hr_rea
 bool hr_reading_is_whole(const struct hr_dataset *dataset)
 {
     const struct hr_split *train = &dataset->train, *test = &dataset->test;
-    return test->pixels == train->pixels && test->values == train->values;
+    return test->pixels == train->pixels && test->values == train->values &&
+           test->first == train->first && test->end == train->end;
 }
 
 /* What was said of a split was said of other data. */
