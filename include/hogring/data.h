@@ -6,8 +6,9 @@
  * whichever they are, a gathered batch is dense floats, C,H,W.
  *
  * Formats: IDX (MNIST), CIFAR-10 and CIFAR-100 binary, npy pairs, folders of PNG and JPEG images,
- * CSV and TSV, libsvm, and packed (src/data/formats/packed.h), told apart by content first and
- * by name second. All but images and packed may be gzip.
+ * CSV and TSV, libsvm, packed (src/data/formats/packed.h), text and tokens
+ * (src/data/formats/token_file.h), told apart by content first and by name second. All but images
+ * and packed may be gzip.
  *
  * Images: grey where all are grey, else RGB; 16 bits become 8, palettes RGB, alpha is dropped, an
  * EXIF orientation is not obeyed (src/data/images/image.h). Files are decoded by as many threads as
@@ -139,7 +140,7 @@ struct hr_data_options {
     char vocabulary[16]; /* what a token is: bytes, or chars (of UTF-8) [bytes] */
     size_t context;      /* tokens of a sample [128] */
     bool lines;          /* shuffle lines, always alike, before the end of the text is held out */
-    size_t eval_tokens;  /* at most so many are held out for the test [131072] */
+    size_t eval_tokens;  /* how many of those held out are measured on, the first [131072] */
 };
 
 void hr_data_defaults(struct hr_data_options *options);
@@ -147,7 +148,7 @@ void hr_data_defaults(struct hr_data_options *options);
 struct hr_dataset {
     char name[256];        /* what was asked for: "digits", "fashion-mnist" or a path */
     char format[16];       /* "idx", "cifar-10", "cifar-100", "npy", "csv", "libsvm", "packed",
-                              "images" */
+                              "images", "text" */
     struct hr_shape shape; /* of one sample */
     enum hr_features features;
     struct hr_targets targets; /* of a regression: count > 0, and classes is 0 */
@@ -162,7 +163,8 @@ struct hr_dataset {
     float scale;                      /* of bytes; 1 for floats and sparse */
     int index_base;                   /* libsvm: of the first feature, 0 or 1; else -1 */
     const char *recipe;               /* CSV: what was done to columns, as JSON
-                                         (src/data/formats/columns.h); NULL: nothing */
+                                         (src/data/formats/columns.h); text: what tokens are
+                                         (src/data/tokens.h); NULL: nothing */
     char label_column[80];            /* CSV: the column of labels, as "column 3, kind"; else "" */
     int label_guessed;                /* CSV: 1 if it was chosen by its name alone */
     size_t skipped;                   /* images that were left out (skip_bad_images) */
@@ -183,7 +185,8 @@ struct hr_dataset {
  *                             or X_train.npy, y_train.npy, X_test.npy, y_test.npy; or images:
  *                             train/<class>/ and test/<class>/, or <class>/, with PNG and JPEG
  *                             files. Bytes are scaled by 1/255
- *            a file           CSV, TSV, libsvm or packed
+ *                             or texts, NAME.txt and NAME.txt.gz, one after the other
+ *            a file           CSV, TSV, libsvm, packed, text (NAME.txt) or tokens (npy, .bin)
  *   options  NULL: the defaults. One that means nothing for the format is HR_E_USAGE.
  *   out      written only on success; close with hr_dataset_close
  * A label may be any text or number: the distinct ones are sorted (as numbers when all are) and

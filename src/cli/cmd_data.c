@@ -10,12 +10,14 @@
 #include "watch/watch.h"
 #include "terminal/output.h"
 #include "base/signals.h"
+#include "data/tokens.h"
 #include "formats/packed.h"
+#include "formats/token_file.h"
 #include "json/value.h"
 
 static const char *features_name(enum hr_features features)
 {
-    static const char *const names[] = {"bytes", "floats", "sparse"};
+    static const char *const names[] = {"bytes", "floats", "sparse", "tokens"};
     return names[features];
 }
 
@@ -27,6 +29,46 @@ static double density(const struct hr_dataset *d)
     const double cells =
         (double)(d->train.count + d->test.count) * (double)hr_shape_elems(d->shape);
     return (double)(d->train.rows[d->train.count] + d->test.rows[d->test.count]) / cells;
+}
+
+/* --- of text --- */
+
+/* The tokens there are; of characters which. */
+static enum hr_status print_vocabulary(const struct hr_dataset *d)
+{
+    struct hr_vocabulary vocabulary;
+    struct hr_array shown = {0};
+    char one[16];
+    HR_TRY(hr_vocabulary_read(d->recipe, &vocabulary));
+    const bool chars = vocabulary.kind == HR_VOCABULARY_CHARS;
+    enum hr_status status = HR_OK;
+    for (uint32_t i = 0; chars && status == HR_OK && i < vocabulary.count; i++)
+        status = hr_array_add(&shown, d->name, one, hr_vocabulary_decode(&vocabulary, i, one));
+    if (status == HR_OK)
+        printf("tokens    %zu, each one of %zu %s%s%s\n", d->tokens.count, vocabulary.count,
+               hr_vocabulary_name(vocabulary.kind), chars ? ": " : "",
+               chars ? hr_shown(shown.data, shown.bytes).text : "");
+    free(shown.data);
+    hr_vocabulary_free(&vocabulary);
+    return status;
+}
+
+static void print_part(const char *name, const struct hr_split *split)
+{
+    if (split->count)
+        printf("%-10s%zu tokens, %zu windows\n", name, split->end - split->first, split->count);
+}
+
+static enum hr_status print_text(const struct hr_dataset *d)
+{
+    printf("%s: %s\n", d->name, d->format);
+    HR_TRY(print_vocabulary(d));
+    printf("context   %zu\n", d->tokens.context);
+    print_part("train", &d->train);
+    print_part("test", &d->test);
+    print_part("validate", &d->validation);
+    printf("digest    %s\n", d->digest);
+    return HR_OK;
 }
 
 static void count_labels(const struct hr_split *split, size_t label, size_t *count)
@@ -104,8 +146,10 @@ static json_t *targets_json(const struct hr_dataset *d)
     return array;
 }
 
-static void print_info(const struct hr_dataset *d)
+static enum hr_status print_info(const struct hr_dataset *d)
 {
+    if (d->tokens.context)
+        return print_text(d);
     printf("%s: %s\n", d->name, d->format);
     printf("shape     %zux%zux%zu = %zu features, %s", d->shape.channels, d->shape.height,
            d->shape.width, hr_shape_elems(d->shape), features_name(d->features));
@@ -121,6 +165,7 @@ static void print_info(const struct hr_dataset *d)
     else
         print_classes(d);
     printf("digest    %s\n", d->digest);
+    return HR_OK;
 }
 
 static json_t *info_json(const struct hr_dataset *d)
@@ -145,9 +190,9 @@ enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)
     HR_TRY(hr_dataset_open_with(name, &cli->data_options, &dataset));
     hr_hints_print_notes(&dataset);
     hr_hints_print_rounding(&dataset);
-    if (hr_cli_speaks(cli))
-        print_info(&dataset);
-    const enum hr_status st = cli->json[0] ? hr_json_write(cli->json, info_json(&dataset)) : HR_OK;
+    enum hr_status st = hr_cli_speaks(cli) ? print_info(&dataset) : HR_OK;
+    if (st == HR_OK && cli->json[0])
+        st = hr_json_write(cli->json, info_json(&dataset));
     hr_dataset_close(&dataset);
     return st;
 }
@@ -182,13 +227,25 @@ static enum hr_status verify(const struct hr_cli *cli, const char *name)
     return HR_OK;
 }
 
-static enum hr_status make(const struct hr_cli *cli, const char *what)
+static enum hr_status make_tokens(const struct hr_cli *cli)
+{
+    struct hr_text_packed packed;
+    const char *text = cli->positional[2];
+    if (cli->npositional < 3)
+        return hr_fail(HR_E_USAGE, "data make tokens: of which text? (hogring data make tokens "
+                                   "FILE.txt --out FILE.npy)");
+    if (!hr_path_ends_in(cli->out, ".npy"))
+        return hr_fail(HR_E_USAGE, "--out %s: expected a name that ends in .npy", cli->out);
+    HR_TRY(hr_file_check_regular(cli->out)); /* before much is read */
+    HR_TRY(hr_text_pack(text, &cli->data_options, cli->out, &packed));
+    printf("%s: %zu tokens, of %zu there may be; %s.json says what they stand for\n", cli->out,
+           packed.tokens, packed.vocabulary, cli->out);
+    return HR_OK;
+}
+
+static enum hr_status make_sparse(const struct hr_cli *cli)
 {
     struct hr_sparse_shape shape = cli->shape, usual;
-    if (cli->npositional < 2 || strcmp(what, "sparse") != 0)
-        return hr_fail(HR_E_USAGE, "data make: expected data make sparse --out FILE");
-    if (!cli->out[0])
-        return hr_fail(HR_E_USAGE, "data make: where to? (hogring data make sparse --out FILE)");
     hr_sparse_shape_defaults(&usual);
     shape.features =
         hr_cli_was_given(cli, "features") ? cli->data_options.feature_count : usual.features;
@@ -197,6 +254,27 @@ static enum hr_status make(const struct hr_cli *cli, const char *what)
     printf("%s: %zu rows of %zu features, seed %llu\n", cli->out, shape.rows, shape.features,
            (unsigned long long)shape.seed);
     return HR_OK;
+}
+
+static enum hr_status make(const struct hr_cli *cli, const char *what)
+{
+    static const char *const of_text[] = {"vocabulary", "lines"};
+    static const char *const of_sparse[] = {"rows", "features", "nonzeros",
+                                            "skew", "noise",    "seed"};
+    const bool tokens = cli->npositional > 1 && !strcmp(what, "tokens");
+    const char *const *others = tokens ? of_sparse : of_text;
+    const size_t n =
+        tokens ? sizeof of_sparse / sizeof *of_sparse : sizeof of_text / sizeof *of_text;
+    if (cli->npositional < 2 || (!tokens && strcmp(what, "sparse") != 0))
+        return hr_fail(HR_E_USAGE, "data make: expected data make sparse --out FILE, or data make "
+                                   "tokens FILE.txt --out FILE.npy");
+    if (!cli->out[0])
+        return hr_fail(HR_E_USAGE, "data make: where to? (hogring data make %s --out FILE)",
+                       tokens ? "tokens FILE.txt" : "sparse");
+    for (size_t i = 0; i < n; i++)
+        if (hr_cli_was_given(cli, others[i]))
+            return hr_fail(HR_E_USAGE, "--%s: is not supported for data make %s", others[i], what);
+    return tokens ? make_tokens(cli) : make_sparse(cli);
 }
 
 static enum hr_status dispatch(const struct hr_cli *cli)
@@ -211,7 +289,8 @@ static enum hr_status dispatch(const struct hr_cli *cli)
                 {"make", make, HR_DATA_MAKE}};
     const char *job = cli->npositional ? cli->positional[0] : "";
     const char *name = cli->npositional > 1 ? cli->positional[1] : cli->data;
-    if (cli->npositional > 2 || (cli->npositional == 2 && hr_cli_was_given(cli, "data")))
+    const size_t most = !strcmp(job, "make") && !strcmp(name, "tokens") ? 3 : 2;
+    if (cli->npositional > most || (cli->npositional == 2 && hr_cli_was_given(cli, "data")))
         return hr_fail(HR_E_USAGE, "data %s: one data set at a time, found more", job);
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
         if (strcmp(job, jobs[i].name) != 0)
@@ -235,7 +314,7 @@ const struct hr_command hr_command_data = {
     .name = "data",
     .summary = "look at data, pack it into one file, verify it, make some",
     .bit = HR_DATA,
-    .usage = "info|pack|verify [FILE] [OPTIONS], or make sparse --out FILE",
+    .usage = "info|pack|verify [FILE] [OPTIONS], or make sparse|tokens [FILE] --out FILE",
     .story =
         "info shows how a data set is understood: shape, samples, classes, digest. The format is "
         "told by the\n"
@@ -245,12 +324,15 @@ const struct hr_command hr_command_data = {
         "file with its\n"
         "digests. npy features are (n,F), (n,H,W) or (n,C,H,W) in C order, labels (n), or "
         "texts.\n\n"
-        "make sparse writes libsvm rows that look like RCV1's: for --model logistic and svm.\n",
+        "make sparse writes libsvm rows that look like RCV1's: for --model logistic and svm. make "
+        "tokens\n"
+        "reads a large text once (hogring help text).\n",
     .examples = "  hogring data info --data iris.csv --label-column species\n"
                 "  hogring data info pictures --resize 32x32\n"
                 "  hogring data pack --data train.libsvm --out news.hrp\n"
                 "  hogring data verify news.hrp\n"
                 "  hogring data make sparse --out rcv1.libsvm --rows 100000\n"
+                "  hogring data make tokens kjv.txt --out kjv.npy --vocabulary chars\n"
                 "  hogring train --data news.hrp --model \"flatten, dense 20\"\n",
     .run = run,
 };

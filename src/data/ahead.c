@@ -21,6 +21,12 @@ static struct mapped features_of(const struct hr_dataset *dataset)
     const struct hr_storage *storage = dataset->storage;
     const struct hr_table *train = &storage->train;
     const bool bytes = dataset->features == HR_FEATURES_BYTES;
+    const struct hr_tokens *tokens = &dataset->tokens;
+    if (tokens->context)
+        return (struct mapped){.base = (const unsigned char *)tokens->ids +
+                                       train->first * tokens->width,
+                               .bytes = (train->end - train->first) * tokens->width,
+                               .sample = tokens->context * tokens->width};
     const size_t sample = hr_shape_elems(dataset->shape) * (bytes ? 1 : sizeof *train->values);
     return (struct mapped){.base = bytes ? train->pixels : (const void *)train->values,
                            .bytes = train->count * sample,

@@ -41,8 +41,7 @@ void hr_storage_free(struct hr_storage *storage)
     free(storage->columns);
     free(storage->rounding);
     free(storage->recipe);
-    if (!storage->map)
-        free((void *)(uintptr_t)storage->tokens.ids);
+    free(storage->text);
     hr_class_list_free(&storage->list);
     for (size_t s = 0; s < 3; s++)
         free(storage->numbered[s]);
@@ -237,8 +236,8 @@ static enum hr_status settle_rounding(struct hr_dataset *dataset, struct hr_stor
 /* --classes: other numbers for the labels, and room for classes without samples. */
 static enum hr_status apply_list(struct hr_dataset *dataset, struct hr_storage *storage)
 {
-    if (!dataset->options.classes[0])
-        return HR_OK;
+    if (!dataset->options.classes[0] || dataset->tokens.context)
+        return HR_OK; /* a text's are its tokens */
     HR_TRY(hr_class_list_parse("--classes", dataset->options.classes, &storage->list));
     return hr_class_list_apply(&storage->list, "--classes", dataset, storage->numbered);
 }

@@ -1,9 +1,11 @@
 /* The digest of a data set: the same for the same samples, in whatever format they came. */
 #include <stdio.h>
+#include <string.h>
 
 #include <xxhash.h>
 
 #include "data/format.h"
+#include "data/tokens.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "arrays are digested as they lie");
 
@@ -55,11 +57,35 @@ static void add_exact(XXH3_state_t *state, const struct hr_dataset *dataset,
     }
 }
 
+/* Each with as few bytes as all there may be need, however wide they stand in memory. */
+static void add_tokens(XXH3_state_t *state, const struct hr_dataset *dataset,
+                       const struct hr_split *split)
+{
+    const struct hr_tokens *tokens = &dataset->tokens;
+    const struct hr_vocabulary vocabulary = {.count = dataset->classes};
+    const size_t width = hr_vocabulary_width(&vocabulary);
+    char block[4096];
+    size_t used = 0;
+    if (width == tokens->width) {
+        XXH3_128bits_update(state, (const char *)tokens->ids + split->first * width,
+                            (split->end - split->first) * width);
+        return;
+    }
+    for (size_t i = split->first; i < split->end; i++) {
+        const uint32_t token = hr_token(tokens, i);
+        memcpy(block + used, &token, width);
+        used += width;
+        if (used == sizeof block || i + 1 == split->end) {
+            XXH3_128bits_update(state, block, used);
+            used = 0;
+        }
+    }
+}
+
 static void add_split(XXH3_state_t *state, const struct hr_dataset *dataset,
                       const struct hr_split *split)
 {
     const size_t elems = split->count * hr_shape_elems(dataset->shape);
-    const struct hr_tokens *tokens = &dataset->tokens;
     add_size(state, split->count);
     switch (dataset->features) {
     case HR_FEATURES_BYTES:
@@ -78,8 +104,7 @@ static void add_split(XXH3_state_t *state, const struct hr_dataset *dataset,
                             split->rows[split->count] * sizeof *split->values);
         break;
     case HR_FEATURES_TOKENS:
-        XXH3_128bits_update(state, (const char *)tokens->ids + split->first * tokens->width,
-                            (split->end - split->first) * tokens->width);
+        add_tokens(state, dataset, split);
         return;
     }
     if (dataset->targets.count)

@@ -43,8 +43,9 @@ struct hr_storage {
     uint32_t *numbered[3];        /* labels by that list, of train, test and validation */
     char *recipe;                 /* owned: the data set's */
     size_t skipped;               /* the data set's */
-    struct hr_tokens tokens;      /* of text; ids owned */
-    void *map;                    /* a mapping that tables borrow from */
+    struct hr_tokens tokens;      /* of text; ids lie in `text`, or in `map` */
+    void *text;                   /* owned */
+    void *map;                    /* a mapping that tables and tokens borrow from */
     size_t map_bytes;
 };
 

@@ -20,6 +20,11 @@ enum hr_status hr_vocabulary_parse(const char *word, enum hr_vocabulary_kind *ou
     return hr_fail(HR_E_USAGE, "--vocabulary %s: expected bytes or chars", word);
 }
 
+const char *hr_vocabulary_name(enum hr_vocabulary_kind kind)
+{
+    return kinds[kind];
+}
+
 /* --- UTF-8: RFC 3629 --- */
 
 enum { UNICODE_END = 0x110000 };

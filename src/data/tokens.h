@@ -31,6 +31,7 @@ struct hr_vocabulary {
 
 /* bytes, chars; HR_E_USAGE lists them. */
 HR_CHECKED enum hr_status hr_vocabulary_parse(const char *word, enum hr_vocabulary_kind *out);
+const char *hr_vocabulary_name(enum hr_vocabulary_kind kind); /* bytes, chars, numbers */
 /* The characters of a text. HR_E_FORMAT: not UTF-8, with the place. */
 HR_CHECKED enum hr_status hr_vocabulary_of_text(const char *name, const struct hr_array *text,
                                                 struct hr_vocabulary *out);

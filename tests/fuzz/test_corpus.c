@@ -12,7 +12,7 @@
     X(csv) X(npy) X(libsvm) X(cifar) X(packed) X(idx) X(safetensors) \
     X(model_text) X(trace) X(trace_text) X(topology) X(link) X(delay) \
     X(inject) X(config) X(option) X(manifest) X(gzip) X(metadata) X(image) \
-    X(csv_samples)
+    X(csv_samples) X(token_file)
 /* clang-format on */
 #define DECLARE(name) int run_##name(const uint8_t *data, size_t size);
 FUZZERS(DECLARE)
@@ -25,6 +25,9 @@ FUZZERS(DECLARE)
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput run_npy
 #include "fuzz_npy.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput run_token_file
+#include "fuzz_token_file.c"
 #undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput run_libsvm
 #include "fuzz_libsvm.c"

@@ -188,8 +188,8 @@ static enum hr_status find_known(const char *name, const struct hr_format **form
     HR_TRY(hr_format_find(name, format));
     if (!*format)
         return hr_fail(HR_E_FORMAT,
-                       "%s: is no data that is known here, expected packed, CSV or libsvm (or a "
-                       "folder of images, IDX, CIFAR or npy files)",
+                       "%s: is no data that is known here, expected packed, CSV, libsvm, text "
+                       "or tokens (or a folder of images, IDX, CIFAR, npy or text files)",
                        name);
     return HR_OK;
 }
@@ -203,6 +203,17 @@ static bool asks_for_text(const struct hr_data_options *options)
            options->context != defaults.context || options->eval_tokens != defaults.eval_tokens;
 }
 
+/* A table may have the name of a text. */
+static bool asks_for_table(const struct hr_data_options *options)
+{
+    struct hr_data_options defaults;
+    hr_data_defaults(&defaults);
+    return options->label_column[0] || options->target[0] || options->columns[0] ||
+           options->drop[0] || options->one_hot[0] ||
+           strcmp(options->header, defaults.header) != 0 ||
+           strcmp(options->missing, defaults.missing) != 0;
+}
+
 /* Which format is it, and do the options mean something for it? */
 static enum hr_status look_at(const char *name, const struct hr_data_options *options,
                               const struct hr_format **format)
@@ -211,8 +222,10 @@ static enum hr_status look_at(const char *name, const struct hr_data_options *op
     *format = &hr_format_idx;
     if (!is_built_in(name))
         HR_TRY(find_known(name, format));
-    if (*format == &hr_format_csv && asks_for_text(options))
+    if ((*format == &hr_format_csv || *format == &hr_format_libsvm) && asks_for_text(options))
         *format = &hr_format_text;
+    else if (*format == &hr_format_text && hr_path_ends_in(name, ".txt") && asks_for_table(options))
+        *format = &hr_format_csv;
     return check_meaning(name, *format, options);
 }
 

@@ -8,7 +8,7 @@
 
 #include "data/format.h"
 
-#define HR_FORMATS(X) X(packed) X(npy) X(cifar) X(images) X(idx) X(libsvm) X(text) X(csv)
+#define HR_FORMATS(X) X(packed) X(npy) X(cifar) X(images) X(libsvm) X(text) X(idx) X(csv)
 
 #define HR_DECLARE_FORMAT(name) extern const struct hr_format hr_format_##name;
 HR_FORMATS(HR_DECLARE_FORMAT)

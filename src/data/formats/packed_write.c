@@ -132,8 +132,9 @@ enum hr_status hr_packed_write(const char *path, const struct hr_dataset *datase
     struct hr_array names = {0}, values[2] = {{0}, {0}};
     enum hr_status st;
     if (dataset->features == HR_FEATURES_TOKENS)
-        return hr_fail(HR_E_USAGE, "%s: is text, which is no quicker when it is packed",
-                       dataset->name);
+        return hr_fail(HR_E_USAGE,
+                       "%s: is text, expected data make tokens %s --out FILE.npy, which packs it",
+                       dataset->name, dataset->name);
     list_split(dataset, &dataset->train, parts);
     list_split(dataset, &dataset->test, parts + 4);
     HR_TRY_GOTO(hr_file_check_regular(path), st, out);

@@ -132,8 +132,8 @@ static void hint_at_missing(const struct hr_cli *cli, const struct hr_dataset *d
 void hr_hints_print_notes(const struct hr_dataset *dataset)
 {
     for (size_t i = 0; i < sizeof dataset->notes / sizeof *dataset->notes; i++)
-        if (dataset->notes[i][0])
-            hr_log(HR_LOG_WARNING, "%s", dataset->notes[i]);
+        if (dataset->notes[i][0]) /* of text they are no doubts */
+            hr_log(dataset->tokens.context ? HR_LOG_INFO : HR_LOG_WARNING, "%s", dataset->notes[i]);
 }
 
 /* Who chooses by what the test set says has looked at it. */
