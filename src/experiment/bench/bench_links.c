@@ -334,8 +334,10 @@ static double bandwidth_at_ranks(const struct hr_topology *topology)
 static double widest(const struct hr_topology *topology)
 {
     double most = 0;
-    for (size_t w = 0; w < topology->nwires; w++)
-        most = fmax(most, hr_wire_bandwidth(&topology->wire[w]));
+    for (size_t w = 0; w < topology->nwires; w++) {
+        const double bandwidth = hr_wire_bandwidth(&topology->wire[w]);
+        most = bandwidth > most ? bandwidth : most; /* with fmax GCC 12 fails for arm64 */
+    }
     return most;
 }
 
