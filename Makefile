@@ -31,7 +31,7 @@ SAN.fuzz := -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer 
 CET      = $(if $(findstring x86_64,$(ARCH)),-fcf-protection)
 FORTIFY  = $(if $(SAN.$(CONFIG))$(filter -O0,$(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
 HARDEN   = -fstack-protector-strong $(FORTIFY) $(CET)
-OPT     := $(if $(filter release unsafe,$(CONFIG)),-O3,-O1)
+OPT     := $(if $(filter release unsafe arm64,$(CONFIG)),-O3,-O1)
 HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fopenmp-simd -fPIC -pthread $(HARDEN) $(WARN) $(WERROR) -MMD -MP \
   -Iinclude -Isrc $(IQUOTE) -DHR_VERSION='"$(VERSION)"' -DHR_DATE='"$(DATE)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(PKG_CFLAGS) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
@@ -39,14 +39,15 @@ HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
 # Unit tests are compiled in half of the time, and linked in a small part of it, with little
 # optimisation, without debug information, which sanitizers want, and by the quicker linker, where it is.
 # What they test is optimised as ever.
-UNIT_CFLAGS := $(if $(filter release,$(CONFIG)),-O1 -g0)
+UNIT_CFLAGS := $(if $(filter release arm64,$(CONFIG)),-O1 -g0)
 UNIT_LDFLAGS := $(if $(filter release,$(CONFIG)),-Wl$(COMMA)--strip-debug $(if $(shell command -v ld.gold),-fuse-ld=gold))
 # OpenBLAS is loaded when it is needed, src/math/products/blas.h.
 HR_LIBS   = $(PKG_LIBS) -ldl -lm
 
 ARCH    := $(shell $(CC) -dumpmachine 2>/dev/null)
-ISAS    := $(if $(findstring x86_64,$(ARCH)),plain v3 v4,plain)
+ISAS    := plain $(if $(findstring x86_64,$(ARCH)),v3 v4) $(if $(findstring aarch64,$(ARCH)),neon)
 MARCH.v3 := -march=x86-64-v3
+MARCH.neon := -DHR_NEON -fno-schedule-insns
 MARCH.v4 := -march=x86-64-v4 -mprefer-vector-width=512
 MARCH.v4bf16 := $(MARCH.v4) -mavx512bf16
 MARCH.v4amx := $(MARCH.v4bf16) -mamx-tile -mamx-bf16
@@ -265,7 +266,7 @@ fuzz:                                          ## every parser fuzzed for FUZZ_S
 	then $(MAKE) --no-print-directory CONFIG=fuzz CC=clang run-fuzz; else echo "fuzz: skipped, clang with libFuzzer is not installed"; fi
 run-fuzz: $(FUZZERS)
 	@tests/fuzz/run.sh $(FUZZERS)
-arm64: all                                     ## formats under qemu-user, and files exchanged with this machine
+arm64: all                                     ## kernels, formats and digests under qemu-user, a quarter of an hour
 	@CCACHE=$(firstword $(filter %ccache,$(CC))) tests/arm64.sh
 coverage:                                      ## branches of ring, checkpoints and parsers that unit tests take (gcovr)
 	@if command -v gcovr >/dev/null; then $(MAKE) --no-print-directory CONFIG=coverage CFLAGS="-g -O0 --coverage" LDFLAGS="--coverage -Wl,--wrap=_exit,-u,__gcov_dump,-u,__wrap__exit" run-coverage; \

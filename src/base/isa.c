@@ -21,13 +21,15 @@ static bool was_refused;
 
 /* Levels, then what more there may be. */
 enum { V4BF16 = HR_ISA_V4 + 1, V4AMX, NAMES };
-static const char *const names[NAMES] = {"plain", "v3", "v4", "v4bf16", "v4amx"};
+static const char *const names[NAMES] = {"plain", HR_ISA_FUSED, "v4", "v4bf16", "v4amx"};
 
 /* The place in names of what HOGRING_ISA asks for; NAMES: for nothing that is there. */
 static int wanted_name(void)
 {
     const char *wanted = getenv("HOGRING_ISA");
     int name = 0;
+    if (wanted && (!strcmp(wanted, "v3") || !strcmp(wanted, "neon")))
+        return HR_ISA_V3;
     while (name < NAMES && (!wanted || strcmp(wanted, names[name]) != 0))
         name++;
     return name;
@@ -78,7 +80,11 @@ static void detect(struct use *use)
 #else
 static void detect(struct use *use)
 {
+#ifdef __aarch64__
+    use->level = wanted_name() == HR_ISA_PLAIN ? HR_ISA_PLAIN : HR_ISA_NEON;
+#else
     use->level = HR_ISA_PLAIN;
+#endif
 }
 #endif
 

@@ -3,9 +3,10 @@
  * A set of kernels is a struct of pointers to functions, described in its header and declared there
  * by HR_ISA_KERNELS. Its file *.isa.c is compiled once for each level below (the Makefile's
  * HR_ISA_SUFFIX names the copy), and each copy fills one struct, named through HR_ISA_NAME.
- * hr_vec()->add(...) calls the copy in use. On other architectures there is only the plain one. No
- * copy contracts or reorders floating point, so all give the same bits, but for
- * tiles/block.isa.c, micro, narrow, lanes and attention, which say so.
+ * hr_vec()->add(...) calls the copy in use. On architectures that are not named there is only the
+ * plain one. No copy contracts or reorders floating point, so all give the same bits, but for
+ * tiles/block.isa.c, micro, narrow, lanes and attention, which have fused multiply-adds at every
+ * level but plain, and are alike at these.
  *
  * The kernels of bfloat16 (kernels/bf16.h) have one copy more, v4bf16: v4 with AVX512_BF16. It
  * gives the same bits as the others, so it is no level of its own.
@@ -16,10 +17,13 @@
  * them before main (arch_prctl), for the process and all that it forks; where it refuses it is as
  * if there were none.
  *
+ * arm64 has one level above plain, neon, in v3's place. Every such processor has the instructions:
+ * what sets it apart from plain is that it may fuse, and tiles for 32 registers.
+ *
  * HOGRING_ISA=plain|v3|v4|v4bf16 in the environment asks for no more than that, in the order of
- * machines without AMX; what is more than the machine has is the machine's. HOGRING_ISA=v4amx asks
- * for AMX's order, with whatever level there is. Nothing else is a level: the command refuses it,
- * the library has the machine's.
+ * machines without AMX; what is more than the machine has is the machine's, and neon is another
+ * word for v3. HOGRING_ISA=v4amx asks for AMX's order, with whatever level there is. Nothing else
+ * is a level: the command refuses it, the library has the machine's.
  */
 #ifndef HR_BASE_ISA_H
 #define HR_BASE_ISA_H
@@ -30,7 +34,15 @@ enum hr_isa {
     HR_ISA_PLAIN, /* whatever the compiler's default target is */
     HR_ISA_V3,    /* x86-64-v3: AVX2 and fused multiply-add (never by contraction) */
     HR_ISA_V4,    /* x86-64-v4: AVX-512 */
+    HR_ISA_NEON = HR_ISA_V3,
 };
+
+/* What the level above plain is called here. */
+#ifdef __aarch64__
+#define HR_ISA_FUSED "neon"
+#else
+#define HR_ISA_FUSED "v3"
+#endif
 
 /* The level in use; constant for the life of the process (but for hr_isa_lower). Any thread. */
 enum hr_isa hr_isa(void);
@@ -59,8 +71,10 @@ void hr_isa_restore(void);
 #define HR_ISA_JOIN(name, suffix) HR_ISA_JOIN_(name, suffix)
 #define HR_ISA_NAME(name) HR_ISA_JOIN(name, HR_ISA_SUFFIX)
 
+/* Of the copies of a set, HR_ISA_COPIES lists pointers to those of all levels, in their order. */
 #ifdef __x86_64__
 #define HR_ISA_DECLARE(type, name) extern const type name##_plain, name##_v3, name##_v4
+#define HR_ISA_COPIES(name) &name##_plain, &name##_v3, &name##_v4
 #define HR_ISA_DECLARE_BF16(type, name)                                                            \
     HR_ISA_DECLARE(type, name);                                                                    \
     extern const type name##_v4bf16
@@ -72,8 +86,15 @@ void hr_isa_restore(void);
 #define HR_ISA_PICK(name)                                                                          \
     (hr_isa() == HR_ISA_V4 ? &name##_v4 : hr_isa() == HR_ISA_V3 ? &name##_v3 : &name##_plain)
 #else
+#ifdef __aarch64__
+#define HR_ISA_DECLARE(type, name) extern const type name##_plain, name##_neon
+#define HR_ISA_COPIES(name) &name##_plain, &name##_neon
+#define HR_ISA_PICK(name) (hr_isa() == HR_ISA_NEON ? &name##_neon : &name##_plain)
+#else
 #define HR_ISA_DECLARE(type, name) extern const type name##_plain
+#define HR_ISA_COPIES(name) &name##_plain
 #define HR_ISA_PICK(name) (&name##_plain)
+#endif
 #define HR_ISA_DECLARE_BF16(type, name) HR_ISA_DECLARE(type, name)
 #define HR_ISA_PICK_BF16(name) HR_ISA_PICK(name)
 #define HR_ISA_DECLARE_AMX(type, name) HR_ISA_DECLARE(type, name)

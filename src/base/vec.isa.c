@@ -177,7 +177,7 @@ static void copy_past(float *const *out, size_t nout, const float *x, size_t cou
     FENCE();
 }
 
-#ifdef __FMA__
+#if defined __FMA__ || defined __ARM_FEATURE_FMA
 #define ADD_ZERO_TIMES(sum, x) __builtin_fmaf(x, 0.0f, sum)
 #else
 #define ADD_ZERO_TIMES(sum, x) ((sum) + (x)*0.0f)

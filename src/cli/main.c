@@ -96,7 +96,7 @@ static enum hr_status check_environment(void)
     const char *level = hr_isa_unknown(), *cpus = hr_cpus_unknown();
     const char *caches = hr_cpus_unknown_caches();
     if (level)
-        return hr_fail(HR_E_USAGE, "HOGRING_ISA=%s: expected plain, v3, v4, v4bf16 or v4amx",
+        return hr_fail(HR_E_USAGE, "HOGRING_ISA=%s: expected plain, v3, neon, v4, v4bf16 or v4amx",
                        level);
     if (cpus)
         return hr_fail(HR_E_USAGE, "HOGRING_CPUS=%s: expected a number of processors, 1 to %d",

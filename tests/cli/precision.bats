@@ -14,7 +14,7 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
     "--threads-per-worker 2" "--kernels reference" "--clock virtual" "--overlap on" "--schedule explore:3"; do
     [ "$(digest --workers 2 $how)" = "$want" ] || { echo "$how"; return 1; }
   done
-  HOGRING_ISA=v2 refused 2 "HOGRING_ISA=v2: expected plain, v3, v4, v4bf16 or v4amx" train --epochs 1
+  HOGRING_ISA=v2 refused 2 "HOGRING_ISA=v2: expected plain, v3, neon, v4, v4bf16 or v4amx" train --epochs 1
   for isa in plain v3 v4; do
     [ "$(HOGRING_ISA=$isa digest --workers 2)" = "$want" ] || { echo "$isa"; return 1; }
   done

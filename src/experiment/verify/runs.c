@@ -753,7 +753,7 @@ static enum hr_status check_level(struct hr_trial *trial, enum hr_isa level,
     if (!memcmp(&got, want, sizeof got))
         return HR_OK;
     return hr_fail(HR_E_FAILED, "vector kernels of %zu inputs of %zu floats: %s gives other bits",
-                   n, count, level == HR_ISA_PLAIN ? "plain" : "v3");
+                   n, count, hr_isa_level_name(level));
 }
 
 static enum hr_status check_levels(struct hr_trial *trial, enum hr_isa best)

@@ -49,10 +49,8 @@ INLINE struct pair widened(vec value)
     const __m128 low = _mm256_castps256_ps128(value), high = _mm256_extractf128_ps(value, 1);
     return (struct pair){{_mm256_cvtps_pd(low), _mm256_cvtps_pd(high)}};
 #else
-    struct pair pair;
-    for (size_t i = 0; i < LANES; i++)
-        pair.half[i / HALF][i % HALF] = (double)value[i];
-    return pair;
+    return (struct pair){
+        {{(double)value[0], (double)value[1]}, {(double)value[2], (double)value[3]}}};
 #endif
 }
 

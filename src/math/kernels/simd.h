@@ -12,6 +12,9 @@
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif
+#ifdef HR_NEON
+#include <arm_neon.h>
+#endif
 
 #if defined __AVX512F__
 enum { LANES = 16 };
@@ -19,6 +22,13 @@ enum { LANES = 16 };
 enum { LANES = 8 };
 #else
 enum { LANES = 4 };
+#endif
+
+/* Does the set have 32 registers, and not 16 (or, plain, who knows how many)? */
+#if defined __AVX512F__ || defined HR_NEON
+#define MANY_REGISTERS 1
+#else
+#define MANY_REGISTERS 0
 #endif
 
 typedef float vec __attribute__((vector_size(4 * LANES)));
@@ -33,6 +43,34 @@ static inline vec load(const float *from)
 static inline void store(float *to, vec value)
 {
     *(loose_vec *)to = value;
+}
+
+static inline vec spread(float a)
+{
+#if defined __AVX512F__
+    return _mm512_set1_ps(a);
+#elif defined __AVX2__
+    return _mm256_set1_ps(a);
+#else
+#ifdef HR_NEON
+    __asm__("" : "+w"(a)); /* fmla spreads it; ld1r would take a vector unit besides */
+#endif
+    return (vec){a, a, a, a};
+#endif
+}
+
+/* c + a * b, in one rounding but for plain. */
+static inline vec multiply_add(vec a, vec b, vec c)
+{
+#if defined __AVX512F__
+    return _mm512_fmadd_ps(a, b, c);
+#elif defined __FMA__
+    return _mm256_fmadd_ps(a, b, c);
+#elif defined HR_NEON
+    return vfmaq_f32(c, a, b);
+#else
+    return c + a * b;
+#endif
 }
 
 /* All ones in the first `count` lanes. */
@@ -54,9 +92,9 @@ static inline vec load_part(const float *from, size_t count)
 #elif defined __AVX2__
     return _mm256_maskload_ps(from, first_lanes(count));
 #else
-    vec value = {0};
-    memcpy(&value, from, count * sizeof *from);
-    return value;
+    if (count <= 1)
+        return (vec){count ? from[0] : 0};
+    return (vec){from[0], from[1], count > 2 ? from[2] : 0};
 #endif
 }
 

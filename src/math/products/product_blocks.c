@@ -53,7 +53,8 @@ static size_t parts_of(size_t count, size_t most)
 enum {
     USUAL_L1 = 32 << 10, /* where the system does not say */
     USUAL_L2 = 512 << 10,
-    WIDTHS = 3, /* of panels: 8, 16, 32 floats, each of another instruction set */
+    WIDTHS = 3, /* of panels: 8, 16, 32 floats; 32 stands for all tiles of 12 rows, for which widths
+                 * make no difference */
 };
 static struct hr_product_block_sizes sizes_of[WIDTHS][2];
 
@@ -91,7 +92,7 @@ struct hr_product_block_sizes hr_product_block_sizes(bool turning)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, fit_machine);
-    return sizes_of[hr_blocks()->width / 16][turning];
+    return sizes_of[hr_blocks()->rows == HR_BLOCK_MOST_ROWS ? 2 : hr_blocks()->width / 16][turning];
 }
 
 void hr_product_blocks_fit(size_t l1, size_t l2)

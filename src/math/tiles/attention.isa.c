@@ -115,7 +115,7 @@ INLINE void all_k(const struct tile *tile, size_t rows, size_t vecs, size_t b_st
         const vec left = load(b), right = vecs > 1 ? load(b + LANES) : left;
 #pragma GCC unroll 16
         for (size_t i = 0; i < rows; i++) {
-            const float x = turned ? three[0][i] : three[i / 3][i % 3 * a_row];
+            const vec x = spread(turned ? three[0][i] : three[i / 3][i % 3 * a_row]);
             sum->of[i][0] = multiply_add(x, left, sum->of[i][0]);
             if (vecs > 1)
                 sum->of[i][1] = multiply_add(x, right, sum->of[i][1]);
@@ -377,18 +377,6 @@ static void multiply_turned(const struct strip *strip, const float *a, const flo
 
 /* --- rows of scores --- */
 
-/* a * b + c, in one rounding where the machine has it. */
-INLINE vec fused(vec a, vec b, vec c)
-{
-#if defined __AVX512F__
-    return _mm512_fmadd_ps(a, b, c);
-#elif defined __FMA__
-    return _mm256_fmadd_ps(a, b, c);
-#else
-    return a * b + c;
-#endif
-}
-
 /* 2^x for x <= 0, not less than 2^-125; NaN stays NaN. x = n + f, |f| <= 1/2; the polynomial is
  * off by 1e-7 of the value at most, and exact at 0. */
 INLINE vec exp2_of(vec x)
@@ -398,11 +386,11 @@ INLINE vec exp2_of(vec x)
     x = larger(zero - 125.0f, x);
     const vec rounded = x + BIASED, f = x - (rounded - BIASED);
     vec p = zero + 0x1.5bba37p-10f;
-    p = fused(p, f, zero + 0x1.3cea87p-7f);
-    p = fused(p, f, zero + 0x1.c6b753p-5f);
-    p = fused(p, f, zero + 0x1.ebf9bcp-3f);
-    p = fused(p, f, zero + 0x1.62e429p-1f);
-    p = fused(p, f, zero + 1.0f);
+    p = multiply_add(p, f, zero + 0x1.3cea87p-7f);
+    p = multiply_add(p, f, zero + 0x1.c6b753p-5f);
+    p = multiply_add(p, f, zero + 0x1.ebf9bcp-3f);
+    p = multiply_add(p, f, zero + 0x1.62e429p-1f);
+    p = multiply_add(p, f, zero + 1.0f);
     return p * (vec)((bits)rounded << 23);
 }
 

@@ -9,7 +9,7 @@
 
 /* AHEAD: how many rows before it is moved one is fetched. Rows a power of two apart share a set of
  * the first level, which has eight lines where tiles are small. */
-#if defined __AVX512F__
+#if MANY_REGISTERS
 enum { ROWS = 12, AHEAD = 16 };
 #else
 enum { ROWS = 6, AHEAD = 8 };
@@ -41,7 +41,7 @@ INLINE void steps(struct sums *sum, struct reads *at, size_t count, size_t rows,
         const vec left = load(b), right = wide ? load(b + LANES) : left;
 #pragma GCC unroll 12
         for (size_t i = 0; i < rows; i++) {
-            const float x = at->three[i / 3][i % 3 * at->a_row + k * at->a_step];
+            const vec x = spread(at->three[i / 3][i % 3 * at->a_row + k * at->a_step]);
             sum->left[i] = multiply_add(x, left, sum->left[i]);
             if (wide)
                 sum->right[i] = multiply_add(x, right, sum->right[i]);
@@ -228,7 +228,7 @@ INLINE struct sums multiply_wide(const struct hr_block *block, size_t rows, bool
 
 TILE(4)
 TILE(6)
-#if defined __AVX512F__
+#if MANY_REGISTERS
 TILE(8)
 TILE(12)
 #endif
@@ -238,7 +238,7 @@ typedef void (*tile_fn)(const struct hr_block *block);
 static const tile_fn tiles[ROWS / 2 + 1][3] = {
     [2] = {narrow_4, tile_4, moving_4},
     [3] = {narrow_6, tile_6, moving_6},
-#if defined __AVX512F__
+#if MANY_REGISTERS
     [4] = {narrow_8, tile_8, moving_8},
     [6] = {narrow_12, tile_12, moving_12},
 #endif
@@ -247,7 +247,7 @@ static const tile_fn tiles[ROWS / 2 + 1][3] = {
 static size_t tile_rows(size_t left)
 {
     static const size_t of[] = {0, 4, 4, 4, 4, 6, 6, 4, 4, 6, 6, 6};
-#if defined __AVX512F__
+#if MANY_REGISTERS
     static const size_t many[] = {0, 4, 4, 4, 4, 6, 6, 8, 8, 12, 6, 12, 12, 12, 8, 12};
     return left < 16 ? many[left] : 12;
     (void)of;

@@ -4,11 +4,9 @@
 
 #include "base/error.h"
 #include "base/size.h"
-#include "kernels/simd.h"
+#include "tiles/tile_steps.h"
 
-enum { MOST = HR_LANES_MAX_COLUMNS, EIGHT = 8, MAX_VECTORS = LANES == 16 ? 4 : 3 };
-
-#define INLINE static inline __attribute__((always_inline))
+enum { MOST = HR_LANES_MAX_COLUMNS, EIGHT = 8, MAX_VECTORS = MANY_REGISTERS ? 4 : 3 };
 
 /* --- turning --- */
 
@@ -102,24 +100,6 @@ struct strip {
     size_t row, count;
 };
 
-/* c + a * b, in one rounding where the machine has it. */
-INLINE vec multiply_add(vec a, float b, vec c)
-{
-#if defined __AVX512F__
-    return _mm512_fmadd_ps(a, _mm512_set1_ps(b), c);
-#elif defined __FMA__
-    return _mm256_fmadd_ps(a, _mm256_set1_ps(b), c);
-#else
-    return c + a * b;
-#endif
-}
-
-/* Zero where x < 0, x (NaN too) elsewhere. */
-INLINE vec relu_of(vec x)
-{
-    return (vec)((bits)x & ~(bits)(x < 0.0f));
-}
-
 INLINE void finish_strip(const struct hr_narrow *narrow, const struct strip *strip,
                          const vec sum[MOST], size_t O)
 {
@@ -162,7 +142,7 @@ INLINE void multiply(const struct hr_narrow *narrow, const struct strip *strips,
         for (size_t o = 0; o < O; o++)
 #pragma GCC unroll 4
             for (size_t v = 0; v < V; v++)
-                sum[v][o] = multiply_add(a[v], b[o], sum[v][o]);
+                sum[v][o] = multiply_add(a[v], spread(b[o]), sum[v][o]);
     }
 #pragma GCC unroll 4
     for (size_t v = 0; v < V; v++)
@@ -188,7 +168,7 @@ INLINE void some_strips(const struct hr_narrow *narrow, const struct strip *stri
     case 1:
         tile_of(narrow, strips, 1, O);
         break;
-#if defined __AVX512F__
+#if MANY_REGISTERS
     case 4:
         if (O <= 6)
             tile_of(narrow, strips, 4, O);
@@ -231,7 +211,7 @@ static void tile(const struct hr_narrow *narrow, const struct strip *strips, siz
 /* Strips of a tile: as many as registers allow, and about as many in each. */
 static size_t strips_of_tile(size_t columns, size_t rows, size_t length)
 {
-    enum { SUMS = LANES == 16 ? 24 : 12 };
+    enum { SUMS = MANY_REGISTERS ? 24 : 12 };
     const size_t most = hr_min_size(MAX_VECTORS, SUMS / hr_lanes_columns(columns));
     const size_t strips = (rows + length - 1) / length * ((length + LANES - 1) / LANES);
     const size_t ntiles = (strips + most - 1) / most;

@@ -7,11 +7,11 @@
  * rows of a matrix, its columns, or the patches of an image under a filter; `b` is a panel whose
  * rows are as long as the tile is wide.
  *
- * Order: each element is one chain of fused multiply-adds over k from 0 on (x86-64-v3 and above),
- * or of products and sums rounded one by one (plain), then bias or the old c is added. So the bits
- * of an element depend on its row and its column alone, not on the tile that it falls into, nor on
- * how a product is shared among threads. The instruction sets do not agree with one another, but
- * for plain, which is the reference everywhere: it gives the bits of products/gemm_naive.h.
+ * Order: each element is one chain of fused multiply-adds over k from 0 on (x86-64-v3 and above,
+ * neon), or of products and sums rounded one by one (plain), then bias or the old c is added. So
+ * the bits of an element depend on its row and its column alone, not on the tile that it falls
+ * into, nor on how a product is shared among threads. Plain, which is the reference everywhere,
+ * gives the bits of products/gemm_naive.h; all others have those of one another.
  *
  * Threads: pure functions on the caller's memory.      Test: tests/unit/tiles/test_micro.c
  */

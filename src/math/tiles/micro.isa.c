@@ -22,9 +22,10 @@ INLINE void step(struct sums *sum, const float *const *a, size_t o, const float 
     const vec left = load(b), right = wide ? load(b + LANES) : left;
 #pragma GCC unroll 6
     for (size_t i = 0; i < rows; i++) {
-        sum->left[i] = multiply_add(a[i][o], left, sum->left[i]);
+        const vec x = spread(a[i][o]);
+        sum->left[i] = multiply_add(x, left, sum->left[i]);
         if (wide)
-            sum->right[i] = multiply_add(a[i][o], right, sum->right[i]);
+            sum->right[i] = multiply_add(x, right, sum->right[i]);
     }
 }
 

@@ -149,22 +149,13 @@ struct sums {
 };
 
 #ifdef __FMA__
-static inline vec multiply_add(float a, vec b, vec c)
-{
-#ifdef __AVX512F__
-    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
-#else
-    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-#endif
-}
-
 static inline void add_pair(uint32_t a, const uint32_t *b, struct sums *even, struct sums *odd)
 {
     for (size_t v = 0; v < WIDTH / LANES; v++) {
         bits both;
         memcpy(&both, b + v * LANES, sizeof both);
-        even->part[v] = multiply_add(hr_bf16_even(a), (vec)(both << 16), even->part[v]);
-        odd->part[v] = multiply_add(hr_bf16_odd(a), (vec)(both & -65536), odd->part[v]);
+        even->part[v] = multiply_add(spread(hr_bf16_even(a)), (vec)(both << 16), even->part[v]);
+        odd->part[v] = multiply_add(spread(hr_bf16_odd(a)), (vec)(both & -65536), odd->part[v]);
     }
 }
 

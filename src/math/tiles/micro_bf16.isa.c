@@ -1,7 +1,8 @@
 /* The tile of bfloat16 products, compiled once for each instruction set (see base/isa.h), and once
  * more with AVX512_BF16: there 12 rows of two vectors make 24 accumulators; two units with a
  * latency of six cycles want 12 at least. Elsewhere a pair is two multiply-adds, and 4 rows of two
- * vectors do; without them the reference (kernels/bf16.c) does, a value at a time. */
+ * vectors do; without them the reference (kernels/bf16.c) does, a value at a time. So it does on
+ * arm64, where a sum that is denormal before it is rounded is flushed, and not after. */
 #include "tiles/micro_bf16.h"
 
 #include "base/error.h"
@@ -28,7 +29,7 @@ INLINE pairs load_pairs(const uint32_t *from)
     return _mm512_loadu_si512(from);
 }
 
-INLINE word spread(uint32_t a)
+INLINE word spread_pair(uint32_t a)
 {
     return _mm512_set1_epi32((int)a);
 }
@@ -50,18 +51,9 @@ INLINE pairs load_pairs(const uint32_t *from)
     return (pairs){(vec)(both << 16), (vec)(both & -65536)};
 }
 
-INLINE vec multiply_add(vec a, vec b, vec c)
-{
-#ifdef __AVX512F__
-    return _mm512_fmadd_ps(a, b, c);
-#else
-    return _mm256_fmadd_ps(a, b, c);
-#endif
-}
-
 /* A pair spread over a vector, from memory, before it is parted: the compiler would part it in a
  * general register and move both values over, which takes five times the instructions. */
-INLINE word spread(uint32_t a)
+INLINE word spread_pair(uint32_t a)
 {
     bits both = (bits){0} + (int32_t)a;
     __asm__("" : "+v"(both));
@@ -81,7 +73,7 @@ INLINE pairs load_pairs(const uint32_t *from)
     return from;
 }
 
-INLINE word spread(uint32_t a)
+INLINE word spread_pair(uint32_t a)
 {
     return a;
 }
@@ -181,7 +173,7 @@ INLINE void step(struct sums *sum, const uint32_t *const *a, size_t o, const uin
 #pragma GCC unroll 12
     for (size_t i = 0; i < rows; i++) {
         const uint32_t value = packed ? a[0][o + i] : a[i][o];
-        const word both = spread(value);
+        const word both = spread_pair(value);
         sum->left[i] = dot(both, left, sum->left[i]);
         if (wide)
             sum->right[i] = dot(both, right, sum->right[i]);
@@ -279,10 +271,10 @@ enum { QUAD = HR_NARROW_QUAD, QUADS = 6, QUAD_ROWS = QUAD * QUADS };
 INLINE void step_quad(const uint32_t *a, size_t step, pairs b, vec sum[QUAD])
 {
     __asm__ volatile("" : "+r"(a));
-    sum[0] = dot(spread(a[0]), b, sum[0]);
-    sum[1] = dot(spread(a[step]), b, sum[1]);
-    sum[2] = dot(spread(a[2 * step]), b, sum[2]);
-    sum[3] = dot(spread(a[3 * step]), b, sum[3]);
+    sum[0] = dot(spread_pair(a[0]), b, sum[0]);
+    sum[1] = dot(spread_pair(a[step]), b, sum[1]);
+    sum[2] = dot(spread_pair(a[2 * step]), b, sum[2]);
+    sum[3] = dot(spread_pair(a[3 * step]), b, sum[3]);
 }
 
 /* 24 rows, each four of which stand `step` apart. */

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "tiles/tile_steps.h"
 
-enum { QUAD = HR_NARROW_QUAD, QUADS = LANES == 16 ? 6 : 3 };
+enum { QUAD = HR_NARROW_QUAD, QUADS = MANY_REGISTERS ? 6 : 3 };
 
 /* Rows [first, last) of the four are wanted; its row 0 would be row `row` of c. */
 struct quad {
@@ -18,10 +18,10 @@ struct quad {
 INLINE void step_quad(const float *a, size_t step, vec b, vec sum[QUAD])
 {
     __asm__ volatile("" : "+r"(a));
-    sum[0] = multiply_add(a[0], b, sum[0]);
-    sum[1] = multiply_add(a[step], b, sum[1]);
-    sum[2] = multiply_add(a[2 * step], b, sum[2]);
-    sum[3] = multiply_add(a[3 * step], b, sum[3]);
+    sum[0] = multiply_add(spread(a[0]), b, sum[0]);
+    sum[1] = multiply_add(spread(a[step]), b, sum[1]);
+    sum[2] = multiply_add(spread(a[2 * step]), b, sum[2]);
+    sum[3] = multiply_add(spread(a[3 * step]), b, sum[3]);
 }
 
 INLINE void finish_row(const struct hr_narrow *narrow, vec sum, float *c, size_t columns)
@@ -94,7 +94,7 @@ static void tile(const struct hr_narrow *narrow, size_t step, const struct quad 
     case 3:
         tile_of_columns(narrow, step, quads, 3);
         break;
-#if defined __AVX512F__
+#if MANY_REGISTERS
     case 4:
         tile_of_columns(narrow, step, quads, 4);
         break;

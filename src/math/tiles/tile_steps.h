@@ -1,5 +1,6 @@
-/* tile_steps.h - what register tiles of floats are made of (block, micro, narrow): one multiply-add
- * of a vector, and relu. To be included by *.isa.c files alone: bits are those of their set.
+/* tile_steps.h - what register tiles of floats are made of (block, micro, narrow, lanes): one
+ * multiply-add of a vector, and relu. To be included by *.isa.c files alone: bits are those of
+ * their set.
  *
  * Threads: pure functions on vectors.      Test: those of the tiles
  */
@@ -9,18 +10,6 @@
 #include "kernels/simd.h"
 
 #define INLINE static inline __attribute__((always_inline))
-
-/* c + a * b, in one rounding where the machine has it. */
-INLINE vec multiply_add(float a, vec b, vec c)
-{
-#if defined __AVX512F__
-    return _mm512_fmadd_ps(_mm512_set1_ps(a), b, c);
-#elif defined __FMA__
-    return _mm256_fmadd_ps(_mm256_set1_ps(a), b, c);
-#else
-    return c + a * b;
-#endif
-}
 
 /* Zero where x < 0, x (NaN too) elsewhere. */
 INLINE vec relu_of(vec x)

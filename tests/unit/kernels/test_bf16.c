@@ -28,12 +28,11 @@ static void add(const char *name, const struct hr_bf16 *loops, const struct hr_t
 static int set_up(void **state)
 {
     (void)state;
-    add("plain", &hr_bf16_plain, &hr_tiles_bf16_plain);
+    static const struct hr_bf16 *const loops[] = {HR_ISA_COPIES(hr_bf16)};
+    static const struct hr_tiles_bf16 *const tiles[] = {HR_ISA_COPIES(hr_tiles_bf16)};
+    for (enum hr_isa level = HR_ISA_PLAIN; level <= hr_isa(); level++)
+        add(hr_isa_level_name(level), loops[level], tiles[level]);
 #ifdef __x86_64__
-    if (hr_isa() >= HR_ISA_V3)
-        add("v3", &hr_bf16_v3, &hr_tiles_bf16_v3);
-    if (hr_isa() >= HR_ISA_V4)
-        add("v4", &hr_bf16_v4, &hr_tiles_bf16_v4);
     if (hr_isa_has_bf16())
         add("v4bf16", &hr_bf16_v4bf16, &hr_tiles_bf16_v4bf16);
 #endif

@@ -18,15 +18,10 @@ enum { WIDTHS = sizeof widths / sizeof *widths };
 
 static size_t copies(const struct hr_row_loops *out[3])
 {
-    size_t n = 0;
-    out[n++] = &hr_row_loops_plain;
-#ifdef __x86_64__
-    if (hr_isa() >= HR_ISA_V3)
-        out[n++] = &hr_row_loops_v3;
-    if (hr_isa() >= HR_ISA_V4)
-        out[n++] = &hr_row_loops_v4;
-#endif
-    return n;
+    static const struct hr_row_loops *const all[] = {HR_ISA_COPIES(hr_row_loops)};
+    for (size_t level = 0; level <= hr_isa(); level++)
+        out[level] = all[level];
+    return hr_isa() + 1;
 }
 
 static void fill(void)

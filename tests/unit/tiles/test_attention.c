@@ -28,15 +28,10 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static size_t copies(const struct hr_attention *out[3])
 {
-    size_t n = 0;
-    out[n++] = &hr_attention_plain;
-#ifdef __x86_64__
-    if (hr_isa() >= HR_ISA_V3)
-        out[n++] = &hr_attention_v3;
-    if (hr_isa() >= HR_ISA_V4)
-        out[n++] = &hr_attention_v4;
-#endif
-    return n;
+    static const struct hr_attention *const all[] = {HR_ISA_COPIES(hr_attention)};
+    for (size_t level = 0; level <= hr_isa(); level++)
+        out[level] = all[level];
+    return hr_isa() + 1;
 }
 
 static void fill(float *to, uint32_t which, float size)

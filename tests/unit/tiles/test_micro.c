@@ -22,15 +22,10 @@ struct copy {
 /* The copies that this machine can run; returns how many. */
 static size_t runnable(struct copy out[3])
 {
-    size_t n = 0;
-    out[n++] = (struct copy){&hr_tiles_plain, false};
-#ifdef __x86_64__
-    if (hr_isa() >= HR_ISA_V3)
-        out[n++] = (struct copy){&hr_tiles_v3, true};
-    if (hr_isa() >= HR_ISA_V4)
-        out[n++] = (struct copy){&hr_tiles_v4, true};
-#endif
-    return n;
+    static const struct hr_tiles *const tables[] = {HR_ISA_COPIES(hr_tiles)};
+    for (size_t level = 0; level <= hr_isa(); level++)
+        out[level] = (struct copy){tables[level], level != HR_ISA_PLAIN};
+    return hr_isa() + 1;
 }
 
 static void fill(float *x, size_t count, uint32_t sequence)

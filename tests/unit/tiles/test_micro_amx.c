@@ -28,12 +28,10 @@ static void add(const char *name, const struct hr_tiles_amx *tiles)
 static int set_up(void **state)
 {
     (void)state;
-    add("plain", &hr_tiles_amx_plain);
+    static const struct hr_tiles_amx *const tiles[] = {HR_ISA_COPIES(hr_tiles_amx)};
+    for (enum hr_isa level = HR_ISA_PLAIN; level <= hr_isa(); level++)
+        add(hr_isa_level_name(level), tiles[level]);
 #ifdef __x86_64__
-    if (hr_isa() >= HR_ISA_V3)
-        add("v3", &hr_tiles_amx_v3);
-    if (hr_isa() >= HR_ISA_V4)
-        add("v4", &hr_tiles_amx_v4);
     if (hr_isa_has_amx())
         add("v4amx", &hr_tiles_amx_v4amx);
 #endif

@@ -12,19 +12,8 @@ enum { TILE = MOST + GAP, PLANE = TILES * TILE + 3, ELEMS = 16 * PLANE };
 
 static float from[ELEMS], got[ELEMS], want[ELEMS], bias[MOST];
 
-/* The copies that this machine can run; returns how many. */
-static size_t runnable(const struct hr_winograd *out[3])
-{
-    size_t n = 0;
-    out[n++] = &hr_winograd_plain;
-#ifdef __x86_64__
-    if (hr_isa() >= HR_ISA_V3)
-        out[n++] = &hr_winograd_v3;
-    if (hr_isa() >= HR_ISA_V4)
-        out[n++] = &hr_winograd_v4;
-#endif
-    return n;
-}
+/* This machine can run hr_isa() + 1 of them. */
+static const struct hr_winograd *const copies[] = {HR_ISA_COPIES(hr_winograd)};
 
 static void fill(float *x, size_t count, uint32_t sequence)
 {
@@ -151,8 +140,7 @@ static void transforms_are_those_of_the_twin(void **state)
 {
     (void)state;
     static const size_t channels[] = {1, 7, 16, 32, MOST};
-    const struct hr_winograd *copies[3];
-    const size_t n = runnable(copies);
+    const size_t n = hr_isa() + 1;
     for (size_t i = 0; i < n; i++) {
         check_filters(copies[i], false);
         check_filters(copies[i], true);
@@ -168,8 +156,7 @@ static void transforms_are_those_of_the_twin(void **state)
 static void relu_leaves_what_is_no_number(void **state)
 {
     (void)state;
-    const struct hr_winograd *copies[3];
-    const size_t n = runnable(copies);
+    const size_t n = hr_isa() + 1;
     for (size_t i = 0; i < n; i++) {
         const struct hr_winograd_tiles y = tiles_of(2 * HIGH, 2 * WIDE, 1);
         const struct hr_winograd_planes planes = {from, PLANE, TILE};
