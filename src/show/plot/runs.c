@@ -216,7 +216,7 @@ bool hr_plot_steps(FILE *out, enum hr_plot_format format, const json_t *document
 /* --- what is drawn: runs of one label are a group; all of it is worked out at once --- */
 
 enum abscissa { SAMPLES, UPDATES, SECONDS, ABSCISSAS };
-enum ordinate { LOSS, SCORE, ORDINATES }; /* accuracy, or of values the rmse */
+enum ordinate { LOSS, SCORE, ORDINATES }; /* accuracy, of values the rmse, of text perplexity */
 
 struct point {
     double x[ABSCISSAS]; /* means */
@@ -233,7 +233,8 @@ struct group {
 
 struct view {
     const json_t *first; /* run */
-    bool values, validated, simulated;
+    const char *score;   /* its title */
+    bool validated, simulated;
     size_t n;
     struct group *group; /* (n) owned */
     const json_t **room; /* owned: behind the run[] of all groups */
@@ -257,16 +258,32 @@ static double abscissa_of(const json_t *run, const json_t *point, enum abscissa 
     return hr_json_number_at(point, x == SAMPLES ? "samples" : "seconds");
 }
 
+/* What of an evaluation is drawn beside its loss. */
+struct score {
+    const char *key[2], *title; /* of the test set, of a validation split */
+};
+
+static const struct score *score_of(const json_t *point)
+{
+    static const struct score scores[] = {
+        {{"test_fit.rmse", "validation_fit.rmse"}, "rmse"},
+        {{"test_text.perplexity", "validation_text.perplexity"}, "perplexity"},
+        {{"test_accuracy", "validation_accuracy"}, "accuracy (%)"}};
+    size_t i = 0;
+    while (i < 2 && !isfinite(hr_json_number_at(point, scores[i].key[0])) &&
+           !isfinite(hr_json_number_at(point, scores[i].key[1])))
+        i++;
+    return &scores[i];
+}
+
 static double ordinate_of(const json_t *run, const json_t *point, enum ordinate y)
 {
     const bool validated = hr_json_number_at(run, "validation_samples") > 0;
-    const double rmse =
-        hr_json_number_at(point, validated ? "validation_fit.rmse" : "test_fit.rmse");
+    const struct score *score = score_of(point);
+    const double value = hr_json_number_at(point, score->key[validated]);
     if (y == LOSS)
         return hr_json_number_at(point, validated ? "validation_loss" : "test_loss");
-    return isfinite(rmse) ? rmse
-                          : 100 * hr_json_number_at(point, validated ? "validation_accuracy"
-                                                                     : "test_accuracy");
+    return strchr(score->title, '%') ? 100 * value : value;
 }
 
 static struct point mean_point(const struct group *group, size_t number, double *values)
@@ -371,8 +388,7 @@ static bool make_view(struct view *view, const json_t *document)
     for (size_t g = 0; g < view->n; g++)
         good = measure(&view->group[g]) && good;
     point = json_array_get(curve_of(view->first), 0);
-    view->values = json_is_object(json_object_get(point, "test_fit")) ||
-                   json_is_object(json_object_get(point, "validation_fit"));
+    view->score = score_of(point)->title;
     view->validated = hr_json_number_at(view->first, "validation_samples") > 0;
     view->simulated = !strcmp(hr_json_text_at(view->first, "clock"), "virtual");
     if (good)
@@ -483,9 +499,7 @@ static void write_panel(FILE *out, const struct view *view, enum abscissa x, enu
             : view->unit[x] >= 1e3 ? " (thousands)"
                                    : "");
     fprintf(out, "set ylabel '%s %s'\n", view->validated ? "validation" : "test",
-            y == LOSS      ? "loss"
-            : view->values ? "rmse"
-                           : "accuracy (%)");
+            y == LOSS ? "loss" : view->score);
     write_curves(out, view, x, y);
 }
 
