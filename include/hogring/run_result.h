@@ -139,7 +139,7 @@ struct hr_pipeline_report {
 /* A layer of a model whose layers are split. */
 struct hr_tensor_layer {
     char path[64], text[64]; /* "3", "dense 128" */
-    const char *cut;         /* "by columns", "by rows", "by channels", "not" */
+    const char *cut;         /* "by columns", "by rows", "by channels", "by heads", "not" */
 };
 
 struct hr_tensor_report {

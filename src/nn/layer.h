@@ -35,8 +35,7 @@
     X(flatten)                                                                                     \
     X(gelu)                                                                                        \
     X(globalavgpool)                                                                               \
-    X(groupnorm) X(layernorm) X(maxpool) X(position) X(relu) X(residual) X(sigmoid) X(tanh)        \
-        X(tied)
+    X(groupnorm) X(layernorm) X(maxpool) X(position) X(relu) X(residual) X(sigmoid) X(tanh) X(tied)
 
 enum { HR_LAYER_MAX_TENSORS = 8, HR_LAYER_MAX_SIZES = 12, HR_LAYER_MAX_SIZE = 1 << 24 };
 
@@ -75,8 +74,9 @@ enum hr_layer_cut {
     HR_CUT_COLUMNS,  /* a shard has some output channels, and its rows of the weights */
     HR_CUT_ROWS,     /* some input channels: its y is a partial sum, without bias and relu */
     HR_CUT_CHANNELS, /* the same channels of input and output, which do not meet */
+    HR_CUT_HEADS,    /* some heads, of all of x: its y is a partial sum, without bias */
 };
-enum { HR_CUTS = HR_CUT_CHANNELS + 1 };
+enum { HR_CUTS = HR_CUT_HEADS + 1 };
 
 struct hr_channels {
     size_t begin, end;
@@ -100,6 +100,7 @@ struct hr_layer {
     double rate;                     /* the same, for a number that is no size */
     struct hr_dims in, out;
     struct hr_dims in2;           /* residual alone: of its second input */
+    size_t head;                  /* attention: channels of a head, which stay together */
     size_t tokens;                /* of text: how many there are; else 0 */
     bool is_tied;                 /* embedding: a layer behind it has its weights */
     const struct hr_layer *table; /* tied: the embedding before it; NULL: there is none */
@@ -120,6 +121,17 @@ struct hr_layer {
     enum hr_layer_cut cut;             /* of a split part (part.h), and whether ranks meet first: */
     bool meets[2];                     /* in forward, in backward */
 };
+
+/* Of a shard of it: y, and dx, are partial sums. */
+static inline bool hr_layer_sums_y(const struct hr_layer *layer)
+{
+    return layer->cut == HR_CUT_ROWS || layer->cut == HR_CUT_HEADS;
+}
+
+static inline bool hr_layer_sums_dx(const struct hr_layer *layer)
+{
+    return layer->cut == HR_CUT_COLUMNS || layer->cut == HR_CUT_HEADS;
+}
 
 /* What a training batch draws its random numbers by (dropout): the same bits for the same sample
  * wherever it is computed. */
@@ -150,7 +162,8 @@ struct hr_pass {
     const struct hr_taker *taker; /* of grads, by the model's indices, where the kind hands_over;
                                      NULL: nobody */
     const struct hr_draw *draw;   /* NULL in evaluation, which is how a layer knows */
-    struct hr_channels in, out;   /* of a layer that is cut: the shard's channels of x and of y */
+    struct hr_channels in, out;   /* of a layer that is cut: the shard's channels of x and of y; by
+                                     heads, in: those of q, k and v */
 };
 
 /* Some floats of x, or of y, that is alike: `count` strips, `step` apart, from `first` on. */

@@ -171,17 +171,19 @@ struct hr_channels hr_split_range(size_t channels, size_t shards, size_t shard)
 
 const char *hr_layer_cut_name(enum hr_layer_cut cut)
 {
-    static const char *const names[HR_CUTS] = {"not", "by columns", "by rows", "by channels"};
+    static const char *const names[HR_CUTS] = {"not", "by columns", "by rows", "by channels",
+                                               "by heads"};
     return names[cut];
 }
 
 /* --- how --- */
 
-/* A dropout's mask is bits, and a pixel's channels may begin in the middle of a byte. */
+/* A dropout's mask is bits, and the channels of a pixel, or a place, may begin in the middle of a
+ * byte. */
 static bool goes_by_channels(const struct hr_layer *layer)
 {
     const bool still = layer->type == &hr_layer_flatten && layer->in_place;
-    const bool bits = layer->type == &hr_layer_dropout && layer->in.ndim == 3;
+    const bool bits = layer->type == &hr_layer_dropout && layer->in.ndim > 1;
     return still || (layer->type->may_cut[HR_CUT_CHANNELS] && !(bits && layer->in.size[0] % EIGHT));
 }
 
@@ -225,6 +227,8 @@ static enum hr_layer_cut cut_of(const struct hr_model *model, size_t i,
     if (goes_by_columns(layer))
         return reader < n && may_sum(&model->layers[reader]) ? HR_CUT_COLUMNS
                                                              : along_the_longer_side(layer);
+    if (layer->type->may_cut[HR_CUT_HEADS])
+        return HR_CUT_HEADS;
     return goes_by_channels(layer) ? HR_CUT_CHANNELS : HR_CUT_NOT;
 }
 
@@ -234,10 +238,11 @@ static size_t most_shards(const struct hr_model *model, const struct hr_model_sp
     size_t most = 1;
     for (size_t i = 0; i < model->text.nlayers; i++) {
         const struct hr_layer *layer = &model->layers[i];
-        const size_t eights = split->cut[i] == HR_CUT_COLUMNS ? eights_of(layer->out.size[0])
+        const size_t pieces = split->cut[i] == HR_CUT_COLUMNS ? eights_of(layer->out.size[0])
                               : split->cut[i] == HR_CUT_ROWS  ? eights_of(layer->in.size[0])
+                              : split->cut[i] == HR_CUT_HEADS ? layer->in.size[0] / layer->head
                                                               : 0;
-        most = eights > most ? eights : most;
+        most = pieces > most ? pieces : most;
     }
     return most;
 }
@@ -259,10 +264,11 @@ enum hr_status hr_split_plan(const struct hr_model *model, size_t shards,
     if (shards <= most)
         return HR_OK;
     if (most < 2)
-        return hr_fail(HR_E_USAGE, "no layer that can be cut has eight channels for each of two "
-                                   "shards; expected a model with a wider one");
+        return hr_fail(HR_E_USAGE, "no layer that can be cut has eight channels, or a head, for "
+                                   "each of two shards; expected a model with a wider one");
     return hr_fail(HR_E_USAGE,
-                   "the widest layer that can be cut has eight channels for at most %zu shards; "
+                   "the widest layer that can be cut has eight channels, or a head, for at most "
+                   "%zu shards; "
                    "expected 1 to %zu",
                    most, most);
 }
@@ -368,8 +374,8 @@ static bool do_next(struct paper *paper, bool meets)
 
 /* --- layer by layer --- */
 
-static const enum who reads_x[HR_CUTS] = {ONE, EVERYBODY, OWNERS, OWNERS};
-static const enum who reads_dy[HR_CUTS] = {ONE, OWNERS, EVERYBODY, OWNERS};
+static const enum who reads_x[HR_CUTS] = {ONE, EVERYBODY, OWNERS, OWNERS, EVERYBODY};
+static const enum who reads_dy[HR_CUTS] = {ONE, OWNERS, EVERYBODY, OWNERS, EVERYBODY};
 
 static enum who writer_of(const struct hr_layer *layer)
 {
@@ -387,7 +393,7 @@ static void go_forward(struct paper *paper, size_t i)
     struct hr_layer *layer = &paper->part->layers[i];
     const struct hr_layer_text *text = &paper->part->text.layers[i];
     const struct hr_dims *out = &layer[layer->absorbs].out;
-    const bool sums = layer->cut == HR_CUT_ROWS;
+    const bool sums = hr_layer_sums_y(layer);
     add(paper, output_array(paper->part, text->from[0]), reads_x[layer->cut], &layer->in, false);
     if (text->nfrom > 1)
         add(paper, output_array(paper->part, text->from[1]), reads_x[layer->cut], &layer->in2,
@@ -407,7 +413,7 @@ static void go_backward(struct paper *paper, size_t i)
 {
     struct hr_layer *layer = &paper->part->layers[i];
     const struct hr_flow *flow = &paper->part->flows[i];
-    const bool sums = layer->cut == HR_CUT_COLUMNS && flow->dx[0] != HR_NO_SLOT;
+    const bool sums = hr_layer_sums_dx(layer) && flow->dx[0] != HR_NO_SLOT;
     add_slot(paper, flow->dy, reads_dy[layer->cut], &layer[layer->absorbs].out, false);
     if (sums) {
         add(paper, partial_array(paper->part), SHARDS, NULL, true);
@@ -468,9 +474,9 @@ enum hr_status hr_part_split(struct hr_model *part, const struct hr_model_split 
         layer->cut = split->cut[part->part.first + i];
         if (layer->type == &hr_layer_flatten && !layer->in_place) /* it is, in the whole */
             layer->cut = HR_CUT_NOT;
-        const bool sums_dx = layer->cut == HR_CUT_COLUMNS && part->flows[i].dx[0] != HR_NO_SLOT;
-        const struct hr_dims *sum = layer->cut == HR_CUT_ROWS ? &layer->out : &layer->in;
-        if ((layer->cut == HR_CUT_ROWS || sums_dx) && hr_dims_elems(sum) > part->widest)
+        const bool sums_dx = hr_layer_sums_dx(layer) && part->flows[i].dx[0] != HR_NO_SLOT;
+        const struct hr_dims *sum = hr_layer_sums_y(layer) ? &layer->out : &layer->in;
+        if ((hr_layer_sums_y(layer) || sums_dx) && hr_dims_elems(sum) > part->widest)
             part->widest = hr_dims_elems(sum);
     }
     return plan_meetings(part);

@@ -126,6 +126,9 @@ void hr_part_backward_weights(const struct hr_model *part, struct hr_workspace *
  *                                                    dx = sum over shards of dy[:, s] W[s]
  *     dense by rows      shard s has columns of W:   y = sum over shards of x[:, s] W[:, s]^T, + b
  *                                                    dx[:, s] = dy W[:, s]
+ *     attention by heads shard s has the rows of W of its heads' q, k and v, and the columns of the
+ *                        projection:                y = sum over shards of o[:, s] W[:, s]^T, + b
+ *                                                   dx = sum over shards, as by columns
  *     by channels        relu, batchnorm, dropout, ...: each channel alone
  *     not                what needs all channels: one rank does it
  *
@@ -135,7 +138,7 @@ void hr_part_backward_weights(const struct hr_model *part, struct hr_workspace *
  *
  * The shards are part of the recipe: each is computed by calls of its own, and sums over shards are
  * added in T(S) (base/vec.h), so the bits are a function of S, and who computes a shard changes
- * none. Each channel belongs to a shard, in eights (hr_split_range).
+ * none. Each channel belongs to a shard, in eights (hr_split_range), or whole heads.
  *
  * Ranks that compute together have one workspace's activations between them (hr_workspace_share);
  * the weights and gradients of a shard are touched by its rank alone. A rank writes its channels of
@@ -165,7 +168,7 @@ HR_CHECKED enum hr_status hr_part_split(struct hr_model *part, const struct hr_m
 
 /* The channels of a shard, of so many: whole eights, as even as can be, but for the last. */
 struct hr_channels hr_split_range(size_t channels, size_t shards, size_t shard);
-/* "by columns", "by rows", "by channels", "not". */
+/* "by columns", "by rows", "by channels", "by heads", "not". */
 const char *hr_layer_cut_name(enum hr_layer_cut cut);
 
 #endif

@@ -83,13 +83,14 @@ static void add_partials(struct hr_workspace *workspace, const struct hr_dims *d
     workspace->moved += sizeof(float) * strips.count * strips.length * (shards - own);
 }
 
-/* The same, y of a layer by rows: with what each shard left to do. */
+/* The same, y of a layer by rows or heads: with what each shard left to do. Biases come last of its
+ * tensors. */
 static void end_sums(struct hr_workspace *workspace, const struct hr_layer *layer,
                      const struct hr_pass *pass)
 {
     const struct hr_channels own = own_range(workspace, &layer->out);
-    const size_t I = layer->in.size[0], O = layer->out.size[0], n = own.end - own.begin;
-    const float *bias = pass->params + O * I + own.begin;
+    const size_t O = layer->out.size[0], n = own.end - own.begin;
+    const float *bias = pass->params + hr_layer_param_count(layer) - O + own.begin;
     const struct hr_elementwise *loops = hr_elementwise();
     meet(workspace, true);
     if (workspace->left)
@@ -100,17 +101,26 @@ static void end_sums(struct hr_workspace *workspace, const struct hr_layer *laye
                                                                    pass->y + r * O + own.begin);
 }
 
+/* The channels of a shard's heads. */
+static struct hr_channels heads_of(const struct hr_layer *layer, size_t shards, size_t shard)
+{
+    const size_t d = layer->head, heads = layer->in.size[0] / d;
+    return (struct hr_channels){d * hr_split_begin(heads, shards, shard),
+                                d * hr_split_begin(heads, shards, shard + 1)};
+}
+
 static void ask_shards(struct hr_workspace *workspace, const struct hr_layer *layer,
                        const struct hr_pass *whole, bool backward)
 {
     const size_t shards = workspace->model->shards;
     struct hr_pass pass = *whole;
     for (size_t s = first_shard(workspace); s < end_shard(workspace); s++) {
-        pass.in = hr_split_range(layer->in.size[0], shards, s);
+        pass.in = layer->cut == HR_CUT_HEADS ? heads_of(layer, shards, s)
+                                             : hr_split_range(layer->in.size[0], shards, s);
         pass.out = hr_split_range(layer->out.size[0], shards, s);
-        if (layer->cut == HR_CUT_ROWS && !backward)
+        if (hr_layer_sums_y(layer) && !backward)
             pass.y = partial_of(workspace, s);
-        if (layer->cut == HR_CUT_COLUMNS && pass.dx)
+        if (hr_layer_sums_dx(layer) && pass.dx)
             pass.dx = partial_of(workspace, s);
         ask(workspace, layer, &pass, backward);
     }
@@ -182,11 +192,11 @@ static void shards_add(const struct hr_workspace *workspace, const struct hr_lay
 static void shards_forward(struct hr_workspace *workspace, const struct hr_layer *layer,
                            const struct hr_pass *pass)
 {
-    const bool sums = layer->cut == HR_CUT_ROWS;
+    const bool sums = hr_layer_sums_y(layer);
     do_layer(workspace, layer, pass, false);
-    if (layer->cut == HR_CUT_COLUMNS)
+    if (hr_layer_sums_dx(layer))
         count_gathered(workspace, &layer->in, pass->B);
-    else if (sums)
+    if (sums)
         end_sums(workspace, layer, pass);
     if (sums || !layer->type->rounds[0])
         round_own(workspace, layer, &layer[layer->absorbs].out, pass->B, pass->y);
@@ -195,9 +205,9 @@ static void shards_forward(struct hr_workspace *workspace, const struct hr_layer
 static void shards_backward(struct hr_workspace *workspace, const struct hr_layer *layer,
                             const struct hr_pass *pass)
 {
-    const bool sums = layer->cut == HR_CUT_COLUMNS && pass->dx;
+    const bool sums = hr_layer_sums_dx(layer) && pass->dx;
     do_layer(workspace, layer, pass, true);
-    if (layer->cut == HR_CUT_ROWS)
+    if (hr_layer_sums_y(layer))
         count_gathered(workspace, &layer->out, pass->B);
     if (sums) {
         meet(workspace, true);

@@ -271,11 +271,11 @@ enum hr_status hr_pipeline_recompute(const struct hr_train_job *job,
 
 void hr_split_text(const struct hr_pipeline *pipeline, char *text, size_t size)
 {
-    static const enum hr_layer_cut cuts[] = {HR_CUT_COLUMNS, HR_CUT_ROWS};
+    static const enum hr_layer_cut cuts[] = {HR_CUT_COLUMNS, HR_CUT_ROWS, HR_CUT_HEADS};
     const struct hr_model *model = pipeline->options.model;
     size_t used = 0;
     text[0] = '\0';
-    for (size_t c = 0; c < 2; c++) {
+    for (size_t c = 0; c < sizeof cuts / sizeof *cuts; c++) {
         const char *before = used ? "; " : "";
         for (size_t i = 0; i < hr_model_layer_count(model) && used < size; i++) {
             if (pipeline->split.cut[i] != cuts[c])

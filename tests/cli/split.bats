@@ -101,13 +101,13 @@ END_OF_PYTHON
     refused 2 "$why" train --epochs 1 $options || return 1
   done <<'END_OF_LIST'
 --tensor-parallel 3 --tensor-shards 4|expected a multiple of --tensor-parallel 3
---tensor-shards 40|--tensor-shards 40: the widest layer that can be cut has eight channels for at most 32 shards
+--tensor-shards 40|--tensor-shards 40: the widest layer that can be cut has eight channels, or a head, for at most 32 shards
 --tensor-parallel 40 --workers 1|--tensor-parallel 40: the widest
 --tensor-parallel 65|expected 0 to 64
 --tensor-parallel 4 --workers 20|expected at most 64
 --tensor-parallel 2 --overlap on|--overlap on
 --tensor-parallel 2 --on-loss continue|--on-loss
 END_OF_LIST
-  refused 2 "--tensor-shards 2: no layer that can be cut has eight channels for each of two shards" \
+  refused 2 "--tensor-shards 2: no layer that can be cut has eight channels, or a head, for each of two shards" \
     train --model "flatten, dense 1, dense 10" --tensor-shards 2
 }

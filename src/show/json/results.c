@@ -779,7 +779,7 @@ const struct hr_field hr_result_rows[] = {
                 "share them; bytes that these read of what others of them wrote, in layers that "
                 "are cut (0 where one process plays all ranks: nobody reads; what one rank does "
                 "for all is not counted); layers, of each: layer, text, and cut: by columns, by "
-                "rows, by channels, not; null where nothing is split"},
+                "rows, by channels, by heads, not; null where nothing is split"},
     {HR_FIELD(RUN, "recorded_digest", recorded_digest)},
     {HR_FIELD(RUN, "record_cost", record_cost), .null = HR_NULL_AT_0,
      .meaning = "of a replay; of a recorded hogwild"},

@@ -10,7 +10,7 @@
 #include "support/check.h"
 #include "support/floats.h"
 
-enum { B = 9, CLASSES = 10, MOST_RANKS = 4 };
+enum { B = 9, CLASSES = 10, MOST_RANKS = 4, TEXT = 60 };
 
 struct net {
     const char *list;
@@ -35,10 +35,17 @@ static const struct net nets[] = {
      {1, 14, 14}},
     {"cnn", {1, 8, 8}},
     {"resnet8", {3, 8, 8}},
+    {"embedding 24, position, dropout 0.2, residual (layernorm, attention 6, dropout 0.1), "
+     "residual (layernorm, dense 40, gelu, dropout 0.3, dense 24), layernorm, tied",
+     {1, 1, 5}},
+    {"embedding 12, attention 3, dropout 0.5, residual (attention 2), dense 32, dropout 0.3, tanh, "
+     "dense 10",
+     {1, 1, 7}},
 };
 enum { NNETS = sizeof nets / sizeof *nets };
 
 static enum hr_precision precision;
+static uint8_t ids[TEXT];
 
 static int of_bfloat16_values(void **state)
 {
@@ -52,6 +59,7 @@ struct rig {
     size_t nparams, features;
     float *params, *x, *grads;
     uint32_t labels[B], samples[B];
+    struct hr_tokens text;
     /* a split one's */
     struct hr_model *part;
     size_t ranks;
@@ -65,11 +73,16 @@ struct rig {
 static void open_rig(struct rig *rig, const struct net *net)
 {
     memset(rig, 0, sizeof *rig);
-    const struct hr_model_options options = {
-        .description = net->list, .input = net->input, .classes = CLASSES, .precision = precision};
+    rig->features = net->input.channels * net->input.height * net->input.width;
+    if (!strncmp(net->list, "embedding", 9))
+        rig->text = (struct hr_tokens){rig->features, TEXT, 1, ids};
+    const struct hr_model_options options = {.description = net->list,
+                                             .input = net->input,
+                                             .classes = CLASSES,
+                                             .text = &rig->text,
+                                             .precision = precision};
     CHECK_OK(hr_model_build(&options, &rig->whole));
     rig->nparams = hr_model_param_count(rig->whole);
-    rig->features = net->input.channels * net->input.height * net->input.width;
     rig->params = floats(rig->nparams);
     rig->grads = floats(rig->nparams);
     rig->x = floats(B * rig->features);
@@ -79,6 +92,8 @@ static void open_rig(struct rig *rig, const struct net *net)
     for (uint32_t b = 0; b < B; b++) {
         rig->labels[b] = 3 * b % CLASSES;
         rig->samples[b] = 100 + b;
+        for (size_t t = 0; t < rig->text.context; t++)
+            rig->x[b * rig->features + t] = (float)ids[rig->labels[b] + t];
     }
 }
 
@@ -357,6 +372,24 @@ static void columns_feed_rows(void **state)
     check_plan("flatten, dense 80, residual (dense 80), dense 10", "bcrbr");
 }
 
+/* Attention by heads, and what its width is too odd for whole. */
+static void a_language_model_is_cut_as_megatrons(void **state)
+{
+    (void)state;
+    static const char *const want[] = {"--b-hbb-cbbrb--", "-h-hbcbbr"};
+    for (size_t n = 0; n < 2; n++) {
+        struct rig rig;
+        struct hr_model_split split;
+        char got[64] = "";
+        open_rig(&rig, &nets[NNETS - 2 + n]);
+        CHECK_OK(hr_split_plan(rig.whole, 2, &split));
+        for (size_t i = 0; i < hr_model_layer_count(rig.whole); i++)
+            strncat(got, &"-crbh"[split.cut[i]], 1);
+        assert_string_equal(got, want[n]);
+        close_rig(&rig);
+    }
+}
+
 static void channels_are_cut_in_eights(void **state)
 {
     (void)state;
@@ -387,12 +420,15 @@ static void too_many_shards_are_refused(void **state)
 
 int main(void)
 {
+    for (size_t i = 0; i < TEXT; i++)
+        ids[i] = (uint8_t)(i * i % 11 % CLASSES);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_change_no_bit),
         cmocka_unit_test(shards_are_the_whole_to_rounding),
         cmocka_unit_test(sums_over_shards_are_those_of_a_naive_twin),
         cmocka_unit_test(columns_have_the_forward_bits_of_the_whole),
         cmocka_unit_test(columns_feed_rows),
+        cmocka_unit_test(a_language_model_is_cut_as_megatrons),
         cmocka_unit_test(channels_are_cut_in_eights),
         cmocka_unit_test(too_many_shards_are_refused),
     };
