@@ -314,7 +314,7 @@ const struct hr_command hr_command_data = {
     .name = "data",
     .summary = "look at data, pack it into one file, verify it, make some",
     .bit = HR_DATA,
-    .usage = "info|pack|verify [FILE] [OPTIONS], or make sparse|tokens [FILE] --out FILE",
+    .usage = "info|pack|verify|make [FILE] [OPTIONS]",
     .story =
         "info shows how a data set is understood: shape, samples, classes, digest. The format is "
         "told by the\n"

@@ -16,6 +16,7 @@
 hr_manual_pages:
         page    start
         page    data
+        page    text
         page    validation
         page    models
         page    precision
