@@ -211,10 +211,27 @@ static bool same_names(const struct hr_class_list *list, const struct hr_dataset
     return same;
 }
 
+/* Weights that were learned for some characters mean nothing for others. */
+static enum hr_status compare_tokens(const struct hr_checkpoint *checkpoint,
+                                     const struct hr_dataset *dataset)
+{
+    struct hr_model_input input;
+    HR_TRY(hr_model_input_get(checkpoint, &input));
+    const bool same = !input.recipe || !strcmp(input.recipe, dataset->recipe);
+    hr_model_input_free(&input);
+    return same ? HR_OK
+                : hr_fail(HR_E_FORMAT,
+                          "%s: its tokens are others than those of %s; expected the same "
+                          "characters (models of bytes go on with any text)",
+                          checkpoint->path, dataset->name);
+}
+
 enum hr_status hr_class_names_compare(const struct hr_checkpoint *checkpoint,
                                       const struct hr_dataset *dataset)
 {
     struct hr_class_list list;
+    if (dataset->tokens.context)
+        return compare_tokens(checkpoint, dataset);
     const enum hr_status status = hr_class_names_get(checkpoint, &list);
     if (status == HR_OK && list.count && !same_names(&list, dataset))
         hr_log(HR_LOG_WARNING, "%s: its classes are %s, here they are %s; outputs are taken over",
