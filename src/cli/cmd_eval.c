@@ -68,16 +68,18 @@ static json_t *targets_json(const struct hr_evaluation *evaluation,
 /* What one checkpoint reached. */
 static void put_figures(json_t *object, const struct hr_evaluation *evaluation)
 {
-    const bool values = evaluation->targets;
+    const bool values = evaluation->targets, text = evaluation->tokens;
     const struct hr_fit *fit = &evaluation->fit;
     const double none = (double)NAN;
     json_object_set_new(object, "test_loss", hr_json_number(evaluation->test_loss));
     json_object_set_new(object, "test_accuracy", hr_json_number(evaluation->test_accuracy));
     json_object_set_new(object, "test_fit", values ? fit_json(fit) : json_null());
     json_object_set_new(object, "balanced_accuracy",
-                        hr_json_number(values ? none : fit->balanced_accuracy));
-    json_object_set_new(object, "macro_f1", hr_json_number(values ? none : fit->macro_f1));
+                        hr_json_number(values || text ? none : fit->balanced_accuracy));
+    json_object_set_new(object, "macro_f1", hr_json_number(values || text ? none : fit->macro_f1));
     json_object_set_new(object, "roc_auc", hr_json_number(values ? none : fit->roc_auc));
+    json_object_set_new(object, "perplexity", hr_json_number(text ? fit->perplexity : none));
+    json_object_set_new(object, "bits_per_byte", hr_json_number(text ? fit->bits_per_byte : none));
 }
 
 static enum hr_status publish(const struct hr_cli *cli, const struct hr_evaluation *evaluation,
@@ -139,8 +141,15 @@ static enum hr_status print(const struct hr_cli *cli, const struct hr_evaluation
         printf("test accuracy %.2f %%, ", 100 * evaluation->test_accuracy);
     if (evaluation->targets)
         print_fit("rmse ", &evaluation->fit);
-    printf("test loss %.4f (%zu samples%s%s)\n", evaluation->test_loss, evaluation->count,
-           evaluation->precision ? ", computed in " : "",
+    printf("test loss %.4f", evaluation->test_loss);
+    if (evaluation->tokens)
+        printf(" nats a token, perplexity %.4g", fit->perplexity);
+    if (evaluation->tokens && !isnan(fit->bits_per_byte))
+        printf(", %.4g bits a byte", fit->bits_per_byte);
+    printf(" (%zu samples", evaluation->count);
+    if (evaluation->tokens)
+        printf(" of %zu tokens", evaluation->tokens);
+    printf("%s%s)\n", evaluation->precision ? ", computed in " : "",
            evaluation->precision ? evaluation->precision : "");
     print_targets(evaluation, dataset);
     if (evaluation->classes)
@@ -298,12 +307,15 @@ static void add_row(struct every *every, const struct hr_checkpoint *checkpoint,
     fprintf(out, "%llu\t", (unsigned long long)checkpoint->step);
     if (!isnan(epoch))
         fprintf(out, "%.4g", epoch);
-    fprintf(out, "\t%s\t%s\t%.4f\n",
+    fprintf(out, "\t%s\t%s\t%.4f",
             isnan(evaluation->test_accuracy)
                 ? ""
                 : hr_metric_text(HR_METRIC_ACCURACY, evaluation->test_accuracy).text,
             evaluation->targets ? hr_metric_text(HR_METRIC_RMSE, evaluation->fit.rmse).text : "",
             evaluation->test_loss);
+    if (evaluation->tokens)
+        fprintf(out, "\t%.4g", evaluation->fit.perplexity);
+    fputc('\n', out);
 }
 
 /* The first good one's data are those of all: a folder is of one run. */
@@ -373,7 +385,7 @@ static enum hr_status evaluate_every(struct hr_cli *cli, struct hr_dataset *data
             ? HR_OK
             : hr_fail(HR_E_USAGE, "--all: %s holds no step-* folders, expected a --checkpoint-dir",
                       cli->positional[0]);
-    hr_grid_begin(&every.table, "step\tepoch\taccuracy\trmse\tloss");
+    hr_grid_begin(&every.table, "step\tepoch\taccuracy\trmse\tloss\tperplexity");
     for (size_t i = count; i-- > 0 && status == HR_OK;)
         if (!steps[i].old)
             status = evaluate_step(cli, steps[i].name.text, dataset, &every);

@@ -67,18 +67,19 @@ out:
     return st;
 }
 
-/* Of a text its end, as for the test (formats/text.c). */
+/* Of a text its end, as for the test (formats/text.c), of which so many tokens are measured on. */
 static enum hr_status cut_text(const struct hr_dataset *dataset, double fraction,
                                struct hr_dataset *out)
 {
     const struct hr_split *all = &dataset->train;
     const size_t held = hr_hold_out_count(all->count, fraction) * dataset->tokens.context;
     const size_t at = all->end - hr_min_size(held + 1, all->end - all->first);
+    const size_t end = hr_min_size(all->end, at + hr_tokens_measured(&dataset->options));
+    const double bytes = (double)all->bytes / (double)(all->end - all->first);
     out->train = hr_tokens_split(&dataset->tokens, all->first, at);
-    out->test = hr_tokens_split(&dataset->tokens, at, all->end);
-    const double share = (double)(all->end - at) / (double)(all->end - all->first);
-    out->test.bytes = (size_t)((double)all->bytes * share + 0.5);
-    out->train.bytes = all->bytes - out->test.bytes;
+    out->test = hr_tokens_split(&dataset->tokens, at, end);
+    out->train.bytes = (size_t)(bytes * (double)(at - all->first) + 0.5);
+    out->test.bytes = (size_t)(bytes * (double)(end - at) + 0.5);
     return out->train.count
                ? HR_OK
                : hr_fail(HR_E_USAGE, "--validation-fraction %g: leaves nothing to train on",

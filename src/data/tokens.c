@@ -238,6 +238,11 @@ struct hr_split hr_tokens_split(const struct hr_tokens *tokens, size_t first, si
         .count = n ? (n - 1) / tokens->context : 0, .first = first, .end = end};
 }
 
+size_t hr_tokens_measured(const struct hr_data_options *options)
+{
+    return hr_max_size(options->eval_tokens / options->context, 1) * options->context + 1;
+}
+
 size_t hr_tokens_offset(const struct hr_tokens *tokens, uint64_t seed, uint64_t pass)
 {
     const struct hr_philox block = hr_random_block(seed, HR_STREAM_TEXT, pass, 0);

@@ -54,6 +54,10 @@ size_t hr_vocabulary_decode(const struct hr_vocabulary *vocabulary, uint32_t tok
 /* Tokens [first, end) as a split. */
 struct hr_split hr_tokens_split(const struct hr_tokens *tokens, size_t first, size_t end);
 
+/* Tokens that are measured on, at most, of all that are held out: whole windows of about
+ * eval_tokens, and the one behind them. */
+size_t hr_tokens_measured(const struct hr_data_options *options);
+
 /* How far the windows of a pass are moved. */
 size_t hr_tokens_offset(const struct hr_tokens *tokens, uint64_t seed, uint64_t pass);
 

@@ -376,7 +376,8 @@ static enum hr_status check_output(struct hr_model *model)
         status =
             hr_fail(HR_E_USAGE,
                     "the last layer has outputs of shape %s, expected (%zu, %zu): one of each "
-                    "token at each place, as \"tied\" and \"dense %zu\" give them",
+                    "token at each place of a text, as --model gpt-nano, or \"tied\" or \"dense "
+                    "%zu\" at the end, give them",
                     hr_dims_text(out, text, sizeof text), places, model->classes, model->classes);
     else if (!places && out->ndim != 1)
         status = hr_fail(HR_E_USAGE, "the last layer has outputs of shape %s, expected (%zu)",

@@ -285,7 +285,8 @@ static enum hr_status run_blocks(struct evaluation *e, const struct hr_dataset *
         return fill_fit(e, dataset, out);
     if (!out->answers) {
         out->test_accuracy = (double)NAN;
-        out->fit = (struct hr_fit){{(double)NAN}, {(double)NAN}, {(double)NAN}};
+        out->tokens = dataset->tokens.context;
+        out->fit = hr_fit_of_text(&dataset->test, out->test_loss);
         return HR_OK;
     }
     const struct hr_answered answered = {.count = out->count,

@@ -91,6 +91,7 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         {"drop", HR_OPTION_COLUMNS, options->drop[0]},
         {"one-hot", HR_OPTION_COLUMNS, options->one_hot[0]},
         {"missing", HR_OPTION_COLUMNS, strcmp(options->missing, defaults.missing) != 0},
+        {"split fold (--folds)", HR_OPTION_SPLIT, hr_split_fold(options->split).folds},
         {"split group", HR_OPTION_GROUPS, hr_hold_out_group(options->split)[0]},
         {"split", HR_OPTION_SPLIT, options->split[0]},
         {"skip-bad-images", HR_OPTION_SKIP, options->skip_bad_images},

@@ -170,6 +170,7 @@ struct text {
     struct hr_storage *storage;
     const char *ids; /* (tokens, width) in the storage's memory */
     size_t width, tokens;
+    bool coded;             /* the first file had them */
     struct hr_array joined; /* tokens of all files, where there are several or they are made here */
     struct part {
         size_t first, end; /* tokens */
@@ -268,6 +269,7 @@ static enum hr_status copy_vocabulary(const struct hr_vocabulary *from, struct h
 static enum hr_status settle_vocabulary(struct text *t, struct content *c)
 {
     enum hr_vocabulary_kind kind = HR_VOCABULARY_BYTES;
+    t->coded = c->coded;
     if (t->options->recipe)
         return hr_vocabulary_read(t->options->recipe, &t->vocabulary);
     if (c->coded)
@@ -380,8 +382,7 @@ static void hold_out(struct text *t)
 /* Only so many of them are measured on. */
 static void cap_part(const struct text *t, struct part *part)
 {
-    const size_t T = t->options->context, n = part->end - part->first;
-    const size_t most = hr_max_size(t->options->eval_tokens / T, 1) * T + 1;
+    const size_t n = part->end - part->first, most = hr_tokens_measured(t->options);
     if (n <= most)
         return;
     part->bytes = (size_t)((double)part->bytes * (double)most / (double)n + 0.5);
@@ -452,7 +453,7 @@ enum hr_status hr_text_pack(const char *path, const struct hr_data_options *opti
     struct hr_storage storage = {0};
     struct text t = {.name = path, .options = options, .storage = &storage};
     enum hr_status status = add_file(&t, path, &t.train, &storage.train);
-    if (status == HR_OK && t.width != hr_vocabulary_width(&t.vocabulary))
+    if (status == HR_OK && t.coded)
         status = hr_fail(HR_E_USAGE, "%s: holds tokens, expected text to make them of", path);
     if (status == HR_OK)
         status = hr_token_file_write(out, t.ids, t.tokens, &t.vocabulary, t.train.bytes);

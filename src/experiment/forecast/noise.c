@@ -307,6 +307,10 @@ enum hr_status hr_noise_measure(const struct hr_train_options *options,
         out->missing = "not estimated of models that predict values";
         return HR_OK;
     }
+    if (dataset->tokens.context) {
+        out->missing = "not estimated of text";
+        return HR_OK;
+    }
     if (dataset->train.count < 2 * LEAST) {
         out->missing = "there are too few samples to estimate it from";
         return HR_OK;
