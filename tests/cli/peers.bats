@@ -112,3 +112,42 @@ assert not written(page)
 assert not written("# Page\n")
 PY
 }
+
+@test "however compare.py ends, nothing that it has started remains" {
+  cat >"$TMP/fake.py" <<'PY'
+import os, sys
+sys.dont_write_bytecode = True
+peers, scratch, how = sys.argv[1:]
+sys.path.insert(0, peers)
+import compare
+from cells import Cell
+from peer_process import Peer
+
+def part(options, facts, report):
+    """Peers with children of their own, in their group and in sessions of theirs; then a cell that takes long."""
+    there = "sleep 600 & setsid sleep 600 & setsid -f sleep 600;"
+    peers = [Peer(["sh", "-c", f"{there} exec cat"], os.path.join(scratch, "log"), {}) for _ in range(2)]
+    assert peers[0].ask(1, 20) == 1
+    peers[0].close()
+    if how == "raise":
+        raise ValueError("as asked")
+    Cell(["sh", "-c", f"{there} touch {scratch}/ready; {'sleep 600' if how != 'end' else 'exit 0'}"], limit=60)
+    return False
+
+compare.PARTS, compare.venv.missing = [("table", "Fake", part)], lambda: None
+sys.argv = ["compare.py", "--quick", "--page", os.path.join(scratch, "page"), "--json", os.path.join(scratch, "json")]
+sys.exit(compare.main())
+PY
+  remain() { grep -lazs "^FAKE_PEER=$TMP$" /proc/[0-9]*/environ | cut -d / -f 3 | xargs -r ps -o pid=,args= -p; }
+  for how in end raise TERM HUP INT; do
+    rm -f "$TMP/ready"
+    FAKE_PEER=$TMP env --default-signal=INT,HUP python3 "$TMP/fake.py" "$BATS_TEST_DIRNAME/../peers" "$TMP" $how >"$TMP/out" 2>&1 &
+    case $how in end | raise) ;; *)
+      for _ in {1..300}; do [ -e "$TMP/ready" ] && break; sleep 0.1; done
+      [ -e "$TMP/ready" ] || { cat "$TMP/out"; return 1; }
+      kill -$how $! ;;
+    esac
+    wait $! || true
+    [ -z "$(remain)" ] || { echo "$how:"; remain; return 1; }
+  done
+}

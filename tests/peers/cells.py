@@ -3,18 +3,51 @@
 A cell that overruns is ended with everything that it started: launchers put their ranks into
 sessions of their own, so the processes are found by a mark in their environment.
 """
-import ctypes, itertools, json, os, random, shutil, signal, subprocess, tempfile, time
+import ctypes, itertools, json, os, random, shutil, signal, subprocess, sys, tempfile, time
 
 MARK = "HOGRING_PEERS_CELL"
 _numbers = itertools.count()
 
 
-def adopt_orphans():
-    """Ranks whose launcher was killed become ours, so that their CPU time is known as ours."""
+def _prctl(*words):
     try:
-        ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+        ctypes.CDLL(None).prctl(*words, 0, 0, 0)
     except (OSError, AttributeError):
         pass
+
+
+def adopt_orphans():
+    """Ranks whose launcher was killed become ours: their CPU time is known as ours, and end_family finds them."""
+    _prctl(36, 1)  # PR_SET_CHILD_SUBREAPER
+
+
+def end_with_parent():
+    """For a child, before it becomes another program: it is told to end when this process does, killed or not."""
+    _prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
+
+
+def signals_raise():
+    """What ends this process runs `finally`, as Ctrl-C does."""
+    def leave(number, frame):
+        sys.exit(128 + number)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, leave)
+
+
+def end_family():
+    """Kill all that this process, which adopts orphans, has started and that still lives; wait for them."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    while True:
+        for pid in _family(os.getpid())[0] - {os.getpid()}:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            os.waitpid(-1, 0)
+        except ChildProcessError:
+            return
 
 
 def _marked(mark):
@@ -57,7 +90,7 @@ class Cell:
             began = time.monotonic()
             try:
                 process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                           env=env, start_new_session=True)
+                                           env=env, start_new_session=True, preexec_fn=end_with_parent)
             except OSError as failure:
                 self.rows, self.ended, self.error, self.seconds = [], "failed", str(failure), 0.0
                 return
@@ -89,8 +122,8 @@ def _objects(text, whole):
     return [row for row in rows if isinstance(row, dict)]
 
 
-def _family_ticks(root):
-    """Processor time, in ticks, of `root`, of all that it has started and still lives, and of those that these have waited for."""
+def _family(root):
+    """`root` and all that it has started and still lives; processor time, in ticks, of each, and of those that it has waited for."""
     parent, ticks = {}, {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -103,6 +136,11 @@ def _family_ticks(root):
     while found:
         found = {pid for pid, of in parent.items() if of in family} - family
         family |= found
+    return family, ticks
+
+
+def _family_ticks(root):
+    family, ticks = _family(root)
     return sum(ticks.get(pid, 0) for pid in family)
 
 

@@ -17,7 +17,7 @@ sys.dont_write_bytecode = True
 import argparse, glob, json, os, platform, shutil, subprocess, tempfile, time
 
 import allreduce, contenders, figures, pages, pipelines, primitives, table, training, venv
-from cells import adopt_orphans, which
+from cells import adopt_orphans, end_family, signals_raise, which
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -272,6 +272,7 @@ def main():
     sys.stdout.reconfigure(line_buffering=True)
     os.makedirs(PROGRAMS, exist_ok=True)
     adopt_orphans()
+    signals_raise()
     for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):  # a setting of this shell is nobody's best
         os.environ.pop(name, None)
     facts, began = machine(), time.monotonic()
@@ -285,6 +286,7 @@ def main():
             if options.only in (None, name):
                 run_part(options, facts, report, name, heading, part)
     finally:
+        end_family()
         shutil.rmtree(options.scratch, ignore_errors=True)
     wrong = report.pop("wrong sums", [])
     report["wrong"], report["seconds"] = wrong, round(time.monotonic() - began, 1)

@@ -1,12 +1,15 @@
 """A peer's process (serve.py), seen from outside: a question, an answer, a limit in seconds."""
-import json, os, select, subprocess, time
+import json, os, select, signal, subprocess, time
+
+from cells import end_with_parent
 
 
 class Peer:
     def __init__(self, command, log, environment):
         self.log = open(log, "w")
         environment = {name: value for name, value in {**os.environ, **environment}.items() if not name.startswith("OPENBLAS_")}
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, env=environment)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log, env=environment,
+                                        start_new_session=True, preexec_fn=end_with_parent)
 
     def ask(self, question, limit):
         if self.process.poll() is not None:
@@ -28,6 +31,9 @@ class Peer:
         return json.loads(line)
 
     def close(self):
-        self.process.kill()
+        try:
+            os.killpg(self.process.pid, signal.SIGKILL)  # its workers, too
+        except ProcessLookupError:
+            pass
         self.process.wait()
         self.process.stdin.close(), self.process.stdout.close(), self.log.close()
