@@ -29,7 +29,7 @@ ROOMS = {
     "strategies": ["strategy", "server", "strategies"],
     "options": ["options"],
     "train": ["session", "sparse", "stages", "worker", "drive", "play", "virtual", "state", "train"],
-    "model": ["net", "predict", "export"],
+    "model": ["net", "predict", "sample", "export"],
     "show": ["report", "verdict", "json", "manual", "metrics", "page", "plot", "timeline", "answers", "views", "watch"],
     "experiment": ["compare", "forecast", "policy", "gate", "bench", "verify"],
     "cli": ["cli"],

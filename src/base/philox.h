@@ -30,6 +30,7 @@ enum hr_random_stream {
     HR_STREAM_FACTORS = 20, /* initial factors of mf: counter = (element / 4) */
     HR_STREAM_FACTORS_OF_GRADIENTS = 22, /* powersgd: counter = (element / 4), tensor and column */
     HR_STREAM_WINDOW = 16, /* order within windows: counter = (epoch), window and round */
+    HR_STREAM_TOKEN = 24,  /* sampled tokens: counter = (token, sample) */
     HR_STREAM_TEXT = 23,   /* where windows of a text begin: counter = (pass) */
     HR_STREAM_SPARSE = 21, /* sparse rows made up: counter = (draw / 4, row) */
 };

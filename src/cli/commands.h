@@ -18,9 +18,9 @@ struct hr_command {
 };
 
 extern const struct hr_command hr_command_train, hr_command_compare, hr_command_eval,
-    hr_command_predict, hr_command_inspect, hr_command_bench, hr_command_data, hr_command_simulate,
-    hr_command_replay, hr_command_doctor, hr_command_top, hr_command_report, hr_command_gate,
-    hr_command_verify, hr_command_forecast;
+    hr_command_predict, hr_command_sample, hr_command_inspect, hr_command_bench, hr_command_data,
+    hr_command_simulate, hr_command_replay, hr_command_doctor, hr_command_top, hr_command_report,
+    hr_command_gate, hr_command_verify, hr_command_forecast;
 
 /* The i-th of them, NULL past the end; the one of that name, NULL: there is none. */
 const struct hr_command *hr_command_at(size_t i);

@@ -217,6 +217,7 @@ const struct hr_option *hr_cli_given_beyond(const struct hr_cli *cli, unsigned p
 
 static const char *const titles[HR_SECTIONS] = {
     [HR_IN_DATA] = "Data and model",
+    [HR_IN_SAMPLING] = "The text",
     [HR_IN_MAKING] = "Made-up data (data make sparse)",
     [HR_IN_WORKERS] = "Workers and how they are kept in step",
     [HR_IN_TRAINING] = "Training",

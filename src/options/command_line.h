@@ -32,7 +32,10 @@ struct hr_cli {
     char otherwise[4096]; /* --resume: lines on options given otherwise than before */
     char outputs[1024];   /* eval; "": none */
     size_t top_classes;   /* predict; 0: all */
-    size_t worst;         /* eval; 0: none */
+    char prompt[4096];    /* sample; "": a newline */
+    size_t tokens, top_k, count;
+    double temperature;
+    size_t worst; /* eval; 0: none */
     char worst_sheet[1024];
     char export_to[1024]; /* train, inspect; "": none */
     char data[1024], json[1024], plot[1024], timeline[1024], report[1024];

@@ -11,7 +11,8 @@
     }
 #define BOTH (HR_TRAIN | HR_COMPARE)
 #define READERS (BOTH | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST)
-#define RUNNING (BOTH | HR_EVAL | HR_PREDICT | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
+#define RUNNING                                                                                    \
+    (BOTH | HR_EVAL | HR_PREDICT | HR_SAMPLE | HR_DATA | HR_INSPECT | HR_BENCH | HR_REPLAY)
 #define ALL (RUNNING | HR_DOCTOR | HR_TOP | HR_REPORT | HR_VERIFY | HR_FORECAST | HR_GATE)
 
 static const struct hr_option data[] = {
@@ -37,7 +38,22 @@ static const struct hr_option making[] = {
     ROW("noise", NUMBER, shape.noise, "X", "0.02", "share of the labels that are wrong",
         .commands = HR_DATA_MAKE),
     ROW("seed", COUNT64, shape.seed, "N", "1", "of all random numbers",
-        .commands = HR_DATA_MAKE | HR_VERIFY),
+        .commands = HR_DATA_MAKE | HR_VERIFY | HR_SAMPLE),
+};
+
+static const struct hr_option sampling[] = {
+    ROW("prompt", TEXT, prompt, "TEXT", NULL,
+        "what the text begins with; of a model of numbers \"17 4 9\"; - for stdin",
+        .said = "a newline", .commands = HR_SAMPLE, .first = true),
+    ROW("tokens", COUNT, tokens, "N", "200", "how many follow", .commands = HR_SAMPLE,
+        .first = true, .range = {.least = 1, .most = 1e9}),
+    ROW("temperature", NUMBER, temperature, "X", "0.8",
+        "outputs are divided by it before the softmax; 0: always the likeliest token",
+        .commands = HR_SAMPLE, .first = true, .range = {.most = 1e6}),
+    ROW("top-k", COUNT, top_k, "K", "40", "draw among the K likeliest tokens; 0: among all",
+        .commands = HR_SAMPLE, .first = true),
+    ROW("count", COUNT, count, "N", "1", "texts, each drawn anew from the same prompt",
+        .commands = HR_SAMPLE, .first = true, .range = {.least = 1, .most = 1e6}),
 };
 
 static const struct hr_option workers[] = {
@@ -94,8 +110,8 @@ static const struct hr_option limits[] = {
 static const struct hr_option results[] = {
     ROW("json", TEXT, json, "FILE", NULL,
         "write everything as JSON; - for stdout (help json: fields)", .written = true,
-        .commands = READERS | HR_PREDICT | HR_INSPECT | HR_BENCH | HR_REPLAY | HR_DOCTOR | HR_TOP |
-                    HR_VERIFY | HR_GATE,
+        .commands = READERS | HR_PREDICT | HR_SAMPLE | HR_INSPECT | HR_BENCH | HR_REPLAY |
+                    HR_DOCTOR | HR_TOP | HR_VERIFY | HR_GATE,
         .models = HR_OF_ALL_MODELS, .first = true),
     ROW("what-if", TEXT, what_if, "CHANGE", NULL,
         "in virtual time: straggler=none, staleness=N, link=10Gbps, servers=S, kill=none, kill=R@N;"
@@ -346,13 +362,21 @@ static const struct hr_option expert[] = {
     }
 
 const struct hr_option_list hr_command_lists[] = {
-    LIST(HR_IN_DATA, data),           LIST(HR_IN_MAKING, making),
-    LIST(HR_IN_WORKERS, workers),     LIST(HR_IN_TRAINING, training),
-    LIST(HR_IN_LIMITS, limits),       LIST(HR_IN_RESULTS, results),
-    LIST(HR_IN_RESULTS, gate),        LIST(HR_IN_MEASUREMENT, measurement),
-    LIST(HR_IN_PAPER, paper),         LIST(HR_IN_PIPELINES, pipelines),
-    LIST(HR_IN_LOOKING, looking),     LIST(HR_IN_VERIFYING, verification),
-    LIST(HR_IN_SEARCHING, searching), LIST(HR_IN_EXPERT, expert),
+    LIST(HR_IN_DATA, data),
+    LIST(HR_IN_MAKING, making),
+    LIST(HR_IN_SAMPLING, sampling),
+    LIST(HR_IN_WORKERS, workers),
+    LIST(HR_IN_TRAINING, training),
+    LIST(HR_IN_LIMITS, limits),
+    LIST(HR_IN_RESULTS, results),
+    LIST(HR_IN_RESULTS, gate),
+    LIST(HR_IN_MEASUREMENT, measurement),
+    LIST(HR_IN_PAPER, paper),
+    LIST(HR_IN_PIPELINES, pipelines),
+    LIST(HR_IN_LOOKING, looking),
+    LIST(HR_IN_VERIFYING, verification),
+    LIST(HR_IN_SEARCHING, searching),
+    LIST(HR_IN_EXPERT, expert),
 };
 
 const size_t hr_command_nlists = sizeof hr_command_lists / sizeof *hr_command_lists;

@@ -68,6 +68,7 @@ enum hr_command_bit {
     HR_DOCTOR = 1 << 15,
     HR_PREDICT = 1 << 20,
     HR_TOP = 1 << 17,
+    HR_SAMPLE = 1 << 19,
     HR_REPORT = 1 << 18,
     HR_GATE = 1 << 21,
     HR_VERIFY = 1 << 24,
@@ -78,6 +79,7 @@ enum hr_command_bit {
 /* Sections of --help, in its order. */
 enum hr_option_section {
     HR_IN_DATA,
+    HR_IN_SAMPLING,
     HR_IN_MAKING,
     HR_IN_WORKERS,
     HR_IN_TRAINING,

@@ -7,7 +7,7 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 @test "help lists commands and topics, in 80 columns" {
   hogring help >"$TMP/help"
   [ "$(awk 'length > 80' "$TMP/help" | wc -l)" = 0 ]
-  for t in data models strategies split pipeline virtual-time collectives store sparse record checkpoints predict failures doctor top verify ci json reproducibility forecast; do listed | grep -qx "$t"; done
+  for t in data models strategies split pipeline virtual-time collectives store sparse record checkpoints predict sample failures doctor top verify ci json reproducibility forecast; do listed | grep -qx "$t"; done
 }
 
 @test "every topic is shown, in 80 columns" {
@@ -19,7 +19,7 @@ topics() { hogring help | sed -n '/^topics:/,/^$/p' | awk '/^  /{print $1}'; }
 }
 
 @test "every command's help fits 80 columns" {
-  for c in train compare simulate eval predict replay inspect data bench doctor top verify forecast; do
+  for c in train compare simulate eval predict sample replay inspect data bench doctor top verify forecast; do
     hogring "$c" --help | awk -v c="$c" 'length > 80 { print c ": " $0; bad = 1 } END { exit bad }'
   done
 }

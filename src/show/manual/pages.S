@@ -37,6 +37,7 @@ hr_manual_pages:
         page    record
         page    checkpoints
         page    predict
+        page    sample
         page    python
         page    failures
         page    inject

@@ -8,6 +8,7 @@
 #include "base/parse.h"
 #include "data/bytes.h"
 #include "data/look.h"
+#include "data/tokens.h"
 #include "session/saved.h"
 #include "session/target_scale.h"
 
@@ -429,6 +430,19 @@ enum hr_status hr_model_input_compare(const struct hr_checkpoint *checkpoint,
         status = compare(&input, checkpoint->path, dataset);
     hr_model_input_free(&input);
     return status;
+}
+
+void hr_model_input_like(const struct hr_checkpoint *checkpoint, const struct hr_model_input *input,
+                         size_t classes, struct hr_dataset *out)
+{
+    struct hr_vocabulary vocabulary;
+    *out = (struct hr_dataset){.shape = input->shape, .classes = classes};
+    snprintf(out->name, sizeof out->name, "%.255s", checkpoint->path);
+    if (!input->recipe || hr_vocabulary_read(input->recipe, &vocabulary) != HR_OK)
+        return;
+    out->classes = vocabulary.count;
+    out->tokens = (struct hr_tokens){.context = hr_shape_elems(input->shape)};
+    hr_vocabulary_free(&vocabulary);
 }
 
 void hr_model_input_free(struct hr_model_input *input)

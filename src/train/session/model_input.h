@@ -84,6 +84,10 @@ struct hr_model_input {
 /* HR_E_FORMAT, HR_E_NOMEM; free it even on error. */
 HR_CHECKED enum hr_status hr_model_input_get(const struct hr_checkpoint *checkpoint,
                                              struct hr_model_input *out);
+/* A data set like the one that the model was trained on, without samples: its shape, so many
+ * classes; or of text, its tokens and its context. */
+void hr_model_input_like(const struct hr_checkpoint *checkpoint, const struct hr_model_input *input,
+                         size_t classes, struct hr_dataset *out);
 /* Samples of as many numbers in another shape than the model's ((n,H,W,C) for (n,C,H,W)) would get
  * answers that mean nothing: HR_E_FORMAT. A row of numbers, Fx1x1, stands for any shape, and any
  * for it. `model`: for the message. */
