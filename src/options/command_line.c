@@ -264,10 +264,10 @@ static void add_others(char *text, size_t size, const struct hr_option *row, uns
     const char *said = row->sparse_said ? row->sparse_said : row->sparse_usual;
     if (!(command & (HR_TRAIN | HR_COMPARE | HR_FORECAST)))
         return;
-    if (said && row->models == HR_OF_ALL_MODELS)
-        add(text, size, "; sparse models: ", said);
     if (row->gpt_usual)
         add(text, size, "; gpt-*: ", row->gpt_usual);
+    if (said && row->models == HR_OF_ALL_MODELS)
+        add(text, size, "; sparse models: ", said);
 }
 
 /* What it is to this command, the names that there are, and the default. */

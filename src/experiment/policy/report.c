@@ -30,7 +30,7 @@ static void print_head(FILE *out, const struct hr_policy_search *search)
     fprintf(out, "%zu polic%s of %zu combination%s, to %s%s", space->n, space->n == 1 ? "y" : "ies",
             space->points, space->points == 1 ? "" : "s",
             hr_target_text(search->metric, search->target).text,
-            search->metric == HR_METRIC_RMSE ? "" : " accuracy");
+            search->metric == HR_METRIC_ACCURACY ? " accuracy" : "");
     fputs("\n", out);
     if (search->plan.nrungs)
         print_rungs(out, search);
@@ -60,13 +60,18 @@ static const char *label_cell(FILE *cells, const char *before, const char *label
     return "";
 }
 
+static const char *head_of(const struct hr_metric_kind *kind)
+{
+    return kind->scale > 1 ? "acc %" : kind->name;
+}
+
 static void print_policies(FILE *out, const struct hr_policy_search *search)
 {
     const struct hr_metric_kind *kind = hr_metric_kind(search->metric);
     struct hr_grid table;
-    hr_grid_begin(&table, search->metric == HR_METRIC_RMSE
-                              ? "\t-policy\tlength\ttarget s\trmse\t-"
-                              : "\t-policy\tlength\ttarget s\tacc %\t-");
+    char heads[80];
+    snprintf(heads, sizeof heads, "\t-policy\tlength\ttarget s\t%s\t-", head_of(kind));
+    hr_grid_begin(&table, heads);
     for (size_t i = 0; i < search->space.n; i++) {
         const struct hr_policy_trial *last = hr_policy_last_trial(search, search->order[i]);
         char time[HR_HUMAN_MAX], fate[32];
@@ -99,9 +104,9 @@ static void print_finalists(FILE *out, const struct hr_policy_search *search)
     fprintf(out, "\nconfirmed on seeds %llu to %llu, which chose nothing:\n",
             (unsigned long long)search->first_seed,
             (unsigned long long)(search->first_seed + search->nseeds - 1));
-    hr_grid_begin(&table, search->metric == HR_METRIC_RMSE
-                              ? "-policy\thits\t-target s (95 %)\trmse\tp"
-                              : "-policy\thits\t-target s (95 %)\tacc %\tp");
+    char heads[80];
+    snprintf(heads, sizeof heads, "-policy\thits\t-target s (95 %%)\t%s\tp", head_of(kind));
+    hr_grid_begin(&table, heads);
     for (size_t i = 0; i < search->nfinalists; i++) {
         const struct hr_finalist *finalist = &search->finalist[i];
         char mean[80], p[16] = "-";
@@ -124,7 +129,7 @@ static void print_real(FILE *out, const struct hr_policy_search *search)
         fprintf(out, ", in %.3g times the time that was forecast (%+.1f %%)", error.ratio,
                 100 * (error.ratio - 1));
     fprintf(out, "; %s %+.3g%s\n", kind->name, error.value * kind->scale,
-            search->metric == HR_METRIC_RMSE ? "" : " points");
+            kind->scale > 1 ? " points" : "");
     if (search->real_without[0])
         fprintf(out, "real runs did without %s\n", search->real_without);
 }
