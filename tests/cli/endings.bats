@@ -6,8 +6,8 @@ long=(--data digits --model mlp --epochs 100000 --details)
 
 no_segment_left() { ! ls /dev/shm/hogring."$1".* 2>/dev/null; }
 
-# Wait until file $1 holds text $2 (10 s at most).
-await() { for _ in $(seq 200); do grep -q "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
+# Wait until file $1 holds text $2, while $pid runs.
+await() { until grep -q "$2" "$1" 2>/dev/null; do kill -0 $pid 2>/dev/null || { cat "$1"; return 1; }; sleep 0.05; done; }
 
 for_each_launch() { for launch in thread process; do "$1" $launch || return 1; done; }
 

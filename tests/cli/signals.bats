@@ -144,6 +144,7 @@ os.execv(sys.argv[3], sys.argv[3:])' "$how" "$numbers" "$@"
 trains() {
   local how=$1 numbers=$2
   shift 2
+  : >"$TMP/err" # where trains was called before, that has an epoch
   (with_signals "$how" "$numbers" "$(realpath "${HOGRING:-build/hogring}")" "$@" --max-seconds 60s --details 2>"$TMP/err" >"$TMP/said") &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
@@ -207,7 +208,7 @@ out_of_time() {
   pkill -BUS -P $pid -n
   wait $pid || code=$?
   [ $code = 4 ]
-  grep -q "was killed by signal 7" "$TMP/err"
+  grep -q "was killed by signal 7" "$TMP/err" || { tail -n 3 "$TMP/err"; return 1; }
   ! grep -q "data file" "$TMP/err" || return 1
   code=0
   trains default BUS train --model softmax --workers 2 --epochs 1000000

@@ -96,7 +96,7 @@ static void note_costs(const struct hr_run_result *result, struct said *said)
     said->note[7] = result->waited_for_others_s;
 }
 
-/* Worker 3, of the other machine, is slow to load: all wait for it, and for nobody else. */
+/* Worker 3, of the other machine, is slow to load: all wait for it, and for nobody else as long. */
 static void who_is_slow_is_blamed_on_another_machine_too(void **state)
 {
     static const char *const strategies[] = {"allreduce", "gossip"};
@@ -110,7 +110,8 @@ static void who_is_slow_is_blamed_on_another_machine_too(void **state)
         snprintf(o.gossip_graph, sizeof o.gossip_graph, "ring");
         const struct said two = several_alike(2, &o, dataset);
         assert_true(two.note[7] > 0.3);
-        assert_true(two.note[3] > 0.7 * two.note[7]);
+        for (size_t r = 0; r < 3; r++)
+            assert_true(two.note[3] > two.note[r]);
     }
 }
 
