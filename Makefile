@@ -266,7 +266,7 @@ fuzz:                                          ## every parser fuzzed for FUZZ_S
 	then $(MAKE) --no-print-directory CONFIG=fuzz CC=clang run-fuzz; else echo "fuzz: skipped, clang with libFuzzer is not installed"; fi
 run-fuzz: $(FUZZERS)
 	@tests/fuzz/run.sh $(FUZZERS)
-arm64: all                                     ## kernels, formats and digests under qemu-user, a quarter of an hour
+arm64: all                                     ## kernels, formats and digests under qemu-user, up to an hour
 	@CCACHE=$(firstword $(filter %ccache,$(CC))) tests/arm64.sh
 coverage:                                      ## branches of ring, checkpoints and parsers that unit tests take (gcovr)
 	@if command -v gcovr >/dev/null; then $(MAKE) --no-print-directory CONFIG=coverage CFLAGS="-g -O0 --coverage" LDFLAGS="--coverage -Wl,--wrap=_exit,-u,__gcov_dump,-u,__wrap__exit" run-coverage; \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # arm64, built whole and run under qemu-user: unit tests of formats, kernels, tiles, products and nn; files written by one machine
-# and read by the other; weights that are this machine's, with the reference kernels and with the fast ones. It takes a quarter of
-# an hour. Speed is no question for an emulator: tests/peers/mca.py estimates that. Skipped with a line where a tool is not there, or its libraries cannot be had.
+# and read by the other; weights that are this machine's, with the reference kernels and with the fast ones. On two
+# busy processors it takes the better part of an hour. Speed is no question for an emulator: tests/peers/mca.py estimates that. Skipped with a line where a tool is not there, or its libraries cannot be had.
 # qemu on x86 shows nothing of weak memory order: that is tests/model.
 #   tests/arm64.sh              (make arm64)
 cd "$(dirname "$0")/.." || exit 1
