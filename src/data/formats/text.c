@@ -438,6 +438,8 @@ static enum hr_status open_text(const char *path, const struct hr_data_options *
     if (options->context < 1 || options->context > HR_MAX_CONTEXT)
         return hr_fail(HR_E_USAGE, "--context %zu: expected 1 to %d", options->context,
                        HR_MAX_CONTEXT);
+    if (!options->eval_tokens)
+        return hr_fail(HR_E_USAGE, "--eval-tokens 0: expected at least 1");
     enum hr_status status = read_files(&t);
     if (status == HR_OK)
         status = fill_storage(&t);

@@ -245,6 +245,8 @@ static void what_is_measured_is_no_more_than_asked_for(void **state)
     assert_int_equal(dataset.test.count, 2);
     assert_int_equal(dataset.validation.count, 2);
     hr_dataset_close(&dataset);
+    options.eval_tokens = 0;
+    data_refused("t.txt", &options, HR_E_USAGE, "--eval-tokens 0");
     options.eval_tokens = 1;
     options.test_all = 1;
     dataset = data_open("t.txt", &options);
