@@ -287,7 +287,7 @@ experiments: all                               ## published findings checked: te
 soak: all                                          ## drawn runs, faults and kills for SECONDS (60): accounts and digests checked
 	@python3 tests/soak/soak.py $(BIN)/hogring --seconds $(or $(SECONDS),60)
 oracle: all                                    ## PyTorch as oracle: outputs, gradients, trained weights (python3-torch)
-	@if /usr/bin/python3 -c 'import torch' 2>/dev/null; then /usr/bin/python3 tests/peers/oracle.py && /usr/bin/python3 tests/peers/regress_oracle.py build/hogring; \
+	@if /usr/bin/python3 -c 'import torch' 2>/dev/null; then /usr/bin/python3 tests/peers/oracle.py && /usr/bin/python3 tests/peers/text_oracle.py && /usr/bin/python3 tests/peers/regress_oracle.py build/hogring; \
 	else echo "oracle: skipped, no /usr/bin/python3 with torch (Debian: python3-torch)"; fi
 safety-cost: all                               ## what comparing and recording every call costs, beside a build without
 	@$(MAKE) --no-print-directory CONFIG=unsafe build/unsafe/hogring

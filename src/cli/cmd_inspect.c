@@ -9,6 +9,7 @@
 #include "terminal/output.h"
 #include "views/views.h"
 #include "export/onnx.h"
+#include "export/pytorch.h"
 #include "formats/formats.h"
 #include "hogring/checkpoint.h"
 #include "session/saved.h"
@@ -96,9 +97,11 @@ static enum hr_status export_model(const struct hr_cli *cli)
     if (!checkpoint)
         return hr_fail(HR_E_NOMEM, "no memory to read a checkpoint");
     enum hr_status status = hr_saved_read(cli->positional[0], checkpoint);
-    if (status == HR_OK)
+    if (status == HR_OK && cli->pytorch)
+        status = hr_pytorch_write(stdout, checkpoint, shape);
+    if (status == HR_OK && cli->export_to[0])
         status = hr_onnx_export(cli->export_to, checkpoint, NULL, shape);
-    if (status == HR_OK && hr_cli_speaks(cli))
+    if (status == HR_OK && cli->export_to[0] && hr_cli_speaks(cli) && !cli->pytorch)
         printf("%s is written to %s\n", checkpoint->path, cli->export_to);
     hr_checkpoint_free(checkpoint);
     free(checkpoint);
@@ -111,7 +114,7 @@ static enum hr_status inspect_file(const struct hr_cli *cli)
     enum hr_status status = hr_safetensors_read(cli->positional[0], &file);
     if (status != HR_OK)
         return status;
-    if (hr_cli_speaks(cli))
+    if (hr_cli_speaks(cli) && !cli->pytorch)
         print_file(cli->positional[0], &file);
     if (cli->json[0])
         status = hr_json_write(cli->json, file_json(&file));
@@ -122,7 +125,7 @@ static enum hr_status inspect_file(const struct hr_cli *cli)
 static enum hr_status show_checkpoint(const struct hr_cli *cli, struct hr_checkpoint *checkpoint)
 {
     HR_TRY(hr_checkpoint_load(cli->positional[0], checkpoint));
-    if (hr_cli_speaks(cli)) {
+    if (hr_cli_speaks(cli) && !cli->pytorch) {
         printf("%s: step %llu, every digest verified\n", checkpoint->path,
                (unsigned long long)checkpoint->step);
         print_file("model.safetensors", &checkpoint->model);
@@ -167,7 +170,8 @@ static bool is_path(const char *text)
 static enum hr_status check_options(const struct hr_cli *cli)
 {
     static const char *const of_models[] = {"classes", "batch-size", "input"};
-    const size_t n = sizeof of_models / sizeof *of_models - (cli->export_to[0] ? 1 : 0);
+    const bool exports = cli->export_to[0] || cli->pytorch;
+    const size_t n = sizeof of_models / sizeof *of_models - (exports ? 1 : 0);
     for (size_t i = 0; i < n; i++)
         if (hr_cli_was_given(cli, of_models[i]))
             return hr_fail(HR_E_USAGE, "--%s: is not supported for %s, which is no MODEL",
@@ -200,7 +204,7 @@ static enum hr_status inspect(const struct hr_cli *cli)
 static bool exports_nothing(const struct hr_cli *cli)
 {
     const char *what = cli->positional[0];
-    return cli->export_to[0] && cli->npositional == 1 &&
+    return (cli->export_to[0] || cli->pytorch) && cli->npositional == 1 &&
            (!is_path(what) || (!is_safetensors(what) && access(what, F_OK) == 0 &&
                                (hr_is_trace(what) || is_data(what))));
 }
@@ -208,10 +212,14 @@ static bool exports_nothing(const struct hr_cli *cli)
 static enum hr_status inspect_and_export(const struct hr_cli *cli)
 {
     if (exports_nothing(cli))
-        return hr_fail(HR_E_USAGE, "--export: is not supported for %s, which is no checkpoint",
-                       cli->positional[0]);
-    HR_TRY(inspect(cli));
-    return cli->export_to[0] ? export_model(cli) : HR_OK;
+        return hr_fail(HR_E_USAGE, "--%s: is not supported for %s, which is no checkpoint",
+                       cli->pytorch ? "pytorch" : "export", cli->positional[0]);
+    if (cli->pytorch && !hr_cli_speaks(cli))
+        return hr_fail(HR_E_USAGE, "--pytorch and --json -: there is one stdout, expected a file "
+                                   "for --json");
+    if (!cli->pytorch || cli->json[0])
+        HR_TRY(inspect(cli));
+    return cli->export_to[0] || cli->pytorch ? export_model(cli) : HR_OK;
 }
 
 static int run(struct hr_cli *cli)
@@ -239,6 +247,7 @@ const struct hr_command hr_command_inspect = {
     .examples = "  hogring inspect runs/mlp\n  hogring inspect run.trace\n  hogring inspect "
                 "model.safetensors --json -\n"
                 "  hogring inspect resnet8 --input 3x32x32 --classes 100\n"
-                "  hogring inspect runs/mlp --export mlp.onnx\n",
+                "  hogring inspect runs/mlp --export mlp.onnx\n"
+                "  hogring inspect runs/words --pytorch > net.py\n",
     .run = run,
 };

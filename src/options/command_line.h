@@ -35,6 +35,7 @@ struct hr_cli {
     char prompt[4096];    /* sample; "": a newline */
     size_t tokens, top_k, count;
     double temperature;
+    bool pytorch; /* inspect */
     size_t worst; /* eval; 0: none */
     char worst_sheet[1024];
     char export_to[1024]; /* train, inspect; "": none */

@@ -174,6 +174,10 @@ static const struct hr_option results[] = {
         "write the model for other programs, as ONNX (opset 13): input in the data's own units, "
         "any batch size, probabilities and logits; train: of the last checkpoint",
         .written = true, .commands = HR_TRAIN | HR_INSPECT, .models = HR_OF_ALL_MODELS),
+    ROW("pytorch", FLAG, pytorch, NULL, NULL,
+        "print a checkpoint's network as a module of PyTorch, whose state_dict is its "
+        "model.safetensors",
+        .commands = HR_INSPECT),
     ROW("top", COUNT, top_classes, "K", NULL,
         "CSV: the K likeliest classes of a sample, not all of them", .said = "all",
         .commands = HR_PREDICT, .first = true),

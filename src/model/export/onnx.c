@@ -38,7 +38,7 @@ struct onnx_name {
     char text[HR_ONNX_NAME];
 };
 
-/* GraphProto.input and .output: float32, or `wide` float64, (batch, shape...) of any batch. */
+/* GraphProto.input and .output: (batch, shape...) of any batch. */
 enum hr_onnx_end { HR_ONNX_INPUT = 11, HR_ONNX_OUTPUT = 12 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "raw_data is little-endian");
@@ -57,7 +57,7 @@ enum { SHAPE_DIM = 1, DIM_VALUE = 1, DIM_PARAM = 2 };
 static struct onnx_name onnx_name(const char *path, const char *suffix)
 {
     struct onnx_name name;
-    snprintf(name.text, sizeof name.text, "%s%s", path, suffix);
+    snprintf(name.text, sizeof name.text, "%.110s%s", path, suffix);
     return name;
 }
 
@@ -183,13 +183,13 @@ static void put_dim(struct hr_protobuf *graph, size_t size)
 }
 
 static void onnx_value(struct hr_protobuf *graph, enum hr_onnx_end end, const char *name,
-                       size_t ndim, const size_t *shape, bool wide)
+                       size_t ndim, const size_t *shape, uint64_t element)
 {
     const size_t value = hr_protobuf_begin(graph, end);
     hr_protobuf_string(graph, VALUE_NAME, name);
     const size_t type = hr_protobuf_begin(graph, VALUE_TYPE);
     const size_t tensor = hr_protobuf_begin(graph, TYPE_TENSOR);
-    hr_protobuf_varint(graph, TENSOR_ELEMENT, wide ? ELEMENT_DOUBLE : ELEMENT_FLOAT);
+    hr_protobuf_varint(graph, TENSOR_ELEMENT, element);
     const size_t dims = hr_protobuf_begin(graph, TENSOR_SHAPE);
     put_dim(graph, 0);
     for (size_t d = 0; d < ndim; d++)
@@ -210,6 +210,7 @@ struct writing {
     const float *params;
     const char *input;        /* as flattens read it */
     bool flat;                /* it has two dimensions, and all other layers want four */
+    bool masked;              /* attention's mask is written */
     struct onnx_name *values; /* (layers) the name of each one's output */
 };
 
@@ -250,11 +251,155 @@ static void put_plain(const struct step *s, const char *op)
     onnx_node(s->w->graph, op, (const char *[]){s->x, s->x2, NULL}, s->y);
 }
 
+/* y = x W^T + bias over the last dimension of x, which may have any other; bias NULL: none. `name`:
+ * what its parts are called. */
+static void put_linear_rows(const struct step *s, const char *name, const char *x,
+                            const char *weight, const char *bias, const char *y)
+{
+    struct hr_protobuf *graph = s->w->graph;
+    const struct onnx_name turned = onnx_name(name, ".turned"),
+                           product = onnx_name(name, ".product");
+    const size_t node = onnx_node_begin(graph, "Transpose", turned.text,
+                                        (const char *[]){weight, NULL}, turned.text);
+    onnx_attribute_ints(graph, "perm", (int64_t[]){1, 0}, 2);
+    onnx_node_end(graph, node);
+    onnx_node(graph, "MatMul", (const char *[]){x, turned.text, NULL}, bias ? product.text : y);
+    if (bias)
+        onnx_node(graph, "Add", (const char *[]){product.text, bias, NULL}, y);
+}
+
+static void put_embedding(const struct step *s)
+{
+    struct onnx_name names[HR_LAYER_MAX_TENSORS];
+    const char *inputs[HR_LAYER_MAX_TENSORS + 2];
+    put_tensors(s, names, inputs);
+    onnx_node(s->w->graph, "Gather", (const char *[]){inputs[1], s->x, NULL}, s->y);
+}
+
+static void put_position(const struct step *s)
+{
+    struct onnx_name names[HR_LAYER_MAX_TENSORS];
+    const char *inputs[HR_LAYER_MAX_TENSORS + 2];
+    put_tensors(s, names, inputs);
+    onnx_node(s->w->graph, "Add", inputs, s->y);
+}
+
+static void put_tied(const struct step *s)
+{
+    const char *weight = hr_model_tensor(s->w->model, s->layer->table->first_tensor)->name;
+    put_linear_rows(s, s->path, s->x, weight, NULL, s->y);
+}
+
+static void put_mean(struct hr_protobuf *graph, const char *x, const char *y)
+{
+    const size_t node = onnx_node_begin(graph, "ReduceMean", y, (const char *[]){x, NULL}, y);
+    onnx_attribute_ints(graph, "axes", (int64_t[]){-1}, 1);
+    onnx_node_end(graph, node);
+}
+
+/* Of its parts: LayerNormalization came with opset 17. */
+static void put_layernorm(const struct step *s)
+{
+    enum { MEAN, CENTRED, SQUARES, VARIANCE, EPS, MORE, ROOT, NORMAL, SCALED, NAMES };
+    static const char *const suffix[NAMES] = {".mean", ".centred", ".squares", ".variance", ".eps",
+                                              ".more", ".root",    ".normal",  ".scaled"};
+    struct hr_protobuf *graph = s->w->graph;
+    struct onnx_name names[HR_LAYER_MAX_TENSORS], n[NAMES];
+    const char *inputs[HR_LAYER_MAX_TENSORS + 2];
+    put_tensors(s, names, inputs); /* weight, bias */
+    for (size_t i = 0; i < NAMES; i++)
+        n[i] = onnx_name(s->path, suffix[i]);
+    onnx_scalar(graph, n[EPS].text, 1e-5f);
+    put_mean(graph, s->x, n[MEAN].text);
+    onnx_node(graph, "Sub", (const char *[]){s->x, n[MEAN].text, NULL}, n[CENTRED].text);
+    onnx_node(graph, "Mul", (const char *[]){n[CENTRED].text, n[CENTRED].text, NULL},
+              n[SQUARES].text);
+    put_mean(graph, n[SQUARES].text, n[VARIANCE].text);
+    onnx_node(graph, "Add", (const char *[]){n[VARIANCE].text, n[EPS].text, NULL}, n[MORE].text);
+    onnx_node(graph, "Sqrt", (const char *[]){n[MORE].text, NULL}, n[ROOT].text);
+    onnx_node(graph, "Div", (const char *[]){n[CENTRED].text, n[ROOT].text, NULL}, n[NORMAL].text);
+    onnx_node(graph, "Mul", (const char *[]){n[NORMAL].text, inputs[1], NULL}, n[SCALED].text);
+    onnx_node(graph, "Add", (const char *[]){n[SCALED].text, inputs[2], NULL}, s->y);
+}
+
+static void put_turn(struct hr_protobuf *graph, const char *x, const int64_t perm[4], const char *y)
+{
+    const size_t node = onnx_node_begin(graph, "Transpose", y, (const char *[]){x, NULL}, y);
+    onnx_attribute_ints(graph, "perm", perm, 4);
+    onnx_node_end(graph, node);
+}
+
+/* (1 x T x T) 0 where a place sees another, else so little that its e^x is 0. */
+static enum hr_status put_mask(const struct step *s, const char *name)
+{
+    const size_t T = s->layer->in.size[1], shape[2] = {T, T};
+    float *mask = calloc(T * T, sizeof *mask);
+    if (!mask)
+        return hr_fail(HR_E_NOMEM, "no memory for a mask of %zu places", T);
+    for (size_t i = 0; i < T; i++)
+        for (size_t j = i + 1; j < T; j++)
+            mask[i * T + j] = -1e30f;
+    onnx_floats(s->w->graph, name, 2, shape, mask);
+    free(mask);
+    return HR_OK;
+}
+
+/* Heads as a dimension, (B,H,T,d); the first such layer writes the mask. */
+static enum hr_status put_attention(const struct step *s)
+{
+    static const char mask[] = "places_seen";
+    static const char *const parts[3] = {".query", ".key", ".value"};
+    static const int64_t perms[3][4] = {{0, 2, 1, 3}, {0, 2, 3, 1}, {0, 2, 1, 3}};
+    struct hr_protobuf *graph = s->w->graph;
+    struct onnx_name names[HR_LAYER_MAX_TENSORS], heads[3];
+    const char *inputs[HR_LAYER_MAX_TENSORS + 2];
+    const size_t H = s->layer->size[0], D = s->layer->in.size[0];
+    const struct onnx_name split = onnx_name(s->path, ".split"),
+                           whole = onnx_name(s->path, ".whole"),
+                           scale = onnx_name(s->path, ".scale"), dots = onnx_name(s->path, ".dots"),
+                           scaled = onnx_name(s->path, ".scaled"),
+                           seen = onnx_name(s->path, ".seen"), p = onnx_name(s->path, ".p"),
+                           o = onnx_name(s->path, ".o"), turned = onnx_name(s->path, ".o.turned"),
+                           joined = onnx_name(s->path, ".o.joined"),
+                           output = onnx_name(s->path, ".output");
+    put_tensors(s, names, inputs); /* weights of q, k, v, their biases, output's */
+    onnx_ints(graph, split.text, 4, (int64_t[]){0, 0, (int64_t)H, (int64_t)(D / H)});
+    onnx_ints(graph, whole.text, 3, (int64_t[]){0, 0, (int64_t)D});
+    onnx_scalar(graph, scale.text, (float)(1 / sqrt((double)(D / H))));
+    if (!s->w->masked)
+        HR_TRY(put_mask(s, mask));
+    s->w->masked = true;
+    for (size_t i = 0; i < 3; i++) {
+        const struct onnx_name at = onnx_name(s->path, parts[i]),
+                               apart = onnx_name(at.text, ".apart");
+        heads[i] = onnx_name(at.text, ".heads");
+        put_linear_rows(s, at.text, s->x, inputs[1 + i], inputs[4 + i], at.text);
+        onnx_node(graph, "Reshape", (const char *[]){at.text, split.text, NULL}, apart.text);
+        put_turn(graph, apart.text, perms[i], heads[i].text);
+    }
+    onnx_node(graph, "MatMul", (const char *[]){heads[0].text, heads[1].text, NULL}, dots.text);
+    onnx_node(graph, "Mul", (const char *[]){dots.text, scale.text, NULL}, scaled.text);
+    onnx_node(graph, "Add", (const char *[]){scaled.text, mask, NULL}, seen.text);
+    const size_t node =
+        onnx_node_begin(graph, "Softmax", p.text, (const char *[]){seen.text, NULL}, p.text);
+    onnx_attribute_int(graph, "axis", 3);
+    onnx_node_end(graph, node);
+    onnx_node(graph, "MatMul", (const char *[]){p.text, heads[2].text, NULL}, o.text);
+    put_turn(graph, o.text, perms[0], turned.text);
+    onnx_node(graph, "Reshape", (const char *[]){turned.text, whole.text, NULL}, joined.text);
+    put_linear_rows(s, output.text, joined.text, inputs[7], inputs[8], s->y);
+    return HR_OK;
+}
+
 static void put_dense(const struct step *s)
 {
     struct onnx_name names[HR_LAYER_MAX_TENSORS];
     const char *inputs[HR_LAYER_MAX_TENSORS + 2];
     put_tensors(s, names, inputs);
+    if (s->layer->in.ndim == 2) {
+        put_linear_rows(s, s->path, s->x, inputs[1], inputs[2], s->y);
+        return;
+    }
     const size_t node = onnx_node_begin(s->w->graph, "Gemm", s->path, inputs, s->y);
     onnx_attribute_int(s->w->graph, "transB", 1);
     onnx_node_end(s->w->graph, node);
@@ -383,11 +528,10 @@ static enum hr_status put_layer(const struct step *s)
     static const struct {
         const char *layer;
         void (*put)(const struct step *s);
-    } own[] = {{"dense", put_dense},
-               {"conv", put_conv},
-               {"batchnorm", put_batchnorm},
-               {"gelu", put_gelu},
-               {"flatten", put_flatten}};
+    } own[] = {
+        {"dense", put_dense},         {"conv", put_conv},         {"batchnorm", put_batchnorm},
+        {"embedding", put_embedding}, {"position", put_position}, {"layernorm", put_layernorm},
+        {"tied", put_tied},           {"gelu", put_gelu},         {"flatten", put_flatten}};
     const char *name = s->layer->type->name;
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         if (!strcmp(name, plain[i].layer))
@@ -397,6 +541,8 @@ static enum hr_status put_layer(const struct step *s)
             return own[i].put(s), HR_OK;
     if (!strcmp(name, "groupnorm"))
         return put_groupnorm(s);
+    if (!strcmp(name, "attention"))
+        return put_attention(s);
     if (!strcmp(name, "maxpool"))
         return put_pool(s, "MaxPool", false), HR_OK;
     if (!strcmp(name, "avgpool"))
@@ -444,6 +590,12 @@ static enum hr_status put_at(struct writing *w, size_t i, const char *output)
     return nothing ? HR_OK : put_layer(&s);
 }
 
+static bool is_text(const struct hr_model *model)
+{
+    struct hr_sources sources;
+    return !strcmp(hr_model_layer_at(model, 0, &sources)->type->name, "embedding");
+}
+
 enum hr_status hr_onnx_layers(struct hr_protobuf *graph, const struct hr_model *model,
                               const float *params, struct hr_shape shape, const char *input,
                               const char *output)
@@ -452,7 +604,7 @@ enum hr_status hr_onnx_layers(struct hr_protobuf *graph, const struct hr_model *
                         .model = model,
                         .params = params,
                         .input = input,
-                        .flat = shape.height * shape.width == 1,
+                        .flat = shape.height * shape.width == 1 && !is_text(model),
                         .values = calloc(hr_model_layer_count(model), sizeof *w.values)};
     if (!w.values)
         return hr_fail(HR_E_NOMEM, "no memory for a graph of %zu layers",
@@ -491,6 +643,7 @@ struct exporting {
     struct hr_class_list classes;
     struct hr_target_scale values; /* of a regression */
     struct hr_shape shape;
+    struct hr_dataset like; /* of a network: its data, without samples */
     struct hr_scaling scaling;
     struct hr_model *model; /* NULL: sparse */
     float *params;
@@ -516,9 +669,9 @@ static enum hr_status take_shape(struct exporting *e, struct hr_shape shape)
 
 static enum hr_status read_network(struct exporting *e, const char *layers)
 {
-    struct hr_dataset like = {.shape = e->shape, .classes = e->classes.count};
-    snprintf(like.name, sizeof like.name, "%.255s", e->checkpoint->path);
-    HR_TRY(hr_saved_model(e->checkpoint, layers, &like, &e->values, &e->model));
+    hr_model_input_like(e->checkpoint, &e->input, e->classes.count, &e->like);
+    e->like.shape = e->shape;
+    HR_TRY(hr_saved_model(e->checkpoint, layers, &e->like, &e->values, &e->model));
     const size_t params = hr_model_param_count(e->model);
     if (params > (HR_PROTOBUF_MAX - (1 << 20)) / sizeof *e->params)
         return hr_fail(HR_E_FAILED,
@@ -585,7 +738,12 @@ static const char *put_input(struct exporting *e)
 {
     const size_t shape[3] = {e->shape.channels, e->shape.height, e->shape.width};
     const char *x = "input";
-    onnx_value(&e->p, HR_ONNX_INPUT, x, is_row(e) ? 1 : 3, shape, e->scaling.origin);
+    if (e->like.tokens.context) {
+        onnx_value(&e->p, HR_ONNX_INPUT, x, 1, &e->like.tokens.context, ELEMENT_INT64);
+        return x;
+    }
+    onnx_value(&e->p, HR_ONNX_INPUT, x, is_row(e) ? 1 : 3, shape,
+               e->scaling.origin ? ELEMENT_DOUBLE : ELEMENT_FLOAT);
     if (e->scaling.origin) { /* what is subtracted before anything is rounded */
         const size_t channels[3] = {e->scaling.channels, 1, 1};
         onnx_doubles(&e->p, "normalize.origin", is_row(e) ? 1 : 3, channels, e->scaling.origin);
@@ -641,7 +799,7 @@ static void put_probabilities(struct exporting *e, const char *x, const char *y)
         onnx_node(&e->p, "Sigmoid", (const char *[]){x, NULL}, y);
     } else {
         const size_t node = onnx_node_begin(&e->p, "Softmax", y, (const char *[]){x, NULL}, y);
-        onnx_attribute_int(&e->p, "axis", 1);
+        onnx_attribute_int(&e->p, "axis", e->like.tokens.context ? 2 : 1);
         onnx_node_end(&e->p, node);
     }
 }
@@ -661,9 +819,16 @@ static enum hr_status put_values(struct exporting *e, const char *x, const char 
     onnx_floats(&e->p, "target.mean", 1, &count, numbers + count);
     onnx_node(&e->p, "Mul", (const char *[]){x, "target.std", NULL}, "values_centered");
     onnx_node(&e->p, "Add", (const char *[]){"values_centered", "target.mean", NULL}, y);
-    onnx_value(&e->p, HR_ONNX_OUTPUT, y, 1, &count, false);
+    onnx_value(&e->p, HR_ONNX_OUTPUT, y, 1, &count, ELEMENT_FLOAT);
     free(numbers);
     return HR_OK;
+}
+
+/* So many numbers of a sample; of text so many at its places together. */
+static void put_output(struct exporting *e, const char *name, size_t count)
+{
+    const size_t T = e->like.tokens.context, shape[2] = {T, T ? count / T : 0};
+    onnx_value(&e->p, HR_ONNX_OUTPUT, name, T ? 2 : 1, T ? shape : &count, ELEMENT_FLOAT);
 }
 
 static enum hr_status put_graph(struct exporting *e)
@@ -679,11 +844,11 @@ static enum hr_status put_graph(struct exporting *e)
         put_linear(e, x, last);
     if (probable) {
         put_probabilities(e, last, probabilities);
-        onnx_value(&e->p, HR_ONNX_OUTPUT, probabilities, 1, &e->meaning.columns, false);
+        put_output(e, probabilities, e->meaning.columns);
     }
     if (e->values.count)
         return put_values(e, last, "values");
-    onnx_value(&e->p, HR_ONNX_OUTPUT, last, 1, &e->meaning.outputs, false);
+    put_output(e, last, e->meaning.outputs);
     return HR_OK;
 }
 

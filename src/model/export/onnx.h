@@ -2,10 +2,12 @@
  *
  *   input          "input", float32 (batch, C, H, W), or (batch, features) where samples are rows:
  *                  in the data's own units; for bytes 0 to 255
+ *                  of text int64 (batch, T) numbers of tokens; a shorter text stands at the
+ *                  beginning, whatever is behind it: places see nothing behind them
  *   in the graph   the scale of bytes, mean and deviation of --normalize, all layers as in
  *                  evaluation, and what outputs mean
  *   outputs        "probabilities" (batch, classes) and "logits" (batch, outputs); of mse and svm
- *                  "scores" alone
+ *                  "scores" alone; of text (batch, T, tokens)
  *   batch          of any size
  *   version        opset 13, IR 7 (ONNX 1.8, of 2020), which all runtimes of today read
  *   metadata       class_names, target_names, feature_names (JSON lists), model, loss, step,
@@ -45,6 +47,10 @@ HR_CHECKED enum hr_status hr_onnx_check_model(const char *model);
  *   globalavgpool  GlobalAveragePool          residual              Add
  *   batchnorm      BatchNormalization, of running mean and variance
  *   groupnorm      InstanceNormalization between two Reshapes, Mul, Add
+ *   layernorm      ReduceMean, Sub, Mul, Add, Sqrt, Div
+ *   embedding      Gather                     position              Add
+ *   attention      MatMul, Reshape, Transpose, Add of a mask, Softmax
+ *   dense of a sequence, tied                 MatMul; tied has no weights of its own
  *
  * Nodes are called by their layer's path ("3.body.0"), and so are their outputs; constants have
  * the names of PyTorch's parameters ("3.body.0.weight").
