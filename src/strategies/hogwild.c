@@ -221,13 +221,14 @@ static enum hr_status hogwild_prepare(struct hr_shared_state *shared)
 
 static void hogwild_describe(const struct hr_shared_state *shared, char *text, size_t size)
 {
-    char stale[64] = "";
+    char stale[64] = "", every[60] = "";
+    const bool moments = hr_state_floats(shared) > shared->params;
     hr_stale_describe(shared, stale, sizeof stale);
     if (hr_shared_is_apart(shared))
-        snprintf(text, size, "sync-every %zu, machines averaged%s%s", shared->options->sync_every,
-                 stale[0] ? ", " : "", stale);
-    else
-        snprintf(text, size, "%s", stale);
+        snprintf(every, sizeof every, "sync-every %zu, machines averaged",
+                 shared->options->sync_every);
+    snprintf(text, size, "%s%s%s%s%s", every, *every && *stale ? ", " : "", stale,
+             moments && (*every || *stale) ? ", " : "", moments ? "private moments" : "");
 }
 
 /* Each part's bytes. */

@@ -8,6 +8,8 @@ digest() {
   local command words line=$1
   awk 'BEGIN { srand(4); print "a,b,y"; for (i = 0; i < 300; i++) { a = rand(); b = rand(); printf "%.4f,%.4f,%.4f\n", a, b, 3 * a - b } }' \
     >"$TMP/values.csv"
+  awk 'BEGIN { split("a tree of sums has one order and", w); for (i = 0; i < 2000; i++) printf "%s%s", w[1 + i * i % 61 % 8], i % 7 == 6 ? "\n" : " " }' \
+    >"$TMP/text.txt"
   while [ -n "$line" ]; do
     command=${line%%;*} line=${line#"$command"} line=${line#;}
     readarray -t words < <(xargs -n 1 <<<"${command//\$TMP/$TMP}")

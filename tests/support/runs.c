@@ -73,6 +73,28 @@ const struct hr_dataset *run_values(void)
     return &values;
 }
 
+const struct hr_dataset *run_text(void)
+{
+    static const char *const words[] = {"a", "tree", "of", "sums", "has", "one", "order", "and"};
+    static struct hr_dataset text;
+    struct hr_data_options options;
+    char folder[64], path[80];
+    if (text.storage)
+        return &text;
+    run_folder_make(folder);
+    snprintf(path, sizeof path, "%s/text.txt", folder);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (uint32_t i = 0; i < 2000; i++)
+        fprintf(file, "%s%c", words[i * i % 61 % 8], i % 7 == 6 ? '\n' : ' ');
+    fclose(file);
+    hr_data_defaults(&options);
+    options.context = 16;
+    CHECK_OK(hr_dataset_open_with(path, &options, &text));
+    run_folder_remove(folder);
+    return &text;
+}
+
 static const struct hr_dataset *chosen;
 
 void run_on(const struct hr_dataset *dataset)

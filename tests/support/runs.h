@@ -12,6 +12,8 @@ const struct hr_dataset *run_tiny(void);
 
 /* The digits with two values a sample to predict, far from 0 and of unlike sizes. */
 const struct hr_dataset *run_values(void);
+/* A text of bytes, a sentence a line, in windows of 16 tokens. */
+const struct hr_dataset *run_text(void);
 /* What all runs below train on; NULL: the digits. */
 void run_on(const struct hr_dataset *dataset);
 
