@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "base/size.h"
+
+#define FOLDER "/sys/devices/system/cpu"
 
 static size_t affinity(void)
 {
@@ -97,43 +100,73 @@ size_t hr_cpus_allowed(void)
     return hr_cpu_budget().allowed;
 }
 
-/* A core is called by the first of its threads. */
-size_t hr_cpus_cores(void)
+/* A core is called by the first of its threads; one that nobody tells of is its own. */
+static int core_of(const char *folder, int cpu)
+{
+    char path[1200];
+    int first;
+    snprintf(path, sizeof path, "%s/cpu%d/topology/thread_siblings_list", folder, cpu);
+    FILE *file = fopen(path, "r");
+    if (!file || fscanf(file, "%d", &first) != 1 || first < 0 || first >= CPU_SETSIZE)
+        first = cpu;
+    if (file)
+        fclose(file);
+    return first;
+}
+
+static size_t count_cores(const char *folder, const cpu_set_t *of)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (CPU_ISSET(cpu, of))
+            CPU_SET(core_of(folder, cpu), &cores);
+    return (size_t)CPU_COUNT(&cores);
+}
+
+size_t hr_cpus_cores_in(const char *folder)
 {
     const struct hr_cpu_budget budget = hr_cpu_budget();
-    cpu_set_t allowed, cores;
-    CPU_ZERO(&cores);
+    cpu_set_t allowed;
     if (budget.allowed > budget.affinity || sched_getaffinity(0, sizeof allowed, &allowed) != 0)
         return budget.allowed;
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        char path[100];
-        int first = cpu;
-        if (!CPU_ISSET(cpu, &allowed))
-            continue;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
-                 cpu);
-        FILE *file = fopen(path, "r");
-        if (file && (fscanf(file, "%d", &first) != 1 || first < 0 || first >= CPU_SETSIZE))
-            first = cpu;
-        if (file)
-            fclose(file);
-        CPU_SET(first, &cores);
+    return hr_min_size(count_cores(folder, &allowed), budget.allowed);
+}
+
+size_t hr_cpus_cores(void)
+{
+    return hr_cpus_cores_in(FOLDER);
+}
+
+/* Threads of cores that have a number already come behind all others. */
+int hr_cpus_numbered_in(const char *folder, size_t number)
+{
+    cpu_set_t left, cores;
+    if (sched_getaffinity(0, sizeof left, &left) != 0 || CPU_COUNT(&left) == 0)
+        return -1;
+    number %= (size_t)CPU_COUNT(&left);
+    for (;;) {
+        CPU_ZERO(&cores);
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+            const int core = CPU_ISSET(cpu, &left) ? core_of(folder, cpu) : -1;
+            if (core < 0 || CPU_ISSET(core, &cores))
+                continue;
+            if (number-- == 0)
+                return cpu;
+            CPU_SET(core, &cores);
+            CPU_CLR(cpu, &left);
+        }
     }
-    const size_t count = (size_t)CPU_COUNT(&cores);
-    return count < budget.allowed ? count : budget.allowed;
 }
 
 void hr_cpus_pin(size_t number)
 {
-    cpu_set_t all, mine;
-    size_t seen = 0;
-    CPU_ZERO(&mine);
-    if (sched_getaffinity(0, sizeof all, &all) != 0 || CPU_COUNT(&all) == 0)
+    cpu_set_t mine;
+    const int cpu = hr_cpus_numbered_in(FOLDER, number);
+    if (cpu < 0)
         return;
-    number %= (size_t)CPU_COUNT(&all);
-    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-        if (CPU_ISSET(cpu, &all) && seen++ == number)
-            CPU_SET(cpu, &mine);
+    CPU_ZERO(&mine);
+    CPU_SET(cpu, &mine);
     sched_setaffinity(0, sizeof mine, &mine);
 }
 

@@ -18,7 +18,8 @@ const char *hr_cpus_unknown(void);
 /* Reads files: not for loops. Any thread. */
 struct hr_cpu_budget hr_cpu_budget(void);
 size_t hr_cpus_allowed(void);
-/* Of these, cores: two hyperthreads of one count once. As many, where /sys does not tell. */
+/* Of these, cores: two hyperthreads of one count once. As many, where /sys does not tell. It says
+ * how many to compute with; how many may be busy without waiting for one another is `allowed`. */
 size_t hr_cpus_cores(void);
 
 /* Bytes of the first processor's data cache of level 1, 2 or 3; 0: not known. Read from /sys: for a
@@ -33,8 +34,13 @@ size_t hr_cpus_cache_of_core(int level);
  * set. */
 const char *hr_cpus_unknown_caches(void);
 
-/* Keep this thread on allowed processor number mod count. Otherwise the kernel may leave threads
- * that only wake one another on one processor. */
+/* Keep this thread on allowed processor number mod count: a core each, while there are some, then
+ * their other threads. Otherwise the kernel may leave threads that only wake one another on one
+ * processor. */
 void hr_cpus_pin(size_t number);
+
+/* For tests: what a folder says that is like /sys/devices/system/cpu. -1: nobody tells. */
+size_t hr_cpus_cores_in(const char *folder);
+int hr_cpus_numbered_in(const char *folder, size_t number);
 
 #endif

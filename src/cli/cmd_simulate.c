@@ -21,7 +21,7 @@ const struct hr_command hr_command_simulate = {
     .bit = HR_TRAIN,
     .usage = "[OPTIONS]",
     .story =
-        "Every gradient is really computed, on all processors; only the clock is simulated. How "
+        "Every gradient is really computed, on all cores; only the clock is simulated. How "
         "long a\n"
         "gradient takes is drawn from --compute-time, how long messages take follows from --link "
         "or\n"

@@ -66,7 +66,7 @@ enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out
     hr_log_errors_only(wire->self > 0);
     cli->machines = wire->machines;
     if (!hr_cli_was_given(cli, "workers"))
-        cli->train.workers = machines->processors * wire->machines;
+        cli->train.workers = machines->cores * wire->machines;
     *out = machines;
     return HR_OK;
 }

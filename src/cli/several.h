@@ -23,7 +23,7 @@ HR_CHECKED enum hr_status hr_cli_machines_may_begin(void);
 int hr_cli_machines_leave(int code);
 
 /* Meet the other machines, if this process was started as one of several; else *out is NULL. Says
- * how many workers there are where nobody has: as many a machine as the smallest has processors. */
+ * how many workers there are where nobody has: as many a machine as the smallest has cores. */
 HR_CHECKED enum hr_status hr_cli_machines_open(struct hr_cli *cli, struct hr_machines **out);
 /* Does this one speak? NULL: there is one. */
 bool hr_cli_machines_lead(const struct hr_machines *machines);

@@ -202,8 +202,8 @@ bool hr_train_outlives(const struct hr_train_options *options)
 
 static size_t default_workers(void)
 {
-    const size_t processors = hr_cpus_allowed();
-    return processors < 2 ? 2 : processors > HR_MAX_RANKS ? HR_MAX_RANKS : processors;
+    const size_t cores = hr_cpus_cores();
+    return cores < 2 ? 2 : cores > HR_MAX_RANKS ? HR_MAX_RANKS : cores;
 }
 
 void hr_train_options_init(struct hr_train_options *options, size_t size)

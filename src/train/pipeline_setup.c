@@ -177,7 +177,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     job->most_parts = M * options.rounds;
     job->piece = options.most;
     if (!job->played) /* ranks that wait leave their processors to their worker's update */
-        run->shared.update_threads = hr_min_size(job->pipeline->seats, hr_cpus_allowed());
+        run->shared.update_threads = hr_min_size(job->pipeline->seats, hr_cpus_cores());
     return HR_OK;
 }
 

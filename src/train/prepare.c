@@ -650,7 +650,7 @@ static void settle_waiting(struct hr_run *run)
     const size_t busy = hr_ranks_here(&run->shared, run->job.nranks) + o->ranks_beside +
                         hr_workers_here(&run->shared) * (o->threads_per_worker - 1);
     run->shared.group_options.crowded = busy > hr_cpus_allowed();
-    run->shared.group_options.helpers = hr_cpus_allowed() - 1;
+    run->shared.group_options.helpers = hr_cpus_cores() - 1;
     run->job.spin_ns = hr_spin_budget_ns(busy);
     run->job.yield_ns = hr_yield_budget_ns(busy);
     run->job.timeout_ns = (int64_t)(o->timeout * (double)HR_NS_PER_SECOND);

@@ -70,7 +70,7 @@ static enum hr_status read_options(const struct hr_world_options *o, struct hr_w
     HR_TRY(read_transport(o->transport, &group->copies));
     group->nranks = o->nranks;
     group->crowded = o->nranks > hr_cpus_allowed();
-    group->helpers = hr_cpus_allowed() - 1;
+    group->helpers = hr_cpus_cores() - 1;
     group->group_size = o->group_size;
     group->any_operation = true;
     if (group->algorithm == &hr_allreduce_auto)

@@ -358,15 +358,17 @@ static void settle_isa(const struct hr_machines *machines)
 
 enum hr_status hr_machines_open(struct hr_wire *wire, struct hr_machines *out)
 {
-    struct hr_machine_traits mine = {
-        .processors = hr_cpus_allowed(), .level = hr_isa(), .sums_as_amx = hr_isa_sums_as_amx()};
+    struct hr_machine_traits mine = {.processors = hr_cpus_allowed(),
+                                     .cores = hr_cpus_cores(),
+                                     .level = hr_isa(),
+                                     .sums_as_amx = hr_isa_sums_as_amx()};
     snprintf(mine.isa, sizeof mine.isa, "%s", hr_isa_full_name());
     hr_machines_init(wire, BEGIN_NS, out);
-    out->processors = (size_t)mine.processors;
+    out->cores = (size_t)mine.cores;
     HR_TRY(hr_machines_clock(out));
     HR_TRY(hr_machines_gather(out, &mine, sizeof mine, out->traits, "all machines to begin"));
     for (size_t m = 0; m < wire->machines; m++)
-        out->processors = hr_min_size(out->processors, (size_t)out->traits[m].processors);
+        out->cores = hr_min_size(out->cores, (size_t)out->traits[m].cores);
     settle_isa(out);
     return HR_OK;
 }

@@ -38,7 +38,8 @@ struct hr_machine_clock {
 
 /* What a machine says of itself when it comes. */
 struct hr_machine_traits {
-    uint64_t processors; /* that this process may use */
+    uint64_t processors; /* that this process may use, */
+    uint64_t cores;      /* and their cores */
     enum hr_isa level;   /* of instructions, that it came with, */
     bool sums_as_amx;    /* and the order */
     char isa[16];        /* in full */
@@ -61,7 +62,7 @@ struct hr_machines {
     int64_t asked_ns;              /* own clock: the question under way; 0: none */
     struct hr_machine_clock clock[HR_WIRE_MACHINES];
     struct hr_machine_traits traits[HR_WIRE_MACHINES]; /* (machines) */
-    size_t processors; /* that the machine with the fewest may use */
+    size_t cores; /* that the machine with the fewest may use */
 };
 
 /* All come down to the lowest level of instructions among them (base/isa.h), and machine 0 says so:

@@ -282,7 +282,7 @@ enum hr_status hr_anchors_time(const struct hr_train_options *options,
                             .stop = stop,
                             .out = out};
     const int64_t began = hr_clock_ns();
-    *out = (struct hr_anchors){.parts = hr_pace_nothing(hr_cpus_allowed())};
+    *out = (struct hr_anchors){.parts = hr_pace_nothing(hr_cpus_cores())};
     timing.plans = timing.is_sparse ? sparse : dense;
     timing.nplans =
         timing.is_sparse ? sizeof sparse / sizeof *sparse : sizeof dense / sizeof *dense;

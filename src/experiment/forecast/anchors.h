@@ -1,6 +1,6 @@
 /* anchors.h - the short runs that a forecast is made from: which there are, and timing them.
  *
- * Each is a run of train's own, of a few strategies with as many workers as there are processors,
+ * Each is a run of train's own, of a few strategies with as many workers as there are cores,
  * one, or more (pace.h says why these). Of a list of strategies only those are timed that they
  * need. They take turns: all once, then all once more, so that a disturbance hits one of two.
  * Learning is none of it: the rate is small, and few test samples are evaluated.

@@ -1,9 +1,9 @@
 /* pace.h - the model of time: from a few short runs that were timed, how long a gradient takes
  * under strategies and with numbers of workers and servers that were not.
  *
- *   Words    P: processors. W workers, S servers. A gradient is one worker's, with all that goes
- *            with it: loading, the update, messages. w(W, S): seconds of the run for each gradient,
- *            so that samples/s = batch / w. A step is W gradients.
+ *   Words    P: processors; hyperthreads of a core are one. W workers, S servers. A gradient is one
+ *            worker's, with all that goes with it: loading, the update, messages. w(W, S): seconds
+ *            of the run for each gradient, so that samples/s = batch / w. A step is W gradients.
  *   Timed    (anchors.h), the fewest that tell these things apart:
  *              alone     w(1) of allreduce: gradient and update, nobody beside it
  *              together  the step of P workers of allreduce, all processors busy: what the second

@@ -180,9 +180,9 @@ static void say_crowd(FILE *out, const struct hr_forecast *forecast)
     size_t most = 0;
     for (size_t i = 0; i < forecast->n; i++)
         most = forecast->rows[i].options.workers > most ? forecast->rows[i].options.workers : most;
-    if (!forecast->simulated && most > forecast->processors)
-        fprintf(out, "There are %zu processors: more workers than that take turns.\n",
-                forecast->processors);
+    if (!forecast->simulated && most > forecast->anchors.parts.processors)
+        fprintf(out, "There are %zu cores: more workers than that share them.\n",
+                forecast->anchors.parts.processors);
 }
 
 /* --- samples --- */

@@ -745,16 +745,16 @@ static enum hr_status drive_replay(struct hr_drive *drive)
     return status;
 }
 
-static size_t one_a_processor(const struct hr_train_options *options)
+static size_t one_a_core(const struct hr_train_options *options)
 {
     (void)options;
-    return hr_cpus_allowed();
+    return hr_cpus_cores();
 }
 
 const struct hr_driver hr_driver_replay = {.title = "one thread plays all ranks",
                                            .played = true,
                                            .local = true,
-                                           .threads = one_a_processor,
+                                           .threads = one_a_core,
                                            .now_ns = hr_driver_real_ns,
                                            .bytes = hr_play_bytes,
                                            .run = drive_replay};

@@ -136,7 +136,7 @@ static void settle_waiting(struct hr_sparse_run *run)
     run->group_options = (struct hr_group_options){.nranks = o->workers,
                                                    .algorithm = &hr_allreduce_direct,
                                                    .crowded = busy > hr_cpus_allowed(),
-                                                   .helpers = hr_cpus_allowed() - 1};
+                                                   .helpers = hr_cpus_cores() - 1};
 }
 
 /* The constants of a run whose options and data set are there. hr_held_out_close

@@ -626,10 +626,10 @@ static enum hr_status drive_virtual(struct hr_drive *drive)
     return status;
 }
 
-/* Threads that compute: one for each threads_per_worker processors. */
+/* Threads that compute: one for each threads_per_worker cores. */
 static size_t one_a_gradient(const struct hr_train_options *options)
 {
-    const size_t threads = hr_cpus_allowed() / options->threads_per_worker;
+    const size_t threads = hr_cpus_cores() / options->threads_per_worker;
     return threads ? threads : 1;
 }
 
