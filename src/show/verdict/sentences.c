@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/size.h"
 #include "report/human.h"
 #include "report/report.h"
 #include "terminal/grid.h"
@@ -688,6 +689,45 @@ static void say_speed(FILE *out, const struct hr_groups *groups, bool details)
                                 : "");
 }
 
+/* How many times as fast as the slower of them the first third of a group's runs and the last were,
+ * which are equal work: rate[0] and rate[1]. 1: they were not, or were too short to tell. */
+static double wavering(const struct hr_run_group *group, double rate[2])
+{
+    const double least = 0.1; /* seconds */
+    const size_t third = hr_max_size(1, group->n / 3);
+    rate[0] = rate[1] = 0;
+    for (size_t i = 0; i < group->n; i++)
+        if (group->run[i]->seconds < least || group->run[i]->nlosses ||
+            !strcmp(group->run[i]->clock, "virtual"))
+            return 1;
+    for (size_t i = 0; i < third; i++) {
+        rate[0] += hr_measure_shown_rate(group->run[i]) / (double)third;
+        rate[1] += hr_measure_shown_rate(group->run[group->n - 1 - i]) / (double)third;
+    }
+    return fmax(rate[0], rate[1]) / fmin(rate[0], rate[1]);
+}
+
+/* Runs are one after another: a processor that throttles, or a neighbour who has come, is taken for
+ * a strategy that is slower. Said of the group that wavered most. */
+static void say_wavering(FILE *out, const struct hr_groups *groups)
+{
+    double most = 4.0 / 3, rate[2];
+    const struct hr_run_group *who = NULL;
+    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX];
+    for (size_t g = 0; g < groups->n; g++)
+        if (wavering(&groups->group[g], rate) > most) {
+            most = wavering(&groups->group[g], rate);
+            who = &groups->group[g];
+            hr_human_short(first, rate[0]);
+            hr_human_short(last, rate[1]);
+        }
+    if (who)
+        fprintf(
+            out,
+            "Speeds are not comparable: %s made %s %s at first and %s at last, doing the same.\n",
+            who->label, first, hr_rate_unit(who->run[0]), last);
+}
+
 /* "Diverged: hogwild (2 of 5 seeds)": rows of which some runs are of that kind. Are there any? */
 static bool say_rows(FILE *out, const struct hr_groups *groups, const char *head,
                      size_t (*count)(const struct hr_run_group *))
@@ -766,6 +806,7 @@ static void compare(FILE *out, const struct hr_verdict *v, bool details, size_t 
         say_orders(out, v);
     hr_best_epochs_print(out, &v->groups, details);
     say_speed(out, &v->groups, details);
+    say_wavering(out, &v->groups);
     say_lost(out, &v->groups);
     say_rising(out, &v->groups);
     if (!v->unlike && (tested || v->groups.most == 1))

@@ -67,6 +67,48 @@ static void briefly_the_best_and_who_is_worse_is_a_sentence(void **state)
     free(text);
 }
 
+/* A processor that throttles from one run to the next makes equal work slower. */
+static void speeds_of_a_machine_that_wavers_are_not_comparable(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[12];
+    static const double even[] = {1, 9, 1.3}, later[] = {1, 0.1, 0.7};
+    struct hr_loss lost = {.rank = 1};
+    for (uint64_t seed = 1; seed <= 12; seed++)
+        runs[seed - 1] = sample_run(seed <= 6 ? "allreduce" : "ssp", seed, 0.9);
+    for (size_t i = 0; i < 12; i++) /* the middle third counts for nothing */
+        runs[i].samples_per_s = 9000 * even[i % 6 / 2];
+    char *text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    expect(text, "not comparable", false);
+    free(text);
+    for (size_t i = 6; i < 12; i++) /* 9000 and 6300: 1.43 times */
+        runs[i].samples_per_s = 9000 * later[i % 6 / 2];
+    text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    expect(text,
+           "Speeds are not comparable: ssp s=3 made 9.00k samples/s at first and 6.30k at last",
+           true);
+    free(text);
+    for (size_t i = 0; i < 6; i++) { /* said of who wavered most; faster counts as slower does */
+        const double rate = runs[i + 6].samples_per_s;
+        runs[5 - i].samples_per_s = i ? rate : 2 * rate;
+    }
+    text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    expect(text, "Speeds are not comparable: allreduce direct made ", true);
+    free(text);
+    for (size_t i = 0; i < 12; i++)
+        runs[i].nlosses = 1, runs[i].losses = &lost;
+    text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    expect(text, "not comparable", false);
+    free(text);
+    for (size_t i = 0; i < 12; i++) {
+        runs[i].nlosses = 0;
+        snprintf(runs[i].clock, sizeof runs[i].clock, "virtual");
+    }
+    text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    expect(text, "not comparable", false);
+    free(text);
+}
+
 static void strategies_that_lost_ranks_are_named(void **state)
 {
     (void)state;
@@ -492,6 +534,7 @@ int main(void)
         cmocka_unit_test(one_seed_claims_nothing_and_says_what_would_tell),
         cmocka_unit_test(a_single_row_says_how_sure_its_score_is),
         cmocka_unit_test(briefly_the_best_and_who_is_worse_is_a_sentence),
+        cmocka_unit_test(speeds_of_a_machine_that_wavers_are_not_comparable),
         cmocka_unit_test(strategies_that_lost_ranks_are_named),
         cmocka_unit_test(a_clear_difference_is_named_and_an_unclear_one_is_not),
         cmocka_unit_test(without_an_accuracy_less_loss_is_better),
