@@ -103,7 +103,7 @@ HEADERS := $(wildcard include/hogring/*.h)
 
 # Debian's names; on other systems `make deps` only says what is missing.
 PACKAGES := gcc libc6-dev pkgconf libopenblas-dev libjansson-dev libxxhash-dev libinih-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev gnuplot-nox \
-  dataset-fashion-mnist $(if $(filter test asan tsan long,$(MAKECMDGOALS)),libcmocka-dev bats python3 procps) \
+  dataset-fashion-mnist wamerican $(if $(filter test asan tsan long,$(MAKECMDGOALS)),libcmocka-dev bats python3 procps) \
   $(if $(filter asan tsan,$(MAKECMDGOALS)),clang libclang-rt-14-dev) $(if $(filter model,$(MAKECMDGOALS)),relacy-dev g++)
 
 all: $(BIN)/hogring $(BIN)/libhogring.a $(MPIS:%=$(BIN)/hogring-%)  ## build the command and the library

@@ -39,7 +39,7 @@ Priority: optional
 Installed-Size: $(du -sk --exclude=DEBIAN "$root" | cut -f 1)
 Depends: $depends
 Recommends: libopenblas0, gnuplot-nox
-Suggests: dataset-fashion-mnist
+Suggests: dataset-fashion-mnist, wamerican
 Description: synchronous and asynchronous data-parallel training, compared
  Trains small neural networks with several workers at once, on one machine, and
  shows in numbers how synchronous and asynchronous training differ. A command, a

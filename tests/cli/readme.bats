@@ -44,7 +44,9 @@ documents = [(path, json.load(open(path))) for path in sys.argv[1:]]
 runs = [(path, run, document.get("tuning")) for path, document in documents if isinstance(document, dict) for run in document.get("runs", [])]  # a timeline is a list
 # Bits that do not repeat are those of a schedule: with updates as stale as a loaded machine makes them, it learns, and less. What a
 # search chose for such a strategy may be close to what diverges.
-low = [(path, run["strategy"], run["test_accuracy"]) for path, run, tuned in runs if run["test_accuracy"] < (0.9 if run["repeats"] else 0 if tuned else 0.3)]
+# Of text it is the loss: e^-3 is a twelfth of what knows nothing.
+low = [(path, run["strategy"], run["test_accuracy"], run["test_loss"]) for path, run, tuned in runs if
+       (run["test_loss"] > 3 if run["tokens"] else run["test_accuracy"] < (0.9 if run["repeats"] else 0 if tuned else 0.3))]
 sys.exit(f"too low: {low}" if low else 0 if len(runs) > 15 else f"{len(runs)} runs")
 PY
 }
