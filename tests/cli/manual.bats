@@ -115,7 +115,7 @@ flat() { tr -s ' \n' ' '; }
 @test "help says the defaults of sparse models, which the runs have" {
   hogring help train --all | flat >"$TMP/train"
   for said in '; sparse models: 0.5, mf 0.05]' '[0.1; sparse models: 0.9]' '[allreduce; sparse models: hogwild]' \
-    '[constant; sparse models: step]'; do
+    '[constant; gpt-*: cosine; sparse models: step]'; do
     grep -qF -- "$said" "$TMP/train" || { echo "no $said"; return 1; }
   done
   hogring help sparse | flat | grep -qF -- '--lr (0.5; mf 0.05), times 0.9 (--lr-schedule step:1,0.9)'
