@@ -72,8 +72,9 @@ PY
 @test "a run that is too large is refused with the sum and what would fit" {
   refused 3 "this run needs" train --launch process --workers 8 --max-memory 8M # each its own buffers
   grep -q "weights and gradients" "$TMP/stderr"
-  grep -q -- "(--max-memory); --workers 4 would fit" "$TMP/stderr"
-  hogring train "${quick[@]}" --model mlp --launch process --workers 4 --max-memory 8M
+  fits=$(sed -n 's/.*(--max-memory); --workers \([0-9]*\) would fit.*/\1/p' "$TMP/stderr") # more or fewer, as the caches are
+  [ "$fits" -ge 1 ]
+  hogring train "${quick[@]}" --model mlp --launch process --workers "$fits" --max-memory 8M
   refused 3 "GiB" train --model "flatten, dense 5000000, relu, dense 300, relu, dense 10" --workers 64
   refused 2 "--max-memory lots: expected a size, as 512M or 16G" train --max-memory lots
 }

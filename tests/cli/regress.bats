@@ -91,7 +91,7 @@ PY
     --strategies allreduce,allreduce:lr=1e-5 --json "$TMP/c.json" >/dev/null
   [ "$(json "$TMP/c.json" '[(c["difference"], c["verdict"]) for c in d["comparison"]["comparisons"] if c["metric"] == "rmse"]')" = \
     "$(json "$TMP/a.json" '[(c["difference"], c["verdict"]) for c in d["comparison"]["comparisons"] if c["metric"] == "rmse"]')" ]
-  refused 2 "--target-loss: unknown option" compare --target-loss 0.5
+  refused 2 "--target-mae: unknown option" compare --target-mae 0.5
   [ "$(json "$TMP/a.json" 'd["comparison"]["metric"], d["comparison"]["strategies"][0]["test_rmse"]["mean"] < d["comparison"]["strategies"][1]["test_rmse"]["mean"]')" = "('rmse', True)" ]
 }
 

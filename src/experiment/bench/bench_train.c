@@ -104,7 +104,9 @@ static void choose_builtins(struct train_bench *bench)
     struct hr_model *model;
     for (const char *const *known = hr_model_builtins(); *known && bench->nmodels < MOST_MODELS;
          known++)
-        if (hr_model_of_data(*known, set, &model) == HR_OK) {
+        if (hr_model_text_reads_tokens(*known) != (set->tokens.context > 0)) {
+            continue; /* text is another kind of data */
+        } else if (hr_model_of_data(*known, set, &model) == HR_OK) {
             hr_model_destroy(model);
             bench->models[bench->nmodels++] = *known;
         } else if (hr_cli_speaks(bench->cli)) {
