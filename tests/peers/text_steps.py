@@ -5,7 +5,9 @@
 
 Windows of 128 bytes, batches of 8, float32, AdamW, one thread. Contenders take turns; of each the least of the rounds counts.
 A step of hogring is the difference of two runs, divided by the steps between them, so that neither start nor evaluation counts.
-Prints milliseconds a step, and the memory that a process has above what it has after its imports.
+Prints milliseconds a step, and the memory that a process has above what it has after its imports (hogring: above what it takes
+to print its version). With --workers 2 it is wall time, so the machine must be idle: two workers of hogring, a batch of 8 each,
+beside PyTorch's DistributedDataParallel over gloo in two processes of a thread each.
 """
 import argparse
 import json
@@ -14,10 +16,11 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 
 SIZES = {"nano": (2, 64, 4), "micro": (6, 384, 6)}
 T, V, B = 128, 256, 8
-STEPS = {"nano": (20, 120), "micro": (2, 8)}
+STEPS = {"nano": (20, 220), "micro": (3, 15)}
 
 
 def write_text(path):
@@ -28,17 +31,25 @@ def write_text(path):
             out.write("".join(draw.choice("etaoinshrdlu ") for _ in range(draw.randrange(2, 12))) + "\n")
 
 
-def hogring(command, model, text):
+def run(arguments):
+    """Wall seconds, processor seconds, MiB of a process."""
+    began = time.monotonic()
+    child = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(child.pid, 0)
+    child.returncode = status
+    if status:
+        sys.exit(f"{' '.join(arguments)}: failed")
+    return time.monotonic() - began, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+
+
+def hogring(command, model, text, workers):
     times = []
     for steps in STEPS[model]:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        subprocess.run([command, "train", "--data", text, "--model", "gpt-" + model, "--workers", "1", "--batch-size", str(B),
-                        "--context", str(T), "--max-steps", str(steps), "--eval-tokens", str(T), "--quiet"],
-                       check=True, stdout=subprocess.DEVNULL)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        wall, cpu, mib = run([command, "train", "--data", text, "--model", "gpt-" + model, "--workers", str(workers), "--batch-size",
+                              str(B), "--context", str(T), "--max-steps", str(steps), "--eval-tokens", str(T), "--quiet"])
+        times.append(wall if workers > 1 else cpu)
     few, many = STEPS[model]
-    return 1000 * (times[1] - times[0]) / (many - few)
+    return 1000 * (times[1] - times[0]) / (many - few), mib - run([command, "--version"])[2]
 
 
 def torch_model(model):
@@ -75,7 +86,6 @@ def torch_model(model):
 
 
 def torch_steps(model, compiled):
-    import time
     import torch
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -102,9 +112,31 @@ def torch_steps(model, compiled):
     return 1000 * least, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begin) / 1024
 
 
+def ddp_steps(model):
+    """Of a rank of two; wall time."""
+    import torch
+    import torch.distributed
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo")
+    begin = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    net = torch.nn.parallel.DistributedDataParallel(torch_model(model))
+    rule = torch.optim.AdamW(net.parameters(), lr=1e-3, fused=True)
+    x = torch.randint(0, V, (B, T + 1))
+    few, many = STEPS[model]
+    least = 1e9
+    for again in range(3):
+        at = time.monotonic()
+        for _ in range(many - few if again else max(3, few)):
+            rule.zero_grad(set_to_none=True)
+            net(x[:, :-1], x[:, 1:].contiguous()).backward()
+            rule.step()
+        least = min(least, (time.monotonic() - at) / (many - few)) if again else least
+    torch.distributed.destroy_process_group()
+    return 1000 * least, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - begin) / 1024
+
+
 def jax_steps(model):
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-    import time
     import jax
     import jax.numpy as np
     blocks, width, heads = SIZES[model]
@@ -179,11 +211,12 @@ def main():
     parser.add_argument("--models", default="nano,micro")
     parser.add_argument("--contenders", default="eager,compile,jax")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=1, choices=(1, 2))
     parser.add_argument("--one", help="of a child: contender,model")
     asked = parser.parse_args()
     if asked.one:
         who, model = asked.one.split(",")
-        print(json.dumps(jax_steps(model) if who == "jax" else torch_steps(model, who == "compile")))
+        print(json.dumps(jax_steps(model) if who == "jax" else ddp_steps(model) if who == "ddp" else torch_steps(model, who == "compile")))
         return
     env = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
     with tempfile.TemporaryDirectory() as folder:
@@ -192,10 +225,15 @@ def main():
         for model in asked.models.split(","):
             least, memory = {}, {}
             for _ in range(asked.rounds):
-                least["hogring"] = min(least.get("hogring", 1e9), hogring(asked.hogring, model, text))
-                for who in asked.contenders.split(","):
-                    child = subprocess.run([sys.executable, __file__, "--one", f"{who},{model}"], env=env, text=True,
-                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                ms, memory["hogring"] = hogring(asked.hogring, model, text, asked.workers)
+                least["hogring"] = min(least.get("hogring", 1e9), ms)
+                for who in asked.contenders.split(",") if asked.workers == 1 else ["ddp"]:
+                    one = [sys.executable, __file__, "--one", f"{who},{model}"]
+                    env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(20000 + os.getpid() % 20000), WORLD_SIZE="2")
+                    other = subprocess.Popen(one, env=dict(env, RANK="1"), stdout=subprocess.DEVNULL) if who == "ddp" else None
+                    child = subprocess.run(one, env=dict(env, RANK="0"), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                    if other:
+                        other.wait()
                     if child.returncode:
                         print(f"{who}: {child.stderr.strip().splitlines()[-1]}")
                         continue

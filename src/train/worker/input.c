@@ -16,9 +16,10 @@
  * blocks. */
 size_t hr_input_eval_rows(const struct hr_dataset *dataset)
 {
-    enum { FLOATS = 2 << 20, DOZEN = 12 };
-    const bool text = dataset->features == HR_FEATURES_TOKENS;
-    const size_t fit = FLOATS / (hr_shape_elems(dataset->shape) * (text ? dataset->classes : 1));
+    enum { FLOATS = 2 << 20, OUTPUTS = FLOATS / 8, DOZEN = 12 };
+    const size_t elems = hr_shape_elems(dataset->shape);
+    const bool text = dataset->features == HR_FEATURES_TOKENS; /* whose layers are many and wide */
+    const size_t fit = text ? OUTPUTS / (elems * dataset->classes) : FLOATS / elems;
     const bool rows = text || dataset->shape.height * dataset->shape.width == 1;
     if ((dataset->features != HR_FEATURES_SPARSE && !rows) || fit >= HR_EVAL_BLOCK)
         return HR_EVAL_BLOCK;
