@@ -316,7 +316,7 @@ static void say_done(const struct hr_workspace *workspace, const struct hr_layer
         workspace->options.done(workspace->options.arg, layer->param_offset, count);
 }
 
-/* Of a layer that does not hand over its gradients itself. */
+/* Of a layer that does not hand over its gradients itself. grads: of all. */
 static void hand_over(const struct hr_workspace *workspace, const struct hr_layer *layer,
                       float *grads)
 {
@@ -326,7 +326,7 @@ static void hand_over(const struct hr_workspace *workspace, const struct hr_laye
         taker->take(taker->arg, &(struct hr_final_piece){.begin = layer->param_offset,
                                                          .rows = 1,
                                                          .columns = count,
-                                                         .values = grads});
+                                                         .values = grads + layer->param_offset});
 }
 
 static float *slot_of(const struct hr_workspace *workspace, size_t slot)
@@ -401,7 +401,7 @@ static void backward(struct hr_workspace *workspace, const float *params, size_t
         if (!has_backward(model, i))
             continue;
         backward_layer(workspace, i, params, B, grads);
-        hand_over(workspace, &model->layers[i], grads + model->layers[i].param_offset);
+        hand_over(workspace, &model->layers[i], grads);
         say_done(workspace, &model->layers[i]);
     }
 }
@@ -422,12 +422,14 @@ static void backward_weights(struct hr_workspace *workspace, const float *params
     const struct hr_model *model = workspace->model;
     for (size_t i = model->text.nlayers; i-- > 0;) {
         const struct hr_layer *layer = &model->layers[i];
+        if (!layer->ntensors) /* a tied one's are another part's, perhaps */
+            continue;
         float *of_layer = grads + layer->param_offset;
         if (layer->type->has_halves) {
             struct hr_pass pass = backward_pass_of(workspace, i, params, B, of_layer);
             pass.dx = NULL;
             shards_do(workspace, layer, &pass, true); /* which is in nobody's way */
-        } else if (layer->ntensors && workspace->options.team.rank == 0) {
+        } else if (workspace->options.team.rank == 0) {
             memcpy(of_layer, workspace->batch->grads[i],
                    hr_layer_param_count(layer) * sizeof *of_layer);
         }
