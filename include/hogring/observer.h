@@ -28,6 +28,7 @@ struct hr_run_info {
     const char *times;     /* models of the times of gradients and messages; "": real times */
     const char *task;      /* of values "regress: mse of price (mean 350, deviation 120)", of text
                               "text: the next of 256 tokens, ..."; NULL: classes */
+    size_t tokens;         /* of a sample, of text; else 0 */
     const char *frozen;    /* what is not trained: "2 of 4 tensors: 1.weight, ..."; "": none */
     const char *server_hosts; /* on several machines: "2 on m0, 1 on m1"; else "" or NULL */
     const char *overlap;      /* "a push leaves in 3 parts, ..."; "": it is not asked for */

@@ -80,6 +80,16 @@ static enum hr_predicted predicted(bool text, bool values)
     return text ? HR_OF_TEXT : values ? HR_OF_VALUES : HR_OF_CLASSES;
 }
 
+static enum hr_predicted predicted_by(const struct hr_run_result *run)
+{
+    return predicted(run->tokens, run->targets);
+}
+
+enum hr_metric hr_metric_of_run(const struct hr_run_result *run)
+{
+    return hr_metric_of(predicted_by(run));
+}
+
 double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point)
 {
     return pick(metric, predicted(point->text, point->values), hr_curve_loss(point),
@@ -88,16 +98,15 @@ double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point)
 
 double hr_metric_of_test(enum hr_metric metric, const struct hr_run_result *run)
 {
-    return pick(metric, predicted(run->tokens, run->targets), run->test_loss, run->test_accuracy,
-                &run->test_fit);
+    return pick(metric, predicted_by(run), run->test_loss, run->test_accuracy, &run->test_fit);
 }
 
 double hr_metric_of_validation(enum hr_metric metric, const struct hr_run_result *run)
 {
     if (!run->validation_samples)
         return (double)NAN;
-    return pick(metric, predicted(run->tokens, run->targets), run->validation_loss,
-                run->validation_accuracy, &run->validation_fit);
+    return pick(metric, predicted_by(run), run->validation_loss, run->validation_accuracy,
+                &run->validation_fit);
 }
 
 struct hr_target hr_target_asked(const struct hr_train_options *o)

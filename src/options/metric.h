@@ -61,11 +61,21 @@ double hr_metric_at(enum hr_metric metric, const struct hr_curve_point *point);
 double hr_metric_of_test(enum hr_metric metric, const struct hr_run_result *run);
 double hr_metric_of_validation(enum hr_metric metric, const struct hr_run_result *run);
 
-/* The one that people look at first: accuracy, of values the rmse, of text the loss. */
-static inline enum hr_metric hr_metric_of_run(const struct hr_run_result *run)
+static inline enum hr_predicted hr_predicted_of(const struct hr_dataset *dataset)
 {
-    return run->tokens ? HR_METRIC_LOSS : run->targets ? HR_METRIC_RMSE : HR_METRIC_ACCURACY;
+    return dataset->tokens.context  ? HR_OF_TEXT
+           : dataset->targets.count ? HR_OF_VALUES
+                                    : HR_OF_CLASSES;
 }
+
+/* The one that people look at first: accuracy, of values the rmse, of text the loss. */
+static inline enum hr_metric hr_metric_of(enum hr_predicted of)
+{
+    return of == HR_OF_TEXT     ? HR_METRIC_LOSS
+           : of == HR_OF_VALUES ? HR_METRIC_RMSE
+                                : HR_METRIC_ACCURACY;
+}
+enum hr_metric hr_metric_of_run(const struct hr_run_result *run);
 
 /* What the options ask a run to reach (--target-accuracy, --target-rmse, --target-loss), and of
  * which metric; 0: nothing. */

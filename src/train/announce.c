@@ -88,6 +88,7 @@ static void add_task(const struct hr_train_job *job, struct hr_run_info *info, s
     else
         return;
     info->task = said->task;
+    info->tokens = T;
 }
 
 /* "2 on m0, 1 on m1", where there are several machines. */

@@ -87,9 +87,7 @@ enum hr_status hr_task_check_metrics(const struct hr_train_options *options,
                                      const struct hr_dataset *dataset)
 {
     const size_t classes = dataset->classes;
-    const enum hr_predicted of = dataset->tokens.context  ? HR_OF_TEXT
-                                 : dataset->targets.count ? HR_OF_VALUES
-                                                          : HR_OF_CLASSES;
+    const enum hr_predicted of = hr_predicted_of(dataset);
     struct hr_early_stop rule;
     HR_TRY(hr_early_stop_parse(options->early_stop, &rule));
     HR_TRY(hr_early_stop_fits(&rule, "early-stop", of, classes));

@@ -730,11 +730,9 @@ static enum hr_status tune(const struct hr_cli *cli, const struct hr_dataset *da
     HR_TRY(hr_tune_axes(cli, &plan->tuned));
     HR_TRY(name_options(&plan->tuned, tuning));
     HR_TRY(hold_out(cli, dataset, plan, tuning));
-    const bool values =
-        dataset->targets.count || hr_sparse_model_of(cli->train.model) == HR_SPARSE_MF;
-    tuning->metric = dataset->tokens.context ? HR_METRIC_LOSS
-                     : values                ? HR_METRIC_RMSE
-                                             : HR_METRIC_ACCURACY;
+    tuning->metric = hr_sparse_model_of(cli->train.model) == HR_SPARSE_MF
+                         ? HR_METRIC_RMSE
+                         : hr_metric_of(hr_predicted_of(dataset));
     tuning->first_seed = tuning->last_seed = cli->train.seed + HR_TRIAL_SEEDS;
     HR_TRY(lay_out(cli, runs, plan, tuning));
     say_cost(cli, tuning);

@@ -260,15 +260,17 @@ static double abscissa_of(const json_t *run, const json_t *point, enum abscissa 
 
 /* What of an evaluation is drawn beside its loss. */
 struct score {
-    const char *key[2], *title; /* of the test set, of a validation split */
+    const char *key[2]; /* of the test set, of a validation split */
+    const char *title;
+    double times; /* what is drawn is so many times it */
 };
 
 static const struct score *score_of(const json_t *point)
 {
     static const struct score scores[] = {
-        {{"test_fit.rmse", "validation_fit.rmse"}, "rmse"},
-        {{"test_text.perplexity", "validation_text.perplexity"}, "perplexity"},
-        {{"test_accuracy", "validation_accuracy"}, "accuracy (%)"}};
+        {{"test_fit.rmse", "validation_fit.rmse"}, "rmse", 1},
+        {{"test_text.perplexity", "validation_text.perplexity"}, "perplexity", 1},
+        {{"test_accuracy", "validation_accuracy"}, "accuracy (%)", 100}};
     size_t i = 0;
     while (i < 2 && !isfinite(hr_json_number_at(point, scores[i].key[0])) &&
            !isfinite(hr_json_number_at(point, scores[i].key[1])))
@@ -283,7 +285,7 @@ static double ordinate_of(const json_t *run, const json_t *point, enum ordinate 
     const double value = hr_json_number_at(point, score->key[validated]);
     if (y == LOSS)
         return hr_json_number_at(point, validated ? "validation_loss" : "test_loss");
-    return strchr(score->title, '%') ? 100 * value : value;
+    return score->times * value;
 }
 
 static struct point mean_point(const struct group *group, size_t number, double *values)

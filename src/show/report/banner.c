@@ -270,7 +270,7 @@ static void print_brief(FILE *out, const struct hr_run_info *info, const char *d
         fprintf(out, "  model    %.*s%s%s\n", (int)shown, info->model, fits ? "" : "...", size);
     }
     fprintf(out, "  data     %s\n", data);
-    if (info->task && !strncmp(info->task, "text", 4))
+    if (info->tokens)
         fprintf(out, "  task     %s\n", info->task);
     if (head)
         return;
