@@ -112,8 +112,8 @@ static bool is_served(const struct hr_strategy *s)
     F(DUAL, "--solver dual", "solver", "--model svm --solver dual",                                \
       r->sparse && (IS(solver, "dual") || (IS(solver, "auto") && !IS(model, "mf"))))               \
     F(SERVED, "a strategy with servers", "strategy", "--strategy ps-sync", is_served(s))           \
-    F(UPDATING, "--servers 2 or more that update", "servers", "--strategy ps-sync --servers 2",    \
-      is_served(s) && s->rows.state != HR_KEPT_OWN && o->servers > 1)                              \
+    F(IN_STEP, "a strategy with servers that add", "strategy", "--strategy ps-sync",               \
+      is_served(s) && s->synchronous)                                                              \
     F(UNSERVED, "a strategy without servers", "strategy", "", s && !hr_strategy_is_served(s))      \
     F(SUMS, "a strategy that all-reduces", "strategy", "", sums(s))                                \
     F(NOT_ALLREDUCE, "any strategy but allreduce", "strategy", "--strategy ps-sync",               \
@@ -419,10 +419,8 @@ const struct hr_feature_pair hr_pairs[] = {
          "epochs, as 1epochs"),
 
     /* Updates and lengths. */
-    PAIR(CLIP, UPDATING, WORK, "it needs norms over whole tensors, which servers hold in pieces",
-         "--servers 1"),
-    PAIR(TRUST, UPDATING, WORK, "it needs norms over whole tensors, which servers hold in pieces",
-         "--servers 1"),
+    PAIR(CLIP, SERVERS, WORK, "a server sees only its slice of gradients of other machines",
+         "--servers 1", WHERE(HAS_IN_STEP, HAS_MACHINES)),
     PAIR(SERVERS, ONE_SHARD, SENSE, "one server decides whose gradients are too late",
          "--servers 1"),
     PAIR(FALLS, SECONDS, SENSE,

@@ -166,9 +166,7 @@ static bool finish_step(struct hr_shard *shard, uint64_t index)
     shard->nin = 0;
     if (samples == 0)
         return false;
-    hr_vec()->tree_sum(&shard->sum, 1, shard->grads, n, shard->count);
-    hr_shard_apply(shard, hr_step_for(shared, index, samples, hr_shard_next_number(shard)),
-                   shard->sum);
+    hr_shard_apply_sum(shard, n, index, samples);
     return true;
 }
 

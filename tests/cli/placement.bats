@@ -21,8 +21,6 @@ started() {
   refused 2 "--placement both: expected dedicated or colocated" train --strategy ps-sync --placement both
   refused 2 "--servers 3: colocated in 2 workers, there are at most as many" train --strategy ps-sync --workers 2 --servers 3 --placement colocated
   refused 2 "--calibrate $TMP/m: not with --placement colocated: a server that waits for its worker cannot be timed" train --strategy ps-sync --placement colocated --calibrate "$TMP/m"
-  refused 2 "--clip-norm 1: not with --servers 3: it needs norms over whole tensors, which servers hold in pieces; expected --servers 1" \
-    train --strategy ps-sync --workers 3 --placement colocated --clip-norm 1
 }
 
 @test "no servers are no number of servers" {

@@ -145,13 +145,6 @@ inject ='; do
   refused 2 "expected --scale-lr linear:N" train --scale-lr sqrt --reduce repro --global-batch-size 64
 }
 
-@test "norms need all parameters on one server" {
-  refused 2 "--clip-norm 1: not with --servers 2: it needs norms over whole tensors, which servers hold in pieces; expected --servers 1" \
-    train --strategy ps-sync --servers 2 --clip-norm 1
-  refused 2 "--optimizer lars: not with --servers 3: it needs norms" train --strategy ssp --servers 3 --optimizer lars
-  hogring train "${quick[@]}" --strategy ps-async --optimizer lamb --clip-norm 1
-}
-
 @test "names that do not exist list those that do" {
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" train --strategy no-such
   refused 2 "there are: allreduce, ps-sync, ps-async, ssp, hogwild" compare --strategies allreduce,no-such

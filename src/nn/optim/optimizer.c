@@ -6,6 +6,7 @@
 
 #include "base/size.h"
 #include "base/text.h"
+#include "base/vec.h"
 #include "optim/loops.h"
 
 const struct hr_rule *hr_rule_at(size_t i)
@@ -100,37 +101,6 @@ struct hr_step hr_step_of(const struct hr_optimizer *o, double lr, size_t n, uin
 
 /* --- norms --- */
 
-/* min(1, clip_norm / (norm + 1e-6)), the norm being that of g / n */
-static double clipping_factor(const struct hr_step *step, const float *g)
-{
-    const struct hr_optimizer *o = step->optimizer;
-    double sum = 0;
-    for (size_t i = 0; i < o->nsegments; i++)
-        if (o->segments[i].role == HR_SEGMENT_TRAINED)
-            sum += hr_norm_squares(g, &o->segments[i]);
-    const double factor = o->clip_norm / (sqrt(sum) * (double)step->inverse_count + 1e-6);
-    return factor < 1 ? factor : 1;
-}
-
-void hr_step_measure(struct hr_step *step, const float *w, float *state, const float *g,
-                     float *ratio)
-{
-    const struct hr_optimizer *o = step->optimizer;
-    if (o->clip_norm > 0)
-        step->scale = (float)((double)step->inverse_count * clipping_factor(step, g));
-    if (!o->rule->ratio)
-        return;
-    for (size_t i = 0; i < o->nsegments; i++) {
-        const struct hr_param_segment *segment = &o->segments[i];
-        ratio[i] = 1;
-        if (segment->role == HR_SEGMENT_TRAINED)
-            ratio[i] = (float)o->rule->ratio(step, segment, w, state, g);
-    }
-    step->ratio = ratio;
-}
-
-/* --- updates --- */
-
 /* The segment that holds an element. */
 static size_t segment_at(const struct hr_optimizer *o, size_t element)
 {
@@ -144,6 +114,62 @@ static size_t segment_at(const struct hr_optimizer *o, size_t element)
     }
     return low;
 }
+
+/* hr_norm_squares of a sum T(n), which is not kept. */
+static double sum_squares(const float *const *g, size_t n, const struct hr_param_segment *segment)
+{
+    float block[HR_NORM_BLOCK], *sum = block;
+    const float *part[HR_VEC_MAX_INPUTS];
+    double squares = 0;
+    for (size_t at = segment->begin, end; at < segment->begin + segment->count; at = end) {
+        end = hr_norm_block_end(segment, at);
+        for (size_t i = 0; i < n; i++)
+            part[i] = g[i] + at;
+        hr_vec()->tree_sum(&sum, 1, part, n, end - at);
+        squares += hr_norm_block_squares(sum, end - at);
+    }
+    return squares;
+}
+
+void hr_step_clip(struct hr_step *step, const float *const *g, size_t n)
+{
+    const struct hr_optimizer *o = step->optimizer;
+    double sum = 0;
+    if (o->clip_norm <= 0)
+        return;
+    for (size_t i = 0; i < o->nsegments; i++)
+        if (o->segments[i].role == HR_SEGMENT_TRAINED)
+            sum +=
+                n > 1 ? sum_squares(g, n, &o->segments[i]) : hr_norm_squares(g[0], &o->segments[i]);
+    const double factor = o->clip_norm / (sqrt(sum) * (double)step->inverse_count + 1e-6);
+    if (factor < 1)
+        step->scale = (float)((double)step->inverse_count * factor);
+}
+
+void hr_step_ratios(struct hr_step *step, size_t begin, size_t count, const float *w, float *state,
+                    const float *g, float *ratio)
+{
+    const struct hr_optimizer *o = step->optimizer;
+    if (!o->rule->ratio || !count)
+        return;
+    for (size_t i = segment_at(o, begin); i < o->nsegments && o->segments[i].begin < begin + count;
+         i++) {
+        const struct hr_param_segment *segment = &o->segments[i];
+        ratio[i] = 1;
+        if (segment->role == HR_SEGMENT_TRAINED)
+            ratio[i] = (float)o->rule->ratio(step, segment, w, state, g);
+    }
+    step->ratio = ratio;
+}
+
+void hr_step_measure(struct hr_step *step, const float *w, float *state, const float *g,
+                     float *ratio)
+{
+    hr_step_clip(step, &g, 1);
+    hr_step_ratios(step, 0, step->optimizer->params, w, state, g, ratio);
+}
+
+/* --- updates --- */
 
 static hr_update_fn update_of(const struct hr_optimizer *o, enum hr_segment_role role)
 {

@@ -30,7 +30,8 @@
  * it, its state stays 0, and it is no part of any norm.
  *
  * Clipping: where the norm of the mean gradient over all trained tensors is more than clip_norm,
- * d is multiplied by clip_norm / (norm + 1e-6), as torch.nn.utils.clip_grad_norm_ does.
+ * d is multiplied by clip_norm / (norm + 1e-6), as torch.nn.utils.clip_grad_norm_ does. The norm is
+ * of a gradient as it was computed, before it is carried over.
  *
  * Delay compensation: a gradient g that was computed with weights `read`, for weights that have
  * become `now`: g + lambda (g g / n) (now - read), the mean gradient's form times n; of others than
@@ -141,10 +142,18 @@ bool hr_optimizer_needs_norms(const struct hr_optimizer *optimizer);
 /* Update number t (from 1) of a state, with gradients that are sums over n samples. */
 struct hr_step hr_step_of(const struct hr_optimizer *optimizer, double lr, size_t n, uint64_t t);
 
-/* The clipping factor and the ratios of this step, where they are needed, else nothing. Once, over
- * the whole array, before any of it is updated.
+/* The clipping factor of this step, where there is one, else nothing: of the sum T(n) of n
+ * gradients (params), g. */
+void hr_step_clip(struct hr_step *step, const float *const *g, size_t n);
+
+/* The ratios, where they are needed, else nothing: of the tensors in [begin, begin + count), which
+ * begins and ends where tensors do. Once, behind hr_step_clip, before any of them is updated.
  *   w (params) in, state (nstates, params) in and out (lamb's moments move here), g (params) in
  *   ratio (nsegments) out; borrowed by the step */
+void hr_step_ratios(struct hr_step *step, size_t begin, size_t count, const float *w, float *state,
+                    const float *g, float *ratio);
+
+/* Both, of the whole of one gradient. */
 void hr_step_measure(struct hr_step *step, const float *w, float *state, const float *g,
                      float *ratio);
 

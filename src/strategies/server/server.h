@@ -1,7 +1,7 @@
 /* server.h - parameter servers: the messages between workers and shards, and where they travel.
  *
  *   Worker w and shard s are joined by two rings (shm/pair.h): requests w -> s, replies s -> w.
- *   Parameters are cut over shards by hr_stripe_begin. Bulk data does not travel: on PULL the shard
+ *   Parameters are cut over shards by hr_slice_begin. Bulk data does not travel: on PULL the shard
  *   copies its slice into the worker's weights (so it is never torn), on PUSH it reads the worker's
  *   gradient in place. A worker sends PUSH and then one PULL or CUT, and waits: three slots would
  *   do.
@@ -43,9 +43,13 @@
  *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
  *            carried over to the weights it meets (--delay-compensation), by the staleness that the
  *            shard sees.
- *   State    the optimiser's is split like the weights. Norms (--clip-norm, lars, lamb) are of the
- *            gradient of an update (one push, or the sum of all); they need --servers 1, because a
- *            shard sees only its slice.
+ *   State    the optimiser's is split like the weights.
+ *   Norms    of a tensor (lars, lamb) are its shard's, who has all of it (hr_slice_begin). Of the
+ *            whole gradient (--clip-norm): where a push is an update, its worker, who has it,
+ *            sends the scale with it, as it is before it is carried over. Where all are added, each
+ *            shard also adds up what others have, and keeps none of it: a worker has written its
+ *            whole gradient before its first PUSH, and no shard replies before it has updated. On
+ *            several machines a shard sees only its slice, and needs --servers 1.
  *   Store    these servers and the store (hogring/store.h) are two on purpose. A server of training
  *            never waits and chooses its input by pick(), so that a run can be recorded, replayed
  *            and played in virtual time; it keeps the optimizer's state, hands out batches, and
@@ -57,6 +61,8 @@
  */
 #ifndef HR_SERVER_SERVER_H
 #define HR_SERVER_SERVER_H
+
+#include <string.h>
 
 #include "machines/carrier.h"
 #include "strategy/rank.h"
@@ -108,10 +114,32 @@ enum {
     HR_REQUEST_SAMPLES,
     HR_REQUEST_STEP,
     HR_REQUEST_TOOK,
-    HR_REQUEST_LIFE, /* of its sender: how often that was lost before */
+    HR_REQUEST_LIFE, /* of its sender: how often that was lost before; and in the upper half, of a
+                        PUSH that is an update of its own, its scale (optimizer.h), as a float */
     HR_REQUEST_AHEAD /* of a PUSH: parameters at the end of all that went ahead of it */
 };
 enum { HR_PART_BEGIN, HR_PART_END }; /* words of a PART: parameters of the whole gradient */
+
+/* HR_REQUEST_LIFE, and what it says. */
+static inline uint64_t hr_request_life(uint32_t lost, float scale)
+{
+    uint32_t bits;
+    memcpy(&bits, &scale, sizeof bits);
+    return (uint64_t)bits << 32 | lost;
+}
+
+static inline uint32_t hr_request_lost(const struct hr_message *request)
+{
+    return (uint32_t)request->word[HR_REQUEST_LIFE];
+}
+
+static inline float hr_request_scale(const struct hr_message *request)
+{
+    const uint32_t bits = (uint32_t)(request->word[HR_REQUEST_LIFE] >> 32);
+    float scale;
+    memcpy(&scale, &bits, sizeof scale);
+    return scale;
+}
 
 /* The rank of a shard: a worker, or one behind the workers. */
 static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t shard)
@@ -157,9 +185,7 @@ float *hr_server_scratch(const struct hr_shared_state *shared);
 float *hr_server_ratio(const struct hr_shared_state *shared);
 float *hr_server_state(const struct hr_shared_state *shared);
 
-/* Where a shard's slice of the parameters begins; that of the next is its end. What of parameters
- * [begin, end) is in it. */
-size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard);
+/* What of parameters [begin, end) is in a shard's slice. */
 struct hr_range hr_server_share(const struct hr_shared_state *shared, size_t shard, size_t begin,
                                 size_t end);
 
@@ -218,8 +244,9 @@ bool hr_shard_has_batch(const struct hr_shard *shard);
 void hr_shard_handed_out(struct hr_shard *shard, uint64_t next);
 /* Copy the slice to a worker that waits. */
 void hr_shard_copy_out(struct hr_shard *shard, size_t worker);
-/* The one update expression, with the gradient sum g (count); the number of the next. */
-void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g);
+/* The one update expression, with the sum of the first n of shard->grads, which are whole
+ * gradients, of batch `index` and so many samples together; the number of the next update. */
+void hr_shard_apply_sum(struct hr_shard *shard, size_t n, uint64_t index, size_t samples);
 uint64_t hr_shard_next_number(const struct hr_shard *shard);
 
 /* Between two events (strategy/pause.h): strategy->pause of ps-async and ssp. */

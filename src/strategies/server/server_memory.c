@@ -61,8 +61,8 @@ static size_t arrays_bytes(const struct hr_shared_state *shared)
 
 static size_t packet_bytes(const struct hr_shared_state *shared, size_t shard)
 {
-    const size_t most = hr_push_slice_most(shared, hr_server_slice(shared, shard),
-                                           hr_server_slice(shared, shard + 1));
+    const size_t most = hr_push_slice_most(shared, hr_slice_begin(shared, shard),
+                                           hr_slice_begin(shared, shard + 1));
     return hr_round_up(sizeof(struct hr_server_packet) + most, HR_LINE);
 }
 
@@ -181,16 +181,11 @@ void hr_server_init(struct hr_shared_state *shared)
         init_losses(shared);
 }
 
-size_t hr_server_slice(const struct hr_shared_state *shared, size_t shard)
-{
-    return hr_stripe_begin(shared->params, shared->servers, shard);
-}
-
 struct hr_range hr_server_share(const struct hr_shared_state *shared, size_t shard, size_t begin,
                                 size_t end)
 {
-    const size_t from = hr_max_size(hr_server_slice(shared, shard), begin);
-    const size_t to = hr_min_size(hr_server_slice(shared, shard + 1), end);
+    const size_t from = hr_max_size(hr_slice_begin(shared, shard), begin);
+    const size_t to = hr_min_size(hr_slice_begin(shared, shard + 1), end);
     return (struct hr_range){from, to > from ? to - from : 0};
 }
 
@@ -204,14 +199,14 @@ void hr_server_pack(const struct hr_worker *worker, size_t shard)
 {
     const struct hr_shared_state *shared = worker->shared;
     struct hr_server_packet *packet = packet_at(shared, worker->rank, shard);
-    packet->bytes = hr_push_slice_pack(worker, hr_server_slice(shared, shard),
-                                       hr_server_slice(shared, shard + 1), packet->values);
+    packet->bytes = hr_push_slice_pack(worker, hr_slice_begin(shared, shard),
+                                       hr_slice_begin(shared, shard + 1), packet->values);
 }
 
 void hr_server_unpack(const struct hr_shared_state *shared, size_t worker, size_t shard)
 {
     const struct hr_server_packet *packet = packet_at(shared, worker, shard);
-    hr_push_slice_unpack(shared, hr_server_slice(shared, shard), hr_server_slice(shared, shard + 1),
+    hr_push_slice_unpack(shared, hr_slice_begin(shared, shard), hr_slice_begin(shared, shard + 1),
                          packet->values, packet->bytes, shared->grads[worker]);
 }
 

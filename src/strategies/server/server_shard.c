@@ -409,13 +409,13 @@ static void know_seats(struct hr_shard *shard)
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
 {
-    const size_t first = hr_server_slice(shared, number);
+    const size_t first = hr_slice_begin(shared, number);
     float *scratch = hr_server_scratch(shared);
     *shard = (struct hr_shard){
         .shared = shared,
         .number = number,
         .first = first,
-        .count = hr_server_slice(shared, number + 1) - first,
+        .count = hr_slice_begin(shared, number + 1) - first,
         .weights = hr_server_weights(shared) + first,
         .state = hr_server_state(shared),
         .ratio = hr_server_ratio(shared),
@@ -437,7 +437,6 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
     else if (shared->outlives)
         know_seats(shard);
     const bool updates = shared->strategy->rows.state != HR_KEPT_OWN;
-    HR_ASSERT(!updates || shared->servers == 1 || !hr_optimizer_needs_norms(&shared->optimizer));
     if (!shared->snapshot.live)
         memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));
     for (size_t at = first; updates && shared->snapshot.state && at < hr_state_floats(shared);
@@ -568,15 +567,16 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     hr_shard_reply(shard, worker, message);
 }
 
-/* The one update expression, with the gradient sum g. The new weights go to `out` (count) as well,
- * block by block, while they are near; NULL: nowhere. */
+/* The one update expression, with the gradient sum g; the step has its scale. The new weights go to
+ * `out` (count) as well, block by block, while they are near; NULL: nowhere. */
 static void update(struct hr_shard *shard, struct hr_step step, const float *g, float *out)
 {
     enum { NEAR = 2048 };
     const size_t block = out ? NEAR : shard->count;
     const enum hr_activity was = hr_account_turn(shard->account, HR_COMPUTE);
     shard->version++;
-    hr_step_measure(&step, shard->weights, shard->state, g, shard->ratio);
+    hr_step_ratios(&step, shard->first, shard->count, shard->weights - shard->first, shard->state,
+                   g - shard->first, shard->ratio);
     for (size_t at = 0; at < shard->count; at += block) {
         const size_t count = hr_min_size(block, shard->count - at);
         hr_step_update(&step, shard->first + at, count, shard->weights + at, shard->state, g + at);
@@ -586,9 +586,14 @@ static void update(struct hr_shard *shard, struct hr_step step, const float *g, 
     hr_account_turn(shard->account, was);
 }
 
-void hr_shard_apply(struct hr_shard *shard, struct hr_step step, const float *g)
+void hr_shard_apply_sum(struct hr_shard *shard, size_t n, uint64_t index, size_t samples)
 {
-    update(shard, step, g, NULL);
+    struct hr_step step = hr_step_for(shard->shared, index, samples, hr_shard_next_number(shard));
+    hr_step_clip(&step, shard->grads, n);
+    for (size_t i = 0; i < n; i++)
+        shard->grads[i] += shard->first;
+    hr_vec()->tree_sum(&shard->sum, 1, shard->grads, n, shard->count);
+    update(shard, step, shard->sum, NULL);
 }
 
 /* If a PULL follows the push, the update also writes the new weights to the worker. When the PULL
@@ -613,9 +618,10 @@ static void shard_apply_push(struct hr_shard *shard, size_t worker, const struct
     const struct hr_shared_state *shared = shard->shared;
     const struct hr_stale_updates *stale = shared->setup;
     const float *g = shared->grads[worker] + shard->first;
-    const struct hr_step step =
+    struct hr_step step =
         hr_step_stale(shared, push->word[HR_REQUEST_INDEX], push->word[HR_REQUEST_SAMPLES],
                       hr_shard_next_number(shard), staleness);
+    step.scale = hr_request_scale(push);
     const struct hr_drift drift = {shared->weights[worker] + shard->first, shard->weights,
                                    stale->compensation};
     if (drift.lambda > 0 && staleness > 0) {
@@ -641,19 +647,16 @@ static void update_with_sum(struct hr_shard *shard)
     const struct hr_shared_state *shared = shard->shared;
     const struct hr_seats *seats = shared->seats;
     const uint64_t index = shard->worker[seats->rank[0]].index;
-    float *sum = shard->sum;
     size_t samples = 0, n = 0;
     for (size_t s = 0; s < seats->n; s++) {
         struct hr_client *client = &shard->worker[seats->rank[s]];
         if (!hr_server_pushes(shared, seats->rank[s]))
             continue;
-        shard->grads[n++] = shared->grads[seats->rank[s]] + shard->first;
+        shard->grads[n++] = shared->grads[seats->rank[s]];
         samples += client->samples;
         client->applied++;
     }
-    hr_vec()->tree_sum(&sum, 1, shard->grads, n, shard->count);
-    hr_shard_apply(shard, hr_step_for(shared, index, samples, hr_shard_next_number(shard)),
-                   shard->sum);
+    hr_shard_apply_sum(shard, n, index, samples);
 }
 
 /* Was it the slowest until its clock was more than `clock`, or it left? */

@@ -41,7 +41,7 @@ static uint64_t requests_push_bytes(const struct hr_worker *worker)
 
 static uint64_t plain_bytes(const struct hr_shared_state *shared, size_t shard)
 {
-    return (hr_server_slice(shared, shard + 1) - hr_server_slice(shared, shard)) * sizeof(float);
+    return (hr_slice_begin(shared, shard + 1) - hr_slice_begin(shared, shard)) * sizeof(float);
 }
 
 static void send_to(const struct hr_worker *worker, size_t shard, const struct hr_message *request)
@@ -124,7 +124,7 @@ static void requests_send(struct hr_worker *worker, struct hr_message *request)
     const struct hr_shared_state *shared = worker->shared;
     HR_ASSERT(!hr_requests_unanswered(worker));
     request->sequence = ++worker->requests.sent;
-    request->word[HR_REQUEST_LIFE] = hr_roster_lost(shared->control, worker->rank);
+    request->word[HR_REQUEST_LIFE] |= hr_roster_lost(shared->control, worker->rank);
     if (shared->drops && hr_server_carries_slice(request->kind)) {
         worker->requests.push = *request;
         attempt(worker);
@@ -137,7 +137,7 @@ static void requests_send(struct hr_worker *worker, struct hr_message *request)
 uint64_t hr_requests_came(const struct hr_shared_state *shared, size_t worker, size_t shard)
 {
     const struct hr_message *last = hr_ring_newest_spsc(hr_server_requests(shared, worker, shard));
-    const bool its = last && last->word[HR_REQUEST_LIFE] == hr_roster_lost(shared->control, worker);
+    const bool its = last && hr_request_lost(last) == hr_roster_lost(shared->control, worker);
     return its ? last->sequence : 0;
 }
 
@@ -269,6 +269,16 @@ struct hr_message hr_server_collect(struct hr_worker *worker)
     return first;
 }
 
+/* Of a push that is an update; else its shards find it. */
+static float scale_of(const struct hr_worker *worker, size_t samples)
+{
+    const float *g = worker->grads;
+    struct hr_step step = hr_step_of(&worker->shared->optimizer, 0, samples, 1);
+    if (!worker->shared->strategy->synchronous)
+        hr_step_clip(&step, &g, 1);
+    return step.scale;
+}
+
 void hr_server_push_sum(struct hr_worker *worker, uint64_t index, size_t samples)
 {
     struct hr_message push = request_of(worker, HR_PUSH);
@@ -277,6 +287,7 @@ void hr_server_push_sum(struct hr_worker *worker, uint64_t index, size_t samples
     push.word[HR_REQUEST_TOOK] = (uint64_t)worker->took_ns;
     push.word[HR_REQUEST_AHEAD] = worker->requests.ahead;
     hr_compression_push(worker, index);
+    push.word[HR_REQUEST_LIFE] = hr_request_life(0, scale_of(worker, samples));
     worker->stats->bytes_sent += requests_push_bytes(worker);
     worker->stats->bytes_plain += worker->shared->params * sizeof(float);
     requests_send(worker, &push);

@@ -16,7 +16,7 @@ struct table {
 /* The shard that holds this parameter; from: a shard not after it. */
 static size_t shard_of(const struct hr_shared_state *shared, size_t param, size_t from)
 {
-    while (hr_server_slice(shared, from + 1) <= param)
+    while (hr_slice_begin(shared, from + 1) <= param)
         from++;
     return from;
 }

@@ -322,8 +322,8 @@ uint64_t hr_push_bytes(const struct hr_shared_state *shared)
     if (hr_compress_is_sparse(&c->how))
         return c->exact * sizeof(float) + c->how.how->bytes(&c->how, c->count);
     for (size_t s = 0; s < shared->servers; s++)
-        bytes += hr_push_slice_most(shared, hr_stripe_begin(shared->params, shared->servers, s),
-                                    hr_stripe_begin(shared->params, shared->servers, s + 1));
+        bytes +=
+            hr_push_slice_most(shared, hr_slice_begin(shared, s), hr_slice_begin(shared, s + 1));
     return bytes;
 }
 

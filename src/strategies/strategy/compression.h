@@ -104,7 +104,7 @@ void hr_compression_push(const struct hr_worker *worker, uint64_t index);
  *             scale), and those of its values that the slice has. topk: the pairs whose index
  *             is in the slice. So the parts of a push have no value twice, and decoded they are
  *             the whole, bit for bit, wherever servers cut it.
- *   Range     [begin, end) of the parameters, as hr_server_slice cuts them.
+ *   Range     [begin, end) of the parameters, as hr_slice_begin cuts them.
  *
  * Threads: a worker's own; unpack: whoever has that worker's gradient in hand.
  * Test:    tests/unit/strategy/test_push_slice.c, tests/unit/train/test_several_compress.c

@@ -105,6 +105,22 @@ size_t hr_ratio_floats(const struct hr_shared_state *shared)
     return shared->optimizer.nsegments;
 }
 
+size_t hr_slice_begin(const struct hr_shared_state *shared, size_t server)
+{
+    const struct hr_optimizer *o = &shared->optimizer;
+    const size_t begin = hr_stripe_begin(shared->params, shared->servers, server);
+    size_t near = 0, end = 0;
+    if (!o->rule->ratio || shared->strategy->rows.state == HR_KEPT_OWN)
+        return begin;
+    for (size_t i = 0; i < o->nsegments && near <= begin; i++) {
+        end = o->segments[i].begin + o->segments[i].count;
+        if (end >= begin)
+            break;
+        near = end;
+    }
+    return begin - near <= end - begin ? near : end;
+}
+
 struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number)
 {

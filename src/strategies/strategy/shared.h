@@ -73,6 +73,11 @@ static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t strip
     return hr_chunk_begin(count, HR_LINE / sizeof(float), nstripes, stripe);
 }
 
+/* Where a server's slice of the parameters begins; that of the next is its end. Where updates need
+ * norms of tensors (lars, lamb) no tensor is cut: a slice begins where the one does that is nearest
+ * to its stripe's begin, and may be empty. */
+size_t hr_slice_begin(const struct hr_shared_state *shared, size_t server);
+
 /* The options of the group of those who have seats. */
 struct hr_group_options hr_group_of_seats(const struct hr_shared_state *shared);
 

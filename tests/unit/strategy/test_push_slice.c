@@ -19,6 +19,7 @@ static struct hr_param_segment segments[] = {
     {340, 700, HR_SEGMENT_TRAINED},  {1040, 5, HR_SEGMENT_STATISTIC},
     {1045, 513, HR_SEGMENT_TRAINED}, {1558, 9, HR_SEGMENT_STATISTIC}};
 static const struct hr_strategy served = {.name = "ps-sync", .rows = {.weights = HR_KEPT_SERVED}};
+static const struct hr_rule plain = {.name = "sgd"};
 static struct hr_train_options options;
 static struct hr_shared_state shared;
 static struct hr_compression compression;
@@ -33,7 +34,7 @@ static void begin(const char *how, size_t servers)
     shared = (struct hr_shared_state){
         .strategy = &served,
         .options = &options,
-        .optimizer = {.segments = segments, .nsegments = 6, .params = PARAMS},
+        .optimizer = {.rule = &plain, .segments = segments, .nsegments = 6, .params = PARAMS},
         .schedule =
             {.samples = FULL, .pass = FULL, .batch = FULL, .batches_per_epoch = 1, .end = 8},
         .workers = 2,

@@ -50,6 +50,46 @@ static void everything_that_adds_in_tree_order_agrees(void **state)
     }
 }
 
+/* Rules with norms; the first two of the whole gradient. */
+static const struct {
+    const char *optimizer;
+    double lr, clip_norm;
+} with_norms[] = {{"sgd", 0.05, 0.5}, {"lamb", 0.005, 0.1}, {"lars", 0.5, 0}};
+
+static struct hr_train_options norms_options(size_t rule, const char *strategy, size_t servers)
+{
+    struct hr_train_options options = run_options(strategy, 3);
+    snprintf(options.optimizer, sizeof options.optimizer, "%s", with_norms[rule].optimizer);
+    options.lr = with_norms[rule].lr;
+    options.clip_norm = with_norms[rule].clip_norm;
+    options.servers = servers;
+    return options;
+}
+
+/* Norms are of whole gradients and whole tensors, wherever servers cut them: into more parts than
+ * there are tensors, too. */
+static void norms_are_whole_on_several_servers(void **state)
+{
+    (void)state;
+    static const size_t servers[] = {1, 2, 3, 7};
+    for (size_t rule = 0; rule < sizeof with_norms / sizeof *with_norms; rule++) {
+        char summed[33], pushed[33];
+        struct hr_train_options options = norms_options(rule, "allreduce", 1);
+        run_digest(&options, summed);
+        for (size_t i = 0; i < sizeof servers / sizeof *servers; i++) {
+            options = norms_options(rule, "ps-sync", servers[i]);
+            CHECK_DIGEST(&options, summed);
+            /* Where messages take no time, all servers take them in the same order. */
+            options = norms_options(rule, "ps-async", servers[i]);
+            options.delay_compensation = 0.1;
+            snprintf(options.clock, sizeof options.clock, "virtual");
+            if (i == 0)
+                run_digest(&options, pushed);
+            CHECK_DIGEST(&options, pushed);
+        }
+    }
+}
+
 /* Who owns a shard, and when it takes what is there, changes no sum; with one worker no order. */
 static void placement_decides_nothing_where_no_order_does(void **state)
 {
@@ -162,6 +202,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_worker_is_serial_whatever_the_strategy),
         cmocka_unit_test(everything_that_adds_in_tree_order_agrees),
+        cmocka_unit_test(norms_are_whole_on_several_servers),
         cmocka_unit_test(placement_decides_nothing_where_no_order_does),
         cmocka_unit_test(synchronous_runs_repeat),
         cmocka_unit_test(allreduce_is_the_same_in_any_order),

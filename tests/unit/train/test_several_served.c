@@ -60,6 +60,17 @@ static void so_they_have_where_servers_live_in_workers(void **state)
     }
 }
 
+/* A tensor's norms are its server's, wherever that lives. */
+static void so_they_have_with_norms_of_tensors(void **state)
+{
+    const struct hr_dataset *dataset = *state;
+    struct hr_train_options o = staged("ps-sync", 2, 3);
+    SET(optimizer, "lamb");
+    o.lr = 0.005;
+    const struct said alone = several_alone(&o, dataset);
+    check_on(4, &o, &alone, dataset);
+}
+
 /* Each stage shared by two ranks; four stages on two machines. */
 static void whatever_the_grid(void **state)
 {
@@ -203,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_step_they_have_the_bits_of_one_machine_and_of_allreduce),
+        cmocka_unit_test(so_they_have_with_norms_of_tensors),
         cmocka_unit_test(so_they_have_where_servers_live_in_workers),
         cmocka_unit_test(whatever_the_grid),
         cmocka_unit_test(what_they_take_as_it_comes_keeps_its_bounds),
