@@ -132,7 +132,7 @@ static bool is_served(const struct hr_strategy *s)
     F(ONE_SHARD, "--strategy backup-workers", "strategy", "--strategy backup-workers",             \
       s && s->one_shard)                                                                           \
     F(INPUTS, "a strategy that goes on at once", "strategy", "--strategy ps-async",                \
-      s && s->losses_are_inputs)                                                                   \
+      s && s->losses_are_inputs && !IS(placement, "colocated"))                                    \
     F(WORKERS, "--workers 2 or more", "workers", "--workers 2", o->workers > 1)                    \
     F(ONE_WORKER, "--workers 1", "workers", "--workers 1", o->workers == 1)                        \
     F(SERVERS, "--servers 2 or more", "servers", "--strategy ps-sync --servers 2",                 \
@@ -327,7 +327,10 @@ const struct hr_feature_pair hr_pairs[] = {
     PAIR(SLOW_STAGE, REAL, WORK, "stages have times in virtual time alone", "--clock virtual too"),
 
     /* Losses. */
-    PAIR(ON_LOSS, COLOCATED, WORK, "a server would be lost with its worker", "one of them"),
+    PAIR(ON_LOSS, COLOCATED, WORK, "a server would be lost with its machine", "one of them",
+         WHERE(HAS_MACHINES)),
+    PAIR(ON_LOSS, COLOCATED, WORK, "a worker without a place in a step would not serve",
+         "one of them", WHERE(HAS_REPRO)),
     PAIR(ON_LOSS, CALIBRATE, WORK, "what was measured is lost with a worker", "one of them"),
     PAIR(ON_LOSS, TENSOR, WORK, "a rank that is lost leaves others in the middle of a layer",
          "--clock virtual, or --schedule explore:SEED", WHERE(HAS_REAL)),

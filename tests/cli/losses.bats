@@ -250,7 +250,6 @@ loses_no_bit() {
 
 @test "what cannot be put in order again is refused with --on-loss" {
   for how in continue restart; do
-    refused 2 "--on-loss $how: not with --placement colocated" train --workers 2 --strategy ps-async --on-loss $how --placement colocated
     refused 2 "--on-loss $how: not with --calibrate" train --workers 2 --strategy hogwild --on-loss $how --calibrate "$TMP/model.ini"
     refused 2 "--on-loss: is not supported with --model logistic" train --model logistic --on-loss $how
   done

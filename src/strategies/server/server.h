@@ -147,6 +147,12 @@ static inline size_t hr_shard_rank(const struct hr_shared_state *shared, size_t 
     return shared->colocated ? shard : shared->workers + shard;
 }
 
+/* Is there a shard in that worker? */
+static inline bool hr_owns_shard(const struct hr_shared_state *shared, size_t worker)
+{
+    return shared->colocated && worker < shared->servers;
+}
+
 /* Does that worker push and pull? Where a machine's workers push as one, the first of them does. */
 static inline bool hr_server_pushes(const struct hr_shared_state *shared, size_t worker)
 {

@@ -240,10 +240,10 @@ static inline bool hr_strategy_is_everywhere(const struct hr_strategy *strategy)
 }
 
 /* Is the loss of a worker an input of those who own the weights, like a message? On several
- * machines every loss ends the term (drive/losses_apart.h). */
+ * machines, and where owners are workers, every loss ends the term (drive/losses.h). */
 static inline bool hr_shared_takes_losses(const struct hr_shared_state *shared)
 {
-    return shared->strategy->losses_are_inputs && !hr_shared_is_apart(shared);
+    return shared->strategy->losses_are_inputs && !hr_shared_is_apart(shared) && !shared->colocated;
 }
 
 /* Do workers decide, each for itself, and write the logs of a recorded run? Else the driver writes

@@ -362,6 +362,8 @@ static enum hr_status begin_term(struct real_worker *seat)
     seat->rest.new_term = false; /* nor is one that began while it had no seat */
     if (seat->rest.recalled) {
         HR_TRY(hr_train_worker_restart(&seat->trainer));
+        if (seat->owns_shard)
+            HR_TRY(hr_server_restart(&seat->server));
         join_span(seat);
         seat->arrived = false;
         seat->begun = true;
@@ -397,7 +399,7 @@ static enum hr_status work(struct real_worker *seat)
 {
     const struct hr_shared_state *shared = seat->shared;
     const size_t rank = seat->worker->rank;
-    seat->owns_shard = shared->colocated && rank < shared->servers;
+    seat->owns_shard = hr_owns_shard(shared, rank);
     enum hr_status status = HR_OK;
     if (seat->owns_shard)
         status = hr_server_open(&seat->server, seat->drive, rank);

@@ -158,6 +158,12 @@ static bool is_worker(const struct hr_losses *losses, size_t rank)
     return rank < shared_of(losses)->workers;
 }
 
+/* The others cannot do without it: a server, or a worker with one in it. */
+static bool is_needed(const struct hr_losses *losses, size_t rank)
+{
+    return !losses->halted && (!is_worker(losses, rank) || hr_owns_shard(shared_of(losses), rank));
+}
+
 static bool is_last_worker(const struct hr_losses *losses, size_t rank)
 {
     const struct hr_shared_state *shared = shared_of(losses);
@@ -215,9 +221,9 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
 {
     if (losses->n == HR_LOSSES_MOST)
         return "; more losses than are counted";
-    if (!is_worker(losses, rank) && !losses->halted && !may_restart(losses))
+    if (is_needed(losses, rank) && !may_restart(losses))
         return "; a server is needed, and its restarts are used up";
-    if (!restarts_all(losses) && is_last_worker(losses, rank) &&
+    if (!restarts_all(losses) && !is_needed(losses, rank) && is_last_worker(losses, rank) &&
         !one_comes(losses, shared_of(losses)->workers))
         return "; no worker is left";
     if (losses->apart && leads_alone(losses, rank))
@@ -225,10 +231,10 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
     return NULL;
 }
 
-/* A server that is needed is, whatever --on-loss says. */
+/* One that is needed is, whatever --on-loss says. */
 static bool is_started_again(const struct hr_losses *losses, size_t rank)
 {
-    return !losses->halted && (!is_worker(losses, rank) || restarts_all(losses));
+    return !losses->halted && (is_needed(losses, rank) || restarts_all(losses));
 }
 
 /* Seconds of training so far. Where ranks are played the clock stands at cuts anyway. */

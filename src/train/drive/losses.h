@@ -11,7 +11,7 @@
  *              rests
  *   else       the term ends: all are recalled, and begin again from the last cut, with the
  *              ranks that are left. One that is started again is waited for. A server cannot be
- *              done without: it is started again in any case
+ *              done without, nor a worker with a server in it: it is started again in any case
  *
  * A new term is what the launcher puts in order while all who live rest:
  *   always     seats: the workers that live; under --reduce repro the largest power of two of them

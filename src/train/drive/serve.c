@@ -113,15 +113,23 @@ static enum hr_status take_next(struct hr_server *server)
     return HR_OK;
 }
 
+enum hr_status hr_server_restart(struct hr_server *server)
+{
+    struct hr_shared_state *shared = server->shard.shared;
+    struct hr_account *account = server->shard.account;
+    hr_rest_open(&server->rest, shared->control, &server->waiter,
+                 hr_shard_rank(shared, server->shard.number)); /* where its worker has rested */
+    shared->strategy->shard_stop(&server->shard);
+    HR_TRY(shared->strategy->shard_start(&server->shard, shared, server->shard.number));
+    server->shard.account = account;
+    return HR_OK;
+}
+
 /* Recalled: rest, and begin again from the snapshot. */
 static enum hr_status server_rest(struct hr_server *server)
 {
-    struct hr_shared_state *shared = server->shard.shared;
     const enum hr_status rested = hr_rest_at(&server->rest, HR_STAGE_SPAN);
-    if (rested != HR_E_RECALLED)
-        return rested;
-    shared->strategy->shard_stop(&server->shard);
-    return shared->strategy->shard_start(&server->shard, shared, server->shard.number);
+    return rested == HR_E_RECALLED ? hr_server_restart(server) : rested;
 }
 
 enum hr_status hr_serve(struct hr_server *server)

@@ -279,7 +279,7 @@ static enum hr_status begin_term(struct replay_losses *losses, const struct hr_r
     HR_TRY(hr_play_begin_term(play));
     hand_out_before_it(losses);
     for (size_t i = 0; i < event->n; i++) {
-        const size_t shard = event->at[i].rank - losses->shared->workers;
+        const size_t shard = event->at[i].rank - hr_shard_rank(losses->shared, 0);
         while (shard < losses->shared->servers && taken_by(losses, shard) < event->at[i].value &&
                hr_trace_peek(&losses->log[shard]))
             hr_trace_next(&losses->log[shard]);

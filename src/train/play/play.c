@@ -180,10 +180,12 @@ bool hr_play_may_take(const struct hr_play *play, size_t shard)
 {
     const struct hr_shared_state *shared = play->shared;
     const enum hr_stand state = play->state[hr_shard_rank(shared, shard)];
+    if (play->state[shared->workers + shard] != HR_WANTS)
+        return false;
     if (!shared->colocated)
-        return state == HR_WANTS;
-    return hr_requests_unanswered(&play->worker[shard].worker) ||
-           (state != HR_WANTS && state != HR_HAS);
+        return true;
+    return hr_play_lives(play, shard) && (hr_requests_unanswered(&play->worker[shard].worker) ||
+                                          (state != HR_WANTS && state != HR_HAS));
 }
 
 void hr_play_take(struct hr_play *play, size_t shard, size_t worker)
@@ -332,6 +334,7 @@ static void die_as_server(struct hr_play *play, size_t shard)
         memset(it->state + at, 0xff, it->count * sizeof *it->state);
     if (play->played[play->shared->workers + shard].up)
         play->shared->strategy->shard_stop(it);
+    play->played[play->shared->workers + shard].up = false;
 }
 
 static enum hr_status say_lost(size_t rank)
@@ -346,6 +349,8 @@ enum hr_status hr_play_die(struct hr_play *play, size_t rank)
         die_as_worker(play, rank);
     else
         die_as_server(play, rank - play->shared->workers);
+    if (hr_owns_shard(play->shared, rank))
+        die_as_server(play, rank);
     play->played[rank].up = false;
     play->state[rank] = HR_DEAD;
     return play->shared->outlives ? HR_OK : say_lost(rank);

@@ -114,7 +114,7 @@ static enum hr_status virtual_arrive(struct hr_simulator *sim, size_t shard, siz
 /* Colocated, shard `rank` is the worker's. */
 static bool owns_shard(const struct hr_simulator *sim, size_t rank)
 {
-    return sim->play.shared->colocated && rank < sim->play.shared->servers;
+    return hr_owns_shard(sim->play.shared, rank);
 }
 
 /* Its gradient, with what comes before it. */

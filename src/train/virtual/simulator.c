@@ -168,8 +168,8 @@ enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank)
     const size_t workers = sim->play.shared->workers;
     if (rank < workers)
         leave_seat(sim, rank);
-    else
-        leave_station(&sim->station[rank - workers]);
+    if (rank >= workers || hr_owns_shard(sim->play.shared, rank))
+        leave_station(&sim->station[rank < workers ? rank : rank - workers]);
     hr_conditions_killed(sim->play.drive->job, rank);
     HR_TRY(hr_play_die(&sim->play, rank));
     return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), HR_NOTICE_PS),

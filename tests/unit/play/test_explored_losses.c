@@ -63,6 +63,26 @@ static void servers_die_beside_workers(void **state)
                 check_seed_of(s, "restart", "kill:server:any@p=0.02x3,kill:any@p=0.02x4", seed);
 }
 
+/* So they do with a worker that one lives in, who comes back in any case; one without may not. */
+static void servers_die_with_the_workers_that_they_live_in(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < check_count(50, 20000); seed++)
+        for (size_t s = 0; s < LOSING_STRATEGIES; s++) {
+            struct hr_train_options options =
+                options_of(s, seed % 2 ? "restart" : "continue",
+                           "kill:any@p=0.02x3,stall:any@p=0.02x9,drop-push:p=0.2", seed);
+            if (!losing_kinds[s].servers)
+                continue;
+            snprintf(options.placement, sizeof options.placement, "colocated");
+            struct hr_run_result result = losing_run(&options);
+            check_account(&options, s, &result);
+            for (size_t i = 0; i < result.nlosses; i++)
+                assert_true(result.losses[i].rolled_back);
+            hr_run_result_free(&result);
+        }
+}
+
 /* What waits at a cut to be handed out again is not trained on: a run that goes back does not go
  * back to there. */
 static void servers_die_while_batches_wait_to_be_handed_out_again(void **state)
@@ -228,6 +248,7 @@ int main(void)
         cmocka_unit_test(workers_that_die_anywhere_are_outlived),
         cmocka_unit_test(they_come_back_and_die_again),
         cmocka_unit_test(servers_die_beside_workers),
+        cmocka_unit_test(servers_die_with_the_workers_that_they_live_in),
         cmocka_unit_test(servers_die_while_batches_wait_to_be_handed_out_again),
         cmocka_unit_test(whatever_happens_every_sample_is_accounted_for),
         cmocka_unit_test(the_same_seed_is_the_same_run),

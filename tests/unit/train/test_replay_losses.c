@@ -78,6 +78,24 @@ static void explored_deaths_are_replayed(void **state)
     assert_true(lost > 10);
 }
 
+/* A worker takes the server with it that it has, in all orders, and as threads or processes. */
+static void deaths_of_workers_with_servers_are_replayed(void **state)
+{
+    (void)state;
+    size_t lost = 0;
+    for (size_t i = 0; i < check_count(20, 400); i++) {
+        struct hr_train_options options =
+            options_of(served[i / 2 % SERVED], i % 2 ? "kill:any@p=0.006x3" : "kill:0@step=5", i);
+        snprintf(options.placement, sizeof options.placement, "colocated");
+        if (i % 2)
+            snprintf(options.schedule, sizeof options.schedule, "explore:%zu", i);
+        else if (i / 2 >= SERVED && ranks_can_fork())
+            snprintf(options.launch, sizeof options.launch, "process");
+        lost += check_run(&options);
+    }
+    assert_true(lost > 10);
+}
+
 /* What is lost of a push is sent again: logs have it once. A worker that dies in between has sent
  * to some servers what others never had. */
 static void deaths_between_pushes_that_are_lost_are_replayed(void **state)
@@ -293,6 +311,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_servers_loss_is_not_that_of_a_worker, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(what_is_said_of_losses_is_checked, scratch_setup,
+                                        scratch_teardown),
+        cmocka_unit_test_setup_teardown(deaths_of_workers_with_servers_are_replayed, scratch_setup,
                                         scratch_teardown),
         cmocka_unit_test_setup_teardown(deaths_between_pushes_that_are_lost_are_replayed,
                                         scratch_setup, scratch_teardown),

@@ -230,6 +230,31 @@ static void with_a_server_all_go_back_to_the_last_cut(void **state)
     }
 }
 
+/* As they do with a worker that it lives in: where no order decides anything, without a trace. */
+static void so_they_do_with_a_worker_that_a_server_lives_in(void **state)
+{
+    (void)state;
+    for (size_t s = 0; s < LOSING_STRATEGIES; s++) {
+        if (!losing_kinds[s].servers)
+            continue;
+        struct hr_train_options options =
+            losing_options_virtual(s, 3, "continue", "kill:0@time=95ms,slow:1x2");
+        options.epochs = 6;
+        snprintf(options.placement, sizeof options.placement, "colocated");
+        snprintf(options.link, sizeof options.link, "100MB/s,20us");
+        struct hr_run_result result = losing_run_checked(&options, s);
+        assert_int_equal(result.nlosses, 1);
+        assert_true(result.losses[0].back && result.losses[0].again_samples > 0);
+        snprintf(options.inject, sizeof options.inject, "slow:1x2");
+        struct hr_run_result whole = losing_run_checked(&options, s);
+        if (s == PS_SYNC)
+            assert_string_equal(result.weights_digest, whole.weights_digest);
+        assert_true(result.seconds > whole.seconds);
+        hr_run_result_free(&whole);
+        hr_run_result_free(&result);
+    }
+}
+
 /* Worker 0 holds up all others at the end of the epoch; there worker 2 dies. */
 static void some_die_while_they_wait_at_a_cut(void **state)
 {
@@ -395,6 +420,7 @@ int main(void)
         cmocka_unit_test(who_has_no_seat_is_absent),
         cmocka_unit_test(what_waits_for_a_link_is_dropped_where_all_begin_again),
         cmocka_unit_test(with_a_server_all_go_back_to_the_last_cut),
+        cmocka_unit_test(so_they_do_with_a_worker_that_a_server_lives_in),
         cmocka_unit_test(some_die_while_they_wait_at_a_cut),
         cmocka_unit_test(the_last_worker_ends_the_run_unless_it_comes_back),
         cmocka_unit_test(without_on_loss_a_death_ends_the_run),
