@@ -285,11 +285,12 @@ struct hit {
 static bool says_nothing(const char *word)
 {
     static const char *const list[] = {
-        "a",     "an",   "the",   "is",    "are", "it",  "its",  "to",    "of",
-        "on",    "in",   "for",   "with",  "and", "or",  "do",   "does",  "how",
-        "what",  "why",  "can",   "i",     "my",  "me",  "be",   "at",    "from",
-        "by",    "this", "that",  "there", "not", "use", "when", "which", "only",
-        "every", "will", "would", "so",    "get", "has", "have", "should"};
+        "a",     "an",   "the",   "is",    "are", "it",   "its",  "to",     "of",
+        "on",    "in",   "for",   "with",  "and", "or",   "do",   "does",   "how",
+        "what",  "why",  "can",   "i",     "my",  "me",   "be",   "at",     "from",
+        "by",    "this", "that",  "there", "not", "use",  "when", "which",  "only",
+        "every", "will", "would", "so",    "get", "has",  "have", "should", "many",
+        "much",  "own",  "after", "one",   "two", "some", "take", "see"};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         if (!strcmp(word, list[i]))
             return true;
@@ -439,9 +440,9 @@ static struct hr_text_span asked_of(const char *page)
 {
     static const char *const asked[][2] = {
         {"checkpoints", "save best model load resume continue stop interrupted crash"},
-        {"compare", "fair significant seeds which better faster"},
+        {"compare", "fair significant seeds which better faster models"},
         {"doctor", "slow hang hung stuck deadlock waiting kill leftover"},
-        {"forecast", "more workers scaling speedup scale faster"},
+        {"forecast", "more workers scaling speedup scale faster long time hours duration estimate"},
         {"machines", "run two several computers hosts nodes cluster mpi"},
         {"models", "layers network architecture library c++ pretrained load pytorch"},
         {"platforms", "gpu cuda macos windows wsl docker arm install"},
@@ -450,11 +451,14 @@ static struct hr_text_span asked_of(const char *page)
         {"optimizers",
          "learning rate schedule warmup adam momentum batch size low bad accuracy nan"},
         {"reproducibility", "deterministic repeat same result seed bitwise"},
+        {"start", "first begin tutorial example data"},
         {"timeline", "slow profile trace bottleneck"},
+        {"text", "language model words gpt transformer"},
         {"top", "slow progress monitor watch"},
         {"tune", "fair learning rate hyperparameter search grid"},
+        {"predict", "inference apply score samples"},
         {"validation", "test set split overfitting held out cross-validation"},
-        {"virtual-time", "simulate many workers slow network cluster"},
+        {"virtual-time", "simulate slow network cluster"},
     };
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
         if (!strcmp(page, asked[i][0]))

@@ -50,7 +50,7 @@ static const char *const here[][2] = {
     {"batch-size", " bs batch minibatch minibatch-size "},
     {"epochs", " num-epochs "},
     {"max-steps", " iterations steps "},
-    {"max-seconds", " time-limit "},
+    {"max-seconds", " time-limit hour hours minutes "},
     {"label-column", " label labels class-column target-column "},
     {"data", " dataset train input-file "},
     {"test-data", " test "},
@@ -98,7 +98,9 @@ static const char no_gpu[] =
 
 static const char *const absent[][2] = {
     {" device gpu gpus cuda ", no_gpu},
-    {" transformer attention bert gpt ", "there are no layers of attention (hogring help models)"},
+    {" transformer transformers bert ", "the transformers here are gpt-nano, gpt-micro, and layers "
+                                        "such as \"attention 4\" (hogring help "
+                                        "models)"},
     {" lstm gru rnn ", "there are no recurrent layers (hogring help models)"},
 };
 

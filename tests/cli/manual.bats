@@ -168,6 +168,21 @@ limit memory:--max-memory
 continue after a crash:--resume
 what is staleness:help compare
 why is my accuracy only 10 percent:help optimizers
+how many workers:--workers
+how many workers:help forecast
+how long does it take:help forecast
+use my own data:--data
+use my own data:help start
+predict new samples:help predict
+change learning rate:--lr
+train a language model:help text
+is hogwild faster:help compare
+stop after one hour:--max-seconds
+same result every time:help reproducibility
+csv with missing values:--missing
+see progress:help top
+compare two models:help compare
+transformer:help text
 END
   hogring help gpu | grep -q "no code for GPUs"
 }

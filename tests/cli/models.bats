@@ -8,7 +8,7 @@ load support
   grep -q '^total .* 84228 ' "$TMP/table"
   hogring inspect "flatten, dense 10" --json - >"$TMP/json"
   [ "$(json "$TMP/json" 'd["params"], d["layers"][1]["output"], d["madds_forward"]')" = "(7850, [10], 7840.0)" ]
-  refused 2 '--model transformer: there are no layers of attention (hogring help models)' train --model transformer
+  refused 2 '--model transformer: the transformers here are gpt-nano, gpt-micro, ' train --model transformer
   refused 2 '--model lstm: there are no recurrent layers' compare --model lstm
   refused 2 'not a file, and as a model: model: layer 0 "resnet9": unknown layer, did you mean "resnet8"' inspect resnet9
   refused 3 "batches of 18446744073709551615 samples is too large" inspect mlp --batch-size 18446744073709551615
