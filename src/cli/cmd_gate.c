@@ -127,11 +127,9 @@ static enum hr_status run_all(const struct gate *gate, const char *binary,
 {
     const struct hr_gate_child child = child_of(gate, binary, true);
     struct hr_gate_words words;
-    char line[1200] = "re-running:";
+    char line[1200] = "re-running: ";
     HR_TRY(hr_gate_words_of(&gate->baseline, &words));
-    for (size_t i = 0; i < words.n; i++) {
-        hr_append(line, sizeof line, " %s", words.word[i]);
-    }
+    hr_gate_words_say(&words, line + strlen(line), sizeof line - strlen(line));
     say(gate, line);
     const enum hr_status status = hr_gate_child_run(&child, &words, "new.json", out);
     hr_gate_words_free(&words);

@@ -349,8 +349,8 @@ bool hr_option_is_recipe(const struct hr_option *row, bool begins)
 void hr_passed_over_say(struct hr_passed_over *over)
 {
     if (over->names[0])
-        hr_log(over->level, "ignored: %s: %s decides what is trained, no outputs and no limits",
-               over->names, hr_printable(over->of).text);
+        hr_log(over->level, "ignored: %s: only what is trained is taken from %s", over->names,
+               hr_printable(over->of).text);
     over->names[0] = '\0';
 }
 

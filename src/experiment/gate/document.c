@@ -9,9 +9,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/printable.h"
+#include "base/text.h"
 #include "options/budget.h"
 #include "options/command_line.h"
 #include "options/sweep.h"
+#include "options/train_options.h"
 
 static const size_t cap = (size_t)1 << 28; /* bytes of a document */
 
@@ -422,6 +424,51 @@ enum hr_status hr_gate_words_set(struct hr_gate_words *words, const char *name, 
             words->word[kept++] = words->word[i];
     words->n = kept;
     return value ? add_word(words, spell(name, value)) : HR_OK;
+}
+
+/* What the words say of an option, of a switch ""; NULL: nothing. */
+static const char *value_of(const struct hr_gate_words *words, const char *name)
+{
+    for (size_t i = 0; i < words->n; i++)
+        if (is_named(words->word[i], name)) {
+            const char *behind = words->word[i] + strlen("--") + strlen(name);
+            return behind + (behind[0] == '=');
+        }
+    return NULL;
+}
+
+/* ":1,0.1" behind "--lr-schedule=step": what parameters of the value were given, up to the last. */
+static void add_parameters(const struct hr_gate_words *words, const struct hr_option *row,
+                           char *text, size_t size)
+{
+    const struct hr_option *parameter;
+    const char *value = value_of(words, row->name);
+    size_t n = 0;
+    for (size_t k = 0; (parameter = hr_parameter_at(row, value, k)) != NULL; k++)
+        n = value_of(words, parameter->name) ? k + 1 : n;
+    for (size_t k = 0; k < n; k++) {
+        parameter = hr_parameter_at(row, value, k);
+        const char *said = value_of(words, parameter->name);
+        const char *is = said && parameter->kind == HR_OPTION_FLAG ? parameter->metavar : said;
+        hr_append(text, size, "%s%s", k ? "," : ":", is ? is : "");
+    }
+}
+
+void hr_gate_words_say(const struct hr_gate_words *words, char *text, size_t size)
+{
+    text[0] = '\0';
+    for (size_t i = 0; i < words->n; i++) {
+        char name[64];
+        const char *word = words->word[i];
+        const size_t dashes = strspn(word, "-");
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(word + dashes, "="), word + dashes);
+        const struct hr_option *row = dashes ? hr_train_option_find(name) : NULL;
+        if (row && row->parameter)
+            continue;
+        hr_append(text, size, "%s%s", i ? " " : "", word);
+        if (row)
+            add_parameters(words, row, text, size);
+    }
 }
 
 /* As many workers as there were: else it is as many as there are processors. */

@@ -73,6 +73,9 @@ struct hr_gate_words {
     size_t n;
 };
 
+/* As one types them: "compare --lr=0.1 --lr-schedule=step:1,0.1", cut to what fits. */
+void hr_gate_words_say(const struct hr_gate_words *words, char *text, size_t size);
+
 /* Leave in the document, of what was given, that which a file decides (train_options.h), in entries
  * of --strategies, too: gate writes nothing but its own. What else it says is said once, by name.
  * limits: options that the gate's own command line gives instead, {"timeout": "60s"}; NULL: none.

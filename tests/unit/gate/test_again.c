@@ -47,6 +47,28 @@ static void what_was_given_is_said_again(void **state)
     hr_gate_document_free(&document);
 }
 
+static void parameters_stand_behind_their_option(void **state)
+{
+    static const char *const given[][2] = {
+        {"lr-schedule", "step"}, {"lr-gamma", "0.1"}, {"momentum", "0.5"}};
+    struct hr_gate_document document = sample_document(one, 1, "v4");
+    struct hr_gate_words words;
+    char text[200], small[24];
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        json_object_set_new(json_object_get(document.json, "given"), given[i][0],
+                            json_string(given[i][1]));
+    take(&document);
+    CHECK_OK(hr_gate_words_of(&document, &words));
+    hr_gate_words_say(&words, text, sizeof text);
+    assert_string_equal(text, "compare --lr=0.1 --normalize --lr-schedule=step:,0.1 "
+                              "--momentum=0.5 --workers=2");
+    hr_gate_words_say(&words, small, sizeof small);
+    assert_int_equal(strlen(small), sizeof small - 1);
+    hr_gate_words_free(&words);
+    hr_gate_document_free(&document);
+}
+
 static void what_cannot_be_repeated_is_refused(void **state)
 {
     (void)state;
@@ -111,6 +133,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_given_is_said_again),
+        cmocka_unit_test(parameters_stand_behind_their_option),
         cmocka_unit_test(what_cannot_be_repeated_is_refused),
         cmocka_unit_test(outputs_and_limits_are_left_out),
     };
