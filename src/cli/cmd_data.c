@@ -2,6 +2,7 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -33,42 +34,109 @@ static double density(const struct hr_dataset *d)
 
 /* --- of text --- */
 
-/* The tokens there are; of characters which. */
-static enum hr_status print_vocabulary(const struct hr_dataset *d)
+/* What a text is made of, and what who knows no order of its tokens could tell. */
+struct text_look {
+    struct hr_vocabulary vocabulary; /* owned */
+    size_t occur;                    /* tokens of those that there may be */
+    double guess; /* nats a token, by how often each occurs in the training part */
+};
+
+static enum hr_status look_at_text(const struct hr_dataset *d, struct text_look *look)
 {
-    struct hr_vocabulary vocabulary;
-    struct hr_array shown = {0};
-    char one[16];
-    HR_TRY(hr_vocabulary_read(d->recipe, &vocabulary));
-    const bool chars = vocabulary.kind == HR_VOCABULARY_CHARS;
-    enum hr_status status = HR_OK;
-    for (uint32_t i = 0; chars && status == HR_OK && i < vocabulary.count; i++)
-        status = hr_array_add(&shown, d->name, one, hr_vocabulary_decode(&vocabulary, i, one));
-    if (status == HR_OK)
-        printf("tokens    %zu, each one of %zu %s%s%s\n", d->tokens.count, vocabulary.count,
-               hr_vocabulary_name(vocabulary.kind), chars ? ": " : "",
-               chars ? hr_shown(shown.data, shown.bytes).text : "");
-    free(shown.data);
-    hr_vocabulary_free(&vocabulary);
-    return status;
+    *look = (struct text_look){.guess = 0};
+    HR_TRY(hr_vocabulary_read(d->recipe, &look->vocabulary));
+    size_t *n = calloc(look->vocabulary.count, sizeof *n);
+    const double all = (double)(d->train.end - d->train.first);
+    if (!n) {
+        hr_vocabulary_free(&look->vocabulary);
+        return hr_fail(HR_E_NOMEM, "no memory to count %zu tokens", look->vocabulary.count);
+    }
+    for (size_t i = d->train.first; i < d->train.end; i++)
+        n[hr_token(&d->tokens, i)]++;
+    for (size_t k = 0; k < look->vocabulary.count; k++) {
+        look->occur += n[k] > 0;
+        look->guess -= n[k] ? (double)n[k] / all * log((double)n[k] / all) : 0;
+    }
+    free(n);
+    return HR_OK;
 }
 
-static void print_part(const char *name, const struct hr_split *split)
+/* Held out, and more than is measured on. */
+static size_t unmeasured(const struct hr_dataset *d)
 {
+    const struct hr_split *splits[] = {&d->train, &d->validation, &d->test};
+    size_t used = 0;
+    for (size_t i = 0; i < 3; i++)
+        used += splits[i]->end - splits[i]->first;
+    return used < d->tokens.count ? d->tokens.count - used : 0;
+}
+
+/* How many samples it makes, and how it begins. */
+static void print_part(const char *name, const struct hr_dataset *d, const struct hr_split *split,
+                       const struct hr_vocabulary *vocabulary)
+{
+    enum { SHOWN = 36, ONE = 16 };
+    char text[SHOWN + ONE];
+    size_t bytes = 0;
+    for (size_t i = split->first; i < split->end && bytes < SHOWN; i++)
+        bytes += hr_vocabulary_decode(vocabulary, hr_token(&d->tokens, i), text + bytes);
+    for (size_t i = 0; i < bytes; i++)
+        text[i] = text[i] == '\n' || text[i] == '\t' ? ' ' : text[i];
     if (split->count)
-        printf("%-10s%zu tokens, %zu windows\n", name, split->end - split->first, split->count);
+        printf("%-10s%zu tokens, %zu samples: %s\n", name, split->end - split->first, split->count,
+               hr_shown(text, bytes).text);
+}
+
+static void print_vocabulary(const struct hr_dataset *d, const struct text_look *look)
+{
+    const struct hr_vocabulary *vocabulary = &look->vocabulary;
+    char text[64];
+    size_t bytes = 0;
+    printf("tokens    %zu, each one of %zu %s", d->tokens.count, vocabulary->count,
+           hr_vocabulary_name(vocabulary->kind));
+    for (uint32_t i = 0; i < vocabulary->count && bytes + 16 < sizeof text; i++)
+        bytes += hr_vocabulary_decode(vocabulary, i, text + bytes);
+    if (vocabulary->kind == HR_VOCABULARY_CHARS)
+        printf(": %s\n", hr_shown(text, bytes).text);
+    else
+        printf(", of which %zu occur\n", look->occur);
 }
 
 static enum hr_status print_text(const struct hr_dataset *d)
 {
+    struct text_look look;
+    HR_TRY(look_at_text(d, &look));
     printf("%s: %s\n", d->name, d->format);
-    HR_TRY(print_vocabulary(d));
-    printf("context   %zu\n", d->tokens.context);
-    print_part("train", &d->train);
-    print_part("test", &d->test);
-    print_part("validate", &d->validation);
+    print_vocabulary(d, &look);
+    printf("sample    %zu tokens (--context); at each the next one is predicted\n",
+           d->tokens.context);
+    print_part("train", d, &d->train, &look.vocabulary);
+    print_part("validate", d, &d->validation, &look.vocabulary);
+    print_part("test", d, &d->test, &look.vocabulary);
+    if (unmeasured(d))
+        printf("          %zu more tokens are held out and not used (--eval-tokens)\n",
+               unmeasured(d));
+    printf("guess     loss %.4g nats a token, by how often each occurs: a model beats it\n",
+           look.guess);
     printf("digest    %s\n", d->digest);
+    hr_vocabulary_free(&look.vocabulary);
     return HR_OK;
+}
+
+/* Null: the data are no text. */
+static json_t *text_json(const struct hr_dataset *d)
+{
+    struct text_look look;
+    if (!d->tokens.context || look_at_text(d, &look) != HR_OK)
+        return json_null();
+    json_t *text = hr_json_object(
+        "vocabulary", HR_JSON(hr_vocabulary_name(look.vocabulary.kind)), "occur",
+        HR_JSON(look.occur), "context", HR_JSON(d->tokens.context), "tokens",
+        HR_JSON(d->tokens.count), "train_tokens", HR_JSON(d->train.end - d->train.first),
+        "test_tokens", HR_JSON(d->test.end - d->test.first), "unmeasured_tokens",
+        HR_JSON(unmeasured(d)), "guess_loss", HR_JSON(look.guess), NULL);
+    hr_vocabulary_free(&look.vocabulary);
+    return text;
 }
 
 static void count_labels(const struct hr_split *split, size_t label, size_t *count)
@@ -174,14 +242,15 @@ static json_t *info_json(const struct hr_dataset *d)
     for (size_t i = 0; d->class_names && i < d->classes; i++)
         json_array_append_new(names, hr_json_text(d->class_names[i]));
     json_t *targets = d->targets.count ? targets_json(d) : json_null();
-    return json_pack("{so so s[III] so so so so so so so so so so}", "name", hr_json_text(d->name),
-                     "format", hr_json_text(d->format), "shape", (json_int_t)d->shape.channels,
-                     (json_int_t)d->shape.height, (json_int_t)d->shape.width, "features",
+    return json_pack("{so so s[III] so so so so so so so so so so so}", "name",
+                     hr_json_text(d->name), "format", hr_json_text(d->format), "shape",
+                     (json_int_t)d->shape.channels, (json_int_t)d->shape.height,
+                     (json_int_t)d->shape.width, "features",
                      hr_json_text(features_name(d->features)), "scale", hr_json_number(d->scale),
                      "density", hr_json_number(density(d)), "train", hr_json_count(d->train.count),
                      "test", hr_json_count(d->test.count), "classes", hr_json_count(d->classes),
                      "class_names", names, "label_column", hr_json_text_or_null(d->label_column),
-                     "digest", hr_json_text(d->digest), "targets", targets);
+                     "digest", hr_json_text(d->digest), "targets", targets, "text", text_json(d));
 }
 
 enum hr_status hr_cli_data_info(const struct hr_cli *cli, const char *name)
@@ -316,9 +385,10 @@ const struct hr_command hr_command_data = {
     .bit = HR_DATA,
     .usage = "info|pack|verify|make [FILE] [OPTIONS]",
     .story =
-        "info shows how a data set is understood: shape, samples, classes, digest. The format is "
-        "told by the\n"
-        "content. pack writes both splits into one file, from which training starts at once: the "
+        "info shows how a data set is understood: shape, samples, classes, digest; of a text its "
+        "tokens, and\n"
+        "where its parts begin. The format is told by the content. pack writes both splits into "
+        "one file, from which training starts at once: the "
         "samples, their\n"
         "order and the digest are those of the source. verify compares every byte of a packed "
         "file with its\n"
@@ -329,6 +399,8 @@ const struct hr_command hr_command_data = {
         "reads a large text once (hogring help text).\n",
     .examples = "  hogring data info --data iris.csv --label-column species\n"
                 "  hogring data info pictures --resize 32x32\n"
+                "  hogring data info kjv.txt --vocabulary chars\n"
+                "  hogring data info /usr/share/dict/words --lines\n"
                 "  hogring data pack --data train.libsvm --out news.hrp\n"
                 "  hogring data verify news.hrp\n"
                 "  hogring data make sparse --out rcv1.libsvm --rows 100000\n"
