@@ -26,12 +26,6 @@
 
 enum { WIDTH = 80, USUAL_WORST = 20 };
 
-static json_t *fit_json(const struct hr_fit *fit)
-{
-    return json_pack("{so so so}", "rmse", hr_json_number(fit->rmse), "mae",
-                     hr_json_number(fit->mae), "r2", hr_json_number(fit->r2));
-}
-
 /* An evaluation of a sparse model keeps what it answers only where that is asked for. */
 static bool has_residuals(const struct hr_evaluation *evaluation, const struct hr_dataset *dataset)
 {
@@ -55,7 +49,7 @@ static json_t *targets_json(const struct hr_evaluation *evaluation,
     json_t *array = json_array();
     for (size_t k = 0; evaluation->target && k < evaluation->targets; k++) {
         const struct hr_target_fit *target = &evaluation->target[k];
-        json_t *one = fit_json(&target->fit);
+        json_t *one = hr_json_fit(&target->fit);
         json_object_set_new(one, "name", hr_json_text_or_null(target->name));
         json_object_set_new(one, "mean", hr_json_number(target->mean));
         json_object_set_new(one, "deviation", hr_json_number(target->deviation));
@@ -73,7 +67,8 @@ static void put_figures(json_t *object, const struct hr_evaluation *evaluation)
     const double none = (double)NAN;
     json_object_set_new(object, "test_loss", hr_json_number(evaluation->test_loss));
     json_object_set_new(object, "test_accuracy", hr_json_number(evaluation->test_accuracy));
-    json_object_set_new(object, "test_fit", values ? fit_json(fit) : json_null());
+    hr_json_put_fits(object, fit, values, text);
+    /* Once more, where they stood before runs and evaluations had the same objects. */
     json_object_set_new(object, "balanced_accuracy",
                         hr_json_number(values || text ? none : fit->balanced_accuracy));
     json_object_set_new(object, "macro_f1", hr_json_number(values || text ? none : fit->macro_f1));

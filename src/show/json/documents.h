@@ -71,6 +71,12 @@ json_t *hr_json_config(const struct hr_train_options *options, const struct hr_d
                        json_t *lists);
 json_t *hr_json_point(const struct hr_curve_point *point);
 
+/* {"rmse", "mae", "r2"} */
+json_t *hr_json_fit(const struct hr_fit *fit);
+/* Put "test_fit", "test_scores" and "test_text" of an evaluation: the one of what it predicts
+ * (values, classes, text), the others null. */
+void hr_json_put_fits(json_t *object, const struct hr_fit *fit, bool values, bool text);
+
 /* [[stage, "F", micro-batch, chunk, start, end], ...] */
 json_t *hr_json_spans(const struct hr_stage_span *span, size_t n);
 

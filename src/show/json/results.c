@@ -76,6 +76,18 @@ static json_t *text(const struct hr_fit *fit, bool measured)
     return measured ? hr_fields_json(HR_ROWS(text_rows), fit, NULL) : json_null();
 }
 
+json_t *hr_json_fit(const struct hr_fit *of)
+{
+    return fit(of, true);
+}
+
+void hr_json_put_fits(json_t *object, const struct hr_fit *of, bool is_values, bool is_text)
+{
+    json_object_set_new(object, "test_fit", fit(of, is_values));
+    json_object_set_new(object, "test_scores", scores(of, !is_values && !is_text));
+    json_object_set_new(object, "test_text", text(of, is_text));
+}
+
 #define POINT struct hr_curve_point
 MADE(fit_of_test, POINT, at, void, around, fit(&at->fit, at->values && !at->validated))
 MADE(fit_of_validation, POINT, at, void, around, fit(&at->fit, at->values && at->validated))
