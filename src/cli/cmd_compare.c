@@ -50,8 +50,9 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     const enum hr_status failed = hr_compare_sort_out(runs, &good);
     struct hr_verdict_wish wish = hr_compare_wish(cli, runs, good, tuning->nentries > 0, &text);
     wish.tuned = hr_tuning_chose_rates(tuning);
+    wish.more_s += tuning->took_s; /* it is searched again */
     wish.sure = tuning->nentries ? hr_tuning_sure(tuning, sure) : "";
-    if (!cli->quiet)
+    if (!cli->quiet && !tuning->nentries) /* else each has the rate and momentum that suit it */
         hr_watch_advise(runs->results, good);
     if (tuning->nentries)
         hr_tuning_print(out, tuning, cli->details);

@@ -177,7 +177,7 @@ static int run(struct hr_cli *cli)
 
 const struct hr_command hr_command_forecast = {
     .name = "forecast",
-    .summary = "samples/s of runs nobody timed; do more workers help?",
+    .summary = "the speed of runs nobody timed; do more workers help?",
     .bit = HR_FORECAST,
     .usage = "[OPTIONS]",
     .story = "Short runs, 2 s in all, time what a gradient, an update, an exchange, a server and "

@@ -98,6 +98,7 @@ static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset
                                struct hr_foretold *out)
 {
     char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
+    const size_t tokens = dataset->tokens.context;
     *out = (struct hr_foretold){0};
     if (!cli->forecast)
         return HR_OK;
@@ -111,10 +112,11 @@ static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset
     HR_TRY(hr_forecast_make(&ask, &out->forecast));
     out->made = true;
     if (!cli->quiet)
-        hr_log(HR_LOG_INFO, "forecast: %s samples/s (%s to %s%s), %s of memory",
-               hr_human_short(speed, out->row.samples_per_s), hr_human_short(low, out->row.low),
-               hr_human_short(high, out->row.high), out->row.validated ? "" : ", not validated",
-               hr_bytes_text(out->row.memory).text);
+        hr_log(HR_LOG_INFO, "forecast: %s (%s to %s%s), %s of memory",
+               hr_human_rate(speed, out->row.samples_per_s, tokens),
+               hr_human_short(low, hr_rate_shown(out->row.low, tokens)),
+               hr_human_short(high, hr_rate_shown(out->row.high, tokens)),
+               out->row.validated ? "" : ", not validated", hr_bytes_text(out->row.memory).text);
     out->before = watch_memory();
     return HR_OK;
 }
@@ -136,7 +138,7 @@ static double error_of_memory(const struct hr_foretold *foretold)
 
 static void print_error(FILE *out, double error)
 {
-    fprintf(out, "%.1f %% too %s", 100 * fabs(error), error > 0 ? "many" : "few");
+    fprintf(out, "%.1f %% too %s", 100 * fabs(error), error > 0 ? "high" : "low");
 }
 
 /* A line of how wrong it was. Nothing if none was made. */
@@ -148,15 +150,16 @@ static void foretold_print(FILE *out, const struct hr_foretold *foretold,
     if (!foretold->made)
         return;
     const bool inside = row->low <= result->samples_per_s && result->samples_per_s <= row->high;
-    fprintf(out, "forecast        %s samples/s, ", hr_human_short(speed, row->samples_per_s));
+    fprintf(out, "forecast        %s, ", hr_human_rate(speed, row->samples_per_s, result->tokens));
     print_error(out, error_of_speed(foretold, result));
-    fprintf(out, ": %s were measured, %s the range\n", hr_human_short(real, result->samples_per_s),
+    fprintf(out, ": measured %s, %s the range\n",
+            hr_human_rate(real, result->samples_per_s, result->tokens),
             inside ? "within" : "outside of");
     fprintf(out, "                %s of memory", hr_bytes_text(row->own_memory).text);
     if (foretold->peak) {
         fputs(" beside the data, ", out);
         print_error(out, error_of_memory(foretold));
-        fprintf(out, ": %s at most were resident", hr_bytes_text(foretold->peak).text);
+        fprintf(out, ": measured %s at most", hr_bytes_text(foretold->peak).text);
     }
     fputc('\n', out);
 }

@@ -118,7 +118,7 @@ static const struct hr_option results[] = {
         " several joined by +",
         .commands = HR_REPLAY),
     ROW("forecast", FLAG, forecast, NULL, NULL,
-        "first forecast samples/s and memory, from 2 s of short runs; the end says how wrong that "
+        "first forecast speed and memory, from 2 s of short runs; the end says how wrong that "
         "was (help forecast)",
         .commands = HR_TRAIN),
     ROW("out", TEXT, out, "FILE", NULL, "write here", .other = {{HR_REPORT, .said = "report.html"}},

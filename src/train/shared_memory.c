@@ -338,6 +338,7 @@ enum hr_status hr_memory_take(struct hr_run *run)
     run->leader.cuts.control = run->shared.control;
     hr_control_init(run->shared.control, run->job.nranks);
     hr_about_run(&run->shared.control->about, run->options.strategy, count.used);
+    run->shared.control->about.tokens = run->job.dataset->tokens.context;
     run->shared.control->about.team = run->job.pipeline ? (uint32_t)run->job.pipeline->team : 0;
     run->areas.n = 0; /* what the needs were told may have moved since: a past has a curve */
     return lay_out(run, &(struct hr_carver){.base = run->segment.base,

@@ -30,7 +30,7 @@ labels() {
 @test "a loss that ends above where it began is warned of" {
   diverging=(--epochs 3 --workers 4 --kernels reference --lr 1)
   hogring train "${diverging[@]}" --json "$TMP/out.json" >"$TMP/stdout" 2>"$TMP/stderr"
-  grep -q "^! allreduce direct: the training loss ended at .*, above the 2.* that its first epoch came to; try first: a smaller --lr" "$TMP/stdout"
+  grep -q "^! allreduce: the training loss ended at .*, above the 2.* that its first epoch came to; try first: a smaller --lr" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[(v["rose"], v["first_loss"] < r["train_loss"]) for r in d["runs"] for v in [r["divergence"]]]')" = "[(True, True)]" ]
   told=$(sed -n 's/.*above the \([0-9.]*\) that its first epoch came to;.*/\1/p' "$TMP/stdout")
   [ "$(json "$TMP/out.json" '["%.4f" % r["divergence"]["first_epoch_loss"] for r in d["runs"]]')" = "['$told']" ]
@@ -73,7 +73,7 @@ labels() {
   refused 2 "--margin 0.5: there is nothing to compare allreduce with" compare --strategies allreduce --seeds 2 --margin 0.5
   refused 2 "--margin" compare --seeds 2 --margin 0
   hogring compare "${quick[@]}" --strategies allreduce,ps-sync,local-sgd --seeds 3 --margin 90 --details --json "$TMP/out.json" >"$TMP/stdout" 2>/dev/null
-  grep -q "^  Bit for bit the same weights as allreduce direct with every seed, so not tested: ps-sync\.$" "$TMP/stdout"
+  grep -q "^  Bit for bit the same weights as allreduce with every seed, so not tested: ps-sync\.$" "$TMP/stdout"
   grep -q "^Margin: 90 points, shown at 5 %" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[c["verdict"] for c in d["comparison"]["comparisons"]]')" = "['identical', 'equal within', 'equal within']" ]
   [ "$(json "$TMP/out.json" 'd["comparison"]["margin"], d["comparison"]["power"]["tests"]')" = "(0.9, 1)" ]
@@ -142,8 +142,8 @@ labels() {
   [ "$(json "$TMP/a.json" '[(bool(r["at_chance"]), sum("likely" in w for w in r["warnings"])) for r in d["runs"]]')" = "[(False, 0), (True, 1)]" ]
   python3 -c 'import random; r = random.Random(1); print("km,m,side"); [print(10 + r.random(), 5000 * r.random(), r.choice("ab"), sep=",") for i in range(1500)]' >"$TMP/p.csv"
   hogring train --data "$TMP/p.csv" --model softmax --epochs 1 --quiet >"$TMP/said"
-  grep -q "^! allreduce direct: .*; likely the scales of columns: --normalize (m has maximum [45][0-9.]*, km 1[01][0-9.]*)" "$TMP/said"
-  hogring train --workers 8 --epochs 1 --quiet | grep -q "^! allreduce direct: .*; likely too few updates (6): more --epochs"
+  grep -q "^! allreduce: .*; likely the scales of columns: --normalize (m has maximum [45][0-9.]*, km 1[01][0-9.]*)" "$TMP/said"
+  hogring train --workers 8 --epochs 1 --quiet | grep -q "^! allreduce: .*; likely too few updates (6): more --epochs"
 }
 
 @test "the fair command is the user's own, without results, and only where a search has rates to choose" {

@@ -35,7 +35,7 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   make_texts
   hogring train "${tiny[@]}" --data "$TMP/cats.txt" --vocabulary chars --max-steps 3 --checkpoint-dir "$TMP/d" --checkpoint-every 1 --quiet
   hogring eval "$TMP/d" --json "$TMP/json" | grep -q "nats a token, perplexity 24, .* bits a byte"
-  python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert d["classes"] is None and d["test_accuracy"] is None and 23 < d["perplexity"] < 25' "$TMP/json"
+  python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); assert d["classes"] is None and d["test_accuracy"] is None and 23 < d["perplexity"] < 25 and d["test_text"] == {k: d[k] for k in ("perplexity", "bits_per_byte")} and d["test_scores"] is None' "$TMP/json"
   [ "$(hogring eval "$TMP/d" --all | grep -c "^ *[123] ")" -eq 3 ]
   hogring eval "$TMP/d" --data "$TMP/other.txt" 2>"$TMP/err" | grep -q "samples of 8 tokens"
   grep -q "is not the data that" "$TMP/err"
@@ -57,7 +57,9 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   hogring train "${on[@]}" --max-steps 3 --json "$TMP/r.json" --quiet >"$TMP/said"
   hogring replay "$TMP/t" >"$TMP/said" 2>&1
   hogring gate "$TMP/r.json" >"$TMP/said" 2>&1
-  hogring data info "$TMP/cats.txt" --context 8 | grep -q "^test .* tokens, .* windows$"
+  hogring train "${on[@]}" --max-steps 3 --details 2>&1 >/dev/null | grep -q "k tokens/s  allreduce, seed 1$"
+  hogring data info "$TMP/cats.txt" --context 8 --json - | jq -e '.text | .context == 8 and .vocabulary == "bytes" and .tokens > .train_tokens and .guess_loss < 4'
+  hogring data info "$TMP/cats.txt" --context 8 | grep -q "^test .* tokens, [0-9]* samples: .* sat on a mat"
   hogring forecast "${on[@]}" --strategies allreduce --workers 2 >"$TMP/said" 2>&1
   refused 2 "is not supported for text" compare "${on[@]}" --folds 3
   refused 2 "--normalize: is not supported for text" train "${on[@]}" --normalize

@@ -71,7 +71,7 @@ END
 
 @test "a choice at an edge of what was tried is named, but not where the option ends" {
   tuned --strategies allreduce --tune lr=0.0001,0.0002
-  grep -q "^! lr at the edge of what was tried: allreduce 0.0002 (largest)" "$TMP/stdout"
+  grep -q "^! the best lr is the largest tried: allreduce 0.0002; --tune lr=A:B tries more" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'd["tuning"]["entries"][0]["at_edge"]')" = "{'lr': 'largest'}" ]
   tuned --strategies ssp --tune momentum=0,0.999
   [ "$(json "$TMP/out.json" 'd["tuning"]["entries"][0]["chosen"], d["tuning"]["entries"][0]["at_edge"]')" = "({'momentum': 0.0}, {})" ]
@@ -187,10 +187,10 @@ END
 
 @test "the whole cost of a bare one is said before the first trial, and not gone beyond" {
   hogring compare --clock virtual --workers 3 "${both[@]}" --epochs 1 --model softmax --tune --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
-  most=$(sed -n 's/.*tuning: at most \([0-9]*\) samples.*/\1/p' "$TMP/stderr")
+  most=$(sed -n 's/.*: trials of \([0-9,]*\) samples at most.*/\1/p' "$TMP/stderr" | tr -d ,)
   [ "$(json "$TMP/out.json" "sum(t['budget'] for e in d['tuning']['entries'] for t in e['trials']) <= $most")" = True ]
   hogring compare "${own[@]}" "${both[@]}" --epochs 1 --batch-size 256 --model softmax --tune 2>/dev/null >"$TMP/stdout"
-  grep -q "^! allreduce: a trial had .* too few" "$TMP/stdout"
+  grep -q "^! few updates in the shortest trials, .*: allreduce [0-9]*[,;]" "$TMP/stdout"
 }
 
 @test "a bare one side by side, in virtual time" {

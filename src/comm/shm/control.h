@@ -23,7 +23,7 @@
 #include "shm/segment.h"
 #include "shm/wait.h"
 
-enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 8, HR_HOST_TEXT = 48 };
+enum { HR_MAX_RANKS = 64, HR_CONTROL_VERSION = 9, HR_HOST_TEXT = 48 };
 
 /* What a rank is doing; the words appear in messages. */
 #define HR_PHASE_LIST(X)                                                                           \
@@ -80,6 +80,7 @@ struct hr_about {
     uint32_t first_stage, stages;    /* stages: ranks of a pipeline, */
     uint32_t team;                   /* of which so many share a stage's layers; 0: one */
     uint64_t segment_bytes;          /* shared memory without a name */
+    uint64_t tokens;                 /* of a sample, of text; else 0 */
     char strategy[24];
     char command[256]; /* of the process, words apart by blanks; cut to what fits */
 };

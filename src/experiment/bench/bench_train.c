@@ -13,6 +13,7 @@
 #include "base/median.h"
 #include "base/signals.h"
 #include "report/benches.h"
+#include "report/human.h"
 #include "kernels/team.h"
 #include "nn/model.h"
 #include "nn/model_text.h"
@@ -355,7 +356,8 @@ static enum hr_status report(struct train_bench *bench)
         hr_speeds_print(stdout, bench->rows, bench->nrows);
     }
     char title[200];
-    snprintf(title, sizeof title, "samples/s on %s, batch %zu a worker, %s", bench->data.name,
+    snprintf(title, sizeof title, "%s on %s, batch %zu a worker, %s",
+             hr_rate_unit(bench->data.dataset.tokens.context), bench->data.name,
              bench->options[0].batch_size,
              hr_choices_of(&bench->options[0]).clock == HR_CLOCK_REAL ? "real time"
                                                                       : "virtual time");

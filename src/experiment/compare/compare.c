@@ -614,6 +614,7 @@ static enum hr_status compare_side_by_side(const struct hr_cli *cli, struct hr_d
     struct forwarded forwarded = {0};
     struct hr_crowd crowd;
     crowd_open(&crowd, runs, hr_watch_telling(cli));
+    crowd.view.subject.tokens = dataset->tokens.context;
     hr_signals_run_begins();
     for (size_t first = 0; first < runs->n && !hr_signals_seen(NULL); first += runs->per_seed) {
         size_t started = 0;

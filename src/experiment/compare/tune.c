@@ -9,14 +9,17 @@
 #include <unistd.h>
 
 #include "hogring/sparse.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/printable.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "compare/compare.h"
 #include "data/held_out.h"
 #include "options/budget.h"
 #include "options/choices.h"
 #include "options/sweep.h"
+#include "report/human.h"
 #include "report/tuning.h"
 #include "search/halving.h"
 #include "strategies/strategies.h"
@@ -221,7 +224,9 @@ static void on_progress(void *arg, const struct hr_progress *progress)
 
 static void on_start(void *arg, const struct hr_run_info *info)
 {
-    ((struct spectator *)arg)->view.subject.epochs = info->length;
+    struct hr_progress_subject *subject = &((struct spectator *)arg)->view.subject;
+    subject->epochs = info->length;
+    subject->tokens = info->tokens;
 }
 
 /* What people look at, and the loss where that is equal. */
@@ -455,14 +460,18 @@ static enum hr_status settle_total(const struct hr_cli *cli, const struct plan *
 /* All of it, before the first trial. */
 static void say_cost(const struct hr_cli *cli, const struct hr_tuning *tuning)
 {
+    char what[160] = "", text[HR_HUMAN_MAX];
     double most = 0;
     if (cli->quiet)
         return;
     for (size_t e = 0; e < tuning->nentries; e++)
         most += (tuning->entry[e].ncandidates > 1 ? tuning->total : 0) +
                 (tuning->entry[e].ncandidates > 2 ? tuning->wider : 0);
-    hr_log(HR_LOG_INFO, "tuning: at most %.0f %s of trials, as long as %.3g runs", most,
-           tuning->unit, most / tuning->longest);
+    for (size_t a = 0; a < tuning->noptions; a++)
+        hr_append(what, sizeof what, "%s%s", a ? ", " : "", tuning->option[a]);
+    hr_log(HR_LOG_INFO,
+           "tuning %s for each strategy: trials of %s %s at most, as long as %.3g runs", what,
+           hr_human_count(text, (uint64_t)most), tuning->unit, most / tuning->longest);
 }
 
 static enum hr_status lay_out(const struct hr_cli *cli, const struct hr_compare_runs *runs,
@@ -751,7 +760,9 @@ enum hr_status hr_tune(const struct hr_cli *cli, const struct hr_dataset *datase
     struct plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return hr_fail(HR_E_NOMEM, "no memory to tune in");
+    const int64_t begun = hr_clock_ns();
     const enum hr_status status = tune(cli, dataset, runs, plan, tuning);
+    tuning->took_s = hr_seconds(hr_clock_ns() - begun);
     for (size_t e = 0; plan->trials && e < tuning->nentries; e++)
         trials_close(&plan->trials[e]);
     free(plan->trials);

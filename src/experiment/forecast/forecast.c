@@ -247,6 +247,7 @@ static enum hr_status begin(const struct hr_forecast_ask *ask, struct hr_forecas
                             size_t *params)
 {
     const struct hr_train_options *first = &forecast->rows[0].options;
+    forecast->tokens = ask->dataset->tokens.context;
     if (forecast->simulated) {
         HR_TRY(count_params(first, ask->dataset, params));
         return simulate_alone(ask, *params, forecast);

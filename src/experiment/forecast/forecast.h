@@ -46,7 +46,8 @@ struct hr_forecast {
     size_t n;
     bool simulated; /* in virtual time */
     struct hr_anchors anchors;
-    double alone; /* samples/s of one worker alone */
+    size_t tokens; /* of a sample, of text; else 0 */
+    double alone;  /* samples/s of one worker alone */
     size_t processors;
     double load; /* average of the last minute, before anything was timed; NaN: not known */
     struct hr_noise_report noise;

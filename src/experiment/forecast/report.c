@@ -32,10 +32,12 @@ static void write_row(FILE *cells, const struct hr_forecast *forecast,
     if (row->servers)
         snprintf(servers, sizeof servers, " + %zu", row->servers);
     fprintf(cells, "%s\t%zu%s\t%s%s\t%s-%s\t%.2f\t%s\t%s\n", row->options.strategy,
-            row->options.workers, servers, hr_human_short(speed, row->samples_per_s),
-            forecast->simulated ? "" : mark, hr_human_short(low, row->low),
-            hr_human_short(high, row->high), row->speedup, hr_bytes_text(row->memory).text,
-            cost_text(row, cost));
+            row->options.workers, servers,
+            hr_human_short(speed, hr_rate_shown(row->samples_per_s, forecast->tokens)),
+            forecast->simulated ? "" : mark,
+            hr_human_short(low, hr_rate_shown(row->low, forecast->tokens)),
+            hr_human_short(high, hr_rate_shown(row->high, forecast->tokens)), row->speedup,
+            hr_bytes_text(row->memory).text, cost_text(row, cost));
 }
 
 static void print_head(FILE *out, const struct hr_forecast *forecast)
@@ -77,8 +79,12 @@ void hr_forecast_print(FILE *out, const struct hr_forecast *forecast)
 {
     struct hr_grid table;
     print_head(out, forecast);
-    hr_grid_begin(&table, "-\nstrategy\tworkers\n+ servers\tsamples\nper "
-                          "s\t-\nrange\tspeed\nup\t\nmemory\tsamples\nneeded");
+    char heads[120];
+    snprintf(
+        heads, sizeof heads,
+        "-\nstrategy\tworkers\n+ servers\t\n%s\t-\nrange\tspeed\nup\t\nmemory\tsamples\nneeded",
+        hr_rate_unit(forecast->tokens));
+    hr_grid_begin(&table, heads);
     for (size_t i = 0; i < forecast->n; i++)
         write_row(table.cells, forecast, &forecast->rows[i]);
     hr_grid_end(&table, out, 0);
@@ -118,24 +124,22 @@ static void say_speed(FILE *out, const struct hr_forecast *forecast)
     if (!best)
         return;
     const double low = best->low / forecast->alone, high = best->high / forecast->alone;
-    hr_human_short(one, forecast->alone);
+    hr_human_rate(one, forecast->alone, forecast->tokens);
     if (low > 1) {
         fputs("More workers help: ", out);
         name_row(out, best);
-        fprintf(out,
-                " train %.2f times (%.2f to %.2f) as many samples a second as one alone (%s).\n",
-                best->speedup, low, high, one);
+        fprintf(out, " train %.2f times (%.2f to %.2f) as fast as one alone (%s).\n", best->speedup,
+                low, high, one);
     } else if (high < 1) {
         fprintf(out, "More workers do not help: the best, ");
         name_row(out, best);
-        fprintf(out,
-                ", will be slower than one alone: %.2f (%.2f to %.2f) times its %s samples/s.\n",
+        fprintf(out, ", will be slower than one alone: %.2f (%.2f to %.2f) times its %s.\n",
                 best->speedup, low, high, one);
     } else {
         fputs("No significant gain from more workers: the best, ", out);
         name_row(out, best);
-        fprintf(out, ", train %.2f (%.2f to %.2f) times the %s samples/s of one alone.\n",
-                best->speedup, low, high, one);
+        fprintf(out, ", train %.2f (%.2f to %.2f) times the %s of one alone.\n", best->speedup, low,
+                high, one);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "base/printable.h"
 #include "base/text.h"
 #include "json/value.h"
+#include "report/human.h"
 #include "terminal/grid.h"
 
 static bool gate_is_slower(const struct hr_gate_more *more)
@@ -250,13 +251,13 @@ static void print_bands(FILE *out, const struct hr_gate_findings *findings)
 static void print_speed(FILE *out, const struct hr_gate_findings *findings)
 {
     struct hr_grid table;
-    begin_table(&table, "-samples/s\tthen\tnow");
-    for (size_t i = 0; i < findings->judgement->n; i++) {
-        const struct hr_gate_strategy *strategy = &findings->judgement->strategy[i];
+    const struct hr_gate_strategy *strategy = findings->judgement->strategy;
+    begin_table(&table, strategy->tokens ? "-tokens/s\tthen\tnow" : "-samples/s\tthen\tnow");
+    for (size_t i = 0; i < findings->judgement->n; i++, strategy++) {
         fputs(hr_printable(strategy->label).text, table.cells);
         for (size_t k = 0; k < 2; k++)
             if (isfinite(strategy->speed[k]))
-                fprintf(table.cells, "\t%.0f", strategy->speed[k]);
+                fprintf(table.cells, "\t%.0f", hr_rate_shown(strategy->speed[k], strategy->tokens));
             else
                 fputs("\t-", table.cells);
         fputc('\n', table.cells);

@@ -392,6 +392,8 @@ static enum hr_status look_at(const struct documents *of, struct side_by_side *r
                        "%s: %s has other %s than in the baseline, which does not say "
                        "how many were asked for",
                        of->fresh->name, hr_printable(strategy->label).text, other);
+    const double tokens = runs->n ? hr_gate_number(runs->there[0], "tokens") : 0;
+    strategy->tokens = tokens > 0 && tokens < 1e9 ? (size_t)tokens : 0;
     strategy->speed[0] = runs->lost ? (double)NAN : mean_speed(runs->there, runs->n);
     strategy->speed[1] = runs->met == runs->n ? mean_speed(runs->here, runs->n) : (double)NAN;
     if (runs->met < runs->n) {

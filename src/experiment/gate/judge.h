@@ -93,6 +93,7 @@ struct hr_gate_strategy {
     size_t nmetrics;
     struct hr_gate_metric metric[HR_GATE_METRICS];
     double speed[2]; /* mean samples/s: there, and now; NaN: not known. Never judged here */
+    size_t tokens;   /* of a sample, of text; else 0 */
     char why[200];   /* the rule, or what was found, in words */
 };
 

@@ -35,6 +35,7 @@ struct page {
     const struct hr_page_source *source;
     size_t nsources, nruns, nrows;
     const json_t **row; /* (nrows) what comparisons say of a strategy's runs, or the runs */
+    bool text;          /* it is trained on: its speed is in tokens (report/human.h) */
     size_t score, best; /* the figure to compare; who has the best, nrows: nobody */
     char *data;         /* of all documents, as JSON */
     FILE *out;
@@ -62,14 +63,18 @@ enum hr_status hr_page_check(const struct hr_page_source *source)
 }
 
 /* Of a run, or the mean over those of a strategy. */
+static double number_of(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+    if (!value && !strcmp(key, "test_rmse"))
+        return hr_json_number_at(json_object_get(row, "test_fit"), "rmse");
+    return json_is_object(value) ? hr_json_number_at(value, "mean") : hr_json_number_at(row, key);
+}
+
 static double figure_of(const struct page *page, size_t row, size_t figure)
 {
-    const char *key = figures[figure].key;
-    const json_t *value = json_object_get(page->row[row], key);
-    if (!value && !strcmp(key, "test_rmse"))
-        return hr_json_number_at(json_object_get(page->row[row], "test_fit"), "rmse");
-    return json_is_object(value) ? hr_json_number_at(value, "mean")
-                                 : hr_json_number_at(page->row[row], key);
+    return number_of(page->row[row],
+                     figure == RATE && page->text ? "tokens_per_s" : figures[figure].key);
 }
 
 static const char *name_of(const struct page *page, size_t row)
@@ -92,6 +97,8 @@ static void read_rows(struct page *page)
         json_array_foreach(compared ? rows : runs, i, row) page->row[page->nrows++] = row;
     }
     page->best = page->nrows;
+    for (size_t r = 0; r < page->nrows; r++)
+        page->text = page->text || number_of(page->row[r], "tokens_per_s") > 0;
     for (size_t f = SCORES; f-- > 0;)
         for (size_t r = 0; r < page->nrows; r++)
             page->score = isnan(figure_of(page, r, f)) ? page->score : f;
@@ -260,7 +267,8 @@ static void write_table(const struct page *page)
           "<th scope=\"col\">strategy</th>",
           out);
     for (size_t c = 0; c < 4; c++)
-        fprintf(out, "<th scope=\"col\">%s%s</th>", figures[columns[c]].name,
+        fprintf(out, "<th scope=\"col\">%s%s</th>",
+                columns[c] == RATE ? hr_rate_unit(page->text) : figures[columns[c]].name,
                 figures[columns[c]].share ? ", %" : "");
     fputs("</tr>\n</thead>\n<tbody>\n", out);
     for (size_t r = 0; r < page->nrows; r++) {

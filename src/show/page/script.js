@@ -246,6 +246,9 @@
   const score = (group, m) => spread(group.runs.map(run => m.of(run)));
   const factorOf = m => m.share ? 100 : 1;
   const titleOf = m => `${m.name}${m.share ? ', %' : ''}`;
+  // Of text, speed is in tokens.
+  const rate = runs.some(run => number(run, 'tokens_per_s') > 0)
+    ? ['tokens/s', 'tokens_per_s'] : ['samples/s', 'samples_per_s'];
   const seeds = groups.some(g => g.runs.length > 1);
 
   // Groups that have a line: all, or those that ended best.
@@ -776,7 +779,7 @@
           'n w2'],
         target && ['#seconds to target', means('target_seconds')],
         ['seconds', means('seconds'), target ? 'n w2' : 'n'],
-        ['samples/s', g => shortMean(mean(g, 'samples_per_s')), 'n w2']
+        [rate[0], g => shortMean(mean(g, rate[1])), 'n w2']
       ], 'results'),
       against
         ? note('In brackets: 95 % intervals, uncorrected. * significant after Holm’s correction.')
@@ -826,7 +829,7 @@
 
   // All figures: by setting, and by run.
   const FIGURES = [
-    ['target_seconds', 'seconds to target'], ['seconds', 'seconds'], ['samples_per_s', 'samples/s'],
+    ['target_seconds', 'seconds to target'], ['seconds', 'seconds'], [rate[1], rate[0]],
     ['updates', 'updates'], ['lr', 'lr'], ['staleness mean', 'staleness'],
     ['staleness max', 'most stale'], ['max_skew', 'max lead, updates'], ['workers', 'workers'],
     ['servers', 'servers'], ['cpu_seconds', 'processor seconds'], ['wall_seconds', 'wall seconds']
@@ -934,9 +937,9 @@
       [`#${last}`, r => r[2]]
     ], kind);
     return ifAny(groups.filter(g => spent(g).all > 0), there => [
-      sheetOf('Time of all workers, of all runs together', 'strategy', 'samples/s',
+      sheetOf('Time of all workers, of all runs together', 'strategy', rate[0],
         there.map(g => [[groups.length > 1 ? key(g) : '', g.label], spent(g),
-          shortMean(mean(g, 'samples_per_s'))]), 'bars times'),
+          shortMean(mean(g, rate[1]))]), 'bars times'),
       drawn.map(g => {
         const n = most(g, run => list(run, 'time', 'workers')), step = Math.ceil(n / 32), rows = [];
         for (let w = 0; w < n; w += step) {

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "report/human.h"
+
 /* Measurements as lines, each in a band: times of collectives over sizes, of a store over sizes or
  * workers, and training speed over workers: does another worker help. */
 
@@ -16,6 +18,7 @@ struct lines {
     char name[MOST_CURVES][NAME];
     const json_t *first[MOST_CURVES]; /* row of each curve */
     double most;                      /* of all rows */
+    double tokens; /* of a sample, of text: speeds are so many times what rows have; else 1 */
 };
 
 /* What tells a row's curve from others. */
@@ -52,6 +55,8 @@ static bool find_lines(struct lines *lines, const json_t *document)
     size_t i;
     *lines = (struct lines){.document = document, .rows = rows};
     lines->speeds = isfinite(hr_json_number_at(first, "least_samples_per_s"));
+    const double tokens = hr_json_number_at(first, "tokens");
+    lines->tokens = lines->speeds && tokens > 0 ? tokens : 1;
     lines->store = !strcmp(hr_json_text_at(first, "op"), "store");
     lines->sweep = lines->store && json_array_size(rows) > 1;
     json_array_foreach(rows, i, row) lines->sweep =
@@ -64,7 +69,7 @@ static bool find_lines(struct lines *lines, const json_t *document)
     json_array_foreach(rows, i, row)
     {
         const bool there = isfinite(hr_json_number_at(row, lines->y));
-        lines->most = fmax(lines->most, hr_json_number_at(row, lines->high));
+        lines->most = fmax(lines->most, lines->tokens * hr_json_number_at(row, lines->high));
         if (!there || lines->curves == MOST_CURVES || curve_of(lines, row) < lines->curves)
             continue;
         name_row(lines, row, lines->name[lines->curves]);
@@ -73,10 +78,11 @@ static bool find_lines(struct lines *lines, const json_t *document)
     return lines->curves > 0;
 }
 
-/* samples/s at which the multiplications alone would reach the roof; NaN: there is none */
-static double roof_of(const json_t *row)
+/* Speed at which the multiplications alone would reach the roof; NaN: there is none */
+static double roof_of(const struct lines *lines, const json_t *row)
 {
-    return hr_json_number_at(row, "roof_flops_per_s") / hr_json_number_at(row, "flops_per_sample");
+    return lines->tokens * hr_json_number_at(row, "roof_flops_per_s") /
+           hr_json_number_at(row, "flops_per_sample");
 }
 
 static void write_data(FILE *out, const struct lines *lines)
@@ -90,11 +96,13 @@ static void write_data(FILE *out, const struct lines *lines)
             const double x = hr_json_number_at(row, lines->x);
             if (curve_of(lines, row) != c || !(x > 0))
                 continue;
-            fprintf(out, "%.0f %.8g %.8g %.8g", x, hr_json_number_at(row, lines->y),
-                    hr_json_number_at(row, lines->low), hr_json_number_at(row, lines->high));
+            fprintf(out, "%.0f %.8g %.8g %.8g", x, lines->tokens * hr_json_number_at(row, lines->y),
+                    lines->tokens * hr_json_number_at(row, lines->low),
+                    lines->tokens * hr_json_number_at(row, lines->high));
             if (lines->speeds)
-                fprintf(out, " %.8g %.8g", hr_json_number_at(row, "ideal_samples_per_s"),
-                        roof_of(row));
+                fprintf(out, " %.8g %.8g",
+                        lines->tokens * hr_json_number_at(row, "ideal_samples_per_s"),
+                        roof_of(lines, row));
             fputc('\n', out);
         }
         fputs("EOD\n", out);
@@ -106,7 +114,7 @@ static void write_axes(FILE *out, const struct lines *lines)
     const json_t *row;
     size_t i;
     fprintf(out, "set ylabel '%s'\nset style fill transparent solid 0.15 noborder\n",
-            lines->speeds ? "samples/s" : "time (us), median");
+            lines->speeds ? hr_rate_unit(lines->tokens > 1) : "time (us), median");
     if (lines->speeds) {
         fputs("set xlabel 'workers'\nset xtics (", out);
         json_array_foreach(lines->rows, i, row)
@@ -144,8 +152,9 @@ static bool draws_roof(const struct lines *lines)
     const char *model = hr_json_text_at(json_array_get(lines->rows, 0), "model");
     const json_t *row;
     size_t i;
-    json_array_foreach(lines->rows, i, row) if (strcmp(hr_json_text_at(row, "model"), model) != 0 ||
-                                                !(roof_of(row) <= 3 * lines->most)) return false;
+    json_array_foreach(lines->rows, i,
+                       row) if (strcmp(hr_json_text_at(row, "model"), model) != 0 ||
+                                !(roof_of(lines, row) <= 3 * lines->most)) return false;
     return true;
 }
 

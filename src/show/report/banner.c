@@ -140,23 +140,23 @@ static void print_length(FILE *out, const struct hr_run_info *info)
                 plural(info->steps));
 }
 
-/* What one update is made of: comparisons depend on it. */
+/* What one update is made of: comparisons depend on it. Its rate stands with the optimizer, where
+ * there is one. */
 static void print_batch(FILE *out, const struct hr_run_info *info)
 {
-    char count[HR_HUMAN_MAX];
+    char count[HR_HUMAN_MAX], rate[40] = "";
+    if (!info->optimizer)
+        snprintf(rate, sizeof rate, ", lr %.6g", info->lr);
     if (info->averages)
-        fprintf(out,
-                "  batch    %zu a worker, %zu global: each worker updates with its share, lr "
-                "%.6g\n",
-                info->batch_size, info->global_batch, info->lr);
+        fprintf(out, "  batch    %zu a worker, %zu global: each worker updates with its share%s\n",
+                info->batch_size, info->global_batch, rate);
     else if (info->shares_batch)
-        fprintf(out, "  batch    %zu a worker, %zu global: one update per step, lr %.6g\n",
-                info->batch_size, info->global_batch, info->lr);
+        fprintf(out, "  batch    %zu a worker, %zu global: one update per step%s\n",
+                info->batch_size, info->global_batch, rate);
     else if (info->lr > 0 && info->node_workers) /* an update is of several */
-        fprintf(out, "  batch    minibatches of %zu, lr %.6g\n", info->batch_size, info->lr);
+        fprintf(out, "  batch    minibatches of %zu%s\n", info->batch_size, rate);
     else if (info->lr > 0)
-        fprintf(out, "  batch    one update for each minibatch of %zu, lr %.6g\n", info->batch_size,
-                info->lr);
+        fprintf(out, "  batch    one update for each minibatch of %zu%s\n", info->batch_size, rate);
     if (info->optimizer)
         fprintf(out, "  update   %s; %s\n", info->optimizer, info->lr_schedule);
     if (info->manner && info->manner[0])

@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "products/roofs.h"
+#include "report/human.h"
 #include "terminal/grid.h"
 
 /* --- roof share --- */
@@ -175,7 +176,8 @@ static void write_row(FILE *cells, const struct hr_speed_row *row, bool scaled)
 {
     char label[256];
     write_label(row, false, label, sizeof label);
-    fprintf(cells, "%s\t%.0f\t", label, row->result.samples_per_s);
+    fprintf(cells, "%s\t%.0f\t", label,
+            hr_rate_shown(row->result.samples_per_s, row->result.tokens));
     if (scaled)
         fprintf(cells, "%.0f %%", 100 * row->result.samples_per_s / row->ideal);
     fprintf(cells, "\t%.4g\t%.1f\t", 2e-6 * row->madds, hr_speed_flops(row) * 1e-9);
@@ -190,10 +192,13 @@ static void write_row(FILE *cells, const struct hr_speed_row *row, bool scaled)
 void hr_speeds_print(FILE *out, const struct hr_speed_row *rows, size_t n)
 {
     struct hr_grid table;
+    char heads[96];
     bool scaled = false;
     for (size_t i = 0; i < n; i++)
         scaled = scaled || rows[i].result.workers != rows[0].result.workers;
-    hr_grid_begin(&table, "-model\tsamples/s\tof ideal\tMFLOP\tGFLOP/s\tof roof [95 %]\t-time %");
+    snprintf(heads, sizeof heads, "-model\t%s\tof ideal\tMFLOP\tGFLOP/s\tof roof [95 %%]\t-time %%",
+             hr_rate_unit(n ? rows[0].result.tokens : 0)); /* all are on the same data */
+    hr_grid_begin(&table, heads);
     for (size_t i = 0; i < n; i++)
         write_row(table.cells, &rows[i], scaled);
     hr_grid_end(&table, out, 0);
@@ -560,10 +565,11 @@ static json_t *speed_object(const void *rows, size_t i)
         HR_OF(row, model), "label", HR_JSON(label), "layers", HR_JSON(r->model), HR_OF(r, params),
         HR_OF(r, strategy), HR_OF(r, launch), HR_OF(r, kernels), HR_OF(r, workers),
         HR_OF(r, servers), HR_OF(r, clock), HR_OF(r, threads_per_worker), HR_OF(r, batch_size),
-        HR_OF(r, samples_per_s), HR_OF(row, rounds), "least_samples_per_s", HR_JSON(row->least),
-        "most_samples_per_s", HR_JSON(row->most), "ideal_samples_per_s", HR_JSON(row->ideal),
-        "flops_per_sample", HR_JSON(2 * row->madds), "flops_per_s", HR_JSON(hr_speed_flops(row)),
-        "roof_flops_per_s", HR_JSON(row->measured ? row->roof.roof.median : NAN), "of_compute_roof",
+        HR_OF(r, samples_per_s), "tokens", r->tokens ? hr_json_count(r->tokens) : json_null(),
+        HR_OF(row, rounds), "least_samples_per_s", HR_JSON(row->least), "most_samples_per_s",
+        HR_JSON(row->most), "ideal_samples_per_s", HR_JSON(row->ideal), "flops_per_sample",
+        HR_JSON(2 * row->madds), "flops_per_s", HR_JSON(hr_speed_flops(row)), "roof_flops_per_s",
+        HR_JSON(row->measured ? row->roof.roof.median : NAN), "of_compute_roof",
         HR_JSON(hr_speed_share(row)), "roof", row->measured ? roof_object(row) : json_null(),
         "time", time, NULL);
 }

@@ -83,7 +83,7 @@ static void name_run(const struct hr_groups *groups, const struct hr_run_group *
     if (group->n > 1)
         snprintf(seed, sizeof seed, "%s seed %llu", groups->n > 1 ? "," : " by",
                  (unsigned long long)group->run[i]->seed);
-    snprintf(whose, WHOSE, "%s%s%s", groups->n > 1 ? " by " : "", groups->n > 1 ? group->label : "",
+    snprintf(whose, WHOSE, "%s%s%s", groups->n > 1 ? " by " : "", groups->n > 1 ? group->name : "",
              seed);
 }
 
@@ -227,7 +227,7 @@ static void print_ranks(FILE *out, const struct hr_run_group *group)
 {
     const double worth_a_line = 0.01;
     struct hr_grid grid;
-    fprintf(out, "\n%s: waiting caused by each rank, by cause, in seconds\n", group->label);
+    fprintf(out, "\n%s: waiting caused by each rank, by cause, in seconds\n", group->name);
     hr_grid_begin(&grid, "rank\tall\tload\tcompute\tstalled\tpreempted\tcomm\twait");
     for (size_t r = 0; r < nwaited(group); r++) {
         if (cost_of(group, r, COST) < worth_a_line * all_waiting(group))
@@ -245,7 +245,7 @@ void hr_waited_for_print(FILE *out, const struct hr_groups *groups)
     char text[HR_WAITED_FOR_MAX];
     for (size_t g = 0; g < groups->n; g++)
         if (hr_waited_for_say(&groups->group[g], text))
-            fprintf(out, "%s: %s\n", groups->group[g].label, text);
+            fprintf(out, "%s: %s\n", groups->group[g].name, text);
     for (size_t g = 0; g < groups->n; g++)
         if (all_waiting(&groups->group[g]) > 0)
             print_ranks(out, &groups->group[g]);
@@ -274,7 +274,7 @@ static void print_step(FILE *out, const struct hr_run_group *group)
             mean[p] += its / (double)group->n;
             all += its / (double)group->n;
         }
-    fprintf(out, "%s: of %.3g s of a mean worker: ", group->label, all);
+    fprintf(out, "%s: of %.3g s of a mean worker: ", group->name, all);
     for (size_t p = 0; p < PARTS; p++) {
         fprintf(out, "%s%s %.3g", p ? ", " : "", parts[p].name, mean[p]);
         if (p == AGGREGATE)
@@ -313,7 +313,7 @@ static void print_value(FILE *out, const struct hr_run_result *run)
 static void print_run(FILE *out, const struct hr_run_group *group, const struct hr_run_result *run)
 {
     const struct hr_best_evaluation *best = &run->best;
-    fputs(group->label, out);
+    fputs(group->name, out);
     if (group->n > 1)
         fprintf(out, ", seed %llu", (unsigned long long)run->seed);
     fprintf(out, ": %s epoch %.4g; ", best->stopped ? "stopped early, at" : "ended at",
@@ -394,7 +394,7 @@ void hr_best_epochs_print(FILE *out, const struct hr_groups *groups, bool detail
     for (size_t g = 0; g < groups->n; g++) {
         const struct hr_run_group *group = &groups->group[g];
         const struct hr_groups one = {.n = 1, .group = groups->group + g};
-        fprintf(out, "%s%s: ", g ? "; " : "", group->label);
+        fprintf(out, "%s%s: ", g ? "; " : "", group->name);
         print_epochs(out, group, epoch_of_weights);
         if (hr_best_compared(&one) == HR_COMPARED_LAST) {
             fputs(" (its last: it looked for no best)", out);
@@ -434,7 +434,7 @@ bool hr_advice_before(const struct hr_run_info *info, char text[HR_ADVICE_MAX])
  * or stalls (who that is stands below the table), nor for want of processors. */
 bool hr_advice_after(const struct hr_run_result *run, const char *name, char text[HR_ADVICE_MAX])
 {
-    const double worth_it = 0.1; /* seconds; shorter runs need no advice */
+    const double worth_it = 1; /* seconds; shorter runs need no advice */
     const double useful = run->compute_s + run->load_s;
     const double other =
         run->communicate_s + run->wait_s - run->waited_for_others_s - run->stalled_s;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/human.h"
 #include "stats/tests.h"
 
 /* --- labels */
@@ -148,6 +149,16 @@ static void write_label(struct hr_groups *groups, size_t g)
     append(group->label, sizeof group->label, text);
 }
 
+/* Tables have the whole label; sentences do not say again what no row is told apart by. */
+static void name_group(struct hr_groups *groups, size_t g)
+{
+    struct hr_run_group *group = &groups->group[g];
+    group->name = group->run[0]->strategy;
+    for (size_t i = 0; i < groups->n; i++)
+        if (i != g && !strcmp(groups->group[i].run[0]->strategy, group->name))
+            group->name = group->label;
+}
+
 /* --- groups */
 
 static bool same_setting(const struct hr_run_result *a, const struct hr_run_result *b)
@@ -200,6 +211,8 @@ enum hr_status hr_groups_make(struct hr_groups *groups, const struct hr_run_resu
         sort_in(groups, &runs[i], n);
     for (size_t g = 0; g < groups->n; g++)
         write_label(groups, g);
+    for (size_t g = 0; g < groups->n; g++)
+        name_group(groups, g);
     return HR_OK;
 }
 
@@ -286,7 +299,7 @@ MEASURE(hr_measure_seconds, run->past_seconds + run->seconds)
 MEASURE(hr_measure_rate, run->past_seconds > 0
                              ? (double)(run->past_samples + run->samples) / hr_measure_seconds(run)
                              : run->samples_per_s)
-MEASURE(hr_measure_shown_rate, hr_measure_rate(run) * (run->tokens ? (double)run->tokens : 1))
+MEASURE(hr_measure_shown_rate, hr_rate_shown(hr_measure_rate(run), run->tokens))
 MEASURE(hr_measure_updates, (double)(run->past_updates + run->updates))
 MEASURE(hr_measure_stale_mean,
         run->stale_updates ? (double)run->stale_sum / (double)run->stale_updates : NAN)

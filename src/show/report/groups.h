@@ -19,8 +19,10 @@
 #include "stats/tests.h"
 
 struct hr_run_group {
-    char label[160];                  /* "allreduce direct", "ssp s=3"; differs from all others */
-    size_t n;                         /* runs: seeds, with --orders each several times */
+    char label[160]; /* of its row, "allreduce direct", "ssp s=3"; differs from all others */
+    const char
+        *name; /* in sentences: its strategy, where no other group is of it; else the label */
+    size_t n;  /* runs: seeds, with --orders each several times */
     const struct hr_run_result **run; /* (n) borrowed runs, in the order given */
     bool interrupted;                 /* any of them */
 };
@@ -62,13 +64,8 @@ hr_measure hr_measure_test_loss, hr_measure_train_loss, hr_measure_validation_ac
     hr_measure_effective_lr;
 hr_measure hr_measure_rmse, hr_measure_mae, hr_measure_r2;  /* in the targets' own units */
 hr_measure hr_measure_perplexity, hr_measure_bits_per_byte; /* of text */
-/* As people read it: of text tokens/s. */
-hr_measure hr_measure_shown_rate;
-static inline const char *hr_rate_unit(const struct hr_run_result *run)
-{
-    return run->tokens ? "tokens/s" : "samples/s";
-}
-hr_measure hr_measure_stale_mean, hr_measure_stale_max; /* NaN when nothing was counted */
+hr_measure hr_measure_shown_rate;                           /* of text tokens/s (report/human.h) */
+hr_measure hr_measure_stale_mean, hr_measure_stale_max;     /* NaN when nothing was counted */
 
 /* Mean loss at the initial weights; NaN when they were not drawn at random. */
 double hr_run_first_loss(const struct hr_run_result *run);

@@ -55,6 +55,13 @@ char *hr_human_short(char text[HR_HUMAN_MAX], double x)
     return text;
 }
 
+char *hr_human_rate(char text[HR_HUMAN_MAX], double samples_per_s, size_t tokens)
+{
+    const size_t used = strlen(hr_human_short(text, hr_rate_shown(samples_per_s, tokens)));
+    snprintf(text + used, HR_HUMAN_MAX - used, " %s", hr_rate_unit(tokens));
+    return text;
+}
+
 char *hr_human_seconds(char text[HR_HUMAN_MAX], double seconds)
 {
     if (seconds > 0 && seconds < 0.0995)

@@ -19,6 +19,19 @@ char *hr_human_short(char text[HR_HUMAN_MAX], double x);
 /* Two or more significant digits: 0.0334 -> "0.033", 0.5 -> "0.50", 12.34 -> "12.3". */
 char *hr_human_seconds(char text[HR_HUMAN_MAX], double seconds);
 
+/* How fast training is, in what it is counted: of text, whose samples have `tokens` each, tokens/s;
+ * 0: it is no text. The number alone; its unit; and both: "58.6k tokens/s". Every table, sentence
+ * and line that shows a speed goes through these. */
+static inline double hr_rate_shown(double samples_per_s, size_t tokens)
+{
+    return tokens ? samples_per_s * (double)tokens : samples_per_s;
+}
+static inline const char *hr_rate_unit(size_t tokens)
+{
+    return tokens ? "tokens/s" : "samples/s";
+}
+char *hr_human_rate(char text[HR_HUMAN_MAX], double samples_per_s, size_t tokens);
+
 /* A loss: "0.4123"; huge ones as "1.23e+30". */
 char *hr_human_loss(char text[HR_HUMAN_MAX], double loss);
 

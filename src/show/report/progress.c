@@ -278,7 +278,7 @@ void hr_progress_view_update(struct hr_progress_view *view, const struct hr_prog
     add(&line, EPOCH, "epoch %.1f%s", progress->epoch, of_epochs(view->subject.epochs, "/").text);
     add_loss(&line, view);
     if (view->rate > 0)
-        add(&line, RATE, "%s samples/s", hr_human_short(rate, view->rate));
+        add(&line, RATE, "%s", hr_human_rate(rate, view->rate, view->subject.tokens));
     add_left(&line, view, progress);
     show(view, &line);
 }
@@ -293,7 +293,7 @@ void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progr
     add(&line, EPOCH, "epoch %.1f to %.1f%s", crowd->least_epoch, crowd->most_epoch,
         of_epochs(crowd->epochs, " of ").text);
     if (isfinite(crowd->samples_per_s))
-        add(&line, RATE, "%s samples/s", hr_human_short(text, crowd->samples_per_s));
+        add(&line, RATE, "%s", hr_human_rate(text, crowd->samples_per_s, view->subject.tokens));
     if (isfinite(crowd->left_s))
         add(&line, LEFT, "all done in about %s", hr_human_about(text, crowd->left_s));
     show(view, &line);
@@ -326,8 +326,8 @@ void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve
     add(&line, LOSS, "%s loss %s", held_out(point), hr_human_loss(b, hr_curve_loss(point)));
     add_accuracy(&line, point);
     if (point->seconds > 0)
-        add(&line, RATE, "%s samples/s",
-            hr_human_short(a, (double)point->samples / point->seconds));
+        add(&line, RATE, "%s",
+            hr_human_rate(a, (double)point->samples / point->seconds, subject->tokens));
     if (!view->redraw && !subject->label[0])
         add(&line, NEEDED, "%s, seed %llu", subject->strategy, (unsigned long long)subject->seed);
     say(view, &line);

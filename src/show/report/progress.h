@@ -54,6 +54,7 @@ struct hr_progress_subject {
     const char *strategy;
     uint64_t seed;
     double epochs;    /* for "epoch 3/10"; 0: not known */
+    size_t tokens;    /* of a sample, of text (hr_human_rate); else 0 */
     size_t run, runs; /* the number of this one, from 1, of so many; 0: it is the only one */
     bool seeds;       /* several */
     const struct hr_remaining *remaining; /* of the other runs; NULL: there are none */
@@ -79,7 +80,7 @@ struct hr_progress_view {
 void hr_progress_view_init(struct hr_progress_view *view, FILE *out,
                            const struct hr_progress_subject *subject, enum hr_telling telling);
 void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress);
-/* An evaluation; with details a line, "epoch 3/10  loss 0.4120  test loss 0.4310 ..." (samples/s:
+/* An evaluation; with details a line, "epoch 3/10  loss 0.4120  test loss 0.4310 ..." (its speed:
  * the mean of the run up to here). */
 void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point);
 /* One of several has ended: its line, but on a terminal. */

@@ -373,10 +373,10 @@ static void print_past(FILE *out, const struct hr_run_group *group, const struct
     char seconds[HR_HUMAN_MAX];
     if (!run->resumed)
         return;
-    fprintf(out, "%s: resumed at step %llu; ", group->label, (unsigned long long)run->resumed_step);
+    fprintf(out, "%s: resumed at step %llu; ", group->name, (unsigned long long)run->resumed_step);
     if (run->past_seconds > 0)
         fprintf(out,
-                "seconds, samples/s, updates: whole training (this run: %s s, %llu); time, "
+                "seconds, speed, updates: whole training (this run: %s s, %llu); time, "
                 "staleness: this run\n",
                 hr_human_seconds(seconds, run->seconds), (unsigned long long)run->updates);
     else
@@ -392,7 +392,7 @@ static bool print_advice(FILE *out, const struct hr_run_group *group, advice_fn 
 {
     char advice[HR_ADVICE_MAX];
     size_t i = 0;
-    while (i < group->n && !advise(group->run[i], group->label, advice))
+    while (i < group->n && !advise(group->run[i], group->name, advice))
         i++;
     if (i == group->n)
         return false;

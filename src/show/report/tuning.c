@@ -49,43 +49,56 @@ static void print_head(FILE *out, const struct hr_tuning *tuning)
             (unsigned long long)tuning->first_seed, (unsigned long long)tuning->last_seed);
 }
 
-/* "! lr at the edge of what was tried: ps-async 0.4 (the largest); widen --tune" */
+/* "! the best lr is the largest tried: ps-async 0.4, ssp 0.4; for larger ones: --tune
+ * lr=A:B" */
 static void print_edges(FILE *out, const struct hr_tuning *tuning)
 {
-    for (size_t a = 0; a < tuning->noptions; a++) {
-        const char *before = "at the edge of what was tried: ";
-        for (size_t e = 0; e < tuning->nentries; e++) {
-            const struct hr_tuned_entry *entry = &tuning->entry[e];
-            if (!entry->edge[a])
-                continue;
-            if (before[0] == 'a')
-                fprintf(out, "! %s ", tuning->option[a]);
-            fprintf(out, "%s%s %.15g (%s)", before, entry->label,
-                    entry->candidate[entry->chosen].value[a],
-                    entry->edge[a] > 0 ? "largest" : "smallest");
-            before = ", ";
+    for (size_t a = 0; a < tuning->noptions; a++)
+        for (int side = -1; side <= 1; side += 2) {
+            const char *before = ": ";
+            for (size_t e = 0; e < tuning->nentries; e++) {
+                const struct hr_tuned_entry *entry = &tuning->entry[e];
+                if (entry->edge[a] != side || entry->same_as)
+                    continue;
+                if (before[0] == ':')
+                    fprintf(out, "! the best %s is the %s tried", tuning->option[a],
+                            side > 0 ? "largest" : "smallest");
+                fprintf(out, "%s%s %.15g", before, entry->label,
+                        entry->candidate[entry->chosen].value[a]);
+                before = ", ";
+            }
+            if (before[0] == ',')
+                fprintf(out, "; --tune %s=A:B tries more\n", tuning->option[a]);
         }
-        if (before[0] == ',')
-            fputs("; try more values\n", out);
-    }
 }
 
+/* Of an entry's trials, those that did not diverge; UINT64_MAX: there is none. */
+static uint64_t least_updates(const struct hr_tuned_entry *entry)
+{
+    uint64_t least = UINT64_MAX;
+    for (size_t t = 0; t < entry->ntrials; t++)
+        if (!isnan(entry->trial[t].score) && entry->trial[t].updates < least)
+            least = entry->trial[t].updates;
+    return least;
+}
+
+/* What one search found is said once. */
 static void print_failures(FILE *out, const struct hr_tuning *tuning)
 {
+    const char *before = "! few updates in the shortest trials, so that choices are rough: ";
+    for (size_t e = 0; e < tuning->nentries; e++)
+        if (tuning->entry[e].diverged && !tuning->entry[e].same_as)
+            fprintf(out, "! %s: every candidate diverged: try smaller values\n",
+                    tuning->entry[e].label);
     for (size_t e = 0; e < tuning->nentries; e++) {
-        const struct hr_tuned_entry *entry = &tuning->entry[e];
-        uint64_t least = UINT64_MAX;
-        if (entry->diverged)
-            fprintf(out, "! %s: every candidate diverged: try smaller values\n", entry->label);
-        for (size_t t = 0; t < entry->ntrials; t++)
-            if (!isnan(entry->trial[t].score) && entry->trial[t].updates < least)
-                least = entry->trial[t].updates;
-        if (tuning->usual && least < HR_TUNED_UPDATES)
-            fprintf(out,
-                    "! %s: a trial had %llu updates: too few to choose by; expected longer runs, "
-                    "or smaller batches\n",
-                    entry->label, (unsigned long long)least);
+        const uint64_t least = least_updates(&tuning->entry[e]);
+        if (!tuning->usual || tuning->entry[e].same_as || least >= HR_TUNED_UPDATES)
+            continue;
+        fprintf(out, "%s%s %llu", before, tuning->entry[e].label, (unsigned long long)least);
+        before = ", ";
     }
+    if (before[0] == ',')
+        fputs("; more --epochs or a smaller --batch-size help\n", out);
 }
 
 static bool is_sure(const struct hr_tuned_entry *entry)
@@ -159,7 +172,7 @@ static void print_chosen(FILE *out, const struct hr_tuning *tuning)
         const struct hr_tuned_entry *entry = &tuning->entry[e];
         hr_tuning_values(tuning, &entry->candidate[entry->chosen], ", ", text, sizeof text);
         fprintf(out, "%s%s %s", e ? "; " : "chosen by --tune: ", entry->label,
-                entry->same_as ? "as "
+                entry->same_as ? "the same as "
                 : text[0]      ? text
                                : "as it is");
         if (entry->same_as)

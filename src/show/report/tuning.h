@@ -65,6 +65,7 @@ struct hr_tuning {
     double fraction;  /* of the training samples, held out; 0: a file's */
     bool by_default;  /* nobody asked for that fraction */
     size_t validation_samples;
+    double took_s; /* by the machine's clock */
     uint64_t first_seed, last_seed;
     size_t nentries;
     struct hr_tuned_entry *entry; /* (nentries) owned */

@@ -58,7 +58,7 @@ static void write_pair(FILE *cells, const struct hr_verdict *v, const struct hr_
                        size_t g, size_t than)
 {
     const struct hr_pair *pair = hr_family_pair(family, g, than);
-    fprintf(cells, "    %s\t", v->groups.group[g].label);
+    fprintf(cells, "    %s\t", v->groups.group[g].name);
     if (pair->state != HR_PAIR_TESTED) {
         fputs(pair->state == HR_PAIR_IDENTICAL ? "the same weights\n" : "no seeds in common\n",
               cells);
@@ -107,7 +107,7 @@ __attribute__((format(printf, 5, 6))) static void say_names(FILE *out, const str
             fputs(n ? ", " : "  ", out);
             if (n++ == 0)
                 vfprintf(out, head, values);
-            fputs(v->groups.group[g].label, out);
+            fputs(v->groups.group[g].name, out);
         }
     va_end(values);
     fputs(n ? ".\n" : "", out);
@@ -124,7 +124,7 @@ static size_t names_of(const struct hr_verdict *v, choose_fn choose, size_t than
         if (choose(v, g, than)) {
             const char *between = n == 0 ? "" : left == 1 ? " and " : ", ";
             used += (size_t)snprintf(text + used, NAMES_MAX - used, "%s%s", between,
-                                     v->groups.group[g].label);
+                                     v->groups.group[g].name);
             n++;
             left--;
         }
@@ -212,6 +212,11 @@ static const char *size_text(const struct hr_verdict *v, double difference, char
     return text;
 }
 
+static bool as_good(const struct hr_verdict *v, size_t g, size_t as)
+{
+    return isfinite(v->score[g].mean) && !hr_verdict_below(v, g, as) && !hr_verdict_below(v, as, g);
+}
+
 /* ", the best 96.51 % (a), the worst 95.10 % (b)" */
 static void say_range(FILE *out, const struct hr_verdict *v, const char *best_names)
 {
@@ -222,7 +227,7 @@ static void say_range(FILE *out, const struct hr_verdict *v, const char *best_na
         fprintf(out, ": their means are equal, %s", best);
     else
         fprintf(out, ": best mean %s (%s), worst %s (%s)", best, best_names,
-                score_text(v, last, least), v->groups.group[last].label);
+                score_text(v, last, least), v->groups.group[last].name);
 }
 
 /* "; significantly worse: a (-1.20 points), b (-2.50 points)" */
@@ -233,40 +238,32 @@ static void say_chosen(FILE *out, const struct hr_verdict *v, const char *head, 
     for (size_t g = 0; g < v->groups.n; g++)
         if (choose(v, g, v->best)) {
             fprintf(out, kind->scale > 1 ? "%s%s (%+.2f)" : "%s%s (%+.3g)", before,
-                    v->groups.group[g].label,
+                    v->groups.group[g].name,
                     kind->scale * hr_family_pair(&v->score_tests, g, v->best)->test.difference);
             before = ", ";
         }
 }
 
-/* "differences of 5.2 points", where there are any as large. */
-static void say_detected(FILE *out, const struct hr_verdict *v, size_t seeds, double difference,
-                         const char *what)
-{
-    char size[HR_HUMAN_MAX];
-    if (v->metric == HR_METRIC_ACCURACY && difference > 1)
-        fprintf(out, "%zu seeds are too few to detect any", seeds);
-    else
-        fprintf(out, "%zu seeds would detect %s%s", seeds, what, size_text(v, difference, size));
-}
-
 /* Briefly what could have been found; with details by which measure. */
 static void say_power(FILE *out, const struct hr_verdict *v, bool details)
 {
-    char aim[HR_HUMAN_MAX], spread[HR_HUMAN_MAX];
+    char size[HR_HUMAN_MAX];
     const size_t tests = v->score_tests.tests;
     const struct hr_family_power power = hr_family_power(&v->score_tests, hr_verdict_margin(v));
     if (power.pairs == 0)
         return;
-    fputs(details ? "  Power: " : "; ", out);
-    say_detected(out, v, power.pairs, power.difference, details ? "differences of " : "");
+    fprintf(out, details ? "  Power: %zu seeds " : ". %zu seeds ", power.pairs);
+    if (v->metric == HR_METRIC_ACCURACY && power.difference > 1)
+        fputs("are too few to detect any", out);
+    else
+        fprintf(out, "can detect differences of %s", size_text(v, power.difference, size));
     if (details)
         fprintf(out, " at %g %%%s with 80 %% power (they vary by %s, mean over the pairs)",
                 100 * HR_VERDICT_LEVEL, tests > 1 ? " over all pairs" : "",
-                size_text(v, power.spread, spread));
-    fprintf(out, "%s%s%zu %s%s%s", details ? "; " : ", ", power.more < 10000 ? "" : "more than ",
-            power.more, details ? "seeds would detect " : "seeds ", size_text(v, power.aim, aim),
-            details ? ".\n" : "");
+                size_text(v, power.spread, size));
+    fprintf(out, ", %s%zu seeds of %s", power.more < 10000 ? "" : "more than ", power.more,
+            size_text(v, power.aim, size));
+    fputs(details ? ".\n" : "", out);
 }
 
 static void say_best(FILE *out, const struct hr_verdict *v, bool details)
@@ -312,7 +309,7 @@ static void say_twins(FILE *out, const struct hr_verdict *v)
         if (v->twin[g] == g)
             say_names(out, v, twin_of, g,
                       "Bit for bit the same weights as %s with every seed, so not tested: ",
-                      v->groups.group[g].label);
+                      v->groups.group[g].name);
 }
 
 /* Every pair, each with its interval. */
@@ -327,7 +324,7 @@ static void say_all_pairs(FILE *out, const struct hr_verdict *v)
     for (size_t than = 0; than < v->groups.n; than++)
         if (v->twin[than] == than && than != v->twin[v->best])
             say_pairs(out, v, family, worse_once, than,
-                      "Significantly worse than %s%s%s:", v->groups.group[than].label, points,
+                      "Significantly worse than %s%s%s:", v->groups.group[than].name, points,
                       v->at);
 }
 
@@ -351,16 +348,18 @@ static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
 
 static void say_untested(FILE *out, const struct hr_verdict *v, size_t width)
 {
-    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX];
+    char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX], bests[NAMES_MAX], worsts[NAMES_MAX];
     const size_t best = extreme(v, true, false), least = extreme(v, false, false);
     if (best == v->groups.n)
         return;
     score_text(v, best, first);
+    names_of(v, as_good, best, bests);
+    names_of(v, as_good, least, worsts);
     say_head(out, score_title(v));
     fprintf(out, "one seed cannot tell a difference from chance%s: ", v->at);
     if (hr_verdict_below(v, least, best))
-        fprintf(out, "best %s (%s), worst %s (%s).", first, v->groups.group[best].label,
-                score_text(v, least, last), v->groups.group[least].label);
+        fprintf(out, "best %s (%s), worst %s (%s).", first, bests, score_text(v, least, last),
+                worsts);
     else
         fprintf(out, "all reached %s.", first);
     hr_say_command(out, "To test it", v->wish.more, v->wish.more_s, width);
@@ -394,9 +393,8 @@ static void say_alone(FILE *out, const struct hr_verdict *v)
     if (run->tokens)
         fprintf(out, " nats a token, perplexity %.4g",
                 hr_run_group_spread(group, hr_measure_perplexity).mean);
-    fprintf(out, "; %s %s.\n",
-            hr_human_short(rate, hr_run_group_spread(group, hr_measure_shown_rate).mean),
-            hr_rate_unit(run));
+    fprintf(out, "; %s.\n",
+            hr_human_rate(rate, hr_run_group_spread(group, hr_measure_rate).mean, run->tokens));
     if (group->n == 1)
         fputs("One run does not show what another seed or strategy would give: hogring compare "
               "--seeds 5.\n",
@@ -435,7 +433,7 @@ static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
 
 static void say_margin(FILE *out, const struct hr_verdict *v, bool details)
 {
-    const char *best = v->best < v->groups.n ? v->groups.group[v->best].label : "";
+    const char *best = v->best < v->groups.n ? v->groups.group[v->best].name : "";
     if (!(v->wish.margin > 0) || v->score_tests.tests == 0)
         return;
     say_head(out, "Margin");
@@ -450,7 +448,7 @@ static void say_margin(FILE *out, const struct hr_verdict *v, bool details)
     for (size_t than = 0; details && than < v->groups.n; than++)
         if (than != v->best)
             say_names(out, v, equals_later, than,
-                      "Equal to %s within it: ", v->groups.group[than].label);
+                      "Equal to %s within it: ", v->groups.group[than].name);
 }
 
 /* --- seeds and orders of events --- */
@@ -480,7 +478,7 @@ static void say_group(FILE *out, const struct hr_verdict *v, size_t g)
     const struct hr_run_group *group = &v->groups.group[g];
     if (!hr_run_group_orders(group, v->metric, &orders))
         return;
-    fprintf(out, "  %s: ", group->label);
+    fprintf(out, "  %s: ", group->name);
     if (orders.same)
         fputs("all orders of a seed end with the same weights.\n", out);
     else if (isfinite(orders.score.within))
@@ -572,7 +570,7 @@ static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, s
                       : than == first ? more
                                       : more_once,
                       than, "Significantly more %s than %s%s:", units[cost],
-                      v->groups.group[than].label, v->at);
+                      v->groups.group[than].name, v->at);
 }
 
 /* Tests in which some times are not known cannot claim anything of a few seeds. */
@@ -628,7 +626,7 @@ static void say_target(FILE *out, const struct hr_verdict *v, bool details)
     }
     for (size_t g = 0; g < groups->n; g++)
         if (reached(&groups->group[g]) < groups->group[g].n)
-            fprintf(out, "  %s: %zu of %zu %s reached it.\n", groups->group[g].label,
+            fprintf(out, "  %s: %zu of %zu %s reached it.\n", groups->group[g].name,
                     reached(&groups->group[g]), groups->group[g].n,
                     hr_run_group_unit(&groups->group[g]));
     say_told(out, v, HR_COST_SECONDS, first);
@@ -660,7 +658,7 @@ static void say_rate(FILE *out, const struct hr_groups *groups, size_t g)
 {
     char mean[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
     const struct hr_spread s = rates(groups, g);
-    fprintf(out, "%s %s", groups->group[g].label, hr_human_short(mean, s.mean));
+    fprintf(out, "%s %s", groups->group[g].name, hr_human_short(mean, s.mean));
     if (s.n < 2 || !(s.sd > 0))
         return;
     const struct hr_interval interval = hr_mean_interval(&s, 0.95);
@@ -683,49 +681,61 @@ static void say_speed(FILE *out, const struct hr_groups *groups, bool details)
             say_rate(out, groups, g);
             intervals |= rates(groups, g).n > 1 && rates(groups, g).sd > 0;
         }
-    fprintf(out, " %s%s.\n", hr_rate_unit(groups->group[0].run[0]),
+    fprintf(out, " %s%s.\n", hr_rate_unit(groups->group[0].run[0]->tokens),
             intervals           ? ", 95 % intervals"
             : groups->most == 1 ? ", one run each"
                                 : "");
 }
 
-/* How many times as fast as the slower of them the first third of a group's runs and the last were,
- * which are equal work: rate[0] and rate[1]. 1: they were not, or were too short to tell. */
-static double wavering(const struct hr_run_group *group, double rate[2])
+/* The group whose first runs and last, which are equal work, differed most in speed. */
+struct uneven {
+    const struct hr_run_group *group; /* NULL: in no group did they differ by a third */
+    double first, last;               /* samples/s: means over the first third, and the last */
+};
+
+/* False: they were too short to tell, or are not equally fast for a reason that is known. */
+static bool measure_ends(const struct hr_run_group *group, struct uneven *ends)
 {
     const double least = 0.1; /* seconds */
     const size_t third = hr_max_size(1, group->n / 3);
-    rate[0] = rate[1] = 0;
+    *ends = (struct uneven){.group = group};
     for (size_t i = 0; i < group->n; i++)
         if (group->run[i]->seconds < least || group->run[i]->nlosses ||
             !strcmp(group->run[i]->clock, "virtual"))
-            return 1;
+            return false;
     for (size_t i = 0; i < third; i++) {
-        rate[0] += hr_measure_shown_rate(group->run[i]) / (double)third;
-        rate[1] += hr_measure_shown_rate(group->run[group->n - 1 - i]) / (double)third;
+        ends->first += hr_measure_rate(group->run[i]) / (double)third;
+        ends->last += hr_measure_rate(group->run[group->n - 1 - i]) / (double)third;
     }
-    return fmax(rate[0], rate[1]) / fmin(rate[0], rate[1]);
+    return true;
+}
+
+static struct uneven find_uneven(const struct hr_groups *groups)
+{
+    struct uneven found = {.group = NULL}, ends;
+    double most = 4.0 / 3;
+    for (size_t g = 0; g < groups->n; g++) {
+        if (!measure_ends(&groups->group[g], &ends))
+            continue;
+        const double times = fmax(ends.first, ends.last) / fmin(ends.first, ends.last);
+        found = times > most ? ends : found;
+        most = fmax(times, most);
+    }
+    return found;
 }
 
 /* Runs are one after another: a processor that throttles, or a neighbour who has come, is taken for
- * a strategy that is slower. Said of the group that wavered most. */
-static void say_wavering(FILE *out, const struct hr_groups *groups)
+ * a strategy that is slower. */
+static void say_uneven(FILE *out, const struct hr_groups *groups)
 {
-    double most = 4.0 / 3, rate[2];
-    const struct hr_run_group *who = NULL;
+    const struct uneven uneven = find_uneven(groups);
     char first[HR_HUMAN_MAX], last[HR_HUMAN_MAX];
-    for (size_t g = 0; g < groups->n; g++)
-        if (wavering(&groups->group[g], rate) > most) {
-            most = wavering(&groups->group[g], rate);
-            who = &groups->group[g];
-            hr_human_short(first, rate[0]);
-            hr_human_short(last, rate[1]);
-        }
-    if (who)
-        fprintf(
-            out,
-            "Speeds are not comparable: %s made %s %s at first and %s at last, doing the same.\n",
-            who->label, first, hr_rate_unit(who->run[0]), last);
+    if (!uneven.group)
+        return;
+    const size_t tokens = uneven.group->run[0]->tokens;
+    fprintf(out, "Speeds are not comparable: %s made %s at first and %s at last, doing the same.\n",
+            uneven.group->name, hr_human_rate(first, uneven.first, tokens),
+            hr_human_short(last, hr_rate_shown(uneven.last, tokens)));
 }
 
 /* "Diverged: hogwild (2 of 5 seeds)": rows of which some runs are of that kind. Are there any? */
@@ -737,7 +747,7 @@ static bool say_rows(FILE *out, const struct hr_groups *groups, const char *head
         const struct hr_run_group *group = &groups->group[g];
         if (count(group) == 0)
             continue;
-        fprintf(out, "%s%s (%zu of %zu %s)", before, group->label, count(group), group->n,
+        fprintf(out, "%s%s (%zu of %zu %s)", before, group->name, count(group), group->n,
                 hr_run_group_unit(group));
         before = ", ";
     }
@@ -806,7 +816,7 @@ static void compare(FILE *out, const struct hr_verdict *v, bool details, size_t 
         say_orders(out, v);
     hr_best_epochs_print(out, &v->groups, details);
     say_speed(out, &v->groups, details);
-    say_wavering(out, &v->groups);
+    say_uneven(out, &v->groups);
     say_lost(out, &v->groups);
     say_rising(out, &v->groups);
     if (!v->unlike && (tested || v->groups.most == 1))
@@ -870,6 +880,7 @@ static json_t *strategy(const void *of, size_t g)
         spread(group, hr_measure_bits_per_byte), "test_loss", spread(group, hr_measure_test_loss),
         "train_loss", spread(group, hr_measure_train_loss), "seconds",
         spread(group, hr_measure_seconds), "samples_per_s", spread(group, hr_measure_rate),
+        "tokens_per_s", group->run[0]->tokens ? spread(group, hr_measure_shown_rate) : json_null(),
         "updates", spread(group, hr_measure_updates), "p_against_best",
         judged ? hr_json_number(hr_verdict_p(v, g, v->best)) : json_null(), "worse_than_best",
         json_boolean(judged && hr_verdict_worse(v, g)), "runs_with_losses",
@@ -982,6 +993,15 @@ static json_t *power(const struct hr_verdict *v)
                           HR_OF(&power, aim), "seeds_for_aim", HR_JSON(power.more), NULL);
 }
 
+static json_t *uneven_speed(const struct hr_verdict *v)
+{
+    const struct uneven uneven = find_uneven(&v->groups);
+    if (!uneven.group)
+        return json_null();
+    return hr_json_object(HR_OF(uneven.group, label), "first_samples_per_s", HR_JSON(uneven.first),
+                          "last_samples_per_s", HR_JSON(uneven.last), NULL);
+}
+
 /* The verdict in words, without the blanks that lines begin with. */
 static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish,
                          bool details)
@@ -1023,7 +1043,7 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr
             HR_JSON(alike[hr_alikeness_of(&v.groups).kind]), "at",
             hr_json_text_or_null(wish.at ? wish.at : ""), "fair",
             hr_json_text_or_null(v.unlike && wish.fair ? wish.fair : ""), "tuned",
-            json_boolean(wish.tuned), NULL);
+            json_boolean(wish.tuned), "uneven_speed", uneven_speed(&v), NULL);
     hr_verdict_free(&v);
     return object;
 }

@@ -710,7 +710,7 @@ static void say_dropped(FILE *out, const struct hr_groups *groups)
         const double dropped = made_by(&groups->group[g]).dropped;
         if (dropped > 0)
             fprintf(out, "%s drops its slowest gradients, as configured: %.3g %% of the samples.\n",
-                    groups->group[g].label, 100 * dropped);
+                    groups->group[g].name, 100 * dropped);
     }
 }
 

@@ -327,7 +327,7 @@ static void print_measures(FILE *out, const struct hr_top *top, size_t columns_t
     struct parts parts = {.room = columns_there};
     char text[HR_HUMAN_MAX];
     if (isfinite(top->samples_per_s))
-        add(&parts, "%s samples/s", hr_human_short(text, top->samples_per_s));
+        add(&parts, "%s", hr_human_rate(text, top->samples_per_s, control->about.tokens));
     if (isfinite(loss))
         add(&parts, "loss %s", hr_human_loss(text, loss));
     if (isfinite(accuracy))
@@ -496,11 +496,8 @@ static const char *doing(const struct hr_top_rank *rank)
                                                                 : "?";
 }
 
-/* A rank's: */
-enum { ROLE = 1 };
-static const char heads[] = "rank\t-role\t-doing\tfor\tstep\tsamples/s\tload\tcomp\tcomm\twait\t"
-                            "stale\tqueue\tmemory\tpid";
 /* Where there is no room, the most expendable goes first; 0: never. */
+enum { ROLE = 1 };
 static const int expendable[] = {0, 7, 0, 4, 5, 1, 3, 2, 2, 1, 6, 6, 8, 9};
 
 struct row {
@@ -527,7 +524,8 @@ static void write_row(FILE *cells, const struct hr_top *top, const struct row *r
                       const FILE *style)
 {
     const struct hr_top_rank *rank = &top->rank[row->rank];
-    const bool played = top->run.control->about.seating == HR_SEATS_PLAYED;
+    const struct hr_control *control = top->run.control;
+    const bool played = control->about.seating == HR_SEATS_PLAYED;
     char text[HR_HUMAN_MAX];
     hr_top_role_name(rank, text, sizeof text);
     fprintf(cells, "%s%zu\t%s\t", hr_style(style, row->style), row->rank, text);
@@ -537,7 +535,8 @@ static void write_row(FILE *cells, const struct hr_top *top, const struct row *r
         fputc('\t', cells);
     fprintf(cells, "\t%" PRIu64 "\t", rank->step);
     if (!played && isfinite(rank->samples_per_s))
-        fputs(hr_human_short(text, rank->samples_per_s), cells);
+        fputs(hr_human_short(text, hr_rate_shown(rank->samples_per_s, control->about.tokens)),
+              cells);
     for (size_t i = 0; i < HR_ACTIVITIES; i++) {
         fputc('\t', cells);
         if (!played && isfinite(rank->share[i]))
@@ -606,7 +605,7 @@ void hr_top_print(FILE *out, const struct hr_top *top, const struct hr_top_room 
 {
     struct hr_grid table;
     struct row row[HR_MAX_RANKS];
-    char also[48];
+    char also[48], heads[120];
     const size_t columns_there = room->columns ? hr_max_size(room->columns, LEAST_COLUMNS) : 0;
     const struct hr_top_room real = {columns_there, room->lines, room->style};
     const size_t head = print_top(out, top, &real) + 1; /* and the table's */
@@ -617,6 +616,10 @@ void hr_top_print(FILE *out, const struct hr_top *top, const struct hr_top_room 
         fit = room->lines > head + 1 ? room->lines - head - 1 : 0;
         qsort(row, top->nranks, sizeof *row, by_interest);
     }
+    snprintf(
+        heads, sizeof heads,
+        "rank\t-role\t-doing\tfor\tstep\t%s\tload\tcomp\tcomm\twait\tstale\tqueue\tmemory\tpid",
+        hr_rate_unit(top->run.control->about.tokens));
     hr_grid_begin(&table, heads);
     for (size_t c = 0; c < table.n; c++)
         table.column[c].fit.expendable = expendable[c];

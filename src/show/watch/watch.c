@@ -130,6 +130,7 @@ static void on_start(void *arg, const struct hr_run_info *info)
              guessed ? dataset->label_column : "");
     watch->started = true;
     watch->view.subject.epochs = info->length;
+    watch->view.subject.tokens = info->tokens;
     if (watch->lines && watch->lines->timeline) {
         char name[240];
         snprintf(name, sizeof name, "%s, seed %llu",
@@ -321,7 +322,7 @@ static void advise(const struct hr_groups *groups, enum hr_log_level level,
     char first[HR_ADVICE_MAX] = "", text[HR_ADVICE_MAX], more[48] = "";
     size_t rows = 0;
     for (size_t g = 0; g < groups->n; g++)
-        if (advice(groups->group[g].run[0], groups->group[g].label, text) && rows++ == 0)
+        if (advice(groups->group[g].run[0], groups->group[g].name, text) && rows++ == 0)
             memcpy(first, text, sizeof first);
     if (rows > 1)
         snprintf(more, sizeof more, " (so in %zu more row%s)", rows - 1, rows > 2 ? "s" : "");

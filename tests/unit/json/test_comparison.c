@@ -32,6 +32,26 @@ static void the_least_rmse_is_the_best(void **state)
     json_decref(comparison);
 }
 
+/* As the verdict says it, but in samples, whatever is trained on. */
+static void unequal_speeds_are_told(void **state)
+{
+    (void)state;
+    struct hr_run_result runs[6];
+    fill(runs, "allreduce", 0.90, 0.01);
+    fill(runs + 3, "hogwild", 0.93, 0.01);
+    for (size_t i = 0; i < 6; i++)
+        runs[i].tokens = 100;
+    runs[5].samples_per_s = runs[3].samples_per_s / 2;
+    json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_wish){0});
+    const json_t *row = json_array_get(json_object_get(comparison, "strategies"), 0);
+    const json_t *uneven = json_object_get(comparison, "uneven_speed");
+    CHECK_NEAR(number(row, "tokens_per_s", "mean"), 980000, 1e-9, 0);
+    assert_string_equal(json_string_value(json_object_get(uneven, "label")), "hogwild");
+    CHECK_NEAR(json_number_value(json_object_get(uneven, "first_samples_per_s")), 9800, 0, 0);
+    CHECK_NEAR(json_number_value(json_object_get(uneven, "last_samples_per_s")), 4900, 0, 0);
+    json_decref(comparison);
+}
+
 static void strategies_have_means_and_their_distance_to_the_best(void **state)
 {
     (void)state;
@@ -44,7 +64,9 @@ static void strategies_have_means_and_their_distance_to_the_best(void **state)
     const json_t *rows = json_object_get(comparison, "strategies");
     assert_int_equal(json_array_size(rows), 2);
     const json_t *worse = json_array_get(rows, 0), *best = json_array_get(rows, 1);
-    assert_int_equal(json_object_size(worse), 22);
+    assert_int_equal(json_object_size(worse), 23);
+    assert_true(json_is_null(json_object_get(worse, "tokens_per_s")));
+    assert_true(json_is_null(json_object_get(comparison, "uneven_speed")));
     assert_string_equal(json_string_value(json_object_get(worse, "label")), "allreduce direct");
     assert_string_equal(json_string_value(json_object_get(worse, "strategy")), "allreduce");
     assert_int_equal(json_integer_value(json_object_get(worse, "seeds")), 3);
@@ -186,6 +208,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_least_rmse_is_the_best),
+        cmocka_unit_test(unequal_speeds_are_told),
         cmocka_unit_test(strategies_have_means_and_their_distance_to_the_best),
         cmocka_unit_test(margins_targets_and_twins_are_told),
         cmocka_unit_test(runs_that_lost_ranks_are_counted_and_compared),

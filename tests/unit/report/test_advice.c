@@ -67,8 +67,8 @@ static void a_run_of_an_instant_gets_no_advice(void **state)
     char text[HR_ADVICE_MAX];
     struct hr_run_result run = sample_run("ssp", 1, 0.9);
     run.load_s = 0, run.compute_s = 0.01;
-    run.communicate_s = 0.04;
-    run.wait_s = 0.05;
+    run.communicate_s = 0.4;
+    run.wait_s = 0.5;
     assert_false(hr_advice_after(&run, "ssp", text));
 }
 

@@ -75,8 +75,8 @@ static void strategies_and_seeds_are_named_and_rows_that_lost_none_are_no_match(
     assert_non_null(below);
     assert_string_equal(
         below, "\n~ lost workers or servers, and went on; others lost fewer: not like for like\n"
-               "lost by ssp s=3, seed 2: worker 1 before its first gradient, at 250 ms (killed\n"
-               "  by --inject); no update came after it\n");
+               "lost by ssp, seed 2: worker 1 before its first gradient, at 250 ms (killed by\n"
+               "  --inject); no update came after it\n");
     assert_null(strstr(text, "direct~"));
     free(text);
 }

@@ -8,6 +8,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "report/human.h"
 #include "report/progress.h"
 #include "report/report.h"
 #include "support/capture.h"
@@ -104,6 +105,14 @@ static void a_pipe_gets_a_line_an_evaluation_with_details(void **state)
                         "epoch 4/10  train loss 0.2500  test loss 0.2500  test accuracy 90.00 %  "
                         "80.0k samples/s  allreduce, seed 7\n"
                         "epoch 3.4/10  train loss 0.2500  105k samples/s  done in about 3 min\n");
+}
+
+static void speed_is_counted_in_tokens_where_samples_are_texts(void **state)
+{
+    (void)state;
+    char text[HR_HUMAN_MAX];
+    assert_string_equal(hr_human_rate(text, 1640, 0), "1.64k samples/s");
+    assert_string_equal(hr_human_rate(text, 1640, 128), "210k tokens/s");
 }
 
 static void quiet_means_nothing_at_all(void **state)
@@ -304,6 +313,22 @@ static void banner_of_an_asynchronous_run_says_what_one_update_is(void **state)
                   "  guarantee all replicas bit-equal\n");
 }
 
+static void banner_says_the_rate_once(void **state)
+{
+    (void)state;
+    struct hr_run_info one = info;
+    one.optimizer = "sgd, momentum 0.9";
+    one.lr_schedule = "lr 0.02, halved at epoch 3";
+    expect_banner(&one, "hogring: allreduce (direct, fixed order), 2 workers as "
+                        "threads on 1 processor\n"
+                        "  model    flatten, dense 10 (235,146 parameters)\n"
+                        "  data     fashion-mnist\n"
+                        "  batch    64 a worker, 128 global: one update per step\n"
+                        "  update   sgd, momentum 0.9; lr 0.02, halved at epoch 3\n"
+                        "  length   5 epochs, 2,345 updates, seed 7\n" ENGINE
+                        "  guarantee all replicas bit-equal\n");
+}
+
 static void banner_says_what_a_strategys_own_options_are(void **state)
 {
     (void)state;
@@ -355,6 +380,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipe_gets_a_line_a_minute),
         cmocka_unit_test(a_pipe_gets_a_line_an_evaluation_with_details),
+        cmocka_unit_test(speed_is_counted_in_tokens_where_samples_are_texts),
         cmocka_unit_test(quiet_means_nothing_at_all),
         cmocka_unit_test(a_terminal_gets_a_line_that_is_redrawn),
         cmocka_unit_test(the_line_never_wraps_and_is_wiped_at_the_end),
@@ -364,6 +390,7 @@ int main(void)
         cmocka_unit_test(a_brief_banner_has_four_lines_of_80_columns),
         cmocka_unit_test(banner_of_a_synchronous_run),
         cmocka_unit_test(banner_of_an_asynchronous_run_says_what_one_update_is),
+        cmocka_unit_test(banner_says_the_rate_once),
         cmocka_unit_test(banner_says_what_a_strategys_own_options_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -130,7 +130,7 @@ static void a_loss_that_rose_is_marked_and_explained(void **state)
             "     1.50      9.80k      460  0.05          -              5/70/10/15\n"
         "ssp s=3                10.00  0.2500  176.0000!"
             "     1.50      9.80k      460  0.05          -              5/70/10/15\n"
-        "! ssp s=3: the training loss ended at 176.0000, above the 2.3000 it began with; "
+        "! ssp: the training loss ended at 176.0000, above the 2.3000 it began with; "
             "try first: a smaller --lr\n");
     /* clang-format on */
 }
@@ -181,7 +181,7 @@ static void a_resumed_run_is_shown_whole_and_says_what_is_of_this_run(void **sta
             "     2.00      10.0k      500  0.05          -              5/70/10/15\n"
         "hogwild        95.00  0.2500  0.1250"
             "     1.50      9.80k      460  0.05          -              5/70/10/15\n"
-        "ssp s=3: resumed at step 40; seconds, samples/s, updates: whole training "
+        "ssp: resumed at step 40; seconds, speed, updates: whole training "
             "(this run: 1.50 s, 460); time, staleness: this run\n"
         "hogwild: resumed at step 40; all figures are of this run: what came before is not "
             "known\n");

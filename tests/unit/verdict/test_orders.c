@@ -46,7 +46,7 @@ static void it_is_said_of_one_strategy_too(void **state)
     fill_orders(runs);
     char *text = verdict(runs, RUNS, 0);
     expect(text,
-           "  ssp s=3: deviation 2.8 points between seeds, 1 points between orders of a seed; 12 % "
+           "  ssp: deviation 2.8 points between seeds, 1 points between orders of a seed; 12 % "
            "of the variance is of orders (6 runs; that seeds do not matter: p 0.008).\n",
            true);
     free(text);
@@ -64,8 +64,8 @@ static void who_ran_once_and_who_has_one_outcome_are_named(void **state)
         runs[RUNS + i].event_order = 1;
     }
     char *text = verdict(runs, RUNS + 2, 0);
-    expect(text, "  ssp s=3: all orders of a seed end with the same weights.\n", true);
-    expect(text, "  Run once a seed, as no order changes their bits: allreduce direct.\n", true);
+    expect(text, "  ssp: all orders of a seed end with the same weights.\n", true);
+    expect(text, "  Run once a seed, as no order changes their bits: allreduce.\n", true);
     free(text);
 }
 
