@@ -248,9 +248,16 @@ loses_no_bit() {
   done | together loses_no_bit
 }
 
+@test "what is measured for a model outlives losses" {
+  for launch in thread process; do
+    hogring train --quiet --strategy ps-async --workers 3 --epochs 2 --launch $launch --on-loss restart --compute-time 1ms \
+      --inject kill:1@step=5,kill:server:0@step=40 --calibrate "$TMP/$launch.ini" >/dev/null 2>&1
+    hogring simulate --quiet --config "$TMP/$launch.ini" --strategy ps-async --workers 3 --epochs 1 >/dev/null
+  done
+}
+
 @test "what cannot be put in order again is refused with --on-loss" {
   for how in continue restart; do
-    refused 2 "--on-loss $how: not with --calibrate" train --workers 2 --strategy hogwild --on-loss $how --calibrate "$TMP/model.ini"
     refused 2 "--on-loss: is not supported with --model logistic" train --model logistic --on-loss $how
   done
   refused 2 "--on-loss go: expected stop, continue or restart" train --on-loss go

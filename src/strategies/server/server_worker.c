@@ -39,9 +39,10 @@ static uint64_t requests_push_bytes(const struct hr_worker *worker)
     return bytes;
 }
 
-static uint64_t plain_bytes(const struct hr_shared_state *shared, size_t shard)
+/* Without --compress, of what has not gone ahead. */
+static uint64_t plain_bytes(const struct hr_worker *worker, size_t shard)
 {
-    return (hr_slice_begin(shared, shard + 1) - hr_slice_begin(shared, shard)) * sizeof(float);
+    return hr_server_share(worker->shared, shard, 0, params_left(worker)).count * sizeof(float);
 }
 
 static void send_to(const struct hr_worker *worker, size_t shard, const struct hr_message *request)
@@ -92,8 +93,8 @@ static void attempt(struct hr_worker *worker)
         const enum hr_inject_loss loss = loss_of(worker, s, requests->attempts);
         if (requests->attempts > 0) {
             worker->stats->resent++;
-            worker->stats->bytes_sent += slice_bytes(worker, s);
-            worker->stats->bytes_plain += plain_bytes(worker->shared, s);
+            worker->stats->bytes_sent += share_bytes(worker, s, params_left(worker));
+            worker->stats->bytes_plain += plain_bytes(worker, s);
         }
         if (loss != HR_LOSS_MESSAGE)
             send_to(worker, s, &requests->push);

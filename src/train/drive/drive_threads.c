@@ -367,6 +367,7 @@ static enum hr_status begin_term(struct real_worker *seat)
         join_span(seat);
         seat->arrived = false;
         seat->begun = true;
+        seat->accepted_ns = 0; /* what it had in hand is no sample of --calibrate */
     }
     if (seat->rest.begins)
         seat->begun = seat->arrived = false;

@@ -118,6 +118,29 @@ static void in_step_nothing_else_changes_bits(void **state)
     }
 }
 
+/* A push that is lost is what had not gone ahead: that is sent again. */
+static void what_went_ahead_is_not_lost(void **state)
+{
+    (void)state;
+    struct hr_run_result result[2];
+    struct hr_train_options o = in_virtual_time("ps-sync", 3, 2, "off");
+    SET(inject, "drop-push:p=0.3+1ms");
+    for (size_t on = 0; on < 2; on++) {
+        SET(overlap, on ? "on" : "off");
+        result[on] = run_train(&o);
+    }
+    SET(inject, "%s", "");
+    struct hr_run_result whole = run_train(&o);
+    assert_string_equal(result[0].weights_digest, whole.weights_digest);
+    assert_string_equal(result[1].weights_digest, whole.weights_digest);
+    assert_true(result[1].resent > 0 && result[1].resent == result[0].resent);
+    assert_true(result[1].bytes_sent > whole.bytes_sent);
+    assert_true(result[1].bytes_sent < result[0].bytes_sent);
+    for (size_t on = 0; on < 2; on++)
+        hr_run_result_free(&result[on]);
+    hr_run_result_free(&whole);
+}
+
 static double seconds_of(struct hr_train_options o, const char *overlap)
 {
     SET(overlap, "%s", overlap);
@@ -248,6 +271,7 @@ int main(void)
         cmocka_unit_test(parts_come_before_a_sum_of_a_machine),
         cmocka_unit_test(as_it_comes_promises_are_kept),
         cmocka_unit_test(in_step_nothing_else_changes_bits),
+        cmocka_unit_test(what_went_ahead_is_not_lost),
         cmocka_unit_test(a_part_leaves_when_its_layers_are_done),
         cmocka_unit_test(hidden_time_is_booked_once),
         cmocka_unit_test(virtual_runs_keep_promises_and_are_the_same_again),

@@ -170,6 +170,24 @@ static void runs_in_virtual_time_are_recorded_too(void **state)
     CHECK_REPLAY("t", digest);
 }
 
+/* Where all rest for digests nothing else changes: not what is recorded, either. */
+static void runs_that_rest_for_digests_are_recorded_too(void **state)
+{
+    (void)state;
+    static const char *const strategies[] = {"allreduce", "ssp", "elastic-averaging", "hogwild",
+                                             "backup-workers"};
+    for (size_t s = 0; s < sizeof strategies / sizeof *strategies; s++) {
+        char want[33], digest[33];
+        struct hr_train_options options = run_options(strategies[s], 3);
+        snprintf(options.clock, sizeof options.clock, "virtual");
+        run_digest(&options, want);
+        options.digest_every = 5;
+        trace_record("t", options, digest);
+        assert_string_equal(digest, want);
+        CHECK_REPLAY("t", digest);
+    }
+}
+
 /* --- runs that ended or began somewhere else --- */
 
 static int stop_when_some_are_done(void *arg)
@@ -261,6 +279,7 @@ int main(void)
         TEST(one_recorded_worker_is_serial),
         TEST(explored_schedules_are_recorded_too),
         TEST(runs_in_virtual_time_are_recorded_too),
+        TEST(runs_that_rest_for_digests_are_recorded_too),
         TEST(an_interrupted_run_is_replayed_to_where_it_stopped),
         TEST(a_run_that_hardly_began_is_replayed),
         TEST(a_run_that_went_on_from_a_checkpoint_is_replayed),
