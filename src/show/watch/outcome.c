@@ -91,19 +91,30 @@ bool hr_outcome_wants_answers(const struct hr_cli *cli)
     return cli->json[0] || cli->report[0];
 }
 
-static enum hr_status check_output(const char *flag, const char *path)
-{
-    if (!path[0] || hr_file_check_writable(path) == HR_OK)
-        return HR_OK;
-    return hr_fail(HR_E_IO, "--%s %s", flag, hr_error_message());
-}
+/* What the names of some outputs end in. */
+static const struct {
+    const char *option, *one, *other; /* other: NULL: there is none */
+} ends_in[] = {{"plot", ".svg", ".png"},
+               {"report", ".html", ".htm"},
+               {"worst-sheet", ".png", NULL},
+               {"export", ".onnx", NULL}};
 
-/* Of one that is written while the run goes on. */
-static enum hr_status check_unblocked(const char *flag, const char *path)
+/* Of one that is written while the run goes on, a pipe that nobody reads is refused, too. */
+static enum hr_status check_output(const struct hr_option *row, const char *path)
 {
-    HR_TRY(check_output(flag, path));
-    const enum hr_status status = hr_file_check_unblocked(path);
-    return status == HR_OK ? HR_OK : hr_fail(status, "--%s %s", flag, hr_error_message());
+    const bool grows = !strcmp(row->name, "log") || !strcmp(row->name, "timeline");
+    for (size_t i = 0; i < sizeof ends_in / sizeof *ends_in; i++)
+        if (!strcmp(row->name, ends_in[i].option) && !hr_path_ends_in(path, ends_in[i].one) &&
+            !(ends_in[i].other && hr_path_ends_in(path, ends_in[i].other)))
+            return hr_fail(HR_E_USAGE, "--%s %s: expected a name that ends in %s%s%s", row->name,
+                           path, ends_in[i].one, ends_in[i].other ? " or " : "",
+                           ends_in[i].other ? ends_in[i].other : "");
+    if (strstr(row->metavar, "DIR"))
+        return HR_OK;
+    enum hr_status status = hr_file_check_writable(path);
+    if (status == HR_OK && grows)
+        status = hr_file_check_unblocked(path);
+    return status == HR_OK ? HR_OK : hr_fail(status, "--%s %s", row->name, hr_error_message());
 }
 
 /* --log and --tensorboard, and what goes with them. */
@@ -119,16 +130,12 @@ static enum hr_status check_metrics(const struct hr_cli *cli)
                                    "--tensorboard too");
     if (!strcmp(cli->log, "-"))
         return hr_fail(HR_E_USAGE, "--log -: expected a file, as run.jsonl");
-    return check_unblocked("log", cli->log);
+    return HR_OK;
 }
 
 enum hr_status hr_outcome_check(const struct hr_cli *cli)
 {
-    if (cli->plot[0] && !hr_path_ends_in(cli->plot, ".svg") && !hr_path_ends_in(cli->plot, ".png"))
-        return hr_fail(HR_E_USAGE, "--plot %s: expected a name that ends in .svg or .png",
-                       cli->plot);
-    if (cli->report[0] && !hr_outcome_is_page(cli->report))
-        return hr_fail(HR_E_USAGE, "--report %s: expected a name that ends in .html", cli->report);
+    const struct hr_option *row;
     if (cli->expect_accuracy > 1)
         return hr_fail(HR_E_USAGE, "--expect-accuracy %g: expected 0 to 1, as 0.95",
                        cli->expect_accuracy);
@@ -137,22 +144,12 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (hr_cli_was_given(cli, "digest-every") && !cli->json[0])
         return hr_fail(HR_E_USAGE, "--digest-every: for whom? its digests are in the JSON: give "
                                    "--json FILE too");
-    if (hr_cli_speaks(cli))
-        HR_TRY(check_output("json", cli->json));
-    HR_TRY(check_output("plot", cli->plot));
-    HR_TRY(check_output("report", cli->report));
-    HR_TRY(check_unblocked("timeline", cli->timeline));
-    HR_TRY(check_output("record", cli->train.record));
-    HR_TRY(check_output("outputs", cli->outputs));
-    if (cli->worst_sheet[0] && !hr_path_ends_in(cli->worst_sheet, ".png"))
-        return hr_fail(HR_E_USAGE, "--worst-sheet %s: expected a name that ends in .png",
-                       cli->worst_sheet);
-    HR_TRY(check_output("worst-sheet", cli->worst_sheet));
-    if (cli->export_to[0] && !hr_path_ends_in(cli->export_to, ".onnx"))
-        return hr_fail(HR_E_USAGE, "--export %s: expected a name that ends in .onnx",
-                       cli->export_to);
-    HR_TRY(check_output("export", cli->export_to));
-    return strcmp(cli->out, "-") ? check_output("out", cli->out) : HR_OK;
+    for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++) {
+        const char *path = (const char *)cli + hr_cli_option_at(i).base + row->offset;
+        if (row->written && path[0] && strcmp(path, "-") != 0)
+            HR_TRY(check_output(row, path));
+    }
+    return HR_OK;
 }
 
 enum hr_status hr_outcome_check_task(const struct hr_cli *cli, const struct hr_dataset *dataset)
