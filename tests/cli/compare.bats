@@ -73,7 +73,7 @@ labels() {
   refused 2 "--margin 0.5: there is nothing to compare allreduce with" compare --strategies allreduce --seeds 2 --margin 0.5
   refused 2 "--margin" compare --seeds 2 --margin 0
   hogring compare "${quick[@]}" --strategies allreduce,ps-sync,local-sgd --seeds 3 --margin 90 --details --json "$TMP/out.json" >"$TMP/stdout" 2>/dev/null
-  grep -q "^  Bit for bit the same weights as allreduce with every seed, so not tested: ps-sync\.$" "$TMP/stdout"
+  grep -q "^  points  *allreduce  *ps-sync  *identical$" "$TMP/stdout"
   grep -q "^Margin: 90 points, shown at 5 %" "$TMP/stdout"
   [ "$(json "$TMP/out.json" '[c["verdict"] for c in d["comparison"]["comparisons"]]')" = "['identical', 'equal within', 'equal within']" ]
   [ "$(json "$TMP/out.json" 'd["comparison"]["margin"], d["comparison"]["power"]["tests"]')" = "(0.9, 1)" ]

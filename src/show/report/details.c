@@ -349,62 +349,16 @@ enum hr_compared hr_best_compared(const struct hr_groups *groups)
                               : HR_COMPARED_MIXED;
 }
 
-static double last_epoch(const struct hr_run_result *run)
-{
-    return run->ncurve ? run->curve[run->ncurve - 1].epoch : (double)NAN;
-}
-
-static double epoch_of_weights(const struct hr_run_result *run)
-{
-    return run->best.restored ? run->best.epoch : last_epoch(run);
-}
-
-/* "2", or "2 to 5" */
-static void print_epochs(FILE *out, const struct hr_run_group *group, hr_measure_fn measure)
-{
-    const struct hr_spread s = hr_run_group_spread(group, measure);
-    fprintf(out, "%.4g", s.least);
-    if (s.most > s.least)
-        fprintf(out, " to %.4g", s.most);
-}
-
-static bool are_alike(const struct hr_groups *groups)
-{
-    const double first = epoch_of_weights(groups->group[0].run[0]);
-    bool alike = true;
-    for (size_t g = 0; g < groups->n; g++) {
-        const struct hr_spread s = hr_run_group_spread(&groups->group[g], epoch_of_weights);
-        alike = alike && !(s.least < first) && !(s.most > first);
-    }
-    return alike;
-}
-
-void hr_best_epochs_print(FILE *out, const struct hr_groups *groups, bool details)
+void hr_best_epochs_print(FILE *out, const struct hr_groups *groups)
 {
     if (hr_best_compared(groups) == HR_COMPARED_LAST)
         return;
-    if (!details) {
-        fputs(
-            "Compared are the weights of each run's best epoch; seconds and updates are of all.\n",
-            out);
-        return;
-    }
-    fputs("Compared: the weights of each run's best epoch, ", out);
-    fputs(are_alike(groups) ? "for all the same: " : "not of the same one: ", out);
-    for (size_t g = 0; g < groups->n; g++) {
-        const struct hr_run_group *group = &groups->group[g];
-        const struct hr_groups one = {.n = 1, .group = groups->group + g};
-        fprintf(out, "%s%s: ", g ? "; " : "", group->name);
-        print_epochs(out, group, epoch_of_weights);
-        if (hr_best_compared(&one) == HR_COMPARED_LAST) {
-            fputs(" (its last: it looked for no best)", out);
-            continue;
-        }
-        fputs(" (ended at ", out);
-        print_epochs(out, group, last_epoch);
-        fputc(')', out);
-    }
-    fputs(".\n  Seconds and updates are of all epochs that were trained.\n", out);
+    fputs("Compared are the weights of each run's best epoch", out);
+    for (size_t g = 0; g < groups->n; g++)
+        if (hr_best_compared(&(struct hr_groups){.n = 1, .group = groups->group + g}) ==
+            HR_COMPARED_LAST)
+            fprintf(out, ", of %s of its last", groups->group[g].name);
+    fputs("; seconds and updates are of all.\n", out);
 }
 
 /* --- what a user may want to change, with the numbers that say so --- */

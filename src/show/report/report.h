@@ -96,9 +96,8 @@ void hr_best_print(FILE *out, const struct hr_groups *groups);
  * evaluation (--early-stop). */
 enum hr_compared { HR_COMPARED_LAST, HR_COMPARED_BEST, HR_COMPARED_MIXED };
 enum hr_compared hr_best_compared(const struct hr_groups *groups);
-/* A sentence that says so, with details also of which epochs they are; nothing where all are the
- * last. */
-void hr_best_epochs_print(FILE *out, const struct hr_groups *groups, bool details);
+/* A sentence that says so; nothing where all are the last. */
+void hr_best_epochs_print(FILE *out, const struct hr_groups *groups);
 
 /* --- which classes a model takes for which, on a test split (confusion.c) --- */
 

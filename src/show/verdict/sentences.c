@@ -20,79 +20,11 @@ static void say_head(FILE *out, const char *title)
     fprintf(out, "%s%s:%s ", hr_style(out, HR_BOLD), title, hr_style(out, HR_PLAIN));
 }
 
-/* --- lists of pairs and of names --- */
+/* --- lists of names --- */
 
 typedef bool (*choose_fn)(const struct hr_verdict *v, size_t g, size_t than);
 
 enum { NAMES_MAX = 600 };
-
-/* What is 0 when it is shown is not -0. */
-static double without_sign(double x)
-{
-    return fabs(x) < 1e-12 ? 0 : x;
-}
-
-/* "-10.00 (-10.52 to -9.48)": of scores; "1.84 times (1.62 to 2.09)": of costs. */
-static void print_difference(FILE *out, const struct hr_verdict *v, const struct hr_pair *pair,
-                             bool ratio)
-{
-    const struct hr_metric_kind *kind = hr_metric_kind(v->metric);
-    const struct hr_paired *t = &pair->test;
-    const char *form = ratio             ? "%.3g times (%.3g to %.3g)"
-                       : kind->scale > 1 ? "%+.2f (%+.2f to %+.2f)"
-                                         : "%+.3g (%+.3g to %+.3g)";
-    const double x[] = {t->difference, t->interval.low, t->interval.high};
-    double shown[3];
-    for (size_t i = 0; i < 3; i++)
-        shown[i] = ratio ? exp(x[i]) : without_sign(kind->scale * x[i]);
-    if (isfinite(t->sd))
-        fprintf(out, form, shown[0], shown[1], shown[2]);
-    else if (ratio)
-        fprintf(out, "%.3g times, of what was waited for", shown[0]);
-    else
-        fprintf(out, kind->scale > 1 ? "%+.2f, without any spread" : "%+.3g, without any spread",
-                shown[0]);
-}
-
-static void write_pair(FILE *cells, const struct hr_verdict *v, const struct hr_family *family,
-                       size_t g, size_t than)
-{
-    const struct hr_pair *pair = hr_family_pair(family, g, than);
-    fprintf(cells, "    %s\t", v->groups.group[g].name);
-    if (pair->state != HR_PAIR_TESTED) {
-        fputs(pair->state == HR_PAIR_IDENTICAL ? "the same weights\n" : "no seeds in common\n",
-              cells);
-        return;
-    }
-    print_difference(cells, v, pair, family != &v->score_tests);
-    fprintf(cells, ", p %s%.2g\n", pair->p < 1e-4 ? "< " : "", fmax(pair->p, 1e-4));
-}
-
-/* A list of pairs below a head, a line each: who is set against `than`, by how much, from where to
- * where, and p. */
-__attribute__((format(printf, 6, 7))) static void say_pairs(FILE *out, const struct hr_verdict *v,
-                                                            const struct hr_family *family,
-                                                            choose_fn choose, size_t than,
-                                                            const char *head, ...)
-{
-    struct hr_grid grid;
-    va_list values;
-    bool any = false;
-    hr_grid_begin(&grid, "-\t-");
-    for (size_t g = 0; g < v->groups.n; g++)
-        if (g != than && choose(v, g, than)) {
-            any = true;
-            write_pair(grid.cells, v, family, g, than);
-        }
-    va_start(values, head);
-    if (any) {
-        fputs("  ", out);
-        vfprintf(out, head, values);
-        fputc('\n', out);
-    }
-    va_end(values);
-    hr_grid_end(&grid, any ? out : NULL, 0);
-}
 
 /* Who is chosen, behind a head: a sentence, or nothing. */
 __attribute__((format(printf, 5, 6))) static void say_names(FILE *out, const struct hr_verdict *v,
@@ -149,21 +81,10 @@ static bool level_with(const struct hr_verdict *v, size_t g, size_t than)
            !hr_verdict_worse_than(v, g, than);
 }
 
-/* Identical strategies are no news twice. */
-static bool worse_once(const struct hr_verdict *v, size_t g, size_t than)
-{
-    return v->twin[g] == g && hr_verdict_worse_than(v, g, than);
-}
-
 static bool untested(const struct hr_verdict *v, size_t g, size_t than)
 {
     (void)than;
     return !hr_verdict_tested(v, g);
-}
-
-static bool twin_of(const struct hr_verdict *v, size_t g, size_t than)
-{
-    return g != than && v->twin[g] == than;
 }
 
 /* "3 seeds", "2 to 3 seeds" */
@@ -258,9 +179,8 @@ static void say_power(FILE *out, const struct hr_verdict *v, bool details)
     else
         fprintf(out, "can detect differences of %s", size_text(v, power.difference, size));
     if (details)
-        fprintf(out, " at %g %%%s with 80 %% power (they vary by %s, mean over the pairs)",
-                100 * HR_VERDICT_LEVEL, tests > 1 ? " over all pairs" : "",
-                size_text(v, power.spread, size));
+        fprintf(out, " at %g %%%s with 80 %% power (they vary by %s)", 100 * HR_VERDICT_LEVEL,
+                tests > 1 ? " over all pairs" : "", size_text(v, power.spread, size));
     fprintf(out, ", %s%zu seeds of %s", power.more < 10000 ? "" : "more than ", power.more,
             size_text(v, power.aim, size));
     fputs(details ? ".\n" : "", out);
@@ -269,6 +189,7 @@ static void say_power(FILE *out, const struct hr_verdict *v, bool details)
 static void say_best(FILE *out, const struct hr_verdict *v, bool details)
 {
     char best[HR_HUMAN_MAX], seeds[HR_HUMAN_MAX], names[NAMES_MAX];
+    const bool points = hr_metric_kind(v->metric)->scale > 1;
     const size_t bests = names_of(v, hr_verdict_shares_best, v->best, names);
     seeds_text(v, seeds);
     say_head(out, score_title(v));
@@ -280,68 +201,21 @@ static void say_best(FILE *out, const struct hr_verdict *v, bool details)
     } else {
         fprintf(out, "%s %s the best mean, %s over %s%s", names, bests > 1 ? "share" : "has",
                 score_text(v, v->best, best), seeds, v->at);
-        if (!details)
-            say_chosen(out, v,
-                       hr_metric_kind(v->metric)->scale > 1 ? "; significantly worse in points: "
-                                                            : "; significantly worse: ",
-                       hr_verdict_worse_than);
-        if (!details)
-            say_chosen(out, v, "; not significantly different: ", level_with);
+        say_chosen(out, v, points ? "; significantly worse in points: " : "; significantly worse: ",
+                   hr_verdict_worse_than);
+        say_chosen(out, v, "; not significantly different: ", level_with);
     }
     fputs(".\n", out);
-}
-
-static void say_method(FILE *out, const struct hr_verdict *v)
-{
-    const size_t tests = v->score_tests.tests;
-    if (tests == 0)
-        return;
-    fprintf(out,
-            "  (Paired t test over the seeds, two-sided, level %g %%%s%s; 95 %% intervals, "
-            "uncorrected.)\n",
-            100 * HR_VERDICT_LEVEL, tests > 1 ? ", Holm's correction" : "",
-            tests > 1 ? " over all pairs" : "");
-}
-
-static void say_twins(FILE *out, const struct hr_verdict *v)
-{
-    for (size_t g = 0; g < v->groups.n; g++)
-        if (v->twin[g] == g)
-            say_names(out, v, twin_of, g,
-                      "Bit for bit the same weights as %s with every seed, so not tested: ",
-                      v->groups.group[g].name);
-}
-
-/* Every pair, each with its interval. */
-static void say_all_pairs(FILE *out, const struct hr_verdict *v)
-{
-    const char *points = hr_metric_kind(v->metric)->scale > 1 ? " (points)" : "";
-    const struct hr_family *family = &v->score_tests;
-    say_pairs(out, v, family, hr_verdict_worse_than, v->best, "Significantly worse%s%s:", points,
-              v->at);
-    say_pairs(out, v, family, level_with, v->best,
-              "Not significantly different from the best%s%s:", points, v->at);
-    for (size_t than = 0; than < v->groups.n; than++)
-        if (v->twin[than] == than && than != v->twin[v->best])
-            say_pairs(out, v, family, worse_once, than,
-                      "Significantly worse than %s%s%s:", v->groups.group[than].name, points,
-                      v->at);
 }
 
 static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
 {
     say_best(out, v, details);
-    if (details) {
-        if (v->wish.sure && v->wish.sure[0])
-            fprintf(out, "  %s\n", v->wish.sure);
-        say_all_pairs(out, v);
-        say_twins(out, v);
-    }
+    if (details && v->wish.sure && v->wish.sure[0])
+        fprintf(out, "  %s\n", v->wish.sure);
     say_names(out, v, untested, v->best, "Not tested (a single seed, or interrupted): ");
-    if (details) {
+    if (details)
         say_power(out, v, true);
-        say_method(out, v);
-    }
 }
 
 /* --- where nothing can be tested */
@@ -415,11 +289,6 @@ static bool equals(const struct hr_verdict *v, size_t g, size_t than)
            hr_verdict_not_worse(v, than, g);
 }
 
-static bool equals_later(const struct hr_verdict *v, size_t g, size_t than)
-{
-    return g > than && g != v->best && hr_verdict_tested(v, than) && equals(v, g, than);
-}
-
 static bool may_be_worse(const struct hr_verdict *v, size_t g, size_t than)
 {
     return g != than && hr_verdict_tested(v, g) && !hr_verdict_not_worse(v, g, than) &&
@@ -431,7 +300,7 @@ static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
     return g != than && !hr_verdict_not_worse(v, g, than) && hr_verdict_worse_than(v, g, than);
 }
 
-static void say_margin(FILE *out, const struct hr_verdict *v, bool details)
+static void say_margin(FILE *out, const struct hr_verdict *v)
 {
     const char *best = v->best < v->groups.n ? v->groups.group[v->best].name : "";
     if (!(v->wish.margin > 0) || v->score_tests.tests == 0)
@@ -445,10 +314,6 @@ static void say_margin(FILE *out, const struct hr_verdict *v, bool details)
     say_names(out, v, is_worse, v->best, "Worse than %s, perhaps by more than it: ", best);
     say_names(out, v, may_be_worse, v->best,
               "Neither shown to be worse than %s nor to be within it: ", best);
-    for (size_t than = 0; details && than < v->groups.n; than++)
-        if (than != v->best)
-            say_names(out, v, equals_later, than,
-                      "Equal to %s within it: ", v->groups.group[than].name);
 }
 
 /* --- seeds and orders of events --- */
@@ -503,8 +368,6 @@ static void say_orders(FILE *out, const struct hr_verdict *v)
 
 /* --- what a target took: seconds and samples, each tested over all pairs --- */
 
-static const char *const units[] = {[HR_COST_SECONDS] = "seconds", [HR_COST_SAMPLES] = "samples"};
-
 static size_t reached(const struct hr_run_group *group)
 {
     return hr_run_group_target(group).n;
@@ -546,63 +409,13 @@ static bool later(const struct hr_verdict *v, size_t g, size_t than)
     return hr_family_higher(&v->cost_tests[HR_COST_SECONDS], g, than);
 }
 
-static bool more(const struct hr_verdict *v, size_t g, size_t than)
-{
-    return hr_family_higher(&v->cost_tests[HR_COST_SAMPLES], g, than);
-}
-
-/* Equal weights took equally many samples: said once. */
-static bool more_once(const struct hr_verdict *v, size_t g, size_t than)
-{
-    return v->twin[g] == g && more(v, g, than);
-}
-
-static void say_told(FILE *out, const struct hr_verdict *v, enum hr_cost cost, size_t first)
-{
-    const struct hr_family *family = &v->cost_tests[cost];
-    const bool seconds = cost == HR_COST_SECONDS;
-    if (family->tests && count_told(family) == 0)
-        fprintf(out, "  No significant difference in %s%s.\n", units[cost], v->at);
-    for (size_t than = 0; family->tests && than < v->groups.n; than++)
-        if (seconds || than == first || v->twin[than] == than)
-            say_pairs(out, v, family,
-                      seconds         ? later
-                      : than == first ? more
-                                      : more_once,
-                      than, "Significantly more %s than %s%s:", units[cost],
-                      v->groups.group[than].name, v->at);
-}
-
-/* Tests in which some times are not known cannot claim anything of a few seeds. */
-static void say_censored(FILE *out, const struct hr_verdict *v)
-{
-    const struct hr_family *family = &v->cost_tests[HR_COST_SECONDS];
-    bool exact = false, all = true;
-    for (size_t i = 0; i < family->groups * family->groups; i++)
-        if (family->pair[i].state == HR_PAIR_TESTED) {
-            exact |= family->pair[i].exact;
-            all &= family->pair[i].exact;
-        }
-    if (family->tests == 0)
-        return;
-    if (!all)
-        fprintf(out, "  (Paired t test of the logarithms, level %g %%, Holm's correction.)\n",
-                100 * HR_VERDICT_LEVEL);
-    if (exact)
-        fprintf(out,
-                "  (Where a run did not reach it, or had at its first evaluation, times are cut to "
-                "what both could show, and signs are tested: that takes %zu seeds or more%s.)\n",
-                hr_signs_needed(HR_VERDICT_LEVEL / (double)family->tests),
-                family->tests > 1 ? " for a first claim over all pairs" : "");
-}
-
 static bool not_always(const struct hr_verdict *v, size_t g, size_t than)
 {
     (void)than;
     return reached(&v->groups.group[g]) < v->groups.group[g].n;
 }
 
-static void say_target(FILE *out, const struct hr_verdict *v, bool details)
+static void say_target(FILE *out, const struct hr_verdict *v)
 {
     char text[HR_HUMAN_MAX], names[NAMES_MAX] = "";
     const struct hr_groups *groups = &v->groups;
@@ -618,20 +431,100 @@ static void say_target(FILE *out, const struct hr_verdict *v, bool details)
         fprintf(out, "%s reached %s first, %safter %s s on average%s.\n", names, asked.text,
                 firsts > 1 ? "together, " : "",
                 hr_human_seconds(text, mean_cost(&groups->group[first], HR_COST_SECONDS)), v->at);
-    if (!details) {
-        if (first < groups->n)
-            say_names(out, v, later, first, "Significantly later: ");
-        say_names(out, v, not_always, first, "Not with every run: ");
+    if (first < groups->n)
+        say_names(out, v, later, first, "Significantly later: ");
+    say_names(out, v, not_always, first, "Not with every run: ");
+}
+
+/* --- every pair, a row of a table: of the score, and of what a target took --- */
+
+/* What is 0 when it is shown is not -0. */
+static double without_sign(double x)
+{
+    return fabs(x) < 1e-12 ? 0 : x;
+}
+
+/* "-10.00 (-10.52 to -9.48)": of scores; "1.84 (1.62 to 2.09)": of costs, a ratio. */
+static void print_difference(FILE *out, const struct hr_verdict *v, const struct hr_pair *pair,
+                             bool ratio)
+{
+    const struct hr_metric_kind *kind = hr_metric_kind(v->metric);
+    const struct hr_paired *t = &pair->test;
+    const double x[] = {t->difference, t->interval.low, t->interval.high};
+    const char *form = ratio ? "%s%.3g" : kind->scale > 1 ? "%s%+.2f" : "%s%+.3g";
+    static const char *const before[] = {"", " (", " to "};
+    const size_t n = isfinite(t->sd) ? 3 : 1; /* all differ alike, or are known from one side */
+    for (size_t i = 0; i < n; i++)
+        fprintf(out, form, before[i], ratio ? exp(x[i]) : without_sign(kind->scale * x[i]));
+    fputs(n == 3 ? ")" : "", out);
+}
+
+/* a against b; what was tested of their twins is not shown once more. */
+static void write_pair(FILE *cells, const struct hr_verdict *v, const struct hr_family *family,
+                       size_t a, size_t b)
+{
+    const bool seconds = family == &v->cost_tests[HR_COST_SECONDS];
+    const bool scores = family == &v->score_tests;
+    const struct hr_pair *pair = hr_family_pair(family, a, b);
+    const char *word = hr_verdict_word(v, family, a, b);
+    const bool repeated = pair->state == HR_PAIR_IDENTICAL ? v->twin[b] != a
+                          : seconds                        ? false
+                                                           : v->twin[a] != a || v->twin[b] != b;
+    if (repeated || !hr_verdict_tested(v, a) || !hr_verdict_tested(v, b) ||
+        (pair->state == HR_PAIR_TESTED && !isfinite(pair->test.difference)))
         return;
+    fprintf(cells, "  %s\t%s\t%s\t",
+            seconds                                ? "seconds"
+            : !scores                              ? "samples"
+            : hr_metric_kind(v->metric)->scale > 1 ? "points"
+                                                   : hr_metric_kind(v->metric)->name,
+            v->groups.group[a].name, v->groups.group[b].name);
+    if (pair->state == HR_PAIR_TESTED) {
+        print_difference(cells, v, pair, !scores);
+        fprintf(cells, "\t%s%.2g", pair->p < 1e-4 ? "< " : "", fmax(pair->p, 1e-4));
+    } else {
+        fputc('\t', cells);
     }
-    for (size_t g = 0; g < groups->n; g++)
-        if (reached(&groups->group[g]) < groups->group[g].n)
-            fprintf(out, "  %s: %zu of %zu %s reached it.\n", groups->group[g].name,
-                    reached(&groups->group[g]), groups->group[g].n,
-                    hr_run_group_unit(&groups->group[g]));
-    say_told(out, v, HR_COST_SECONDS, first);
-    say_told(out, v, HR_COST_SAMPLES, first_of(groups, HR_COST_SAMPLES));
-    say_censored(out, v);
+    fprintf(cells, "\t%s\n", !strcmp(word, "not told") ? "-" : word);
+}
+
+/* Tests in which some times are not known cannot claim anything of a few seeds. */
+static void say_method(FILE *out, const struct hr_verdict *v)
+{
+    const struct hr_family *family = &v->cost_tests[HR_COST_SECONDS];
+    const size_t tests = v->score_tests.tests;
+    bool exact = false;
+    for (size_t i = 0; i < family->groups * family->groups; i++)
+        exact |= family->pair[i].state == HR_PAIR_TESTED && family->pair[i].exact;
+    fprintf(out,
+            "  (-: not significant. Paired t test over the seeds, %stwo-sided, level "
+            "%g %%%s.)\n",
+            family->tests ? "of times of their logarithms, " : "", 100 * HR_VERDICT_LEVEL,
+            tests > 1 ? ", Holm's correction over all pairs" : "");
+    if (exact)
+        fprintf(out,
+                "  (Where a run did not reach the target, or had at its first evaluation, times "
+                "are cut to what both could show, and signs are tested: that takes %zu seeds or "
+                "more%s.)\n",
+                hr_signs_needed(HR_VERDICT_LEVEL / (double)family->tests),
+                family->tests > 1 ? " for a first claim over all pairs" : "");
+}
+
+static void print_pairs(FILE *out, const struct hr_verdict *v, size_t width)
+{
+    const struct hr_family *const families[] = {&v->score_tests, &v->cost_tests[HR_COST_SECONDS],
+                                                &v->cost_tests[HR_COST_SAMPLES]};
+    struct hr_grid grid;
+    say_head(out, "All pairs");
+    fprintf(out, "differences with 95 %% intervals, uncorrected%s.\n", v->at);
+    hr_grid_begin(&grid, "-\t-a\t-b\ta - b, or a / b\tp\t-a is");
+    grid.cure = "; --wide shows all";
+    for (size_t f = 0; f < 3; f++)
+        for (size_t a = 0; a < families[f]->groups; a++)
+            for (size_t b = a + 1; b < families[f]->groups; b++)
+                write_pair(grid.cells, v, families[f], a, b);
+    hr_grid_end(&grid, out, width);
+    say_method(out, v);
 }
 
 /* --- beside the scores: speed, losses, divergence; nothing of it is tested --- */
@@ -805,26 +698,25 @@ static void compare(FILE *out, const struct hr_verdict *v, bool details, size_t 
 {
     const bool tested = count_tested(v) > 1;
     hr_alike_print(out, &v->groups, &v->wish, width);
-    if (v->unlike && details)
-        say_twins(out, v);
-    else if (!v->unlike && tested)
+    if (!v->unlike && tested)
         say_scores(out, v, details);
     else if (!v->unlike)
         say_untested(out, v, width);
-    say_margin(out, v, details);
+    say_margin(out, v);
     if (details)
         say_orders(out, v);
-    hr_best_epochs_print(out, &v->groups, details);
+    hr_best_epochs_print(out, &v->groups);
     say_speed(out, &v->groups, details);
     say_uneven(out, &v->groups);
     say_lost(out, &v->groups);
     say_rising(out, &v->groups);
     if (!v->unlike && (tested || v->groups.most == 1))
-        say_target(out, v, details);
+        say_target(out, v);
 }
 
-void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
-                      struct hr_verdict_wish wish, bool details, size_t width)
+/* pairs: with their table, which is not of sentences. */
+static void print(FILE *out, const struct hr_run_result *runs, size_t n,
+                  struct hr_verdict_wish wish, bool details, bool pairs, size_t width)
 {
     struct hr_verdict v;
     if (n == 0)
@@ -837,9 +729,17 @@ void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
         compare(out, &v, details, width);
     else
         say_alone(out, &v);
+    if (pairs && v.score_tests.tests)
+        print_pairs(out, &v, width);
     if (v.groups.n == 1 && details && runs[0].event_order)
         say_orders(out, &v);
     hr_verdict_free(&v);
+}
+
+void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
+                      struct hr_verdict_wish wish, bool details, size_t width)
+{
+    print(out, runs, n, wish, details, details, width);
 }
 
 /* --- for programs --- */
@@ -1012,7 +912,7 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_v
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return array;
-    hr_verdict_print(out, runs, n, wish, details, 0);
+    print(out, runs, n, wish, details, false, 0);
     if (fclose(out) == 0)
         for (char *rest, *line = strtok_r(text, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest))

@@ -237,8 +237,8 @@ char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
 /* What the runs let one say. Briefly: are they like for like; who is significantly worse than the
  * best, or why that is not known and by which command it would be; who reached the target first;
  * one ranking of speed, and whether the first runs and the last were equally fast; who lost ranks
- * or diverged. Of a single row, how far its score can be relied on. details: also every pair, the
- * tests, their power, orders of events. width: of a terminal, for commands; 0: any. */
+ * or diverged. Of a single row, how far its score can be relied on. details: also the tests'
+ * power, orders of events, and every pair, a row of a table. width: of a terminal; 0: any. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
                       struct hr_verdict_wish wish, bool details, size_t width);
 
