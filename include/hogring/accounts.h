@@ -29,7 +29,7 @@ struct hr_staleness {
  * staleness is N - 1. That is a prediction, not a measurement. Momenta combine so that the sums of
  * their geometric series multiply. */
 struct hr_asynchrony {
-    double effective_lr;      /* lr (1 + mean staleness); with --staleness-lr inverse each update
+    double effective_lr;      /* lr (1 + mean staleness); with --async-lr same:inverse each update
                                  counts with its own lr */
     double explicit_momentum; /* of the optimizer: momentum, or beta1 */
     double implicit_momentum; /* predicted: 1 - 1 / (1 + mean staleness) */

@@ -52,8 +52,10 @@ void hr_cli_defaults(struct hr_cli *cli)
     hr_option_defaults(hr_command_lists, hr_command_nlists, cli);
 }
 
-/* Options of earlier versions, the value that is done anyway, and what takes their place. */
+/* Options of earlier versions, the value that is done anyway (NULL: whatever it is), and what takes
+ * their place. */
 static const char *const gone[][3] = {
+    {"record-block", NULL, "hogwild is recorded in blocks of 16K"},
     {"server-replicas", "1",
      "a server that is lost is started again, and all go back to the last cut: "
      "--on-loss continue or restart (hogring help failures)"},
@@ -62,7 +64,7 @@ static const char *const gone[][3] = {
 bool hr_cli_option_says_nothing(const char *name, const char *value)
 {
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-        if (!strcmp(name, gone[i][0]) && !strcmp(value, gone[i][1]))
+        if (!strcmp(name, gone[i][0]) && (!gone[i][1] || !strcmp(value, gone[i][1])))
             return true;
     return false;
 }

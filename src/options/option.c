@@ -18,8 +18,8 @@ struct hr_option_name hr_option_name(const struct hr_option *row)
     if (!row->parameter)
         snprintf(name.text, sizeof name.text, "--%s", row->name);
     else
-        snprintf(name.text, sizeof name.text, "%s of --%s %.*s", row->metavar, row->with[0].option,
-                 (int)strcspn(values, "|"), values);
+        snprintf(name.text, sizeof name.text, "%s of --%s%s%.*s", row->metavar, row->with[0].option,
+                 row->of_any ? "" : " ", row->of_any ? 0 : (int)strcspn(values, "|"), values);
     return name;
 }
 

@@ -135,6 +135,7 @@ struct hr_option {
     /* It is said behind a value of with[0], in the order of the rows, and the help of that option
      * says so: EPOCHS and FACTOR of --lr-schedule step:5,0.1. */
     bool parameter;
+    bool of_any; /* behind any value, as with[0].values: --timeout 30s:10s */
     struct hr_option_range range;
 
     enum hr_option_models models;

@@ -194,7 +194,8 @@ static bool is_served(const struct hr_strategy *s)
     F(UNPIPED, "without --pipeline", NULL, "", !o->pipeline)                                       \
     F(TENSOR, "--tensor-parallel T", "tensor-parallel", "--tensor-parallel 2",                     \
       o->tensor_parallel > 1)                                                                      \
-    F(SHARDS, "--tensor-shards S", "tensor-shards", "--tensor-shards 2", o->tensor_shards > 1)     \
+    F(SHARDS, "--tensor-parallel T:S", "tensor-shards", "--tensor-parallel 1:2",                   \
+      o->tensor_shards > 1)                                                                        \
     F(ONE_STAGE, "in a single stage", NULL, "--pipeline 1 --micro-batches 2",                      \
       o->pipeline < 2 && (o->pipeline || is_split(o) || o->micro_batches > 1))                     \
     F(STALE, "--pipeline-schedule pipedream", "pipeline-schedule",                                 \
@@ -204,7 +205,7 @@ static bool is_served(const struct hr_strategy *s)
       o->pipeline &&IS(pipeline_schedule, "unstashed"))                                            \
     F(MICRO_BATCHES, "--micro-batches M", "micro-batches", "--micro-batches 2",                    \
       o->micro_batches > 0)                                                                        \
-    F(RECOMPUTE, "--recompute", "recompute", "--recompute", o->recompute)                          \
+    F(RECOMPUTE, "--pipeline K:recompute", "recompute", "--pipeline 2:recompute", o->recompute)    \
     F(CLIP, "--clip-norm X", "clip-norm", "--clip-norm 1", o->clip_norm > 0)                       \
     F(TRUST, "--optimizer lars, lamb", "optimizer", "--optimizer lars", rule_has_norms(o))         \
     F(FALLS, "--lr-schedule cosine, linear", "lr-schedule", "--lr-schedule cosine",                \

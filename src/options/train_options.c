@@ -96,7 +96,7 @@ const struct hr_option *hr_parameter_at(const struct hr_option *row, const char 
     const struct hr_option *parameter;
     for (size_t i = 0; (parameter = hr_train_option_at(i)) != NULL; i++)
         if (parameter->parameter && !strcmp(parameter->with[0].option, row->name) &&
-            is_value_of(value, parameter->with[0].values) && k-- == 0)
+            (parameter->of_any || is_value_of(value, parameter->with[0].values)) && k-- == 0)
             return parameter;
     return NULL;
 }

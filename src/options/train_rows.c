@@ -35,9 +35,8 @@ static enum hr_status check_stall_warn(const struct hr_train_options *o)
     if (o->stall_warn <= 0 || o->timeout <= 0 || o->stall_warn < o->timeout)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
-                   "--stall-warn %gs: expected less than --timeout, which ends a wait after %gs, "
-                   "or 0",
-                   o->stall_warn, o->timeout);
+                   "--timeout %gs:%gs: expected to be warned before the wait is ended, or 0",
+                   o->timeout, o->stall_warn);
 }
 
 static const char *model_at(size_t i)
@@ -104,8 +103,9 @@ static double eps_of(const struct hr_rule *rule)
     .words = &list(HR_CHOICE_WORD)[1], .choice = 1 + offsetof(struct hr_choices, field)
 #define RANGE(low, high) .range = {.least = low, .most = high}
 #define SPARSE_RANGE(low, high) .sparse_range = {.least = low, .most = high}
-/* It is said behind such a value of another option. */
+/* It is said behind such a value of another option; behind any. */
 #define PARAMETER(option, values) .parameter = true, .with = {{option, values}}
+#define PARAMETER_OF_ANY(option, value) .parameter = true, .of_any = true, .with = {{option, value}}
 #define BOTH (HR_TRAIN | HR_COMPARE)
 
 static const struct hr_option model[] = {
@@ -186,12 +186,6 @@ static const struct hr_option workers[] = {
     ROW("staleness", COUNT64, staleness, DECIDES, "CLOCKS", "3",
         "ssp: how many updates a worker may be ahead of the slowest; 0 is ps-sync",
         .commands = BOTH | HR_BENCH_TRAIN | HR_FORECAST),
-    ROW("staleness-lr", TEXT, staleness_lr, DECIDES, "HOW", "none",
-        "ps-async, ssp, hogwild: inverse: an update of staleness t at lr / (1 + t); none",
-        CHOICE(staleness_lr, HR_STALENESS_LRS)),
-    ROW("delay-compensation", NUMBER, delay_compensation, DECIDES, "LAMBDA", "0",
-        "ps-async, ssp, hogwild: carry gradients over to the weights they meet (DC-ASGD)",
-        RANGE(0, 1e6)),
     ROW("backups", COUNT, backups, DECIDES, "K", "1", "", PARAMETER("strategy", "backup-workers")),
     ROW("sync-every", COUNT, sync_every, DECIDES, "STEPS", "8",
         "local-sgd, and hogwild on several machines: steps between averagings; diloco: between "
@@ -216,8 +210,14 @@ static const struct hr_option workers[] = {
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_FORECAST,
         .models = HR_OF_ALL_MODELS, .with = {{"clock", "real"}, {"schedule", "free"}}),
     ROW("async-lr", TEXT, async_lr, DECIDES, "HOW", "same",
-        "asynchronous updates at the same lr, or divide it by the workers",
+        "asynchronous updates at the same lr, or divide: by the workers; same:inverse: one of "
+        "staleness t at lr / (1 + t); same:none,LAMBDA: gradients carried over to the weights they "
+        "meet (DC-ASGD)",
         CHOICE(async_lr, HR_ASYNC_LRS)),
+    ROW("staleness-lr", TEXT, staleness_lr, DECIDES, "STALENESS", "none", "",
+        PARAMETER("async-lr", "same|divide"), CHOICE(staleness_lr, HR_STALENESS_LRS)),
+    ROW("delay-compensation", NUMBER, delay_compensation, DECIDES, "LAMBDA", "0", "",
+        PARAMETER("async-lr", "same|divide"), RANGE(0, 1e6)),
 };
 
 static const struct hr_option training[] = {
@@ -297,7 +297,8 @@ static const struct hr_option pipelines[] = {
     ROW("pipeline", COUNT, pipeline, DECIDES, "K", NULL,
         "each worker is K ranks, stages, among which the layers of its model are split; it changes "
         "no bit beside --accumulate M of one worker each, unless it never drains (pipedream, "
-        "unstashed)",
+        "unstashed); K:recompute: a stage keeps its input of a micro-batch alone, and computes "
+        "forward again before backward: less memory, more time, the same bits",
         RANGE(0, HR_MAX_RANKS), .said = "none"),
     ROW("micro-batches", COUNT, micro_batches, DECIDES, "M", NULL,
         "of a pipeline: pieces of a worker's batch that pass through the stages", RANGE(0, 65536),
@@ -313,18 +314,14 @@ static const struct hr_option pipelines[] = {
     ROW("chunks", COUNT, chunks, DECIDES, "V", "1", "",
         PARAMETER("pipeline-schedule", "interleaved"), RANGE(1, 64),
         .needs = {"pipeline", "of what?"}),
-    ROW("recompute", FLAG, recompute, AROUND, NULL, NULL,
-        "a stage keeps its input of a micro-batch alone, and computes forward again before "
-        "backward: less memory, more time, the same bits",
-        .needs = {"pipeline", "of what?"}),
+    ROW("recompute", FLAG, recompute, AROUND, "recompute", NULL, "",
+        PARAMETER_OF_ANY("pipeline", "2")),
     ROW("tensor-parallel", COUNT, tensor_parallel, AROUND, "T", NULL,
         "each worker, or each of its stages, is T ranks, which share its layers by columns and "
-        "rows (hogring help split)",
+        "rows; T:S: cut into S shards [T], beside which T changes no bit (hogring help split)",
         RANGE(0, HR_MAX_RANKS), .said = "none"),
-    ROW("tensor-shards", COUNT, tensor_shards, DECIDES, "S", NULL,
-        "shards that layers are cut into, whoever computes them: beside the same S, T changes no "
-        "bit",
-        RANGE(0, HR_MAX_RANKS), .said = "T"),
+    ROW("tensor-shards", COUNT, tensor_shards, DECIDES, "S", NULL, "",
+        PARAMETER_OF_ANY("tensor-parallel", "2"), RANGE(0, HR_MAX_RANKS)),
 };
 
 static const struct hr_option times[] = {
@@ -453,14 +450,15 @@ static const struct hr_option limits[] = {
         PARAMETER("on-loss", "continue|restart"), CHOICE(lost_batch, HR_LOST_BATCHES)),
     ROW("max-restarts", COUNT, max_restarts, AROUND, "N", "3", "",
         PARAMETER("on-loss", "continue|restart"), RANGE(0, 4096)),
-    ROW("timeout", DURATION, timeout, ONCE, "T", "30s", "longest any wait may take; 0: no limit",
+    ROW("timeout", DURATION, timeout, ONCE, "T", "30s",
+        "longest any wait may take; 0: no limit; T:WARN, of a run on the real clock: when one has "
+        "lasted so long [10s], say on stderr for whom; 0: never",
         RANGE(0, 1e6),
         .commands = BOTH | HR_BENCH_COLLECTIVES | HR_BENCH_TRAIN | HR_BENCH_STORE | HR_GATE,
         .models = HR_OF_ALL_MODELS),
-    ROW("stall-warn", DURATION, stall_warn, ONCE, "T", "10s",
-        "real clock: when a wait has lasted so long, say on stderr for whom; 0: never",
-        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, .check = check_stall_warn,
-        .with = {{"clock", "real"}, {"schedule", "free"}}, .zero_is_off = true),
+    ROW("stall-warn", DURATION, stall_warn, ONCE, "WARN", "10s", "", .parameter = true,
+        .of_any = true, .with = {{"timeout", "30s"}, {"clock", "real"}, {"schedule", "free"}},
+        RANGE(0, 1e6), .models = HR_OF_ALL_MODELS, .check = check_stall_warn, .zero_is_off = true),
 };
 
 static const struct hr_option checkpoints[] = {
@@ -494,9 +492,7 @@ static const struct hr_option results[] = {
     ROW("record", TEXT, record, ONCE, "FILE", NULL,
         "write a trace, with which hogring replay gives the same bits again", .written = true,
         .commands = HR_TRAIN),
-    ROW("record-block", TEXT, record_block, DECIDES, "BYTES", "16K",
-        "hogwild, recorded: weights that are read or updated at once, 4K to 64K",
-        .commands = HR_TRAIN, .needs = {"record", "of what?"}),
+    ROW("record-block", TEXT, record_block, DECIDES, "BYTES", "16K", "", .commands = HR_LIBRARY),
     ROW("note", TEXT, note, ONCE, "TEXT", NULL,
         "words of your own, which --json keeps beside the run", .models = HR_OF_ALL_MODELS),
     ROW("digest-every", COUNT64, digest_every, ONCE, "N", NULL,

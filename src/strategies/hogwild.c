@@ -6,7 +6,7 @@
  *            the next pull are one pass, so a line that others wrote is fetched once a step. Only
  *            at the start and after a cut it pulls alone. Each worker has an optimiser state of its
  *            own; norms (--clip-norm, lars, lamb) are of its own gradient, state and copy.
- *            The rate (--staleness-lr) and the gradient (--delay-compensation) may follow the
+ *            The rate and the gradient (--async-lr) may follow the
  *            staleness at the push's start; compensation is with each block's weights as loaded,
  *            norms are those of the uncompensated gradient.
  *   Promise  no torn values; an update that meets another's between its load and its store is lost
@@ -683,8 +683,7 @@ static enum hr_status span(struct hr_rank *rank)
 const struct hr_strategy hr_strategy_hogwild = {
     .name = "hogwild",
     .guarantee = "no torn values; updates may be lost; staleness unbounded, measured",
-    .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation",
-                                     "record-block", NULL},
+    .options = (const char *const[]){"async-lr", "staleness-lr", "delay-compensation", NULL},
     .rows = {HR_KEPT_SHARED, HR_KEPT_OWN, .memory = hogwild_at_rest},
     .order = hr_order_of_arrival,
     .losses_are_inputs = true,

@@ -295,7 +295,8 @@ static enum hr_status account_waiting(struct hr_run *run)
 
 /* What staleness does to the step (hogring/train.h, struct hr_asynchrony), and which of step size,
  * momentum and staleness to change first when a run has diverged. */
-/* The mean factor of lr over the updates: 1, or with --staleness-lr inverse 1 / (1 + staleness). */
+/* The mean factor of lr over the updates: 1, or with --async-lr same:inverse that of
+ * 1 / (1 + staleness). */
 static double rate_left(const struct hr_run *run, const struct hr_run_result *result)
 {
     double sum = 0;

@@ -49,10 +49,10 @@ static enum hr_status check_shards(const struct hr_train_options *o)
 {
     if (shards_of(o) % team_of(o) == 0)
         return HR_OK;
-    return hr_fail(HR_E_USAGE,
-                   "--tensor-shards %zu: expected a multiple of --tensor-parallel %zu: each rank "
-                   "has as many",
-                   o->tensor_shards, o->tensor_parallel);
+    return hr_fail(
+        HR_E_USAGE,
+        "--tensor-parallel %zu:%zu: expected a multiple of %zu shards: each rank has as many",
+        o->tensor_parallel, o->tensor_shards, o->tensor_parallel);
 }
 
 static enum hr_status check_batch(const struct hr_train_job *job, size_t M)
@@ -125,8 +125,7 @@ static enum hr_status create(const struct hr_pipeline_options *options,
     const enum hr_status status = hr_pipeline_create(options, out);
     if (status == HR_OK || options->shards < 2)
         return status;
-    return hr_fail_within(status, "--tensor-%s %zu", o->tensor_shards ? "shards" : "parallel",
-                          options->shards);
+    return hr_fail_within(status, "--tensor-parallel %zu:%zu", team_of(o), options->shards);
 }
 
 enum hr_status hr_pipeline_setup(struct hr_run *run)

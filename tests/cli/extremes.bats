@@ -9,7 +9,6 @@ company() {
     features|cost|factors|hot-copies) echo --data "$TMP/a.libsvm" --model logistic --strategy hogwild --solver sgd ;;
     servers) echo --strategy ps-sync ;;
     staleness) echo --strategy ssp ;;
-    delay-compensation) echo --strategy ps-async ;;
     backups) echo --strategy backup-workers --workers 3 ;;
     sync-every) echo --strategy local-sgd ;;
     moving-rate) echo --strategy elastic-averaging ;;
@@ -21,7 +20,6 @@ company() {
     lr-step-epochs|lr-gamma) echo --lr-schedule step ;;
     base-batch-size) echo --scale-lr linear ;;
     checkpoint-every|keep) echo --checkpoint-dir "$(mktemp -d "$TMP/XXXXXX")" ;;
-    record-block) echo --strategy hogwild --record "$TMP/trace" ;;
   esac
 }
 

@@ -112,11 +112,11 @@ is_killed() {
 
 # All others wait for it at a cut, and what they say of that tells when.
 @test "a worker that is lost while the others wait for it has no more time than the run" {
-  started train --model softmax --compute-time 30ms --strategy hogwild --on-loss continue:count --launch process --workers 3 --epochs 2 --stall-warn 300ms
+  started train --model softmax --compute-time 30ms --strategy hogwild --on-loss continue:count --launch process --workers 3 --epochs 2 --timeout 30s:300ms
   await "^epoch 1/"
   victim=$(child_of $pid 2)
   kill -STOP $victim
-  await "(--stall-warn)"
+  await "(--timeout T:WARN)"
   kill -KILL $victim
   ended 0
   accounted "$TMP/run.json" 2

@@ -310,7 +310,7 @@ END
 @test "results for a FIFO that nobody reads end with --timeout" {
   mkfifo "$TMP/fifo"
   code=0
-  hogring train "${quick[@]}" --max-steps 2 --stall-warn 1s --timeout 3s --json "$TMP/fifo" >/dev/null 2>"$TMP/err" || code=$?
+  hogring train "${quick[@]}" --max-steps 2 --timeout 3s:1s --json "$TMP/fifo" >/dev/null 2>"$TMP/err" || code=$?
   [ $code = 3 ]
   grep -q "nobody read from it in 3 s" "$TMP/err"
 }

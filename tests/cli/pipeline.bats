@@ -36,8 +36,8 @@ END
   [[ "$output" == *'"pipeline": null'* ]]
 }
 
-@test "--recompute says what it saves and costs, and changes no bit" {
-  run hogring train --details --workers 1 --pipeline 2 --micro-batches 8 --pipeline-schedule gpipe --recompute --epochs 1 \
+@test "--pipeline K:recompute says what it saves and costs, and changes no bit" {
+  run hogring train --details --workers 1 --pipeline 2:recompute --micro-batches 8 --pipeline-schedule gpipe --epochs 1 \
     --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"recompute: activations take "*" a replica, "*" without; "*" % more multiply-adds"* ]]
@@ -96,8 +96,8 @@ END
   grep -q "stopped" "$TMP/err"
 }
 
-@test "--stall-warn names a stage that others wait for, and it goes on" {
-  start --stall-warn 300ms --timeout 60s
+@test "--timeout T:WARN names a stage that others wait for, and it goes on" {
+  start --timeout 60s:300ms
   victim=$(child_of $pid 2)
   kill -STOP "$victim"
   said="rank 1 \\(pid $victim\\) has been stopped for .*; rank 0 (has|and 1 more have) waited"
@@ -118,7 +118,7 @@ END
 }
 
 @test "options of pipelines mean nothing without one" {
-  for options in "--micro-batches 4" "--stages 3,3" "--pipeline-schedule gpipe" "--recompute"; do
+  for options in "--micro-batches 4" "--stages 3,3" "--pipeline-schedule gpipe"; do
     run hogring train $options --epochs 1
     [ "$status" -eq 2 ]
     [[ "$output" == *": of what? give --pipeline too"* ]]

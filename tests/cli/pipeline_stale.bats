@@ -114,7 +114,7 @@ END
 --workers 1 --pipeline-schedule unstashed --strategy ps-async|expected --workers 1 and --strategy allreduce
 --workers 1 --pipeline-schedule pipedream --optimizer lamb|no norms of the whole model
 --workers 1 --pipeline-schedule pipedream --clip-norm 1|no norms of the whole model
---workers 1 --pipeline-schedule unstashed --recompute|--recompute: not with --pipeline-schedule unstashed
+--workers 1 --pipeline-schedule unstashed --pipeline 2:recompute|--pipeline 2:recompute: not with --pipeline-schedule unstashed
 --workers 1 --pipeline-schedule pipedream:2|pipedream:2: there is no such
 --workers 1 --pipeline-schedule pipedream --inject nan:0@step=3|nan and flip-bit
 --workers 1 --pipeline-schedule pipedream --checkpoint-dir nowhere --checkpoint-every 7|empty only at the ends of epochs

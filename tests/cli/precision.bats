@@ -60,11 +60,11 @@ digest() { hogring train "${net[@]}" "$@" --quiet | sed -n 's/^weights digest  \
   for schedule in 1f1b zero-bubble gpipe; do
     [ "$(digest "${mlp[@]}" --workers 1 --batch-size 32 --pipeline 2 --micro-batches 4 --pipeline-schedule $schedule)" = "$whole" ] || return 1
   done
-  shards=$(digest "${mlp[@]}" --workers 1 --tensor-shards 2)
+  shards=$(digest "${mlp[@]}" --workers 1 --tensor-parallel 1:2)
   [ -n "$shards" ]
-  [ "$(HOGRING_ISA=v4bf16 digest "${mlp[@]}" --workers 1 --tensor-shards 2)" != "$(HOGRING_ISA=v4bf16 digest "${mlp[@]}" --workers 1)" ]
-  [ "$(digest "${mlp[@]}" --workers 1 --tensor-shards 2 --tensor-parallel 2)" = "$shards" ]
-  [ "$(digest "${mlp[@]}" --workers 1 --tensor-shards 2 --tensor-parallel 2 --launch process)" = "$shards" ]
+  [ "$(HOGRING_ISA=v4bf16 digest "${mlp[@]}" --workers 1 --tensor-parallel 1:2)" != "$(HOGRING_ISA=v4bf16 digest "${mlp[@]}" --workers 1)" ]
+  [ "$(digest "${mlp[@]}" --workers 1 --tensor-parallel 2)" = "$shards" ]
+  [ "$(digest "${mlp[@]}" --workers 1 --tensor-parallel 2 --launch process)" = "$shards" ]
   repro=$(digest --workers 1 --reduce repro --global-batch-size 64)
   [ "$(digest --workers 2 --reduce repro --global-batch-size 64)" = "$repro" ]
 }

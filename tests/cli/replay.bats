@@ -34,13 +34,11 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
 }
 
 @test "hogwild is recorded a block at a time, says what that costs, and is replayed" {
-  record --details --strategy hogwild --record-block 4K --model "flatten, dense 64, relu, dense 10" --json "$TMP/out.json"
+  record --details --strategy hogwild --model "flatten, dense 64, relu, dense 10" --json "$TMP/out.json"
   grep -q "record cost     workers took [0-9.]* times as long" "$TMP/recorded"
-  [ "$(json "$TMP/out.json" 'd["runs"][0]["record_cost"] > 1 and d["config"]["record-block"]')" = 4K ]
+  [ "$(json "$TMP/out.json" 'd["runs"][0]["record_cost"] > 1 and d["config"]["record-block"]')" = 16K ]
   hogring replay "$TMP/run.trace" --quiet | grep "equals the recorded one"
-  refused 2 "--record-block 2K: expected 4K to 64K" train --strategy hogwild --record "$TMP/x" --record-block 2K
-  refused 2 "--record-block: of what? give --record too" train --strategy hogwild --record-block 8K
-  refused 2 "--record-block: is not supported with --strategy ps-async" train --strategy ps-async --record "$TMP/x" --record-block 8K
+  refused 2 "--record-block: is no longer there; hogwild is recorded in blocks of 16K" train --strategy hogwild --record "$TMP/x" --record-block 8K
 }
 
 @test "inspect shows who took what, and counts staleness from the order alone" {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# hogring train --tensor-parallel, --tensor-shards: what is shown, how it ends, what is refused.
+# hogring train --tensor-parallel T:S: what is shown, how it ends, what is refused.
 load support
 
 # Runs for ever, with ranks that are processes: rank 0 is the worker, ranks 1 to 3 share its stages.
@@ -8,7 +8,7 @@ start() { forever --workers 1 --pipeline 2 --tensor-parallel 2 "$@"; }
 digest() { hogring train --workers 2 --epochs 1 --quiet "$@" | sed -n 's/^weights digest  \([0-9a-f]*\).*/\1/p'; }
 
 @test "the banner says the grid and what is split how; JSON what travelled" {
-  run hogring train --details --workers 2 --pipeline 2 --tensor-parallel 2 --tensor-shards 4 --epochs 1 --json "$TMP/run.json"
+  run hogring train --details --workers 2 --pipeline 2 --tensor-parallel 2:4 --epochs 1 --json "$TMP/run.json"
   [ "$status" -eq 0 ]
   [[ "$output" == *"2 replicas x 2 stages x 2 tensor ranks as threads"* ]]
   [[ "$output" == *"tensor   4 shards, on 2 ranks of each stage: layers by columns 1; by rows 3, 5"* ]]
@@ -31,20 +31,20 @@ END_OF_PYTHON
 }
 
 @test "beside the same shards threads, processes and every grid give one digest" {
-  want=$(digest --tensor-shards 4)
+  want=$(digest --tensor-parallel 1:4)
   [ -n "$want" ]
-  for grid in "--tensor-parallel 2" "--tensor-parallel 4 --launch process" "--tensor-parallel 4 --clock virtual" \
-    "--tensor-parallel 2 --schedule explore:7"; do
-    [ "$(digest --tensor-shards 4 $grid)" = "$want" ]
+  for grid in "--tensor-parallel 2:4" "--tensor-parallel 4 --launch process" "--tensor-parallel 4 --clock virtual" \
+    "--tensor-parallel 2:4 --schedule explore:7"; do
+    [ "$(digest $grid)" = "$want" ]
   done
   [ "$(digest)" != "$want" ]
-  [ "$(digest --tensor-shards 1)" = "$(digest)" ]
-  repro="--reduce repro --global-batch-size 32 --tensor-shards 4"
-  [ "$(digest $repro --workers 1)" = "$(digest $repro --workers 4 --tensor-parallel 2)" ]
+  [ "$(digest --tensor-parallel 1:1)" = "$(digest)" ]
+  repro="--reduce repro --global-batch-size 32"
+  [ "$(digest $repro --workers 1 --tensor-parallel 1:4)" = "$(digest $repro --workers 4 --tensor-parallel 2:4)" ]
 }
 
 @test "a checkpoint goes on upon another grid" {
-  want=$(digest --tensor-shards 4)
+  want=$(digest --tensor-parallel 1:4)
   digest --tensor-parallel 4 --max-steps 10 --checkpoint-dir "$TMP/c" >/dev/null
   cp -r "$TMP/c" "$TMP/d"
   [ "$(digest --resume "$TMP/c" --tensor-parallel 2)" = "$want" ]
@@ -77,13 +77,13 @@ END_OF_PYTHON
 
 @test "minibatches that are accumulated are micro-batches of one stage, whoever computes the shards" {
   for strategy in allreduce ps-sync; do
-    want=$(digest --strategy $strategy --pipeline 1 --micro-batches 4 --tensor-shards 2 --batch-size 32)
+    want=$(digest --strategy $strategy --pipeline 1 --micro-batches 4 --tensor-parallel 1:2 --batch-size 32)
     [ ${#want} = 32 ]
-    for how in "--tensor-shards 2" "--tensor-parallel 2" "--tensor-parallel 2 --launch process" "--tensor-parallel 2 --prefetch 1"; do
+    for how in "--tensor-parallel 1:2" "--tensor-parallel 2" "--tensor-parallel 2 --launch process" "--tensor-parallel 2 --prefetch 1"; do
       [ "$(digest --strategy $strategy $how --accumulate 4 --batch-size 8)" = "$want" ] || { echo "$strategy $how"; return 1; }
     done
-    [ "$(digest --strategy $strategy --tensor-shards 2 --accumulate 4 --global-batch-size 16)" = "$want" ]
-    [ "$(digest --strategy $strategy --pipeline 1 --tensor-shards 2 --batch-size 8)" != "$want" ]
+    [ "$(digest --strategy $strategy --tensor-parallel 1:2 --accumulate 4 --global-batch-size 16)" = "$want" ]
+    [ "$(digest --strategy $strategy --pipeline 1 --tensor-parallel 1:2 --batch-size 8)" != "$want" ]
   done
 }
 
@@ -100,14 +100,14 @@ END_OF_PYTHON
   while IFS='|' read -r options why; do
     refused 2 "$why" train --epochs 1 $options || return 1
   done <<'END_OF_LIST'
---tensor-parallel 3 --tensor-shards 4|expected a multiple of --tensor-parallel 3
---tensor-shards 40|--tensor-shards 40: the widest layer that can be cut has eight channels, or a head, for at most 32 shards
---tensor-parallel 40 --workers 1|--tensor-parallel 40: the widest
+--tensor-parallel 3:4|expected a multiple of 3 shards
+--tensor-parallel 1:40|--tensor-parallel 1:40: the widest layer that can be cut has eight channels, or a head, for at most 32 shards
+--tensor-parallel 40 --workers 1|--tensor-parallel 40:40: the widest
 --tensor-parallel 65|expected 0 to 64
 --tensor-parallel 4 --workers 20|expected at most 64
 --tensor-parallel 2 --overlap on|--overlap on
 --tensor-parallel 2 --on-loss continue|--on-loss
 END_OF_LIST
-  refused 2 "--tensor-shards 2: no layer that can be cut has eight channels, or a head, for each of two shards" \
-    train --model "flatten, dense 1, dense 10" --tensor-shards 2
+  refused 2 "--tensor-parallel 1:2: no layer that can be cut has eight channels, or a head, for each of two shards" \
+    train --model "flatten, dense 1, dense 10" --tensor-parallel 1:2
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# --stall-warn: who is waited for is named before --timeout ends the wait, and nobody else ever is.
+# --timeout T:WARN: who is waited for is named before --timeout ends the wait, and nobody else ever is.
 load support
 
 # Wait until file $1 holds text $2 (20 s at most).
@@ -18,16 +18,16 @@ begin() {
 
 # stopped_and_continued ARGUMENTS...
 stopped_and_continued() {
-  begin --stall-warn 500ms --timeout 60s "$@"
+  begin --timeout 60s:500ms "$@"
   kill -STOP "$victim"
-  await "$TMP/err" "(--stall-warn)"
+  await "$TMP/err" "(--timeout T:WARN)"
   grep -q "^hogring: warning: rank [0-9] (pid $victim) has been stopped for [0-9.]* s, while " "$TMP/err"
   kill -CONT "$victim"
   await "$TMP/err" "^hogring: rank [0-9] (pid $victim) goes on after "
   kill -INT $pid
   code=0; wait $pid || code=$?
   [ $code = 130 ] || { echo "$*: exit $code"; cat "$TMP/err"; return 1; }
-  [ "$(grep -c "(--stall-warn)" "$TMP/err")" = 1 ] || { echo "$*"; cat "$TMP/err"; return 1; }
+  [ "$(grep -c "(--timeout T:WARN)" "$TMP/err")" = 1 ] || { echo "$*"; cat "$TMP/err"; return 1; }
 }
 
 @test "a stopped process is named once, as stopped, and again when it goes on" {
@@ -40,11 +40,11 @@ stopped_and_continued() {
 }
 
 @test "who waits is named with it, and the run ends in time all the same" {
-  begin --model softmax --stall-warn 1s --timeout 3s
+  begin --model softmax --timeout 3s:1s
   kill -STOP "$victim"
   code=0; wait $pid || code=$?
   [ $code = 4 ] || { echo "exit $code"; cat "$TMP/err"; return 1; }
-  grep -qE "^hogring: warning: rank 1 \(pid $victim\) has been stopped for [0-9.]+ s, while .*; rank 0 has waited [0-9.]+ s for it \(--stall-warn\)$" "$TMP/err"
+  grep -qE "^hogring: warning: rank 1 \(pid $victim\) has been stopped for [0-9.]+ s, while .*; rank 0 has waited [0-9.]+ s for it \(--timeout T:WARN\)$" "$TMP/err"
   grep -q "pid $victim is stopped, while .*(--timeout)" "$TMP/err"
 }
 
@@ -76,9 +76,9 @@ END
 }
 
 sleeper_is_named() {
-  hogring train "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategy "$@" 2>"$TMP/err" >/dev/null
-  grep -qE "^hogring: warning: rank 1 \(pid [0-9]+\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (has waited|and 1 more have waited up to) [0-9.]+ s for it \(--stall-warn\)$" "$TMP/err" || { cat "$TMP/err"; return 1; }
-  [ "$(grep -c "(--stall-warn)" "$TMP/err")" = 1 ] || { cat "$TMP/err"; return 1; }
+  hogring train "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --timeout 30s:700ms --strategy "$@" 2>"$TMP/err" >/dev/null
+  grep -qE "^hogring: warning: rank 1 \(pid [0-9]+\) has been computing a gradient at step [0-9]+ for [0-9.]+ s; rank 0 (has waited|and 1 more have waited up to) [0-9.]+ s for it \(--timeout T:WARN\)$" "$TMP/err" || { cat "$TMP/err"; return 1; }
+  [ "$(grep -c "(--timeout T:WARN)" "$TMP/err")" = 1 ] || { cat "$TMP/err"; return 1; }
 }
 
 @test "a worker that sleeps is named by rank, pid and phase, whatever the strategy" {
@@ -86,8 +86,8 @@ sleeper_is_named() {
 }
 
 sleepers_are_named() {
-  hogring compare "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms --strategies allreduce,hogwild "$@" 2>"$TMP/err" >/dev/null
-  [ "$(grep -c "^hogring: warning: rank 1 (pid [0-9]*) has been computing .*(--stall-warn)$" "$TMP/err")" = 2 ] || { cat "$TMP/err"; return 1; }
+  hogring compare "${quick[@]}" --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --timeout 30s:700ms --strategies allreduce,hogwild "$@" 2>"$TMP/err" >/dev/null
+  [ "$(grep -c "^hogring: warning: rank 1 (pid [0-9]*) has been computing .*(--timeout T:WARN)$" "$TMP/err")" = 2 ] || { cat "$TMP/err"; return 1; }
 }
 
 @test "so it is in a comparison, and beside others" { printf "%s\n" --quiet --concurrent | together sleepers_are_named; }
@@ -99,33 +99,34 @@ says_nothing() {
 
 @test "gradients that take longer for all are no stall, and 0 says nothing" {
   together says_nothing <<END
---max-steps 2 --compute-time 3s --stall-warn 2s --strategy allreduce
---max-steps 4 --compute-time 3s --stall-warn 2s --strategy hogwild
---max-steps 4 --compute-time 3s --stall-warn 2s --strategy ps-async --placement colocated
---inject stall:1@step=5+3s --stall-warn 0
+--max-steps 2 --compute-time 3s --timeout 30s:2s --strategy allreduce
+--max-steps 4 --compute-time 3s --timeout 30s:2s --strategy hogwild
+--max-steps 4 --compute-time 3s --timeout 30s:2s --strategy ps-async --placement colocated
+--inject stall:1@step=5+3s --timeout 30s:0
 END
 }
 
 @test "a limit that --timeout never lets come is refused where it is given" {
-  refused 2 "--stall-warn 5s: expected less than --timeout, which ends a wait after 5s" train --stall-warn 5s --timeout 5s
-  refused 2 "--stall-warn 40s: expected less than --timeout" compare --stall-warn 40s
-  refused 2 "--stall-warn 40s: expected less than --timeout" train --data "$TMP/rows.libsvm" --model logistic --stall-warn 40s
-  refused 2 "--stall-warn 3: expected a time with its unit" train --stall-warn 3
-  refused 2 "--stall-warn" train --stall-warn -1s
-  refused 2 "--stall-warn 2000000: expected 0 to 1000000" train --stall-warn 2000000s --timeout 0
-  refused 2 "--stall-warn: is not supported with --clock virtual" simulate --stall-warn 1s
-  refused 2 "--stall-warn: is not supported with --schedule explore:1" train --schedule explore:1 --stall-warn 1s
+  refused 2 "--timeout 5s:5s: expected to be warned before the wait is ended, or 0" train --timeout 5s:5s
+  refused 2 "--timeout 30s:40s: expected to be warned" compare --timeout 30s:40s
+  refused 2 "--timeout 30s:40s: expected to be warned" train --data "$TMP/rows.libsvm" --model logistic --timeout 30s:40s
+  refused 2 "WARN of --timeout 3: expected a time with its unit" train --timeout 30s:3
+  refused 2 "WARN of --timeout -1s" train --timeout 30s:-1s
+  refused 2 "WARN of --timeout 2000000: expected 0 to 1000000" train --timeout 0:2000000s
+  refused 2 "WARN of --timeout: is not supported with --clock virtual" simulate --timeout 30s:1s
+  refused 2 "WARN of --timeout: is not supported with --schedule explore:1" train --schedule explore:1 --timeout 30s:1s
+  refused 2 "--stall-warn 3s: is said behind a colon: --timeout 30s:3s" train --stall-warn 3s
   hogring train "${quick[@]}" --timeout 5s 2>"$TMP/err" >/dev/null
   [ ! -s "$TMP/err" ]
-  hogring train "${quick[@]}" --timeout 0 --stall-warn 1h >/dev/null
-  hogring simulate "${quick[@]}" --stall-warn 0 >/dev/null
+  hogring train "${quick[@]}" --timeout 0:1h >/dev/null
+  hogring simulate "${quick[@]}" --timeout 30s:0 >/dev/null
 }
 
 # line_on_terminal TERM [BEFORE]: the warning, with this before it.
 line_on_terminal() {
   TERM=$1 python3 -c 'import pty, sys; sys.exit(pty.spawn(sys.argv[1:]))' "${HOGRING:-build/hogring}" \
-    train --model softmax --epochs 1 --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --stall-warn 700ms >"$TMP/screen" </dev/null
-  tr '\r' '\n' <"$TMP/screen" | grep -qP "^${2:-}(\\x1b\\[33m)?hogring: warning:(\\x1b\\[0m)? rank 1 .*\(--stall-warn\)$" || { cat -v "$TMP/screen"; return 1; }
+    train --model softmax --epochs 1 --workers 2 --compute-time 20ms --inject stall:1@step=2+2s --timeout 30s:700ms >"$TMP/screen" </dev/null
+  tr '\r' '\n' <"$TMP/screen" | grep -qP "^${2:-}(\\x1b\\[33m)?hogring: warning:(\\x1b\\[0m)? rank 1 .*\(--timeout T:WARN\)$" || { cat -v "$TMP/screen"; return 1; }
 }
 
 @test "on a terminal it has a line of its own, and progress goes on below" {

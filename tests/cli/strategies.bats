@@ -47,18 +47,19 @@ load support
 }
 
 @test "corrections of what is stale belong to those that push asynchronously" {
-  for name in staleness-lr=inverse delay-compensation=0.5; do
+  for how in inverse none,0.5; do
     for strategy in allreduce ps-sync local-sgd; do
-      refused 2 "--${name%=*}: is not supported with --strategy $strategy (it belongs to ps-async, ssp of" train --strategy $strategy --$name
+      refused 2 "--async-lr: is not supported with --strategy $strategy (it belongs to ps-async, ssp of" train --strategy $strategy --async-lr same:$how
     done
     for strategy in ps-async ssp hogwild; do
-      hogring train "${quick[@]}" --strategy $strategy --$name >/dev/null
+      hogring train "${quick[@]}" --strategy $strategy --async-lr same:$how >/dev/null
     done
   done
-  refused 2 "--staleness-lr: is not supported with --strategy ssp" train --strategy ssp --staleness 0 --staleness-lr inverse
-  refused 2 "--staleness-lr twice: expected none or inverse" train --strategy ssp --staleness-lr twice
-  refused 2 "--delay-compensation 10000000: expected 0 to 1000000" train --strategy ssp --delay-compensation 1e7
-  hogring train --details --model softmax --epochs 1 --strategy ps-async --staleness-lr inverse --delay-compensation 0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
+  refused 2 "--async-lr: is not supported with --strategy ssp" train --strategy ssp --staleness 0 --async-lr same:inverse
+  refused 2 "STALENESS of --async-lr same twice: expected none or inverse" train --strategy ssp --async-lr same:twice
+  refused 2 "LAMBDA of --async-lr same 10000000: expected 0 to 1000000" train --strategy ssp --async-lr same:none,1e7
+  refused 2 "--staleness-lr inverse: is said behind a colon: --async-lr same:inverse" train --strategy ssp --staleness-lr inverse
+  hogring train --details --model softmax --epochs 1 --strategy ps-async --async-lr same:inverse,0.5 --json "$TMP/out.json" 2>"$TMP/stderr" >/dev/null
   grep -q "manner   lr / (1 + staleness), delay-compensation 0.5" "$TMP/stderr"
   [ "$(json "$TMP/out.json" 'd["config"]["staleness-lr"], d["config"]["delay-compensation"]')" = "('inverse', 0.5)" ]
 }
@@ -66,7 +67,7 @@ load support
 @test "backup-workers: one server, fewer backups than workers, drops are told" {
   refused 2 "--strategy backup-workers:3: expected fewer than the 3 workers" train --strategy backup-workers:3 --workers 3
   refused 2 "--servers 2: not with --strategy backup-workers: one server decides" train --strategy backup-workers --servers 2
-  refused 2 "--staleness-lr: is not supported with --strategy backup-workers" train --strategy backup-workers --staleness-lr inverse
+  refused 2 "--async-lr: is not supported with --strategy backup-workers" train --strategy backup-workers --async-lr same:inverse
   hogring train "${quick[@]}" --strategy backup-workers:2 --workers 4 --schedule explore:1 --details --json "$TMP/out.json" >"$TMP/stdout"
   grep -Eq "^dropped +[0-9]+ gradients of [0-9]+ samples; by worker:( [0-9]+){4}$" "$TMP/stdout"
   [ "$(json "$TMP/out.json" 'd["runs"][0]["dropped"]["gradients"] == sum(d["runs"][0]["dropped"]["by_worker"]) > 0, d["runs"][0]["manner"]')" = "(True, 'backups 2')" ]

@@ -355,7 +355,7 @@ enum hr_stall_word hr_stall_next(struct hr_stall *stall, char *text, size_t size
     if (!hold_up.n)
         return HR_STALL_NOTHING;
     const size_t used = hr_hold_up_describe(&stall->waits, &hold_up, text, size);
-    snprintf(text + used, size - used, " (--stall-warn)");
+    snprintf(text + used, size - used, " (--timeout T:WARN)");
     remember(stall, &hold_up);
     return HR_STALL_WAITS;
 }

@@ -1,4 +1,4 @@
-/* stall.h - who is waited for, said before a wait reaches its deadline (--stall-warn).
+/* stall.h - who is waited for, said before a wait reaches its deadline (--timeout T:WARN).
  *
  * The launcher looks at what every rank says of itself in the control block, and tells from
  * that who waits for whom. What it sees it leaves there, for hogring doctor.
@@ -118,7 +118,7 @@ struct hr_stall {
 
 enum hr_stall_word { HR_STALL_NOTHING, HR_STALL_WAITS, HR_STALL_GOES_ON };
 
-/* --stall-warn in ns; 0 where --timeout (0: none) ends every wait before. */
+/* WARN of --timeout T in ns; 0 where --timeout (0: none) ends every wait before. */
 int64_t hr_stall_limit_ns(double warn_s, double timeout_s);
 
 void hr_stall_begin(struct hr_stall *stall, const struct hr_wait_rules *rules, size_t nranks);

@@ -778,7 +778,8 @@ const struct hr_field hr_result_rows[] = {
                 "the last one, in virtual time one like the first, [] where none was timed "
                 "(explore, replay; pipedream and unstashed in real time); null without a pipeline. "
                 "Where one thread does the work of one that never drains, it keeps one minibatch "
-                "at a time. recompute: of --recompute, activation_bytes that a replica's stages "
+                "at a time. recompute: of --pipeline K:recompute, activation_bytes that a "
+                "replica's stages "
                 "take (with their sums of gradients, and stashed weights) and "
                 "activation_bytes_without; madds_share, multiply-adds that are computed again over "
                 "a gradient's; in virtual time compute_seconds_without; of each stage "
@@ -787,7 +788,7 @@ const struct hr_field hr_result_rows[] = {
                 "means over the others, forward and backward, of its own updates between the read "
                 "of its weights and the update, and versions of its weights"},
     {HR_OBJECT(RUN, "tensor", tensor, tensor_rows), HR_WHEN(RUN, tensor.shards),
-     .meaning = "--tensor-parallel, --tensor-shards: shards that layers are cut into; ranks that "
+     .meaning = "--tensor-parallel T:S: shards that layers are cut into; ranks that "
                 "share them; bytes that these read of what others of them wrote, in layers that "
                 "are cut (0 where one process plays all ranks: nobody reads; what one rank does "
                 "for all is not counted); layers, of each: layer, text, and cut: by columns, by "

@@ -309,7 +309,7 @@ static const struct column columns[] = {
     {"most stale\nworker", cell_worst, NULL, ASYNCHRONY, 0, .expendable = 6},
     {"effective\nlr", cell_mean, hr_measure_effective_lr, ASYNCHRONY, 0, .expendable = 5,
      .format = "%.3g",
-     .meaning = "effective lr: mean lr x (1 + mean staleness), with --staleness-lr inverse times "
+     .meaning = "effective lr: mean lr x (1 + mean staleness), with --async-lr same:inverse times "
                 "its mean share"},
     {"momentum: configured\n/asynchrony/total", cell_momentum, hr_measure_effective_lr, ASYNCHRONY,
      0, .expendable = 4,

@@ -40,8 +40,8 @@
  *            so a worker may repeat what it does not know to have arrived (server_worker.h).
  *   Parts    (--overlap on) of a push go ahead of it: server_worker.h.
  *   Gate     a PULL is taken when the gate lets its worker read.
- *   Stale    an asynchronous update may have a smaller rate (--staleness-lr) or a gradient that is
- *            carried over to the weights it meets (--delay-compensation), by the staleness that the
+ *   Stale    an asynchronous update may have a smaller rate (--async-lr) or a gradient that is
+ *            carried over to the weights it meets (LAMBDA of --async-lr), by the staleness that the
  *            shard sees.
  *   State    the optimiser's is split like the weights.
  *   Norms    of a tensor (lars, lamb) are its shard's, who has all of it (hr_slice_begin). Of the

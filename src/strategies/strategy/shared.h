@@ -44,13 +44,13 @@ HR_CHECKED enum hr_status hr_setup_take(struct hr_shared_state *shared, size_t b
 
 /* How updates depend on staleness: the setup of asynchronous strategies, or its first part. */
 struct hr_stale_updates {
-    bool inverse;       /* --staleness-lr inverse: at lr / (1 + staleness) */
-    float compensation; /* --delay-compensation: lambda; 0: none */
+    bool inverse;       /* --async-lr same:inverse: at lr / (1 + staleness) */
+    float compensation; /* LAMBDA of --async-lr; 0: none */
 };
 HR_CHECKED enum hr_status hr_stale_prepare(struct hr_shared_state *shared);
 void hr_stale_describe(const struct hr_shared_state *shared, char *text, size_t size);
 
-/* The same with the rate that --staleness-lr gives an update of that staleness. inverse: Zhang et
+/* The same with the rate that --async-lr gives an update of that staleness. inverse: Zhang et
  * al., "Staleness-Aware Async-SGD", arXiv 1511.05950, with factor 1 for staleness 0. */
 struct hr_step hr_step_stale(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                              uint64_t number, uint64_t staleness);

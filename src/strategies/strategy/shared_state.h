@@ -162,7 +162,7 @@ struct hr_shared_state {
     size_t update_threads; /* of a worker whose other ranks wait (kernels/team.h); 0: 1 */
     bool outlives;         /* the run outlives ranks that are lost (--on-loss) */
     bool overlaps;         /* gradients leave in pieces (--overlap) */
-    bool slows;            /* stale updates have smaller rates (--staleness-lr) */
+    bool slows;            /* stale updates have smaller rates (--async-lr same:inverse) */
     bool reissues;         /* their batches are handed out again (continue:reissue) */
     const struct hr_inject *drops; /* borrowed: it loses pushes on purpose; NULL: none is lost */
     bool local;                    /* the workers' group is one thread's */

@@ -92,7 +92,7 @@ static void who_computes_while_the_others_wait_is_named_once(void **state)
     check_said(&run, "");
     pass(&run, 30, "w40 w40 c40 w40");
     check_said(&run, COMPUTES("2", "102", "40", "11.0") "; rank 0 and 2 more have waited up to "
-                                                        "10.0 s for it (--stall-warn)\n");
+                                                        "10.0 s for it (--timeout T:WARN)\n");
     pass(&run, 1, "c41 c41 w40 c41");
     check_said(&run, "+ rank 2 (pid 102) goes on after 40.9 s\n");
     pass(&run, 1, "w41 w41 w41 w41");
@@ -135,14 +135,14 @@ static void who_is_slow_in_every_step_is_named_in_the_first(void **state)
     begin(&run, 4, steps4);
     pass(&run, 15, "w1 w1 c1 w1");
     check_said(&run, COMPUTES("2", "102", "1", "10.0") "; rank 0 and 2 more have waited up to "
-                                                       "10.0 s for it (--stall-warn)\n");
+                                                       "10.0 s for it (--timeout T:WARN)\n");
     pass(&run, 15, "w2 w2 c2 w2");
     pass(&run, 15, "w3 w3 c3 w3");
     check_said(&run, "+ rank 2 (pid 102) goes on after 15.0 s\n");
     pass(&run, 1, "w4 w4 c4 w4");
     pass(&run, 11, "w5 w5 c5 w5");
     check_said(&run, COMPUTES("2", "102", "5", "10.0") "; rank 0 and 2 more have waited up to "
-                                                       "10.0 s for it (--stall-warn)\n");
+                                                       "10.0 s for it (--timeout T:WARN)\n");
 }
 
 static void several_are_named_in_one_line_and_others_when_they_join(void **state)
@@ -156,12 +156,12 @@ static void several_are_named_in_one_line_and_others_when_they_join(void **state
         COMPUTES("1", "101", "7", "10.0") ", " COMPUTES("2", "102", "7", "10.0") ", " COMPUTES(
             "3", "103", "6", "10.0") ", and 2 "
                                      "more; rank 0 and 2 more have waited up to 10.0 s for them "
-                                     "(--stall-warn)\n");
+                                     "(--timeout T:WARN)\n");
     pass(&run, 1, "w7 c7 c7 c6 c0 w5 c7 w7");
     check_said(&run, "+ rank 4 (pid 104) goes on after 11.0 s\n"
                      "+ rank 5 (pid 105) goes on after 11.0 s\n" COMPUTES(
                          "6", "106", "7", "0.1") "; rank 0 and 1 more have waited up to 11.1 s for "
-                                                 "it (--stall-warn)\n");
+                                                 "it (--timeout T:WARN)\n");
 }
 
 /* Local steps: it gets on, and the others wait for it all the same. */
@@ -174,7 +174,7 @@ static void who_is_behind_is_named_though_it_gets_on(void **state)
     pass(&run, 4, "w8 c6");
     pass(&run, 4, "w8 c7");
     check_said(&run, COMPUTES("1", "101", "7", "2.0") "; rank 0 has waited 10.0 s for it "
-                                                      "(--stall-warn)\n");
+                                                      "(--timeout T:WARN)\n");
 }
 
 /* --- other strategies --- */
@@ -189,7 +189,7 @@ static void who_waits_for_a_server_does_not_wait_for_who_computes(void **state)
     begin(&run, 2, (struct hr_wait_rules){.workers = 2, .owners = 1});
     pass(&run, 60, "c4 w3"); /* rank 0 owns the shard, and does not serve it while it computes */
     check_said(&run, COMPUTES("0", "100", "4", "10.0") "; rank 1 has waited 10.0 s for it "
-                                                       "(--stall-warn)\n");
+                                                       "(--timeout T:WARN)\n");
     begin(&run, 2, (struct hr_wait_rules){.workers = 2, .owners = 1});
     pass(&run, 60, "w3 c4");
     check_said(&run, "");
@@ -205,7 +205,7 @@ static void stages_wait_for_those_of_their_pipeline(void **state)
     pass(&run, 5, "w3 c7 s c3 c3 w6 w6");
     pass(&run, 6, "w3 w8 s w3 c3 c8 w8");
     check_said(&run, COMPUTES("4", "104", "3", "10.0") "; rank 0 and 1 more have waited up to "
-                                                       "10.0 s for it (--stall-warn)\n");
+                                                       "10.0 s for it (--timeout T:WARN)\n");
 }
 
 static void at_a_cut_all_wait_for_who_computes(void **state)
@@ -216,7 +216,7 @@ static void at_a_cut_all_wait_for_who_computes(void **state)
     pass(&run, 5, "k7 c9 c8");
     pass(&run, 6, "k7 c9 k8");
     check_said(&run, COMPUTES("1", "101", "9", "10.0") "; rank 0 and 1 more have waited up to "
-                                                       "10.0 s for it (--stall-warn)\n");
+                                                       "10.0 s for it (--timeout T:WARN)\n");
 }
 
 static void behind_a_gate_wait_is_for_who_has_computed_as_long(void **state)
@@ -227,7 +227,7 @@ static void behind_a_gate_wait_is_for_who_has_computed_as_long(void **state)
     pass(&run, 5, "w9 c11 c3");
     pass(&run, 8, "w9 c12 c3"); /* rank 1 gets on: the gate waits for rank 2 */
     check_said(&run, COMPUTES("2", "102", "3", "10.0") "; rank 0 has waited 10.0 s for it "
-                                                       "(--stall-warn)\n");
+                                                       "(--timeout T:WARN)\n");
 }
 
 static void a_server_waits_when_all_workers_compute(void **state)
@@ -241,7 +241,7 @@ static void a_server_waits_when_all_workers_compute(void **state)
     pass(&run, 8, "c1 c2 s");
     check_said(&run, COMPUTES("0", "100", "1", "13.0") ", " COMPUTES(
                          "1", "101", "2", "10.0") "; rank 2 has waited 10.0 s for them "
-                                                  "(--stall-warn)\n");
+                                                  "(--timeout T:WARN)\n");
 }
 
 static void who_starts_is_waited_for_by_all(void **state)
@@ -251,11 +251,11 @@ static void who_starts_is_waited_for_by_all(void **state)
     begin(&run, 3, (struct hr_wait_rules){.workers = 2});
     pass(&run, 11, "w0 i s");
     check_said(&run, "rank 1 (pid 101) has been starting for 10.0 s; rank 0 has waited 10.0 s for "
-                     "it (--stall-warn)\n");
+                     "it (--timeout T:WARN)\n");
     begin(&run, 3, (struct hr_wait_rules){.workers = 2});
     pass(&run, 11, "w0 w0 i");
     check_said(&run, "rank 2 (pid 102) has been starting for 10.0 s; rank 0 and 1 more have waited "
-                     "up to 10.0 s for it (--stall-warn)\n");
+                     "up to 10.0 s for it (--timeout T:WARN)\n");
     begin(&run, 2, (struct hr_wait_rules){.workers = 2});
     pass(&run, 60, "i i");
     check_said(&run, "");
@@ -272,8 +272,9 @@ static void who_is_stopped_is_named_as_stopped(void **state)
     pass(&run, 5, "w40 w40 c40! w40");
     check_said(&run, "");
     pass(&run, 10, "w40 w40 c40! w40");
-    check_said(&run, "rank 2 (pid 102) has been stopped for 10.0 s, while computing a gradient at "
-                     "step 40; rank 0 and 2 more have waited up to 10.0 s for it (--stall-warn)\n");
+    check_said(&run,
+               "rank 2 (pid 102) has been stopped for 10.0 s, while computing a gradient at "
+               "step 40; rank 0 and 2 more have waited up to 10.0 s for it (--timeout T:WARN)\n");
     pass(&run, 5, "w40 w40 c40 w40");
     pass(&run, 5, "c41 c41 c41 c41");
     check_said(&run, "+ rank 2 (pid 102) goes on after 15.0 s\n");
@@ -287,7 +288,7 @@ static void who_is_stopped_again_is_named_again(void **state)
     for (int time = 0; time < 2; time++) {
         pass(&run, 12, "c7 s!");
         check_said(&run, "rank 1 (pid 101) has been stopped for 10.0 s, while serving "
-                         "(--stall-warn)\n");
+                         "(--timeout T:WARN)\n");
         pass(&run, 1, "c7 s");
         check_said(&run, "+ rank 1 (pid 101) goes on after 12.0 s\n");
     }
@@ -300,7 +301,7 @@ static void who_is_stopped_does_not_wait(void **state)
     begin(&run, 2, (struct hr_wait_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
     pass(&run, 12, "w1! w1");
     check_said(&run, "rank 0 (pid 100) has been stopped for 10.0 s, while communicating at step 1; "
-                     "rank 1 has waited 10.0 s for it (--stall-warn)\n");
+                     "rank 1 has waited 10.0 s for it (--timeout T:WARN)\n");
     begin(&run, 2, (struct hr_wait_rules){.workers = 2, .waits = HR_WAITS_FOR_STEP});
     pass(&run, 9, "w1! c1!");
     check_said(&run, "");
@@ -320,7 +321,7 @@ static void time_without_a_look_does_not_count(void **state)
     check_said(&run, "");
     pass(&run, 1, "w40 w40 c40 w40");
     check_said(&run, COMPUTES("2", "102", "40", "10.0") "; rank 0 and 2 more have waited up to "
-                                                        "10.0 s for it (--stall-warn)\n");
+                                                        "10.0 s for it (--timeout T:WARN)\n");
 }
 
 static void limit_is_off_where_a_timeout_comes_first(void **state)

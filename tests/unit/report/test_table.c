@@ -11,7 +11,7 @@
 
 #define PM "\xc2\xb1"
 #define LEGEND                                                                                     \
-    "effective lr: mean lr x (1 + mean staleness), with --staleness-lr inverse times its mean "    \
+    "effective lr: mean lr x (1 + mean staleness), with --async-lr same:inverse times its mean "   \
     "share; momentum from asynchrony: predicted, 1 - 1 / (1 + mean staleness)"
 
 static void expect_table(const struct hr_run_result *runs, size_t n, double target,

@@ -1,4 +1,4 @@
-/* What --staleness-lr and --delay-compensation make of an update, worked out by hand, and that they
+/* What STALENESS and LAMBDA of --async-lr make of an update, worked out by hand, and that they
  * leave alone what is not stale. */
 #include <stdio.h>
 

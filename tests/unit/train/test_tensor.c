@@ -176,10 +176,10 @@ static void what_does_not_go_with_it_is_refused(void **state)
     const struct hr_train_options good = split("allreduce", 2, 2, 4);
     struct hr_train_options bad = good;
     bad.tensor_shards = 3;
-    check_refused(bad, "--tensor-shards 3: expected a multiple of --tensor-parallel 2");
+    check_refused(bad, "--tensor-parallel 2:3: expected a multiple of 2 shards");
     bad = good;
     bad.tensor_shards = 64;
-    check_refused(bad, "--tensor-shards 64: the widest layer that can be cut");
+    check_refused(bad, "--tensor-parallel 2:64: the widest layer that can be cut");
     bad = good;
     bad.tensor_parallel = bad.tensor_shards = 40;
     check_refused(bad, "are 80 ranks, expected at most 64");
