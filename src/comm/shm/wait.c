@@ -19,6 +19,7 @@ enum {
     CROWDED_YIELD_NS = 20 * 1000,
     LEAST_SPIN_NS = 200 * 1000,
     MOST_SPIN_NS = 500 * 1000,
+    IN_VAIN = 2,        /* so often, and no more */
     POLLS_A_CLOCK = 16, /* reading the clock costs more than a poll */
     /* Of who polls, and parks. */
     LEAST_NAP_NS = 20 * 1000,
@@ -114,16 +115,28 @@ static bool look(struct hr_waiter *waiter, hr_ready_fn ready, void *arg)
     return false;
 }
 
+static int64_t spin_budget(const struct hr_waiter *waiter)
+{
+    return waiter->poll ? POLLING * waiter->spin_ns : waiter->spin_ns;
+}
+
+static bool spins(const struct hr_waiter *waiter)
+{
+    return waiter->spin_ns && waiter->vain < IN_VAIN;
+}
+
 static bool spin(struct hr_waiter *waiter, hr_ready_fn ready, void *arg, int64_t start)
 {
-    const int64_t budget = waiter->poll ? POLLING * waiter->spin_ns : waiter->spin_ns;
+    const int64_t budget = spins(waiter) ? spin_budget(waiter) : 0;
+    const int64_t yield_ns = waiter->vain < IN_VAIN ? waiter->yield_ns : CROWDED_YIELD_NS;
     for (int64_t spun = 0; spun < budget; spun = hr_clock_ns() - start)
         for (int poll = 0; poll < POLLS_A_CLOCK; poll++) {
             if (look(waiter, ready, arg))
                 return true;
             hr_cpu_relax();
         }
-    while (hr_clock_ns() - start < waiter->yield_ns) {
+    waiter->vain += budget > 0;
+    while (hr_clock_ns() - start < yield_ns) {
         sched_yield();
         if (look(waiter, ready, arg))
             return true;
@@ -241,7 +254,7 @@ enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_
                              void *arg, const char *what)
 {
     /* A wait that ends at once is not timed: reading the clock twice would take as long. */
-    for (int poll = 0; poll < (waiter->spin_ns ? POLLS_A_CLOCK : 1); poll++) {
+    for (int poll = 0; poll < (spins(waiter) ? POLLS_A_CLOCK : 1); poll++) {
         const uint32_t seen = hr_atom32_load_relaxed(&bell->word);
         if (ready(arg))
             return HR_OK;
@@ -254,7 +267,10 @@ enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell, hr_
     const enum hr_activity was = hr_account_turn(waiter->account, HR_WAIT);
     const enum hr_status status = wait_slowly(waiter, bell, ready, arg, what, start);
     hr_account_turn(waiter->account, was);
-    waiter->waited_ns += hr_clock_ns() - start;
+    const int64_t waited = hr_clock_ns() - start;
+    if (waited < spin_budget(waiter))
+        waiter->vain = 0;
+    waiter->waited_ns += waited;
     return status;
 }
 

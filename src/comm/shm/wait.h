@@ -16,6 +16,8 @@
  * runnable thread has a processor of its own: the partner is running, and parking would cost more
  * than it saves. (A virtual processor that goes idle is slow to come back, slower than the hand-off
  * that we can measure: 64 MiB in 512 pieces took 30 ms with 20 us of spinning, and 9 with 200.)
+ * Whoever spun in vain twice spins no more until a wait has ended within that time: other programs
+ * want the processors, too, and two runs on two of them spent half of their time spinning.
  * Otherwise not at all, since the partner may be waiting for our processor; then a waiter gives its
  * processor away for 20 us, over and over: that costs a fifth of a hand-off through a futex when
  * the partner takes it, and little when nobody does.
@@ -59,6 +61,7 @@ struct hr_waiter {
     int64_t spin_ns;               /* before parking */
     int64_t yield_ns;              /* after spinning: yield the processor for so long */
     int64_t timeout_ns;            /* of one wait; 0: none */
+    unsigned vain;                 /* spins in vain since a wait was shorter than that */
     int64_t alarm_ns;              /* set by `ready`: look again at this time; 0: when rung */
     bool under_way; /* set by `ready`: the message has been sent, over an emulated link */
     struct hr_account *account; /* waiting goes into it; NULL: nobody keeps one */

@@ -394,6 +394,34 @@ static void spinning_ends_with_its_budget(void **state)
     assert_in_range(waiter.parks, 1, 10);
 }
 
+/* As many as only who spins comes to before its deadline. */
+static bool after_many_polls(void *arg)
+{
+    uint64_t *polls = arg;
+    return ++*polls >= 20 * 1000;
+}
+
+static void who_spun_in_vain_parks_until_a_wait_was_short(void **state)
+{
+    (void)state;
+    uint64_t polls = 0;
+    struct gate shut = {0}, gate = {0};
+    struct hr_waiter waiter = {.abort = &no_abort, .spin_ns = 10 * MS, .timeout_ns = 30 * MS};
+    for (int again = 0; again < 2; again++)
+        CHECK_FAILS(hr_wait_until(&waiter, &shut.bell, never, &polls, "never"), HR_E_TIMEOUT);
+    polls = 0;
+    CHECK_FAILS(hr_wait_until(&waiter, &shut.bell, after_many_polls, &polls, "polls"),
+                HR_E_TIMEOUT);
+
+    waiter.spin_ns = waiter.timeout_ns = 10 * HR_NS_PER_SECOND;
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, open_when_parked, &gate), 0);
+    CHECK_OK(wait_for(&waiter, &gate, 1));
+    pthread_join(thread, NULL);
+    polls = 0;
+    CHECK_OK(hr_wait_until(&waiter, &shut.bell, after_many_polls, &polls, "polls"));
+}
+
 static void budget_is_small_when_threads_outnumber_processors(void **state)
 {
     (void)state;
@@ -425,6 +453,7 @@ int main(void)
         cmocka_unit_test(waiter_looks_around_every_50_ms),
         cmocka_unit_test(parked_waiter_leaves_the_processor_alone),
         cmocka_unit_test(spinning_ends_with_its_budget),
+        cmocka_unit_test(who_spun_in_vain_parks_until_a_wait_was_short),
         cmocka_unit_test(budget_is_small_when_threads_outnumber_processors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
