@@ -210,10 +210,28 @@ static size_t sysconf_bytes(int level)
     return bytes > 0 ? (size_t)bytes : 0;
 }
 
+/* HOGRING_CACHES: the size of that level; 0: not named, or no two or three sizes. */
+static size_t forced_bytes(int level)
+{
+    const char *asked = getenv("HOGRING_CACHES");
+    uint64_t bytes[4] = {0};
+    size_t n = 0;
+    for (char word[32]; asked && n < 4; n++) {
+        const size_t length = strcspn(asked, ",");
+        if (length >= sizeof word)
+            return 0;
+        snprintf(word, sizeof word, "%.*s", (int)length, asked);
+        if (!hr_parse_size(word, &bytes[n]) || !bytes[n])
+            return 0;
+        asked = asked[length] ? asked + length + 1 : NULL;
+    }
+    return n == 2 || n == 3 ? bytes[level - 1] : 0;
+}
+
 size_t hr_cpus_cache_bytes(int level)
 {
     HR_ASSERT(level >= 1 && level <= 3);
-    const size_t bytes = cache_bytes(0, level);
+    const size_t forced = forced_bytes(level), bytes = forced ? forced : cache_bytes(0, level);
     return bytes ? bytes : sysconf_bytes(level);
 }
 
@@ -242,21 +260,6 @@ static size_t sharers(int cpu, int level)
         return 1;
     const size_t share = list_count(all) / list_count(threads);
     return share ? share : 1;
-}
-
-/* HOGRING_CACHES: the size of that level; 0: not set, or no two sizes. */
-static size_t forced_bytes(int level)
-{
-    char first[32];
-    uint64_t bytes[2];
-    const char *asked = getenv("HOGRING_CACHES"), *comma = asked ? strchr(asked, ',') : NULL;
-    if (!comma || (size_t)(comma - asked) >= sizeof first)
-        return 0;
-    snprintf(first, sizeof first, "%.*s", (int)(comma - asked), asked);
-    return hr_parse_size(first, &bytes[0]) && hr_parse_size(comma + 1, &bytes[1]) && bytes[0] &&
-                   bytes[1]
-               ? bytes[level - 1]
-               : 0;
 }
 
 const char *hr_cpus_unknown_caches(void)

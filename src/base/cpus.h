@@ -23,15 +23,16 @@ size_t hr_cpus_allowed(void);
 size_t hr_cpus_cores(void);
 
 /* Bytes of the first processor's data cache of level 1, 2 or 3; 0: not known. Read from /sys: for a
- * shared level sysconf is wrong in a guest. */
+ * shared level sysconf is wrong in a guest. HOGRING_CACHES=L1,L2 or L1,L2,L3 in the environment
+ * (32K,512K,8M) overrides it. */
 size_t hr_cpus_cache_bytes(int level);
 
 /* Bytes of level 1 or 2 that a core has: the least over the processors that this process may use; a
- * cache that several cores share is divided among them. HOGRING_CACHES=L1,L2 in the environment
- * (32K,512K) overrides it. 0: not known. */
+ * cache that several cores share is divided among them. HOGRING_CACHES overrides it. 0: not
+ * known. */
 size_t hr_cpus_cache_of_core(int level);
-/* What HOGRING_CACHES holds where that is no two sizes, and overrides nothing; NULL: it is, or not
- * set. */
+/* What HOGRING_CACHES holds where that is no two or three sizes, and overrides nothing; NULL: it
+ * is, or not set. */
 const char *hr_cpus_unknown_caches(void);
 
 /* Keep this thread on allowed processor number mod count: a core each, while there are some, then

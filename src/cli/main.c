@@ -103,7 +103,7 @@ static enum hr_status check_environment(void)
                        cpus, HR_CPUS_MAX);
     if (caches)
         return hr_fail(HR_E_USAGE,
-                       "HOGRING_CACHES=%s: expected a core's first and second level, as 32K,512K",
+                       "HOGRING_CACHES=%s: expected sizes of caches, as 32K,512K or 32K,512K,8M",
                        caches);
     return follow_parent();
 }

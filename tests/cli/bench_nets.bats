@@ -2,6 +2,8 @@
 # bench layers and bench train: every part once, shares that add up, and one line for what cannot be.
 load support
 
+export HOGRING_CACHES=32K,512K,8M # twice the third level is filled each time
+
 small=(--model "flatten, dense 16, relu, dense 10" --input 1x8x8 --batch-size 8 --max-seconds 0.02)
 
 # recomputed layers|train FILE: rates and shares are what the other fields make of them; a roof that

@@ -78,7 +78,7 @@ interrupted() {
 @test "a signal ends a benchmark, and the making of data, which leaves no half" {
   interrupted "$TMP/out" bench all_reduce --algorithm all --sizes 4:16M
   interrupted "$TMP/out" bench store --sweep --workers 8 --servers 4 --sizes 4K:16M
-  interrupted "$TMP/out" bench layers --model softmax --max-seconds 2s
+  HOGRING_CACHES=32K,512K,8M interrupted "$TMP/out" bench layers --model softmax --max-seconds 2s
   interrupted "$TMP/a.libsvm" data make sparse --out "$TMP/a.libsvm" --rows 20000000
   [ ! -e "$TMP/a.libsvm" ]
 }

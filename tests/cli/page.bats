@@ -25,7 +25,7 @@ check() { python3 "$BATS_TEST_DIRNAME/page_check.py" "$@"; }
   check "$TMP/what-if.html"
   hogring bench all_reduce --sizes 4:1K --algorithm all --report "$TMP/bench.html" >/dev/null
   check "$TMP/bench.html"
-  hogring bench layers --model softmax --max-seconds 0.05s --report "$TMP/layers.html" >/dev/null
+  HOGRING_CACHES=32K,512K,8M hogring bench layers --model softmax --max-seconds 0.05s --report "$TMP/layers.html" >/dev/null
   check "$TMP/layers.html"
   hogring bench links --sweep --report "$TMP/links.html" >/dev/null
   check "$TMP/links.html"

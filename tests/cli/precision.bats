@@ -105,7 +105,7 @@ END
   grep -q "^allreduce direct precision bf16 " "$TMP/stdout"
   hogring bench train --model mlp --workers 1 --max-seconds 0.2 --precision float32,bf16 --json "$TMP/bench.json" >/dev/null
   [ "$(json "$TMP/bench.json" '[r["roof"]["kind"] for r in d["rows"]]')" = "['float32', 'bfloat16']" ]
-  hogring bench layers --model mlp --max-seconds 0.2 --precision bf16 --json "$TMP/layers.json" >/dev/null
+  HOGRING_CACHES=32K,512K,8M hogring bench layers --model mlp --max-seconds 0.2 --precision bf16 --json "$TMP/layers.json" >/dev/null
   json "$TMP/layers.json" 'd["kernels"]' | grep -q "^bf16, tiles "
   refused 2 "--kernels openblas: has no products of bfloat16 values" train --precision bf16 --kernels openblas
   refused 2 "--kernels openblas: has no products of bfloat16 values" bench layers --model mlp --precision bf16 --kernels openblas

@@ -27,16 +27,24 @@ static void caches_grow_with_their_level(void **state)
 static void a_core_has_a_share_of_its_caches(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"", "32K", "32K,", ",512K", "0,512K", "32K,512K,8M", "a,b"};
+    static const char *const wrong[] = {
+        "", "32K", "32K,", ",512K", "0,512K", "32K,512K,8M,9M", "32K,512K,0", "a,b"};
     unsetenv("HOGRING_CACHES");
     assert_null(hr_cpus_unknown_caches());
-    const size_t l1 = hr_cpus_cache_of_core(1), l2 = hr_cpus_cache_of_core(2);
+    const size_t l1 = hr_cpus_cache_of_core(1), l2 = hr_cpus_cache_of_core(2),
+                 l3 = hr_cpus_cache_bytes(3);
     assert_true(l1 <= (size_t)1 << 20);
     assert_true(!l2 || !hr_cpus_cache_bytes(2) || l2 <= (size_t)64 << 20);
     setenv("HOGRING_CACHES", "48K,2M", 1);
     assert_null(hr_cpus_unknown_caches());
     assert_int_equal(hr_cpus_cache_of_core(1), 48 << 10);
     assert_int_equal(hr_cpus_cache_of_core(2), 2 << 20);
+    assert_int_equal(hr_cpus_cache_bytes(3), l3);
+    setenv("HOGRING_CACHES", "32K,512K,8M", 1);
+    assert_null(hr_cpus_unknown_caches());
+    assert_int_equal(hr_cpus_cache_of_core(2), 512 << 10);
+    assert_int_equal(hr_cpus_cache_bytes(1), 32 << 10);
+    assert_int_equal(hr_cpus_cache_bytes(3), 8 << 20);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv("HOGRING_CACHES", wrong[i], 1);
         assert_string_equal(hr_cpus_unknown_caches(), wrong[i]);
