@@ -141,7 +141,7 @@ typedef void (*hr_layer_watch)(void *arg, const struct hr_layer *layer, const st
                                bool backward);
 
 /* The ranks that compute a split part together (part.h). */
-struct hr_team_seat {
+struct hr_team_member {
     size_t rank, ranks; /* of them; 0, 0: one does it all */
     /* Wait for the others, who have come as far: what each wrote before, all see behind it. False:
      * give up, and what is computed means nothing. `sums`: it is for partial sums. */
@@ -159,7 +159,7 @@ struct hr_workspace_options {
     void (*done)(void *arg, size_t offset, size_t count);
     hr_layer_watch watch; /* NULL: layers are asked directly */
     void *arg;            /* of both */
-    struct hr_team_seat team;
+    struct hr_team_member team;
 };
 
 /* Memory for batches of up to max_batch samples; the model must outlive it. `options` is copied;

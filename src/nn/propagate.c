@@ -26,13 +26,13 @@ static void ask(const struct hr_workspace *workspace, const struct hr_layer *lay
 
 static size_t first_shard(const struct hr_workspace *workspace)
 {
-    const struct hr_team_seat *team = &workspace->options.team;
+    const struct hr_team_member *team = &workspace->options.team;
     return hr_split_begin(workspace->model->shards, team->ranks, team->rank);
 }
 
 static size_t end_shard(const struct hr_workspace *workspace)
 {
-    const struct hr_team_seat *team = &workspace->options.team;
+    const struct hr_team_member *team = &workspace->options.team;
     return hr_split_begin(workspace->model->shards, team->ranks, team->rank + 1);
 }
 
@@ -47,7 +47,7 @@ static struct hr_channels own_range(const struct hr_workspace *workspace,
 
 static void meet(struct hr_workspace *workspace, bool sums)
 {
-    const struct hr_team_seat *team = &workspace->options.team;
+    const struct hr_team_member *team = &workspace->options.team;
     if (team->ranks > 1 && !workspace->left)
         workspace->left = !team->meet(team->arg, sums);
 }

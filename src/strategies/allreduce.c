@@ -53,12 +53,12 @@ static void publish(const struct hr_shared_state *shared, size_t begin, size_t c
 {
     enum { AT_A_TIME = 64 };
     float *out[AT_A_TIME];
-    const struct hr_seats *seats = shared->seats;
-    const bool past = seats->n * shared->params * sizeof *first >= past_caches_bytes;
-    for (size_t s = 1; s < seats->n;) {
+    const struct hr_active *active = shared->active;
+    const bool past = active->n * shared->params * sizeof *first >= past_caches_bytes;
+    for (size_t s = 1; s < active->n;) {
         size_t n = 0;
-        for (; n < AT_A_TIME && s < seats->n; s++)
-            out[n++] = shared->weights[seats->rank[s]] + begin;
+        for (; n < AT_A_TIME && s < active->n; s++)
+            out[n++] = shared->weights[active->rank[s]] + begin;
         if (past)
             hr_vec()->copy_past(out, n, first, count);
         for (size_t i = 0; !past && i < n; i++)
@@ -84,7 +84,7 @@ static void apply(void *arg, size_t begin, size_t count, const float *sum)
     struct hr_worker *worker = arg;
     const struct hr_shared_state *shared = worker->shared;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMPUTE);
-    float *first = shared->weights[shared->seats->rank[0]] + begin;
+    float *first = shared->weights[shared->active->rank[0]] + begin;
     hr_step_update(&own_of(worker)->step, begin, count, first, worker->state, sum);
     publish(shared, begin, count, first);
     hr_account_turn(&worker->stats->account, was);
@@ -208,7 +208,7 @@ static enum hr_status span(struct hr_rank *rank)
         prepare_update(worker, index);
         HR_TRY(hr_rank_gradient(rank, index, alone ? &by_itself : &together));
         HR_TRY(alone ? update_alone(rank) : update_together(rank, index));
-        worker->stats->updates += worker->seat == 0; /* one a step */
+        worker->stats->updates += worker->group_rank == 0; /* one a step */
     }
     return hr_rank_rest(rank, worker->index);
 }

@@ -43,7 +43,7 @@ enum hr_push_fate { HR_FATE_SUMMED, HR_FATE_SUMMED_LAST, HR_FATE_DROPPED };
  * a share. */
 static bool may_pull(const struct hr_shard *shard, const struct hr_client *client)
 {
-    return !client->in && (!shard->loses || !shard->open || client->seated);
+    return !client->in && (!shard->loses || !shard->open || client->shares);
 }
 
 static void backup_enabled(struct hr_shard *shard, unsigned char *enabled)
@@ -79,14 +79,14 @@ static uint64_t step_in_hand(const struct hr_shard *shard)
 static void begin_step(struct hr_shard *shard)
 {
     const size_t workers = shard->shared->workers;
-    size_t seats = 0;
+    size_t shares = 0;
     for (size_t w = 0; w < workers; w++) {
         struct hr_client *client = &shard->worker[w];
-        client->seated = !client->left;
-        client->seat = seats;
-        seats += client->seated;
+        client->shares = !client->left;
+        client->nth_share = shares;
+        shares += client->shares;
     }
-    shard->seats = shard->expected = seats;
+    shard->shares = shard->expected = shares;
     shard->open = true;
     hr_shard_handed_out(shard, shard->next + 1);
 }
@@ -96,8 +96,8 @@ static size_t share_of(const struct hr_shard *shard, const struct hr_client *cli
 {
     const struct hr_batch batch =
         hr_batch_schedule_batch(&shard->shared->schedule, step_in_hand(shard));
-    return hr_split_begin(batch.count, shard->seats, client->seat + 1) -
-           hr_split_begin(batch.count, shard->seats, client->seat);
+    return hr_split_begin(batch.count, shard->shares, client->nth_share + 1) -
+           hr_split_begin(batch.count, shard->shares, client->nth_share);
 }
 
 static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr_message *message)
@@ -107,7 +107,7 @@ static void hand_out(struct hr_shard *shard, struct hr_client *client, struct hr
     if (!shard->loses)
         return;
     client->share = share_of(shard, client);
-    message->word[HR_REPLY_SEAT] = client->seat | (uint64_t)shard->seats << 32;
+    message->word[HR_REPLY_GROUP_RANK] = client->nth_share | (uint64_t)shard->shares << 32;
 }
 
 static void take_pull(struct hr_shard *shard, size_t worker)
@@ -141,7 +141,7 @@ static void skip_shares(struct hr_shard *shard)
     for (size_t w = 0; w < shard->shared->workers; w++) {
         struct hr_client *client = &shard->worker[w];
         const bool begun = client->batches && client->batch == step_in_hand(shard);
-        if (!client->seated || client->in || begun)
+        if (!client->shares || client->in || begun)
             continue;
         client->dropped.samples += share_of(shard, client);
         tell_dropped(shard, w);
@@ -233,7 +233,7 @@ static void count_lost(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
     struct hr_fate *fate = hr_fate_of(shard->shared->fates, worker);
-    const bool misses = shard->open && client->seated && !client->in &&
+    const bool misses = shard->open && client->shares && !client->in &&
                         (!client->batches || client->batch != step_in_hand(shard));
     if (!client->batches && !misses) /* as at a cut, where the leader reads fates */
         return;
@@ -258,8 +258,8 @@ static void lose(struct hr_shard *shard, size_t worker)
     hr_shard_lose_begin(shard, worker);
     settle_counters(shard, worker);
     count_lost(shard, worker);
-    shard->expected -= shard->open && client->seated && !client->in;
-    client->seated = client->seated && client->in;
+    shard->expected -= shard->open && client->shares && !client->in;
+    client->shares = client->shares && client->in;
     hr_shard_lose_end(shard, worker);
     if (shard->open && shard->expected == 0) /* nobody has a share any more */
         shard->open = false;
@@ -327,23 +327,23 @@ static void describe(const struct hr_shared_state *shared, char *text, size_t si
 
 /* A worker's own. */
 struct backup_worker {
-    bool shares;        /* it sits where the server said; else, at a cut, */
-    size_t seat, seats; /* where it did before */
+    bool shares; /* its group rank is that of its share; else what it was before: */
+    size_t group_rank, group_size;
 };
 
 /* Its share is that of the step in hand, until the cut. */
-static void take_seat(struct hr_worker *worker, const struct hr_message *reply)
+static void take_share(struct hr_worker *worker, const struct hr_message *reply)
 {
     struct backup_worker *own = worker->own;
-    const uint64_t word = reply->word[HR_REPLY_SEAT];
+    const uint64_t word = reply->word[HR_REPLY_GROUP_RANK];
     const bool batch = reply->kind == HR_WEIGHTS;
     if (batch && !own->shares) {
-        own->seat = worker->seat;
-        own->seats = worker->seats;
+        own->group_rank = worker->group_rank;
+        own->group_size = worker->group_size;
     }
     if (batch || own->shares) {
-        worker->seat = batch ? (size_t)(uint32_t)word : own->seat;
-        worker->seats = batch ? (size_t)(word >> 32) : own->seats;
+        worker->group_rank = batch ? (size_t)(uint32_t)word : own->group_rank;
+        worker->group_size = batch ? (size_t)(word >> 32) : own->group_size;
     }
     own->shares = batch;
 }
@@ -359,7 +359,7 @@ static void count_push(struct hr_worker *worker, enum hr_push_fate fate)
 static bool next_batch(struct hr_worker *worker, const struct hr_message *reply)
 {
     if (hr_server_takes_losses(worker->shared))
-        take_seat(worker, reply);
+        take_share(worker, reply);
     worker->index = reply->word[HR_REPLY_INDEX];
     return reply->kind != HR_NO_BATCH;
 }

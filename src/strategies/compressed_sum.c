@@ -171,7 +171,7 @@ static void sum_own(const struct hr_compressed_sum *sum, const struct place *pla
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_compression *c = hr_compression_of(shared);
     const size_t blocks = hr_compression_own_blocks(shared), size = c->how.how->block_bytes;
-    unsigned char *own = place->packets + worker->seat * own_bytes(shared);
+    unsigned char *own = place->packets + worker->group_rank * own_bytes(shared);
     float *error = worker->compressing->more, part[BLOCK];
     hr_compression_scale(shared, sum->index, false, error, blocks * BLOCK);
     for (size_t b = 0; b < blocks; b++) {
@@ -253,7 +253,7 @@ static void begin(struct hr_compressed_sum *sum, unsigned phase, const struct pl
     if (phase == TO_OWNERS)
         hr_member_all_to_all_start(member, packets, received, words);
     else if (phase == FROM_OWNERS || phase == GATHER)
-        hr_member_all_gather_start(member, packets + worker->seat * words, packets, words);
+        hr_member_all_gather_start(member, packets + worker->group_rank * words, packets, words);
     else if (phase == LEFT)
         hr_member_all_reduce_start(member, floats(place->packets), c->factors.p_floats);
     else if (phase == RIGHT)
@@ -318,7 +318,7 @@ static unsigned encode(const struct hr_compressed_sum *sum, const struct place *
         return LEFT;
     }
     const bool sparse = hr_compress_is_sparse(&c->how);
-    const size_t at = sparse ? worker->seat * pairs_bytes(c) : 0;
+    const size_t at = sparse ? worker->group_rank * pairs_bytes(c) : 0;
     c->how.how->encode(&c->how, c->count, hr_compression_gather(worker), own->error,
                        place->packets + at);
     hr_compression_scale(shared, sum->index, true, own->error, c->count);

@@ -114,7 +114,7 @@ static void move_anchor(struct hr_worker *worker)
     const struct setup *setup = shared->setup;
     const struct own *own = own_of(worker);
     const struct hr_step step =
-        hr_step_of(&setup->outer, shared->options->outer_lr, worker->seats, 1);
+        hr_step_of(&setup->outer, shared->options->outer_lr, worker->group_size, 1);
     for (size_t s = 0; s < shared->optimizer.nsegments; s++) {
         const struct hr_param_segment *segment = &shared->optimizer.segments[s];
         const size_t begin = segment->begin, end = begin + segment->count;
@@ -153,7 +153,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_gradient(rank, index, meets(worker) ? &meeting : NULL));
         if (worker->samples)
             hr_update_replica(worker, index);
-        worker->stats->updates += worker->seat == 0; /* one a step */
+        worker->stats->updates += worker->group_rank == 0; /* one a step */
         HR_TRY(meets(worker) ? outer_step(rank) : hr_rank_pass(rank));
     }
     return hr_rank_rest(rank, worker->index);

@@ -12,17 +12,16 @@
  *   Memory   x_i has two places, used by turns. A place is overwritten two steps later, when all
  *            neighbours have sent their next replica, and so have read this one.
  *   Compressed (--compress) other memory and another average: public_copies.h.
- *   Seats    a neighbour without a seat in this term (it was lost) is none: its weight in the
+ *   Active   a neighbour that is not active in this term (it was lost) is none: its weight in the
  *            average goes to x_i itself, so that among those that are left W stays symmetric, and
  *            its rows and columns sum to 1.
  *   Cuts     the model is the mean of the replicas, T(n) times 1 / n. No replica changes; the
  *            snapshot has them all, so a resumed run equals one that never stopped.
- *   Stop     news from the first seat travel one link a step, so a request to stop takes effect
- *            after as many steps as the farthest worker is links away, or at the next cut; where
- *            those that are left do not reach each other, at the next cut.
- *   Source   Lian et al., "Can Decentralized Algorithms Outperform Centralized Algorithms?", NIPS
- *            2017, arXiv 1705.09056. Weights: Xiao, Boyd, "Fast linear iterations for distributed
- *            averaging", 2004.
+ *   Stop     news from the first active worker travel one link a step, so a request to stop takes
+ * effect after as many steps as the farthest worker is links away, or at the next cut; where those
+ * that are left do not reach each other, at the next cut. Source   Lian et al., "Can Decentralized
+ * Algorithms Outperform Centralized Algorithms?", NIPS 2017, arXiv 1705.09056. Weights: Xiao, Boyd,
+ * "Fast linear iterations for distributed averaging", 2004.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -171,7 +170,7 @@ static void send_replica(struct hr_worker *worker)
         }
 }
 
-/* News of the first seat come to all before that index. */
+/* News of the first active worker come to all before that index. */
 static uint64_t meeting(const struct hr_worker *worker)
 {
     const struct own *own = worker->own;
@@ -188,7 +187,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_gradient(rank, index, &hooks));
         if (worker->samples)
             hr_update_replica(worker, index);
-        worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
+        worker->stats->updates += worker->group_rank == 0; /* one a step, of the mean */
         send_replica(worker);
         HR_TRY(hr_rank_meet(rank, NULL, all_are_here, worker));
         average(worker);

@@ -201,14 +201,14 @@ bool hr_gossip_neighbours(const struct hr_shared_state *shared, size_t i, size_t
 
 void hr_gossip_row(const struct hr_shared_state *shared, size_t worker, float *row)
 {
-    const struct hr_seats *seats = shared->seats;
+    const struct hr_active *active = shared->active;
     const float *all = weights_of(shared, worker);
     memset(row, 0, shared->workers * sizeof *row);
     row[worker] = all[worker];
     for (size_t w = 0, s = 0; w < shared->workers; w++) {
-        const bool seated = s < seats->n && seats->rank[s] == w;
-        s += seated;
-        if (w != worker && seated)
+        const bool is_active = s < active->n && active->rank[s] == w;
+        s += is_active;
+        if (w != worker && is_active)
             row[w] = all[w];
         else if (w != worker)
             row[worker] += all[w];
@@ -217,19 +217,20 @@ void hr_gossip_row(const struct hr_shared_state *shared, size_t worker, float *r
 
 uint64_t hr_gossip_reach(const struct hr_shared_state *shared)
 {
-    const struct hr_seats *seats = shared->seats;
-    uint64_t links[HR_VEC_MAX_INPUTS] = {0}; /* from the first seat, by seats */
+    const struct hr_active *active = shared->active;
+    uint64_t links[HR_VEC_MAX_INPUTS] = {0}; /* from the first active worker, by group rank */
     size_t found[HR_VEC_MAX_INPUTS], known = 1;
     found[0] = 0;
-    if (seats->n == shared->workers)
+    if (active->n == shared->workers)
         return ((const struct setup *)shared->setup)->reach;
     for (size_t k = 0; k < known; k++)
-        for (size_t s = 1; s < seats->n; s++)
-            if (!links[s] && hr_gossip_neighbours(shared, seats->rank[found[k]], seats->rank[s])) {
+        for (size_t s = 1; s < active->n; s++)
+            if (!links[s] &&
+                hr_gossip_neighbours(shared, active->rank[found[k]], active->rank[s])) {
                 links[s] = links[found[k]] + 1;
                 found[known++] = s;
             }
-    return known < seats->n ? UINT64_MAX : known > 1 ? links[found[known - 1]] : 1;
+    return known < active->n ? UINT64_MAX : known > 1 ? links[found[known - 1]] : 1;
 }
 
 double hr_consensus_step(const struct hr_train_options *options, const struct hr_compress *how)

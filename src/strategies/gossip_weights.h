@@ -28,16 +28,16 @@ struct hr_gossip_graph {
 HR_CHECKED enum hr_status hr_gossip_prepare(struct hr_shared_state *shared);
 void hr_gossip_describe(const struct hr_shared_state *shared, char *text, size_t size);
 
-/* A worker's row of W among those who have seats (workers), 0: no neighbours; see gossip.c. */
+/* A worker's row of W among active workers (workers), 0: no neighbours; see gossip.c. */
 void hr_gossip_row(const struct hr_shared_state *shared, size_t worker, float *row);
-/* Are two workers linked, whoever has a seat? */
+/* Are two workers linked, whoever is active? */
 bool hr_gossip_neighbours(const struct hr_shared_state *shared, size_t i, size_t j);
 /* GAMMA of gossip:GRAPH,GAMMA, or what stands for 0: 1, of topk:P% the square root of P / 100. With
  * 1 topk:1% diverges: who averages with public copies that lag behind must not go the whole way.
  * What 1902.00340 proves to converge is smaller by far, and slower. Without --compress 1. */
 double hr_consensus_step(const struct hr_train_options *options, const struct hr_compress *how);
-/* Links to the worker that is farthest from the first seat, at least 1; UINT64_MAX: one that has a
- * seat is not reached by those who have. */
+/* Links to the worker that is farthest from the first active one, at least 1; UINT64_MAX:
+ * an active worker is not reached by the others. */
 uint64_t hr_gossip_reach(const struct hr_shared_state *shared);
 
 /* Elements [at, at + count) of the sum over j of weights[j] x[j] go to out (count), which is none

@@ -135,7 +135,7 @@ static uint64_t slowest_of(const struct hr_shared_state *shared, uint64_t most)
 {
     uint64_t slowest = most;
     for (size_t w = 0; w < shared->workers; w++) {
-        if (!hr_homes_here(&shared->homes, w))
+        if (!hr_hosts_here(&shared->hosts, w))
             continue;
         const uint64_t clock = hr_atom64_load_relaxed(&line_of(shared, w)->clock);
         slowest = clock < slowest ? clock : slowest;

@@ -8,7 +8,7 @@
  *            worker's own, and are not averaged.
  *   Promise  all machines' weights are bit-equal after each averaging, which is checked at cuts
  *            there. Within a machine no value is torn, and updates may be lost.
- *   Batches  batch i is of the machine on which the worker with seat i mod W lives; which of its
+ *   Batches  batch i is of the machine on which active worker i mod W lives; which of its
  *            workers takes it is decided as it comes. A round is the H W batches behind the last
  *            averaging, fewer where an epoch ends: so all know without messages when to meet, and
  *            each sample is trained on once.
@@ -61,7 +61,7 @@ void hr_averaging_init(const struct hr_shared_state *shared, void *memory)
 {
     struct node *node = memory;
     if (hr_shared_is_apart(shared))
-        node->at = node->begins = shared->seats->index;
+        node->at = node->begins = shared->active->index;
 }
 
 struct hr_averaging {
@@ -124,7 +124,7 @@ static uint64_t due_of(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
     const uint64_t begins = node_of(worker)->begins;
-    return min_u64(begins + (uint64_t)shared->options->sync_every * shared->seats->n,
+    return min_u64(begins + (uint64_t)shared->options->sync_every * shared->active->n,
                    hr_batch_schedule_next_end(&shared->schedule, begins));
 }
 
@@ -141,7 +141,7 @@ static uint64_t meets_at(const struct hr_worker *worker)
 /* The first batch of this machine from `index` on. */
 static uint64_t first_here(const struct hr_shared_state *shared, uint64_t index)
 {
-    const uint64_t all = shared->seats->n, each = shared->leaders.each;
+    const uint64_t all = shared->active->n, each = shared->leaders.each;
     const uint64_t first = shared->leaders.first, place = index % all;
     if (place < first)
         return index + (first - place);
@@ -153,7 +153,7 @@ static bool draw(const struct hr_worker *worker, uint64_t end, uint64_t *index)
     const struct hr_shared_state *shared = worker->shared;
     struct hr_atom64 *next = &shared->dispenser->next;
     uint64_t seen;
-    if (shared->homes.self == 0 && hr_fates_take(shared->fates, index))
+    if (shared->hosts.self == 0 && hr_fates_take(shared->fates, index))
         return true;
     do {
         seen = hr_atom64_load_acquire(next); /* partners: the others here */
@@ -182,7 +182,7 @@ static void ask_to_rest(const struct hr_worker *worker, uint64_t due)
     const struct hr_shared_state *shared = worker->shared;
     struct hr_atom64 *stop_at = &shared->dispenser->stop_at;
     /* Partner: meets_at, in every worker, behind the sum, which needs what we send after this. */
-    if (worker->seat == 0 && hr_atom64_load_acquire(stop_at) == UINT64_MAX &&
+    if (worker->group_rank == 0 && hr_atom64_load_acquire(stop_at) == UINT64_MAX &&
         hr_shared_rests(shared, due))
         hr_atom64_store_release(stop_at, due);
 }
@@ -235,8 +235,8 @@ static void end_sum(struct hr_averaging *it, struct hr_worker *worker)
     node->at = it->meets_at;
     hr_atom64_store_release(&shared->dispenser->next, it->meets_at); /* nobody here draws now */
     hr_atom32_store_release(&node->met, it->meetings);               /* partner: is_over */
-    for (size_t s = worker->seat + 1; s < worker->seat + shared->leaders.each; s++)
-        hr_bell_ring(&shared->control->rank[shared->seats->rank[s]].bell);
+    for (size_t s = worker->group_rank + 1; s < worker->group_rank + shared->leaders.each; s++)
+        hr_bell_ring(&shared->control->rank[shared->active->rank[s]].bell);
 }
 
 /* (hr_ready_fn) */

@@ -86,7 +86,7 @@ static bool meets(const struct hr_worker *worker)
 static void finish_mean(struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    hr_vec()->scale(worker->weights, 1.0f / (float)worker->seats, shared->params);
+    hr_vec()->scale(worker->weights, 1.0f / (float)worker->group_size, shared->params);
     hr_keep_frozen(&shared->optimizer, 0, shared->params, worker->weights,
                    shared->snapshot.weights);
 }
@@ -110,7 +110,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_gradient(rank, index, meets(worker) ? &meeting : NULL));
         if (worker->samples)
             hr_update_replica(worker, index);
-        worker->stats->updates += worker->seat == 0; /* one a step, of the mean */
+        worker->stats->updates += worker->group_rank == 0; /* one a step, of the mean */
         HR_TRY(meets(worker) ? average(rank) : hr_rank_pass(rank));
     }
     return hr_rank_rest(rank, worker->index);

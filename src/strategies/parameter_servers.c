@@ -190,7 +190,7 @@ static void give(struct hr_worker *worker)
     note_gradient(worker);
     own->offered_ns = hr_clock_ns();
     worker->stats->updates += /* one a step, or a push */
-        worker->shared->strategy->synchronous ? worker->seat == 0 : leads(worker);
+        worker->shared->strategy->synchronous ? worker->group_rank == 0 : leads(worker);
     line->samples = worker->samples;
     hr_atom64_store_release(&line->given, own->asked + 1); /* partner: all_have_given */
     wake_all(worker);
@@ -205,7 +205,7 @@ static void sum_stripe(struct hr_worker *worker)
     const size_t begin = hr_stripe_begin(shared->params, k, i);
     const size_t count = hr_stripe_begin(shared->params, k, i + 1) - begin;
     const enum hr_activity was = hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
-    const float *grads[HR_HOMES_RANKS];
+    const float *grads[HR_HOSTS_RANKS];
     float *sum = shared->grads[first] + begin;
     for (size_t j = 0; j < k; j++)
         grads[j] = shared->grads[first + j] + begin;
@@ -243,7 +243,7 @@ static bool is_sent(const struct hr_worker *worker)
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_aggregating *own = worker->own;
     for (size_t s = 0; s < shared->servers; s++)
-        if (!hr_homes_here(&shared->homes, hr_shard_rank(shared, s)) &&
+        if (!hr_hosts_here(&shared->hosts, hr_shard_rank(shared, s)) &&
             !hr_ring_released_spsc(hr_server_requests(shared, worker->rank, s), own->ticket))
             return false;
     return true;
@@ -409,7 +409,7 @@ static enum hr_status span(struct hr_rank *rank)
     while (next_by_reply(worker, &reply, &index)) {
         HR_TRY(hr_rank_gradient(rank, index, gated ? &pushes_to_gate : &pushes));
         worker->stats->updates += /* one a step, or one a push */
-            !strategy->synchronous || worker->seat == 0;
+            !strategy->synchronous || worker->group_rank == 0;
         hr_server_push(worker, index);
         HR_TRY(hr_server_pull(rank, &reply));
         if (!hr_strategy_never_stale(strategy))

@@ -70,7 +70,7 @@ static float *place_of(const struct hr_shared_state *shared, const struct hr_pub
 
 static bool is_known(const struct hr_shared_state *shared, size_t worker, size_t j)
 {
-    return hr_gossip_neighbours(shared, worker, j) && !hr_homes_together(&shared->homes, worker, j);
+    return hr_gossip_neighbours(shared, worker, j) && !hr_hosts_same(&shared->hosts, worker, j);
 }
 
 static size_t known_by(const struct hr_shared_state *shared, size_t worker)

@@ -96,11 +96,11 @@ static void servers_text(const struct hr_run *run, char *text, size_t size)
 {
     const struct hr_shared_state *shared = &run->shared;
     text[0] = '\0';
-    for (size_t m = 0; shared->servers && m < shared->homes.machines; m++) {
+    for (size_t m = 0; shared->servers && m < shared->hosts.machines; m++) {
         const size_t used = strlen(text);
         size_t n = 0;
         for (size_t s = 0; s < shared->servers; s++)
-            n += shared->homes.machine[hr_shard_rank(shared, s)] == m;
+            n += shared->hosts.machine[hr_shard_rank(shared, s)] == m;
         if (n)
             snprintf(text + used, size - used, "%s%zu on %s", used ? ", " : "", n,
                      hr_several_host(run, m));

@@ -240,10 +240,10 @@ static double all_of(const int64_t *ns)
     return hr_seconds(all);
 }
 
-static int64_t busy_of(const struct hr_train_job *job, size_t worker, size_t seat)
+static int64_t busy_of(const struct hr_train_job *job, size_t worker, size_t member)
 {
     const struct hr_stage_account *account =
-        &job->stage_accounts[worker * job->pipeline->seats + seat];
+        &job->stage_accounts[worker * job->pipeline->members + member];
     return job->simulated ? account->busy_ps : account->busy_ns;
 }
 
@@ -253,7 +253,7 @@ static size_t slow_stage(const struct hr_train_job *job, size_t worker)
 {
     int64_t longest = 0;
     size_t slow = 0;
-    for (size_t k = 0; job->pipeline && k < job->pipeline->seats; k++) {
+    for (size_t k = 0; job->pipeline && k < job->pipeline->members; k++) {
         int64_t least = INT64_MAX;
         for (size_t w = 0; w < job->shared->workers; w++)
             least = busy_of(job, w, k) < least ? busy_of(job, w, k) : least;

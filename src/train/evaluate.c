@@ -55,7 +55,7 @@ static enum hr_status test_main(void *arg, size_t rank)
 {
     const struct hr_train_job *job = arg;
     struct hr_compute_buffers buffers;
-    struct hr_train_worker worker = {.job = job, .worker = {.seat = rank, .seats = 1}};
+    struct hr_train_worker worker = {.job = job, .worker = {.group_rank = rank, .group_size = 1}};
     HR_TRY(hr_kernels_init_process(1));
     HR_TRY(hr_compute_buffers_start(&buffers, job));
     hr_train_worker_borrow(&worker, &buffers);

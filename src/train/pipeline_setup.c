@@ -111,12 +111,12 @@ static size_t rounds_of(const struct hr_train_job *job)
 }
 
 /* That a worker's ranks live on (several.c): the machines of its first and last. */
-static size_t machines_of(const struct hr_run *run, size_t seats)
+static size_t machines_of(const struct hr_run *run, size_t members)
 {
-    const struct hr_homes *homes = &run->shared.homes;
-    if (!hr_homes_apart(homes) || run->job.played || seats < 2)
+    const struct hr_hosts *hosts = &run->shared.hosts;
+    if (!hr_hosts_are_many(hosts) || run->job.played || members < 2)
         return 1;
-    return (size_t)homes->machine[run->job.first_stage + seats - 2] - homes->machine[0] + 1;
+    return (size_t)hosts->machine[run->job.first_stage + members - 2] - hosts->machine[0] + 1;
 }
 
 static enum hr_status create(const struct hr_pipeline_options *options,
@@ -176,7 +176,7 @@ enum hr_status hr_pipeline_setup(struct hr_run *run)
     job->most_parts = M * options.rounds;
     job->piece = options.most;
     if (!job->played) /* ranks that wait leave their processors to their worker's update */
-        run->shared.update_threads = hr_min_size(job->pipeline->seats, hr_cpus_cores());
+        run->shared.update_threads = hr_min_size(job->pipeline->members, hr_cpus_cores());
     return HR_OK;
 }
 
@@ -239,7 +239,7 @@ static size_t bytes_of(const struct hr_pipeline *pipeline)
     size_t bytes = 0;
     for (size_t p = 0; p < pipeline->parts; p++)
         bytes += hr_pipeline_team_bytes(pipeline, p);
-    for (size_t k = 0; k < pipeline->seats; k++)
+    for (size_t k = 0; k < pipeline->members; k++)
         bytes += hr_stage_bytes(pipeline, k);
     return bytes;
 }
@@ -304,7 +304,7 @@ static enum hr_status report_split(const struct hr_train_job *job, struct hr_ten
         snprintf(report->layer[i].text, sizeof report->layer[i].text, "%s", info.text);
         report->layer[i].cut = hr_layer_cut_name(pipeline->split.cut[i]);
     }
-    for (size_t i = 0; i < job->shared->workers * pipeline->seats; i++)
+    for (size_t i = 0; i < job->shared->workers * pipeline->members; i++)
         report->bytes += job->stage_accounts[i].moved;
     report->nlayers = n;
     report->shards = pipeline->split.shards;
@@ -316,11 +316,11 @@ static enum hr_status report_split(const struct hr_train_job *job, struct hr_ten
 static void count_stage(const struct hr_train_job *job, size_t k, double span,
                         struct hr_stage_report *stage)
 {
-    const size_t team = job->pipeline->team, seats = job->pipeline->seats;
+    const size_t team = job->pipeline->team, members = job->pipeline->members;
     int64_t busy_ns = 0, busy_ps = 0, again_ns = 0, again_ps = 0;
     for (size_t i = 0; i < job->shared->workers * team; i++) {
         const struct hr_stage_account *account =
-            &job->stage_accounts[i / team * seats + k * team + i % team];
+            &job->stage_accounts[i / team * members + k * team + i % team];
         busy_ns += account->busy_ns;
         busy_ps += account->busy_ps;
         again_ns += account->again_ns;
@@ -387,7 +387,7 @@ enum hr_status hr_pipeline_report(struct hr_run *run)
     const struct hr_pipeline_options *o = &pipeline->options;
     HR_TRY(hr_pipeline_describe(job, &report->stage));
     for (size_t w = 0; w < job->shared->workers; w++) {
-        const struct hr_stage_account *lead = &job->stage_accounts[w * pipeline->seats];
+        const struct hr_stage_account *lead = &job->stage_accounts[w * pipeline->members];
         span += job->simulated ? hr_ps_seconds(lead->span_ps) : hr_seconds(lead->span_ns);
         without += hr_ps_seconds(lead->without_ps);
     }

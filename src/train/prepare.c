@@ -270,7 +270,7 @@ static bool changes_updates(const struct hr_run *run)
 /* Workers of a machine. */
 static size_t each_of(const struct hr_run *run)
 {
-    return run->machines ? run->shared.workers / run->shared.homes.machines : 0;
+    return run->machines ? run->shared.workers / run->shared.hosts.machines : 0;
 }
 
 /* Why not; false: they do. */
@@ -634,7 +634,7 @@ static void settle_stalls(struct hr_run *run)
         .workers = shared->workers,
         .owners = shared->colocated ? shared->servers : 0,
         .first_stage = run->job.first_stage,
-        .stages = run->job.pipeline ? run->job.pipeline->seats : 0,
+        .stages = run->job.pipeline ? run->job.pipeline->members : 0,
         .waits = shared->strategy->shares_batch              ? HR_WAITS_FOR_STEP
                  : bounded || shared->leaders.options.nranks ? HR_WAITS_FOR_SLOWEST
                                                              : HR_WAITS_FOR_SERVERS,
@@ -691,7 +691,7 @@ static void plan_snapshot(struct hr_run *run)
     const bool combines = hr_rows_mean(rows) && hr_shared_is_apart(shared);
     const bool replicas = combines || rows->weights == HR_KEPT_MEAN || drift || tied;
     shared->snapshot = (struct hr_snapshot){
-        .live = !copied && hr_rows_stand(rows) && !hr_homes_apart(&shared->homes),
+        .live = !copied && hr_rows_stand(rows) && !hr_hosts_are_many(&shared->hosts),
         .copied = copied,
         .state_copies = rows->state == HR_KEPT_OWN ? shared->workers : 1,
         .replica_copies = replicas ? shared->workers : 0,
@@ -749,7 +749,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     if (run->drive.replay)
         HR_TRY(hr_replay_prepare(&run->drive));
     shared->group_options.nranks = shared->workers;
-    shared->group_options.homes = shared->homes;
+    shared->group_options.hosts = shared->hosts;
     /* Who is left may sum by another algorithm, and find its rings. */
     shared->group_options.blocks |= shared->outlives && run->machines;
     settle_waiting(run);

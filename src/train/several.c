@@ -54,12 +54,12 @@ static struct hr_machine_report report_of(const struct hr_run *run, size_t m)
     snprintf(report.host, sizeof report.host, "%s", machines->wire->host[m]);
     snprintf(report.isa, sizeof report.isa, "%s", machines->traits[m].isa);
     for (size_t w = shared->workers; w-- > 0;)
-        if (shared->homes.machine[w] == m) {
+        if (shared->hosts.machine[w] == m) {
             report.first_worker = w;
             report.workers++;
         }
     for (size_t s = 0; s < shared->servers; s++)
-        report.servers += shared->homes.machine[hr_shard_rank(shared, s)] == m;
+        report.servers += shared->hosts.machine[hr_shard_rank(shared, s)] == m;
     return report;
 }
 
@@ -94,7 +94,7 @@ static enum hr_status deal_servers(struct hr_run *run)
         return hr_fail(HR_E_USAGE, "--placement dedicated:first: is not supported with --placement "
                                    "colocated, where server s is worker s");
     if (run->machines && !shared->colocated)
-        hr_homes_deal_behind(&shared->homes, shared->workers, shared->servers, first);
+        hr_hosts_deal_behind(&shared->hosts, shared->workers, shared->servers, first);
     return HR_OK;
 }
 
@@ -149,14 +149,14 @@ static enum hr_status check_deal(const struct hr_run *run, const struct deal *de
 /* Ranks are counted as worker/staged.h has it. */
 static void place(struct hr_run *run, const struct deal *deal)
 {
-    const size_t seats = deal->stages * deal->team, each = stages_of_a_machine(deal);
-    struct hr_homes *homes = &run->shared.homes;
-    homes->machines = (uint8_t)deal->machines;
-    homes->self = (uint8_t)run->machines->wire->self;
+    const size_t members = deal->stages * deal->team, each = stages_of_a_machine(deal);
+    struct hr_hosts *hosts = &run->shared.hosts;
+    hosts->machines = (uint8_t)deal->machines;
+    hosts->self = (uint8_t)run->machines->wire->self;
     for (size_t w = 0; w < deal->workers; w++)
-        for (size_t seat = 0; seat < seats; seat++) {
-            const size_t rank = seat ? run->job.first_stage + w * (seats - 1) + seat - 1 : w;
-            homes->machine[rank] = (uint8_t)((w * deal->stages + seat / deal->team) / each);
+        for (size_t member = 0; member < members; member++) {
+            const size_t rank = member ? run->job.first_stage + w * (members - 1) + member - 1 : w;
+            hosts->machine[rank] = (uint8_t)((w * deal->stages + member / deal->team) / each);
         }
 }
 
@@ -168,7 +168,7 @@ enum hr_status hr_several_deal(struct hr_run *run)
     HR_TRY(check_deal(run, &deal));
     place(run, &deal);
     if (hr_strategy_shares_weights(run->shared.strategy))
-        hr_leaders_choose(&run->shared.leaders, &run->shared.homes, NULL, run->shared.workers);
+        hr_leaders_choose(&run->shared.leaders, &run->shared.hosts, NULL, run->shared.workers);
     return deal_servers(run);
 }
 
@@ -387,13 +387,13 @@ static enum hr_status add_ring(void *carrier, size_t from, size_t to, struct hr_
     return hr_carrier_add_ring(carrier, ring, from, to, cargo_of, NULL);
 }
 
-/* Of those who have seats. */
+/* Of the active workers. */
 static enum hr_status add_group(const struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
-    const struct hr_group_options options = hr_group_of_seats(shared);
+    const struct hr_group_options options = hr_group_of_active(shared);
     const struct hr_place place = {
-        .group = shared->group, .segment = shared->segment, .world_rank = shared->seats->rank};
+        .group = shared->group, .segment = shared->segment, .world_rank = shared->active->rank};
     return hr_carrier_add_group(run->several->carrier, &run->several->carried, &options, &place);
 }
 
@@ -422,7 +422,7 @@ static enum hr_status add_rings(struct hr_run *run)
     return add_group(run);
 }
 
-/* A term begins, in which others have seats: what still lies in rings that it does not make anew
+/* A term begins, in which others are active: what still lies in rings that it does not make anew
  * has been taken, or will be told once more. */
 static enum hr_status begin_rings(void *arg)
 {
@@ -437,7 +437,7 @@ static enum hr_status begin_rings(void *arg)
         size_t bytes;
         HR_TRY(hr_group_bytes(&leaders->options, &bytes));
         memset(leaders->group, 0, bytes);
-        hr_leaders_choose(leaders, &shared->homes, shared->seats->rank, shared->seats->n);
+        hr_leaders_choose(leaders, &shared->hosts, shared->active->rank, shared->active->n);
         HR_TRY(hr_group_init(leaders->group, &leaders->options));
     }
     return add_rings(run);
@@ -466,7 +466,7 @@ static void open_losses(struct hr_run *run)
     losses->carrier = run->several->carrier;
     losses->meet = run->several->meet;
     losses->wire = run->machines->wire;
-    losses->homes = &run->shared.homes;
+    losses->hosts = &run->shared.hosts;
     losses->term = 1;
     losses->control = run->shared.control;
     losses->timeout_ns = run->job.timeout_ns;
@@ -484,7 +484,7 @@ static enum hr_status open_all(struct hr_run *run)
     struct hr_several *several = run->several;
     struct hr_shared_state *shared = &run->shared;
     const struct hr_carrier_options carried = {.wire = run->machines->wire,
-                                               .homes = shared->homes,
+                                               .hosts = shared->hosts,
                                                .control = shared->control,
                                                .segment = run->segment.base,
                                                .segment_bytes = run->segment.bytes,
@@ -496,7 +496,7 @@ static enum hr_status open_all(struct hr_run *run)
     HR_TRY(add_rings(run));
     const struct hr_meet_options meets = {.carrier = several->carrier,
                                           .wire = run->machines->wire,
-                                          .homes = shared->homes,
+                                          .hosts = shared->hosts,
                                           .nranks = shared->workers,
                                           .in_order = shared->outlives,
                                           .led = hr_workers_here(shared) == 0 || shared->outlives,
@@ -570,9 +570,9 @@ enum hr_status hr_several_join(struct hr_run *run, enum hr_status status)
     HR_TRY(hr_machines_fail(machines, status, "all machines to get ready"));
     HR_TRY(compare_layouts(run));
     for (size_t r = 0; r < run->job.nranks; r++)
-        if (!hr_homes_here(&run->shared.homes, r))
+        if (!hr_hosts_here(&run->shared.hosts, r))
             hr_control_place(run->shared.control, r,
-                             machines->wire->host[run->shared.homes.machine[r]]);
+                             machines->wire->host[run->shared.hosts.machine[r]]);
     return hr_carrier_start(run->several->carrier);
 }
 

@@ -191,8 +191,8 @@ static void lay_out_stages(struct hr_run *run, struct hr_carver *to)
     const size_t workers = run->shared.workers;
     if (!pipeline)
         return;
-    job->stage_accounts =
-        hr_carve(to, "counters and curve", workers * pipeline->seats * sizeof *job->stage_accounts);
+    job->stage_accounts = hr_carve(to, "counters and curve",
+                                   workers * pipeline->members * sizeof *job->stage_accounts);
     all_alike(to, at_the_end);
     const size_t spans = job->played || pipeline->options.streams
                              ? 0
@@ -289,8 +289,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     stats_alike(to, shared);
     shared->arrivals = hr_carve(to, counts, hr_arrivals_bytes(shared->workers));
     hr_carve_alike(to, hr_arrivals_lines_bytes(shared->workers), SIZE_MAX, words); /* the costs */
-    shared->seats =
-        hr_carve(to, counts, sizeof *shared->seats + shared->workers * sizeof *shared->seats->rank);
+    shared->active = hr_carve(
+        to, counts, sizeof *shared->active + shared->workers * sizeof *shared->active->rank);
     lay_out_staleness(shared, to);
     run->job.cells = hr_carve(to, counts, run->job.neval * sizeof *run->job.cells);
     all_alike(to, words_for_first);
@@ -385,12 +385,12 @@ static size_t worker_bytes(const struct hr_shared_state *shared)
            (strategy->worker_bytes ? strategy->worker_bytes(shared) : 0);
 }
 
-/* Workers whose stage in that seat lives here. */
-static size_t stages_here(const struct hr_run *run, size_t seat)
+/* Workers whose stage at that place of the pipeline lives here. */
+static size_t stages_here(const struct hr_run *run, size_t member)
 {
     size_t here = 0;
     for (size_t w = 0; w < run->shared.workers; w++)
-        here += hr_homes_here(&run->shared.homes, hr_staged_rank(&run->job, w, seat));
+        here += hr_hosts_here(&run->shared.hosts, hr_staged_rank(&run->job, w, member));
     return here;
 }
 
@@ -407,7 +407,7 @@ static void add_private(const struct hr_run *run, struct hr_needs *needs)
     const size_t buffer_bytes = hr_compute_buffers_bytes(&run->job, &for_evaluation);
     hr_needs_add(needs, "activations", buffers, buffer_bytes - for_evaluation);
     hr_needs_add(needs, "evaluation", buffers, for_evaluation);
-    for (size_t k = 1; !played && run->job.pipeline && k < run->job.pipeline->seats; k++)
+    for (size_t k = 1; !played && run->job.pipeline && k < run->job.pipeline->members; k++)
         hr_needs_add(needs, "activations", stages_here(run, k),
                      hr_stage_bytes(run->job.pipeline, k));
     if (played && run->job.pipeline && !run->job.pipeline->options.schedule->synchronous)

@@ -29,8 +29,8 @@ END
 }
 
 [ -x hogring-main ] || { make -s -C tree all >/dev/null; cp tree/build/hogring hogring-main; }
-patched bits src/strategies/server/server_shard.c 'shard->grads[s] = shared->grads[seats->rank[s]] + shard->first;' \
-  'shard->grads[seats->n - 1 - s] = shared->grads[seats->rank[s]] + shard->first;'
+patched bits src/strategies/server/server_shard.c 'shard->grads[s] = shared->grads[active->rank[s]] + shard->first;' \
+  'shard->grads[active->n - 1 - s] = shared->grads[active->rank[s]] + shard->first;'
 patched slow src/train/worker/gradient.c 'if (!self->job->played) {' \
   'for (const int64_t done = hr_clock_ns(); hr_clock_ns() - done < (done - began) * 3 / 10;) {}
     if (!self->job->played) {'

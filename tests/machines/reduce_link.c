@@ -56,7 +56,7 @@ static enum hr_status lay_out(void)
     for (int which = 0; which < 2; which++) {
         options[which] = (struct hr_group_options){
             .nranks = nranks, .algorithm = which ? &hr_allreduce_ring : &hr_allreduce_auto};
-        hr_homes_deal(&options[which].homes, nranks, wire->machines, wire->self);
+        hr_hosts_deal(&options[which].hosts, nranks, wire->machines, wire->self);
         HR_TRY(hr_group_bytes(&options[which], &bytes[which]));
         bytes[which] = hr_round_up(bytes[which], HR_LINE);
     }
@@ -64,7 +64,7 @@ static enum hr_status lay_out(void)
     group[0] = segment;
     group[1] = segment + bytes[0];
     const struct hr_carrier_options it = {.wire = wire,
-                                          .homes = options[0].homes,
+                                          .hosts = options[0].hosts,
                                           .control = control,
                                           .segment = segment,
                                           .segment_bytes = segment_bytes};

@@ -1,14 +1,15 @@
-/* reduce_barrier.cpp - model of group/reduce_barrier.c: arrival, claims, closing, seats.
+/* reduce_barrier.cpp - model of group/reduce_barrier.c: arrival, claims, closing, entries.
  *
  * The text of reduce_barrier.c and wait.c is the real one. Relacy watches a variable for each
- * seat's call and offset (one line, one writer) and one for each block of each rank's buffer, which
- * the vector kernel reads and writes; no floats are stored. Values tell a block summed twice, or
- * never. Suites, each of several barriers in a row, so that arrived, claim and done are used again:
+ * entry's call and offset (one line, one writer) and one for each block of each rank's buffer,
+ * which the vector kernel reads and writes; no floats are stored. Values tell a block summed
+ * twice, or never. Suites, each of several barriers in a row, so that arrived, claim and done are
+ * used again:
  *   barrier_of_2/3  what was written before a barrier is read by all behind it
  *   sum_of_2/3      blocks are claimed, one a chunk; the second sum is handed to `apply`
  *   sum_crowded     3 ranks, 3 blocks a chunk, one sleeper woken to help
  *   sum_by_last     a small sum, by the last to arrive
- *   seat            a rank says three calls in a row while another asks for each
+ *   entry            a rank says three calls in a row while another asks for each
  */
 #include "model.hpp"
 
@@ -29,22 +30,23 @@ static unsigned char segment[MOST_RANKS * BUFFER]; /* addresses alone are used *
 
 /* What Relacy watches, of this schedule. */
 static struct watched {
-    rl::var<unsigned> seat[MOST_RANKS];
+    rl::var<unsigned> entry[MOST_RANKS];
     rl::var<unsigned> buffer[MOST_RANKS][MOST_BLOCKS];
     rl::var<unsigned> applied[MOST_BLOCKS];
 } * watched;
 
-static struct hr_seat *seats;
+static struct hr_barrier_entry *first_entry;
 
-static size_t seat_of(const struct hr_call *call)
+static size_t entry_of(const struct hr_call *call)
 {
-    return (size_t)((const struct hr_seat *)call - seats); /* it is the first in its seat */
+    /* it is the first in its entry */
+    return (size_t)((const struct hr_barrier_entry *)call - first_entry);
 }
 
 static bool hr_call_equal(const struct hr_call *a, const struct hr_call *b)
 {
-    watched->seat[seat_of(a)]($).load();
-    watched->seat[seat_of(b)]($).load();
+    watched->entry[entry_of(a)]($).load();
+    watched->entry[entry_of(b)]($).load();
     return hr_call_equal_unwatched(a, b);
 }
 
@@ -89,7 +91,7 @@ void hr_element_tree(struct hr_kind, void *const *out, size_t nout, const void *
 {
     unsigned sum = 0;
     for (size_t r = 0; r < n; r++) {
-        watched->seat[r]($).load(); /* offsets were read */
+        watched->entry[r]($).load(); /* offsets were read */
         sum += block_at(in[r])($);
     }
     if (nout == 1) {
@@ -122,19 +124,19 @@ template <int RANKS> struct barrier_suite : hr_suite<RANKS> {
         memset(&abort, 0, sizeof abort);
         shared = (struct hr_reduce_barrier *)memory;
         watched = &vars;
-        seats = shared->seat;
+        first_entry = shared->entry;
         hr_model_share(shared->arrived, shared->closed, shared->open, shared->done,
                        shared->bell.word, abort);
         for (size_t r = 0; r < RANKS; r++)
-            hr_model_share(shared->seat[r].claim, shared->seat[r].said[0], shared->seat[r].said[1],
-                           shared->seat[r].said[2]);
+            hr_model_share(shared->entry[r].claim, shared->entry[r].said[0],
+                           shared->entry[r].said[1], shared->entry[r].said[2]);
     }
 
     void attend(struct hr_barrier_view *a, size_t count)
     {
         struct hr_waiter waiter = {&abort, 0, 0, 0, 0, 0};
         const struct hr_call call = {a->number + 1, count, 1, 0};
-        vars.seat[a->rank]($) = (unsigned)call.sequence; /* takes the seat */
+        vars.entry[a->rank]($) = (unsigned)call.sequence; /* takes the entry */
         a->count = count;
         void *buffer = count ? segment + a->rank * BUFFER : NULL;
         HR_MODEL_CHECK(hr_reduce_barrier_enter(a, &call, buffer, buffer));
@@ -254,7 +256,7 @@ struct sum_by_last : barrier_suite<3> {
     }
 };
 
-struct seat : barrier_suite<2> {
+struct entry : barrier_suite<2> {
     enum { CALLS = 3 };
 
     void thread(unsigned rank)
@@ -263,8 +265,8 @@ struct seat : barrier_suite<2> {
         for (uint64_t k = 1; k <= CALLS; k++)
             if (rank == 0) {
                 call = {k, 10 * k + 1, (uint32_t)(10 * k + 2), (uint32_t)(10 * k + 3)};
-                hr_seat_say(&shared->seat[0], &call);
-            } else if (hr_seat_said(&shared->seat[0], k, &call)) {
+                hr_barrier_entry_write(&shared->entry[0], &call);
+            } else if (hr_barrier_entry_read(&shared->entry[0], k, &call)) {
                 HR_MODEL_CHECK(call.sequence == k && call.count == 10 * k + 1);
                 HR_MODEL_CHECK(call.kind == 10 * k + 2 && call.root == 10 * k + 3);
             }
@@ -273,9 +275,10 @@ struct seat : barrier_suite<2> {
 
 int main(void)
 {
-    static const hr_entry entries[] = {HR_SUITE(seat, 5, 8),       HR_SUITE(barrier_of_2, 4, 5),
+    static const hr_entry entries[] = {HR_SUITE(entry, 5, 8),      HR_SUITE(barrier_of_2, 4, 5),
                                        HR_SUITE(sum_of_2, 3, 4),   HR_SUITE(barrier_of_3, 1, 2),
                                        HR_SUITE(sum_of_3, 1, 2),   HR_SUITE(sum_by_last, 1, 2),
                                        HR_SUITE(sum_crowded, 1, 1)};
-    return hr_model_main("reduce barrier: claimed sum, seat", "group/reduce_barrier.c", entries, 7);
+    return hr_model_main("reduce barrier: claimed sum, entry", "group/reduce_barrier.c", entries,
+                         7);
 }

@@ -2,14 +2,14 @@
  *
  *   hogwild_pairs MODEL THREADS ROUNDS STEPS    MODEL: a layer list for (1,28,28) and 10 classes
  *
- * PAIRS is the product: src/strategies/hogwild.c, with all that it counts. RACY does what its promise
- * forbids, undefined behaviour in C: it copies live weights with memcpy, and updates them where they
- * stand with the vector kernel. It stands here to be compared with, and nowhere else. Both compute
- * the same gradients, of batches of 64, with the same kernels; SGD, momentum 0.9.
+ * PAIRS is the product: src/strategies/hogwild.c, with all that it counts. RACY does what its
+ * promise forbids, undefined behaviour in C: it copies live weights with memcpy, and updates them
+ * where they stand with the vector kernel. It stands here to be compared with, and nowhere else.
+ * Both compute the same gradients, of batches of 64, with the same kernels; SGD, momentum 0.9.
  *
  * A round is STEPS steps a thread of one side and as many of the other, which side first changes by
- * round; its time lasts from a barrier to the last thread's end. One JSON line: steps/s, a round; and
- * processor time of a step in us, which others' load on the machine disturbs less.
+ * round; its time lasts from a barrier to the last thread's end. One JSON line: steps/s, a round;
+ * and processor time of a step in us, which others' load on the machine disturbs less.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -276,8 +276,8 @@ int main(int argc, char **argv)
         players[t].state = room(c->shared.params * sizeof(float));
         players[t].worker = (struct hr_worker){.shared = &c->shared,
                                                .rank = t,
-                                               .seat = t,
-                                               .seats = c->threads,
+                                               .group_rank = t,
+                                               .group_size = c->threads,
                                                .stats = &c->shared.stats[t],
                                                .weights = c->shared.weights[t],
                                                .grads = c->shared.grads[t]};

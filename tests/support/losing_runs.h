@@ -47,7 +47,7 @@ void losing_in_silence(void);
 /* Every sample was trained on, lost or dropped. */
 void losing_check(const struct hr_train_options *options, enum losing_strategy strategy,
                   const struct hr_run_result *result);
-/* Whoever was lost, or (--reduce repro) had no seat, was absent for the rest of the time. */
+/* Whoever was lost, or (--reduce repro) was not active, was absent for the rest of the time. */
 void losing_check_times(const struct hr_train_options *options, const struct hr_run_result *result);
 /* A run in virtual time that is checked. Free the result. */
 struct hr_run_result losing_run_checked(const struct hr_train_options *options,

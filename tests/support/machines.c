@@ -27,7 +27,7 @@ struct machine {
     pthread_t thread;
 };
 
-struct seat {
+struct slot {
     struct machine *machine;
     size_t rank;
     pthread_t thread;
@@ -77,23 +77,23 @@ static enum hr_status rank_main(struct machine *machine, size_t number)
 
 static void *rank_thread(void *arg)
 {
-    struct seat *seat = arg;
-    const enum hr_status status = rank_main(seat->machine, seat->rank);
+    struct slot *slot = arg;
+    const enum hr_status status = rank_main(slot->machine, slot->rank);
     if (status != HR_OK)
-        hr_control_abort(seat->machine->control, seat->rank, status, hr_error_message());
+        hr_control_abort(slot->machine->control, slot->rank, status, hr_error_message());
     return NULL;
 }
 
 static void run_ranks(struct machine *machine)
 {
     struct machines *m = machine->machines;
-    struct seat seat[HR_MAX_RANKS];
+    struct slot slot[HR_MAX_RANKS];
     for (size_t i = 0; i < m->each; i++) {
-        seat[i] = (struct seat){.machine = machine, .rank = machine->self * m->each + i};
-        assert_int_equal(pthread_create(&seat[i].thread, NULL, rank_thread, &seat[i]), 0);
+        slot[i] = (struct slot){.machine = machine, .rank = machine->self * m->each + i};
+        assert_int_equal(pthread_create(&slot[i].thread, NULL, rank_thread, &slot[i]), 0);
     }
     for (size_t i = 0; i < m->each; i++)
-        pthread_join(seat[i].thread, NULL);
+        pthread_join(slot[i].thread, NULL);
 }
 
 /* Others may need what this one has sent. */
@@ -115,7 +115,7 @@ static enum hr_status open_carrier(struct machine *machine)
     HR_TRY(wire_socket_open(&m->mesh, machine->self, (uint32_t)check_seed(), m->trouble,
                             &machine->wire));
     struct hr_carrier_options options = {.wire = machine->wire,
-                                         .homes = m->options.homes,
+                                         .hosts = m->options.hosts,
                                          .control = machine->control,
                                          .segment = machine->segment,
                                          .segment_bytes = machine->segment_bytes,
@@ -192,7 +192,7 @@ static void fork_machine(struct machines *m, size_t self)
     if (m->pid[self])
         return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    m->options.homes.self = (uint8_t)self;
+    m->options.hosts.self = (uint8_t)self;
     wire_mesh_keep(&m->mesh, self);
     m->outcome[self].status = HR_E_FAILED; /* unless it gets to its end */
     machine_thread(machine_of(m, self));
@@ -205,7 +205,7 @@ void machines_start(struct machines *m)
     m->timeout_ns = m->timeout_ns ? m->timeout_ns : 10 * HR_NS_PER_SECOND;
     m->options.nranks = n;
     m->options.algorithm = m->options.algorithm ? m->options.algorithm : &hr_allreduce_auto;
-    hr_homes_deal(&m->options.homes, n, m->machines, 0);
+    hr_hosts_deal(&m->options.hosts, n, m->machines, 0);
     m->result = shared(n * m->results * sizeof *m->result);
     m->outcome = shared(m->machines * sizeof *m->outcome);
     wire_mesh_open(&m->mesh, m->machines);
@@ -227,7 +227,7 @@ static void run_as_threads(struct machines *m)
     pthread_t thread[WIRE_MESH_MACHINES];
     for (size_t self = 0; self < m->machines; self++) {
         copy[self] = *m;
-        copy[self].options.homes.self = (uint8_t)self;
+        copy[self].options.hosts.self = (uint8_t)self;
         machine[self] = machine_of(&copy[self], self);
         assert_int_equal(pthread_create(&thread[self], NULL, machine_thread, machine[self]), 0);
     }

@@ -41,7 +41,7 @@ struct machines {
     bool fork, carries;    /* carries: each has a thread that does, */
     bool alone;            /* and nobody else: as where ranks are processes */
     size_t floats, results;
-    struct hr_group_options options; /* nranks and homes are filled in */
+    struct hr_group_options options; /* nranks and hosts are filled in */
     uint32_t trouble;                /* of the wire, in percent */
     size_t part_bytes;
     int64_t timeout_ns; /* (10 s) */

@@ -88,7 +88,7 @@ enum hr_status ranks_run(struct ranks *ranks)
     const struct hr_launch_options options = {
         .launch = ranks->launch,
         .nranks = ranks->nranks,
-        .homes = ranks->homes,
+        .hosts = ranks->hosts,
         .control = ranks->control,
         .main = rank_main,
         .tick = ranks->tick ? tick : NULL,

@@ -31,7 +31,7 @@ struct rank {
 struct ranks {
     /* Set by the test; zero means what it says in brackets. */
     size_t nranks;
-    const struct hr_homes *homes;         /* those here are started (all) */
+    const struct hr_hosts *hosts;         /* those here are started (all) */
     size_t floats;                        /* of each rank */
     const struct hr_algorithm *algorithm; /* (direct) */
     bool plan_only, crowded;

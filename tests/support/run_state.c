@@ -19,8 +19,8 @@ static void add_worker(const struct sink *to, const struct hr_play *play, size_t
     ADD(to, play->task[w]);
     if (!play->played[w].up)
         return;
-    ADD(to, worker->seat);
-    ADD(to, worker->seats);
+    ADD(to, worker->group_rank);
+    ADD(to, worker->group_size);
     ADD(to, worker->back);
     ADD(to, worker->applied);
     ADD(to, worker->index);
@@ -44,7 +44,7 @@ static void add_shard(const struct sink *to, const struct hr_play *play, size_t 
     ADD(to, shard->exported);
     ADD(to, shard->next);
     ADD(to, shard->nin);
-    ADD(to, shard->seats);
+    ADD(to, shard->shares);
     ADD(to, shard->expected);
     ADD(to, shard->open);
     to->add(to->arg, shard->worker, play->shared->workers * sizeof *shard->worker);

@@ -26,8 +26,8 @@ static void lay_out(struct script *script)
     struct hr_shared_state *shared = &script->shared;
     shared->dispenser = carve(script, sizeof *shared->dispenser);
     shared->stats = carve(script, shared->workers * sizeof *shared->stats);
-    shared->seats =
-        carve(script, sizeof *shared->seats + sizeof *shared->seats->rank * SCRIPT_WORKERS);
+    shared->active =
+        carve(script, sizeof *shared->active + sizeof *shared->active->rank * SCRIPT_WORKERS);
     shared->fates = carve(script, hr_fates_bytes(shared->workers, SCRIPT_FATES));
     shared->control = carve(script, hr_control_bytes(shared->workers + shared->servers));
     shared->weights = script->pointers;
@@ -59,8 +59,8 @@ static void start_worker(struct script *script, size_t w)
     struct hr_shared_state *shared = &script->shared;
     script->worker[w] = (struct hr_worker){.shared = shared,
                                            .rank = w,
-                                           .seat = w,
-                                           .seats = shared->workers,
+                                           .group_rank = w,
+                                           .group_size = shared->workers,
                                            .back = hr_roster_lost(shared->control, w) > 0,
                                            .stats = &shared->stats[w],
                                            .weights = shared->weights[w],
@@ -125,7 +125,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
         .servers = plan.servers,
         .params = optimizer.params,
         .node_workers = plan.node_workers,
-        .homes = plan.homes,
+        .hosts = plan.hosts,
         .outlives = plan.outlives,
         .overlaps = choices.overlap == HR_OVERLAP_ON,
         .slows = choices.staleness_lr == HR_STALENESS_LR_INVERSE,
@@ -142,7 +142,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     hr_control_init(script->shared.control, plan.workers + script->shared.servers);
     hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
     hr_atom64_store_relaxed(&script->shared.dispenser->stop_at, UINT64_MAX);
-    hr_seats_fill(&script->shared);
+    hr_active_fill(&script->shared);
     hr_fates_init(script->shared.fates, plan.workers, SCRIPT_FATES);
     hr_strategy_init(&script->shared);
     hr_staleness_init(&script->shared);
@@ -286,9 +286,10 @@ static size_t share_of(const struct script *script, size_t w)
     const struct hr_shared_state *shared = &script->shared;
     const struct hr_worker *worker = &script->worker[w];
     const size_t n = hr_batch_schedule_batch(&shared->schedule, script->index[w]).count;
-    return shared->strategy->shares_batch ? hr_split_begin(n, worker->seats, worker->seat + 1) -
-                                                hr_split_begin(n, worker->seats, worker->seat)
-                                          : 1;
+    return shared->strategy->shares_batch
+               ? hr_split_begin(n, worker->group_size, worker->group_rank + 1) -
+                     hr_split_begin(n, worker->group_size, worker->group_rank)
+               : 1;
 }
 
 void script_compute(struct script *script, size_t w, float g)
@@ -370,16 +371,16 @@ void script_push(struct script *script, size_t w, float g)
     script_serve_all(script, w);
 }
 
-void script_reseat(struct script *script)
+void script_reactivate(struct script *script)
 {
-    struct hr_seats *seats = script->shared.seats;
-    seats->n = 0;
+    struct hr_active *active = script->shared.active;
+    active->n = 0;
     for (size_t w = 0; w < script->shared.workers; w++)
         if (!script->gone[w])
-            seats->rank[seats->n++] = (uint16_t)w;
-    for (size_t i = 0; i < seats->n; i++) {
-        script->worker[seats->rank[i]].seat = i;
-        script->worker[seats->rank[i]].seats = seats->n;
+            active->rank[active->n++] = (uint16_t)w;
+    for (size_t i = 0; i < active->n; i++) {
+        script->worker[active->rank[i]].group_rank = i;
+        script->worker[active->rank[i]].group_size = active->n;
     }
 }
 
@@ -388,9 +389,9 @@ void script_restart(struct script *script, uint64_t index)
     struct hr_shared_state *shared = &script->shared;
     memset(shared->own, 0, shared->strategy->bytes(shared));
     hr_strategy_init(shared);
-    for (size_t i = 0; i < shared->seats->n; i++) {
-        struct hr_worker *worker = &script->worker[shared->seats->rank[i]];
-        hr_fibre_drop(script->fibres, shared->seats->rank[i]);
+    for (size_t i = 0; i < shared->active->n; i++) {
+        struct hr_worker *worker = &script->worker[shared->active->rank[i]];
+        hr_fibre_drop(script->fibres, shared->active->rank[i]);
         CHECK_OK(hr_worker_restart(worker));
         worker->index = index;
     }

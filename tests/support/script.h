@@ -31,7 +31,7 @@ struct script_plan {
     const enum hr_segment_role *roles;      /* (nkeys); NULL: all are trained */
     bool outlives, reissues;
     size_t node_workers; /* who push as one; 0: each does */
-    struct hr_homes homes;
+    struct hr_hosts hosts;
 };
 
 struct script {
@@ -81,8 +81,8 @@ void script_return(struct script *script, size_t w);
 /* What worker w sent last never left for the shards from the n-th on, in its order; before any of
  * them has looked. */
 void script_unsend(struct script *script, size_t w, size_t n);
-/* At a cut: seats for those who are left; and for all to start again from the snapshot. */
-void script_reseat(struct script *script);
+/* At a cut: who is left is active; and for all to start again from the snapshot. */
+void script_reactivate(struct script *script);
 void script_restart(struct script *script, uint64_t index);
 /* Worker w, whose task is a cut, arrives there; have its owners exported? Then its span is over. */
 void script_arrive(struct script *script, size_t w);

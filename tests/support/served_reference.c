@@ -90,7 +90,7 @@ static void took_push(struct served_reference *reference, const struct hr_shard 
 {
     struct reference_worker *worker = &reference->worker[w];
     const bool synchronous = shared_of(reference)->strategy->synchronous;
-    const struct hr_seats *seats = shared_of(reference)->seats;
+    const struct hr_active *active = shared_of(reference)->active;
     if (shard->number == 0) {
         assert_true(worker->index < REFERENCE_BATCHES);
         reference->taken[worker->index]++;
@@ -100,7 +100,7 @@ static void took_push(struct served_reference *reference, const struct hr_shard 
     if (!synchronous)
         update(reference, shard, worker->index, worker->samples, shared_of(reference)->grads[w]);
     else if (shard->version != reference->version[shard->number])
-        update_with_sum(reference, shard, seats->rank, seats->n);
+        update_with_sum(reference, shard, active->rank, active->n);
 }
 
 static uint64_t slowest(const struct served_reference *reference)
@@ -168,8 +168,8 @@ static void begin_step(struct served_reference *reference, uint64_t index)
     reference->step = index;
     reference->expected = 0;
     for (size_t w = 0; w < shared_of(reference)->workers; w++) {
-        reference->worker[w].seated = !reference->worker[w].gone;
-        reference->expected += reference->worker[w].seated;
+        reference->worker[w].shares = !reference->worker[w].gone;
+        reference->expected += reference->worker[w].shares;
     }
 }
 
@@ -204,7 +204,7 @@ static void took_of_share(struct served_reference *reference, const struct hr_sh
     if (kind == HR_PULL && !reference->open && shard->open)
         begin_step(reference, shard->taken.value);
     if (kind == HR_PULL && reference->open) {
-        assert_true(worker->seated && !worker->in);
+        assert_true(worker->shares && !worker->in);
         memcpy(worker->read, reference->weights, bytes);
         assert_memory_equal(shared_of(reference)->weights[w], worker->read, bytes);
     } else if (kind == HR_PUSH && reference->open && worker->index == reference->step) {
@@ -212,8 +212,8 @@ static void took_of_share(struct served_reference *reference, const struct hr_sh
         end_step_if_enough(reference, shard);
     } else if (kind == HR_GONE || kind == HR_DONE) {
         worker->gone = true;
-        reference->expected -= reference->open && worker->seated && !worker->in;
-        worker->seated &= worker->in;
+        reference->expected -= reference->open && worker->shares && !worker->in;
+        worker->shares &= worker->in;
         if (reference->open)
             end_step_if_enough(reference, shard);
     } else if (kind == HR_JOIN) {

@@ -35,7 +35,7 @@ struct served_reference {
         size_t samples;        /* in its last gradient */
         bool offers;           /* it does, in the event under way */
         bool fresh;            /* it has come back, and asked for nothing (elastic-averaging) */
-        bool seated, in, gone; /* backup-workers: it has a share of the step; that is in; no more */
+        bool shares, in, gone; /* backup-workers: it has a share of the step; that is in; no more */
         /* elastic-averaging: batches that it has trained on since it last exchanged */
         unsigned char since[REFERENCE_BATCHES];
         bool rests; /* since a cut: it has asked for nothing */

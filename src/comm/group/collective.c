@@ -28,11 +28,11 @@ static struct hr_choice by_plan(const struct hr_group_options *o,
 static size_t ranks_a_machine(const struct hr_group_options *o)
 {
     size_t each = 1;
-    while (each < o->nranks && hr_homes_together(&o->homes, 0, each))
+    while (each < o->nranks && hr_hosts_same(&o->hosts, 0, each))
         each++;
     for (size_t rank = 0; rank < o->nranks; rank++)
-        if (o->nranks % each || !hr_homes_together(&o->homes, rank, rank / each * each) ||
-            (rank >= each && hr_homes_together(&o->homes, rank, rank - each)))
+        if (o->nranks % each || !hr_hosts_same(&o->hosts, rank, rank / each * each) ||
+            (rank >= each && hr_hosts_same(&o->hosts, rank, rank - each)))
             return 0;
     return each;
 }
@@ -102,7 +102,7 @@ static struct hr_choice choose(const struct hr_member *member, const struct hr_j
 
 static struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *job)
 {
-    if (hr_homes_apart(&member->options.homes))
+    if (hr_hosts_are_many(&member->options.hosts))
         return hr_choose_apart(&member->options, job->operation, hr_job_bytes(job));
     struct hr_choice choice = choose(member, job);
     if (member->local)
@@ -145,7 +145,7 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
     member->over = false;
     member->status = HR_OK;
     if (HR_SAFETY && !member->local) {
-        hr_seat_say(&member->barrier.shared->seat[member->rank], &member->call);
+        hr_barrier_entry_write(&member->barrier.shared->entry[member->rank], &member->call);
         hr_flight_begin(member->flight, member->call.sequence, member->call.kind,
                         member->place.number, member->call.count, hr_clock_coarse_ns());
     }
@@ -155,7 +155,7 @@ void hr_member_start(struct hr_member *member, const struct hr_job *job)
 /* --- seeing it through --- */
 
 /* Does some rank's call differ from ours? Then the two may wait for each other for ever. We look
- * whenever this rank has slept, not before, because reading the seats takes cache lines away from
+ * whenever this rank has slept, not before, because reading the entries takes cache lines away from
  * their writers; a rank that never sleeps looks now and then. True: member->status says so. */
 static bool contradicted(struct hr_member *member)
 {
@@ -166,7 +166,8 @@ static bool contradicted(struct hr_member *member)
         return false;
     member->parks = waiter ? waiter->parks : 0;
     for (size_t r = 0; r < member->options.nranks && member->status == HR_OK; r++)
-        if (hr_seat_said(&member->barrier.shared->seat[r], member->call.sequence, &theirs) &&
+        if (hr_barrier_entry_read(&member->barrier.shared->entry[r], member->call.sequence,
+                                  &theirs) &&
             !hr_call_equal(&theirs, &member->call))
             member->status = hr_member_mismatch(member, &member->call, r, &theirs);
     return member->status != HR_OK;
@@ -245,8 +246,8 @@ static enum hr_status name_missing(const struct hr_member *member)
     hr_call_describe(call, sizeof call, &member->call);
     for (size_t r = 0; r < member->options.nranks; r++) {
         const size_t used = strlen(missing);
-        if (!hr_homes_together(&member->options.homes, r, member->rank) ||
-            hr_seat_sequence(&member->barrier.shared->seat[r]) >= member->call.sequence)
+        if (!hr_hosts_same(&member->options.hosts, r, member->rank) ||
+            hr_barrier_entry_sequence(&member->barrier.shared->entry[r]) >= member->call.sequence)
             continue;
         last[0] = '\0';
         if (!used)
@@ -255,7 +256,7 @@ static enum hr_status name_missing(const struct hr_member *member)
     }
     return hr_fail(HR_E_TIMEOUT, "%s: %s %s%s%s", waited, call,
                    missing[0] ? "was not called by rank "
-                   : hr_homes_apart(&member->options.homes)
+                   : hr_hosts_are_many(&member->options.hosts)
                        ? "was called by all ranks of this machine"
                        : "was called by all ranks",
                    missing, stopped);
@@ -283,7 +284,7 @@ enum hr_status hr_member_wait(struct hr_member *member)
 bool hr_can_apply(const struct hr_group_options *options)
 {
     return options->algorithm == &hr_allreduce_direct && !options->plan_only && !options->copies &&
-           !hr_homes_apart(&options->homes);
+           !hr_hosts_are_many(&options->hosts);
 }
 
 void hr_member_all_reduce_start(struct hr_member *member, float *buffer, size_t count)

@@ -80,7 +80,7 @@ static enum hr_pushed push_in_place(struct hr_member *member, struct hr_stream *
                                     const struct hr_call *call, struct hr_outgoing *outgoing)
 {
     const struct hr_pieces *all = &outgoing->pieces;
-    const bool whole = hr_homes_together(&member->options.homes, member->rank, peer);
+    const bool whole = hr_hosts_same(&member->options.hosts, member->rank, peer);
     do {
         struct hr_message *message = hr_ring_try_reserve_spsc(stream->ring);
         if (!message)

@@ -67,7 +67,7 @@ static enum hr_status find_edges(const struct hr_group_options *options, struct 
             }
         return HR_OK;
     }
-    if (hr_homes_apart(&options->homes))
+    if (hr_hosts_are_many(&options->hosts))
         HR_TRY(find_edges_apart(options, edges));
     else if (algorithm)
         HR_TRY(add_edges(edges, algorithm->plan, of));
@@ -165,7 +165,7 @@ enum hr_status hr_group_each_ring_apart(const struct hr_group_options *options, 
     struct streams s;
     HR_TRY(begin_streams(&s, options));
     while (next_stream(&s))
-        if (!hr_homes_together(&options->homes, s.from, s.to))
+        if (!hr_hosts_same(&options->hosts, s.from, s.to))
             HR_TRY(visit(arg, s.from, s.to, ring_at(memory, s.at)));
     return HR_OK;
 }

@@ -8,7 +8,7 @@
  *     hr_member_test(&member[r]) -> true, hr_member_finish, hr_member_fini
  *     hr_local_group_begin(local, n);                          anew, where some are lost, or back
  *
- *   Story    every rank that starts an all-reduce leaves in its seat what it calls and where its
+ *   Story    every rank that starts an all-reduce leaves in its entry what it calls and where its
  *            buffer lies. The last to come finds them all, does for all ranks what they would have
  *            done, and tells the driver; whoever tests sees the end when the driver has released
  *            it, at once where there is no driver to ask.

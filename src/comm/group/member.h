@@ -17,7 +17,7 @@
 #include "group/posts.h"
 #include "group/reduce_barrier.h"
 #include "shm/control.h"
-#include "shm/homes.h"
+#include "shm/hosts.h"
 
 struct hr_group_options {
     size_t nranks; /* 1 .. HR_MAX_RANKS; in a local group HR_LOCAL_GROUP_RANKS */
@@ -32,7 +32,7 @@ struct hr_group_options {
     bool blocks;           /* room for all_to_all and all_gather, besides what else there is */
     size_t slot_bytes;     /* of payload a ring slot holds; 0: payload never travels by ring */
     bool copies;           /* payload always travels by ring */
-    struct hr_homes homes; /* on which machine each rank of the group lives; zeroed: all on one */
+    struct hr_hosts hosts; /* on which machine each rank of the group lives; zeroed: all on one */
 };
 
 /* Where a rank finds what it shares. */

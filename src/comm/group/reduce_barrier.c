@@ -16,31 +16,34 @@ enum {
 
 size_t hr_reduce_barrier_bytes(size_t nranks)
 {
-    return sizeof(struct hr_reduce_barrier) + nranks * sizeof(struct hr_seat);
+    return sizeof(struct hr_reduce_barrier) + nranks * sizeof(struct hr_barrier_entry);
 }
 
 /* A seqlock: the number is zeroed before the other words change, and set when they are complete. A
  * reader that saw a word of the next call (acquire) then also sees that the number has changed. The
  * zeroing is ordered by the release stores after it, the reader's second look by its acquires
  * before it. */
-void hr_seat_say(struct hr_seat *seat, const struct hr_call *call)
+void hr_barrier_entry_write(struct hr_barrier_entry *entry, const struct hr_call *call)
 {
-    hr_atom64_store_relaxed(&seat->said[0], 0);
-    hr_atom64_store_release(&seat->said[1], call->count);
-    hr_atom64_store_release(&seat->said[2], (uint64_t)call->root << 32 | call->kind);
-    hr_atom64_store_release(&seat->said[0], call->sequence); /* partner of all: hr_seat_said */
+    hr_atom64_store_relaxed(&entry->said[0], 0);
+    hr_atom64_store_release(&entry->said[1], call->count);
+    hr_atom64_store_release(&entry->said[2], (uint64_t)call->root << 32 | call->kind);
+    hr_atom64_store_release(&entry->said[0],
+                            call->sequence); /* partner of all: hr_barrier_entry_read */
 }
 
-bool hr_seat_said(const struct hr_seat *seat, uint64_t sequence, struct hr_call *call)
+bool hr_barrier_entry_read(const struct hr_barrier_entry *entry, uint64_t sequence,
+                           struct hr_call *call)
 {
-    if (hr_atom64_load_acquire(&seat->said[0]) != sequence) /* partner of all: hr_seat_say */
+    if (hr_atom64_load_acquire(&entry->said[0]) !=
+        sequence) /* partner of all: hr_barrier_entry_write */
         return false;
     call->sequence = sequence;
-    call->count = hr_atom64_load_acquire(&seat->said[1]);
-    const uint64_t packed = hr_atom64_load_acquire(&seat->said[2]);
+    call->count = hr_atom64_load_acquire(&entry->said[1]);
+    const uint64_t packed = hr_atom64_load_acquire(&entry->said[2]);
     call->kind = (uint32_t)packed;
     call->root = (uint32_t)(packed >> 32);
-    return hr_atom64_load_relaxed(&seat->said[0]) == sequence;
+    return hr_atom64_load_relaxed(&entry->said[0]) == sequence;
 }
 
 /* What lies `offset` from the segment; in integers, because threads' own memory lies anywhere. */
@@ -57,8 +60,8 @@ static void reduce_range(const struct hr_barrier_view *a, size_t begin, size_t e
     const void *in[HR_MAX_RANKS];
     const size_t at = begin * hr_type_bytes(a->kind.type);
     for (size_t r = 0; r < a->nranks; r++) {
-        in[r] = address_of(a, a->shared->seat[r].in + at);
-        out[r] = address_of(a, a->shared->seat[r].out + at);
+        in[r] = address_of(a, a->shared->entry[r].in + at);
+        out[r] = address_of(a, a->shared->entry[r].out + at);
     }
     if (!a->apply) {
         hr_element_tree(a->kind, out, a->nranks, in, a->nranks, end - begin);
@@ -92,7 +95,7 @@ static void open_to_all(struct hr_barrier_view *a)
     struct hr_reduce_barrier *m = a->shared;
     hr_atom64_store_relaxed(&m->done, 0); /* published by open */
     for (size_t r = 0; r < a->nranks; r++)
-        hr_atom64_store_relaxed(&m->seat[r].claim, 0);
+        hr_atom64_store_relaxed(&m->entry[r].claim, 0);
     hr_atom64_store_release(&m->open, a->number); /* partner: hr_reduce_barrier_test */
     if (!a->crowded)
         hr_bell_ring(&m->bell);
@@ -119,7 +122,7 @@ static size_t work_on_chunk(struct hr_barrier_view *a, size_t chunk)
     const size_t blocks = blocks_of_chunk(a, chunk);
     size_t mine = 0;
     for (;; mine++) {
-        const size_t block = hr_atom64_fetch_add_relaxed(&a->shared->seat[chunk].claim, 1);
+        const size_t block = hr_atom64_fetch_add_relaxed(&a->shared->entry[chunk].claim, 1);
         if (block >= blocks)
             return mine;
         const size_t at = begin + block * block_elems(a);
@@ -146,9 +149,9 @@ static void help(struct hr_barrier_view *a)
 
 static bool calls_agree(struct hr_barrier_view *a)
 {
-    const struct hr_seat *seat = a->shared->seat;
+    const struct hr_barrier_entry *entry = a->shared->entry;
     for (size_t r = 0; HR_SAFETY && r < a->nranks; r++)
-        if (!hr_call_equal(&seat[r].call, &seat[a->rank].call)) {
+        if (!hr_call_equal(&entry[r].call, &entry[a->rank].call)) {
             a->odd_one_out = (long)r;
             return false;
         }
@@ -158,13 +161,13 @@ static bool calls_agree(struct hr_barrier_view *a)
 bool hr_reduce_barrier_enter(struct hr_barrier_view *a, const struct hr_call *call, const void *in,
                              void *out)
 {
-    struct hr_seat *seat = &a->shared->seat[a->rank];
+    struct hr_barrier_entry *entry = &a->shared->entry[a->rank];
     a->number++;
     a->helped = false;
     a->odd_one_out = -1;
-    seat->call = *call;
-    seat->in = (uint64_t)((uintptr_t)in - (uintptr_t)a->segment);
-    seat->out = (uint64_t)((uintptr_t)out - (uintptr_t)a->segment);
+    entry->call = *call;
+    entry->in = (uint64_t)((uintptr_t)in - (uintptr_t)a->segment);
+    entry->out = (uint64_t)((uintptr_t)out - (uintptr_t)a->segment);
     const uint64_t before = hr_atom64_fetch_add_acq_rel(&a->shared->arrived, 1);
     if (before + 1 < a->number * a->nranks)
         return true;
@@ -206,7 +209,7 @@ static void start(struct hr_member *member)
         return;
     const size_t peer = (size_t)barrier->odd_one_out;
     member->status =
-        hr_member_mismatch(member, &member->call, peer, &barrier->shared->seat[peer].call);
+        hr_member_mismatch(member, &member->call, peer, &barrier->shared->entry[peer].call);
 }
 
 static bool test(struct hr_member *member)

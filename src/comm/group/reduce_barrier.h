@@ -1,10 +1,10 @@
 /* reduce_barrier.h - ranks come together, and may sum on the way: the barrier, and large direct
  * all-reduces.
  *
- *   [ arrived | closed, open, bell | done | seat 0 | seat 1 | ... ]    a line each, shared memory
+ *   [ arrived | closed, open, bell | done | entry 0 | entry 1 | ... ]    a line each, shared memory
  *
- *   Story    every rank takes its seat (what it calls, where its buffer lies) and counts itself in.
- *            The last to arrive has everybody's seat before it: it compares the calls, and then
+ *   Story    every rank takes its entry (what it calls, where its buffer lies) and counts itself
+ * in. The last to arrive has everybody's entry before it: it compares the calls, and then
  *              - does a barrier, or a sum so small that sharing costs more, alone, and closes;
  *              - else opens the barrier for work: whoever is running claims blocks, its own chunk's
  *                first, then the others'; whoever finishes the last block closes.
@@ -14,7 +14,7 @@
  *   Order    T(n) for each element, whoever adds it.
  *   Atomics  arrived, claim, done: read-modify-write by all (acq_rel, but for claim: a block's
  *            number carries no data). open: by the last to arrive; closed: by the finisher.
- *            arrived (release by each, acquire by the last) carries seats and inputs;
+ *            arrived (release by each, acquire by the last) carries entries and inputs;
  *            open -> claimers; done (release) -> finisher (acquire) carries outputs; closed -> all.
  *            Counters are not reset while anybody could look at them: claim and done are zeroed by
  *            the last to arrive, when all others have left the previous barrier.
@@ -29,10 +29,10 @@
 
 struct hr_method;
 
-struct hr_seat {
+struct hr_barrier_entry {
     alignas(HR_LINE) struct hr_call call;    /* this line's writer: the rank */
     uint64_t in, out;                        /* where its buffers lie, from the segment's start */
-    struct hr_atom64 said[3];                /* the call in progress, for hr_seat_said */
+    struct hr_atom64 said[3];                /* the call in progress, for hr_barrier_entry_read */
     alignas(HR_LINE) struct hr_atom64 claim; /* blocks of this rank's chunk taken so far */
 };
 
@@ -42,7 +42,7 @@ struct hr_reduce_barrier {
     struct hr_atom64 open;                    /* number of the last barrier opened for work */
     struct hr_bell bell;
     alignas(HR_LINE) struct hr_atom64 done; /* blocks summed in this barrier */
-    struct hr_seat seat[];
+    struct hr_barrier_entry entry[];
 };
 
 size_t hr_reduce_barrier_bytes(size_t nranks);
@@ -53,18 +53,19 @@ size_t hr_reduce_barrier_bytes(size_t nranks);
  * by several ranks at a time. When the barrier is over everybody sees what was done. */
 typedef void (*hr_apply_fn)(void *arg, size_t begin, size_t count, const float *sum);
 
-/* Say what this rank calls now, in this barrier or elsewhere. By the seat's rank. */
-void hr_seat_say(struct hr_seat *seat, const struct hr_call *call);
+/* Say what this rank calls now, in this barrier or elsewhere. By the entry's rank. */
+void hr_barrier_entry_write(struct hr_barrier_entry *entry, const struct hr_call *call);
 
-/* The number of the call that the seat's rank is in, or was in last. Any rank at any time. */
-static inline uint64_t hr_seat_sequence(const struct hr_seat *seat)
+/* The number of the call that the entry's rank is in, or was in last. Any rank at any time. */
+static inline uint64_t hr_barrier_entry_sequence(const struct hr_barrier_entry *entry)
 {
-    return hr_atom64_load_acquire(&seat->said[0]); /* partner: hr_seat_say */
+    return hr_atom64_load_acquire(&entry->said[0]); /* partner: hr_barrier_entry_write */
 }
 
-/* Is call number `sequence` the one that the seat's rank is in? Then *call is what it said. Any
+/* Is call number `sequence` the one that the entry's rank is in? Then *call is what it said. Any
  * rank at any time. */
-bool hr_seat_said(const struct hr_seat *seat, uint64_t sequence, struct hr_call *call);
+bool hr_barrier_entry_read(const struct hr_barrier_entry *entry, uint64_t sequence,
+                           struct hr_call *call);
 
 /* One rank's view; private memory. */
 struct hr_barrier_view {
@@ -84,7 +85,7 @@ struct hr_barrier_view {
     long odd_one_out;           /* after a mismatch: a rank whose call differs from ours, else -1 */
 };
 
-/* Take the seat with this call; kind, count and apply being set. in (count) is reduced into out
+/* Take the entry with this call; kind, count and apply being set. in (count) is reduced into out
  * (count), perhaps the same; a barrier has neither. Does the work at once where the last to arrive
  * does. Never waits. False: another rank's call differs (odd_one_out). */
 bool hr_reduce_barrier_enter(struct hr_barrier_view *barrier, const struct hr_call *call,

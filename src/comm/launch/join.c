@@ -286,8 +286,8 @@ static bool all_are_here(void *arg)
 static bool claim_line(struct hr_join *join)
 {
     struct hr_rank_status *line = &join->control->rank[join->options.rank];
-    join->seated = hr_atom64_replace_acq_rel(&line->pid, 0, (uint64_t)getpid());
-    return join->seated;
+    join->registered = hr_atom64_replace_acq_rel(&line->pid, 0, (uint64_t)getpid());
+    return join->registered;
 }
 
 /* The last step: both segments are mapped. */
@@ -387,7 +387,7 @@ static enum hr_status found(struct hr_join *join, struct hr_patience *patience)
     HR_TRY(create(options->segment_bytes, &join->segment));
     join->control = join->control_segment.base;
     hr_control_init(join->control, options->nranks);
-    join->control->about.seating = HR_SEATS_JOINED;
+    join->control->about.rank_kind = HR_RANKS_JOINED;
     join->rendezvous = rendezvous_of(join->control);
     snprintf(join->rendezvous->run, sizeof join->rendezvous->run, "%s", options->name);
     snprintf(join->rendezvous->segment, sizeof join->rendezvous->segment, "%s", join->segment.name);
@@ -527,7 +527,7 @@ void hr_join_close(struct hr_join *join, enum hr_status outcome)
 {
     if (!join->options.nranks)
         return;
-    if (join->seated)
+    if (join->registered)
         leave(join, outcome);
     for (size_t r = 0; r < HR_MAX_RANKS; r++)
         stop_looking_at(join, r);

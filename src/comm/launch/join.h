@@ -38,7 +38,7 @@ struct hr_join {
     struct hr_rendezvous *rendezvous;
     struct hr_join_options options;
     char file[64];                       /* the control segment's name */
-    bool seated;                         /* this rank's line is ours */
+    bool registered;                     /* this rank's line is ours */
     struct pollfd process[HR_MAX_RANKS]; /* pidfds of the others; -1: none */
     bool over[HR_MAX_RANKS];             /* that rank has returned: its end is no loss */
 };

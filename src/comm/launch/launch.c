@@ -98,7 +98,7 @@ static const int64_t USUAL_GRACE_NS[] = {
 static const int64_t LOOK_NS = HR_NS_PER_SECOND / 20;
 static const int64_t FIRST_WORD_NS = HR_NS_PER_SECOND / 4;
 
-struct seat {
+struct slot {
     const struct hr_launch_options *options;
     size_t rank;
     pthread_t thread;
@@ -125,9 +125,9 @@ const char *hr_launch_name(enum hr_launch launch)
 
 /* The launcher writes this too, since the rank may be stopped before it can. Both write the same.
  */
-static void say_pid(const struct seat *seat, pid_t pid)
+static void say_pid(const struct slot *slot, pid_t pid)
 {
-    struct hr_rank_status *line = &seat->options->control->rank[seat->rank];
+    struct hr_rank_status *line = &slot->options->control->rank[slot->rank];
     hr_atom64_store_release(&line->pid, (uint64_t)pid); /* partner: hr_control_stopped */
 }
 
@@ -160,9 +160,9 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-static _Noreturn void process_main(struct seat *seat, pid_t launcher)
+static _Noreturn void process_main(struct slot *slot, pid_t launcher)
 {
-    say_pid(seat, getpid());
+    say_pid(slot, getpid());
     signal(SIGINT, SIG_IGN);
     signal(SIGTERM, SIG_IGN);
     signal(SIGHUP, SIG_IGN);
@@ -171,158 +171,158 @@ static _Noreturn void process_main(struct seat *seat, pid_t launcher)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != launcher) /* it died before it could */
         _exit(1);
-    _exit(hr_status_exit_code(run_rank(seat->options, seat->rank)));
+    _exit(hr_status_exit_code(run_rank(slot->options, slot->rank)));
 }
 
 /* --- in the launcher --- */
 
-static enum hr_status start_thread(struct seat *seat)
+static enum hr_status start_thread(struct slot *slot)
 {
     struct errand *errand = malloc(sizeof *errand);
     if (!errand)
-        return hr_fail(HR_E_NOMEM, "no memory to start thread %zu", seat->rank);
-    *errand = (struct errand){*seat->options, seat->rank};
-    say_pid(seat, getpid());
-    errno = pthread_create(&seat->thread, NULL, thread_main, errand);
+        return hr_fail(HR_E_NOMEM, "no memory to start thread %zu", slot->rank);
+    *errand = (struct errand){*slot->options, slot->rank};
+    say_pid(slot, getpid());
+    errno = pthread_create(&slot->thread, NULL, thread_main, errand);
     if (errno == 0)
         return HR_OK;
-    const enum hr_status status = hr_fail_errno(HR_E_NOMEM, "cannot start thread %zu", seat->rank);
+    const enum hr_status status = hr_fail_errno(HR_E_NOMEM, "cannot start thread %zu", slot->rank);
     free(errand);
     return status;
 }
 
-static enum hr_status start_rank(struct seat *seat)
+static enum hr_status start_rank(struct slot *slot)
 {
-    if (seat->options->launch == HR_LAUNCH_THREAD)
-        return start_thread(seat);
+    if (slot->options->launch == HR_LAUNCH_THREAD)
+        return start_thread(slot);
     const pid_t launcher = getpid();
-    seat->pid = fork();
-    if (seat->pid < 0)
-        return hr_fail_errno(HR_E_NOMEM, "cannot fork rank %zu", seat->rank);
-    if (seat->pid == 0)
-        process_main(seat, launcher);
-    say_pid(seat, seat->pid);
+    slot->pid = fork();
+    if (slot->pid < 0)
+        return hr_fail_errno(HR_E_NOMEM, "cannot fork rank %zu", slot->rank);
+    if (slot->pid == 0)
+        process_main(slot, launcher);
+    say_pid(slot, slot->pid);
     return HR_OK;
 }
 
 enum { UNKNOWN = -1 }; /* wait status of a process that nobody could wait for */
 
 /* The run goes on without it, or ends. */
-static void lose(struct seat *seat, const char *how)
+static void lose(struct slot *slot, const char *how)
 {
-    const struct hr_launch_options *options = seat->options;
+    const struct hr_launch_options *options = slot->options;
     const bool running = !hr_atom32_load_acquire(&options->control->abort);
-    if (!running || !options->lost || !options->lost(options->losses, seat->rank, how))
-        hr_control_abort(options->control, seat->rank, HR_E_LOST, how);
+    if (!running || !options->lost || !options->lost(options->losses, slot->rank, how))
+        hr_control_abort(options->control, slot->rank, HR_E_LOST, how);
 }
 
 /* A process that is gone without having said so was lost. */
-static void report_if_lost(struct seat *seat, int wait_status)
+static void report_if_lost(struct slot *slot, int wait_status)
 {
-    struct hr_control *control = seat->options->control;
-    const struct hr_rank_status *line = &control->rank[seat->rank];
+    struct hr_control *control = slot->options->control;
+    const struct hr_rank_status *line = &control->rank[slot->rank];
     char text[200];
     if (hr_atom32_load_acquire(&line->result) != HR_RUNNING) /* partner: run_rank */
         return;
     const char *phase = hr_phase_str((enum hr_phase)hr_atom32_load_relaxed(&line->phase));
     if (wait_status == UNKNOWN)
-        snprintf(text, sizeof text, "pid %ld is gone, while %s", (long)seat->pid, phase);
+        snprintf(text, sizeof text, "pid %ld is gone, while %s", (long)slot->pid, phase);
     else if (WIFSIGNALED(wait_status))
         snprintf(text, sizeof text, "pid %ld was killed by signal %d (%s) while %s",
-                 (long)seat->pid, WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)), phase);
+                 (long)slot->pid, WTERMSIG(wait_status), strsignal(WTERMSIG(wait_status)), phase);
     else
-        snprintf(text, sizeof text, "pid %ld exited with %d while %s", (long)seat->pid,
+        snprintf(text, sizeof text, "pid %ld exited with %d while %s", (long)slot->pid,
                  WEXITSTATUS(wait_status), phase);
-    lose(seat, text);
+    lose(slot, text);
 }
 
-static bool is_over(struct seat *seat)
+static bool is_over(struct slot *slot)
 {
-    if (seat->over)
+    if (slot->over)
         return true;
-    if (seat->options->launch == HR_LAUNCH_THREAD) {
-        seat->over =
-            hr_atom32_load_acquire(&seat->options->control->rank[seat->rank].result) != HR_RUNNING;
-        if (!seat->over)
+    if (slot->options->launch == HR_LAUNCH_THREAD) {
+        slot->over =
+            hr_atom32_load_acquire(&slot->options->control->rank[slot->rank].result) != HR_RUNNING;
+        if (!slot->over)
             return false;
-        pthread_join(seat->thread, NULL);
-        if (hr_atom32_load_relaxed(&seat->options->control->rank[seat->rank].result) ==
+        pthread_join(slot->thread, NULL);
+        if (hr_atom32_load_relaxed(&slot->options->control->rank[slot->rank].result) ==
             HR_RETURNED_GONE)
-            lose(seat, "killed by --inject");
+            lose(slot, "killed by --inject");
         return true;
     }
     int wait_status;
-    const pid_t reaped = waitpid(seat->pid, &wait_status, WNOHANG);
-    if (reaped == seat->pid || (reaped < 0 && errno == ECHILD)) { /* SIGCHLD is ignored: gone */
-        seat->over = true;
-        report_if_lost(seat, reaped < 0 ? UNKNOWN : wait_status);
+    const pid_t reaped = waitpid(slot->pid, &wait_status, WNOHANG);
+    if (reaped == slot->pid || (reaped < 0 && errno == ECHILD)) { /* SIGCHLD is ignored: gone */
+        slot->over = true;
+        report_if_lost(slot, reaped < 0 ? UNKNOWN : wait_status);
     }
-    return seat->over;
+    return slot->over;
 }
 
 /* Be told at once when one of those that run ends. */
-static void watch_deaths(struct child_watch *children, const struct seat *seats)
+static void watch_deaths(struct child_watch *children, const struct slot *slots)
 {
-    const struct hr_launch_options *options = seats[0].options;
+    const struct hr_launch_options *options = slots[0].options;
     pid_t pids[HR_MAX_RANKS];
     if (options->launch != HR_LAUNCH_PROCESS)
         return;
     for (size_t r = 0; r < options->nranks; r++)
-        pids[r] = seats[r].over ? -1 : seats[r].pid;
+        pids[r] = slots[r].over ? -1 : slots[r].pid;
     watch_children(children, &options->control->launcher_bell, pids, options->nranks);
 }
 
-static void start_one_again(struct seat *seat)
+static void start_one_again(struct slot *slot)
 {
-    struct hr_control *control = seat->options->control;
-    hr_atom32_store_release(&control->rank[seat->rank].result, HR_RUNNING); /* partner: is_over */
-    hr_control_phase(control, seat->rank, HR_PHASE_STARTING);
-    const enum hr_status status = start_rank(seat);
-    seat->over = status != HR_OK;
-    if (seat->over)
+    struct hr_control *control = slot->options->control;
+    hr_atom32_store_release(&control->rank[slot->rank].result, HR_RUNNING); /* partner: is_over */
+    hr_control_phase(control, slot->rank, HR_PHASE_STARTING);
+    const enum hr_status status = start_rank(slot);
+    slot->over = status != HR_OK;
+    if (slot->over)
         hr_control_abort(control, HR_MAX_RANKS, status, hr_error_message());
 }
 
 /* Start again who may be. Returns whether somebody was, or will be. */
-static bool start_again(struct seat *seats, struct child_watch *children)
+static bool start_again(struct slot *slots, struct child_watch *children)
 {
-    const struct hr_launch_options *options = seats[0].options;
+    const struct hr_launch_options *options = slots[0].options;
     size_t r = options->nranks;
     bool was = false;
     while (options->again && !hr_atom32_load_acquire(&options->control->abort_claimed) &&
            (r = options->again(options->losses)) < options->nranks) {
         stop_watching(children); /* it has a thread, and we fork */
-        start_one_again(&seats[r]);
+        start_one_again(&slots[r]);
         was = true;
     }
     if (was)
-        watch_deaths(children, seats);
+        watch_deaths(children, slots);
     return was || r == HR_LATER;
 }
 
-static size_t count_running(struct seat *seats)
+static size_t count_running(struct slot *slots)
 {
     size_t running = 0;
-    for (size_t r = 0; r < seats[0].options->nranks; r++)
-        running += !is_over(&seats[r]);
+    for (size_t r = 0; r < slots[0].options->nranks; r++)
+        running += !is_over(&slots[r]);
     return running;
 }
 
 /* Ranks that ignore an abort: processes are killed; threads are left, and the caller told. */
-static bool give_up_on(struct seat *seats)
+static bool give_up_on(struct slot *slots)
 {
     bool stuck = false;
-    for (size_t r = 0; r < seats[0].options->nranks; r++) {
-        if (seats[r].over)
+    for (size_t r = 0; r < slots[0].options->nranks; r++) {
+        if (slots[r].over)
             continue;
-        if (seats[r].options->launch == HR_LAUNCH_PROCESS) {
-            kill(seats[r].pid, SIGKILL);
-            while (waitpid(seats[r].pid, NULL, 0) < 0 && errno == EINTR)
+        if (slots[r].options->launch == HR_LAUNCH_PROCESS) {
+            kill(slots[r].pid, SIGKILL);
+            while (waitpid(slots[r].pid, NULL, 0) < 0 && errno == EINTR)
                 continue;
-            hr_control_abort(seats[r].options->control, seats[r].rank, HR_E_LOST,
+            hr_control_abort(slots[r].options->control, slots[r].rank, HR_E_LOST,
                              "did not react to the end of the run, and was killed");
         } else {
-            pthread_detach(seats[r].thread);
+            pthread_detach(slots[r].thread);
             stuck = true;
         }
     }
@@ -331,30 +331,30 @@ static bool give_up_on(struct seat *seats)
 
 /* --- stopped processes --- */
 
-static bool is_stopped(const struct seat *seat)
+static bool is_stopped(const struct slot *slot)
 {
-    return seat->options->launch == HR_LAUNCH_PROCESS && !seat->over &&
-           hr_process_is_stopped(seat->pid);
+    return slot->options->launch == HR_LAUNCH_PROCESS && !slot->over &&
+           hr_process_is_stopped(slot->pid);
 }
 
 /* A stopped process reacts to nothing, so we do not wait for it when the run is over. */
-static void kill_stopped(const struct seat *seats)
+static void kill_stopped(const struct slot *slots)
 {
-    for (size_t r = 0; r < seats[0].options->nranks; r++)
-        if (is_stopped(&seats[r]))
-            kill(seats[r].pid, SIGKILL);
+    for (size_t r = 0; r < slots[0].options->nranks; r++)
+        if (is_stopped(&slots[r]))
+            kill(slots[r].pid, SIGKILL);
 }
 
 /* No rank may be waiting for a stopped one. Then the launcher reports it, after the time a rank
  * would have waited; ranks report first. *since: when somebody was first seen stopped; 0: nobody
  * is. */
-static void wait_for_stopped(const struct hr_launch_options *options, const struct seat *seats,
+static void wait_for_stopped(const struct hr_launch_options *options, const struct slot *slots,
                              size_t running, int64_t *since)
 {
     const int64_t now = hr_clock_ns();
     const int64_t longest = options->timeout_ns + (running > 1 ? FIRST_WORD_NS : 0);
     size_t s = 0;
-    while (s < options->nranks && !is_stopped(&seats[s]))
+    while (s < options->nranks && !is_stopped(&slots[s]))
         s++;
     *since = s == options->nranks ? 0 : *since ? *since : now;
     if (!*since || !options->timeout_ns || now - *since < longest)
@@ -362,10 +362,10 @@ static void wait_for_stopped(const struct hr_launch_options *options, const stru
     char text[100];
     snprintf(text, sizeof text, "the launcher waited %.1f s for its end (--timeout)",
              hr_seconds(now - *since));
-    if (hr_atom32_load_acquire(&options->control->rank[seats[s].rank].result) == HR_RUNNING)
+    if (hr_atom32_load_acquire(&options->control->rank[slots[s].rank].result) == HR_RUNNING)
         hr_control_abort(options->control, HR_MAX_RANKS, HR_E_TIMEOUT, text);
     else
-        kill(seats[s].pid, SIGKILL); /* it has done all it had to */
+        kill(slots[s].pid, SIGKILL); /* it has done all it had to */
 }
 
 struct rung {
@@ -401,7 +401,7 @@ static void run_tick(const struct hr_launch_options *options)
 }
 
 /* Returns whether threads are stuck. */
-static bool watch(const struct hr_launch_options *options, struct seat *seats,
+static bool watch(const struct hr_launch_options *options, struct slot *slots,
                   struct child_watch *children)
 {
     const int64_t grace = options->grace_ns ? options->grace_ns : USUAL_GRACE_NS[options->launch];
@@ -414,11 +414,11 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats,
         /* Read before looking around, so that no ring falls between. */
         struct rung rung = {&control->launcher_bell,
                             hr_atom32_load_acquire(&control->launcher_bell.word)};
-        const size_t running = count_running(seats); /* which sees who is lost */
-        if (!start_again(seats, children) && running == 0)
+        const size_t running = count_running(slots); /* which sees who is lost */
+        if (!start_again(slots, children) && running == 0)
             return false;
         if (hr_clock_ns() >= look_at) { /* asks the kernel about each rank: not at every ring */
-            wait_for_stopped(options, seats, running, &stopped_since);
+            wait_for_stopped(options, slots, running, &stopped_since);
             hr_stall_look(&stall, control);
             look_at = hr_clock_ns() + LOOK_NS;
         }
@@ -430,9 +430,9 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats,
         if (hr_atom32_load_acquire(&control->abort_claimed)) { /* partner: hr_control_claim */
             aborted_at = aborted_at ? aborted_at : now;
             if (hr_atom32_load_acquire(&control->abort)) /* said, and by then they were named */
-                kill_stopped(seats);
+                kill_stopped(slots);
             if (now - aborted_at > grace)
-                return give_up_on(seats);
+                return give_up_on(slots);
         }
         woken = sleep_until_rung(control, &rung, min_ns(LOOK_NS, tick_at - now));
     }
@@ -442,7 +442,7 @@ static bool watch(const struct hr_launch_options *options, struct seat *seats,
 static void describe(const struct hr_launch_options *options)
 {
     struct hr_about *about = &options->control->about;
-    about->seating = options->launch == HR_LAUNCH_THREAD ? HR_SEATS_THREADS : HR_SEATS_PROCESSES;
+    about->rank_kind = options->launch == HR_LAUNCH_THREAD ? HR_RANKS_THREADS : HR_RANKS_PROCESSES;
     about->workers = (uint32_t)options->stall.workers;
     about->owners = (uint32_t)options->stall.owners;
     about->waits = (uint32_t)options->stall.waits;
@@ -452,24 +452,24 @@ static void describe(const struct hr_launch_options *options)
 
 enum hr_status hr_launch_run(const struct hr_launch_options *options, bool *stuck)
 {
-    struct seat seats[HR_MAX_RANKS] = {0};
+    struct slot slots[HR_MAX_RANKS] = {0};
     struct child_watch children = {0};
     enum hr_status status = HR_OK;
     HR_ASSERT(options->nranks <= HR_MAX_RANKS);
     describe(options);
-    if (!options->homes) /* else clocks of several machines have to agree */
+    if (!options->hosts) /* else clocks of several machines have to agree */
         hr_standstill_begin();
     for (size_t rank = 0; rank < options->nranks; rank++) {
-        const bool elsewhere = options->homes && !hr_homes_here(options->homes, rank);
-        seats[rank] = (struct seat){.options = options, .rank = rank, .over = elsewhere};
-        if (!elsewhere && status == HR_OK && (status = start_rank(&seats[rank])) != HR_OK)
+        const bool elsewhere = options->hosts && !hr_hosts_here(options->hosts, rank);
+        slots[rank] = (struct slot){.options = options, .rank = rank, .over = elsewhere};
+        if (!elsewhere && status == HR_OK && (status = start_rank(&slots[rank])) != HR_OK)
             hr_control_abort(options->control, HR_MAX_RANKS, status, hr_error_message());
-        seats[rank].over |= status != HR_OK;
+        slots[rank].over |= status != HR_OK;
     }
-    watch_deaths(&children, seats);
-    *stuck = watch(options, seats, &children);
+    watch_deaths(&children, slots);
+    *stuck = watch(options, slots, &children);
     stop_watching(&children);
-    if (!options->homes)
+    if (!options->hosts)
         hr_standstill_end();
     return hr_control_failure(options->control);
 }

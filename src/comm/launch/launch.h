@@ -16,7 +16,7 @@
 
 #include "launch/stall.h"
 #include "shm/control.h"
-#include "shm/homes.h"
+#include "shm/hosts.h"
 
 enum hr_launch { HR_LAUNCH_THREAD, HR_LAUNCH_PROCESS };
 
@@ -29,7 +29,7 @@ const char *hr_launch_name(enum hr_launch launch);
 struct hr_launch_options {
     enum hr_launch launch;
     size_t nranks;                /* of the run */
-    const struct hr_homes *homes; /* those that live here are started; NULL: all */
+    const struct hr_hosts *hosts; /* those that live here are started; NULL: all */
     struct hr_control *control;
     enum hr_status (*main)(void *arg, size_t rank); /* runs in the rank */
     /* Runs in the launcher about every tick_ns, and whenever control->launcher_bell rings; an error

@@ -65,7 +65,7 @@ static bool read_whole(int fd, void *to, size_t bytes)
 
 static bool has_form(const struct hr_control *control, size_t bytes)
 {
-    const bool played = control->about.seating == HR_SEATS_PLAYED;
+    const bool played = control->about.rank_kind == HR_RANKS_PLAYED;
     return control->nranks >= 1 && (control->nranks <= HR_MAX_RANKS || played) &&
            bytes >= hr_control_bytes(control->nranks) &&
            bytes - hr_control_bytes(control->nranks) <= BEHIND_BYTES;
@@ -547,7 +547,8 @@ size_t hr_look_waits_for(const struct hr_look *look, size_t rank, size_t *whom, 
 /* Is the launcher's process that of all ranks, too? */
 static bool is_one_process(const struct hr_control *control)
 {
-    return control->about.seating == HR_SEATS_THREADS || control->about.seating == HR_SEATS_PLAYED;
+    return control->about.rank_kind == HR_RANKS_THREADS ||
+           control->about.rank_kind == HR_RANKS_PLAYED;
 }
 
 /* A launcher that is stopped, or has not looked for long. */

@@ -42,7 +42,7 @@ static bool add_sending(struct hr_carrier *carrier, const struct hr_sending *mad
         return false;
     *sending = *made;
     sending->number = (uint32_t)carrier->nrings;
-    sending->machine = carrier->options.homes.machine[made->to];
+    sending->machine = carrier->options.hosts.machine[made->to];
     sending->next = carrier->sending_to[made->to];
     carrier->sending_to[made->to] = sending;
     carrier->sending[carrier->nrings] = sending;
@@ -56,7 +56,7 @@ static bool add_landing(struct hr_carrier *carrier, const struct hr_landing *mad
         return false;
     *landing = *made;
     landing->number = (uint32_t)carrier->nrings;
-    landing->machine = carrier->options.homes.machine[made->from];
+    landing->machine = carrier->options.hosts.machine[made->from];
     landing->next = carrier->landing_from[made->from];
     carrier->landing_from[made->from] = landing;
     carrier->landing[carrier->nrings] = landing;
@@ -66,19 +66,19 @@ static bool add_landing(struct hr_carrier *carrier, const struct hr_landing *mad
 static bool add(struct hr_carrier *carrier, struct hr_ring *ring, size_t from, size_t to,
                 hr_cargo_fn cargo, const void *arg)
 {
-    const struct hr_homes *homes = &carrier->options.homes;
+    const struct hr_hosts *hosts = &carrier->options.hosts;
     if (!make_room(carrier))
         return false;
     carrier->sending[carrier->nrings] = NULL;
     carrier->landing[carrier->nrings] = NULL;
-    if (hr_homes_here(homes, from) && !hr_homes_here(homes, to) &&
+    if (hr_hosts_here(hosts, from) && !hr_hosts_here(hosts, to) &&
         !add_sending(carrier, &(struct hr_sending){.ring = ring,
                                                    .from = (uint16_t)from,
                                                    .to = (uint16_t)to,
                                                    .cargo = cargo,
                                                    .arg = arg}))
         return false;
-    if (!hr_homes_here(homes, from) && hr_homes_here(homes, to) &&
+    if (!hr_hosts_here(hosts, from) && hr_hosts_here(hosts, to) &&
         !add_landing(carrier, &(struct hr_landing){
                                   .ring = ring, .from = (uint16_t)from, .to = (uint16_t)to}))
         return false;
@@ -173,7 +173,7 @@ static void forget_landed(struct hr_machine *machine)
     memset(machine->knows, 0, sizeof machine->knows);
 }
 
-void hr_carrier_begin_term(struct hr_carrier *carrier, const struct hr_homes *homes)
+void hr_carrier_begin_term(struct hr_carrier *carrier, const struct hr_hosts *hosts)
 {
     pthread_mutex_lock(&carrier->lock);
     for (size_t m = 0; m < carrier->machines; m++)
@@ -187,7 +187,7 @@ void hr_carrier_begin_term(struct hr_carrier *carrier, const struct hr_homes *ho
     memset(carrier->sending_to, 0, sizeof carrier->sending_to);
     memset(carrier->landing_from, 0, sizeof carrier->landing_from);
     carrier->nactive = carrier->nrings = carrier->ntracked = 0;
-    carrier->options.homes = *homes;
+    carrier->options.hosts = *hosts;
     carrier->stage = HR_TERM_BEGINS;
     pthread_mutex_unlock(&carrier->lock);
 }
@@ -217,7 +217,7 @@ static size_t write_lines(struct hr_carrier *carrier, struct hr_beat_line *line)
     size_t n = 0;
     for (size_t r = 0; r < control->nranks; r++) {
         struct hr_rank_status *rank = &control->rank[r]; /* partner of all: the rank */
-        if (!hr_homes_here(&carrier->options.homes, r))
+        if (!hr_hosts_here(&carrier->options.hosts, r))
             continue;
         line[n++] = (struct hr_beat_line){
             .rank = (uint32_t)r,
@@ -253,7 +253,7 @@ static void beat_arrived(struct hr_carrier *carrier, size_t from, size_t lines)
     for (size_t i = 0; i < lines && i < HR_MAX_RANKS; i++) {
         const struct hr_beat_line *line = &carrier->machine[from].in[i];
         if (line->rank >= carrier->options.control->nranks ||
-            carrier->options.homes.machine[line->rank] != from)
+            carrier->options.hosts.machine[line->rank] != from)
             continue;
         struct hr_rank_status *rank = &carrier->options.control->rank[line->rank];
         hr_atom32_store_relaxed(&rank->phase, line->phase);
@@ -273,9 +273,9 @@ static void name_ranks(const struct hr_carrier *carrier, size_t machine, char *t
     size_t n = 0;
     text[0] = '\0';
     for (size_t r = 0; r < carrier->options.control->nranks; r++)
-        n += carrier->options.homes.machine[r] == machine;
+        n += carrier->options.hosts.machine[r] == machine;
     for (size_t r = 0, used = 0; r < carrier->options.control->nranks; r++) {
-        if (carrier->options.homes.machine[r] != machine || used >= size)
+        if (carrier->options.hosts.machine[r] != machine || used >= size)
             continue;
         used += (size_t)snprintf(text + used, size - used, "%s%zu",
                                  used    ? ", "
@@ -356,7 +356,7 @@ static void abort_arrived(struct hr_carrier *carrier, size_t from, uint32_t step
     const size_t rank = machine->failure.rank;
     machine->failure.message[sizeof machine->failure.message - 1] = '\0';
     machine->abort_told = true; /* it knows */
-    if (rank < carrier->options.control->nranks && !hr_homes_here(&carrier->options.homes, rank))
+    if (rank < carrier->options.control->nranks && !hr_hosts_here(&carrier->options.hosts, rank))
         hr_control_step(carrier->options.control, rank, step);
     hr_control_abort(carrier->options.control, machine->failure.rank, machine->failure.status,
                      machine->failure.message);
@@ -577,7 +577,7 @@ static void look_at_bells(struct hr_carrier *carrier)
     struct hr_control *control = carrier->options.control;
     const bool all = carrier->now - carrier->scanned >= HR_SCAN_NS;
     for (size_t r = 0; r < control->nranks; r++) {
-        if (hr_homes_here(&carrier->options.homes, r))
+        if (hr_hosts_here(&carrier->options.hosts, r))
             continue;
         /* Partner: hr_bell_ring; bit 0 says that somebody sleeps on it, and nobody does. */
         const uint32_t word = hr_atom32_load_acquire(&control->rank[r].bell.word);
@@ -665,7 +665,7 @@ enum hr_status hr_carrier_open(const struct hr_carrier_options *options, struct 
         free(carrier);
         return hr_fail(HR_E_NOMEM, "no memory for what carries between machines");
     }
-    HR_ASSERT(options->homes.machines == machines && options->homes.self == options->wire->self);
+    HR_ASSERT(options->hosts.machines == machines && options->hosts.self == options->wire->self);
     carrier->options = *options;
     carrier->options.part_bytes = options->part_bytes ? options->part_bytes : PART_BYTES;
     carrier->machines = machines;

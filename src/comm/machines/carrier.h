@@ -59,14 +59,14 @@
 #include "group/group.h"
 #include "machines/wire.h"
 #include "shm/control.h"
-#include "shm/homes.h"
+#include "shm/hosts.h"
 #include "shm/ring.h"
 
 struct hr_carrier;
 
 struct hr_carrier_options {
     struct hr_wire *wire; /* the carrier's until it is closed; then the caller closes it */
-    struct hr_homes homes;
+    struct hr_hosts hosts;
     struct hr_control *control; /* of all ranks */
     void *segment;              /* offsets count from here */
     size_t segment_bytes;
@@ -137,8 +137,8 @@ void hr_carrier_end_term(struct hr_carrier *carrier, uint32_t term);
  * then. (hr_ready_fn; arg is the carrier) */
 bool hr_carrier_is_still(void *carrier);
 /* Then, and all ranks here rest: rings and words are forgotten, with what is in them, ranks live
- * where homes say, and letters of the new term come. */
-void hr_carrier_begin_term(struct hr_carrier *carrier, const struct hr_homes *homes);
+ * where hosts say, and letters of the new term come. */
+void hr_carrier_begin_term(struct hr_carrier *carrier, const struct hr_hosts *hosts);
 /* The new term's rings and words have been added, their memory made ready: ranks may go on. */
 void hr_carrier_run_term(struct hr_carrier *carrier);
 

@@ -29,7 +29,7 @@ void hr_carrier_track(struct hr_carrier *carrier, size_t writer, void *words, si
 
 static bool is_ours(const struct hr_carrier *carrier, const struct hr_tracked *tracked)
 {
-    return hr_homes_here(&carrier->options.homes, tracked->writer);
+    return hr_hosts_here(&carrier->options.hosts, tracked->writer);
 }
 
 static void tracked_look(struct hr_carrier *carrier)

@@ -313,7 +313,7 @@ static bool is_wrong(const struct hr_meet *meet)
 /* Does that machine meet, beside this one? */
 static bool has(const struct hr_meet *meet, size_t machine)
 {
-    return machine != meet->options.homes.self && !meet->other[machine].gone;
+    return machine != meet->options.hosts.self && !meet->other[machine].gone;
 }
 
 /* --- what other machines send: called by who polls --- */
@@ -427,7 +427,7 @@ enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_mee
     memset(meet, 0, sizeof *meet);
     meet->options = *options;
     for (size_t r = 0; r < options->nranks; r++)
-        meet->here += hr_homes_here(&options->homes, r);
+        meet->here += hr_hosts_here(&options->hosts, r);
     HR_ASSERT(meet->here || options->led);
     const enum hr_status status =
         hr_twin_open(options->segment, options->area, options->nareas, &meet->twin);
@@ -480,7 +480,7 @@ static enum hr_status wait_for(struct hr_meet *meet, struct hr_waiter *waiter, u
 
 static enum hr_status post_all(struct hr_meet *meet, const struct note *note)
 {
-    for (size_t m = 0; m < meet->options.homes.machines; m++)
+    for (size_t m = 0; m < meet->options.hosts.machines; m++)
         if (has(meet, m))
             HR_TRY(post(meet, m, note, NULL, 0));
     return HR_OK;
@@ -490,7 +490,7 @@ static enum hr_status post_all(struct hr_meet *meet, const struct note *note)
 static bool all_are_past(const struct gathering *at, size_t word)
 {
     const struct hr_meet *meet = at->meet;
-    for (size_t m = 0; m < meet->options.homes.machines; m++)
+    for (size_t m = 0; m < meet->options.hosts.machines; m++)
         if (has(meet, m) &&
             !is_past((const void *)((const char *)&meet->other[m] + word), at->meeting))
             return false;
@@ -530,7 +530,7 @@ static enum hr_status agree(struct hr_meet *meet, struct hr_waiter *waiter, uint
 {
     const struct note have = {.kind = HAVE, .meeting = meeting},
                       pass = {.kind = PASS, .meeting = meeting};
-    if (meet->options.homes.self != 0) {
+    if (meet->options.hosts.self != 0) {
         HR_TRY(post(meet, 0, &have, NULL, 0));
         const enum hr_status status =
             wait_for(meet, waiter, meeting, is_over, "machine 0, which says that all have met");
@@ -575,7 +575,7 @@ static enum hr_status send_changes(struct hr_meet *meet, size_t to, uint32_t mee
 static bool has_ranks(const struct hr_meet *meet, size_t machine)
 {
     for (size_t r = 0; r < meet->options.nranks; r++)
-        if (meet->options.homes.machine[r] == machine)
+        if (meet->options.hosts.machine[r] == machine)
             return true;
     return false;
 }
@@ -591,7 +591,7 @@ static enum hr_status send_ends(struct hr_meet *meet, uint32_t meeting, bool pas
 {
     const struct hr_meet_options *o = &meet->options;
     const struct note end = {END, meeting, 0, 0, 0, 0};
-    for (size_t m = 0; m < o->homes.machines; m++)
+    for (size_t m = 0; m < o->hosts.machines; m++)
         if (has(meet, m) && leaves_behind_us(meet, m) == passed)
             HR_TRY(post(meet, m, &end, NULL, 0));
     return HR_OK;
@@ -611,13 +611,13 @@ static enum hr_status name_missing(const struct hr_meet *meet, bool come, uint32
     const struct hr_meet_options *o = &meet->options;
     char waited[160], missing[300] = "";
     snprintf(waited, sizeof waited, "%s", hr_error_message());
-    for (size_t m = 0; m < o->homes.machines; m++) {
+    for (size_t m = 0; m < o->hosts.machines; m++) {
         const size_t used = strlen(missing);
         size_t first = o->nranks, last = 0;
         if (!has(meet, m) || is_past(come ? &meet->other[m].came : &meet->other[m].ended, meeting))
             continue;
         for (size_t r = 0; r < o->nranks; r++)
-            if (o->homes.machine[r] == m) {
+            if (o->hosts.machine[r] == m) {
                 first = first < r ? first : r;
                 last = r;
             }
@@ -643,7 +643,7 @@ static enum hr_status gather(struct hr_meet *meet, struct hr_waiter *waiter, uin
 static enum hr_status check_stages(const struct hr_meet *meet, unsigned stage, const char *what)
 {
     const struct hr_meet_options *o = &meet->options;
-    for (size_t m = 0; m < o->homes.machines; m++) {
+    for (size_t m = 0; m < o->hosts.machines; m++) {
         const uint32_t theirs = hr_atom32_load_relaxed(&meet->other[m].stage); /* behind came */
         if (has(meet, m) && theirs != stage)
             return hr_fail(HR_E_MISMATCH, "%s: this machine meets at stage %u, %s at stage %u",
@@ -656,7 +656,7 @@ static enum hr_status find_changes(struct hr_meet *meet, const struct meeting *h
 {
     if (!how->spreads)
         HR_TRY(hr_twin_find(&meet->twin, how->stage));
-    else if (meet->options.homes.self == 0)
+    else if (meet->options.hosts.self == 0)
         HR_TRY(twin_take(&meet->twin, how->stage));
     else
         meet->twin.nruns = 0;
@@ -674,7 +674,7 @@ static enum hr_status exchange(struct hr_meet *meet, struct hr_waiter *waiter, u
     HR_TRY(post_all(meet, &come));
     HR_TRY(gather(meet, waiter, meeting, true, how->what));
     HR_TRY(check_stages(meet, how->stage, how->what));
-    for (size_t m = 0; m < o->homes.machines; m++)
+    for (size_t m = 0; m < o->hosts.machines; m++)
         if (has(meet, m))
             HR_TRY(send_changes(meet, m, meeting));
     HR_TRY(send_ends(meet, meeting, false));
@@ -694,7 +694,7 @@ static enum hr_status conduct_one(struct hr_meet *meet, struct hr_waiter *waiter
     hr_atom32_store_release(&meet->words.passed, meeting); /* partner: ranks of this machine */
     HR_TRY(send_ends(meet, meeting, true));
     for (size_t r = 0; r < o->nranks; r++)
-        if (hr_homes_here(&o->homes, r))
+        if (hr_hosts_here(&o->hosts, r))
             hr_bell_ring(&o->control->rank[r].bell);
     return HR_OK;
 }
@@ -723,7 +723,7 @@ static enum hr_status name_missing_here(const struct hr_meet *meet, uint32_t mee
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     for (size_t r = 0; r < o->nranks; r++) {
         const size_t used = strlen(missing);
-        if (hr_homes_here(&o->homes, r) && !is_past(&meet->words.came[r], meeting))
+        if (hr_hosts_here(&o->hosts, r) && !is_past(&meet->words.came[r], meeting))
             snprintf(missing + used, sizeof missing - used, "%s%zu", used ? ", " : "", r);
     }
     if (!missing[0])
@@ -776,9 +776,9 @@ static bool is_due(const struct hr_meet *meet, uint32_t meeting, unsigned *stage
         *stage = hr_atom32_load_relaxed(&meet->words.stage);
         return true;
     }
-    for (size_t m = 0; !meet->here && m < o->homes.machines; m++) {
+    for (size_t m = 0; !meet->here && m < o->hosts.machines; m++) {
         const struct other *other = &meet->other[m];
-        if (m == o->homes.self || !is_past(&other->came, meeting) ||
+        if (m == o->hosts.self || !is_past(&other->came, meeting) ||
             hr_atom32_load_relaxed(&other->alone))
             continue;
         *stage = hr_atom32_load_relaxed(&other->stage);
@@ -809,21 +809,21 @@ void hr_meet_end_term(struct hr_meet *meet)
     hr_atom32_store_release(passed, hr_atom32_load_relaxed(passed) + 1);
 }
 
-void hr_meet_begin_term(struct hr_meet *meet, const struct hr_homes *homes)
+void hr_meet_begin_term(struct hr_meet *meet, const struct hr_hosts *hosts)
 {
     for (size_t m = 0; m < HR_WIRE_MACHINES; m++) /* what was under way has been dropped */
         meet->other[m].arriving = false;
     meet->posted = hr_atom32_load_acquire(&meet->done); /* partner: the carrier */
-    meet->options.homes = *homes;
+    meet->options.hosts = *hosts;
     meet->here = 0;
     for (size_t r = 0; r < meet->options.nranks; r++)
-        meet->here += hr_homes_here(homes, r);
+        meet->here += hr_hosts_here(hosts, r);
 }
 
 bool hr_meet_is_called(const struct hr_meet *meet, unsigned *stage)
 {
     const uint32_t next = hr_atom32_load_relaxed(&meet->words.passed) + 1;
-    for (size_t m = 0; m < meet->options.homes.machines; m++) {
+    for (size_t m = 0; m < meet->options.hosts.machines; m++) {
         if (!has(meet, m) || !is_past(&meet->other[m].came, next))
             continue;
         *stage = hr_atom32_load_relaxed(&meet->other[m].stage); /* behind came */

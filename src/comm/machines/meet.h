@@ -41,7 +41,7 @@
 
 #include "base/error.h"
 #include "machines/carrier.h"
-#include "shm/homes.h"
+#include "shm/hosts.h"
 
 /* === which bytes of shared memory this machine has changed since the last meeting ===
  *
@@ -118,7 +118,7 @@ struct hr_meet;
 struct hr_meet_options {
     struct hr_carrier *carrier;
     const struct hr_wire *wire; /* the carrier's: for names */
-    struct hr_homes homes;
+    struct hr_hosts hosts;
     size_t nranks; /* ranks [0, nranks) meet */
     bool in_order; /* see above; then the launcher meets for all ranks, by hr_meet_alone */
     bool led;      /* the launcher conducts: where none of those who meet lives */
@@ -155,7 +155,7 @@ void hr_meet_drop(struct hr_meet *meet, size_t machine);
 /* The one that may be under way is void: as hr_carrier_end_term. */
 void hr_meet_end_term(struct hr_meet *meet);
 /* Behind hr_carrier_is_still. */
-void hr_meet_begin_term(struct hr_meet *meet, const struct hr_homes *homes);
+void hr_meet_begin_term(struct hr_meet *meet, const struct hr_hosts *hosts);
 /* Has another machine come to the next meeting? Then *stage is where. */
 bool hr_meet_is_called(const struct hr_meet *meet, unsigned *stage);
 /* As hr_meet_alone; then all have machine 0's bytes of all areas that are compared there. */

@@ -107,7 +107,7 @@ struct hr_timeline {
     bool full;
     size_t run; /* from 1 */
     int64_t zero_ns;
-    size_t workers, servers, owners, seats, team; /* seats: ranks of a worker's pipeline */
+    size_t workers, servers, owners, members, team; /* members: ranks of a worker's pipeline */
     bool colocated;
     struct hr_flows flows;
     struct track track[RANKS];
@@ -158,11 +158,11 @@ __attribute__((format(printf, 4, 5))) static void put(struct hr_timeline *t, con
 
 /* --- names */
 
-/* Seat k of a worker's pipeline. */
-static void role_of_seat(const struct hr_timeline *t, size_t worker, size_t k, char *text,
-                         size_t size)
+/* Member k of a worker's pipeline. */
+static void role_of_member(const struct hr_timeline *t, size_t worker, size_t k, char *text,
+                           size_t size)
 {
-    if (t->seats == t->team)
+    if (t->members == t->team)
         snprintf(text, size, "shard %zu of replica %zu", k, worker);
     else if (t->team > 1)
         snprintf(text, size, "stage %zu, shard %zu of replica %zu", k / t->team, k % t->team,
@@ -174,9 +174,9 @@ static void role_of_seat(const struct hr_timeline *t, size_t worker, size_t k, c
 static void role_of(const struct hr_timeline *t, size_t rank, char *text, size_t size)
 {
     const size_t beside = t->workers + t->owners;
-    if (t->seats > 1 && (rank < t->workers || rank >= beside))
-        role_of_seat(t, rank < t->workers ? rank : (rank - beside) / (t->seats - 1),
-                     rank < t->workers ? 0 : (rank - beside) % (t->seats - 1) + 1, text, size);
+    if (t->members > 1 && (rank < t->workers || rank >= beside))
+        role_of_member(t, rank < t->workers ? rank : (rank - beside) / (t->members - 1),
+                       rank < t->workers ? 0 : (rank - beside) % (t->members - 1) + 1, text, size);
     else if (rank < t->workers)
         snprintf(text, size,
                  t->colocated && rank < t->servers ? "worker %zu with server %zu" : "worker %zu",
@@ -253,7 +253,7 @@ void hr_timeline_run(struct hr_timeline *t, const char *name, const char *clock,
     t->colocated = info->colocated;
     t->owners = info->colocated ? 0 : info->servers;
     t->team = info->team > 1 ? info->team : 1;
-    t->seats = (info->stages ? info->stages : 1) * t->team;
+    t->members = (info->stages ? info->stages : 1) * t->team;
     memset(t->track, 0, sizeof t->track);
     put_name(t, "process_name", 0, called);
     put(t, "M", 0,

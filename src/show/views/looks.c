@@ -106,16 +106,16 @@ static void see(struct hr_top *top)
 
 static void place(const struct hr_about *about, size_t r, struct hr_top_rank *rank)
 {
-    const size_t seats = about->stages, team = about->team ? about->team : 1;
+    const size_t kinds = about->stages, team = about->team ? about->team : 1;
     const size_t behind = r - about->first_stage;
     rank->role = !about->workers ? HR_TOP_RANK : r < about->workers ? HR_TOP_WORKER : HR_TOP_SERVER;
-    if (!about->workers || seats < 2 || (r >= about->workers && r < about->first_stage))
+    if (!about->workers || kinds < 2 || (r >= about->workers && r < about->first_stage))
         return;
-    const size_t seat = r < about->workers ? 0 : behind % (seats - 1) + 1;
+    const size_t member = r < about->workers ? 0 : behind % (kinds - 1) + 1;
     rank->role = HR_TOP_STAGE;
-    rank->replica = r < about->workers ? r : behind / (seats - 1);
-    rank->stage = seat / team;
-    rank->part = seat % team;
+    rank->replica = r < about->workers ? r : behind / (kinds - 1);
+    rank->stage = member / team;
+    rank->part = member % team;
 }
 
 /* --- what it does --- */
@@ -143,8 +143,8 @@ static void fill_rank(struct hr_top *top, size_t r)
     const struct hr_control *control = top->run.control;
     const struct hr_gauge *gauge = &control->rank[r].gauge;
     const struct hr_seen_rank *seen = &top->look.waits.rank[r];
-    const bool apart =
-        control->about.seating == HR_SEATS_PROCESSES || control->about.seating == HR_SEATS_JOINED;
+    const bool apart = control->about.rank_kind == HR_RANKS_PROCESSES ||
+                       control->about.rank_kind == HR_RANKS_JOINED;
     const uint64_t updates = word(&gauge->updates);
     struct hr_top_rank *rank = &top->rank[r];
     *rank = (struct hr_top_rank){
@@ -214,7 +214,7 @@ bool hr_top_moved(const struct hr_top *top)
 
 static bool all_returned(const struct hr_control *control)
 {
-    if (control->about.seating == HR_SEATS_PLAYED)
+    if (control->about.rank_kind == HR_RANKS_PLAYED)
         return true;
     for (size_t r = 0; r < control->nranks; r++)
         if (hr_atom32_load_relaxed(&control->rank[r].result) == HR_RUNNING)
@@ -342,7 +342,7 @@ static void print_measures(FILE *out, const struct hr_top *top, size_t columns_t
 static void print_ranks(FILE *out, const struct hr_top *top)
 {
     const struct hr_control *control = top->run.control;
-    static const char *const seats[] = {", all played by one process", " as threads",
+    static const char *const kinds[] = {", all played by one process", " as threads",
                                         " as processes", " started one by one"};
     const struct hr_about *about = &control->about;
     const bool staged = about->stages > 1;
@@ -356,7 +356,7 @@ static void print_ranks(FILE *out, const struct hr_top *top)
         fprintf(out, " of %u ranks", about->stages);
     if (workers && servers && servers <= n)
         fprintf(out, ", %zu server%s", servers, servers == 1 ? "" : "s");
-    fputs(about->seating < sizeof seats / sizeof *seats ? seats[about->seating] : "", out);
+    fputs(about->rank_kind < sizeof kinds / sizeof *kinds ? kinds[about->rank_kind] : "", out);
 }
 
 /* Its header alone. */
@@ -379,7 +379,7 @@ static void print_head(FILE *out, const struct hr_top *top, const struct hr_top_
             hr_style(style, HR_PLAIN));
     print_progress(out, top, room->columns);
     print_measures(out, top, room->columns);
-    if (control->about.seating == HR_SEATS_PLAYED &&
+    if (control->about.rank_kind == HR_RANKS_PLAYED &&
         isfinite(hr_course_load(&control->course.seconds)))
         fprintf(out, "%.6g s of the run's own clock\n", hr_course_load(&control->course.seconds));
 }
@@ -410,7 +410,7 @@ static json_t *rank_json(const void *of, size_t r)
 {
     const struct hr_top *top = of;
     const struct hr_top_rank *rank = &top->rank[r];
-    const bool played = top->run.control->about.seating == HR_SEATS_PLAYED;
+    const bool played = top->run.control->about.rank_kind == HR_RANKS_PLAYED;
     json_t *object = role_json(rank);
     json_object_set_new(object, "rank", hr_json_count(r));
     json_object_set_new(object, "step", hr_json_count(rank->step));
@@ -451,7 +451,7 @@ json_t *hr_top_json(const struct hr_top *top)
 {
     static const char *const launches[] = {"played", "thread", "process", "joined"};
     const struct hr_control *control = top->run.control;
-    const uint32_t seating = control->about.seating;
+    const uint32_t kind = control->about.rank_kind;
     char said[1200];
     hr_look_say(&top->run, &top->look, said, sizeof said);
     return hr_json_object(
@@ -459,7 +459,7 @@ json_t *hr_top_json(const struct hr_top *top)
         HR_JSON(hr_run_state_str(top->look.state)), "said", hr_json_text_or_null(said),
         HR_OF(&control->about, command), "strategy", hr_json_text_or_null(control->about.strategy),
         "started", json_integer(control->about.began_s), HR_OF(top, age_s), "launch",
-        HR_JSON(seating < sizeof launches / sizeof *launches ? launches[seating] : "?"),
+        HR_JSON(kind < sizeof launches / sizeof *launches ? launches[kind] : "?"),
         HR_OF(top, window_s), HR_OF(top, samples_per_s), "course", course_json(top),
         "resident_bytes", HR_JSON(hr_process_resident_bytes(top->run.pid)),
         HR_OF(&control->about, segment_bytes), "control_bytes",
@@ -687,14 +687,14 @@ void hr_patients_print(FILE *out, const struct hr_patient *patients, size_t n, s
 
 /* --- one run --- */
 
-static const char *seats_of(const struct hr_control *control)
+static const char *ranks_of(const struct hr_control *control)
 {
     static const char *const texts[] = {
-        [HR_SEATS_PLAYED] = "played by one process (virtual time, explore, replay)",
-        [HR_SEATS_THREADS] = "as threads",
-        [HR_SEATS_PROCESSES] = "as processes",
-        [HR_SEATS_JOINED] = "as processes that were started one by one"};
-    return control->about.seating <= HR_SEATS_JOINED ? texts[control->about.seating] : "?";
+        [HR_RANKS_PLAYED] = "played by one process (virtual time, explore, replay)",
+        [HR_RANKS_THREADS] = "as threads",
+        [HR_RANKS_PROCESSES] = "as processes",
+        [HR_RANKS_JOINED] = "as processes that were started one by one"};
+    return control->about.rank_kind <= HR_RANKS_JOINED ? texts[control->about.rank_kind] : "?";
 }
 
 static void print_patient(FILE *out, const struct hr_patient *patient)
@@ -707,7 +707,7 @@ static void print_patient(FILE *out, const struct hr_patient *patient)
     fprintf(out, "pid %ld, started %s, %s ago: %s\n", patient->run->pid, date, age,
             state_of(patient));
     fprintf(out, "%u rank%s %s\n\n", patient->run->nranks, patient->run->nranks == 1 ? "" : "s",
-            seats_of(control));
+            ranks_of(control));
 }
 
 enum { ROOM = 10 }; /* behind the other columns, of 80 */
@@ -791,7 +791,7 @@ void hr_patient_print(FILE *out, const struct hr_patient *patient, size_t width)
     char said[1200];
     print_patient(out, patient);
     hr_look_say(patient->run, look, said, sizeof said);
-    if (patient->run->control->about.seating != HR_SEATS_PLAYED) {
+    if (patient->run->control->about.rank_kind != HR_RANKS_PLAYED) {
         struct hr_grid table;
         hr_grid_begin(&table, "rank\tpid\t-doing\tstep\tfor\t-waits for");
         for (size_t r = 0; r < look->waits.nranks; r++)

@@ -104,7 +104,8 @@ enum {
     HR_REPLY_SKEW,
     HR_REPLY_FATE,
     HR_REPLY_COUNT,
-    HR_REPLY_SEAT = HR_REPLY_COUNT,   /* backup-workers: seat, and in the upper half how many */
+    HR_REPLY_GROUP_RANK =
+        HR_REPLY_COUNT, /* backup-workers: the share, and in the upper half of how many */
     HR_REPLY_OPENED = HR_REPLY_COUNT, /* where there is a gate: who opened it last (arrivals.h) */
     HR_REPLY_BATCHES                  /* from INDEX on; of machines that push as one, else 1 */
 };

@@ -192,7 +192,7 @@ struct hr_range hr_server_share(const struct hr_shared_state *shared, size_t sha
 bool hr_server_packs(const struct hr_shared_state *shared, size_t worker, size_t shard)
 {
     return hr_shared_is_apart(shared) && hr_compression_of(shared) &&
-           !hr_homes_together(&shared->homes, worker, hr_shard_rank(shared, shard));
+           !hr_hosts_same(&shared->hosts, worker, hr_shard_rank(shared, shard));
 }
 
 void hr_server_pack(const struct hr_worker *worker, size_t shard)
@@ -269,7 +269,7 @@ void hr_server_send(const struct hr_shared_state *shared, size_t rank, const str
             number_of(shared, worker, shard, request, hr_ring_committed_spsc(ring) + 1));
     /* A worker takes what it sends to a shard that rests here, but for the last. */
     const bool itself =
-        shared->rests && request && message->kind != HR_DONE && hr_homes_here(&shared->homes, to);
+        shared->rests && request && message->kind != HR_DONE && hr_hosts_here(&shared->hosts, to);
     hr_pair_send(ring, itself ? NULL : &shared->control->rank[to].bell, message);
 }
 
@@ -344,7 +344,7 @@ static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
 
 enum hr_status hr_server_carry(const struct hr_shared_state *shared, struct hr_carrier *carrier)
 {
-    HR_ASSERT(hr_homes_together(&shared->homes, 0, hr_shard_rank(shared, 0)));
+    HR_ASSERT(hr_hosts_same(&shared->hosts, 0, hr_shard_rank(shared, 0)));
     struct hr_atom64 *next = &shared->dispenser->next;
     hr_carrier_track(carrier, hr_shard_rank(shared, 0), next, sizeof *next);
     for (size_t w = 0; w < shared->workers; w++)

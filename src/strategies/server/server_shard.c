@@ -391,20 +391,20 @@ bool hr_server_may_join(void *arg)
     return (int32_t)(taken - lost) >= 0;
 }
 
-/* Where a loss ends the term, who has no seat in it has left. */
-static void know_seats(struct hr_shard *shard)
+/* Where a loss ends the term, who is not active in it has left. */
+static void know_active(struct hr_shard *shard)
 {
-    const struct hr_seats *seats = shard->shared->seats;
+    const struct hr_active *active = shard->shared->active;
     for (size_t w = 0; w < shard->shared->workers; w++) {
         hr_client_leave(&shard->worker[w], HR_LEFT_GONE);
         shard->worker[w].read = UINT64_MAX;
         shard->worker[w].dropped = shard->shared->stats[w].dropped;
     }
-    for (size_t s = 0; s < seats->n; s++) {
-        hr_client_leave(&shard->worker[seats->rank[s]], HR_LEFT_NOT);
-        shard->worker[seats->rank[s]].read = 0;
+    for (size_t s = 0; s < active->n; s++) {
+        hr_client_leave(&shard->worker[active->rank[s]], HR_LEFT_NOT);
+        shard->worker[active->rank[s]].read = 0;
     }
-    shard->ngone = shard->shared->workers - seats->n;
+    shard->ngone = shard->shared->workers - active->n;
 }
 
 enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *shared, size_t number)
@@ -435,7 +435,7 @@ enum hr_status hr_shard_start(struct hr_shard *shard, struct hr_shared_state *sh
     if (shard->loses)
         know_losses(shard);
     else if (shared->outlives)
-        know_seats(shard);
+        know_active(shard);
     const bool updates = shared->strategy->rows.state != HR_KEPT_OWN;
     if (!shared->snapshot.live)
         memcpy(shard->weights, shared->snapshot.weights + first, shard->count * sizeof(float));
@@ -645,14 +645,14 @@ static void update_with_push(struct hr_shard *shard, size_t worker, const struct
 static void update_with_sum(struct hr_shard *shard)
 {
     const struct hr_shared_state *shared = shard->shared;
-    const struct hr_seats *seats = shared->seats;
-    const uint64_t index = shard->worker[seats->rank[0]].index;
+    const struct hr_active *active = shared->active;
+    const uint64_t index = shard->worker[active->rank[0]].index;
     size_t samples = 0, n = 0;
-    for (size_t s = 0; s < seats->n; s++) {
-        struct hr_client *client = &shard->worker[seats->rank[s]];
-        if (!hr_server_pushes(shared, seats->rank[s]))
+    for (size_t s = 0; s < active->n; s++) {
+        struct hr_client *client = &shard->worker[active->rank[s]];
+        if (!hr_server_pushes(shared, active->rank[s]))
             continue;
-        shard->grads[n++] = shared->grads[seats->rank[s]];
+        shard->grads[n++] = shared->grads[active->rank[s]];
         samples += client->samples;
         client->applied++;
     }
@@ -668,10 +668,10 @@ static bool opens_gate(const struct hr_shard *shard, uint64_t clock)
 /* Has everybody who pushes done so as often as this one? */
 static bool all_are_in(const struct hr_shard *shard, size_t worker)
 {
-    const struct hr_seats *seats = shard->shared->seats;
-    for (size_t s = 0; s < seats->n; s++)
-        if (hr_server_pushes(shard->shared, seats->rank[s]) &&
-            shard->worker[seats->rank[s]].clock != shard->worker[worker].clock)
+    const struct hr_active *active = shard->shared->active;
+    for (size_t s = 0; s < active->n; s++)
+        if (hr_server_pushes(shard->shared, active->rank[s]) &&
+            shard->worker[active->rank[s]].clock != shard->worker[worker].clock)
             return false;
     return true;
 }

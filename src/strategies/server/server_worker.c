@@ -159,7 +159,7 @@ static bool travels(const struct hr_worker *worker, size_t shard, const struct h
     const struct hr_range share =
         hr_server_share(shared, shard, part->word[HR_PART_BEGIN], part->word[HR_PART_END]);
     return share.count && rank != worker->rank &&
-           (shared->posted || !hr_homes_together(&shared->homes, worker->rank, rank));
+           (shared->posted || !hr_hosts_same(&shared->hosts, worker->rank, rank));
 }
 
 static void send_part(const struct hr_worker *worker, size_t shard, const struct hr_message *part)

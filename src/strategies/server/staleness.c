@@ -64,7 +64,7 @@ static size_t said_bytes(const struct hr_shared_state *shared)
 /* Copies of the histograms: each machine counts in its own. */
 static size_t copies_of(const struct hr_shared_state *shared)
 {
-    return hr_shared_is_apart(shared) ? shared->homes.machines : 1;
+    return hr_shared_is_apart(shared) ? shared->hosts.machines : 1;
 }
 
 /* At the last cut. */
@@ -114,7 +114,7 @@ static struct hr_staleness_counts *counts_on(const struct hr_shared_state *share
 /* Of this machine. */
 static struct hr_staleness_counts *counts_of(const struct hr_shared_state *shared)
 {
-    return counts_on(shared, shared->homes.self);
+    return counts_on(shared, shared->hosts.self);
 }
 
 uint64_t *hr_staleness_at_shards(const struct hr_shared_state *shared, size_t worker)
@@ -179,7 +179,7 @@ void hr_staleness_gather(const struct hr_shared_state *shared)
 {
     const struct table *table = shared->staleness;
     for (size_t m = 0; shared->servers && m < copies_of(shared); m++)
-        for (size_t i = 0; m != shared->homes.self && i < table->n; i++)
+        for (size_t i = 0; m != shared->hosts.self && i < table->n; i++)
             add_all(&counts_of(shared)[i], &counts_on(shared, m)[i]);
 }
 
@@ -208,7 +208,7 @@ static void copy_all(const struct hr_shared_state *shared, bool restores)
     struct hr_staleness_counts *now = counts_of(shared), *then = (void *)(kept + shared->workers);
     for (size_t w = 0; w < shared->workers; w++) {
         struct hr_stale *stale = &shared->stats[w].stale;
-        if (!hr_homes_here(&shared->homes, w)) /* its machine does */
+        if (!hr_hosts_here(&shared->hosts, w)) /* its machine does */
             continue;
         hr_stale_copy(restores ? stale : &kept[w].stale, restores ? &kept[w].stale : stale);
         if (restores)

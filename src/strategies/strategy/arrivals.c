@@ -219,8 +219,8 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
             use_opener(worker, now_ns, &latest_ns, last, arrival);
         return latest_ns > coming->at_ns;
     }
-    for (size_t s = 0; s < shared->seats->n; s++) {
-        const size_t w = shared->seats->rank[s];
+    for (size_t s = 0; s < shared->active->n; s++) {
+        const size_t w = shared->active->rank[s];
         if (w == worker->rank || (!recalled && !coming->awaits(worker, w)))
             continue;
         struct arrival its = read_line(line_of(shared, w, coming->key), coming->key, now_ns);

@@ -62,7 +62,7 @@ static inline uint64_t hr_arrival_key(uint64_t index)
     return index + 1;
 }
 
-/* Does it wait there for worker `peer`, which has a seat? */
+/* Does it wait there for the active worker `peer`? */
 typedef bool hr_awaits_fn(const struct hr_worker *worker, size_t peer);
 hr_awaits_fn hr_awaits_all;
 

@@ -32,7 +32,7 @@ static struct hr_ring *ring_of(const struct hr_shared_state *shared, size_t to, 
 
 static bool are_together(const struct hr_shared_state *shared, size_t a, size_t b)
 {
-    return hr_homes_together(&shared->homes, a, b);
+    return hr_hosts_same(&shared->hosts, a, b);
 }
 
 void hr_peers_init(const struct hr_shared_state *shared)
@@ -47,7 +47,7 @@ void hr_peers_init(const struct hr_shared_state *shared)
 
 uint64_t hr_peers_came(const struct hr_shared_state *shared, size_t to, size_t from)
 {
-    if (are_together(shared, to, from) || hr_homes_here(&shared->homes, from))
+    if (are_together(shared, to, from) || hr_hosts_here(&shared->hosts, from))
         return hr_atom64_load_acquire(count_of(shared, to, from)); /* partner: deliver */
     struct hr_ring *ring = ring_of(shared, to, from);
     return hr_ring_taken_spsc(ring) + (hr_ring_peek_spsc(ring) != NULL);

@@ -32,7 +32,7 @@ enum hr_stand {
     HR_AT_CUT,   /* next: arrive, when the snapshot may be overwritten */
     HR_ARRIVING, /* next: at the cut, when its owners say so */
     HR_ARRIVED,  /* nothing, until all are here */
-    HR_RESTS,    /* nothing until the next term: a loss has ended this one, or it has no seat */
+    HR_RESTS,    /* nothing until the next term: a loss has ended this one, or it is not active */
     HR_DEAD,     /* nothing; and nobody knows yet */
     HR_LOST,     /* nothing, until it is started again */
 };

@@ -92,7 +92,7 @@ static void load_equal(struct hr_worker *worker)
     const uint64_t apart = rows_of(shared)->due ? *shared->snapshot.apart : 0;
     load(worker, apart ? replica_of(worker) : shared->snapshot.weights);
     if (apart)
-        *rows_of(shared)->due(worker) = shared->seats->index + apart;
+        *rows_of(shared)->due(worker) = shared->active->index + apart;
 }
 
 /* Who is back has the weights of the servers, when these know of it. */
@@ -177,8 +177,8 @@ void hr_rows_stop(struct hr_worker *worker)
 static struct hr_range stripe_of(const struct hr_worker *worker)
 {
     const size_t params = worker->shared->params;
-    const size_t begin = hr_stripe_begin(params, worker->seats, worker->seat);
-    const size_t end = hr_stripe_begin(params, worker->seats, worker->seat + 1);
+    const size_t begin = hr_stripe_begin(params, worker->group_size, worker->group_rank);
+    const size_t end = hr_stripe_begin(params, worker->group_size, worker->group_rank + 1);
     return (struct hr_range){begin, end - begin};
 }
 
@@ -190,44 +190,44 @@ static void export_stripe(const struct hr_worker *worker)
                stripe.count * sizeof(float));
 }
 
-static bool has_seat(const struct hr_shared_state *shared, size_t worker)
+static bool is_active(const struct hr_shared_state *shared, size_t worker)
 {
-    size_t seat = 0;
-    while (seat < shared->seats->n && shared->seats->rank[seat] != worker)
-        seat++;
-    return seat < shared->seats->n;
+    size_t s = 0;
+    while (s < shared->active->n && shared->active->rank[s] != worker)
+        s++;
+    return s < shared->active->n;
 }
 
-/* Whoever has no seat, and comes back with a later run, begins with the mean, and no state. */
+/* Whoever is not active, and comes back with a later run, begins with the mean, and no state. */
 static void export_absent(const struct hr_worker *worker, struct hr_range stripe)
 {
     const struct hr_snapshot *to = &worker->shared->snapshot;
     const size_t params = worker->shared->params, floats = hr_state_floats(worker->shared);
     for (size_t w = 0; w < worker->shared->workers; w++) {
-        if (has_seat(worker->shared, w))
+        if (is_active(worker->shared, w))
             continue;
         if (to->replicas)
             memcpy(to->replicas + w * params + stripe.begin, to->weights + stripe.begin,
                    stripe.count * sizeof(float));
         for (size_t at = w * floats; to->state && at < (w + 1) * floats; at += params)
             memset(to->state + at + stripe.begin, 0, stripe.count * sizeof(float));
-        if (worker->seat == 0)
+        if (worker->group_rank == 0)
             to->applied[w] = 0;
     }
 }
 
-/* Its stripe of the mean of replicas, one a seat, in the order T(n); the pointers are changed. Who
- * has no seat has the mean for a replica there, and no state. */
+/* Its stripe of the mean of replicas, one an active worker, in the order T(n); the pointers are
+ * changed. Who is not active has the mean for a replica there, and no state. */
 static void export_mean(const struct hr_worker *worker, const float **replicas)
 {
     const struct hr_range stripe = stripe_of(worker);
     float *mean = worker->shared->snapshot.weights + stripe.begin;
-    for (size_t s = 0; s < worker->seats; s++)
+    for (size_t s = 0; s < worker->group_size; s++)
         replicas[s] += stripe.begin;
-    hr_vec()->tree_sum(&mean, 1, replicas, worker->seats, stripe.count);
-    hr_vec()->scale(mean, 1.0f / (float)worker->seats, stripe.count);
+    hr_vec()->tree_sum(&mean, 1, replicas, worker->group_size, stripe.count);
+    hr_vec()->scale(mean, 1.0f / (float)worker->group_size, stripe.count);
     hr_keep_frozen(&worker->shared->optimizer, stripe.begin, stripe.count, mean, replicas[0]);
-    if (worker->seats < worker->shared->workers)
+    if (worker->group_size < worker->shared->workers)
         export_absent(worker, stripe);
 }
 
@@ -237,8 +237,8 @@ static void export_replica(struct hr_worker *worker)
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_rows *rows = rows_of(shared);
     const float *replicas[HR_VEC_MAX_INPUTS];
-    for (size_t s = 0; s < worker->seats && !hr_shared_is_apart(shared); s++) {
-        const size_t rank = shared->seats->rank[s];
+    for (size_t s = 0; s < worker->group_size && !hr_shared_is_apart(shared); s++) {
+        const size_t rank = shared->active->rank[s];
         replicas[s] = rows->replica ? rows->replica(worker, rank) : shared->weights[rank];
     }
     if (!hr_shared_is_apart(shared))
@@ -254,7 +254,7 @@ static void export_weights(struct hr_worker *worker)
         export_replica(worker);
     else if (rows->weights != HR_KEPT_SERVED)
         export_stripe(worker);
-    if (rows->due && worker->seat == 0)
+    if (rows->due && worker->group_rank == 0)
         *worker->shared->snapshot.apart = is_apart(worker) ? *rows->due(worker) - worker->index : 0;
 }
 
@@ -277,7 +277,7 @@ static void export_state(struct hr_worker *worker)
     if (!own)
         export_stripes(worker, to->state, worker->state, floats);
     export_stripes(worker, to->more, worker->more, more_floats(worker->shared));
-    if (own || worker->seat == 0)
+    if (own || worker->group_rank == 0)
         to->applied[own ? worker->rank : 0] = worker->applied;
 }
 
@@ -294,8 +294,8 @@ void hr_rows_combine(struct hr_worker *worker)
     const float *replicas[HR_VEC_MAX_INPUTS];
     if (!is_apart(worker))
         return;
-    for (size_t s = 0; s < worker->seats; s++)
-        replicas[s] = shared->snapshot.replicas + shared->seats->rank[s] * shared->params;
+    for (size_t s = 0; s < worker->group_size; s++)
+        replicas[s] = shared->snapshot.replicas + shared->active->rank[s] * shared->params;
     export_mean(worker, replicas);
 }
 
@@ -306,8 +306,8 @@ static size_t count_alike(const struct hr_shared_state *shared, const float *bit
                           size_t *other)
 {
     size_t n = 0;
-    for (size_t s = 0; s < shared->seats->n; s++) {
-        const size_t rank = shared->seats->rank[s];
+    for (size_t s = 0; s < shared->active->n; s++) {
+        const size_t rank = shared->active->rank[s];
         const bool alike = !memcmp(&shared->weights[rank][i], bits, sizeof *bits);
         n += alike;
         if (!alike)
@@ -320,18 +320,18 @@ static size_t count_alike(const struct hr_shared_state *shared, const float *bit
  * is in most, nobody knows. All rest between barriers, so their weights can be read. */
 static enum hr_status say_who_differs(const struct hr_shared_state *shared, size_t i)
 {
-    const struct hr_seats *seats = shared->seats;
+    const struct hr_active *active = shared->active;
     size_t right = 0, wrong = 0, alike = 0;
-    for (size_t s = 0; s < seats->n && 2 * alike <= seats->n; s++) {
-        right = seats->rank[s];
+    for (size_t s = 0; s < active->n && 2 * alike <= active->n; s++) {
+        right = active->rank[s];
         alike = count_alike(shared, &shared->weights[right][i], i, &wrong);
     }
     const double odd = (double)shared->weights[wrong][i], usual = (double)shared->weights[right][i];
-    if (2 * alike > seats->n)
+    if (2 * alike > active->n)
         return hr_fail(HR_E_FAILED,
                        "replicas differ: parameter %zu is %.9g in rank %zu, and %.9g in %zu of %zu "
                        "ranks: the weights of rank %zu were altered",
-                       i, odd, wrong, usual, alike, seats->n, wrong);
+                       i, odd, wrong, usual, alike, active->n, wrong);
     return hr_fail(HR_E_FAILED,
                    "replicas differ: parameter %zu is %.9g in rank %zu and %.9g in rank %zu: the "
                    "weights of one of them were altered",
@@ -360,7 +360,7 @@ static enum hr_status compare(const struct hr_worker *worker)
 static enum hr_status compare_more(const struct hr_worker *worker)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const float *more = shared->homes.self ? NULL : shared->snapshot.more;
+    const float *more = shared->hosts.self ? NULL : shared->snapshot.more;
     for (size_t i = 0; more && i < more_floats(shared); i++)
         if (memcmp(&worker->more[i], &more[i], sizeof *more) != 0)
             return hr_fail(HR_E_FAILED,

@@ -28,19 +28,19 @@ bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index)
         return false;
     /* Partner: the load above, in every worker, after the sum before `meet`: that sum needs what
      * this worker offers after this store, so a worker that has the sum sees the store. */
-    if (worker->seat == 0 && stop_at == UINT64_MAX && hr_shared_rests(worker->shared, meet))
+    if (worker->group_rank == 0 && stop_at == UINT64_MAX && hr_shared_rests(worker->shared, meet))
         hr_atom64_store_release(&dispenser->stop_at, meet);
     *index = worker->index++;
     return true;
 }
 
-void hr_seats_fill(const struct hr_shared_state *shared)
+void hr_active_fill(const struct hr_shared_state *shared)
 {
-    struct hr_seats *seats = shared->seats;
-    seats->n = shared->workers;
-    seats->index = shared->schedule.first;
+    struct hr_active *active = shared->active;
+    active->n = shared->workers;
+    active->index = shared->schedule.first;
     for (size_t w = 0; w < shared->workers; w++)
-        seats->rank[w] = (uint16_t)w;
+        active->rank[w] = (uint16_t)w;
 }
 
 size_t hr_fates_room(const struct hr_shared_state *shared)
@@ -73,13 +73,13 @@ void hr_count_traffic(struct hr_worker *worker)
     worker->counted = traffic;
 }
 
-struct hr_group_options hr_group_of_seats(const struct hr_shared_state *shared)
+struct hr_group_options hr_group_of_active(const struct hr_shared_state *shared)
 {
     struct hr_group_options options = shared->group_options;
-    const struct hr_seats *seats = shared->seats;
-    options.nranks = seats->n;
-    for (size_t s = 0; hr_shared_is_apart(shared) && s < seats->n; s++)
-        options.homes.machine[s] = shared->homes.machine[seats->rank[s]];
+    const struct hr_active *active = shared->active;
+    options.nranks = active->n;
+    for (size_t s = 0; hr_shared_is_apart(shared) && s < active->n; s++)
+        options.hosts.machine[s] = shared->hosts.machine[active->rank[s]];
     return options;
 }
 
@@ -182,26 +182,26 @@ enum hr_status hr_setup_take(struct hr_shared_state *shared, size_t bytes)
 
 /* --- the first workers of machines --- */
 
-void hr_leaders_choose(struct hr_leaders *leaders, const struct hr_homes *homes,
+void hr_leaders_choose(struct hr_leaders *leaders, const struct hr_hosts *hosts,
                        const uint16_t *rank, size_t n)
 {
     *leaders = (struct hr_leaders){.group = leaders->group};
     leaders->options = (struct hr_group_options){
         .algorithm = &hr_allreduce_auto,
-        .homes = {.machines = homes->machines, .self = homes->self},
+        .hosts = {.machines = hosts->machines, .self = hosts->self},
     };
     size_t *machines = &leaders->options.nranks;
-    uint8_t *machine = leaders->options.homes.machine;
-    for (size_t seat = 0; seat < n; seat++) {
-        const size_t worker = rank ? rank[seat] : seat;
-        if (!*machines || machine[*machines - 1] != homes->machine[worker]) {
-            machine[*machines] = homes->machine[worker];
+    uint8_t *machine = leaders->options.hosts.machine;
+    for (size_t i = 0; i < n; i++) {
+        const size_t worker = rank ? rank[i] : i;
+        if (!*machines || machine[*machines - 1] != hosts->machine[worker]) {
+            machine[*machines] = hosts->machine[worker];
             leaders->rank[(*machines)++] = (uint16_t)worker;
         }
-        if (homes->machine[worker] != homes->self)
+        if (hosts->machine[worker] != hosts->self)
             continue;
         leaders->here = *machines - 1;
-        leaders->first = leaders->each++ ? leaders->first : seat;
+        leaders->first = leaders->each++ ? leaders->first : i;
     }
 }
 

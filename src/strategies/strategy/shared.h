@@ -24,8 +24,8 @@ bool hr_next_batch(struct hr_worker *worker, uint64_t meet, uint64_t *index);
 struct hr_step hr_step_for(const struct hr_shared_state *shared, uint64_t index, size_t samples,
                            uint64_t number);
 
-/* All workers have seats, and the first term begins with the schedule. */
-void hr_seats_fill(const struct hr_shared_state *shared);
+/* All workers are active, and the first term begins with the schedule. */
+void hr_active_fill(const struct hr_shared_state *shared);
 
 /* Batches that all workers together may have in their hands, and those that the run begins with. */
 size_t hr_fates_room(const struct hr_shared_state *shared);
@@ -78,8 +78,8 @@ static inline size_t hr_stripe_begin(size_t count, size_t nstripes, size_t strip
  * to its stripe's begin, and may be empty. */
 size_t hr_slice_begin(const struct hr_shared_state *shared, size_t server);
 
-/* The options of the group of those who have seats. */
-struct hr_group_options hr_group_of_seats(const struct hr_shared_state *shared);
+/* The options of the group of the active workers. */
+struct hr_group_options hr_group_of_active(const struct hr_shared_state *shared);
 
 /* Update this worker's weights and private state with its gradient of batch `index`. */
 void hr_update_replica(struct hr_worker *worker, uint64_t index);
@@ -108,8 +108,8 @@ static inline bool hr_overlap_goes_ahead(size_t least, size_t offset, size_t end
 
 /* --- the first workers of machines (struct hr_leaders) --- */
 
-/* Of those workers, in the order of their seats; rank NULL: [0, n). */
-void hr_leaders_choose(struct hr_leaders *leaders, const struct hr_homes *homes,
+/* Of those workers, in the order of their ranks; rank NULL: [0, n). */
+void hr_leaders_choose(struct hr_leaders *leaders, const struct hr_hosts *hosts,
                        const uint16_t *rank, size_t n);
 
 /* A leader's view, with its waiter; finish with hr_member_fini. */

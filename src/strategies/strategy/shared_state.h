@@ -16,7 +16,7 @@
 #include "hogring/train.h"
 #include "observe/feed.h"
 #include "optim/optimizer.h"
-#include "shm/homes.h"
+#include "shm/hosts.h"
 #include "shm/ring.h"
 #include "strategy/batch_schedule.h"
 #include "strategy/fate.h"
@@ -97,10 +97,10 @@ struct hr_dispenser {
 
 /* Who has a share in what is done together: the workers of the current term (shm/roster.h), in the
  * order of their ranks. Writer: the launcher, while all rest. */
-struct hr_seats {
+struct hr_active {
     alignas(HR_LINE) size_t n;
     uint64_t index;  /* of the batch that the term begins with, where all are recalled */
-    uint16_t rank[]; /* (workers) the worker at a seat; [0, n) are set */
+    uint16_t rank[]; /* (workers) active workers, ascending; [0, n) are set */
 };
 
 /* Mean training losses of epochs, from the first run on; 0: none has ended. Written by the leader
@@ -131,13 +131,13 @@ struct hr_posted {
 
 /* Of each of several machines the first worker, in a group of their own: what its machine has goes
  * to the others' by it alone. Rank i is the leader of the i-th machine that has workers; those of a
- * machine have consecutive seats. Sums are in T(n) over machines, whatever their size. Constants,
- * set while no rank runs; the group's memory is the group's. */
+ * machine are consecutive among the active ones. Sums are in T(n) over machines, whatever their
+ * size. Constants, set while no rank runs; the group's memory is the group's. */
 struct hr_leaders {
     struct hr_group_options options; /* nranks 0: there is no such group */
-    uint16_t rank[HR_HOMES_RANKS];   /* the worker that leads the i-th machine */
+    uint16_t rank[HR_HOSTS_RANKS];   /* the worker that leads the i-th machine */
     size_t here;                     /* which of them this one is */
-    size_t first, each;              /* the seats of this machine's workers */
+    size_t first, each;              /* this machine's workers, by group rank */
     void *group;                     /* in the segment */
 };
 
@@ -170,7 +170,7 @@ struct hr_shared_state {
     bool rests;                    /* ..., which sleeps: who waits serves (drive/serve.h) */
     bool repeats;                  /* a replay: shards take losses when they are told to */
     struct hr_trace_log *logs;     /* (servers) what shards take; borrowed; NULL: not recorded */
-    struct hr_homes homes;         /* on which machine a rank lives */
+    struct hr_hosts hosts;         /* on which machine a rank lives */
     struct hr_leaders leaders;     /* of machines, where the strategy has them meet */
     struct hr_control *control;
     struct hr_feed feed; /* to who looks on; off: nobody does */
@@ -182,7 +182,7 @@ struct hr_shared_state {
     struct hr_worker_stats *stats; /* (workers) */
     void *arrivals;                /* strategy/arrivals.h */
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
-    struct hr_seats *seats;
+    struct hr_active *active;
     struct hr_fates *fates;   /* of lost workers' batches */
     struct hr_ledger *ledger; /* of all, where nobody hands them out: strategy/fate.h; or NULL */
     float *states; /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
@@ -217,7 +217,7 @@ static inline bool hr_shared_rests(const struct hr_shared_state *shared, uint64_
  * stored before a meeting (machines/meet.h). */
 static inline bool hr_shared_is_apart(const struct hr_shared_state *shared)
 {
-    return hr_homes_apart(&shared->homes);
+    return hr_hosts_are_many(&shared->hosts);
 }
 
 /* Of the first n ranks, those that live here. */
@@ -225,7 +225,7 @@ static inline size_t hr_ranks_here(const struct hr_shared_state *shared, size_t 
 {
     size_t here = 0;
     for (size_t r = 0; r < n && hr_shared_is_apart(shared); r++)
-        here += hr_homes_here(&shared->homes, r);
+        here += hr_hosts_here(&shared->hosts, r);
     return hr_shared_is_apart(shared) ? here : n;
 }
 
@@ -276,8 +276,8 @@ struct hr_client {
     /* In its hands, shard 0: handed out, and no push of them taken. */
     uint64_t batch, batches; /* [batch, batch + batches) */
     size_t share;            /* backup-workers: samples of its share of it */
-    bool seated;             /* backup-workers: it has a share of the current step, */
-    size_t seat;             /* this one */
+    bool shares;             /* backup-workers: it has a share of the current step, */
+    size_t nth_share;        /* this one, from 0 */
     /* For the day it is lost. */
     uint64_t step;     /* of its last message */
     uint64_t began;    /* its clock when it joined, or at the last cut */
@@ -330,7 +330,7 @@ struct hr_shard {
     bool joined;              /* some worker came back */
     uint64_t exported;        /* 1 + the version in the snapshot; 0: it was not exported yet */
     size_t nin;               /* backup-workers: gradients of the current step that are in */
-    size_t seats, expected;   /* backup-workers: shares of the current step; those that are in, or
+    size_t shares, expected;  /* backup-workers: shares of the current step; those that are in, or
                                  may come */
     bool open;                /* backup-workers: there is a current step */
     struct hr_client *worker; /* (workers) owned */

@@ -104,7 +104,7 @@ struct hr_gradient_hooks {
     /* Its update can be made out of pieces of a gradient, each during backward, so that no gradient
      * is ever whole: then it is told of all of them; or of none. NULL: it cannot. */
     void (*piece)(struct hr_worker *worker, const struct hr_final_piece *piece);
-    /* It will wait for other workers behind the gradient. For worker `peer`, which has a seat?
+    /* It will wait for other workers behind the gradient. For the active worker `peer`?
      * (With servers it is who opens their gate.) NULL: it will not wait. */
     hr_awaits_fn *awaits;
 };
@@ -113,9 +113,9 @@ struct hr_gradient_hooks {
 struct hr_worker {
     struct hr_shared_state *shared;
     size_t rank;
-    size_t seat, seats; /* its place among those who share a batch, and a cut's work: struct
-                           hr_seats; without losses its rank, of all workers */
-    bool back;          /* it was lost, and started again: it begins without a state of its own */
+    size_t group_rank, group_size; /* among the active workers (struct hr_active), who share a
+                                      batch, and a cut's work; without losses its rank, of all */
+    bool back; /* it was lost, and started again: it begins without a state of its own */
     struct hr_member member;
     struct hr_traffic counted; /* of the member's traffic: what stats have */
     struct hr_waiter *waiter;
@@ -263,7 +263,7 @@ void hr_worker_stop(struct hr_worker *worker);
 void hr_worker_drop(struct hr_worker *worker);
 /* Start from the snapshot once more: after a recall. On failure there is nothing to stop. */
 HR_CHECKED enum hr_status hr_worker_restart(struct hr_worker *worker);
-/* After a recall: it has no seat. Servers, which began anew, have taken no request of it. */
+/* After a recall: it is not active. Servers, which began anew, have taken no request of it. */
 void hr_worker_sit_out(struct hr_worker *worker);
 
 /* All rest at a cut: catch up, and export what is kept (rows.h), and what compression keeps. */

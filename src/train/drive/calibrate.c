@@ -29,7 +29,7 @@ enum hr_status hr_calibrate_check(const struct hr_train_job *job)
         return hr_fail(HR_E_USAGE,
                        "--calibrate %s: expected a name of at most %d bytes without blanks and ;",
                        path, LONGEST_NAME);
-    if (job->shared->homes.self) /* machine 0 writes it */
+    if (job->shared->hosts.self) /* machine 0 writes it */
         return HR_OK;
     HR_TRY(hr_file_check_regular(path));
     if (hr_file_check_writable(path) != HR_OK)

@@ -45,119 +45,119 @@ struct real_worker {
     struct hr_server server; /* that shard */
     /* Where it stands: at the beginning of a span, in it, or (arrived) at the cut behind it. */
     bool begun, arrived, over;
-    bool sits_out;       /* it came back, and found no seat */
+    bool sits_out;       /* it came back, and is not active */
     struct hr_rest rest; /* of runs that outlive losses */
     uint32_t losses_seen;
     struct hr_spans spans;
 };
 
-static void tell_spans(struct real_worker *seat)
+static void tell_spans(struct real_worker *self)
 {
-    const struct hr_drive *drive = seat->drive;
-    struct hr_worker *worker = seat->worker;
-    if (!seat->shared->spans)
+    const struct hr_drive *drive = self->drive;
+    struct hr_worker *worker = self->worker;
+    if (!self->shared->spans)
         return;
-    hr_spans_open(&seat->spans, &seat->shared->feed, worker->rank, &seat->trainer.waiter,
+    hr_spans_open(&self->spans, &self->shared->feed, worker->rank, &self->trainer.waiter,
                   drive->driver->now_ns, drive);
-    worker->spans = seat->shared->spans[worker->rank] = &seat->spans;
-    hr_account_watch = &seat->spans.watch;
+    worker->spans = self->shared->spans[worker->rank] = &self->spans;
+    hr_account_watch = &self->spans.watch;
 }
 
 /* Who looks on is told of its time, from now on; until it stops. */
-static void stop_spans(struct real_worker *seat)
+static void stop_spans(struct real_worker *self)
 {
-    if (!seat->shared->spans || !seat->worker)
+    if (!self->shared->spans || !self->worker)
         return;
     hr_account_watch = NULL;
-    hr_spans_close(&seat->spans);
-    seat->shared->spans[seat->worker->rank] = NULL;
+    hr_spans_close(&self->spans);
+    self->shared->spans[self->worker->rank] = NULL;
 }
 
 /* Where a machine's workers push as one, its first worker has the gradients of the others, and what
  * servers reply. */
-static const char *awaited_reply(const struct real_worker *seat)
+static const char *awaited_reply(const struct real_worker *self)
 {
-    const size_t node = seat->shared->node_workers;
-    if (!hr_strategy_is_served(seat->strategy))
+    const size_t node = self->shared->node_workers;
+    if (!hr_strategy_is_served(self->strategy))
         return "the other workers' gradients";
     if (!node)
         return "a server's reply";
-    return seat->worker->rank % node ? "the worker that pushes for its machine"
+    return self->worker->rank % node ? "the worker that pushes for its machine"
                                      : "its machine's gradients, or a server's reply";
 }
 
 /* All come to a barrier. */
-static enum hr_status meet_all(struct real_worker *seat, enum hr_rest_stage stage)
+static enum hr_status meet_all(struct real_worker *self, enum hr_rest_stage stage)
 {
-    if (seat->drive->job->meet && !seat->shared->outlives)
-        return seat->drive->job->meet(seat->drive->job->machines_arg, seat->worker->rank,
-                                      &seat->trainer.waiter, stage);
-    return seat->shared->outlives ? hr_rest_at(&seat->rest, stage)
-                                  : hr_member_barrier(&seat->worker->member);
+    if (self->drive->job->meet && !self->shared->outlives)
+        return self->drive->job->meet(self->drive->job->machines_arg, self->worker->rank,
+                                      &self->trainer.waiter, stage);
+    return self->shared->outlives ? hr_rest_at(&self->rest, stage)
+                                  : hr_member_barrier(&self->worker->member);
 }
 
 /* Of all workers' times; *at: where the launcher has put it, or the leader does. */
-static int64_t latest_of(const struct real_worker *seat, const int64_t *of_first, int64_t *at)
+static int64_t latest_of(const struct real_worker *self, const int64_t *of_first, int64_t *at)
 {
-    const struct hr_shared_state *shared = seat->shared;
+    const struct hr_shared_state *shared = self->shared;
     if (shared->outlives)
         return *at;
     const int64_t latest = hr_account_latest(of_first, shared->workers, sizeof *shared->stats);
-    if (seat->worker->seat == 0)
+    if (self->worker->group_rank == 0)
         *at = latest;
     return latest;
 }
 
 /* Nobody begins before all have come. From then on a worker still in the barrier is waiting. */
-static enum hr_status begin_span(struct real_worker *seat)
+static enum hr_status begin_span(struct real_worker *self)
 {
-    struct hr_cut *cut = seat->drive->leader->cuts.cut;
-    struct hr_worker_stats *stats = seat->worker->stats;
+    struct hr_cut *cut = self->drive->leader->cuts.cut;
+    struct hr_worker_stats *stats = self->worker->stats;
     stats->began_ns = hr_clock_ns();
-    HR_TRY(meet_all(seat, HR_STAGE_BEGINS));
-    const int64_t began = latest_of(seat, &seat->shared->stats->began_ns, &cut->span_began_ns);
-    hr_spans_cut_ends(seat->worker->spans, began);
+    HR_TRY(meet_all(self, HR_STAGE_BEGINS));
+    const int64_t began = latest_of(self, &self->shared->stats->began_ns, &cut->span_began_ns);
+    hr_spans_cut_ends(self->worker->spans, began);
     hr_account_open(&stats->account, began);
-    hr_arrivals_begin(seat->worker, began);
-    seat->trained_ns = cut->before_ns - began;
-    hr_train_worker_leave_cut(&seat->trainer);
-    seat->begun = true;
-    seat->over = cut->halt;
-    if (seat->over) /* what it still says to servers is in no span */
-        hr_spans_cut_begins(seat->worker->spans, began);
+    hr_arrivals_begin(self->worker, began);
+    self->trained_ns = cut->before_ns - began;
+    hr_train_worker_leave_cut(&self->trainer);
+    self->begun = true;
+    self->over = cut->halt;
+    if (self->over) /* what it still says to servers is in no span */
+        hr_spans_cut_begins(self->worker->spans, began);
     return HR_OK;
 }
 
 /* It is in a span that others began. */
-static void join_span(struct real_worker *seat)
+static void join_span(struct real_worker *self)
 {
-    const struct hr_cut *cut = seat->drive->leader->cuts.cut;
-    seat->trained_ns = cut->before_ns - cut->span_began_ns;
+    const struct hr_cut *cut = self->drive->leader->cuts.cut;
+    self->trained_ns = cut->before_ns - cut->span_began_ns;
 }
 
 /* All have ended; those before the last one have waited for it. */
-static enum hr_status end_span(struct real_worker *seat)
+static enum hr_status end_span(struct real_worker *self)
 {
-    struct hr_cut *cut = seat->drive->leader->cuts.cut;
-    HR_TRY(meet_all(seat, HR_STAGE_ENDED));
-    const int64_t ended = latest_of(seat, &seat->shared->stats->came_ns, &cut->span_ended_ns);
-    hr_account_close(&seat->worker->stats->account, ended);
-    hr_arrivals_leave(seat->worker, ended);
-    hr_spans_cut_begins(seat->worker->spans, ended);
-    return hr_tell_steps(&seat->trainer, seat->trained_ns + ended);
+    struct hr_cut *cut = self->drive->leader->cuts.cut;
+    HR_TRY(meet_all(self, HR_STAGE_ENDED));
+    const int64_t ended = latest_of(self, &self->shared->stats->came_ns, &cut->span_ended_ns);
+    hr_account_close(&self->worker->stats->account, ended);
+    hr_arrivals_leave(self->worker, ended);
+    hr_spans_cut_begins(self->worker->spans, ended);
+    return hr_tell_steps(&self->trainer, self->trained_ns + ended);
 }
 
-static enum hr_status wait_at(struct real_worker *seat, struct hr_bell *bell, hr_ready_fn ready,
+static enum hr_status wait_at(struct real_worker *self, struct hr_bell *bell, hr_ready_fn ready,
                               void *arg, const char *what)
 {
-    struct hr_wanted wanted = {&seat->server, ready, arg};
-    struct hr_resting_asker asker = {.resting = seat->drive->resting,
-                                     .rank = seat->worker->rank,
-                                     .account = &seat->worker->stats->account,
-                                     .sent = &seat->worker->requests.sent,
+    struct hr_wanted wanted = {&self->server, ready, arg};
+    struct hr_resting_asker asker = {.resting = self->drive->resting,
+                                     .rank = self->worker->rank,
+                                     .account = &self->worker->stats->account,
+                                     .sent = &self->worker->requests.sent,
                                      .ready = ready,
                                      .arg = arg};
-    if (seat->owns_shard) {
+    if (self->owns_shard) {
         ready = hr_serve_then_look;
         arg = &wanted;
     } else if (asker.resting) {
@@ -167,57 +167,57 @@ static enum hr_status wait_at(struct real_worker *seat, struct hr_bell *bell, hr
     }
     if (ready(arg))
         return HR_OK;
-    hr_train_worker_pass(&seat->trainer);
-    return hr_say_for_whom(seat->shared, seat->worker->rank,
-                           hr_wait_until(&seat->trainer.waiter, bell, ready, arg, what));
+    hr_train_worker_pass(&self->trainer);
+    return hr_say_for_whom(self->shared, self->worker->rank,
+                           hr_wait_until(&self->trainer.waiter, bell, ready, arg, what));
 }
 
 /* --- how it waits in a life (strategy/rank.h), and what is noted of it --- */
 
-static enum hr_status begins_to_ask(struct real_worker *seat)
+static enum hr_status begins_to_ask(struct real_worker *self)
 {
-    const struct hr_waiter *waiter = &seat->trainer.waiter;
+    const struct hr_waiter *waiter = &self->trainer.waiter;
     HR_TRY(hr_wait_check(waiter));   /* hogwild never waits between cuts */
     if (hr_wait_is_recalled(waiter)) /* nor does one that is alone */
         return hr_fail(HR_E_RECALLED, "recalled");
-    seat->asks_ns = hr_clock_ns();
-    seat->waited_ns = waiter->waited_ns;
-    seat->worked_ns = seat->worker->member.barrier.worked_ns;
-    hr_turn_to(seat->worker, HR_PHASE_COMMUNICATE, HR_COMMUNICATE);
+    self->asks_ns = hr_clock_ns();
+    self->waited_ns = waiter->waited_ns;
+    self->worked_ns = self->worker->member.barrier.worked_ns;
+    hr_turn_to(self->worker, HR_PHASE_COMMUNICATE, HR_COMMUNICATE);
     return HR_OK;
 }
 
-static void has_accepted(struct real_worker *seat)
+static void has_accepted(struct real_worker *self)
 {
-    struct hr_worker *worker = seat->worker;
+    struct hr_worker *worker = self->worker;
     hr_arrivals_leave(worker, worker->stats->account.since_ns);
-    if (seat->shared->outlives)
-        hr_losses_resumed(&seat->drive->losses, &seat->losses_seen, seat->offered_ns);
-    const int64_t idle = seat->trainer.waiter.waited_ns - seat->waited_ns -
-                         (worker->member.barrier.worked_ns - seat->worked_ns); /* summing is none */
-    seat->accepted_ns = hr_calibrate_step(
-        seat->drive, worker->rank, &(struct hr_step_times){seat->accepted_ns, seat->asks_ns, idle},
-        seat->task.kind == HR_TASK_CUT);
+    if (self->shared->outlives)
+        hr_losses_resumed(&self->drive->losses, &self->losses_seen, self->offered_ns);
+    const int64_t idle = self->trainer.waiter.waited_ns - self->waited_ns -
+                         (worker->member.barrier.worked_ns - self->worked_ns); /* summing is none */
+    self->accepted_ns = hr_calibrate_step(
+        self->drive, worker->rank, &(struct hr_step_times){self->accepted_ns, self->asks_ns, idle},
+        self->task.kind == HR_TASK_CUT);
 }
 
-static enum hr_status begins_to_compute(struct real_worker *seat)
+static enum hr_status begins_to_compute(struct real_worker *self)
 {
-    struct hr_worker *worker = seat->worker;
-    has_accepted(seat);
-    HR_TRY(hr_tell_steps(&seat->trainer, seat->trained_ns + hr_clock_ns()));
-    seat->computes_ns = hr_clock_ns();
-    hr_control_step(seat->shared->control, worker->rank, seat->task.index);
+    struct hr_worker *worker = self->worker;
+    has_accepted(self);
+    HR_TRY(hr_tell_steps(&self->trainer, self->trained_ns + hr_clock_ns()));
+    self->computes_ns = hr_clock_ns();
+    hr_control_step(self->shared->control, worker->rank, self->task.index);
     hr_turn_to(worker, HR_PHASE_COMPUTE, HR_COMPUTE);
-    hr_spans_step(worker->spans, seat->task.index, worker->stats->account.since_ns);
+    hr_spans_step(worker->spans, self->task.index, worker->stats->account.since_ns);
     return HR_OK;
 }
 
-static enum hr_status comes_to_cut(struct real_worker *seat)
+static enum hr_status comes_to_cut(struct real_worker *self)
 {
-    struct hr_worker *worker = seat->worker;
-    has_accepted(seat);
-    hr_train_worker_pass(&seat->trainer);
-    HR_TRY(hr_say_for_whom(seat->shared, worker->rank, hr_train_worker_drain(&seat->trainer)));
+    struct hr_worker *worker = self->worker;
+    has_accepted(self);
+    hr_train_worker_pass(&self->trainer);
+    HR_TRY(hr_say_for_whom(self->shared, worker->rank, hr_train_worker_drain(&self->trainer)));
     hr_turn_to(worker, HR_PHASE_CUT, HR_WAIT); /* for the last to come */
     hr_arrivals_come_to_cut(worker, worker->stats->account.since_ns);
     return HR_OK;
@@ -225,18 +225,18 @@ static enum hr_status comes_to_cut(struct real_worker *seat)
 
 static enum hr_status stand(struct hr_rank *rank)
 {
-    struct real_worker *seat = rank->of;
+    struct real_worker *self = rank->of;
     switch (rank->where) {
     case HR_WANTS:
-        return begins_to_ask(seat);
+        return begins_to_ask(self);
     case HR_HAS:
-        return begins_to_compute(seat);
+        return begins_to_compute(self);
     case HR_AT_CUT:
-        return comes_to_cut(seat);
+        return comes_to_cut(self);
     case HR_ARRIVED:
-        seat->worker->stats->came_ns = hr_clock_ns();
-        hr_account_pause(&seat->worker->stats->account); /* what the barrier takes is no training */
-        seat->arrived = true;
+        self->worker->stats->came_ns = hr_clock_ns();
+        hr_account_pause(&self->worker->stats->account); /* what the barrier takes is no training */
+        self->arrived = true;
         return HR_OK;
     default:
         return HR_OK;
@@ -252,36 +252,36 @@ static const char *awaited(const struct hr_rank *rank)
 
 static enum hr_status wait_in_life(struct hr_rank *rank, struct hr_bell *bell)
 {
-    struct real_worker *seat = rank->of;
-    HR_TRY(wait_at(seat, bell, rank->ready, rank->arg, awaited(rank)));
+    struct real_worker *self = rank->of;
+    HR_TRY(wait_at(self, bell, rank->ready, rank->arg, awaited(rank)));
     if (rank->where == HR_ASKED)
-        hr_calibrate_replies(seat->drive, seat->worker->rank);
+        hr_calibrate_replies(self->drive, self->worker->rank);
     return HR_OK;
 }
 
 static enum hr_status repeat(struct hr_rank *rank)
 {
-    struct real_worker *seat = rank->of;
-    struct hr_deadline deadline = hr_deadline_begin(&seat->trainer);
-    struct hr_bell *bell = &seat->shared->control->rank[seat->worker->rank].bell;
-    HR_TRY(wait_at(seat, bell, hr_deadline_has_passed, &deadline,
+    struct real_worker *self = rank->of;
+    struct hr_deadline deadline = hr_deadline_begin(&self->trainer);
+    struct hr_bell *bell = &self->shared->control->rank[self->worker->rank].bell;
+    HR_TRY(wait_at(self, bell, hr_deadline_has_passed, &deadline,
                    "the time to send a lost push again"));
-    hr_requests_repeat(seat->worker);
+    hr_requests_repeat(self->worker);
     return HR_OK;
 }
 
 static enum hr_status gradient(struct hr_rank *rank)
 {
-    struct real_worker *seat = rank->of;
-    struct hr_worker *worker = seat->worker;
+    struct real_worker *self = rank->of;
+    struct hr_worker *worker = self->worker;
     HR_TRY(hr_say_for_whom(
-        seat->shared, worker->rank,
-        hr_gradient_in_time(&seat->trainer, &seat->task, hr_launcher_ps(seat->drive->launcher))));
-    seat->offered_ns = hr_clock_ns();
-    worker->took_ns = seat->offered_ns - seat->computes_ns;
+        self->shared, worker->rank,
+        hr_gradient_in_time(&self->trainer, &self->task, hr_launcher_ps(self->drive->launcher))));
+    self->offered_ns = hr_clock_ns();
+    worker->took_ns = self->offered_ns - self->computes_ns;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     hr_spans_offer(worker->spans);
-    hr_arrivals_offer(worker, seat->task.index, seat->offered_ns);
+    hr_arrivals_offer(worker, self->task.index, self->offered_ns);
     return HR_OK;
 }
 
@@ -290,154 +290,154 @@ static const struct hr_rank_ways ways = {stand, wait_in_life, repeat, gradient};
 /* --- a cut --- */
 
 /* May be repeated from here where a worker is lost. */
-static enum hr_status at_cut(struct real_worker *seat)
+static enum hr_status at_cut(struct real_worker *self)
 {
-    struct hr_worker *worker = seat->worker;
-    const struct hr_leader *leader = seat->drive->leader;
-    HR_TRY(end_span(seat));
-    if (worker->seat == 0)
+    struct hr_worker *worker = self->worker;
+    const struct hr_leader *leader = self->drive->leader;
+    HR_TRY(end_span(self));
+    if (worker->group_rank == 0)
         hr_leader_decide(leader);
     hr_worker_export(worker);
-    if (seat->drive->job->meet && hr_rows_mean(&seat->strategy->rows)) {
-        HR_TRY(meet_all(seat, HR_STAGE_COMBINED));
+    if (self->drive->job->meet && hr_rows_mean(&self->strategy->rows)) {
+        HR_TRY(meet_all(self, HR_STAGE_COMBINED));
         hr_rows_combine(worker);
     }
-    HR_TRY(meet_all(seat, HR_STAGE_EXPORTED));
+    HR_TRY(meet_all(self, HR_STAGE_EXPORTED));
     HR_TRY(hr_rows_verify(worker));
     if (leader->cuts.cut->evaluate)
-        HR_TRY(hr_train_worker_evaluate(&seat->trainer));
-    HR_TRY(meet_all(seat, HR_STAGE_EVALUATED));
-    if (worker->seat == 0)
+        HR_TRY(hr_train_worker_evaluate(&self->trainer));
+    HR_TRY(meet_all(self, HR_STAGE_EVALUATED));
+    if (worker->group_rank == 0)
         hr_leader_conclude(leader);
-    seat->begun = seat->arrived = false;
+    self->begun = self->arrived = false;
     return HR_OK;
 }
 
 /* --- from one thing to the next --- */
 
-static enum hr_status advance(struct real_worker *seat)
+static enum hr_status advance(struct real_worker *self)
 {
     struct hr_rank rank = {.ways = &ways,
-                           .of = seat,
-                           .worker = seat->worker,
-                           .task = &seat->task,
+                           .of = self,
+                           .worker = self->worker,
+                           .task = &self->task,
                            .may_arrive = hr_cut_may_arrive,
-                           .cut = seat->drive->leader->cuts.cut};
-    if (!seat->begun)
-        return begin_span(seat);
-    return seat->arrived ? at_cut(seat) : hr_rank_span(&rank);
+                           .cut = self->drive->leader->cuts.cut};
+    if (!self->begun)
+        return begin_span(self);
+    return self->arrived ? at_cut(self) : hr_rank_span(&rank);
 }
 
-/* Without a seat (--reduce repro) there is nothing to do until another term, or the end. It comes
+/* Without a self (--reduce repro) there is nothing to do until another term, or the end. It comes
  * to rest as often as all others, in the middle of a cut, too. Its time is nobody's. */
-static enum hr_status sit_out(struct real_worker *seat)
+static enum hr_status sit_out(struct real_worker *self)
 {
-    struct hr_account *account = &seat->worker->stats->account;
-    const int64_t timeout = seat->trainer.waiter.timeout_ns;
+    struct hr_account *account = &self->worker->stats->account;
+    const int64_t timeout = self->trainer.waiter.timeout_ns;
     enum hr_status status = HR_OK;
     if (account->open)
         hr_account_close(account, hr_clock_ns());
-    seat->trainer.waiter.timeout_ns = 0; /* a span may be longer */
-    while (status == HR_OK && !seat->over) {
-        status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
-        seat->over = hr_rest_is_over(&seat->rest);
+    self->trainer.waiter.timeout_ns = 0; /* a span may be longer */
+    while (status == HR_OK && !self->over) {
+        status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
+        self->over = hr_rest_is_over(&self->rest);
     }
-    seat->trainer.waiter.timeout_ns = timeout;
-    if (status == HR_E_RECALLED && !seat->rest.begins)
+    self->trainer.waiter.timeout_ns = timeout;
+    if (status == HR_E_RECALLED && !self->rest.begins)
         hr_account_open(account, hr_clock_ns());
     return status;
 }
 
-/* A new term: take a seat, and where all were recalled begin again from the snapshot. */
-static enum hr_status begin_term(struct real_worker *seat)
+/* A new term: take a self, and where all were recalled begin again from the snapshot. */
+static enum hr_status begin_term(struct real_worker *self)
 {
-    struct hr_account *account = &seat->worker->stats->account;
-    while (!hr_train_worker_seat(&seat->trainer)) {
-        if (seat->rest.recalled)
-            hr_worker_sit_out(seat->worker);
-        const enum hr_status status = sit_out(seat);
+    struct hr_account *account = &self->worker->stats->account;
+    while (!hr_train_worker_enter_group(&self->trainer)) {
+        if (self->rest.recalled)
+            hr_worker_sit_out(self->worker);
+        const enum hr_status status = sit_out(self);
         if (status != HR_E_RECALLED)
             return status;
     }
-    seat->rest.new_term = false; /* nor is one that began while it had no seat */
-    if (seat->rest.recalled) {
-        HR_TRY(hr_train_worker_restart(&seat->trainer));
-        if (seat->owns_shard)
-            HR_TRY(hr_server_restart(&seat->server));
-        join_span(seat);
-        seat->arrived = false;
-        seat->begun = true;
-        seat->accepted_ns = 0; /* what it had in hand is no sample of --calibrate */
+    self->rest.new_term = false; /* nor is one that began while it was not active */
+    if (self->rest.revoked) {
+        HR_TRY(hr_train_worker_restart(&self->trainer));
+        if (self->owns_shard)
+            HR_TRY(hr_server_restart(&self->server));
+        join_span(self);
+        self->arrived = false;
+        self->begun = true;
+        self->accepted_ns = 0; /* what it had in hand is no sample of --calibrate */
     }
-    if (seat->rest.begins)
-        seat->begun = seat->arrived = false;
-    else if (seat->rest.recalled)
+    if (self->rest.begins)
+        self->begun = self->arrived = false;
+    else if (self->rest.recalled)
         hr_account_resume(account);
     return HR_OK;
 }
 
-static enum hr_status worker_loop(struct real_worker *seat)
+static enum hr_status worker_loop(struct real_worker *self)
 {
     /* It has started: from here on others wait for those who have not. */
-    hr_control_phase(seat->shared->control, seat->worker->rank, HR_PHASE_COMMUNICATE);
-    if (seat->sits_out)
-        HR_TRY(begin_term(seat));
-    while (!seat->over) {
-        enum hr_status status = advance(seat);
+    hr_control_phase(self->shared->control, self->worker->rank, HR_PHASE_COMMUNICATE);
+    if (self->sits_out)
+        HR_TRY(begin_term(self));
+    while (!self->over) {
+        enum hr_status status = advance(self);
         if (status == HR_E_RECALLED)
-            hr_arrivals_leave(seat->worker, hr_clock_ns());
-        if (status == HR_E_RECALLED && !seat->rest.new_term)
-            status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
+            hr_arrivals_leave(self->worker, hr_clock_ns());
+        if (status == HR_E_RECALLED && !self->rest.new_term)
+            status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
         if (status == HR_E_RECALLED)
-            status = begin_term(seat);
+            status = begin_term(self);
         HR_TRY(status);
     }
     return HR_OK;
 }
 
 /* The worker's loop; then an owner of a shard serves it until all workers are done. */
-static enum hr_status work(struct real_worker *seat)
+static enum hr_status work(struct real_worker *self)
 {
-    const struct hr_shared_state *shared = seat->shared;
-    const size_t rank = seat->worker->rank;
-    seat->owns_shard = hr_owns_shard(shared, rank);
+    const struct hr_shared_state *shared = self->shared;
+    const size_t rank = self->worker->rank;
+    self->owns_shard = hr_owns_shard(shared, rank);
     enum hr_status status = HR_OK;
-    if (seat->owns_shard)
-        status = hr_server_open(&seat->server, seat->drive, rank);
-    seat->server.shard.account = &shared->stats[rank].account;
-    if (hr_workers_log(seat->strategy))
-        seat->worker->replay.log = hr_record_log(seat->drive, rank);
+    if (self->owns_shard)
+        status = hr_server_open(&self->server, self->drive, rank);
+    self->server.shard.account = &shared->stats[rank].account;
+    if (hr_workers_log(self->strategy))
+        self->worker->replay.log = hr_record_log(self->drive, rank);
     if (status == HR_OK)
-        status = worker_loop(seat);
+        status = worker_loop(self);
     if (status == HR_E_GONE)
-        hr_train_worker_drop(&seat->trainer);
+        hr_train_worker_drop(&self->trainer);
     else
-        hr_train_worker_stop(&seat->trainer); /* says that it is done; sets no message of its own */
-    if (status == HR_OK && seat->owns_shard)
-        status = hr_serve(&seat->server);
-    hr_server_close(&seat->server);
+        hr_train_worker_stop(&self->trainer); /* says that it is done; sets no message of its own */
+    if (status == HR_OK && self->owns_shard)
+        status = hr_serve(&self->server);
+    hr_server_close(&self->server);
     return status;
 }
 
 /* A rank that was started again: owners must have taken its loss; then it is welcome, and joins the
  * others, or begins with them in the term that waits for it. */
-static enum hr_status come_back(struct real_worker *seat, size_t rank, bool *joins)
+static enum hr_status come_back(struct real_worker *self, size_t rank, bool *joins)
 {
-    const struct hr_train_job *job = seat->drive->job;
+    const struct hr_train_job *job = self->drive->job;
     struct hr_control *control = job->shared->control;
     struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = job->timeout_ns};
     struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
-    hr_rest_open(&seat->rest, control, &waiter, rank);
+    hr_rest_open(&self->rest, control, &waiter, rank);
     waiter.recall = NULL;
     HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, hr_rest_may_join, &nobody,
                          "the servers to see that it was gone"));
-    HR_TRY(hr_rest_join(&seat->rest, &seat->over));
-    seat->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
+    HR_TRY(hr_rest_join(&self->rest, &self->over));
+    self->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
     *joins = hr_shared_takes_losses(job->shared) && !hr_roster_recalls(control);
-    if (seat->over || *joins)
+    if (self->over || *joins)
         return HR_OK;
-    const enum hr_status status = hr_rest_at(&seat->rest, HR_STAGE_SPAN);
-    seat->begun = !seat->rest.begins;
+    const enum hr_status status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
+    self->begun = !self->rest.begins;
     return status == HR_E_RECALLED ? HR_OK : status;
 }
 
@@ -446,31 +446,31 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     const struct hr_train_job *job = drive->job;
     struct hr_shared_state *shared = job->shared;
     struct hr_compute_buffers own = {0};
-    struct real_worker seat = {.drive = drive, .shared = shared, .strategy = shared->strategy};
+    struct real_worker self = {.drive = drive, .shared = shared, .strategy = shared->strategy};
     enum hr_status status = HR_OK;
     bool joins = false;
     HR_TRY(hr_kernels_init_process(hr_train_job_threads(job)));
     if (!job->pool)
         HR_TRY(hr_compute_buffers_start(&own, job));
     if (hr_roster_is_gone(shared->control, rank))
-        HR_TRY_GOTO(come_back(&seat, rank, &joins), status, out);
-    if (seat.over) /* it came too late */
+        HR_TRY_GOTO(come_back(&self, rank, &joins), status, out);
+    if (self.over) /* it came too late */
         goto out;
-    HR_TRY_GOTO(hr_train_worker_start(&seat.trainer, job, rank, joins), status, out);
-    seat.worker = &seat.trainer.worker;
-    seat.sits_out = !joins && !hr_train_worker_seat(&seat.trainer);
+    HR_TRY_GOTO(hr_train_worker_start(&self.trainer, job, rank, joins), status, out);
+    self.worker = &self.trainer.worker;
+    self.sits_out = !joins && !hr_train_worker_enter_group(&self.trainer);
     if (shared->outlives)
-        hr_rest_open(&seat.rest, shared->control, &seat.trainer.waiter, rank);
-    if (seat.begun) {
-        join_span(&seat);
-        hr_account_open(&seat.worker->stats->account, hr_clock_ns());
+        hr_rest_open(&self.rest, shared->control, &self.trainer.waiter, rank);
+    if (self.begun) {
+        join_span(&self);
+        hr_account_open(&self.worker->stats->account, hr_clock_ns());
     }
-    hr_arrivals_begin(seat.worker, hr_clock_ns());
+    hr_arrivals_begin(self.worker, hr_clock_ns());
     if (!job->pool)
-        hr_train_worker_borrow(&seat.trainer, &own);
-    tell_spans(&seat);
-    status = work(&seat);
-    stop_spans(&seat);
+        hr_train_worker_borrow(&self.trainer, &own);
+    tell_spans(&self);
+    status = work(&self);
+    stop_spans(&self);
     hr_control_phase(shared->control, rank, HR_PHASE_FINISHED);
 out:
     hr_compute_buffers_stop(&own);
@@ -529,7 +529,7 @@ static enum hr_status drive_threads(struct hr_drive *drive)
     const struct hr_launch_options options = {
         .launch = job->launch,
         .nranks = job->nranks,
-        .homes = hr_shared_is_apart(job->shared) ? &job->shared->homes : NULL,
+        .hosts = hr_shared_is_apart(job->shared) ? &job->shared->hosts : NULL,
         .control = job->shared->control,
         .main = rank_main,
         .tick = look_around,

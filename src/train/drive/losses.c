@@ -44,26 +44,26 @@ static void begin_dispenser(const struct hr_leader *leader, uint64_t index)
                             hr_batch_schedule_next_cut(&leader->job->shared->schedule, index));
 }
 
-static size_t take_seats(const struct hr_train_job *job)
+static size_t choose_active(const struct hr_train_job *job)
 {
     const struct hr_shared_state *shared = job->shared;
-    struct hr_seats *seats = shared->seats;
+    struct hr_active *active = shared->active;
     size_t n = 0;
     for (size_t w = 0; w < shared->workers; w++)
         if (!hr_roster_is_gone(shared->control, w))
-            seats->rank[n++] = (uint16_t)w;
+            active->rank[n++] = (uint16_t)w;
     while (job->micro_shards && n & (n - 1)) /* each has a whole subtree of the sum */
         n--;
-    seats->n = n;
+    active->n = n;
     return n;
 }
 
 static enum hr_status begin_group(const struct hr_train_job *job)
 {
-    const struct hr_group_options options = hr_group_of_seats(job->shared);
+    const struct hr_group_options options = hr_group_of_active(job->shared);
     size_t bytes;
     if (job->local)
-        return hr_local_group_begin(job->local, job->shared->seats->n);
+        return hr_local_group_begin(job->local, job->shared->active->n);
     HR_TRY(hr_group_bytes(&job->shared->group_options, &bytes));
     memset(job->shared->group, 0, bytes);
     return hr_group_init(job->shared->group, &options);
@@ -74,9 +74,9 @@ enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader)
 {
     struct hr_shared_state *shared = leader->job->shared;
     const uint64_t index = leader->cuts.cut->begins;
-    if (take_seats(leader->job) == 0)
+    if (choose_active(leader->job) == 0)
         return hr_fail(HR_E_LOST, "no worker is left");
-    shared->seats->index = index;
+    shared->active->index = index;
     if (shared->strategy->bytes)
         memset(shared->own, 0, shared->strategy->bytes(shared));
     hr_strategy_init(shared);
@@ -90,7 +90,7 @@ enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader)
 static enum hr_status term_begin(const struct hr_leader *leader, bool recalled, uint64_t *again)
 {
     *again = 0;
-    if (take_seats(leader->job) == 0)
+    if (choose_active(leader->job) == 0)
         return hr_fail(HR_E_LOST, "no worker is left");
     if (!recalled)
         return HR_OK;
@@ -209,11 +209,11 @@ static bool ends_term(const struct hr_losses *losses, size_t rank)
 /* Is it the last worker of machine 0 that lives? */
 static bool leads_alone(const struct hr_losses *losses, size_t rank)
 {
-    const struct hr_homes *homes = losses->apart->homes;
+    const struct hr_hosts *hosts = losses->apart->hosts;
     bool others = false;
-    for (size_t w = 0; w < shared_of(losses)->workers && homes->machine[w] == 0; w++)
+    for (size_t w = 0; w < shared_of(losses)->workers && hosts->machine[w] == 0; w++)
         others |= w != rank && !hr_roster_is_gone(shared_of(losses)->control, w);
-    return homes->machine[rank] == 0 && !others;
+    return hosts->machine[rank] == 0 && !others;
 }
 
 /* Why the run cannot outlive this loss; NULL: it can. */
@@ -326,7 +326,7 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
     snprintf(loss->how, sizeof loss->how, "%s", how);
     if (losses->apart)
         snprintf(loss->host, sizeof loss->host, "%s",
-                 losses->apart->wire->host[losses->apart->homes->machine[rank]]);
+                 losses->apart->wire->host[losses->apart->hosts->machine[rank]]);
     hr_atom64_store_relaxed(&losses->resumptions->loss[losses->n].lost_ns, (uint64_t)now);
     losses->n++;
     hr_atom32_store_release(&losses->resumptions->n, (uint32_t)losses->n); /* partner: resumed */
@@ -492,7 +492,7 @@ enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
     HR_TRY(losses->begin ? losses->begin(losses, &again)
                          : term_begin(losses->leader, recalled, &again));
     if (recalled)
-        hr_record_term(losses->drive, shared_of(losses)->seats->index, again);
+        hr_record_term(losses->drive, shared_of(losses)->active->index, again);
     losses->again = again;
     losses->recalled_by = losses->n ? (size_t)(why_recalled(losses) - losses->loss) : 0;
     if (losses->n)
@@ -556,7 +556,7 @@ static bool lose_stage(struct hr_losses *losses, size_t rank, const char *how)
 {
     const struct hr_train_job *job = losses->leader->job;
     size_t worker, k;
-    hr_staged_seat(job, rank, &worker, &k);
+    hr_staged_member(job, rank, &worker, &k);
     hr_log(HR_LOG_WARNING, "rank %zu, stage %zu of worker %zu, was lost: %s", rank, k, worker, how);
     snprintf(losses->stage_how, sizeof losses->stage_how, "its stage %zu: %s", k, how);
     losses->stage_of = worker;
@@ -575,7 +575,7 @@ static bool lose_worker(struct hr_losses *losses, size_t worker, const char *how
     const bool goes_on = hr_losses_lost(losses, worker, by_stage ? losses->stage_how : how);
     if (by_stage)
         losses->stage_how[0] = '\0';
-    for (size_t k = 1; goes_on && k < job->pipeline->seats; k++)
+    for (size_t k = 1; goes_on && k < job->pipeline->members; k++)
         plan_stage(losses, hr_staged_rank(job, worker, k), worker);
     return goes_on;
 }

@@ -14,7 +14,7 @@
  *              done without, nor a worker with a server in it: it is started again in any case
  *
  * A new term is what the launcher puts in order while all who live rest:
- *   always     seats: the workers that live; under --reduce repro the largest power of two of them
+ *   always     active: the workers that live; under --reduce repro the largest power of two of them
  *   recalled   all go back to the last cut. Snapshot and counters become what they were there, and
  *              what ranks share is initialised from them, as it is when a run is resumed from a
  *              checkpoint. So recovery is a resume in memory
@@ -129,7 +129,7 @@ HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool be
 /* The steps of a recall, where ranks are on several machines (losses_apart.h). Machine 0: snapshot
  * and counters are those of the last cut; samples that will be computed once more. */
 uint64_t hr_term_go_back(const struct hr_leader *leader);
-/* All machines have them: seats, and what ranks here share, begin there. HR_E_LOST. */
+/* All machines have them: active workers, and what ranks here share, begin there. HR_E_LOST. */
 HR_CHECKED enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader);
 
 /* After the run: what became of all of them, into the result, which owns the list. */

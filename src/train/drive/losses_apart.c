@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct hr_loss_letter) <= HR_LETTER_NOTE, "a letter is a n
 
 static bool is_first(const struct hr_losses_apart *apart)
 {
-    return apart->homes->self == 0;
+    return apart->hosts->self == 0;
 }
 
 /* --- who polls --- */
@@ -117,7 +117,7 @@ static enum hr_status post(struct hr_losses_apart *apart, size_t to,
 static enum hr_status report(struct hr_losses_apart *apart)
 {
     const uint64_t seen = hr_atom64_load_acquire(&apart->seen); /* partner: saw */
-    for (size_t m = 1; m < apart->homes->machines; m++) {
+    for (size_t m = 1; m < apart->hosts->machines; m++) {
         if (!(seen & ~apart->reported & bit(m)))
             continue;
         const struct hr_loss_letter letter = letter_of(apart, m);
@@ -137,18 +137,18 @@ static void move_servers(const struct hr_losses *losses)
     uint8_t place[HR_WIRE_MACHINES];
     size_t n = 0;
     for (size_t w = 0; w < job->shared->workers; w++) {
-        const uint8_t home = apart->homes->machine[w];
-        if (!hr_roster_is_gone(apart->control, w) && (!n || place[n - 1] != home))
-            place[n++] = home;
+        const uint8_t host = apart->hosts->machine[w];
+        if (!hr_roster_is_gone(apart->control, w) && (!n || place[n - 1] != host))
+            place[n++] = host;
     }
     for (size_t r = job->shared->workers; n && r < job->first_stage; r++) {
-        const uint8_t home = apart->homes->machine[r];
-        if (!(apart->gone & bit(home)))
+        const uint8_t host = apart->hosts->machine[r];
+        if (!(apart->gone & bit(host)))
             continue;
-        apart->homes->machine[r] = place[(r - job->shared->workers) % n];
+        apart->hosts->machine[r] = place[(r - job->shared->workers) % n];
         hr_control_place(
             apart->control, r,
-            hr_homes_here(apart->homes, r) ? "" : apart->wire->host[apart->homes->machine[r]]);
+            hr_hosts_here(apart->hosts, r) ? "" : apart->wire->host[apart->hosts->machine[r]]);
     }
 }
 
@@ -158,7 +158,7 @@ static void lose_ranks(struct hr_losses *losses, const struct hr_loss_letter *le
 {
     struct hr_losses_apart *apart = losses->apart;
     const struct hr_train_job *job = losses->leader->job;
-    const struct hr_homes had = *apart->homes;
+    const struct hr_hosts had = *apart->hosts;
     uint64_t said = 0;
     for (size_t turn = 0; turn < 2; turn++) { /* workers; then servers, which may move */
         const size_t begin = turn ? job->shared->workers : 0,
@@ -166,15 +166,15 @@ static void lose_ranks(struct hr_losses *losses, const struct hr_loss_letter *le
         if (turn)
             move_servers(losses);
         for (size_t r = begin; r < end; r++) {
-            const size_t home = had.machine[r];
-            const bool with = letter->machines & bit(home);
+            const size_t host = had.machine[r];
+            const bool with = letter->machines & bit(host);
             char text[HR_WIRE_HOST + 32];
             if (!(letter->ranks & bit(r)) &&
                 !(with && (turn || !hr_roster_is_gone(apart->control, r))))
                 continue;
-            snprintf(text, sizeof text, "with machine %s", apart->wire->host[home]);
-            const char *how = with && said & bit(home) ? text : letter->how;
-            said |= with ? bit(home) : 0;
+            snprintf(text, sizeof text, "with machine %s", apart->wire->host[host]);
+            const char *how = with && said & bit(host) ? text : letter->how;
+            said |= with ? bit(host) : 0;
             if (!hr_losses_lost(losses, r, how))
                 return; /* the run has been aborted */
         }
@@ -185,7 +185,7 @@ static void lose_ranks(struct hr_losses *losses, const struct hr_loss_letter *le
 static void take(struct hr_losses *losses, const struct hr_loss_letter *letter)
 {
     struct hr_losses_apart *apart = losses->apart;
-    for (size_t m = 0; m < apart->homes->machines; m++)
+    for (size_t m = 0; m < apart->hosts->machines; m++)
         if (letter->machines & bit(m)) {
             hr_carrier_lose(apart->carrier, m);
             hr_meet_drop(apart->meet, m);
@@ -204,7 +204,7 @@ static enum hr_status order(struct hr_losses *losses, struct hr_loss_letter lett
 {
     struct hr_losses_apart *apart = losses->apart;
     letter.term = losses->halted ? 0 : apart->term + 1;
-    for (size_t m = 1; m < apart->homes->machines; m++)
+    for (size_t m = 1; m < apart->hosts->machines; m++)
         if (!((apart->gone | letter.machines) & bit(m)))
             HR_TRY(post(apart, m, &letter));
     take(losses, &letter);
@@ -229,7 +229,7 @@ enum hr_status hr_losses_apart_take(struct hr_losses *losses)
     if (!leads)
         HR_TRY(report(apart));
     while (next_letter(apart, &letter)) {
-        if (!leads && letter.machines & bit(apart->homes->self))
+        if (!leads && letter.machines & bit(apart->hosts->self))
             return hr_fail(HR_E_LOST, "%s has lost this machine, and goes on without it: %s",
                            apart->wire->host[0], letter.how);
         if (leads)
@@ -277,7 +277,7 @@ static struct hr_waiter waiter_of(struct hr_losses_apart *apart)
 
 static bool lives_here(const struct hr_losses_apart *apart, size_t rank)
 {
-    return hr_homes_here(apart->homes, rank) && !hr_roster_is_gone(apart->control, rank);
+    return hr_hosts_here(apart->hosts, rank) && !hr_roster_is_gone(apart->control, rank);
 }
 
 bool hr_losses_apart_rest(struct hr_losses *losses)
@@ -368,8 +368,8 @@ enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again)
     struct hr_waiter waiter = waiter_of(apart);
     HR_TRY(hr_wait_until(&waiter, &apart->control->launcher_bell, hr_carrier_is_still,
                          apart->carrier, "what is under way to other machines"));
-    hr_meet_begin_term(apart->meet, apart->homes);
-    hr_carrier_begin_term(apart->carrier, apart->homes);
+    hr_meet_begin_term(apart->meet, apart->hosts);
+    hr_carrier_begin_term(apart->carrier, apart->hosts);
     HR_TRY(hr_meet_alone(apart->meet, &waiter, HR_STAGE_SPAN, "ranks that rest behind a loss"));
     apart->again += is_first(apart) ? hr_term_go_back(leader) : 0;
     HR_TRY(hr_meet_spread(apart->meet, &waiter, HR_STAGE_SPAN, "the state of the last cut"));

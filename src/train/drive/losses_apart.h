@@ -12,7 +12,7 @@
  *   1. what was under way has come, or is dropped; a meeting: what ranks have counted is everywhere
  *   2. machine 0 goes back to the last cut, of which it alone has kept the state
  *   3. a second meeting: all have what machine 0 has
- *   4. as on one machine: seats, group and strategy begin there; their rings are carried
+ *   4. as on one machine: active workers, group and strategy begin there; their rings are carried
  *
  * Who is lost before 4 makes all begin again with 1: until then nobody needs anything but the last
  * cut. When the last cut has passed nobody goes back: who is lost then is only noted.
@@ -41,11 +41,11 @@ struct hr_losses_apart {
     struct hr_carrier *carrier;
     struct hr_meet *meet;
     const struct hr_wire *wire; /* for names */
-    struct hr_homes *homes;     /* shared->homes: servers move */
+    struct hr_hosts *hosts;     /* shared->hosts: servers move */
     struct hr_control *control;
     int64_t timeout_ns;
     size_t channel; /* of letters */
-    /* A term begins: make rings of those who have seats anew, and carry them. */
+    /* A term begins: make rings of the active workers anew, and carry them. */
     enum hr_status (*carry)(void *arg);
     void *arg;
     /* Writer: who polls. */
@@ -67,13 +67,13 @@ struct hr_losses_apart {
 /* Does this machine keep the account, and say who is gone? */
 static inline bool hr_losses_lead(const struct hr_losses *losses)
 {
-    return !losses->apart || losses->apart->homes->self == 0;
+    return !losses->apart || losses->apart->hosts->self == 0;
 }
 
 /* Does that rank live here? */
 static inline bool hr_losses_here(const struct hr_losses *losses, size_t rank)
 {
-    return !losses->apart || hr_homes_here(losses->apart->homes, rank);
+    return !losses->apart || hr_hosts_here(losses->apart->hosts, rank);
 }
 
 /* Who listens for reports and orders; what the carrier calls (lost), of struct hr_losses_apart. */

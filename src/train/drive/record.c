@@ -31,8 +31,8 @@ struct hr_recorder {
 /* Does that owner live on this machine? */
 static bool is_here(const struct hr_shared_state *shared, size_t owner)
 {
-    return owner < shared->servers ? hr_homes_here(&shared->homes, hr_shard_rank(shared, owner))
-                                   : shared->homes.self == 0;
+    return owner < shared->servers ? hr_hosts_here(&shared->hosts, hr_shard_rank(shared, owner))
+                                   : shared->hosts.self == 0;
 }
 
 /* --- memory --- */
@@ -96,7 +96,7 @@ static void forget(struct hr_drive *drive)
 static enum hr_status open_logs(struct hr_drive *drive)
 {
     struct hr_recorder *recorder = drive->recorder;
-    const char *path = drive->job->shared->homes.self ? NULL : drive->job->options->record;
+    const char *path = drive->job->shared->hosts.self ? NULL : drive->job->options->record;
     for (size_t owner = 0; owner < recorder->nowners; owner++) {
         recorder->nlogs = owner + 1;
         if (!is_here(drive->job->shared, owner))
@@ -113,7 +113,7 @@ static enum hr_status open_logs(struct hr_drive *drive)
 static enum hr_status begin(struct hr_drive *drive)
 {
     struct hr_trace_recording *file = &drive->recorder->file;
-    if (drive->job->shared->homes.self) /* the file is machine 0's */
+    if (drive->job->shared->hosts.self) /* the file is machine 0's */
         return HR_OK;
     HR_TRY(hr_trace_header_write(drive, &drive->recorder->header));
     HR_TRY(hr_trace_begin(file, drive->job->options->record, hr_record_owners(drive)));

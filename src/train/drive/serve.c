@@ -280,7 +280,7 @@ static bool is_done(const struct hr_shard *shard, size_t worker)
 /* Does it wait for nothing more, or where it cannot serve itself? */
 static bool is_anybodys(const struct hr_shard *shard, size_t worker)
 {
-    return !hr_homes_here(&shard->shared->homes, worker) || is_done(shard, worker);
+    return !hr_hosts_here(&shard->shared->hosts, worker) || is_done(shard, worker);
 }
 
 /* Leave but one input enabled. False, and all are left: there is none for it. */
@@ -459,10 +459,10 @@ static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
                                .poll_arg = job->poll_arg};
     struct hr_bell *bell[HR_MAX_RANKS];
     struct hr_stage stage;
-    const struct hr_stage_seat seat = {
+    const struct hr_stage_context context = {
         .waiter = &waiter, .control = control, .rank = rank, .stage = &stage};
     size_t worker, k;
-    hr_staged_seat(job, rank, &worker, &k);
+    hr_staged_member(job, rank, &worker, &k);
     struct hr_spans spans;
     if (job->shared->spans) {
         hr_spans_open(&spans, &job->shared->feed, rank, &waiter, drive->driver->now_ns, drive);
@@ -477,7 +477,7 @@ static enum hr_status serve_stage(const struct hr_drive *drive, size_t rank)
     hr_stage_sit(&stage, &place);
     const enum hr_status status = hr_say_for_whom(
         job->shared, rank,
-        (hr_train_job_streams(job) ? hr_stream_serve : hr_stage_serve)(&stage, &seat));
+        (hr_train_job_streams(job) ? hr_stream_serve : hr_stage_serve)(&stage, &context));
     hr_stage_stop(&stage);
     hr_control_phase(control, rank, HR_PHASE_FINISHED);
     return status;

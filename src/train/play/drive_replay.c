@@ -284,7 +284,7 @@ static enum hr_status begin_term(struct replay_losses *losses, const struct hr_r
                hr_trace_peek(&losses->log[shard]))
             hr_trace_next(&losses->log[shard]);
     }
-    return losses->shared->seats->index == event->value
+    return losses->shared->active->index == event->value
                ? HR_OK
                : loss_misfits(losses, "it began with another batch");
 }

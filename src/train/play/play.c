@@ -416,7 +416,7 @@ bool hr_play_term_is_over(const struct hr_play *play)
     return !hr_losses_await(losses_of(play));
 }
 
-/* A worker that lives: it begins from the snapshot, if it has a seat. */
+/* A worker that lives: it begins from the snapshot, if it is active. */
 static enum hr_status begin_again(struct hr_play *play, size_t rank)
 {
     struct hr_train_worker *worker = &play->worker[rank];
@@ -424,7 +424,7 @@ static enum hr_status begin_again(struct hr_play *play, size_t rank)
     worker->job = play->drive->job;
     worker->worker.rank = rank;
     play->life[rank].rank = (struct hr_rank){.where = HR_RESTS}; /* it begins anew */
-    play->state[rank] = hr_train_worker_seat(worker) ? HR_WANTS : HR_RESTS;
+    play->state[rank] = hr_train_worker_enter_group(worker) ? HR_WANTS : HR_RESTS;
     if (play->state[rank] == HR_RESTS) {
         hr_worker_sit_out(&worker->worker);
         return HR_OK;
@@ -463,7 +463,7 @@ enum hr_status hr_play_begin_term(struct hr_play *play)
     if (recalled)
         return begin_all_again(play);
     for (size_t r = 0; r < play->shared->workers; r++)
-        if (hr_play_lives(play, r) && !hr_train_worker_seat(&play->worker[r]))
+        if (hr_play_lives(play, r) && !hr_train_worker_enter_group(&play->worker[r]))
             play->state[r] = HR_RESTS;
     return HR_OK;
 }
@@ -494,17 +494,17 @@ static enum hr_status evaluate(void *arg, size_t rank, struct hr_compute_buffers
 
 static enum hr_status evaluate_all(struct hr_play *play)
 {
-    const struct hr_seats *seats = play->shared->seats;
-    const size_t blocks = play->drive->job->neval, parts = seats->n < blocks ? seats->n : blocks;
+    const struct hr_active *active = play->shared->active;
+    const size_t blocks = play->drive->job->neval, parts = active->n < blocks ? active->n : blocks;
     for (size_t s = 0; s < parts; s++)
-        HR_TRY(hr_pool_submit(play->pool, evaluate, play, seats->rank[s], 0));
+        HR_TRY(hr_pool_submit(play->pool, evaluate, play, active->rank[s], 0));
     for (size_t s = 0; s < parts; s++)
-        HR_TRY(hr_pool_join(play->pool, seats->rank[s]));
+        HR_TRY(hr_pool_join(play->pool, active->rank[s]));
     return HR_OK;
 }
 
-/* Somebody was lost on the way, or is back: who is here takes a seat for what follows. */
-static enum hr_status take_seats(struct hr_play *play)
+/* Somebody was lost on the way, or is back: who is here is active in what follows. */
+static enum hr_status take_active(struct hr_play *play)
 {
     struct hr_losses *losses = &play->drive->losses;
     if (play->shared->outlives && hr_losses_changed(losses))
@@ -539,7 +539,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
 {
     struct hr_drive *drive = play->drive;
     const size_t workers = play->shared->workers;
-    HR_TRY(take_seats(play));
+    HR_TRY(take_active(play));
     drive->leader->cuts.cut->span_ended_ns = drive->driver->now_ns(drive);
     HR_TRY(tell_steps(play));
     hr_leader_decide(drive->leader);

@@ -9,9 +9,9 @@
  *                     started again, and takes part as soon as those do who come back
  *
  *   A loss that is an input (strategy->losses_are_inputs): shards take it in turn, like a message;
- *   seats change when all who live are at a cut. Else nothing happens any more until all who are
- *   lost are known to be, and those who come back are there (hr_play_term_is_over): then a new term
- *   begins from the last cut.
+ *   the active workers change when all who live are at a cut. Else nothing happens any more until
+ * all who are lost are known to be, and those who come back are there (hr_play_term_is_over): then
+ * a new term begins from the last cut.
  *
  * Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in whose turn it is.
  * Effects happen in the driver's thread; gradients, which are pure, may be computed ahead by other

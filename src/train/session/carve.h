@@ -13,7 +13,7 @@
 #include <stddef.h>
 
 #include "base/memory.h"
-#include "shm/homes.h"
+#include "shm/hosts.h"
 
 enum { HR_CARVER_AREAS = 512 };
 

@@ -137,7 +137,7 @@ struct visiting {
     void *arg;
 };
 
-static enum hr_status visit_seats(void *arg, const struct between *between)
+static enum hr_status visit_members(void *arg, const struct between *between)
 {
     const struct visiting *it = arg;
     const size_t team = it->pipeline->team;
@@ -149,23 +149,23 @@ enum hr_status hr_apart_each(const struct hr_pipeline *pipeline,
                              void *arg)
 {
     struct visiting it = {pipeline, visit, arg};
-    return each(pipeline, at, visit_seats, &it);
+    return each(pipeline, at, visit_members, &it);
 }
 
 /* --- bells --- */
 
-static void ring_seat(const struct hr_stage *stage, size_t seat)
+static void ring_member(const struct hr_stage *stage, size_t member)
 {
     if (stage->place.bell)
-        hr_bell_ring(stage->place.bell[seat]);
+        hr_bell_ring(stage->place.bell[member]);
 }
 
 /* Stages [first, first + n), whoever of them waits. */
 static void ring_stages(const struct hr_stage *stage, size_t first, size_t n)
 {
     const size_t team = stage->pipeline->team;
-    for (size_t seat = first * team; seat < (first + n) * team; seat++)
-        ring_seat(stage, seat);
+    for (size_t member = first * team; member < (first + n) * team; member++)
+        ring_member(stage, member);
 }
 
 /* --- said --- */
@@ -204,7 +204,7 @@ static void say(const struct hr_stage *stage, size_t number, size_t to, enum kin
     for (size_t i = 0; more && i < MORE; i++)
         message->word[2 + i] = more[i];
     hr_ring_commit_spsc(ring);
-    ring_seat(stage, to * stage->pipeline->team);
+    ring_member(stage, to * stage->pipeline->team);
 }
 
 /* The slices of parts [first, end), one behind the other, at `params`. */
@@ -384,7 +384,7 @@ static enum hr_status take_all(void *arg, const struct between *between)
     for (const struct hr_message *message; (message = hr_ring_peek_spsc(between->ring));) {
         take(stage, between, message);
         hr_ring_release_spsc(between->ring);
-        ring_seat(stage, between->from * stage->pipeline->team);
+        ring_member(stage, between->from * stage->pipeline->team);
     }
     return HR_OK;
 }

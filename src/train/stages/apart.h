@@ -36,7 +36,7 @@
 
 size_t hr_apart_bytes(const struct hr_pipeline *pipeline);
 void hr_apart_init(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at);
-/* Those between machines, in the same order on all: between seats. word[1] bytes at word[0] of
+/* Those between machines, in the same order on all: between members. word[1] bytes at word[0] of
  * place.origin go with a message. */
 typedef enum hr_status (*hr_apart_visit_fn)(void *arg, size_t from, size_t to,
                                             struct hr_ring *ring);

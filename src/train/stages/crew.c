@@ -11,41 +11,42 @@
 /* --- ranks that wait --- */
 
 struct wanted {
-    const struct hr_stage_seat *seat;
+    const struct hr_stage_context *context;
     hr_ready_fn ready;
     void *arg;
 };
 
-static bool is_lost(const struct hr_stage_seat *seat)
+static bool is_lost(const struct hr_stage_context *context)
 {
-    return seat->lives && hr_atom32_load_acquire(seat->lives) != seat->life; /* partner: launcher */
+    return context->lives &&
+           hr_atom32_load_acquire(context->lives) != context->life; /* partner: launcher */
 }
 
 static bool ready_or_lost(void *arg)
 {
     const struct wanted *wanted = arg;
-    if (wanted->seat->stage)
-        hr_apart_take(wanted->seat->stage);
-    return is_lost(wanted->seat) || wanted->ready(wanted->arg);
+    if (wanted->context->stage)
+        hr_apart_take(wanted->context->stage);
+    return is_lost(wanted->context) || wanted->ready(wanted->arg);
 }
 
-static enum hr_status check_life(const struct hr_stage_seat *seat)
+static enum hr_status check_life(const struct hr_stage_context *context)
 {
-    return is_lost(seat) ? hr_fail(HR_E_GONE, "another rank of its pipeline was lost") : HR_OK;
+    return is_lost(context) ? hr_fail(HR_E_GONE, "another rank of its pipeline was lost") : HR_OK;
 }
 
-enum hr_status hr_stage_wait(const struct hr_stage_seat *seat, hr_ready_fn ready, void *arg,
+enum hr_status hr_stage_wait(const struct hr_stage_context *context, hr_ready_fn ready, void *arg,
                              const char *what)
 {
-    struct wanted wanted = {seat, ready, arg};
-    HR_TRY(check_life(seat));
+    struct wanted wanted = {context, ready, arg};
+    HR_TRY(check_life(context));
     if (ready(arg))
-        return hr_wait_check(seat->waiter);
-    hr_control_phase(seat->control, seat->rank, HR_PHASE_COMMUNICATE);
-    HR_TRY(hr_wait_until(seat->waiter, &seat->control->rank[seat->rank].bell, ready_or_lost,
-                         &wanted, what));
-    HR_TRY(check_life(seat));
-    hr_control_phase(seat->control, seat->rank, HR_PHASE_COMPUTE);
+        return hr_wait_check(context->waiter);
+    hr_control_phase(context->control, context->rank, HR_PHASE_COMMUNICATE);
+    HR_TRY(hr_wait_until(context->waiter, &context->control->rank[context->rank].bell,
+                         ready_or_lost, &wanted, what));
+    HR_TRY(check_life(context));
+    hr_control_phase(context->control, context->rank, HR_PHASE_COMPUTE);
     return HR_OK;
 }
 
@@ -61,21 +62,21 @@ static bool meet(void *arg, bool sums)
     if (flight)
         hr_flight_begin(flight, stage->meetings, kind, stage->place.group, stage->pipeline->team,
                         hr_clock_coarse_ns());
-    stage->status =
-        hr_stage_wait(stage->seat, hr_stage_has_met, stage, "the other ranks of its split layers");
+    stage->status = hr_stage_wait(stage->context, hr_stage_has_met, stage,
+                                  "the other ranks of its split layers");
     if (flight)
         hr_flight_end(flight, hr_clock_coarse_ns());
     stage->place.account->busy_ns -= hr_clock_ns() - began;
     return stage->status == HR_OK;
 }
 
-static enum hr_status do_actions(struct hr_stage *stage, const struct hr_stage_seat *seat)
+static enum hr_status do_actions(struct hr_stage *stage, const struct hr_stage_context *context)
 {
     stage->meet = meet;
-    stage->seat = seat;
+    stage->context = context;
     hr_stage_begin(stage);
     while (!hr_stage_is_done(stage)) {
-        HR_TRY(hr_stage_wait(seat, hr_stage_may_act, stage, "another stage of the pipeline"));
+        HR_TRY(hr_stage_wait(context, hr_stage_may_act, stage, "another stage of the pipeline"));
         hr_stage_act(stage);
         HR_TRY(stage->status);
     }
@@ -85,14 +86,14 @@ static enum hr_status do_actions(struct hr_stage *stage, const struct hr_stage_s
 /* A step of rank 0. */
 struct leading {
     struct hr_stage *lead;
-    const struct hr_stage_seat *seat;
-    size_t untold; /* parts [untold, parts) are final, and the seat has heard of them */
+    const struct hr_stage_context *context;
+    size_t untold; /* parts [untold, parts) are final, and the worker has heard of them */
     int64_t telling_ns;
 };
 
 static bool may_tell(const struct leading *it)
 {
-    return it->seat->final && it->untold && hr_stage_part_is_done(it->lead, it->untold - 1);
+    return it->context->final && it->untold && hr_stage_part_is_done(it->lead, it->untold - 1);
 }
 
 static bool may_act_or_tell(void *arg)
@@ -105,7 +106,8 @@ static void tell(struct leading *it)
 {
     const int64_t began = hr_clock_ns();
     while (may_tell(it))
-        it->seat->final(it->seat->arg, hr_part_param_begin(it->lead->pipeline->part[--it->untold]));
+        it->context->final(it->context->arg,
+                           hr_part_param_begin(it->lead->pipeline->part[--it->untold]));
     it->telling_ns += hr_clock_ns() - began;
 }
 
@@ -113,10 +115,10 @@ static enum hr_status lead_actions(struct leading *it)
 {
     struct hr_stage *lead = it->lead;
     lead->meet = meet;
-    lead->seat = it->seat;
+    lead->context = it->context;
     hr_stage_begin(lead);
-    while (!hr_stage_is_done(lead) || (it->seat->final && it->untold)) {
-        HR_TRY(hr_stage_wait(it->seat, may_act_or_tell, it, "another stage of the pipeline"));
+    while (!hr_stage_is_done(lead) || (it->context->final && it->untold)) {
+        HR_TRY(hr_stage_wait(it->context, may_act_or_tell, it, "another stage of the pipeline"));
         tell(it);
         if (!hr_stage_is_done(lead) && hr_stage_may_act(lead))
             hr_stage_act(lead);
@@ -125,15 +127,15 @@ static enum hr_status lead_actions(struct leading *it)
     return HR_OK;
 }
 
-enum hr_status hr_stage_lead(struct hr_stage *lead, const struct hr_stage_seat *seat,
+enum hr_status hr_stage_lead(struct hr_stage *lead, const struct hr_stage_context *context,
                              const struct hr_stage_task *task, struct hr_batch_result *result)
 {
     const int64_t began = hr_clock_ns();
-    struct leading it = {lead, seat, lead->pipeline->parts, 0};
-    HR_TRY(hr_stage_wait(seat, hr_stage_may_publish, lead, "another machine to take a step"));
+    struct leading it = {lead, context, lead->pipeline->parts, 0};
+    HR_TRY(hr_stage_wait(context, hr_stage_may_publish, lead, "another machine to take a step"));
     hr_stage_publish(lead, task);
     HR_TRY(lead_actions(&it));
-    HR_TRY(hr_stage_wait(seat, hr_stage_all_are_done, lead, "the other stages of the pipeline"));
+    HR_TRY(hr_stage_wait(context, hr_stage_all_are_done, lead, "the other stages of the pipeline"));
     lead->place.account->span_ns += hr_clock_ns() - began - it.telling_ns;
     *result = hr_stage_result(lead);
     return HR_OK;
@@ -142,14 +144,14 @@ enum hr_status hr_stage_lead(struct hr_stage *lead, const struct hr_stage_seat *
 /* A stage that waits for its next step; it may be the last that is left of its replica. */
 struct server {
     struct hr_stage *stage;
-    struct hr_stage_seat seat;
+    struct hr_stage_context context;
 };
 
 static bool may_leave(const struct server *server)
 {
     /* Partner: hr_roster_end. */
     return hr_stage_is_over(server->stage) ||
-           hr_atom32_load_acquire(&server->seat.control->roster.over);
+           hr_atom32_load_acquire(&server->context.control->roster.over);
 }
 
 static bool has_task_or_end(void *arg)
@@ -160,29 +162,29 @@ static bool has_task_or_end(void *arg)
 
 static enum hr_status serve_step(struct server *server)
 {
-    struct hr_stage_seat *seat = &server->seat;
-    const int64_t timeout = seat->waiter->timeout_ns;
-    seat->life = server->stage->life;
-    seat->waiter->timeout_ns = 0; /* evaluations, saves and other workers take their time */
+    struct hr_stage_context *context = &server->context;
+    const int64_t timeout = context->waiter->timeout_ns;
+    context->life = server->stage->life;
+    context->waiter->timeout_ns = 0; /* evaluations, saves and other workers take their time */
     const enum hr_status status =
-        hr_stage_wait(seat, has_task_or_end, server, "the next step of the pipeline");
-    seat->waiter->timeout_ns = timeout;
+        hr_stage_wait(context, has_task_or_end, server, "the next step of the pipeline");
+    context->waiter->timeout_ns = timeout;
     HR_TRY(status);
     if (may_leave(server))
         return HR_OK;
-    hr_control_phase(seat->control, seat->rank, HR_PHASE_COMPUTE);
-    hr_control_step(seat->control, seat->rank, server->stage->at.step->index);
-    hr_stage_tell(server->stage, &seat->control->rank[seat->rank].gauge, server->stage->step,
-                  seat->waiter->waited_ns);
-    return do_actions(server->stage, seat);
+    hr_control_phase(context->control, context->rank, HR_PHASE_COMPUTE);
+    hr_control_step(context->control, context->rank, server->stage->at.step->index);
+    hr_stage_tell(server->stage, &context->control->rank[context->rank].gauge, server->stage->step,
+                  context->waiter->waited_ns);
+    return do_actions(server->stage, context);
 }
 
-enum hr_status hr_stage_serve(struct hr_stage *stage, const struct hr_stage_seat *seat)
+enum hr_status hr_stage_serve(struct hr_stage *stage, const struct hr_stage_context *context)
 {
-    struct server server = {stage, *seat};
-    server.seat.lives = &stage->at.step->lives;
+    struct server server = {stage, *context};
+    server.context.lives = &stage->at.step->lives;
     while (!may_leave(&server)) {
-        hr_control_phase(seat->control, seat->rank, HR_PHASE_COMMUNICATE);
+        hr_control_phase(context->control, context->rank, HR_PHASE_COMMUNICATE);
         const enum hr_status status = serve_step(&server);
         if (status == HR_E_GONE)
             hr_stage_begin_life(stage);

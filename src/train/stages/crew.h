@@ -11,7 +11,7 @@
 #include "stages/stage.h"
 
 /* How a rank waits. */
-struct hr_stage_seat {
+struct hr_stage_context {
     struct hr_waiter *waiter;
     struct hr_control *control;
     size_t rank;            /* in it */
@@ -26,16 +26,18 @@ struct hr_stage_seat {
 };
 
 /* For what other stages do; `ready` of arg. */
-HR_CHECKED enum hr_status hr_stage_wait(const struct hr_stage_seat *seat, hr_ready_fn ready,
+HR_CHECKED enum hr_status hr_stage_wait(const struct hr_stage_context *context, hr_ready_fn ready,
                                         void *arg, const char *what);
 
 /* A step of rank 0, whose stage has load set: publish it, do its part, wait for all others. */
-HR_CHECKED enum hr_status hr_stage_lead(struct hr_stage *lead, const struct hr_stage_seat *seat,
+HR_CHECKED enum hr_status hr_stage_lead(struct hr_stage *lead,
+                                        const struct hr_stage_context *context,
                                         const struct hr_stage_task *task,
                                         struct hr_batch_result *result);
 /* Another rank's: one step after the other, until rank 0 has published the end, or the run is over.
  * When its replica is lost it leaves its step, and waits for one of the next life. */
-HR_CHECKED enum hr_status hr_stage_serve(struct hr_stage *stage, const struct hr_stage_seat *seat);
+HR_CHECKED enum hr_status hr_stage_serve(struct hr_stage *stage,
+                                         const struct hr_stage_context *context);
 
 /* All stages in one thread, with memory of their own. */
 struct hr_crew {

@@ -86,7 +86,7 @@ enum hr_status hr_pipeline_create(const struct hr_pipeline_options *options,
     pipeline->options = *options;
     pipeline->ranks = options->shape.stages;
     pipeline->team = options->played || options->team == 0 ? 1 : options->team;
-    pipeline->seats = pipeline->ranks * pipeline->team;
+    pipeline->members = pipeline->ranks * pipeline->team;
     pipeline->parts = parts;
     pipeline->cut = calloc(parts + 1, sizeof *pipeline->cut);
     pipeline->part = calloc(parts, sizeof *pipeline->part);
@@ -179,7 +179,7 @@ static size_t number_bytes(const struct hr_pipeline *pipeline)
 
 static size_t word_bytes(const struct hr_pipeline *pipeline)
 {
-    return sizeof(struct hr_pipeline_step) + pipeline->seats * sizeof(struct hr_pipeline_rank) +
+    return sizeof(struct hr_pipeline_step) + pipeline->members * sizeof(struct hr_pipeline_rank) +
            pipeline->parts * sizeof(struct hr_pipeline_boundary) +
            pipeline->options.shape.micro_batches * sizeof(struct hr_pipeline_micro);
 }
@@ -226,7 +226,7 @@ struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeli
 {
     struct hr_pipeline_memory at = {.step = base};
     at.rank = (void *)(at.step + 1);
-    at.boundary = (void *)(at.rank + pipeline->seats);
+    at.boundary = (void *)(at.rank + pipeline->members);
     at.micro = (void *)(at.boundary + pipeline->parts);
     at.numbers = (void *)(at.micro + pipeline->options.shape.micro_batches);
     at.slots = (unsigned char *)at.numbers + number_bytes(pipeline);

@@ -6,9 +6,9 @@
  *   Lists     what each rank does, in which order, is the schedule's (pipeline/schedule.h)
  *   Teams     where layers are split (nn/part.h), a stage is T ranks: each does the stage's list,
  *             of every action its shards, and they meet in the middle of it and at its end. What
- *             the others see, the first of them says. Seat k * T + t is rank t of stage k.
+ *             the others see, the first of them says. Member k * T + t is rank t of stage k.
  *
- *   memory    [ step ] [ seat 0 ] ... [ seat K T - 1 ] [ boundary 0 ] ... [ micro-batch 0 ] ...
+ *   memory    [ step ] [ member 0 ] ... [ member K T - 1 ] [ boundary 0 ] ... [ micro-batch 0 ] ...
  *             [ labels, samples (M, 2, most) ] [ boundary 0: y | dy (slots, most, floats) ] ...
  *             [ of tied weights: shares (slots of boundary 0, count) ]
  *             [ a team's activations in part 0 ] ... [ rings between machines (apart.h) ]
@@ -61,7 +61,7 @@ struct hr_pipeline_options {
 struct hr_pipeline {
     struct hr_pipeline_options options; /* cut: of its own */
     size_t ranks, parts;                /* K, K * V */
-    size_t team, seats;                 /* T, or 1 where it is played; K T */
+    size_t team, members;               /* T, or 1 where it is played; K T */
     struct hr_model_split split;
     struct hr_tied tied;    /* of two parts; count 0: none is, or one part has both layers */
     size_t *cut;            /* (parts + 1) owned: layers, from 0 to the last */
@@ -116,7 +116,7 @@ struct hr_pipeline_micro {
 /* Views of the memory. */
 struct hr_pipeline_memory {
     struct hr_pipeline_step *step;
-    struct hr_pipeline_rank *rank;         /* (seats) */
+    struct hr_pipeline_rank *rank;         /* (members) */
     struct hr_pipeline_boundary *boundary; /* (parts - 1) */
     struct hr_pipeline_micro *micro;       /* (M) */
     uint32_t *numbers;                     /* (M, labels and samples (most)) writer: rank 0 */

@@ -27,10 +27,10 @@ static size_t stash_bytes(const struct hr_pipeline *pipeline, size_t rank)
     return versions > 1 ? versions * floats * sizeof(float) : 0;
 }
 
-size_t hr_stage_bytes(const struct hr_pipeline *pipeline, size_t seat)
+size_t hr_stage_bytes(const struct hr_pipeline *pipeline, size_t member)
 {
     const struct hr_pipeline_options *o = &pipeline->options;
-    const size_t rank = seat / pipeline->team, t = seat % pipeline->team;
+    const size_t rank = member / pipeline->team, t = member % pipeline->team;
     size_t bytes = 0;
     for (size_t p = rank; p < pipeline->parts; p += pipeline->ranks) {
         const struct hr_workspace_options options = hr_pipeline_workspace(pipeline, p, t);
@@ -64,12 +64,12 @@ static enum hr_status start_chunk(struct hr_stage *stage, size_t chunk)
 }
 
 enum hr_status hr_stage_start(struct hr_stage *stage, const struct hr_pipeline *pipeline,
-                              size_t seat)
+                              size_t member)
 {
     const struct hr_pipeline_shape *shape = &pipeline->options.shape;
     const struct hr_pipeline_schedule *schedule = pipeline->options.schedule;
-    const size_t rank = seat / pipeline->team;
-    *stage = (struct hr_stage){.pipeline = pipeline, .rank = rank, .t = seat % pipeline->team};
+    const size_t rank = member / pipeline->team;
+    *stage = (struct hr_stage){.pipeline = pipeline, .rank = rank, .t = member % pipeline->team};
     stage->nactions = schedule->actions(shape, rank, NULL);
     stage->next = stage->nactions;
     stage->action = calloc(stage->nactions, sizeof *stage->action);
@@ -125,7 +125,7 @@ void hr_stage_sit(struct hr_stage *stage, const struct hr_stage_place *place)
     const bool moves = stage->place.memory != place->memory;
     stage->place = *place;
     stage->at = hr_pipeline_memory_at(stage->pipeline, place->memory);
-    const struct hr_pipeline_rank *own = &stage->at.rank[hr_stage_seat_of(stage)];
+    const struct hr_pipeline_rank *own = &stage->at.rank[hr_stage_member_of(stage)];
     stage->step = hr_atom64_load_relaxed(&own->done); /* our own words */
     stage->meetings = hr_atom64_load_relaxed(&own->met);
     stage->life = hr_atom32_load_relaxed(&own->life);
@@ -136,8 +136,8 @@ void hr_stage_sit(struct hr_stage *stage, const struct hr_stage_place *place)
 bool hr_stage_others_live(void *arg)
 {
     const struct hr_stage *lead = arg;
-    for (size_t seat = 1; seat < lead->pipeline->seats; seat++)
-        if (hr_atom32_load_acquire(&lead->at.rank[seat].life) != lead->life) /* partner: below */
+    for (size_t member = 1; member < lead->pipeline->members; member++)
+        if (hr_atom32_load_acquire(&lead->at.rank[member].life) != lead->life) /* partner: below */
             return false;
     return true;
 }
@@ -145,7 +145,7 @@ bool hr_stage_others_live(void *arg)
 void hr_stage_begin_life(struct hr_stage *stage)
 {
     const struct hr_pipeline *pipeline = stage->pipeline;
-    struct hr_pipeline_rank *own = &stage->at.rank[hr_stage_seat_of(stage)];
+    struct hr_pipeline_rank *own = &stage->at.rank[hr_stage_member_of(stage)];
     stage->life = hr_atom32_load_acquire(&stage->at.step->lives); /* partner: hr_staged_lose */
     for (size_t p = stage->rank; p < pipeline->parts; p += pipeline->ranks) {
         hr_atom64_store_relaxed(&stage->at.boundary[p].forward, 0);
@@ -163,10 +163,10 @@ void hr_stage_begin_life(struct hr_stage *stage)
 
 /* --- words --- */
 
-static void ring(const struct hr_stage *stage, size_t seat)
+static void ring(const struct hr_stage *stage, size_t member)
 {
-    if (stage->place.bell && seat != hr_stage_seat_of(stage))
-        hr_bell_ring(stage->place.bell[seat]);
+    if (stage->place.bell && member != hr_stage_member_of(stage))
+        hr_bell_ring(stage->place.bell[member]);
 }
 
 /* All of a stage's team. */
@@ -191,7 +191,7 @@ void hr_stage_ring_all(const struct hr_stage *stage)
 void hr_stage_arrive(struct hr_stage *stage)
 {
     hr_atom64_store_release(
-        &stage->at.rank[hr_stage_seat_of(stage)].met, /* partner: hr_stage_has_met */
+        &stage->at.rank[hr_stage_member_of(stage)].met, /* partner: hr_stage_has_met */
         ++stage->meetings);
     ring_team(stage, stage->rank);
 }
@@ -264,8 +264,8 @@ bool hr_stage_is_done(const struct hr_stage *stage)
 bool hr_stage_part_is_done(const struct hr_stage *lead, size_t part)
 {
     const size_t team = lead->pipeline->team, first = part % lead->pipeline->ranks * team;
-    for (size_t seat = first; seat < first + team; seat++)
-        if (hr_atom64_load_acquire(&lead->at.rank[seat].done) < lead->step) /* partner: finish */
+    for (size_t member = first; member < first + team; member++)
+        if (hr_atom64_load_acquire(&lead->at.rank[member].done) < lead->step) /* partner: finish */
             return false;
     return true;
 }
@@ -498,7 +498,7 @@ static void add_gradients(struct hr_stage *stage, size_t part, size_t chunk, siz
 static void finish(struct hr_stage *stage)
 {
     hr_atom64_store_release(
-        &stage->at.rank[hr_stage_seat_of(stage)].done, /* partner: hr_stage_all_are_done */
+        &stage->at.rank[hr_stage_member_of(stage)].done, /* partner: hr_stage_all_are_done */
         stage->step);
     hr_apart_finish(stage);
     ring(stage, 0);
@@ -543,8 +543,8 @@ static void say_acted(const struct hr_stage *stage, const struct hr_stage_action
     const enum hr_span_part part = action->work == HR_FORWARD ? HR_SPAN_FORWARD : HR_SPAN_BACKWARD;
     if (!spans)
         return;
-    if (hr_stage_seat_of(stage) == 0) { /* the worker, whose account has it as computing */
-        hr_account_look(stage->seat->waiter->account, ended_ns);
+    if (hr_stage_member_of(stage) == 0) { /* the worker, whose account has it as computing */
+        hr_account_look(stage->context->waiter->account, ended_ns);
         hr_spans_name(spans, HR_SPAN_COMPUTE, part, began_ns, ended_ns);
     } else {
         if (stage->next == 0)
@@ -552,7 +552,7 @@ static void say_acted(const struct hr_stage *stage, const struct hr_stage_action
         hr_spans_stage(spans, part, action->micro, began_ns, ended_ns);
     }
     tell_messages(stage, action, began_ns, ended_ns);
-    if (hr_stage_seat_of(stage) && stage->next + 1 == stage->nactions)
+    if (hr_stage_member_of(stage) && stage->next + 1 == stage->nactions)
         hr_spans_step_ends(spans, ended_ns);
 }
 

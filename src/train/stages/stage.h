@@ -30,7 +30,7 @@
 #include "stages/tree_sums.h"
 #include "stages/versions.h"
 
-struct hr_stage_seat; /* crew.h */
+struct hr_stage_context; /* crew.h */
 
 /* Rank 0: put micro-batch m where the first part reads it: x (samples, features), labels (samples)
  * and numbers (samples) out; returns the pass over the data. */
@@ -82,7 +82,7 @@ typedef enum hr_status (*hr_update_slice_fn)(void *arg, const struct hr_stage_up
 struct hr_stage_place {
     void *memory;                       /* hr_pipeline_bytes, zeroed at first */
     void *origin;                       /* weights and grads are counted from here */
-    struct hr_bell *const *bell;        /* (seats) of the ranks; NULL: nobody waits */
+    struct hr_bell *const *bell;        /* (members) of the ranks; NULL: nobody waits */
     struct hr_flight *flight;           /* its recorder, or NULL */
     uint32_t group;                     /* for the recorder */
     struct hr_stage_account *account;   /* its own */
@@ -97,7 +97,7 @@ struct hr_stage_place {
 
 struct hr_stage {
     const struct hr_pipeline *pipeline;
-    size_t rank, t;                  /* stage, and which of its team: seat rank * T + t */
+    size_t rank, t;                  /* stage, and which of its team: member rank * T + t */
     struct hr_workspace **workspace; /* (V) owned */
     struct hr_tree_sums *sums;       /* (V) owned */
     struct hr_stage_action *action;  /* (nactions) owned */
@@ -116,10 +116,10 @@ struct hr_stage {
     uint64_t *read;               /* (M) owned: updates it had made when it did a forward */
     const float *stashed;         /* what a backward is to read; NULL: its weights as they are */
     /* Of a team: */
-    bool (*meet)(void *stage, bool sums); /* with the others (nn/model.h) */
-    const struct hr_stage_seat *seat;     /* of whoever runs it, for meet */
-    uint64_t meetings;                    /* that it came to */
-    enum hr_status status;                /* of them */
+    bool (*meet)(void *stage, bool sums);   /* with the others (nn/model.h) */
+    const struct hr_stage_context *context; /* of whoever runs it, for meet */
+    uint64_t meetings;                      /* that it came to */
+    enum hr_status status;                  /* of them */
 };
 
 /* For who looks from outside: what a rank behind rank 0 has done so far. */
@@ -131,16 +131,16 @@ static inline void hr_stage_tell(const struct hr_stage *stage, struct hr_gauge *
     hr_atom64_store_relaxed(&gauge->spent_ns[HR_WAIT], (uint64_t)waited_ns);
 }
 
-static inline size_t hr_stage_seat_of(const struct hr_stage *stage)
+static inline size_t hr_stage_member_of(const struct hr_stage *stage)
 {
     return stage->rank * stage->pipeline->team + stage->t;
 }
 
 /* Bytes of private memory that a rank takes; 0: too many to address. */
-size_t hr_stage_bytes(const struct hr_pipeline *pipeline, size_t seat);
+size_t hr_stage_bytes(const struct hr_pipeline *pipeline, size_t member);
 /* HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_stage_start(struct hr_stage *stage, const struct hr_pipeline *pipeline,
-                                         size_t seat);
+                                         size_t member);
 /* Harmless on a zeroed one. */
 void hr_stage_stop(struct hr_stage *stage);
 /* Take part in the present life of its replica: its words count from 0. Rank 0 when all others do

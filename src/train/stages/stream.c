@@ -127,19 +127,20 @@ static bool all_are_drained(void *arg)
     return true;
 }
 
-static enum hr_status finish_oldest(struct hr_stage *lead, const struct hr_stage_seat *seat,
+static enum hr_status finish_oldest(struct hr_stage *lead, const struct hr_stage_context *context,
                                     struct hr_stream_done *done)
 {
     const struct hr_pipeline_micro *micro = &lead->at.micro[slot_of(lead, lead->backwards)];
-    HR_TRY(hr_stage_wait(seat, backward_may_begin, lead, "another stage of the pipeline"));
+    HR_TRY(hr_stage_wait(context, backward_may_begin, lead, "another stage of the pipeline"));
     HR_TRY(do_backward(lead));
     *done = (struct hr_stream_done){true, micro->index, micro->count, micro->result};
     return HR_OK;
 }
 
-static enum hr_status wait_for_room(struct hr_stage *lead, const struct hr_stage_seat *seat)
+static enum hr_status wait_for_room(struct hr_stage *lead, const struct hr_stage_context *context)
 {
-    return hr_stage_wait(seat, hr_stage_may_publish, lead, "another machine to take a minibatch");
+    return hr_stage_wait(context, hr_stage_may_publish, lead,
+                         "another machine to take a minibatch");
 }
 
 /* Where weights and gradients are, before the first minibatch. */
@@ -152,39 +153,39 @@ static void begin(struct hr_stage *lead, const struct hr_stage_task *task)
     hr_apart_publish(lead, true);
 }
 
-enum hr_status hr_stream_put(struct hr_stage *lead, const struct hr_stage_seat *seat,
+enum hr_status hr_stream_put(struct hr_stage *lead, const struct hr_stage_context *context,
                              const struct hr_stage_task *task, struct hr_stream_done *done)
 {
     const int64_t began = hr_clock_ns();
     struct hr_pipeline_micro *micro = &lead->at.micro[slot_of(lead, lead->forwards)];
     *done = (struct hr_stream_done){0};
-    HR_TRY(wait_for_room(lead, seat));
+    HR_TRY(wait_for_room(lead, context));
     if (lead->forwards == 0)
         begin(lead, task);
     micro->index = task->index;
     micro->count = task->count;
     do_forward(lead);
     if (is_full(lead))
-        HR_TRY(finish_oldest(lead, seat, done));
+        HR_TRY(finish_oldest(lead, context, done));
     lead->place.account->span_ns += hr_clock_ns() - began;
     return HR_OK;
 }
 
-enum hr_status hr_stream_drain(struct hr_stage *lead, const struct hr_stage_seat *seat,
+enum hr_status hr_stream_drain(struct hr_stage *lead, const struct hr_stage_context *context,
                                struct hr_stream_done *done)
 {
     const int64_t began = hr_clock_ns();
     *done = (struct hr_stream_done){0};
     if (!drains(lead)) {
-        HR_TRY(wait_for_room(lead, seat));
+        HR_TRY(wait_for_room(lead, context));
         hr_atom64_store_release(&lead->at.step->drains, lead->forwards); /* partner: drains */
         hr_apart_drain(lead);
         hr_stage_ring_all(lead);
     }
     if (on_their_way(lead))
-        HR_TRY(finish_oldest(lead, seat, done));
+        HR_TRY(finish_oldest(lead, context, done));
     else
-        HR_TRY(hr_stage_wait(seat, all_are_drained, lead, "the other stages of the pipeline"));
+        HR_TRY(hr_stage_wait(context, all_are_drained, lead, "the other stages of the pipeline"));
     lead->place.account->stale.since *= on_their_way(lead) > 0;
     lead->place.account->span_ns += hr_clock_ns() - began;
     return HR_OK;
@@ -220,28 +221,28 @@ static void say_drained(struct hr_stage *stage)
     hr_stage_ring_all(stage);
 }
 
-static void begin_next(struct hr_stage *stage, const struct hr_stage_seat *seat)
+static void begin_next(struct hr_stage *stage, const struct hr_stage_context *context)
 {
-    hr_control_step(seat->control, seat->rank,
+    hr_control_step(context->control, context->rank,
                     stage->at.micro[slot_of(stage, stage->forwards)].index);
-    hr_stage_tell(stage, &seat->control->rank[seat->rank].gauge, stage->backwards,
-                  seat->waiter->waited_ns);
+    hr_stage_tell(stage, &context->control->rank[context->rank].gauge, stage->backwards,
+                  context->waiter->waited_ns);
     do_forward(stage);
 }
 
-enum hr_status hr_stream_serve(struct hr_stage *stage, const struct hr_stage_seat *seat)
+enum hr_status hr_stream_serve(struct hr_stage *stage, const struct hr_stage_context *context)
 {
-    const int64_t timeout = seat->waiter->timeout_ns;
+    const int64_t timeout = context->waiter->timeout_ns;
     for (;;) {
         /* Rank 0 begins minibatches when it may: evaluations and saves take their time. */
-        seat->waiter->timeout_ns = next_of(stage) == BACKWARD ? timeout : 0;
-        HR_TRY(hr_stage_wait(seat, has_next, stage, "another stage of the pipeline"));
+        context->waiter->timeout_ns = next_of(stage) == BACKWARD ? timeout : 0;
+        HR_TRY(hr_stage_wait(context, has_next, stage, "another stage of the pipeline"));
         if (hr_stage_is_over(stage))
             return HR_OK;
         if (is_drained(stage))
             say_drained(stage);
         else if (!is_full(stage) && forward_may_begin(stage))
-            begin_next(stage, seat);
+            begin_next(stage, context);
         else if (next_of(stage) == BACKWARD && backward_may_begin(stage))
             HR_TRY(do_backward(stage));
     }

@@ -31,13 +31,16 @@ struct hr_stream_done {
 
 /* Rank 0, whose stage has load set: the next minibatch; all have the same weights and grads. One
  * before it may be done by then. */
-HR_CHECKED enum hr_status hr_stream_put(struct hr_stage *lead, const struct hr_stage_seat *seat,
+HR_CHECKED enum hr_status hr_stream_put(struct hr_stage *lead,
+                                        const struct hr_stage_context *context,
                                         const struct hr_stage_task *task,
                                         struct hr_stream_done *done);
 /* No other follows for now: the oldest that is on its way, or none. */
-HR_CHECKED enum hr_status hr_stream_drain(struct hr_stage *lead, const struct hr_stage_seat *seat,
+HR_CHECKED enum hr_status hr_stream_drain(struct hr_stage *lead,
+                                          const struct hr_stage_context *context,
                                           struct hr_stream_done *done);
 /* Another rank's: until rank 0 has published the end. */
-HR_CHECKED enum hr_status hr_stream_serve(struct hr_stage *stage, const struct hr_stage_seat *seat);
+HR_CHECKED enum hr_status hr_stream_serve(struct hr_stage *stage,
+                                          const struct hr_stage_context *context);
 
 #endif

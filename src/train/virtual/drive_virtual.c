@@ -79,9 +79,9 @@ static enum hr_status serve(struct hr_simulator *sim, size_t owner)
             return hr_simulator_die(sim, shared->workers + owner);
         const int64_t ps = hr_conditions_serve_ps(sim->play.drive->job, owner, station->served++);
         station->began_ps = hr_simulator_now(sim);
-        sim->seat[station->serving].account.moving_ps[owner] += ps;
+        sim->worker[station->serving].account.moving_ps[owner] += ps;
         if (shared->colocated)
-            sim->seat[owner].account.moving_ps[shared->servers] += ps; /* for all */
+            sim->worker[owner].account.moving_ps[shared->servers] += ps; /* for all */
         if (ps > 0) {
             station->busy = true;
             return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), ps),
@@ -105,7 +105,7 @@ static enum hr_status virtual_input(struct hr_simulator *sim, size_t owner, size
 /* A worker's message has arrived. */
 static enum hr_status virtual_arrive(struct hr_simulator *sim, size_t shard, size_t worker)
 {
-    sim->seat[worker].sent--;
+    sim->worker[worker].sent--;
     return virtual_input(sim, shard, worker);
 }
 
@@ -118,19 +118,19 @@ static bool owns_shard(const struct hr_simulator *sim, size_t rank)
 }
 
 /* Its gradient, with what comes before it. */
-static int64_t took_ps(const struct hr_virtual_seat *seat)
+static int64_t took_ps(const struct hr_virtual_worker *own)
 {
-    return hr_ps_add(seat->compute_ps, hr_ps_add(seat->load_ps, seat->stall_ps));
+    return hr_ps_add(own->compute_ps, hr_ps_add(own->load_ps, own->stall_ps));
 }
 
 /* It begins now, and is booked beforehand. */
 static void tell_gradient(struct hr_simulator *sim, size_t rank)
 {
-    const struct hr_virtual_seat *seat = &sim->seat[rank];
+    const struct hr_virtual_worker *own = &sim->worker[rank];
     struct hr_spans *spans = hr_simulator_spans(sim, rank);
-    const int64_t now_ps = hr_simulator_now(sim), awake_ps = hr_ps_add(now_ps, seat->stall_ps),
-                  loaded_ps = hr_ps_add(awake_ps, seat->load_ps),
-                  computed_ps = hr_ps_add(loaded_ps, seat->compute_ps);
+    const int64_t now_ps = hr_simulator_now(sim), awake_ps = hr_ps_add(now_ps, own->stall_ps),
+                  loaded_ps = hr_ps_add(awake_ps, own->load_ps),
+                  computed_ps = hr_ps_add(loaded_ps, own->compute_ps);
     hr_spans_step(spans, sim->play.task[rank].index, now_ps / 1000);
     hr_spans_add(spans, HR_SPAN_WAIT, HR_SPAN_STALL, now_ps / 1000, awake_ps / 1000);
     hr_spans_add(spans, HR_SPAN_LOAD, HR_SPAN_WHOLE, awake_ps / 1000, loaded_ps / 1000);
@@ -140,12 +140,11 @@ static void tell_gradient(struct hr_simulator *sim, size_t rank)
 /* When parts of its gradient, which begins now, are there; before it is. */
 static enum hr_status plan_parts(struct hr_simulator *sim, size_t rank)
 {
-    const struct hr_virtual_seat *seat = &sim->seat[rank];
-    const int64_t begins =
-        hr_ps_add(hr_simulator_now(sim), hr_ps_add(seat->load_ps, seat->stall_ps));
+    const struct hr_virtual_worker *own = &sim->worker[rank];
+    const int64_t begins = hr_ps_add(hr_simulator_now(sim), hr_ps_add(own->load_ps, own->stall_ps));
     for (size_t i = 0; i < sim->nparts; i++) {
-        const int64_t ps = (int64_t)ceil((double)seat->compute_ps * sim->part[i].share);
-        const int64_t at = hr_ps_add(begins, ps < seat->compute_ps ? ps : seat->compute_ps);
+        const int64_t ps = (int64_t)ceil((double)own->compute_ps * sim->part[i].share);
+        const int64_t at = hr_ps_add(begins, ps < own->compute_ps ? ps : own->compute_ps);
         HR_TRY(hr_simulator_push(sim, at, hr_simulator_event(sim, HR_EVENT_FINAL, rank, i)));
     }
     return HR_OK;
@@ -162,25 +161,25 @@ static void virtual_go_ahead(struct hr_simulator *sim, size_t rank, size_t part)
 static enum hr_status compute(struct hr_simulator *sim, size_t rank)
 {
     const struct hr_train_job *job = sim->play.drive->job;
-    struct hr_virtual_seat *seat = &sim->seat[rank];
+    struct hr_virtual_worker *own = &sim->worker[rank];
     const uint64_t step = sim->play.worker[rank].worker.steps;
     if (hr_play_is_killed(&sim->play, rank))
         return hr_simulator_die(sim, rank);
-    seat->stall_ps = hr_conditions_stall_ps(job, rank, step);
-    seat->load_ps = hr_conditions_load_ps(job, rank);
+    own->stall_ps = hr_conditions_stall_ps(job, rank, step);
+    own->load_ps = hr_conditions_load_ps(job, rank);
     if (job->timer)
-        HR_TRY(hr_staged_compute_ps(job, rank, step, &seat->compute_ps));
+        HR_TRY(hr_staged_compute_ps(job, rank, step, &own->compute_ps));
     else
-        seat->compute_ps = hr_conditions_compute_ps(job, rank, step, 0);
-    const int64_t due = hr_ps_add(hr_simulator_now(sim), took_ps(seat));
+        own->compute_ps = hr_conditions_compute_ps(job, rank, step, 0);
+    const int64_t due = hr_ps_add(hr_simulator_now(sim), took_ps(own));
     HR_TRY(plan_parts(sim, rank));
     HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
-    seat->account.since_ps = due;
-    sim->play.worker[rank].worker.stats->stalled_ns += seat->stall_ps / 1000;
+    own->account.since_ps = due;
+    sim->play.worker[rank].worker.stats->stalled_ns += own->stall_ps / 1000;
     tell_gradient(sim, rank);
-    hr_virtual_spend(&seat->account, HR_WAIT, seat->stall_ps);
-    hr_virtual_spend(&seat->account, HR_LOAD, seat->load_ps);
-    hr_virtual_spend(&seat->account, HR_COMPUTE, seat->compute_ps);
+    hr_virtual_spend(&own->account, HR_WAIT, own->stall_ps);
+    hr_virtual_spend(&own->account, HR_LOAD, own->load_ps);
+    hr_virtual_spend(&own->account, HR_COMPUTE, own->compute_ps);
     return hr_play_compute(&sim->play, rank, due);
 }
 
@@ -196,9 +195,9 @@ static bool is_unanswered(const struct hr_simulator *sim, size_t rank)
 static enum hr_status wait_to_repeat(struct hr_simulator *sim, size_t rank)
 {
     const int64_t ps = hr_inject_deadline_ps(&sim->play.drive->job->conditions.inject);
-    if (sim->seat[rank].repeats)
+    if (sim->worker[rank].repeats)
         return HR_OK;
-    sim->seat[rank].repeats = true;
+    sim->worker[rank].repeats = true;
     return hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), ps > 0 ? ps : 1),
                              hr_simulator_event(sim, HR_EVENT_DEADLINE, rank, 0));
 }
@@ -224,7 +223,7 @@ static enum hr_status act(struct hr_simulator *sim, size_t rank)
         const bool asks = *state == HR_ASKED || *state == HR_ARRIVING;
         if (is_unanswered(sim, rank))
             return wait_to_repeat(sim, rank);
-        if ((asks && sim->seat[rank].coming) || !hr_play_may_act(play, rank))
+        if ((asks && sim->worker[rank].coming) || !hr_play_may_act(play, rank))
             return HR_OK;
         const bool asked = *state == HR_ASKED;
         HR_TRY(hr_play_act(play, rank, &idle));
@@ -257,10 +256,10 @@ static enum hr_status virtual_look_at_all(struct hr_simulator *sim)
 /* Its gradient is there. */
 static enum hr_status virtual_computed(struct hr_simulator *sim, size_t rank)
 {
-    struct hr_virtual_seat *seat = &sim->seat[rank];
+    struct hr_virtual_worker *own = &sim->worker[rank];
     bool idle;
-    sim->play.worker[rank].worker.took_ns = took_ps(seat) / 1000;
-    seat->account.since_ps = hr_simulator_now(sim);
+    sim->play.worker[rank].worker.took_ns = took_ps(own) / 1000;
+    own->account.since_ps = hr_simulator_now(sim);
     hr_arrivals_offer(&sim->play.worker[rank].worker, sim->play.task[rank].index,
                       hr_simulator_now(sim) / 1000);
     HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
@@ -271,7 +270,7 @@ static enum hr_status virtual_computed(struct hr_simulator *sim, size_t rank)
 static enum hr_status virtual_deadline(struct hr_simulator *sim, size_t rank)
 {
     bool idle;
-    sim->seat[rank].repeats = false;
+    sim->worker[rank].repeats = false;
     if (!is_unanswered(sim, rank))
         return HR_OK;
     if (!hr_requests_are_taken(&sim->play.worker[rank].worker))
@@ -298,16 +297,16 @@ static size_t ranks(const struct hr_simulator *sim)
     return sim->play.shared->workers + sim->play.shared->servers;
 }
 
-/* --- seats --- */
+/* --- workers --- */
 
 /* What is on its way to it, and was booked for it, is no more. */
-static void clear_seat(struct hr_simulator *sim, size_t rank)
+static void clear_worker(struct hr_simulator *sim, size_t rank)
 {
-    struct hr_virtual_seat *seat = &sim->seat[rank];
-    hr_virtual_begin(&seat->account, hr_simulator_now(sim));
-    seat->coming = seat->sent = 0;
-    seat->repeats = false;
-    seat->life++;
+    struct hr_virtual_worker *own = &sim->worker[rank];
+    hr_virtual_begin(&own->account, hr_simulator_now(sim));
+    own->coming = own->sent = 0;
+    own->repeats = false;
+    own->life++;
 }
 
 static void drop_messages(struct hr_simulator *sim)
@@ -322,13 +321,13 @@ static void drop_messages(struct hr_simulator *sim)
     }
 }
 
-/* A cut is over: nothing is on its way, and there may be other seats. */
+/* A cut is over: nothing is on its way, and others may be active. */
 static void virtual_begin_anew(struct hr_simulator *sim)
 {
     drop_messages(sim);
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
-        clear_seat(sim, r);
-        sim->seat[r].absent = sim->play.state[r] == HR_RESTS || !hr_play_lives(&sim->play, r);
+        clear_worker(sim, r);
+        sim->worker[r].absent = sim->play.state[r] == HR_RESTS || !hr_play_lives(&sim->play, r);
     }
 }
 
@@ -340,18 +339,18 @@ static enum hr_status stop_all(struct hr_simulator *sim)
     sim->rest_ps = now_ps;
     drop_messages(sim);
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
-        struct hr_virtual_seat *seat = &sim->seat[r];
-        const int64_t computes_until_ps = seat->absent ? 0 : seat->account.since_ps;
+        struct hr_virtual_worker *own = &sim->worker[r];
+        const int64_t computes_until_ps = own->absent ? 0 : own->account.since_ps;
         if (computes_until_ps <= now_ps)
             hr_simulator_settle(sim, r);
-        clear_seat(sim, r);
+        clear_worker(sim, r);
         if (computes_until_ps > now_ps)
-            seat->account.since_ps = computes_until_ps;
+            own->account.since_ps = computes_until_ps;
         if (computes_until_ps > sim->rest_ps)
             sim->rest_ps = computes_until_ps;
-        if (seat->overdue) /* its last message will never arrive */
+        if (own->overdue) /* its last message will never arrive */
             HR_TRY(hr_simulator_push(sim, now_ps, hr_simulator_event(sim, HR_EVENT_NOTICED, r, 0)));
-        seat->overdue = false;
+        own->overdue = false;
     }
     return hr_simulator_push(sim, sim->rest_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, 0, 0));
 }
@@ -396,8 +395,8 @@ static enum hr_status virtual_notice(struct hr_simulator *sim, size_t rank)
     const bool worker = rank < play->shared->workers;
     const int64_t now = hr_simulator_now(sim);
     if (worker) {
-        sim->seat[rank].overdue = sim->seat[rank].sent > 0;
-        if (sim->seat[rank].overdue)
+        sim->worker[rank].overdue = sim->worker[rank].sent > 0;
+        if (sim->worker[rank].overdue)
             return HR_OK;
     }
     HR_TRY(hr_play_notice(play, rank));
@@ -414,7 +413,7 @@ static enum hr_status virtual_notice(struct hr_simulator *sim, size_t rank)
 /* One of worker `rank`'s messages has arrived: it may have been waited for. */
 static enum hr_status virtual_notice_late(struct hr_simulator *sim, size_t rank)
 {
-    return sim->seat[rank].overdue ? virtual_notice(sim, rank) : HR_OK;
+    return sim->worker[rank].overdue ? virtual_notice(sim, rank) : HR_OK;
 }
 
 /* --- returns and terms --- */
@@ -433,12 +432,12 @@ static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
     struct hr_play *play = &sim->play;
     if (rank >= play->shared->workers)
         return hr_play_come_back(play, rank);
-    clear_seat(sim, rank); /* a server may have answered the dead */
+    clear_worker(sim, rank); /* a server may have answered the dead */
     HR_TRY(hr_play_come_back(play, rank));
     play->worker[rank].worker.spans = hr_simulator_spans(sim, rank);
     hr_arrivals_begin(&play->worker[rank].worker, hr_simulator_now(sim) / 1000);
-    sim->seat[rank].absent = play->state[rank] == HR_RESTS;
-    HR_ASSERT(sim->seat[rank].absent || !has_left_messages(sim, rank));
+    sim->worker[rank].absent = play->state[rank] == HR_RESTS;
+    HR_ASSERT(sim->worker[rank].absent || !has_left_messages(sim, rank));
     return virtual_look(sim, rank);
 }
 
@@ -484,13 +483,13 @@ static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening
         HR_TRY(virtual_arrive(sim, what->shard, what->worker));
         return virtual_notice_late(sim, what->worker);
     case HR_EVENT_LANDED:
-        sim->seat[what->worker].sent--;
+        sim->worker[what->worker].sent--;
         return virtual_notice_late(sim, what->worker);
     case HR_EVENT_FINAL:
         virtual_go_ahead(sim, what->worker, what->shard);
         return HR_OK;
     case HR_EVENT_REPLIED:
-        sim->seat[what->worker].coming--;
+        sim->worker[what->worker].coming--;
         return virtual_look(sim, what->worker);
     case HR_EVENT_SERVED:
         return virtual_served(sim, what->shard);
@@ -518,7 +517,7 @@ static enum hr_status happen(struct hr_simulator *sim, const struct hr_happening
 static enum hr_status begin(struct hr_simulator *sim)
 {
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
-        sim->seat[r].account.since_ps = hr_simulator_now(sim);
+        sim->worker[r].account.since_ps = hr_simulator_now(sim);
         hr_arrivals_begin(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
     }
     HR_TRY(virtual_look_at_all(sim));

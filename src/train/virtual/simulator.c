@@ -74,14 +74,14 @@ static bool is_of_term(enum hr_event_kind kind)
 uint64_t hr_simulator_event(const struct hr_simulator *sim, enum hr_event_kind kind, size_t worker,
                             size_t shard)
 {
-    const uint32_t stamp = is_of_life(kind) ? sim->seat[worker].life : sim->term;
+    const uint32_t stamp = is_of_life(kind) ? sim->worker[worker].life : sim->term;
     return (uint64_t)kind | (uint64_t)worker << 4 | (uint64_t)shard << 16 | (uint64_t)stamp << 32;
 }
 
 bool hr_simulator_is_over(const struct hr_simulator *sim, const struct hr_happening *what)
 {
     if (is_of_life(what->kind))
-        return what->stamp != sim->seat[what->worker].life;
+        return what->stamp != sim->worker[what->worker].life;
     if (what->kind == HR_EVENT_SERVED && !sim->station[what->shard].busy) /* it has died */
         return true;
     return is_of_term(what->kind) && what->stamp != sim->term;
@@ -110,10 +110,10 @@ static void tell(const struct hr_simulator *sim, size_t rank, enum hr_span_kind 
 
 void hr_simulator_settle(struct hr_simulator *sim, size_t rank)
 {
-    struct hr_virtual_account *account = &sim->seat[rank].account;
+    struct hr_virtual_account *account = &sim->worker[rank].account;
     const int64_t since_ps = account->since_ps, moved_ps = account->spent_ps[HR_COMMUNICATE];
     const int64_t now_ps = hr_simulator_now(sim);
-    if (sim->seat[rank].absent)
+    if (sim->worker[rank].absent)
         return;
     virtual_settle(account, now_ps);
     /* The two are counted, not followed: told as if what came, came last. */
@@ -124,31 +124,30 @@ void hr_simulator_settle(struct hr_simulator *sim, size_t rank)
 
 /* Its gradient was booked beforehand: stall, then loading, then computing. Take back what was still
  * to come. */
-static void stop_computing(struct hr_simulator *sim, struct hr_virtual_seat *seat)
+static void stop_computing(struct hr_simulator *sim, struct hr_virtual_worker *own)
 {
     const struct {
         enum hr_activity activity;
         int64_t ps;
-    } part[] = {
-        {HR_COMPUTE, seat->compute_ps}, {HR_LOAD, seat->load_ps}, {HR_WAIT, seat->stall_ps}};
+    } part[] = {{HR_COMPUTE, own->compute_ps}, {HR_LOAD, own->load_ps}, {HR_WAIT, own->stall_ps}};
     const int64_t now = hr_simulator_now(sim);
-    for (size_t i = 0; i < sizeof part / sizeof *part && seat->account.since_ps > now; i++) {
-        const int64_t left = seat->account.since_ps - now;
+    for (size_t i = 0; i < sizeof part / sizeof *part && own->account.since_ps > now; i++) {
+        const int64_t left = own->account.since_ps - now;
         const int64_t less = left < part[i].ps ? left : part[i].ps;
-        hr_virtual_spend(&seat->account, part[i].activity, -less);
-        seat->account.since_ps -= less;
+        hr_virtual_spend(&own->account, part[i].activity, -less);
+        own->account.since_ps -= less;
     }
 }
 
-static void leave_seat(struct hr_simulator *sim, size_t rank)
+static void leave_worker(struct hr_simulator *sim, size_t rank)
 {
-    struct hr_virtual_seat *seat = &sim->seat[rank];
-    stop_computing(sim, seat);
+    struct hr_virtual_worker *own = &sim->worker[rank];
+    stop_computing(sim, own);
     hr_spans_stop(hr_simulator_spans(sim, rank), hr_simulator_now(sim) / 1000);
     hr_simulator_settle(sim, rank);
-    seat->absent = true;
-    seat->coming = 0;
-    seat->life++;
+    own->absent = true;
+    own->coming = 0;
+    own->life++;
 }
 
 void hr_simulator_leave_exchange(struct hr_simulator *sim, size_t rank)
@@ -189,8 +188,8 @@ size_t hr_simulator_bytes(const struct hr_shared_state *shared)
     const size_t shards = shards_of(shared), kinds = shards + 1;
     const size_t of_station =
         sizeof *sim->station + hr_simulator_inbox_room(shared) * sizeof *sim->queue;
-    const size_t of_seat = sizeof *sim->seat + kinds * sizeof *sim->moving_ps;
-    return shards * of_station + shared->workers * of_seat;
+    const size_t of_worker = sizeof *sim->worker + kinds * sizeof *sim->moving_ps;
+    return shards * of_station + shared->workers * of_worker;
 }
 
 static enum hr_status take_memory(struct hr_simulator *sim, const struct hr_shared_state *shared)
@@ -198,17 +197,18 @@ static enum hr_status take_memory(struct hr_simulator *sim, const struct hr_shar
     const size_t shards = shards_of(shared), stations = shards;
     const size_t slots = hr_simulator_inbox_room(shared), kinds = shards + 1;
     sim->station = calloc(stations, sizeof *sim->station);
-    sim->seat = calloc(shared->workers, sizeof *sim->seat);
+    sim->worker = calloc(shared->workers, sizeof *sim->worker);
     sim->moving_ps = calloc(shared->workers * kinds, sizeof *sim->moving_ps);
     sim->queue = calloc(stations * slots, sizeof *sim->queue);
-    if (!sim->station || !sim->seat || !sim->moving_ps || !sim->queue)
+    if (!sim->station || !sim->worker || !sim->moving_ps || !sim->queue)
         return hr_fail(HR_E_NOMEM, "no memory to simulate %zu workers", shared->workers);
     for (size_t s = 0; s < stations; s++)
         sim->station[s].inbox.sender = sim->queue + s * slots;
     for (size_t r = 0; r < shared->workers; r++)
-        sim->seat[r].account = (struct hr_virtual_account){.account = &shared->stats[r].account,
-                                                           .moving_ps = sim->moving_ps + r * kinds,
-                                                           .nmoving = kinds};
+        sim->worker[r].account =
+            (struct hr_virtual_account){.account = &shared->stats[r].account,
+                                        .moving_ps = sim->moving_ps + r * kinds,
+                                        .nmoving = kinds};
     return HR_OK;
 }
 
@@ -225,7 +225,7 @@ void hr_simulator_close(struct hr_simulator *sim)
     hr_message_queue_close(&sim->messages);
     hr_events_fini(&sim->events);
     free(sim->station);
-    free(sim->seat);
+    free(sim->worker);
     free(sim->spans);
     free(sim->moving_ps);
     free(sim->queue);
@@ -237,14 +237,15 @@ void hr_simulator_close(struct hr_simulator *sim)
 /* A message between two workers has left, or arrived. */
 static void move_between(struct hr_simulator *sim, size_t from, size_t to, bool leaves)
 {
-    virtual_move(&sim->seat[from].account, &sim->seat[to].account, leaves, hr_simulator_now(sim));
+    virtual_move(&sim->worker[from].account, &sim->worker[to].account, leaves,
+                 hr_simulator_now(sim));
 }
 
 /* How long a worker's message is under way while it does not compute. */
 static int64_t moves_ps(const struct hr_simulator *sim, size_t worker,
                         const struct hr_passage *passage)
 {
-    const int64_t since = sim->seat[worker].account.since_ps; /* it computes until then */
+    const int64_t since = sim->worker[worker].account.since_ps; /* it computes until then */
     const int64_t from = passage->start_ps > since ? passage->start_ps : since;
     return passage->arrival_ps > from ? passage->arrival_ps - from : 0;
 }
@@ -257,7 +258,8 @@ static enum hr_status departed(struct hr_simulator *sim, const struct hr_departu
     if (what.kind == HR_EVENT_DELIVERED)
         move_between(sim, what.shard, what.worker, true);
     else
-        sim->seat[what.worker].account.moving_ps[what.shard] += moves_ps(sim, what.worker, passage);
+        sim->worker[what.worker].account.moving_ps[what.shard] +=
+            moves_ps(sim, what.worker, passage);
     if (passage->free_ps > hr_simulator_now(sim))
         HR_TRY(hr_simulator_push(sim, passage->free_ps,
                                  hr_simulator_event(sim, HR_EVENT_FREED, 0, 0)));
@@ -280,9 +282,9 @@ static void count(struct hr_simulator *sim, const struct hr_posted *what)
     const struct hr_shared_state *shared = sim->play.shared;
     const bool reply = what->from >= shared->workers;
     if (reply)
-        sim->seat[what->to].coming++;
+        sim->worker[what->to].coming++;
     else
-        sim->seat[what->from].sent++;
+        sim->worker[what->from].sent++;
 }
 
 static struct hr_parcel parcel_of(const struct hr_simulator *sim, const struct hr_posted *what)
@@ -320,7 +322,7 @@ static bool posted(void *arg, const struct hr_posted *what)
 void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)
 {
     move_between(sim, from, to, false);
-    sim->seat[from].sent--;
+    sim->worker[from].sent--;
     hr_peers_deliver(sim->play.shared, from, to);
 }
 
@@ -329,10 +331,10 @@ void hr_virtual_deliver(struct hr_simulator *sim, size_t from, size_t to)
 static void summed(void *arg, const struct hr_local_group_sum *what)
 {
     struct hr_simulator *sim = arg;
-    const struct hr_seats *seats = sim->play.shared->seats;
+    const struct hr_active *active = sim->play.shared->active;
     int64_t sum_ps;
-    enum hr_status status = hr_message_queue_all_reduce(&sim->messages, what, seats->rank, seats->n,
-                                                        &sum_ps, &sim->sum_moving_ps);
+    enum hr_status status = hr_message_queue_all_reduce(&sim->messages, what, active->rank,
+                                                        active->n, &sum_ps, &sim->sum_moving_ps);
     if (status == HR_OK)
         status = hr_simulator_push(sim, hr_ps_add(hr_simulator_now(sim), sum_ps),
                                    hr_simulator_event(sim, HR_EVENT_SUMMED, 0, 0));
@@ -342,9 +344,9 @@ static void summed(void *arg, const struct hr_local_group_sum *what)
 
 void hr_virtual_release(struct hr_simulator *sim)
 {
-    const struct hr_seats *seats = sim->play.shared->seats;
-    for (size_t s = 0; sim->sum_moving_ps && s < seats->n; s++)
-        sim->seat[seats->rank[s]].account.moving_ps[0] += sim->sum_moving_ps[s];
+    const struct hr_active *active = sim->play.shared->active;
+    for (size_t s = 0; sim->sum_moving_ps && s < active->n; s++)
+        sim->worker[active->rank[s]].account.moving_ps[0] += sim->sum_moving_ps[s];
     hr_local_group_release(sim->play.drive->job->local);
 }
 

@@ -159,13 +159,13 @@ struct hr_virtual_station {
 };
 
 /* A worker. */
-struct hr_virtual_seat {
+struct hr_virtual_worker {
     struct hr_virtual_account account;
     size_t coming;                         /* messages of shards on their way to it */
     size_t sent;                           /* its own on their way */
     int64_t stall_ps, load_ps, compute_ps; /* its gradient takes all of them */
     bool repeats;                          /* at a deadline that is set: a push was lost */
-    bool absent;                           /* dead, lost, or without a seat: its time is nobody's */
+    bool absent;                           /* dead, lost, or without a own: its time is nobody's */
     bool overdue;  /* its death is noticed when its last message has arrived */
     uint32_t life; /* counts its deaths, its returns, and terms */
 };
@@ -175,7 +175,7 @@ struct hr_simulator {
     struct hr_events events;
     struct hr_message_queue messages;
     struct hr_virtual_station *station; /* (owners) owned, with what they point to */
-    struct hr_virtual_seat *seat;       /* (workers) owned */
+    struct hr_virtual_worker *worker;   /* (workers) owned */
     struct hr_spans *spans;             /* (workers, owners) owned; NULL: nobody looks on */
     int64_t *moving_ps;                 /* (workers, max(servers, 1) + 1) owned */
     uint32_t *queue;                    /* owned */
@@ -184,7 +184,7 @@ struct hr_simulator {
     unsigned char enabled[HR_LOCAL_GROUP_RANKS]; /* (workers) */
     uint32_t term;
     int64_t rest_ps; /* where a loss has ended the term: since when all who live rest */
-    const int64_t *sum_moving_ps; /* (seats) of the sum under way, borrowed; or NULL */
+    const int64_t *sum_moving_ps; /* (active workers) of the sum under way, borrowed; or NULL */
     enum hr_status status;        /* first error of a callback */
 };
 
@@ -193,7 +193,7 @@ static inline size_t hr_simulator_inbox_room(const struct hr_shared_state *share
     return shared->workers * hr_server_slots(shared);
 }
 
-/* Memory for its stations and seats, and the network's. HR_E_NOMEM; what it will be, but for the
+/* Memory for its stations and workers, and the network's. HR_E_NOMEM; what it will be, but for the
  * network and for events, which grow. */
 size_t hr_simulator_bytes(const struct hr_shared_state *shared);
 HR_CHECKED enum hr_status hr_simulator_open(struct hr_simulator *sim, const struct hr_drive *drive);

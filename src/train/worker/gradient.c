@@ -305,7 +305,8 @@ struct hr_batch hr_part_of(const struct hr_train_worker *self, const struct hr_b
 {
     const struct hr_worker *worker = &self->worker;
     /* Larger pieces come first: those of a share of micro-shards are the micro-shards. */
-    const struct hr_batch share = hr_input_share_of(self->job, worker->seat, worker->seats, batch);
+    const struct hr_batch share =
+        hr_input_share_of(self->job, worker->group_rank, worker->group_size, batch);
     return hr_input_part(&share, self->parts, i);
 }
 
@@ -318,7 +319,8 @@ struct hr_batch_result hr_parts_gradient(struct hr_train_worker *self, uint64_t 
     *samples = 0;
     for (size_t i = 0; i < self->parts; i++) {
         const struct hr_batch part = hr_part_of(self, &batch, i);
-        const struct hr_prefetch_key key = {index, i, self->parts, worker->seat, worker->seats};
+        const struct hr_prefetch_key key = {index, i, self->parts, worker->group_rank,
+                                            worker->group_size};
         const struct hr_batch_result result = hr_gradient_of(self, &part, &key, worker->grads);
         hr_tree_sums_carry(&self->buffers->sums, i, self->parts, worker->grads);
         sum.loss_sum += result.loss_sum;

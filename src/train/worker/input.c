@@ -57,22 +57,23 @@ void hr_input_fini(struct hr_input *input)
     input->plane = NULL;
 }
 
-struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t seat, size_t seats,
-                                  const struct hr_batch *batch)
+struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t group_rank,
+                                  size_t group_size, const struct hr_batch *batch)
 {
     if (!job->shared->strategy->shares_batch)
         return *batch;
-    const size_t each = job->micro_shards ? job->micro_shards / seats : 1, pieces = each * seats;
-    const uint64_t begin = hr_split_begin(batch->count, pieces, each * seat);
-    const uint64_t end = hr_split_begin(batch->count, pieces, each * (seat + 1));
+    const size_t each = job->micro_shards ? job->micro_shards / group_size : 1,
+                 pieces = each * group_size;
+    const uint64_t begin = hr_split_begin(batch->count, pieces, each * group_rank);
+    const uint64_t end = hr_split_begin(batch->count, pieces, each * (group_rank + 1));
     return (struct hr_batch){batch->epoch, batch->first + begin, end - begin};
 }
 
-struct hr_batch hr_input_share(const struct hr_train_job *job, size_t seat, size_t seats,
+struct hr_batch hr_input_share(const struct hr_train_job *job, size_t group_rank, size_t group_size,
                                uint64_t index)
 {
     const struct hr_batch batch = hr_batch_schedule_batch(&job->shared->schedule, index);
-    return hr_input_share_of(job, seat, seats, &batch);
+    return hr_input_share_of(job, group_rank, group_size, &batch);
 }
 
 struct hr_batch hr_input_part(const struct hr_batch *share, size_t parts, size_t i)
@@ -210,7 +211,7 @@ static bool may_decode(const struct hr_prefetch *p)
 static bool is_same(const struct hr_prefetch_key *a, const struct hr_prefetch_key *b)
 {
     return a->index == b->index && a->part == b->part && a->parts == b->parts &&
-           a->seat == b->seat && a->seats == b->seats;
+           a->group_rank == b->group_rank && a->group_size == b->group_size;
 }
 
 /* What is wanted behind that, most likely. */
@@ -240,7 +241,8 @@ static void decode_next(struct hr_prefetch *p)
     p->busy = true;
     pthread_mutex_unlock(&p->lock);
     const struct hr_prefetch_key *key = &slot->key;
-    const struct hr_batch share = hr_input_share(p->options.job, key->seat, key->seats, key->index);
+    const struct hr_batch share =
+        hr_input_share(p->options.job, key->group_rank, key->group_size, key->index);
     const struct hr_batch part = hr_input_part(&share, key->parts, key->part);
     hr_input_decode(&p->input, &part, slot->x, slot->y);
     memcpy(slot->samples, p->input.samples, part.count * sizeof *slot->samples);

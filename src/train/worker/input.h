@@ -39,11 +39,11 @@ HR_CHECKED enum hr_status hr_input_init(struct hr_input *input, const struct hr_
                                         size_t max_samples);
 void hr_input_fini(struct hr_input *input);
 
-/* A worker's part of a batch: all of it, or the share that its seat among `seats` has of a global
- * batch. Shares differ by at most one sample, and may be empty. */
-struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t seat, size_t seats,
-                                  const struct hr_batch *batch);
-struct hr_batch hr_input_share(const struct hr_train_job *job, size_t seat, size_t seats,
+/* A worker's part of a batch: all of it, or the share that rank `group_rank` of `group_size` has of
+ * a global batch. Shares differ by at most one sample, and may be empty. */
+struct hr_batch hr_input_share_of(const struct hr_train_job *job, size_t group_rank,
+                                  size_t group_size, const struct hr_batch *batch);
+struct hr_batch hr_input_share(const struct hr_train_job *job, size_t group_rank, size_t group_size,
                                uint64_t index);
 /* Part i of `parts` of a share; larger ones come first. */
 struct hr_batch hr_input_part(const struct hr_batch *share, size_t parts, size_t i);
@@ -80,10 +80,10 @@ void hr_input_decode_test(struct hr_input *input, size_t first, size_t n, float 
  */
 struct hr_prefetch;
 
-/* Part `part` of `parts` of what seat `seat` of `seats` has of batch `index`. */
+/* Part `part` of `parts` of what rank `group_rank` of `group_size` has of batch `index`. */
 struct hr_prefetch_key {
     uint64_t index;
-    size_t part, parts, seat, seats;
+    size_t part, parts, group_rank, group_size;
 };
 
 struct hr_prefetched {

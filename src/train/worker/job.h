@@ -68,12 +68,12 @@ struct hr_train_job {
     enum hr_status (*tend)(void *arg); /* the launcher's share in it, at each look; or NULL */
     void *machines_arg;                /* of meet and tend */
     struct hr_buffer_pool
-        *pool;                /* the driver's: what workers compute in, one after the other; NULL:
+        *pool;                  /* the driver's: what workers compute in, one after the other; NULL:
                                   * each has its own (compute_buffers.h) */
-    uint64_t begins_with;     /* digest64 of the weights that the run begins with */
-    const struct hr_cut *cut; /* what the leader says at a cut */
-    struct hr_eval_cell
-        *cells; /* (neval) in the segment; block s, s + seats, ... is that of seat s */
+    uint64_t begins_with;       /* digest64 of the weights that the run begins with */
+    const struct hr_cut *cut;   /* what the leader says at a cut */
+    struct hr_eval_cell *cells; /* (neval) in the segment; block r, r + group_size, ... is that of
+                                   rank r of the group */
     size_t neval;
     uint32_t *answers; /* (test samples) in the segment: of the last evaluation, of classes; */
     float *outputs;    /* and where these are two and ranked (session/class_scores.h), (test
@@ -86,7 +86,7 @@ struct hr_train_job {
     struct hr_pipeline *pipeline; /* owned: each worker is the first of several stages; or NULL */
     size_t first_stage;           /* rank of the first other stage, behind all else (staged.h) */
     void *stage_memory;           /* (workers) in the segment, unless ranks are played */
-    struct hr_stage_account *stage_accounts; /* (workers, seats) in the segment */
+    struct hr_stage_account *stage_accounts; /* (workers, members) in the segment */
     struct hr_stage_when *when; /* (stages, actions) worker 0's, in the segment, or NULL: spans.h */
 };
 
@@ -95,7 +95,7 @@ static inline size_t hr_train_job_computing(const struct hr_train_job *job)
 {
     size_t here = hr_workers_here(job->shared);
     for (size_t r = job->first_stage; r < job->nranks; r++)
-        here += hr_homes_here(&job->shared->homes, r);
+        here += hr_hosts_here(&job->shared->hosts, r);
     return here;
 }
 

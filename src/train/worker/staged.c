@@ -12,30 +12,30 @@
 
 size_t hr_staged_rank(const struct hr_train_job *job, size_t worker, size_t k)
 {
-    return k == 0 ? worker : job->first_stage + worker * (job->pipeline->seats - 1) + k - 1;
+    return k == 0 ? worker : job->first_stage + worker * (job->pipeline->members - 1) + k - 1;
 }
 
-void hr_staged_seat(const struct hr_train_job *job, size_t rank, size_t *worker, size_t *k)
+void hr_staged_member(const struct hr_train_job *job, size_t rank, size_t *worker, size_t *k)
 {
-    const size_t others = job->pipeline->seats - 1;
+    const size_t others = job->pipeline->members - 1;
     *worker = (rank - job->first_stage) / others;
     *k = (rank - job->first_stage) % others + 1;
 }
 
 /* The first of a stage's team speaks for it. */
-static struct hr_stage_when *when_of(const struct hr_train_job *job, size_t worker, size_t seat)
+static struct hr_stage_when *when_of(const struct hr_train_job *job, size_t worker, size_t member)
 {
     const size_t team = job->pipeline->team;
-    if (worker > 0 || !job->when || seat % team)
+    if (worker > 0 || !job->when || member % team)
         return NULL;
-    return &job->when[seat / team * hr_spans_of_a_stage(job->pipeline)];
+    return &job->when[member / team * hr_spans_of_a_stage(job->pipeline)];
 }
 
 struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t worker, size_t k,
                                       struct hr_bell **bell)
 {
     struct hr_control *control = job->shared->control;
-    const size_t ranks = job->pipeline->seats;
+    const size_t ranks = job->pipeline->members;
     for (size_t i = 0; i < ranks; i++)
         bell[i] = &control->rank[hr_staged_rank(job, worker, i)].bell;
     return (struct hr_stage_place){
@@ -100,7 +100,7 @@ enum hr_status hr_staged_each_ring(const struct hr_train_job *job, hr_visit_ring
 
 static struct hr_stage_account *accounts_of(const struct hr_train_worker *self)
 {
-    return &self->job->stage_accounts[self->worker.rank * self->job->pipeline->seats];
+    return &self->job->stage_accounts[self->worker.rank * self->job->pipeline->members];
 }
 
 enum hr_status hr_staged_start(struct hr_train_worker *self, size_t rank)
@@ -188,8 +188,9 @@ static uint64_t load(void *arg, size_t m, float *x, uint32_t *labels, uint32_t *
 static const struct hr_prefetched *take_ahead(struct hr_train_worker *self, uint64_t index)
 {
     struct hr_worker_stats *stats = self->worker.stats;
-    const struct hr_prefetch_key key = {index, 0, 1, self->worker.seat, self->worker.seats};
-    if (!self->prefetch || key.seats < self->job->shared->workers) /* a larger share */
+    const struct hr_prefetch_key key = {index, 0, 1, self->worker.group_rank,
+                                        self->worker.group_size};
+    if (!self->prefetch || key.group_size < self->job->shared->workers) /* a larger share */
         return NULL;
     const enum hr_activity was = hr_account_turn(&stats->account, HR_LOAD);
     const struct hr_prefetched *ahead = hr_prefetch_take(self->prefetch, &key);
@@ -208,12 +209,12 @@ static void final(void *arg, size_t offset)
 
 /* A worker that was started again: where its stages have begun the life, too. */
 static enum hr_status begin_life(const struct hr_train_worker *self, struct hr_stage *lead,
-                                 const struct hr_stage_seat *seat)
+                                 const struct hr_stage_context *context)
 {
     if (lead->life == self->life)
         return HR_OK;
     lead->life = self->life;
-    HR_TRY(hr_stage_wait(seat, hr_stage_others_live, lead, "the stages of its pipeline"));
+    HR_TRY(hr_stage_wait(context, hr_stage_others_live, lead, "the stages of its pipeline"));
     hr_stage_begin_life(lead);
     return HR_OK;
 }
@@ -236,7 +237,7 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
     struct hr_stage *stage = &self->buffers->lead;
     const struct hr_stage_place place = hr_staged_place(job, worker, 0, self->buffers->bell);
     hr_stage_sit(stage, &place);
-    const struct hr_stage_seat seat = {
+    const struct hr_stage_context context = {
         .waiter = &self->waiter,
         .control = job->shared->control,
         .rank = worker,
@@ -249,9 +250,9 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
     stage->load = load;
     stage->load_arg = loader;
     self->waiter.recall = NULL; /* a step that is begun is made: other stages are in it */
-    enum hr_status status = begin_life(self, stage, &seat);
+    enum hr_status status = begin_life(self, stage, &context);
     if (status == HR_OK)
-        status = hr_stage_lead(stage, &seat, task, result);
+        status = hr_stage_lead(stage, &context, task, result);
     self->waiter.recall = recall;
     return status == HR_E_GONE ? leave(job) : status;
 }
@@ -260,7 +261,7 @@ void hr_staged_lose(const struct hr_train_job *job, size_t worker)
 {
     struct hr_atom32 *lives = &step_of(job, worker)->lives;
     hr_atom32_store_release(lives, hr_atom32_load_relaxed(lives) + 1); /* partners: who waits */
-    for (size_t k = 0; k < job->pipeline->seats; k++)
+    for (size_t k = 0; k < job->pipeline->members; k++)
         hr_bell_ring(&job->shared->control->rank[hr_staged_rank(job, worker, k)].bell);
 }
 
@@ -269,7 +270,8 @@ enum hr_status hr_staged_gradient(struct hr_train_worker *self, const struct hr_
 {
     const struct hr_train_job *job = self->job;
     const struct hr_worker *worker = &self->worker;
-    const struct hr_batch share = hr_input_share_of(job, worker->seat, worker->seats, batch);
+    const struct hr_batch share =
+        hr_input_share_of(job, worker->group_rank, worker->group_size, batch);
     const size_t M = job->pipeline->options.shape.micro_batches;
     struct hr_stage_task task = {.weights = worker->weights,
                                  .grads = worker->grads,
@@ -332,7 +334,7 @@ enum hr_status hr_staged_compute_ps(const struct hr_train_job *job, size_t worke
 
 int64_t hr_staged_longer_ns(const struct hr_train_job *job, size_t worker)
 {
-    const size_t ranks = job->pipeline ? job->pipeline->seats : 0;
+    const size_t ranks = job->pipeline ? job->pipeline->members : 0;
     if (ranks == 0)
         return 0;
     const struct hr_stage_account *account = &job->stage_accounts[worker * ranks];
@@ -433,7 +435,7 @@ static uint64_t load_streamed(void *arg, size_t m, float *x, uint32_t *labels, u
     struct hr_input *input = &self->buffers->input;
     const struct hr_pipeline_micro *micro = &self->buffers->lead.at.micro[m];
     const struct hr_batch share =
-        hr_input_share(self->job, self->worker.seat, self->worker.seats, micro->index);
+        hr_input_share(self->job, self->worker.group_rank, self->worker.group_size, micro->index);
     const enum hr_activity was = hr_account_turn(account, HR_LOAD);
     hr_input_decode(input, &share, x, labels);
     memcpy(numbers, input->samples, share.count * sizeof *numbers);
@@ -441,12 +443,12 @@ static uint64_t load_streamed(void *arg, size_t m, float *x, uint32_t *labels, u
     return input->pass;
 }
 
-static struct hr_stage_seat seat_of(struct hr_train_worker *self)
+static struct hr_stage_context context_of(struct hr_train_worker *self)
 {
-    return (struct hr_stage_seat){.waiter = &self->waiter,
-                                  .control = self->job->shared->control,
-                                  .rank = self->worker.rank,
-                                  .stage = &self->buffers->lead};
+    return (struct hr_stage_context){.waiter = &self->waiter,
+                                     .control = self->job->shared->control,
+                                     .rank = self->worker.rank,
+                                     .stage = &self->buffers->lead};
 }
 
 static struct hr_stage *lead_of(struct hr_train_worker *self)
@@ -477,26 +479,26 @@ enum hr_status hr_streamed_put(struct hr_train_worker *self, const struct hr_tas
 {
     const struct hr_worker *worker = &self->worker;
     const struct hr_batch share =
-        hr_input_share(self->job, worker->seat, worker->seats, task->index);
+        hr_input_share(self->job, worker->group_rank, worker->group_size, task->index);
     const struct hr_stage_task put = {.weights = worker->weights,
                                       .grads = worker->grads,
                                       .count = share.count,
                                       .index = task->index,
                                       .rounds = 1};
-    const struct hr_stage_seat seat = seat_of(self);
+    const struct hr_stage_context context = context_of(self);
     struct hr_stream_done done;
-    HR_TRY(hr_stream_put(lead_of(self), &seat, &put, &done));
+    HR_TRY(hr_stream_put(lead_of(self), &context, &put, &done));
     count(self, &done);
     return HR_OK;
 }
 
 enum hr_status hr_streamed_drain(struct hr_train_worker *self)
 {
-    const struct hr_stage_seat seat = seat_of(self);
+    const struct hr_stage_context context = context_of(self);
     struct hr_stream_done done = {.any = true};
     hr_account_turn(&self->worker.stats->account, HR_COMPUTE);
     while (done.any) {
-        HR_TRY(hr_stream_drain(lead_of(self), &seat, &done));
+        HR_TRY(hr_stream_drain(lead_of(self), &context, &done));
         count(self, &done);
     }
     return HR_OK;

@@ -10,11 +10,11 @@
 #include "strategy/peers.h"
 #include "worker/worker.h"
 
-/* The rank of seat k > 0 of a worker's pipeline (stages/pipeline.h); and which a rank is. */
+/* The rank of member k > 0 of a worker's pipeline (stages/pipeline.h); and which a rank is. */
 size_t hr_staged_rank(const struct hr_train_job *job, size_t worker, size_t k);
-void hr_staged_seat(const struct hr_train_job *job, size_t rank, size_t *worker, size_t *k);
+void hr_staged_member(const struct hr_train_job *job, size_t rank, size_t *worker, size_t *k);
 
-/* Where a seat's stage meets the others: bell (seats) out, borrowed by the place. */
+/* Where a member's stage meets the others: bell (members) out, borrowed by the place. */
 struct hr_stage_place hr_staged_place(const struct hr_train_job *job, size_t worker, size_t k,
                                       struct hr_bell **bell);
 

@@ -79,44 +79,45 @@ size_t hr_ranked_bytes(const struct hr_model *model, const struct hr_dataset *da
                : 0;
 }
 
-/* Its view of the group of those who have seats. */
+/* Its view of the group of the active workers. */
 static enum hr_status join_group(struct hr_train_worker *self)
 {
     const struct hr_train_job *job = self->job;
     const struct hr_shared_state *shared = job->shared;
     const struct hr_worker *worker = &self->worker;
-    const struct hr_group_options options = hr_group_of_seats(shared);
+    const struct hr_group_options options = hr_group_of_active(shared);
     const struct hr_place place = {.group = shared->group,
                                    .segment = shared->segment,
                                    .control = shared->control,
                                    .waiter = &self->waiter,
-                                   .world_rank = shared->seats->rank,
+                                   .world_rank = shared->active->rank,
                                    .wires = job->wires.nranks ? &job->wires : NULL};
     if (job->local) {
-        hr_member_init_local(&self->worker.member, job->local, worker->seat);
+        hr_member_init_local(&self->worker.member, job->local, worker->group_rank);
         return HR_OK;
     }
-    return hr_member_init(&self->worker.member, &options, &place, worker->seat);
+    return hr_member_init(&self->worker.member, &options, &place, worker->group_rank);
 }
 
 /* How many parts a share has: more where fewer than all share a batch. */
-static size_t parts_of(const struct hr_train_job *job, size_t seats)
+static size_t parts_of(const struct hr_train_job *job, size_t group_size)
 {
     const size_t workers = job->shared->workers;
-    return job->shared->strategy->shares_batch ? job->parts * ((workers + seats - 1) / seats)
-                                               : job->parts;
+    return job->shared->strategy->shares_batch
+               ? job->parts * ((workers + group_size - 1) / group_size)
+               : job->parts;
 }
 
-bool hr_train_worker_seat(struct hr_train_worker *self)
+bool hr_train_worker_enter_group(struct hr_train_worker *self)
 {
     struct hr_worker *worker = &self->worker;
-    const struct hr_seats *seats = self->job->shared->seats;
-    worker->seats = seats->n;
-    worker->seat = 0;
-    while (worker->seat < seats->n && seats->rank[worker->seat] != worker->rank)
-        worker->seat++;
-    self->parts = parts_of(self->job, seats->n);
-    return worker->seat < seats->n;
+    const struct hr_active *active = self->job->shared->active;
+    worker->group_size = active->n;
+    worker->group_rank = 0;
+    while (worker->group_rank < active->n && active->rank[worker->group_rank] != worker->rank)
+        worker->group_rank++;
+    self->parts = parts_of(self->job, active->n);
+    return worker->group_rank < active->n;
 }
 
 /* Where it stands: before batch `index`, in the span that the last cut began. */
@@ -144,7 +145,7 @@ enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
     const enum hr_status status = hr_worker_restart(&self->worker);
     if (status != HR_OK)
         hr_member_fini(&self->worker.member);
-    stand_at(self, self->job->shared->seats->index);
+    stand_at(self, self->job->shared->active->index);
     hr_tell_begin(self);
     return status;
 }
@@ -165,10 +166,11 @@ static enum hr_status start_worker(struct hr_train_worker *self, size_t rank, bo
         .grads = shared->grads[rank],
         .back = joins,
     };
-    stand_at(self, shared->seats->index);
+    stand_at(self, shared->active->index);
     hr_tell_begin(self);
-    if (!hr_train_worker_seat(self)) /* of those who come back: they get one in the next term */
-        self->worker.seat = 0;
+    if (!hr_train_worker_enter_group(
+            self)) /* of those who come back: they get one in the next term */
+        self->worker.group_rank = 0;
     HR_TRY(join_group(self));
     const enum hr_status status = hr_worker_start(&self->worker);
     if (status != HR_OK)
@@ -408,10 +410,11 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
         return load_slowly(self, worker->stats->prefetch_hits);
     }
     const struct hr_batch batch = hr_batch_schedule_batch(&worker->shared->schedule, task->index);
-    self->parts = parts_of(self->job, worker->seats); /* seats may change from step to step */
+    self->parts =
+        parts_of(self->job, worker->group_size); /* the group may change from step to step */
     const struct hr_batch share =
-        hr_input_share(self->job, worker->seat, worker->seats, task->index);
-    const struct hr_prefetch_key key = {task->index, 0, 1, worker->seat, worker->seats};
+        hr_input_share(self->job, worker->group_rank, worker->group_size, task->index);
+    const struct hr_prefetch_key key = {task->index, 0, 1, worker->group_rank, worker->group_size};
     const uint64_t hits = worker->stats->prefetch_hits;
     hr_gradient_check_begin(&self->check, worker->grads, worker->shared->params,
                             hr_conditions_nan_at(self->job, worker->rank, worker->steps));
@@ -489,7 +492,8 @@ static void evaluate_blocks(struct hr_train_worker *self)
     const struct hr_train_job *job = self->job;
     const size_t tests = job->dataset->test.count;
     hr_workspace_lend(self->buffers->workspace, NULL, NULL);
-    for (size_t block = self->worker.seat; block < job->neval; block += self->worker.seats) {
+    for (size_t block = self->worker.group_rank; block < job->neval;
+         block += self->worker.group_size) {
         const size_t first = block * HR_EVAL_BLOCK;
         const size_t count = hr_min_size(HR_EVAL_BLOCK, tests - first);
         const size_t sums = 2 * job->values.count;
@@ -503,7 +507,7 @@ static void evaluate_blocks(struct hr_train_worker *self)
 
 enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self)
 {
-    if (self->worker.seat >= self->job->neval) /* nothing is left for it */
+    if (self->worker.group_rank >= self->job->neval) /* nothing is left for it */
         return HR_OK;
     HR_TRY(train_worker_sit(self));
     evaluate_blocks(self);

@@ -75,10 +75,11 @@ void hr_train_worker_stop(struct hr_train_worker *self);
 /* The same of one that leaves as if it had died: owners are not told. */
 void hr_train_worker_drop(struct hr_train_worker *self);
 
-/* Take the seat that the term's seats say. False: it has none, and rests until the next term. */
-bool hr_train_worker_seat(struct hr_train_worker *self);
-/* After a recall: start again from the snapshot, in a new group, at the seats' index. On failure
- * the worker is stopped. */
+/* Take its rank among the term's active workers. False: it is not one of them, and rests until the
+ * next term. */
+bool hr_train_worker_enter_group(struct hr_train_worker *self);
+/* After a recall: start again from the snapshot, in a new group, at the index that the term begins
+ * with. On failure the worker is stopped. */
 HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 
 /* Compute in these buffers from now on. */
@@ -101,8 +102,9 @@ HR_CHECKED enum hr_status hr_train_worker_drain(struct hr_train_worker *self);
 /* After a cut: where the next one is. */
 void hr_train_worker_leave_cut(struct hr_train_worker *self);
 
-/* Evaluate blocks seat, seat + seats, ... of the test split from the snapshot; each worker writes
- * the cells of its own blocks. HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: it got no buffers. */
+/* Evaluate blocks group_rank, group_rank + group_size, ... of the test split from the snapshot;
+ * each worker writes the cells of its own blocks. HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: it got
+ * no buffers. */
 HR_CHECKED enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self);
 
 /* --- on the real clock: as long as conditions say, or never --- */

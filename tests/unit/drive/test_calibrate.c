@@ -327,7 +327,7 @@ static void stages_are_timed_as_one_rank(void **state)
     (void)state;
     enum { S = 1000 * MS };
     struct measured *run = measured("allreduce", 0);
-    struct hr_pipeline pipeline = {.ranks = 2, .seats = 2};
+    struct hr_pipeline pipeline = {.ranks = 2, .members = 2};
     struct hr_stage_account accounts[2 * WORKERS] = {
         [2] = {.busy_ns = 5 * (int64_t)S, .span_ns = 6 * (int64_t)S},
         [3] = {.busy_ns = 5 * (int64_t)S, .again_ns = S},

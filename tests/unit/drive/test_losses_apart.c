@@ -16,14 +16,14 @@ static void words_are_whole_and_brackets_closed(void **state)
 {
     struct hr_losses_apart *apart = calloc(1, sizeof *apart);
     struct hr_control *control = aligned_alloc(HR_LINE, hr_control_bytes(1));
-    struct hr_homes homes = {.machines = 3, .self = 1};
+    struct hr_hosts hosts = {.machines = 3, .self = 1};
     char longest[HR_LOSS_TEXT + 1];
     (void)state;
     assert_true(apart && control);
     memset(control, 0, hr_control_bytes(1));
     hr_control_init(control, 1);
     apart->control = control;
-    apart->homes = &homes;
+    apart->hosts = &hosts;
     check_kept(apart, "lost machine m2 (ranks 4, 5): connection closed",
                "lost machine m2 (ranks 4, 5): connection closed");
     check_kept(apart,

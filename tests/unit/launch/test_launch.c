@@ -74,7 +74,7 @@ static void every_rank_runs_once(void **state)
 }
 
 /* Three machines; ours is the second. Ranks 2 and 3 live here, and so does rank 6. */
-static const struct hr_homes second = {3, 1, {0, 0, 1, 1, 2, 2, 1}};
+static const struct hr_hosts second = {3, 1, {0, 0, 1, 1, 2, 2, 1}};
 
 /* Of a run of several machines: nobody runs, looks after or waits for the others. */
 static void only_a_part_of_the_ranks_may_run_here(void **state)
@@ -84,7 +84,7 @@ static void only_a_part_of_the_ranks_may_run_here(void **state)
     {
         struct ranks ranks = {.nranks = 7, .floats = 1, .launch = launch, .bare = true};
         ranks.body = leave_a_mark;
-        ranks.homes = &second;
+        ranks.hosts = &second;
         ranks_open(&ranks);
         CHECK_OK(ranks_run(&ranks));
         assert_false(ranks.stuck);
@@ -109,7 +109,7 @@ static void a_failure_has_the_rank_of_the_whole_run(void **state)
     {
         struct ranks ranks = {.nranks = 6, .floats = 1, .launch = launch, .bare = true};
         ranks.body = fail_at_the_third;
-        ranks.homes = &second;
+        ranks.hosts = &second;
         ranks_open(&ranks);
         CHECK_FAILS(ranks_run(&ranks), HR_E_IO);
         CHECK_MESSAGE("rank 3: no room");

@@ -31,7 +31,7 @@ static int begin(void **state)
         return -1;
     memset(control, 0, hr_control_bytes(NRANKS));
     hr_control_init(control, NRANKS);
-    control->about.seating = HR_SEATS_THREADS;
+    control->about.rank_kind = HR_RANKS_THREADS;
     control->about.workers = NRANKS;
     control->about.waits = HR_WAITS_FOR_STEP;
     control->about.began = now - 60 * SECOND;
@@ -125,7 +125,7 @@ static void who_is_stopped_is_named_at_once(void **state)
             pause();
     kill(child, SIGSTOP);
     assert_int_equal(waitpid(child, NULL, WUNTRACED), child);
-    control->about.seating = HR_SEATS_PROCESSES;
+    control->about.rank_kind = HR_RANKS_PROCESSES;
     hr_atom64_store_relaxed(&control->rank[2].pid, (uint64_t)child);
     hr_atom64_store_relaxed(&control->rank[2].presence.stopped,
                             (uint64_t)(hr_clock_ns() - 4 * SECOND));

@@ -251,7 +251,7 @@ static void of_many_ranks_that_are_played_the_first_are_read(void **state)
     assert_int_equal(hr_atom64_load_relaxed(&copy->rank[HR_MAX_RANKS - 1].step), 7);
     assert_false(hr_flight_read(hr_control_flight(copy, 0), 0, &entry));
     hr_runs_free(&runs);
-    control->about.seating = HR_SEATS_THREADS;
+    control->about.rank_kind = HR_RANKS_THREADS;
     check_fault(name, control, bytes, "is torn");
     free(control);
 }

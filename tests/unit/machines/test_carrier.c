@@ -38,7 +38,7 @@ static void rig_open(struct rig *rig, uint32_t trouble)
         memset(rig->control[m], 0, bytes);
         hr_control_init(rig->control[m], MACHINES);
         CHECK_OK(wire_socket_open(&rig->mesh, m, (uint32_t)check_seed(), trouble, &rig->wire[m]));
-        hr_homes_deal(&options.homes, MACHINES, MACHINES, m);
+        hr_hosts_deal(&options.hosts, MACHINES, MACHINES, m);
         options.wire = rig->wire[m];
         options.control = rig->control[m];
         options.segment = rig->segment[m];

@@ -50,8 +50,8 @@ struct rank {
 static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self, uint32_t trouble)
 {
     *m = (struct machine){.mesh = mesh, .self = self};
-    struct hr_homes homes = {0};
-    hr_homes_deal(&homes, RANKS, MACHINES, self);
+    struct hr_hosts hosts = {0};
+    hr_hosts_deal(&hosts, RANKS, MACHINES, self);
     CHECK_OK(wire_socket_open(mesh, self, 11, trouble, &m->wire));
     m->control = aligned_alloc(HR_LINE, hr_control_bytes(RANKS));
     m->segment = aligned_alloc(4096, BYTES);
@@ -60,10 +60,10 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self,
     memset(m->segment, 0, BYTES);
     hr_control_init(m->control, RANKS);
     for (size_t r = 0; r < RANKS; r++)
-        if (!hr_homes_here(&homes, r))
-            hr_control_place(m->control, r, m->wire->host[homes.machine[r]]);
+        if (!hr_hosts_here(&hosts, r))
+            hr_control_place(m->control, r, m->wire->host[hosts.machine[r]]);
     const struct hr_carrier_options carried = {.wire = m->wire,
-                                               .homes = homes,
+                                               .hosts = hosts,
                                                .control = m->control,
                                                .segment = m->segment,
                                                .segment_bytes = BYTES,
@@ -72,7 +72,7 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self,
     CHECK_OK(hr_carrier_open(&carried, &m->carrier));
     const struct hr_meet_options options = {.carrier = m->carrier,
                                             .wire = m->wire,
-                                            .homes = homes,
+                                            .hosts = hosts,
                                             .nranks = RANKS,
                                             .control = m->control,
                                             .segment = m->segment,

@@ -28,7 +28,7 @@ struct machine {
 /* Rank 0 is the only one that meets; rank 1, a server, lives on machine 1. */
 static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
 {
-    const struct hr_homes homes = {.machines = MACHINES, .self = (uint8_t)self, .machine = {0, 1}};
+    const struct hr_hosts hosts = {.machines = MACHINES, .self = (uint8_t)self, .machine = {0, 1}};
     *m = (struct machine){.self = self};
     CHECK_OK(wire_socket_open(mesh, self, 11, 30, &m->wire));
     m->control = aligned_alloc(HR_LINE, hr_control_bytes(2));
@@ -38,14 +38,14 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
     memset(m->segment, 0, BYTES);
     hr_control_init(m->control, 2);
     const struct hr_carrier_options carried = {.wire = m->wire,
-                                               .homes = homes,
+                                               .hosts = hosts,
                                                .control = m->control,
                                                .segment = m->segment,
                                                .segment_bytes = BYTES};
     CHECK_OK(hr_carrier_open(&carried, &m->carrier));
     const struct hr_meet_options options = {.carrier = m->carrier,
                                             .wire = m->wire,
-                                            .homes = homes,
+                                            .hosts = hosts,
                                             .nranks = 1,
                                             .led = self > 0,
                                             .control = m->control,

@@ -133,7 +133,7 @@ static bool meet(void *arg, bool sums)
     return true;
 }
 
-struct seat {
+struct slot {
     struct rig *rig;
     size_t rank;
     pthread_t thread;
@@ -153,23 +153,23 @@ static struct hr_batch_result backward(struct rig *rig, struct hr_workspace *wor
 
 static void *rank_main(void *arg)
 {
-    const struct seat *seat = arg;
-    struct rig *rig = seat->rig;
+    const struct slot *slot = arg;
+    struct rig *rig = slot->rig;
     const struct hr_workspace_options options = {.seed = 7,
-                                                 .team = {seat->rank, rig->ranks, meet, rig}};
+                                                 .team = {slot->rank, rig->ranks, meet, rig}};
     struct hr_workspace *workspace;
     CHECK_OK(hr_workspace_create(rig->part, B, &options, &workspace));
     if (rig->ranks > 1)
         hr_workspace_share(workspace, rig->memory);
-    if (seat->rank == 0)
+    if (slot->rank == 0)
         fill(rig, workspace);
     meet(rig, false);
     hr_workspace_draw(workspace, 2, rig->samples);
     hr_part_forward(rig->part, workspace, rig->params, B);
     meet(rig, false);
     const struct hr_batch_result result = backward(rig, workspace);
-    rig->moved[seat->rank] = hr_workspace_moved(workspace);
-    if (seat->rank == 0)
+    rig->moved[slot->rank] = hr_workspace_moved(workspace);
+    if (slot->rank == 0)
         rig->result = result;
     hr_workspace_destroy(workspace);
     return NULL;
@@ -177,7 +177,7 @@ static void *rank_main(void *arg)
 
 static void compute_split(struct rig *rig, size_t shards, size_t ranks, bool halves)
 {
-    struct seat seats[MOST_RANKS];
+    struct slot slots[MOST_RANKS];
     struct hr_model_split split;
     CHECK_OK(hr_split_plan(rig->whole, shards, &split));
     CHECK_OK(hr_model_part(rig->whole, 0, hr_model_layer_count(rig->whole),
@@ -193,11 +193,11 @@ static void compute_split(struct rig *rig, size_t shards, size_t ranks, bool hal
     assert_non_null(rig->memory);
     pthread_barrier_init(&rig->barrier, NULL, (unsigned)ranks);
     for (size_t t = 0; t < ranks; t++) {
-        seats[t] = (struct seat){.rig = rig, .rank = t};
-        assert_int_equal(pthread_create(&seats[t].thread, NULL, rank_main, &seats[t]), 0);
+        slots[t] = (struct slot){.rig = rig, .rank = t};
+        assert_int_equal(pthread_create(&slots[t].thread, NULL, rank_main, &slots[t]), 0);
     }
     for (size_t t = 0; t < ranks; t++)
-        pthread_join(seats[t].thread, NULL);
+        pthread_join(slots[t].thread, NULL);
     pthread_barrier_destroy(&rig->barrier);
     free(rig->memory);
     hr_model_destroy(rig->part);

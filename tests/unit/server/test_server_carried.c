@@ -15,29 +15,29 @@ enum { WORKERS = 3, SERVERS = 2, PARAMS = 100, STEPS = 6, MOST_MACHINES = 3, SET
 /* One script a machine, each with all ranks; a rank acts in its machine's. */
 struct play {
     size_t machines;
-    struct hr_homes homes;
+    struct hr_hosts hosts;
     struct script script[MOST_MACHINES];
     struct wire_mesh mesh;
     struct hr_wire *wire[MOST_MACHINES];
     struct hr_carrier *carrier[MOST_MACHINES];
 };
 
-static struct script *home_of(struct play *play, size_t rank)
+static struct script *host_of(struct play *play, size_t rank)
 {
-    return &play->script[play->homes.machine[rank]];
+    return &play->script[play->hosts.machine[rank]];
 }
 
 static void open_carrier(struct play *play, size_t m, uint32_t trouble)
 {
     struct script *script = &play->script[m];
-    struct hr_carrier_options options = {.homes = play->homes,
+    struct hr_carrier_options options = {.hosts = play->hosts,
                                          .control = script->shared.control,
                                          .segment = script->arena,
                                          .segment_bytes = SCRIPT_LINES * HR_LINE,
                                          .part_bytes = trouble ? 60 : 0};
     CHECK_OK(wire_socket_open(&play->mesh, m, (uint32_t)check_seed(), trouble, &play->wire[m]));
     options.wire = play->wire[m];
-    options.homes.self = (uint8_t)m;
+    options.hosts.self = (uint8_t)m;
     script->shared.segment = script->arena;
     CHECK_OK(hr_carrier_open(&options, &play->carrier[m]));
     CHECK_OK(hr_server_carry(&script->shared, play->carrier[m]));
@@ -56,21 +56,21 @@ static void open_play(struct play *play, const struct hr_strategy *strategy, siz
     if (part[0])
         snprintf(options.bucket_size, sizeof options.bucket_size, "%s", part);
     play->machines = machines;
-    play->homes.machines = (uint8_t)machines;
+    play->hosts.machines = (uint8_t)machines;
     for (size_t w = 0; w < WORKERS; w++)
-        play->homes.machine[w] = (uint8_t)(w % machines);
+        play->hosts.machine[w] = (uint8_t)(w % machines);
     for (size_t s = 0; s < SERVERS; s++)
-        play->homes.machine[WORKERS + s] = (uint8_t)(s % machines);
+        play->hosts.machine[WORKERS + s] = (uint8_t)(s % machines);
     wire_mesh_open(&play->mesh, machines);
     for (size_t m = 0; m < machines; m++) {
-        play->homes.self = (uint8_t)m;
+        play->hosts.self = (uint8_t)m;
         script_open(&play->script[m], strategy,
                     (struct script_plan){.workers = WORKERS,
                                          .servers = SERVERS,
                                          .batches = 100,
                                          .options = &options,
                                          .params = PARAMS,
-                                         .homes = play->homes});
+                                         .hosts = play->hosts});
         if (machines > 1)
             open_carrier(play, m, trouble);
     }
@@ -101,12 +101,12 @@ static void serve(struct play *play)
         settle(play);
         for (size_t s = 0; s < SERVERS; s++)
             for (size_t w = 0; w < WORKERS; w++) {
-                struct script *home = home_of(play, WORKERS + s);
-                if (!script_enabled(home, s, w))
+                struct script *host = host_of(play, WORKERS + s);
+                if (!script_enabled(host, s, w))
                     continue;
                 do /* with what went ahead of a push, or orders would differ */
-                    script_serve(home, s, w);
-                while (home->shard[s].taken.kind == HR_PART && script_enabled(home, s, w));
+                    script_serve(host, s, w);
+                while (host->shard[s].taken.kind == HR_PART && script_enabled(host, s, w));
                 any = true;
             }
     }
@@ -128,13 +128,13 @@ static void give(struct script *script, size_t w, float g)
 static void step(struct play *play, size_t number, float *got)
 {
     for (size_t w = 0; w < WORKERS; w++)
-        script_ask(home_of(play, w), w);
+        script_ask(host_of(play, w), w);
     serve(play);
     for (size_t w = 0; w < WORKERS; w++) {
-        struct script *home = home_of(play, w);
-        script_get(home, w);
-        memcpy(got + w * PARAMS, home->shared.weights[w], PARAMS * sizeof *got);
-        give(home, w, (float)(w + 1) / (float)(number + 3));
+        struct script *host = host_of(play, w);
+        script_get(host, w);
+        memcpy(got + w * PARAMS, host->shared.weights[w], PARAMS * sizeof *got);
+        give(host, w, (float)(w + 1) / (float)(number + 3));
     }
     serve(play);
 }
@@ -142,7 +142,7 @@ static void step(struct play *play, size_t number, float *got)
 /* What shard 0 hands out next, where shard 1 lives: it has what was pushed since. */
 static uint64_t next_at_the_other(const struct play *play)
 {
-    const struct script *script = &play->script[play->homes.machine[WORKERS + 1]];
+    const struct script *script = &play->script[play->hosts.machine[WORKERS + 1]];
     return hr_atom64_load_acquire(&script->shared.dispenser->next);
 }
 
@@ -179,7 +179,7 @@ enum { SECOND = 64 };
 
 static uint64_t waits_for(const struct play *play, size_t s, size_t w)
 {
-    const struct hr_shared_state *shared = &play->script[play->homes.machine[WORKERS + s]].shared;
+    const struct hr_shared_state *shared = &play->script[play->hosts.machine[WORKERS + s]].shared;
     const struct hr_ring *ring = hr_server_requests(shared, w, s);
     return hr_ring_committed_spsc(ring) - hr_ring_taken_spsc(ring);
 }
@@ -187,7 +187,7 @@ static uint64_t waits_for(const struct play *play, size_t s, size_t w)
 /* Are all weights that a shard has, where it lives, that number? */
 static bool all_are(struct play *play, size_t s, float x)
 {
-    const struct hr_shard *shard = &play->script[play->homes.machine[WORKERS + s]].shard[s];
+    const struct hr_shard *shard = &play->script[play->hosts.machine[WORKERS + s]].shard[s];
     size_t n = 0;
     while (n < shard->count && shard->weights[n] == x)
         n++;
@@ -201,15 +201,15 @@ static void half_a_push_changes_nothing(void **state)
     (void)state;
     static struct play play;
     open_play(&play, &hr_strategy_ps_async, 2, 0, "4");
-    struct script *home = home_of(&play, 0);
+    struct script *host = host_of(&play, 0);
     struct hr_shard *there = &play.script[1].shard[1];
-    script_ask(home, 0);
+    script_ask(host, 0);
     serve(&play);
-    script_get(home, 0);
-    script_compute(home, 0, 2);
+    script_get(host, 0);
+    script_compute(host, 0, 2);
     assert_int_equal(there->first, SECOND);
-    hr_push_parts_final(&home->worker[0], 90);
-    hr_push_parts_final(&home->worker[0], 20); /* all that shard 1 has, and more */
+    hr_push_parts_final(&host->worker[0], 90);
+    hr_push_parts_final(&host->worker[0], 20); /* all that shard 1 has, and more */
     settle(&play);
     assert_int_equal(waits_for(&play, 0, 0), 0); /* it reads them in place */
     assert_int_equal(waits_for(&play, 1, 0), 2);
@@ -220,7 +220,7 @@ static void half_a_push_changes_nothing(void **state)
     assert_int_equal(there->version, 0);
     for (size_t i = SECOND; i < PARAMS; i++)
         assert_true(play.script[1].shared.grads[0][i] == 2); /* it is there */
-    script_offer(home, 0);
+    script_offer(host, 0);
     serve(&play);
     assert_int_equal(there->version, 1);
     assert_true(all_are(&play, 0, -2) && all_are(&play, 1, -2));
@@ -234,21 +234,21 @@ static void without_room_parts_wait_for_the_push(void **state)
     (void)state;
     static struct play play;
     open_play(&play, &hr_strategy_ps_async, 2, 0, "4");
-    struct script *home = home_of(&play, 0);
-    struct hr_ring *ring = hr_server_requests(&home->shared, 0, 1);
-    script_ask(home, 0);
+    struct script *host = host_of(&play, 0);
+    struct hr_ring *ring = hr_server_requests(&host->shared, 0, 1);
+    script_ask(host, 0);
     serve(&play);
-    script_get(home, 0);
-    script_compute(home, 0, 3);
+    script_get(host, 0);
+    script_compute(host, 0, 3);
     const uint64_t had = hr_ring_committed_spsc(ring);
     for (size_t offset = PARAMS; offset-- > 0;)
-        hr_push_parts_final(&home->worker[0], offset);
+        hr_push_parts_final(&host->worker[0], offset);
     assert_int_equal(hr_ring_committed_spsc(ring) - had, HR_SERVER_SLOTS_OF_PARTS - 3);
-    script_offer(home, 0);
-    script_ask(home, 0);
+    script_offer(host, 0);
+    script_ask(host, 0);
     serve(&play);
     assert_true(all_are(&play, 0, -3) && all_are(&play, 1, -3));
-    script_get(home, 0);
+    script_get(host, 0);
     close_play(&play);
 }
 

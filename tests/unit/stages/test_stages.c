@@ -227,7 +227,7 @@ struct ranks {
 };
 
 static enum hr_status lead(struct ranks *ranks, struct hr_stage *stage,
-                           const struct hr_stage_seat *seat)
+                           const struct hr_stage_context *context)
 {
     struct rig *rig = ranks->rig;
     const struct hr_stage_task task = {rig->weights, rig->grads, rig->count, 0, 0, 1};
@@ -236,7 +236,7 @@ static enum hr_status lead(struct ranks *ranks, struct hr_stage *stage,
     for (size_t step = 0; step < STEPS; step++) {
         struct hr_batch_result got;
         memset(rig->grads, 0xff, rig->params * sizeof *rig->grads);
-        HR_TRY(hr_stage_lead(stage, seat, &task, &got));
+        HR_TRY(hr_stage_lead(stage, context, &task, &got));
         check_result(rig, &got);
     }
     hr_stage_publish_end(stage);
@@ -247,7 +247,8 @@ static enum hr_status rank_main(void *arg, size_t rank)
 {
     struct ranks *ranks = arg;
     struct hr_waiter waiter = {.abort = &ranks->control->abort, .timeout_ns = 20000000000};
-    const struct hr_stage_seat seat = {.waiter = &waiter, .control = ranks->control, .rank = rank};
+    const struct hr_stage_context context = {
+        .waiter = &waiter, .control = ranks->control, .rank = rank};
     struct hr_stage_place place = place_of(ranks->rig, rank);
     struct hr_stage stage;
     place.bell = ranks->bell;
@@ -255,7 +256,7 @@ static enum hr_status rank_main(void *arg, size_t rank)
     HR_TRY(hr_stage_start(&stage, ranks->rig->pipeline, rank));
     hr_stage_sit(&stage, &place);
     const enum hr_status status =
-        rank == 0 ? lead(ranks, &stage, &seat) : hr_stage_serve(&stage, &seat);
+        rank == 0 ? lead(ranks, &stage, &context) : hr_stage_serve(&stage, &context);
     hr_stage_stop(&stage);
     return status;
 }

@@ -10,7 +10,7 @@
 #include "stages/crew.h"
 #include "support/check.h"
 
-enum { FEATURES = 12, CLASSES = 3, MOST = 5, MICRO = 4, COUNT = 19, SEATS = 8, STEPS = 3 };
+enum { FEATURES = 12, CLASSES = 3, MOST = 5, MICRO = 4, COUNT = 19, MEMBERS = 8, STEPS = 3 };
 enum { SHARDS = 4 };
 
 static const char LIST[] = "flatten, dense 40, relu, dense 33, batchnorm, relu, dropout 0.4, "
@@ -22,11 +22,11 @@ struct rig {
     size_t params;
     float *weights, *grads, *want;
     struct hr_batch_result wanted;
-    struct hr_stage_account account[SEATS];
+    struct hr_stage_account account[MEMBERS];
     void *memory;
     struct hr_control *control;
-    struct hr_bell *bell[SEATS];
-    size_t deserter; /* this seat does not come to its step; 0: all do */
+    struct hr_bell *bell[MEMBERS];
+    size_t deserter; /* this member does not come to its step; 0: all do */
 };
 
 static struct hr_pipeline_options options_of(const struct rig *rig, const char *schedule, size_t K,
@@ -101,7 +101,7 @@ static void open_rig(struct rig *rig, const char *schedule, size_t K, size_t T)
     struct hr_pipeline_options options = options_of(rig, schedule, K, T);
     options.recompute = T == 4;
     CHECK_OK(hr_pipeline_create(&options, &rig->pipeline));
-    assert_int_equal(rig->pipeline->seats, K * T);
+    assert_int_equal(rig->pipeline->members, K * T);
     const size_t bytes = hr_pipeline_bytes(rig->pipeline), words = hr_control_bytes(K * T);
     rig->memory = aligned_alloc(HR_LINE, bytes);
     rig->control = aligned_alloc(HR_LINE, hr_round_up(words, HR_LINE));
@@ -124,7 +124,7 @@ static void close_rig(struct rig *rig)
 }
 
 static enum hr_status lead(struct rig *rig, struct hr_stage *stage,
-                           const struct hr_stage_seat *seat)
+                           const struct hr_stage_context *context)
 {
     const struct hr_stage_task task = {rig->weights, rig->grads, COUNT, 0, 0, 1};
     stage->load = load;
@@ -132,7 +132,7 @@ static enum hr_status lead(struct rig *rig, struct hr_stage *stage,
     for (size_t step = 0; step < STEPS; step++) {
         struct hr_batch_result got;
         memset(rig->grads, 0xff, rig->params * sizeof *rig->grads);
-        HR_TRY(hr_stage_lead(stage, seat, &task, &got));
+        HR_TRY(hr_stage_lead(stage, context, &task, &got));
         assert_memory_equal(&got.loss_sum, &rig->wanted.loss_sum, sizeof got.loss_sum);
         assert_int_equal(got.correct, rig->wanted.correct);
         CHECK_SAME_FLOATS(rig->grads, rig->want, rig->params);
@@ -145,7 +145,8 @@ static enum hr_status rank_main(void *arg, size_t rank)
 {
     struct rig *rig = arg;
     struct hr_waiter waiter = {.abort = &rig->control->abort, .timeout_ns = 20000000000};
-    const struct hr_stage_seat seat = {.waiter = &waiter, .control = rig->control, .rank = rank};
+    const struct hr_stage_context context = {
+        .waiter = &waiter, .control = rig->control, .rank = rank};
     struct hr_stage stage;
     if (rank && rank == rig->deserter)
         return hr_fail(HR_E_IO, "it left its team");
@@ -156,7 +157,7 @@ static enum hr_status rank_main(void *arg, size_t rank)
                                                   .flight = hr_control_flight(rig->control, rank),
                                                   .account = &rig->account[rank]});
     const enum hr_status status =
-        rank == 0 ? lead(rig, &stage, &seat) : hr_stage_serve(&stage, &seat);
+        rank == 0 ? lead(rig, &stage, &context) : hr_stage_serve(&stage, &context);
     hr_stage_stop(&stage);
     return status;
 }
@@ -165,7 +166,7 @@ static enum hr_status run(struct rig *rig)
 {
     bool stuck = false;
     const struct hr_launch_options options = {
-        .nranks = rig->pipeline->seats, .control = rig->control, .main = rank_main, .arg = rig};
+        .nranks = rig->pipeline->members, .control = rig->control, .main = rank_main, .arg = rig};
     return hr_launch_run(&options, &stuck);
 }
 
@@ -179,9 +180,9 @@ static void ranks_of_a_team_give_the_bits_of_one(void **state)
                 struct rig rig;
                 open_rig(&rig, schedules[i], K, T);
                 CHECK_OK(run(&rig));
-                for (size_t seat = 0; seat < K * T; seat++) {
-                    assert_true(rig.account[seat].moved == 0 || T > 1);
-                    assert_int_equal(rig.account[seat].actions, STEPS * MICRO * (i == 2 ? 3 : 2));
+                for (size_t member = 0; member < K * T; member++) {
+                    assert_true(rig.account[member].moved == 0 || T > 1);
+                    assert_int_equal(rig.account[member].actions, STEPS * MICRO * (i == 2 ? 3 : 2));
                 }
                 assert_int_equal(rig.account[K * T - 1].moved > 0, T > 1);
                 close_rig(&rig);

@@ -127,10 +127,10 @@ static void open_outliving(size_t workers, size_t backups)
     script_open(&script, &hr_strategy_backup_workers, plan);
 }
 
-static void check_seat(size_t w, size_t seat, size_t seats)
+static void check_share(size_t w, size_t share, size_t shares)
 {
-    assert_int_equal(script.worker[w].seat, seat);
-    assert_int_equal(script.worker[w].seats, seats);
+    assert_int_equal(script.worker[w].group_rank, share);
+    assert_int_equal(script.worker[w].group_size, shares);
 }
 
 static void check_lost(size_t w, uint64_t shares, uint64_t samples)
@@ -154,23 +154,23 @@ static void those_who_are_left_share_the_next_step(void **state)
     open_outliving(3, 0);
     for (size_t w = 0; w < 3; w++)
         check_step(w, 0, 0);
-    check_seat(2, 2, 3);
+    check_share(2, 2, 3);
     script_push(&script, 1, 1);
     script_push(&script, 2, 3);
     lose(0); /* it was the last that the step waited for */
     check_lost(0, 1, 1);
     check_step(2, 1, -2);
-    check_seat(2, 1, 2);
+    check_share(2, 1, 2);
     script_return(&script, 0);
     script_serve(&script, 0, 0);
     script_ask(&script, 0);
     assert_false(script_enabled(&script, 0, 0)); /* it has no share of this step */
     script_push(&script, 2, 1);
     check_step(1, 1, -2);
-    check_seat(1, 0, 2);
+    check_share(1, 0, 2);
     script_push(&script, 1, 1);
     check_step(2, 2, -3);
-    check_seat(2, 2, 3);
+    check_share(2, 2, 3);
     lose(0);
     check_lost(0, 2, 2);
     script_push(&script, 2, 1);
@@ -181,7 +181,7 @@ static void those_who_are_left_share_the_next_step(void **state)
     check_step(1, 2, -3);
     script_push(&script, 1, 3);
     check_step(1, 3, -5);
-    check_seat(1, 0, 1);
+    check_share(1, 0, 1);
     check_counts(2, 3, 0, 5);
     assert_int_equal(script.shared.stats[1].updates + script.shared.stats[2].updates, 3);
     script_close(&script);

@@ -53,7 +53,7 @@ static void begin(const char *how)
     memset(stats, 0, sizeof stats);
     for (size_t r = 0; r < RANKS; r++) {
         worker[r] = (struct hr_worker){
-            .shared = &shared, .rank = r, .seat = r, .stats = &stats[r], .grads = grads[r]};
+            .shared = &shared, .rank = r, .group_rank = r, .stats = &stats[r], .grads = grads[r]};
         hr_member_init_local(&worker[r].member, local, r);
         CHECK_OK(hr_compression_start(&worker[r]));
         CHECK_OK(hr_compressed_sum_begin(&sum[r], &worker[r], memory));

@@ -1,4 +1,4 @@
-/* gossip among those who have seats: against a naive twin, in terms that begin at a cut without
+/* gossip among active workers: against a naive twin, in terms that begin at a cut without
  * workers that were there before; how one comes back. */
 #include <math.h>
 #include <stdio.h>
@@ -124,7 +124,7 @@ static void begin_term(struct twin *twin, uint64_t index)
             poison(script.worker[w].weights);
             script_lose(&script, w);
         }
-    script_reseat(&script);
+    script_reactivate(&script);
     script_restart(&script, index);
     for (size_t w = 0; w < twin->n; w++)
         if (!twin->gone[w])
@@ -191,7 +191,7 @@ static void averaging_leaves_the_mean_of_those_who_are_left(void **state)
 }
 
 /* 0 - 1 - 2 - 3 - 4 - 0 */
-static void nobody_waits_for_one_without_a_seat(void **state)
+static void nobody_waits_for_one_that_is_not_active(void **state)
 {
     (void)state;
     struct twin twin;
@@ -249,7 +249,7 @@ static void one_who_comes_back_begins_with_the_mean(void **state)
         memcpy(replica[w], w == 2 ? script.shared.snapshot.weights : script.worker[w].weights,
                sizeof *replica);
     script_return(&script, 2);
-    script_reseat(&script);
+    script_reactivate(&script);
     script_restart(&script, 5);
     for (size_t w = 0; w < 4; w++) {
         assert_ptr_equal(script.worker[w].weights, script.shared.weights[w]); /* the first place */
@@ -271,7 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(replicas_are_those_of_a_naive_twin),
         cmocka_unit_test(averaging_leaves_the_mean_of_those_who_are_left),
-        cmocka_unit_test(nobody_waits_for_one_without_a_seat),
+        cmocka_unit_test(nobody_waits_for_one_that_is_not_active),
         cmocka_unit_test(requests_travel_as_far_as_links_reach),
         cmocka_unit_test(one_who_comes_back_begins_with_the_mean),
     };

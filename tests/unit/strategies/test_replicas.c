@@ -17,19 +17,19 @@ struct replicas {
     struct hr_shared_state shared;
     float weights[MOST][PARAMS], snapshot[PARAMS];
     float *weight[MOST];
-    struct hr_seats *seats;
+    struct hr_active *active;
     uint64_t applied;
 };
 
 static void begin(struct replicas *it, size_t workers)
 {
-    const size_t bytes = hr_round_up(sizeof *it->seats + MOST * sizeof(uint16_t), HR_LINE);
-    *it = (struct replicas){.seats = aligned_alloc(HR_LINE, bytes)};
-    assert_non_null(it->seats);
-    memset(it->seats, 0, bytes);
-    it->seats->n = workers;
+    const size_t bytes = hr_round_up(sizeof *it->active + MOST * sizeof(uint16_t), HR_LINE);
+    *it = (struct replicas){.active = aligned_alloc(HR_LINE, bytes)};
+    assert_non_null(it->active);
+    memset(it->active, 0, bytes);
+    it->active->n = workers;
     for (size_t w = 0; w < workers; w++) {
-        it->seats->rank[w] = (uint16_t)w;
+        it->active->rank[w] = (uint16_t)w;
         it->weight[w] = it->weights[w];
         for (size_t i = 0; i < PARAMS; i++)
             it->weights[w][i] = (float)i;
@@ -40,17 +40,17 @@ static void begin(struct replicas *it, size_t workers)
                                  .workers = workers,
                                  .params = PARAMS,
                                  .weights = it->weight,
-                                 .seats = it->seats,
+                                 .active = it->active,
                                  .snapshot = {.weights = it->snapshot, .applied = &it->applied}};
 }
 
-static struct hr_worker worker_at(struct replicas *it, size_t seat)
+static struct hr_worker worker_at(struct replicas *it, size_t s)
 {
-    const size_t rank = it->seats->rank[seat];
+    const size_t rank = it->active->rank[s];
     return (struct hr_worker){.shared = &it->shared,
                               .rank = rank,
-                              .seat = seat,
-                              .seats = it->seats->n,
+                              .group_rank = s,
+                              .group_size = it->active->n,
                               .weights = it->weights[rank]};
 }
 
@@ -58,11 +58,11 @@ static struct hr_worker worker_at(struct replicas *it, size_t seat)
 static size_t found(struct replicas *it, const char *text)
 {
     size_t n = 0;
-    for (size_t s = 0; s < it->seats->n; s++) {
+    for (size_t s = 0; s < it->active->n; s++) {
         struct hr_worker worker = worker_at(it, s);
         hr_rows_export(&worker);
     }
-    for (size_t s = 0; s < it->seats->n; s++) {
+    for (size_t s = 0; s < it->active->n; s++) {
         struct hr_worker worker = worker_at(it, s);
         const enum hr_status status = hr_rows_verify(&worker);
         if (status == HR_OK)
@@ -81,7 +81,7 @@ static void equal_replicas_are_equal(void **state)
         struct replicas it;
         begin(&it, workers);
         assert_int_equal(found(&it, ""), 0);
-        free(it.seats);
+        free(it.active);
     }
 }
 
@@ -102,7 +102,7 @@ static void of_three_or_more_the_altered_one_is_named(void **state)
                     "of rank %zu were altered",
                     i, wrong, i, workers - 1, workers, wrong);
                 assert_true(found(&it, text) >= 1);
-                free(it.seats);
+                free(it.active);
             }
 }
 
@@ -117,7 +117,7 @@ static void of_two_both_are_named(void **state)
                                             "weights of one of them were altered"
                                           : "parameter 7 is -1 in rank 0 and 7 in rank 1"),
                          1);
-        free(it.seats);
+        free(it.active);
     }
 }
 
@@ -128,7 +128,7 @@ static void zeros_of_two_signs_and_nans_are_compared_as_bits(void **state)
     begin(&it, 3);
     it.weights[1][0] = -0.0f;
     assert_true(found(&it, "parameter 0 is -0 in rank 1, and 0 in 2 of 3 ranks") >= 1);
-    free(it.seats);
+    free(it.active);
 }
 
 /* Two altered at one place: what three of five have is right; of four, two against two, nobody
@@ -141,11 +141,11 @@ static void most_replicas_are_right(void **state)
     it.weights[0][7] = -1;
     it.weights[1][7] = -2;
     assert_true(found(&it, "and 7 in 3 of 5 ranks: the weights of rank") >= 1);
-    free(it.seats);
+    free(it.active);
     begin(&it, 4);
     it.weights[0][7] = it.weights[1][7] = -1;
     assert_true(found(&it, "the weights of one of them were altered") >= 1);
-    free(it.seats);
+    free(it.active);
 }
 
 /* A worker that is gone has the weights that it died with. */
@@ -154,14 +154,14 @@ static void those_who_are_gone_do_not_count(void **state)
     (void)state;
     struct replicas it;
     begin(&it, 5);
-    it.seats->n = 3;
+    it.active->n = 3;
     for (size_t s = 0; s < 3; s++)
-        it.seats->rank[s] = (uint16_t)(s + 2);
+        it.active->rank[s] = (uint16_t)(s + 2);
     memset(it.weights[0], 0xff, 2 * sizeof it.weights[0]);
     assert_int_equal(found(&it, ""), 0);
     it.weights[3][7] = -1;
     assert_true(found(&it, "is -1 in rank 3, and 7 in 2 of 3 ranks") >= 1);
-    free(it.seats);
+    free(it.active);
 }
 
 static void what_is_more_is_compared_too(void **state)
@@ -185,7 +185,7 @@ static void what_is_more_is_compared_too(void **state)
         assert_int_equal(hr_rows_verify(&worker[1]), round ? HR_E_FAILED : HR_OK);
     }
     CHECK_MESSAGE("momentum of parameter 7 is 0.5 in rank 1, and 0 in the rank that exports it");
-    free(it.seats);
+    free(it.active);
 }
 
 int main(void)

@@ -40,11 +40,11 @@ static void open_scene(struct scene *scene)
     shared->workers = WORKERS;
     shared->stats = zeroed(WORKERS * sizeof *shared->stats);
     shared->arrivals = zeroed(hr_arrivals_bytes(WORKERS));
-    shared->seats = zeroed(sizeof *shared->seats + WORKERS * sizeof(uint16_t));
+    shared->active = zeroed(sizeof *shared->active + WORKERS * sizeof(uint16_t));
     shared->control = zeroed(hr_control_bytes(WORKERS));
-    shared->seats->n = WORKERS;
+    shared->active->n = WORKERS;
     for (size_t w = 0; w < WORKERS; w++) {
-        shared->seats->rank[w] = (uint16_t)w;
+        shared->active->rank[w] = (uint16_t)w;
         scene->worker[w] =
             (struct hr_worker){.shared = shared, .rank = w, .stats = &shared->stats[w]};
         hr_arrivals_begin(&scene->worker[w], 0);
@@ -55,7 +55,7 @@ static void close_scene(struct scene *scene)
 {
     free(scene->shared.stats);
     free(scene->shared.arrivals);
-    free(scene->shared.seats);
+    free(scene->shared.active);
     free(scene->shared.control);
 }
 

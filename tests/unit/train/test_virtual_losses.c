@@ -176,8 +176,8 @@ static void with_repro_no_death_changes_the_weights(void **state)
         }
 }
 
-/* Three are left, and two have seats: worker 2's time is nobody's from then on. */
-static void who_has_no_seat_is_absent(void **state)
+/* Three are left, and two are active: worker 2's time is nobody's from then on. */
+static void who_is_not_active_is_absent(void **state)
 {
     (void)state;
     struct hr_train_options options =
@@ -417,7 +417,7 @@ int main(void)
         cmocka_unit_test(those_who_are_left_take_the_time_of_so_many),
         cmocka_unit_test(synchronous_bits_are_those_of_explored_schedules),
         cmocka_unit_test(with_repro_no_death_changes_the_weights),
-        cmocka_unit_test(who_has_no_seat_is_absent),
+        cmocka_unit_test(who_is_not_active_is_absent),
         cmocka_unit_test(what_waits_for_a_link_is_dropped_where_all_begin_again),
         cmocka_unit_test(with_a_server_all_go_back_to_the_last_cut),
         cmocka_unit_test(so_they_do_with_a_worker_that_a_server_lives_in),

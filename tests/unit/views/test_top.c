@@ -25,7 +25,7 @@ static struct hr_control *new_control(void)
     memset(control, 0, hr_control_bytes(NRANKS));
     hr_control_init(control, NRANKS);
     hr_about_run(&control->about, "allreduce", 1 << 20);
-    control->about.seating = HR_SEATS_THREADS;
+    control->about.rank_kind = HR_RANKS_THREADS;
     control->about.workers = 2;
     control->about.first_stage = NRANKS;
     hr_atom64_store_relaxed(&control->looked, (uint64_t)hr_clock_ns());
