@@ -11,7 +11,7 @@
 #include "drive/record.h"
 #include "drive/rest.h"
 #include "kernels/select.h"
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 #include "machines/machines.h"
 #include "options/train_options.h"
 #include "server/server.h"
@@ -331,7 +331,7 @@ enum { SAVE, STOP };
 static const int64_t LEAVE_NS = 5 * HR_NS_PER_SECOND;
 
 struct hr_several {
-    struct hr_carrier *carrier;
+    struct hr_bridge *bridge;
     struct hr_meet *meet;
     struct hr_carried_group carried, carried_leaders;
     struct hr_asked_elsewhere elsewhere;
@@ -366,8 +366,8 @@ static enum hr_status pass_on(void *arg, bool stop)
 {
     const struct hr_run *run = arg;
     const uint64_t what = stop ? STOP : SAVE;
-    return hr_carrier_post(run->several->carrier, 0, REQUESTS, &what, sizeof what, NULL, 0, NULL,
-                           NULL);
+    return hr_bridge_post(run->several->bridge, 0, REQUESTS, &what, sizeof what, NULL, 0, NULL,
+                          NULL);
 }
 
 size_t hr_several_bytes(const struct hr_run *run)
@@ -382,9 +382,9 @@ static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
     return (struct hr_cargo){.offset = message->word[0], .bytes = message->word[1]};
 }
 
-static enum hr_status add_ring(void *carrier, size_t from, size_t to, struct hr_ring *ring)
+static enum hr_status add_ring(void *bridge, size_t from, size_t to, struct hr_ring *ring)
 {
-    return hr_carrier_add_ring(carrier, ring, from, to, cargo_of, NULL);
+    return hr_bridge_add_ring(bridge, ring, from, to, cargo_of, NULL);
 }
 
 /* Of the active workers. */
@@ -394,31 +394,31 @@ static enum hr_status add_group(const struct hr_run *run)
     const struct hr_group_options options = hr_group_of_active(shared);
     const struct hr_place place = {
         .group = shared->group, .segment = shared->segment, .world_rank = shared->active->rank};
-    return hr_carrier_add_group(run->several->carrier, &run->several->carried, &options, &place);
+    return hr_bridge_add_group(run->several->bridge, &run->several->carried, &options, &place);
 }
 
 static enum hr_status add_rings(struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_feed *feed = &shared->feed;
-    struct hr_carrier *carrier = run->several->carrier;
-    hr_carrier_track(carrier, 0, &shared->dispenser->stop_at, sizeof shared->dispenser->stop_at);
+    struct hr_bridge *bridge = run->several->bridge;
+    hr_bridge_track(bridge, 0, &shared->dispenser->stop_at, sizeof shared->dispenser->stop_at);
     for (size_t w = 0; w < shared->workers; w++)
         for (size_t i = 0; i < HR_ARRIVALS; i++)
-            hr_carrier_track(carrier, w, hr_arrivals_words(shared, w, i), HR_ARRIVAL_WORDS_BYTES);
+            hr_bridge_track(bridge, w, hr_arrivals_words(shared, w, i), HR_ARRIVAL_WORDS_BYTES);
     for (size_t r = 0; hr_feed_is_on(feed) && r < feed->nranks; r++)
-        HR_TRY(hr_carrier_add_ring(carrier, hr_feed_ring(feed, r), r, 0, NULL, NULL));
-    HR_TRY(hr_peers_each_ring(shared, add_ring, carrier));
+        HR_TRY(hr_bridge_add_ring(bridge, hr_feed_ring(feed, r), r, 0, NULL, NULL));
+    HR_TRY(hr_peers_each_ring(shared, add_ring, bridge));
     if (hr_strategy_is_served(shared->strategy))
-        HR_TRY(hr_server_carry(shared, carrier));
+        HR_TRY(hr_server_carry(shared, bridge));
     if (run->job.pipeline)
-        HR_TRY(hr_staged_each_ring(&run->job, add_ring, carrier));
+        HR_TRY(hr_staged_each_ring(&run->job, add_ring, bridge));
     const struct hr_leaders *leaders = &shared->leaders;
     const struct hr_place of_leaders = {
         .group = leaders->group, .segment = shared->segment, .world_rank = leaders->rank};
     if (leaders->options.nranks)
-        HR_TRY(hr_carrier_add_group(carrier, &run->several->carried_leaders, &leaders->options,
-                                    &of_leaders));
+        HR_TRY(hr_bridge_add_group(bridge, &run->several->carried_leaders, &leaders->options,
+                                   &of_leaders));
     return add_group(run);
 }
 
@@ -455,15 +455,15 @@ static enum hr_status tend(void *arg)
     struct hr_run *run = arg;
     struct hr_waiter waiter = {.abort = &run->shared.control->abort,
                                .timeout_ns = run->job.timeout_ns,
-                               .poll = hr_carrier_poll,
-                               .poll_arg = run->several->carrier};
+                               .poll = hr_bridge_poll,
+                               .poll_arg = run->several->bridge};
     return hr_meet_conduct(run->several->meet, &waiter, "a cut");
 }
 
 static void open_losses(struct hr_run *run)
 {
     struct hr_losses_apart *losses = &run->several->losses;
-    losses->carrier = run->several->carrier;
+    losses->bridge = run->several->bridge;
     losses->meet = run->several->meet;
     losses->wire = run->machines->wire;
     losses->hosts = &run->shared.hosts;
@@ -476,25 +476,24 @@ static void open_losses(struct hr_run *run)
     run->drive.losses.apart = losses;
     run->drive.losses.begin = hr_losses_apart_begin;
     const struct hr_wire_sink sink = hr_losses_apart_sink(losses);
-    hr_carrier_listen(losses->carrier, LOSSES, &sink);
+    hr_bridge_listen(losses->bridge, LOSSES, &sink);
 }
 
 static enum hr_status open_all(struct hr_run *run)
 {
     struct hr_several *several = run->several;
     struct hr_shared_state *shared = &run->shared;
-    const struct hr_carrier_options carried = {.wire = run->machines->wire,
-                                               .hosts = shared->hosts,
-                                               .control = shared->control,
-                                               .segment = run->segment.base,
-                                               .segment_bytes = run->segment.bytes,
-                                               .timeout_ns = run->job.timeout_ns,
-                                               .lost =
-                                                   shared->outlives ? hr_losses_apart_saw : NULL,
-                                               .lost_arg = &several->losses};
-    HR_TRY(hr_carrier_open(&carried, &several->carrier));
+    const struct hr_bridge_options carried = {.wire = run->machines->wire,
+                                              .hosts = shared->hosts,
+                                              .control = shared->control,
+                                              .segment = run->segment.base,
+                                              .segment_bytes = run->segment.bytes,
+                                              .timeout_ns = run->job.timeout_ns,
+                                              .lost = shared->outlives ? hr_losses_apart_saw : NULL,
+                                              .lost_arg = &several->losses};
+    HR_TRY(hr_bridge_open(&carried, &several->bridge));
     HR_TRY(add_rings(run));
-    const struct hr_meet_options meets = {.carrier = several->carrier,
+    const struct hr_meet_options meets = {.bridge = several->bridge,
                                           .wire = run->machines->wire,
                                           .hosts = shared->hosts,
                                           .nranks = shared->workers,
@@ -507,13 +506,13 @@ static enum hr_status open_all(struct hr_run *run)
                                           .channel = MEETINGS};
     HR_TRY(hr_meet_open(&meets, &several->meet));
     const struct hr_wire_sink requests = {run, place_request, take_request};
-    hr_carrier_listen(several->carrier, REQUESTS, &requests);
-    hr_record_listen(&run->drive, several->carrier, LOGS);
+    hr_bridge_listen(several->bridge, REQUESTS, &requests);
+    hr_record_listen(&run->drive, several->bridge, LOGS);
     if (shared->outlives)
         open_losses(run);
     run->job.meet = meet;
-    run->job.poll = hr_carrier_poll;
-    run->job.poll_arg = several->carrier;
+    run->job.poll = hr_bridge_poll;
+    run->job.poll_arg = several->bridge;
     run->job.tend = tend;
     run->job.machines_arg = run;
     return HR_OK;
@@ -573,18 +572,17 @@ enum hr_status hr_several_join(struct hr_run *run, enum hr_status status)
         if (!hr_hosts_here(&run->shared.hosts, r))
             hr_control_place(run->shared.control, r,
                              machines->wire->host[run->shared.hosts.machine[r]]);
-    return hr_carrier_start(run->several->carrier);
+    return hr_bridge_start(run->several->bridge);
 }
 
 /* --- the end --- */
 
 /* A wait for a machine may pass its deadline before that machine's silence does: the wire may hold
  * up whoever looks. By now that has been noticed, too. */
-static enum hr_status say_why(struct hr_carrier *carrier, enum hr_status status,
-                              const char *message)
+static enum hr_status say_why(struct hr_bridge *bridge, enum hr_status status, const char *message)
 {
     char loss[600];
-    hr_carrier_loss(carrier, loss, sizeof loss);
+    hr_bridge_loss(bridge, loss, sizeof loss);
     if (status == HR_E_TIMEOUT && loss[0])
         return hr_fail(HR_E_LOST, "%s; %s", loss, message);
     return hr_fail(status, "%s", message);
@@ -596,14 +594,14 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
     static const struct hr_atom32 no_abort;
     if (!run->several)
         return status;
-    struct hr_carrier *carrier = run->several->carrier;
+    struct hr_bridge *bridge = run->several->bridge;
     struct hr_control *control = run->shared.control;
     struct hr_waiter waiter = {.abort = &control->abort,
                                .timeout_ns = run->job.timeout_ns,
-                               .poll = hr_carrier_poll,
-                               .poll_arg = carrier};
+                               .poll = hr_bridge_poll,
+                               .poll_arg = bridge};
     if (status == HR_OK && !hr_several_is_first(run))
-        status = hr_record_bring(&run->drive, carrier, LOGS);
+        status = hr_record_bring(&run->drive, bridge, LOGS);
     if (status == HR_OK && run->shared.outlives)
         status = hr_losses_apart_end(&run->drive.losses);
     else if (status == HR_OK)
@@ -616,19 +614,19 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
         hr_control_abort(control, HR_MAX_RANKS, status, hr_error_message());
     char message[600];
     snprintf(message, sizeof message, "%s", hr_error_message());
-    hr_carrier_leave(carrier);
+    hr_bridge_leave(bridge);
     waiter.abort = &no_abort;
     waiter.timeout_ns = LEAVE_NS;
     const enum hr_status left =
-        hr_wait_until(&waiter, &nobodys, hr_carrier_is_over, carrier, "the others to leave");
+        hr_wait_until(&waiter, &nobodys, hr_bridge_is_over, bridge, "the others to leave");
     run->machines->ran = true;
     for (size_t m = 0; m < run->machines->wire->machines; m++)
-        run->machines->lost[m] |= hr_carrier_has_lost(carrier, m);
+        run->machines->lost[m] |= hr_bridge_has_lost(bridge, m);
     run->job.poll = NULL;
     if (status != HR_OK)
-        status = say_why(carrier, status, message);
-    hr_carrier_close(carrier);
-    run->several->carrier = NULL;
+        status = say_why(bridge, status, message);
+    hr_bridge_close(bridge);
+    run->several->bridge = NULL;
     /* A run that went on without them goes on to its end. */
     for (size_t m = 0; m < run->machines->wire->machines && status != HR_OK; m++)
         run->machines->wire->abandoned |= run->machines->lost[m];
@@ -641,7 +639,7 @@ void hr_several_free(struct hr_run *run)
 {
     if (!run->several)
         return;
-    hr_carrier_close(run->several->carrier);
+    hr_bridge_close(run->several->bridge);
     hr_meet_close(run->several->meet);
     free(run->several);
     run->several = NULL;

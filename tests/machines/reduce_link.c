@@ -1,4 +1,4 @@
-/* All-reduce over the carrier between machines of bed.py, beside MPI's own or beside a flat ring.
+/* All-reduce over the bridge between machines of bed.py, beside MPI's own or beside a flat ring.
  *
  *     reduce_link 1 [ROUNDS] [LARGEST]   a rank a machine: auto, and MPI_Allreduce of floats
  *     reduce_link 2 [ROUNDS] [LARGEST]   two: auto (hierarchical), and a ring over all ranks
@@ -13,13 +13,13 @@
 
 #include "base/clock.h"
 #include "base/size.h"
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 #include "machines/start.h"
 
 enum { MOST = 4096, SMALLEST = 4 };
 
 static struct hr_wire *wire;
-static struct hr_carrier *carrier;
+static struct hr_bridge *bridge;
 static struct hr_control *control;
 static struct hr_group_options options[2];
 static struct hr_carried_group carried[2];
@@ -63,16 +63,16 @@ static enum hr_status lay_out(void)
     HR_TRY(take_memory(bytes[0] + bytes[1]));
     group[0] = segment;
     group[1] = segment + bytes[0];
-    const struct hr_carrier_options it = {.wire = wire,
-                                          .hosts = options[0].hosts,
-                                          .control = control,
-                                          .segment = segment,
-                                          .segment_bytes = segment_bytes};
-    HR_TRY(hr_carrier_open(&it, &carrier));
+    const struct hr_bridge_options it = {.wire = wire,
+                                         .hosts = options[0].hosts,
+                                         .control = control,
+                                         .segment = segment,
+                                         .segment_bytes = segment_bytes};
+    HR_TRY(hr_bridge_open(&it, &bridge));
     for (int which = 0; which < 2; which++) {
         const struct hr_place place = place_of(which, NULL);
         HR_TRY(hr_group_init(group[which], &options[which]));
-        HR_TRY(hr_carrier_add_group(carrier, &carried[which], &options[which], &place));
+        HR_TRY(hr_bridge_add_group(bridge, &carried[which], &options[which], &place));
     }
     return HR_OK;
 }
@@ -136,8 +136,8 @@ static enum hr_status run_rank(size_t rank)
     struct hr_waiter waiter = {.abort = &control->abort,
                                .spin_ns = hr_spin_budget_ns(each),
                                .timeout_ns = 20 * HR_NS_PER_SECOND,
-                               .poll = hr_carrier_poll,
-                               .poll_arg = carrier};
+                               .poll = hr_bridge_poll,
+                               .poll_arg = bridge};
     for (int which = 0; which < 2; which++) {
         const struct hr_place place = place_of(which, &waiter);
         HR_TRY(hr_member_init(&member[which], &options[which], &place, rank));
@@ -173,12 +173,12 @@ static enum hr_status run(void)
     }
     for (size_t i = 0; i < each; i++)
         pthread_join(thread[i], NULL);
-    hr_carrier_leave(carrier);
+    hr_bridge_leave(bridge);
     const int64_t began = hr_clock_ns();
-    while (!hr_carrier_is_over(carrier) && hr_clock_ns() - began < 5 * HR_NS_PER_SECOND)
-        hr_carrier_poll(carrier);
+    while (!hr_bridge_is_over(bridge) && hr_clock_ns() - began < 5 * HR_NS_PER_SECOND)
+        hr_bridge_poll(bridge);
     const enum hr_status status = hr_control_failure(control);
-    hr_carrier_close(carrier);
+    hr_bridge_close(bridge);
     return status;
 }
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/size.h"
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 #include "support/check.h"
 
 /* One machine, seen from inside. */
@@ -19,7 +19,7 @@ struct machine {
     struct machines *machines;
     size_t self;
     struct hr_wire *wire;
-    struct hr_carrier *carrier;
+    struct hr_bridge *bridge;
     struct hr_carried_group carried;
     struct hr_control *control;
     unsigned char *segment;
@@ -58,7 +58,7 @@ static enum hr_status rank_main(struct machine *machine, size_t number)
     struct far_rank me = {.machines = m,
                           .rank = number,
                           .machine = machine->self,
-                          .carrier = machine->carrier,
+                          .bridge = machine->bridge,
                           .control = machine->control,
                           .result = m->result + number * m->results};
     me.floats =
@@ -66,8 +66,8 @@ static enum hr_status rank_main(struct machine *machine, size_t number)
     me.waiter = (struct hr_waiter){.abort = &machine->control->abort,
                                    .spin_ns = 20000,
                                    .timeout_ns = m->timeout_ns,
-                                   .poll = machine->carrier && !m->alone ? hr_carrier_poll : NULL,
-                                   .poll_arg = machine->carrier};
+                                   .poll = machine->bridge && !m->alone ? hr_bridge_poll : NULL,
+                                   .poll_arg = machine->bridge};
     const struct hr_place place = place_of(machine, &me.waiter);
     HR_TRY(hr_member_init(&me.member, &m->options, &place, number));
     const enum hr_status status = m->body(&me);
@@ -100,30 +100,30 @@ static void run_ranks(struct machine *machine)
 static void leave(struct machine *machine)
 {
     const int64_t began = hr_clock_ns();
-    hr_carrier_leave(machine->carrier);
-    while (!hr_carrier_is_over(machine->carrier) &&
+    hr_bridge_leave(machine->bridge);
+    while (!hr_bridge_is_over(machine->bridge) &&
            hr_clock_ns() - began < machine->machines->timeout_ns) {
-        hr_carrier_poll(machine->carrier);
+        hr_bridge_poll(machine->bridge);
         usleep(50);
     }
 }
 
-static enum hr_status open_carrier(struct machine *machine)
+static enum hr_status open_bridge(struct machine *machine)
 {
     struct machines *m = machine->machines;
     const struct hr_place place = place_of(machine, NULL);
     HR_TRY(wire_socket_open(&m->mesh, machine->self, (uint32_t)check_seed(), m->trouble,
                             &machine->wire));
-    struct hr_carrier_options options = {.wire = machine->wire,
-                                         .hosts = m->options.hosts,
-                                         .control = machine->control,
-                                         .segment = machine->segment,
-                                         .segment_bytes = machine->segment_bytes,
-                                         .timeout_ns = m->timeout_ns,
-                                         .part_bytes = m->part_bytes};
-    HR_TRY(hr_carrier_open(&options, &machine->carrier));
-    HR_TRY(hr_carrier_add_group(machine->carrier, &machine->carried, &m->options, &place));
-    return m->carries ? hr_carrier_start(machine->carrier) : HR_OK;
+    struct hr_bridge_options options = {.wire = machine->wire,
+                                        .hosts = m->options.hosts,
+                                        .control = machine->control,
+                                        .segment = machine->segment,
+                                        .segment_bytes = machine->segment_bytes,
+                                        .timeout_ns = m->timeout_ns,
+                                        .part_bytes = m->part_bytes};
+    HR_TRY(hr_bridge_open(&options, &machine->bridge));
+    HR_TRY(hr_bridge_add_group(machine->bridge, &machine->carried, &m->options, &place));
+    return m->carries ? hr_bridge_start(machine->bridge) : HR_OK;
 }
 
 static enum hr_status machine_main(struct machine *machine)
@@ -142,15 +142,15 @@ static enum hr_status machine_main(struct machine *machine)
     hr_control_init(machine->control, n);
     HR_TRY(hr_group_init(machine->segment, &m->options));
     if (m->machines > 1)
-        HR_TRY_GOTO(open_carrier(machine), status, out);
+        HR_TRY_GOTO(open_bridge(machine), status, out);
     run_ranks(machine);
-    if (machine->carrier)
+    if (machine->bridge)
         leave(machine);
     status = hr_control_failure(machine->control);
-    if (machine->carrier)
-        m->outcome[machine->self].carried = hr_carrier_carried(machine->carrier);
+    if (machine->bridge)
+        m->outcome[machine->self].carried = hr_bridge_carried(machine->bridge);
 out:
-    hr_carrier_close(machine->carrier);
+    hr_bridge_close(machine->bridge);
     hr_wire_close(machine->wire);
     free(machine->segment);
     free(machine->control);

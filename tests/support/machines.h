@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 #include "group/group.h"
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 #include "support/wire_socket.h"
 
 struct machines;
@@ -21,7 +21,7 @@ struct machines;
 struct far_rank {
     struct machines *machines;
     size_t rank, machine;
-    struct hr_carrier *carrier; /* NULL: there is one machine */
+    struct hr_bridge *bridge; /* NULL: there is one machine */
     struct hr_control *control;
     struct hr_waiter waiter;
     struct hr_member member;

@@ -26,7 +26,7 @@ HR_CHECKED enum hr_status hr_group_bytes(const struct hr_group_options *options,
 HR_CHECKED enum hr_status hr_group_init(void *memory, const struct hr_group_options *options);
 
 /* Visit the rings between ranks of different machines, in the order in which they lie: what carries
- * them (machines/carrier.h). Stops at the first error. */
+ * them (machines/bridge.h). Stops at the first error. */
 typedef enum hr_status (*hr_ring_fn)(void *arg, size_t from, size_t to, struct hr_ring *ring);
 HR_CHECKED enum hr_status hr_group_each_ring_apart(const struct hr_group_options *options,
                                                    void *memory, hr_ring_fn visit, void *arg);

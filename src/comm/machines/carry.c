@@ -15,29 +15,29 @@
  *   Order    the words are read after the message was seen in its ring (acquire), so they are as
  *            new as the message; they are stored before it is committed (release). */
 
-void hr_carrier_track(struct hr_carrier *carrier, size_t writer, void *words, size_t bytes)
+void hr_bridge_track(struct hr_bridge *bridge, size_t writer, void *words, size_t bytes)
 {
     HR_ASSERT(bytes % 8 == 0 && bytes <= HR_TRACKED_BYTES && (uintptr_t)words % 8 == 0);
-    pthread_mutex_lock(&carrier->lock); /* others poll when a term begins */
-    HR_ASSERT(carrier->ntracked < HR_TRACKED_REGIONS);
-    struct hr_tracked *tracked = &carrier->tracked[carrier->ntracked++];
+    pthread_mutex_lock(&bridge->lock); /* others poll when a term begins */
+    HR_ASSERT(bridge->ntracked < HR_TRACKED_REGIONS);
+    struct hr_tracked *tracked = &bridge->tracked[bridge->ntracked++];
     *tracked = (struct hr_tracked){.words = words, .writer = writer, .bytes = bytes};
     for (size_t i = 0; i < bytes / 8; i++) /* all machines begin with the same words */
         tracked->copy[i] = hr_atom64_load_relaxed(&tracked->words[i]);
-    pthread_mutex_unlock(&carrier->lock);
+    pthread_mutex_unlock(&bridge->lock);
 }
 
-static bool is_ours(const struct hr_carrier *carrier, const struct hr_tracked *tracked)
+static bool is_ours(const struct hr_bridge *bridge, const struct hr_tracked *tracked)
 {
-    return hr_hosts_here(&carrier->options.hosts, tracked->writer);
+    return hr_hosts_here(&bridge->options.hosts, tracked->writer);
 }
 
-static void tracked_look(struct hr_carrier *carrier)
+static void tracked_look(struct hr_bridge *bridge)
 {
-    for (size_t t = 0; t < carrier->ntracked; t++) {
-        struct hr_tracked *tracked = &carrier->tracked[t];
+    for (size_t t = 0; t < bridge->ntracked; t++) {
+        struct hr_tracked *tracked = &bridge->tracked[t];
         bool changed = false;
-        for (size_t i = 0; is_ours(carrier, tracked) && i < tracked->bytes / 8; i++) {
+        for (size_t i = 0; is_ours(bridge, tracked) && i < tracked->bytes / 8; i++) {
             /* Acquire: a word that was stored after another comes with it, or after it. */
             const uint64_t word = hr_atom64_load_acquire(&tracked->words[i]);
             changed |= word != tracked->copy[i];
@@ -52,26 +52,26 @@ static size_t words_bytes(const struct hr_tracked *tracked)
     return sizeof(struct hr_head_words) + tracked->bytes;
 }
 
-static bool is_newer(const struct hr_carrier *carrier, size_t to, size_t t)
+static bool is_newer(const struct hr_bridge *bridge, size_t to, size_t t)
 {
-    return carrier->machine[to].knows[t] < carrier->tracked[t].version;
+    return bridge->machine[to].knows[t] < bridge->tracked[t].version;
 }
 
-static size_t tracked_due_bytes(const struct hr_carrier *carrier, size_t to)
+static size_t tracked_due_bytes(const struct hr_bridge *bridge, size_t to)
 {
     size_t bytes = 0;
-    for (size_t t = 0; t < carrier->ntracked; t++)
-        bytes += is_newer(carrier, to, t) ? words_bytes(&carrier->tracked[t]) : 0;
+    for (size_t t = 0; t < bridge->ntracked; t++)
+        bytes += is_newer(bridge, to, t) ? words_bytes(&bridge->tracked[t]) : 0;
     return bytes;
 }
 
 /* Append what that machine does not have, as far as there is room: how many. */
-static size_t tracked_pack(struct hr_carrier *carrier, size_t to, struct hr_head *head)
+static size_t tracked_pack(struct hr_bridge *bridge, size_t to, struct hr_head *head)
 {
     size_t n = 0;
-    for (size_t t = 0; t < carrier->ntracked; t++) {
-        const struct hr_tracked *tracked = &carrier->tracked[t];
-        if (!is_newer(carrier, to, t) || words_bytes(tracked) > hr_head_room(head))
+    for (size_t t = 0; t < bridge->ntracked; t++) {
+        const struct hr_tracked *tracked = &bridge->tracked[t];
+        if (!is_newer(bridge, to, t) || words_bytes(tracked) > hr_head_room(head))
             continue;
         const struct hr_head_words words = {(uint32_t)t, (uint32_t)tracked->bytes,
                                             tracked->version};
@@ -84,11 +84,11 @@ static size_t tracked_pack(struct hr_carrier *carrier, size_t to, struct hr_head
 
 /* That head went; its words, n of them, stand at `at`. The wire loses nothing while its machine
  * lives. */
-static void tracked_packed(struct hr_carrier *carrier, size_t to, const void *at, size_t n)
+static void tracked_packed(struct hr_bridge *bridge, size_t to, const void *at, size_t n)
 {
     for (const unsigned char *next = at; n--;) {
         const struct hr_head_words *words = (const void *)next;
-        carrier->machine[to].knows[words->region] = words->version;
+        bridge->machine[to].knows[words->region] = words->version;
         next += sizeof *words + words->bytes;
     }
 }
@@ -102,19 +102,19 @@ static void store_words(struct hr_tracked *tracked, uint64_t version, const void
         hr_atom64_store_release(&tracked->words[i], tracked->copy[i]); /* partner: its readers */
 }
 
-bool hr_tracked_unpack(struct hr_carrier *carrier, size_t from, size_t n,
+bool hr_tracked_unpack(struct hr_bridge *bridge, size_t from, size_t n,
                        struct hr_head_reader *reader)
 {
     while (n--) {
         const struct hr_head_words *words = hr_head_take(reader, sizeof *words);
         const void *data = words ? hr_head_take(reader, words->bytes) : NULL;
-        if (!data || words->region >= carrier->ntracked ||
-            words->bytes != carrier->tracked[words->region].bytes)
+        if (!data || words->region >= bridge->ntracked ||
+            words->bytes != bridge->tracked[words->region].bytes)
             return false;
-        struct hr_tracked *tracked = &carrier->tracked[words->region];
-        uint64_t *knows = &carrier->machine[from].knows[words->region];
+        struct hr_tracked *tracked = &bridge->tracked[words->region];
+        uint64_t *knows = &bridge->machine[from].knows[words->region];
         *knows = words->version > *knows ? words->version : *knows;
-        if (words->version > tracked->version && !is_ours(carrier, tracked))
+        if (words->version > tracked->version && !is_ours(bridge, tracked))
             store_words(tracked, words->version, data);
     }
     return true;
@@ -128,10 +128,10 @@ static uint64_t released(const struct hr_landing *landing)
     return hr_atom64_load_acquire(&landing->ring->head); /* partner: the consumer's release */
 }
 
-static void note_credits(struct hr_carrier *carrier, size_t rank)
+static void note_credits(struct hr_bridge *bridge, size_t rank)
 {
-    for (struct hr_landing *l = carrier->landing_from[rank]; l; l = l->next) {
-        struct hr_machine *machine = &carrier->machine[l->machine];
+    for (struct hr_landing *l = bridge->landing_from[rank]; l; l = l->next) {
+        struct hr_machine *machine = &bridge->machine[l->machine];
         if (l->due || released(l) == l->told)
             continue;
         machine->due[machine->ndue++] = l;
@@ -140,9 +140,9 @@ static void note_credits(struct hr_carrier *carrier, size_t rank)
 }
 
 /* The same for credits that are due. */
-static size_t landing_pack(struct hr_carrier *carrier, size_t to, struct hr_head *head)
+static size_t landing_pack(struct hr_bridge *bridge, size_t to, struct hr_head *head)
 {
-    const struct hr_machine *machine = &carrier->machine[to];
+    const struct hr_machine *machine = &bridge->machine[to];
     size_t n = 0;
     for (; n < machine->ndue && hr_head_room(head) >= sizeof(struct hr_head_credit); n++) {
         const struct hr_landing *l = machine->due[machine->ndue - 1 - n];
@@ -152,10 +152,10 @@ static size_t landing_pack(struct hr_carrier *carrier, size_t to, struct hr_head
     return n;
 }
 
-static void landing_packed(struct hr_carrier *carrier, size_t to,
-                           const struct hr_head_credit *credit, size_t n)
+static void landing_packed(struct hr_bridge *bridge, size_t to, const struct hr_head_credit *credit,
+                           size_t n)
 {
-    struct hr_machine *machine = &carrier->machine[to];
+    struct hr_machine *machine = &bridge->machine[to];
     for (; n--; credit++) {
         struct hr_landing *l = machine->due[--machine->ndue];
         l->due = false;
@@ -168,60 +168,60 @@ static void landing_packed(struct hr_carrier *carrier, size_t to,
 /* Of words in one head that carries something else, too. */
 enum { WORDS_BESIDE = 256 };
 
-void hr_carrier_fail(struct hr_carrier *carrier, enum hr_status status, const char *format, ...)
+void hr_bridge_fail(struct hr_bridge *bridge, enum hr_status status, const char *format, ...)
 {
-    char text[sizeof carrier->failure.message];
+    char text[sizeof bridge->failure.message];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    hr_control_abort(carrier->options.control, HR_MAX_RANKS, status, text);
+    hr_control_abort(bridge->options.control, HR_MAX_RANKS, status, text);
 }
 
-bool hr_carrier_send(struct hr_carrier *carrier, size_t to, struct hr_head *head, const void *body,
-                     size_t bytes, bool *done)
+bool hr_bridge_send(struct hr_bridge *bridge, size_t to, struct hr_head *head, const void *body,
+                    size_t bytes, bool *done)
 {
     struct hr_head_base *base = (struct hr_head_base *)(void *)head->at;
     const unsigned char *words = head->at + head->bytes;
-    base->words = base->bare ? 0 : (uint8_t)tracked_pack(carrier, to, head);
+    base->words = base->bare ? 0 : (uint8_t)tracked_pack(bridge, to, head);
     const void *credits = head->at + head->bytes;
-    base->credits = base->bare ? 0 : (uint8_t)landing_pack(carrier, to, head);
-    if (!hr_wire_send(carrier->options.wire, to, head->at, head->bytes, body, bytes, done))
+    base->credits = base->bare ? 0 : (uint8_t)landing_pack(bridge, to, head);
+    if (!hr_wire_send(bridge->options.wire, to, head->at, head->bytes, body, bytes, done))
         return false;
-    tracked_packed(carrier, to, words, base->words);
-    landing_packed(carrier, to, credits, base->credits);
-    carrier->carried.messages_sent++;
-    carrier->carried.bytes_sent += head->bytes + bytes;
+    tracked_packed(bridge, to, words, base->words);
+    landing_packed(bridge, to, credits, base->credits);
+    bridge->carried.messages_sent++;
+    bridge->carried.bytes_sent += head->bytes + bytes;
     return true;
 }
 
 /* Words that a machine does not have go ahead, if they would not fit into one head. False: no
  * room. */
-static bool tracked_ahead(struct hr_carrier *carrier, size_t to)
+static bool tracked_ahead(struct hr_bridge *bridge, size_t to)
 {
-    while (tracked_due_bytes(carrier, to) > WORDS_BESIDE) {
+    while (tracked_due_bytes(bridge, to) > WORDS_BESIDE) {
         struct hr_head head;
-        hr_head_begin(&head, HR_HEAD_NOTHING, carrier->term);
-        if (!hr_carrier_send(carrier, to, &head, NULL, 0, NULL))
+        hr_head_begin(&head, HR_HEAD_NOTHING, bridge->term);
+        if (!hr_bridge_send(bridge, to, &head, NULL, 0, NULL))
             return false;
     }
     return true;
 }
 
 /* A sender has half a ring left when it is told. */
-void hr_credits_alone(struct hr_carrier *carrier)
+void hr_credits_alone(struct hr_bridge *bridge)
 {
-    for (size_t m = 0; m < carrier->machines && carrier->stage == HR_TERM_RUNS; m++) {
-        struct hr_machine *machine = &carrier->machine[m];
+    for (size_t m = 0; m < bridge->machines && bridge->stage == HR_TERM_RUNS; m++) {
+        struct hr_machine *machine = &bridge->machine[m];
         bool now = false;
-        for (size_t i = 0; i < machine->ndue && !now && hr_carrier_speaks_to(carrier, m); i++) {
+        for (size_t i = 0; i < machine->ndue && !now && hr_bridge_speaks_to(bridge, m); i++) {
             const struct hr_landing *l = machine->due[i];
             now = (released(l) - l->told) * 2 > l->ring->mask;
         }
         if (now) {
             struct hr_head head;
-            hr_head_begin(&head, HR_HEAD_NOTHING, carrier->term);
-            hr_carrier_send(carrier, m, &head, NULL, 0, NULL); /* else later */
+            hr_head_begin(&head, HR_HEAD_NOTHING, bridge->term);
+            hr_bridge_send(bridge, m, &head, NULL, 0, NULL); /* else later */
         }
     }
 }
@@ -282,40 +282,39 @@ static struct hr_landed *append_landed(struct hr_machine *machine)
     return &machine->landed[machine->nlanded++];
 }
 
-static void commit(struct hr_carrier *carrier, struct hr_landing *l,
-                   const struct hr_message *message)
+static void commit(struct hr_bridge *bridge, struct hr_landing *l, const struct hr_message *message)
 {
     struct hr_message *slot = hr_ring_try_reserve_spsc(l->ring);
     HR_ASSERT(slot); /* the sender has seen to it */
     *slot = *message;
     hr_ring_commit_spsc(l->ring);
-    hr_bell_ring(&carrier->options.control->rank[l->to].bell);
+    hr_bell_ring(&bridge->options.control->rank[l->to].bell);
 }
 
 /* --- coming --- */
 
-static struct hr_landing *find_landing(struct hr_carrier *carrier, size_t from,
+static struct hr_landing *find_landing(struct hr_bridge *bridge, size_t from,
                                        const struct hr_head_message *head)
 {
-    struct hr_landing *l = head->ring < carrier->nrings ? carrier->landing[head->ring] : NULL;
-    const struct hr_carrier_options *o = &carrier->options;
+    struct hr_landing *l = head->ring < bridge->nrings ? bridge->landing[head->ring] : NULL;
+    const struct hr_bridge_options *o = &bridge->options;
     const bool fits = l && l->machine == from &&
                       head->ring_at == (uintptr_t)l->ring - (uintptr_t)o->segment &&
                       head->number == l->expected && head->offset <= o->segment_bytes &&
                       head->bytes <= o->segment_bytes - head->offset;
     if (!fits)
-        hr_carrier_fail(carrier, HR_E_FAILED,
-                        "%s sent message %llu of ring %u, which is not what this machine expects: "
-                        "the runs there and here are not the same",
-                        o->wire->host[from], (unsigned long long)head->number, head->ring);
+        hr_bridge_fail(bridge, HR_E_FAILED,
+                       "%s sent message %llu of ring %u, which is not what this machine expects: "
+                       "the runs there and here are not the same",
+                       o->wire->host[from], (unsigned long long)head->number, head->ring);
     return fits ? l : NULL;
 }
 
 /* Where the bytes of a message go that begins. */
-static bool choose_place(struct hr_carrier *carrier, struct hr_machine *machine,
-                         struct hr_landing *l, const struct hr_head_message *head)
+static bool choose_place(struct hr_bridge *bridge, struct hr_machine *machine, struct hr_landing *l,
+                         const struct hr_head_message *head)
 {
-    l->where = (unsigned char *)carrier->options.segment + head->offset;
+    l->where = (unsigned char *)bridge->options.segment + head->offset;
     const bool apart = head->slot || !head->bytes; /* nothing overlaps with it */
     if (apart && !l->aside)
         return true;
@@ -325,8 +324,8 @@ static bool choose_place(struct hr_carrier *carrier, struct hr_machine *machine,
     struct hr_landed *landed = waits && !apart && !aside ? NULL : append_landed(machine);
     if (!landed) {
         free(aside);
-        hr_carrier_fail(carrier, HR_E_NOMEM, "no memory for %llu bytes that have come from %s",
-                        (unsigned long long)head->bytes, carrier->options.wire->host[l->machine]);
+        hr_bridge_fail(bridge, HR_E_NOMEM, "no memory for %llu bytes that have come from %s",
+                       (unsigned long long)head->bytes, bridge->options.wire->host[l->machine]);
         return false;
     }
     *landed = (struct hr_landed){.landing = l,
@@ -336,19 +335,19 @@ static bool choose_place(struct hr_carrier *carrier, struct hr_machine *machine,
                                  .aside = aside,
                                  .waits = waits};
     l->aside += waits;
-    carrier->carried.put_aside += aside != NULL;
+    bridge->carried.put_aside += aside != NULL;
     if (aside)
         l->where = aside;
     return true;
 }
 
-bool hr_landing_place(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
+bool hr_landing_place(struct hr_bridge *bridge, size_t from, const struct hr_head_message *head,
                       bool last, void **where)
 {
-    struct hr_landing *l = find_landing(carrier, from, head);
+    struct hr_landing *l = find_landing(bridge, from, head);
     if (!l)
         return false;
-    if (!l->receiving && !choose_place(carrier, &carrier->machine[from], l, head))
+    if (!l->receiving && !choose_place(bridge, &bridge->machine[from], l, head))
         return false;
     *where = l->where + head->part_at;
     l->receiving = !last;
@@ -365,19 +364,19 @@ static struct hr_landed *remembered(struct hr_machine *machine, const struct hr_
     return NULL;
 }
 
-void hr_landing_arrived(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
+void hr_landing_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_message *head,
                         bool last)
 {
-    struct hr_landing *l = carrier->landing[head->ring];
+    struct hr_landing *l = bridge->landing[head->ring];
     if (!last)
         return;
-    struct hr_landed *landed = remembered(&carrier->machine[from], l, head->number);
+    struct hr_landed *landed = remembered(&bridge->machine[from], l, head->number);
     if (landed)
         landed->whole = true;
     if (landed && landed->waits)
         landed->message = head->message;
     else
-        commit(carrier, l, &head->message);
+        commit(bridge, l, &head->message);
 }
 
 /* --- from aside to its place --- */
@@ -389,10 +388,10 @@ static bool is_next(const struct hr_landed *landed)
 }
 
 /* Do the bytes that wait lie there already? Asked again when something has landed since. */
-static bool lies_there(const struct hr_carrier *carrier, const struct hr_machine *machine,
+static bool lies_there(const struct hr_bridge *bridge, const struct hr_machine *machine,
                        struct hr_landed *landed)
 {
-    const unsigned char *there = (const unsigned char *)carrier->options.segment + landed->begin;
+    const unsigned char *there = (const unsigned char *)bridge->options.segment + landed->begin;
     if (!landed->aside)
         return true;
     if (landed->compared == machine->landings)
@@ -418,25 +417,25 @@ static enum meets what_it_meets(const struct hr_machine *machine, size_t n)
     return meets;
 }
 
-static void land(struct hr_carrier *carrier, struct hr_machine *machine, struct hr_landed *landed,
+static void land(struct hr_bridge *bridge, struct hr_machine *machine, struct hr_landed *landed,
                  bool copies)
 {
     machine->landings++;
     if (landed->aside && copies)
-        memcpy((unsigned char *)carrier->options.segment + landed->begin, landed->aside,
+        memcpy((unsigned char *)bridge->options.segment + landed->begin, landed->aside,
                landed->bytes);
     free(landed->aside);
     landed->aside = NULL;
     landed->waits = false;
     landed->landing->aside--;
-    commit(carrier, landed->landing, &landed->message);
-    carrier->moved = true;
+    commit(bridge, landed->landing, &landed->message);
+    bridge->moved = true;
 }
 
-void hr_landing_go(struct hr_carrier *carrier)
+void hr_landing_go(struct hr_bridge *bridge)
 {
-    for (size_t m = 0; m < carrier->machines; m++) {
-        struct hr_machine *machine = &carrier->machine[m];
+    for (size_t m = 0; m < bridge->machines; m++) {
+        struct hr_machine *machine = &bridge->machine[m];
         bool waits = false;
         for (size_t i = 0; i < machine->nlanded && !waits; i++)
             waits = machine->landed[i].waits;
@@ -448,48 +447,48 @@ void hr_landing_go(struct hr_carrier *carrier)
             const enum meets meets =
                 is_next(landed) ? what_it_meets(machine, i) : MEETS_ONE_TO_COME;
             if (meets == MEETS_NOTHING ||
-                (meets == MEETS_BYTES && lies_there(carrier, machine, landed)))
-                land(carrier, machine, landed, meets == MEETS_NOTHING);
+                (meets == MEETS_BYTES && lies_there(bridge, machine, landed)))
+                land(bridge, machine, landed, meets == MEETS_NOTHING);
         }
     }
 }
 
 /* === rings whose producer lives here: messages are sent, and released when that is done === */
 
-static const unsigned char *body_of(const struct hr_carrier *carrier, const struct hr_cargo *cargo)
+static const unsigned char *body_of(const struct hr_bridge *bridge, const struct hr_cargo *cargo)
 {
-    return (const unsigned char *)carrier->options.segment + cargo->offset;
+    return (const unsigned char *)bridge->options.segment + cargo->offset;
 }
 
-static void activate(struct hr_carrier *carrier, struct hr_sending *sending)
+static void activate(struct hr_bridge *bridge, struct hr_sending *sending)
 {
     if (!sending->active)
-        carrier->active[carrier->nactive++] = sending;
+        bridge->active[bridge->nactive++] = sending;
     sending->active = true;
 }
 
-void hr_carrier_stir(struct hr_carrier *carrier, size_t rank)
+void hr_bridge_stir(struct hr_bridge *bridge, size_t rank)
 {
-    for (struct hr_sending *s = carrier->sending_to[rank]; s; s = s->next)
-        activate(carrier, s);
-    note_credits(carrier, rank);
+    for (struct hr_sending *s = bridge->sending_to[rank]; s; s = s->next)
+        activate(bridge, s);
+    note_credits(bridge, rank);
 }
 
-void hr_credit_arrived(struct hr_carrier *carrier, const struct hr_head_credit *credit)
+void hr_credit_arrived(struct hr_bridge *bridge, const struct hr_head_credit *credit)
 {
     struct hr_sending *sending =
-        credit->ring < carrier->nrings ? carrier->sending[credit->ring] : NULL;
+        credit->ring < bridge->nrings ? bridge->sending[credit->ring] : NULL;
     if (!sending) {
-        hr_carrier_fail(carrier, HR_E_FAILED,
-                        "a machine gives credit for ring %u, which is not ours", credit->ring);
+        hr_bridge_fail(bridge, HR_E_FAILED, "a machine gives credit for ring %u, which is not ours",
+                       credit->ring);
         return;
     }
     sending->released += (uint32_t)(credit->released - (uint32_t)sending->released);
-    activate(carrier, sending);
+    activate(bridge, sending);
 }
 
 /* Give back what has been sent; true when there was something. */
-static bool retire_sent(struct hr_carrier *carrier, struct hr_sending *s)
+static bool retire_sent(struct hr_bridge *bridge, struct hr_sending *s)
 {
     bool freed = false;
     for (; s->nparts && s->part[s->first].done; s->nparts--) {
@@ -500,12 +499,12 @@ static bool retire_sent(struct hr_carrier *carrier, struct hr_sending *s)
         s->first = (s->first + 1) % HR_SENDING_PARTS;
     }
     if (freed) /* its producer may wait for room, or for all of it to be gone */
-        hr_bell_ring(&carrier->options.control->rank[s->from].bell);
+        hr_bell_ring(&bridge->options.control->rank[s->from].bell);
     return freed;
 }
 
 /* Send one part; false when there is none to send, or no room. */
-static bool send_part(struct hr_carrier *carrier, struct hr_sending *s)
+static bool send_part(struct hr_bridge *bridge, struct hr_sending *s)
 {
     const struct hr_message *message =
         s->taken - s->released <= s->ring->mask && s->nparts < HR_SENDING_PARTS
@@ -513,29 +512,29 @@ static bool send_part(struct hr_carrier *carrier, struct hr_sending *s)
             : NULL;
     if (!message)
         return false;
-    tracked_look(carrier); /* after the message was seen */
+    tracked_look(bridge); /* after the message was seen */
     if (!s->begun) {
         s->now = s->cargo ? s->cargo(s->arg, s->ring, message) : (struct hr_cargo){0};
         s->begun = true;
         s->sent = 0;
-        HR_ASSERT(s->now.offset <= carrier->options.segment_bytes &&
-                  s->now.bytes <= carrier->options.segment_bytes - s->now.offset);
+        HR_ASSERT(s->now.offset <= bridge->options.segment_bytes &&
+                  s->now.bytes <= bridge->options.segment_bytes - s->now.offset);
     }
-    const size_t left = s->now.bytes - s->sent, most = carrier->options.part_bytes,
+    const size_t left = s->now.bytes - s->sent, most = bridge->options.part_bytes,
                  bytes = left < most ? left : most;
     struct hr_head head;
     struct hr_letter_part *part = &s->part[(s->first + s->nparts) % HR_SENDING_PARTS];
-    if (!tracked_ahead(carrier, s->machine))
+    if (!tracked_ahead(bridge, s->machine))
         return false;
-    hr_head_begin(&head, HR_HEAD_MESSAGE, carrier->term)->last = bytes == left;
+    hr_head_begin(&head, HR_HEAD_MESSAGE, bridge->term)->last = bytes == left;
     hr_head_add(&head,
                 &(struct hr_head_message){s->number, s->now.slot,
-                                          (uintptr_t)s->ring - (uintptr_t)carrier->options.segment,
+                                          (uintptr_t)s->ring - (uintptr_t)bridge->options.segment,
                                           s->taken, s->now.offset, s->now.bytes, s->sent, *message},
                 sizeof(struct hr_head_message));
     *part = (struct hr_letter_part){.last = bytes == left};
-    if (!hr_carrier_send(carrier, s->machine, &head, body_of(carrier, &s->now) + s->sent, bytes,
-                         &part->done))
+    if (!hr_bridge_send(bridge, s->machine, &head, body_of(bridge, &s->now) + s->sent, bytes,
+                        &part->done))
         return false;
     s->nparts++;
     s->sent += bytes;
@@ -559,93 +558,93 @@ static bool has_more(const struct hr_sending *s)
            (s->taken - s->released <= s->ring->mask && hr_ring_peek_at_spsc(s->ring, s->taken));
 }
 
-void hr_sending_go(struct hr_carrier *carrier)
+void hr_sending_go(struct hr_bridge *bridge)
 {
-    bool any = carrier->nactive != 0;
+    bool any = bridge->nactive != 0;
     while (any) { /* a part of each in turn */
         any = false;
-        for (size_t i = 0; i < carrier->nactive; i++) {
-            struct hr_sending *s = carrier->active[i];
-            carrier->moved |= retire_sent(carrier, s);
-            if (carrier->machine[s->machine].gone && !s->nparts)
+        for (size_t i = 0; i < bridge->nactive; i++) {
+            struct hr_sending *s = bridge->active[i];
+            bridge->moved |= retire_sent(bridge, s);
+            if (bridge->machine[s->machine].gone && !s->nparts)
                 discard(s);
-            else if (!carrier->machine[s->machine].gone && carrier->stage == HR_TERM_RUNS)
-                any |= send_part(carrier, s);
-            carrier->moved |= retire_sent(carrier, s); /* a small one is sent at once */
+            else if (!bridge->machine[s->machine].gone && bridge->stage == HR_TERM_RUNS)
+                any |= send_part(bridge, s);
+            bridge->moved |= retire_sent(bridge, s); /* a small one is sent at once */
         }
-        carrier->moved |= any;
+        bridge->moved |= any;
     }
-    for (size_t i = 0; i < carrier->nactive;) {
-        struct hr_sending *s = carrier->active[i];
+    for (size_t i = 0; i < bridge->nactive;) {
+        struct hr_sending *s = bridge->active[i];
         s->active = has_more(s);
         if (s->active)
             i++;
         else
-            carrier->active[i] = carrier->active[--carrier->nactive];
+            bridge->active[i] = bridge->active[--bridge->nactive];
     }
 }
 
 /* === letters: bytes for who listens on a channel; to a machine one after the other === */
 
-void hr_carrier_listen(struct hr_carrier *carrier, size_t channel, const struct hr_wire_sink *sink)
+void hr_bridge_listen(struct hr_bridge *bridge, size_t channel, const struct hr_wire_sink *sink)
 {
-    HR_ASSERT(channel < HR_CARRIER_CHANNELS);
-    pthread_mutex_lock(&carrier->lock);
-    carrier->sink[channel] = *sink;
-    pthread_mutex_unlock(&carrier->lock);
+    HR_ASSERT(channel < HR_BRIDGE_CHANNELS);
+    pthread_mutex_lock(&bridge->lock);
+    bridge->sink[channel] = *sink;
+    pthread_mutex_unlock(&bridge->lock);
 }
 
-enum hr_status hr_carrier_post(struct hr_carrier *carrier, size_t to, size_t channel,
-                               const void *note, size_t note_bytes, const void *body, size_t bytes,
-                               struct hr_atom32 *done, struct hr_bell *bell)
+enum hr_status hr_bridge_post(struct hr_bridge *bridge, size_t to, size_t channel, const void *note,
+                              size_t note_bytes, const void *body, size_t bytes,
+                              struct hr_atom32 *done, struct hr_bell *bell)
 {
     struct hr_letter *letter = calloc(1, sizeof *letter);
     if (!letter)
         return hr_fail(HR_E_NOMEM, "no memory for a letter to another machine");
-    HR_ASSERT(note_bytes <= HR_LETTER_NOTE && note_bytes % 8 == 0 && to != carrier->self);
+    HR_ASSERT(note_bytes <= HR_LETTER_NOTE && note_bytes % 8 == 0 && to != bridge->self);
     letter->head = (struct hr_head_letter){(uint32_t)channel, (uint32_t)note_bytes, bytes, 0};
     memcpy(letter->note, note, note_bytes);
     letter->body = body;
     letter->done = done;
     letter->bell = bell;
-    pthread_mutex_lock(&carrier->lock);
-    letter->term = channel == HR_CHANNEL_OF_A_TERM ? carrier->term : 0;
-    letter->bare = !letter->term || carrier->stage != HR_TERM_RUNS;
-    struct hr_machine *machine = &carrier->machine[to];
+    pthread_mutex_lock(&bridge->lock);
+    letter->term = channel == HR_CHANNEL_OF_A_TERM ? bridge->term : 0;
+    letter->bare = !letter->term || bridge->stage != HR_TERM_RUNS;
+    struct hr_machine *machine = &bridge->machine[to];
     if (machine->first)
         machine->last->next = letter;
     else
         machine->first = letter;
     machine->last = letter;
-    pthread_mutex_unlock(&carrier->lock);
+    pthread_mutex_unlock(&bridge->lock);
     return HR_OK;
 }
 
 /* --- sending --- */
 
-static bool send_letter_part(struct hr_carrier *carrier, size_t to, struct hr_letter *letter)
+static bool send_letter_part(struct hr_bridge *bridge, size_t to, struct hr_letter *letter)
 {
     const size_t left = letter->head.bytes - letter->head.part_at,
-                 most = carrier->options.part_bytes, bytes = left < most ? left : most;
+                 most = bridge->options.part_bytes, bytes = left < most ? left : most;
     struct hr_head head;
     struct hr_letter_part *part =
         &letter->part[(letter->first + letter->nparts) % HR_SENDING_PARTS];
-    tracked_look(carrier);
-    if (letter->nparts == HR_SENDING_PARTS || (!letter->bare && !tracked_ahead(carrier, to)))
+    tracked_look(bridge);
+    if (letter->nparts == HR_SENDING_PARTS || (!letter->bare && !tracked_ahead(bridge, to)))
         return false;
     struct hr_head_base *base = hr_head_begin(&head, HR_HEAD_LETTER, letter->term);
     base->last = bytes == left;
     base->bare = letter->bare;
     hr_head_add(&head, &letter->head, sizeof letter->head);
     hr_head_add(&head, letter->note, letter->head.note_bytes);
-    if (!hr_carrier_send(carrier, to, &head,
-                         (const void *)((uintptr_t)letter->body + letter->head.part_at), bytes,
-                         &part->done))
+    if (!hr_bridge_send(bridge, to, &head,
+                        (const void *)((uintptr_t)letter->body + letter->head.part_at), bytes,
+                        &part->done))
         return false;
     letter->nparts++;
     letter->head.part_at += bytes;
     letter->all_sent = bytes == left;
-    carrier->moved = true;
+    bridge->moved = true;
     return true;
 }
 
@@ -668,13 +667,13 @@ static void drop_first(struct hr_machine *machine)
         free(letter);
 }
 
-void hr_letters_go(struct hr_carrier *carrier)
+void hr_letters_go(struct hr_bridge *bridge)
 {
-    for (size_t m = 0; m < carrier->machines; m++) {
-        struct hr_machine *machine = &carrier->machine[m];
+    for (size_t m = 0; m < bridge->machines; m++) {
+        struct hr_machine *machine = &bridge->machine[m];
         for (struct hr_letter *l = machine->first; l && !machine->gone; l = l->next) {
             retire_letter(l);
-            while (!l->all_sent && send_letter_part(carrier, m, l))
+            while (!l->all_sent && send_letter_part(bridge, m, l))
                 retire_letter(l);
             if (!l->all_sent)
                 break;
@@ -684,29 +683,29 @@ void hr_letters_go(struct hr_carrier *carrier)
     }
 }
 
-bool hr_letters_are_due(const struct hr_carrier *carrier)
+bool hr_letters_are_due(const struct hr_bridge *bridge)
 {
-    for (size_t m = 0; m < carrier->machines; m++)
-        for (const struct hr_letter *l = carrier->machine[m].first; l; l = l->next)
+    for (size_t m = 0; m < bridge->machines; m++)
+        for (const struct hr_letter *l = bridge->machine[m].first; l; l = l->next)
             if (l->term && l->bare && !l->all_sent)
                 return true;
     return false;
 }
 
-void hr_letters_drop(struct hr_carrier *carrier, size_t machine)
+void hr_letters_drop(struct hr_bridge *bridge, size_t machine)
 {
-    while (carrier->machine[machine].first)
-        drop_first(&carrier->machine[machine]);
+    while (bridge->machine[machine].first)
+        drop_first(&bridge->machine[machine]);
 }
 
 /* --- coming --- */
 
-bool hr_letters_place(struct hr_carrier *carrier, size_t from, const struct hr_head_letter *head,
+bool hr_letters_place(struct hr_bridge *bridge, size_t from, const struct hr_head_letter *head,
                       const void *note, void **where)
 {
-    struct hr_machine *machine = &carrier->machine[from];
+    struct hr_machine *machine = &bridge->machine[from];
     const struct hr_wire_sink *sink =
-        head->channel < HR_CARRIER_CHANNELS ? &carrier->sink[head->channel] : NULL;
+        head->channel < HR_BRIDGE_CHANNELS ? &bridge->sink[head->channel] : NULL;
     struct hr_letter_coming *coming = &machine->letter[head->channel == HR_CHANNEL_OF_A_TERM];
     void *at = NULL;
     if (!sink || !sink->place || (coming->receiving && !head->part_at))
@@ -721,12 +720,12 @@ bool hr_letters_place(struct hr_carrier *carrier, size_t from, const struct hr_h
     return true;
 }
 
-void hr_letters_arrived(struct hr_carrier *carrier, size_t from, const struct hr_head_letter *head,
+void hr_letters_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_letter *head,
                         const void *note, bool last)
 {
-    const struct hr_wire_sink *sink = &carrier->sink[head->channel];
+    const struct hr_wire_sink *sink = &bridge->sink[head->channel];
     if (!last)
         return;
-    carrier->machine[from].letter[head->channel == HR_CHANNEL_OF_A_TERM].receiving = false;
+    bridge->machine[from].letter[head->channel == HR_CHANNEL_OF_A_TERM].receiving = false;
     sink->arrived(sink->arg, from, note, head->note_bytes);
 }

@@ -1,4 +1,4 @@
-/* inside.h - what the two files of the carrier share: carry.c, and above it carrier.c. Everything
+/* inside.h - what the two files of the bridge share: carry.c, and above it bridge.c. Everything
  * here is touched by who has the lock.
  */
 #ifndef HR_MACHINES_INSIDE_H
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 
-/* --- heads of what carriers send each other ---
+/* --- heads of what bridges send each other ---
  *
  *   [ base | of its kind | words | credits ]      at most HR_WIRE_HEAD bytes, all multiples of 8
  *
@@ -36,7 +36,7 @@ struct hr_head_base {
 };
 
 struct hr_head_message {
-    uint32_t ring; /* its number in the order of hr_carrier_add_ring */
+    uint32_t ring; /* its number in the order of hr_bridge_add_ring */
     uint32_t slot; /* struct hr_cargo */
     uint64_t ring_at, number, offset, bytes, part_at;
     struct hr_message message;
@@ -99,7 +99,7 @@ static inline const void *hr_head_take(struct hr_head_reader *reader, size_t byt
     return at;
 }
 
-/* --- what a carrier has --- */
+/* --- what a bridge has --- */
 
 enum { HR_SENDING_PARTS = 16, HR_SCAN_NS = 1000 * 1000 /* between looks at everything */ };
 
@@ -218,8 +218,8 @@ enum hr_term_stage {
     HR_TERM_READY   /* they are, and may be sent to; nothing overtakes letters of before */
 };
 
-struct hr_carrier {
-    struct hr_carrier_options options;
+struct hr_bridge {
+    struct hr_bridge_options options;
     pthread_mutex_t lock;
     size_t self, machines, nrings;
     struct hr_machine *machine; /* (machines) */
@@ -234,7 +234,7 @@ struct hr_carrier {
     uint32_t bell_seen[HR_MAX_RANKS];
     struct hr_tracked tracked[HR_TRACKED_REGIONS];
     size_t ntracked;
-    struct hr_wire_sink sink[HR_CARRIER_CHANNELS];
+    struct hr_wire_sink sink[HR_BRIDGE_CHANNELS];
     int64_t now, scanned, beaten; /* ns */
     bool leaves, moved;
     struct hr_failure failure; /* as it is told */
@@ -247,44 +247,44 @@ struct hr_carrier {
     struct hr_atom64 polled; /* when somebody did last */
 };
 
-static inline bool hr_carrier_speaks_to(const struct hr_carrier *carrier, size_t machine)
+static inline bool hr_bridge_speaks_to(const struct hr_bridge *bridge, size_t machine)
 {
-    return machine != carrier->self && !carrier->machine[machine].gone;
+    return machine != bridge->self && !bridge->machine[machine].gone;
 }
 
 /* --- carry.c --- */
 
 /* Abort the run: something is wrong with what came. */
-void hr_carrier_fail(struct hr_carrier *carrier, enum hr_status status, const char *format, ...)
+void hr_bridge_fail(struct hr_bridge *bridge, enum hr_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Send a head that is complete but for credits and words, which are added. False: no room. */
-bool hr_carrier_send(struct hr_carrier *carrier, size_t to, struct hr_head *head, const void *body,
-                     size_t bytes, bool *done);
+bool hr_bridge_send(struct hr_bridge *bridge, size_t to, struct hr_head *head, const void *body,
+                    size_t bytes, bool *done);
 /* Look at the rings to and from that rank again. */
-void hr_carrier_stir(struct hr_carrier *carrier, size_t rank);
+void hr_bridge_stir(struct hr_bridge *bridge, size_t rank);
 
 /* What can be moved: messages out; those that wait for their place; letters out; and credits that
  * cannot wait for something that they could ride on. */
-void hr_sending_go(struct hr_carrier *carrier);
-void hr_landing_go(struct hr_carrier *carrier);
-void hr_letters_go(struct hr_carrier *carrier);
-void hr_credits_alone(struct hr_carrier *carrier);
+void hr_sending_go(struct hr_bridge *bridge);
+void hr_landing_go(struct hr_bridge *bridge);
+void hr_letters_go(struct hr_bridge *bridge);
+void hr_credits_alone(struct hr_bridge *bridge);
 
 /* What comes. */
-bool hr_tracked_unpack(struct hr_carrier *carrier, size_t from, size_t n,
+bool hr_tracked_unpack(struct hr_bridge *bridge, size_t from, size_t n,
                        struct hr_head_reader *reader);
-void hr_credit_arrived(struct hr_carrier *carrier, const struct hr_head_credit *credit);
-bool hr_landing_place(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
+void hr_credit_arrived(struct hr_bridge *bridge, const struct hr_head_credit *credit);
+bool hr_landing_place(struct hr_bridge *bridge, size_t from, const struct hr_head_message *head,
                       bool last, void **where);
-void hr_landing_arrived(struct hr_carrier *carrier, size_t from, const struct hr_head_message *head,
+void hr_landing_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_message *head,
                         bool last);
-bool hr_letters_place(struct hr_carrier *carrier, size_t from, const struct hr_head_letter *head,
+bool hr_letters_place(struct hr_bridge *bridge, size_t from, const struct hr_head_letter *head,
                       const void *note, void **where);
-void hr_letters_arrived(struct hr_carrier *carrier, size_t from, const struct hr_head_letter *head,
+void hr_letters_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_letter *head,
                         const void *note, bool last);
 
 /* Is a letter that was posted before this term ran still to be sent? */
-bool hr_letters_are_due(const struct hr_carrier *carrier);
-void hr_letters_drop(struct hr_carrier *carrier, size_t machine);
+bool hr_letters_are_due(const struct hr_bridge *bridge);
+void hr_letters_drop(struct hr_bridge *bridge, size_t machine);
 
 #endif

@@ -44,7 +44,7 @@ static bool is_ours(const void *bytes, size_t head_bytes)
            !memcmp(bytes, magic, sizeof magic);
 }
 
-/* Of the carrier: it waits for it, or comes too late. */
+/* Of the bridge: it waits for it, or comes too late. */
 static bool place_waste(struct hr_machines *machines, size_t from, size_t bytes, void **where)
 {
     if (!machines->ran)

@@ -4,11 +4,11 @@
  *     hr_machines_open(wire, &machines)     all are there; one clock, one instruction set
  *     status = hr_machines_fail(&machines, status, ...)     has any machine failed? then all have
  *     hr_machines_gather(&machines, &mine, bytes, all, ...)
- *     hr_train_call                         a run: the carrier has the wire (carrier.h)
+ *     hr_train_call                         a run: the bridge has the wire (bridge.h)
  *     hr_machines_close(&machines)          all part; then the caller closes the wire
  *
  *   Gather   each sends what it has to say to all others, and waits for theirs. What comes for a
- *            later gathering waits in the wire, and so does what comes for the carrier, until
+ *            later gathering waits in the wire, and so does what comes for the bridge, until
  *            that has gone (ran): then what is left of it, beats, means nothing any more.
  *   Clock    of machine m: machine 0 is asked for its time, again and again. Of the round trip that
  *            was the shortest, its time belongs to the middle: it is wrong by half the round trip
@@ -52,12 +52,12 @@ struct hr_machines {
     bool here[HR_WIRE_MACHINES];                         /* whose word of this gathering has come */
     bool lost[HR_WIRE_MACHINES], owes[HR_WIRE_MACHINES]; /* owes: it has asked for our time */
     bool without[HR_WIRE_MACHINES]; /* the run has gone on without them: nobody waits for them, and
-                                       their words are zeros. Set by who closes the carrier */
+                                       their words are zeros. Set by who closes the bridge */
     bool parts;                     /* who is gone has ended */
     char why[160];                  /* the last one was lost */
     size_t bytes;
     unsigned char *all; /* (machines, bytes) the caller's */
-    bool ran;           /* a carrier has had the wire, and has closed. Set by who closes it */
+    bool ran;           /* a bridge has had the wire, and has closed. Set by who closes it */
     void *waste[HR_WIRE_MACHINES]; /* owned: bodies that mean nothing any more */
     int64_t asked_ns;              /* own clock: the question under way; 0: none */
     struct hr_machine_clock clock[HR_WIRE_MACHINES];

@@ -280,7 +280,7 @@ struct hr_meet {
     struct hr_atom32 wrong;  /* what came was not what should. Writer: who polls */
     char why[200];           /* published by wrong */
     struct packet packet[2]; /* for all, and for machine 0 */
-    struct hr_atom32 done;   /* bodies that were sent. Writer: the carrier */
+    struct hr_atom32 done;   /* bodies that were sent. Writer: the bridge */
     uint32_t posted;
     uint64_t bytes;
     struct other other[HR_WIRE_MACHINES];
@@ -435,8 +435,8 @@ enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_mee
         hr_meet_close(meet);
         return status;
     }
-    hr_carrier_listen(options->carrier, options->channel,
-                      &(struct hr_wire_sink){meet, place, arrived});
+    hr_bridge_listen(options->bridge, options->channel,
+                     &(struct hr_wire_sink){meet, place, arrived});
     *out = meet;
     return HR_OK;
 }
@@ -465,9 +465,8 @@ static enum hr_status post(struct hr_meet *meet, size_t to, const struct note *n
 {
     meet->posted += bytes > 0;
     meet->bytes += bytes;
-    return hr_carrier_post(meet->options.carrier, to, meet->options.channel, note, sizeof *note,
-                           body, bytes, bytes ? &meet->done : NULL,
-                           bytes ? &meet->words.bell : NULL);
+    return hr_bridge_post(meet->options.bridge, to, meet->options.channel, note, sizeof *note, body,
+                          bytes, bytes ? &meet->done : NULL, bytes ? &meet->words.bell : NULL);
 }
 
 static enum hr_status wait_for(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
@@ -508,7 +507,7 @@ static bool all_ended(void *arg)
     const struct gathering *at = arg;
     return (all_are_past(at, offsetof(struct other, ended)) &&
             hr_atom32_load_acquire(&at->meet->done) ==
-                at->meet->posted) || /* partner: the carrier */
+                at->meet->posted) || /* partner: the bridge */
            is_wrong(at->meet);
 }
 
@@ -813,7 +812,7 @@ void hr_meet_begin_term(struct hr_meet *meet, const struct hr_hosts *hosts)
 {
     for (size_t m = 0; m < HR_WIRE_MACHINES; m++) /* what was under way has been dropped */
         meet->other[m].arriving = false;
-    meet->posted = hr_atom32_load_acquire(&meet->done); /* partner: the carrier */
+    meet->posted = hr_atom32_load_acquire(&meet->done); /* partner: the bridge */
     meet->options.hosts = *hosts;
     meet->here = 0;
     for (size_t r = 0; r < meet->options.nranks; r++)

@@ -21,7 +21,7 @@
  *           with meetings of its own. What of a void one has come stays: who lives says it all once
  *           more, and then all have what machine 0 has (hr_meet_spread).
  *
- * Threads:  at by ranks; conduct, alone and close by the launcher. The carrier's pollers write what
+ * Threads:  at by ranks; conduct, alone and close by the launcher. The bridge's pollers write what
  *           arrives.
  * Ordering: arrived (acq_rel, by each) carries ranks' stores to the conductor; COME goes behind
  *           its comparison; came and ended (release by a poller, acquire by the conductor) carry
@@ -40,7 +40,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 #include "shm/hosts.h"
 
 /* === which bytes of shared memory this machine has changed since the last meeting ===
@@ -116,8 +116,8 @@ HR_CHECKED enum hr_status hr_twin_unpack(const struct hr_twin *twin, const unsig
 struct hr_meet;
 
 struct hr_meet_options {
-    struct hr_carrier *carrier;
-    const struct hr_wire *wire; /* the carrier's: for names */
+    struct hr_bridge *bridge;
+    const struct hr_wire *wire; /* the bridge's: for names */
     struct hr_hosts hosts;
     size_t nranks; /* ranks [0, nranks) meet */
     bool in_order; /* see above; then the launcher meets for all ranks, by hr_meet_alone */
@@ -131,11 +131,11 @@ struct hr_meet_options {
 
 /* From now on all machines have the same in these areas. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_meet **out);
-/* Harmless on NULL. Nothing may arrive any more: the carrier is closed, or nobody polls. */
+/* Harmless on NULL. Nothing may arrive any more: the bridge is closed, or nobody polls. */
 void hr_meet_close(struct hr_meet *meet);
 
 /* Rank `rank` comes; when this returns all have, and have what they had stored.
- *   waiter  the rank's, which polls the carrier
+ *   waiter  the rank's, which polls the bridge
  *   stage   where it meets, 0 .. 31: the same for all, and which areas are compared (below)
  *   what    in words, for messages: "a cut" */
 HR_CHECKED enum hr_status hr_meet_at(struct hr_meet *meet, size_t rank, struct hr_waiter *waiter,
@@ -152,9 +152,9 @@ HR_CHECKED enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *
 
 /* Go on without that machine. */
 void hr_meet_drop(struct hr_meet *meet, size_t machine);
-/* The one that may be under way is void: as hr_carrier_end_term. */
+/* The one that may be under way is void: as hr_bridge_end_term. */
 void hr_meet_end_term(struct hr_meet *meet);
-/* Behind hr_carrier_is_still. */
+/* Behind hr_bridge_is_still. */
 void hr_meet_begin_term(struct hr_meet *meet, const struct hr_hosts *hosts);
 /* Has another machine come to the next meeting? Then *stage is where. */
 bool hr_meet_is_called(const struct hr_meet *meet, unsigned *stage);

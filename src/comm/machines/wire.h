@@ -18,7 +18,7 @@
  *           arrive in that order. A message may be placed before the one before it has arrived.
  *           While place says "not now", what is behind that message from that machine waits; other
  *           machines' messages do not.
- * Threads:  one at a time; who calls sees to it (the carrier has a lock). sink's functions are
+ * Threads:  one at a time; who calls sees to it (the bridge has a lock). sink's functions are
  *           called in poll alone, and may call send, but not poll.
  * Memory:   where a body goes stays the transport's from place to arrived; a body is the
  *           transport's from send until it has set *done: in send itself or in a poll, under the

@@ -1,7 +1,7 @@
 /* hosts.h - on which machine each rank of a run lives.
  *
  * Without machines (a zeroed struct) all ranks live here. A rank that lives elsewhere has its place
- * in the segment here, too, which is carried to and fro (machines/carrier.h).
+ * in the segment here, too, which is carried to and fro (machines/bridge.h).
  */
 #ifndef HR_SHM_HOSTS_H
 #define HR_SHM_HOSTS_H

@@ -64,7 +64,7 @@
 
 #include <string.h>
 
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 #include "strategy/rank.h"
 #include "strategy/shared.h"
 #include "strategy/shared_state.h"
@@ -403,8 +403,8 @@ void hr_server_unpack(const struct hr_shared_state *shared, size_t worker, size_
  */
 
 /* Add the rings between workers and shards, which are initialised, and that index. shared is read
- * until the carrier is closed. HR_E_NOMEM. */
+ * until the bridge is closed. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_server_carry(const struct hr_shared_state *shared,
-                                          struct hr_carrier *carrier);
+                                          struct hr_bridge *bridge);
 
 #endif

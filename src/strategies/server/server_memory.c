@@ -342,18 +342,18 @@ static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
     return (struct hr_cargo){0};
 }
 
-enum hr_status hr_server_carry(const struct hr_shared_state *shared, struct hr_carrier *carrier)
+enum hr_status hr_server_carry(const struct hr_shared_state *shared, struct hr_bridge *bridge)
 {
     HR_ASSERT(hr_hosts_same(&shared->hosts, 0, hr_shard_rank(shared, 0)));
     struct hr_atom64 *next = &shared->dispenser->next;
-    hr_carrier_track(carrier, hr_shard_rank(shared, 0), next, sizeof *next);
+    hr_bridge_track(bridge, hr_shard_rank(shared, 0), next, sizeof *next);
     for (size_t w = 0; w < shared->workers; w++)
         for (size_t s = 0; s < shared->servers; s++) {
             const size_t owner = hr_shard_rank(shared, s);
-            HR_TRY(hr_carrier_add_ring(carrier, hr_server_requests(shared, w, s), w, owner,
-                                       cargo_of, shared));
-            HR_TRY(hr_carrier_add_ring(carrier, hr_server_replies(shared, w, s), owner, w, cargo_of,
-                                       shared));
+            HR_TRY(hr_bridge_add_ring(bridge, hr_server_requests(shared, w, s), w, owner, cargo_of,
+                                      shared));
+            HR_TRY(hr_bridge_add_ring(bridge, hr_server_replies(shared, w, s), owner, w, cargo_of,
+                                      shared));
         }
     return HR_OK;
 }

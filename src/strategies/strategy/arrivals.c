@@ -79,7 +79,7 @@ const int64_t *hr_arrivals_cost(const struct hr_shared_state *shared, size_t wai
 
 /* --- lines */
 
-/* Partner of all: read_line, here, or of another machine behind its carrier. */
+/* Partner of all: read_line, here, or of another machine behind its bridge. */
 static void write_line(struct line *line, const struct hr_coming *coming)
 {
     hr_atom64_store_release(&line->begun, coming->key);

@@ -18,7 +18,7 @@
  *   Missing   lines, of workers that come in this moment, or were lost before they came, count as
  *             if written now.
  *
- * Machines  A line goes to others with the next message (machines/carrier.h, Words), so that who
+ * Machines  A line goes to others with the next message (machines/bridge.h, Words), so that who
  *           leaves an exchange since messages of all came has their lines, too.
  *
  * Threads: a line's writer is its worker; readers are the others, any time (a seqlock of two words:

@@ -3,7 +3,7 @@
  *
  *   Together   a word counts them: what a message stands for lies where all read it.
  *   Apart      two workers on different machines have a ring; its message says where that lies,
- *              which is carried there with it (machines/carrier.h), and is released when it has
+ *              which is carried there with it (machines/bridge.h), and is released when it has
  *              been read.
  *
  *     [came to worker 0 from 0, 1, ..., to 1 ... | ring to 0 from 0, 1, ..., to 1 ...]

@@ -300,7 +300,7 @@ static uint64_t step_of(const struct hr_losses *losses, size_t rank)
     const struct hr_control *control = shared_of(losses)->control;
     if (!is_worker(losses, rank))
         return 0;
-    if (hr_control_is_elsewhere(control, rank)) /* partner: the carrier */
+    if (hr_control_is_elsewhere(control, rank)) /* partner: the bridge */
         return hr_atom64_load_relaxed(&control->rank[rank].gauge.gradients);
     return hr_roster_is_gone(shared_of(losses)->control, rank)
                ? last_of(losses, rank)->step

@@ -109,8 +109,8 @@ struct hr_wire_sink hr_losses_apart_sink(struct hr_losses_apart *apart)
 static enum hr_status post(struct hr_losses_apart *apart, size_t to,
                            const struct hr_loss_letter *letter)
 {
-    return hr_carrier_post(apart->carrier, to, apart->channel, letter, sizeof *letter, NULL, 0,
-                           NULL, NULL);
+    return hr_bridge_post(apart->bridge, to, apart->channel, letter, sizeof *letter, NULL, 0, NULL,
+                          NULL);
 }
 
 /* To machine 0: what this one has seen. */
@@ -187,13 +187,13 @@ static void take(struct hr_losses *losses, const struct hr_loss_letter *letter)
     struct hr_losses_apart *apart = losses->apart;
     for (size_t m = 0; m < apart->hosts->machines; m++)
         if (letter->machines & bit(m)) {
-            hr_carrier_lose(apart->carrier, m);
+            hr_bridge_lose(apart->bridge, m);
             hr_meet_drop(apart->meet, m);
         }
     apart->gone |= letter->machines;
     if (letter->term) {
         apart->term = (uint32_t)letter->term;
-        hr_carrier_end_term(apart->carrier, apart->term);
+        hr_bridge_end_term(apart->bridge, apart->term);
         hr_meet_end_term(apart->meet);
     }
     lose_ranks(losses, letter);
@@ -258,7 +258,7 @@ bool hr_losses_apart_lost(void *arg, size_t rank, const char *how)
 static void poll(void *arg)
 {
     struct hr_losses_apart *apart = arg;
-    hr_carrier_poll(apart->carrier);
+    hr_bridge_poll(apart->bridge);
     if (is_first(apart))
         return;
     const enum hr_status ignored = report(apart); /* without memory the others will see it */
@@ -333,7 +333,7 @@ enum hr_status hr_losses_apart_meet(struct hr_losses *losses)
 static void poll_and_take(void *arg)
 {
     struct hr_losses *losses = arg;
-    hr_carrier_poll(losses->apart->carrier);
+    hr_bridge_poll(losses->apart->bridge);
     const enum hr_status status = hr_losses_apart_take(losses);
     if (status != HR_OK)
         hr_control_abort(losses->apart->control, HR_MAX_RANKS, status, hr_error_message());
@@ -366,17 +366,17 @@ enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again)
     struct hr_losses_apart *apart = losses->apart;
     const struct hr_leader *leader = losses->leader;
     struct hr_waiter waiter = waiter_of(apart);
-    HR_TRY(hr_wait_until(&waiter, &apart->control->launcher_bell, hr_carrier_is_still,
-                         apart->carrier, "what is under way to other machines"));
+    HR_TRY(hr_wait_until(&waiter, &apart->control->launcher_bell, hr_bridge_is_still, apart->bridge,
+                         "what is under way to other machines"));
     hr_meet_begin_term(apart->meet, apart->hosts);
-    hr_carrier_begin_term(apart->carrier, apart->hosts);
+    hr_bridge_begin_term(apart->bridge, apart->hosts);
     HR_TRY(hr_meet_alone(apart->meet, &waiter, HR_STAGE_SPAN, "ranks that rest behind a loss"));
     apart->again += is_first(apart) ? hr_term_go_back(leader) : 0;
     HR_TRY(hr_meet_spread(apart->meet, &waiter, HR_STAGE_SPAN, "the state of the last cut"));
     welcome_servers(losses);
     HR_TRY(hr_term_begin_at_cut(leader));
     HR_TRY(apart->carry(apart->arg));
-    hr_carrier_run_term(apart->carrier);
+    hr_bridge_run_term(apart->bridge);
     *again = apart->again;
     apart->again = 0;
     return HR_OK;

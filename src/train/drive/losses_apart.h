@@ -5,7 +5,7 @@
  *
  *   machine m   sees that another is lost, or a rank of its own     report -> machine 0
  *   machine 0   has seen it, or been told                           order  -> all who live
- *   all         take the order: the carrier's term is over (machines/carrier.h), and with it a
+ *   all         take the order: the bridge's term is over (machines/bridge.h), and with it a
  *               meeting under way; ranks are recalled (shm/roster.h). Servers of a machine that is
  *               lost move to those that are left. When all ranks here rest a new term begins:
  *
@@ -18,7 +18,7 @@
  * cut. When the last cut has passed nobody goes back: who is lost then is only noted.
  * Machine 0 leads: without it the run ends, as it does when no worker is left there.
  *
- * Threads: the launcher's, but for what carriers' pollers write.
+ * Threads: the launcher's, but for what bridges' pollers write.
  * Source:  one sequencer for all decisions: Birman and Joseph, "Reliable communication in the
  *          presence of failures", ACM TOCS 1987 (views agreed upon by a coordinator).
  * Test:    tests/unit/drive/test_losses_apart.c, tests/unit/train/test_several_losses.c
@@ -38,7 +38,7 @@ struct hr_loss_letter {
 };
 
 struct hr_losses_apart {
-    struct hr_carrier *carrier;
+    struct hr_bridge *bridge;
     struct hr_meet *meet;
     const struct hr_wire *wire; /* for names */
     struct hr_hosts *hosts;     /* shared->hosts: servers move */
@@ -76,7 +76,7 @@ static inline bool hr_losses_here(const struct hr_losses *losses, size_t rank)
     return !losses->apart || hr_hosts_here(losses->apart->hosts, rank);
 }
 
-/* Who listens for reports and orders; what the carrier calls (lost), of struct hr_losses_apart. */
+/* Who listens for reports and orders; what the bridge calls (lost), of struct hr_losses_apart. */
 struct hr_wire_sink hr_losses_apart_sink(struct hr_losses_apart *apart);
 void hr_losses_apart_saw(void *apart, size_t machine, const char *how);
 

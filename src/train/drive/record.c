@@ -231,15 +231,15 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
     drop(&drive->recorder->part[note.owner]);
 }
 
-void hr_record_listen(struct hr_drive *drive, struct hr_carrier *carrier, size_t channel)
+void hr_record_listen(struct hr_drive *drive, struct hr_bridge *bridge, size_t channel)
 {
     const struct hr_wire_sink sink = {drive, place, arrived};
-    hr_carrier_listen(carrier, channel, &sink);
+    hr_bridge_listen(bridge, channel, &sink);
 }
 
 /* --- others --- */
 
-enum hr_status hr_record_bring(struct hr_drive *drive, struct hr_carrier *carrier, size_t channel)
+enum hr_status hr_record_bring(struct hr_drive *drive, struct hr_bridge *bridge, size_t channel)
 {
     struct hr_recorder *recorder = drive->recorder;
     for (size_t owner = 0; recorder && owner < drive->job->shared->servers; owner++) {
@@ -251,8 +251,8 @@ enum hr_status hr_record_bring(struct hr_drive *drive, struct hr_carrier *carrie
         HR_TRY(hr_trace_log_take(&recorder->log[owner], &memory, &part->bytes));
         part->memory = memory;
         const struct note note = {owner, part->bytes};
-        HR_TRY(hr_carrier_post(carrier, 0, channel, &note, sizeof note, memory, part->bytes, NULL,
-                               NULL));
+        HR_TRY(hr_bridge_post(bridge, 0, channel, &note, sizeof note, memory, part->bytes, NULL,
+                              NULL));
     }
     return HR_OK;
 }

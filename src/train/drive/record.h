@@ -18,7 +18,7 @@
 #define HR_DRIVE_RECORD_H
 
 #include "drive/driver.h"
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 #include "server/server.h"
 #include "trace/trace.h"
 
@@ -37,18 +37,18 @@ struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner);
 
 /* --- on several machines: logs of owners that live elsewhere ---
  *
- *   machine 0   hr_record_listen   before the carrier starts
+ *   machine 0   hr_record_listen   before the bridge starts
  *   others      hr_record_bring    when their ranks have ended, before the last meeting: letters to
  *                                  a machine come in their order, so behind it all logs have come
  *
  * Each log has its own order, and none of them is of two machines: so nothing is merged. What comes
- * is taken by who polls the carrier. Test: tests/unit/train/test_several_records.c */
+ * is taken by who polls the bridge. Test: tests/unit/train/test_several_records.c */
 
 /* Take the logs of other machines, which come on this channel. */
-void hr_record_listen(struct hr_drive *drive, struct hr_carrier *carrier, size_t channel);
-/* Send those of this one to machine 0; they stay until the carrier is closed. HR_E_IO: one could
+void hr_record_listen(struct hr_drive *drive, struct hr_bridge *bridge, size_t channel);
+/* Send those of this one to machine 0; they stay until the bridge is closed. HR_E_IO: one could
  * not be written. */
-HR_CHECKED enum hr_status hr_record_bring(struct hr_drive *drive, struct hr_carrier *carrier,
+HR_CHECKED enum hr_status hr_record_bring(struct hr_drive *drive, struct hr_bridge *bridge,
                                           size_t channel);
 
 /* --- the launcher's log ---

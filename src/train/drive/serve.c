@@ -355,7 +355,7 @@ static enum hr_status resting_lend(struct hr_resting *resting, struct hr_server 
     struct lent *lent = &resting->shard[server->shard.number];
     uint32_t seen;
     server->waiter.spin_ns = 0;
-    server->waiter.poll = NULL; /* who waits does, and the carrier: it rings when something comes */
+    server->waiter.poll = NULL; /* who waits does, and the bridge: it rings when something comes */
     server->waiter.beat = &control->rank[rank].gauge.taken; /* others wait for replies */
     lent->server = server;
     serve(lent, EVERYBODY, NULL, &seen);

@@ -240,7 +240,7 @@ static uint64_t told_from_elsewhere(const struct hr_launcher *launcher, size_t w
 {
     const struct hr_control *control = launcher->cuts->control;
     return hr_control_is_elsewhere(control, w)
-               ? hr_atom64_load_relaxed(&control->rank[w].gauge.samples) /* partner: the carrier */
+               ? hr_atom64_load_relaxed(&control->rank[w].gauge.samples) /* partner: the bridge */
                : 0;
 }
 

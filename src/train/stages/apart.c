@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "hogring/update_rule.h"
 
-/* What a message is about. word[0], word[1]: what goes with it (carrier.h); then, of
+/* What a message is about. word[0], word[1]: what goes with it (bridge.h); then, of
  *   NUMBERS      a micro-batch's labels and samples        pass, index, count, which
  *   ACTIVATIONS  in a slot                                 the boundary's word
  *   GRADIENTS    in a slot                                 the same, loss, correct, which

@@ -10,7 +10,7 @@
  *   and then when it drains; stages say that they have drained, with the weights and the state of
  *   the optimiser that they have come to. What a stage updates in between is its machine's.
  *
- *   Every machine has laid out the same memory (machines/carrier.h). What lies there travels with a
+ *   Every machine has laid out the same memory (machines/bridge.h). What lies there travels with a
  *   message that speaks of it; the rank that takes the message stores the word that its writer has
  *   stored over there, so that ranks here see what they would see of a stage beside them.
  *   A stage's machines are equal runs of stages; a team (pipeline.h) is never torn.

@@ -188,7 +188,7 @@ static void who_does_not_come_in_time_is_named(void **state)
         assert_int_equal(ended[m], 0);
 }
 
-/* --- behind a carrier --- */
+/* --- behind a bridge --- */
 
 static struct hr_atom32 *parted; /* in memory that all machines share */
 
@@ -219,8 +219,8 @@ static void nobody_waits_for_who_is_known_to_be_lost(void **state)
     munmap(parted, sizeof *parted);
 }
 
-/* What a carrier had still to say stands before the next word of its machine. */
-static enum hr_status say_behind_a_carrier(struct hr_machines *machines, size_t self)
+/* What a bridge had still to say stands before the next word of its machine. */
+static enum hr_status say_behind_a_bridge(struct hr_machines *machines, size_t self)
 {
     static const char beat[3000] = "body";
     const uint64_t head[4] = {1, 2, 3, 4};
@@ -237,11 +237,11 @@ static enum hr_status say_behind_a_carrier(struct hr_machines *machines, size_t 
     return HR_OK;
 }
 
-static void what_a_carrier_left_is_passed_over(void **state)
+static void what_a_bridge_left_is_passed_over(void **state)
 {
     (void)state;
-    check_all_end_well(say_behind_a_carrier, 0);
-    check_all_end_well(say_behind_a_carrier, 30);
+    check_all_end_well(say_behind_a_bridge, 0);
+    check_all_end_well(say_behind_a_bridge, 30);
 }
 
 /* --- clocks --- */
@@ -309,7 +309,7 @@ int main(void)
         cmocka_unit_test(who_is_gone_is_named_at_once),
         cmocka_unit_test(who_does_not_come_in_time_is_named),
         cmocka_unit_test(nobody_waits_for_who_is_known_to_be_lost),
-        cmocka_unit_test(what_a_carrier_left_is_passed_over),
+        cmocka_unit_test(what_a_bridge_left_is_passed_over),
         cmocka_unit_test(what_is_abandoned_moves_nothing),
         cmocka_unit_test(clocks_are_known_to_half_a_round_trip),
     };

@@ -31,7 +31,7 @@ struct machine {
     struct wire_mesh *mesh;
     size_t self;
     struct hr_wire *wire;
-    struct hr_carrier *carrier;
+    struct hr_bridge *bridge;
     struct hr_meet *meet;
     struct hr_control *control;
     unsigned char *segment;
@@ -62,15 +62,15 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self,
     for (size_t r = 0; r < RANKS; r++)
         if (!hr_hosts_here(&hosts, r))
             hr_control_place(m->control, r, m->wire->host[hosts.machine[r]]);
-    const struct hr_carrier_options carried = {.wire = m->wire,
-                                               .hosts = hosts,
-                                               .control = m->control,
-                                               .segment = m->segment,
-                                               .segment_bytes = BYTES,
-                                               .timeout_ns = 20 * SECOND,
-                                               .part_bytes = 10000};
-    CHECK_OK(hr_carrier_open(&carried, &m->carrier));
-    const struct hr_meet_options options = {.carrier = m->carrier,
+    const struct hr_bridge_options carried = {.wire = m->wire,
+                                              .hosts = hosts,
+                                              .control = m->control,
+                                              .segment = m->segment,
+                                              .segment_bytes = BYTES,
+                                              .timeout_ns = 20 * SECOND,
+                                              .part_bytes = 10000};
+    CHECK_OK(hr_bridge_open(&carried, &m->bridge));
+    const struct hr_meet_options options = {.bridge = m->bridge,
                                             .wire = m->wire,
                                             .hosts = hosts,
                                             .nranks = RANKS,
@@ -83,7 +83,7 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self,
 
 static void close_machine(struct machine *m)
 {
-    hr_carrier_close(m->carrier);
+    hr_bridge_close(m->bridge);
     hr_meet_close(m->meet);
     hr_wire_close(m->wire);
     free(m->control);
@@ -97,11 +97,11 @@ static void *rank_main(void *arg)
     snprintf(me->message, sizeof me->message, "%s", me->status ? hr_error_message() : "");
     if (me->status != HR_OK)
         hr_control_abort(me->machine->control, me->rank, me->status, me->message);
-    hr_carrier_leave(me->machine->carrier);
+    hr_bridge_leave(me->machine->bridge);
     /* The last thing that is said may be under way still when it is over. */
     for (int more = 50, most = 40000; more && most; most--) {
-        more -= hr_carrier_is_over(me->machine->carrier);
-        hr_carrier_poll(me->machine->carrier);
+        more -= hr_bridge_is_over(me->machine->bridge);
+        hr_bridge_poll(me->machine->bridge);
         usleep(100);
     }
     return NULL;
@@ -118,8 +118,8 @@ static void run(struct machine *machines, struct rank *ranks,
             .body = body,
             .waiter = {.abort = &m->control->abort,
                        .timeout_ns = timeout_ns,
-                       .poll = hr_carrier_poll,
-                       .poll_arg = m->carrier},
+                       .poll = hr_bridge_poll,
+                       .poll_arg = m->bridge},
         };
         assert_int_equal(pthread_create(&ranks[r].thread, NULL, rank_main, &ranks[r]), 0);
     }

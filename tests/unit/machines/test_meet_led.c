@@ -16,7 +16,7 @@ static const struct hr_area area = {.offset = 8192, .bytes = 1024, .unit = 1};
 struct machine {
     size_t self;
     struct hr_wire *wire;
-    struct hr_carrier *carrier;
+    struct hr_bridge *bridge;
     struct hr_meet *meet;
     struct hr_control *control;
     unsigned char *segment;
@@ -37,13 +37,13 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
     memset(m->control, 0, hr_control_bytes(2));
     memset(m->segment, 0, BYTES);
     hr_control_init(m->control, 2);
-    const struct hr_carrier_options carried = {.wire = m->wire,
-                                               .hosts = hosts,
-                                               .control = m->control,
-                                               .segment = m->segment,
-                                               .segment_bytes = BYTES};
-    CHECK_OK(hr_carrier_open(&carried, &m->carrier));
-    const struct hr_meet_options options = {.carrier = m->carrier,
+    const struct hr_bridge_options carried = {.wire = m->wire,
+                                              .hosts = hosts,
+                                              .control = m->control,
+                                              .segment = m->segment,
+                                              .segment_bytes = BYTES};
+    CHECK_OK(hr_bridge_open(&carried, &m->bridge));
+    const struct hr_meet_options options = {.bridge = m->bridge,
                                             .wire = m->wire,
                                             .hosts = hosts,
                                             .nranks = 1,
@@ -55,13 +55,13 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self)
     CHECK_OK(hr_meet_open(&options, &m->meet));
     m->waiter = (struct hr_waiter){.abort = &m->control->abort,
                                    .timeout_ns = 20 * HR_NS_PER_SECOND,
-                                   .poll = hr_carrier_poll,
-                                   .poll_arg = m->carrier};
+                                   .poll = hr_bridge_poll,
+                                   .poll_arg = m->bridge};
 }
 
 static void close_machine(struct machine *m)
 {
-    hr_carrier_close(m->carrier);
+    hr_bridge_close(m->bridge);
     hr_meet_close(m->meet);
     hr_wire_close(m->wire);
     free(m->control);
@@ -90,7 +90,7 @@ static enum hr_status conduct(struct machine *m)
     enum hr_status status = HR_OK;
     while (status == HR_OK && !has_passed(m, MEETINGS) &&
            !hr_atom32_load_acquire(m->waiter.abort)) {
-        hr_carrier_poll(m->carrier);
+        hr_bridge_poll(m->bridge);
         status = hr_meet_conduct(m->meet, &m->waiter, "a cut");
     }
     return status;
@@ -102,11 +102,11 @@ static void *machine_main(void *arg)
     m->status = (m->self ? conduct : meet_and_look)(m);
     if (m->status != HR_OK)
         hr_control_abort(m->control, 0, m->status, hr_error_message());
-    hr_carrier_leave(m->carrier);
+    hr_bridge_leave(m->bridge);
     /* The last thing that is said may be under way still when it is over. */
     for (int more = 50, most = 40000; more && most; most--) {
-        more -= hr_carrier_is_over(m->carrier);
-        hr_carrier_poll(m->carrier);
+        more -= hr_bridge_is_over(m->bridge);
+        hr_bridge_poll(m->bridge);
         usleep(100);
     }
     return NULL;

@@ -19,7 +19,7 @@ struct play {
     struct script script[MOST_MACHINES];
     struct wire_mesh mesh;
     struct hr_wire *wire[MOST_MACHINES];
-    struct hr_carrier *carrier[MOST_MACHINES];
+    struct hr_bridge *bridge[MOST_MACHINES];
 };
 
 static struct script *host_of(struct play *play, size_t rank)
@@ -27,20 +27,20 @@ static struct script *host_of(struct play *play, size_t rank)
     return &play->script[play->hosts.machine[rank]];
 }
 
-static void open_carrier(struct play *play, size_t m, uint32_t trouble)
+static void open_bridge(struct play *play, size_t m, uint32_t trouble)
 {
     struct script *script = &play->script[m];
-    struct hr_carrier_options options = {.hosts = play->hosts,
-                                         .control = script->shared.control,
-                                         .segment = script->arena,
-                                         .segment_bytes = SCRIPT_LINES * HR_LINE,
-                                         .part_bytes = trouble ? 60 : 0};
+    struct hr_bridge_options options = {.hosts = play->hosts,
+                                        .control = script->shared.control,
+                                        .segment = script->arena,
+                                        .segment_bytes = SCRIPT_LINES * HR_LINE,
+                                        .part_bytes = trouble ? 60 : 0};
     CHECK_OK(wire_socket_open(&play->mesh, m, (uint32_t)check_seed(), trouble, &play->wire[m]));
     options.wire = play->wire[m];
     options.hosts.self = (uint8_t)m;
     script->shared.segment = script->arena;
-    CHECK_OK(hr_carrier_open(&options, &play->carrier[m]));
-    CHECK_OK(hr_server_carry(&script->shared, play->carrier[m]));
+    CHECK_OK(hr_bridge_open(&options, &play->bridge[m]));
+    CHECK_OK(hr_server_carry(&script->shared, play->bridge[m]));
 }
 
 /* Worker w lives on machine w mod n, shard s on s mod n. part: of a push, bytes at least; "": it
@@ -72,14 +72,14 @@ static void open_play(struct play *play, const struct hr_strategy *strategy, siz
                                          .params = PARAMS,
                                          .hosts = play->hosts});
         if (machines > 1)
-            open_carrier(play, m, trouble);
+            open_bridge(play, m, trouble);
     }
 }
 
 static void close_play(struct play *play)
 {
     for (size_t m = 0; m < play->machines; m++) {
-        hr_carrier_close(play->carrier[m]);
+        hr_bridge_close(play->bridge[m]);
         hr_wire_close(play->wire[m]);
         script_close(&play->script[m]);
     }
@@ -90,7 +90,7 @@ static void settle(struct play *play)
 {
     for (size_t i = 0; i < SETTLES && play->machines > 1; i++)
         for (size_t m = 0; m < play->machines; m++)
-            hr_carrier_poll(play->carrier[m]);
+            hr_bridge_poll(play->bridge[m]);
 }
 
 /* Shards take what they may, in one order. */

@@ -1,5 +1,5 @@
 /* Rings, words and letters between machines, moved by hand: nothing is lost, torn or overtaken. */
-#include "machines/carrier.h"
+#include "machines/bridge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct rig {
     struct hr_wire *wire[MACHINES];
     struct hr_control *control[MACHINES];
     unsigned char *segment[MACHINES];
-    struct hr_carrier *carrier[MACHINES];
+    struct hr_bridge *bridge[MACHINES];
     size_t rings;
 };
 
@@ -28,8 +28,8 @@ static void rig_open(struct rig *rig, uint32_t trouble)
     memset(rig, 0, sizeof *rig);
     wire_mesh_open(&rig->mesh, MACHINES);
     for (size_t m = 0; m < MACHINES; m++) {
-        struct hr_carrier_options options = {.segment_bytes = SEGMENT,
-                                             .part_bytes = trouble ? 700 : 0};
+        struct hr_bridge_options options = {.segment_bytes = SEGMENT,
+                                            .part_bytes = trouble ? 700 : 0};
         const size_t bytes = hr_round_up(hr_control_bytes(MACHINES), HR_LINE);
         rig->segment[m] = aligned_alloc(HR_LINE, SEGMENT);
         rig->control[m] = aligned_alloc(HR_LINE, bytes);
@@ -42,7 +42,7 @@ static void rig_open(struct rig *rig, uint32_t trouble)
         options.wire = rig->wire[m];
         options.control = rig->control[m];
         options.segment = rig->segment[m];
-        CHECK_OK(hr_carrier_open(&options, &rig->carrier[m]));
+        CHECK_OK(hr_bridge_open(&options, &rig->bridge[m]));
     }
 }
 
@@ -50,7 +50,7 @@ static void rig_close(struct rig *rig)
 {
     for (size_t m = 0; m < MACHINES; m++) {
         assert_int_equal(hr_control_failure(rig->control[m]), HR_OK);
-        hr_carrier_close(rig->carrier[m]);
+        hr_bridge_close(rig->bridge[m]);
     }
     for (size_t m = 0; m < MACHINES; m++) {
         hr_wire_close(rig->wire[m]);
@@ -63,7 +63,7 @@ static void rig_close(struct rig *rig)
 static void poll_all(struct rig *rig)
 {
     for (size_t m = 0; m < MACHINES; m++)
-        hr_carrier_poll(rig->carrier[m]);
+        hr_bridge_poll(rig->bridge[m]);
 }
 
 static struct hr_ring *ring_on(const struct rig *rig, size_t m, size_t number)
@@ -85,8 +85,8 @@ static size_t add_ring(struct rig *rig, size_t from, size_t to)
     assert_true(hr_ring_bytes(SLOTS) <= 1024);
     for (size_t m = 0; m < MACHINES; m++) {
         hr_ring_init(ring_on(rig, m, number), SLOTS, 0);
-        CHECK_OK(hr_carrier_add_ring(rig->carrier[m], ring_on(rig, m, number), from, to, cargo_of,
-                                     NULL));
+        CHECK_OK(
+            hr_bridge_add_ring(rig->bridge[m], ring_on(rig, m, number), from, to, cargo_of, NULL));
     }
     return number;
 }
@@ -154,7 +154,7 @@ static void bytes_stay_until_their_message_is_released(void **state)
                     release(&rig, ring[to], 0, to);
                 }
         }
-        assert_true(hr_carrier_carried(rig.carrier[1]).put_aside > 0);
+        assert_true(hr_bridge_carried(rig.bridge[1]).put_aside > 0);
         rig_close(&rig);
     }
 }
@@ -202,7 +202,7 @@ static void words_come_before_what_they_caused(void **state)
         const size_t first = add_ring(&rig, 0, 1), second = add_ring(&rig, 1, 2);
         for (size_t m = 0; m < MACHINES; m++)
             for (size_t region = 0; region < REGIONS; region++)
-                hr_carrier_track(rig.carrier[m], 0, words_on(&rig, m, region), HR_TRACKED_BYTES);
+                hr_bridge_track(rig.bridge[m], 0, words_on(&rig, m, region), HR_TRACKED_BYTES);
         for (uint64_t round = 1; round <= ROUNDS; round++) {
             for (size_t region = 0; region < REGIONS; region++)
                 hr_atom64_store_release(words_on(&rig, 0, region) + 15, round * 10 + region);
@@ -212,8 +212,8 @@ static void words_come_before_what_they_caused(void **state)
             release(&rig, first, 0, 1);
             assert_true(push(&rig, second, 1, 2, round, BODIES + BODY, 100));
             while (!peek(&rig, second, 2)) {
-                hr_carrier_poll(rig.carrier[1]);
-                hr_carrier_poll(rig.carrier[2]);
+                hr_bridge_poll(rig.bridge[1]);
+                hr_bridge_poll(rig.bridge[2]);
             }
             release(&rig, second, 1, 2);
             for (size_t region = 0; region < REGIONS; region++)
@@ -276,11 +276,11 @@ static void letters_arrive_in_order_and_are_given_back(void **state)
             for (size_t i = 0; i < bytes; i++)
                 body[k][i] = byte_of(k, i);
             CHECK_OK(
-                hr_carrier_post(rig.carrier[2], 1, 3, &k, sizeof k, body[k], bytes, &done, &bell));
+                hr_bridge_post(rig.bridge[2], 1, 3, &k, sizeof k, body[k], bytes, &done, &bell));
         }
         for (int i = 0; i < 20; i++) /* nobody listens */
             poll_all(&rig);
-        hr_carrier_listen(rig.carrier[1], 3, &(struct hr_wire_sink){&inbox, place, arrived});
+        hr_bridge_listen(rig.bridge[1], 3, &(struct hr_wire_sink){&inbox, place, arrived});
         for (uint64_t turn = 0; inbox.arrived < LETTERS; turn++) {
             assert_true(turn < 1000000);
             inbox.shut = turn % 4 < 2;
@@ -303,7 +303,7 @@ static int64_t cpu_ns(void)
     return (int64_t)t.tv_sec * HR_NS_PER_SECOND + t.tv_nsec;
 }
 
-static void idle_carriers_leave_the_processor_alone(void **state)
+static void idle_bridges_leave_the_processor_alone(void **state)
 {
     (void)state;
     struct rig rig;
@@ -312,7 +312,7 @@ static void idle_carriers_leave_the_processor_alone(void **state)
     rig_open(&rig, 0);
     add_ring(&rig, 0, 1);
     for (size_t m = 0; m < MACHINES; m++)
-        CHECK_OK(hr_carrier_start(rig.carrier[m]));
+        CHECK_OK(hr_bridge_start(rig.bridge[m]));
     usleep(20000);
     const int64_t before = cpu_ns(), began = hr_clock_ns();
     usleep(500000);
@@ -341,21 +341,21 @@ static void note_after(void *arg, size_t from, const void *head, size_t head_byt
     words_after++;
 }
 
-static void who_has_left_may_say_more_to_others_than_the_carrier(void **state)
+static void who_has_left_may_say_more_to_others_than_the_bridge(void **state)
 {
     (void)state;
     const struct hr_wire_sink sink = {NULL, place_after, note_after};
     struct rig rig;
     rig_open(&rig, 0);
     for (size_t m = 0; m < MACHINES; m++)
-        hr_carrier_leave(rig.carrier[m]);
-    while (!hr_carrier_is_over(rig.carrier[1]))
+        hr_bridge_leave(rig.bridge[m]);
+    while (!hr_bridge_is_over(rig.bridge[1]))
         poll_all(&rig);
     while (!hr_wire_send(rig.wire[1], 0, after, sizeof after, NULL, 0, NULL))
         poll_all(&rig);
     for (int polls = 0; polls < 1000; polls++)
         poll_all(&rig);
-    assert_true(hr_carrier_is_over(rig.carrier[0]) && hr_carrier_is_over(rig.carrier[2]));
+    assert_true(hr_bridge_is_over(rig.bridge[0]) && hr_bridge_is_over(rig.bridge[2]));
     for (words_after = 0; !words_after;)
         hr_wire_poll(rig.wire[0], &sink);
     rig_close(&rig);
@@ -368,8 +368,8 @@ int main(void)
         cmocka_unit_test(sender_is_held_by_a_consumer_that_takes_nothing),
         cmocka_unit_test(words_come_before_what_they_caused),
         cmocka_unit_test(letters_arrive_in_order_and_are_given_back),
-        cmocka_unit_test(idle_carriers_leave_the_processor_alone),
-        cmocka_unit_test(who_has_left_may_say_more_to_others_than_the_carrier),
+        cmocka_unit_test(idle_bridges_leave_the_processor_alone),
+        cmocka_unit_test(who_has_left_may_say_more_to_others_than_the_bridge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
