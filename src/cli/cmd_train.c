@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "base/signals.h"
 #include "cli/commands.h"
-#include "cli/several.h"
+#include "cli/multinode.h"
 #include "export/onnx.h"
 #include "forecast/forecast.h"
 #include "json/value.h"
@@ -24,7 +24,7 @@
 #include "session/saved.h"
 #include "terminal/output.h"
 #include "train/shared_memory.h"
-#include "train/several.h"
+#include "train/multinode.h"
 #include "verdict/verdict.h"
 #include "watch/watch.h"
 

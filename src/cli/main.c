@@ -17,7 +17,7 @@
 #include "base/pipe.h"
 #include "cli/commands.h"
 #include "cli/help.h"
-#include "cli/several.h"
+#include "cli/multinode.h"
 #include "watch/watch.h"
 #include "terminal/output.h"
 #include "base/signals.h"

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/signals.h"
 #include "cli/commands.h"
-#include "cli/several.h"
+#include "cli/multinode.h"
 #include "policy/policy.h"
 #include "report/human.h"
 #include "terminal/output.h"

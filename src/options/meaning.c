@@ -103,7 +103,7 @@ static const struct hr_strategy *strategy_of(const char *name, uint64_t stalenes
 }
 
 /* Does it mean nothing on one machine, but something on several, where each has weights? */
-static bool obeys_apart(const struct hr_strategy *strategy, const struct hr_option *row)
+static bool obeys_multinode(const struct hr_strategy *strategy, const struct hr_option *row)
 {
     return hr_strategy_shares_weights(strategy) && !strcmp(row->name, "sync-every");
 }
@@ -126,7 +126,7 @@ static enum hr_status check_strategy(const struct hr_option *row, const struct h
     for (size_t i = 0; (strategy = hr_strategy_at(i)) != NULL; i++) {
         char name[64];
         const bool apart = !hr_strategy_obeys(strategy, row->name);
-        if (apart && !obeys_apart(strategy, row))
+        if (apart && !obeys_multinode(strategy, row))
             continue;
         const bool always = bound || hr_strategy_obeys(strategy_of(strategy->name, 0), row->name);
         snprintf(name, sizeof name, "%s%s", strategy->name,
@@ -138,7 +138,7 @@ static enum hr_status check_strategy(const struct hr_option *row, const struct h
     if (!names.n || hr_strategy_obeys(strategy_of(o->strategy, staleness), row->name))
         return HR_OK;
     snprintf(choice, sizeof choice, "%s%s", o->strategy,
-             obeys_apart(strategy_of(o->strategy, staleness), row) ? " on one machine" : "");
+             obeys_multinode(strategy_of(o->strategy, staleness), row) ? " on one machine" : "");
     return refuse(row, "strategy", choice, &names);
 }
 
@@ -220,7 +220,7 @@ enum hr_status hr_meaning_check(const struct hr_cli *cli, const struct hr_train_
         HR_TRY(hr_strategy_find(o->strategy, o->staleness, &strategy));
     for (size_t i = 0; (row = hr_cli_option_at(i).row) != NULL; i++)
         if (cli->given[i] &&
-            !(strategy && cli->machines && (obeys_apart(strategy, row) || is_of_links(row))))
+            !(strategy && cli->machines && (obeys_multinode(strategy, row) || is_of_links(row))))
             HR_TRY(check_option(row, &chosen, sparse));
     return hr_meaning_check_link(cli, o->topology);
 }

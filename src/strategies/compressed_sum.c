@@ -69,8 +69,8 @@ static enum hr_status sum_bytes(const struct hr_shared_state *shared, size_t ran
 {
     const struct hr_group_options *o = &shared->group_options;
     struct hr_choice choice = {.algorithm = o->algorithm, .group_size = o->group_size};
-    if (hr_shared_is_apart(shared))
-        choice = hr_choose_apart(o, HR_OP_ALL_REDUCE, floats * sizeof(float));
+    if (hr_shared_is_multinode(shared))
+        choice = hr_choose_multinode(o, HR_OP_ALL_REDUCE, floats * sizeof(float));
     const struct hr_plan_for of = {.rank = rank,
                                    .n = shared->workers,
                                    .group_size = choice.group_size,

@@ -213,7 +213,7 @@ static enum hr_status hogwild_prepare(struct hr_shared_state *shared)
     if (setup->by_ticket)
         shared->guarantee = "recorded: a block at a time, no update lost; staleness unbounded, "
                             "measured";
-    if (hr_shared_is_apart(shared))
+    if (hr_shared_is_multinode(shared))
         shared->guarantee = "machines' weights bit-equal after each averaging; on each no torn "
                             "values, updates may be lost; staleness unbounded, measured";
     return hr_stale_prepare(shared);
@@ -224,7 +224,7 @@ static void hogwild_describe(const struct hr_shared_state *shared, char *text, s
     char stale[64] = "", every[60] = "";
     const bool moments = hr_state_floats(shared) > shared->params;
     hr_stale_describe(shared, stale, sizeof stale);
-    if (hr_shared_is_apart(shared))
+    if (hr_shared_is_multinode(shared))
         snprintf(every, sizeof every, "sync-every %zu, machines averaged",
                  shared->options->sync_every);
     snprintf(text, size, "%s%s%s%s%s", every, *every && *stale ? ", " : "", stale,

@@ -54,13 +54,13 @@ static struct node *node_of(const struct hr_worker *worker)
 
 size_t hr_averaging_bytes(const struct hr_shared_state *shared)
 {
-    return hr_shared_is_apart(shared) ? sizeof(struct node) : 0;
+    return hr_shared_is_multinode(shared) ? sizeof(struct node) : 0;
 }
 
 void hr_averaging_init(const struct hr_shared_state *shared, void *memory)
 {
     struct node *node = memory;
-    if (hr_shared_is_apart(shared))
+    if (hr_shared_is_multinode(shared))
         node->at = node->begins = shared->active->index;
 }
 
@@ -82,7 +82,7 @@ static size_t leader_of(const struct hr_worker *worker)
 enum hr_status hr_averaging_start(struct hr_worker *worker, struct hr_averaging **out)
 {
     const struct hr_shared_state *shared = worker->shared;
-    if (!hr_shared_is_apart(shared))
+    if (!hr_shared_is_multinode(shared))
         return HR_OK;
     struct hr_averaging *it = calloc(1, sizeof *it);
     if (!it)

@@ -2,7 +2,7 @@
  * what takes the place of drawing an index there. The story is in the .c file.
  *
  * Threads: a worker's own, but for what its machine's workers share (struct node, in the segment).
- * Test:    tests/unit/train/test_several_hogwild.c
+ * Test:    tests/unit/train/test_multinode_hogwild.c
  */
 #ifndef HR_STRATEGIES_HOGWILD_AVERAGED_H
 #define HR_STRATEGIES_HOGWILD_AVERAGED_H

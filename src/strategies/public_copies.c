@@ -30,7 +30,7 @@ size_t hr_public_copies_packet_bytes(const struct hr_shared_state *shared)
 /* In one memory nobody reads it. */
 static size_t packet_places(const struct hr_shared_state *shared)
 {
-    return hr_shared_is_apart(shared) ? 2 : 1;
+    return hr_shared_is_multinode(shared) ? 2 : 1;
 }
 
 static size_t packet_place_bytes(const struct hr_shared_state *shared)

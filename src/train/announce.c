@@ -12,7 +12,7 @@
 #include "train/optimizer_setup.h"
 #include "train/pipeline_setup.h"
 #include "train/run.h"
-#include "train/several.h"
+#include "train/multinode.h"
 
 static const char *compute_text(const struct hr_run *run)
 {
@@ -103,7 +103,7 @@ static void servers_text(const struct hr_run *run, char *text, size_t size)
             n += shared->hosts.machine[hr_shard_rank(shared, s)] == m;
         if (n)
             snprintf(text + used, size - used, "%s%zu on %s", used ? ", " : "", n,
-                     hr_several_host(run, m));
+                     hr_multinode_host(run, m));
     }
 }
 

@@ -110,7 +110,7 @@ static size_t rounds_of(const struct hr_train_job *job)
     return shared->outlives && shared->strategy->shares_batch ? shared->workers : 1;
 }
 
-/* That a worker's ranks live on (several.c): the machines of its first and last. */
+/* That a worker's ranks live on (multinode.c): the machines of its first and last. */
 static size_t machines_of(const struct hr_run *run, size_t members)
 {
     const struct hr_hosts *hosts = &run->shared.hosts;

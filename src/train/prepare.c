@@ -30,7 +30,7 @@
 #include "train/optimizer_setup.h"
 #include "train/pipeline_setup.h"
 #include "train/run.h"
-#include "train/several.h"
+#include "train/multinode.h"
 #include "worker/gradient.h"
 #include "worker/input.h"
 
@@ -171,7 +171,7 @@ enum hr_status hr_overlap_text(const struct hr_run *run, char *text, size_t size
         return buckets_text(job, text, size);
     HR_TRY(hr_ahead_list(job, &part, &n));
     free(part);
-    if (!job->simulated && !hr_shared_is_apart(job->shared))
+    if (!job->simulated && !hr_shared_is_multinode(job->shared))
         snprintf(text, size, "none: servers read a gradient where it lies, and no push travels");
     else if (n == 0)
         snprintf(
@@ -423,7 +423,7 @@ void hr_run_finish(struct hr_run *run)
     hr_claim_drop(&run->saver.claim);
     if (run->drive.stuck)
         return;
-    hr_several_free(run);
+    hr_multinode_free(run);
     hr_losses_end(&run->drive.losses);
     hr_pipeline_destroy(run->job.pipeline);
     if (run->job.timer)
@@ -688,7 +688,7 @@ static void plan_snapshot(struct hr_run *run)
     /* Those that drift differ where all only rest, to be saved. */
     const bool drift = rows->due && (o->resume[0] || shared->schedule.checkpoint_every || saves ||
                                      shared->outlives);
-    const bool combines = hr_rows_mean(rows) && hr_shared_is_apart(shared);
+    const bool combines = hr_rows_mean(rows) && hr_shared_is_multinode(shared);
     const bool replicas = combines || rows->weights == HR_KEPT_MEAN || drift || tied;
     shared->snapshot = (struct hr_snapshot){
         .live = !copied && hr_rows_stand(rows) && !hr_hosts_are_many(&shared->hosts),
@@ -733,7 +733,7 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(scale_targets(run));
     HR_TRY(parse_names(run));
     HR_TRY(count_ranks(run));
-    HR_TRY(hr_several_deal(run));
+    HR_TRY(hr_multinode_deal(run));
     HR_TRY(aggregate_setup(run));
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.values, &run->job.model));

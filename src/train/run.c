@@ -29,7 +29,7 @@
 #include "train/shared_memory.h"
 #include "train/optimizer_setup.h"
 #include "train/pipeline_setup.h"
-#include "train/several.h"
+#include "train/multinode.h"
 #include "worker/input.h"
 #include "worker/staged.h"
 
@@ -92,7 +92,7 @@ static void begin_launcher(struct hr_run *run)
         .result = run->result,
         .alone = run->drive.driver->played,
     };
-    hr_several_lead(run);
+    hr_multinode_lead(run);
     hr_launcher_begin(&run->launcher);
 }
 
@@ -172,7 +172,7 @@ static enum hr_status get_ready(struct hr_run *run, bool *finished)
                                                .dataset = run->job.dataset,
                                                .machines = run->machines},
                        &run->needs));
-    HR_TRY(hr_several_describe(run));
+    HR_TRY(hr_multinode_describe(run));
     if (run->job.options->normalize)
         HR_TRY(hr_scaling_measure(run->job.dataset, &run->job.scaling));
     if (checkpoint) {
@@ -191,7 +191,7 @@ static enum hr_status get_ready(struct hr_run *run, bool *finished)
             (struct hr_kept_run){.bf16 = hr_machine_bits_are_bf16(run->job.options->precision),
                                  .direct = hr_model_is_direct(run->job.model),
                                  .promised = run->job.micro_shards > 0}));
-    if (hr_several_is_first(run)) /* who writes */
+    if (hr_multinode_is_first(run)) /* who writes */
         HR_TRY(hr_save_prepare(&run->saver, checkpoint));
     hr_runs_sweep();
     HR_TRY(hr_memory_take(run));
@@ -228,14 +228,14 @@ static enum hr_status drive(struct hr_run *run)
 static enum hr_status train(struct hr_run *run)
 {
     bool finished = false;
-    HR_TRY(hr_several_agree(run, prepare(run)));
-    HR_TRY(hr_several_join(run, get_ready(run, &finished)));
+    HR_TRY(hr_multinode_agree(run, prepare(run)));
+    HR_TRY(hr_multinode_join(run, get_ready(run, &finished)));
     begin_clocks(run);
-    HR_TRY(hr_divergence_explain(run, hr_several_end(run, finished ? HR_OK : drive(run))));
+    HR_TRY(hr_divergence_explain(run, hr_multinode_end(run, finished ? HR_OK : drive(run))));
     if (finished)
-        return hr_several_is_first(run) ? report(run) : HR_OK;
+        return hr_multinode_is_first(run) ? report(run) : HR_OK;
     HR_TRY(hr_launcher_end(&run->launcher));
-    if (!hr_several_is_first(run))
+    if (!hr_multinode_is_first(run))
         return HR_OK;
     HR_TRY(report(run));
     HR_TRY(hr_record_end(&run->drive));

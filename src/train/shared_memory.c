@@ -19,7 +19,7 @@
 #include "strategy/peers.h"
 #include "strategy/shared.h"
 #include "train/run.h"
-#include "train/several.h"
+#include "train/multinode.h"
 #include "worker/compute_buffers.h"
 #include "worker/input.h"
 #include "worker/staged.h"
@@ -438,7 +438,7 @@ enum hr_status hr_run_needs(struct hr_run *run, const struct hr_checkpoint *chec
         hr_needs_add(needs, "initial weights", shared->params, sizeof(float));
     HR_TRY(memory_needs(run, needs));
     if (run->machines)
-        hr_needs_add(needs, "alike on machines", 1, hr_several_bytes(run));
+        hr_needs_add(needs, "alike on machines", 1, hr_multinode_bytes(run));
     add_private(run, needs);
     add_owners(run, needs);
     needs->reserved += run->leader.cuts.saves * stack_bytes(); /* of who writes them */

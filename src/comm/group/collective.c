@@ -39,8 +39,8 @@ static size_t ranks_a_machine(const struct hr_group_options *o)
 
 /* Of ranks that lie otherwise the sum has the bits of all others only by direct: T(n), whereas T
  * over nodes of T over a node's ranks is T(n) for powers of two. */
-struct hr_choice hr_choose_apart(const struct hr_group_options *o, enum hr_operation operation,
-                                 size_t bytes)
+struct hr_choice hr_choose_multinode(const struct hr_group_options *o, enum hr_operation operation,
+                                     size_t bytes)
 {
     const bool is_auto = o->algorithm == &hr_allreduce_auto, barrier = operation == HR_OP_BARRIER;
     const size_t each = ranks_a_machine(o);
@@ -103,7 +103,7 @@ static struct hr_choice choose(const struct hr_member *member, const struct hr_j
 static struct hr_choice hr_choose(const struct hr_member *member, const struct hr_job *job)
 {
     if (hr_hosts_are_many(&member->options.hosts))
-        return hr_choose_apart(&member->options, job->operation, hr_job_bytes(job));
+        return hr_choose_multinode(&member->options, job->operation, hr_job_bytes(job));
     struct hr_choice choice = choose(member, job);
     if (member->local)
         choice.method = &hr_by_local_group;

@@ -43,9 +43,9 @@ static const struct hr_algorithm *planned_algorithm(const struct hr_group_option
 /* Whatever may be chosen between machines, for calls of any size. */
 static enum hr_status find_edges_apart(const struct hr_group_options *options, struct edges *edges)
 {
-    const struct hr_choice choices[] = {hr_choose_apart(options, HR_OP_ALL_REDUCE, 0),
-                                        hr_choose_apart(options, HR_OP_ALL_REDUCE, SIZE_MAX),
-                                        hr_choose_apart(options, HR_OP_BARRIER, 0)};
+    const struct hr_choice choices[] = {hr_choose_multinode(options, HR_OP_ALL_REDUCE, 0),
+                                        hr_choose_multinode(options, HR_OP_ALL_REDUCE, SIZE_MAX),
+                                        hr_choose_multinode(options, HR_OP_BARRIER, 0)};
     for (size_t i = 0; i < sizeof choices / sizeof *choices; i++)
         HR_TRY(add_edges(edges, choices[i].algorithm->plan,
                          (struct hr_plan_for){.n = options->nranks,
@@ -159,8 +159,8 @@ enum hr_status hr_group_init(void *memory, const struct hr_group_options *option
     return HR_OK;
 }
 
-enum hr_status hr_group_each_ring_apart(const struct hr_group_options *options, void *memory,
-                                        hr_ring_fn visit, void *arg)
+enum hr_status hr_group_each_remote_ring(const struct hr_group_options *options, void *memory,
+                                         hr_ring_fn visit, void *arg)
 {
     struct streams s;
     HR_TRY(begin_streams(&s, options));

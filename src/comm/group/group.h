@@ -28,8 +28,8 @@ HR_CHECKED enum hr_status hr_group_init(void *memory, const struct hr_group_opti
 /* Visit the rings between ranks of different machines, in the order in which they lie: what carries
  * them (machines/bridge.h). Stops at the first error. */
 typedef enum hr_status (*hr_ring_fn)(void *arg, size_t from, size_t to, struct hr_ring *ring);
-HR_CHECKED enum hr_status hr_group_each_ring_apart(const struct hr_group_options *options,
-                                                   void *memory, hr_ring_fn visit, void *arg);
+HR_CHECKED enum hr_status hr_group_each_remote_ring(const struct hr_group_options *options,
+                                                    void *memory, hr_ring_fn visit, void *arg);
 
 /* This rank's view; finish with hr_member_fini. */
 HR_CHECKED enum hr_status hr_member_init(struct hr_member *member,
@@ -78,7 +78,7 @@ void hr_member_all_gather_start(struct hr_member *member, const uint32_t *in, ui
 struct hr_traffic hr_member_traffic(const struct hr_member *member);
 
 /* Between machines everything goes by plan: how an operation on so many bytes does. */
-struct hr_choice hr_choose_apart(const struct hr_group_options *options,
-                                 enum hr_operation operation, size_t bytes);
+struct hr_choice hr_choose_multinode(const struct hr_group_options *options,
+                                     enum hr_operation operation, size_t bytes);
 
 #endif

@@ -124,7 +124,7 @@ enum hr_status hr_bridge_add_group(struct hr_bridge *bridge, struct hr_carried_g
 {
     struct adding adding = {bridge, carried, place};
     *carried = (struct hr_carried_group){place->segment, options->slot_bytes};
-    return hr_group_each_ring_apart(options, place->group, add_of_group, &adding);
+    return hr_group_each_remote_ring(options, place->group, add_of_group, &adding);
 }
 
 /* --- terms --- */

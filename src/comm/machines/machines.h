@@ -17,7 +17,7 @@
  * Threads: one. Every machine calls the same, in the same order.
  * Errors:  HR_E_TIMEOUT and HR_E_LOST name the machines that are not there.
  * Source:  Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989.
- * Test:    tests/unit/machines/test_machines.c, tests/unit/train/test_several.c
+ * Test:    tests/unit/machines/test_machines.c, tests/unit/train/test_multinode.c
  */
 #ifndef HR_MACHINES_MACHINES_H
 #define HR_MACHINES_MACHINES_H

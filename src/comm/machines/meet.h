@@ -17,8 +17,8 @@
  *             others   have all of it                         HAVE
  *             machine 0  has, and so have all others: over    PASS
  *           So it is over for all or for none, before or behind whatever machine 0 says of a loss
- *           (drive/losses_apart.h): then the one under way is void, for all, and a new term begins,
- *           with meetings of its own. What of a void one has come stays: who lives says it all once
+ *           (drive/losses_multinode.h): then the one under way is void, for all, and a new term
+ * begins, with meetings of its own. What of a void one has come stays: who lives says it all once
  *           more, and then all have what machine 0 has (hr_meet_spread).
  *
  * Threads:  at by ranks; conduct, alone and close by the launcher. The bridge's pollers write what

@@ -57,7 +57,7 @@ static bool is_same(const struct place *a, const struct place *b)
 
 enum { MOST = 16 };
 
-enum hr_status hr_apart_check(const struct hr_cli *cli)
+enum hr_status hr_remote_check(const struct hr_cli *cli)
 {
     struct place places[MOST];
     const struct hr_option *row;
@@ -139,7 +139,7 @@ enum hr_status hr_outcome_check(const struct hr_cli *cli)
     if (cli->expect_accuracy > 1)
         return hr_fail(HR_E_USAGE, "--expect-accuracy %g: expected 0 to 1, as 0.95",
                        cli->expect_accuracy);
-    HR_TRY(hr_apart_check(cli));
+    HR_TRY(hr_remote_check(cli));
     HR_TRY(check_metrics(cli));
     if (hr_cli_was_given(cli, "digest-every") && !cli->json[0])
         return hr_fail(HR_E_USAGE, "--digest-every: for whom? its digests are in the JSON: give "
@@ -184,7 +184,7 @@ static bool was_cut_off(const struct hr_run_result *runs, size_t n)
 
 enum hr_status hr_outcome_forget(const struct hr_cli *cli)
 {
-    HR_TRY(hr_apart_check(cli));
+    HR_TRY(hr_remote_check(cli));
     if (cli->json[0] && hr_cli_speaks(cli))
         HR_TRY(hr_file_forget(cli->json));
     if (cli->report[0])

@@ -105,7 +105,7 @@ HR_CHECKED enum hr_status hr_outcome_check(const struct hr_cli *cli);
  * read, or will, and would be gone (base/inputs.h). What is no regular file, as /dev/null, is not
  * looked at. Once when all options are known, and again when the data are: a checkpoint, a trace or
  * a configuration may have named them. */
-HR_CHECKED enum hr_status hr_apart_check(const struct hr_cli *cli);
+HR_CHECKED enum hr_status hr_remote_check(const struct hr_cli *cli);
 /* When the data are there: refuse to expect an accuracy of values, or an rmse of classes. */
 HR_CHECKED enum hr_status hr_outcome_check_task(const struct hr_cli *cli,
                                                 const struct hr_dataset *dataset);

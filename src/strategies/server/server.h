@@ -375,7 +375,7 @@ bool hr_server_may_join(void *worker);
  *
  * Memory:   hr_server_packet_at (server_memory.c); none where nothing is packed.
  * Threads:  a packet's writer is its worker, until it has sent the PUSH; then its server.
- * Test:     tests/unit/train/test_several_compress.c
+ * Test:     tests/unit/train/test_multinode_compress.c
  */
 
 /* Do this worker's pushes to that shard travel in packets? */

@@ -19,7 +19,7 @@ static size_t rings_bytes(const struct hr_shared_state *shared)
 
 size_t hr_server_slots(const struct hr_shared_state *shared)
 {
-    const bool parts = hr_shared_is_apart(shared) && shared->overlaps;
+    const bool parts = hr_shared_is_multinode(shared) && shared->overlaps;
     return parts ? HR_SERVER_SLOTS_OF_PARTS : HR_SERVER_SLOTS;
 }
 
@@ -77,7 +77,7 @@ static size_t packets_to(const struct hr_shared_state *shared, size_t n)
 
 static size_t packets_bytes(const struct hr_shared_state *shared)
 {
-    const bool any = hr_shared_is_apart(shared) && hr_compression_of(shared);
+    const bool any = hr_shared_is_multinode(shared) && hr_compression_of(shared);
     return any ? shared->workers * packets_to(shared, shared->servers) : 0;
 }
 
@@ -191,7 +191,7 @@ struct hr_range hr_server_share(const struct hr_shared_state *shared, size_t sha
 
 bool hr_server_packs(const struct hr_shared_state *shared, size_t worker, size_t shard)
 {
-    return hr_shared_is_apart(shared) && hr_compression_of(shared) &&
+    return hr_shared_is_multinode(shared) && hr_compression_of(shared) &&
            !hr_hosts_same(&shared->hosts, worker, hr_shard_rank(shared, shard));
 }
 

@@ -64,7 +64,7 @@ static size_t said_bytes(const struct hr_shared_state *shared)
 /* Copies of the histograms: each machine counts in its own. */
 static size_t copies_of(const struct hr_shared_state *shared)
 {
-    return hr_shared_is_apart(shared) ? shared->hosts.machines : 1;
+    return hr_shared_is_multinode(shared) ? shared->hosts.machines : 1;
 }
 
 /* At the last cut. */
@@ -90,7 +90,7 @@ size_t hr_staleness_bytes(const struct hr_shared_state *shared)
 
 struct hr_range hr_staleness_copies(const struct hr_shared_state *shared)
 {
-    if (shared->servers == 0 || !hr_shared_is_apart(shared))
+    if (shared->servers == 0 || !hr_shared_is_multinode(shared))
         return (struct hr_range){0, 0};
     const size_t spans = list_spans(shared, shared->optimizer.nsegments, NULL);
     return (struct hr_range){table_bytes(spans),

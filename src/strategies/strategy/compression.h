@@ -107,7 +107,7 @@ void hr_compression_push(const struct hr_worker *worker, uint64_t index);
  *   Range     [begin, end) of the parameters, as hr_slice_begin cuts them.
  *
  * Threads: a worker's own; unpack: whoever has that worker's gradient in hand.
- * Test:    tests/unit/strategy/test_push_slice.c, tests/unit/train/test_several_compress.c
+ * Test:    tests/unit/strategy/test_push_slice.c, tests/unit/train/test_multinode_compress.c
  */
 
 /* Bytes of a push to all servers together; 0 where nobody pushes, or compresses. */

@@ -15,7 +15,7 @@ static size_t counts_bytes(const struct hr_shared_state *shared)
 
 size_t hr_peers_bytes(const struct hr_shared_state *shared)
 {
-    const size_t rings = hr_shared_is_apart(shared) ? shared->workers * shared->workers : 0;
+    const size_t rings = hr_shared_is_multinode(shared) ? shared->workers * shared->workers : 0;
     return shared->have_peers ? counts_bytes(shared) + rings * hr_ring_bytes(SLOTS) : 0;
 }
 
@@ -40,7 +40,7 @@ void hr_peers_init(const struct hr_shared_state *shared)
     if (!shared->have_peers)
         return;
     memset(shared->peers, 0, hr_peers_bytes(shared));
-    for (size_t to = 0; hr_shared_is_apart(shared) && to < shared->workers; to++)
+    for (size_t to = 0; hr_shared_is_multinode(shared) && to < shared->workers; to++)
         for (size_t from = 0; from < shared->workers; from++)
             hr_ring_init(ring_of(shared, to, from), SLOTS, 0);
 }
@@ -89,7 +89,8 @@ void hr_peer_send(const struct hr_worker *worker, size_t to, struct hr_payload p
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_posted what = {.from = worker->rank, .to = to, .bytes = payload.bytes};
     tell_message(worker, worker->rank, to);
-    HR_ASSERT(!shared->posted || !hr_shared_is_apart(shared)); /* who plays all is one machine */
+    HR_ASSERT(!shared->posted ||
+              !hr_shared_is_multinode(shared)); /* who plays all is one machine */
     if (shared->posted && shared->posted(shared->posted_arg, &what))
         return;
     if (!are_together(shared, to, worker->rank))

@@ -237,11 +237,11 @@ static void export_replica(struct hr_worker *worker)
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_rows *rows = rows_of(shared);
     const float *replicas[HR_VEC_MAX_INPUTS];
-    for (size_t s = 0; s < worker->group_size && !hr_shared_is_apart(shared); s++) {
+    for (size_t s = 0; s < worker->group_size && !hr_shared_is_multinode(shared); s++) {
         const size_t rank = shared->active->rank[s];
         replicas[s] = rows->replica ? rows->replica(worker, rank) : shared->weights[rank];
     }
-    if (!hr_shared_is_apart(shared))
+    if (!hr_shared_is_multinode(shared))
         export_mean(worker, replicas);
     if (shared->snapshot.replicas) /* else nobody saves */
         memcpy(replica_of(worker), worker->weights, shared->params * sizeof(float));
@@ -345,7 +345,7 @@ static enum hr_status compare(const struct hr_worker *worker)
     for (size_t i = 0; i < shared->params; i++) {
         if (memcmp(&worker->weights[i], &shared->snapshot.weights[i], sizeof(float)) == 0)
             continue;
-        if (!hr_shared_is_apart(shared))
+        if (!hr_shared_is_multinode(shared))
             return say_who_differs(shared, i);
         return hr_fail(HR_E_FAILED, /* not all can be read here */
                        "replicas differ: parameter %zu is %.9g, and %.9g in the rank that exports "
@@ -388,7 +388,8 @@ enum hr_status hr_rows_verify(struct hr_worker *worker)
     const struct hr_rows *rows = rows_of(worker->shared);
     if (rows->since)
         begin_again(worker);
-    const bool of_machines = rows->weights == HR_KEPT_SHARED && hr_shared_is_apart(worker->shared);
+    const bool of_machines =
+        rows->weights == HR_KEPT_SHARED && hr_shared_is_multinode(worker->shared);
     if (of_machines || (rows->weights == HR_KEPT_EQUAL && !is_apart(worker)))
         HR_TRY(compare(worker));
     return compare_more(worker);

@@ -78,7 +78,7 @@ struct hr_group_options hr_group_of_active(const struct hr_shared_state *shared)
     struct hr_group_options options = shared->group_options;
     const struct hr_active *active = shared->active;
     options.nranks = active->n;
-    for (size_t s = 0; hr_shared_is_apart(shared) && s < active->n; s++)
+    for (size_t s = 0; hr_shared_is_multinode(shared) && s < active->n; s++)
         options.hosts.machine[s] = shared->hosts.machine[active->rank[s]];
     return options;
 }

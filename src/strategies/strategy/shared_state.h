@@ -215,7 +215,7 @@ static inline bool hr_shared_rests(const struct hr_shared_state *shared, uint64_
 
 /* Are there several machines? Then ranks of others see only what goes through rings, and what was
  * stored before a meeting (machines/meet.h). */
-static inline bool hr_shared_is_apart(const struct hr_shared_state *shared)
+static inline bool hr_shared_is_multinode(const struct hr_shared_state *shared)
 {
     return hr_hosts_are_many(&shared->hosts);
 }
@@ -224,9 +224,9 @@ static inline bool hr_shared_is_apart(const struct hr_shared_state *shared)
 static inline size_t hr_ranks_here(const struct hr_shared_state *shared, size_t n)
 {
     size_t here = 0;
-    for (size_t r = 0; r < n && hr_shared_is_apart(shared); r++)
+    for (size_t r = 0; r < n && hr_shared_is_multinode(shared); r++)
         here += hr_hosts_here(&shared->hosts, r);
-    return hr_shared_is_apart(shared) ? here : n;
+    return hr_shared_is_multinode(shared) ? here : n;
 }
 
 /* Workers that live here. */

@@ -9,7 +9,7 @@
 #include "drive/driver.h"
 #include "drive/losses.h"
 #include "drive/record.h"
-#include "drive/losses_apart.h"
+#include "drive/losses_multinode.h"
 #include "drive/rest.h"
 #include "drive/serve.h"
 #include "observe/spans.h"
@@ -513,10 +513,10 @@ static size_t next_again(void *arg)
 static enum hr_status go_along(struct hr_drive *drive, enum hr_status status)
 {
     struct hr_losses *losses = &drive->losses;
-    while (status == HR_OK && losses->apart && !losses->halted) {
+    while (status == HR_OK && losses->multinode && !losses->halted) {
         status = look_around(drive);
         if (status == HR_OK && !losses->halted)
-            status = hr_losses_apart_wait(losses);
+            status = hr_losses_multinode_wait(losses);
     }
     return status == HR_E_ABORTED ? hr_control_failure(drive->job->shared->control) : status;
 }
@@ -529,7 +529,7 @@ static enum hr_status drive_threads(struct hr_drive *drive)
     const struct hr_launch_options options = {
         .launch = job->launch,
         .nranks = job->nranks,
-        .hosts = hr_shared_is_apart(job->shared) ? &job->shared->hosts : NULL,
+        .hosts = hr_shared_is_multinode(job->shared) ? &job->shared->hosts : NULL,
         .control = job->shared->control,
         .main = rank_main,
         .tick = look_around,
@@ -538,9 +538,9 @@ static enum hr_status drive_threads(struct hr_drive *drive)
         .timeout_ns = job->timeout_ns,
         .stall = job->stall,
         .arg = drive,
-        .lost = !job->shared->outlives ? NULL
-                : drive->losses.apart  ? hr_losses_apart_lost
-                                       : hr_replica_lost,
+        .lost = !job->shared->outlives    ? NULL
+                : drive->losses.multinode ? hr_losses_multinode_lost
+                                          : hr_replica_lost,
         .again = job->shared->outlives ? next_again : NULL,
         .losses = &drive->losses,
     };

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "drive/driver.h"
-#include "drive/losses_apart.h"
+#include "drive/losses_multinode.h"
 #include "drive/record.h"
 #include "group/local_group.h"
 #include "server/server.h"
@@ -209,7 +209,7 @@ static bool ends_term(const struct hr_losses *losses, size_t rank)
 /* Is it the last worker of machine 0 that lives? */
 static bool leads_alone(const struct hr_losses *losses, size_t rank)
 {
-    const struct hr_hosts *hosts = losses->apart->hosts;
+    const struct hr_hosts *hosts = losses->multinode->hosts;
     bool others = false;
     for (size_t w = 0; w < shared_of(losses)->workers && hosts->machine[w] == 0; w++)
         others |= w != rank && !hr_roster_is_gone(shared_of(losses)->control, w);
@@ -226,7 +226,7 @@ static const char *hindrance(const struct hr_losses *losses, size_t rank)
     if (!restarts_all(losses) && !is_needed(losses, rank) && is_last_worker(losses, rank) &&
         !one_comes(losses, shared_of(losses)->workers))
         return "; no worker is left";
-    if (losses->apart && leads_alone(losses, rank))
+    if (losses->multinode && leads_alone(losses, rank))
         return "; no worker is left on the first machine, which leads";
     return NULL;
 }
@@ -324,9 +324,9 @@ static struct hr_loss *note(struct hr_losses *losses, size_t rank, const char *h
         .pause_s = -1,
     };
     snprintf(loss->how, sizeof loss->how, "%s", how);
-    if (losses->apart)
+    if (losses->multinode)
         snprintf(loss->host, sizeof loss->host, "%s",
-                 losses->apart->wire->host[losses->apart->hosts->machine[rank]]);
+                 losses->multinode->wire->host[losses->multinode->hosts->machine[rank]]);
     hr_atom64_store_relaxed(&losses->resumptions->loss[losses->n].lost_ns, (uint64_t)now);
     losses->n++;
     hr_atom32_store_release(&losses->resumptions->n, (uint32_t)losses->n); /* partner: resumed */

@@ -51,7 +51,7 @@ struct hr_resumptions {
 };
 
 struct hr_drive;
-struct hr_losses_apart;
+struct hr_losses_multinode;
 
 /* Samples, and pushes that were applied in part (fate.h). */
 struct hr_told {
@@ -79,12 +79,13 @@ struct hr_losses {
     size_t stage_of;     /* that worker */
     size_t restarts;     /* so far */
     /* (ranks) each, in the segment: */
-    int64_t *again_ns;             /* when one may be started again; 0: it need not */
-    bool *comes;                   /* it is gone, and will be back */
-    struct hr_told *told;          /* of a worker's fate, to its losses so far */
-    uint64_t again;                /* samples that the last term computes once more, */
-    size_t recalled_by;            /* put down to this loss */
-    struct hr_losses_apart *apart; /* of a run on several machines (losses_apart.h); or NULL */
+    int64_t *again_ns;    /* when one may be started again; 0: it need not */
+    bool *comes;          /* it is gone, and will be back */
+    struct hr_told *told; /* of a worker's fate, to its losses so far */
+    uint64_t again;       /* samples that the last term computes once more, */
+    size_t recalled_by;   /* put down to this loss */
+    struct hr_losses_multinode
+        *multinode; /* of a run on several machines (losses_multinode.h); or NULL */
     /* A term begins there, in place of what this file has for one machine; or NULL. */
     enum hr_status (*begin)(struct hr_losses *losses, uint64_t *again);
     struct hr_loss *loss; /* (n) owned */
@@ -126,8 +127,8 @@ void hr_losses_mind_copy(struct hr_losses *losses);
 /* All who live rest; begins: where a cut was concluded. A new term begins. */
 HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);
 
-/* The steps of a recall, where ranks are on several machines (losses_apart.h). Machine 0: snapshot
- * and counters are those of the last cut; samples that will be computed once more. */
+/* The steps of a recall, where ranks are on several machines (losses_multinode.h). Machine 0:
+ * snapshot and counters are those of the last cut; samples that will be computed once more. */
 uint64_t hr_term_go_back(const struct hr_leader *leader);
 /* All machines have them: active workers, and what ranks here share, begin there. HR_E_LOST. */
 HR_CHECKED enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader);

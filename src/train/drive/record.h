@@ -42,7 +42,7 @@ struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner);
  *                                  a machine come in their order, so behind it all logs have come
  *
  * Each log has its own order, and none of them is of two machines: so nothing is merged. What comes
- * is taken by who polls the bridge. Test: tests/unit/train/test_several_records.c */
+ * is taken by who polls the bridge. Test: tests/unit/train/test_multinode_records.c */
 
 /* Take the logs of other machines, which come on this channel. */
 void hr_record_listen(struct hr_drive *drive, struct hr_bridge *bridge, size_t channel);

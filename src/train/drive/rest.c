@@ -1,7 +1,7 @@
 #include "drive/rest.h"
 
 #include "drive/driver.h"
-#include "drive/losses_apart.h"
+#include "drive/losses_multinode.h"
 #include "drive/record.h"
 #include "server/server.h"
 #include "server/staleness.h"
@@ -128,8 +128,8 @@ static bool all_rest(struct hr_losses *losses)
     const bool recalled = hr_losses_recalled(losses);
     const size_t n = recalled ? job_of(losses)->first_stage : workers;
     size_t resting = 0;
-    if (losses->apart)
-        return hr_losses_apart_rest(losses);
+    if (losses->multinode)
+        return hr_losses_multinode_rest(losses);
     if (recalled ? hr_losses_await(losses) : !hr_losses_are_taken(losses))
         return false;
     for (size_t r = 0; r < n; r++) {
@@ -145,8 +145,8 @@ static bool all_rest(struct hr_losses *losses)
 /* Do workers of the present term rest at that stage? All of them do, or none. */
 static bool rest_at(const struct hr_losses *losses, enum hr_rest_stage stage)
 {
-    if (losses->apart)
-        return losses->apart->stage == stage;
+    if (losses->multinode)
+        return losses->multinode->stage == stage;
     for (size_t w = 0; w < job_of(losses)->shared->workers; w++)
         if (!hr_roster_is_gone(control_of(losses), w) && stage_of(losses, w) == stage)
             return true;
@@ -232,17 +232,17 @@ static void conclude(const struct hr_losses *losses)
 
 /* All rest here, and elsewhere, or somebody was lost. Where a cut was concluded, and the next span
  * has not begun, all go on behind it, wherever ranks here are. */
-static enum hr_status go_on_apart(struct hr_losses *losses)
+static enum hr_status go_on_multinode(struct hr_losses *losses)
 {
-    struct hr_losses_apart *apart = losses->apart;
+    struct hr_losses_multinode *it = losses->multinode;
     enum hr_status status;
     if (hr_losses_changed(losses)) {
-        const bool begins = !apart->passed || apart->passed == HR_STAGE_EVALUATED;
+        const bool begins = !it->passed || it->passed == HR_STAGE_EVALUATED;
         if (hr_losses_recalled(losses) && !begins)
             run_clock(losses, true, losses->now_ns(losses->clock));
         status = hr_losses_begin_term(losses, begins);
     } else {
-        status = hr_losses_apart_meet(losses);
+        status = hr_losses_multinode_meet(losses);
         if (status == HR_OK)
             release(losses);
     }
@@ -251,8 +251,8 @@ static enum hr_status go_on_apart(struct hr_losses *losses)
 
 enum hr_status hr_rest_release(struct hr_losses *losses)
 {
-    if (losses->apart)
-        HR_TRY(hr_losses_apart_take(losses));
+    if (losses->multinode)
+        HR_TRY(hr_losses_multinode_take(losses));
     welcome_who_is_back(losses);
     if (!all_rest(losses))
         return HR_OK;
@@ -262,8 +262,8 @@ enum hr_status hr_rest_release(struct hr_losses *losses)
         hr_losses_keep_cut(losses);
     else if (rest_at(losses, HR_STAGE_BEGINS)) /* of its own workers */
         hr_staleness_keep(job_of(losses)->shared);
-    if (losses->apart)
-        return go_on_apart(losses);
+    if (losses->multinode)
+        return go_on_multinode(losses);
     if (hr_losses_changed(losses)) {
         const bool begins = rest_at(losses, HR_STAGE_BEGINS);
         if (hr_losses_recalled(losses) && !begins) /* all are back in the span */

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "plan/layout.h"
-#include "stages/apart.h"
+#include "stages/remote.h"
 #include "stages/stage.h"
 
 /* --- ranks that wait --- */
@@ -26,7 +26,7 @@ static bool ready_or_lost(void *arg)
 {
     const struct wanted *wanted = arg;
     if (wanted->context->stage)
-        hr_apart_take(wanted->context->stage);
+        hr_remote_take(wanted->context->stage);
     return is_lost(wanted->context) || wanted->ready(wanted->arg);
 }
 

@@ -15,7 +15,7 @@ struct hr_stage_context {
     struct hr_waiter *waiter;
     struct hr_control *control;
     size_t rank;            /* in it */
-    struct hr_stage *stage; /* it takes what comes from other machines (apart.h) */
+    struct hr_stage *stage; /* it takes what comes from other machines (remote.h) */
     /* Rank 0, in the middle of a step: grads [offset, params) are the batch's. From the last part
      * to the first, each by itself, whenever that is: all replicas hear the same. NULL: nobody. */
     void (*final)(void *arg, size_t offset);

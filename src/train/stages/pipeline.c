@@ -5,7 +5,7 @@
 
 #include "base/size.h"
 #include "nn/model.h"
-#include "stages/apart.h"
+#include "stages/remote.h"
 
 /* --- cut --- */
 
@@ -219,7 +219,7 @@ static size_t teams_bytes(const struct hr_pipeline *pipeline)
 size_t hr_pipeline_bytes(const struct hr_pipeline *pipeline)
 {
     return word_bytes(pipeline) + number_bytes(pipeline) + slot_bytes(pipeline) +
-           shares_bytes(pipeline) + teams_bytes(pipeline) + hr_apart_bytes(pipeline);
+           shares_bytes(pipeline) + teams_bytes(pipeline) + hr_remote_bytes(pipeline);
 }
 
 struct hr_pipeline_memory hr_pipeline_memory_at(const struct hr_pipeline *pipeline, void *base)

@@ -11,7 +11,7 @@
  *   memory    [ step ] [ member 0 ] ... [ member K T - 1 ] [ boundary 0 ] ... [ micro-batch 0 ] ...
  *             [ labels, samples (M, 2, most) ] [ boundary 0: y | dy (slots, most, floats) ] ...
  *             [ of tied weights: shares (slots of boundary 0, count) ]
- *             [ a team's activations in part 0 ] ... [ rings between machines (apart.h) ]
+ *             [ a team's activations in part 0 ] ... [ rings between machines (remote.h) ]
  *
  *   Boundary p stands between parts p and p + 1. Micro-batch m has slot m mod slots there, for its
  *   activations on their way forward, where both sides read them again in backward, and for their
@@ -55,7 +55,7 @@ struct hr_pipeline_options {
     size_t shards;     /* that layers are split into; 0, 1: they are not */
     size_t team;       /* T ranks that compute a stage; a divisor of shards */
     bool played;       /* one thread does the work of all ranks: of a team, too */
-    size_t machines;   /* that a replica's stages live on, in equal runs (apart.h); 0: 1 */
+    size_t machines;   /* that a replica's stages live on, in equal runs (remote.h); 0: 1 */
 };
 
 struct hr_pipeline {
@@ -123,7 +123,7 @@ struct hr_pipeline_memory {
     unsigned char *slots;                  /* of the boundaries, one after another */
     unsigned char *shares;                 /* of tied weights */
     unsigned char *shared;                 /* of the teams, part by part */
-    unsigned char *rings;                  /* apart.h */
+    unsigned char *rings;                  /* remote.h */
 };
 
 /* Labels of micro-batch m, and `most` numbers behind them its samples: bytes of both, on cache

@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "plan/layout.h"
 #include "observe/spans.h"
-#include "stages/apart.h"
+#include "stages/remote.h"
 #include "stages/crew.h"
 
 /* --- a stage's own memory, and where it sits in that of its replica --- */
@@ -208,7 +208,7 @@ bool hr_stage_has_met(void *arg)
 
 bool hr_stage_may_publish(void *lead)
 {
-    return hr_apart_has_room(lead);
+    return hr_remote_has_room(lead);
 }
 
 void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task)
@@ -224,14 +224,14 @@ void hr_stage_publish(struct hr_stage *lead, const struct hr_stage_task *task)
     step->weights = (uintptr_t)task->weights - origin;
     step->grads = (uintptr_t)task->grads - origin;
     hr_atom64_store_release(&step->begun, lead->step + 1); /* partner: hr_stage_has_task */
-    hr_apart_publish(lead, task->round == 0);
+    hr_remote_publish(lead, task->round == 0);
     hr_stage_ring_all(lead);
 }
 
 void hr_stage_publish_end(struct hr_stage *lead)
 {
     hr_atom32_store_release(&lead->at.step->over, 1); /* partner: hr_stage_is_over */
-    hr_apart_publish_end(lead);
+    hr_remote_publish_end(lead);
     hr_stage_ring_all(lead);
 }
 
@@ -307,7 +307,7 @@ bool hr_stage_may_act(void *arg)
     const struct hr_pipeline_boundary *boundary = stage->at.boundary;
     const size_t part = part_of(stage, action);
     const uint64_t wanted = ticket(stage, action->micro);
-    if (!hr_apart_has_room(stage))
+    if (!hr_remote_has_room(stage))
         return false;
     switch (action->work) { /* partners: forward and backward, below */
     case HR_FORWARD:
@@ -422,7 +422,7 @@ static void forward(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
     if (!is_last(stage, part)) {
         const size_t floats = B * hr_model_outputs(pipeline->part[part]);
         hand_over(stage, &stage->at.boundary[part].forward, m, part + 1, floats);
-        hr_apart_forward(stage, part, m, slot_of(stage, part, m, false), floats);
+        hr_remote_forward(stage, part, m, slot_of(stage, part, m, false), floats);
     }
     stage->kept++;
     if (stage->kept > stage->place.account->peak)
@@ -469,7 +469,7 @@ static void backward(struct hr_stage *stage, size_t part, size_t chunk, size_t m
     if (part) {
         hand_over(stage, &stage->at.boundary[part - 1].backward, m, part - 1,
                   B * hr_part_inputs(model));
-        hr_apart_backward(stage, part, m, at.dx, B * hr_part_inputs(model));
+        hr_remote_backward(stage, part, m, at.dx, B * hr_part_inputs(model));
     }
 }
 
@@ -500,7 +500,7 @@ static void finish(struct hr_stage *stage)
     hr_atom64_store_release(
         &stage->at.rank[hr_stage_member_of(stage)].done, /* partner: hr_stage_all_are_done */
         stage->step);
-    hr_apart_finish(stage);
+    hr_remote_finish(stage);
     ring(stage, 0);
 }
 
@@ -570,7 +570,7 @@ void hr_stage_act(struct hr_stage *stage)
         backward(stage, part, chunk, m, action->work == HR_BACKWARD);
     if (action->work == HR_BACKWARD || action->work == HR_BACKWARD_WEIGHTS)
         add_gradients(stage, part, chunk, m);
-    if (stage->next + 1 == stage->nactions && hr_apart_from_lead(stage))
+    if (stage->next + 1 == stage->nactions && hr_remote_from_lead(stage))
         meet_team(stage); /* the first sends what all have added up */
     if (stage->status != HR_OK)
         return;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "stages/apart.h"
+#include "stages/remote.h"
 
 /* --- what is next --- */
 
@@ -150,7 +150,7 @@ static void begin(struct hr_stage *lead, const struct hr_stage_task *task)
     step->weights = (uintptr_t)task->weights - (uintptr_t)lead->place.origin;
     step->grads = (uintptr_t)task->grads - (uintptr_t)lead->place.origin;
     hr_atom64_store_release(&step->begun, 1); /* partner: forward_may_begin */
-    hr_apart_publish(lead, true);
+    hr_remote_publish(lead, true);
 }
 
 enum hr_status hr_stream_put(struct hr_stage *lead, const struct hr_stage_context *context,
@@ -179,7 +179,7 @@ enum hr_status hr_stream_drain(struct hr_stage *lead, const struct hr_stage_cont
     if (!drains(lead)) {
         HR_TRY(wait_for_room(lead, context));
         hr_atom64_store_release(&lead->at.step->drains, lead->forwards); /* partner: drains */
-        hr_apart_drain(lead);
+        hr_remote_drain(lead);
         hr_stage_ring_all(lead);
     }
     if (on_their_way(lead))
@@ -205,7 +205,7 @@ static bool has_next(void *arg)
     const struct hr_stage *stage = arg;
     if (hr_stage_is_over(stage) && next_of(stage) != BACKWARD)
         return true;
-    if (!hr_apart_has_room(stage))
+    if (!hr_remote_has_room(stage))
         return false;
     if (is_drained(stage))
         return true;
@@ -217,7 +217,7 @@ static void say_drained(struct hr_stage *stage)
     stage->place.account->stale.since = 0;
     hr_atom64_store_release(&stage->at.rank[stage->rank].done, /* partner: all_are_drained */
                             stage->backwards);
-    hr_apart_drained(stage);
+    hr_remote_drained(stage);
     hr_stage_ring_all(stage);
 }
 

@@ -33,7 +33,7 @@ struct hr_final_test {
 };
 
 struct hr_machines;
-struct hr_several;
+struct hr_multinode;
 
 struct hr_run {
     struct hr_train_options options; /* settled: job.options */
@@ -46,7 +46,7 @@ struct hr_run {
     struct hr_saver saver;
     struct hr_run_result *result;
     struct hr_machines *machines;      /* borrowed; NULL: there is one, and then nothing of: */
-    struct hr_several *several;        /* owned: what joins it to the others (several.h) */
+    struct hr_multinode *multinode;    /* owned: what joins it to the others (multinode.h) */
     struct hr_areas areas;             /* of the segment: what is alike on all machines */
     struct hr_needs needs;             /* what it takes */
     struct hr_param_segment *tensors;  /* (tensors) owned: what the optimizer knows of the model */

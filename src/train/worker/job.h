@@ -61,7 +61,7 @@ struct hr_train_job {
     struct hr_wires wires;        /* emulated links; without ranks: there are none */
     struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */
     struct hr_shared_state *shared;
-    /* Of a run on several machines (train/several.h), else NULL: a worker comes to a cut. */
+    /* Of a run on several machines (train/multinode.h), else NULL: a worker comes to a cut. */
     enum hr_status (*meet)(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage);
     void (*poll)(void *arg); /* moves what goes between machines, whoever waits; or NULL */
     void *poll_arg;
@@ -137,7 +137,7 @@ static inline bool hr_train_job_overlaps(const struct hr_train_job *job)
 {
     return job->shared->overlaps && (job->pipeline || !hr_train_job_has_parts(job)) &&
            !job->local &&
-           (!hr_strategy_is_served(job->shared->strategy) || hr_shared_is_apart(job->shared));
+           (!hr_strategy_is_served(job->shared->strategy) || hr_shared_is_multinode(job->shared));
 }
 
 #endif

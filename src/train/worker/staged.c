@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "stages/apart.h"
+#include "stages/remote.h"
 #include "strategy/shared.h"
 #include "worker/gradient.h"
 #include "worker/input.h"
@@ -67,7 +67,7 @@ void hr_staged_init(const struct hr_train_job *job)
 {
     for (size_t w = 0; job->stage_memory && w < job->shared->workers; w++) {
         const struct hr_pipeline_memory at = memory_of(job, w);
-        hr_apart_init(job->pipeline, &at);
+        hr_remote_init(job->pipeline, &at);
     }
 }
 
@@ -91,7 +91,7 @@ enum hr_status hr_staged_each_ring(const struct hr_train_job *job, hr_visit_ring
     for (size_t w = 0; job->stage_memory && w < job->shared->workers; w++) {
         struct visiting it = {job, w, visit, arg};
         const struct hr_pipeline_memory at = memory_of(job, w);
-        HR_TRY(hr_apart_each(job->pipeline, &at, visit_ranks, &it));
+        HR_TRY(hr_remote_each(job->pipeline, &at, visit_ranks, &it));
     }
     return HR_OK;
 }

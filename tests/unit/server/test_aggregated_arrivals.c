@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 #define SET(field, ...) snprintf(o.field, sizeof o.field, __VA_ARGS__)
 
@@ -66,7 +66,7 @@ static void an_update_is_of_a_machines_batches(void **state)
             struct hr_train_options o =
                 options_of(strategies[i], grids[g].workers, grids[g].servers);
             o.epoch_size = o.batch_size * (50 + g % 2);
-            const struct said got = several_alike(grids[g].machines, &o, *state);
+            const struct said got = multinode_alike(grids[g].machines, &o, *state);
             check_totals(&o, grids[g].machines, &got);
         }
 }
@@ -85,7 +85,8 @@ static void its_bits_are_those_of_a_step_of_its_workers(void **state)
         step.max_steps = 1;
         snprintf(step.strategy, sizeof step.strategy, "allreduce");
         snprintf(step.aggregate, sizeof step.aggregate, "auto");
-        const struct said alone = several_alone(&step, *state), got = several_alike(2, &o, *state);
+        const struct said alone = multinode_alone(&step, *state),
+                          got = multinode_alike(2, &o, *state);
         assert_string_equal(got.digest, alone.digest);
         assert_int_equal(got.updates, 1);
         assert_int_equal(got.samples, batches * o.batch_size);
@@ -98,7 +99,7 @@ static void so_it_is_of_colocated_servers(void **state)
         struct hr_train_options o = options_of(strategies[i], 6, 3);
         o.epoch_size = o.batch_size * 50;
         SET(placement, "colocated");
-        const struct said got = several_alike(2, &o, *state);
+        const struct said got = multinode_alike(2, &o, *state);
         check_totals(&o, 2, &got);
     }
 }
@@ -112,10 +113,10 @@ static void a_rate_is_divided_by_machines(void **state)
     o.warmup_epochs = 0;
     o.epochs = 1;
     o.lr = 0.1;
-    const struct said node = several_alike(2, &o, *state);
+    const struct said node = multinode_alike(2, &o, *state);
     CHECK_NEAR(node.note[LR], o.lr / 2, 1e-12, 0);
     SET(aggregate, "auto");
-    const struct said each = several_alike(2, &o, *state);
+    const struct said each = multinode_alike(2, &o, *state);
     CHECK_NEAR(each.note[LR], o.lr / 4, 1e-12, 0);
     assert_true(each.note[NODE_WORKERS] == 0); /* only when it is asked for */
 }
@@ -127,7 +128,7 @@ static void who_was_waited_for_is_named(void **state)
         struct hr_train_options o = options_of(strategies[i], 4, 1);
         SET(inject, "load:3+20ms");
         o.epochs = 1;
-        const struct said got = several_alike(2, &o, *state);
+        const struct said got = multinode_alike(2, &o, *state);
         if (!(got.note[OF_RANK_3] > 0.5))
             fail_msg("rank 3 had %g of all waiting for others", got.note[OF_RANK_3]);
     }
@@ -144,12 +145,12 @@ static void they_go_on_on_another_number_of_machines(void **state)
             SET(checkpoint_dir, "%s", folder);
             o.epoch_size = o.batch_size * 50;
             o.max_steps = 70;
-            several_alike(2, &o, *state);
+            multinode_alike(2, &o, *state);
             o.max_steps = 0;
             SET(resume, "%s", folder);
             SET(aggregate, machines == 1 ? "auto" : "node");
             const struct said rest =
-                machines == 1 ? several_alone(&o, *state) : several_alike(machines, &o, *state);
+                machines == 1 ? multinode_alone(&o, *state) : multinode_alike(machines, &o, *state);
             assert_int_equal(rest.samples_of_all, o.epochs * o.epoch_size);
             assert_true(i == 0 || rest.max_skew <= o.staleness);
             run_folder_remove(folder);
@@ -163,7 +164,7 @@ static void a_machine_that_is_lost_is_named(void **state)
         o.epochs = 2000;
         const char *message = lost ? "lost machine host-1 (ranks 2, 3, 5): "
                                    : "lost machine host-0 (ranks 0, 1, 4): ";
-        const struct said *said = several_lose(2, lost, &o, *state);
+        const struct said *said = multinode_lose(2, lost, &o, *state);
         assert_int_equal(said[!lost].status, HR_E_LOST);
         if (strncmp(said[!lost].message, message, strlen(message)) != 0)
             fail_msg("%s", said[!lost].message);
@@ -172,9 +173,9 @@ static void a_machine_that_is_lost_is_named(void **state)
 
 static int begin(void **state)
 {
-    static const struct several_hooks hooks = {.ended = note};
-    several_begin();
-    several_hook(&hooks);
+    static const struct multinode_hooks hooks = {.ended = note};
+    multinode_begin();
+    multinode_hook(&hooks);
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 #define SET(field, ...) snprintf(o.field, sizeof o.field, __VA_ARGS__)
 
@@ -37,11 +37,11 @@ static void note_parts(const struct hr_run_result *result, struct said *said)
         said->note[OF_RANK_3] = result->waited_for[3].cost_s / result->waited_for_others_s;
 }
 
-static const struct several_hooks hooks = {.ended = note_parts};
+static const struct multinode_hooks hooks = {.ended = note_parts};
 
 static void check_nodes(const struct said *several, const struct said *alone, size_t each)
 {
-    several_check_equal(several, alone);
+    multinode_check_equal(several, alone);
     assert_int_equal(several->bytes_sent * each, alone->bytes_sent);
     assert_true(several->note[NODE_WORKERS] == (double)each);
 }
@@ -52,9 +52,9 @@ static void they_have_the_bits_of_one_machine(void **state)
     for (size_t workers = 4; workers <= 8; workers *= 2)
         for (size_t servers = 1; servers <= 3; servers++) {
             struct hr_train_options o = options_of(workers, servers);
-            const struct said alone = several_alone(&o, dataset);
+            const struct said alone = multinode_alone(&o, dataset);
             for (size_t machines = 2; machines < workers; machines *= 2) {
-                const struct said several = several_alike(machines, &o, dataset);
+                const struct said several = multinode_alike(machines, &o, dataset);
                 check_nodes(&several, &alone, workers / machines);
             }
         }
@@ -64,8 +64,8 @@ static void three_machines_have_them_too(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of(6, 2);
-    const struct said alone = several_alone(&o, dataset);
-    const struct said several = several_alike(3, &o, dataset);
+    const struct said alone = multinode_alone(&o, dataset);
+    const struct said several = multinode_alike(3, &o, dataset);
     check_nodes(&several, &alone, 2);
 }
 
@@ -75,15 +75,15 @@ static void wherever_servers_are(void **state)
     for (size_t servers = 1; servers <= 4; servers++) {
         struct hr_train_options o = options_of(4, servers);
         SET(placement, "colocated");
-        const struct said alone = several_alone(&o, dataset);
+        const struct said alone = multinode_alone(&o, dataset);
         SET(aggregate, "node");
-        const struct said several = several_alike(2, &o, dataset);
+        const struct said several = multinode_alike(2, &o, dataset);
         check_nodes(&several, &alone, 2);
     }
     struct hr_train_options o = options_of(4, 3);
-    const struct said alone = several_alone(&o, dataset);
+    const struct said alone = multinode_alone(&o, dataset);
     SET(server_placement, "first");
-    const struct said several = several_alike(2, &o, dataset);
+    const struct said several = multinode_alike(2, &o, dataset);
     check_nodes(&several, &alone, 2);
 }
 
@@ -91,10 +91,10 @@ static void none_pushes_each(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of(4, 2);
-    const struct said alone = several_alone(&o, dataset);
+    const struct said alone = multinode_alone(&o, dataset);
     SET(aggregate, "none");
-    const struct said several = several_alike(2, &o, dataset);
-    several_check_equal(&several, &alone);
+    const struct said several = multinode_alike(2, &o, dataset);
+    multinode_check_equal(&several, &alone);
     assert_int_equal(several.bytes_sent, alone.bytes_sent);
     assert_true(several.note[NODE_WORKERS] == 0 && several.note[SUM] == 0);
 }
@@ -107,7 +107,7 @@ static void parts_of_a_step_add_up(void **state)
         SET(placement, colocated ? "colocated" : "dedicated");
         SET(model, "flatten, dense 400, relu, dense 10");
         o.epochs = 3;
-        const struct said got = several_alike(2, &o, dataset);
+        const struct said got = multinode_alike(2, &o, dataset);
         assert_true(got.note[SECONDS] > 0);
         CHECK_NEAR(got.note[SUM], got.note[SECONDS], 1e-6, 1e-6);
         assert_true(got.note[LEAST] >= 0);
@@ -122,8 +122,8 @@ static void parts_of_a_step_add_up(void **state)
 static void a_leader_serves_its_push(void **state)
 {
     const struct hr_train_options o = options_of(4, 2);
-    const double best = several_best_step(2, &o, *state, 0.025);
-    several_hook(&hooks);
+    const double best = multinode_best_step(2, &o, *state, 0.025);
+    multinode_hook(&hooks);
     if (best > 0.025)
         fail_msg("a step took %g ms", 1e3 * best);
 }
@@ -135,7 +135,7 @@ static void who_was_waited_for_is_named(void **state)
     struct hr_train_options o = options_of(4, 1);
     SET(inject, "stall:3@step=10+300ms");
     o.epochs = 1;
-    const struct said got = several_alike(2, &o, dataset);
+    const struct said got = multinode_alike(2, &o, dataset);
     assert_true(got.note[NODE_WORKERS] == 2);
     if (got.note[OF_RANK_3] < 0.5)
         fail_msg("rank 3 had %g of all waiting for others", got.note[OF_RANK_3]);
@@ -146,18 +146,18 @@ static void they_go_on_on_another_number_of_machines(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of(4, 2);
     o.epochs = 3;
-    const struct said whole = several_alone(&o, dataset);
+    const struct said whole = multinode_alone(&o, dataset);
     for (size_t machines = 1; machines <= 4; machines *= 2) {
         char folder[64];
         run_folder_make(folder);
         SET(checkpoint_dir, "%s", folder);
         SET(resume, "%s", "");
         o.max_steps = 17;
-        several_alike(2, &o, dataset);
+        multinode_alike(2, &o, dataset);
         o.max_steps = 0;
         SET(resume, "%s", folder);
         const struct said rest =
-            machines == 1 ? several_alone(&o, dataset) : several_alike(machines, &o, dataset);
+            machines == 1 ? multinode_alone(&o, dataset) : multinode_alike(machines, &o, dataset);
         assert_string_equal(rest.digest, whole.digest);
         run_folder_remove(folder);
     }
@@ -168,17 +168,18 @@ static void a_recorded_run_pushes_each(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of(4, 2);
     char folder[64];
-    const struct said alone = several_alone(&o, dataset);
+    const struct said alone = multinode_alone(&o, dataset);
     run_folder_make(folder);
     SET(record, "%s/trace", folder);
-    const struct said several = several_alike(2, &o, dataset);
+    const struct said several = multinode_alike(2, &o, dataset);
     assert_string_equal(several.digest, alone.digest);
     assert_int_equal(several.bytes_sent, alone.bytes_sent);
     SET(aggregate, "node");
-    several_check_refused(&o, HR_E_USAGE,
-                          "--aggregate node: a recorded run is replayed on one machine, where each "
-                          "worker pushes; expected it without --record",
-                          dataset);
+    multinode_check_refused(
+        &o, HR_E_USAGE,
+        "--aggregate node: a recorded run is replayed on one machine, where each "
+        "worker pushes; expected it without --record",
+        dataset);
     run_folder_remove(folder);
 }
 
@@ -190,7 +191,7 @@ static void a_machine_that_is_lost_is_named(void **state)
         o.epochs = 2000;
         const char *message = lost ? "lost machine host-1 (ranks 2, 3, 5): "
                                    : "lost machine host-0 (ranks 0, 1, 4): ";
-        const struct said *said = several_lose(2, lost, &o, dataset);
+        const struct said *said = multinode_lose(2, lost, &o, dataset);
         assert_int_equal(said[!lost].status, HR_E_LOST);
         if (strncmp(said[!lost].message, message, strlen(message)) != 0)
             fail_msg("%s", said[!lost].message);
@@ -221,7 +222,7 @@ static void what_cannot_be_is_refused(void **state)
         struct hr_train_options o = options_of(cases[i].workers, 1);
         SET(strategy, "%s", cases[i].strategy);
         SET(aggregate, "node");
-        several_check_refused(&o, HR_E_USAGE, cases[i].message, *state);
+        multinode_check_refused(&o, HR_E_USAGE, cases[i].message, *state);
     }
 }
 
@@ -230,20 +231,20 @@ static void auto_is_where_it_can_be(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of(6, 1);
-    const struct said alone = several_alone(&o, dataset);
-    struct said several = several_alike(2, &o, dataset);
-    several_check_equal(&several, &alone);
+    const struct said alone = multinode_alone(&o, dataset);
+    struct said several = multinode_alike(2, &o, dataset);
+    multinode_check_equal(&several, &alone);
     assert_true(several.note[NODE_WORKERS] == 0);
     o = options_of(4, 1);
     SET(strategy, "ps-async");
-    several = several_alike(2, &o, dataset);
+    several = multinode_alike(2, &o, dataset);
     assert_true(several.note[NODE_WORKERS] == 0);
 }
 
 static int begin(void **state)
 {
-    several_begin();
-    several_hook(&hooks);
+    multinode_begin();
+    multinode_hook(&hooks);
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

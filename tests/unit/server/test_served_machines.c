@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 static struct hr_train_options options_of(const char *strategy, size_t servers)
 {
@@ -22,10 +22,10 @@ static void in_step_they_have_the_bits_of_one_machine(void **state)
         struct hr_train_options o = options_of("ps-sync", servers);
         if (servers == 4) /* as many as workers */
             snprintf(o.placement, sizeof o.placement, "colocated");
-        const struct said alone = several_alone(&o, dataset);
+        const struct said alone = multinode_alone(&o, dataset);
         for (size_t machines = 2; machines <= 4; machines *= 2) {
-            const struct said several = several_alike(machines, &o, dataset);
-            several_check_equal(&several, &alone);
+            const struct said several = multinode_alike(machines, &o, dataset);
+            multinode_check_equal(&several, &alone);
             assert_int_equal(several.bytes_sent, alone.bytes_sent);
         }
     }
@@ -35,12 +35,12 @@ static void where_they_are_changes_no_bit(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("ps-sync", 3);
-    const struct said alone = several_alone(&o, dataset);
+    const struct said alone = multinode_alone(&o, dataset);
     snprintf(o.server_placement, sizeof o.server_placement, "first");
-    const struct said several = several_alike(2, &o, dataset);
-    several_check_equal(&several, &alone);
+    const struct said several = multinode_alike(2, &o, dataset);
+    multinode_check_equal(&several, &alone);
     snprintf(o.placement, sizeof o.placement, "colocated");
-    several_check_refused(
+    multinode_check_refused(
         &o, HR_E_USAGE,
         "--placement dedicated:first: is not supported with --placement colocated, "
         "where server s is worker s",
@@ -54,7 +54,7 @@ static void a_server_that_rests_keeps_no_machine_waiting(void **state)
     const struct hr_train_options o = options_of("ps-sync", 2);
     if (CHECK_SANITIZED)
         SKIP("a sanitizer takes its time");
-    const double best = several_best_step(2, &o, *state, 0.025);
+    const double best = multinode_best_step(2, &o, *state, 0.025);
     if (best > 0.025)
         fail_msg("a step took %g ms", 1e3 * best);
 }
@@ -72,7 +72,7 @@ static void what_they_take_as_it_comes_keeps_its_bounds(void **state)
             o.sync_every = 3;
             if (i < 2) /* gradients that are stale want no momentum, or a smaller rate */
                 o.momentum = 0;
-            const struct said got = several_alike(machines, &o, dataset);
+            const struct said got = multinode_alike(machines, &o, dataset);
             assert_int_equal(got.samples, o.epochs * dataset->train.count);
             assert_int_equal(got.ncurve, o.epochs);
             assert_true(got.accuracy > 0.25);
@@ -88,7 +88,7 @@ static void gradients_that_come_too_late_are_counted(void **state)
     for (size_t machines = 2; machines <= 4; machines *= 2) {
         struct hr_train_options o = options_of("backup-workers", 1);
         o.epochs = 3;
-        const struct said got = several_alike(machines, &o, dataset);
+        const struct said got = multinode_alike(machines, &o, dataset);
         assert_int_equal(got.samples + got.dropped_samples, o.epochs * dataset->train.count);
         assert_true(got.accuracy > 0.25);
     }
@@ -107,11 +107,11 @@ static void they_go_on_on_another_number_of_machines(void **state)
             run_folder_make(folder);
             snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
             o.max_steps = 70;
-            several_alike(2, &o, dataset);
+            multinode_alike(2, &o, dataset);
             o.max_steps = 0;
             snprintf(o.resume, sizeof o.resume, "%s", folder);
-            const struct said rest =
-                machines == 1 ? several_alone(&o, dataset) : several_alike(machines, &o, dataset);
+            const struct said rest = machines == 1 ? multinode_alone(&o, dataset)
+                                                   : multinode_alike(machines, &o, dataset);
             assert_int_equal(rest.samples_of_all, o.epochs * dataset->train.count);
             assert_true(strcmp(strategies[i], "ssp") || rest.max_skew <= o.staleness);
             run_folder_remove(folder);
@@ -133,7 +133,7 @@ static void a_machine_that_is_lost_is_named_with_its_ranks(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hr_train_options o = options_of(cases[i].strategy, 2);
         o.epochs = 2000;
-        const struct said *said = several_lose(cases[i].machines, cases[i].lost, &o, dataset);
+        const struct said *said = multinode_lose(cases[i].machines, cases[i].lost, &o, dataset);
         for (size_t m = 0; m < cases[i].machines; m++) {
             if (m == cases[i].lost)
                 continue;
@@ -148,15 +148,15 @@ static void lost_pushes_are_refused(void **state)
 {
     struct hr_train_options o = options_of("ps-async", 2);
     snprintf(o.inject, sizeof o.inject, "drop-push:p=0.1");
-    several_check_refused(&o, HR_E_USAGE,
-                          "--inject drop-push: not on several machines: not there yet; expected "
-                          "it on one",
-                          *state);
+    multinode_check_refused(&o, HR_E_USAGE,
+                            "--inject drop-push: not on several machines: not there yet; expected "
+                            "it on one",
+                            *state);
 }
 
 static int begin(void **state)
 {
-    several_begin();
+    multinode_begin();
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

@@ -5,7 +5,7 @@
 
 #include "support/losing_runs.h"
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 #define SET(field, ...) snprintf(o.field, sizeof o.field, __VA_ARGS__)
 
@@ -46,10 +46,10 @@ static void in_step_machines_have_the_bits_of_one_that_does_not(void **state)
         for (size_t colocated = 0; colocated < 2; colocated++) {
             struct hr_train_options o = options_of("ps-sync", 3, servers, "off");
             SET(placement, colocated ? "colocated" : "dedicated");
-            const struct said alone = several_alone(&o, run_digits());
+            const struct said alone = multinode_alone(&o, run_digits());
             SET(overlap, "on");
-            const struct said several = several_alike(3, &o, run_digits());
-            several_check_equal(&several, &alone);
+            const struct said several = multinode_alike(3, &o, run_digits());
+            multinode_check_equal(&several, &alone);
             assert_int_equal(several.bytes_sent, alone.bytes_sent);
         }
 }
@@ -61,17 +61,17 @@ static void parts_come_before_a_sum_of_a_machine(void **state)
     struct hr_train_options o = options_of("ps-sync", 4, 2, "off");
     o.clip_norm = 0.1;
     o.servers = 1;
-    const struct said alone = several_alone(&o, run_digits());
+    const struct said alone = multinode_alone(&o, run_digits());
     SET(overlap, "on");
     static const char refused[] =
         "--overlap on: a machine's workers push as one (--aggregate node), whole; expected "
         "--aggregate none as well, or --overlap off";
-    several_check_refused(&o, HR_E_USAGE, refused, run_digits());
+    multinode_check_refused(&o, HR_E_USAGE, refused, run_digits());
     SET(aggregate, "node");
-    several_check_refused(&o, HR_E_USAGE, refused, run_digits());
+    multinode_check_refused(&o, HR_E_USAGE, refused, run_digits());
     SET(aggregate, "none");
-    const struct said several = several_alike(2, &o, run_digits());
-    several_check_equal(&several, &alone);
+    const struct said several = multinode_alike(2, &o, run_digits());
+    multinode_check_equal(&several, &alone);
 }
 
 /* Every sample counts once, no bound is passed, each push is one update of one staleness. */
@@ -84,13 +84,13 @@ static void as_it_comes_promises_are_kept(void **state)
         struct hr_train_options o = options_of(strategies[i], 4, i == 3 ? 1 : 3, "on");
         if (i < 3)
             SET(record, "%s/trace", folder);
-        const struct said got = several_alike(2, &o, run_digits());
+        const struct said got = multinode_alike(2, &o, run_digits());
         assert_int_equal(got.samples + got.dropped_samples, o.epochs * o.epoch_size);
         assert_true(i != 2 || got.max_skew <= o.staleness);
         assert_int_equal(got.stale_of_keys, got.keys * got.stale_updates);
         assert_true(i == 3 || got.stale_updates == got.updates);
         if (i < 3)
-            several_check_replay(o.record, &got, run_digits());
+            multinode_check_replay(o.record, &got, run_digits());
     }
     run_folder_remove(folder);
 }
@@ -278,6 +278,6 @@ int main(void)
         cmocka_unit_test(who_dies_in_the_middle_has_pushed_nothing),
         cmocka_unit_test(losses_are_counted_as_ever),
     };
-    several_begin();
+    multinode_begin();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

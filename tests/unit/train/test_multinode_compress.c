@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 static const char *const all[] = {"bf16", "fp16", "int8", "topk:2%", "powersgd:2"};
 enum { ALL = sizeof all / sizeof *all, PUSHED = ALL - 1 /* gossiped, too */ };
@@ -29,10 +29,10 @@ static void with_other_tensors(struct hr_train_options *o)
 static void check_machines(const struct hr_train_options *o, size_t most,
                            const struct hr_dataset *dataset)
 {
-    const struct said alone = several_alone(o, dataset);
+    const struct said alone = multinode_alone(o, dataset);
     for (size_t machines = 2; machines <= most; machines *= 2) {
-        const struct said apart = several_alike(machines, o, dataset);
-        several_check_equal(&apart, &alone);
+        const struct said apart = multinode_alike(machines, o, dataset);
+        multinode_check_equal(&apart, &alone);
     }
 }
 
@@ -75,17 +75,17 @@ static void as_many_bytes_are_sent_as_on_one_machine(void **state)
 {
     for (size_t i = 0; i < PUSHED; i++) {
         struct hr_train_options o = compressed("allreduce", 4, all[i]);
-        assert_int_equal(several_alike(2, &o, *state).bytes_sent,
-                         several_alone(&o, *state).bytes_sent);
+        assert_int_equal(multinode_alike(2, &o, *state).bytes_sent,
+                         multinode_alone(&o, *state).bytes_sent);
         o = compressed("gossip", 4, all[i]);
         with_other_tensors(&o);
-        assert_int_equal(several_alike(4, &o, *state).bytes_sent,
-                         several_alone(&o, *state).bytes_sent);
+        assert_int_equal(multinode_alike(4, &o, *state).bytes_sent,
+                         multinode_alone(&o, *state).bytes_sent);
         o = compressed("ps-sync", 4, all[i]);
         o.servers = 3;
         with_other_tensors(&o);
-        assert_int_equal(several_alike(2, &o, *state).bytes_sent,
-                         several_alone(&o, *state).bytes_sent);
+        assert_int_equal(multinode_alike(2, &o, *state).bytes_sent,
+                         multinode_alone(&o, *state).bytes_sent);
     }
 }
 
@@ -102,7 +102,7 @@ static void asynchronous_pushes_are_applied_as_they_were_sent(void **state)
         check_machines(&o, 2, *state);
         o = compressed("ps-async", 2, all[i]);
         o.servers = 2;
-        const struct said alone = several_alone(&o, *state), two = several_alike(2, &o, *state);
+        const struct said alone = multinode_alone(&o, *state), two = multinode_alike(2, &o, *state);
         assert_int_equal(two.samples, alone.samples);
         assert_int_equal(two.updates, alone.updates);
     }
@@ -121,17 +121,17 @@ static void a_run_goes_on_on_another_number_of_machines(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct hr_train_options o = compressed(cases[i].strategy, 4, cases[i].how);
         char folder[64];
-        const struct said whole = several_alone(&o, *state);
+        const struct said whole = multinode_alone(&o, *state);
         for (size_t machines = 1; machines <= 4; machines += 3) {
             run_folder_make(folder);
             snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
             o.resume[0] = '\0';
             o.max_steps = 11;
-            several_alike(2, &o, *state);
+            multinode_alike(2, &o, *state);
             o.max_steps = 0;
             snprintf(o.resume, sizeof o.resume, "%s", folder);
             const struct said rest =
-                machines == 1 ? several_alone(&o, *state) : several_alike(machines, &o, *state);
+                machines == 1 ? multinode_alone(&o, *state) : multinode_alike(machines, &o, *state);
             assert_string_equal(rest.digest, whole.digest);
             run_folder_remove(folder);
         }
@@ -141,7 +141,7 @@ static void a_run_goes_on_on_another_number_of_machines(void **state)
 
 static int begin(void **state)
 {
-    several_begin();
+    multinode_begin();
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

@@ -1,4 +1,4 @@
-/* apart.h - a replica whose stages live on several machines: what they hand over goes in rings.
+/* remote.h - a replica whose stages live on several machines: what they hand over goes in rings.
  *
  *     machine 0: stages 0, 1                     machine 1: stages 2, 3
  *       lead ---- weights of its stages, the step -----> first stage there
@@ -24,46 +24,46 @@
  *             machines meet.
  *
  * Threads: the stage's. Of a team the first speaks and listens.
- * Test:    tests/unit/train/test_several_split.c, test_several_stale.c
+ * Test:    tests/unit/train/test_multinode_split.c, test_multinode_stale.c
  */
-#ifndef HR_STAGES_APART_H
-#define HR_STAGES_APART_H
+#ifndef HR_STAGES_REMOTE_H
+#define HR_STAGES_REMOTE_H
 
 #include "shm/ring.h"
 #include "stages/stage.h"
 
 /* --- the rings, in the memory of a replica --- */
 
-size_t hr_apart_bytes(const struct hr_pipeline *pipeline);
-void hr_apart_init(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at);
+size_t hr_remote_bytes(const struct hr_pipeline *pipeline);
+void hr_remote_init(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at);
 /* Those between machines, in the same order on all: between members. word[1] bytes at word[0] of
  * place.origin go with a message. */
-typedef enum hr_status (*hr_apart_visit_fn)(void *arg, size_t from, size_t to,
-                                            struct hr_ring *ring);
-HR_CHECKED enum hr_status hr_apart_each(const struct hr_pipeline *pipeline,
-                                        const struct hr_pipeline_memory *at,
-                                        hr_apart_visit_fn visit, void *arg);
+typedef enum hr_status (*hr_remote_visit_fn)(void *arg, size_t from, size_t to,
+                                             struct hr_ring *ring);
+HR_CHECKED enum hr_status hr_remote_each(const struct hr_pipeline *pipeline,
+                                         const struct hr_pipeline_memory *at,
+                                         hr_remote_visit_fn visit, void *arg);
 
 /* --- a stage; all of these do nothing where its replica is on one machine --- */
 
 /* Is there room for what it says in an action, or (lead) of a step? */
-bool hr_apart_has_room(const struct hr_stage *stage);
+bool hr_remote_has_room(const struct hr_stage *stage);
 /* Take what has come for it. */
-void hr_apart_take(struct hr_stage *stage);
+void hr_remote_take(struct hr_stage *stage);
 
 /* The lead: a step, with the weights if they are others than those of the step before; the end. */
-void hr_apart_publish(const struct hr_stage *lead, bool weights);
-void hr_apart_publish_end(const struct hr_stage *lead);
+void hr_remote_publish(const struct hr_stage *lead, bool weights);
+void hr_remote_publish_end(const struct hr_stage *lead);
 /* Micro-batch m is in the slot behind the part, or its gradients in that before it: floats at x. */
-void hr_apart_forward(const struct hr_stage *stage, size_t part, size_t m, const float *x,
-                      size_t floats);
-void hr_apart_backward(const struct hr_stage *stage, size_t part, size_t m, const float *dx,
+void hr_remote_forward(const struct hr_stage *stage, size_t part, size_t m, const float *x,
                        size_t floats);
+void hr_remote_backward(const struct hr_stage *stage, size_t part, size_t m, const float *dx,
+                        size_t floats);
 /* Does the lead live elsewhere? Then the gradients of the stage's parts, which are all there. */
-bool hr_apart_from_lead(const struct hr_stage *stage);
-void hr_apart_finish(const struct hr_stage *stage);
+bool hr_remote_from_lead(const struct hr_stage *stage);
+void hr_remote_finish(const struct hr_stage *stage);
 /* Of a stream: the lead wants nothing on its way, as its word says; a stage has nothing. */
-void hr_apart_drain(const struct hr_stage *lead);
-void hr_apart_drained(const struct hr_stage *stage);
+void hr_remote_drain(const struct hr_stage *lead);
+void hr_remote_drained(const struct hr_stage *stage);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "base/isa.h"
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
-static const struct several_hooks none;
+static const struct multinode_hooks none;
 
 static struct hr_train_options options_of(const char *strategy)
 {
@@ -20,7 +20,7 @@ static struct hr_train_options options_of(const char *strategy)
 static int unhook(void **state)
 {
     (void)state;
-    several_hook(&none);
+    multinode_hook(&none);
     return 0;
 }
 
@@ -46,9 +46,9 @@ static void a_run_of_several_machines_is_replayed_on_one(void **state)
         o.servers = runs[i].servers;
         snprintf(o.placement, sizeof o.placement, "%s", runs[i].placement);
         snprintf(o.record, sizeof o.record, "%s/trace", folder);
-        const struct said two = several_alike(2, &o, dataset);
+        const struct said two = multinode_alike(2, &o, dataset);
         assert_true(two.digest[0]);
-        several_check_replay(o.record, &two, dataset);
+        multinode_check_replay(o.record, &two, dataset);
     }
     run_folder_remove(folder);
 }
@@ -79,10 +79,10 @@ static void all_machines_steps_are_in_a_calibration(void **state)
     char folder[64];
     run_folder_make(folder);
     snprintf(o.calibrate, sizeof o.calibrate, "%s/model.ini", folder);
-    several_alone(&o, dataset);
+    multinode_alone(&o, dataset);
     const size_t alone = steps_of(o.calibrate);
     assert_true(alone > 0);
-    several_alike(2, &o, dataset);
+    multinode_alike(2, &o, dataset);
     assert_int_equal(steps_of(o.calibrate), alone);
     run_folder_remove(folder);
 }
@@ -100,15 +100,15 @@ static void note_costs(const struct hr_run_result *result, struct said *said)
 static void who_is_slow_is_blamed_on_another_machine_too(void **state)
 {
     static const char *const strategies[] = {"allreduce", "gossip"};
-    const struct several_hooks hooks = {.ended = note_costs};
+    const struct multinode_hooks hooks = {.ended = note_costs};
     const struct hr_dataset *dataset = *state;
-    several_hook(&hooks);
+    multinode_hook(&hooks);
     for (size_t i = 0; i < sizeof strategies / sizeof *strategies; i++) {
         struct hr_train_options o = options_of(strategies[i]);
         o.epochs = 2;
         snprintf(o.inject, sizeof o.inject, "load:3+20ms");
         snprintf(o.gossip_graph, sizeof o.gossip_graph, "ring");
-        const struct said two = several_alike(2, &o, dataset);
+        const struct said two = multinode_alike(2, &o, dataset);
         assert_true(two.note[7] > 0.3);
         for (size_t r = 0; r < 3; r++)
             assert_true(two.note[3] > two.note[r]);
@@ -144,13 +144,13 @@ static const struct hr_observer second = {.progress = on_progress,
 /* In the middle of an epoch machine 0 knows more than what its own two workers have done. */
 static void progress_is_of_all_machines(void **state)
 {
-    const struct several_hooks hooks = {.observer = &second, .ended = note_progress};
+    const struct multinode_hooks hooks = {.observer = &second, .ended = note_progress};
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("allreduce");
-    several_hook(&hooks);
+    multinode_hook(&hooks);
     o.epoch_size = 10 * 1000 * 1000;
     snprintf(o.inject, sizeof o.inject, "load:*+2ms");
-    const struct said two = several_alike(2, &o, dataset);
+    const struct said two = multinode_alike(2, &o, dataset);
     assert_true(two.note[1] > 0);
     assert_true(two.note[0] > 0.7 * two.note[1]);
 }
@@ -171,18 +171,18 @@ static void note_machines(const struct hr_run_result *result, struct said *said)
 
 static void the_result_says_what_the_machines_are(void **state)
 {
-    const struct several_hooks hooks = {.ended = note_machines};
+    const struct multinode_hooks hooks = {.ended = note_machines};
     const struct hr_dataset *dataset = *state;
     const struct hr_train_options o = options_of("allreduce");
     char last[64];
-    several_hook(&hooks);
-    const struct said two = several_alike(2, &o, dataset);
+    multinode_hook(&hooks);
+    const struct said two = multinode_alike(2, &o, dataset);
     assert_int_equal(two.note[0], 2);
     assert_int_equal(two.note[1], 21);
     assert_int_equal(two.note[2], 221);
     snprintf(last, sizeof last, "host-1 %s", hr_isa_full_name());
     assert_string_equal(two.text, last);
-    assert_int_equal(several_alone(&o, dataset).note[0], 0);
+    assert_int_equal(multinode_alone(&o, dataset).note[0], 0);
 }
 
 /* --- what they agree upon --- */
@@ -206,17 +206,17 @@ static void note_kernels(const struct hr_run_result *result, struct said *said)
 
 static void all_use_the_lowest_instruction_set(void **state)
 {
-    const struct several_hooks one = {.begins = lower_machine_1, .ended = note_kernels},
-                               all = {.begins = lower_all, .ended = note_kernels};
+    const struct multinode_hooks one = {.begins = lower_machine_1, .ended = note_kernels},
+                                 all = {.begins = lower_all, .ended = note_kernels};
     const struct hr_dataset *dataset = *state;
     const struct hr_train_options o = options_of("allreduce");
     if (hr_isa() == HR_ISA_PLAIN)
         SKIP("this processor has one set of vector kernels");
-    several_hook(&one);
-    const struct said two = several_alike(2, &o, dataset);
-    several_hook(&all);
-    const struct said alone = several_alone(&o, dataset);
-    several_check_equal(&two, &alone);
+    multinode_hook(&one);
+    const struct said two = multinode_alike(2, &o, dataset);
+    multinode_hook(&all);
+    const struct said alone = multinode_alone(&o, dataset);
+    multinode_check_equal(&two, &alone);
     assert_string_equal(two.text, alone.text);
 }
 
@@ -227,15 +227,15 @@ static void use_other_core(size_t machine)
 
 static void other_kernels_are_refused_with_what_to_do(void **state)
 {
-    const struct several_hooks hooks = {.begins = use_other_core};
+    const struct multinode_hooks hooks = {.begins = use_other_core};
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("allreduce");
-    const struct hr_train_options *both[SEVERAL_MOST] = {&o, &o};
+    const struct hr_train_options *both[MULTINODE_MOST] = {&o, &o};
     if (!strcmp(o.kernels, "reference") || hr_isa() == HR_ISA_PLAIN)
         SKIP("this processor has one set of vector kernels");
     snprintf(o.kernels, sizeof o.kernels, "openblas");
-    several_hook(&hooks);
-    const struct said *said = several_run(2, both, dataset);
+    multinode_hook(&hooks);
+    const struct said *said = multinode_run(2, both, dataset);
     for (size_t m = 0; m < 2; m++) {
         assert_int_equal(said[m].status, HR_E_USAGE);
         assert_non_null(strstr(said[m].message, "host-0 and host-1 would give other bits: their "
@@ -247,7 +247,7 @@ static void other_kernels_are_refused_with_what_to_do(void **state)
 
 static int begin(void **state)
 {
-    several_begin();
+    multinode_begin();
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

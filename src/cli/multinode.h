@@ -1,13 +1,13 @@
-/* several.h - hogring train on several machines, as mpirun or a batch system started it: the wire,
- * whose turn it is to speak, and one exit code.
+/* multinode.h - hogring train on several machines, as mpirun or a batch system started it: the
+ * wire, whose turn it is to speak, and one exit code.
  *
  *   Machine 0 says everything. The others read the same data, compute, and are silent, but for what
  *   machine 0 cannot say: that it is lost.
  *
  * Threads: the command's. Test: tests/cli/machines_mpi.bats
  */
-#ifndef HR_CLI_SEVERAL_H
-#define HR_CLI_SEVERAL_H
+#ifndef HR_CLI_MULTINODE_H
+#define HR_CLI_MULTINODE_H
 
 #include "hogring/train.h"
 #include "options/command_line.h"

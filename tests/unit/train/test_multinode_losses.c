@@ -8,14 +8,14 @@
 #include <time.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 static struct hr_train_options options_of(size_t workers, const char *inject)
 {
     struct hr_train_options o = run_options("allreduce", workers);
     o.epochs = 2;
     o.timeout = 30;
-    several_dies_after(3);
+    multinode_dies_after(3);
     snprintf(o.on_loss, sizeof o.on_loss, "continue");
     snprintf(o.inject, sizeof o.inject, "%s", inject);
     return o;
@@ -46,7 +46,7 @@ static void check_lost(const struct said *several, const struct said *alone)
 {
     if (several->status != HR_OK)
         fail_msg("%s", several->message);
-    several_check_equal(several, alone);
+    multinode_check_equal(several, alone);
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(several->note[i], alone->note[i]);
 }
@@ -65,11 +65,11 @@ static void check_machine(const struct hr_dataset *dataset, size_t machines, siz
         snprintf(alone.inject + used, sizeof alone.inject - used, "%skill:%zu@step=5",
                  used ? "," : "", w);
     }
-    const struct said without = several_alone(&alone, dataset);
+    const struct said without = multinode_alone(&alone, dataset);
     const struct said *all = NULL;
     for (int tenths = 3; !all || (all[0].note[3] < 5 && tenths < 50); tenths *= 2) {
-        several_dies_after(tenths); /* until it has come to that step before */
-        all = several_lose(machines, lost, &several, dataset);
+        multinode_dies_after(tenths); /* until it has come to that step before */
+        all = multinode_lose(machines, lost, &several, dataset);
     }
     check_lost(&all[0], &without);
     snprintf(text, sizeof text, each > 1 ? "host-%zu, with machine host-%zu" : "host-%zu", lost,
@@ -117,8 +117,8 @@ static void no_sample_is_lost_with_asynchronous_strategies(void **state)
         const bool one_shard = !strcmp(names[i], "backup-workers");
         o.servers = one_shard || !strcmp(names[i], "hogwild") ? o.servers : 3;
         o.backups = one_shard;
-        several_dies_after(5);
-        const struct said *all = several_lose(3, 1, &o, *state);
+        multinode_dies_after(5);
+        const struct said *all = multinode_lose(3, 1, &o, *state);
         if (all[0].status != HR_OK)
             fail_msg("%s: %s", names[i], all[0].message);
         assert_int_equal(all[2].status, HR_OK);
@@ -134,10 +134,10 @@ static void a_rank_may_be_lost_too(void **state)
                                         "kill:1@step=3,kill:2@step=7,kill:3@step=25"};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         const struct hr_train_options o = options_of(4, lists[i]);
-        const struct said alone = several_alone(&o, *state);
-        const struct said two = several_alike(2, &o, *state);
+        const struct said alone = multinode_alone(&o, *state);
+        const struct said two = multinode_alike(2, &o, *state);
         check_lost(&two, &alone);
-        const struct said four = several_alike(4, &o, *state);
+        const struct said four = multinode_alike(4, &o, *state);
         check_lost(&four, &alone);
     }
 }
@@ -167,13 +167,13 @@ static void every_sample_is_counted_whenever_it_is(void **state)
     run_folder_make(folder);
     snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
     o.overwrite = true;
-    const struct said whole = several_alike(3, &o, *state);
+    const struct said whole = multinode_alike(3, &o, *state);
     for (size_t i = 0; i < 10 * wanted && found < wanted; i++) {
         dies_after_ns = INT64_C(100000000) + (int64_t)(i * 7919 % 40) * 10000000;
-        several_hook(
-            &(struct several_hooks){.begins = die_after, .may_end = true, .ended = note_losses});
-        const struct said *all = several_lose(3, 1, &o, *state);
-        several_hook(&(struct several_hooks){.ended = note_losses});
+        multinode_hook(
+            &(struct multinode_hooks){.begins = die_after, .may_end = true, .ended = note_losses});
+        const struct said *all = multinode_lose(3, 1, &o, *state);
+        multinode_hook(&(struct multinode_hooks){.ended = note_losses});
         if (strstr(all[0].message, "(waited for")) /* the run had not begun */
             continue;
         if (all[0].status != HR_OK)
@@ -190,7 +190,7 @@ static void every_sample_is_counted_whenever_it_is(void **state)
 static void without_machine_0_the_run_ends(void **state)
 {
     const struct hr_train_options o = options_of(4, "stall:0@step=5+60s");
-    const struct said *all = several_lose(2, 0, &o, *state);
+    const struct said *all = multinode_lose(2, 0, &o, *state);
     assert_int_equal(all[1].status, HR_E_LOST);
     /* The connection was closed, or reset: what of the two is seen first. */
     assert_non_null(strstr(all[1].message, "lost machine host-0 (ranks 0, 1): connection "));
@@ -241,15 +241,15 @@ static void who_dies_in_a_save_leaves_the_one_before_it(void **state)
     run_folder_make(folder_of_saves);
     snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder_of_saves);
     o.epochs = 100000;
-    several_dies_after(1000);
-    several_hook(&(struct several_hooks){.begins = watch_saves});
-    const struct said *all = several_lose(2, 0, &o, *state);
-    several_hook(&(struct several_hooks){.ended = note_losses});
+    multinode_dies_after(1000);
+    multinode_hook(&(struct multinode_hooks){.begins = watch_saves});
+    const struct said *all = multinode_lose(2, 0, &o, *state);
+    multinode_hook(&(struct multinode_hooks){.ended = note_losses});
     assert_int_equal(all[1].status, HR_E_LOST);
     snprintf(o.resume, sizeof o.resume, "%s", folder_of_saves);
     assert_true(has_one_like("step-*", step));
     o.max_steps = (size_t)atoi(strrchr(step, '-') + 1) + 3;
-    const struct said two = several_alike(2, &o, *state);
+    const struct said two = multinode_alike(2, &o, *state);
     assert_true(two.samples_of_all > two.samples);
     assert_false(has_one_like(".tmp-*", NULL));
     run_folder_remove(folder_of_saves);
@@ -257,8 +257,8 @@ static void who_dies_in_a_save_leaves_the_one_before_it(void **state)
 
 static int begin(void **state)
 {
-    several_begin();
-    several_hook(&(struct several_hooks){.ended = note_losses});
+    multinode_begin();
+    multinode_hook(&(struct multinode_hooks){.ended = note_losses});
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

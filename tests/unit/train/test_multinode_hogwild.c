@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 enum { TRAINED = 1438 /* samples of digits */ };
 
@@ -37,9 +37,9 @@ static void with_a_worker_a_machine_it_is_local_sgd_bit_for_bit(void **state)
             struct hr_train_options o = even_options("local-sgd", machines, 3);
             snprintf(o.optimizer, sizeof o.optimizer, "%s", optimizers[i]);
             snprintf(o.freeze, sizeof o.freeze, "1.*"); /* a mean of three is no copy */
-            const struct said local = several_alone(&o, dataset);
+            const struct said local = multinode_alone(&o, dataset);
             snprintf(o.strategy, sizeof o.strategy, "hogwild");
-            const struct said hogwild = several_alike(machines, &o, dataset);
+            const struct said hogwild = multinode_alike(machines, &o, dataset);
             assert_string_equal(hogwild.digest, local.digest);
             assert_true(hogwild.digest[0]);
             assert_int_equal(hogwild.samples, local.samples);
@@ -54,9 +54,9 @@ static void averaged_at_every_step_it_is_allreduce_to_rounding(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = even_options("allreduce", 2, 1);
     o.momentum = 0;
-    const struct said sum = several_alone(&o, dataset);
+    const struct said sum = multinode_alone(&o, dataset);
     snprintf(o.strategy, sizeof o.strategy, "hogwild");
-    const struct said mean = several_alike(2, &o, dataset);
+    const struct said mean = multinode_alike(2, &o, dataset);
     const double difference = mean.loss - sum.loss;
     if (difference > 1e-4 * sum.loss || difference < -1e-4 * sum.loss)
         fail_msg("train loss %.9g and %.9g", mean.loss, sum.loss);
@@ -82,10 +82,10 @@ static void every_sample_is_trained_on_once_an_epoch(void **state)
         size_t machines, workers, every;
     } cases[] = {{2, 4, 1}, {2, 6, 4}, {4, 8, 2}, {2, 4, 1000}};
     const struct hr_dataset *dataset = *state;
-    several_hook(&(struct several_hooks){.ended = note_accounts});
+    multinode_hook(&(struct multinode_hooks){.ended = note_accounts});
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const struct hr_train_options o = options_of("hogwild", cases[i].workers, cases[i].every);
-        const struct said all = several_alike(cases[i].machines, &o, dataset);
+        const struct said all = multinode_alike(cases[i].machines, &o, dataset);
         const uint64_t batches = 2 * ((TRAINED + 15) / 16); /* epochs; 90, the last of 14 */
         assert_int_equal(all.samples, 2 * TRAINED);
         assert_int_equal(all.updates, batches);
@@ -94,7 +94,7 @@ static void every_sample_is_trained_on_once_an_epoch(void **state)
         assert_true(all.note[2] < 1e-3 && all.note[2] > -1e-3);
         assert_non_null(strstr(all.text, ", machines averaged"));
     }
-    several_hook(&(struct several_hooks){0});
+    multinode_hook(&(struct multinode_hooks){0});
 }
 
 /* Workers meet those of their own machine alone: nobody else's update comes between. */
@@ -102,9 +102,9 @@ static void staleness_is_a_machines(void **state)
 {
     const struct hr_dataset *dataset = *state;
     const struct hr_train_options o = options_of("hogwild", 2, 4);
-    several_hook(&(struct several_hooks){.ended = note_accounts});
-    const struct said all = several_alike(2, &o, dataset);
-    several_hook(&(struct several_hooks){0});
+    multinode_hook(&(struct multinode_hooks){.ended = note_accounts});
+    const struct said all = multinode_alike(2, &o, dataset);
+    multinode_hook(&(struct multinode_hooks){0});
     assert_true(all.note[0] <= 0);
     assert_int_equal(all.max_skew, 0);
 }
@@ -115,11 +115,11 @@ static void a_save_changes_nothing(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("hogwild", 2, 8);
     char folder[64];
-    const struct said unsaved = several_alike(2, &o, dataset);
+    const struct said unsaved = multinode_alike(2, &o, dataset);
     run_folder_make(folder);
     snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
     o.checkpoint_every = (struct hr_every){.steps = 5};
-    const struct said saved = several_alike(2, &o, dataset);
+    const struct said saved = multinode_alike(2, &o, dataset);
     assert_string_equal(saved.digest, unsaved.digest);
     run_folder_remove(folder);
 }
@@ -135,11 +135,11 @@ static void a_run_goes_on_on_another_number_of_machines(void **state)
         run_folder_make(folder);
         snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
         o.max_steps = 100; /* 90 to an epoch */
-        several_alike(2, &o, dataset);
+        multinode_alike(2, &o, dataset);
         o.max_steps = 0;
         snprintf(o.resume, sizeof o.resume, "%s", folder);
         const struct said rest =
-            machines == 1 ? several_alone(&o, dataset) : several_alike(machines, &o, dataset);
+            machines == 1 ? multinode_alone(&o, dataset) : multinode_alike(machines, &o, dataset);
         assert_int_equal(rest.samples_of_all, 2 * TRAINED);
         assert_int_equal(rest.updates, 80);
         run_folder_remove(folder);
@@ -159,11 +159,11 @@ static void batches_in_hand_are_trained_on(void **state)
     o.epochs = 1;
     o.checkpoint_every = (struct hr_every){.steps = 10};
     o.keep = 0;
-    several_alone(&o, dataset);
+    multinode_alone(&o, dataset);
     snprintf(o.clock, sizeof o.clock, "real");
     snprintf(o.resume, sizeof o.resume, "%s/step-00000010", folder);
     o.checkpoint_dir[0] = '\0';
-    const struct said rest = several_alike(2, &o, dataset);
+    const struct said rest = multinode_alike(2, &o, dataset);
     assert_int_equal(rest.samples_of_all, TRAINED);
     assert_true(rest.updates > (TRAINED + 15) / 16 - 10); /* of the 10 some were in hand */
     run_folder_remove(folder);
@@ -184,9 +184,9 @@ static void a_stop_waits_for_the_next_averaging(void **state)
     struct hr_train_options o = options_of("hogwild", 4, 5);
     o.epochs = 1;
     o.epoch_size = 100000 * TRAINED;
-    several_hook(&(struct several_hooks){.observer = &observer, .ended = note_accounts});
-    const struct said all = several_alike(2, &o, dataset);
-    several_hook(&(struct several_hooks){0});
+    multinode_hook(&(struct multinode_hooks){.observer = &observer, .ended = note_accounts});
+    const struct said all = multinode_alike(2, &o, dataset);
+    multinode_hook(&(struct multinode_hooks){0});
     assert_true(all.note[3] > 0);
     assert_true(all.note[4] > 0);
     assert_int_equal((uint64_t)all.note[4] % 20, 0); /* 5 steps of 4 workers */
@@ -197,14 +197,14 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("hogwild", 4, 2);
     snprintf(o.record, sizeof o.record, "no-such-folder/trace");
-    several_check_refused(
+    multinode_check_refused(
         &o, HR_E_USAGE,
         "--record no-such-folder/trace: not with --strategy hogwild on several "
         "machines: a trace is replayed on one machine, which has one copy of the weights; expected "
         "it without",
         dataset);
     o = options_of("hogwild", 3, 2);
-    several_check_refused(
+    multinode_check_refused(
         &o, HR_E_USAGE,
         "--workers 3: cannot be dealt out to 2 machines evenly; expected a multiple of 2", dataset);
 }
@@ -217,7 +217,7 @@ static void a_machine_that_is_lost_ends_the_run_and_is_named(void **state)
     for (size_t lost = 0; lost < 2; lost++) {
         const char *message =
             lost ? "lost machine host-1 (ranks 2, 3): " : "lost machine host-0 (ranks 0, 1): ";
-        const struct said *said = several_lose(2, lost, &o, dataset);
+        const struct said *said = multinode_lose(2, lost, &o, dataset);
         assert_int_equal(said[!lost].status, HR_E_LOST);
         if (strncmp(said[!lost].message, message, strlen(message)) != 0)
             fail_msg("%s", said[!lost].message);
@@ -231,16 +231,16 @@ static void it_learns_as_local_sgd_does(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("local-sgd", 4, 4);
     o.epochs = 8;
-    const struct said local = several_alone(&o, dataset);
+    const struct said local = multinode_alone(&o, dataset);
     snprintf(o.strategy, sizeof o.strategy, "hogwild");
-    const struct said hogwild = several_alike(2, &o, dataset);
+    const struct said hogwild = multinode_alike(2, &o, dataset);
     if (hogwild.accuracy < local.accuracy - 0.01)
         fail_msg("hogwild %g, local-sgd %g", hogwild.accuracy, local.accuracy);
 }
 
 static int begin(void **state)
 {
-    several_begin();
+    multinode_begin();
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

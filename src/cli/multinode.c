@@ -1,4 +1,4 @@
-#include "cli/several.h"
+#include "cli/multinode.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "strategies/strategies.h"
 #include "terminal/output.h"
 #include "train/shared_memory.h"
-#include "train/several.h"
+#include "train/multinode.h"
 #include "watch/watch.h"
 
 static const int64_t BEGIN_NS = 60 * HR_NS_PER_SECOND;

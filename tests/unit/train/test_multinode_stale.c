@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 #define SET(field, ...) snprintf(o.field, sizeof o.field, __VA_ARGS__)
 
@@ -40,8 +40,8 @@ static void note_staleness(const struct hr_run_result *result, struct said *said
 static void check_on(size_t machines, const struct hr_train_options *o, const struct said *alone,
                      const struct hr_dataset *dataset)
 {
-    const struct said several = several_alike(machines, o, dataset);
-    several_check_equal(&several, alone);
+    const struct said several = multinode_alike(machines, o, dataset);
+    multinode_check_equal(&several, alone);
     for (size_t i = GRADIENTS; i <= BACKWARD; i++)
         CHECK_NEAR(several.note[i], alone->note[i], 0, 0);
 }
@@ -53,7 +53,7 @@ static void they_have_the_bits_of_one_machine(void **state)
         for (size_t K = 2; K <= 4; K++) {
             struct hr_train_options o = stale(schedules[i], K);
             o.recompute = !i && K == 3;
-            const struct said alone = several_alone(&o, dataset);
+            const struct said alone = multinode_alone(&o, dataset);
             assert_true(alone.note[GRADIENTS] > 0 && alone.note[FORWARD] > 0);
             for (size_t machines = 2; machines <= K; machines++)
                 if (K % machines == 0)
@@ -71,7 +71,7 @@ static void whatever_the_optimizer(void **state)
         SET(optimizer, "%s", optimizers[i]);
         o.momentum = 0;
         o.lr = i ? 0.05 : 0.002;
-        const struct said alone = several_alone(&o, dataset);
+        const struct said alone = multinode_alone(&o, dataset);
         check_on(2, &o, &alone, dataset);
     }
 }
@@ -85,18 +85,18 @@ static void they_go_on_on_another_number_of_machines(void **state)
         SET(optimizer, "%s", i ? "sgd" : "adamw");
         o.lr = i ? 0.05 : 0.002;
         o.momentum = i ? 0.9 : 0;
-        const struct said whole = several_alone(&o, dataset);
+        const struct said whole = multinode_alone(&o, dataset);
         for (size_t machines = 1; machines <= 4; machines *= 2) {
             char folder[64];
             run_folder_make(folder);
             SET(checkpoint_dir, "%s", folder);
             o.resume[0] = '\0';
             o.max_steps = 64; /* of 32 an epoch */
-            several_alike(i ? 4 : 2, &o, dataset);
+            multinode_alike(i ? 4 : 2, &o, dataset);
             o.max_steps = 0;
             SET(resume, "%s", folder);
-            const struct said rest =
-                machines == 1 ? several_alone(&o, dataset) : several_alike(machines, &o, dataset);
+            const struct said rest = machines == 1 ? multinode_alone(&o, dataset)
+                                                   : multinode_alike(machines, &o, dataset);
             assert_string_equal(rest.digest, whole.digest);
             run_folder_remove(folder);
         }
@@ -111,8 +111,8 @@ static void what_was_recorded_is_replayed_on_one_machine(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct hr_train_options o = stale(schedules[i], 2);
         SET(record, "%s/trace", folder);
-        const struct said several = several_alike(2, &o, dataset);
-        several_check_replay(o.record, &several, dataset);
+        const struct said several = multinode_alike(2, &o, dataset);
+        multinode_check_replay(o.record, &several, dataset);
     }
     run_folder_remove(folder);
 }
@@ -123,9 +123,9 @@ static void a_failure_ends_all(void **state)
     const struct hr_dataset *dataset = *state;
     for (size_t i = 0; i < 2; i++) {
         struct hr_train_options o = stale(schedules[i], 2);
-        const struct hr_train_options *all[SEVERAL_MOST] = {&o, &o};
+        const struct hr_train_options *all[MULTINODE_MOST] = {&o, &o};
         o.lr = 1e6;
-        const struct said *said = several_run(2, all, dataset);
+        const struct said *said = multinode_run(2, all, dataset);
         for (size_t m = 0; m < 2; m++) {
             if (said[m].status != HR_E_DIVERGED ||
                 !strstr(said[m].message, "is not finite in epoch 1"))
@@ -142,7 +142,7 @@ static void a_machine_that_is_lost_is_named(void **state)
         const char *message =
             lost ? "lost machine host-1 (ranks 2, 3): " : "lost machine host-0 (ranks 0, 1): ";
         o.epoch_size = 10 * 1000 * 1000;
-        const struct said *said = several_lose(2, lost, &o, dataset);
+        const struct said *said = multinode_lose(2, lost, &o, dataset);
         assert_int_equal(said[!lost].status, HR_E_LOST);
         if (strncmp(said[!lost].message, message, strlen(message)) != 0)
             fail_msg("%s", said[!lost].message);
@@ -151,9 +151,9 @@ static void a_machine_that_is_lost_is_named(void **state)
 
 static int begin(void **state)
 {
-    static const struct several_hooks hooks = {.ended = note_staleness};
-    several_begin();
-    several_hook(&hooks);
+    static const struct multinode_hooks hooks = {.ended = note_staleness};
+    multinode_begin();
+    multinode_hook(&hooks);
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 static struct hr_train_options options_of(const char *strategy)
 {
@@ -23,11 +23,11 @@ static void sums_of_all_algorithms_have_the_bits_of_one_machine(void **state)
     for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
         struct hr_train_options o = options_of("allreduce");
         snprintf(o.algorithm, sizeof o.algorithm, "%s", algorithms[i]);
-        const struct said alone = several_alone(&o, dataset);
-        const struct said two = several_alike(2, &o, dataset);
-        several_check_equal(&two, &alone);
-        const struct said four = several_alike(4, &o, dataset);
-        several_check_equal(&four, &alone);
+        const struct said alone = multinode_alone(&o, dataset);
+        const struct said two = multinode_alike(2, &o, dataset);
+        multinode_check_equal(&two, &alone);
+        const struct said four = multinode_alike(4, &o, dataset);
+        multinode_check_equal(&four, &alone);
     }
 }
 
@@ -37,22 +37,22 @@ static void replicas_that_drift_have_the_bits_of_one_machine(void **state)
     static const char *const graphs[] = {"ring", "complete"};
     struct hr_train_options o = options_of("local-sgd");
     o.sync_every = 3;
-    struct said alone = several_alone(&o, dataset), two = several_alike(2, &o, dataset);
-    several_check_equal(&two, &alone);
+    struct said alone = multinode_alone(&o, dataset), two = multinode_alike(2, &o, dataset);
+    multinode_check_equal(&two, &alone);
     o.max_steps = 7; /* in the middle of a period: the model is the mean */
-    alone = several_alone(&o, dataset);
-    two = several_alike(2, &o, dataset);
-    several_check_equal(&two, &alone);
-    two = several_alike(4, &o, dataset);
-    several_check_equal(&two, &alone);
+    alone = multinode_alone(&o, dataset);
+    two = multinode_alike(2, &o, dataset);
+    multinode_check_equal(&two, &alone);
+    two = multinode_alike(4, &o, dataset);
+    multinode_check_equal(&two, &alone);
     o = options_of("gossip");
     for (size_t i = 0; i < 2; i++) {
         snprintf(o.gossip_graph, sizeof o.gossip_graph, "%s", graphs[i]);
-        alone = several_alone(&o, dataset);
-        two = several_alike(2, &o, dataset);
-        several_check_equal(&two, &alone);
-        two = several_alike(4, &o, dataset);
-        several_check_equal(&two, &alone);
+        alone = multinode_alone(&o, dataset);
+        two = multinode_alike(2, &o, dataset);
+        multinode_check_equal(&two, &alone);
+        two = multinode_alike(4, &o, dataset);
+        multinode_check_equal(&two, &alone);
     }
 }
 
@@ -66,17 +66,17 @@ static void a_run_goes_on_on_another_number_of_machines(void **state)
         char folder[64];
         o.sync_every = 3;
         o.epochs = 3;
-        const struct said whole = several_alone(&o, dataset);
+        const struct said whole = multinode_alone(&o, dataset);
         for (size_t machines = 1; machines <= 4; machines *= 2) {
             run_folder_make(folder);
             snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
             o.resume[0] = '\0';
             o.max_steps = 25; /* in the middle of an epoch, and of a period */
-            several_alike(2, &o, dataset);
+            multinode_alike(2, &o, dataset);
             o.max_steps = 0;
             snprintf(o.resume, sizeof o.resume, "%s", folder);
-            const struct said rest =
-                machines == 1 ? several_alone(&o, dataset) : several_alike(machines, &o, dataset);
+            const struct said rest = machines == 1 ? multinode_alone(&o, dataset)
+                                                   : multinode_alike(machines, &o, dataset);
             assert_string_equal(rest.digest, whole.digest);
             run_folder_remove(folder);
         }
@@ -91,19 +91,19 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("allreduce");
     o.workers = 3;
-    several_check_refused(
+    multinode_check_refused(
         &o, HR_E_USAGE,
         "--workers 3: cannot be dealt out to 2 machines evenly; expected a multiple of 2", dataset);
     o = options_of("allreduce");
     snprintf(o.on_loss, sizeof o.on_loss, "restart");
-    several_check_refused(
+    multinode_check_refused(
         &o, HR_E_USAGE,
         "--on-loss restart: not on several machines: nobody but the launcher can start a process "
         "on another one; expected continue, or stop and --resume",
         dataset);
     o = options_of("ps-sync");
     snprintf(o.launch, sizeof o.launch, "process");
-    several_check_refused(
+    multinode_check_refused(
         &o, HR_E_USAGE,
         "--launch process: not on several machines: there each has one process, whose threads are "
         "the ranks; expected --launch thread",
@@ -111,7 +111,7 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     o = options_of("allreduce");
     snprintf(o.clock, sizeof o.clock, "virtual");
     snprintf(o.on_loss, sizeof o.on_loss, "stop");
-    several_check_refused(
+    multinode_check_refused(
         &o, HR_E_USAGE,
         "--clock virtual: not on several machines: one process plays all ranks; expected --clock "
         "real, or no mpirun",
@@ -119,7 +119,7 @@ static void what_does_not_work_is_refused_in_a_line(void **state)
     o = options_of("allreduce");
     snprintf(o.link, sizeof o.link, "1Gb/s,50us");
     snprintf(o.transport, sizeof o.transport, "copy");
-    several_check_refused(
+    multinode_check_refused(
         &o, HR_E_USAGE,
         "--link 1Gb/s,50us: not on several machines: the links between machines are real ones; "
         "expected no mpirun",
@@ -130,9 +130,9 @@ static void machines_that_were_told_other_things_do_not_begin(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options one = options_of("allreduce"), other = one;
-    const struct hr_train_options *all[SEVERAL_MOST] = {&one, &other};
+    const struct hr_train_options *all[MULTINODE_MOST] = {&one, &other};
     other.momentum = 0.5;
-    const struct said *said = several_run(2, all, dataset);
+    const struct said *said = multinode_run(2, all, dataset);
     for (size_t m = 0; m < 2; m++) {
         assert_int_equal(said[m].status, HR_E_USAGE);
         assert_string_equal(said[m].message,
@@ -141,7 +141,7 @@ static void machines_that_were_told_other_things_do_not_begin(void **state)
     }
     other = one;
     snprintf(other.strategy, sizeof other.strategy, "no-such");
-    said = several_run(2, all, dataset);
+    said = multinode_run(2, all, dataset);
     assert_int_equal(said[0].status, HR_E_USAGE);
     assert_memory_equal(said[0].message, "host-1: --strategy no-such", 26);
     assert_memory_equal(said[1].message, "--strategy no-such", 18);
@@ -152,9 +152,9 @@ static void a_failure_is_every_machines(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("allreduce");
-    const struct hr_train_options *all[SEVERAL_MOST] = {&o, &o};
+    const struct hr_train_options *all[MULTINODE_MOST] = {&o, &o};
     snprintf(o.inject, sizeof o.inject, "nan:3@step=5");
-    const struct said *said = several_run(2, all, dataset);
+    const struct said *said = multinode_run(2, all, dataset);
     for (size_t m = 0; m < 2; m++)
         assert_int_equal(said[m].status, HR_E_DIVERGED);
     assert_non_null(strstr(said[0].message, "rank 3 (on host-1), step 5: "));
@@ -166,9 +166,9 @@ static void replicas_that_differ_are_found(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = options_of("allreduce");
-    const struct hr_train_options *all[SEVERAL_MOST] = {&o, &o};
+    const struct hr_train_options *all[MULTINODE_MOST] = {&o, &o};
     snprintf(o.inject, sizeof o.inject, "flip-bit:weights:3@step=5");
-    const struct said *said = several_run(2, all, dataset);
+    const struct said *said = multinode_run(2, all, dataset);
     for (size_t m = 0; m < 2; m++) {
         assert_int_equal(said[m].status, HR_E_FAILED);
         assert_non_null(strstr(said[m].message, "replicas differ: parameter "));
@@ -177,7 +177,7 @@ static void replicas_that_differ_are_found(void **state)
 
 static int begin(void **state)
 {
-    several_begin();
+    multinode_begin();
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

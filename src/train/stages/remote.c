@@ -1,4 +1,4 @@
-#include "stages/apart.h"
+#include "stages/remote.h"
 
 #include <string.h>
 
@@ -90,12 +90,12 @@ static struct hr_ring *ring_at(const struct hr_pipeline *pipeline,
     return (void *)(at->rings + number * hr_ring_bytes(slots_of(pipeline)));
 }
 
-size_t hr_apart_bytes(const struct hr_pipeline *pipeline)
+size_t hr_remote_bytes(const struct hr_pipeline *pipeline)
 {
     return rings_of(pipeline) * hr_ring_bytes(slots_of(pipeline));
 }
 
-void hr_apart_init(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at)
+void hr_remote_init(const struct hr_pipeline *pipeline, const struct hr_pipeline_memory *at)
 {
     for (size_t i = 0; i < rings_of(pipeline); i++)
         hr_ring_init(ring_at(pipeline, at, i), slots_of(pipeline), 0);
@@ -133,7 +133,7 @@ static enum hr_status each(const struct hr_pipeline *pipeline, const struct hr_p
 
 struct visiting {
     const struct hr_pipeline *pipeline;
-    hr_apart_visit_fn visit;
+    hr_remote_visit_fn visit;
     void *arg;
 };
 
@@ -144,9 +144,9 @@ static enum hr_status visit_members(void *arg, const struct between *between)
     return it->visit(it->arg, between->from * team, between->to * team, between->ring);
 }
 
-enum hr_status hr_apart_each(const struct hr_pipeline *pipeline,
-                             const struct hr_pipeline_memory *at, hr_apart_visit_fn visit,
-                             void *arg)
+enum hr_status hr_remote_each(const struct hr_pipeline *pipeline,
+                              const struct hr_pipeline_memory *at, hr_remote_visit_fn visit,
+                              void *arg)
 {
     struct visiting it = {pipeline, visit, arg};
     return each(pipeline, at, visit_members, &it);
@@ -185,7 +185,7 @@ static enum hr_status look_for_room(void *arg, const struct between *between)
                : HR_E_TIMEOUT;
 }
 
-bool hr_apart_has_room(const struct hr_stage *stage)
+bool hr_remote_has_room(const struct hr_stage *stage)
 {
     return stage->t || !rings_of(stage->pipeline) ||
            each(stage->pipeline, &stage->at, look_for_room, (void *)(uintptr_t)stage) == HR_OK;
@@ -197,7 +197,7 @@ static void say(const struct hr_stage *stage, size_t number, size_t to, enum kin
 {
     struct hr_ring *ring = ring_at(stage->pipeline, &stage->at, number);
     struct hr_message *message = hr_ring_try_reserve_spsc(ring);
-    HR_ASSERT(message); /* hr_apart_has_room */
+    HR_ASSERT(message); /* hr_remote_has_room */
     *message = (struct hr_message){.kind = kind, .from = (uint32_t)stage->rank};
     message->word[0] = n ? (uintptr_t)bytes - (uintptr_t)stage->place.origin : 0;
     message->word[1] = n;
@@ -223,7 +223,7 @@ static const float *place_at(const struct hr_stage *stage, uintptr_t offset)
     return (const float *)((uintptr_t)stage->place.origin + offset);
 }
 
-void hr_apart_publish(const struct hr_stage *lead, bool weights)
+void hr_remote_publish(const struct hr_stage *lead, bool weights)
 {
     const struct hr_pipeline *pipeline = lead->pipeline;
     const struct hr_pipeline_step *step = lead->at.step;
@@ -249,19 +249,19 @@ static void say_to_all(const struct hr_stage *lead, enum kind kind, const uint64
             say(lead, step_ring(pipeline, m), m * run_of(pipeline), kind, NULL, 0, more);
 }
 
-void hr_apart_publish_end(const struct hr_stage *lead)
+void hr_remote_publish_end(const struct hr_stage *lead)
 {
     say_to_all(lead, OVER, NULL);
 }
 
-void hr_apart_drain(const struct hr_stage *lead)
+void hr_remote_drain(const struct hr_stage *lead)
 {
     const uint64_t more[MORE] = {hr_atom64_load_relaxed(&lead->at.step->drains)}; /* our own word */
     say_to_all(lead, DRAIN, more);
 }
 
-void hr_apart_forward(const struct hr_stage *stage, size_t part, size_t m, const float *x,
-                      size_t floats)
+void hr_remote_forward(const struct hr_stage *stage, size_t part, size_t m, const float *x,
+                       size_t floats)
 {
     const struct hr_pipeline *pipeline = stage->pipeline;
     const struct hr_pipeline_micro *micro = &stage->at.micro[m];
@@ -277,8 +277,8 @@ void hr_apart_forward(const struct hr_stage *stage, size_t part, size_t m, const
     say(stage, number, to, ACTIVATIONS, x, floats * sizeof *x, word);
 }
 
-void hr_apart_backward(const struct hr_stage *stage, size_t part, size_t m, const float *dx,
-                       size_t floats)
+void hr_remote_backward(const struct hr_stage *stage, size_t part, size_t m, const float *dx,
+                        size_t floats)
 {
     if (stage->t || stage->status != HR_OK || !is_between(stage->pipeline, part - 1))
         return;
@@ -290,30 +290,30 @@ void hr_apart_backward(const struct hr_stage *stage, size_t part, size_t m, cons
         floats * sizeof *dx, more);
 }
 
-bool hr_apart_from_lead(const struct hr_stage *stage)
+bool hr_remote_from_lead(const struct hr_stage *stage)
 {
     return home_of(stage->pipeline, stage->rank) != 0;
 }
 
-void hr_apart_finish(const struct hr_stage *stage)
+void hr_remote_finish(const struct hr_stage *stage)
 {
     const struct hr_pipeline *pipeline = stage->pipeline;
     const size_t number = done_ring(pipeline, stage->rank);
     const uint64_t more[MORE] = {stage->step, stage->rank};
-    if (stage->t || !hr_apart_from_lead(stage))
+    if (stage->t || !hr_remote_from_lead(stage))
         return;
     for (size_t p = stage->rank; p < pipeline->parts; p += pipeline->ranks)
         say_slice(stage, number, 0, place_at(stage, stage->at.step->grads), p, p + 1);
     say(stage, number, 0, DONE, NULL, 0, more);
 }
 
-void hr_apart_drained(const struct hr_stage *stage)
+void hr_remote_drained(const struct hr_stage *stage)
 {
     const struct hr_pipeline *pipeline = stage->pipeline;
     const size_t k = stage->rank, number = done_ring(pipeline, k),
                  params = hr_model_param_count(pipeline->options.model);
     const uint64_t more[MORE] = {stage->backwards, k};
-    if (!hr_apart_from_lead(stage))
+    if (!hr_remote_from_lead(stage))
         return;
     say_slice(stage, number, 0, place_at(stage, stage->at.step->weights), k, k + 1);
     for (size_t i = 0; i < stage->place.nstates; i++)
@@ -389,7 +389,7 @@ static enum hr_status take_all(void *arg, const struct between *between)
     return HR_OK;
 }
 
-void hr_apart_take(struct hr_stage *stage)
+void hr_remote_take(struct hr_stage *stage)
 {
     if (stage->t || !rings_of(stage->pipeline))
         return;

@@ -1,4 +1,4 @@
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 #include <sched.h>
 #include <signal.h>
@@ -14,18 +14,18 @@
 #include "support/wire_socket.h"
 #include "train/run.h"
 
-static struct said *said; /* (SEVERAL_MOST) in memory that they share with the test */
+static struct said *said; /* (MULTINODE_MOST) in memory that they share with the test */
 
-static struct several_hooks hooks;
+static struct multinode_hooks hooks;
 
-void several_hook(const struct several_hooks *theirs)
+void multinode_hook(const struct multinode_hooks *theirs)
 {
     hooks = *theirs;
 }
 
-void several_begin(void)
+void multinode_begin(void)
 {
-    said = mmap(NULL, SEVERAL_MOST * sizeof *said, PROT_READ | PROT_WRITE,
+    said = mmap(NULL, MULTINODE_MOST * sizeof *said, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(said != MAP_FAILED);
 }
@@ -56,7 +56,7 @@ static void say(struct said *mine, struct hr_run_result *result)
 
 static int dies_after = 3;
 
-void several_dies_after(int tenths)
+void multinode_dies_after(int tenths)
 {
     dies_after = tenths;
 }
@@ -103,14 +103,14 @@ static void machine_main(struct wire_mesh *mesh, size_t self, bool dies,
     _exit(0);
 }
 
-enum { NOBODY = SEVERAL_MOST };
+enum { NOBODY = MULTINODE_MOST };
 
 static const struct said *run(size_t machines, size_t lost, const struct hr_train_options *const *o,
                               const struct hr_dataset *dataset)
 {
     struct wire_mesh mesh;
-    pid_t pid[SEVERAL_MOST];
-    memset(said, 0, SEVERAL_MOST * sizeof *said);
+    pid_t pid[MULTINODE_MOST];
+    memset(said, 0, MULTINODE_MOST * sizeof *said);
     wire_mesh_open(&mesh, machines);
     for (size_t m = 0; m < machines; m++) {
         pid[m] = fork();
@@ -131,24 +131,24 @@ static const struct said *run(size_t machines, size_t lost, const struct hr_trai
     return said;
 }
 
-const struct said *several_run(size_t machines, const struct hr_train_options *const *o,
-                               const struct hr_dataset *dataset)
+const struct said *multinode_run(size_t machines, const struct hr_train_options *const *o,
+                                 const struct hr_dataset *dataset)
 {
     return run(machines, NOBODY, o, dataset);
 }
 
-const struct said *several_lose(size_t machines, size_t lost, const struct hr_train_options *o,
-                                const struct hr_dataset *dataset)
+const struct said *multinode_lose(size_t machines, size_t lost, const struct hr_train_options *o,
+                                  const struct hr_dataset *dataset)
 {
-    const struct hr_train_options *all[SEVERAL_MOST] = {o, o, o, o};
+    const struct hr_train_options *all[MULTINODE_MOST] = {o, o, o, o};
     return run(machines, lost, all, dataset);
 }
 
-struct said several_alike(size_t machines, const struct hr_train_options *options,
-                          const struct hr_dataset *dataset)
+struct said multinode_alike(size_t machines, const struct hr_train_options *options,
+                            const struct hr_dataset *dataset)
 {
-    const struct hr_train_options *all[SEVERAL_MOST] = {options, options, options, options};
-    several_run(machines, all, dataset);
+    const struct hr_train_options *all[MULTINODE_MOST] = {options, options, options, options};
+    multinode_run(machines, all, dataset);
     for (size_t m = 0; m < machines; m++)
         if (said[m].status != HR_OK)
             fail_msg("machine %zu: %s", m, said[m].message);
@@ -174,24 +174,25 @@ static void note_step(const struct hr_run_result *result, struct said *mine)
     mine->note[0] = result->steps ? result->seconds / (double)result->steps : 0;
 }
 
-double several_best_step(size_t machines, const struct hr_train_options *options,
-                         const struct hr_dataset *dataset, double enough)
+double multinode_best_step(size_t machines, const struct hr_train_options *options,
+                           const struct hr_dataset *dataset, double enough)
 {
     enum { TRIES = 20 }; /* as many as a busy machine takes */
     double best = 1;
-    several_hook(&(struct several_hooks){.begins = take_two_processors, .ended = note_step});
+    multinode_hook(&(struct multinode_hooks){.begins = take_two_processors, .ended = note_step});
     for (size_t i = 0; i < TRIES && best > enough; i++) {
-        const double step = several_alike(machines, options, dataset).note[0];
+        const double step = multinode_alike(machines, options, dataset).note[0];
         best = step < best ? step : best;
     }
-    several_hook(&(struct several_hooks){0});
+    multinode_hook(&(struct multinode_hooks){0});
     return best;
 }
 
-struct said several_alone(const struct hr_train_options *options, const struct hr_dataset *dataset)
+struct said multinode_alone(const struct hr_train_options *options,
+                            const struct hr_dataset *dataset)
 {
     int status;
-    memset(said, 0, SEVERAL_MOST * sizeof *said);
+    memset(said, 0, MULTINODE_MOST * sizeof *said);
     const pid_t pid = fork();
     if (pid == 0) {
         struct hr_run_result result = {0};
@@ -208,7 +209,7 @@ struct said several_alone(const struct hr_train_options *options, const struct h
     return *said;
 }
 
-void several_check_equal(const struct said *several, const struct said *alone)
+void multinode_check_equal(const struct said *several, const struct said *alone)
 {
     assert_string_equal(several->digest, alone->digest);
     assert_true(several->digest[0]);
@@ -220,18 +221,18 @@ void several_check_equal(const struct said *several, const struct said *alone)
     assert_int_equal(several->ncurve, alone->ncurve);
 }
 
-void several_check_refused(const struct hr_train_options *options, enum hr_status status,
-                           const char *message, const struct hr_dataset *dataset)
+void multinode_check_refused(const struct hr_train_options *options, enum hr_status status,
+                             const char *message, const struct hr_dataset *dataset)
 {
-    const struct hr_train_options *all[SEVERAL_MOST] = {options, options};
-    several_run(2, all, dataset);
+    const struct hr_train_options *all[MULTINODE_MOST] = {options, options};
+    multinode_run(2, all, dataset);
     assert_string_equal(said[0].message, message);
     for (size_t m = 0; m < 2; m++)
         assert_int_equal(said[m].status, status);
 }
 
-void several_check_replay(const char *path, const struct said *run,
-                          const struct hr_dataset *dataset)
+void multinode_check_replay(const char *path, const struct said *run,
+                            const struct hr_dataset *dataset)
 {
     int ended;
     const pid_t pid = fork();

@@ -1,4 +1,4 @@
-/* several.h - a dense run on several machines: what they agree upon, and what joins them.
+/* multinode.h - a dense run on several machines: what they agree upon, and what joins them.
  *
  *   Workers  are dealt out to machines in equal contiguous runs. All lay out the same segment, and
  *            each starts its own ranks.
@@ -11,10 +11,10 @@
  *   Agreed   before anything is trained: version, options, data, what decides bits, the layout of
  *            memory, the weights that the run begins with.
  *
- * Threads: the launcher's. Test: tests/unit/train/test_several.c
+ * Threads: the launcher's. Test: tests/unit/train/test_multinode.c
  */
-#ifndef HR_TRAIN_SEVERAL_H
-#define HR_TRAIN_SEVERAL_H
+#ifndef HR_TRAIN_MULTINODE_H
+#define HR_TRAIN_MULTINODE_H
 
 #include "base/error.h"
 #include "hogring/train.h"
@@ -22,34 +22,34 @@
 
 /* Where ranks live; nothing where there is one machine. workers, servers and nranks are counted.
  * HR_E_USAGE: cannot be dealt out; or does not work on several machines, with what does. */
-HR_CHECKED enum hr_status hr_several_deal(struct hr_run *run);
+HR_CHECKED enum hr_status hr_multinode_deal(struct hr_run *run);
 
 /* What each machine is and has, into machine 0's result. HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_several_describe(struct hr_run *run);
+HR_CHECKED enum hr_status hr_multinode_describe(struct hr_run *run);
 
 /* `status` is what has come of preparing: do all machines want the same? HR_E_USAGE. */
-HR_CHECKED enum hr_status hr_several_agree(struct hr_run *run, enum hr_status status);
+HR_CHECKED enum hr_status hr_multinode_agree(struct hr_run *run, enum hr_status status);
 /* Of getting ready: has any failed, have all laid out the same? Joins this machine to the others.
  */
-HR_CHECKED enum hr_status hr_several_join(struct hr_run *run, enum hr_status status);
+HR_CHECKED enum hr_status hr_multinode_join(struct hr_run *run, enum hr_status status);
 /* The launcher's part: it leads those of other machines, or follows. */
-void hr_several_lead(struct hr_run *run);
+void hr_multinode_lead(struct hr_run *run);
 /* All ranks here have ended; returns how the run has. */
-HR_CHECKED enum hr_status hr_several_end(struct hr_run *run, enum hr_status status);
+HR_CHECKED enum hr_status hr_multinode_end(struct hr_run *run, enum hr_status status);
 /* Harmless where nothing was joined. */
-void hr_several_free(struct hr_run *run);
+void hr_multinode_free(struct hr_run *run);
 
 /* Bytes beside the segment. */
-size_t hr_several_bytes(const struct hr_run *run);
+size_t hr_multinode_bytes(const struct hr_run *run);
 
 /* Is this the machine whose output is the run's? */
-bool hr_several_is_first(const struct hr_run *run);
+bool hr_multinode_is_first(const struct hr_run *run);
 /* The name of machine m, of several. */
-const char *hr_several_host(const struct hr_run *run, size_t m);
+const char *hr_multinode_host(const struct hr_run *run, size_t m);
 
-/* Hr_train on several machines (several.h): what whoever has the wire needs of it.
+/* Hr_train on several machines (multinode.h): what whoever has the wire needs of it.
  *
- * Test: tests/unit/train/test_several.c
+ * Test: tests/unit/train/test_multinode.c
  */
 struct hr_machines;
 

@@ -1,18 +1,19 @@
-/* several_runs.h - training runs on several machines, which are forked processes joined by sockets.
+/* multinode_runs.h - training runs on several machines, which are forked processes joined by
+ * sockets.
  *
- *     several_begin();                                     once, before all others
- *     const struct said two = several_alike(2, &options, dataset), alone = several_alone(...);
- *     several_check_equal(&two, &alone);
+ *     multinode_begin();                                     once, before all others
+ *     const struct said two = multinode_alike(2, &options, dataset), alone = multinode_alone(...);
+ *     multinode_check_equal(&two, &alone);
  *
  * Every run, alone or not, is in processes of its own: threads are not forked.
  */
-#ifndef HR_TESTS_SUPPORT_SEVERAL_RUNS_H
-#define HR_TESTS_SUPPORT_SEVERAL_RUNS_H
+#ifndef HR_TESTS_SUPPORT_MULTINODE_RUNS_H
+#define HR_TESTS_SUPPORT_MULTINODE_RUNS_H
 
 #include "hogring/train.h"
 #include "support/check.h"
 
-enum { SEVERAL_MOST = 4 };
+enum { MULTINODE_MOST = 4 };
 
 /* What a machine's process has to say. */
 struct said {
@@ -31,42 +32,43 @@ struct said {
 };
 
 /* What a test does in the processes of all runs that follow; any may be NULL. */
-struct several_hooks {
+struct multinode_hooks {
     void (*begins)(size_t machine);
     const struct hr_observer *observer; /* machine 0's */
     bool may_end; /* a machine that is to be lost may have ended well before */
     void (*ended)(const struct hr_run_result *result, struct said *said);
 };
-void several_hook(const struct several_hooks *hooks);
+void multinode_hook(const struct multinode_hooks *hooks);
 /* In tenths of a second: for how long a machine that is to be lost has run by then (3). */
-void several_dies_after(int tenths);
+void multinode_dies_after(int tenths);
 
-void several_begin(void);
+void multinode_begin(void);
 
 /* Run, o[m] is what machine m was told; returns what each has said, until the next run. */
-const struct said *several_run(size_t machines, const struct hr_train_options *const *o,
-                               const struct hr_dataset *dataset);
+const struct said *multinode_run(size_t machines, const struct hr_train_options *const *o,
+                                 const struct hr_dataset *dataset);
 /* All are told the same, and machine `lost` is killed when it has run for some moments. */
-const struct said *several_lose(size_t machines, size_t lost, const struct hr_train_options *o,
-                                const struct hr_dataset *dataset);
+const struct said *multinode_lose(size_t machines, size_t lost, const struct hr_train_options *o,
+                                  const struct hr_dataset *dataset);
 /* All are told the same, and it goes well: the result, which is machine 0's. */
-struct said several_alike(size_t machines, const struct hr_train_options *options,
-                          const struct hr_dataset *dataset);
+struct said multinode_alike(size_t machines, const struct hr_train_options *options,
+                            const struct hr_dataset *dataset);
 /* The same run on one machine. */
-struct said several_alone(const struct hr_train_options *options, const struct hr_dataset *dataset);
+struct said multinode_alone(const struct hr_train_options *options,
+                            const struct hr_dataset *dataset);
 
 /* Seconds of a step on two processors of each machine: the best of some runs, since others may have
  * the processors, or the first that is no more than `enough`. No hooks are left. */
-double several_best_step(size_t machines, const struct hr_train_options *options,
-                         const struct hr_dataset *dataset, double enough);
+double multinode_best_step(size_t machines, const struct hr_train_options *options,
+                           const struct hr_dataset *dataset, double enough);
 
 /* The same run, to the bit. */
-void several_check_equal(const struct said *several, const struct said *alone);
+void multinode_check_equal(const struct said *several, const struct said *alone);
 /* Two machines fail alike; machine 0 says it in these words. */
-void several_check_refused(const struct hr_train_options *options, enum hr_status status,
-                           const char *message, const struct hr_dataset *dataset);
+void multinode_check_refused(const struct hr_train_options *options, enum hr_status status,
+                             const char *message, const struct hr_dataset *dataset);
 /* The trace at `path`, replayed in a process of its own, has the digest of the run it is of. */
-void several_check_replay(const char *path, const struct said *run,
-                          const struct hr_dataset *dataset);
+void multinode_check_replay(const char *path, const struct said *run,
+                            const struct hr_dataset *dataset);
 
 #endif

@@ -1,4 +1,4 @@
-/* losses_apart.h - losses of a run on several machines.
+/* losses_multinode.h - losses of a run on several machines.
  *
  * Machine 0 says who is gone, and all hear it in the same order. Every loss ends the term, whatever
  * the strategy: what a machine has is in the last cut alone.
@@ -21,10 +21,10 @@
  * Threads: the launcher's, but for what bridges' pollers write.
  * Source:  one sequencer for all decisions: Birman and Joseph, "Reliable communication in the
  *          presence of failures", ACM TOCS 1987 (views agreed upon by a coordinator).
- * Test:    tests/unit/drive/test_losses_apart.c, tests/unit/train/test_several_losses.c
+ * Test:    tests/unit/drive/test_losses_multinode.c, tests/unit/train/test_multinode_losses.c
  */
-#ifndef HR_DRIVE_LOSSES_APART_H
-#define HR_DRIVE_LOSSES_APART_H
+#ifndef HR_DRIVE_LOSSES_MULTINODE_H
+#define HR_DRIVE_LOSSES_MULTINODE_H
 
 #include "drive/losses.h"
 #include "machines/meet.h"
@@ -37,7 +37,7 @@ struct hr_loss_letter {
     char how[HR_LOSS_TEXT];
 };
 
-struct hr_losses_apart {
+struct hr_losses_multinode {
     struct hr_bridge *bridge;
     struct hr_meet *meet;
     const struct hr_wire *wire; /* for names */
@@ -67,36 +67,37 @@ struct hr_losses_apart {
 /* Does this machine keep the account, and say who is gone? */
 static inline bool hr_losses_lead(const struct hr_losses *losses)
 {
-    return !losses->apart || losses->apart->hosts->self == 0;
+    return !losses->multinode || losses->multinode->hosts->self == 0;
 }
 
 /* Does that rank live here? */
 static inline bool hr_losses_here(const struct hr_losses *losses, size_t rank)
 {
-    return !losses->apart || hr_hosts_here(losses->apart->hosts, rank);
+    return !losses->multinode || hr_hosts_here(losses->multinode->hosts, rank);
 }
 
-/* Who listens for reports and orders; what the bridge calls (lost), of struct hr_losses_apart. */
-struct hr_wire_sink hr_losses_apart_sink(struct hr_losses_apart *apart);
-void hr_losses_apart_saw(void *apart, size_t machine, const char *how);
+/* Who listens for reports and orders; what the bridge calls (lost), of struct hr_losses_multinode.
+ */
+struct hr_wire_sink hr_losses_multinode_sink(struct hr_losses_multinode *it);
+void hr_losses_multinode_saw(void *it, size_t machine, const char *how);
 
 /* A rank that lived here is gone. (hr_launch_options.lost) */
-bool hr_losses_apart_lost(void *losses, size_t rank, const char *how);
+bool hr_losses_multinode_lost(void *losses, size_t rank, const char *how);
 
 /* What has been seen or ordered since the last time: reported, ordered, taken. Call at every ring
  * of the launcher's bell. HR_E_LOST: the others go on without this machine. */
-HR_CHECKED enum hr_status hr_losses_apart_take(struct hr_losses *losses);
+HR_CHECKED enum hr_status hr_losses_multinode_take(struct hr_losses *losses);
 /* Do all ranks here rest that live? Where none does: have others come to a meeting, or is there a
- * term to be begun? Then apart->stage says where. */
-bool hr_losses_apart_rest(struct hr_losses *losses);
+ * term to be begun? Then its stage says where. */
+bool hr_losses_multinode_rest(struct hr_losses *losses);
 /* All machines meet, where their ranks rest. HR_E_RECALLED: there is an order to take first. */
-HR_CHECKED enum hr_status hr_losses_apart_meet(struct hr_losses *losses);
+HR_CHECKED enum hr_status hr_losses_multinode_meet(struct hr_losses *losses);
 /* Where no worker lives here: until the others meet, or there is an order to take. HR_E_ABORTED. */
-HR_CHECKED enum hr_status hr_losses_apart_wait(struct hr_losses *losses);
+HR_CHECKED enum hr_status hr_losses_multinode_wait(struct hr_losses *losses);
 /* All ranks here rest, and a loss has been taken: see above. *again: samples that will be computed
  * once more. HR_E_RECALLED: as above. */
-HR_CHECKED enum hr_status hr_losses_apart_begin(struct hr_losses *losses, uint64_t *again);
+HR_CHECKED enum hr_status hr_losses_multinode_begin(struct hr_losses *losses, uint64_t *again);
 /* All ranks have ended: machines' launchers meet. */
-HR_CHECKED enum hr_status hr_losses_apart_end(struct hr_losses *losses);
+HR_CHECKED enum hr_status hr_losses_multinode_end(struct hr_losses *losses);
 
 #endif

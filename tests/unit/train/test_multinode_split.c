@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 static const char MLP[] = "flatten, dense 32, relu, dense 24, relu, dense 16, batchnorm, relu, "
                           "dropout 0.3, dense 10";
@@ -25,9 +25,9 @@ static struct hr_train_options split(const char *strategy, size_t workers, size_
 static void check_on(size_t machines, const struct hr_train_options *o,
                      const struct hr_dataset *dataset)
 {
-    const struct said alone = several_alone(o, dataset),
-                      several = several_alike(machines, o, dataset);
-    several_check_equal(&several, &alone);
+    const struct said alone = multinode_alone(o, dataset),
+                      several = multinode_alike(machines, o, dataset);
+    multinode_check_equal(&several, &alone);
 }
 
 /* --- each worker on one machine --- */
@@ -64,7 +64,7 @@ static void a_split_run_goes_on_on_another_number_of_machines(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = split("allreduce", 2, 2, 1);
-    const struct said whole = several_alone(&o, dataset);
+    const struct said whole = multinode_alone(&o, dataset);
     for (size_t machines = 1; machines <= 2; machines++) {
         char folder[64];
         run_folder_make(folder);
@@ -72,13 +72,13 @@ static void a_split_run_goes_on_on_another_number_of_machines(void **state)
         o.resume[0] = '\0';
         o.max_steps = 7;
         if (machines == 1)
-            several_alike(2, &o, dataset);
+            multinode_alike(2, &o, dataset);
         else
-            several_alone(&o, dataset);
+            multinode_alone(&o, dataset);
         o.max_steps = 0;
         snprintf(o.resume, sizeof o.resume, "%s", folder);
         const struct said rest =
-            machines == 1 ? several_alone(&o, dataset) : several_alike(2, &o, dataset);
+            machines == 1 ? multinode_alone(&o, dataset) : multinode_alike(2, &o, dataset);
         assert_string_equal(rest.digest, whole.digest);
         run_folder_remove(folder);
     }
@@ -132,18 +132,18 @@ static void stages_go_on_on_another_number_of_machines(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = split("allreduce", 1, 2, 1);
-    const struct said whole = several_alone(&o, dataset);
+    const struct said whole = multinode_alone(&o, dataset);
     for (size_t machines = 1; machines <= 2; machines++) {
         char folder[64];
         run_folder_make(folder);
         snprintf(o.checkpoint_dir, sizeof o.checkpoint_dir, "%s", folder);
         o.resume[0] = '\0';
         o.max_steps = 7;
-        several_alike(2, &o, dataset);
+        multinode_alike(2, &o, dataset);
         o.max_steps = 0;
         snprintf(o.resume, sizeof o.resume, "%s", folder);
         const struct said rest =
-            machines == 1 ? several_alone(&o, dataset) : several_alike(2, &o, dataset);
+            machines == 1 ? multinode_alone(&o, dataset) : multinode_alike(2, &o, dataset);
         assert_string_equal(rest.digest, whole.digest);
         run_folder_remove(folder);
     }
@@ -154,9 +154,9 @@ static void a_failure_ends_stages_elsewhere(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = split("allreduce", 1, 2, 1);
-    const struct hr_train_options *all[SEVERAL_MOST] = {&o, &o};
+    const struct hr_train_options *all[MULTINODE_MOST] = {&o, &o};
     snprintf(o.inject, sizeof o.inject, "nan:0@step=5");
-    const struct said *said = several_run(2, all, dataset);
+    const struct said *said = multinode_run(2, all, dataset);
     for (size_t m = 0; m < 2; m++)
         assert_int_equal(said[m].status, HR_E_DIVERGED);
 }
@@ -166,22 +166,23 @@ static void what_cannot_be_dealt_out_is_refused(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = split("allreduce", 1, 0, 2);
     o.micro_batches = 0;
-    several_check_refused(&o, HR_E_USAGE,
-                          "--workers 1 of 1 stage: cannot be dealt out to 2 machines; expected a "
-                          "multiple of 2 workers, or machines that share each worker's stages "
-                          "evenly; the ranks of --tensor-parallel stay on one",
-                          dataset);
+    multinode_check_refused(&o, HR_E_USAGE,
+                            "--workers 1 of 1 stage: cannot be dealt out to 2 machines; expected a "
+                            "multiple of 2 workers, or machines that share each worker's stages "
+                            "evenly; the ranks of --tensor-parallel stay on one",
+                            dataset);
     o = split("allreduce", 1, 3, 1);
-    several_check_refused(&o, HR_E_USAGE,
-                          "--workers 1 of 3 stages: cannot be dealt out to 2 machines; expected a "
-                          "multiple of 2 workers, or machines that share each worker's stages "
-                          "evenly",
-                          dataset);
+    multinode_check_refused(
+        &o, HR_E_USAGE,
+        "--workers 1 of 3 stages: cannot be dealt out to 2 machines; expected a "
+        "multiple of 2 workers, or machines that share each worker's stages "
+        "evenly",
+        dataset);
 }
 
 static int begin(void **state)
 {
-    several_begin();
+    multinode_begin();
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }

@@ -1,4 +1,4 @@
-#include "train/several.h"
+#include "train/multinode.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "checkpoint/digest.h"
-#include "drive/losses_apart.h"
+#include "drive/losses_multinode.h"
 #include "drive/record.h"
 #include "drive/rest.h"
 #include "kernels/select.h"
@@ -20,12 +20,12 @@
 #include "strategy/shared.h"
 #include "worker/staged.h"
 
-bool hr_several_is_first(const struct hr_run *run)
+bool hr_multinode_is_first(const struct hr_run *run)
 {
     return hr_machines_first(run->machines);
 }
 
-const char *hr_several_host(const struct hr_run *run, size_t m)
+const char *hr_multinode_host(const struct hr_run *run, size_t m)
 {
     return run->machines->wire->host[m];
 }
@@ -63,10 +63,10 @@ static struct hr_machine_report report_of(const struct hr_run *run, size_t m)
     return report;
 }
 
-enum hr_status hr_several_describe(struct hr_run *run)
+enum hr_status hr_multinode_describe(struct hr_run *run)
 {
     struct hr_run_result *result = run->result;
-    if (!run->machines || !hr_several_is_first(run))
+    if (!run->machines || !hr_multinode_is_first(run))
         return HR_OK;
     const size_t n = run->machines->wire->machines;
     if (run->shared.outlives)
@@ -160,7 +160,7 @@ static void place(struct hr_run *run, const struct deal *deal)
         }
 }
 
-enum hr_status hr_several_deal(struct hr_run *run)
+enum hr_status hr_multinode_deal(struct hr_run *run)
 {
     if (!run->machines)
         return deal_servers(run);
@@ -304,7 +304,7 @@ static enum hr_status agree_on_bits(const struct hr_run *run)
     return HR_OK;
 }
 
-enum hr_status hr_several_agree(struct hr_run *run, enum hr_status status)
+enum hr_status hr_multinode_agree(struct hr_run *run, enum hr_status status)
 {
     struct hr_machines *machines = run->machines;
     struct facts mine, all[HR_WIRE_MACHINES];
@@ -330,12 +330,12 @@ enum { SAVE, STOP };
 
 static const int64_t LEAVE_NS = 5 * HR_NS_PER_SECOND;
 
-struct hr_several {
+struct hr_multinode {
     struct hr_bridge *bridge;
     struct hr_meet *meet;
     struct hr_carried_group carried, carried_leaders;
     struct hr_asked_elsewhere elsewhere;
-    struct hr_losses_apart losses;
+    struct hr_losses_multinode losses;
 };
 
 /* --- joined --- */
@@ -351,7 +351,7 @@ static bool place_request(void *arg, size_t from, const void *note, size_t note_
 static void take_request(void *arg, size_t from, const void *note, size_t note_bytes)
 {
     struct hr_run *run = arg;
-    struct hr_asked_elsewhere *elsewhere = &run->several->elsewhere;
+    struct hr_asked_elsewhere *elsewhere = &run->multinode->elsewhere;
     uint64_t what;
     (void)from;
     memcpy(&what, note, note_bytes);
@@ -366,11 +366,11 @@ static enum hr_status pass_on(void *arg, bool stop)
 {
     const struct hr_run *run = arg;
     const uint64_t what = stop ? STOP : SAVE;
-    return hr_bridge_post(run->several->bridge, 0, REQUESTS, &what, sizeof what, NULL, 0, NULL,
+    return hr_bridge_post(run->multinode->bridge, 0, REQUESTS, &what, sizeof what, NULL, 0, NULL,
                           NULL);
 }
 
-size_t hr_several_bytes(const struct hr_run *run)
+size_t hr_multinode_bytes(const struct hr_run *run)
 {
     return run->machines ? hr_meet_bytes(run->areas.area, run->areas.n) : 0;
 }
@@ -394,14 +394,14 @@ static enum hr_status add_group(const struct hr_run *run)
     const struct hr_group_options options = hr_group_of_active(shared);
     const struct hr_place place = {
         .group = shared->group, .segment = shared->segment, .world_rank = shared->active->rank};
-    return hr_bridge_add_group(run->several->bridge, &run->several->carried, &options, &place);
+    return hr_bridge_add_group(run->multinode->bridge, &run->multinode->carried, &options, &place);
 }
 
 static enum hr_status add_rings(struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
     const struct hr_feed *feed = &shared->feed;
-    struct hr_bridge *bridge = run->several->bridge;
+    struct hr_bridge *bridge = run->multinode->bridge;
     hr_bridge_track(bridge, 0, &shared->dispenser->stop_at, sizeof shared->dispenser->stop_at);
     for (size_t w = 0; w < shared->workers; w++)
         for (size_t i = 0; i < HR_ARRIVALS; i++)
@@ -417,7 +417,7 @@ static enum hr_status add_rings(struct hr_run *run)
     const struct hr_place of_leaders = {
         .group = leaders->group, .segment = shared->segment, .world_rank = leaders->rank};
     if (leaders->options.nranks)
-        HR_TRY(hr_bridge_add_group(bridge, &run->several->carried_leaders, &leaders->options,
+        HR_TRY(hr_bridge_add_group(bridge, &run->multinode->carried_leaders, &leaders->options,
                                    &of_leaders));
     return add_group(run);
 }
@@ -446,7 +446,7 @@ static enum hr_status begin_rings(void *arg)
 static enum hr_status meet(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage)
 {
     const struct hr_run *run = arg;
-    return hr_meet_at(run->several->meet, rank, waiter, stage, "a cut");
+    return hr_meet_at(run->multinode->meet, rank, waiter, stage, "a cut");
 }
 
 /* The launcher conducts meetings where no worker lives. */
@@ -456,15 +456,15 @@ static enum hr_status tend(void *arg)
     struct hr_waiter waiter = {.abort = &run->shared.control->abort,
                                .timeout_ns = run->job.timeout_ns,
                                .poll = hr_bridge_poll,
-                               .poll_arg = run->several->bridge};
-    return hr_meet_conduct(run->several->meet, &waiter, "a cut");
+                               .poll_arg = run->multinode->bridge};
+    return hr_meet_conduct(run->multinode->meet, &waiter, "a cut");
 }
 
 static void open_losses(struct hr_run *run)
 {
-    struct hr_losses_apart *losses = &run->several->losses;
-    losses->bridge = run->several->bridge;
-    losses->meet = run->several->meet;
+    struct hr_losses_multinode *losses = &run->multinode->losses;
+    losses->bridge = run->multinode->bridge;
+    losses->meet = run->multinode->meet;
     losses->wire = run->machines->wire;
     losses->hosts = &run->shared.hosts;
     losses->term = 1;
@@ -473,15 +473,15 @@ static void open_losses(struct hr_run *run)
     losses->channel = LOSSES;
     losses->carry = begin_rings;
     losses->arg = run;
-    run->drive.losses.apart = losses;
-    run->drive.losses.begin = hr_losses_apart_begin;
-    const struct hr_wire_sink sink = hr_losses_apart_sink(losses);
+    run->drive.losses.multinode = losses;
+    run->drive.losses.begin = hr_losses_multinode_begin;
+    const struct hr_wire_sink sink = hr_losses_multinode_sink(losses);
     hr_bridge_listen(losses->bridge, LOSSES, &sink);
 }
 
 static enum hr_status open_all(struct hr_run *run)
 {
-    struct hr_several *several = run->several;
+    struct hr_multinode *multinode = run->multinode;
     struct hr_shared_state *shared = &run->shared;
     const struct hr_bridge_options carried = {.wire = run->machines->wire,
                                               .hosts = shared->hosts,
@@ -489,11 +489,12 @@ static enum hr_status open_all(struct hr_run *run)
                                               .segment = run->segment.base,
                                               .segment_bytes = run->segment.bytes,
                                               .timeout_ns = run->job.timeout_ns,
-                                              .lost = shared->outlives ? hr_losses_apart_saw : NULL,
-                                              .lost_arg = &several->losses};
-    HR_TRY(hr_bridge_open(&carried, &several->bridge));
+                                              .lost =
+                                                  shared->outlives ? hr_losses_multinode_saw : NULL,
+                                              .lost_arg = &multinode->losses};
+    HR_TRY(hr_bridge_open(&carried, &multinode->bridge));
     HR_TRY(add_rings(run));
-    const struct hr_meet_options meets = {.bridge = several->bridge,
+    const struct hr_meet_options meets = {.bridge = multinode->bridge,
                                           .wire = run->machines->wire,
                                           .hosts = shared->hosts,
                                           .nranks = shared->workers,
@@ -504,26 +505,26 @@ static enum hr_status open_all(struct hr_run *run)
                                           .area = run->areas.area,
                                           .nareas = run->areas.n,
                                           .channel = MEETINGS};
-    HR_TRY(hr_meet_open(&meets, &several->meet));
+    HR_TRY(hr_meet_open(&meets, &multinode->meet));
     const struct hr_wire_sink requests = {run, place_request, take_request};
-    hr_bridge_listen(several->bridge, REQUESTS, &requests);
-    hr_record_listen(&run->drive, several->bridge, LOGS);
+    hr_bridge_listen(multinode->bridge, REQUESTS, &requests);
+    hr_record_listen(&run->drive, multinode->bridge, LOGS);
     if (shared->outlives)
         open_losses(run);
     run->job.meet = meet;
     run->job.poll = hr_bridge_poll;
-    run->job.poll_arg = several->bridge;
+    run->job.poll_arg = multinode->bridge;
     run->job.tend = tend;
     run->job.machines_arg = run;
     return HR_OK;
 }
 
-void hr_several_lead(struct hr_run *run)
+void hr_multinode_lead(struct hr_run *run)
 {
-    if (!run->several)
+    if (!run->multinode)
         return;
-    if (hr_several_is_first(run)) {
-        run->launcher.elsewhere = &run->several->elsewhere;
+    if (hr_multinode_is_first(run)) {
+        run->launcher.elsewhere = &run->multinode->elsewhere;
     } else {
         run->launcher.pass_on = pass_on;
         run->launcher.pass_arg = run;
@@ -557,14 +558,14 @@ static enum hr_status compare_layouts(struct hr_run *run)
     return HR_OK;
 }
 
-enum hr_status hr_several_join(struct hr_run *run, enum hr_status status)
+enum hr_status hr_multinode_join(struct hr_run *run, enum hr_status status)
 {
     struct hr_machines *machines = run->machines;
     if (!machines)
         return status;
     if (status == HR_OK) {
-        run->several = calloc(1, sizeof *run->several);
-        status = run->several ? open_all(run) : hr_fail(HR_E_NOMEM, "no memory for machines");
+        run->multinode = calloc(1, sizeof *run->multinode);
+        status = run->multinode ? open_all(run) : hr_fail(HR_E_NOMEM, "no memory for machines");
     }
     HR_TRY(hr_machines_fail(machines, status, "all machines to get ready"));
     HR_TRY(compare_layouts(run));
@@ -572,7 +573,7 @@ enum hr_status hr_several_join(struct hr_run *run, enum hr_status status)
         if (!hr_hosts_here(&run->shared.hosts, r))
             hr_control_place(run->shared.control, r,
                              machines->wire->host[run->shared.hosts.machine[r]]);
-    return hr_bridge_start(run->several->bridge);
+    return hr_bridge_start(run->multinode->bridge);
 }
 
 /* --- the end --- */
@@ -588,24 +589,24 @@ static enum hr_status say_why(struct hr_bridge *bridge, enum hr_status status, c
     return hr_fail(status, "%s", message);
 }
 
-enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
+enum hr_status hr_multinode_end(struct hr_run *run, enum hr_status status)
 {
     static struct hr_bell nobodys;
     static const struct hr_atom32 no_abort;
-    if (!run->several)
+    if (!run->multinode)
         return status;
-    struct hr_bridge *bridge = run->several->bridge;
+    struct hr_bridge *bridge = run->multinode->bridge;
     struct hr_control *control = run->shared.control;
     struct hr_waiter waiter = {.abort = &control->abort,
                                .timeout_ns = run->job.timeout_ns,
                                .poll = hr_bridge_poll,
                                .poll_arg = bridge};
-    if (status == HR_OK && !hr_several_is_first(run))
+    if (status == HR_OK && !hr_multinode_is_first(run))
         status = hr_record_bring(&run->drive, bridge, LOGS);
     if (status == HR_OK && run->shared.outlives)
-        status = hr_losses_apart_end(&run->drive.losses);
+        status = hr_losses_multinode_end(&run->drive.losses);
     else if (status == HR_OK)
-        status = hr_meet_alone(run->several->meet, &waiter, HR_STAGE_OVER, "the end of the run");
+        status = hr_meet_alone(run->multinode->meet, &waiter, HR_STAGE_OVER, "the end of the run");
     if (status == HR_OK)
         hr_staleness_gather(&run->shared);
     if (status == HR_E_ABORTED)
@@ -626,7 +627,7 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
     if (status != HR_OK)
         status = say_why(bridge, status, message);
     hr_bridge_close(bridge);
-    run->several->bridge = NULL;
+    run->multinode->bridge = NULL;
     /* A run that went on without them goes on to its end. */
     for (size_t m = 0; m < run->machines->wire->machines && status != HR_OK; m++)
         run->machines->wire->abandoned |= run->machines->lost[m];
@@ -635,12 +636,12 @@ enum hr_status hr_several_end(struct hr_run *run, enum hr_status status)
     return status != HR_OK ? status : left;
 }
 
-void hr_several_free(struct hr_run *run)
+void hr_multinode_free(struct hr_run *run)
 {
-    if (!run->several)
+    if (!run->multinode)
         return;
-    hr_bridge_close(run->several->bridge);
-    hr_meet_close(run->several->meet);
-    free(run->several);
-    run->several = NULL;
+    hr_bridge_close(run->multinode->bridge);
+    hr_meet_close(run->multinode->meet);
+    free(run->multinode);
+    run->multinode = NULL;
 }

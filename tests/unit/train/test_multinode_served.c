@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "support/runs.h"
-#include "support/several_runs.h"
+#include "support/multinode_runs.h"
 
 #define SET(field, ...) snprintf(o.field, sizeof o.field, __VA_ARGS__)
 
@@ -25,8 +25,8 @@ static struct hr_train_options staged(const char *strategy, size_t workers, size
 static void check_on(size_t machines, const struct hr_train_options *o, const struct said *alone,
                      const struct hr_dataset *dataset)
 {
-    const struct said several = several_alike(machines, o, dataset);
-    several_check_equal(&several, alone);
+    const struct said several = multinode_alike(machines, o, dataset);
+    multinode_check_equal(&several, alone);
     assert_int_equal(several.bytes_sent, alone->bytes_sent);
 }
 
@@ -36,10 +36,10 @@ static void in_step_they_have_the_bits_of_one_machine_and_of_allreduce(void **st
     const struct hr_dataset *dataset = *state;
     for (size_t workers = 1; workers <= 2; workers++) {
         struct hr_train_options o = staged("allreduce", workers, 1);
-        const struct said summed = several_alone(&o, dataset);
+        const struct said summed = multinode_alone(&o, dataset);
         for (size_t servers = 1; servers <= 3; servers++) {
             o = staged("ps-sync", workers, servers);
-            const struct said alone = several_alone(&o, dataset);
+            const struct said alone = multinode_alone(&o, dataset);
             assert_string_equal(alone.digest, summed.digest);
             check_on(2 * workers, &o, &alone, dataset);
             SET(server_placement, "first");
@@ -55,7 +55,7 @@ static void so_they_have_where_servers_live_in_workers(void **state)
     for (size_t servers = 1; servers <= 2; servers++) {
         struct hr_train_options o = staged("ps-sync", 2, servers);
         SET(placement, "colocated");
-        const struct said alone = several_alone(&o, dataset);
+        const struct said alone = multinode_alone(&o, dataset);
         check_on(4, &o, &alone, dataset);
     }
 }
@@ -77,12 +77,12 @@ static void whatever_the_grid(void **state)
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = staged("ps-sync", 1, 2);
     o.tensor_parallel = 2;
-    struct said alone = several_alone(&o, dataset);
+    struct said alone = multinode_alone(&o, dataset);
     check_on(2, &o, &alone, dataset);
     o = staged("ps-sync", 1, 2);
     o.pipeline = 4;
     SET(pipeline_schedule, "zero-bubble");
-    alone = several_alone(&o, dataset);
+    alone = multinode_alone(&o, dataset);
     check_on(2, &o, &alone, dataset);
     check_on(4, &o, &alone, dataset);
 }
@@ -99,7 +99,7 @@ static void what_they_take_as_it_comes_keeps_its_bounds(void **state)
         o.servers = i == 3 ? 1 : 3; /* backup-workers has one */
         o.staleness = 1;
         o.sync_every = 3;
-        const struct said got = several_alike(4, &o, dataset);
+        const struct said got = multinode_alike(4, &o, dataset);
         assert_int_equal(got.samples + got.dropped_samples, o.epochs * o.epoch_size);
         assert_int_equal(got.ncurve, o.epochs);
         assert_true(i != 1 || got.max_skew <= o.staleness);
@@ -107,7 +107,7 @@ static void what_they_take_as_it_comes_keeps_its_bounds(void **state)
         if (i >= 2)
             continue;
         o = staged(strategies[i], 1, 2);
-        const struct said alone = several_alone(&o, dataset);
+        const struct said alone = multinode_alone(&o, dataset);
         check_on(2, &o, &alone, dataset);
     }
 }
@@ -122,8 +122,8 @@ static void what_was_recorded_is_replayed_on_one_machine(void **state)
         struct hr_train_options o = staged(strategies[i], 2, 3);
         o.staleness = 1;
         SET(record, "%s/trace", folder);
-        const struct said several = several_alike(4, &o, dataset);
-        several_check_replay(o.record, &several, dataset);
+        const struct said several = multinode_alike(4, &o, dataset);
+        multinode_check_replay(o.record, &several, dataset);
     }
     run_folder_remove(folder);
 }
@@ -133,18 +133,18 @@ static void they_go_on_on_another_number_of_machines(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = staged("ps-sync", 2, 3);
-    const struct said whole = several_alone(&o, dataset);
+    const struct said whole = multinode_alone(&o, dataset);
     for (size_t machines = 1; machines <= 4; machines *= 2) {
         char folder[64];
         run_folder_make(folder);
         SET(checkpoint_dir, "%s", folder);
         o.resume[0] = '\0';
         o.max_steps = 7;
-        several_alike(4, &o, dataset);
+        multinode_alike(4, &o, dataset);
         o.max_steps = 0;
         SET(resume, "%s", folder);
         const struct said rest =
-            machines == 1 ? several_alone(&o, dataset) : several_alike(machines, &o, dataset);
+            machines == 1 ? multinode_alone(&o, dataset) : multinode_alike(machines, &o, dataset);
         assert_string_equal(rest.digest, whole.digest);
         run_folder_remove(folder);
     }
@@ -159,7 +159,7 @@ static void a_machine_that_is_lost_is_named_with_its_ranks(void **state)
     for (size_t lost = 0; lost < 2; lost++) {
         struct hr_train_options o = staged("ps-sync", 1, 2);
         o.epochs = 5000;
-        const struct said *said = several_lose(2, lost, &o, dataset);
+        const struct said *said = multinode_lose(2, lost, &o, dataset);
         assert_int_equal(said[!lost].status, HR_E_LOST);
         if (strncmp(said[!lost].message, ranks[lost], strlen(ranks[lost])) != 0)
             fail_msg("%s", said[!lost].message);
@@ -175,7 +175,7 @@ static void who_pushes_for_nobody_waits_for_its_machine(void **state)
     snprintf(o.aggregate, sizeof o.aggregate, "node");
     snprintf(o.inject, sizeof o.inject, "stall:2@step=5+30s");
     o.timeout = 1;
-    const struct said *said = several_run(2, all, *state);
+    const struct said *said = multinode_run(2, all, *state);
     assert_int_equal(said[1].status, HR_E_TIMEOUT);
     for (size_t m = 0; m < 2; m++)
         if (strstr(said[m].message, "for a server's reply"))
@@ -186,9 +186,9 @@ static void a_failure_ends_them_all(void **state)
 {
     const struct hr_dataset *dataset = *state;
     struct hr_train_options o = staged("ps-async", 1, 2);
-    const struct hr_train_options *all[SEVERAL_MOST] = {&o, &o};
+    const struct hr_train_options *all[MULTINODE_MOST] = {&o, &o};
     SET(inject, "nan:0@step=5");
-    const struct said *said = several_run(2, all, dataset);
+    const struct said *said = multinode_run(2, all, dataset);
     for (size_t m = 0; m < 2; m++)
         assert_int_equal(said[m].status, HR_E_DIVERGED);
 }
@@ -197,15 +197,16 @@ static void a_part_of_a_worker_pushes_for_nobody_else(void **state)
 {
     struct hr_train_options o = staged("ps-sync", 1, 1);
     SET(aggregate, "node");
-    several_check_refused(&o, HR_E_USAGE,
-                          "--aggregate node: each machine has one worker, or a part of one, whose "
-                          "gradient is its machine's; expected 2, 4, 8, ... on each",
-                          *state);
+    multinode_check_refused(
+        &o, HR_E_USAGE,
+        "--aggregate node: each machine has one worker, or a part of one, whose "
+        "gradient is its machine's; expected 2, 4, 8, ... on each",
+        *state);
 }
 
 static int begin(void **state)
 {
-    several_begin();
+    multinode_begin();
     *state = (void *)(uintptr_t)run_digits();
     return 0;
 }
