@@ -145,7 +145,7 @@ struct hr_team_member {
     size_t rank, ranks; /* of them; 0, 0: one does it all */
     /* Wait for the others, who have come as far: what each wrote before, all see behind it. False:
      * give up, and what is computed means nothing. `sums`: it is for partial sums. */
-    bool (*meet)(void *arg, bool sums);
+    bool (*barrier)(void *arg, bool sums);
     void *arg;
 };
 

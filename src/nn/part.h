@@ -147,7 +147,7 @@ void hr_part_backward_weights(const struct hr_model *part, struct hr_workspace *
  *
  *     hr_split_plan(whole, S, &split)           of the whole model: whatever parts it is cut into,
  *     hr_part_split(part, &split)               they are split alike
- *     hr_workspace_create(part, B, &(options){.team = {rank, T, meet, arg}}, &w)
+ *     hr_workspace_create(part, B, &(options){.team = {rank, T, barrier, arg}}, &w)
  *     hr_workspace_share(w, memory)             T > 1
  *     hr_part_forward(...), hr_part_backward(...)   by all ranks, which meet in the middle of them
  *

@@ -45,11 +45,11 @@ static struct hr_channels own_range(const struct hr_workspace *workspace,
                                 hr_split_range(C, shards, end_shard(workspace) - 1).end};
 }
 
-static void meet(struct hr_workspace *workspace, bool sums)
+static void team_barrier(struct hr_workspace *workspace, bool sums)
 {
     const struct hr_team_member *team = &workspace->options.team;
     if (team->ranks > 1 && !workspace->left)
-        workspace->left = !team->meet(team->arg, sums);
+        workspace->left = !team->barrier(team->arg, sums);
 }
 
 /* It reads all of an array of which others wrote the other channels. */
@@ -92,7 +92,7 @@ static void end_sums(struct hr_workspace *workspace, const struct hr_layer *laye
     const size_t O = layer->out.size[0], n = own.end - own.begin;
     const float *bias = pass->params + hr_layer_param_count(layer) - O + own.begin;
     const struct hr_elementwise *loops = hr_elementwise();
-    meet(workspace, true);
+    team_barrier(workspace, true);
     if (workspace->left)
         return;
     add_partials(workspace, &layer->out, pass->B, pass->y);
@@ -141,7 +141,7 @@ static void do_layer(struct hr_workspace *workspace, const struct hr_layer *laye
                      const struct hr_pass *pass, bool backward)
 {
     if (layer->meets[backward])
-        meet(workspace, false);
+        team_barrier(workspace, false);
     if (workspace->left)
         return;
     shards_do(workspace, layer, pass, backward);
@@ -210,7 +210,7 @@ static void shards_backward(struct hr_workspace *workspace, const struct hr_laye
     if (hr_layer_sums_y(layer))
         count_gathered(workspace, &layer->out, pass->B);
     if (sums) {
-        meet(workspace, true);
+        team_barrier(workspace, true);
         if (!workspace->left)
             add_partials(workspace, &layer->in, pass->B, pass->dx);
     }

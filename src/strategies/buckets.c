@@ -91,7 +91,7 @@ enum hr_status hr_buckets_sum(struct hr_rank *rank, struct hr_buckets *buckets, 
         hr_compressed_sum_start(&buckets->compressed, index);
         buckets->bell = buckets->compressed.bell;
     }
-    HR_TRY(hr_rank_meet(rank, buckets->bell, hr_buckets_test, buckets));
+    HR_TRY(hr_rank_barrier(rank, buckets->bell, hr_buckets_test, buckets));
     hr_count_traffic(rank->worker);
     return hr_buckets_finish(buckets);
 }

@@ -189,7 +189,7 @@ static enum hr_status span(struct hr_rank *rank)
             hr_update_replica(worker, index);
         worker->stats->updates += worker->group_rank == 0; /* one a step, of the mean */
         send_replica(worker);
-        HR_TRY(hr_rank_meet(rank, NULL, all_are_here, worker));
+        HR_TRY(hr_rank_barrier(rank, NULL, all_are_here, worker));
         average(worker);
     }
     return hr_rank_rest(rank, worker->index);

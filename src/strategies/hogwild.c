@@ -392,7 +392,7 @@ static enum hr_status hogwild_draw(struct hr_rank *rank, uint64_t *index, bool *
 {
     struct hr_worker *worker = rank->worker;
     struct hr_hogwild *own = own_of(worker);
-    HR_TRY(hr_rank_meet(rank, NULL, may_draw, worker));
+    HR_TRY(hr_rank_barrier(rank, NULL, may_draw, worker));
     if (own->averaging) {
         HR_TRY(hr_averaging_draw(own->averaging, rank, index, batch, &own->pulls));
     } else {

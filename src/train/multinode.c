@@ -332,7 +332,7 @@ static const int64_t LEAVE_NS = 5 * HR_NS_PER_SECOND;
 
 struct hr_multinode {
     struct hr_bridge *bridge;
-    struct hr_meet *meet;
+    struct hr_diff_barrier *barrier;
     struct hr_carried_group carried, carried_leaders;
     struct hr_asked_elsewhere elsewhere;
     struct hr_losses_multinode losses;
@@ -372,7 +372,7 @@ static enum hr_status pass_on(void *arg, bool stop)
 
 size_t hr_multinode_bytes(const struct hr_run *run)
 {
-    return run->machines ? hr_meet_bytes(run->areas.area, run->areas.n) : 0;
+    return run->machines ? hr_diff_barrier_bytes(run->areas.area, run->areas.n) : 0;
 }
 
 static struct hr_cargo cargo_of(const void *arg, const struct hr_ring *ring,
@@ -446,10 +446,10 @@ static enum hr_status begin_rings(void *arg)
 static enum hr_status meet(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage)
 {
     const struct hr_run *run = arg;
-    return hr_meet_at(run->multinode->meet, rank, waiter, stage, "a cut");
+    return hr_diff_barrier_at(run->multinode->barrier, rank, waiter, stage, "a cut");
 }
 
-/* The launcher conducts meetings where no worker lives. */
+/* The launcher conducts barriers where no worker lives. */
 static enum hr_status tend(void *arg)
 {
     struct hr_run *run = arg;
@@ -457,14 +457,14 @@ static enum hr_status tend(void *arg)
                                .timeout_ns = run->job.timeout_ns,
                                .poll = hr_bridge_poll,
                                .poll_arg = run->multinode->bridge};
-    return hr_meet_conduct(run->multinode->meet, &waiter, "a cut");
+    return hr_diff_barrier_conduct(run->multinode->barrier, &waiter, "a cut");
 }
 
 static void open_losses(struct hr_run *run)
 {
     struct hr_losses_multinode *losses = &run->multinode->losses;
     losses->bridge = run->multinode->bridge;
-    losses->meet = run->multinode->meet;
+    losses->barrier = run->multinode->barrier;
     losses->wire = run->machines->wire;
     losses->hosts = &run->shared.hosts;
     losses->term = 1;
@@ -494,24 +494,25 @@ static enum hr_status open_all(struct hr_run *run)
                                               .lost_arg = &multinode->losses};
     HR_TRY(hr_bridge_open(&carried, &multinode->bridge));
     HR_TRY(add_rings(run));
-    const struct hr_meet_options meets = {.bridge = multinode->bridge,
-                                          .wire = run->machines->wire,
-                                          .hosts = shared->hosts,
-                                          .nranks = shared->workers,
-                                          .in_order = shared->outlives,
-                                          .led = hr_workers_here(shared) == 0 || shared->outlives,
-                                          .control = shared->control,
-                                          .segment = run->segment.base,
-                                          .area = run->areas.area,
-                                          .nareas = run->areas.n,
-                                          .channel = MEETINGS};
-    HR_TRY(hr_meet_open(&meets, &multinode->meet));
+    const struct hr_diff_barrier_options meets = {.bridge = multinode->bridge,
+                                                  .wire = run->machines->wire,
+                                                  .hosts = shared->hosts,
+                                                  .nranks = shared->workers,
+                                                  .in_order = shared->outlives,
+                                                  .led = hr_workers_here(shared) == 0 ||
+                                                         shared->outlives,
+                                                  .control = shared->control,
+                                                  .segment = run->segment.base,
+                                                  .area = run->areas.area,
+                                                  .nareas = run->areas.n,
+                                                  .channel = MEETINGS};
+    HR_TRY(hr_diff_barrier_open(&meets, &multinode->barrier));
     const struct hr_wire_sink requests = {run, place_request, take_request};
     hr_bridge_listen(multinode->bridge, REQUESTS, &requests);
     hr_record_listen(&run->drive, multinode->bridge, LOGS);
     if (shared->outlives)
         open_losses(run);
-    run->job.meet = meet;
+    run->job.barrier = meet;
     run->job.poll = hr_bridge_poll;
     run->job.poll_arg = multinode->bridge;
     run->job.tend = tend;
@@ -606,7 +607,8 @@ enum hr_status hr_multinode_end(struct hr_run *run, enum hr_status status)
     if (status == HR_OK && run->shared.outlives)
         status = hr_losses_multinode_end(&run->drive.losses);
     else if (status == HR_OK)
-        status = hr_meet_alone(run->multinode->meet, &waiter, HR_STAGE_OVER, "the end of the run");
+        status = hr_diff_barrier_alone(run->multinode->barrier, &waiter, HR_STAGE_OVER,
+                                       "the end of the run");
     if (status == HR_OK)
         hr_staleness_gather(&run->shared);
     if (status == HR_E_ABORTED)
@@ -641,7 +643,7 @@ void hr_multinode_free(struct hr_run *run)
     if (!run->multinode)
         return;
     hr_bridge_close(run->multinode->bridge);
-    hr_meet_close(run->multinode->meet);
+    hr_diff_barrier_close(run->multinode->barrier);
     free(run->multinode);
     run->multinode = NULL;
 }

@@ -4,8 +4,8 @@
  *            each starts its own ranks.
  *   Servers  are ranks behind the workers, or live with the workers that they are in; the first one
  *            with worker 0, on machine 0.
- *   Joined   by what goes through rings (machines/bridge.h), and at cuts by meetings
- *            (machines/meet.h), behind which all state is alike.
+ *   Joined   by what goes through rings (machines/bridge.h), and at cuts by barriers
+ *            (machines/diff_barrier.h), behind which all state is alike.
  *   First    machine 0 has worker 0, who leads; it alone shows, saves, and has the result. The
  *            others' launchers follow (session/launcher.h).
  *   Agreed   before anything is trained: version, options, data, what decides bits, the layout of

@@ -25,8 +25,9 @@
 #include "worker/staged.h"
 #include "worker/worker.h"
 
-/* Of runs on several machines: what is alike behind a meeting, which only machine 0 reads, and how
- * its writers' parts lie (machines/meet.h). Not what a launcher writes, who does not rest. */
+/* Of runs on several machines: what is alike behind a barrier, which only machine 0 reads, and how
+ * its writers' parts lie (machines/diff_barrier.h). Not what a launcher writes, who does not rest.
+ */
 static const struct hr_area words = {.unit = 1}, words_for_first = {.unit = 1, .for_first = true};
 static const struct hr_area at_the_end = {
     .unit = 1, .for_first = true, .stages = UINT32_C(1) << HR_STAGE_OVER};

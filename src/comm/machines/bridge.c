@@ -207,11 +207,11 @@ void hr_bridge_run_term(struct hr_bridge *bridge)
  *   Silence  counts while this machine listens: a look that comes late adds little, because what
  *            was sent meanwhile may be there and not read yet. */
 
-enum { BEAT_NS = 100 * 1000 * 1000, LOOKS_A_DEADLINE = 8 };
+enum { HEARTBEAT_NS = 100 * 1000 * 1000, LOOKS_A_DEADLINE = 8 };
 
-/* --- beats --- */
+/* --- heartbeats --- */
 
-static size_t write_lines(struct hr_bridge *bridge, struct hr_beat_line *line)
+static size_t write_lines(struct hr_bridge *bridge, struct hr_heartbeat_line *line)
 {
     struct hr_control *control = bridge->options.control;
     size_t n = 0;
@@ -219,7 +219,7 @@ static size_t write_lines(struct hr_bridge *bridge, struct hr_beat_line *line)
         struct hr_rank_status *rank = &control->rank[r]; /* partner of all: the rank */
         if (!hr_hosts_here(&bridge->options.hosts, r))
             continue;
-        line[n++] = (struct hr_beat_line){
+        line[n++] = (struct hr_heartbeat_line){
             .rank = (uint32_t)r,
             .phase = hr_atom32_load_relaxed(&rank->phase),
             .result = hr_atom32_load_acquire(&rank->result),
@@ -232,26 +232,26 @@ static size_t write_lines(struct hr_bridge *bridge, struct hr_beat_line *line)
     return n;
 }
 
-static void beat(struct hr_bridge *bridge, size_t to)
+static void heartbeat(struct hr_bridge *bridge, size_t to)
 {
     struct hr_machine *machine = &bridge->machine[to];
     struct hr_head head;
-    if (!machine->beat_done)
+    if (!machine->heartbeat_done)
         return;
     const size_t n = write_lines(bridge, machine->out);
     /* One that speaks of a term that is to begin might keep back the word of it. */
-    hr_head_begin(&head, HR_HEAD_BEAT, bridge->stage == HR_TERM_RUNS ? bridge->term : 0)->number =
-        (uint32_t)n;
+    hr_head_begin(&head, HR_HEAD_HEARTBEAT, bridge->stage == HR_TERM_RUNS ? bridge->term : 0)
+        ->number = (uint32_t)n;
     if (!hr_bridge_send(bridge, to, &head, machine->out, n * sizeof *machine->out,
-                        &machine->beat_done))
-        machine->beat_done = true;
+                        &machine->heartbeat_done))
+        machine->heartbeat_done = true;
 }
 
 /* The lines of another machine's ranks: here the bridge writes them, as no rank does. */
-static void beat_arrived(struct hr_bridge *bridge, size_t from, size_t lines)
+static void heartbeat_arrived(struct hr_bridge *bridge, size_t from, size_t lines)
 {
     for (size_t i = 0; i < lines && i < HR_MAX_RANKS; i++) {
-        const struct hr_beat_line *line = &bridge->machine[from].in[i];
+        const struct hr_heartbeat_line *line = &bridge->machine[from].in[i];
         if (line->rank >= bridge->options.control->nranks ||
             bridge->options.hosts.machine[line->rank] != from)
             continue;
@@ -405,12 +405,12 @@ static void tell_all(struct hr_bridge *bridge)
         return;
     listen_for_silence(bridge, passed);
     bridge->scanned = bridge->now;
-    if (bridge->now - bridge->beaten < BEAT_NS)
+    if (bridge->now - bridge->beaten < HEARTBEAT_NS)
         return;
     bridge->beaten = bridge->now;
     for (size_t m = 0; m < bridge->machines; m++)
         if (hr_bridge_speaks_to(bridge, m))
-            beat(bridge, m);
+            heartbeat(bridge, m);
 }
 
 /* === moved by who waits, or by its own thread === */
@@ -448,7 +448,7 @@ static bool parse(const void *head, size_t bytes, struct parsed *parsed)
         parsed->note =
             parsed->letter ? hr_head_take(&parsed->rest, parsed->letter->note_bytes) : NULL;
         return parsed->note != NULL;
-    case HR_HEAD_BEAT:
+    case HR_HEAD_HEARTBEAT:
     case HR_HEAD_ABORT:
     case HR_HEAD_LEAVE:
     case HR_HEAD_LEAVE_SEEN:
@@ -514,9 +514,9 @@ static bool place(void *arg, size_t from, const void *head, size_t head_bytes, s
     }
     if (parsed.letter)
         return hr_letters_place(bridge, from, parsed.letter, parsed.note, where);
-    const bool beats = parsed.base->kind == HR_HEAD_BEAT;
-    *where = beats ? (void *)machine->in : &machine->failure;
-    return body_bytes <= (beats ? sizeof machine->in : sizeof machine->failure);
+    const bool heartbeats = parsed.base->kind == HR_HEAD_HEARTBEAT;
+    *where = heartbeats ? (void *)machine->in : &machine->failure;
+    return body_bytes <= (heartbeats ? sizeof machine->in : sizeof machine->failure);
 }
 
 /* Credits and words; the words before what comes with them is delivered. */
@@ -558,8 +558,8 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
         hr_landing_arrived(bridge, from, parsed.message, parsed.base->last);
     else if (parsed.letter)
         hr_letters_arrived(bridge, from, parsed.letter, parsed.note, parsed.base->last);
-    else if (parsed.base->kind == HR_HEAD_BEAT)
-        beat_arrived(bridge, from, parsed.base->number);
+    else if (parsed.base->kind == HR_HEAD_HEARTBEAT)
+        heartbeat_arrived(bridge, from, parsed.base->number);
     else if (parsed.base->kind == HR_HEAD_ABORT)
         abort_arrived(bridge, from, parsed.base->number);
     else if (parsed.base->kind == HR_HEAD_LEAVE)
@@ -672,7 +672,7 @@ enum hr_status hr_bridge_open(const struct hr_bridge_options *options, struct hr
     bridge->term = 1;
     bridge->scanned = hr_clock_ns();
     for (size_t m = 0; m < machines; m++) {
-        bridge->machine[m].beat_done = true;
+        bridge->machine[m].heartbeat_done = true;
         bridge->machine[m].landings = 1;
     }
     pthread_mutex_init(&bridge->lock, NULL);
@@ -728,7 +728,7 @@ bool hr_bridge_is_over(void *arg)
     for (size_t m = 0; m < bridge->machines; m++) {
         const struct hr_machine *machine = &bridge->machine[m];
         if (hr_bridge_speaks_to(bridge, m))
-            over &= machine->left && machine->seen && machine->seen_told && machine->beat_done;
+            over &= machine->left && machine->seen && machine->seen_told && machine->heartbeat_done;
     }
     pthread_mutex_unlock(&bridge->lock);
     return over;

@@ -24,7 +24,7 @@
  *              of any ring, to each machine that has an older version of them; and they are in
  *              force before that message is delivered. So whoever has seen an effect has seen
  *              the words stored before its cause, over however many machines it came.
- *   Beats      Ten times a second each machine tells the others what its ranks do: their lines of
+ *   Heartbeats Ten times a second each machine tells the others what its ranks do: their lines of
  *              the control segment are then as good elsewhere, to 0.1 s.
  *   Losses     A machine of which nothing has come for long, though this one listened, or that
  *              the wire knows to be gone, is lost: the run is aborted with HR_E_LOST, naming

@@ -20,7 +20,7 @@
 enum hr_head_kind {
     HR_HEAD_MESSAGE = 1, /* struct hr_head_message */
     HR_HEAD_LETTER,      /* struct hr_head_letter, note */
-    HR_HEAD_BEAT,        /* body: lines */
+    HR_HEAD_HEARTBEAT,   /* body: lines */
     HR_HEAD_ABORT,       /* body: struct hr_failure */
     HR_HEAD_LEAVE,
     HR_HEAD_LEAVE_SEEN, /* it has come, and its sender may go */
@@ -30,7 +30,7 @@ enum hr_head_kind {
 struct hr_head_base {
     uint8_t kind, credits, words;
     uint8_t last;    /* the last part of its body */
-    uint32_t number; /* of lines, of a beat; of the step at which it failed, of an abort */
+    uint32_t number; /* of lines, of a heartbeat; of the step at which it failed, of an abort */
     uint32_t term;   /* it means something in that one alone; 0: in any */
     uint32_t bare;   /* it carries no words and no credits; all of no term do not */
 };
@@ -180,7 +180,7 @@ struct hr_tracked {
 };
 
 /* What one rank does, told to the others. */
-struct hr_beat_line {
+struct hr_heartbeat_line {
     uint32_t rank, phase, result, stage;
     uint64_t step, age_ns, samples, gradients;
 };
@@ -201,11 +201,11 @@ struct hr_machine {
     uint64_t knows[HR_TRACKED_REGIONS]; /* the versions it has */
     struct hr_letter *first, *last;     /* to be sent */
     struct hr_letter_coming letter[2];  /* of no term, of a term */
-    struct hr_beat_line out[HR_MAX_RANKS], in[HR_MAX_RANKS];
-    bool beat_done, abort_told, leave_told; /* beat_done: `out` may be written */
-    struct hr_failure failure;              /* of its abort */
-    unsigned char *waste;                   /* owned, or NULL: for bodies of a term that is over */
-    size_t coming; /* messages and letters of a term that have a place, and are not here */
+    struct hr_heartbeat_line out[HR_MAX_RANKS], in[HR_MAX_RANKS];
+    bool heartbeat_done, abort_told, leave_told; /* heartbeat_done: `out` may be written */
+    struct hr_failure failure;                   /* of its abort */
+    unsigned char *waste; /* owned, or NULL: for bodies of a term that is over */
+    size_t coming;        /* messages and letters of a term that have a place, and are not here */
     int64_t silent_ns;
     bool left, gone;
     bool seen_told, seen; /* that it leaves, and that this one does */

@@ -9,7 +9,7 @@
  *
  *   Gather   each sends what it has to say to all others, and waits for theirs. What comes for a
  *            later gathering waits in the wire, and so does what comes for the bridge, until
- *            that has gone (ran): then what is left of it, beats, means nothing any more.
+ *            that has gone (ran): then what is left of it, heartbeats, means nothing any more.
  *   Clock    of machine m: machine 0 is asked for its time, again and again. Of the round trip that
  *            was the shortest, its time belongs to the middle: it is wrong by half the round trip
  *            at most.

@@ -62,8 +62,8 @@ enum hr_status hr_rank_await_cut(struct hr_rank *rank, hr_ready_fn ready, void *
     return wait_at(rank, NULL);
 }
 
-enum hr_status hr_rank_meet(struct hr_rank *rank, struct hr_bell *bell, hr_ready_fn ready,
-                            void *arg)
+enum hr_status hr_rank_barrier(struct hr_rank *rank, struct hr_bell *bell, hr_ready_fn ready,
+                               void *arg)
 {
     HR_TRY(hr_rank_ask(rank));
     return hr_rank_await(rank, bell, ready, arg);
@@ -71,7 +71,7 @@ enum hr_status hr_rank_meet(struct hr_rank *rank, struct hr_bell *bell, hr_ready
 
 enum hr_status hr_rank_pass(struct hr_rank *rank)
 {
-    return hr_rank_meet(rank, NULL, hr_always_ready, rank->worker);
+    return hr_rank_barrier(rank, NULL, hr_always_ready, rank->worker);
 }
 
 enum hr_status hr_rank_rest(struct hr_rank *rank, uint64_t index)

@@ -74,8 +74,8 @@ HR_CHECKED enum hr_status hr_rank_come_to_cut(struct hr_rank *rank, uint64_t ind
 HR_CHECKED enum hr_status hr_rank_await_cut(struct hr_rank *rank, hr_ready_fn ready, void *arg);
 
 /* Without owners: ask nobody, and await peers; await nobody; the last two. */
-HR_CHECKED enum hr_status hr_rank_meet(struct hr_rank *rank, struct hr_bell *bell,
-                                       hr_ready_fn ready, void *arg);
+HR_CHECKED enum hr_status hr_rank_barrier(struct hr_rank *rank, struct hr_bell *bell,
+                                          hr_ready_fn ready, void *arg);
 HR_CHECKED enum hr_status hr_rank_pass(struct hr_rank *rank);
 HR_CHECKED enum hr_status hr_rank_rest(struct hr_rank *rank, uint64_t index);
 

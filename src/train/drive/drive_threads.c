@@ -87,11 +87,11 @@ static const char *awaited_reply(const struct real_worker *self)
 }
 
 /* All come to a barrier. */
-static enum hr_status meet_all(struct real_worker *self, enum hr_rest_stage stage)
+static enum hr_status barrier_of_all(struct real_worker *self, enum hr_rest_stage stage)
 {
-    if (self->drive->job->meet && !self->shared->outlives)
-        return self->drive->job->meet(self->drive->job->machines_arg, self->worker->rank,
-                                      &self->trainer.waiter, stage);
+    if (self->drive->job->barrier && !self->shared->outlives)
+        return self->drive->job->barrier(self->drive->job->machines_arg, self->worker->rank,
+                                         &self->trainer.waiter, stage);
     return self->shared->outlives ? hr_rest_at(&self->rest, stage)
                                   : hr_member_barrier(&self->worker->member);
 }
@@ -114,7 +114,7 @@ static enum hr_status begin_span(struct real_worker *self)
     struct hr_cut *cut = self->drive->leader->cuts.cut;
     struct hr_worker_stats *stats = self->worker->stats;
     stats->began_ns = hr_clock_ns();
-    HR_TRY(meet_all(self, HR_STAGE_BEGINS));
+    HR_TRY(barrier_of_all(self, HR_STAGE_BEGINS));
     const int64_t began = latest_of(self, &self->shared->stats->began_ns, &cut->span_began_ns);
     hr_spans_cut_ends(self->worker->spans, began);
     hr_account_open(&stats->account, began);
@@ -139,7 +139,7 @@ static void join_span(struct real_worker *self)
 static enum hr_status end_span(struct real_worker *self)
 {
     struct hr_cut *cut = self->drive->leader->cuts.cut;
-    HR_TRY(meet_all(self, HR_STAGE_ENDED));
+    HR_TRY(barrier_of_all(self, HR_STAGE_ENDED));
     const int64_t ended = latest_of(self, &self->shared->stats->came_ns, &cut->span_ended_ns);
     hr_account_close(&self->worker->stats->account, ended);
     hr_arrivals_leave(self->worker, ended);
@@ -298,15 +298,15 @@ static enum hr_status at_cut(struct real_worker *self)
     if (worker->group_rank == 0)
         hr_leader_decide(leader);
     hr_worker_export(worker);
-    if (self->drive->job->meet && hr_rows_mean(&self->strategy->rows)) {
-        HR_TRY(meet_all(self, HR_STAGE_COMBINED));
+    if (self->drive->job->barrier && hr_rows_mean(&self->strategy->rows)) {
+        HR_TRY(barrier_of_all(self, HR_STAGE_COMBINED));
         hr_rows_combine(worker);
     }
-    HR_TRY(meet_all(self, HR_STAGE_EXPORTED));
+    HR_TRY(barrier_of_all(self, HR_STAGE_EXPORTED));
     HR_TRY(hr_rows_verify(worker));
     if (leader->cuts.cut->evaluate)
         HR_TRY(hr_train_worker_evaluate(&self->trainer));
-    HR_TRY(meet_all(self, HR_STAGE_EVALUATED));
+    HR_TRY(barrier_of_all(self, HR_STAGE_EVALUATED));
     if (worker->group_rank == 0)
         hr_leader_conclude(leader);
     self->begun = self->arrived = false;

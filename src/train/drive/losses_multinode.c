@@ -186,13 +186,13 @@ static void take(struct hr_losses *losses, const struct hr_loss_letter *letter)
     for (size_t m = 0; m < it->hosts->machines; m++)
         if (letter->machines & bit(m)) {
             hr_bridge_lose(it->bridge, m);
-            hr_meet_drop(it->meet, m);
+            hr_diff_barrier_drop(it->barrier, m);
         }
     it->gone |= letter->machines;
     if (letter->term) {
         it->term = (uint32_t)letter->term;
         hr_bridge_end_term(it->bridge, it->term);
-        hr_meet_end_term(it->meet);
+        hr_diff_barrier_end_term(it->barrier);
     }
     lose_ranks(losses, letter);
 }
@@ -250,7 +250,7 @@ bool hr_losses_multinode_lost(void *arg, size_t rank, const char *how)
     return status == HR_OK;
 }
 
-/* --- meetings --- */
+/* --- barriers --- */
 
 /* While its launcher waits a machine reports what it sees. */
 static void poll(void *arg)
@@ -297,7 +297,7 @@ bool hr_losses_multinode_rest(struct hr_losses *losses)
         if (r < workers) /* partner: rest */
             it->stage = hr_atom32_load_acquire(&it->control->rank[r].stage);
     }
-    return rests || hr_losses_changed(losses) || hr_meet_is_called(it->meet, &it->stage);
+    return rests || hr_losses_changed(losses) || hr_diff_barrier_is_called(it->barrier, &it->stage);
 }
 
 static bool is_called(void *arg)
@@ -306,7 +306,7 @@ static bool is_called(void *arg)
     unsigned stage;
     return hr_atom32_load_acquire(&it->came) != /* partners: put_in_inbox, ourselves */
                hr_atom32_load_relaxed(&it->took) ||
-           hr_meet_is_called(it->meet, &stage);
+           hr_diff_barrier_is_called(it->barrier, &stage);
 }
 
 enum hr_status hr_losses_multinode_wait(struct hr_losses *losses)
@@ -318,11 +318,11 @@ enum hr_status hr_losses_multinode_wait(struct hr_losses *losses)
     return hr_wait_until(&waiter, &it->control->launcher_bell, is_called, it, "the others");
 }
 
-enum hr_status hr_losses_multinode_meet(struct hr_losses *losses)
+enum hr_status hr_losses_multinode_barrier(struct hr_losses *losses)
 {
     struct hr_losses_multinode *it = losses->multinode;
     struct hr_waiter waiter = waiter_of(it);
-    HR_TRY(hr_meet_alone(it->meet, &waiter, it->stage, "a cut"));
+    HR_TRY(hr_diff_barrier_alone(it->barrier, &waiter, it->stage, "a cut"));
     it->passed = it->stage;
     return HR_OK;
 }
@@ -345,7 +345,7 @@ enum hr_status hr_losses_multinode_end(struct hr_losses *losses)
     waiter.recall = NULL;
     waiter.poll = poll_and_take;
     waiter.poll_arg = losses;
-    return hr_meet_alone(it->meet, &waiter, HR_STAGE_OVER, "the end of the run");
+    return hr_diff_barrier_alone(it->barrier, &waiter, HR_STAGE_OVER, "the end of the run");
 }
 
 /* --- a term --- */
@@ -366,11 +366,13 @@ enum hr_status hr_losses_multinode_begin(struct hr_losses *losses, uint64_t *aga
     struct hr_waiter waiter = waiter_of(it);
     HR_TRY(hr_wait_until(&waiter, &it->control->launcher_bell, hr_bridge_is_still, it->bridge,
                          "what is under way to other machines"));
-    hr_meet_begin_term(it->meet, it->hosts);
+    hr_diff_barrier_begin_term(it->barrier, it->hosts);
     hr_bridge_begin_term(it->bridge, it->hosts);
-    HR_TRY(hr_meet_alone(it->meet, &waiter, HR_STAGE_SPAN, "ranks that rest behind a loss"));
+    HR_TRY(hr_diff_barrier_alone(it->barrier, &waiter, HR_STAGE_SPAN,
+                                 "ranks that rest behind a loss"));
     it->again += is_first(it) ? hr_term_go_back(leader) : 0;
-    HR_TRY(hr_meet_spread(it->meet, &waiter, HR_STAGE_SPAN, "the state of the last cut"));
+    HR_TRY(
+        hr_diff_barrier_spread(it->barrier, &waiter, HR_STAGE_SPAN, "the state of the last cut"));
     welcome_servers(losses);
     HR_TRY(hr_term_begin_at_cut(leader));
     HR_TRY(it->carry(it->arg));

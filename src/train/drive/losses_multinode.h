@@ -6,12 +6,12 @@
  *   machine m   sees that another is lost, or a rank of its own     report -> machine 0
  *   machine 0   has seen it, or been told                           order  -> all who live
  *   all         take the order: the bridge's term is over (machines/bridge.h), and with it a
- *               meeting under way; ranks are recalled (shm/roster.h). Servers of a machine that is
+ *               barrier under way; ranks are recalled (shm/roster.h). Servers of a machine that is
  *               lost move to those that are left. When all ranks here rest a new term begins:
  *
- *   1. what was under way has come, or is dropped; a meeting: what ranks have counted is everywhere
+ *   1. what was under way has come, or is dropped; a barrier: what ranks have counted is everywhere
  *   2. machine 0 goes back to the last cut, of which it alone has kept the state
- *   3. a second meeting: all have what machine 0 has
+ *   3. a second barrier: all have what machine 0 has
  *   4. as on one machine: active workers, group and strategy begin there; their rings are carried
  *
  * Who is lost before 4 makes all begin again with 1: until then nobody needs anything but the last
@@ -27,7 +27,7 @@
 #define HR_DRIVE_LOSSES_MULTINODE_H
 
 #include "drive/losses.h"
-#include "machines/meet.h"
+#include "machines/diff_barrier.h"
 
 enum { HR_LOSS_TEXT = 104, HR_LOSS_INBOX = 2 * HR_WIRE_MACHINES };
 
@@ -39,7 +39,7 @@ struct hr_loss_letter {
 
 struct hr_losses_multinode {
     struct hr_bridge *bridge;
-    struct hr_meet *meet;
+    struct hr_diff_barrier *barrier;
     const struct hr_wire *wire; /* for names */
     struct hr_hosts *hosts;     /* shared->hosts: servers move */
     struct hr_control *control;
@@ -61,7 +61,7 @@ struct hr_losses_multinode {
     uint64_t again;          /* samples that the next term computes once more */
     uint32_t term;
     unsigned stage;  /* where ranks here rest, or others meet */
-    unsigned passed; /* the stage of the last meeting; 0: there was none */
+    unsigned passed; /* the stage of the last barrier; 0: there was none */
 };
 
 /* Does this machine keep the account, and say who is gone? */
@@ -87,11 +87,11 @@ bool hr_losses_multinode_lost(void *losses, size_t rank, const char *how);
 /* What has been seen or ordered since the last time: reported, ordered, taken. Call at every ring
  * of the launcher's bell. HR_E_LOST: the others go on without this machine. */
 HR_CHECKED enum hr_status hr_losses_multinode_take(struct hr_losses *losses);
-/* Do all ranks here rest that live? Where none does: have others come to a meeting, or is there a
+/* Do all ranks here rest that live? Where none does: have others come to a barrier, or is there a
  * term to be begun? Then its stage says where. */
 bool hr_losses_multinode_rest(struct hr_losses *losses);
 /* All machines meet, where their ranks rest. HR_E_RECALLED: there is an order to take first. */
-HR_CHECKED enum hr_status hr_losses_multinode_meet(struct hr_losses *losses);
+HR_CHECKED enum hr_status hr_losses_multinode_barrier(struct hr_losses *losses);
 /* Where no worker lives here: until the others meet, or there is an order to take. HR_E_ABORTED. */
 HR_CHECKED enum hr_status hr_losses_multinode_wait(struct hr_losses *losses);
 /* All ranks here rest, and a loss has been taken: see above. *again: samples that will be computed

@@ -242,7 +242,7 @@ static enum hr_status go_on_multinode(struct hr_losses *losses)
             run_clock(losses, true, losses->now_ns(losses->clock));
         status = hr_losses_begin_term(losses, begins);
     } else {
-        status = hr_losses_multinode_meet(losses);
+        status = hr_losses_multinode_barrier(losses);
         if (status == HR_OK)
             release(losses);
     }

@@ -17,7 +17,7 @@
 
 enum { HR_CARVER_AREAS = 512 };
 
-/* What machines of a run keep alike (machines/meet.h). */
+/* What machines of a run keep alike (machines/diff_barrier.h). */
 struct hr_areas {
     struct hr_area area[HR_CARVER_AREAS];
     size_t n;

@@ -51,7 +51,7 @@ enum hr_status hr_stage_wait(const struct hr_stage_context *context, hr_ready_fn
 }
 
 /* (nn/model.h) A team's ranks, in the middle of an action. Waiting is no work. */
-static bool meet(void *arg, bool sums)
+static bool barrier(void *arg, bool sums)
 {
     struct hr_stage *stage = arg;
     struct hr_flight *flight = stage->place.flight;
@@ -72,7 +72,7 @@ static bool meet(void *arg, bool sums)
 
 static enum hr_status do_actions(struct hr_stage *stage, const struct hr_stage_context *context)
 {
-    stage->meet = meet;
+    stage->barrier = barrier;
     stage->context = context;
     hr_stage_begin(stage);
     while (!hr_stage_is_done(stage)) {
@@ -114,7 +114,7 @@ static void tell(struct leading *it)
 static enum hr_status lead_actions(struct leading *it)
 {
     struct hr_stage *lead = it->lead;
-    lead->meet = meet;
+    lead->barrier = barrier;
     lead->context = it->context;
     hr_stage_begin(lead);
     while (!hr_stage_is_done(lead) || (it->context->final && it->untold)) {

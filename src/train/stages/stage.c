@@ -44,10 +44,10 @@ size_t hr_stage_bytes(const struct hr_pipeline *pipeline, size_t member)
 }
 
 /* (nn/model.h) */
-static bool meet(void *arg, bool sums)
+static bool barrier(void *arg, bool sums)
 {
     struct hr_stage *stage = arg;
-    return stage->meet(stage, sums);
+    return stage->barrier(stage, sums);
 }
 
 static enum hr_status start_chunk(struct hr_stage *stage, size_t chunk)
@@ -55,7 +55,7 @@ static enum hr_status start_chunk(struct hr_stage *stage, size_t chunk)
     const struct hr_pipeline *pipeline = stage->pipeline;
     const size_t part = chunk * pipeline->ranks + stage->rank;
     struct hr_workspace_options options = hr_pipeline_workspace(pipeline, part, stage->t);
-    options.team.meet = meet;
+    options.team.barrier = barrier;
     options.team.arg = stage;
     HR_TRY(hr_workspace_create(pipeline->part[part], pipeline->options.most, &options,
                                &stage->workspace[chunk]));
@@ -321,10 +321,10 @@ bool hr_stage_may_act(void *arg)
 }
 
 /* Whatever this rank wrote, and the others of its team, all of them see behind it. */
-static void meet_team(struct hr_stage *stage)
+static void team_barrier(struct hr_stage *stage)
 {
     if (stage->pipeline->team > 1 && stage->status == HR_OK)
-        stage->meet(stage, false);
+        stage->barrier(stage, false);
 }
 
 /* Hand micro-batch m over to the part beside `part`: so many floats. */
@@ -410,7 +410,7 @@ static void forward(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
         if (stage->t == 0)
             stage->at.micro[m].pass =
                 stage->load(stage->load_arg, m, hr_workspace_input(workspace), labels, samples);
-        meet_team(stage);
+        team_barrier(stage);
     } else {
         hr_workspace_lend(workspace, slot_of(stage, part - 1, m, false), labels);
     }
@@ -418,7 +418,7 @@ static void forward(struct hr_stage *stage, size_t part, size_t chunk, size_t m)
     if (!is_last(stage, part))
         hr_workspace_lend_output(workspace, slot_of(stage, part, m, false));
     hr_part_forward(pipeline->part[part], workspace, weights_of(stage, part, HR_FORWARD), B);
-    meet_team(stage);
+    team_barrier(stage);
     if (!is_last(stage, part)) {
         const size_t floats = B * hr_model_outputs(pipeline->part[part]);
         hand_over(stage, &stage->at.boundary[part].forward, m, part + 1, floats);
@@ -439,7 +439,7 @@ static struct hr_workspace *turn_to(struct hr_stage *stage, size_t part, size_t 
     if (hr_part_forward_again(stage->pipeline->part[part], workspace,
                               stage->stashed ? stage->stashed : weights_of(stage, part, HR_FORWARD),
                               B)) {
-        meet_team(stage);
+        team_barrier(stage);
         stage->place.account->again_ns += hr_clock_ns() - began;
     }
     return workspace;
@@ -463,7 +463,7 @@ static void backward(struct hr_stage *stage, size_t part, size_t chunk, size_t m
     struct hr_workspace *workspace = turn_to(stage, part, chunk, m, B);
     const struct hr_batch_result result = (whole ? hr_part_backward : hr_part_backward_data)(
         model, workspace, weights_of(stage, part, HR_BACKWARD), &at, B);
-    meet_team(stage);
+    team_barrier(stage);
     if (is_last(stage, part) && stage->t == 0)
         stage->at.micro[m].result = result;
     if (part) {
@@ -480,7 +480,7 @@ static void backward_weights(struct hr_stage *stage, size_t part, size_t chunk, 
     hr_part_backward_weights(stage->pipeline->part[part], workspace,
                              weights_of(stage, part, HR_BACKWARD_WEIGHTS),
                              hr_stage_grads(stage, part), B);
-    meet_team(stage);
+    team_barrier(stage);
 }
 
 /* All gradients of micro-batch m are there. */
@@ -491,7 +491,7 @@ static void add_gradients(struct hr_stage *stage, size_t part, size_t chunk, siz
                        hr_stage_grads(stage, part) +
                            hr_pipeline_stripe(stage->pipeline, part, stage->t).begin);
     if (step->pieces > 1) /* the next one's overwrite them */
-        meet_team(stage);
+        team_barrier(stage);
     stage->kept--;
 }
 
@@ -571,7 +571,7 @@ void hr_stage_act(struct hr_stage *stage)
     if (action->work == HR_BACKWARD || action->work == HR_BACKWARD_WEIGHTS)
         add_gradients(stage, part, chunk, m);
     if (stage->next + 1 == stage->nactions && hr_remote_from_lead(stage))
-        meet_team(stage); /* the first sends what all have added up */
+        team_barrier(stage); /* the first sends what all have added up */
     if (stage->status != HR_OK)
         return;
     const int64_t ended = hr_clock_ns();

@@ -116,10 +116,10 @@ struct hr_stage {
     uint64_t *read;               /* (M) owned: updates it had made when it did a forward */
     const float *stashed;         /* what a backward is to read; NULL: its weights as they are */
     /* Of a team: */
-    bool (*meet)(void *stage, bool sums);   /* with the others (nn/model.h) */
-    const struct hr_stage_context *context; /* of whoever runs it, for meet */
-    uint64_t meetings;                      /* that it came to */
-    enum hr_status status;                  /* of them */
+    bool (*barrier)(void *stage, bool sums); /* with the others (nn/model.h) */
+    const struct hr_stage_context *context;  /* of whoever runs it, for barrier */
+    uint64_t meetings;                       /* that it came to */
+    enum hr_status status;                   /* of them */
 };
 
 /* For who looks from outside: what a rank behind rank 0 has done so far. */

@@ -62,11 +62,11 @@ struct hr_train_job {
     struct hr_local_group *local; /* owned; the group, where one thread plays it; else NULL */
     struct hr_shared_state *shared;
     /* Of a run on several machines (train/multinode.h), else NULL: a worker comes to a cut. */
-    enum hr_status (*meet)(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage);
+    enum hr_status (*barrier)(void *arg, size_t rank, struct hr_waiter *waiter, unsigned stage);
     void (*poll)(void *arg); /* moves what goes between machines, whoever waits; or NULL */
     void *poll_arg;
     enum hr_status (*tend)(void *arg); /* the launcher's share in it, at each look; or NULL */
-    void *machines_arg;                /* of meet and tend */
+    void *machines_arg;                /* of barrier and tend */
     struct hr_buffer_pool
         *pool;                  /* the driver's: what workers compute in, one after the other; NULL:
                                   * each has its own (compute_buffers.h) */

@@ -101,7 +101,8 @@ static void failure_is_told_to_all(void **state)
     machines_close(&m);
 }
 
-/* What others do is seen in the control segment here; slow steps, so that a beat comes in time. */
+/* What others do is seen in the control segment here; slow steps, so that a heartbeat comes in
+ * time. */
 static enum hr_status watch_others(struct far_rank *me)
 {
     const size_t other = (me->rank + 2) % me->member.options.nranks;

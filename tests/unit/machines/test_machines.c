@@ -222,14 +222,14 @@ static void nobody_waits_for_who_is_known_to_be_lost(void **state)
 /* What a bridge had still to say stands before the next word of its machine. */
 static enum hr_status say_behind_a_bridge(struct hr_machines *machines, size_t self)
 {
-    static const char beat[3000] = "body";
+    static const char heartbeat[3000] = "body";
     const uint64_t head[4] = {1, 2, 3, 4};
     uint64_t mine = self, all[MACHINES];
     bool done;
     machines->ran = true;
     for (size_t m = 0; m < MACHINES; m++)
-        while (m != self && !hr_wire_send(machines->wire, m, head, sizeof head, beat,
-                                          sizeof beat * (self % 2), &done))
+        while (m != self && !hr_wire_send(machines->wire, m, head, sizeof head, heartbeat,
+                                          sizeof heartbeat * (self % 2), &done))
             usleep(100);
     HR_TRY(hr_machines_gather(machines, &mine, sizeof mine, all, "words"));
     for (size_t m = 0; m < MACHINES; m++)

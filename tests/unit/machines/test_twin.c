@@ -1,5 +1,5 @@
 /* What machines have changed in memory that they share, found and merged. */
-#include "machines/meet.h"
+#include "machines/diff_barrier.h"
 
 #include <stdlib.h>
 #include <string.h>

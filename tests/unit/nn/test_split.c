@@ -125,7 +125,7 @@ static void compute_whole(struct rig *rig, float *logits)
 
 /* --- ranks --- */
 
-static bool meet(void *arg, bool sums)
+static bool barrier(void *arg, bool sums)
 {
     struct rig *rig = arg;
     (void)sums;
@@ -146,7 +146,7 @@ static struct hr_batch_result backward(struct rig *rig, struct hr_workspace *wor
         return hr_part_backward(rig->part, workspace, rig->params, &at, B);
     const struct hr_batch_result result =
         hr_part_backward_data(rig->part, workspace, rig->params, &at, B);
-    meet(rig, false);
+    barrier(rig, false);
     hr_part_backward_weights(rig->part, workspace, rig->params, rig->grads, B);
     return result;
 }
@@ -156,17 +156,17 @@ static void *rank_main(void *arg)
     const struct slot *slot = arg;
     struct rig *rig = slot->rig;
     const struct hr_workspace_options options = {.seed = 7,
-                                                 .team = {slot->rank, rig->ranks, meet, rig}};
+                                                 .team = {slot->rank, rig->ranks, barrier, rig}};
     struct hr_workspace *workspace;
     CHECK_OK(hr_workspace_create(rig->part, B, &options, &workspace));
     if (rig->ranks > 1)
         hr_workspace_share(workspace, rig->memory);
     if (slot->rank == 0)
         fill(rig, workspace);
-    meet(rig, false);
+    barrier(rig, false);
     hr_workspace_draw(workspace, 2, rig->samples);
     hr_part_forward(rig->part, workspace, rig->params, B);
-    meet(rig, false);
+    barrier(rig, false);
     const struct hr_batch_result result = backward(rig, workspace);
     rig->moved[slot->rank] = hr_workspace_moved(workspace);
     if (slot->rank == 0)

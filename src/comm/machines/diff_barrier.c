@@ -1,4 +1,4 @@
-#include "machines/meet.h"
+#include "machines/diff_barrier.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -227,11 +227,11 @@ enum hr_status hr_twin_unpack(const struct hr_twin *twin, const unsigned char *p
     return HR_OK;
 }
 
-/* === meetings === */
+/* === barriers === */
 
-/* Of the ranks of this machine. Numbers of meetings, from 1, modulo 2^32. */
+/* Of the ranks of this machine. Numbers of barriers, from 1, modulo 2^32. */
 struct words {
-    alignas(HR_LINE) struct hr_atom32 arrived; /* of ranks, in all meetings; fetch_add by each */
+    alignas(HR_LINE) struct hr_atom32 arrived; /* of ranks, in all barriers; fetch_add by each */
     alignas(HR_LINE) struct hr_atom32 passed;  /* the last that is over; writer: the conductor */
     alignas(HR_LINE) struct hr_bell bell;      /* the conductor's */
     struct hr_atom32 ready;                    /* the last that all ranks here have come to, and */
@@ -250,13 +250,13 @@ enum kind {
 
 /* Letters' notes. */
 struct note {
-    uint32_t kind, meeting, stage, alone; /* alone: of launchers, behind all ranks */
-    uint64_t offset, bytes;               /* of a RUN */
+    uint32_t kind, round, stage, alone; /* alone: of launchers, behind all ranks */
+    uint64_t offset, bytes;             /* of a RUN */
 };
 
 /* Another machine. */
 struct other {
-    struct hr_atom32 came, ended;  /* meetings. Writer: who polls; partner: the conductor */
+    struct hr_atom32 came, ended;  /* barriers. Writer: who polls; partner: the conductor */
     struct hr_atom32 has;          /* the same */
     bool gone;                     /* the conductor's */
     struct hr_atom32 stage, alone; /* of the last that it has come to */
@@ -270,13 +270,13 @@ struct packet {
     size_t n, room;
 };
 
-struct hr_meet {
-    struct hr_meet_options options;
+struct hr_diff_barrier {
+    struct hr_diff_barrier_options options;
     struct words words;
     size_t here; /* ranks that live here */
     struct hr_twin twin;
     struct hr_atom32 over;   /* the last that machine 0 says is. Writer: who polls */
-    struct hr_atom32 lands;  /* the meeting whose bytes may land. Writer: the conductor */
+    struct hr_atom32 lands;  /* the barrier whose bytes may land. Writer: the conductor */
     struct hr_atom32 wrong;  /* what came was not what should. Writer: who polls */
     char why[200];           /* published by wrong */
     struct packet packet[2]; /* for all, and for machine 0 */
@@ -286,57 +286,57 @@ struct hr_meet {
     struct other other[HR_WIRE_MACHINES];
 };
 
-/* Is that meeting, or a later one, the last that this word tells of? */
-static bool is_past(const struct hr_atom32 *last, uint32_t meeting)
+/* Is that barrier, or a later one, the last that this word tells of? */
+static bool is_past(const struct hr_atom32 *last, uint32_t round)
 {
     /* Partners: who polls, the conductor, ranks. */
-    return (int32_t)(hr_atom32_load_acquire(last) - meeting) >= 0;
+    return (int32_t)(hr_atom32_load_acquire(last) - round) >= 0;
 }
 
-/* A meeting that is conducted. */
-struct meeting {
+/* A barrier that is conducted. */
+struct round {
     unsigned stage;
     bool alone, spreads; /* spreads: machine 0 sends areas as a whole */
     const char *what;
 };
 
 struct gathering {
-    struct hr_meet *meet;
-    uint32_t meeting;
+    struct hr_diff_barrier *barrier;
+    uint32_t round;
 };
 
-static bool is_wrong(const struct hr_meet *meet)
+static bool is_wrong(const struct hr_diff_barrier *barrier)
 {
-    return hr_atom32_load_acquire(&meet->wrong); /* partner: say_wrong */
+    return hr_atom32_load_acquire(&barrier->wrong); /* partner: say_wrong */
 }
 
-/* Does that machine meet, beside this one? */
-static bool has(const struct hr_meet *meet, size_t machine)
+/* Does that machine barrier, beside this one? */
+static bool has(const struct hr_diff_barrier *barrier, size_t machine)
 {
-    return machine != meet->options.hosts.self && !meet->other[machine].gone;
+    return machine != barrier->options.hosts.self && !barrier->other[machine].gone;
 }
 
 /* --- what other machines send: called by who polls --- */
 
-static void say_wrong(struct hr_meet *meet, size_t from, const char *what)
+static void say_wrong(struct hr_diff_barrier *barrier, size_t from, const char *what)
 {
-    const char *host = meet->options.wire->host[from];
-    if (hr_atom32_load_relaxed(&meet->wrong)) /* our own word */
+    const char *host = barrier->options.wire->host[from];
+    if (hr_atom32_load_relaxed(&barrier->wrong)) /* our own word */
         return;
-    snprintf(meet->why, sizeof meet->why, "%s sent %s", host, what);
-    hr_atom32_store_release(&meet->wrong, 1); /* partner: the conductor */
-    hr_bell_ring(&meet->words.bell);
+    snprintf(barrier->why, sizeof barrier->why, "%s sent %s", host, what);
+    hr_atom32_store_release(&barrier->wrong, 1); /* partner: the conductor */
+    hr_bell_ring(&barrier->words.bell);
 }
 
-static bool take_packet(struct hr_meet *meet, size_t from, size_t bytes, void **where)
+static bool take_packet(struct hr_diff_barrier *barrier, size_t from, size_t bytes, void **where)
 {
-    struct other *other = &meet->other[from];
+    struct other *other = &barrier->other[from];
     if (other->arriving)
         return false;
     if (bytes > other->room) {
         unsigned char *larger = realloc(other->packet, bytes);
         if (!larger) {
-            say_wrong(meet, from, "more than there is memory for");
+            say_wrong(barrier, from, "more than there is memory for");
             return false;
         }
         other->packet = larger;
@@ -351,35 +351,35 @@ static bool take_packet(struct hr_meet *meet, size_t from, size_t bytes, void **
 static bool place(void *arg, size_t from, const void *head, size_t head_bytes, size_t body_bytes,
                   void **where)
 {
-    struct hr_meet *meet = arg;
+    struct hr_diff_barrier *barrier = arg;
     struct note note;
     if (head_bytes != sizeof note) {
-        say_wrong(meet, from, "no note of a meeting");
+        say_wrong(barrier, from, "no note of a barrier");
         return false;
     }
     memcpy(&note, head, sizeof note);
     if (note.kind != RUN && note.kind != PACK)
         return true;
     /* Partner: the conductor; behind its comparison. */
-    if (note.meeting != hr_atom32_load_acquire(&meet->lands)) {
-        say_wrong(meet, from, "changes of another meeting");
+    if (note.round != hr_atom32_load_acquire(&barrier->lands)) {
+        say_wrong(barrier, from, "changes of another barrier");
         return false;
     }
     if (note.kind == PACK)
-        return take_packet(meet, from, body_bytes, where);
+        return take_packet(barrier, from, body_bytes, where);
     if (note.kind != RUN || note.bytes != body_bytes ||
-        !twin_has(&meet->twin, note.offset, note.bytes)) {
-        say_wrong(meet, from, "changes of what is not shared");
+        !twin_has(&barrier->twin, note.offset, note.bytes)) {
+        say_wrong(barrier, from, "changes of what is not shared");
         return false;
     }
-    *where = (unsigned char *)meet->options.segment + note.offset;
+    *where = (unsigned char *)barrier->options.segment + note.offset;
     return true;
 }
 
 static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
 {
-    struct hr_meet *meet = arg;
-    struct other *other = &meet->other[from];
+    struct hr_diff_barrier *barrier = arg;
+    struct other *other = &barrier->other[from];
     struct note note;
     HR_ASSERT(head_bytes == sizeof note);
     memcpy(&note, head, sizeof note);
@@ -387,111 +387,114 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
     case COME:
         hr_atom32_store_relaxed(&other->stage, note.stage); /* both published by came */
         hr_atom32_store_relaxed(&other->alone, note.alone);
-        hr_atom32_store_release(&other->came, note.meeting);
-        if (meet->options.led)
-            hr_bell_ring(&meet->options.control->launcher_bell);
+        hr_atom32_store_release(&other->came, note.round);
+        if (barrier->options.led)
+            hr_bell_ring(&barrier->options.control->launcher_bell);
         break;
     case RUN:
-        hr_twin_keep(&meet->twin, note.offset, note.bytes);
+        hr_twin_keep(&barrier->twin, note.offset, note.bytes);
         return;
     case PACK:
         other->arriving = false;
-        if (hr_twin_unpack(&meet->twin, other->packet, other->bytes) != HR_OK)
-            say_wrong(meet, from, hr_error_message());
+        if (hr_twin_unpack(&barrier->twin, other->packet, other->bytes) != HR_OK)
+            say_wrong(barrier, from, hr_error_message());
         return;
     case END:
-        hr_atom32_store_release(&other->ended, note.meeting);
+        hr_atom32_store_release(&other->ended, note.round);
         break;
     case HAVE:
-        hr_atom32_store_release(&other->has, note.meeting);
+        hr_atom32_store_release(&other->has, note.round);
         break;
     case PASS:
-        hr_atom32_store_release(&meet->over, note.meeting);
+        hr_atom32_store_release(&barrier->over, note.round);
         break;
     }
-    hr_bell_ring(&meet->words.bell);
+    hr_bell_ring(&barrier->words.bell);
 }
 
-size_t hr_meet_bytes(const struct hr_area *area, size_t nareas)
+size_t hr_diff_barrier_bytes(const struct hr_area *area, size_t nareas)
 {
-    return sizeof(struct hr_meet) + hr_twin_bytes(area, nareas);
+    return sizeof(struct hr_diff_barrier) + hr_twin_bytes(area, nareas);
 }
 
 /* --- open, close --- */
 
-enum hr_status hr_meet_open(const struct hr_meet_options *options, struct hr_meet **out)
+enum hr_status hr_diff_barrier_open(const struct hr_diff_barrier_options *options,
+                                    struct hr_diff_barrier **out)
 {
-    struct hr_meet *meet = aligned_alloc(HR_LINE, sizeof *meet); /* a multiple of it */
-    if (!meet)
+    struct hr_diff_barrier *barrier =
+        aligned_alloc(HR_LINE, sizeof *barrier); /* a multiple of it */
+    if (!barrier)
         return hr_fail(HR_E_NOMEM, "no memory for machines to meet");
-    memset(meet, 0, sizeof *meet);
-    meet->options = *options;
+    memset(barrier, 0, sizeof *barrier);
+    barrier->options = *options;
     for (size_t r = 0; r < options->nranks; r++)
-        meet->here += hr_hosts_here(&options->hosts, r);
-    HR_ASSERT(meet->here || options->led);
+        barrier->here += hr_hosts_here(&options->hosts, r);
+    HR_ASSERT(barrier->here || options->led);
     const enum hr_status status =
-        hr_twin_open(options->segment, options->area, options->nareas, &meet->twin);
+        hr_twin_open(options->segment, options->area, options->nareas, &barrier->twin);
     if (status != HR_OK) {
-        hr_meet_close(meet);
+        hr_diff_barrier_close(barrier);
         return status;
     }
     hr_bridge_listen(options->bridge, options->channel,
-                     &(struct hr_wire_sink){meet, place, arrived});
-    *out = meet;
+                     &(struct hr_wire_sink){barrier, place, arrived});
+    *out = barrier;
     return HR_OK;
 }
 
-void hr_meet_close(struct hr_meet *meet)
+void hr_diff_barrier_close(struct hr_diff_barrier *barrier)
 {
-    if (!meet)
+    if (!barrier)
         return;
     for (size_t m = 0; m < HR_WIRE_MACHINES; m++)
-        free(meet->other[m].packet);
+        free(barrier->other[m].packet);
     for (size_t i = 0; i < 2; i++)
-        free(meet->packet[i].bytes);
-    hr_twin_close(&meet->twin);
-    free(meet);
+        free(barrier->packet[i].bytes);
+    hr_twin_close(&barrier->twin);
+    free(barrier);
 }
 
-struct hr_met hr_meet_so_far(const struct hr_meet *meet)
+struct hr_met hr_diff_barrier_so_far(const struct hr_diff_barrier *barrier)
 {
-    return (struct hr_met){hr_atom32_load_acquire(&meet->words.passed), meet->bytes};
+    return (struct hr_met){hr_atom32_load_acquire(&barrier->words.passed), barrier->bytes};
 }
 
 /* --- the conductor --- */
 
-static enum hr_status post(struct hr_meet *meet, size_t to, const struct note *note,
+static enum hr_status post(struct hr_diff_barrier *barrier, size_t to, const struct note *note,
                            const void *body, size_t bytes)
 {
-    meet->posted += bytes > 0;
-    meet->bytes += bytes;
-    return hr_bridge_post(meet->options.bridge, to, meet->options.channel, note, sizeof *note, body,
-                          bytes, bytes ? &meet->done : NULL, bytes ? &meet->words.bell : NULL);
+    barrier->posted += bytes > 0;
+    barrier->bytes += bytes;
+    return hr_bridge_post(barrier->options.bridge, to, barrier->options.channel, note, sizeof *note,
+                          body, bytes, bytes ? &barrier->done : NULL,
+                          bytes ? &barrier->words.bell : NULL);
 }
 
-static enum hr_status wait_for(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
-                               hr_ready_fn ready, const char *what)
+static enum hr_status wait_for(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                               uint32_t round, hr_ready_fn ready, const char *what)
 {
-    struct gathering at = {meet, meeting};
-    HR_TRY(hr_wait_until(waiter, &meet->words.bell, ready, &at, what));
-    return is_wrong(meet) ? hr_fail(HR_E_FAILED, "%s: %s", what, meet->why) : HR_OK;
+    struct gathering at = {barrier, round};
+    HR_TRY(hr_wait_until(waiter, &barrier->words.bell, ready, &at, what));
+    return is_wrong(barrier) ? hr_fail(HR_E_FAILED, "%s: %s", what, barrier->why) : HR_OK;
 }
 
-static enum hr_status post_all(struct hr_meet *meet, const struct note *note)
+static enum hr_status post_all(struct hr_diff_barrier *barrier, const struct note *note)
 {
-    for (size_t m = 0; m < meet->options.hosts.machines; m++)
-        if (has(meet, m))
-            HR_TRY(post(meet, m, note, NULL, 0));
+    for (size_t m = 0; m < barrier->options.hosts.machines; m++)
+        if (has(barrier, m))
+            HR_TRY(post(barrier, m, note, NULL, 0));
     return HR_OK;
 }
 
-/* Has every other machine come to that point of the meeting? word: of struct other. */
+/* Has every other machine come to that point of the barrier? word: of struct other. */
 static bool all_are_past(const struct gathering *at, size_t word)
 {
-    const struct hr_meet *meet = at->meet;
-    for (size_t m = 0; m < meet->options.hosts.machines; m++)
-        if (has(meet, m) &&
-            !is_past((const void *)((const char *)&meet->other[m] + word), at->meeting))
+    const struct hr_diff_barrier *barrier = at->barrier;
+    for (size_t m = 0; m < barrier->options.hosts.machines; m++)
+        if (has(barrier, m) &&
+            !is_past((const void *)((const char *)&barrier->other[m] + word), at->round))
             return false;
     return true;
 }
@@ -499,22 +502,22 @@ static bool all_are_past(const struct gathering *at, size_t word)
 static bool all_came(void *arg)
 {
     const struct gathering *at = arg;
-    return all_are_past(at, offsetof(struct other, came)) || is_wrong(at->meet);
+    return all_are_past(at, offsetof(struct other, came)) || is_wrong(at->barrier);
 }
 
 static bool all_ended(void *arg)
 {
     const struct gathering *at = arg;
     return (all_are_past(at, offsetof(struct other, ended)) &&
-            hr_atom32_load_acquire(&at->meet->done) ==
-                at->meet->posted) || /* partner: the bridge */
-           is_wrong(at->meet);
+            hr_atom32_load_acquire(&at->barrier->done) ==
+                at->barrier->posted) || /* partner: the bridge */
+           is_wrong(at->barrier);
 }
 
 static bool all_have(void *arg)
 {
     const struct gathering *at = arg;
-    return all_are_past(at, offsetof(struct other, has)) || is_wrong(at->meet);
+    return all_are_past(at, offsetof(struct other, has)) || is_wrong(at->barrier);
 }
 
 /* Over for all machines or for none, since machine 0 says so. */
@@ -522,28 +525,28 @@ static bool all_have(void *arg)
 static bool is_over(void *arg)
 {
     const struct gathering *at = arg;
-    return is_past(&at->meet->over, at->meeting) || is_wrong(at->meet);
+    return is_past(&at->barrier->over, at->round) || is_wrong(at->barrier);
 }
 
-static enum hr_status agree(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting)
+static enum hr_status agree(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                            uint32_t round)
 {
-    const struct note have = {.kind = HAVE, .meeting = meeting},
-                      pass = {.kind = PASS, .meeting = meeting};
-    if (meet->options.hosts.self != 0) {
-        HR_TRY(post(meet, 0, &have, NULL, 0));
+    const struct note have = {.kind = HAVE, .round = round}, pass = {.kind = PASS, .round = round};
+    if (barrier->options.hosts.self != 0) {
+        HR_TRY(post(barrier, 0, &have, NULL, 0));
         const enum hr_status status =
-            wait_for(meet, waiter, meeting, is_over, "machine 0, which says that all have met");
+            wait_for(barrier, waiter, round, is_over, "machine 0, which says that all have met");
         /* It may have said so before it said what recalls. */
-        return status == HR_E_RECALLED && is_past(&meet->over, meeting) ? HR_OK : status;
+        return status == HR_E_RECALLED && is_past(&barrier->over, round) ? HR_OK : status;
     }
-    HR_TRY(wait_for(meet, waiter, meeting, all_have, "all machines to have what others changed"));
-    return post_all(meet, &pass);
+    HR_TRY(wait_for(barrier, waiter, round, all_have, "all machines to have what others changed"));
+    return post_all(barrier, &pass);
 }
 
-static enum hr_status pack(struct hr_meet *meet, bool for_first)
+static enum hr_status pack(struct hr_diff_barrier *barrier, bool for_first)
 {
-    struct packet *packet = &meet->packet[for_first];
-    packet->n = hr_twin_packed_bytes(&meet->twin, for_first);
+    struct packet *packet = &barrier->packet[for_first];
+    packet->n = hr_twin_packed_bytes(&barrier->twin, for_first);
     if (packet->n > packet->room) {
         unsigned char *larger = realloc(packet->bytes, packet->n);
         if (!larger)
@@ -552,68 +555,69 @@ static enum hr_status pack(struct hr_meet *meet, bool for_first)
         packet->room = packet->n;
     }
     if (packet->n)
-        hr_twin_pack(&meet->twin, for_first, packet->bytes);
+        hr_twin_pack(&barrier->twin, for_first, packet->bytes);
     return HR_OK;
 }
 
-static enum hr_status send_changes(struct hr_meet *meet, size_t to, uint32_t meeting)
+static enum hr_status send_changes(struct hr_diff_barrier *barrier, size_t to, uint32_t round)
 {
-    const struct hr_twin *twin = &meet->twin;
-    const struct packet *packet = &meet->packet[to == 0];
-    const struct note packed = {.kind = PACK, .meeting = meeting};
+    const struct hr_twin *twin = &barrier->twin;
+    const struct packet *packet = &barrier->packet[to == 0];
+    const struct note packed = {.kind = PACK, .round = round};
     for (size_t i = 0; i < twin->nruns; i++) {
         const struct hr_changed_run *run = &twin->run[i];
-        const struct note note = {RUN, meeting, 0, 0, run->offset, run->bytes};
+        const struct note note = {RUN, round, 0, 0, run->offset, run->bytes};
         if (hr_run_is_large(run) && (to == 0 || !run->for_first))
-            HR_TRY(post(meet, to, &note, twin->segment + run->offset, run->bytes));
+            HR_TRY(post(barrier, to, &note, twin->segment + run->offset, run->bytes));
     }
-    return packet->n ? post(meet, to, &packed, packet->bytes, packet->n) : HR_OK;
+    return packet->n ? post(barrier, to, &packed, packet->bytes, packet->n) : HR_OK;
 }
 
 /* Do ranks that meet live there? */
-static bool has_ranks(const struct hr_meet *meet, size_t machine)
+static bool has_ranks(const struct hr_diff_barrier *barrier, size_t machine)
 {
-    for (size_t r = 0; r < meet->options.nranks; r++)
-        if (meet->options.hosts.machine[r] == machine)
+    for (size_t r = 0; r < barrier->options.nranks; r++)
+        if (barrier->options.hosts.machine[r] == machine)
             return true;
     return false;
 }
 
 /* Where no rank meets, other ranks may be woken by those of other machines: these leave behind us.
  */
-static bool leaves_behind_us(const struct hr_meet *meet, size_t machine)
+static bool leaves_behind_us(const struct hr_diff_barrier *barrier, size_t machine)
 {
-    return !meet->here && has_ranks(meet, machine);
+    return !barrier->here && has_ranks(barrier, machine);
 }
 
-static enum hr_status send_ends(struct hr_meet *meet, uint32_t meeting, bool passed)
+static enum hr_status send_ends(struct hr_diff_barrier *barrier, uint32_t round, bool passed)
 {
-    const struct hr_meet_options *o = &meet->options;
-    const struct note end = {END, meeting, 0, 0, 0, 0};
+    const struct hr_diff_barrier_options *o = &barrier->options;
+    const struct note end = {END, round, 0, 0, 0, 0};
     for (size_t m = 0; m < o->hosts.machines; m++)
-        if (has(meet, m) && leaves_behind_us(meet, m) == passed)
-            HR_TRY(post(meet, m, &end, NULL, 0));
+        if (has(barrier, m) && leaves_behind_us(barrier, m) == passed)
+            HR_TRY(post(barrier, m, &end, NULL, 0));
     return HR_OK;
 }
 
-static void keep_changes(const struct hr_meet *meet)
+static void keep_changes(const struct hr_diff_barrier *barrier)
 {
-    const struct hr_twin *twin = &meet->twin;
+    const struct hr_twin *twin = &barrier->twin;
     for (size_t i = 0; i < twin->nruns; i++)
         hr_twin_keep(twin, twin->run[i].offset, twin->run[i].bytes);
 }
 
 /* "node-b (ranks 2 to 3)" of those that are not there yet. */
-static enum hr_status name_missing(const struct hr_meet *meet, bool come, uint32_t meeting,
+static enum hr_status name_missing(const struct hr_diff_barrier *barrier, bool come, uint32_t round,
                                    const char *what)
 {
-    const struct hr_meet_options *o = &meet->options;
+    const struct hr_diff_barrier_options *o = &barrier->options;
     char waited[160], missing[300] = "";
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     for (size_t m = 0; m < o->hosts.machines; m++) {
         const size_t used = strlen(missing);
         size_t first = o->nranks, last = 0;
-        if (!has(meet, m) || is_past(come ? &meet->other[m].came : &meet->other[m].ended, meeting))
+        if (!has(barrier, m) ||
+            is_past(come ? &barrier->other[m].came : &barrier->other[m].ended, round))
             continue;
         for (size_t r = 0; r < o->nranks; r++)
             if (o->hosts.machine[r] == m) {
@@ -627,82 +631,83 @@ static enum hr_status name_missing(const struct hr_meet *meet, bool come, uint32
                    missing[0] ? missing : "none, but what was sent is under way");
 }
 
-static enum hr_status gather(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
-                             bool come, const char *what)
+static enum hr_status gather(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                             uint32_t round, bool come, const char *what)
 {
-    struct gathering at = {meet, meeting};
+    struct gathering at = {barrier, round};
     const enum hr_status status =
-        hr_wait_until(waiter, &meet->words.bell, come ? all_came : all_ended, &at,
+        hr_wait_until(waiter, &barrier->words.bell, come ? all_came : all_ended, &at,
                       come ? "all machines" : "what other machines have changed");
-    if (is_wrong(meet))
-        return hr_fail(HR_E_FAILED, "%s: %s", what, meet->why);
-    return status == HR_E_TIMEOUT ? name_missing(meet, come, meeting, what) : status;
+    if (is_wrong(barrier))
+        return hr_fail(HR_E_FAILED, "%s: %s", what, barrier->why);
+    return status == HR_E_TIMEOUT ? name_missing(barrier, come, round, what) : status;
 }
 
-static enum hr_status check_stages(const struct hr_meet *meet, unsigned stage, const char *what)
+static enum hr_status check_stages(const struct hr_diff_barrier *barrier, unsigned stage,
+                                   const char *what)
 {
-    const struct hr_meet_options *o = &meet->options;
+    const struct hr_diff_barrier_options *o = &barrier->options;
     for (size_t m = 0; m < o->hosts.machines; m++) {
-        const uint32_t theirs = hr_atom32_load_relaxed(&meet->other[m].stage); /* behind came */
-        if (has(meet, m) && theirs != stage)
+        const uint32_t theirs = hr_atom32_load_relaxed(&barrier->other[m].stage); /* behind came */
+        if (has(barrier, m) && theirs != stage)
             return hr_fail(HR_E_MISMATCH, "%s: this machine meets at stage %u, %s at stage %u",
                            what, stage, o->wire->host[m], theirs);
     }
     return HR_OK;
 }
 
-static enum hr_status find_changes(struct hr_meet *meet, const struct meeting *how)
+static enum hr_status find_changes(struct hr_diff_barrier *barrier, const struct round *how)
 {
     if (!how->spreads)
-        HR_TRY(hr_twin_find(&meet->twin, how->stage));
-    else if (meet->options.hosts.self == 0)
-        HR_TRY(twin_take(&meet->twin, how->stage));
+        HR_TRY(hr_twin_find(&barrier->twin, how->stage));
+    else if (barrier->options.hosts.self == 0)
+        HR_TRY(twin_take(&barrier->twin, how->stage));
     else
-        meet->twin.nruns = 0;
+        barrier->twin.nruns = 0;
     for (int for_first = 0; for_first < 2; for_first++)
-        HR_TRY(pack(meet, for_first));
+        HR_TRY(pack(barrier, for_first));
     return HR_OK;
 }
 
-static enum hr_status exchange(struct hr_meet *meet, struct hr_waiter *waiter, uint32_t meeting,
-                               const struct meeting *how)
+static enum hr_status exchange(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                               uint32_t round, const struct round *how)
 {
-    const struct hr_meet_options *o = &meet->options;
-    const struct note come = {COME, meeting, how->stage, how->alone, 0, 0};
-    hr_atom32_store_release(&meet->lands, meeting); /* partner: place */
-    HR_TRY(post_all(meet, &come));
-    HR_TRY(gather(meet, waiter, meeting, true, how->what));
-    HR_TRY(check_stages(meet, how->stage, how->what));
+    const struct hr_diff_barrier_options *o = &barrier->options;
+    const struct note come = {COME, round, how->stage, how->alone, 0, 0};
+    hr_atom32_store_release(&barrier->lands, round); /* partner: place */
+    HR_TRY(post_all(barrier, &come));
+    HR_TRY(gather(barrier, waiter, round, true, how->what));
+    HR_TRY(check_stages(barrier, how->stage, how->what));
     for (size_t m = 0; m < o->hosts.machines; m++)
-        if (has(meet, m))
-            HR_TRY(send_changes(meet, m, meeting));
-    HR_TRY(send_ends(meet, meeting, false));
-    return gather(meet, waiter, meeting, false, how->what);
+        if (has(barrier, m))
+            HR_TRY(send_changes(barrier, m, round));
+    HR_TRY(send_ends(barrier, round, false));
+    return gather(barrier, waiter, round, false, how->what);
 }
 
-static enum hr_status conduct_one(struct hr_meet *meet, struct hr_waiter *waiter,
-                                  const struct meeting *how)
+static enum hr_status conduct_one(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                                  const struct round *how)
 {
-    const struct hr_meet_options *o = &meet->options;
-    const uint32_t meeting = hr_atom32_load_relaxed(&meet->words.passed) + 1; /* our own word */
-    HR_TRY(find_changes(meet, how));
-    HR_TRY(exchange(meet, waiter, meeting, how));
+    const struct hr_diff_barrier_options *o = &barrier->options;
+    const uint32_t round = hr_atom32_load_relaxed(&barrier->words.passed) + 1; /* our own word */
+    HR_TRY(find_changes(barrier, how));
+    HR_TRY(exchange(barrier, waiter, round, how));
     if (o->in_order)
-        HR_TRY(agree(meet, waiter, meeting));
-    keep_changes(meet);
-    hr_atom32_store_release(&meet->words.passed, meeting); /* partner: ranks of this machine */
-    HR_TRY(send_ends(meet, meeting, true));
+        HR_TRY(agree(barrier, waiter, round));
+    keep_changes(barrier);
+    hr_atom32_store_release(&barrier->words.passed, round); /* partner: ranks of this machine */
+    HR_TRY(send_ends(barrier, round, true));
     for (size_t r = 0; r < o->nranks; r++)
         if (hr_hosts_here(&o->hosts, r))
             hr_bell_ring(&o->control->rank[r].bell);
     return HR_OK;
 }
 
-static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
-                              bool alone, const char *what)
+static enum hr_status conduct(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                              unsigned stage, bool alone, const char *what)
 {
-    return conduct_one(meet, waiter,
-                       &(struct meeting){.stage = stage, .alone = alone, .what = what});
+    return conduct_one(barrier, waiter,
+                       &(struct round){.stage = stage, .alone = alone, .what = what});
 }
 
 /* --- ranks --- */
@@ -710,19 +715,19 @@ static enum hr_status conduct(struct hr_meet *meet, struct hr_waiter *waiter, un
 static bool has_passed(void *arg)
 {
     const struct gathering *at = arg;
-    return is_past(&at->meet->words.passed, at->meeting); /* partner: conduct */
+    return is_past(&at->barrier->words.passed, at->round); /* partner: conduct */
 }
 
 /* Of the ranks here: "1, 3". */
-static enum hr_status name_missing_here(const struct hr_meet *meet, uint32_t meeting,
+static enum hr_status name_missing_here(const struct hr_diff_barrier *barrier, uint32_t round,
                                         const char *what)
 {
-    const struct hr_meet_options *o = &meet->options;
+    const struct hr_diff_barrier_options *o = &barrier->options;
     char waited[160], missing[200] = "";
     snprintf(waited, sizeof waited, "%s", hr_error_message());
     for (size_t r = 0; r < o->nranks; r++) {
         const size_t used = strlen(missing);
-        if (hr_hosts_here(&o->hosts, r) && !is_past(&meet->words.came[r], meeting))
+        if (hr_hosts_here(&o->hosts, r) && !is_past(&barrier->words.came[r], round))
             snprintf(missing + used, sizeof missing - used, "%s%zu", used ? ", " : "", r);
     }
     if (!missing[0])
@@ -730,54 +735,54 @@ static enum hr_status name_missing_here(const struct hr_meet *meet, uint32_t mee
     return hr_fail(HR_E_TIMEOUT, "%s: %s: not there: rank %s", waited, what, missing);
 }
 
-enum hr_status hr_meet_at(struct hr_meet *meet, size_t rank, struct hr_waiter *waiter,
-                          unsigned stage, const char *what)
+enum hr_status hr_diff_barrier_at(struct hr_diff_barrier *barrier, size_t rank,
+                                  struct hr_waiter *waiter, unsigned stage, const char *what)
 {
-    struct words *words = &meet->words;
-    struct gathering at = {meet, hr_atom32_load_relaxed(&words->came[rank]) + 1}; /* our own */
-    hr_atom32_store_release(&words->came[rank], at.meeting); /* partner: name_missing_here */
+    struct words *words = &barrier->words;
+    struct gathering at = {barrier, hr_atom32_load_relaxed(&words->came[rank]) + 1}; /* our own */
+    hr_atom32_store_release(&words->came[rank], at.round); /* partner: name_missing_here */
     /* Acquire: the last one sees what all have stored. Release: their stores. */
     const uint32_t arrived = hr_atom32_fetch_add_acq_rel(&words->arrived, 1) + 1;
-    const bool is_last = arrived == (uint32_t)(at.meeting * meet->here);
-    if (is_last && !meet->options.led)
-        return conduct(meet, waiter, stage, false, what);
+    const bool is_last = arrived == (uint32_t)(at.round * barrier->here);
+    if (is_last && !barrier->options.led)
+        return conduct(barrier, waiter, stage, false, what);
     if (is_last) {
-        hr_atom32_store_relaxed(&words->stage, stage);      /* published by ready */
-        hr_atom32_store_release(&words->ready, at.meeting); /* partner: is_due */
-        hr_bell_ring(&meet->options.control->launcher_bell);
+        hr_atom32_store_relaxed(&words->stage, stage);    /* published by ready */
+        hr_atom32_store_release(&words->ready, at.round); /* partner: is_due */
+        hr_bell_ring(&barrier->options.control->launcher_bell);
     }
-    const enum hr_status status = hr_wait_until(waiter, &meet->options.control->rank[rank].bell,
+    const enum hr_status status = hr_wait_until(waiter, &barrier->options.control->rank[rank].bell,
                                                 has_passed, &at, "all other ranks");
-    return status == HR_E_TIMEOUT ? name_missing_here(meet, at.meeting, what) : status;
+    return status == HR_E_TIMEOUT ? name_missing_here(barrier, at.round, what) : status;
 }
 
-enum hr_status hr_meet_alone(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
-                             const char *what)
+enum hr_status hr_diff_barrier_alone(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                                     unsigned stage, const char *what)
 {
-    return conduct(meet, waiter, stage, true, what);
+    return conduct(barrier, waiter, stage, true, what);
 }
 
-enum hr_status hr_meet_spread(struct hr_meet *meet, struct hr_waiter *waiter, unsigned stage,
-                              const char *what)
+enum hr_status hr_diff_barrier_spread(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                                      unsigned stage, const char *what)
 {
     return conduct_one(
-        meet, waiter,
-        &(struct meeting){.stage = stage, .alone = true, .spreads = true, .what = what});
+        barrier, waiter,
+        &(struct round){.stage = stage, .alone = true, .spreads = true, .what = what});
 }
 
 /* --- the launcher, where it conducts --- */
 
 /* Have all ranks of this machine come, or of another, where none of this one does? */
-static bool is_due(const struct hr_meet *meet, uint32_t meeting, unsigned *stage)
+static bool is_due(const struct hr_diff_barrier *barrier, uint32_t round, unsigned *stage)
 {
-    const struct hr_meet_options *o = &meet->options;
-    if (meet->here && is_past(&meet->words.ready, meeting)) { /* partner: hr_meet_at */
-        *stage = hr_atom32_load_relaxed(&meet->words.stage);
+    const struct hr_diff_barrier_options *o = &barrier->options;
+    if (barrier->here && is_past(&barrier->words.ready, round)) { /* partner: hr_diff_barrier_at */
+        *stage = hr_atom32_load_relaxed(&barrier->words.stage);
         return true;
     }
-    for (size_t m = 0; !meet->here && m < o->hosts.machines; m++) {
-        const struct other *other = &meet->other[m];
-        if (m == o->hosts.self || !is_past(&other->came, meeting) ||
+    for (size_t m = 0; !barrier->here && m < o->hosts.machines; m++) {
+        const struct other *other = &barrier->other[m];
+        if (m == o->hosts.self || !is_past(&other->came, round) ||
             hr_atom32_load_relaxed(&other->alone))
             continue;
         *stage = hr_atom32_load_relaxed(&other->stage);
@@ -786,46 +791,47 @@ static bool is_due(const struct hr_meet *meet, uint32_t meeting, unsigned *stage
     return false;
 }
 
-enum hr_status hr_meet_conduct(struct hr_meet *meet, struct hr_waiter *waiter, const char *what)
+enum hr_status hr_diff_barrier_conduct(struct hr_diff_barrier *barrier, struct hr_waiter *waiter,
+                                       const char *what)
 {
     unsigned stage;
-    while (meet->options.led &&
-           is_due(meet, hr_atom32_load_relaxed(&meet->words.passed) + 1, &stage))
-        HR_TRY(conduct(meet, waiter, stage, false, what));
+    while (barrier->options.led &&
+           is_due(barrier, hr_atom32_load_relaxed(&barrier->words.passed) + 1, &stage))
+        HR_TRY(conduct(barrier, waiter, stage, false, what));
     return HR_OK;
 }
 
 /* --- terms --- */
 
-void hr_meet_drop(struct hr_meet *meet, size_t machine)
+void hr_diff_barrier_drop(struct hr_diff_barrier *barrier, size_t machine)
 {
-    meet->other[machine].gone = true;
+    barrier->other[machine].gone = true;
 }
 
-void hr_meet_end_term(struct hr_meet *meet)
+void hr_diff_barrier_end_term(struct hr_diff_barrier *barrier)
 {
-    struct hr_atom32 *passed = &meet->words.passed; /* our own word; no rank waits for it */
+    struct hr_atom32 *passed = &barrier->words.passed; /* our own word; no rank waits for it */
     hr_atom32_store_release(passed, hr_atom32_load_relaxed(passed) + 1);
 }
 
-void hr_meet_begin_term(struct hr_meet *meet, const struct hr_hosts *hosts)
+void hr_diff_barrier_begin_term(struct hr_diff_barrier *barrier, const struct hr_hosts *hosts)
 {
     for (size_t m = 0; m < HR_WIRE_MACHINES; m++) /* what was under way has been dropped */
-        meet->other[m].arriving = false;
-    meet->posted = hr_atom32_load_acquire(&meet->done); /* partner: the bridge */
-    meet->options.hosts = *hosts;
-    meet->here = 0;
-    for (size_t r = 0; r < meet->options.nranks; r++)
-        meet->here += hr_hosts_here(hosts, r);
+        barrier->other[m].arriving = false;
+    barrier->posted = hr_atom32_load_acquire(&barrier->done); /* partner: the bridge */
+    barrier->options.hosts = *hosts;
+    barrier->here = 0;
+    for (size_t r = 0; r < barrier->options.nranks; r++)
+        barrier->here += hr_hosts_here(hosts, r);
 }
 
-bool hr_meet_is_called(const struct hr_meet *meet, unsigned *stage)
+bool hr_diff_barrier_is_called(const struct hr_diff_barrier *barrier, unsigned *stage)
 {
-    const uint32_t next = hr_atom32_load_relaxed(&meet->words.passed) + 1;
-    for (size_t m = 0; m < meet->options.hosts.machines; m++) {
-        if (!has(meet, m) || !is_past(&meet->other[m].came, next))
+    const uint32_t next = hr_atom32_load_relaxed(&barrier->words.passed) + 1;
+    for (size_t m = 0; m < barrier->options.hosts.machines; m++) {
+        if (!has(barrier, m) || !is_past(&barrier->other[m].came, next))
             continue;
-        *stage = hr_atom32_load_relaxed(&meet->other[m].stage); /* behind came */
+        *stage = hr_atom32_load_relaxed(&barrier->other[m].stage); /* behind came */
         return true;
     }
     return false;

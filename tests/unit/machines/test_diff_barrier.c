@@ -1,6 +1,6 @@
-/* Meetings: ranks of several machines, here threads with a segment a machine, have the same memory
+/* Barriers: ranks of several machines, here threads with a segment a machine, have the same memory
  * behind one. */
-#include "machines/meet.h"
+#include "machines/diff_barrier.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ struct machine {
     size_t self;
     struct hr_wire *wire;
     struct hr_bridge *bridge;
-    struct hr_meet *meet;
+    struct hr_diff_barrier *meet;
     struct hr_control *control;
     unsigned char *segment;
 };
@@ -70,21 +70,21 @@ static void open_machine(struct machine *m, struct wire_mesh *mesh, size_t self,
                                               .timeout_ns = 20 * SECOND,
                                               .part_bytes = 10000};
     CHECK_OK(hr_bridge_open(&carried, &m->bridge));
-    const struct hr_meet_options options = {.bridge = m->bridge,
-                                            .wire = m->wire,
-                                            .hosts = hosts,
-                                            .nranks = RANKS,
-                                            .control = m->control,
-                                            .segment = m->segment,
-                                            .area = areas,
-                                            .nareas = AREAS};
-    CHECK_OK(hr_meet_open(&options, &m->meet));
+    const struct hr_diff_barrier_options options = {.bridge = m->bridge,
+                                                    .wire = m->wire,
+                                                    .hosts = hosts,
+                                                    .nranks = RANKS,
+                                                    .control = m->control,
+                                                    .segment = m->segment,
+                                                    .area = areas,
+                                                    .nareas = AREAS};
+    CHECK_OK(hr_diff_barrier_open(&options, &m->meet));
 }
 
 static void close_machine(struct machine *m)
 {
     hr_bridge_close(m->bridge);
-    hr_meet_close(m->meet);
+    hr_diff_barrier_close(m->meet);
     hr_wire_close(m->wire);
     free(m->control);
     free(m->segment);
@@ -145,13 +145,13 @@ static void close_all(struct wire_mesh *mesh, struct machine *machines)
 
 enum { MEETINGS = 12 };
 
-/* What rank `writer` writes into a byte before a meeting; -1: nothing. Units have a writer each;
- * some meetings change much, some little, some nothing. */
-static int written(uint64_t meeting, size_t area, size_t at)
+/* What rank `writer` writes into a byte before a barrier; -1: nothing. Units have a writer each;
+ * some barriers change much, some little, some nothing. */
+static int written(uint64_t round, size_t area, size_t at)
 {
     const size_t unit = at / areas[area].unit;
-    const struct hr_philox random = hr_random_block(meeting, HR_STREAM_NAME, unit, (uint32_t)area);
-    const uint32_t often = meeting % 3 == 0 ? 2 : meeting % 3 == 1 ? 97 : 0;
+    const struct hr_philox random = hr_random_block(round, HR_STREAM_NAME, unit, (uint32_t)area);
+    const uint32_t often = round % 3 == 0 ? 2 : round % 3 == 1 ? 97 : 0;
     return often && random.v[0] % often == 0 ? (int)((random.v[1] + at) & 0xff) : -1;
 }
 
@@ -160,31 +160,31 @@ static size_t writer_of(size_t area, size_t at)
     return at / areas[area].unit % RANKS;
 }
 
-static void write_mine(const struct rank *me, uint64_t meeting)
+static void write_mine(const struct rank *me, uint64_t round)
 {
     for (size_t a = 0; a < AREAS; a++)
         for (size_t at = 0; at < areas[a].bytes; at++) {
-            const int byte = written(meeting, a, at);
+            const int byte = written(round, a, at);
             if (byte >= 0 && writer_of(a, at) == me->rank)
                 me->machine->segment[areas[a].offset + at] = (unsigned char)byte;
         }
 }
 
-/* Everything that was written before the meeting is here, and nothing else has changed. */
-static enum hr_status check_all(const struct rank *me, uint64_t meeting, unsigned stage,
+/* Everything that was written before the barrier is here, and nothing else has changed. */
+static enum hr_status check_all(const struct rank *me, uint64_t round, unsigned stage,
                                 unsigned char *model)
 {
     for (size_t a = 0; a < AREAS; a++)
         for (size_t at = 0; at < areas[a].bytes; at++) {
             unsigned char *expected = &model[areas[a].offset + at];
-            const int byte = written(meeting, a, at);
+            const int byte = written(round, a, at);
             if (byte >= 0)
                 *expected = (unsigned char)byte;
             if ((areas[a].for_first && me->machine->self) || (areas[a].stages && stage != 3))
                 continue; /* some have it, some do not */
             if (me->machine->segment[areas[a].offset + at] != *expected)
-                return hr_fail(HR_E_FAILED, "meeting %d: byte %zu of area %zu is %d, not %d",
-                               (int)meeting, at, a, me->machine->segment[areas[a].offset + at],
+                return hr_fail(HR_E_FAILED, "barrier %d: byte %zu of area %zu is %d, not %d",
+                               (int)round, at, a, me->machine->segment[areas[a].offset + at],
                                *expected);
         }
     return HR_OK;
@@ -194,14 +194,14 @@ static enum hr_status write_and_meet(struct rank *me)
 {
     unsigned char *model = calloc(1, BYTES);
     enum hr_status status = HR_OK;
-    for (uint64_t meeting = 1; meeting <= MEETINGS && status == HR_OK; meeting++) {
-        const unsigned stage = meeting % 4 == 0 ? 3 : 1;
-        write_mine(me, meeting);
-        status = hr_meet_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
+    for (uint64_t round = 1; round <= MEETINGS && status == HR_OK; round++) {
+        const unsigned stage = round % 4 == 0 ? 3 : 1;
+        write_mine(me, round);
+        status = hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
         if (status == HR_OK)
-            status = check_all(me, meeting, stage, model);
+            status = check_all(me, round, stage, model);
         if (status == HR_OK) /* nobody writes before all have looked */
-            status = hr_meet_at(me->machine->meet, me->rank, &me->waiter, 0, "a cut");
+            status = hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 0, "a cut");
     }
     free(model);
     return status;
@@ -220,8 +220,8 @@ static void what_any_rank_wrote_is_everywhere(void **state)
             if (ranks[r].status != HR_OK)
                 fail_msg("rank %zu: %s", r, ranks[r].message);
         for (size_t m = 0; m < MACHINES; m++) {
-            const struct hr_met met = hr_meet_so_far(machines[m].meet);
-            assert_int_equal(met.meetings, 2 * MEETINGS);
+            const struct hr_met met = hr_diff_barrier_so_far(machines[m].meet);
+            assert_int_equal(met.barriers, 2 * MEETINGS);
             assert_true(met.bytes > 0);
         }
         close_all(&mesh, machines);
@@ -232,10 +232,10 @@ static void what_any_rank_wrote_is_everywhere(void **state)
 
 static enum hr_status the_fourth_fails(struct rank *me)
 {
-    HR_TRY(hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
+    HR_TRY(hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
     if (me->rank == 3)
         return hr_fail(HR_E_IO, "disk full");
-    return hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+    return hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
 }
 
 static void a_failure_ends_the_meeting_everywhere(void **state)
@@ -261,7 +261,7 @@ static enum hr_status the_last_sleeps(struct rank *me)
 {
     if (me->rank == RANKS - 1)
         usleep(3000 * 1000);
-    return hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+    return hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
 }
 
 /* Who has waited long enough names the machine that has not come, or the rank beside it. */
@@ -292,7 +292,7 @@ static void who_does_not_come_in_time_is_named(void **state)
 static enum hr_status one_meets_elsewhere(struct rank *me)
 {
     const unsigned stage = me->machine->self == 2 ? 5 : 1;
-    return hr_meet_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
+    return hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, stage, "a cut");
 }
 
 static void machines_that_meet_elsewhere_are_told(void **state)
@@ -317,14 +317,14 @@ static void machines_that_meet_elsewhere_are_told(void **state)
 
 static enum hr_status the_second_machine_is_cut_off(struct rank *me)
 {
-    HR_TRY(hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
+    HR_TRY(hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut"));
     if (me->machine->self == 1) { /* nobody polls there any more */
         for (size_t p = 0; p < MACHINES; p++)
             if (p != 1)
                 shutdown(me->machine->mesh->end[1][p], SHUT_RDWR);
         return hr_fail(HR_E_FAILED, "is cut off");
     }
-    return hr_meet_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
+    return hr_diff_barrier_at(me->machine->meet, me->rank, &me->waiter, 1, "a cut");
 }
 
 static void a_lost_machine_ends_the_meeting(void **state)
