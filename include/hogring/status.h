@@ -30,7 +30,7 @@ extern "C" {
     X(HR_E_ABORTED, -12, 1, "another rank failed first")                                           \
     X(HR_E_INTERRUPTED, -13, 130, "interrupted")                                                   \
     X(HR_E_KERNELS, -14, 3, "the matrix products cannot be trusted")                               \
-    X(HR_E_RECALLED, -15, 1, "all ranks were called together")                                     \
+    X(HR_E_REVOKED, -15, 1, "a rank was lost: waits were revoked")                                 \
     X(HR_E_GONE, -16, 4, "this rank left the run as if it had died")
 
 enum hr_status {

@@ -30,7 +30,7 @@
 
 /* --- train --forecast: what was said of a run before it began, and how wrong that was --- */
 
-struct hr_foretold {
+struct hr_forecast_check {
     bool made;
     struct hr_forecast forecast;
     struct hr_forecast_row row; /* the one of `forecast` */
@@ -68,13 +68,14 @@ static size_t watch_memory(void)
 }
 
 /* The run is over: how much memory it had. */
-static void foretold_end(struct hr_foretold *foretold, const struct hr_train_options *options)
+static void forecast_check_end(struct hr_forecast_check *check,
+                               const struct hr_train_options *options)
 {
     const size_t most = status_bytes("VmHWM");
     const struct hr_choices choice = hr_choices_of(options);
     const bool here = choice.launch != HR_LAUNCH_AS_PROCESSES || choice.clock != HR_CLOCK_REAL;
-    if (foretold->made && foretold->before && here && most > foretold->before)
-        foretold->peak = most - foretold->before;
+    if (check->made && check->before && here && most > check->before)
+        check->peak = most - check->before;
 }
 
 /* --- before --- */
@@ -95,7 +96,7 @@ static void share_batch(struct hr_train_options *o)
 
 /* Make it, say it on stderr unless quiet, and begin to watch memory. Nothing without --forecast. */
 static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                               struct hr_foretold *out)
+                               struct hr_forecast_check *out)
 {
     char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
     const size_t tokens = dataset->tokens.context;
@@ -124,16 +125,16 @@ static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset
 /* --- behind --- */
 
 /* Forecast over measured, less one. */
-static double error_of_speed(const struct hr_foretold *foretold, const struct hr_run_result *result)
+static double error_of_speed(const struct hr_forecast_check *check,
+                             const struct hr_run_result *result)
 {
-    return foretold->row.samples_per_s / result->samples_per_s - 1;
+    return check->row.samples_per_s / result->samples_per_s - 1;
 }
 
 /* The same of memory, without the data, which was there before; NaN: not known. */
-static double error_of_memory(const struct hr_foretold *foretold)
+static double error_of_memory(const struct hr_forecast_check *check)
 {
-    return foretold->peak ? (double)foretold->row.own_memory / (double)foretold->peak - 1
-                          : (double)NAN;
+    return check->peak ? (double)check->row.own_memory / (double)check->peak - 1 : (double)NAN;
 }
 
 static void print_error(FILE *out, double error)
@@ -142,12 +143,12 @@ static void print_error(FILE *out, double error)
 }
 
 /* A line of how wrong it was. Nothing if none was made. */
-static void foretold_print(FILE *out, const struct hr_foretold *foretold,
-                           const struct hr_run_result *result)
+static void forecast_check_print(FILE *out, const struct hr_forecast_check *check,
+                                 const struct hr_run_result *result)
 {
     char speed[HR_HUMAN_MAX], real[HR_HUMAN_MAX];
-    const struct hr_forecast_row *row = &foretold->row;
-    if (!foretold->made)
+    const struct hr_forecast_row *row = &check->row;
+    if (!check->made)
         return;
     const bool inside = row->low <= result->samples_per_s && result->samples_per_s <= row->high;
     fprintf(out, "forecast        %s, ", hr_human_rate(speed, row->samples_per_s, result->tokens));
@@ -156,7 +157,7 @@ static void foretold_print(FILE *out, const struct hr_foretold *foretold,
             hr_human_rate(real, result->samples_per_s, result->tokens),
             inside ? "within" : "outside of");
     fprintf(out, "                %s of memory", hr_bytes_text(row->own_memory).text);
-    if (foretold->peak) {
+    if (check->peak) {
         fputs(" beside the data, ", out);
         print_error(out, error_of_memory(foretold));
         fprintf(out, ": measured %s at most", hr_bytes_text(foretold->peak).text);
@@ -165,19 +166,20 @@ static void foretold_print(FILE *out, const struct hr_foretold *foretold,
 }
 
 /* "forecast" of the document: a new reference; null if none was made. */
-static json_t *foretold_json(const struct hr_foretold *foretold, const struct hr_run_result *result)
+static json_t *forecast_check_json(const struct hr_forecast_check *check,
+                                   const struct hr_run_result *result)
 {
-    const struct hr_forecast_row *row = &foretold->row;
-    if (!foretold->made)
+    const struct hr_forecast_row *row = &check->row;
+    if (!check->made)
         return json_null();
     return json_pack("{so so so sb so so so so}", "samples_per_s",
                      hr_json_number(row->samples_per_s), "samples_per_s_low",
                      hr_json_number(row->low), "samples_per_s_high", hr_json_number(row->high),
                      "validated", row->validated, "samples_per_s_error",
-                     hr_json_number(error_of_speed(foretold, result)), "memory_bytes",
+                     hr_json_number(error_of_speed(check, result)), "memory_bytes",
                      hr_json_count(row->own_memory), "resident_bytes",
-                     foretold->peak ? hr_json_count(foretold->peak) : json_null(), "memory_error",
-                     hr_json_number(error_of_memory(foretold)));
+                     check->peak ? hr_json_count(check->peak) : json_null(), "memory_error",
+                     hr_json_number(error_of_memory(check)));
 }
 
 static void print_saves(FILE *out, const struct hr_saves *saves)
@@ -308,9 +310,9 @@ static enum hr_status check_export(const struct hr_cli *cli)
 
 static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                     const struct hr_run_result *result,
-                                    const struct hr_foretold *foretold)
+                                    const struct hr_forecast_check *check)
 {
-    json_t *forecast = foretold_json(foretold, result);
+    json_t *forecast = forecast_check_json(check, result);
     const enum hr_status status = hr_outcome_write(
         cli, dataset, &(struct hr_endings){.runs = result, .n = 1, .forecast = forecast});
     json_decref(forecast);
@@ -319,7 +321,8 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
 
 /* What is told of a run that has ended. */
 static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                           const struct hr_run_result *result, const struct hr_foretold *foretold)
+                           const struct hr_run_result *result,
+                           const struct hr_forecast_check *check)
 {
     FILE *out = hr_outcome_stream(cli);
     const struct hr_table_style style = {hr_target_asked(&cli->train), hr_output_width(),
@@ -329,10 +332,10 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
         hr_verdict_print(out, result, 1, (struct hr_verdict_wish){0}, cli->details, style.width);
     }
     print_end(out, result, cli->details);
-    foretold_print(out, foretold, result);
+    forecast_check_print(out, check, result);
     if (cli->export_to[0] && result->checkpoint[0])
         HR_TRY(export_model(cli, result));
-    HR_TRY(write_outcome(cli, dataset, result, foretold));
+    HR_TRY(write_outcome(cli, dataset, result, check));
     hr_outcome_say(cli, out);
     return result->interrupted
                ? hr_fail(HR_E_INTERRUPTED, "interrupted at step %llu%s",
@@ -344,7 +347,7 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
 /* Whatever is refused, and the data. name: (HR_RUN_NAME) the wish points to it. */
 static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines,
                                 struct hr_dataset *dataset, char *name,
-                                struct hr_metrics_wish *wish, struct hr_foretold *foretold)
+                                struct hr_metrics_wish *wish, struct hr_forecast_check *check)
 {
     HR_TRY(hr_cli_resume(cli));
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
@@ -358,18 +361,18 @@ static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines
     HR_TRY(hr_metrics_check(wish));
     HR_TRY(hr_cli_open_data(cli, machines, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
-    return foretell(cli, dataset, foretold);
+    return foretell(cli, dataset, check);
 }
 
 static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                             struct hr_machines *machines, struct hr_run_result *result)
 {
     struct hr_watch watch;
-    struct hr_foretold foretold;
+    struct hr_forecast_check check;
     struct hr_metrics_wish wish;
     char name[HR_RUN_NAME];
     HR_TRY(hr_cli_machines_ready(cli, machines,
-                                 get_ready(cli, machines, dataset, name, &wish, &foretold)));
+                                 get_ready(cli, machines, dataset, name, &wish, &check)));
     struct hr_timeline_watch lines = {.cli = cli};
     struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, NULL, hr_watch_telling(cli));
@@ -382,11 +385,11 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     if (status == HR_OK)
         status = hr_cli_machines_ran(machines);
     hr_watch_end(&watch, status == HR_OK ? result : NULL);
-    foretold_end(&foretold, &cli->train);
+    forecast_check_end(&check, &cli->train);
     const bool ran = status == HR_OK;
     status = hr_timeline_end(&lines, status);
     status = status == HR_OK
-                 ? hr_watch_close(&watch, result, tell(cli, dataset, result, &foretold))
+                 ? hr_watch_close(&watch, result, tell(cli, dataset, result, &check))
                  : hr_watch_close(&watch, NULL,
                                   train_failed(cli, dataset, result, watch.started, status));
     return ran ? hr_cli_machines_outcome(machines, status) : status;

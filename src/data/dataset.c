@@ -219,7 +219,7 @@ static void enlarge_pages(const struct hr_storage *storage, const struct hr_data
 
 /* Where floats are enough, what was read is of no use to this run. Small tables keep it: they may
  * be new data for a model whose training data needed it. */
-static enum hr_status settle_rounding(struct hr_dataset *dataset, struct hr_storage *storage)
+static enum hr_status resolve_rounding(struct hr_dataset *dataset, struct hr_storage *storage)
 {
     enum { KEPT = 64 << 20 };
     struct hr_table *tables[] = {&storage->train, &storage->test, &storage->validation};
@@ -281,7 +281,7 @@ static enum hr_status finish(struct hr_dataset *dataset, struct hr_storage *stor
     dataset->test = hr_table_split(storage->test.count ? &storage->test : &storage->train);
     dataset->validation = hr_table_split(&storage->validation);
     enlarge_pages(storage, dataset);
-    HR_TRY(settle_rounding(dataset, storage));
+    HR_TRY(resolve_rounding(dataset, storage));
     if (!storage->digest[0])
         HR_TRY(hr_dataset_digest(dataset, dataset->digest));
     else

@@ -40,7 +40,7 @@ static bool may_overwrite(const struct hr_model *model, size_t i)
     return true;
 }
 
-static void settle_places(struct hr_model *model)
+static void resolve_places(struct hr_model *model)
 {
     for (size_t i = 0; i < model->text.nlayers; i++)
         if (model->layers[i].in_place && !may_overwrite(model, i))
@@ -202,7 +202,7 @@ enum hr_status hr_graph_route(struct hr_model *model)
 /* Decide on fused relus, places and slots of a model whose layers are built. HR_E_NOMEM. */
 static enum hr_status graph_plan(struct hr_model *model)
 {
-    settle_places(model);
+    resolve_places(model);
     fuse_relus(model);
     fuse_pools(model);
     return hr_graph_route(model);

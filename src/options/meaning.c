@@ -240,7 +240,7 @@ enum hr_status hr_meaning_check_some(const struct hr_cli *cli, const struct hr_t
     return HR_OK;
 }
 
-void hr_cli_settle_model(struct hr_cli *cli, unsigned command, const bool *given)
+void hr_cli_resolve_model(struct hr_cli *cli, unsigned command, const bool *given)
 {
     const bool sparse = hr_sparse_is_model(cli->train.model);
     const bool gpt = !strncmp(cli->train.model, "gpt-", 4);
@@ -255,5 +255,5 @@ void hr_cli_settle_model(struct hr_cli *cli, unsigned command, const bool *given
         if (usual)
             hr_option_store(row, (char *)cli + option.base, usual);
     }
-    hr_task_settle(&cli->train, &cli->data_options);
+    hr_task_resolve(&cli->train, &cli->data_options);
 }

@@ -25,7 +25,7 @@ bool hr_option_is_obeyed(const struct hr_option *row, const struct hr_train_opti
 
 /* What neither cli nor `given` gives becomes the default of cli's model, where sparse models have
  * one of their own. */
-void hr_cli_settle_model(struct hr_cli *cli, unsigned command, const bool *given);
+void hr_cli_resolve_model(struct hr_cli *cli, unsigned command, const bool *given);
 
 /* HR_E_USAGE: --link was given beside a topology's file, which says how fast its links are. */
 HR_CHECKED enum hr_status hr_meaning_check_link(const struct hr_cli *cli, const char *topology);

@@ -223,6 +223,6 @@ enum hr_status hr_cli_parse(struct hr_cli *cli, enum hr_command_bit command, int
         memcpy(cli->train.resume, cli->train.checkpoint_dir, sizeof cli->train.resume);
     if (hr_cli_was_given(cli, "resume") && !cli->train.resume[0])
         return hr_fail(HR_E_USAGE, "--resume: from where? name a folder, or give --checkpoint-dir");
-    hr_cli_settle_model(cli, command, cli->given);
+    hr_cli_resolve_model(cli, command, cli->given);
     return HR_OK;
 }

@@ -121,7 +121,7 @@ enum hr_status hr_entry_parse(const struct hr_cli *cli, char *entry, struct hr_c
         HR_TRY(hr_entry_cut(&settings, ':', &setting));
         HR_TRY(read_setting(setting, own));
     }
-    hr_cli_settle_model(own, HR_COMPARE, cli->given);
+    hr_cli_resolve_model(own, HR_COMPARE, cli->given);
     return HR_OK;
 }
 
@@ -454,7 +454,7 @@ enum hr_status hr_sweep_point(const struct hr_cli *cli, enum hr_command_bit comm
             HR_TRY(hr_cli_set(own, command, hr_cli_option_at(axis->option).row->name,
                               axis_value(axis, index[a], copy), ""));
     }
-    hr_cli_settle_model(own, command, cli->given);
+    hr_cli_resolve_model(own, command, cli->given);
     *wanted = true;
     text[0] = '\0';
     for (size_t a = 0; a < cli->naxes; a++) {

@@ -17,7 +17,7 @@
 
 /* --- what labels are --- */
 
-void hr_task_settle(struct hr_train_options *options, struct hr_data_options *data)
+void hr_task_resolve(struct hr_train_options *options, struct hr_data_options *data)
 {
     const bool values = data->target[0] || hr_sparse_model_of(options->model) == HR_SPARSE_LINEAR;
     if (values && !strcmp(options->task, "auto"))

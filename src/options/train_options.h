@@ -102,7 +102,7 @@ bool hr_train_has_orders(const struct hr_train_options *o);
 
 /* --- what labels are ---
  * Classes, or with --task regress values to predict. What follows from it
- * for other options is settled here.
+ * for other options is resolved here.
  *
  * Test: tests/cli/regress.bats */
 
@@ -112,7 +112,7 @@ static inline bool hr_task_is_regress(const struct hr_train_options *options)
 }
 
 /* --target and --model linear ask for --task regress, and that is how data are to be read. */
-void hr_task_settle(struct hr_train_options *options, struct hr_data_options *data);
+void hr_task_resolve(struct hr_train_options *options, struct hr_data_options *data);
 
 /* --loss auto becomes that of the task. */
 void hr_task_complete(struct hr_train_options *options);

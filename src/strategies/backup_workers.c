@@ -37,7 +37,7 @@
  * too late --- */
 
 /* What became of a push; the next reply tells its worker. LAST: it made the update. */
-enum hr_push_fate { HR_FATE_SUMMED, HR_FATE_SUMMED_LAST, HR_FATE_DROPPED };
+enum hr_push_outcome { HR_PUSH_SUMMED, HR_PUSH_SUMMED_LAST, HR_PUSH_DROPPED };
 
 /* A worker that has delivered waits for the step's end, and so does one that came too late to have
  * a share. */
@@ -126,7 +126,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
         hand_out(shard, client, &message);
         hr_shard_copy_out(shard, worker);
     }
-    message.word[HR_REPLY_FATE] = client->fate;
+    message.word[HR_REPLY_OUTCOME] = client->outcome;
     hr_shard_reply(shard, worker, message);
 }
 
@@ -191,7 +191,7 @@ static void finish_if_enough(struct hr_shard *shard, size_t worker)
     struct hr_client *client = &shard->worker[worker];
     if (shard->nin < needed(shard) || !finish_step(shard, step_in_hand(shard)))
         return;
-    client->fate = HR_FATE_SUMMED_LAST;
+    client->outcome = HR_PUSH_SUMMED_LAST;
     client->made++;
     tell_updates(shard, worker);
 }
@@ -204,13 +204,13 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
     client->samples = push->word[HR_REQUEST_SAMPLES];
     client->staleness = shard->taken.value = shard->version - client->read;
     if (!shard->open || client->index != step_in_hand(shard)) {
-        client->fate = HR_FATE_DROPPED;
+        client->outcome = HR_PUSH_DROPPED;
         client->dropped.gradients++;
         client->dropped.samples += client->samples;
         tell_dropped(shard, worker);
         return;
     }
-    client->fate = HR_FATE_SUMMED;
+    client->outcome = HR_PUSH_SUMMED;
     client->in = true;
     shard->nin++;
     finish_if_enough(shard, worker);
@@ -224,7 +224,7 @@ static void settle_counters(struct hr_shard *shard, size_t worker)
     const struct hr_client *client = &shard->worker[worker];
     struct hr_worker_stats *stats = &shard->shared->stats[worker];
     hr_shard_settle_counters(shard, worker, client->made);
-    if (client->fate == HR_FATE_DROPPED && stats->last.any && stats->last.index == client->index)
+    if (client->outcome == HR_PUSH_DROPPED && stats->last.any && stats->last.index == client->index)
         hr_stats_drop(stats);
 }
 
@@ -232,14 +232,14 @@ static void settle_counters(struct hr_shard *shard, size_t worker)
 static void count_lost(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
-    struct hr_fate *fate = hr_fate_of(shard->shared->fates, worker);
+    struct hr_lost_work *lost = hr_lost_work_of(shard->shared->lost_batches, worker);
     const bool misses = shard->open && client->shares && !client->in &&
                         (!client->batches || client->batch != step_in_hand(shard));
-    if (!client->batches && !misses) /* as at a cut, where the leader reads fates */
+    if (!client->batches && !misses) /* as at a cut, where the leader reads what was lost */
         return;
-    fate->lost_batches += client->batches + misses;
-    fate->lost_samples += client->batches ? client->share : 0;
-    fate->lost_samples += misses ? share_of(shard, client) : 0;
+    lost->lost_batches += client->batches + misses;
+    lost->lost_samples += client->batches ? client->share : 0;
+    lost->lost_samples += misses ? share_of(shard, client) : 0;
 }
 
 /* Who is said to have made an update that a loss has ended: one who lives, if any. */
@@ -275,7 +275,7 @@ static bool is_undone(const struct hr_client *client, const struct hr_last_gradi
     if (!last->any)
         return false;
     return (client->batches && client->batch == last->index) || client->in ||
-           client->fate == HR_FATE_DROPPED;
+           client->outcome == HR_PUSH_DROPPED;
 }
 
 static void copy_account(const struct hr_standing *at, size_t worker, struct hr_pause *to)
@@ -349,11 +349,11 @@ static void take_share(struct hr_worker *worker, const struct hr_message *reply)
 }
 
 /* What became of its push. */
-static void count_push(struct hr_worker *worker, enum hr_push_fate fate)
+static void count_push(struct hr_worker *worker, enum hr_push_outcome outcome)
 {
-    if (fate == HR_FATE_DROPPED)
+    if (outcome == HR_PUSH_DROPPED)
         hr_stats_drop(worker->stats);
-    worker->stats->updates += fate == HR_FATE_SUMMED_LAST;
+    worker->stats->updates += outcome == HR_PUSH_SUMMED_LAST;
 }
 
 static bool next_batch(struct hr_worker *worker, const struct hr_message *reply)
@@ -374,7 +374,7 @@ static enum hr_status span(struct hr_rank *rank)
         HR_TRY(hr_rank_gradient(rank, worker->index, &hooks));
         hr_server_push(worker, worker->index);
         HR_TRY(hr_server_pull(rank, &reply));
-        count_push(worker, (enum hr_push_fate)reply.word[HR_REPLY_FATE]);
+        count_push(worker, (enum hr_push_outcome)reply.word[HR_REPLY_OUTCOME]);
     }
     return hr_server_cut(rank, worker->index);
 }

@@ -215,12 +215,12 @@ static void draw_together(struct hr_shard *shard, size_t worker)
 /* Batches that came back, as many as follow each other. */
 static uint64_t again(struct hr_shard *shard, uint64_t most, uint64_t *first)
 {
-    struct hr_fates *fates = shard->shared->fates;
+    struct hr_lost_batches *lost_batches = shard->shared->lost_batches;
     uint64_t n = 0, index;
-    if (!hr_fates_take(fates, first))
+    if (!hr_lost_batches_take(lost_batches, first))
         return 0;
-    for (n = 1; n < most && hr_fates_next(fates, &index) && index == *first + n; n++)
-        hr_fates_take(fates, &index);
+    for (n = 1; n < most && hr_lost_batches_next(lost_batches, &index) && index == *first + n; n++)
+        hr_lost_batches_take(lost_batches, &index);
     return n;
 }
 

@@ -29,7 +29,7 @@
 #include "shm/control.h"
 #include "strategies/hogwild_averaged.h"
 #include "strategies/strategies.h"
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 
 /* --- lost updates --- */
 
@@ -361,7 +361,7 @@ static uint64_t draw_index(struct hr_worker *worker, uint64_t cut)
     uint64_t recorded, index;
     if (repeats && !hr_follow_draw(worker, cut, &recorded))
         return cut;
-    if (!hr_fates_take(shared->fates, &index)) {
+    if (!hr_lost_batches_take(shared->lost_batches, &index)) {
         if (!repeats && hr_shared_rests(shared, hr_atom64_load_acquire(&dispenser->next)))
             return cut;
         index = hr_atom64_fetch_add_acq_rel(&dispenser->next, 1);
@@ -564,7 +564,7 @@ static bool has_no_gap(const struct hr_standing *at)
     for (size_t w = 0; w < shared->workers; w++)
         if (at->worker[w] && at->worker[w]->index >= next)
             return false;
-    return !shared->repeats || !hr_fates_waiting(shared->fates);
+    return !shared->repeats || !hr_lost_batches_waiting(shared->lost_batches);
 }
 
 /* A push by ticket that has updated some blocks is finished on the copy; any other is one act. A

@@ -118,7 +118,7 @@ static enum hr_status add_redone(const struct hr_run *run, struct hr_run_info *i
     if (!said->redone)
         return hr_fail(HR_E_NOMEM, "no memory for %zu steps", (size_t)with->n);
     for (uint64_t i = 0; i < with->n; i++)
-        said->redone[i] = 1 + with->index[i] + run->leader.cuts.past.steps;
+        said->redone[i] = 1 + with->index[i] + run->leader.cuts.history.steps;
     info->redone = said->redone;
     info->nredone = (size_t)with->n;
     return HR_OK;
@@ -162,7 +162,7 @@ const char *hr_run_kernels(const struct hr_run *run)
 /* Updates before this run, [first, ...) of its batches. */
 static uint64_t updates_before(const struct hr_run *run)
 {
-    const uint64_t first = run->shared.schedule.first, made = run->leader.cuts.past.updates;
+    const uint64_t first = run->shared.schedule.first, made = run->leader.cuts.history.updates;
     const bool arrive =
         hr_strategy_is_served(run->shared.strategy) && !run->shared.strategy->synchronous;
     return arrive && first && made ? made : first; /* earlier versions: not known */
@@ -233,7 +233,7 @@ enum hr_status hr_announce(const struct hr_run *run)
         .steps = updates_before(run) + updates_from_here(run),
         .first = updates_before(run),
         .resumed = run->resume.checkpoint != NULL,
-        .begins = schedule->first + run->leader.cuts.past.steps,
+        .begins = schedule->first + run->leader.cuts.history.steps,
         .seed = o->seed,
         .staleness = o->staleness,
         .synchronous = shared->strategy->synchronous,

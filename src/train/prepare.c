@@ -1,4 +1,4 @@
-/* From options to a run: settles, checks and sets up all constants; shared memory comes later. */
+/* From options to a run: resolves, checks and sets up all constants; shared memory comes later. */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -519,7 +519,7 @@ static enum hr_status parse_names(struct hr_run *run)
 }
 
 /* --batch-size and --global-batch-size: two ways to say the same. */
-static enum hr_status settle_batch(struct hr_run *run)
+static enum hr_status resolve_batch(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
     const size_t workers = run->shared.workers, global = o->global_batch_size;
@@ -533,7 +533,7 @@ static enum hr_status settle_batch(struct hr_run *run)
 }
 
 /* Under --reduce repro a worker's micro-shards are its parts. */
-static enum hr_status settle_parts(struct hr_train_job *job)
+static enum hr_status resolve_parts(struct hr_train_job *job)
 {
     const struct hr_train_options *o = job->options;
     job->parts = o->accumulate;
@@ -625,7 +625,7 @@ enum hr_status hr_batchnorm_check(const struct hr_run *run, char *note, size_t s
 }
 
 /* Whose gradients a worker may wait for while it communicates. */
-static void settle_stalls(struct hr_run *run)
+static void resolve_stalls(struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
     const bool bounded = shared->staleness_bound < UINT64_MAX;
@@ -642,7 +642,7 @@ static void settle_stalls(struct hr_run *run)
 }
 
 /* How long ranks spin and yield follows from how many threads will be busy. */
-static void settle_waiting(struct hr_run *run)
+static void resolve_waiting(struct hr_run *run)
 {
     const struct hr_train_options *o = run->job.options;
     const size_t busy = hr_ranks_here(&run->shared, run->job.nranks) + o->ranks_beside +
@@ -737,8 +737,8 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     HR_TRY(aggregate_setup(run));
     HR_TRY(hr_augment_parse(o->augment, run->job.dataset->shape, &run->job.augment));
     HR_TRY(hr_run_model(o, run->job.dataset, &run->job.values, &run->job.model));
-    HR_TRY(settle_batch(run));
-    HR_TRY(settle_parts(&run->job));
+    HR_TRY(resolve_batch(run));
+    HR_TRY(resolve_parts(&run->job));
     HR_TRY(hr_pipeline_setup(run));
     HR_TRY(lay_out_schedule(run));
     HR_TRY(hr_rate_setup(run));
@@ -752,8 +752,8 @@ enum hr_status hr_run_prepare(struct hr_run *run)
     shared->group_options.hosts = shared->hosts;
     /* Who is left may sum by another algorithm, and find its rings. */
     shared->group_options.blocks |= shared->outlives && run->machines;
-    settle_waiting(run);
-    settle_stalls(run);
+    resolve_waiting(run);
+    resolve_stalls(run);
     plan_snapshot(run);
     HR_TRY(links_setup(run));
     HR_TRY(hr_conditions_open(&run->job));

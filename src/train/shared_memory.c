@@ -14,7 +14,7 @@
 #include "session/carve.h"
 #include "session/saved.h"
 #include "strategy/compression.h"
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 #include "strategy/pause.h"
 #include "strategy/peers.h"
 #include "strategy/shared.h"
@@ -109,7 +109,8 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
 {
     static const char what[] = "to outlive lost ranks";
     struct hr_shared_state *shared = &run->shared;
-    shared->fates = hr_carve(to, what, hr_fates_bytes(shared->workers, hr_fates_room(shared)));
+    shared->lost_batches =
+        hr_carve(to, what, hr_lost_batches_bytes(shared->workers, hr_lost_batches_room(shared)));
     if (!shared->outlives)
         return;
     if (hr_ledger_bytes(shared))

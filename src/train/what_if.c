@@ -34,7 +34,8 @@ static enum hr_status add(struct hr_train_options *options, const char *who, uin
                                      "expected fewer");
 }
 
-static enum hr_status add_death(struct hr_train_options *options, const struct hr_roll_event *event)
+static enum hr_status add_death(struct hr_train_options *options,
+                                const struct hr_membership_event *event)
 {
     char who[40];
     if (event->rank < options->workers) {
@@ -46,15 +47,16 @@ static enum hr_status add_death(struct hr_train_options *options, const struct h
 }
 
 /* Who is lost on its way back has not begun. */
-static enum hr_status add_all(const struct hr_roll *roll, struct hr_train_options *options)
+static enum hr_status add_all(const struct hr_membership *membership,
+                              struct hr_train_options *options)
 {
     bool gone[HR_TRACE_RANKS] = {false};
-    for (size_t e = 0; e < roll->n; e++) {
-        const struct hr_roll_event *event = &roll->event[e];
-        if (event->kind == HR_ROLL_LOST && !gone[event->rank])
+    for (size_t e = 0; e < membership->n; e++) {
+        const struct hr_membership_event *event = &membership->event[e];
+        if (event->kind == HR_MEMBERSHIP_LOST && !gone[event->rank])
             HR_TRY(add_death(options, event));
-        if (event->kind == HR_ROLL_LOST || event->kind == HR_ROLL_BACK)
-            gone[event->rank] = event->kind == HR_ROLL_LOST;
+        if (event->kind == HR_MEMBERSHIP_LOST || event->kind == HR_MEMBERSHIP_BACK)
+            gone[event->rank] = event->kind == HR_MEMBERSHIP_LOST;
     }
     return HR_OK;
 }
@@ -64,12 +66,12 @@ static enum hr_status add_all(const struct hr_roll *roll, struct hr_train_option
 static enum hr_status what_if_recorded_deaths(const struct hr_replay *replay,
                                               struct hr_train_options *options)
 {
-    struct hr_roll roll;
+    struct hr_membership membership;
     if (!hr_train_outlives(options))
         return HR_OK;
-    HR_TRY(hr_roll_read(&hr_replay_own(replay)->trace, &roll));
-    const enum hr_status status = add_all(&roll, options);
-    hr_roll_free(&roll);
+    HR_TRY(hr_membership_read(&hr_replay_own(replay)->trace, &membership));
+    const enum hr_status status = add_all(&membership, options);
+    hr_membership_free(&membership);
     return status;
 }
 

@@ -8,7 +8,7 @@
  *   two_ringers   two wait on one bell for different things, each told by another
  *   some          ring_some wakes at most one of two, a later ring wakes all
  *   listener      one who spins listens to the bell, and waits as long as something moves
- *   unasked       work that does not wait sees that the run is aborted, or (recalled) recalled
+ *   unasked       work that does not wait sees that the run is aborted, or (revoked) revoked
  *   calibration   the hand-off between two threads by which spinning is measured
  */
 #include "model.hpp"
@@ -189,13 +189,13 @@ struct unasked : bell_suite<2> {
     }
 };
 
-/* The same of the word that recalls. */
-struct recalled : bell_suite<2> {
+/* The same of the word that revokes. */
+struct revoked : bell_suite<2> {
     void thread(unsigned index)
     {
         if (index) {
             struct hr_waiter waiter = {&cell.never, 0, 0, 0, 0, 0};
-            waiter.recall = &cell.word[0];
+            waiter.revoke = &cell.word[0];
             while (!hr_wait_is_recalled(&waiter))
                 rl::yield(1, $);
         } else {
@@ -209,7 +209,7 @@ int main(void)
     static const hr_entry entries[] = {HR_SUITE(one_each, 4, 6),    HR_SUITE(two_parked, 3, 4),
                                        HR_SUITE(two_ringers, 2, 3), HR_SUITE(some, 3, 4),
                                        HR_SUITE(some_one, 5, 9),    HR_SUITE(listener, 2, 3),
-                                       HR_SUITE(unasked, 3, 5),     HR_SUITE(recalled, 3, 5),
+                                       HR_SUITE(unasked, 3, 5),     HR_SUITE(revoked, 3, 5),
                                        HR_SUITE(calibration, 0, 1)};
     return hr_model_main("bell: wait and wake", "shm/wait.c", entries, 9);
 }

@@ -9,7 +9,7 @@
 #include "server/server.h"
 #include "strategies/hogwild.h"
 #include "strategies/strategies.h"
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 #include "strategy/peers.h"
 #include "support/check.h"
 
@@ -28,7 +28,7 @@ static void lay_out(struct script *script)
     shared->stats = carve(script, shared->workers * sizeof *shared->stats);
     shared->active =
         carve(script, sizeof *shared->active + sizeof *shared->active->rank * SCRIPT_WORKERS);
-    shared->fates = carve(script, hr_fates_bytes(shared->workers, SCRIPT_FATES));
+    shared->lost_batches = carve(script, hr_lost_batches_bytes(shared->workers, SCRIPT_FATES));
     shared->control = carve(script, hr_control_bytes(shared->workers + shared->servers));
     shared->weights = script->pointers;
     shared->grads = script->pointers + SCRIPT_WORKERS;
@@ -143,7 +143,7 @@ void script_open(struct script *script, const struct hr_strategy *strategy, stru
     hr_atom64_store_relaxed(&script->shared.dispenser->cut, plan.batches);
     hr_atom64_store_relaxed(&script->shared.dispenser->stop_at, UINT64_MAX);
     hr_active_fill(&script->shared);
-    hr_fates_init(script->shared.fates, plan.workers, SCRIPT_FATES);
+    hr_lost_batches_init(script->shared.lost_batches, plan.workers, SCRIPT_FATES);
     hr_strategy_init(&script->shared);
     hr_staleness_init(&script->shared);
     CHECK_OK(hr_fibres_open(plan.workers, 0, &script->fibres));

@@ -315,7 +315,7 @@ static void leave_cut(struct served_reference *reference)
     memcpy(reference->taken_at_cut, reference->taken, sizeof reference->taken);
 }
 
-/* All were recalled, and begin from the snapshot. */
+/* All were revoked, and begin from the snapshot. */
 static void begin_again(struct served_reference *reference)
 {
     const struct hr_shared_state *shared = shared_of(reference);

@@ -47,7 +47,7 @@ struct served_reference {
     uint64_t version[REFERENCE_SERVERS], begins, concluded;
     /* Times that server 0 has taken a push of the batch: a synchronous one, of each worker. */
     unsigned char taken[REFERENCE_BATCHES], taken_at_cut[REFERENCE_BATCHES];
-    uint32_t called; /* recalls after which all began again */
+    uint32_t called; /* revokes after which all began again */
     bool joined;     /* some worker came back since then: who rests holds up nobody */
 };
 

@@ -537,7 +537,7 @@ static enum hr_status agree(struct hr_diff_barrier *barrier, struct hr_waiter *w
         const enum hr_status status =
             wait_for(barrier, waiter, round, is_over, "machine 0, which says that all have met");
         /* It may have said so before it said what recalls. */
-        return status == HR_E_RECALLED && is_past(&barrier->over, round) ? HR_OK : status;
+        return status == HR_E_REVOKED && is_past(&barrier->over, round) ? HR_OK : status;
     }
     HR_TRY(wait_for(barrier, waiter, round, all_have, "all machines to have what others changed"));
     return post_all(barrier, &pass);

@@ -331,7 +331,7 @@ enum hr_status hr_machines_part(struct hr_machines *machines)
 static const int64_t BEGIN_NS = 600 * HR_NS_PER_SECOND, PART_NS = 5 * HR_NS_PER_SECOND;
 
 /* The same bits on all: what one has not, none uses. */
-static void settle_isa(const struct hr_machines *machines)
+static void resolve_isa(const struct hr_machines *machines)
 {
     char(*const host)[HR_WIRE_HOST] = machines->wire->host;
     const struct hr_machine_traits *traits = machines->traits;
@@ -369,7 +369,7 @@ enum hr_status hr_machines_open(struct hr_wire *wire, struct hr_machines *out)
     HR_TRY(hr_machines_gather(out, &mine, sizeof mine, out->traits, "all machines to begin"));
     for (size_t m = 0; m < wire->machines; m++)
         out->cores = hr_min_size(out->cores, (size_t)out->traits[m].cores);
-    settle_isa(out);
+    resolve_isa(out);
     return HR_OK;
 }
 

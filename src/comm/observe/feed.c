@@ -56,12 +56,12 @@ static enum hr_status wait_for_room(const struct hr_feed *feed, struct line *lin
         HR_ASSERT(has_room(ring));
         return HR_OK;
     }
-    const struct hr_atom32 *recall = waiter->recall;
+    const struct hr_atom32 *revoke = waiter->revoke;
     hr_bell_ring(feed->launcher);
-    waiter->recall = NULL;
+    waiter->revoke = NULL;
     const enum hr_status status =
         hr_wait_until(waiter, &line->room, has_room, ring, "the writer of the log");
-    waiter->recall = recall;
+    waiter->revoke = revoke;
     return status;
 }
 

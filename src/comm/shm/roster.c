@@ -13,10 +13,10 @@ bool hr_roster_is_gone(const struct hr_control *control, size_t rank)
     return hr_atom32_load_acquire(&presence->lost) != hr_atom32_load_acquire(&presence->back);
 }
 
-bool hr_roster_recalls(const struct hr_control *control)
+bool hr_roster_is_revoked(const struct hr_control *control)
 {
     const struct hr_roster *roster = &control->roster;
-    return hr_atom32_load_acquire(&roster->recall) != /* partners: changed, begin_term */
+    return hr_atom32_load_acquire(&roster->revoke) != /* partners: changed, begin_term */
            hr_atom32_load_acquire(&roster->called);
 }
 
@@ -27,16 +27,16 @@ static void add_one(struct hr_atom32 *word)
 
 static void tell_all(struct hr_control *control)
 {
-    hr_abort_wake(&control->roster.recall);
+    hr_abort_wake(&control->roster.revoke);
     for (size_t r = 0; r < control->nranks; r++)
         hr_bell_ring(&control->rank[r].bell);
 }
 
-static void changed(struct hr_control *control, bool recall)
+static void changed(struct hr_control *control, bool revoke)
 {
     add_one(&control->roster.view);
-    if (recall)
-        add_one(&control->roster.recall);
+    if (revoke)
+        add_one(&control->roster.revoke);
     tell_all(control);
 }
 
@@ -47,11 +47,11 @@ static void forget_rest(struct hr_control *control, size_t rank)
                             hr_atom32_load_relaxed(&control->roster.rounds));
 }
 
-void hr_roster_lose(struct hr_control *control, size_t rank, bool recall)
+void hr_roster_lose(struct hr_control *control, size_t rank, bool revoke)
 {
     forget_rest(control, rank);
     add_one(&control->rank[rank].presence.lost);
-    changed(control, recall);
+    changed(control, revoke);
 }
 
 void hr_roster_welcome(struct hr_control *control, size_t rank)

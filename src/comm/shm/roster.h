@@ -3,8 +3,8 @@
  *   loss    the launcher has seen that rank r is gone: r's `lost` += 1
  *   return  it has started r again, and r is ready: r's `back` = its `lost`
  *   view    counts both
- *   recall  counts those that nobody can go on without: everybody comes to rest. A wait that
- *           watches a word (hr_waiter.recall) ends with HR_E_RECALLED when it has changed.
+ *   revoke  counts those that nobody can go on without: everybody comes to rest. A wait that
+ *           watches a word (hr_waiter.revoke) ends with HR_E_REVOKED when it has changed.
  *   rest    a rank has nothing under way and touches nothing that it shares. When all who live
  *           rest, the launcher lets them go: `rounds` += 1. If the view has changed since the last
  *           time, it first puts in order what is shared, and a new *term* begins: `term` += 1.
@@ -16,7 +16,7 @@
  * One rank decides when a term begins, and all who rest learn it at the same rest: so nobody goes
  * on in a term that others have left.
  *
- * Threads: lost, back, view, recall, rounds, over and term have one writer, the launcher; rest its
+ * Threads: lost, back, view, revoke, rounds, over and term have one writer, the launcher; rest its
  *          rank, and after its death the launcher.
  * Source:  Bland et al., "Post-failure recovery of MPI communication capability" (ULFM), IJHPCA
  *          2013, for recalling all who wait; viewstamped replication's view changes for the terms.
@@ -35,12 +35,12 @@ struct hr_control;
 
 struct hr_roster {
     alignas(HR_LINE) struct hr_atom32 view; /* partner: who meets at a cut; shards */
-    struct hr_atom32 recall;                /* partner: every wait that can be recalled */
+    struct hr_atom32 revoke;                /* partner: every wait that can be revoked */
     struct hr_atom32 rounds;                /* partner: who rests */
     struct hr_atom32 over;                  /* the run ends: nobody joins. Partner: who would */
     /* Published by `rounds`: */
     struct hr_atom32 term;
-    struct hr_atom32 called; /* recalls that this term knows of */
+    struct hr_atom32 called; /* revokes that this term knows of */
     struct hr_atom32 begins; /* it begins where a cut was concluded, else within one or a span */
 };
 
@@ -52,16 +52,16 @@ struct hr_presence {
     struct hr_atom64 stopped; /* since when it is seen stopped; 0: it is not. Partner: doctor */
 };
 
-/* Are all recalled, and has no term begun since? */
-bool hr_roster_recalls(const struct hr_control *control);
+/* Are all revoked, and has no term begun since? */
+bool hr_roster_is_revoked(const struct hr_control *control);
 /* How often rank `rank` was lost; is it gone now? */
 uint32_t hr_roster_lost(const struct hr_control *control, size_t rank);
 bool hr_roster_is_gone(const struct hr_control *control, size_t rank);
 
 /* --- the launcher's --- */
 
-/* Rank `rank` is gone; recall: nobody can go on without it. */
-void hr_roster_lose(struct hr_control *control, size_t rank, bool recall);
+/* Rank `rank` is gone; revoke: nobody can go on without it. */
+void hr_roster_lose(struct hr_control *control, size_t rank, bool revoke);
 /* It was started again, and is ready. */
 void hr_roster_welcome(struct hr_control *control, size_t rank);
 /* The run ends: whoever is not welcome by now will not be. */
@@ -70,7 +70,7 @@ void hr_roster_end(struct hr_control *control);
 bool hr_roster_rests(const struct hr_control *control, size_t rank);
 /* Let all who rest go. */
 void hr_roster_release(struct hr_control *control);
-/* The same into a new term: what they share was put in order. called: recalls up to now. */
+/* The same into a new term: what they share was put in order. called: revokes up to now. */
 void hr_roster_begin_term(struct hr_control *control, uint32_t called, bool begins);
 
 #endif

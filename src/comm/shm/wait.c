@@ -41,7 +41,7 @@ static long futex_wait(struct hr_atom32 *word, uint32_t seen, int64_t ns)
     return syscall(SYS_futex, &word->word, FUTEX_WAIT, seen, &limit, NULL, 0);
 }
 
-/* The same while nobody aborts or recalls: sleep on several words at a time. Linux 5.16; ENOSYS
+/* The same while nobody aborts or revokes: sleep on several words at a time. Linux 5.16; ENOSYS
  * before. */
 static long futex_wait_all(struct hr_atom32 *word, uint32_t seen, const struct hr_waiter *waiter,
                            int64_t ns)
@@ -51,8 +51,8 @@ static long futex_wait_all(struct hr_atom32 *word, uint32_t seen, const struct h
     const struct futex_waitv words[] = {
         {.val = seen, .uaddr = (uintptr_t)&word->word, .flags = FUTEX_32},
         {.val = 0, .uaddr = (uintptr_t)&waiter->abort->word, .flags = FUTEX_32},
-        {.val = waiter->recall_seen, .uaddr = (uintptr_t)waiter->recall, .flags = FUTEX_32}};
-    return syscall(SYS_futex_waitv, words, waiter->recall ? 3 : 2, 0, &until, CLOCK_MONOTONIC);
+        {.val = waiter->revoke_seen, .uaddr = (uintptr_t)waiter->revoke, .flags = FUTEX_32}};
+    return syscall(SYS_futex_waitv, words, waiter->revoke ? 3 : 2, 0, &until, CLOCK_MONOTONIC);
 #else
     (void)word, (void)seen, (void)waiter, (void)ns;
     errno = ENOSYS;
@@ -60,7 +60,7 @@ static long futex_wait_all(struct hr_atom32 *word, uint32_t seen, const struct h
 #endif
 }
 
-/* Sleep while the bell's word is `seen` and nobody aborts or recalls; true when the time ran out
+/* Sleep while the bell's word is `seen` and nobody aborts or revokes; true when the time ran out
  * before a wake. Where a thread cannot sleep on several words it learns of that when it wakes. */
 static bool sleep_on(struct hr_bell *bell, uint32_t seen, const struct hr_waiter *waiter,
                      int64_t ns)
@@ -184,8 +184,8 @@ enum hr_status hr_wait_check(const struct hr_waiter *waiter)
 
 bool hr_wait_is_recalled(const struct hr_waiter *waiter)
 {
-    return waiter->recall && /* partner: shm/roster.c; the rank acquires `rounds` when it rests */
-           hr_atom32_load_relaxed(waiter->recall) != waiter->recall_seen;
+    return waiter->revoke && /* partner: shm/roster.c; the rank acquires `rounds` when it rests */
+           hr_atom32_load_relaxed(waiter->revoke) != waiter->revoke_seen;
 }
 
 /* For how long nothing has moved. */
@@ -219,7 +219,7 @@ static enum hr_status wait_slowly(struct hr_waiter *waiter, struct hr_bell *bell
         if (hr_wait_is_recalled(waiter)) /* others may have seen this end, and gone on */
             return look(waiter, ready, arg)
                        ? HR_OK
-                       : hr_fail(HR_E_RECALLED, "recalled while it waited for %s", what);
+                       : hr_fail(HR_E_REVOKED, "revoked while it waited for %s", what);
         const int64_t waited = hr_clock_ns() - start;
         if (waiter->look && waited >= look_at) {
             waiter->look(waiter->look_arg);

@@ -68,10 +68,10 @@ struct hr_waiter {
     int64_t waited_ns;          /* total */
     uint64_t parks;             /* times it parked */
     uint64_t missed;            /* times it slept 50 ms and was then ready: lost rings */
-    /* Give up with HR_E_RECALLED when this word is not recall_seen any more; NULL: never. Whoever
+    /* Give up with HR_E_REVOKED when this word is not revoke_seen any more; NULL: never. Whoever
      * changes it rings every bell. */
-    const struct hr_atom32 *recall;
-    uint32_t recall_seen;
+    const struct hr_atom32 *revoke;
+    uint32_t revoke_seen;
     /* Where this word moves, others get on, one after the other: the deadline begins anew. NULL:
      * never. */
     const struct hr_atom64 *beat;
@@ -94,11 +94,11 @@ void hr_bell_ring(struct hr_bell *bell);
  * has returned true it is not called again.
  *   bell  is rung after whatever makes ready() true
  *   what  is waited for, in words, for the message
- * HR_E_ABORTED when the abort word is set; HR_E_RECALLED; HR_E_TIMEOUT past the deadline. */
+ * HR_E_ABORTED when the abort word is set; HR_E_REVOKED; HR_E_TIMEOUT past the deadline. */
 HR_CHECKED enum hr_status hr_wait_until(struct hr_waiter *waiter, struct hr_bell *bell,
                                         hr_ready_fn ready, void *arg, const char *what);
 
-/* Is the recall word another one than recall_seen? */
+/* Is the revoke word another one than revoke_seen? */
 bool hr_wait_is_recalled(const struct hr_waiter *waiter);
 
 /* HR_E_ABORTED when the abort word is set: for work that never waits. */

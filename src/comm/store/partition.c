@@ -8,7 +8,7 @@
 #include "shm/atom.h"
 
 /* Move a boundary at element `at` to the end of a small key that it would split. */
-static size_t settle(const struct hr_store_key *keys, size_t nkeys, size_t at)
+static size_t resolve(const struct hr_store_key *keys, size_t nkeys, size_t at)
 {
     size_t begin = 0, k = 0;
     while (k < nkeys && begin + keys[k].count <= at)
@@ -28,7 +28,7 @@ static void find_stripes(const struct hr_partition *p, const struct hr_store_key
         total += keys[k].count;
     for (size_t s = 0; s <= p->nshards; s++)
         begin[s] =
-            settle(keys, p->nkeys, hr_chunk_begin(total, HR_LINE / sizeof(float), p->nshards, s));
+            resolve(keys, p->nkeys, hr_chunk_begin(total, HR_LINE / sizeof(float), p->nshards, s));
 }
 
 static void add_parts(struct hr_partition *p, const struct hr_store_key *keys, const size_t *begin)

@@ -223,8 +223,8 @@ static enum hr_status check_words(const struct hr_column *column, const char *na
     return HR_OK;
 }
 
-enum hr_status hr_columns_settle(struct hr_columns *columns, const char *name, const char *one_hot,
-                                 const size_t *counts)
+enum hr_status hr_columns_resolve(struct hr_columns *columns, const char *name, const char *one_hot,
+                                  const size_t *counts)
 {
     for (size_t k = 0; k < columns->count; k++) {
         struct hr_column *column = &columns->list[k];

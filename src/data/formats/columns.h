@@ -91,8 +91,8 @@ HR_CHECKED enum hr_status hr_columns_finish(struct hr_columns *columns, const ch
  *   one_hot  the option: what `auto` found of many distinct words is refused
  *   counts   (count) how many numbers or words were there
  * HR_E_FORMAT: a column has nothing to learn from. */
-HR_CHECKED enum hr_status hr_columns_settle(struct hr_columns *columns, const char *name,
-                                            const char *one_hot, const size_t *counts);
+HR_CHECKED enum hr_status hr_columns_resolve(struct hr_columns *columns, const char *name,
+                                             const char *one_hot, const size_t *counts);
 
 /* Names of a sample's numbers, 0-terminated, one behind the other; nothing where there is no
  * header. */

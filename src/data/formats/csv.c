@@ -667,7 +667,7 @@ static enum hr_status fit(const struct hr_csv_reader *rows, const struct hr_data
     HR_TRY_GOTO(draw_tests(*rows, options, layout, columns, row, &drawn), st, out);
     HR_TRY_GOTO(learn(*rows, layout, &drawn, columns, counts), st, out);
     HR_TRY_GOTO(hr_columns_finish(columns, rows->name), st, out);
-    HR_TRY_GOTO(hr_columns_settle(columns, rows->name, options->one_hot, counts), st, out);
+    HR_TRY_GOTO(hr_columns_resolve(columns, rows->name, options->one_hot, counts), st, out);
 out:
     free(counts);
     free_drawn(&drawn);

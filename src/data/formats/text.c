@@ -237,7 +237,7 @@ static enum hr_status check_tokens(struct text *t, const struct content *c)
 }
 
 /* Of numbers: how many there may be, where that is said. */
-static enum hr_status settle_count(const struct hr_data_options *options, struct hr_vocabulary *v)
+static enum hr_status resolve_count(const struct hr_data_options *options, struct hr_vocabulary *v)
 {
     uint64_t count;
     if (!options->classes[0])
@@ -266,7 +266,7 @@ static enum hr_status copy_vocabulary(const struct hr_vocabulary *from, struct h
     return HR_OK;
 }
 
-static enum hr_status settle_vocabulary(struct text *t, struct content *c)
+static enum hr_status resolve_vocabulary(struct text *t, struct content *c)
 {
     enum hr_vocabulary_kind kind = HR_VOCABULARY_BYTES;
     t->coded = c->coded;
@@ -278,7 +278,7 @@ static enum hr_status settle_vocabulary(struct text *t, struct content *c)
         HR_TRY(hr_vocabulary_parse(t->options->vocabulary, &kind));
     if (!c->coded)
         t->vocabulary = (struct hr_vocabulary){.kind = kind, .count = 256};
-    HR_TRY(settle_count(t->options, &t->vocabulary));
+    HR_TRY(resolve_count(t->options, &t->vocabulary));
     if (c->coded || kind != HR_VOCABULARY_CHARS)
         return HR_OK;
     const struct hr_array all = {.data = (void *)(uintptr_t)c->data, .bytes = c->bytes};
@@ -350,7 +350,7 @@ static enum hr_status add_file(struct text *t, const char *path, struct part *pa
         return HR_OK;
     enum hr_status status = get_content(t->options, path, &c);
     if (status == HR_OK && part == &t->train)
-        status = settle_vocabulary(t, &c);
+        status = resolve_vocabulary(t, &c);
     if (status == HR_OK)
         status = add_tokens(t, &c, part);
     memcpy(table->note, c.note, sizeof table->note);

@@ -118,7 +118,7 @@ static void choose_builtins(struct train_bench *bench)
 /* --- the rows: each model, with each combination of values --- */
 
 /* Nothing is to be learned here: a small rate keeps numbers small. */
-static void settle_options(const struct train_bench *bench, struct hr_train_options *options)
+static void resolve_options(const struct train_bench *bench, struct hr_train_options *options)
 {
     const bool virtual = hr_choices_of(options).clock == HR_CLOCK_VIRTUAL;
     const struct hr_strategy *strategy;
@@ -152,7 +152,7 @@ static enum hr_status add_row(struct train_bench *bench, const char *model, size
     snprintf(options->link, sizeof options->link, "%s", bench->cli->link);
     if (hr_cli_was_given(bench->cli, "max-seconds") && !(options->max_seconds > 0))
         return hr_fail(HR_E_USAGE, "--max-seconds 0: expected how long a round takes");
-    settle_options(bench, options);
+    resolve_options(bench, options);
     if (model)
         snprintf(options->model, sizeof options->model, "%s", model);
     row->model = options->model;

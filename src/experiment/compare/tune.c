@@ -420,8 +420,8 @@ static enum hr_status check_obeyed(const struct hr_tuning *tuning)
 }
 
 /* What all may spend: --tune-budget, or what the entry with the most candidates needs. */
-static enum hr_status settle_total(const struct hr_cli *cli, const struct plan *plan,
-                                   struct hr_tuning *tuning)
+static enum hr_status resolve_total(const struct hr_cli *cli, const struct plan *plan,
+                                    struct hr_tuning *tuning)
 {
     const enum hr_budget_unit unit = plan->trials[0].longest.unit;
     struct hr_budget asked;
@@ -502,7 +502,7 @@ static enum hr_status lay_out(const struct hr_cli *cli, const struct hr_compare_
         plan->search[e].arg = trials;
     }
     HR_TRY(check_obeyed(tuning));
-    return settle_total(cli, plan, tuning);
+    return resolve_total(cli, plan, tuning);
 }
 
 /* --- searching --- */

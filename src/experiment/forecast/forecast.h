@@ -28,7 +28,7 @@
 #define HR_FORECAST_LEVEL 0.9
 
 struct hr_forecast_row {
-    struct hr_train_options options; /* in: settled */
+    struct hr_train_options options; /* in: resolved */
     size_t servers;                  /* 0: its strategy has none */
     bool timed;                      /* no forecast: this was one of the runs that were timed */
     bool validated;                  /* the range was measured for rows such as this */

@@ -287,7 +287,7 @@ static enum hr_status train(struct look *look, double seconds, size_t *steps)
 static enum hr_status measure(struct look *look, double seconds, struct hr_noise_report *out)
 {
     size_t steps = 0;
-    HR_TRY(open_look(look)); /* which settles the batch */
+    HR_TRY(open_look(look)); /* which resolves the batch */
     const size_t an_epoch = look->dataset->train.count / look->batch;
     HR_TRY(estimate_of(look, 0, seconds / 3, &out->start));
     HR_TRY(train(look, seconds / 3, &steps));

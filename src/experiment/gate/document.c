@@ -210,7 +210,7 @@ static void put_workers(const struct hr_gate_document *document, json_t *given)
     json_object_set_new(given, "workers", json_string(text));
 }
 
-static enum hr_status settle_given(const struct hr_gate_document *document)
+static enum hr_status resolve_given(const struct hr_gate_document *document)
 {
     json_t *given = json_object_get(document->json, "given");
     const json_t *tuning = json_object_get(document->json, "tuning");
@@ -223,7 +223,7 @@ static enum hr_status settle_given(const struct hr_gate_document *document)
 enum hr_status hr_gate_check(struct hr_gate_document *document, bool fresh)
 {
     HR_TRY(check_kind(document));
-    HR_TRY(settle_given(document));
+    HR_TRY(resolve_given(document));
     const json_t *failed = json_array_get(json_object_get(document->json, "failed"), 0);
     const size_t n = hr_gate_nruns(document);
     char seed[24];

@@ -165,14 +165,15 @@ struct hr_trace_view {
     struct hr_trace trace;
     struct hr_replay *replay;
     json_t *trailer;
-    bool logged;         /* there are logs that say what workers did */
-    bool hogwild;        /* they are the workers' own */
-    bool exchanges;      /* workers update replicas, and exchange with a center */
-    bool drops;          /* gradients may come too late */
-    bool counts;         /* each push is an update: staleness can be worked out */
-    bool timed;          /* the trailer has the workers' times */
-    size_t nowners;      /* of inputs */
-    struct hr_roll roll; /* of a run that outlives losses: what its launcher noted; owned */
+    bool logged;    /* there are logs that say what workers did */
+    bool hogwild;   /* they are the workers' own */
+    bool exchanges; /* workers update replicas, and exchange with a center */
+    bool drops;     /* gradients may come too late */
+    bool counts;    /* each push is an update: staleness can be worked out */
+    bool timed;     /* the trailer has the workers' times */
+    size_t nowners; /* of inputs */
+    struct hr_membership
+        membership; /* of a run that outlives losses: what its launcher noted; owned */
     size_t nworkers;
     struct hr_worker_view *worker;     /* (nworkers) owned */
     uint64_t (*kinds)[HR_TRACE_KINDS]; /* (owners) entries by kind; owned */
@@ -290,14 +291,14 @@ static void find_taken_back(const struct hr_trace_view *view, size_t server,
 {
     uint64_t at_cut = part->to;
     part->from = part->to = UINT64_MAX;
-    for (; part->event < view->roll.n && part->to == UINT64_MAX; part->event++) {
-        const struct hr_roll_event *it = &view->roll.event[part->event];
+    for (; part->event < view->membership.n && part->to == UINT64_MAX; part->event++) {
+        const struct hr_membership_event *it = &view->membership.event[part->event];
         for (size_t i = 0; i < it->n; i++) {
             if (it->at[i].rank != view->nworkers + server)
                 continue;
-            if (it->kind == HR_ROLL_CUT)
+            if (it->kind == HR_MEMBERSHIP_CUT)
                 at_cut = it->at[i].value;
-            if (it->kind == HR_ROLL_TERM) {
+            if (it->kind == HR_MEMBERSHIP_TERM) {
                 part->from = at_cut;
                 part->to = it->at[i].value;
             }
@@ -367,8 +368,8 @@ static void take_times(struct hr_trace_view *view)
 
 static bool has_losses(const struct hr_trace_view *view)
 {
-    for (size_t e = 0; e < view->roll.n; e++)
-        if (view->roll.event[e].kind == HR_ROLL_LOST)
+    for (size_t e = 0; e < view->membership.n; e++)
+        if (view->membership.event[e].kind == HR_MEMBERSHIP_LOST)
             return true;
     return false;
 }
@@ -383,7 +384,7 @@ static enum hr_status take_roll(struct hr_trace_view *view)
     if (view->nowners < 2)
         return hr_fail(HR_E_FORMAT, "%s: has one log, expected the launcher's, too", view->path);
     view->nowners--;
-    const enum hr_status status = hr_roll_read(&view->trace, &view->roll);
+    const enum hr_status status = hr_membership_read(&view->trace, &view->membership);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "%s", view->path);
 }
 
@@ -432,7 +433,7 @@ static void close_view(struct hr_trace_view *view)
         free(view->worker[w].staleness);
     free(view->worker);
     free(view->kinds);
-    hr_roll_free(&view->roll);
+    hr_membership_free(&view->membership);
     json_decref(view->trailer);
     hr_trace_fini(&view->trace);
     hr_replay_close(view->replay);
@@ -498,17 +499,17 @@ static void print_loss(const struct hr_trace_view *view, const char *who, size_t
 static void print_launcher(const struct hr_trace_view *view)
 {
     size_t losses = 0;
-    if (view->roll.n)
-        printf("  launcher   %10zu events: cuts, and\n", view->roll.n);
-    for (size_t e = 0; e < view->roll.n; e++) {
-        const struct hr_roll_event *event = &view->roll.event[e];
+    if (view->membership.n)
+        printf("  launcher   %10zu events: cuts, and\n", view->membership.n);
+    for (size_t e = 0; e < view->membership.n; e++) {
+        const struct hr_membership_event *event = &view->membership.event[e];
         char who[40];
         name_rank(view, event->rank, who, sizeof who);
-        if (event->kind == HR_ROLL_LOST)
+        if (event->kind == HR_MEMBERSHIP_LOST)
             print_loss(view, who, losses++);
-        if (event->kind == HR_ROLL_BACK)
+        if (event->kind == HR_MEMBERSHIP_BACK)
             printf("    back   %s\n", who);
-        if (event->kind == HR_ROLL_TERM)
+        if (event->kind == HR_MEMBERSHIP_TERM)
             printf("    term   of all who are there, from batch %" PRIu64
                    ", back at the last cut\n",
                    event->value);
@@ -618,15 +619,15 @@ static json_t *owner_json(const void *of, size_t i)
 static json_t *event_json(const void *of, size_t i)
 {
     const struct hr_trace_view *view = of;
-    const struct hr_roll_event *event = &view->roll.event[i];
+    const struct hr_membership_event *event = &view->membership.event[i];
     static const char *const names[] = {"", "lost", "back", "cut", "term"};
     const bool server = event->rank >= view->nworkers;
-    const bool of_rank = event->kind == HR_ROLL_LOST || event->kind == HR_ROLL_BACK;
+    const bool of_rank = event->kind == HR_MEMBERSHIP_LOST || event->kind == HR_MEMBERSHIP_BACK;
     if (of_rank)
         return hr_json_object("event", HR_JSON(names[event->kind]), "server", HR_JSON(server),
                               "rank", HR_JSON(server ? event->rank - view->nworkers : event->rank),
                               NULL);
-    if (event->kind == HR_ROLL_TERM)
+    if (event->kind == HR_MEMBERSHIP_TERM)
         return hr_json_object("event", HR_JSON("term"), "index", HR_JSON(event->value),
                               "back_at_cut", json_true(), NULL);
     return hr_json_object("event", HR_JSON("cut"), "index", HR_JSON(event->value / 2), "ends",
@@ -676,7 +677,7 @@ static json_t *view_json(const struct hr_trace_view *view)
     return json_pack("{so so sO? so so so sO? so so so so}", "trace", hr_json_text(view->path),
                      "header", json_loads(view->trace.header, 0, NULL), "trailer", view->trailer,
                      "owners", hr_json_list(view->nowners, owner_json, view), "launcher",
-                     hr_json_list(view->roll.n, event_json, view), "workers",
+                     hr_json_list(view->membership.n, event_json, view), "workers",
                      hr_json_list(view->nworkers, worker_json, view), "updates",
                      json_object_get(view->trailer, "updates"), "dropped",
                      count_if(view->drops, all_dropped(view)), "taken_back",

@@ -291,7 +291,7 @@ enum hr_status hr_cli_resume(struct hr_cli *cli)
         if (strlen(checkpoint->path) < sizeof cli->train.resume)
             strcpy(cli->train.resume, checkpoint->path);
         adopt_all(cli, checkpoint);
-        hr_task_settle(&cli->train, &cli->data_options);
+        hr_task_resolve(&cli->train, &cli->data_options);
         hr_checkpoint_free(checkpoint);
     }
     free(checkpoint);

@@ -18,7 +18,7 @@
  *     JOIN               step                      it was lost, and is back: see below
  *     reply              words
  *     WEIGHTS            staleness of the last push, index of the batch (shard 0), skew; and
- *                        backup-workers: fate of the last push, its share of the batch;
+ *                        backup-workers: what became of the last push, its share of the batch;
  *                        elastic-averaging: how many batches;
  *                        with a gate: who opened it
  *     RANGE              as WEIGHTS, without any
@@ -102,7 +102,7 @@ enum {
     HR_REPLY_STALENESS,
     HR_REPLY_INDEX,
     HR_REPLY_SKEW,
-    HR_REPLY_FATE,
+    HR_REPLY_OUTCOME,
     HR_REPLY_COUNT,
     HR_REPLY_GROUP_RANK =
         HR_REPLY_COUNT, /* backup-workers: the share, and in the upper half of how many */
@@ -287,8 +287,8 @@ uint64_t hr_ssp_slowest_clock(const struct hr_shard *shard);
  *            then on w is left out of gates, clocks, cuts and averages. If all others have arrived
  *            at a cut, the cut is complete now.
  *   Batches  shard 0 knows what it handed out and whether the push of it was taken. What was not
- *            pushed is handed out again, or is lost (fate.h), and counters that w had changed for
- *            it are taken back. So the counters of a lost worker are exact. The staleness of its
+ *            pushed is handed out again, or is lost (lost_batches.h), and counters that w had
+ * changed for it are taken back. So the counters of a lost worker are exact. The staleness of its
  *            last push, if shard 0 has taken it, is counted at the next cut, or when it comes back:
  *            by then all shards have said what they know.
  *   Partial  a push may have reached some shards and not others. Those that have it keep it. It is

@@ -194,15 +194,15 @@ void hr_shard_give_back(struct hr_shard *shard, size_t worker)
 {
     const struct hr_shared_state *shared = shard->shared;
     struct hr_client *client = &shard->worker[worker];
-    struct hr_fate *fate = hr_fate_of(shared->fates, worker);
-    uint64_t *batches = shared->reissues ? &fate->again_batches : &fate->lost_batches;
-    uint64_t *samples = shared->reissues ? &fate->again_samples : &fate->lost_samples;
-    if (!client->batches) /* as at a cut, where the leader reads fates */
+    struct hr_lost_work *lost = hr_lost_work_of(shared->lost_batches, worker);
+    uint64_t *batches = shared->reissues ? &lost->again_batches : &lost->lost_batches;
+    uint64_t *samples = shared->reissues ? &lost->again_samples : &lost->lost_samples;
+    if (!client->batches) /* as at a cut, where the leader reads what was lost */
         return;
     for (uint64_t i = client->batch; i < client->batch + client->batches; i++) {
         *samples += hr_batch_schedule_batch(&shared->schedule, i).count;
         if (shared->reissues)
-            hr_fates_return(shared->fates, i);
+            hr_lost_batches_return(shared->lost_batches, i);
     }
     *batches += client->batches;
 }
@@ -235,7 +235,7 @@ static void complete(const struct hr_shared_state *shared, size_t worker)
         if (!all_have_taken(shared, worker, had + 1, &differ))
             break;
         if (hr_atom32_replace_acq_rel(&line->taken, had, had + 1)) /* partner: may_join */
-            hr_fate_of(shared->fates, worker)->partial += differ;
+            hr_lost_work_of(shared->lost_batches, worker)->partial += differ;
     }
     hr_bell_ring(&shared->control->rank[worker].bell);
     hr_bell_ring(&shared->control->launcher_bell); /* it may wait for that at a cut */
@@ -485,7 +485,7 @@ static uint64_t next_cut(const struct hr_shard *shard)
 
 static bool has_batch_before(const struct hr_shard *shard, uint64_t cut)
 {
-    return hr_fates_waiting(shard->shared->fates) || shard->next < cut;
+    return hr_lost_batches_waiting(shard->shared->lost_batches) || shard->next < cut;
 }
 
 bool hr_shard_has_batch(const struct hr_shard *shard)
@@ -535,7 +535,7 @@ static bool hand_out(struct hr_shard *shard, size_t worker)
     if (!hr_shard_has_batch(shard))
         return false;
     client->batches = 1;
-    if (!hr_fates_take(shard->shared->fates, &next)) {
+    if (!hr_lost_batches_take(shard->shared->lost_batches, &next)) {
         client->batches = hr_min_size(wanted, shard->cut - next);
         hr_shard_handed_out(shard, next + client->batches);
     }

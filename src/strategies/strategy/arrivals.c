@@ -213,15 +213,15 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
     const bool at_cut = coming->key & AT_CUT;
     int64_t latest_ns = coming->at_ns;
     const bool gated = shared->servers && !shared->node_workers;
-    const bool recalled = hr_roster_recalls(shared->control); /* then all wait for who is gone */
-    if (!at_cut && gated && !recalled) {
+    const bool revoked = hr_roster_is_revoked(shared->control); /* then all wait for who is gone */
+    if (!at_cut && gated && !revoked) {
         if (coming->opened)
             use_opener(worker, now_ns, &latest_ns, last, arrival);
         return latest_ns > coming->at_ns;
     }
     for (size_t s = 0; s < shared->active->n; s++) {
         const size_t w = shared->active->rank[s];
-        if (w == worker->rank || (!recalled && !coming->awaits(worker, w)))
+        if (w == worker->rank || (!revoked && !coming->awaits(worker, w)))
             continue;
         struct arrival its = read_line(line_of(shared, w, coming->key), coming->key, now_ns);
         its.at_ns += its.missing && hr_roster_is_gone(shared->control, w); /* it never comes */

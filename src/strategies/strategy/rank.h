@@ -12,7 +12,7 @@
  * plays all ranks others go on meanwhile (play/play.c), and at each of these calls, too, even if
  * nothing has to be waited for: so what follows may come before or after acts of others.
  *
- * Failing:   each may return HR_E_RECALLED, HR_E_ABORTED, HR_E_TIMEOUT: a span passes it on. Where
+ * Failing:   each may return HR_E_REVOKED, HR_E_ABORTED, HR_E_TIMEOUT: a span passes it on. Where
  *            ranks are played, a span may also end at any of these calls, and nothing is returned
  *            at all: so what it owns is taken by strategy->start, and freed by stop.
  * Locals:    a run that is saved, or compared with another, is known by worker->own, shared memory
@@ -59,7 +59,7 @@ struct hr_rank {
     void *arg;
 };
 
-/* A strategy's span; then it has arrived. HR_E_RECALLED: all are recalled. */
+/* A strategy's span; then it has arrived. HR_E_REVOKED: all are revoked. */
 HR_CHECKED enum hr_status hr_rank_span(struct hr_rank *rank);
 
 HR_CHECKED enum hr_status hr_rank_ask(struct hr_rank *rank);

@@ -43,7 +43,7 @@ void hr_active_fill(const struct hr_shared_state *shared)
         active->rank[w] = (uint16_t)w;
 }
 
-size_t hr_fates_room(const struct hr_shared_state *shared)
+size_t hr_lost_batches_room(const struct hr_shared_state *shared)
 {
     const size_t held = shared->outlives ? shared->workers * (shared->options->sync_every + 1) : 0;
     return held + shared->begins_with.n;
@@ -62,7 +62,7 @@ bool hr_cut_only_rests(const struct hr_shared_state *shared)
 void hr_begin_with(const struct hr_shared_state *shared)
 {
     for (uint64_t i = 0; i < shared->begins_with.n; i++)
-        hr_fates_return(shared->fates, shared->begins_with.index[i]);
+        hr_lost_batches_return(shared->lost_batches, shared->begins_with.index[i]);
 }
 
 void hr_count_traffic(struct hr_worker *worker)

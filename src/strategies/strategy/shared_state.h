@@ -19,7 +19,7 @@
 #include "shm/hosts.h"
 #include "shm/ring.h"
 #include "strategy/batch_schedule.h"
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 #include "strategy/rows.h"
 #include "trace/pick.h"
 
@@ -99,7 +99,7 @@ struct hr_dispenser {
  * order of their ranks. Writer: the launcher, while all rest. */
 struct hr_active {
     alignas(HR_LINE) size_t n;
-    uint64_t index;  /* of the batch that the term begins with, where all are recalled */
+    uint64_t index;  /* of the batch that the term begins with, where all are revoked */
     uint16_t rank[]; /* (workers) active workers, ascending; [0, n) are set */
 };
 
@@ -183,8 +183,9 @@ struct hr_shared_state {
     void *arrivals;                /* strategy/arrivals.h */
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_active *active;
-    struct hr_fates *fates;   /* of lost workers' batches */
-    struct hr_ledger *ledger; /* of all, where nobody hands them out: strategy/fate.h; or NULL */
+    struct hr_lost_batches *lost_batches; /* of lost workers' batches */
+    struct hr_ledger
+        *ledger;   /* of all, where nobody hands them out: strategy/lost_batches.h; or NULL */
     float *states; /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
                                since nobody outlives it */
     struct hr_dispenser *dispenser;
@@ -240,7 +241,7 @@ static inline size_t hr_workers_here(const struct hr_shared_state *shared)
  * Threads: a shard belongs to its rank.
  */
 struct hr_shared_state;
-struct hr_fates;
+struct hr_lost_batches;
 
 enum { HR_LOSS_ROUNDS = 4 };
 
@@ -270,7 +271,7 @@ struct hr_client {
     bool in;                   /* backup-workers: its gradient of the current step is in */
     bool fresh;                /* it has joined, and has no weights yet */
     uint64_t index;            /* of the last push: synchronous, backup-workers */
-    uint64_t fate;             /* backup-workers: of its last push */
+    uint64_t outcome;          /* backup-workers: of its last push */
     struct hr_dropped dropped; /* backup-workers: what it was too late for */
     size_t samples;
     /* In its hands, shard 0: handed out, and no push of them taken. */

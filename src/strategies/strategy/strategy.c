@@ -7,7 +7,7 @@
 
 #include "base/printable.h"
 #include "strategy/compression.h"
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 #include "strategy/peers.h"
 #include "trace/trace.h"
 

@@ -179,7 +179,7 @@ static enum hr_status begins_to_ask(struct real_worker *self)
     const struct hr_waiter *waiter = &self->trainer.waiter;
     HR_TRY(hr_wait_check(waiter));   /* hogwild never waits between cuts */
     if (hr_wait_is_recalled(waiter)) /* nor does one that is alone */
-        return hr_fail(HR_E_RECALLED, "recalled");
+        return hr_fail(HR_E_REVOKED, "revoked");
     self->asks_ns = hr_clock_ns();
     self->waited_ns = waiter->waited_ns;
     self->worked_ns = self->worker->member.barrier.worked_ns;
@@ -343,20 +343,20 @@ static enum hr_status sit_out(struct real_worker *self)
         self->over = hr_rest_is_over(&self->rest);
     }
     self->trainer.waiter.timeout_ns = timeout;
-    if (status == HR_E_RECALLED && !self->rest.begins)
+    if (status == HR_E_REVOKED && !self->rest.begins)
         hr_account_open(account, hr_clock_ns());
     return status;
 }
 
-/* A new term: take a self, and where all were recalled begin again from the snapshot. */
+/* A new term: take its group rank, and where all were revoked begin again from the snapshot. */
 static enum hr_status begin_term(struct real_worker *self)
 {
     struct hr_account *account = &self->worker->stats->account;
     while (!hr_train_worker_enter_group(&self->trainer)) {
-        if (self->rest.recalled)
+        if (self->rest.revoked)
             hr_worker_sit_out(self->worker);
         const enum hr_status status = sit_out(self);
-        if (status != HR_E_RECALLED)
+        if (status != HR_E_REVOKED)
             return status;
     }
     self->rest.new_term = false; /* nor is one that began while it was not active */
@@ -371,7 +371,7 @@ static enum hr_status begin_term(struct real_worker *self)
     }
     if (self->rest.begins)
         self->begun = self->arrived = false;
-    else if (self->rest.recalled)
+    else if (self->rest.revoked)
         hr_account_resume(account);
     return HR_OK;
 }
@@ -384,11 +384,11 @@ static enum hr_status worker_loop(struct real_worker *self)
         HR_TRY(begin_term(self));
     while (!self->over) {
         enum hr_status status = advance(self);
-        if (status == HR_E_RECALLED)
+        if (status == HR_E_REVOKED)
             hr_arrivals_leave(self->worker, hr_clock_ns());
-        if (status == HR_E_RECALLED && !self->rest.new_term)
+        if (status == HR_E_REVOKED && !self->rest.new_term)
             status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
-        if (status == HR_E_RECALLED)
+        if (status == HR_E_REVOKED)
             status = begin_term(self);
         HR_TRY(status);
     }
@@ -428,17 +428,17 @@ static enum hr_status come_back(struct real_worker *self, size_t rank, bool *joi
     struct hr_waiter waiter = {.abort = &control->abort, .timeout_ns = job->timeout_ns};
     struct hr_worker nobody = {.shared = job->shared, .rank = rank, .back = true};
     hr_rest_open(&self->rest, control, &waiter, rank);
-    waiter.recall = NULL;
+    waiter.revoke = NULL;
     HR_TRY(hr_wait_until(&waiter, &control->rank[rank].bell, hr_rest_may_join, &nobody,
                          "the servers to see that it was gone"));
     HR_TRY(hr_rest_join(&self->rest, &self->over));
     self->begun = !hr_atom32_load_acquire(&control->rank[rank].presence.begins);
-    *joins = hr_shared_takes_losses(job->shared) && !hr_roster_recalls(control);
+    *joins = hr_shared_takes_losses(job->shared) && !hr_roster_is_revoked(control);
     if (self->over || *joins)
         return HR_OK;
     const enum hr_status status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
     self->begun = !self->rest.begins;
-    return status == HR_E_RECALLED ? HR_OK : status;
+    return status == HR_E_REVOKED ? HR_OK : status;
 }
 
 static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)

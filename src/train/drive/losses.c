@@ -12,7 +12,7 @@
 #include "group/local_group.h"
 #include "server/server.h"
 #include "server/staleness.h"
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 #include "strategy/rows.h"
 #include "strategy/shared.h"
 #include "worker/staged.h"
@@ -22,7 +22,7 @@ uint64_t hr_term_go_back(const struct hr_leader *leader)
     struct hr_shared_state *shared = leader->job->shared;
     uint64_t samples = 0;
     hr_last_cut_restore(shared);
-    hr_fates_roll_back(shared->fates);
+    hr_lost_batches_roll_back(shared->lost_batches);
     if (leader->cuts.cut->begins == shared->schedule.first)
         hr_begin_with(shared);
     for (size_t w = 0; w < shared->workers; w++) {
@@ -87,12 +87,12 @@ enum hr_status hr_term_begin_at_cut(const struct hr_leader *leader)
 
 /* Put in order what ranks share. *again: samples that will be computed once more. HR_E_LOST: there
  * is no worker left. */
-static enum hr_status term_begin(const struct hr_leader *leader, bool recalled, uint64_t *again)
+static enum hr_status term_begin(const struct hr_leader *leader, bool revoked, uint64_t *again)
 {
     *again = 0;
     if (choose_active(leader->job) == 0)
         return hr_fail(HR_E_LOST, "no worker is left");
-    if (!recalled)
+    if (!revoked)
         return HR_OK;
     *again = hr_term_go_back(leader);
     return hr_term_begin_at_cut(leader);
@@ -275,23 +275,23 @@ static struct hr_loss *last_with_a_fate(const struct hr_losses *losses, size_t w
  * handed out again at cuts, that is all since the last cut.) Who goes back to a cut loses less. */
 static void tell_fate(struct hr_losses *losses, size_t worker)
 {
-    const struct hr_fate *fate = hr_fate_of(shared_of(losses)->fates, worker);
+    const struct hr_lost_work *lost = hr_lost_work_of(shared_of(losses)->lost_batches, worker);
     struct hr_told *told = &losses->told[worker];
     struct hr_loss *last = last_with_a_fate(losses, worker);
     if (!last)
         return;
-    for (struct hr_loss *loss = last; told->lost > fate->lost_samples && loss >= losses->loss;
+    for (struct hr_loss *loss = last; told->lost > lost->lost_samples && loss >= losses->loss;
          loss--) {
-        const uint64_t excess = told->lost - fate->lost_samples;
+        const uint64_t excess = told->lost - lost->lost_samples;
         const bool its = !loss->server && loss->rank == worker;
         const uint64_t less = !its ? 0 : excess < loss->lost_samples ? excess : loss->lost_samples;
         loss->lost_samples -= less;
         told->lost -= less;
     }
-    last->lost_samples += fate->lost_samples - told->lost;
-    last->again_samples += fate->again_samples - told->again;
-    last->partial += fate->partial - told->partial;
-    *told = (struct hr_told){fate->lost_samples, fate->again_samples, fate->partial};
+    last->lost_samples += lost->lost_samples - told->lost;
+    last->again_samples += lost->again_samples - told->again;
+    last->partial += lost->partial - told->partial;
+    *told = (struct hr_told){lost->lost_samples, lost->again_samples, lost->partial};
 }
 
 /* How many gradients it had computed. */
@@ -447,9 +447,9 @@ bool hr_losses_changed(const struct hr_losses *losses)
     return hr_atom32_load_relaxed(&shared_of(losses)->control->roster.view) != losses->view;
 }
 
-bool hr_losses_recalled(const struct hr_losses *losses)
+bool hr_losses_are_revoked(const struct hr_losses *losses)
 {
-    return hr_roster_recalls(shared_of(losses)->control);
+    return hr_roster_is_revoked(shared_of(losses)->control);
 }
 
 bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank)
@@ -467,14 +467,14 @@ bool hr_losses_are_taken(const struct hr_losses *losses)
     return true;
 }
 
-void hr_losses_settle(const struct hr_losses *losses)
+void hr_losses_account(const struct hr_losses *losses)
 {
     hr_server_missing(shared_of(losses));
     hr_ledger_missing(shared_of(losses));
 }
 
-/* The last loss that recalled. (Any, if none did.) */
-static struct hr_loss *why_recalled(const struct hr_losses *losses)
+/* The last loss that revoked. (Any, if none did.) */
+static struct hr_loss *why_revoked(const struct hr_losses *losses)
 {
     struct hr_loss *loss = &losses->loss[losses->n - 1];
     while (loss > losses->loss && !loss->rolled_back)
@@ -485,20 +485,20 @@ static struct hr_loss *why_recalled(const struct hr_losses *losses)
 enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins)
 {
     struct hr_control *control = shared_of(losses)->control;
-    const bool recalled = hr_losses_recalled(losses);
+    const bool revoked = hr_losses_are_revoked(losses);
     uint64_t again;
-    if (recalled && hr_losses_lead(losses))
+    if (revoked && hr_losses_lead(losses))
         hr_launcher_take(losses->drive->launcher); /* the snapshot becomes another */
     HR_TRY(losses->begin ? losses->begin(losses, &again)
-                         : term_begin(losses->leader, recalled, &again));
-    if (recalled)
+                         : term_begin(losses->leader, revoked, &again));
+    if (revoked)
         hr_record_term(losses->drive, shared_of(losses)->active->index, again);
     losses->again = again;
-    losses->recalled_by = losses->n ? (size_t)(why_recalled(losses) - losses->loss) : 0;
+    losses->revoked_by = losses->n ? (size_t)(why_revoked(losses) - losses->loss) : 0;
     if (losses->n)
-        losses->loss[losses->recalled_by].again_samples += again;
+        losses->loss[losses->revoked_by].again_samples += again;
     losses->view = hr_atom32_load_relaxed(&control->roster.view);
-    hr_roster_begin_term(control, hr_atom32_load_relaxed(&control->roster.recall), begins);
+    hr_roster_begin_term(control, hr_atom32_load_relaxed(&control->roster.revoke), begins);
     return HR_OK;
 }
 

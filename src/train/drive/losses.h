@@ -9,13 +9,13 @@
  * Two rules:
  *   an input   (strategy->losses_are_inputs) of a worker: owners take it like a message, and nobody
  *              rests
- *   else       the term ends: all are recalled, and begin again from the last cut, with the
+ *   else       the term ends: all are revoked, and begin again from the last cut, with the
  *              ranks that are left. One that is started again is waited for. A server cannot be
  *              done without, nor a worker with a server in it: it is started again in any case
  *
  * A new term is what the launcher puts in order while all who live rest:
  *   always     active: the workers that live; under --reduce repro the largest power of two of them
- *   recalled   all go back to the last cut. Snapshot and counters become what they were there, and
+ *   revoked   all go back to the last cut. Snapshot and counters become what they were there, and
  *              what ranks share is initialised from them, as it is when a run is resumed from a
  *              checkpoint. So recovery is a resume in memory
  *   else       owners have taken the loss as an input: nothing else changes
@@ -53,7 +53,7 @@ struct hr_resumptions {
 struct hr_drive;
 struct hr_losses_multinode;
 
-/* Samples, and pushes that were applied in part (fate.h). */
+/* Samples, and pushes that were applied in part (lost_batches.h). */
 struct hr_told {
     uint64_t lost, again, partial;
 };
@@ -81,9 +81,9 @@ struct hr_losses {
     /* (ranks) each, in the segment: */
     int64_t *again_ns;    /* when one may be started again; 0: it need not */
     bool *comes;          /* it is gone, and will be back */
-    struct hr_told *told; /* of a worker's fate, to its losses so far */
+    struct hr_told *told; /* of a worker's lost work, to its losses so far */
     uint64_t again;       /* samples that the last term computes once more, */
-    size_t recalled_by;   /* put down to this loss */
+    size_t revoked_by;    /* put down to this loss */
     struct hr_losses_multinode
         *multinode; /* of a run on several machines (losses_multinode.h); or NULL */
     /* A term begins there, in place of what this file has for one machine; or NULL. */
@@ -104,10 +104,10 @@ void hr_losses_start(struct hr_losses *losses, size_t rank);
 /* It was started again, and is ready to take part. */
 void hr_losses_welcome(struct hr_losses *losses, size_t rank);
 
-/* Was somebody lost, or has come back, of whom the present term does not know? Are all recalled
+/* Was somebody lost, or has come back, of whom the present term does not know? Are all revoked
  * from it? */
 bool hr_losses_changed(const struct hr_losses *losses);
-bool hr_losses_recalled(const struct hr_losses *losses);
+bool hr_losses_are_revoked(const struct hr_losses *losses);
 /* Have owners taken the losses of all who are gone? A cut before that could miss batches that one
  * of them had. */
 bool hr_losses_are_taken(const struct hr_losses *losses);
@@ -116,10 +116,10 @@ bool hr_losses_is_taken(const struct hr_losses *losses, size_t rank);
 /* All who live have come to a cut, and rest: what those who are gone left undone before it is
  * handed out again, or counted as lost, and what they were told last is counted. May be repeated.
  */
-void hr_losses_settle(const struct hr_losses *losses);
+void hr_losses_account(const struct hr_losses *losses);
 /* A rank that was lost, and will be back, is awaited: a term that begins begins with it. */
 bool hr_losses_await(const struct hr_losses *losses);
-/* All rest behind a cut that was concluded: it becomes the one that a recall goes back to. */
+/* All rest behind a cut that was concluded: it becomes the one that a revocation goes back to. */
 void hr_losses_keep_cut(struct hr_losses *losses);
 /* Where there is time, real or virtual: ask for a cut, if the last one is so long ago that one more
  * costs a hundredth of the time, and a second. At every tick. */
@@ -127,7 +127,7 @@ void hr_losses_mind_copy(struct hr_losses *losses);
 /* All who live rest; begins: where a cut was concluded. A new term begins. */
 HR_CHECKED enum hr_status hr_losses_begin_term(struct hr_losses *losses, bool begins);
 
-/* The steps of a recall, where ranks are on several machines (losses_multinode.h). Machine 0:
+/* The steps of a revocation, where ranks are on several machines (losses_multinode.h). Machine 0:
  * snapshot and counters are those of the last cut; samples that will be computed once more. */
 uint64_t hr_term_go_back(const struct hr_leader *leader);
 /* All machines have them: active workers, and what ranks here share, begin there. HR_E_LOST. */

@@ -31,7 +31,7 @@ static void put_in_inbox(struct hr_losses_multinode *it, const struct hr_loss_le
 {
     const uint32_t came = hr_atom32_load_relaxed(&it->came); /* our own */
     it->inbox[came % (sizeof it->inbox / sizeof *it->inbox)] = *letter;
-    hr_atom32_store_release(&it->came, came + 1); /* partner: next_letter; and it recalls */
+    hr_atom32_store_release(&it->came, came + 1); /* partner: next_letter; and it revokes */
     hr_bell_ring(&it->control->launcher_bell);
 }
 
@@ -267,8 +267,8 @@ static struct hr_waiter waiter_of(struct hr_losses_multinode *it)
 {
     return (struct hr_waiter){.abort = &it->control->abort,
                               .timeout_ns = it->timeout_ns,
-                              .recall = &it->came,
-                              .recall_seen = hr_atom32_load_relaxed(&it->took), /* our own */
+                              .revoke = &it->came,
+                              .revoke_seen = hr_atom32_load_relaxed(&it->took), /* our own */
                               .poll = poll,
                               .poll_arg = it};
 }
@@ -283,10 +283,10 @@ bool hr_losses_multinode_rest(struct hr_losses *losses)
     struct hr_losses_multinode *it = losses->multinode;
     const struct hr_train_job *job = losses->leader->job;
     const size_t workers = job->shared->workers;
-    const bool recalled = hr_losses_recalled(losses);
-    const size_t n = recalled ? job->first_stage : workers; /* servers rest when recalled */
+    const bool revoked = hr_losses_are_revoked(losses);
+    const size_t n = revoked ? job->first_stage : workers; /* servers rest when revoked */
     bool rests = false;
-    if (recalled && hr_losses_await(losses))
+    if (revoked && hr_losses_await(losses))
         return false;
     for (size_t r = 0; r < n; r++) {
         if (!lives_here(it, r))
@@ -314,7 +314,7 @@ enum hr_status hr_losses_multinode_wait(struct hr_losses *losses)
     struct hr_losses_multinode *it = losses->multinode;
     struct hr_waiter waiter = waiter_of(it);
     waiter.timeout_ns = 0; /* a span is as long as it is; who waits for us has a deadline */
-    waiter.recall = NULL;
+    waiter.revoke = NULL;
     return hr_wait_until(&waiter, &it->control->launcher_bell, is_called, it, "the others");
 }
 
@@ -342,7 +342,7 @@ enum hr_status hr_losses_multinode_end(struct hr_losses *losses)
     struct hr_losses_multinode *it = losses->multinode;
     HR_TRY(hr_losses_multinode_take(losses));
     struct hr_waiter waiter = waiter_of(it);
-    waiter.recall = NULL;
+    waiter.revoke = NULL;
     waiter.poll = poll_and_take;
     waiter.poll_arg = losses;
     return hr_diff_barrier_alone(it->barrier, &waiter, HR_STAGE_OVER, "the end of the run");

@@ -6,7 +6,7 @@
  *   machine m   sees that another is lost, or a rank of its own     report -> machine 0
  *   machine 0   has seen it, or been told                           order  -> all who live
  *   all         take the order: the bridge's term is over (machines/bridge.h), and with it a
- *               barrier under way; ranks are recalled (shm/roster.h). Servers of a machine that is
+ *               barrier under way; ranks are revoked (shm/roster.h). Servers of a machine that is
  *               lost move to those that are left. When all ranks here rest a new term begins:
  *
  *   1. what was under way has come, or is dropped; a barrier: what ranks have counted is everywhere
@@ -90,12 +90,12 @@ HR_CHECKED enum hr_status hr_losses_multinode_take(struct hr_losses *losses);
 /* Do all ranks here rest that live? Where none does: have others come to a barrier, or is there a
  * term to be begun? Then its stage says where. */
 bool hr_losses_multinode_rest(struct hr_losses *losses);
-/* All machines meet, where their ranks rest. HR_E_RECALLED: there is an order to take first. */
+/* All machines meet, where their ranks rest. HR_E_REVOKED: there is an order to take first. */
 HR_CHECKED enum hr_status hr_losses_multinode_barrier(struct hr_losses *losses);
 /* Where no worker lives here: until the others meet, or there is an order to take. HR_E_ABORTED. */
 HR_CHECKED enum hr_status hr_losses_multinode_wait(struct hr_losses *losses);
 /* All ranks here rest, and a loss has been taken: see above. *again: samples that will be computed
- * once more. HR_E_RECALLED: as above. */
+ * once more. HR_E_REVOKED: as above. */
 HR_CHECKED enum hr_status hr_losses_multinode_begin(struct hr_losses *losses, uint64_t *again);
 /* All ranks have ended: machines' launchers meet. */
 HR_CHECKED enum hr_status hr_losses_multinode_end(struct hr_losses *losses);

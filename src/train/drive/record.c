@@ -275,7 +275,7 @@ static uint64_t since_begin_ns(const struct hr_drive *drive)
 static void at_server(const struct hr_drive *drive, size_t shard, uint64_t value)
 {
     const size_t rank = hr_shard_rank(drive->job->shared, shard);
-    append(drive, &(struct hr_trace_entry){HR_ROLL_AT, (uint32_t)rank, 0, value, 0});
+    append(drive, &(struct hr_trace_entry){HR_MEMBERSHIP_AT, (uint32_t)rank, 0, value, 0});
 }
 
 static uint64_t entries_of(const struct hr_drive *drive, size_t shard)
@@ -302,7 +302,7 @@ void hr_record_lost(const struct hr_drive *drive, size_t rank)
 {
     const struct hr_shared_state *shared = drive->job->shared;
     const bool worker = rank < shared->workers;
-    struct hr_trace_entry entry = {.kind = HR_ROLL_LOST, .rank = (uint32_t)rank};
+    struct hr_trace_entry entry = {.kind = HR_MEMBERSHIP_LOST, .rank = (uint32_t)rank};
     if (!record_roll(drive))
         return;
     entry.duration_ns = since_begin_ns(drive);
@@ -321,7 +321,7 @@ void hr_record_lost(const struct hr_drive *drive, size_t rank)
 
 void hr_record_back(const struct hr_drive *drive, size_t rank)
 {
-    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_BACK, .rank = (uint32_t)rank});
+    append(drive, &(struct hr_trace_entry){.kind = HR_MEMBERSHIP_BACK, .rank = (uint32_t)rank});
 }
 
 /* All workers rest, and owners have taken what they sent. */
@@ -337,83 +337,84 @@ static void at_servers(const struct hr_drive *drive)
 void hr_record_cut(const struct hr_drive *drive, bool halts)
 {
     at_servers(drive);
-    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_CUT,
+    append(drive, &(struct hr_trace_entry){.kind = HR_MEMBERSHIP_CUT,
                                            .value = 2 * drive->leader->cuts.cut->index + halts,
                                            .duration_ns = since_begin_ns(drive)});
 }
 
 void hr_record_over(const struct hr_drive *drive)
 {
-    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_OVER});
+    append(drive, &(struct hr_trace_entry){.kind = HR_MEMBERSHIP_OVER});
 }
 
 void hr_record_term(const struct hr_drive *drive, uint64_t index, uint64_t again)
 {
     at_servers(drive);
-    append(drive, &(struct hr_trace_entry){.kind = HR_ROLL_TERM, .step = again, .value = index});
+    append(drive,
+           &(struct hr_trace_entry){.kind = HR_MEMBERSHIP_TERM, .step = again, .value = index});
 }
 
 /* --- read --- */
 
-void hr_roll_free(struct hr_roll *roll)
+void hr_membership_free(struct hr_membership *membership)
 {
-    free(roll->event);
-    free(roll->place);
-    *roll = (struct hr_roll){0};
+    free(membership->event);
+    free(membership->place);
+    *membership = (struct hr_membership){0};
 }
 
 /* What the log says, into memory that has room for all of it. */
-static enum hr_status take_all(struct hr_trace_cursor *cursor, struct hr_roll *roll)
+static enum hr_status take_all(struct hr_trace_cursor *cursor, struct hr_membership *membership)
 {
     const struct hr_trace_entry *entry;
-    const struct hr_roll_place *at = roll->place;
+    const struct hr_membership_place *at = membership->place;
     size_t places = 0;
-    roll->over = SIZE_MAX;
+    membership->over = SIZE_MAX;
     for (; (entry = hr_trace_peek(cursor)); hr_trace_next(cursor)) {
         switch (entry->kind) {
-        case HR_ROLL_AT:
-            roll->place[places++] = (struct hr_roll_place){entry->rank, entry->value};
+        case HR_MEMBERSHIP_AT:
+            membership->place[places++] = (struct hr_membership_place){entry->rank, entry->value};
             break;
-        case HR_ROLL_LOST:
-        case HR_ROLL_BACK:
-        case HR_ROLL_CUT:
-        case HR_ROLL_TERM:
-            roll->event[roll->n++] =
-                (struct hr_roll_event){.kind = (enum hr_roll_kind)entry->kind,
-                                       .rank = entry->rank,
-                                       .step = entry->step,
-                                       .value = entry->value,
-                                       .at = at,
-                                       .n = (size_t)(roll->place + places - at)};
-            at = roll->place + places;
+        case HR_MEMBERSHIP_LOST:
+        case HR_MEMBERSHIP_BACK:
+        case HR_MEMBERSHIP_CUT:
+        case HR_MEMBERSHIP_TERM:
+            membership->event[membership->n++] =
+                (struct hr_membership_event){.kind = (enum hr_membership_kind)entry->kind,
+                                             .rank = entry->rank,
+                                             .step = entry->step,
+                                             .value = entry->value,
+                                             .at = at,
+                                             .n = (size_t)(membership->place + places - at)};
+            at = membership->place + places;
             break;
-        case HR_ROLL_OVER:
-            roll->over = roll->n;
+        case HR_MEMBERSHIP_OVER:
+            membership->over = membership->n;
             break;
         default:
             return hr_fail(HR_E_FORMAT,
                            "the launcher's log has an entry of kind %u, expected 0 to %d",
-                           entry->kind, HR_ROLL_OVER);
+                           entry->kind, HR_MEMBERSHIP_OVER);
         }
     }
     return HR_OK;
 }
 
-enum hr_status hr_roll_read(const struct hr_trace *trace, struct hr_roll *roll)
+enum hr_status hr_membership_read(const struct hr_trace *trace, struct hr_membership *membership)
 {
     const size_t owner = trace->nowners - 1;
     const uint64_t entries = trace->owner[owner].entries; /* no more than bytes: checked */
     struct hr_trace_cursor cursor;
-    *roll = (struct hr_roll){.event = calloc(entries + 1, sizeof *roll->event),
-                             .place = calloc(entries + 1, sizeof *roll->place)};
-    enum hr_status status = roll->event && roll->place
+    *membership = (struct hr_membership){.event = calloc(entries + 1, sizeof *membership->event),
+                                         .place = calloc(entries + 1, sizeof *membership->place)};
+    enum hr_status status = membership->event && membership->place
                                 ? hr_trace_cursor_open(&cursor, trace, owner)
                                 : hr_fail(HR_E_NOMEM, "no memory for the launcher's log");
     if (status == HR_OK) {
-        status = take_all(&cursor, roll);
+        status = take_all(&cursor, membership);
         hr_trace_cursor_close(&cursor);
     }
     if (status != HR_OK)
-        hr_roll_free(roll);
+        hr_membership_free(membership);
     return status;
 }

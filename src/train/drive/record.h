@@ -76,13 +76,13 @@ HR_CHECKED enum hr_status hr_record_bring(struct hr_drive *drive, struct hr_brid
  * Why that is enough: what an owner takes, a loss and a return among it, stands in its own log. The
  * launcher acts only where all who live rest, or (LOST, BACK) in a way that others learn by an
  * input of theirs. Test: tests/unit/train/test_replay_losses.c, test_replay_ends.c */
-enum hr_roll_kind {
-    HR_ROLL_AT,
-    HR_ROLL_LOST,
-    HR_ROLL_BACK,
-    HR_ROLL_CUT,
-    HR_ROLL_TERM,
-    HR_ROLL_OVER
+enum hr_membership_kind {
+    HR_MEMBERSHIP_AT,
+    HR_MEMBERSHIP_LOST,
+    HR_MEMBERSHIP_BACK,
+    HR_MEMBERSHIP_CUT,
+    HR_MEMBERSHIP_TERM,
+    HR_MEMBERSHIP_OVER
 };
 
 /* Written; nothing where the run is not recorded, or outlives no losses. */
@@ -94,33 +94,34 @@ void hr_record_back(const struct hr_drive *drive, size_t rank);
 void hr_record_cut(const struct hr_drive *drive, bool halts);
 /* They have left the last one. */
 void hr_record_over(const struct hr_drive *drive);
-/* All were recalled, and a term has begun: so many samples will be computed once more. */
+/* All were revoked, and a term has begun: so many samples will be computed once more. */
 void hr_record_term(const struct hr_drive *drive, uint64_t index, uint64_t again);
 
 /* Read. */
 
-struct hr_roll_place {
+struct hr_membership_place {
     uint32_t rank;
     uint64_t value;
 };
 
-struct hr_roll_event {
-    enum hr_roll_kind kind; /* LOST, BACK, CUT or TERM */
+struct hr_membership_event {
+    enum hr_membership_kind kind; /* LOST, BACK, CUT or TERM */
     uint32_t rank;
     uint64_t step, value;
-    const struct hr_roll_place *at; /* (n) */
+    const struct hr_membership_place *at; /* (n) */
     size_t n;
 };
 
-struct hr_roll {
-    struct hr_roll_event *event; /* (n) owned */
-    size_t n, over;              /* events; those before the end */
-    struct hr_roll_place *place; /* owned */
+struct hr_membership {
+    struct hr_membership_event *event; /* (n) owned */
+    size_t n, over;                    /* events; those before the end */
+    struct hr_membership_place *place; /* owned */
 };
 
 /* The last owner's log. HR_E_FORMAT: what it says cannot be; HR_E_NOMEM. */
-HR_CHECKED enum hr_status hr_roll_read(const struct hr_trace *trace, struct hr_roll *roll);
+HR_CHECKED enum hr_status hr_membership_read(const struct hr_trace *trace,
+                                             struct hr_membership *membership);
 /* Harmless on a zeroed one. */
-void hr_roll_free(struct hr_roll *roll);
+void hr_membership_free(struct hr_membership *membership);
 
 #endif

@@ -217,7 +217,7 @@ static enum hr_status take_header(const json_t *header, struct hr_replay *replay
     HR_TRY(take_text(data, "digest", replay->data_digest, sizeof replay->data_digest));
     HR_TRY(hr_data_options_from_json(json_object_get(data, "options"), replay->path,
                                      &replay->data_options));
-    hr_task_settle(&replay->options, &replay->data_options);
+    hr_task_resolve(&replay->options, &replay->data_options);
     HR_TRY(take_count(start, "index", &begin->index));
     HR_TRY(take_text(start, "weights", begin->weights, sizeof begin->weights));
     HR_TRY(take_text(start, "state", begin->state, sizeof begin->state));

@@ -14,7 +14,7 @@ struct round {
 };
 
 /* Rounds only grow. A worker is awaited in the next one, too; a server, which rests only when it is
- * recalled, is not: the workers may have gone through another before it looks. */
+ * revoked, is not: the workers may have gone through another before it looks. */
 static bool has_passed(void *arg)
 {
     const struct round *round = arg;
@@ -42,10 +42,10 @@ void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_wa
         .waiter = waiter,
         .rank = rank,
         .term = hr_atom32_load_acquire(&control->roster.term),      /* partner: begin_term */
-        .recalls = hr_atom32_load_acquire(&control->roster.called), /* partner: begin_term */
+        .revokes = hr_atom32_load_acquire(&control->roster.called), /* partner: begin_term */
     };
-    waiter->recall = &control->roster.recall;
-    waiter->recall_seen = rest->recalls;
+    waiter->revoke = &control->roster.revoke;
+    waiter->revoke_seen = rest->revokes;
 }
 
 static void say_stage(const struct hr_rest *rest, enum hr_rest_stage stage)
@@ -54,14 +54,15 @@ static void say_stage(const struct hr_rest *rest, enum hr_rest_stage stage)
     hr_atom32_store_release(&rest->control->rank[rest->rank].stage, stage);
 }
 
-/* Waiting for all is not waiting for a loss: no recall ends it, for whoever rests is recalled. */
+/* Waiting for all is not waiting for a loss: no revocation ends it, for whoever rests is revoked.
+ */
 static enum hr_status wait_for(struct hr_rest *rest, hr_ready_fn ready, void *arg)
 {
-    const struct hr_atom32 *recall = rest->waiter->recall;
-    rest->waiter->recall = NULL;
+    const struct hr_atom32 *revoke = rest->waiter->revoke;
+    rest->waiter->revoke = NULL;
     const enum hr_status status = hr_wait_until(rest->waiter, &rest->control->rank[rest->rank].bell,
                                                 ready, arg, "all others to come to rest");
-    rest->waiter->recall = recall;
+    rest->waiter->revoke = revoke;
     return status;
 }
 
@@ -75,16 +76,16 @@ enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_rest_stage stage)
     hr_bell_ring(&rest->control->launcher_bell);
     HR_TRY(wait_for(rest, has_passed, &round));
     const uint32_t term = hr_atom32_load_relaxed(&roster->term); /* published by rounds */
-    const uint32_t recalls = hr_atom32_load_relaxed(&roster->called);
-    rest->waiter->recall_seen = recalls;
+    const uint32_t revokes = hr_atom32_load_relaxed(&roster->called);
+    rest->waiter->revoke_seen = revokes;
     if (term == rest->term)
         return HR_OK;
-    rest->recalled = recalls != rest->recalls;
+    rest->revoked = revokes != rest->revokes;
     rest->begins = hr_atom32_load_relaxed(&roster->begins);
-    rest->recalls = recalls;
+    rest->revokes = revokes;
     rest->term = term;
     rest->new_term = true;
-    return hr_fail(HR_E_RECALLED, "a new term has begun");
+    return hr_fail(HR_E_REVOKED, "a new term has begun");
 }
 
 enum hr_status hr_rest_join(struct hr_rest *rest, bool *over)
@@ -99,7 +100,7 @@ enum hr_status hr_rest_join(struct hr_rest *rest, bool *over)
 bool hr_rest_may_join(void *arg)
 {
     struct hr_worker *nobody = arg;
-    return hr_server_may_join(nobody) || hr_roster_recalls(nobody->shared->control);
+    return hr_server_may_join(nobody) || hr_roster_is_revoked(nobody->shared->control);
 }
 
 /* --- the launcher --- */
@@ -120,17 +121,17 @@ static uint32_t stage_of(const struct hr_losses *losses, size_t rank)
 }
 
 /* Do all who live rest, and a worker among them? Else all workers are being started again. Servers
- * rest only when they are recalled. */
+ * rest only when they are revoked. */
 static bool all_rest(struct hr_losses *losses)
 {
     const struct hr_control *control = control_of(losses);
     const size_t workers = job_of(losses)->shared->workers;
-    const bool recalled = hr_losses_recalled(losses);
-    const size_t n = recalled ? job_of(losses)->first_stage : workers;
+    const bool revoked = hr_losses_are_revoked(losses);
+    const size_t n = revoked ? job_of(losses)->first_stage : workers;
     size_t resting = 0;
     if (losses->multinode)
         return hr_losses_multinode_rest(losses);
-    if (recalled ? hr_losses_await(losses) : !hr_losses_are_taken(losses))
+    if (revoked ? hr_losses_await(losses) : !hr_losses_are_taken(losses))
         return false;
     for (size_t r = 0; r < n; r++) {
         if (hr_roster_is_gone(control, r))
@@ -200,7 +201,7 @@ static void release(struct hr_losses *losses)
 {
     struct hr_shared_state *shared = job_of(losses)->shared;
     if (rest_at(losses, HR_STAGE_ENDED)) {
-        hr_losses_settle(losses);
+        hr_losses_account(losses);
         end_span(losses);
         losses->rest_ns = losses->now_ns(losses->clock);
     }
@@ -238,7 +239,7 @@ static enum hr_status go_on_multinode(struct hr_losses *losses)
     enum hr_status status;
     if (hr_losses_changed(losses)) {
         const bool begins = !it->passed || it->passed == HR_STAGE_EVALUATED;
-        if (hr_losses_recalled(losses) && !begins)
+        if (hr_losses_are_revoked(losses) && !begins)
             run_clock(losses, true, losses->now_ns(losses->clock));
         status = hr_losses_begin_term(losses, begins);
     } else {
@@ -246,7 +247,7 @@ static enum hr_status go_on_multinode(struct hr_losses *losses)
         if (status == HR_OK)
             release(losses);
     }
-    return status == HR_E_RECALLED ? HR_OK : status; /* its order is taken at the next ring */
+    return status == HR_E_REVOKED ? HR_OK : status; /* its order is taken at the next ring */
 }
 
 enum hr_status hr_rest_release(struct hr_losses *losses)
@@ -266,7 +267,7 @@ enum hr_status hr_rest_release(struct hr_losses *losses)
         return go_on_multinode(losses);
     if (hr_losses_changed(losses)) {
         const bool begins = rest_at(losses, HR_STAGE_BEGINS);
-        if (hr_losses_recalled(losses) && !begins) /* all are back in the span */
+        if (hr_losses_are_revoked(losses) && !begins) /* all are back in the span */
             run_clock(losses, true, losses->now_ns(losses->clock));
         return hr_losses_begin_term(losses, begins);
     }

@@ -12,7 +12,7 @@
 
 /* What a rank rests at. Those at a cut are reached by all who live, or by none. */
 enum hr_rest_stage {
-    HR_STAGE_SPAN = 1,  /* recalled in the middle of a span */
+    HR_STAGE_SPAN = 1,  /* revoked in the middle of a span */
     HR_STAGE_ENDED,     /* a cut: all have come to it */
     HR_STAGE_EXPORTED,  /* their parts of the state are in the snapshot */
     HR_STAGE_EVALUATED, /* and it has been evaluated */
@@ -26,22 +26,22 @@ struct hr_rest {
     struct hr_control *control;
     struct hr_waiter *waiter;
     size_t rank;
-    uint32_t term, recalls; /* that it knows */
+    uint32_t term, revokes; /* that it knows */
     bool new_term;          /* one has begun, and the rank has not taken its place in it */
-    bool recalled;          /* by the last new term: it begins from the snapshot */
+    bool revoked;           /* by the last new term: it begins from the snapshot */
     bool begins;            /* by the last new term: at HR_STAGE_BEGINS */
 };
 
-/* Of rank `rank`, which waits with that waiter: from now on its waits can be recalled. */
+/* Of rank `rank`, which waits with that waiter: from now on its waits can be revoked. */
 void hr_rest_open(struct hr_rest *rest, struct hr_control *control, struct hr_waiter *waiter,
                   size_t rank);
 
-/* Rest until all who live do. HR_E_RECALLED: a new term has begun; else all go on. */
+/* Rest until all who live do. HR_E_REVOKED: a new term has begun; else all go on. */
 HR_CHECKED enum hr_status hr_rest_at(struct hr_rest *rest, enum hr_rest_stage stage);
 /* Has the last cut passed? */
 bool hr_rest_is_over(const struct hr_rest *rest);
 /* Have owners taken the loss of this worker (a struct hr_worker that nobody is yet), or are all
- * recalled, and begin anew? (hr_ready_fn) */
+ * revoked, and begin anew? (hr_ready_fn) */
 bool hr_rest_may_join(void *nobody);
 /* Rest until the launcher knows that this rank is back, or (*over) the run is. */
 HR_CHECKED enum hr_status hr_rest_join(struct hr_rest *rest, bool *over);

@@ -129,7 +129,7 @@ enum hr_status hr_server_restart(struct hr_server *server)
 static enum hr_status server_rest(struct hr_server *server)
 {
     const enum hr_status rested = hr_rest_at(&server->rest, HR_STAGE_SPAN);
-    return rested == HR_E_RECALLED ? hr_server_restart(server) : rested;
+    return rested == HR_E_REVOKED ? hr_server_restart(server) : rested;
 }
 
 enum hr_status hr_serve(struct hr_server *server)
@@ -138,7 +138,7 @@ enum hr_status hr_serve(struct hr_server *server)
     const size_t rank = hr_shard_rank(shared, server->shard.number);
     while (!shared->strategy->over(&server->shard)) {
         enum hr_status status = take_next(server);
-        if (status == HR_E_RECALLED)
+        if (status == HR_E_REVOKED)
             status = server_rest(server);
         HR_TRY(hr_say_for_whom(shared, rank, status));
     }
@@ -399,7 +399,7 @@ bool hr_resting_serve_then_look(void *arg)
 
 /* --- a server --- */
 
-/* One that was started again: all others are recalled, and the snapshot is that of the last cut; at
+/* One that was started again: all others are revoked, and the snapshot is that of the last cut; at
  * once, or where its replica has gone on at the next cut, however far away that is. */
 static enum hr_status come_back(struct hr_server *server, bool *over)
 {

@@ -44,7 +44,7 @@ struct replay_losses {
     struct hr_shared_state *shared; /* the play's */
     struct hr_trace_cursor *log;    /* of shards (servers), or of workers that have logs */
     const struct hr_trace_texts *texts;
-    struct hr_roll roll;
+    struct hr_membership membership;
     bool follows;               /* the log; else nothing is outlived, or the run has left it */
     size_t next;                /* event */
     size_t forced;              /* events before this one happen at once */
@@ -59,10 +59,11 @@ struct replay_limit {
     size_t until;     /* 0: not known yet */
 };
 
-static const struct hr_roll_event *next_of(const struct replay_losses *losses)
+static const struct hr_membership_event *next_of(const struct replay_losses *losses)
 {
-    return losses->follows && losses->next < losses->roll.n ? &losses->roll.event[losses->next]
-                                                            : NULL;
+    return losses->follows && losses->next < losses->membership.n
+               ? &losses->membership.event[losses->next]
+               : NULL;
 }
 
 /* --- where cuts are --- */
@@ -71,15 +72,15 @@ static const struct hr_roll_event *next_of(const struct replay_losses *losses)
 static void look_ahead(struct replay_losses *losses)
 {
     struct hr_batch_schedule *schedule = &losses->shared->schedule;
-    const struct hr_roll *roll = &losses->roll;
+    const struct hr_membership *membership = &losses->membership;
     schedule->rests = losses->rests;
     schedule->nrests = 0;
     losses->forced = losses->next;
-    for (size_t e = losses->next; e < roll->n && schedule->nrests < 2; e++) {
-        if (roll->event[e].kind == HR_ROLL_TERM && schedule->nrests == 0)
+    for (size_t e = losses->next; e < membership->n && schedule->nrests < 2; e++) {
+        if (membership->event[e].kind == HR_MEMBERSHIP_TERM && schedule->nrests == 0)
             losses->forced = e + 1;
-        if (roll->event[e].kind == HR_ROLL_CUT)
-            losses->rests[schedule->nrests++] = roll->event[e].value / 2;
+        if (membership->event[e].kind == HR_MEMBERSHIP_CUT)
+            losses->rests[schedule->nrests++] = membership->event[e].value / 2;
     }
 }
 
@@ -105,7 +106,7 @@ static enum hr_status replay_losses_open(struct replay_losses *losses, struct hr
     losses->limit = calloc(losses->shared->workers, sizeof *losses->limit);
     if (!losses->limit)
         return hr_fail(HR_E_NOMEM, "no memory for %zu workers", losses->shared->workers);
-    const enum hr_status status = hr_roll_read(&own->trace, &losses->roll);
+    const enum hr_status status = hr_membership_read(&own->trace, &losses->membership);
     if (status != HR_OK)
         return hr_fail_within(status, "%s", drive->replay->path);
     look_ahead(losses);
@@ -119,7 +120,7 @@ static void replay_losses_close(struct replay_losses *losses)
     if (losses->follows)
         losses->shared->schedule.nrests = 0;
     losses->follows = false;
-    hr_roll_free(&losses->roll);
+    hr_membership_free(&losses->membership);
     free(losses->limit);
     losses->limit = NULL;
 }
@@ -128,7 +129,7 @@ static void replay_losses_close(struct replay_losses *losses)
 static void replay_losses_awaited(const struct replay_losses *losses, char *text, size_t size)
 {
     static const char *const names[] = {"", "the loss", "the return", "a cut", "a new term"};
-    const struct hr_roll_event *event = next_of(losses);
+    const struct hr_membership_event *event = next_of(losses);
     text[0] = '\0';
     if (event)
         snprintf(text, size, "%s of rank %u at step %" PRIu64 " (value %" PRIu64 ")",
@@ -153,14 +154,14 @@ static const struct replay_limit *limit_of(struct replay_losses *losses, size_t 
     if (limit->until > losses->next)
         return limit;
     *limit = (struct replay_limit){UINT64_MAX, UINT64_MAX, SIZE_MAX};
-    for (size_t e = losses->next; e < losses->roll.n && limit->until == SIZE_MAX; e++) {
-        const struct hr_roll_event *event = &losses->roll.event[e];
-        const bool dies = event->kind == HR_ROLL_LOST && event->rank == rank;
+    for (size_t e = losses->next; e < losses->membership.n && limit->until == SIZE_MAX; e++) {
+        const struct hr_membership_event *event = &losses->membership.event[e];
+        const bool dies = event->kind == HR_MEMBERSHIP_LOST && event->rank == rank;
         if (dies)
             limit->most = event->step;
         if (dies && hr_workers_log(losses->shared->strategy))
             limit->entries = event->value;
-        if (dies || event->kind == HR_ROLL_TERM)
+        if (dies || event->kind == HR_MEMBERSHIP_TERM)
             limit->until = e + 1;
     }
     return limit;
@@ -213,7 +214,7 @@ static bool replay_holds(struct replay_losses *losses, size_t rank)
 }
 
 /* Here it sends each request once, to all servers at once. */
-static bool has_sent(const struct replay_losses *losses, const struct hr_roll_event *event)
+static bool has_sent(const struct replay_losses *losses, const struct hr_membership_event *event)
 {
     const uint64_t sent = losses->play->worker[event->rank].worker.requests.sent;
     for (size_t i = 0; i < event->n; i++)
@@ -223,7 +224,7 @@ static bool has_sent(const struct replay_losses *losses, const struct hr_roll_ev
 }
 
 /* A server's loss begins a term, which happens at once with all before it. */
-static bool may_be_lost(struct replay_losses *losses, const struct hr_roll_event *event)
+static bool may_be_lost(struct replay_losses *losses, const struct hr_membership_event *event)
 {
     const struct hr_play *play = losses->play;
     const bool logs = hr_workers_log(losses->shared->strategy) && play->played[event->rank].up;
@@ -254,7 +255,7 @@ static enum hr_status tell_loss(struct replay_losses *losses, uint64_t step)
     return HR_OK;
 }
 
-static enum hr_status lose(struct replay_losses *losses, const struct hr_roll_event *event)
+static enum hr_status lose(struct replay_losses *losses, const struct hr_membership_event *event)
 {
     struct hr_play *play = losses->play;
     const bool again = play->state[event->rank] == HR_LOST; /* on its way back */
@@ -270,11 +271,12 @@ static enum hr_status lose(struct replay_losses *losses, const struct hr_roll_ev
 }
 
 /* What servers had taken, and here could not, is skipped. */
-static enum hr_status begin_term(struct replay_losses *losses, const struct hr_roll_event *event)
+static enum hr_status begin_term(struct replay_losses *losses,
+                                 const struct hr_membership_event *event)
 {
     struct hr_play *play = losses->play;
     struct hr_losses *all = &play->drive->losses;
-    if (!hr_losses_recalled(all) || hr_losses_await(all))
+    if (!hr_losses_are_revoked(all) || hr_losses_await(all))
         return loss_misfits(losses, "not all are there");
     HR_TRY(hr_play_begin_term(play));
     hand_out_before_it(losses);
@@ -295,23 +297,23 @@ static enum hr_status begin_term(struct replay_losses *losses, const struct hr_r
 static enum hr_status happen(struct replay_losses *losses, bool *done)
 {
     struct hr_play *play = losses->play;
-    const struct hr_roll_event *event = next_of(losses);
+    const struct hr_membership_event *event = next_of(losses);
     const bool forced = losses->next < losses->forced;
     const size_t rank = event->rank;
     *done = false;
     switch (event->kind) {
-    case HR_ROLL_LOST:
+    case HR_MEMBERSHIP_LOST:
         if (!forced && !may_be_lost(losses, event))
             return HR_OK;
         HR_TRY(lose(losses, event));
         break;
-    case HR_ROLL_BACK:
+    case HR_MEMBERSHIP_BACK:
         if (play->state[rank] != HR_LOST || !play->drive->losses.again_ns[rank] ||
             !(forced || hr_play_may_come_back(play, rank)))
             return HR_OK;
         HR_TRY(hr_play_come_back(play, rank));
         break;
-    case HR_ROLL_TERM:
+    case HR_MEMBERSHIP_TERM:
         HR_TRY(begin_term(losses, event));
         break;
     default:
@@ -343,7 +345,7 @@ static enum hr_status replay_losses_leave(struct replay_losses *losses, bool *mo
     const size_t ranks = play->shared->workers + play->shared->servers;
     replay_losses_close(losses);
     play->shared->repeats = false;
-    if (!play->shared->outlives || !hr_losses_recalled(all))
+    if (!play->shared->outlives || !hr_losses_are_revoked(all))
         return HR_OK;
     for (size_t r = 0; r < ranks; r++)
         if (hr_play_may_come_back(play, r))
@@ -358,9 +360,9 @@ static enum hr_status replay_losses_leave(struct replay_losses *losses, bool *mo
 
 static bool replay_at_cut(struct replay_losses *losses)
 {
-    const struct hr_roll_event *event = next_of(losses);
+    const struct hr_membership_event *event = next_of(losses);
     return hr_play_at_cut(losses->play) &&
-           (!losses->follows || (event && event->kind == HR_ROLL_CUT));
+           (!losses->follows || (event && event->kind == HR_MEMBERSHIP_CUT));
 }
 
 /* There all see the request to stop. */
@@ -373,11 +375,11 @@ static void stop_at(const struct replay_losses *losses, uint64_t index)
 
 static bool is_the_last_cut(const struct replay_losses *losses)
 {
-    const struct hr_roll *roll = &losses->roll;
+    const struct hr_membership *membership = &losses->membership;
     size_t e = losses->next + 1;
-    while (e < roll->n && roll->event[e].kind != HR_ROLL_CUT)
+    while (e < membership->n && membership->event[e].kind != HR_MEMBERSHIP_CUT)
         e++;
-    return e >= roll->n;
+    return e >= membership->n;
 }
 
 /* --early-stop ends a run at a cut that the log does not know to be the last. */
@@ -385,7 +387,7 @@ static enum hr_status replay_cut(struct replay_losses *losses)
 {
     struct hr_play *play = losses->play;
     const struct hr_cut *cut = play->drive->leader->cuts.cut;
-    const struct hr_roll_event *event = next_of(losses);
+    const struct hr_membership_event *event = next_of(losses);
     if (!losses->follows)
         return hr_play_cut(play);
     const bool is_short = hr_replay_is_cut_short(play->drive), halts = event->value & 1;
@@ -405,13 +407,13 @@ static enum hr_status replay_cut(struct replay_losses *losses)
 /* Until all have left it, too, ranks are lost and started again. */
 static enum hr_status replay_losses_end(struct replay_losses *losses)
 {
-    const struct hr_roll *roll = &losses->roll;
+    const struct hr_membership *membership = &losses->membership;
     bool done = true;
     if (hr_replay_is_cut_short(losses->play->drive))
         return HR_OK;
-    losses->forced = roll->n;
+    losses->forced = membership->n;
     for (; next_of(losses); losses->next++) {
-        losses->play->drive->losses.halted = losses->next >= roll->over;
+        losses->play->drive->losses.halted = losses->next >= membership->over;
         HR_TRY(happen(losses, &done));
         if (!done)
             return loss_misfits(losses, "the last cut has passed");

@@ -362,7 +362,7 @@ enum hr_status hr_play_notice(struct hr_play *play, size_t rank)
     if (!hr_losses_lost(losses_of(play), rank, how))
         return hr_fail(HR_E_LOST, "rank %zu: %s%s", rank, how, losses_of(play)->why_not);
     play->state[rank] = HR_LOST;
-    for (size_t r = 0; hr_losses_recalled(losses_of(play)) && r < ranks(play); r++)
+    for (size_t r = 0; hr_losses_are_revoked(losses_of(play)) && r < ranks(play); r++)
         if (hr_play_lives(play, r)) {
             if (r < play->shared->workers)
                 drop_gradient(play, r);
@@ -389,7 +389,7 @@ bool hr_play_may_come_back(struct hr_play *play, size_t rank)
         return false;
     if (rank >= play->shared->workers)
         return true;
-    return hr_losses_recalled(losses_of(play)) || hr_losses_is_taken(losses_of(play), rank);
+    return hr_losses_are_revoked(losses_of(play)) || hr_losses_is_taken(losses_of(play), rank);
 }
 
 enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
@@ -398,7 +398,7 @@ enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
     hr_losses_welcome(losses_of(play), rank);
     play->state[rank] = HR_RESTS;
     play->played[rank].taken = 0; /* messages, of its next life */
-    if (rank >= play->shared->workers || hr_losses_recalled(losses_of(play)))
+    if (rank >= play->shared->workers || hr_losses_are_revoked(losses_of(play)))
         return HR_OK;
     play->state[rank] = HR_WANTS;
     return start_worker(play, rank, true);
@@ -408,7 +408,7 @@ enum hr_status hr_play_come_back(struct hr_play *play, size_t rank)
 
 bool hr_play_term_is_over(const struct hr_play *play)
 {
-    if (!play->shared->outlives || !hr_losses_recalled(losses_of(play)))
+    if (!play->shared->outlives || !hr_losses_are_revoked(losses_of(play)))
         return false;
     for (size_t r = 0; r < ranks(play); r++)
         if (play->state[r] == HR_DEAD)
@@ -458,9 +458,9 @@ static enum hr_status begin_all_again(struct hr_play *play)
 
 enum hr_status hr_play_begin_term(struct hr_play *play)
 {
-    const bool recalled = hr_losses_recalled(losses_of(play));
+    const bool revoked = hr_losses_are_revoked(losses_of(play));
     HR_TRY(hr_losses_begin_term(losses_of(play), false));
-    if (recalled)
+    if (revoked)
         return begin_all_again(play);
     for (size_t r = 0; r < play->shared->workers; r++)
         if (hr_play_lives(play, r) && !hr_train_worker_enter_group(&play->worker[r]))
@@ -481,7 +481,7 @@ bool hr_play_at_cut(const struct hr_play *play)
         arrived += state == HR_ARRIVED;
     }
     return arrived > 0 && (!play->shared->outlives ||
-                           (!hr_losses_recalled(losses) && hr_losses_are_taken(losses)));
+                           (!hr_losses_are_revoked(losses) && hr_losses_are_taken(losses)));
 }
 
 /* A job of the pool: a worker's part of an evaluation. */
@@ -510,7 +510,7 @@ static enum hr_status take_active(struct hr_play *play)
     if (play->shared->outlives && hr_losses_changed(losses))
         HR_TRY(hr_play_begin_term(play));
     if (play->shared->outlives)
-        hr_losses_settle(losses);
+        hr_losses_account(losses);
     return HR_OK;
 }
 
@@ -601,7 +601,7 @@ static bool all_know_of_losses(const struct hr_play *play)
     for (size_t r = 0; r < play->shared->workers + play->shared->servers; r++)
         if (play->state[r] == HR_DEAD)
             return false;
-    return !hr_losses_recalled(losses) && hr_losses_are_taken(losses);
+    return !hr_losses_are_revoked(losses) && hr_losses_are_taken(losses);
 }
 
 /* --- where all stand --- */

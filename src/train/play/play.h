@@ -131,7 +131,7 @@ HR_CHECKED enum hr_status hr_play_cut(struct hr_play *play);
  *   When    a multiple of --checkpoint-every batches has been handed out, or a save is asked for
  *           (strategy/batch_schedule.h), and the epoch's last batch has not: there a cut follows,
  *           which saves. Not while losses wait to be taken, nor in a
- *           recall: then at the first event behind it. The checkpoint's step is the number of
+ *           revoke: then at the first event behind it. The checkpoint's step is the number of
  *           batches that have been handed out, less that of a step in hand (backup-workers).
  *
  *   Told    a worker's step is told when it has its next batch: until all whose step may be in the

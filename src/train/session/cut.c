@@ -151,8 +151,8 @@ void hr_cut_add_point(const struct hr_cuts *cuts, struct hr_curve_point point)
 {
     struct hr_cut *cut = cuts->cut;
     HR_ASSERT(cut->points < cuts->curve_room);
-    point.samples = cuts->past.samples + cut->trained.samples;
-    point.seconds = cuts->past.seconds + hr_seconds(cut->train_ns);
+    point.samples = cuts->history.samples + cut->trained.samples;
+    point.seconds = cuts->history.seconds + hr_seconds(cut->train_ns);
     point.step = hr_cut_step(cuts);
     cuts->curve[cut->points] = hr_cut_measured(cuts, point);
     hr_atom64_store_release(&cut->ncurve, cut->points + 1); /* partner: hr_launcher_tick */
@@ -209,5 +209,5 @@ void hr_cut_conclude(const struct hr_cuts *cuts)
 
 uint64_t hr_cut_step(const struct hr_cuts *cuts)
 {
-    return cuts->cut->index + cuts->past.steps;
+    return cuts->cut->index + cuts->history.steps;
 }

@@ -11,7 +11,7 @@
  * How an engine plugs in: it lays out a struct hr_cut and the curve in its segment (carve.h), and
  * says in a batch schedule what an index stands for; for one that rests at the ends of epochs
  * alone, an index may be an epoch. Its leader makes the calls above; launcher.h shows the curve
- * and saves, save.h writes and reads what is in struct hr_past.
+ * and saves, save.h writes and reads what is in struct hr_history.
  *
  * Threads: struct hr_cuts is constant while ranks run, and every rank has it; what writes through
  *          it is the leader's. Barriers order all accesses to the plain fields of struct hr_cut.
@@ -124,7 +124,7 @@ float *hr_best_weights_last(const struct hr_best_weights *best);
 /* --- cuts --- */
 
 /* What was done before this run, where it goes on from a checkpoint; else all 0. */
-struct hr_past {
+struct hr_history {
     uint64_t samples, updates;
     double seconds; /* of training */
     size_t points;  /* of the curve */
@@ -144,7 +144,7 @@ struct hr_cuts {
     bool validates; /* what is measured is of a validation split (data/held_out.h) */
     bool values;    /* the model predicts values, and no classes */
     bool text;      /* or tokens */
-    struct hr_past past;
+    struct hr_history history;
 };
 
 /* Has the launcher copied the previous snapshot, so that it may be overwritten? (hr_ready_fn) */

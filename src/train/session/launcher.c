@@ -89,11 +89,11 @@ static void take_step(const struct hr_launcher *launcher, size_t rank,
     const bool counted = record->staleness < HR_DROPPED;
     const struct hr_step_report report = {
         .worker = rank,
-        .step = 1 + record->index + cuts->past.steps,
+        .step = 1 + record->index + cuts->history.steps,
         .epoch = 1 + batch.epoch,
-        .samples = cuts->past.samples + batch.epoch * schedule->samples + batch.first +
+        .samples = cuts->history.samples + batch.epoch * schedule->samples + batch.first +
                    batch.count - samples_before(schedule, schedule->first),
-        .seconds = cuts->past.seconds + hr_seconds(record->at_ns),
+        .seconds = cuts->history.seconds + hr_seconds(record->at_ns),
         .batch = record->samples,
         .loss = record->loss_sum / (double)record->samples,
         .rows = launcher->by_rows ? record->samples : 0,
@@ -173,7 +173,7 @@ static void tell_point(struct hr_launcher *launcher)
 static void begin_telling(struct hr_launcher *launcher)
 {
     const struct hr_batch_schedule *schedule = launcher->cuts->schedule;
-    launcher->told.points = launcher->cuts->past.points;
+    launcher->told.points = launcher->cuts->history.points;
     launcher->told.ends = hr_batch_schedule_next_end(schedule, schedule->first);
 }
 
@@ -353,7 +353,7 @@ void hr_launcher_release(struct hr_launcher *launcher)
 }
 
 /* Wait for what is being written. */
-static void settle(struct hr_launcher *launcher)
+static void resolve(struct hr_launcher *launcher)
 {
     hr_launcher_release(launcher);
     if (!hr_launcher_writes(launcher))
@@ -414,7 +414,7 @@ void hr_launcher_take(struct hr_launcher *launcher)
     const uint64_t asked = hr_atom64_load_acquire(&launcher->cuts->cut->saves_asked);
     if (asked == launcher->saves_seen)
         return;
-    settle(launcher);
+    resolve(launcher);
     take_and_write(launcher, asked);
 }
 
@@ -461,7 +461,7 @@ static void mind_asks(struct hr_launcher *launcher)
 static void mind_saves(struct hr_launcher *launcher)
 {
     if (hr_writer_is_done(&launcher->writer))
-        settle(launcher);
+        resolve(launcher);
     if (launcher->alone || !hr_launcher_writes(launcher))
         hr_launcher_take(launcher);
 }
@@ -508,7 +508,7 @@ enum hr_status hr_launcher_end(struct hr_launcher *launcher)
     if (launcher->pass_on)
         return HR_OK;
     hr_launcher_take(launcher);
-    settle(launcher);
+    resolve(launcher);
     launcher->result->digests = launcher->saver->digests.list;
     launcher->result->ndigests = launcher->saver->digests.n;
     launcher->saver->digests = (struct hr_step_digests){0};
@@ -520,7 +520,7 @@ void hr_launcher_stop(struct hr_launcher *launcher)
     if (!launcher->cuts || launcher->pass_on) /* it has not begun, or follows */
         return;
     hr_launcher_take(launcher);
-    settle(launcher);
+    resolve(launcher);
     free(launcher->saver->digests.list);
     launcher->saver->digests = (struct hr_step_digests){0};
     hr_launcher_tell(launcher); /* what ranks have told before they failed */

@@ -99,12 +99,12 @@ static enum hr_status copy_curve(const struct hr_cuts *cuts, const struct hr_tra
 static void fill_past(const struct hr_cuts *cuts, const struct hr_train_options *options,
                       struct hr_run_result *result)
 {
-    const struct hr_past *past = &cuts->past;
+    const struct hr_history *history = &cuts->history;
     result->resumed = options->resume[0];
-    result->resumed_step = result->resumed ? cuts->schedule->first + past->steps : 0;
-    result->past_samples = past->samples;
-    result->past_updates = past->updates;
-    result->past_seconds = past->seconds;
+    result->resumed_step = result->resumed ? cuts->schedule->first + history->steps : 0;
+    result->past_samples = history->samples;
+    result->past_updates = history->updates;
+    result->past_seconds = history->seconds;
 }
 
 enum hr_status hr_result_finish(const struct hr_cuts *cuts, const struct hr_train_options *options,

@@ -67,9 +67,9 @@ static void past_put(const struct hr_cuts *cuts, double *curve, struct hr_tensor
     for (size_t i = 0; i < points; i++)
         write_point(&cuts->curve[i], cuts->values, curve + width * i);
     hr_saved_put_table(file, curve_name, points, width, curve);
-    hr_saved_put(file, "samples", "%" PRIu64, cuts->past.samples + cut->trained.samples);
-    hr_saved_put(file, "updates", "%" PRIu64, cuts->past.updates + cut->trained.updates);
-    hr_saved_put(file, "seconds", "%.17g", cuts->past.seconds + hr_seconds(cut->train_ns));
+    hr_saved_put(file, "samples", "%" PRIu64, cuts->history.samples + cut->trained.samples);
+    hr_saved_put(file, "updates", "%" PRIu64, cuts->history.updates + cut->trained.updates);
+    hr_saved_put(file, "seconds", "%.17g", cuts->history.seconds + hr_seconds(cut->train_ns));
 }
 
 /* --- read back --- */
@@ -92,7 +92,7 @@ static enum hr_status find_curve(const struct hr_checkpoint *checkpoint, const s
 /* Before the segment exists: read the counts and the number of points, and reserve room. */
 static enum hr_status past_take(const struct hr_checkpoint *checkpoint, struct hr_cuts *cuts)
 {
-    struct hr_past *past = &cuts->past;
+    struct hr_history *history = &cuts->history;
     struct saved_curve curve;
     if (!hr_metadata_get(&checkpoint->trainer, "samples")) {
         hr_log(HR_LOG_INFO,
@@ -101,12 +101,12 @@ static enum hr_status past_take(const struct hr_checkpoint *checkpoint, struct h
                checkpoint->path);
         return HR_OK;
     }
-    HR_TRY(hr_saved_count(checkpoint, "samples", &past->samples));
-    HR_TRY(hr_saved_count(checkpoint, "updates", &past->updates));
-    HR_TRY(hr_saved_amount(checkpoint, "seconds", &past->seconds));
+    HR_TRY(hr_saved_count(checkpoint, "samples", &history->samples));
+    HR_TRY(hr_saved_count(checkpoint, "updates", &history->updates));
+    HR_TRY(hr_saved_amount(checkpoint, "seconds", &history->seconds));
     HR_TRY(find_curve(checkpoint, cuts, &curve));
-    past->points = curve.points;
-    cuts->curve_room += past->points;
+    history->points = curve.points;
+    cuts->curve_room += history->points;
     return HR_OK;
 }
 
@@ -130,17 +130,18 @@ static struct hr_curve_point point_of(const struct hr_cuts *cuts, const struct s
     return hr_cut_measured(cuts, point);
 }
 
-enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint, const struct hr_cuts *cuts)
+enum hr_status hr_history_restore(const struct hr_checkpoint *checkpoint,
+                                  const struct hr_cuts *cuts)
 {
     struct saved_curve curve;
     HR_TRY(find_curve(checkpoint, cuts, &curve));
-    for (size_t i = 0; i < cuts->past.points; i++) {
+    for (size_t i = 0; i < cuts->history.points; i++) {
         cuts->curve[i] = point_of(cuts, &curve, i);
         HR_TRY(hr_saved_samples(checkpoint, curve_name, curve.numbers[curve.width * i],
                                 &cuts->curve[i].samples));
     }
-    hr_atom64_store_release(&cuts->cut->ncurve, cuts->past.points); /* partner: the launcher */
-    cuts->cut->points = cuts->past.points;
+    hr_atom64_store_release(&cuts->cut->ncurve, cuts->history.points); /* partner: the launcher */
+    cuts->cut->points = cuts->history.points;
     return HR_OK;
 }
 
@@ -175,9 +176,9 @@ static enum hr_status check_rule(const struct hr_checkpoint *checkpoint, const c
                    was->metric == is->metric ? " and another MIN-DELTA" : "");
 }
 
-enum hr_status hr_past_check_best(const struct hr_checkpoint *checkpoint,
-                                  const struct hr_cuts *cuts,
-                                  const struct hr_train_options *options)
+enum hr_status hr_history_check_best(const struct hr_checkpoint *checkpoint,
+                                     const struct hr_cuts *cuts,
+                                     const struct hr_train_options *options)
 {
     const char *stop = hr_kept_option(checkpoint, "early-stop");
     const char *keep = hr_kept_option(checkpoint, "keep-best");
@@ -186,7 +187,7 @@ enum hr_status hr_past_check_best(const struct hr_checkpoint *checkpoint,
     HR_TRY(check_rule(checkpoint, "keep-best", &was, &cuts->keep_best));
     HR_TRY(hr_early_stop_parse(stop ? stop : "", &was));
     HR_TRY(check_rule(checkpoint, "early-stop", &was, &cuts->early_stop));
-    if (was.asked || !cuts->early_stop.asked || cuts->past.points == 0)
+    if (was.asked || !cuts->early_stop.asked || cuts->history.points == 0)
         return HR_OK;
     return hr_fail(HR_E_USAGE,
                    "--early-stop %s: %s was trained without it, and has no weights but its last; "
@@ -533,7 +534,7 @@ static enum hr_status find_samples(const struct hr_saver *saver,
     if (hr_metadata_get(&checkpoint->trainer, "epoch_size")) /* the first ones had none */
         HR_TRY(hr_saved_count(checkpoint, "epoch_size", &size));
     *samples = epoch * size + position;
-    saver->cuts->past.in_epoch = size == saver->schedule->samples && position > 0;
+    saver->cuts->history.in_epoch = size == saver->schedule->samples && position > 0;
     return HR_OK;
 }
 
@@ -551,7 +552,7 @@ enum hr_status hr_resume_position(struct hr_saver *saver, const struct hr_checkp
                        "run's %" PRIu64 " samples a step",
                        checkpoint->path, position, schedule->batch);
     schedule->first = epoch * schedule->batches_per_epoch + position / schedule->batch;
-    saver->cuts->past.steps = checkpoint->step - schedule->first;
+    saver->cuts->history.steps = checkpoint->step - schedule->first;
     return past_take(checkpoint, saver->cuts);
 }
 

@@ -6,7 +6,7 @@
  * so that a run with other workers or batches can go on from it. To go on:
  *
  *     hr_resume_position      before the segment exists: compares data, seed, model; the position
- *     hr_past_restore         when it exists: the curve; the engine loads its tensors
+ *     hr_history_restore         when it exists: the curve; the engine loads its tensors
  *     hr_save_prepare         the folder is this run's, and has room
  *     hr_kept_check           other kernels than before? (saved.h)
  *
@@ -97,7 +97,7 @@ HR_CHECKED enum hr_status hr_resume_open(struct hr_train_options *options,
 /* Harmless on a zeroed struct. */
 void hr_resume_close(struct hr_resume *resume);
 
-/* Sets schedule->first, cuts->past and room for its curve. HR_E_USAGE: of another model, data or
+/* Sets schedule->first, cuts->history and room for its curve. HR_E_USAGE: of another model, data or
  * seed; or in the middle of one of this run's batches. */
 HR_CHECKED enum hr_status hr_resume_position(struct hr_saver *saver,
                                              const struct hr_checkpoint *checkpoint);
@@ -110,11 +110,11 @@ HR_CHECKED enum hr_status hr_resume_finished(const struct hr_saver *saver,
 
 /* The segment exists: read the points of the curve, which continues as if training had never
  * stopped. Test: tests/unit/train/test_past.c */
-HR_CHECKED enum hr_status hr_past_restore(const struct hr_checkpoint *checkpoint,
-                                          const struct hr_cuts *cuts);
+HR_CHECKED enum hr_status hr_history_restore(const struct hr_checkpoint *checkpoint,
+                                             const struct hr_cuts *cuts);
 /* HR_E_USAGE: it has not the best weights by this run's rules. */
-HR_CHECKED enum hr_status hr_past_check_best(const struct hr_checkpoint *checkpoint,
-                                             const struct hr_cuts *cuts,
-                                             const struct hr_train_options *options);
+HR_CHECKED enum hr_status hr_history_check_best(const struct hr_checkpoint *checkpoint,
+                                                const struct hr_cuts *cuts,
+                                                const struct hr_train_options *options);
 
 #endif

@@ -214,7 +214,7 @@ static double planted_weight(const struct maker *m, uint32_t rank)
 }
 
 /* The row's label; its values are scaled to unit length. */
-static bool settle_values(struct maker *m, struct source *source, size_t size)
+static bool resolve_values(struct maker *m, struct source *source, size_t size)
 {
     double squares = 0, side = 0;
     for (size_t k = 0; k < size; k++) {
@@ -269,7 +269,7 @@ static enum hr_status write_rows(struct maker *m)
         struct source source = {.seed = m->shape->seed, .sequence = row};
         const size_t size = draw_size(m, &source);
         draw_features(m, &source, row + 1, size);
-        const bool positive = settle_values(m, &source, size);
+        const bool positive = resolve_values(m, &source, size);
         qsort(m->drawn, size, sizeof *m->drawn, by_index);
         put_row(m, positive, size);
         if (m->used < CHUNK_BYTES)

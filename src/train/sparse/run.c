@@ -96,7 +96,7 @@ static enum hr_status look_for_best(struct hr_sparse_run *run)
     return check_rule(&cuts->keep_best, "keep-best", cuts->values);
 }
 
-static enum hr_status settle_rate(struct hr_sparse_run *run)
+static enum hr_status resolve_rate(struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
     const double usual = hr_sparse_usual_rate(o->model);
@@ -126,7 +126,7 @@ static void plan_epochs(struct hr_sparse_run *run)
         .schedule = schedule, .saves = o->checkpoint_dir[0], .curve_room = run->length.begun + 1};
 }
 
-static void settle_waiting(struct hr_sparse_run *run)
+static void resolve_waiting(struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
     const size_t busy = o->workers + o->ranks_beside;
@@ -141,7 +141,7 @@ static void settle_waiting(struct hr_sparse_run *run)
 
 /* The constants of a run whose options and data set are there. hr_held_out_close
  * afterwards, even on error. HR_E_USAGE, HR_E_NOMEM. */
-static enum hr_status sparse_settle(struct hr_sparse_run *run)
+static enum hr_status sparse_resolve(struct hr_sparse_run *run)
 {
     const struct hr_train_options *o = &run->options;
     if (!hr_sparse_is_model(o->model))
@@ -158,9 +158,9 @@ static enum hr_status sparse_settle(struct hr_sparse_run *run)
     HR_TRY(hold_out(run));
     plan_epochs(run);
     HR_TRY(hr_run_length_check(o, &run->length));
-    HR_TRY(settle_rate(run));
+    HR_TRY(resolve_rate(run));
     HR_TRY(look_for_best(run));
-    settle_waiting(run);
+    resolve_waiting(run);
     return HR_OK;
 }
 
@@ -200,7 +200,7 @@ static void add_parts(const struct hr_dataset *d, struct hr_needs *needs)
                  sizeof(uint64_t) + sizeof(uint32_t));
 }
 
-/* The memory of a settled run, with the checkpoint that it resumes (or NULL); and
+/* The memory of a resolved run, with the checkpoint that it resumes (or NULL); and
  * HR_E_NOMEM when that is more than there is. */
 static enum hr_status sparse_sum_up(const struct hr_sparse_run *run,
                                     const struct hr_checkpoint *checkpoint, struct hr_needs *needs)
@@ -382,7 +382,7 @@ static enum hr_status announce(const struct hr_sparse_run *run, bool resumed)
         .steps = run->schedule.end,
         .first = run->schedule.first,
         .resumed = resumed,
-        .begins = run->schedule.first + run->cuts.past.steps,
+        .begins = run->schedule.first + run->cuts.history.steps,
         .seed = o->seed,
         .conflicts = &run->problem.conflicts,
     };
@@ -533,7 +533,7 @@ static enum hr_status train(struct hr_sparse_run *run, struct hr_resume *resume)
     bool finished = false;
     HR_TRY(hr_resume_open(&run->options, &run->dataset, resume));
     const struct hr_checkpoint *checkpoint = resume->checkpoint;
-    HR_TRY(sparse_settle(run));
+    HR_TRY(sparse_resolve(run));
     HR_TRY(sparse_fits(run, checkpoint));
     HR_TRY(make_problem(run, checkpoint));
     hr_sparse_describe(run);
@@ -590,7 +590,7 @@ enum hr_status hr_sparse_needs(const struct hr_train_options *options,
                                const struct hr_dataset *dataset, struct hr_needs *out)
 {
     struct hr_sparse_run run = {.options = *options, .dataset = dataset};
-    enum hr_status status = sparse_settle(&run);
+    enum hr_status status = sparse_resolve(&run);
     if (status == HR_OK)
         status = sparse_sum_up(&run, NULL, out);
     hr_held_out_close(&run.held_out);
@@ -601,7 +601,7 @@ enum hr_status hr_sparse_check_run(const struct hr_train_options *options,
                                    const struct hr_dataset *dataset)
 {
     struct hr_sparse_run run = {.options = *options, .dataset = dataset};
-    enum hr_status status = sparse_settle(&run);
+    enum hr_status status = sparse_resolve(&run);
     if (status == HR_OK)
         status = sparse_fits(&run, NULL);
     hr_held_out_close(&run.held_out);

@@ -8,7 +8,7 @@
  *            hot.h      a worker's copies of the most frequent
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
  *            lock       one update at a time
- *            settle     options; run  memory, result        state      checkpoints
+ *            resolve     options; run  memory, result        state      checkpoints
  *            tell       blocks, to who looks on
  *            evaluate   a checkpoint's weights on test rows generate   rows like RCV1's
  *            needs      what that memory is, beforehand
@@ -91,7 +91,7 @@ typedef enum hr_status (*hr_sparse_steps_fn)(struct hr_sparse_worker *worker, co
                                              size_t n);
 
 struct hr_sparse_run {
-    struct hr_train_options options;  /* settled */
+    struct hr_train_options options;  /* resolved */
     struct hr_run_length length;      /* whole epochs */
     const struct hr_dataset *dataset; /* its test split: what is measured at cuts */
     struct hr_held_out held_out;      /* of which that is the data set, where anything validates; */

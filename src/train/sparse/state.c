@@ -254,7 +254,7 @@ enum hr_status hr_sparse_check_saved(const struct hr_sparse_run *run,
                          ours));
     if (run->scale.count && scale)
         HR_TRY(hr_saved_same(checkpoint, "--task regress", scale, run->options.target_scale));
-    return hr_past_check_best(checkpoint, &run->cuts, &run->options);
+    return hr_history_check_best(checkpoint, &run->cuts, &run->options);
 }
 
 /* Blocks belong to workers' shards: an interrupted epoch needs as many workers as began it. */
@@ -331,7 +331,7 @@ enum hr_status hr_sparse_restore(struct hr_sparse_run *run, const struct hr_chec
     HR_TRY(restore_weights(run, checkpoint));
     if (run->dual)
         HR_TRY(restore_alphas(run, checkpoint));
-    if (run->cuts.past.in_epoch)
+    if (run->cuts.history.in_epoch)
         HR_TRY(restore_epoch(run, checkpoint));
-    return hr_past_restore(checkpoint, &run->cuts);
+    return hr_history_restore(checkpoint, &run->cuts);
 }

@@ -36,7 +36,7 @@ struct hr_machines;
 struct hr_multinode;
 
 struct hr_run {
-    struct hr_train_options options; /* settled: job.options */
+    struct hr_train_options options; /* resolved: job.options */
     struct hr_run_length length;
     struct hr_train_job job;
     struct hr_shared_state shared; /* job.shared */

@@ -295,7 +295,7 @@ enum hr_status hr_state_check(const struct hr_run *run, const struct hr_checkpoi
         HR_TRY(hr_saved_same(checkpoint, "--task regress", scale, run->job.options->target_scale));
     HR_TRY(check_frozen(run, checkpoint));
     HR_TRY(check_placement(run, checkpoint));
-    HR_TRY(hr_past_check_best(checkpoint, &run->leader.cuts, &run->options));
+    HR_TRY(hr_history_check_best(checkpoint, &run->leader.cuts, &run->options));
     HR_TRY(hr_strategy_same_graph(&run->shared, hr_kept_option(checkpoint, "gossip-graph"),
                                   hr_metadata_get(&checkpoint->trainer, graph_name)));
     return hr_saved_same(checkpoint, "--normalize",
@@ -493,8 +493,8 @@ enum hr_status hr_state_restore(struct hr_run *run, const struct hr_checkpoint *
     *run->shared.snapshot.losses =
         (struct hr_epoch_losses){hr_saved_number(checkpoint, "first_epoch_loss"),
                                  hr_saved_number(checkpoint, "last_epoch_loss")};
-    HR_TRY(hr_past_restore(checkpoint, &run->leader.cuts));
-    return run->leader.cuts.past.in_epoch ? load_shares(run, checkpoint) : HR_OK;
+    HR_TRY(hr_history_restore(checkpoint, &run->leader.cuts));
+    return run->leader.cuts.history.in_epoch ? load_shares(run, checkpoint) : HR_OK;
 }
 
 /* --- a pause: batches in hand --- */

@@ -400,12 +400,12 @@ static enum hr_status virtual_notice(struct hr_simulator *sim, size_t rank)
             return HR_OK;
     }
     HR_TRY(hr_play_notice(play, rank));
-    if (hr_losses_recalled(losses_of(sim)))
+    if (hr_losses_are_revoked(losses_of(sim)))
         HR_TRY(stop_all(sim));
     const int64_t again_ps = 1000 * losses_of(sim)->again_ns[rank];
     if (again_ps > now)
         HR_TRY(hr_simulator_push(sim, again_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, rank, 0)));
-    if (worker && hr_server_takes_losses(play->shared) && !hr_losses_recalled(losses_of(sim)))
+    if (worker && hr_server_takes_losses(play->shared) && !hr_losses_are_revoked(losses_of(sim)))
         HR_TRY(tell_shards(sim, rank));
     return virtual_look_at_all(sim); /* some may have waited for it alone */
 }

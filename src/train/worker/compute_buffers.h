@@ -70,7 +70,7 @@ const struct hr_atom64 *hr_buffer_pool_beat(const struct hr_buffer_pool *pool);
 
 /* Worker `rank` waits for buffers, and has them until it gives them back.
  *   waited_ns  out: for how long; its account books that as what it was doing
- * HR_E_ABORTED, HR_E_RECALLED; HR_E_TIMEOUT: nobody gave back for as long as `waiter` waits. */
+ * HR_E_ABORTED, HR_E_REVOKED; HR_E_TIMEOUT: nobody gave back for as long as `waiter` waits. */
 HR_CHECKED enum hr_status hr_buffer_pool_take(struct hr_buffer_pool *pool,
                                               const struct hr_waiter *waiter, size_t rank,
                                               struct hr_compute_buffers **out, int64_t *waited_ns);

@@ -70,7 +70,7 @@ bool hr_gradient_check_from(struct hr_gradient_check *check, size_t offset);
  *                         batch, or is at a cut and its account stands
  *
  * A gradient that its worker does not live to see applied is not told; nor is one that is to be
- * computed again, since all were recalled. Their time is told with the next.
+ * computed again, since all were revoked. Their time is told with the next.
  *
  * Cost: off, a branch each. On, the norm: a read of the gradient.
  * Threads: a worker's own, as worker.h. hr_tell_steps where effects happen, never where gradients
@@ -140,7 +140,7 @@ struct hr_batch_result hr_parts_gradient(struct hr_train_worker *self, uint64_t 
  *   Source   the idea of virtual workers: EasyScale (Li et al., SC 2023).
  *   Test     tests/unit/train/test_repro.c */
 
-/* Check and settle --reduce. */
+/* Check and resolve --reduce. */
 HR_CHECKED enum hr_status hr_micro_shards_prepare(struct hr_train_job *job);
 /* The worker's share of the global batch, shard by shard, into its grads. *samples out. */
 struct hr_batch_result hr_micro_shards_gradient(struct hr_train_worker *self, uint64_t index,

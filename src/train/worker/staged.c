@@ -233,7 +233,7 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
     const struct hr_train_job *job = self->job;
     const size_t worker = self->worker.rank;
     const bool is_last = task->round + 1 == task->rounds;
-    const struct hr_atom32 *recall = self->waiter.recall;
+    const struct hr_atom32 *revoke = self->waiter.revoke;
     struct hr_stage *stage = &self->buffers->lead;
     const struct hr_stage_place place = hr_staged_place(job, worker, 0, self->buffers->bell);
     hr_stage_sit(stage, &place);
@@ -249,11 +249,11 @@ static enum hr_status lead(struct hr_train_worker *self, const struct hr_stage_t
     };
     stage->load = load;
     stage->load_arg = loader;
-    self->waiter.recall = NULL; /* a step that is begun is made: other stages are in it */
+    self->waiter.revoke = NULL; /* a step that is begun is made: other stages are in it */
     enum hr_status status = begin_life(self, stage, &context);
     if (status == HR_OK)
         status = hr_stage_lead(stage, &context, task, result);
-    self->waiter.recall = recall;
+    self->waiter.revoke = revoke;
     return status == HR_E_GONE ? leave(job) : status;
 }
 

@@ -132,7 +132,7 @@ static void stand_at(struct hr_train_worker *self, uint64_t index)
 
 enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
 {
-    if (!self->job->local) /* what a sum that was recalled had sent; a local one is whole */
+    if (!self->job->local) /* what a sum that was revoked had sent; a local one is whole */
         hr_count_traffic(&self->worker);
     self->worker.counted = (struct hr_traffic){0};
     hr_member_fini(&self->worker.member);
@@ -265,7 +265,7 @@ void hr_train_worker_borrow(struct hr_train_worker *self, struct hr_compute_buff
 }
 
 /* Where the job has a pool of buffers: borrow some of it, and give them back. Else nothing.
- * HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: nobody gave any back. */
+ * HR_E_ABORTED, HR_E_REVOKED, HR_E_TIMEOUT: nobody gave any back. */
 static enum hr_status train_worker_sit(struct hr_train_worker *self)
 {
     struct hr_buffer_pool *pool = self->job->pool;

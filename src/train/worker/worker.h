@@ -78,8 +78,8 @@ void hr_train_worker_drop(struct hr_train_worker *self);
 /* Take its rank among the term's active workers. False: it is not one of them, and rests until the
  * next term. */
 bool hr_train_worker_enter_group(struct hr_train_worker *self);
-/* After a recall: start again from the snapshot, in a new group, at the index that the term begins
- * with. On failure the worker is stopped. */
+/* After a revocation: start again from the snapshot, in a new group, at the index that the term
+ * begins with. On failure the worker is stopped. */
 HR_CHECKED enum hr_status hr_train_worker_restart(struct hr_train_worker *self);
 
 /* Compute in these buffers from now on. */
@@ -103,7 +103,7 @@ HR_CHECKED enum hr_status hr_train_worker_drain(struct hr_train_worker *self);
 void hr_train_worker_leave_cut(struct hr_train_worker *self);
 
 /* Evaluate blocks group_rank, group_rank + group_size, ... of the test split from the snapshot;
- * each worker writes the cells of its own blocks. HR_E_ABORTED, HR_E_RECALLED, HR_E_TIMEOUT: it got
+ * each worker writes the cells of its own blocks. HR_E_ABORTED, HR_E_REVOKED, HR_E_TIMEOUT: it got
  * no buffers. */
 HR_CHECKED enum hr_status hr_train_worker_evaluate(struct hr_train_worker *self);
 

@@ -41,7 +41,7 @@ static void who_slept_through_a_round_goes_on(void **state)
     pthread_t others;
     hr_rest_open(&rest, control, &waiter, 1);
     assert_int_equal(pthread_create(&others, NULL, go_on, control), 0);
-    CHECK_FAILS(hr_rest_at(&rest, HR_STAGE_SPAN), HR_E_RECALLED);
+    CHECK_FAILS(hr_rest_at(&rest, HR_STAGE_SPAN), HR_E_REVOKED);
     assert_true(rest.new_term);
     pthread_join(others, NULL);
     free(control);

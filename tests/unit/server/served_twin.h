@@ -73,7 +73,7 @@ static inline void twin_take_share(struct twin *twin, const struct hr_shard *sha
 {
     const struct hr_client *client = &shard->worker[w];
     const double g = twin->worker[w].given;
-    if (client->fate == 2)
+    if (client->outcome == 2)
         return;
     if (client->index != twin->step)
         twin->sum = (double)(twin->samples = 0);

@@ -4,9 +4,9 @@
 #include "strategies/strategies.h"
 #include "unit/server/lost_workers.h"
 
-static const struct hr_fate *fate_of(size_t w)
+static const struct hr_lost_work *fate_of(size_t w)
 {
-    return hr_fate_of(script.shared.fates, w);
+    return hr_lost_work_of(script.shared.lost_batches, w);
 }
 
 static void check_counts(size_t w, uint64_t samples, double loss, uint64_t updates)

@@ -160,7 +160,7 @@ static bool all_rest(void)
 /* All go back for what waits, or on to the next span. False: that was the last. */
 static bool leave_cut(void)
 {
-    const bool again = hr_fates_waiting(shared()->fates);
+    const bool again = hr_lost_batches_waiting(shared()->lost_batches);
     for (size_t w = 0; w < shared()->workers; w++) {
         if (sim.state[w] == DEAD)
             continue;
@@ -256,13 +256,13 @@ static void check_account(void)
     double loss = 0;
     for (size_t w = 0; w < shared()->workers; w++) {
         const struct hr_worker_stats *stats = &shared()->stats[w];
-        const struct hr_fate *fate = hr_fate_of(shared()->fates, w);
+        const struct hr_lost_work *work = hr_lost_work_of(shared()->lost_batches, w);
         samples += stats->samples;
         updates += stats->updates;
         loss += stats->epoch_loss;
-        lost += fate->lost_samples;
-        again += fate->again_batches;
-        partial += fate->partial;
+        lost += work->lost_samples;
+        again += work->again_batches;
+        partial += work->partial;
     }
     for (size_t i = 0; i < BATCHES; i++) {
         trained += sim.twin.trained[i];

@@ -7,7 +7,7 @@ static void resume(struct toy *toy)
     CHECK_OK(hr_checkpoint_load(scratch("d"), &checkpoint));
     CHECK_OK(hr_resume_position(&toy->saver, &checkpoint));
     begin(toy, &checkpoint);
-    CHECK_OK(hr_past_restore(&checkpoint, &toy->cuts));
+    CHECK_OK(hr_history_restore(&checkpoint, &toy->cuts));
     assert_string_equal(hr_metadata_get(&checkpoint.model, "toy"), "yes");
     *toy->weight = *(const double *)hr_tensor_get(&checkpoint.model, "weight")->data;
     hr_checkpoint_free(&checkpoint);
@@ -48,7 +48,7 @@ static void a_run_that_was_interrupted_goes_on_where_it_stood(void **state)
     prepare(&toy);
     resume(&toy);
     assert_int_equal(toy.schedule.first, 2);
-    assert_int_equal(toy.cuts.past.points, 2);
+    assert_int_equal(toy.cuts.history.points, 2);
     assert_false(epoch(&toy));
     assert_int_equal(toy.shown, 1);
     assert_true(*toy.weight == (double)(EPOCHS * toy.schedule.samples));

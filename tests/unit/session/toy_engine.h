@@ -59,7 +59,7 @@ static inline void toy_evaluated(void *arg, const struct hr_curve_point *point)
 {
     struct toy *toy = arg;
     toy->shown++;
-    assert_true(point->epoch == (double)toy->shown + (double)toy->cuts.past.points);
+    assert_true(point->epoch == (double)toy->shown + (double)toy->cuts.history.points);
 }
 
 static inline void toy_saved(void *arg, const char *path)

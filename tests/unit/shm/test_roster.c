@@ -33,7 +33,7 @@ static void a_lost_rank_is_gone_until_it_is_welcome(void **state)
     assert_true(hr_roster_is_gone(control, 1));
     assert_int_equal(hr_roster_lost(control, 1), 2);
     assert_int_equal(hr_atom32_load_relaxed(&control->roster.view), 3);
-    assert_int_equal(hr_atom32_load_relaxed(&control->roster.recall), 1);
+    assert_int_equal(hr_atom32_load_relaxed(&control->roster.revoke), 1);
     free(control);
 }
 
@@ -76,21 +76,20 @@ static bool never(void *arg)
     return false;
 }
 
-static void a_recall_ends_a_wait_that_watches_it(void **state)
+static void a_revocation_ends_a_wait_that_watches_it(void **state)
 {
     (void)state;
     struct hr_control *control = control_of();
     struct hr_waiter waiter = {.abort = &control->abort,
-                               .recall = &control->roster.recall,
-                               .recall_seen = 0,
+                               .revoke = &control->roster.revoke,
+                               .revoke_seen = 0,
                                .timeout_ns = HR_NS_PER_SECOND / 50};
     CHECK_FAILS(hr_wait_until(&waiter, &control->rank[0].bell, never, NULL, "Godot"), HR_E_TIMEOUT);
     hr_roster_lose(control, 1, false); /* calls nobody */
     CHECK_FAILS(hr_wait_until(&waiter, &control->rank[0].bell, never, NULL, "Godot"), HR_E_TIMEOUT);
     hr_roster_lose(control, 2, true);
     waiter.timeout_ns = 0;
-    CHECK_FAILS(hr_wait_until(&waiter, &control->rank[0].bell, never, NULL, "Godot"),
-                HR_E_RECALLED);
+    CHECK_FAILS(hr_wait_until(&waiter, &control->rank[0].bell, never, NULL, "Godot"), HR_E_REVOKED);
     free(control);
 }
 
@@ -104,7 +103,7 @@ static void a_recalled_wait_looks_once_more(void **state)
 {
     (void)state;
     struct hr_control *control = control_of();
-    struct hr_waiter waiter = {.abort = &control->abort, .recall = &control->roster.recall};
+    struct hr_waiter waiter = {.abort = &control->abort, .revoke = &control->roster.revoke};
     int looks = 0;
     hr_roster_lose(control, 2, true);
     CHECK_OK(hr_wait_until(&waiter, &control->rank[0].bell, at_the_second_look, &looks, "Godot"));
@@ -117,7 +116,7 @@ int main(void)
         cmocka_unit_test(a_lost_rank_is_gone_until_it_is_welcome),
         cmocka_unit_test(who_rests_does_so_for_one_round),
         cmocka_unit_test(who_died_at_rest_does_not_rest_when_it_is_back),
-        cmocka_unit_test(a_recall_ends_a_wait_that_watches_it),
+        cmocka_unit_test(a_revocation_ends_a_wait_that_watches_it),
         cmocka_unit_test(a_recalled_wait_looks_once_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
 
 #include "strategies/hogwild.h"
 #include "strategies/strategies.h"
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 #include "support/check.h"
 #include "support/script.h"
 
@@ -46,7 +46,7 @@ static void play_up_to(size_t w, enum death death)
     struct hr_shared_state *shared = &script.shared;
     uint64_t index;
     if (death == HAS_TOLD_NOBODY) {
-        if (!hr_fates_take(shared->fates, &index))
+        if (!hr_lost_batches_take(shared->lost_batches, &index))
             hr_atom64_fetch_add_acq_rel(&shared->dispenser->next, 1);
         return;
     }
@@ -70,14 +70,14 @@ static bool has_trained(enum death death)
     return death >= IS_PUSHING;
 }
 
-static struct hr_fate fate_of(size_t w)
+static struct hr_lost_work fate_of(size_t w)
 {
-    return *hr_fate_of(script.shared.fates, w);
+    return *hr_lost_work_of(script.shared.lost_batches, w);
 }
 
-static struct hr_fate all_fates(void)
+static struct hr_lost_work all_fates(void)
 {
-    struct hr_fate sum = {0};
+    struct hr_lost_work sum = {0};
     for (size_t w = 0; w < script.shared.workers; w++) {
         sum.lost_batches += fate_of(w).lost_batches;
         sum.lost_samples += fate_of(w).lost_samples;
@@ -138,11 +138,11 @@ static void check_death(bool recorded, enum death death, bool reissues)
     assert_int_equal(fate_of(1).lost_batches, left - again);
     assert_int_equal(fate_of(1).lost_samples, left - again);
     assert_int_equal(fate_of(1).partial, death == IS_PUSHING);
-    assert_int_equal(hr_fates_waiting(script.shared.fates), again);
+    assert_int_equal(hr_lost_batches_waiting(script.shared.lost_batches), again);
     assert_int_equal(work(0), again);
     miss();
     miss();
-    assert_false(hr_fates_waiting(script.shared.fates));
+    assert_false(hr_lost_batches_waiting(script.shared.lost_batches));
     assert_int_equal(samples_of(1), 1 + has_trained(death));
     assert_int_equal(samples() + fate_of(1).lost_samples, BATCHES);
     assert_int_equal(fate_of(0).again_batches + fate_of(0).lost_batches + fate_of(0).partial, 0);
@@ -170,7 +170,7 @@ static void batches_are_put_down_to_those_who_had_them(void **state)
     }
     assert_int_equal(work(0), BATCHES - 3);
     miss();
-    assert_int_equal(hr_fates_waiting(script.shared.fates), 1);
+    assert_int_equal(hr_lost_batches_waiting(script.shared.lost_batches), 1);
     for (size_t w = 1; w <= 3; w++)
         assert_int_equal(fate_of(w).again_batches, 1);
     play_up_to(4, HAS_TOLD_NOBODY);
@@ -189,7 +189,7 @@ static void more_are_missing_than_can_wait(void **state)
 {
     (void)state;
     open_world(false, 6, true);
-    hr_fates_init(script.shared.fates, 6, 2);
+    hr_lost_batches_init(script.shared.lost_batches, 6, 2);
     for (size_t w = 1; w < 6; w++) {
         play_up_to(w, w % 2 ? HAS_DRAWN : HAS_TOLD_NOBODY);
         script_lose(&script, w);
@@ -329,7 +329,7 @@ static void come_to_the_cut(uint64_t *seed, size_t *left)
 {
     const struct hr_dispenser *dispenser = script.shared.dispenser;
     const uint64_t cut = hr_atom64_load_relaxed(&dispenser->cut);
-    while (hr_fates_waiting(script.shared.fates) ||
+    while (hr_lost_batches_waiting(script.shared.lost_batches) ||
            hr_atom64_load_relaxed(&dispenser->next) < cut) {
         const size_t w = draw(seed) % script.shared.workers;
         if (script.gone[w])
@@ -357,10 +357,10 @@ static void no_sample_is_unaccounted(void **state)
             do {
                 come_to_the_cut(&seed, &left);
                 miss();
-            } while (hr_fates_waiting(script.shared.fates));
+            } while (hr_lost_batches_waiting(script.shared.lost_batches));
             from = to;
         }
-        const struct hr_fate sum = all_fates();
+        const struct hr_lost_work sum = all_fates();
         assert_int_equal(samples() + sum.lost_samples, BATCHES);
         assert_int_equal(reissues ? sum.lost_batches : sum.again_batches, 0);
         script_close(&script);

@@ -1,6 +1,6 @@
 /* A worker may die anywhere while it counts how stale an update was: it is counted whole, or not at
  * all; and what was counted last can be taken back. */
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -131,7 +131,7 @@ static void one_who_comes_back_is_waited_for(void **state)
 
 /* Who is left shares the same micro-shards: the bits are those of a run without losses. Three of
  * four cannot: one of them sits out, the third from where all are, until another is lost; then it
- * is recalled as all others. */
+ * is revoked as all others. */
 static void repro_gives_the_same_bits_whoever_is_lost(void **state)
 {
     (void)state;

@@ -133,11 +133,11 @@ static void behind_the_last_cut(struct hr_trace_entry *entries, size_t n)
     memmove(entries + 1, entries, (n - 1) * sizeof *entries);
     entries[0] = cut;
     for (size_t i = 1; i < n; i++) {
-        if (entries[i].kind == HR_ROLL_AT)
+        if (entries[i].kind == HR_MEMBERSHIP_AT)
             entries[i].step = entries[i].value = 1000;
-        if (entries[i].kind == HR_ROLL_LOST)
+        if (entries[i].kind == HR_MEMBERSHIP_LOST)
             entries[i].value = 1000;
-        if (entries[i].kind == HR_ROLL_TERM)
+        if (entries[i].kind == HR_MEMBERSHIP_TERM)
             entries[i].value = cut.value / 2;
     }
 }

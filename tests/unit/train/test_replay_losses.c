@@ -228,7 +228,7 @@ static void any_launchers_log_is_replayed_or_refused(void **state)
 static void a_servers_loss_without_a_term(struct hr_trace_entry *entries, size_t n)
 {
     size_t i = 0;
-    while (i < n && entries[i].kind != HR_ROLL_LOST)
+    while (i < n && entries[i].kind != HR_MEMBERSHIP_LOST)
         i++;
     assert_true(i < n);
     entries[i].rank = 4;

@@ -1,5 +1,5 @@
 /* Fates: batches handed out again, each once; counters that survive a death in the middle. */
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,24 +11,24 @@ static void batches_come_back_once_and_in_order(void **state)
 {
     (void)state;
     enum { WORKERS = 2, ROOM = 3 };
-    const size_t bytes = (hr_fates_bytes(WORKERS, ROOM) + HR_LINE - 1) / HR_LINE * HR_LINE;
-    struct hr_fates *fates = aligned_alloc(HR_LINE, bytes);
+    const size_t bytes = (hr_lost_batches_bytes(WORKERS, ROOM) + HR_LINE - 1) / HR_LINE * HR_LINE;
+    struct hr_lost_batches *lost_batches = aligned_alloc(HR_LINE, bytes);
     uint64_t index;
-    memset(fates, 0, bytes);
-    hr_fates_init(fates, WORKERS, ROOM);
-    assert_false(hr_fates_take(fates, &index));
+    memset(lost_batches, 0, bytes);
+    hr_lost_batches_init(lost_batches, WORKERS, ROOM);
+    assert_false(hr_lost_batches_take(lost_batches, &index));
     for (uint64_t round = 0; round < 10; round++) { /* the queue goes round */
-        hr_fates_return(fates, 100 + round);
-        hr_fates_return(fates, 200 + round);
-        assert_true(hr_fates_waiting(fates));
-        assert_true(hr_fates_take(fates, &index));
+        hr_lost_batches_return(lost_batches, 100 + round);
+        hr_lost_batches_return(lost_batches, 200 + round);
+        assert_true(hr_lost_batches_waiting(lost_batches));
+        assert_true(hr_lost_batches_take(lost_batches, &index));
         assert_int_equal(index, 100 + round);
-        assert_true(hr_fates_take(fates, &index));
+        assert_true(hr_lost_batches_take(lost_batches, &index));
         assert_int_equal(index, 200 + round);
-        assert_false(hr_fates_waiting(fates));
-        assert_false(hr_fates_take(fates, &index));
+        assert_false(hr_lost_batches_waiting(lost_batches));
+        assert_false(hr_lost_batches_take(lost_batches, &index));
     }
-    free(fates);
+    free(lost_batches);
 }
 
 static struct hr_worker_stats *counted(uint64_t samples)

@@ -1,4 +1,5 @@
-/* fate.h - what became of the batches of workers that were lost: every sample is accounted for.
+/* lost_batches.h - what became of the batches of workers that were lost: every sample is accounted
+ * for.
  *
  *   A worker writes down what it counts in a way that survives its death: hr_last_gradient holds
  *   its counters as they were before its last gradient, so that one that never reached the weights
@@ -9,10 +10,10 @@
  *   cut. A cut with batches still to be handed out again is not one: all go back for them.
  *
  * Threads: one writer at a time, see each struct.
- * Test:    tests/unit/strategy/test_fate.c
+ * Test:    tests/unit/strategy/test_lost_batches.c
  */
-#ifndef HR_STRATEGY_FATE_H
-#define HR_STRATEGY_FATE_H
+#ifndef HR_STRATEGY_LOST_BATCHES_H
+#define HR_STRATEGY_LOST_BATCHES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -64,7 +65,7 @@ struct hr_cut_counters {
 };
 
 /* What was lost with one worker, in all. Writer: who hands out batches. */
-struct hr_fate {
+struct hr_lost_work {
     alignas(HR_LINE) uint64_t lost_batches;
     uint64_t lost_samples;                 /* never trained on, or gone with its replica */
     uint64_t again_batches, again_samples; /* handed out, or computed, once more */
@@ -76,31 +77,32 @@ struct hr_fate {
 
 /* Batches to be handed out again, a queue. Writer of `returned`: who hands out batches; `taken` is
  * also counted up by whoever takes one. */
-struct hr_fates {
-    alignas(HR_LINE) struct hr_atom64 returned; /* partner: hr_fates_take */
+struct hr_lost_batches {
+    alignas(HR_LINE) struct hr_atom64 returned; /* partner: hr_lost_batches_take */
     alignas(HR_LINE) struct hr_atom64 taken;    /* partner: itself */
     uint64_t workers, room;
-    struct hr_fate fate[]; /* (workers), and behind them the queue: (room) indices */
+    struct hr_lost_work work[]; /* (workers), and behind them the queue: (room) indices */
 };
 
 /* room: batches that all workers together may have in their hands. */
-size_t hr_fates_bytes(size_t workers, size_t room);
-void hr_fates_init(struct hr_fates *fates, size_t workers, size_t room);
-struct hr_fate *hr_fate_of(struct hr_fates *fates, size_t worker);
+size_t hr_lost_batches_bytes(size_t workers, size_t room);
+void hr_lost_batches_init(struct hr_lost_batches *lost_batches, size_t workers, size_t room);
+struct hr_lost_work *hr_lost_work_of(struct hr_lost_batches *lost_batches, size_t worker);
 
 /* Batch `index` is to be handed out again. */
-void hr_fates_return(struct hr_fates *fates, uint64_t index);
+void hr_lost_batches_return(struct hr_lost_batches *lost_batches, uint64_t index);
 /* Is there one; take one. Any number of threads. */
-bool hr_fates_waiting(const struct hr_fates *fates);
-bool hr_fates_take(struct hr_fates *fates, uint64_t *index);
+bool hr_lost_batches_waiting(const struct hr_lost_batches *lost_batches);
+bool hr_lost_batches_take(struct hr_lost_batches *lost_batches, uint64_t *index);
 /* Look at the one that would be taken; false: there is none. Where one thread takes them all. */
-bool hr_fates_next(const struct hr_fates *fates, uint64_t *index);
+bool hr_lost_batches_next(const struct hr_lost_batches *lost_batches, uint64_t *index);
 /* The one behind `ahead` others; false: there are not so many. */
-bool hr_fates_waiting_at(const struct hr_fates *fates, uint64_t ahead, uint64_t *index);
+bool hr_lost_batches_waiting_at(const struct hr_lost_batches *lost_batches, uint64_t ahead,
+                                uint64_t *index);
 
 /* All stand at a cut; all go back to it: what was lost since is not, nor waits to be handed out. */
-void hr_fates_leave_cut(struct hr_fates *fates);
-void hr_fates_roll_back(struct hr_fates *fates);
+void hr_lost_batches_leave_cut(struct hr_lost_batches *lost_batches);
+void hr_lost_batches_roll_back(struct hr_lost_batches *lost_batches);
 
 /* The worker counts one more gradient: between these two its counters may be torn. */
 void hr_stats_begin(struct hr_worker_stats *stats, uint64_t index);

@@ -1,4 +1,4 @@
-#include "strategy/fate.h"
+#include "strategy/lost_batches.h"
 
 #include <string.h>
 
@@ -7,84 +7,91 @@
 #include "strategy/pause.h"
 #include "strategy/shared_state.h"
 
-size_t hr_fates_bytes(size_t workers, size_t room)
+size_t hr_lost_batches_bytes(size_t workers, size_t room)
 {
-    return sizeof(struct hr_fates) + workers * sizeof(struct hr_fate) + room * sizeof(uint64_t);
+    return sizeof(struct hr_lost_batches) + workers * sizeof(struct hr_lost_work) +
+           room * sizeof(uint64_t);
 }
 
-void hr_fates_init(struct hr_fates *fates, size_t workers, size_t room)
+void hr_lost_batches_init(struct hr_lost_batches *lost_batches, size_t workers, size_t room)
 {
-    fates->workers = workers;
-    fates->room = room;
+    lost_batches->workers = workers;
+    lost_batches->room = room;
 }
 
-struct hr_fate *hr_fate_of(struct hr_fates *fates, size_t worker)
+struct hr_lost_work *hr_lost_work_of(struct hr_lost_batches *lost_batches, size_t worker)
 {
-    return &fates->fate[worker];
+    return &lost_batches->work[worker];
 }
 
-static uint64_t *slot(const struct hr_fates *fates, uint64_t number)
+static uint64_t *slot(const struct hr_lost_batches *lost_batches, uint64_t number)
 {
-    return (uint64_t *)(void *)&((struct hr_fates *)fates)->fate[fates->workers] +
-           number % fates->room;
+    return (uint64_t *)(void *)&((struct hr_lost_batches *)lost_batches)
+               ->work[lost_batches->workers] +
+           number % lost_batches->room;
 }
 
-void hr_fates_return(struct hr_fates *fates, uint64_t index)
+void hr_lost_batches_return(struct hr_lost_batches *lost_batches, uint64_t index)
 {
-    const uint64_t number = hr_atom64_load_relaxed(&fates->returned); /* our own word */
-    HR_ASSERT(number - hr_atom64_load_relaxed(&fates->taken) < fates->room);
-    *slot(fates, number) = index;
-    hr_atom64_store_release(&fates->returned, number + 1); /* partner: hr_fates_take */
+    const uint64_t number = hr_atom64_load_relaxed(&lost_batches->returned); /* our own word */
+    HR_ASSERT(number - hr_atom64_load_relaxed(&lost_batches->taken) < lost_batches->room);
+    *slot(lost_batches, number) = index;
+    hr_atom64_store_release(&lost_batches->returned,
+                            number + 1); /* partner: hr_lost_batches_take */
 }
 
-bool hr_fates_waiting(const struct hr_fates *fates)
+bool hr_lost_batches_waiting(const struct hr_lost_batches *lost_batches)
 {
-    return hr_atom64_load_acquire(&fates->returned) != hr_atom64_load_acquire(&fates->taken);
+    return hr_atom64_load_acquire(&lost_batches->returned) !=
+           hr_atom64_load_acquire(&lost_batches->taken);
 }
 
-bool hr_fates_take(struct hr_fates *fates, uint64_t *index)
+bool hr_lost_batches_take(struct hr_lost_batches *lost_batches, uint64_t *index)
 {
     for (;;) {
-        const uint64_t number = hr_atom64_load_acquire(&fates->taken);
-        if (number == hr_atom64_load_acquire(&fates->returned)) /* partner: hr_fates_return */
+        const uint64_t number = hr_atom64_load_acquire(&lost_batches->taken);
+        if (number ==
+            hr_atom64_load_acquire(&lost_batches->returned)) /* partner: hr_lost_batches_return */
             return false;
-        *index = *slot(fates, number);
-        if (hr_atom64_replace_acq_rel(&fates->taken, number, number + 1))
+        *index = *slot(lost_batches, number);
+        if (hr_atom64_replace_acq_rel(&lost_batches->taken, number, number + 1))
             return true;
     }
 }
 
-void hr_fates_leave_cut(struct hr_fates *fates)
+void hr_lost_batches_leave_cut(struct hr_lost_batches *lost_batches)
 {
-    for (size_t w = 0; w < fates->workers; w++) {
-        fates->fate[w].cut_batches = fates->fate[w].lost_batches;
-        fates->fate[w].cut_samples = fates->fate[w].lost_samples;
+    for (size_t w = 0; w < lost_batches->workers; w++) {
+        lost_batches->work[w].cut_batches = lost_batches->work[w].lost_batches;
+        lost_batches->work[w].cut_samples = lost_batches->work[w].lost_samples;
     }
 }
 
-void hr_fates_roll_back(struct hr_fates *fates)
+void hr_lost_batches_roll_back(struct hr_lost_batches *lost_batches)
 {
     uint64_t index;
-    while (hr_fates_take(fates, &index))
+    while (hr_lost_batches_take(lost_batches, &index))
         continue;
-    for (size_t w = 0; w < fates->workers; w++) {
-        fates->fate[w].lost_batches = fates->fate[w].cut_batches;
-        fates->fate[w].lost_samples = fates->fate[w].cut_samples;
+    for (size_t w = 0; w < lost_batches->workers; w++) {
+        lost_batches->work[w].lost_batches = lost_batches->work[w].cut_batches;
+        lost_batches->work[w].lost_samples = lost_batches->work[w].cut_samples;
     }
 }
 
-bool hr_fates_waiting_at(const struct hr_fates *fates, uint64_t ahead, uint64_t *index)
+bool hr_lost_batches_waiting_at(const struct hr_lost_batches *lost_batches, uint64_t ahead,
+                                uint64_t *index)
 {
-    const uint64_t number = hr_atom64_load_acquire(&fates->taken);
-    if (ahead >= hr_atom64_load_acquire(&fates->returned) - number) /* partner: hr_fates_return */
+    const uint64_t number = hr_atom64_load_acquire(&lost_batches->taken);
+    if (ahead >= hr_atom64_load_acquire(&lost_batches->returned) -
+                     number) /* partner: hr_lost_batches_return */
         return false;
-    *index = *slot(fates, number + ahead);
+    *index = *slot(lost_batches, number + ahead);
     return true;
 }
 
-bool hr_fates_next(const struct hr_fates *fates, uint64_t *index)
+bool hr_lost_batches_next(const struct hr_lost_batches *lost_batches, uint64_t *index)
 {
-    return hr_fates_waiting_at(fates, 0, index);
+    return hr_lost_batches_waiting_at(lost_batches, 0, index);
 }
 
 struct hr_gradient_counters hr_stats_gradients(const struct hr_worker_stats *stats)
@@ -354,7 +361,7 @@ void hr_ledger_lose(const struct hr_shared_state *shared, size_t worker)
     const uint64_t pushing = hr_atom64_load_acquire(&hands->pushing); /* partner: begin_push */
     hr_stats_mend(stats);
     if (pushing && !is_pushed(ledger, pushing - 1)) {
-        hr_fate_of(shared->fates, worker)->partial++;
+        hr_lost_work_of(shared->lost_batches, worker)->partial++;
         hr_atom32_store_release(word_of(ledger, pushing - 1), PUSHED); /* partner: missing */
     }
     if (stats->last.any && is_in_span(ledger, stats->last.index) &&
@@ -384,16 +391,16 @@ static void settle(struct hr_ledger *ledger, const struct hr_shared_state *share
     const uint32_t drawn = hr_atom32_load_acquire(word); /* partner: draw */
     const size_t worker = drawn ? drawn - 1 : somebody(ledger);
     const uint64_t samples = hr_batch_schedule_batch(&shared->schedule, index).count;
-    struct hr_fate *fate = hr_fate_of(shared->fates, worker);
+    struct hr_lost_work *lost = hr_lost_work_of(shared->lost_batches, worker);
     ledger->of[worker].deaths -= ledger->of[worker].deaths > 0;
     if (shared->reissues) {
-        hr_fates_return(shared->fates, index);
-        fate->again_batches++;
-        fate->again_samples += samples;
+        hr_lost_batches_return(shared->lost_batches, index);
+        lost->again_batches++;
+        lost->again_samples += samples;
     } else {
         hr_atom32_store_release(word, PUSHED); /* nobody waits for it; partner: this file */
-        fate->lost_batches++;
-        fate->lost_samples += samples;
+        lost->lost_batches++;
+        lost->lost_samples += samples;
     }
 }
 
@@ -405,7 +412,7 @@ static void settle_all(struct hr_ledger *ledger, const struct hr_shared_state *s
         const uint32_t word = hr_atom32_load_acquire(word_of(ledger, index)); /* partner: draw */
         if (word == PUSHED || (word != 0) != written)
             continue;
-        if (shared->reissues && *settled == shared->fates->room)
+        if (shared->reissues && *settled == shared->lost_batches->room)
             return; /* the rest will be missing when all come again */
         settle(ledger, shared, index);
         ++*settled;
@@ -424,7 +431,7 @@ static void turn_over(struct hr_ledger *ledger, uint64_t begin)
 void hr_ledger_missing(const struct hr_shared_state *shared)
 {
     struct hr_ledger *ledger = shared->ledger;
-    if (!ledger || hr_fates_waiting(shared->fates)) /* they would be returned twice */
+    if (!ledger || hr_lost_batches_waiting(shared->lost_batches)) /* they would be returned twice */
         return;
     const struct hr_dispenser *dispenser = shared->dispenser;
     const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partner: who has drawn */
@@ -433,7 +440,7 @@ void hr_ledger_missing(const struct hr_shared_state *shared)
     size_t settled = 0;
     settle_all(ledger, shared, end, true, &settled);
     settle_all(ledger, shared, end, false, &settled);
-    if (!hr_fates_waiting(shared->fates))
+    if (!hr_lost_batches_waiting(shared->lost_batches))
         turn_over(ledger, end);
 }
 
