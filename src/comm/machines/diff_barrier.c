@@ -536,7 +536,7 @@ static enum hr_status agree(struct hr_diff_barrier *barrier, struct hr_waiter *w
         HR_TRY(post(barrier, 0, &have, NULL, 0));
         const enum hr_status status =
             wait_for(barrier, waiter, round, is_over, "machine 0, which says that all have met");
-        /* It may have said so before it said what recalls. */
+        /* It may have said so before it said what revokes. */
         return status == HR_E_REVOKED && is_past(&barrier->over, round) ? HR_OK : status;
     }
     HR_TRY(wait_for(barrier, waiter, round, all_have, "all machines to have what others changed"));

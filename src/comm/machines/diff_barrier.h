@@ -151,7 +151,7 @@ HR_CHECKED enum hr_status hr_diff_barrier_alone(struct hr_diff_barrier *barrier,
                                                 struct hr_waiter *waiter, unsigned stage,
                                                 const char *what);
 
-/* --- in order; HR_E_REVOKED: the waiter was recalled before the barrier was over --- */
+/* --- in order; HR_E_REVOKED: the waiter was revoked before the barrier was over --- */
 
 /* Go on without that machine. */
 void hr_diff_barrier_drop(struct hr_diff_barrier *barrier, size_t machine);

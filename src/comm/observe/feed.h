@@ -121,7 +121,7 @@ struct hr_ring *hr_feed_ring(const struct hr_feed *feed, size_t rank);
 void hr_feed_init(struct hr_feed *feed, void *memory);
 
 /* Tell the launcher. record: a struct of the above, its kind set.
- *   waiter  of the rank: its deadline, abort word and account; a recall does not end this wait
+ *   waiter  of the rank: its deadline, abort word and account; a revocation does not end this wait
  * HR_E_ABORTED, HR_E_TIMEOUT: the launcher drains nothing; the record is not told. */
 HR_CHECKED enum hr_status hr_feed_put(const struct hr_feed *feed, size_t rank,
                                       struct hr_waiter *waiter, const void *record);

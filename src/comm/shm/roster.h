@@ -19,7 +19,7 @@
  * Threads: lost, back, view, revoke, rounds, over and term have one writer, the launcher; rest its
  *          rank, and after its death the launcher.
  * Source:  Bland et al., "Post-failure recovery of MPI communication capability" (ULFM), IJHPCA
- *          2013, for recalling all who wait; viewstamped replication's view changes for the terms.
+ *          2013, for revoking waits; viewstamped replication's view changes for the terms.
  * Test:    tests/unit/shm/test_roster.c
  */
 #ifndef HR_SHM_ROSTER_H

@@ -243,7 +243,8 @@ static inline bool hr_strategy_is_everywhere(const struct hr_strategy *strategy)
  * machines, and where owners are workers, every loss ends the term (drive/losses.h). */
 static inline bool hr_shared_takes_losses(const struct hr_shared_state *shared)
 {
-    return shared->strategy->losses_are_inputs && !hr_shared_is_multinode(shared) && !shared->colocated;
+    return shared->strategy->losses_are_inputs && !hr_shared_is_multinode(shared) &&
+           !shared->colocated;
 }
 
 /* Do workers decide, each for itself, and write the logs of a recorded run? Else the driver writes

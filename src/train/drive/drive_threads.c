@@ -328,8 +328,8 @@ static enum hr_status advance(struct real_worker *self)
     return self->arrived ? at_cut(self) : hr_rank_span(&rank);
 }
 
-/* Without a self (--reduce repro) there is nothing to do until another term, or the end. It comes
- * to rest as often as all others, in the middle of a cut, too. Its time is nobody's. */
+/* Where it is not active (--reduce repro) there is nothing to do until another term, or the end. It
+ * comes to rest as often as all others, in the middle of a cut, too. Its time is nobody's. */
 static enum hr_status sit_out(struct real_worker *self)
 {
     struct hr_account *account = &self->worker->stats->account;

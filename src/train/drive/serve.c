@@ -125,7 +125,7 @@ enum hr_status hr_server_restart(struct hr_server *server)
     return HR_OK;
 }
 
-/* Recalled: rest, and begin again from the snapshot. */
+/* Revoked: rest, and begin again from the snapshot. */
 static enum hr_status server_rest(struct hr_server *server)
 {
     const enum hr_status rested = hr_rest_at(&server->rest, HR_STAGE_SPAN);

@@ -26,7 +26,7 @@ struct hr_server {
 
 HR_CHECKED enum hr_status hr_server_open(struct hr_server *server, const struct hr_drive *drive,
                                          size_t shard);
-/* All were recalled: begin again from the snapshot. */
+/* All were revoked: begin again from the snapshot. */
 HR_CHECKED enum hr_status hr_server_restart(struct hr_server *server);
 /* Harmless on a zeroed one. */
 void hr_server_close(struct hr_server *server);

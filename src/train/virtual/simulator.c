@@ -166,7 +166,7 @@ enum hr_status hr_simulator_die(struct hr_simulator *sim, size_t rank)
 {
     const size_t workers = sim->play.shared->workers;
     if (rank < workers)
-        leave_seat(sim, rank);
+        leave_worker(sim, rank);
     if (rank >= workers || hr_owns_shard(sim->play.shared, rank))
         leave_station(&sim->station[rank < workers ? rank : rank - workers]);
     hr_conditions_killed(sim->play.drive->job, rank);

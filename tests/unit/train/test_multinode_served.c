@@ -67,7 +67,7 @@ static void so_they_have_with_norms_of_tensors(void **state)
     struct hr_train_options o = staged("ps-sync", 2, 3);
     SET(optimizer, "lamb");
     o.lr = 0.005;
-    const struct said alone = several_alone(&o, dataset);
+    const struct said alone = multinode_alone(&o, dataset);
     check_on(4, &o, &alone, dataset);
 }
 
