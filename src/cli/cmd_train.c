@@ -100,7 +100,7 @@ static enum hr_status foretell(const struct hr_cli *cli, const struct hr_dataset
 {
     char speed[HR_HUMAN_MAX], low[HR_HUMAN_MAX], high[HR_HUMAN_MAX];
     const size_t tokens = dataset->tokens.context;
-    *out = (struct hr_foretold){0};
+    *out = (struct hr_forecast_check){0};
     if (!cli->forecast)
         return HR_OK;
     out->row.options = cli->train;
@@ -152,15 +152,15 @@ static void forecast_check_print(FILE *out, const struct hr_forecast_check *chec
         return;
     const bool inside = row->low <= result->samples_per_s && result->samples_per_s <= row->high;
     fprintf(out, "forecast        %s, ", hr_human_rate(speed, row->samples_per_s, result->tokens));
-    print_error(out, error_of_speed(foretold, result));
+    print_error(out, error_of_speed(check, result));
     fprintf(out, ": measured %s, %s the range\n",
             hr_human_rate(real, result->samples_per_s, result->tokens),
             inside ? "within" : "outside of");
     fprintf(out, "                %s of memory", hr_bytes_text(row->own_memory).text);
     if (check->peak) {
         fputs(" beside the data, ", out);
-        print_error(out, error_of_memory(foretold));
-        fprintf(out, ": measured %s at most", hr_bytes_text(foretold->peak).text);
+        print_error(out, error_of_memory(check));
+        fprintf(out, ": measured %s at most", hr_bytes_text(check->peak).text);
     }
     fputc('\n', out);
 }

@@ -525,7 +525,7 @@ static void write_row(FILE *cells, const struct hr_top *top, const struct row *r
 {
     const struct hr_top_rank *rank = &top->rank[row->rank];
     const struct hr_control *control = top->run.control;
-    const bool played = control->about.seating == HR_SEATS_PLAYED;
+    const bool played = control->about.rank_kind == HR_RANKS_PLAYED;
     char text[HR_HUMAN_MAX];
     hr_top_role_name(rank, text, sizeof text);
     fprintf(cells, "%s%zu\t%s\t", hr_style(style, row->style), row->rank, text);
