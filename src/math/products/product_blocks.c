@@ -27,6 +27,9 @@ enum {
     LINE = 16,                /* floats; rows packed are so far apart that their lines are not of
                                * one set of the first level */
     AHEAD = 8,
+    ROWS_AHEAD = 16,  /* of b, at least, by which it is fetched before it is moved */
+    FAR = 1 << 17,    /* floats of a c that is fetched before a tile goes there, ... */
+    FETCHING_K = 256, /* ... while the tile before it multiplies so long */
 };
 
 /* Numbers [begin, begin + count). */
@@ -337,6 +340,34 @@ static struct hr_block first_tile(const struct walk *w, const struct panel *pane
     };
 }
 
+/* What tiles move, `each` rows of the next panel, is fetched some tiles before; behind the last of
+ * its rows come the first ones of the panel after it. */
+static const float *rows_ahead(const struct walk *w, const struct panel *next, size_t moved,
+                               size_t each)
+{
+    const size_t at = moved + parts_of(ROWS_AHEAD, each) * each;
+    if (at < next->k.count)
+        return next->b + at * w->p->b_step;
+    if (w->at + 2 >= w->count)
+        return next->b;
+    return panel_at(w, w->at + 2).b + (at - parts_of(next->k.count, each) * each) * w->p->b_step;
+}
+
+/* Meanwhile is fetched what lies beside c, or the c below: each block of k reads and writes all of
+ * it, and a chain that begins with c waits for it. */
+static void fetch_c(const struct walk *w, const struct panel *panel, size_t row,
+                    struct hr_block *block)
+{
+    const struct hr_taker *taker = w->p->taker;
+    for (size_t n = 0; taker && n < HR_TAKER_BESIDE && taker->beside[n]; n++)
+        block->fetch[n] = (struct hr_fetch){
+            taker->beside[n] + index_of(w, panel) + row * w->p->c_row, w->p->c_row, block->rows};
+    if (!taker && w->p->rows * w->p->columns >= FAR && block->K >= FETCHING_K)
+        block->fetch[0] =
+            (struct hr_fetch){block->c + block->rows * block->c_row, block->c_row,
+                              hr_min_size(w->rows.count - row - block->rows, hr_blocks()->rows)};
+}
+
 /* The block of a times one panel; meanwhile the next panel comes. */
 static void multiply_panel(const struct walk *w, const struct panel *panel)
 {
@@ -350,7 +381,6 @@ static void multiply_panel(const struct walk *w, const struct panel *panel)
     float *const to = w->panel[(w->at + 1) % 2];
     struct hr_block block = first_tile(w, panel);
     block.from_step = w->p->b_step;
-    const struct hr_taker *taker = w->p->taker;
     for (size_t i = 0; i < w->rows.count; i += block.rows) {
         const size_t left = w->rows.count - i, tile_rows = blocks->tile_rows(left);
         block.rows = hr_min_size(tile_rows, left);
@@ -359,9 +389,9 @@ static void multiply_panel(const struct walk *w, const struct panel *panel)
         block.moved = hr_min_size(each, next.k.count - moved);
         block.from = next.b + moved * block.from_step;
         block.to = to + moved * w->width;
-        for (size_t n = 0; taker && n < HR_TAKER_BESIDE && taker->beside[n]; n++)
-            block.fetch[n] = (struct hr_fetch){
-                taker->beside[n] + index_of(w, panel) + i * w->p->c_row, w->p->c_row, block.rows};
+        if (block.moved)
+            block.ahead = rows_ahead(w, &next, moved, each);
+        fetch_c(w, panel, i, &block);
         blocks->tile(&block);
         moved += block.moved;
         block.c += block.rows * block.c_row;

@@ -29,7 +29,7 @@
 /* While a tile multiplies it moves a row of the next panel for every HR_BLOCK_MOVED_K of its k. */
 enum { HR_BLOCK_MOST_ROWS = 12, HR_BLOCK_MOVED_K = 4 };
 
-/* What is read soon: two lines from each from + i * step on, i < count. */
+/* What is read soon: a row as wide as a tile from each from + i * step on, i < count. */
 struct hr_fetch {
     const float *from;
     size_t step, count;
@@ -50,9 +50,9 @@ struct hr_block {
     bool relu;         /* c = max(0, c + bias); NaN stays NaN */
 
     size_t moved; /* rows of `from` to be moved: at most K / HR_BLOCK_MOVED_K; 0 for narrow tiles */
-    const float *from;
-    size_t from_step;
-    float *to; /* (moved, width), without gaps */
+    const float *from, *ahead; /* ahead: as many that are moved later, which are fetched */
+    size_t from_step;          /* of both */
+    float *to;                 /* (moved, width), without gaps */
     struct hr_fetch
         fetch[HR_BLOCK_FETCHES]; /* as many as K / HR_BLOCK_MOVED_K in all, by tiles that
                                                 are not narrow */

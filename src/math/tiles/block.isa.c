@@ -7,15 +7,7 @@
 #include "base/size.h"
 #include "tiles/tile_steps.h"
 
-/* AHEAD: how many rows before it is moved one is fetched. Rows a power of two apart share a set of
- * the first level, which has eight lines where tiles are small. */
-#if MANY_REGISTERS
-enum { ROWS = 12, AHEAD = 16 };
-#else
-enum { ROWS = 6, AHEAD = 8 };
-#endif
-
-enum { COLUMNS = 2 * LANES };
+enum { ROWS = MANY_REGISTERS ? 12 : 6, COLUMNS = 2 * LANES };
 
 struct sums {
     vec left[ROWS], right[ROWS];
@@ -77,10 +69,10 @@ INLINE void start(const struct hr_block *block, struct sums *sum, size_t rows, b
 }
 
 /* A row of the next panel moved to where it will be read; a later one is fetched. */
-INLINE void move_row(const float *from, size_t step, float *to)
+INLINE void move_row(const float *from, const float *ahead, float *to)
 {
-    __builtin_prefetch(from + AHEAD * step);
-    __builtin_prefetch(from + AHEAD * step + LANES);
+    __builtin_prefetch(ahead);
+    __builtin_prefetch(ahead + COLUMNS - 1);
     store(to, load(from));
     store(to + LANES, load(from + LANES));
 }
@@ -100,12 +92,11 @@ INLINE bool has_more(struct fetches *next, const struct hr_block *block)
 
 INLINE void fetch_one(struct fetches *next, const struct hr_block *block)
 {
-    enum { LINE = 16 };
     if (!has_more(next, block))
         return;
     const float *from = next->at->from + next->i++ * next->at->step;
     __builtin_prefetch(from, 1, 2);
-    __builtin_prefetch(from + LINE, 1, 2);
+    __builtin_prefetch(from + COLUMNS - 1, 1, 2);
 }
 
 /* Four k. With steps that the compiler does not know, pointers are moved behind each: so many
@@ -133,20 +124,24 @@ INLINE struct sums multiply(const struct hr_block *block, size_t rows, bool wide
     size_t k = 0;
     if (moves) {
         const size_t most = HR_BLOCK_MOVED_K * block->moved, from_step = block->from_step;
-        const float *from = block->from;
+        const float *from = block->from, *ahead = block->ahead;
         float *to = block->to;
         struct fetches fetches = {block->fetch, 0};
         for (; k + HR_BLOCK_MOVED_K <= K && has_more(&fetches, block); k += HR_BLOCK_MOVED_K) {
             if (k < most) {
-                move_row(from, from_step, to);
+                move_row(from, ahead, to);
                 from += from_step;
+                ahead += from_step;
                 to += COLUMNS;
             }
             fetch_one(&fetches, block);
             four_steps(&sum, &at, rows, wide, known);
         }
-        for (; k < most; k += HR_BLOCK_MOVED_K, from += from_step, to += COLUMNS) {
-            move_row(from, from_step, to);
+        for (; k < most; k += HR_BLOCK_MOVED_K) {
+            move_row(from, ahead, to);
+            from += from_step;
+            ahead += from_step;
+            to += COLUMNS;
             four_steps(&sum, &at, rows, wide, known);
         }
     }
