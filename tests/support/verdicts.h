@@ -2,9 +2,6 @@
 #ifndef HR_TESTS_SUPPORT_VERDICTS_H
 #define HR_TESTS_SUPPORT_VERDICTS_H
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "support/capture.h"
 #include "support/check.h"
 #include "support/sample_runs.h"
@@ -23,19 +20,6 @@ static inline void expect(char *text, const char *want, bool there)
 {
     if (!strstr(text, want) == there)
         fail_msg("\"%s\" is %s in:\n%s", want, there ? "not" : "wrongly", text);
-}
-
-/* A row of a table, its cells one blank apart. */
-static inline void expect_row(const char *text, const char *want)
-{
-    char *plain = strdup(text);
-    size_t n = 0;
-    for (size_t i = 0; text[i]; i++)
-        if (text[i] != ' ' || text[i + 1] != ' ')
-            plain[n++] = text[i];
-    plain[n] = '\0';
-    expect(plain, want, true);
-    free(plain);
 }
 
 /* Three seeds each: accuracies base - step, base, base + step, in an order of the strategy's own,

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "encode/crc32c.h"
+#include "report/human.h"
 
 /* --- event file --- */
 
@@ -223,6 +224,7 @@ enum hr_status hr_board_open(struct hr_board *board, const char *folder, uint64_
 {
     *board = (struct hr_board){.every = every ? every : 1,
                                .from = {.step = info->begins},
+                               .tokens = info->tokens,
                                .began_wall_s = wall_now(),
                                .began_s = info->resumed ? -1 : 0};
     HR_TRY(hr_step_order_open(&board->order, info->workers));
@@ -308,10 +310,13 @@ void hr_board_point(struct hr_board *board, const struct hr_curve_point *point)
     put_steps(board, UINT64_MAX);
     hr_event_begin(events, wall_at(board, point->seconds), point->step);
     put_measured(board, point);
-    if (point->seconds > board->seconds)
-        hr_event_scalar(events, "throughput/samples_per_s",
-                        (double)(point->samples - board->samples) /
-                            (point->seconds - board->seconds));
+    if (point->seconds > board->seconds) {
+        const double speed =
+            (double)(point->samples - board->samples) / (point->seconds - board->seconds);
+        hr_event_scalar(events, "throughput/samples_per_s", speed);
+        if (board->tokens)
+            hr_event_scalar(events, "throughput/tokens_per_s", hr_rate_shown(speed, board->tokens));
+    }
     if (board->stale.updates) {
         hr_event_scalar(events, "staleness/mean", hr_stale_counts_mean(&board->stale));
         event_stale(events, "staleness", &board->stale);

@@ -177,7 +177,8 @@ HR_CHECKED enum hr_status hr_event_file_close(struct hr_event_file *events);
 
 /*   each step, or one in `every`    loss/train, lr, norm: of all workers together
  *   each evaluation                 loss/train_epoch, loss/test, accuracy/test (or .../validation),
- *                                   throughput/samples_per_s, staleness/mean, staleness (histogram)
+ *                                   throughput/samples_per_s (of text also tokens_per_s),
+ *                                   staleness/mean, staleness (histogram)
  *
  * The step is that of the log; the wall time is when the run began, and the seconds of its clock.
  */
@@ -186,6 +187,7 @@ struct hr_board {
     struct hr_step_order order;
     struct hr_stale_counts stale;
     uint64_t every;
+    size_t tokens;          /* of a sample, of text; else 0 */
     struct hr_go_back from; /* steps up to this one are in an earlier file, but for those redone */
     uint64_t *redone;       /* owned: the same */
     double began_wall_s, began_s; /* the machine's time then, and the run's; < 0: not known yet */

@@ -124,15 +124,17 @@ static size_t nwaited(const struct hr_run_group *group)
 enum { COST, LOAD, COMPUTE, STALL, PREEMPTED, COMMUNICATE, WAIT, CAUSES };
 static const struct {
     size_t offset;
-    const char *doing;
+    const char *head, *doing;
 } causes[CAUSES] = {
-    [COST] = {offsetof(struct hr_waited_for, cost_s), ""},
-    [LOAD] = {offsetof(struct hr_waited_for, load_s), "loading"},
-    [COMPUTE] = {offsetof(struct hr_waited_for, compute_s), "computing"},
-    [STALL] = {offsetof(struct hr_waited_for, stall_s), "stalled"},
-    [PREEMPTED] = {offsetof(struct hr_waited_for, preempted_s), "preempted by the system"},
-    [COMMUNICATE] = {offsetof(struct hr_waited_for, communicate_s), "communicating"},
-    [WAIT] = {offsetof(struct hr_waited_for, wait_s), "waiting for a server or a processor"},
+    [COST] = {offsetof(struct hr_waited_for, cost_s), "all", ""},
+    [LOAD] = {offsetof(struct hr_waited_for, load_s), "load", "loading"},
+    [COMPUTE] = {offsetof(struct hr_waited_for, compute_s), "compute", "computing"},
+    [STALL] = {offsetof(struct hr_waited_for, stall_s), "stalled", "stalled"},
+    [PREEMPTED] = {offsetof(struct hr_waited_for, preempted_s), "preempted",
+                   "preempted by the system"},
+    [COMMUNICATE] = {offsetof(struct hr_waited_for, communicate_s), "comm", "communicating"},
+    [WAIT] = {offsetof(struct hr_waited_for, wait_s), "wait",
+              "waiting for a server or a processor"},
 };
 
 static double cost_of(const struct hr_run_group *group, size_t rank, size_t cause)
@@ -223,20 +225,36 @@ bool hr_waited_for_say(const struct hr_run_group *group, char text[HR_WAITED_FOR
 
 /* --- below the table */
 
-static void print_ranks(FILE *out, const struct hr_run_group *group)
+/* Ranks that caused a hundredth of their row's waiting, by the causes that there are. */
+static void print_ranks(FILE *out, const struct hr_groups *groups)
 {
     const double worth_a_line = 0.01;
+    bool occurs[CAUSES] = {false};
     struct hr_grid grid;
-    fprintf(out, "\n%s: waiting caused by each rank, by cause, in seconds\n", group->name);
-    hr_grid_begin(&grid, "rank\tall\tload\tcompute\tstalled\tpreempted\tcomm\twait");
-    for (size_t r = 0; r < nwaited(group); r++) {
-        if (cost_of(group, r, COST) < worth_a_line * all_waiting(group))
-            continue;
-        fprintf(grid.cells, "%zu", r);
-        for (size_t c = COST; c < CAUSES; c++)
-            fprintf(grid.cells, "\t%.4g", cost_of(group, r, c));
-        fputc('\n', grid.cells);
+    for (size_t g = 0; g < groups->n; g++)
+        for (size_t r = 0; r < nwaited(&groups->group[g]); r++)
+            for (size_t c = COST; c < CAUSES; c++)
+                occurs[c] = occurs[c] || cost_of(&groups->group[g], r, c) > 0;
+    if (!occurs[COST])
+        return;
+    hr_grid_begin(&grid, "-waiting caused, s\trank");
+    for (size_t c = COST; c < CAUSES; c++)
+        if (occurs[c])
+            hr_grid_add(&grid, causes[c].head);
+    for (size_t g = 0; g < groups->n; g++) {
+        const struct hr_run_group *group = &groups->group[g];
+        for (size_t r = 0; r < nwaited(group); r++) {
+            const double all = cost_of(group, r, COST);
+            if (!(all > 0) || all < worth_a_line * all_waiting(group))
+                continue;
+            fprintf(grid.cells, "%s\t%zu", group->name, r);
+            for (size_t c = COST; c < CAUSES; c++)
+                if (occurs[c])
+                    fprintf(grid.cells, "\t%.4g", cost_of(group, r, c));
+            fputc('\n', grid.cells);
+        }
     }
+    fputc('\n', out);
     hr_grid_end(&grid, out, 0);
 }
 
@@ -246,9 +264,7 @@ void hr_waited_for_print(FILE *out, const struct hr_groups *groups)
     for (size_t g = 0; g < groups->n; g++)
         if (hr_waited_for_say(&groups->group[g], text))
             fprintf(out, "%s: %s\n", groups->group[g].name, text);
-    for (size_t g = 0; g < groups->n; g++)
-        if (all_waiting(&groups->group[g]) > 0)
-            print_ranks(out, &groups->group[g]);
+    print_ranks(out, groups);
 }
 
 /* --- of a machine's workers who push as one */

@@ -77,8 +77,8 @@ enum { HR_WAITED_FOR_MAX = 240 };
  * stands out, or there was little to wait for. */
 bool hr_waited_for_say(const struct hr_run_group *group, char text[HR_WAITED_FOR_MAX]);
 
-/* Such a sentence a row of the table; then the waiting that each rank caused, of those that caused
- * a hundredth of it, by what it did longer than those who waited, in seconds. */
+/* Such a sentence a row of the table; then a table of the waiting that each rank caused, of those
+ * that caused a hundredth of it, by what it did longer than those who waited, in seconds. */
 void hr_waited_for_print(FILE *out, const struct hr_groups *groups);
 
 /* What a step is made of where a machine's workers push as one, a line a row, means over its seeds:

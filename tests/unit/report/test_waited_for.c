@@ -78,8 +78,8 @@ static void ranks_stand_below_a_table_of_any_width(void **state)
                        &(struct hr_table_style){.width = width, .details = true});
         char *text = capture_end(&capture);
         assert_non_null(strstr(text, ": rank 1 caused 86 % of all waiting"));
-        check_has(text, "\n 1 3 2 1 ");
-        assert_null(strstr(text, "\n   2 "));
+        check_has(text, "allreduce 1 3 2 1\n");
+        assert_null(strstr(text, "allreduce             2"));
         free(text);
     }
 }
