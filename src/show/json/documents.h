@@ -63,9 +63,6 @@ struct hr_endings {
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
                      const struct hr_endings *endings);
 
-/* "config" of a run to which nothing was said. */
-json_t *hr_json_default_options(void);
-
 /* The parts of it that logs have too; NULL: no memory. */
 json_t *hr_json_config(const struct hr_train_options *options, const struct hr_dataset *dataset,
                        json_t *lists);

@@ -902,40 +902,18 @@ static json_t *data_object(const struct hr_dataset *dataset)
                           data_options(&dataset->options), NULL);
 }
 
-/* Takes config. */
-static json_t *with_options(json_t *config, const struct hr_train_options *options)
-{
-    const struct hr_option *row;
-    bool good = config;
-    for (size_t i = 0; good && (row = hr_train_option_at(i)); i++)
-        good = json_object_set_new(config, row->name, option_value(row, options)) == 0;
-    if (good)
-        return config;
-    json_decref(config);
-    return NULL;
-}
-
 json_t *hr_json_config(const struct hr_train_options *options, const struct hr_dataset *dataset,
                        json_t *lists)
 {
-    json_t *config = with_options(hr_json_object("data", data_object(dataset), NULL), options);
-    if (!config || !lists || json_object_update(config, lists) == 0)
+    const struct hr_option *row;
+    json_t *config = hr_json_object("data", data_object(dataset), NULL);
+    bool good = config;
+    for (size_t i = 0; good && (row = hr_train_option_at(i)); i++)
+        good = json_object_set_new(config, row->name, option_value(row, options)) == 0;
+    if (good && (!lists || json_object_update(config, lists) == 0))
         return config;
     json_decref(config);
     return NULL;
-}
-
-json_t *hr_json_default_options(void)
-{
-    struct hr_train_options *options = calloc(1, sizeof *options);
-    if (!options)
-        return NULL;
-    hr_train_defaults(options);
-    if (hr_train_complete(options) != HR_OK) /* the optimizer's own rates */
-        hr_train_defaults(options);
-    json_t *object = with_options(json_object(), options);
-    free(options);
-    return object;
 }
 
 /* --- documents */

@@ -333,8 +333,7 @@ static char *data_of(const struct hr_page_source *sources, size_t n)
         json_array_append_new(
             documents, hr_json_object("name", HR_JSON(n > 1 ? sources[i].name : ""), "document",
                                       json_incref((json_t *)sources[i].document), NULL));
-    json_t *data =
-        hr_json_object("documents", documents, "defaults", hr_json_default_options(), NULL);
+    json_t *data = hr_json_object("documents", documents, NULL);
     char *text =
         json_array_size(documents) == n
             ? hr_json_dump(data, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17))

@@ -1370,16 +1370,12 @@
     return node;
   }
   function settings() {
-    const defaults = object(data, 'defaults');
     return sources.map(source => {
       const words =
         list(source.of, 'command').map(w => quoted(typeof w === 'string' ? w : '')).join(' ');
       const config = object(source.of, 'config'),
             options = Object.keys(config).filter(k => !isObject(config[k]));
-      const changed = options.filter(k => has(defaults, k)
-          ? JSON.stringify(config[k]) !== JSON.stringify(defaults[k])
-          : config[k] !== null);
-      const option = ['option', k => `--${k}`], set = ['value', k => value(config[k])];
+      const given = object(source.of, 'given'), option = ['option', k => `--${k}`];
       const parts = [
         words ? el('pre', {class: 'command', tabindex: 0}, el('code', '', words)) : null,
         el('p', '',
@@ -1394,10 +1390,10 @@
         terms('Model', object(list(source.of, 'runs')[0]),
           ['model', 'params', 'optimizer', 'kernels', 'launch', 'clock']),
         terms('Data', object(config, 'data')),
-        ifAny(changed, () => sheet('Options that differ from their defaults', changed,
-          [option, set, ['default', k => value(get(defaults, k))]], 'text')),
-        ifAny(options, () =>
-          fold('All options', sheet('All options', options, [option, set], 'text'))),
+        ifAny(Object.keys(given), all => sheet('Options that were given', all,
+          [option, ['value', k => value(given[k])]], 'text')),
+        ifAny(options, all => fold('All options', sheet('All options', all,
+          [option, ['value', k => value(config[k])]], 'text'))),
         terms('Machine', object(source.of, 'machine')),
         terms('What decides bits', object(source.of, 'bits')),
         note(`hogring ${text(source.of, 'hogring')}${
