@@ -272,11 +272,23 @@ static void what_it_is_not_told_is_refused(void **state)
     options.update_rule = &ball;
     SET(optimizer, "adam");
     check_refused(&options, "update rule ball: stands in place of --optimizer adam");
-    options = sgd_options("ps-sync", 2);
-    options.update_rule = &ball;
-    options.servers = 2;
-    options.clip_norm = 1;
-    check_refused(&options, "--clip-norm 1: not with --servers 2: it needs norms");
+}
+
+/* Norms are those of the whole gradient, however many servers share it. */
+static void several_servers_clip_as_one(void **state)
+{
+    (void)state;
+    struct hr_run_result of[2];
+    for (size_t i = 0; i < 2; i++) {
+        struct hr_train_options options = sgd_options("ps-sync", 2);
+        options.update_rule = &ball;
+        options.servers = i + 1;
+        options.clip_norm = 0.1;
+        CHECK_OK(hr_train(&options, run_digits(), NULL, &of[i]));
+    }
+    assert_string_equal(of[0].weights_digest, of[1].weights_digest);
+    hr_run_result_free(&of[0]);
+    hr_run_result_free(&of[1]);
 }
 
 int main(void)
@@ -293,6 +305,7 @@ int main(void)
         cmocka_unit_test(its_recorded_run_is_replayed_with_it_and_not_without),
         cmocka_unit_test(what_is_no_rule_is_refused),
         cmocka_unit_test(what_it_is_not_told_is_refused),
+        cmocka_unit_test(several_servers_clip_as_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
