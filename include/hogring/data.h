@@ -116,7 +116,6 @@ struct hr_data_options {
     char index_base[8];         /* libsvm: 0, 1, auto (0 when an index 0 is there) [auto] */
     size_t feature_count;       /* libsvm: columns; 0: the largest index there is */
     char resize[24];            /* images: "HEIGHTxWIDTH"; "": as they are, all of one size */
-    uint64_t max_data;          /* images: bytes of decoded pixels of a split, at most [8 GiB] */
     char classes[8192]; /* all classes in order: names as "cat,dog,eel", or their number as "10"
                                for 0 .. 9; "": those that the data has */
     int values;         /* labels are values, the targets of a regression (--task regress) */

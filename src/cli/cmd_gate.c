@@ -94,7 +94,7 @@ static enum hr_status check_apart(const struct gate *gate)
 /* The baseline says what is trained, this command line how long and how large it may be. */
 static enum hr_status take_given(struct gate *gate)
 {
-    static const char *const names[] = {"timeout", "max-memory", "max-data"};
+    static const char *const names[] = {"timeout", "max-memory"};
     json_t *given = hr_sweep_given(gate->cli), *limits = json_object();
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (json_object_get(given, names[i]))

@@ -147,7 +147,6 @@ static void override(const struct hr_cli *cli, struct hr_replay *replay)
     if (hr_cli_was_given(cli, "test-data"))
         memcpy(replay->data_options.test_data, cli->data_options.test_data,
                sizeof replay->data_options.test_data);
-    replay->data_options.max_data = cli->data_options.max_data;
     if (hr_cli_was_given(cli, "validation-data"))
         memcpy(replay->data_options.validation_data, cli->data_options.validation_data,
                sizeof replay->data_options.validation_data);

@@ -19,7 +19,6 @@ void hr_data_defaults(struct hr_data_options *options)
                                         .header = "auto",
                                         .index_base = "auto",
                                         .missing = "refuse",
-                                        .max_data = HR_DATA_MAX_BYTES,
                                         .vocabulary = "bytes",
                                         .context = 128,
                                         .eval_tokens = 1 << 17};

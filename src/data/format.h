@@ -59,7 +59,6 @@ enum hr_data_option_bit {
     HR_OPTION_FEATURES = 32,
     HR_OPTION_VALIDATION_DATA = 64,
     HR_OPTION_RESIZE = 128,
-    HR_OPTION_MAX_DATA = 256,
     HR_OPTION_VALUES = 512, /* labels may be values */
     HR_OPTION_TARGET = 1024,
     HR_OPTION_COLUMNS = 2048, /* columns, drop, one-hot, missing */

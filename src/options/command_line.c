@@ -52,29 +52,12 @@ void hr_cli_defaults(struct hr_cli *cli)
     hr_option_defaults(hr_command_lists, hr_command_nlists, cli);
 }
 
-/* Options of earlier versions, the value that is done anyway (NULL: whatever it is), and what takes
- * their place. */
-static const char *const gone[][3] = {
-    {"record-block", NULL, "hogwild is recorded in blocks of 16K"},
-    {"server-replicas", "1",
-     "a server that is lost is started again, and all go back to the last cut: "
-     "--on-loss continue or restart (hogring help failures)"},
-};
-
-bool hr_cli_option_says_nothing(const char *name, const char *value)
-{
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-        if (!strcmp(name, gone[i][0]) && (!gone[i][1] || !strcmp(value, gone[i][1])))
-            return true;
-    return false;
-}
-
 enum hr_status hr_cli_option_unknown(const char *name, unsigned command, const char *where)
 {
-    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
-        if (!strcmp(name, gone[i][0]))
-            return hr_fail(HR_E_USAGE, "%s--%s: is no longer there; %s", where, name, gone[i][2]);
     const char *names[HR_CLI_OPTIONS], *near = hr_name_here(name), *why = hr_why_not_here(name);
+    const char *instead = hr_instead_of_gone(name);
+    if (instead)
+        return hr_fail(HR_E_USAGE, "%s--%s: is no longer there; %s", where, name, instead);
     if (why)
         return hr_fail(HR_E_USAGE, "%s--%s: unknown option; %s", where, name, why);
     const struct hr_option *row;

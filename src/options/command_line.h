@@ -107,8 +107,6 @@ size_t hr_cli_option_find(const char *name, unsigned command);
 /* HR_E_USAGE: the command has no such option; with the nearest that it has. */
 HR_CHECKED enum hr_status hr_cli_option_unknown(const char *name, unsigned command,
                                                 const char *where);
-/* An option of earlier versions, with the value that is what is done anyway: nothing is lost. */
-bool hr_cli_option_says_nothing(const char *name, const char *value);
 /* Does the command have it? */
 bool hr_option_is_of(const struct hr_option *row, unsigned command);
 

@@ -1,14 +1,13 @@
 /* The options of reading data, a row each. */
 #include "options/train_options.h"
 
-#define ROW_OF(part, option, type, field, value, preset, ...)                                      \
+#define ROW(option, type, field, value, preset, ...)                                               \
     {                                                                                              \
         .name = option, .kind = HR_OPTION_##type,                                                  \
         .offset = offsetof(struct hr_data_options, field),                                         \
-        .size = sizeof(((struct hr_data_options *)0)->field), .use = part, .metavar = value,       \
+        .size = sizeof(((struct hr_data_options *)0)->field), .use = HR_DECIDES, .metavar = value, \
         .usual = preset, .help = __VA_ARGS__                                                       \
     }
-#define ROW(...) ROW_OF(HR_DECIDES, __VA_ARGS__)
 
 #define READERS (HR_TRAIN | HR_COMPARE | HR_EVAL | HR_DATA_INFO | HR_DATA_PACK | HR_FORECAST)
 
@@ -62,9 +61,6 @@ static const struct hr_option data[] = {
         "images: leave out, and count, those that are damaged or cut short, instead of ending "
         "there",
         .commands = READERS | HR_PREDICT),
-    ROW_OF(HR_ONCE, "max-data", BYTES, max_data, "SIZE", "8G",
-           "images: refused where a split's decoded pixels are more",
-           .commands = READERS | HR_REPLAY | HR_GATE),
     ROW("context", COUNT, context, "N", "128",
         "text: tokens of a sample, which a language model reads at once", .commands = READERS,
         .range = {.least = 1, .most = 65536}),

@@ -126,3 +126,35 @@ const char *hr_why_not_here(const char *name)
             return absent[i][1];
     return NULL;
 }
+
+/* --- what earlier versions had --- */
+
+/* Options of earlier versions, the value that is done anyway (NULL: whatever it is), and what takes
+ * their place. */
+static const char *const gone[][3] = {
+    {"max-data", NULL, "--max-memory bounds pictures, too"},
+    {"record-block", NULL, "hogwild is recorded in blocks of 16K"},
+    {"server-replicas", "1",
+     "a server that is lost is started again, and all go back to the last cut: "
+     "--on-loss continue or restart (hogring help failures)"},
+};
+
+static const char *const *gone_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (!strcmp(name, gone[i][0]))
+            return gone[i];
+    return NULL;
+}
+
+const char *hr_instead_of_gone(const char *name)
+{
+    const char *const *row = gone_of(name);
+    return row ? row[2] : NULL;
+}
+
+bool hr_gone_says_nothing(const char *name, const char *value)
+{
+    const char *const *row = gone_of(name);
+    return row && (!row[1] || !strcmp(value, row[1]));
+}

@@ -6,6 +6,8 @@
 #ifndef HR_OPTIONS_NEAREST_H
 #define HR_OPTIONS_NEAREST_H
 
+#include <stdbool.h>
+
 #include "base/parse.h"
 
 /* Which of n names is nearest to `text`, or NULL when none is near (more than a third
@@ -17,5 +19,10 @@ const char *hr_name_here(const char *name);
 
 /* A sentence on why there is nothing of that name: "gpu". NULL: not known. */
 const char *hr_why_not_here(const char *name);
+
+/* An option of earlier versions: what takes its place; NULL: it was none. With that value: is it
+ * what is done anyway, so that nothing is lost? */
+const char *hr_instead_of_gone(const char *name);
+bool hr_gone_says_nothing(const char *name, const char *value);
 
 #endif

@@ -432,7 +432,7 @@ enum hr_status hr_data_options_from_json(const json_t *object, const char *of,
             return hr_fail(HR_E_FORMAT, "data option \"%s\" has no fitting value", name);
         if (row && decides(row))
             *options = read;
-        else if (!row || !hr_option_equal(row, options, &read))
+        else if (row ? !hr_option_equal(row, options, &read) : !hr_gone_says_nothing(name, ""))
             hr_passed_over_add(&over, name);
     }
     hr_passed_over_say(&over);

@@ -76,12 +76,11 @@ END
   hogring data info "$TMP/d" --resize 4x4 >"$TMP/out"
   refused 2 "--resize 4: expected HEIGHTxWIDTH" data info "$TMP/d" --resize 4
   refused 2 "--resize: is not supported for idx data" data info digits --resize 4x4
-  refused 3 "expected at most 60 B (--max-data)" data info "$TMP/d" --resize 4x4 --max-data 60
+  refused 2 "--max-data: is no longer there; --max-memory bounds pictures, too" data info "$TMP/d" --resize 4x4 --max-data 60
   for c in cat dog; do a_png "$TMP/large/$c/1.png" 1 3000 3000; done
   refused 3 "large: needs 17 MiB of memory" data info "$TMP/large" --max-memory 16M
   # Pixels are there once, held-out ones too; a sanitizer takes more.
   [ "${HOGRING:-build/hogring}" != build/hogring ] || hogring data info "$TMP/large" --max-memory 30M >/dev/null
-  refused 3 "expected at most 1.0 MiB (--max-data)" data info "$TMP/large" --max-data 1M --max-memory 1G
   a_png "$TMP/flat/1.png" 1 2 2
   refused 3 "they stand beside one another; expected a folder for each class" data info "$TMP/flat"
   a_png "$TMP/one/cat/1.png" 1 2 2

@@ -91,7 +91,7 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
 @test "a trace decides what is trained, not where anything is written, nor limits" {
   hogring train --model softmax --workers 2 --epochs 1 --strategy ps-async --record "$TMP/t" --quiet >/dev/null
   mkdir "$TMP/home"
-  for word in checkpoint-dir json timeline log record calibrate overwrite timeout max-data; do
+  for word in checkpoint-dir json timeline log record calibrate overwrite timeout; do
     cp "$TMP/t" "$TMP/got"
     echo precious >"$TMP/home/$word"
     python3 tests/cli/forged.py trace "$TMP/got" "$word=\"$TMP/home/$word\"" || skip "no libxxhash"
@@ -102,11 +102,10 @@ record() { hogring train "${quick[@]}" --workers 3 --record "$TMP/run.trace" "$@
   python3 tests/cli/forged.py trace "$TMP/got" data.max-data=8589934592 # as earlier versions wrote
   hogring replay "$TMP/got" --quiet >/dev/null 2>"$TMP/stderr"
   [ ! -s "$TMP/stderr" ]
-  python3 tests/cli/forged.py trace "$TMP/got" data.max-data=18589934592 "data.json=\"$TMP/home/json\""
+  python3 tests/cli/forged.py trace "$TMP/got" "data.json=\"$TMP/home/json\""
   hogring replay "$TMP/got" --quiet --json "$TMP/out.json" >/dev/null 2>"$TMP/stderr"
-  grep -q "ignored: --max-data, --json:" "$TMP/stderr"
+  grep -q "ignored: --json:" "$TMP/stderr"
   [ "$(cat "$TMP/home/json")" = precious ]
-  [ "$(json "$TMP/out.json" 'd["config"]["data"]["options"]["max-data"]')" = 8589934592 ]
 }
 
 @test "the reference kernels give the same bits with any vector instructions" {

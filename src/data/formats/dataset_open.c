@@ -84,7 +84,6 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         {"index-base", HR_OPTION_INDEX_BASE, strcmp(options->index_base, defaults.index_base) != 0},
         {"features", HR_OPTION_FEATURES, options->feature_count},
         {"resize", HR_OPTION_RESIZE, options->resize[0]},
-        {"max-data", HR_OPTION_MAX_DATA, options->max_data != defaults.max_data},
         {"task regress", HR_OPTION_VALUES, options->values},
         {"target", HR_OPTION_TARGET, options->target[0]},
         {"columns", HR_OPTION_COLUMNS, options->columns[0]},

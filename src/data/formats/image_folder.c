@@ -9,7 +9,7 @@
  * (options->resize).
  *
  * Errors: HR_E_FORMAT and HR_E_IO name the file; HR_E_USAGE. Sizes are added up from the pictures'
- * heads, and compared with options->max_data and the memory there is, before memory is taken.
+ * heads, and compared with the memory there is, before memory is taken.
  * Threads: image_load.h. Test: tests/cli/images.bats
  */
 #include "data/format.h"
@@ -247,18 +247,11 @@ static enum hr_status find_shape(const struct splits *s, struct hr_shape *shape)
 
 /* --- samples --- */
 
-static enum hr_status take_room(const char *name, const struct hr_data_options *options,
-                                struct hr_shape shape, size_t count, void **out)
+static enum hr_status take_room(const char *name, struct hr_shape shape, size_t count, void **out)
 {
     size_t bytes;
     if (count >= HR_TABLE_MAX_COUNT || !hr_size_mul(hr_shape_elems(shape), count, &bytes))
         return hr_fail(HR_E_FORMAT, "%s: %zu pictures are too many", name, count);
-    if (options->max_data && bytes > options->max_data)
-        return hr_fail(HR_E_FORMAT,
-                       "%s: %zu pictures of %zux%zux%zu (C, H, W) are %s, expected at most %s "
-                       "(--max-data); --resize makes them smaller",
-                       name, count, shape.channels, shape.height, shape.width,
-                       hr_bytes_text(bytes).text, hr_bytes_text(options->max_data).text);
     return hr_take(name, bytes, out);
 }
 
@@ -320,16 +313,16 @@ static void write_note(const struct split *split, const struct splits *s)
 }
 
 /* Files [first, first + count) of a split, into a table. */
-static enum hr_status read_files(const struct splits *s, struct hr_shape shape,
-                                 const struct hr_storage *storage, const struct split *split,
-                                 size_t first, size_t count, struct hr_table *table)
+static enum hr_status read_files(struct hr_shape shape, const struct hr_storage *storage,
+                                 const struct split *split, size_t first, size_t count,
+                                 struct hr_table *table)
 {
     struct hr_image_list list = split->list;
     void *memory;
     list.files += first;
     list.count = count;
     table->shape = shape;
-    HR_TRY(take_room(split->folder, s->options, shape, count, &memory));
+    HR_TRY(take_room(split->folder, shape, count, &memory));
     table->pixels = memory;
     HR_TRY(hr_take(split->folder, count * sizeof *table->labels, &memory));
     table->labels = memory;
@@ -353,8 +346,8 @@ static enum hr_status read_split(const struct splits *s, struct hr_shape shape,
         HR_TRY(hr_image_list_hold_out(&split->list, s->name, s->options->split,
                                       s->options->test_fraction, &held));
     count -= held;
-    HR_TRY(read_files(s, shape, storage, split, 0, count, split->table));
-    return held ? read_files(s, shape, storage, split, count, held, s->of[TEST].table) : HR_OK;
+    HR_TRY(read_files(shape, storage, split, 0, count, split->table));
+    return held ? read_files(shape, storage, split, count, held, s->of[TEST].table) : HR_OK;
 }
 
 static enum hr_status read_splits(struct splits *s, struct hr_storage *storage)
@@ -402,7 +395,7 @@ static enum hr_status open_folder(const char *path, const struct hr_data_options
 const struct hr_format hr_format_images = {
     .name = "images",
     .options = HR_OPTION_TEST_DATA | HR_OPTION_TEST_FRACTION | HR_OPTION_SPLIT |
-               HR_OPTION_VALIDATION_DATA | HR_OPTION_RESIZE | HR_OPTION_MAX_DATA | HR_OPTION_SKIP,
+               HR_OPTION_VALIDATION_DATA | HR_OPTION_RESIZE | HR_OPTION_SKIP,
     .matches = matches,
     .open = open_folder,
 };

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "options/budget.h"
 #include "options/command_line.h"
+#include "options/nearest.h"
 #include "options/sweep.h"
 #include "options/train_options.h"
 
@@ -522,6 +523,10 @@ static enum hr_status take_given(const struct hr_gate_document *document, json_t
         HR_TRY(take_entries(document, given, over));
     json_object_foreach_safe(given, next, name, value)
     {
+        if (hr_gone_says_nothing(name, json_is_string(value) ? json_string_value(value) : "")) {
+            json_object_del(given, name);
+            continue;
+        }
         HR_TRY(find_option(document, name, &row));
         if (!json_is_string(value))
             return hr_fail(HR_E_FORMAT, "%s: given: %s is no text", document->name, name);

@@ -12,6 +12,7 @@
 #include "data/look.h"
 #include "hogring/checkpoint.h"
 #include "options/choices.h"
+#include "options/nearest.h"
 #include "options/train_options.h"
 
 /* --- data that train worse than they could, or as something else --- */
@@ -212,7 +213,7 @@ static void adopt(struct hr_cli *cli, const char *name, const char *value,
     const struct hr_cli_option option = hr_cli_option_at(number);
     const struct hr_option *row = option.row;
     char *mine = (char *)cli + option.base, *theirs = (char *)&saved + option.base;
-    if (!row && hr_cli_option_says_nothing(name, value))
+    if (!row && hr_gone_says_nothing(name, value))
         return;
     saved = *cli;
     const bool read = row && hr_option_store(row, theirs, value);

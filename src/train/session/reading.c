@@ -202,7 +202,6 @@ static bool were_own(const struct hr_checkpoint *checkpoint, const struct hr_rea
     struct hr_data_options plain, options;
     struct hr_dataset dataset;
     hr_data_defaults(&plain);
-    plain.max_data = reading->options->max_data;
     const struct hr_reading then = {.data = reading->data, .options = &plain};
     if (hr_reading_options(checkpoint, &then, &options) != HR_OK ||
         open_data(checkpoint, reading->data, &options, &dataset) != HR_OK)

@@ -118,8 +118,7 @@ static const struct hr_dataset dataset = {.name = "digits",
                                                       .label_column = "y",
                                                       .index_base = "1",
                                                       .feature_count = 7,
-                                                      .resize = "32x24",
-                                                      .max_data = 4096},
+                                                      .resize = "32x24"},
                                           .classes = 10,
                                           .digest = "abc",
                                           .train = {.count = 1500},
@@ -133,8 +132,8 @@ static const struct field configuration[] = {
      "\"split\":null,\"columns\":null,\"drop\":null,\"one-hot\":null,\"missing\":null,"
      "\"header\":\"auto\","
      "\"label-column\":\"y\",\"target\":null,\"index-base\":\"1\",\"features\":7,\"resize\":"
-     "\"32x24\",\"skip-bad-images\":false,\"max-data\":"
-     "4096,\"context\":0,\"vocabulary\":null,\"lines\":false,\"eval-tokens\":0,"
+     "\"32x24\",\"skip-bad-images\":false,"
+     "\"context\":0,\"vocabulary\":null,\"lines\":false,\"eval-tokens\":0,"
      "\"classes\":null}}"},
     {"strategy", "\"ssp\""},
     {"algorithm", "\"auto\""},
