@@ -71,8 +71,8 @@ enum { MOST_SAMPLES_PACKED = 96 };
  * samples and a large weight matrix it is better to pack the samples. */
 static bool better_turned(const struct hr_gemm *g)
 {
-    return g->form == HR_GEMM_NT && !g->taker && g->M <= MOST_SAMPLES_PACKED && g->N > g->M &&
-           (g->N - g->M) * g->K > 4 * g->M * g->N;
+    return g->form == HR_GEMM_NT && !g->taker && g->M > 1 && g->M <= MOST_SAMPLES_PACKED &&
+           g->N > g->M && (g->N - g->M) * g->K > 4 * g->M * g->N;
 }
 
 static void multiply_own(const struct hr_gemm *g)

@@ -26,6 +26,7 @@ struct cut {
     size_t npanels;                 /* in all */
     size_t scratch_floats;          /* of a thread */
     bool blocks;                    /* product_blocks.h */
+    bool row;                       /* tiles/block.h's row */
 };
 
 /* The rows and columns of one task. */
@@ -159,7 +160,16 @@ static void one_task(void *arg, size_t task, size_t thread)
     const size_t rows = hr_split_begin(p->rows, cut->row_parts, r + 1) - row;
     const size_t columns = hr_min_size(end, p->columns) - column;
     float *scratch = (float *)p->scratch + thread * cut->scratch_floats;
-    if (cut->blocks)
+    if (cut->row)
+        hr_blocks()->row(&(struct hr_block){.K = p->K,
+                                            .a = p->a,
+                                            .b = p->b + column * p->b_column,
+                                            .b_step = p->b_column,
+                                            .columns = columns,
+                                            .c = p->c + column,
+                                            .bias = p->bias ? p->bias + column : NULL,
+                                            .relu = p->relu});
+    else if (cut->blocks)
         hr_product_blocks(p, &(struct hr_product_part){row, rows, column, columns}, scratch);
     else
         multiply_part(p, (struct part){row, rows, column, columns, .block = scratch}, cut->width);
@@ -180,6 +190,7 @@ void hr_product(const struct hr_product *p)
     const size_t most = panels_of_block(p->K, width);
     const bool shared = p->threads > 1 && p->rows * p->columns >= MADDS_TO_SHARE / p->K;
     struct cut cut = {.product = p, .width = width, .npanels = npanels, .row_parts = 1};
+    cut.row = p->rows == 1 && p->a_step == 1 && p->b_step == 1 && p->c_column == 1;
     cut.blocks = p->c_column == 1 && !is_small(p);
     cut.column_parts = cut.blocks ? 1 : (npanels + most - 1) / most;
     cut.scratch_floats = scratch_floats(p->K, width);

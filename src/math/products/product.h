@@ -3,6 +3,7 @@
  *     c[i][j] = sum over k = 0, 1, ... of a[i][k] * b[k][j]  (+ bias)  (relu)
  *
  *     c stored by rows, more than a few: blocks that stay in the caches (product_blocks.h)
+ *     one row of a, b stored by columns: sums in the lanes of vectors (tiles/block.h)
  *     a small b, few rows of a: b in place, rows of a six or four at a time, a tile each
  *     c stored by columns: b packed, rows of a in place, tiles turned round as they are stored
  *

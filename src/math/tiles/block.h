@@ -69,6 +69,10 @@ struct hr_blocks {
     /* One tile; rows at most tile_rows(rows). */
     void (*tile)(const struct hr_block *block);
 
+    /* One row by a b that is stored by columns, any number of them: c[j] = sum over k of
+     * a[k] * b[j * b_step + k], with bias and relu. b is read once, at memory's speed. */
+    void (*row)(const struct hr_block *block);
+
     /* A panel of b stored by columns, 1 to width of them: to[k * width + j] = b[j * stride + k].
      * Columns that are missing are copies of the last, or what was there before. */
     void (*turn)(size_t K, size_t columns, const float *b, size_t stride, float *to);

@@ -339,6 +339,44 @@ INLINE void turn_columns(size_t count, size_t columns, const float *b, size_t st
             store(to + l * COLUMNS, row[l]);
 }
 
+/* One sum of each of LANES columns goes on over `count` k: a square of b turned round in registers.
+ * Columns that are missing are copies of the last; the next ones are fetched. */
+INLINE vec row_steps(vec sum, size_t count, size_t columns, const float *a, const float *b,
+                     size_t stride)
+{
+    vec row[LANES];
+#pragma GCC unroll 16
+    for (size_t j = 0; j < LANES; j++) {
+        row[j] = load_part(b + hr_min_size(j, columns - 1) * stride, count);
+        __builtin_prefetch(b + (j + LANES) * stride, 0, 2);
+    }
+    turn_square(row);
+#pragma GCC unroll 16
+    for (size_t l = 0; l < LANES; l++)
+        if (l < count)
+            sum = multiply_add(spread(a[l]), row[l], sum);
+    return sum;
+}
+
+static void row(const struct hr_block *block)
+{
+    const size_t K = block->K, stride = block->b_step;
+    for (size_t j = 0; j < block->columns; j += LANES) {
+        const size_t columns = hr_min_size(LANES, block->columns - j);
+        const float *a = block->a, *b = block->b + j * stride;
+        vec sum = {0}, bias = {0};
+        size_t k = 0;
+        for (; k + LANES <= K; k += LANES)
+            sum = columns == LANES ? row_steps(sum, LANES, LANES, a + k, b + k, stride)
+                                   : row_steps(sum, LANES, columns, a + k, b + k, stride);
+        if (k < K)
+            sum = row_steps(sum, K - k, columns, a + k, b + k, stride);
+        if (block->bias)
+            bias = load_part(block->bias + j, columns);
+        store_part(block->c + j, finish(sum, block, bias), columns);
+    }
+}
+
 static void turn(size_t K, size_t columns, const float *b, size_t stride, float *to)
 {
     for (size_t k = 0; k < K; k += LANES, to += LANES * COLUMNS) {
@@ -350,4 +388,4 @@ static void turn(size_t K, size_t columns, const float *b, size_t stride, float 
 }
 
 const struct hr_blocks HR_ISA_NAME(hr_blocks) = {
-    .width = COLUMNS, .rows = ROWS, .tile_rows = tile_rows, .tile = tile, .turn = turn};
+    .width = COLUMNS, .rows = ROWS, .tile_rows = tile_rows, .tile = tile, .row = row, .turn = turn};

@@ -116,6 +116,18 @@ static void every_element_is_its_own_chain(void **state)
                 check(rows[r], columns[c], lengths[k], way % 32);
 }
 
+/* A vector with a matrix: both sides of a square of every set's. */
+static void one_row_is_its_own_chains(void **state)
+{
+    (void)state;
+    static const size_t columns[] = {1, 4, 7, 15, 16, 17, 33, 150},
+                        lengths[] = {1, 4, 7, 16, 31, 999};
+    for (unsigned way = 0; way < 32; way++)
+        for (size_t c = 0; c < sizeof columns / sizeof *columns; c++)
+            for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+                check(1, columns[c], lengths[k], way);
+}
+
 static void every_way_of_storing_gives_the_same(void **state)
 {
     (void)state;
@@ -165,8 +177,8 @@ static void caches_change_no_bit(void **state)
 static void nothing_is_read_behind_the_end(void **state)
 {
     (void)state;
-    static const size_t shapes[][3] = {{13, 32, 9},   {25, 64, 40},   {48, 96, 33},
-                                       {64, 10, 100}, {31, 33, 1025}, {14, 31, 1}};
+    static const size_t shapes[][3] = {{13, 32, 9},    {25, 64, 40}, {48, 96, 33}, {64, 10, 100},
+                                       {31, 33, 1025}, {14, 31, 1},  {1, 37, 23}};
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
         for (unsigned way = 0; way < 4; way++) {
             const size_t M = shapes[s][0], N = shapes[s][1], K = shapes[s][2];
@@ -189,7 +201,8 @@ static void threads_change_no_bit(void **state)
 {
     (void)state;
     static const size_t shapes[][3] = {
-        {200, 150, 16}, {7, 150, 1000}, {151, 7, 900}, {2, 150, 999}, {90, 200, 1100},
+        {200, 150, 16}, {7, 150, 1000},  {151, 7, 900},
+        {2, 150, 999},  {90, 200, 1100}, {1, 150, 999},
     };
     static float alone[MAX_C];
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
@@ -253,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_element_is_its_own_chain),
+        cmocka_unit_test(one_row_is_its_own_chains),
         cmocka_unit_test(every_way_of_storing_gives_the_same),
         cmocka_unit_test(blocks_change_no_bit),
         cmocka_unit_test(caches_change_no_bit),
