@@ -66,7 +66,6 @@ struct hr_cli {
     size_t classes;
     char pipeline[64], micro_batches[64], pipeline_schedule[128], stages[256]; /* bench pipeline */
     size_t rounds;
-    size_t chunks;
     bool find_rings, sweep;
     double long_wait; /* doctor: seconds */
     bool clean;

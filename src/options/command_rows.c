@@ -288,16 +288,15 @@ static const struct hr_option pipelines[] = {
         .said = "once, twice and four times the stages", .commands = HR_BENCH_PIPELINE,
         .first = true),
     ROW("pipeline-schedule", TEXT, pipeline_schedule, "LIST", "all",
-        "one or several, or all that are synchronous; there are: ", .name_at = pipeline_schedule_at,
-        .commands = HR_BENCH_PIPELINE, .first = true),
+        "one or several, or all that are synchronous; interleaved:V: each stage has V parts of the "
+        "model [2]; there are: ",
+        .name_at = pipeline_schedule_at, .commands = HR_BENCH_PIPELINE, .first = true),
     ROW("rounds", COUNT, rounds, "N", "0",
         "pipeline: also train in real time, N times half a second each, in turns with one worker "
         "that accumulates as many micro-batches: the bubble that was measured; train: measure each "
         "row N times, in turns, and the roof before and after each",
         .said = "pipeline: none, on paper alone; train: 7, in virtual time 1",
         .commands = HR_BENCH_PIPELINE | HR_BENCH_TRAIN),
-    ROW("chunks", COUNT, chunks, "V", "2", "interleaved: parts of the model that each stage has",
-        .commands = HR_BENCH_PIPELINE),
     ROW("stages", TEXT, stages, "LIST", "auto",
         "where the model is cut: auto: so that the largest part is smallest, in multiply-adds; or "
         "the layers of each part, as 3,2,4",

@@ -7,8 +7,8 @@ one() { hogring bench pipeline --pipeline "$1" --micro-batches "$2" --pipeline-s
 none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pipeline-schedule "$4" "${@:5}"; }
 
 @test "equal stages have the bubble of the formula, in every row of a sweep" {
-  hogring bench pipeline --pipeline 1,2,4,16 --micro-batches 16,64 --pipeline-schedule gpipe,1f1b,interleaved,zero-bubble,pipedream \
-    --chunks 3 --json "$TMP/out.json" >"$TMP/table"
+  hogring bench pipeline --pipeline 1,2,4,16 --micro-batches 16,64 --pipeline-schedule gpipe,1f1b,interleaved:3,zero-bubble,pipedream \
+    --json "$TMP/out.json" >"$TMP/table"
   [ "$(json "$TMP/out.json" 'len(d["rows"]), d["model"], d["ranks"]')" = "(40, None, [])" ]
   [ "$(json "$TMP/out.json" 'max(abs(r["bubble"] - r["bubble_formula"]) for r in d["rows"]) < 1e-12')" = True ]
   [ "$(json "$TMP/out.json" 'all(abs(r["speed_up"] - r["stages"] * (1 - r["bubble"])) < 1e-9 for r in d["rows"])')" = True ]
@@ -55,7 +55,7 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
 }
 
 @test "what is shown fits 80 columns" {
-  { hogring bench pipeline; hogring bench pipeline --model resnet8 --pipeline 2,4,6; one 16 64 interleaved --chunks 4; one 8 200 unstashed --model vgg-small
+  { hogring bench pipeline; hogring bench pipeline --model resnet8 --pipeline 2,4,6; one 16 64 interleaved:4; one 8 200 unstashed --model vgg-small
     one 64 1024 zero-bubble; } >"$TMP/out"
   awk 'length > 80 { print; bad = 1 } END { exit bad }' "$TMP/out"
 }
@@ -78,8 +78,8 @@ none() { refused 2 "$1" bench pipeline --pipeline "$2" --micro-batches "$3" --pi
   none "--micro-batches 65537: expected 1 to 65536" 2 65537 1f1b
   none "there is no such schedule (there are: gpipe, 1f1b, interleaved, zero-bubble, pipedream, unstashed)" 2 2 f1b1
   none "--micro-batches 6: interleaved wants a multiple of the 4 stages, as 4 or 8" 4 6 interleaved
-  none "--chunks 65: expected 1 to 64" 4 8 interleaved --chunks 65
-  none "--chunks: needs --pipeline-schedule interleaved" 4 8 1f1b --chunks 2
+  none "expected 1 to 64" 4 8 interleaved:65
+  none "--pipeline-schedule 1f1b:2: expected it without, or interleaved:V" 4 8 1f1b:2
   none "the model can be cut into at most 3 parts, not 4" 4 8 1f1b --model mlp
   refused 2 "the model can be cut into at most 1 part, not 2" bench pipeline --model softmax
   refused 2 "--stages 3,3: expected --pipeline K beside it, one number" bench pipeline --model mlp --stages 3,3

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/median.h"
+#include "base/printable.h"
 #include "base/signals.h"
 #include "json/value.h"
 #include "manual/manual.h"
@@ -340,6 +341,7 @@ struct bench {
     struct list stages, micro_batches; /* micro_batches.n 0: 1, 2 and 4 times the stages */
     const struct hr_pipeline_schedule *schedule[MOST_VALUES];
     size_t nschedules;
+    size_t chunks;                /* of interleaved: a stage has so many parts */
     bool only;                    /* one combination was asked for: */
     size_t *cut;                  /* (parts + 1) of the last one; owned */
     struct hr_part_cost *part;    /* (parts) owned */
@@ -374,10 +376,35 @@ static enum hr_status parse_list(const char *option, const char *text, struct li
     return HR_OK;
 }
 
+static bool has_chunks(const struct hr_pipeline_schedule *schedule)
+{
+    return schedule == &hr_schedule_interleaved;
+}
+
+/* "1f1b", "interleaved:3" */
+static enum hr_status add_schedule(struct bench *bench, char *word)
+{
+    const struct hr_pipeline_schedule *known;
+    char *colon = strchr(word, ':');
+    uint64_t chunks = bench->chunks;
+    if (colon)
+        *colon = '\0';
+    HR_TRY(hr_pipeline_schedule_find(word, &known));
+    if (colon && (!has_chunks(known) || !hr_parse_count(colon + 1, &chunks)))
+        return hr_fail(HR_E_USAGE,
+                       "--pipeline-schedule %s:%s: expected it without, or interleaved:V", word,
+                       hr_printable(colon + 1).text);
+    bench->chunks = chunks;
+    if (bench->nschedules < MOST_VALUES)
+        bench->schedule[bench->nschedules++] = known;
+    return HR_OK;
+}
+
 static enum hr_status parse_schedules(struct bench *bench)
 {
     char copy[sizeof bench->cli->pipeline_schedule], *rest = copy;
     const struct hr_pipeline_schedule *known;
+    bench->chunks = 2;
     snprintf(copy, sizeof copy, "%s", bench->cli->pipeline_schedule);
     if (!strcmp(copy, "all")) {
         for (size_t i = 0; (known = hr_pipeline_schedule_at(i)); i++)
@@ -385,27 +412,9 @@ static enum hr_status parse_schedules(struct bench *bench)
                 bench->schedule[bench->nschedules++] = known;
         return HR_OK;
     }
-    for (const char *word; (word = strsep(&rest, ",")) != NULL;) {
-        HR_TRY(hr_pipeline_schedule_find(word, &known));
-        if (bench->nschedules < MOST_VALUES)
-            bench->schedule[bench->nschedules++] = known;
-    }
+    for (char *word; (word = strsep(&rest, ",")) != NULL;)
+        HR_TRY(add_schedule(bench, word));
     return HR_OK;
-}
-
-static bool has_chunks(const struct hr_pipeline_schedule *schedule)
-{
-    return schedule == &hr_schedule_interleaved;
-}
-
-static enum hr_status check_chunks(const struct bench *bench)
-{
-    bool any = false;
-    for (size_t i = 0; i < bench->nschedules; i++)
-        any = any || has_chunks(bench->schedule[i]);
-    if (any || !hr_cli_was_given(bench->cli, "chunks"))
-        return HR_OK;
-    return hr_fail(HR_E_USAGE, "--chunks: needs --pipeline-schedule interleaved");
 }
 
 static enum hr_status check_model(const struct hr_cli *cli)
@@ -421,7 +430,6 @@ static enum hr_status read_options(struct bench *bench)
 {
     const struct hr_cli *cli = bench->cli;
     HR_TRY(parse_schedules(bench));
-    HR_TRY(check_chunks(bench));
     HR_TRY(check_model(cli));
     if (hr_cli_was_given(cli, "pipeline"))
         HR_TRY(parse_list("pipeline", cli->pipeline, &bench->stages));
@@ -500,7 +508,7 @@ static enum hr_status add(struct bench *bench, const struct hr_pipeline_schedule
     struct hr_pipelines_row *row = &bench->table.row[bench->table.n];
     *row = (struct hr_pipelines_row){
         .schedule = schedule,
-        .shape = {stages, micro_batches, has_chunks(schedule) ? bench->cli->chunks : 1}};
+        .shape = {stages, micro_batches, has_chunks(schedule) ? bench->chunks : 1}};
     HR_TRY(hr_signals_check());
     HR_TRY(schedule->check(&row->shape));
     HR_TRY(cut(bench, schedule, &row->shape));
