@@ -63,25 +63,31 @@ static enum hr_status check_options(const struct hr_data_options *options)
     return HR_OK;
 }
 
-/* An option that would be ignored is refused. */
-static enum hr_status check_meaning(const char *name, const struct hr_format *format,
-                                    const struct hr_data_options *options)
+static bool differ(const char *a, const char *b)
+{
+    return strcmp(a, b) != 0;
+}
+
+struct given {
+    const char *flag;
+    unsigned bit; /* of formats that have it */
+    bool given;
+};
+
+/* Is an option with one of these bits not as by default? *first: one of them. */
+static bool find_given(const struct hr_data_options *options, unsigned bits, struct given *first)
 {
     struct hr_data_options defaults;
     hr_data_defaults(&defaults);
-    const struct {
-        const char *flag;
-        unsigned bit;
-        bool given;
-    } rows[] = {
+    const struct given rows[] = {
         {"test-data", HR_OPTION_TEST_DATA, options->test_data[0]},
         {"validation-data", HR_OPTION_VALIDATION_DATA, options->validation_data[0]},
         {"test-fraction", HR_OPTION_TEST_FRACTION,
          options->test_fraction < defaults.test_fraction ||
              options->test_fraction > defaults.test_fraction},
-        {"header", HR_OPTION_HEADER, strcmp(options->header, defaults.header) != 0},
+        {"header", HR_OPTION_HEADER, differ(options->header, defaults.header)},
         {"label-column", HR_OPTION_LABEL_COLUMN, options->label_column[0]},
-        {"index-base", HR_OPTION_INDEX_BASE, strcmp(options->index_base, defaults.index_base) != 0},
+        {"index-base", HR_OPTION_INDEX_BASE, differ(options->index_base, defaults.index_base)},
         {"features", HR_OPTION_FEATURES, options->feature_count},
         {"resize", HR_OPTION_RESIZE, options->resize[0]},
         {"task regress", HR_OPTION_VALUES, options->values},
@@ -89,25 +95,37 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         {"columns", HR_OPTION_COLUMNS, options->columns[0]},
         {"drop", HR_OPTION_COLUMNS, options->drop[0]},
         {"one-hot", HR_OPTION_COLUMNS, options->one_hot[0]},
-        {"missing", HR_OPTION_COLUMNS, strcmp(options->missing, defaults.missing) != 0},
+        {"missing", HR_OPTION_COLUMNS, differ(options->missing, defaults.missing)},
         {"split fold (--folds)", HR_OPTION_SPLIT, hr_split_fold(options->split).folds},
         {"split group", HR_OPTION_GROUPS, hr_hold_out_group(options->split)[0]},
         {"split", HR_OPTION_SPLIT, options->split[0]},
         {"skip-bad-images", HR_OPTION_SKIP, options->skip_bad_images},
-        {"vocabulary", HR_OPTION_TOKENS, strcmp(options->vocabulary, defaults.vocabulary) != 0},
+        {"vocabulary", HR_OPTION_TOKENS, differ(options->vocabulary, defaults.vocabulary)},
         {"context", HR_OPTION_TOKENS, options->context != defaults.context},
         {"lines", HR_OPTION_TOKENS, options->lines},
         {"eval-tokens", HR_OPTION_TOKENS, options->eval_tokens != defaults.eval_tokens},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].given && !(format->options & rows[i].bit))
-            return hr_fail(HR_E_USAGE, "--%s: is not supported for %s data (%s)%s", rows[i].flag,
-                           format->name, name,
-                           rows[i].bit == HR_OPTION_VALUES ? ", whose labels are classes"
-                           : rows[i].bit == HR_OPTION_VALIDATION_DATA
-                               ? ", which is no single file of samples; --validation-fraction "
-                                 "holds out some of its training samples"
-                               : "");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        *first = rows[i];
+        if (rows[i].given && rows[i].bit & bits)
+            return true;
+    }
+    return false;
+}
+
+/* An option that would be ignored is refused. */
+static enum hr_status check_meaning(const char *name, const struct hr_format *format,
+                                    const struct hr_data_options *options)
+{
+    struct given other;
+    if (find_given(options, ~(unsigned)format->options, &other))
+        return hr_fail(HR_E_USAGE, "--%s: is not supported for %s data (%s)%s", other.flag,
+                       format->name, name,
+                       other.bit == HR_OPTION_VALUES ? ", whose labels are classes"
+                       : other.bit == HR_OPTION_VALIDATION_DATA
+                           ? ", which is no single file of samples; --validation-fraction "
+                             "holds out some of its training samples"
+                           : "");
     if (options->target[0] && options->label_column[0])
         return hr_fail(HR_E_USAGE, "--label-column: is not supported with --target, which says the "
                                    "columns");
@@ -120,10 +138,11 @@ static enum hr_status check_meaning(const char *name, const struct hr_format *fo
         return hr_fail(HR_E_USAGE,
                        "--split stratified: is not supported with --task regress, which "
                        "has no classes");
-    if (hr_split_fold(options->split).folds && (options->test_data[0] || rows[2].given))
+    if (hr_split_fold(options->split).folds &&
+        find_given(options, HR_OPTION_TEST_DATA | HR_OPTION_TEST_FRACTION, &other))
         return hr_fail(HR_E_USAGE, "--%s: is not supported with folds, which say what is tested",
-                       options->test_data[0] ? rows[0].flag : rows[2].flag);
-    if (options->test_data[0] && rows[2].given)
+                       other.flag);
+    if (options->test_data[0] && find_given(options, HR_OPTION_TEST_FRACTION, &other))
         return hr_fail(HR_E_USAGE, "--test-fraction: is not supported with --test-data");
     return HR_OK;
 }
@@ -194,37 +213,23 @@ static enum hr_status find_known(const char *name, const struct hr_format **form
     return HR_OK;
 }
 
-/* Any file may be text. */
-static bool asks_for_text(const struct hr_data_options *options)
-{
-    struct hr_data_options defaults;
-    hr_data_defaults(&defaults);
-    return strcmp(options->vocabulary, defaults.vocabulary) != 0 || options->lines ||
-           options->context != defaults.context || options->eval_tokens != defaults.eval_tokens;
-}
-
-/* A table may have the name of a text. */
-static bool asks_for_table(const struct hr_data_options *options)
-{
-    struct hr_data_options defaults;
-    hr_data_defaults(&defaults);
-    return options->label_column[0] || options->target[0] || options->columns[0] ||
-           options->drop[0] || options->one_hot[0] ||
-           strcmp(options->header, defaults.header) != 0 ||
-           strcmp(options->missing, defaults.missing) != 0;
-}
-
-/* Which format is it, and do the options mean something for it? */
+/* Which format is it, and do the options mean something for it? Any file may be text, and a table
+ * may have the name of one. */
 static enum hr_status look_at(const char *name, const struct hr_data_options *options,
                               const struct hr_format **format)
 {
+    const unsigned of_tables =
+        HR_OPTION_HEADER | HR_OPTION_LABEL_COLUMN | HR_OPTION_TARGET | HR_OPTION_COLUMNS;
+    struct given asked;
     HR_TRY(check_options(options));
     *format = &hr_format_idx;
     if (!is_built_in(name))
         HR_TRY(find_known(name, format));
-    if ((*format == &hr_format_csv || *format == &hr_format_libsvm) && asks_for_text(options))
+    if ((*format == &hr_format_csv || *format == &hr_format_libsvm) &&
+        find_given(options, HR_OPTION_TOKENS, &asked))
         *format = &hr_format_text;
-    else if (*format == &hr_format_text && hr_path_ends_in(name, ".txt") && asks_for_table(options))
+    else if (*format == &hr_format_text && hr_path_ends_in(name, ".txt") &&
+             find_given(options, of_tables, &asked))
         *format = &hr_format_csv;
     return check_meaning(name, *format, options);
 }
