@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/parse.h"
 #include "base/size.h"
 
@@ -281,4 +282,9 @@ size_t hr_cpus_cache_of_core(int level)
             least = own;
     }
     return least ? least : sysconf_bytes(level);
+}
+
+void hr_cpus_model(char *text, size_t size)
+{
+    hr_file_find_key("/proc/cpuinfo", "model name", ':', text, size);
 }

@@ -35,6 +35,9 @@ size_t hr_cpus_cache_of_core(int level);
  * is, or not set. */
 const char *hr_cpus_unknown_caches(void);
 
+/* "Intel(R) Xeon(R) Processor"; "" where the kernel does not say, as on ARM. */
+void hr_cpus_model(char *text, size_t size);
+
 /* Keep this thread on allowed processor number mod count: a core each, while there are some, then
  * their other threads. Otherwise the kernel may leave threads that only wake one another on one
  * processor. */

@@ -484,3 +484,20 @@ enum hr_status hr_folder_free_bytes(const char *path, uint64_t *bytes)
     *bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     return HR_OK;
 }
+
+void hr_file_find_key(const char *path, const char *key, char separator, char *value, size_t size)
+{
+    char line[1024];
+    FILE *file = fopen(path, "re");
+    value[0] = '\0';
+    while (file && !value[0] && fgets(line, sizeof line, file)) {
+        char *behind = strchr(line, separator);
+        if (strncmp(line, key, strlen(key)) != 0 || !behind)
+            continue;
+        behind += 1 + strspn(behind + 1, " \t\"");
+        behind[strcspn(behind, "\"\n")] = '\0';
+        snprintf(value, size, "%s", behind);
+    }
+    if (file)
+        fclose(file);
+}

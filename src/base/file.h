@@ -93,6 +93,10 @@ HR_CHECKED enum hr_status hr_file_read_at(int fd, const char *path, size_t offse
  * munmap. A file that is cut while it is mapped raises SIGBUS where it is read (signals.h). */
 HR_CHECKED enum hr_status hr_file_map(int fd, const char *path, size_t bytes, void **map);
 
+/* The value behind `key` and the separator in a file of such lines, without quotes and the blanks
+ * before it; "" where there is none, or no such file. */
+void hr_file_find_key(const char *path, const char *key, char separator, char *value, size_t size);
+
 /* The whole file.
  *   cap    HR_E_FORMAT when it is larger; nothing is allocated then
  *   text   out: free() it; a 0 stands behind the last byte; untouched on error */

@@ -442,17 +442,12 @@ const char *hr_tune_file(void)
 /* The two lines that a file of this machine begins with. */
 static void write_head(char *head, size_t size)
 {
-    char line[512] = "", *model = NULL;
-    FILE *file = fopen("/proc/cpuinfo", "re");
-    while (file && !model && fgets(line, sizeof line, file))
-        if (strncmp(line, "model name", 10) == 0 && (model = strchr(line, ':')))
-            model[strcspn(model, "\n")] = '\0';
-    if (file)
-        fclose(file);
+    char model[201];
+    hr_cpus_model(model, sizeof model);
     snprintf(head, size,
              "# hogring: auto reduces buffers up to so many bytes in one shot, larger ones "
-             "directly\n# %.200s, %zu processors\n",
-             model ? model + 2 : "unknown processor", hr_cpus_allowed());
+             "directly\n# %s, %zu processors\n",
+             model[0] ? model : "unknown processor", hr_cpus_allowed());
 }
 
 /* The line of `nranks` behind the head; false when there is none. */

@@ -15,24 +15,6 @@
 
 /* --- the machine */
 
-/* The value after "key" and the separator in a file of such lines, without quotes; else "". */
-static void read_key(const char *path, const char *key, char separator, char *value, size_t size)
-{
-    char line[1024];
-    FILE *file = fopen(path, "re");
-    value[0] = '\0';
-    while (file && !value[0] && fgets(line, sizeof line, file)) {
-        char *behind = strchr(line, separator);
-        if (strncmp(line, key, strlen(key)) != 0 || !behind)
-            continue;
-        behind += 1 + strspn(behind + 1, " \t\"");
-        behind[strcspn(behind, "\"\n")] = '\0';
-        snprintf(value, size, "%s", behind);
-    }
-    if (file)
-        fclose(file);
-}
-
 static json_t *memory_bytes(void)
 {
     const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -46,8 +28,8 @@ static json_t *machine_json(void)
     struct utsname name;
     if (uname(&name) != 0)
         memset(&name, 0, sizeof name);
-    read_key("/proc/cpuinfo", "model name", ':', cpu, sizeof cpu); /* ARM has no such line */
-    read_key("/etc/os-release", "PRETTY_NAME", '=', os, sizeof os);
+    hr_cpus_model(cpu, sizeof cpu);
+    hr_file_find_key("/etc/os-release", "PRETTY_NAME", '=', os, sizeof os);
     return hr_json_object("cpu", hr_json_text_or_null(cpu), "processors",
                           HR_JSON(hr_cpus_allowed()), "isa", HR_JSON(hr_isa_name()), "memory_bytes",
                           memory_bytes(), "architecture", hr_json_text_or_null(name.machine),

@@ -267,21 +267,6 @@ static enum hr_status write_model(struct writer *writer, const char *option, con
 
 /* --- what the file says */
 
-static void read_processor(char *name, size_t bytes)
-{
-    char line[256];
-    FILE *file = fopen("/proc/cpuinfo", "r");
-    snprintf(name, bytes, "?");
-    while (file && fgets(line, sizeof line, file))
-        if (!strncmp(line, "model name", 10) && strchr(line, ':')) {
-            line[strcspn(line, "\n")] = 0;
-            snprintf(name, bytes, "%s", strchr(line, ':') + 2);
-            break;
-        }
-    if (file)
-        fclose(file);
-}
-
 static const char *plural(size_t n)
 {
     return n == 1 ? "" : "s";
@@ -297,7 +282,7 @@ static void write_head(const struct writer *writer)
     const time_t now = time(NULL);
     struct tm parts;
     uname(&system);
-    read_processor(processor, sizeof processor);
+    hr_cpus_model(processor, sizeof processor);
     if (getloadavg(&load, 1) != 1)
         load = NAN;
     strftime(date, sizeof date, "%Y-%m-%d %H:%M UTC", gmtime_r(&now, &parts));
@@ -307,8 +292,8 @@ static void write_head(const struct writer *writer)
             "# date      %s\n"
             "# run       %s, %zu worker%s, %zu server%s, %ss; batch %zu, %zu parameters\n"
             "# model     %.100s\n",
-            o->calibrate, processor, hr_cpus_allowed(), system.release, load, date,
-            drive->job->options->strategy, drive->job->shared->workers,
+            o->calibrate, processor[0] ? processor : "?", hr_cpus_allowed(), system.release, load,
+            date, drive->job->options->strategy, drive->job->shared->workers,
             plural(drive->job->shared->workers), drive->job->shared->servers,
             plural(drive->job->shared->servers), o->launch, drive->job->batch_size,
             drive->job->shared->params, o->model);
