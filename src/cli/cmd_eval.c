@@ -11,6 +11,7 @@
 #include "base/path.h"
 #include "base/printable.h"
 #include "checkpoint/steps.h"
+#include "formats/npy.h"
 #include "terminal/grid.h"
 #include "options/metric.h"
 #include "cli/commands.h"
@@ -176,14 +177,15 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_evaluatio
                              const struct hr_dataset *dataset, const struct hr_worst *worst)
 {
     const double accuracy = evaluation->test_accuracy;
+    const struct hr_npy outputs =
+        hr_npy_of_floats(evaluation->outputs, evaluation->count, evaluation->noutputs);
     if (cli->expect_rmse > 0 && !evaluation->targets)
         return hr_fail(HR_E_USAGE, "--expect-rmse: %s predicts no values", evaluation->model);
     if (cli->expect_accuracy > 0 && isnan(accuracy))
         return hr_fail(HR_E_USAGE, "--expect-accuracy: %s has no accuracy, it predicts numbers",
                        evaluation->model);
     if (cli->outputs[0])
-        HR_TRY(hr_npy_write(cli->outputs, evaluation->outputs, evaluation->count,
-                            evaluation->noutputs));
+        HR_TRY(hr_npy_write(cli->outputs, &outputs));
     HR_TRY(publish(cli, evaluation, dataset, worst));
     if (hr_cli_speaks(cli))
         HR_TRY(print(cli, evaluation, dataset, worst));

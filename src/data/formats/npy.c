@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "base/half.h"
 #include "base/parse.h"
 #include "base/size.h"
@@ -414,4 +415,33 @@ enum hr_status hr_npy_take_labels(const char *name, const struct hr_npy *npy,
         HR_TRY(hr_labels_add(labels, name, text, strlen(text), &table->labels[i]));
     }
     return HR_OK;
+}
+
+/* Magic, version 1.0, the length of what follows, a Python dict, blanks, a newline: a multiple of
+ * 64 bytes, as NumPy wants it. */
+enum hr_status hr_npy_write(const char *path, const struct hr_npy *npy)
+{
+    enum { HEADER = 128, BEFORE = 10 };
+    char header[HEADER], second[24] = "";
+    struct hr_file_writer writer;
+    const size_t columns = npy->ndim > 1 ? npy->shape[1] : 1;
+    const size_t bytes = npy->shape[0] * columns * npy->item;
+    enum hr_status st;
+    memset(header, ' ', sizeof header);
+    memcpy(header, HR_NPY_MAGIC "\x01\x00\x76\x00", BEFORE); /* 118 bytes of text */
+    if (npy->ndim > 1)
+        snprintf(second, sizeof second, " %zu", columns);
+    const int used =
+        snprintf(header + BEFORE, sizeof header - BEFORE,
+                 "{'descr': '%c%c%zu', 'fortran_order': False, 'shape': (%zu,%s), }",
+                 npy->item > 1 ? '<' : '|', npy->kind, npy->item, npy->shape[0], second);
+    header[BEFORE + used] = ' ';
+    header[HEADER - 1] = '\n';
+    HR_TRY(hr_file_replace(&writer, path, HEADER + bytes));
+    HR_TRY_GOTO(hr_file_write(&writer, header, HEADER), st, out);
+    HR_TRY_GOTO(hr_file_write(&writer, npy->data, bytes), st, out);
+    return hr_file_finish(&writer);
+out:
+    hr_file_abandon(&writer);
+    return st;
 }

@@ -48,6 +48,19 @@ HR_CHECKED enum hr_status hr_npy_check_size(const char *name, struct hr_npy *npy
 /* (n,F), (n,H,W) or (n,C,H,W) */
 struct hr_shape hr_npy_shape(const struct hr_npy *npy);
 
+/* Of a matrix (rows, columns), borrowed. */
+static inline struct hr_npy hr_npy_of_floats(const float *values, size_t rows, size_t columns)
+{
+    return (struct hr_npy){.kind = 'f',
+                           .item = sizeof *values,
+                           .ndim = 2,
+                           .shape = {rows, columns},
+                           .count = rows * columns,
+                           .data = (const uint8_t *)values};
+}
+/* Write one (1 or 2 dimensions, not swapped) as a file of version 1.0, replaced as a whole. */
+HR_CHECKED enum hr_status hr_npy_write(const char *path, const struct hr_npy *npy);
+
 /* Features of a table that is free of them, and its labels; freed by the caller whatever
  * the outcome. */
 HR_CHECKED enum hr_status hr_npy_take_features(const char *name, const struct hr_npy *npy,

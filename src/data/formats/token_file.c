@@ -83,28 +83,6 @@ enum hr_status hr_token_file_parse(const char *name, const void *memory, size_t 
     return out->count ? HR_OK : hr_fail(HR_E_FORMAT, "%s: is empty, expected tokens", name);
 }
 
-static enum hr_status write_npy(const char *path, const void *ids, size_t length, size_t width)
-{
-    enum { HEADER = 128, BEFORE = 10 };
-    char header[HEADER];
-    struct hr_file_writer writer;
-    enum hr_status st;
-    memset(header, ' ', sizeof header);
-    memcpy(header, HR_NPY_MAGIC "\x01\x00\x76\x00", BEFORE); /* 118 bytes of text */
-    const int used = snprintf(header + BEFORE, sizeof header - BEFORE,
-                              "{'descr': '%cu%zu', 'fortran_order': False, 'shape': (%zu,), }",
-                              width > 1 ? '<' : '|', width, length);
-    header[BEFORE + used] = ' ';
-    header[HEADER - 1] = '\n';
-    HR_TRY(hr_file_replace(&writer, path, HEADER + length * width));
-    HR_TRY_GOTO(hr_file_write(&writer, header, HEADER), st, out);
-    HR_TRY_GOTO(hr_file_write(&writer, ids, length * width), st, out);
-    return hr_file_finish(&writer);
-out:
-    hr_file_abandon(&writer);
-    return st;
-}
-
 /* --- what is beside them --- */
 
 enum { MEANING_BYTES = 64 << 20 };
@@ -162,6 +140,10 @@ static enum hr_status write_meaning(const char *path, size_t length,
 enum hr_status hr_token_file_write(const char *path, const void *ids, size_t length,
                                    const struct hr_vocabulary *vocabulary, size_t bytes)
 {
-    HR_TRY(write_npy(path, ids, length, hr_vocabulary_width(vocabulary)));
+    HR_TRY(hr_npy_write(path, &(struct hr_npy){.kind = 'u',
+                                               .item = hr_vocabulary_width(vocabulary),
+                                               .ndim = 1,
+                                               .shape = {length},
+                                               .data = ids}));
     return write_meaning(path, length, vocabulary, bytes);
 }

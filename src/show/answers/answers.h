@@ -11,7 +11,7 @@
  * number the class is empty.
  *
  * Errors: HR_E_IO with the path; a file is there as a whole or not at all. Threads: none.
- * Test: tests/unit/predict/test_meaning.c, tests/unit/report/test_npy_writer.c,
+ * Test: tests/unit/predict/test_meaning.c,
  *       tests/unit/answers/, tests/cli/predict.bats, tests/cli/worst.bats
  */
 #ifndef HR_ANSWERS_ANSWERS_H
@@ -26,11 +26,6 @@
 #include "base/error.h"
 #include "hogring/evaluate.h"
 #include "hogring/predict.h"
-
-/* A matrix (rows, columns) as NumPy saves it (numpy/lib/format.py, version 1.0), little-endian
- * float32. */
-HR_CHECKED enum hr_status hr_npy_write(const char *path, const float *values, size_t rows,
-                                       size_t columns);
 
 /* ranked (n) out, n at most the columns: those of a row from the largest on, the first of equals
  * first; not a number: last. */

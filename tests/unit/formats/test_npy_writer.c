@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "answers/answers.h"
+#include "formats/npy.h"
 #include "support/check.h"
 
 static void the_file_is_as_numpy_writes_it(void **state)
@@ -15,7 +15,8 @@ static void the_file_is_as_numpy_writes_it(void **state)
     char path[] = "/tmp/hogring-npy-XXXXXX";
     unsigned char bytes[200];
     close(mkstemp(path));
-    CHECK_OK(hr_npy_write(path, values, 3, 2));
+    const struct hr_npy npy = hr_npy_of_floats(values, 3, 2);
+    CHECK_OK(hr_npy_write(path, &npy));
     FILE *file = fopen(path, "rb");
     assert_int_equal(fread(bytes, 1, sizeof bytes, file), 128 + sizeof values);
     fclose(file);
@@ -32,7 +33,8 @@ static void errors_name_the_path(void **state)
 {
     (void)state;
     static const float value = 1;
-    CHECK_FAILS(hr_npy_write("/nowhere/at/all.npy", &value, 1, 1), HR_E_IO);
+    const struct hr_npy npy = hr_npy_of_floats(&value, 1, 1);
+    CHECK_FAILS(hr_npy_write("/nowhere/at/all.npy", &npy), HR_E_IO);
     CHECK_MESSAGE("/nowhere/at/all.npy");
 }
 
