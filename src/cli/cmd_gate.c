@@ -311,8 +311,8 @@ static enum hr_status tell(const struct gate *gate, const struct hr_gate_finding
         out, "%s: hogring %s, %zu run%s of %s\n", gate->baseline.name,
         hr_gate_command(&gate->baseline), hr_gate_nruns(&gate->baseline),
         hr_gate_nruns(&gate->baseline) == 1 ? "" : "s",
-        hr_printable(
-            hr_gate_text(json_object_get(json_object_get(fresh->json, "config"), "data"), "name"))
+        hr_printable(hr_json_text_at(
+                         json_object_get(json_object_get(fresh->json, "config"), "data"), "name"))
             .text);
     if (gate->older.json)
         fprintf(out, "judged by the runs of %s on this machine\n", gate->cli->against);

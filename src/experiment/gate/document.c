@@ -20,18 +20,6 @@ static const size_t cap = (size_t)1 << 28; /* bytes of a document */
 
 /* --- fields --- */
 
-const char *hr_gate_text(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text ? text : "";
-}
-
-double hr_gate_number(const json_t *object, const char *name)
-{
-    const json_t *value = json_object_get(object, name);
-    return json_is_number(value) ? json_number_value(value) : (double)NAN;
-}
-
 void hr_gate_seed(const json_t *run, char text[24])
 {
     const json_t *seed = json_object_get(run, "seed");
@@ -84,8 +72,9 @@ const char *hr_gate_failure(const struct hr_gate_document *document, const char 
         const json_t *one = json_array_get(failed, i);
         char own[24];
         hr_gate_seed(one, own);
-        if (!strcmp(own, seed) && !strncmp(hr_gate_text(one, "label"), label, strcspn(label, " ")))
-            message = hr_gate_text(one, "message");
+        if (!strcmp(own, seed) &&
+            !strncmp(hr_json_text_at(one, "label"), label, strcspn(label, " ")))
+            message = hr_json_text_at(one, "message");
     }
     return message;
 }
@@ -108,7 +97,7 @@ static bool is_later(const char *version, const char *than)
 static enum hr_status check_kind(const struct hr_gate_document *document)
 {
     const json_t *json = document->json;
-    const char *version = hr_gate_text(json, "hogring"), *name = document->name;
+    const char *version = hr_json_text_at(json, "hogring"), *name = document->name;
     if (!json_is_object(json) || !version[0])
         return hr_fail(HR_E_FORMAT, "%s: not a document of hogring's --json", name);
     if (is_later(version, HR_VERSION))
@@ -144,7 +133,7 @@ static enum hr_status note_run(struct hr_gate_document *document, const char *la
         seeds = json_object_get(document->labels, label);
     if (json_object_get(seeds, seed))
         return hr_fail(HR_E_FORMAT,
-                       hr_gate_number(run, "event_order") > 1
+                       hr_json_number_at(run, "event_order") > 1
                            ? "%s: was made with --orders: %s has several runs with seed %s, and a "
                              "gate judges one; expected runs without --orders"
                            : "%s: has %s, seed %s, twice",
@@ -158,7 +147,7 @@ static enum hr_status check_run(struct hr_gate_document *document, size_t i)
     static const char *const texts[] = {"label", "strategy", "weights_digest"};
     char seed[24];
     for (size_t t = 0; t < sizeof texts / sizeof *texts; t++)
-        if (!hr_gate_text(run, texts[t])[0])
+        if (!hr_json_text_at(run, texts[t])[0])
             return hr_fail(HR_E_FORMAT,
                            "%s: runs[%zu] has no \"%s\", so it cannot be judged (earlier versions "
                            "had none): make it again",
@@ -166,7 +155,7 @@ static enum hr_status check_run(struct hr_gate_document *document, size_t i)
     hr_gate_seed(run, seed);
     if (!seed[0])
         return hr_fail(HR_E_FORMAT, "%s: runs[%zu] has no \"seed\"", document->name, i);
-    const char *label = hr_gate_text(run, "label");
+    const char *label = hr_json_text_at(run, "label");
     if (json_is_true(json_object_get(run, "interrupted")))
         return hr_fail(HR_E_FORMAT, "%s: %s, seed %s, was interrupted; expected whole runs",
                        document->name, hr_printable(label).text, hr_printable(seed).text);
@@ -186,7 +175,7 @@ static enum hr_status put_choices(json_t *given, const json_t *tuning)
         return hr_fail(HR_E_NOMEM, "no memory for a gate");
     json_array_foreach(json_object_get(tuning, "entries"), e, entry)
     {
-        fprintf(out, "%s%s", e ? "," : "", hr_gate_text(entry, "setting"));
+        fprintf(out, "%s%s", e ? "," : "", hr_json_text_at(entry, "setting"));
     }
     const bool put =
         fclose(out) == 0 && json_object_set_new(given, "strategies", json_string(text)) == 0;
@@ -231,7 +220,7 @@ enum hr_status hr_gate_check(struct hr_gate_document *document, bool fresh)
     hr_gate_seed(failed, seed);
     if (failed && !fresh)
         return hr_fail(HR_E_FORMAT, "%s: %s, seed %s, failed; expected runs that ended well",
-                       document->name, hr_printable(hr_gate_text(failed, "label")).text,
+                       document->name, hr_printable(hr_json_text_at(failed, "label")).text,
                        hr_printable(seed).text);
     if (n == 0 && !fresh)
         return hr_fail(HR_E_FORMAT, "%s: has no runs, so there is nothing to judge by",
@@ -355,7 +344,7 @@ static enum hr_status copy_entries(const struct hr_gate_document *document, char
 static enum hr_status take_entries(const struct hr_gate_document *document, json_t *given,
                                    struct hr_passed_over *over)
 {
-    char *const entries = strdup(hr_gate_text(given, "strategies")), *text = NULL;
+    char *const entries = strdup(hr_json_text_at(given, "strategies")), *text = NULL;
     size_t bytes;
     FILE *out = open_memstream(&text, &bytes);
     enum hr_status status =
@@ -374,9 +363,9 @@ static enum hr_status check_repeatable(const struct hr_gate_document *document, 
         if (json_object_get(given, never[i].name))
             return hr_fail(HR_E_USAGE, "%s: was made with --%s: %s; no gate runs it again",
                            document->name, never[i].name, never[i].why);
-    const bool real = strcmp(hr_gate_text(given, "clock"), "virtual") != 0;
+    const bool real = strcmp(hr_json_text_at(given, "clock"), "virtual") != 0;
     struct hr_budget budget = {HR_BUDGET_NONE, 0};
-    if (hr_budget_parse(hr_gate_text(given, "budget"), &budget) && real &&
+    if (hr_budget_parse(hr_json_text_at(given, "budget"), &budget) && real &&
         budget.unit == HR_BUDGET_SECONDS)
         return hr_fail(HR_E_USAGE,
                        "%s: was made with --budget in seconds: the clock ended it; "
@@ -477,12 +466,12 @@ static enum hr_status set_workers(const struct hr_gate_document *document, const
                                   struct hr_gate_words *out)
 {
     char text[32];
-    const double workers = hr_gate_number(hr_gate_run_at(document, 0), "workers");
+    const double workers = hr_json_number_at(hr_gate_run_at(document, 0), "workers");
     if (json_object_get(given, "workers") || !(workers >= 1))
         return HR_OK;
     for (size_t i = 1; i < hr_gate_nruns(document); i++)
-        if (hr_gate_number(hr_gate_run_at(document, i), "workers") < workers ||
-            hr_gate_number(hr_gate_run_at(document, i), "workers") > workers)
+        if (hr_json_number_at(hr_gate_run_at(document, i), "workers") < workers ||
+            hr_json_number_at(hr_gate_run_at(document, i), "workers") > workers)
             return HR_OK; /* entries of compare have their own */
     snprintf(text, sizeof text, "%.0f", workers);
     return hr_gate_words_set(out, "workers", text);

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/json.h"
 
 enum { HR_GATE_RUNS_MAX = 4096 };
 
@@ -49,10 +50,6 @@ const json_t *hr_gate_run_find(const struct hr_gate_document *document, const ch
 const char *hr_gate_failure(const struct hr_gate_document *document, const char *label,
                             const char *seed);
 
-/* A field's text; "" where there is none. */
-const char *hr_gate_text(const json_t *object, const char *name);
-/* A number; NaN where there is none. */
-double hr_gate_number(const json_t *object, const char *name);
 /* The seed as digits: numbers beyond 2^63 - 1 are strings in JSON. */
 void hr_gate_seed(const json_t *run, char text[24]);
 

@@ -120,13 +120,14 @@ static enum hr_status gate_same(const struct hr_gate_document *baseline,
     const json_t *there = json_object_get(baseline->json, "config");
     const json_t *here = json_object_get(fresh->json, "config");
     const json_t *const data[] = {json_object_get(there, "data"), json_object_get(here, "data")};
-    const char *const digest[] = {hr_gate_text(data[0], "digest"), hr_gate_text(data[1], "digest")};
+    const char *const digest[] = {hr_json_text_at(data[0], "digest"),
+                                  hr_json_text_at(data[1], "digest")};
     const char *name;
     json_t *value;
     if (strcmp(digest[0], digest[1]) != 0)
         return hr_fail(HR_E_USAGE,
                        "%s: its data are others than the baseline's (%s, digest %s; it was %s)",
-                       fresh->name, hr_printable(hr_gate_text(data[1], "name")).text,
+                       fresh->name, hr_printable(hr_json_text_at(data[1], "name")).text,
                        hr_printable(digest[1]).text, hr_printable(digest[0]).text);
     json_object_foreach((json_t *)there, name, value)
     {
@@ -150,7 +151,7 @@ static const char *gate_other_bits(const struct hr_gate_document *baseline, cons
         json_object_set(there, "kernels", json_object_get(old_run, "kernels")) == 0 &&
         json_object_set(here, "kernels", json_object_get(new_run, "kernels")) == 0)
         other = hr_machine_bits_difference(
-            there, here, hr_machine_bits_are_bf16(hr_gate_text(new_run, "precision")));
+            there, here, hr_machine_bits_are_bf16(hr_json_text_at(new_run, "precision")));
     json_decref(there);
     json_decref(here);
     return other;
@@ -194,8 +195,8 @@ static void compare_digests(const struct side_by_side *runs, struct hr_gate_stra
 {
     for (size_t i = 0; i < runs->n; i++)
         if (runs->here[i] &&
-            strcmp(hr_gate_text(runs->there[i], "weights_digest"),
-                   hr_gate_text(runs->here[i], "weights_digest")) != 0 &&
+            strcmp(hr_json_text_at(runs->there[i], "weights_digest"),
+                   hr_json_text_at(runs->here[i], "weights_digest")) != 0 &&
             strategy->differ++ == 0)
             hr_gate_seed(runs->there[i], strategy->seed);
 }
@@ -216,8 +217,8 @@ static const char *other_ranks(const struct side_by_side *runs)
     static const char *const names[] = {"workers", "servers", "global_batch"};
     for (size_t i = 0; i < runs->n; i++)
         for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
-            const double there = hr_gate_number(runs->there[i], names[k]);
-            const double here = hr_gate_number(runs->here[i], names[k]);
+            const double there = hr_json_number_at(runs->there[i], names[k]);
+            const double here = hr_json_number_at(runs->here[i], names[k]);
             if (runs->here[i] && fabs(there - here) > 0)
                 return names[k];
         }
@@ -229,8 +230,8 @@ static const char *other_ranks(const struct side_by_side *runs)
 static double value_of(const json_t *run, size_t metric)
 {
     static const char *const fields[] = {"test_accuracy", "test_loss"};
-    const double value = hr_gate_number(run, fields[metric]);
-    return metric == 0 && isnan(value) ? hr_gate_number(json_object_get(run, "test_fit"), "rmse")
+    const double value = hr_json_number_at(run, fields[metric]);
+    return metric == 0 && isnan(value) ? hr_json_number_at(json_object_get(run, "test_fit"), "rmse")
                                        : value;
 }
 
@@ -242,7 +243,7 @@ static void choose_metrics(const struct side_by_side *runs, struct hr_gate_strat
         bool measured = true, values = false;
         for (size_t i = 0; i < runs->n; i++) {
             measured = measured && isfinite(value_of(runs->there[i], m));
-            values = values || isnan(hr_gate_number(runs->there[i], "test_accuracy"));
+            values = values || isnan(hr_json_number_at(runs->there[i], "test_accuracy"));
         }
         if (measured)
             strategy->metric[strategy->nmetrics++].name = m == 0 && values ? "rmse" : names[m];
@@ -375,7 +376,7 @@ static double mean_speed(const json_t *const *runs, size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
-        sum += hr_gate_number(runs[i], "samples_per_s");
+        sum += hr_json_number_at(runs[i], "samples_per_s");
     return n ? sum / (double)n : (double)NAN;
 }
 
@@ -392,7 +393,7 @@ static enum hr_status look_at(const struct documents *of, struct side_by_side *r
                        "%s: %s has other %s than in the baseline, which does not say "
                        "how many were asked for",
                        of->fresh->name, hr_printable(strategy->label).text, other);
-    const double tokens = runs->n ? hr_gate_number(runs->there[0], "tokens") : 0;
+    const double tokens = runs->n ? hr_json_number_at(runs->there[0], "tokens") : 0;
     strategy->tokens = tokens > 0 && tokens < 1e9 ? (size_t)tokens : 0;
     strategy->speed[0] = runs->lost ? (double)NAN : mean_speed(runs->there, runs->n);
     strategy->speed[1] = runs->met == runs->n ? mean_speed(runs->here, runs->n) : (double)NAN;
@@ -424,8 +425,8 @@ static enum hr_status judge_all(const struct documents *of, size_t speeds,
                                 struct side_by_side *runs, struct hr_gate_judgement *out)
 {
     const struct hr_gate_document *baseline = of->baseline;
-    const double samples =
-        hr_gate_number(json_object_get(json_object_get(baseline->json, "config"), "data"), "test");
+    const double samples = hr_json_number_at(
+        json_object_get(json_object_get(baseline->json, "config"), "data"), "test");
     const char *label;
     json_t *seeds;
     json_object_foreach(baseline->labels, label, seeds)

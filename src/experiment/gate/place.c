@@ -168,8 +168,8 @@ static enum hr_status check_ran(const struct hr_gate_search *search,
 static bool same_weights(const struct hr_gate_search *search, const struct hr_gate_document *older,
                          const struct hr_gate_document *newer)
 {
-    return !strcmp(hr_gate_text(find(search, older), "weights_digest"),
-                   hr_gate_text(find(search, newer), "weights_digest"));
+    return !strcmp(hr_json_text_at(find(search, older), "weights_digest"),
+                   hr_json_text_at(find(search, newer), "weights_digest"));
 }
 
 /* Both, as far as `until` (0: the end), with digests every so many steps. */
@@ -206,7 +206,7 @@ static uint64_t spacing(uint64_t steps)
 
 enum hr_status hr_gate_search_run(const struct hr_gate_search *search, struct hr_gate_place *place)
 {
-    const double steps = hr_gate_number(find(search, search->baseline), "steps");
+    const double steps = hr_json_number_at(find(search, search->baseline), "steps");
     uint64_t every = spacing(steps >= 1 ? (uint64_t)steps : 1);
     HR_TRY(compare_at(search, 0, every, place));
     while (place->known && every > 1) {

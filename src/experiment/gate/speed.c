@@ -37,7 +37,8 @@ static void add_pair(struct hr_gate_pairs *pairs, const json_t *older, const jso
     static const char *const fields[HR_GATE_CLOCKS] = {"wall_seconds", "cpu_seconds"};
     pairs->missing += !older || !newer;
     for (size_t c = 0; c < HR_GATE_CLOCKS; c++) {
-        const double ratio = hr_gate_number(newer, fields[c]) / hr_gate_number(older, fields[c]);
+        const double ratio =
+            hr_json_number_at(newer, fields[c]) / hr_json_number_at(older, fields[c]);
         if (ratio > 0 && isfinite(ratio))
             pairs->log_ratio[c][pairs->n[c]++] = log(ratio);
     }
@@ -68,7 +69,7 @@ static enum hr_status make_room(const struct hr_gate_document *baseline,
 {
     speeds->label = calloc(hr_gate_nlabels(baseline), sizeof *speeds->label);
     for (size_t i = 0; speeds->label && i < hr_gate_nruns(baseline); i++) {
-        const char *label = hr_gate_text(hr_gate_run_at(baseline, i), "label");
+        const char *label = hr_json_text_at(hr_gate_run_at(baseline, i), "label");
         if (hr_gate_pairs_find(speeds, label))
             continue;
         struct hr_gate_pairs *pairs = &speeds->label[speeds->nlabels++];
