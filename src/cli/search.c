@@ -1,43 +1,20 @@
 /* hogring simulate --search - which policy reaches a target first. */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/clock.h"
 #include "base/signals.h"
 #include "cli/commands.h"
 #include "cli/multinode.h"
 #include "policy/policy.h"
-#include "report/human.h"
 #include "terminal/output.h"
 #include "train/shared_memory.h"
 #include "verdict/verdict.h"
 #include "watch/watch.h"
 
-/* A line that is drawn again, some times a second. */
-struct line {
-    FILE *out;
-    int64_t drawn_ns;
-    char what[200];
-};
-
 static void tell(void *arg, const char *what, double left_s)
 {
-    enum { REDRAW_MS = 200, NS_PER_MS = 1000000 };
-    struct line *line = arg;
-    char left[HR_HUMAN_MAX];
-    const bool same = !strcmp(line->what, what);
-    if (same && hr_clock_ns() - line->drawn_ns < REDRAW_MS * (int64_t)NS_PER_MS)
-        return;
-    snprintf(line->what, sizeof line->what, "%s", what);
-    line->drawn_ns = hr_clock_ns();
-    fprintf(line->out, "\r%.100s", what);
-    if (!isnan(left_s))
-        fprintf(line->out, "; about %s left", hr_human_about(left, left_s));
-    fputs("\x1b[K", line->out);
-    fflush(line->out);
+    hr_progress_view_tell(arg, what, left_s);
 }
 
 /* --- the document: runs of the finalists, and what led to them --- */
@@ -92,20 +69,17 @@ static enum hr_status run_steps(struct hr_policy_search *search)
 
 static enum hr_status run_search(struct hr_policy_search *search)
 {
-    struct line line = {.out = hr_output_terminal()};
+    struct hr_progress_view view;
     HR_TRY(hr_policy_prepare(search));
     HR_TRY(hr_outcome_forget(search->cli));
-    if (hr_terminal_redraws(STDERR_FILENO) && !search->cli->quiet) {
-        search->tell = tell;
-        search->arg = &line;
-    }
+    hr_progress_view_init(&view, hr_output_terminal(), &(struct hr_progress_subject){.label = ""},
+                          hr_watch_telling(search->cli));
+    search->tell = tell;
+    search->arg = &view;
     hr_signals_run_begins();
     const enum hr_status status = run_steps(search);
     hr_signals_run_ended();
-    if (search->tell) {
-        fputs("\r\x1b[K", line.out);
-        fflush(line.out);
-    }
+    hr_progress_view_end(&view);
     HR_TRY(status);
     hr_policy_print(hr_outcome_stream(search->cli), search);
     return publish(search);

@@ -283,6 +283,18 @@ void hr_progress_view_update(struct hr_progress_view *view, const struct hr_prog
     show(view, &line);
 }
 
+void hr_progress_view_tell(struct hr_progress_view *view, const char *what, double left_s)
+{
+    char text[HR_HUMAN_MAX];
+    struct line line = {.n = 0};
+    if (!may_show(view))
+        return;
+    add(&line, NEEDED, "%s", what);
+    if (isfinite(left_s))
+        add(&line, LEFT, "done in about %s", hr_human_about(text, left_s));
+    show(view, &line);
+}
+
 void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progress_crowd *crowd)
 {
     char text[HR_HUMAN_MAX];

@@ -88,6 +88,9 @@ void hr_progress_view_ran(struct hr_progress_view *view, const struct hr_run_res
 /* Wipe the line that is drawn again. */
 void hr_progress_view_end(struct hr_progress_view *view);
 
+/* A search tells what it does, and how many seconds it will take (not a number: unknown). */
+void hr_progress_view_tell(struct hr_progress_view *view, const char *what, double left_s);
+
 /* Several runs at once, seen from outside. */
 struct hr_progress_crowd {
     size_t first, last, runs; /* numbers, from 1 */
