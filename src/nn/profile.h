@@ -33,7 +33,8 @@ struct hr_profile_row {
 struct hr_profile {
     char *model;                               /* the layer list, owned */
     size_t batch_size, threads, params, steps; /* steps: that were timed */
-    double madds;                              /* of a step */
+    size_t tokens; /* of a sample, of text: whoever knows the data sets it; else 0 */
+    double madds;  /* of a step */
     size_t n;
     struct hr_profile_row *rows; /* (n) in the order of a step; owned */
     double step_s;               /* median of whole steps: rows, and what lies between them */

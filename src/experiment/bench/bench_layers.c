@@ -83,6 +83,7 @@ enum hr_status hr_bench_layers(struct hr_cli *cli)
     enum hr_status status = measure(cli, &data, &profile);
     if (status == HR_OK)
         status = hr_signals_check();
+    profile.tokens = data.dataset.tokens.context;
     if (status == HR_OK)
         status = show(cli, &profile);
     hr_profile_free(&profile);

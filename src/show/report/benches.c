@@ -286,7 +286,9 @@ static void write_totals(FILE *cells, const struct hr_profile *profile)
             profile->step_s * 1e6, flops * 1e-9);
     write_part_share(cells, flops / hr_roofs_flops(&profile->roofs),
                      hr_roofs_flops_spread(&profile->roofs));
-    fprintf(cells, "\t\t\t\t%.0f samples/s\n", (double)profile->batch_size / profile->step_s);
+    fprintf(cells, "\t\t\t\t%.0f %s\n",
+            hr_rate_shown((double)profile->batch_size / profile->step_s, profile->tokens),
+            hr_rate_unit(profile->tokens));
 }
 
 /* The longest row among those with this bound; NULL: none. */
