@@ -1,8 +1,8 @@
 /* hogring forecast - how fast runs will be that nobody has timed, and what larger batches cost. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/signals.h"
 #include "cli/commands.h"
@@ -133,18 +133,23 @@ static enum hr_status show(const struct hr_cli *cli, const struct hr_dataset *da
         cli->json, json_pack("{so so}", "config", config, "forecast", hr_forecast_json(forecast)));
 }
 
-/* On a terminal, a line that the table takes the place of. */
-static void say_what_takes_time(const struct hr_forecast *forecast)
+/* Meanwhile a line says what takes time. */
+static enum hr_status make(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                           struct hr_forecast *forecast)
 {
     const bool simulates = hr_choices_of(&forecast->rows[0].options).clock == HR_CLOCK_VIRTUAL;
-    if (hr_terminal_redraws(STDERR_FILENO))
-        fprintf(stderr, "%s ...\r", simulates ? "simulating" : "timing short runs, 2 s");
-}
-
-static void say_that_it_is_over(void)
-{
-    if (hr_terminal_redraws(STDERR_FILENO))
-        fputs("\033[K", stderr);
+    struct hr_progress_view view;
+    hr_progress_view_init(&view, hr_output_terminal(), &(struct hr_progress_subject){.label = ""},
+                          hr_watch_telling(cli));
+    hr_progress_view_tell(&view, simulates ? "simulating" : "timing short runs, 2 s", NAN);
+    const enum hr_status status =
+        hr_forecast_make(&(struct hr_forecast_ask){.dataset = dataset,
+                                                   .seconds = timing_s,
+                                                   .noise_seconds = noise_s,
+                                                   .stop = hr_signals_seen},
+                         forecast);
+    hr_progress_view_end(&view);
+    return status;
 }
 
 static enum hr_status forecast_all(struct hr_cli *cli, struct hr_dataset *dataset,
@@ -154,13 +159,7 @@ static enum hr_status forecast_all(struct hr_cli *cli, struct hr_dataset *datase
     HR_TRY(hr_dataset_open_with(cli->data, &cli->data_options, dataset));
     for (size_t i = 0; i < forecast->n; i++)
         HR_TRY(hr_train_check(&forecast->rows[i].options, dataset));
-    say_what_takes_time(forecast);
-    HR_TRY(hr_forecast_make(&(struct hr_forecast_ask){.dataset = dataset,
-                                                      .seconds = timing_s,
-                                                      .noise_seconds = noise_s,
-                                                      .stop = hr_signals_seen},
-                            forecast));
-    say_that_it_is_over();
+    HR_TRY(make(cli, dataset, forecast));
     return show(cli, dataset, forecast);
 }
 

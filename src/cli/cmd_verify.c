@@ -2,35 +2,31 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/commands.h"
 #include "terminal/output.h"
 #include "json/value.h"
+#include "report/progress.h"
 #include "verify/verify.h"
 
-/* A line that is drawn again. */
-static void tell(void *arg, const struct hr_verify *verify, const struct hr_verify_row *next)
+static void tell(void *view, const struct hr_verify *verify, const struct hr_verify_row *next)
 {
-    FILE *out = arg;
+    char what[120];
     uint64_t cases = 0;
     for (size_t i = 0; i < verify->n; i++)
         cases += verify->row[i].cases;
-    fprintf(out, "\r%.0f s of about %.0f, %llu cases, %zu FAILED: %s\x1b[K", verify->took,
-            fmax(verify->seconds, verify->took), (unsigned long long)cases,
-            hr_verify_count(verify, HR_CHECK_FAILED), next->check->name);
-    fflush(out);
+    snprintf(what, sizeof what, "%llu cases, %zu FAILED: %s", (unsigned long long)cases,
+             hr_verify_count(verify, HR_CHECK_FAILED), next->check->name);
+    hr_progress_view_tell(view, what, fmax(verify->seconds - verify->took, 0));
 }
 
 static enum hr_status run_checks(struct hr_verify *verify)
 {
-    const bool shown = hr_terminal_redraws(STDERR_FILENO);
-    FILE *terminal = hr_output_terminal();
-    const enum hr_status status = hr_verify_run(verify, shown ? tell : NULL, terminal);
-    if (shown) {
-        fputs("\r\x1b[K", terminal);
-        fflush(terminal);
-    }
+    struct hr_progress_view view;
+    hr_progress_view_init(&view, hr_output_terminal(), &(struct hr_progress_subject){.label = ""},
+                          HR_TELL_BRIEFLY);
+    const enum hr_status status = hr_verify_run(verify, tell, &view);
+    hr_progress_view_end(&view);
     return status;
 }
 

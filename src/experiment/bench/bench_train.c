@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "hogring/group.h"
 #include "base/median.h"
@@ -300,23 +299,26 @@ static void conclude(struct hr_speed_row *row, struct series *series, size_t rou
     row->roof = hr_roof_share(series->roof, real ? rounds : 0);
 }
 
-/* A line that is redrawn: many rows take minutes. */
-static void say_where(const struct train_bench *bench, size_t done)
+/* Many rows take minutes. */
+static void say_where(struct hr_progress_view *view, const struct train_bench *bench, size_t done)
 {
-    if (hr_terminal_redraws(STDERR_FILENO) && bench->nrows * bench->rounds > 1)
-        fprintf(stderr, "\r\033[Kmeasured %zu of %zu%s", done, bench->nrows * bench->rounds,
-                done == bench->nrows * bench->rounds ? "\r\033[K" : "");
+    char what[60];
+    snprintf(what, sizeof what, "measured %zu of %zu", done, bench->nrows * bench->rounds);
+    hr_progress_view_tell(view, what, NAN);
 }
 
 static enum hr_status measure_all(struct train_bench *bench)
 {
     enum hr_status status = HR_OK;
+    struct hr_progress_view view;
+    hr_progress_view_init(&view, hr_output_terminal(), &(struct hr_progress_subject){.label = ""},
+                          hr_watch_telling(bench->cli));
     for (size_t round = 0; round < bench->rounds; round++)
         for (size_t i = 0; i < bench->nrows && status == HR_OK; i++) {
-            say_where(bench, round * bench->nrows + i);
+            say_where(&view, bench, round * bench->nrows + i);
             status = measure_row(bench, i, round);
         }
-    say_where(bench, bench->nrows * bench->rounds);
+    hr_progress_view_end(&view);
     for (size_t i = 0; i < bench->nrows && status == HR_OK; i++)
         conclude(&bench->rows[i], &bench->series[i], bench->rounds,
                  hr_choices_of(&bench->options[i]).clock == HR_CLOCK_REAL);
