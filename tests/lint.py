@@ -138,6 +138,8 @@ def check_shell(path, lines):
         passed_over = re.match(r"\s*(! |\[.*\] && [!\[])", line) and "||" not in line
         if passed_over and lines[number].strip() != "}":
             complain(path, number, "bash goes on where this fails: || return 1, or a line each")
+        if re.search(r"(^|[|(;&]) *jq ", line):
+            complain(path, number, "make test installs no jq; support.bash has json")
 
 def first_includes(files):
     """Headers with which some .c file begins: the compiler has seen that these compile alone."""

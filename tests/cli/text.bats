@@ -58,7 +58,8 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   hogring replay "$TMP/t" >"$TMP/said" 2>&1
   hogring gate "$TMP/r.json" >"$TMP/said" 2>&1
   hogring train "${on[@]}" --max-steps 3 --details 2>&1 >/dev/null | grep -q "k tokens/s  allreduce, seed 1$"
-  hogring data info "$TMP/cats.txt" --context 8 --json - | jq -e '.text | .context == 8 and .vocabulary == "bytes" and .tokens > .train_tokens and .guess_loss < 4'
+  hogring data info "$TMP/cats.txt" --context 8 --json "$TMP/info.json" >/dev/null
+  [ "$(json "$TMP/info.json" '[(t["context"], t["vocabulary"], t["tokens"] > t["train_tokens"], t["guess_loss"] < 4) for t in [d["text"]]]')" = "[(8, 'bytes', True, True)]" ]
   hogring data info "$TMP/cats.txt" --context 8 | grep -q "^test .* tokens, [0-9]* samples: .* sat on a mat"
   hogring forecast "${on[@]}" --strategies allreduce --workers 2 >"$TMP/said" 2>&1
   refused 2 "is not supported for text" compare "${on[@]}" --folds 3
