@@ -31,10 +31,10 @@ child_of() { tr ' ' '\n' <"/proc/$1/task/$1/children" | sed -n "$2p"; }
 # json FILE EXPRESSION: a Python expression over the document d.
 json() { python3 -IS -c 'import json, sys; d = json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"; }
 
-# forever OPTIONS...: training as processes that would go on for long, $pid; returns when it has ended an epoch.
+# forever OPTIONS...: training as processes that would go on for long, slowly, $pid; returns when it has ended an epoch.
 forever() {
   : >"$TMP/err"
-  heard train --epochs 100000 --launch process --details "$@" >"$TMP/out" 2>"$TMP/err" &
+  heard train --epochs 100000 --launch process --details --inject 'slow:*x10' "$@" >"$TMP/out" 2>"$TMP/err" &
   pid=$!
   for _ in $(seq 400); do grep -q "epoch 1/" "$TMP/err" && return; sleep 0.05; done
   return 1

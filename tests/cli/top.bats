@@ -13,10 +13,10 @@ alone() {
 # --- in it
 await() { for _ in $(seq 400); do grep -q -- "$2" "$1" 2>/dev/null && return; sleep 0.05; done; cat "$1"; return 1; }
 
-# begin ARGUMENTS...: a run without end, $pid.
+# begin ARGUMENTS...: a run without end, $pid, which leaves the processors to others most of the time.
 begin() {
   : >"$TMP/err"
-  heard train --epochs 1000000 --details --model mlp --timeout 60s "$@" 2>"$TMP/err" >"$TMP/out" &
+  heard train --epochs 1000000 --details --model mlp --timeout 60s --inject 'slow:*x20' "$@" 2>"$TMP/err" >"$TMP/out" &
   pid=$!
   trap 'kill -KILL $pid 2>/dev/null || true' EXIT
   await "$TMP/err" "epoch 1/"
