@@ -36,10 +36,10 @@ HR_CFLAGS = -std=c11 -D_GNU_SOURCE $(OPT) -ffp-contract=off -fno-math-errno -fop
   -Iinclude -Isrc $(IQUOTE) -DHR_VERSION='"$(VERSION)"' -DHR_DATE='"$(DATE)"' $(if $(filter naive,$(BLAS)),-DHR_NO_BLAS) $(if $(filter unsafe,$(CONFIG)),-DHR_NO_SAFETY) \
   $(PKG_CFLAGS) $(SAN.$(CONFIG)) $(if $(SAN.$(CONFIG)),-DHR_DEBUG_CHECKS) $(CFLAGS)
 HR_LDFLAGS = -pthread -Wl,-z,relro,-z,now $(SAN.$(CONFIG)) $(LDFLAGS)
-# Unit tests are compiled in half of the time, and linked in a small part of it, with little
-# optimisation, without debug information, which sanitizers want, and by the quicker linker, where it is.
+# Unit tests are compiled in a third of the time, and linked in a small part of it, with no
+# optimisation (those with naive twins of kernels: with little), without debug information, which sanitizers want, and by the quicker linker, where it is.
 # What they test is optimised as ever.
-UNIT_CFLAGS := $(if $(filter release arm64,$(CONFIG)),-O1 -g0)
+UNIT_CFLAGS = $(if $(filter release arm64,$(CONFIG)),$(if $(filter kernels tiles products nn plan,$(notdir $(@D))),-O1,-O0 -U_FORTIFY_SOURCE) -g0)
 UNIT_LDFLAGS := $(if $(filter release,$(CONFIG)),-Wl$(COMMA)--strip-debug $(if $(shell command -v ld.gold),-fuse-ld=gold))
 # OpenBLAS is loaded when it is needed, src/math/products/blas.h.
 HR_LIBS   = $(PKG_LIBS) -ldl -lm
