@@ -398,14 +398,12 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
 /* What belongs to a search, which is in virtual time. */
 static enum hr_status check_search(const struct hr_cli *cli)
 {
-    static const char *const parts[] = {"finalists", "confirm-seeds", "confirm"};
     if (cli->search[0] && hr_choices_of(&cli->train).clock == HR_CLOCK_REAL)
         return hr_fail(HR_E_USAGE, "--search: is not supported with --clock real (it belongs to "
                                    "virtual, as hogring simulate has it)");
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!cli->search[0] && hr_cli_was_given(cli, parts[i]))
-            return hr_fail(HR_E_USAGE, "--%s: needs --search", parts[i]);
-    return HR_OK;
+    return cli->search[0] || !hr_cli_was_given(cli, "confirm")
+               ? HR_OK
+               : hr_fail(HR_E_USAGE, "--confirm: needs --search");
 }
 
 int hr_cli_train(struct hr_cli *cli)

@@ -64,7 +64,7 @@ static enum hr_status run_steps(struct hr_policy_search *search)
 {
     HR_TRY(hr_policy_find(search));
     HR_TRY(hr_policy_confirm(search));
-    return strcmp(search->cli->confirm, "real") ? HR_OK : hr_policy_run_real(search);
+    return search->confirms_real ? hr_policy_run_real(search) : HR_OK;
 }
 
 static enum hr_status run_search(struct hr_policy_search *search)
@@ -88,7 +88,6 @@ static enum hr_status run_search(struct hr_policy_search *search)
 static enum hr_status work(struct hr_cli *cli, struct hr_policy_search *search)
 {
     static struct hr_dataset dataset;
-    HR_TRY(hr_cli_check(cli, HR_TRAIN, "confirm"));
     HR_TRY(hr_policy_check(cli));
     HR_TRY(hr_cli_open_data(cli, NULL, &dataset));
     search->dataset = &dataset;

@@ -72,8 +72,7 @@ struct hr_cli {
     double interval; /* top: seconds */
     bool once;
     char search[512], confirm[16]; /* simulate; "": no search */
-    size_t finalists, confirm_seeds;
-    char only[256]; /* verify; "": all checks */
+    char only[256];                /* verify; "": all checks */
     double seconds;
     bool list;
     char color[16];

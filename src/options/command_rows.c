@@ -324,15 +324,10 @@ static const struct hr_option searching[] = {
         "\"strategy=ssp,ps-async;staleness=1,4;servers=1,2\"; short trials of all, "
         "long ones of the better half",
         .commands = HR_TRAIN),
-    ROW("finalists", COUNT, finalists, "N", "3",
-        "--search: the best so many are trained again, on seeds of their own",
+    ROW("confirm", TEXT, confirm, "SEEDS", "5",
+        "--search: the best three are trained again, on so many seeds of their own; 5,real: the "
+        "chosen one also by the machine's clock, on the same seeds: how wrong was the forecast?",
         .commands = HR_TRAIN),
-    ROW("confirm-seeds", COUNT, confirm_seeds, "N", "5", "--search: on so many seeds",
-        .commands = HR_TRAIN),
-    ROW("confirm", TEXT, confirm, "HOW", "virtual",
-        "--search: real: the chosen one also by the machine's clock, on the same seeds: how wrong "
-        "was the forecast?",
-        .words = "virtual|real", .commands = HR_TRAIN),
 };
 
 static const struct hr_option verification[] = {

@@ -6,7 +6,7 @@ load support
 space='strategy=allreduce,ps-async;lr=0.05,0.1'
 search() {
   hogring simulate --model softmax --workers 4 --batch-size 8 --momentum 0 --epochs 8 --epoch-size 400 --compute-time 10ms \
-    --inject slow:3x10 --target-accuracy 0.6 --search "$space" --confirm-seeds 3 "$@"
+    --inject slow:3x10 --target-accuracy 0.6 --search "$space" --confirm "${confirm:-3}" "$@"
 }
 
 @test "search: who waits for the slow one is not chosen, and the same search is the same again" {
@@ -43,7 +43,7 @@ search() {
 
 @test "search: what means nothing to a strategy, or cannot be, is left out and said" {
   space='strategy=allreduce,backup-workers;servers=1,2;backups=1'
-  search --finalists 1 --confirm-seeds 1 >"$TMP/table"
+  confirm=1 search >"$TMP/table"
   grep -q "^2 policies of 4 combinations" "$TMP/table"
   grep -q "^servers does not apply to allreduce; backups does not apply to allreduce$" "$TMP/table"
   grep -q "^1 cannot be, as backup-workers servers=2 backups=1: --servers 2: " "$TMP/table"
@@ -51,7 +51,7 @@ search() {
 
 @test "search: a forecast meets the machine's clock" {
   space='strategy=ps-async;lr=0.05,0.1'
-  search --confirm real --confirm-seeds 1 --json "$TMP/json" >"$TMP/table"
+  confirm=1,real search --json "$TMP/json" >"$TMP/table"
   grep -q "^in real time: " "$TMP/table"
   [ "$(json "$TMP/json" '[r["clock"] for r in d["runs"]]')" = "['virtual', 'virtual', 'real']" ]
   [ "$(json "$TMP/json" 'd["search"]["real"]["target_seconds"] == [r["target_seconds"] for r in d["runs"] if r["clock"] == "real"]')" = True ]
@@ -59,7 +59,7 @@ search() {
 
 @test "search: virtual seconds for all" {
   hogring simulate --model softmax --workers 4 --batch-size 8 --momentum 0 --compute-time 10ms --inject slow:3x10 \
-    --target-accuracy 0.9 --budget 4s --search "strategy=allreduce,ps-async,backup-workers" --confirm-seeds 1 >"$TMP/table"
+    --target-accuracy 0.9 --budget 4s --search "strategy=allreduce,ps-async,backup-workers" --confirm 1 >"$TMP/table"
   grep -q "^ *1  .* 4s " "$TMP/table"
   grep -q "^ *3  .* 2s .*out at 1$" "$TMP/table" || grep -q "^ *3  .* 2s .*finalist$" "$TMP/table"
 }
@@ -69,7 +69,8 @@ search() {
   refused 2 "unknown option; did you mean --lr?" simulate --search "lrr=0.1,0.2" --target-accuracy 0.5
   refused 2 "--workers was given too" simulate --workers 2 --search "workers=2,4" --target-accuracy 0.5
   refused 2 "is not supported with --clock real" train --search "lr=0.1,0.2" --target-accuracy 0.5
-  refused 2 "needs --search" simulate --finalists 2
+  refused 2 "needs --search" simulate --confirm 2
+  refused 2 "--finalists: is no longer there; --search confirms the best three" simulate --finalists 2
   refused 2 "is not supported with --search" simulate --search "lr=0.1,0.2" --target-accuracy 0.5 --log "$TMP/log.jsonl"
   refused 2 "--confirm maybe" simulate --search "lr=0.1,0.2" --target-accuracy 0.5 --confirm maybe
 }

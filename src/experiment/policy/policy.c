@@ -11,6 +11,7 @@
 #include "base/signals.h"
 #include "base/size.h"
 #include "base/text.h"
+#include "base/parse.h"
 #include "options/budget.h"
 #include "options/sweep.h"
 #include "stats/tests.h"
@@ -89,6 +90,20 @@ static enum hr_status policy_train(struct hr_policy_search *search,
 
 /* --- beforehand --- */
 
+/* "5", "5,real" */
+static bool read_confirm(const char *text, size_t *seeds, bool *real)
+{
+    char number[32];
+    uint64_t n;
+    const char *comma = strchr(text, ',');
+    snprintf(number, sizeof number, "%.*s", (int)strcspn(text, ","), text);
+    *real = comma && !strcmp(comma, ",real");
+    if (comma != NULL && !*real)
+        return false;
+    *seeds = hr_parse_count(number, &n) && n <= HR_POLICY_SEEDS ? n : 0;
+    return *seeds > 0;
+}
+
 enum hr_status hr_policy_check(const struct hr_cli *cli)
 {
     static const char *const outputs[] = {
@@ -100,11 +115,11 @@ enum hr_status hr_policy_check(const struct hr_cli *cli)
         return hr_fail(HR_E_USAGE,
                        "--search: which is best? The first to reach a target: expected "
                        "--target-accuracy X (or --target-rmse X, --target-loss X) with it");
-    if (cli->finalists < 1)
-        return hr_fail(HR_E_USAGE, "--finalists 0: expected at least 1");
-    if (cli->confirm_seeds < 1 || cli->confirm_seeds > HR_POLICY_SEEDS)
-        return hr_fail(HR_E_USAGE, "--confirm-seeds %zu: expected 1 to %d", cli->confirm_seeds,
-                       HR_POLICY_SEEDS);
+    size_t seeds;
+    bool real;
+    if (!read_confirm(cli->confirm, &seeds, &real))
+        return hr_fail(HR_E_USAGE, "--confirm %s: expected 1 to %d seeds, as 5, or 5,real",
+                       cli->confirm, HR_POLICY_SEEDS);
     for (size_t i = 0; outputs[i]; i++)
         if (hr_cli_was_given(cli, outputs[i]))
             return hr_fail(
@@ -236,8 +251,8 @@ enum hr_status hr_policy_prepare(struct hr_policy_search *search)
     HR_TRY(hr_policy_space_check(&search->space, search->dataset));
     const struct hr_search halving = halving_of(search);
     HR_TRY(hr_search_plan(&halving, &search->plan));
-    search->nseeds = cli->confirm_seeds;
-    search->nfinalists = hr_min_size(cli->finalists, search->space.n);
+    (void)read_confirm(cli->confirm, &search->nseeds, &search->confirms_real);
+    search->nfinalists = hr_min_size(HR_POLICY_FINALISTS, search->space.n);
     search->first_seed = cli->train.seed + search->plan.seeds;
     search->all = search->plan.cost + (double)(search->nseeds * search->nfinalists);
     search->trial = calloc(search->plan.trials + 1, sizeof *search->trial);
@@ -427,7 +442,7 @@ static void say_verdict(struct hr_policy_search *search)
     add_names(search, SAME, "; the same to the bit as ");
     add_names(search, LATER, "; significantly sooner than ");
     if (add_names(search, OPEN, "; not significantly different from "))
-        add(search, " over these seeds: take either, or more --confirm-seeds");
+        add(search, " over these seeds: take either, or more seeds (--confirm)");
     if (add_names(search, UNLIKE, "; not like for like with "))
         add(search, ", whose updates are of other sizes at one rate: search lr too");
 }
@@ -538,7 +553,7 @@ enum hr_status hr_policy_run_real(struct hr_policy_search *search)
         const enum hr_status status =
             policy_train(search, &options, true, &search->real[s], &diverged);
         if (status != HR_OK)
-            return hr_fail_within(status, "--confirm real: %s", label);
+            return hr_fail_within(status, "--confirm 5,real: %s", label);
     }
     return HR_OK;
 }

@@ -53,7 +53,7 @@ HR_CHECKED enum hr_status hr_policy_space_check(struct hr_policy_space *space,
                                                 const struct hr_dataset *dataset);
 void hr_policy_space_free(struct hr_policy_space *space);
 
-enum { HR_POLICY_SEEDS = 64 }; /* of a confirmation, at most */
+enum { HR_POLICY_FINALISTS = 3, HR_POLICY_SEEDS = 64 /* of a confirmation, at most */ };
 
 struct hr_policy_trial {
     size_t policy, rung;
@@ -94,6 +94,7 @@ struct hr_policy_search {
     struct hr_policy_trial *trial; /* (ntrials) owned, in their order */
     size_t *order;                 /* (space.n) owned: policies, the best first */
     size_t nseeds, nfinalists;
+    bool confirms_real;           /* also by the machine's clock */
     uint64_t first_seed;          /* of the confirmation */
     struct hr_finalist *finalist; /* (nfinalists) owned; the chosen one first */
     struct hr_run_result *real;   /* (nseeds) owned; NULL: not asked for */

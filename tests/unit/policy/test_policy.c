@@ -30,8 +30,7 @@ static void begin(struct hr_policy_search *search, const char *space)
     cli.train.epoch_size = 400;
     cli.train.epochs = 8;
     cli.train.target_accuracy = 0.3;
-    cli.confirm_seeds = 3;
-    cli.finalists = 2;
+    snprintf(cli.confirm, sizeof cli.confirm, "3");
     *search = (struct hr_policy_search){.cli = &cli, .dataset = run_digits()};
     CHECK_OK(hr_policy_prepare(search));
 }
