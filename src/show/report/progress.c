@@ -65,7 +65,7 @@ double hr_remaining_after(const struct hr_remaining *remaining, size_t now, doub
 
 /* --- progress --- */
 
-enum { LINE_BYTES = 512, PARTS = 8, PART_BYTES = 128, NO_WIDTH_KNOWN = 80 };
+enum { NO_WIDTH_KNOWN = 80 };
 
 /* The rate shown averages over about this many seconds. */
 static const double smoothing_seconds = 1.0;
@@ -105,66 +105,53 @@ void hr_progress_view_init(struct hr_progress_view *view, FILE *out,
 
 /* --- a line of parts --- */
 
-struct part {
-    char text[PART_BYTES];
-    int expendable; /* where there is no room, the most expendable goes first; 0: never */
-};
-
-struct line {
-    struct part part[PARTS];
-    size_t n;
-};
-
-static void add(struct line *line, int expendable, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void add(struct line *line, int expendable, const char *format, ...)
+void hr_parts_add(struct hr_parts *line, int expendable, const char *format, ...)
 {
-    struct part *part = &line->part[line->n++];
+    char *text = line->part[line->n].text;
     va_list args;
     va_start(args, format);
-    vsnprintf(part->text, sizeof part->text, format, args);
+    vsnprintf(text, HR_PARTS_PART, format, args);
     va_end(args);
-    part->expendable = expendable;
-    line->n -= !part->text[0];
+    line->part[line->n].expendable = expendable;
+    line->n += text[0] != '\0';
 }
 
-/* As much as there is room for; 0: any. */
-static const char *write_line(const struct line *line, size_t room, char text[LINE_BYTES])
+const char *hr_parts_write(const struct hr_parts *line, const char between[3], size_t room,
+                           char text[HR_PARTS_BYTES])
 {
     size_t used = 0;
-    struct hr_fitted fit[PARTS];
+    struct hr_fitted fit[HR_PARTS_MOST];
     for (size_t i = 0; i < line->n; i++)
         fit[i] = (struct hr_fitted){hr_style_columns(line->part[i].text), line->part[i].expendable,
                                     true};
     hr_fit(fit, line->n, room);
     text[0] = '\0';
-    for (size_t i = 0; i < line->n && used < LINE_BYTES; i++)
+    for (size_t i = 0; i < line->n && used < HR_PARTS_BYTES; i++)
         if (fit[i].shown)
-            used += (size_t)snprintf(text + used, LINE_BYTES - used, "%s%s", used ? "  " : "",
-                                     line->part[i].text);
+            used += (size_t)snprintf(text + used, HR_PARTS_BYTES - used, "%s%s",
+                                     used ? between : "", line->part[i].text);
     return text;
 }
 
 enum { NEEDED, EPOCH, RUN, LEFT, LOSS, RATE }; /* from what is needed most */
 
 /* "run 4 of 15  ps-async seed 2" */
-static void add_subject(struct line *line, const struct hr_progress_view *view)
+static void add_subject(struct hr_parts *line, const struct hr_progress_view *view)
 {
     const struct hr_progress_subject *subject = &view->subject;
     const bool seed = subject->seeds || !view->redraw; /* logs name it always */
     if (subject->runs)
-        add(line, RUN, "run %zu of %zu", subject->run, subject->runs);
+        hr_parts_add(line, RUN, "run %zu of %zu", subject->run, subject->runs);
     if (subject->label[0])
-        add(line, NEEDED, seed ? "%s seed %llu" : "%s", hr_printable(subject->label).text,
-            (unsigned long long)subject->seed);
+        hr_parts_add(line, NEEDED, seed ? "%s seed %llu" : "%s", hr_printable(subject->label).text,
+                     (unsigned long long)subject->seed);
 }
 
-static void add_loss(struct line *line, const struct hr_progress_view *view)
+static void add_loss(struct hr_parts *line, const struct hr_progress_view *view)
 {
     char loss[HR_HUMAN_MAX];
     if (isfinite(view->last_loss))
-        add(line, LOSS, "train loss %s", hr_human_loss(loss, view->last_loss));
+        hr_parts_add(line, LOSS, "train loss %s", hr_human_loss(loss, view->last_loss));
 }
 
 /* --- the line that is drawn again --- */
@@ -195,7 +182,7 @@ static double left_of_run(const struct hr_progress_view *view, const struct hr_p
     return passed / done * (double)(progress->total - progress->samples);
 }
 
-static void add_left(struct line *line, const struct hr_progress_view *view,
+static void add_left(struct hr_parts *line, const struct hr_progress_view *view,
                      const struct hr_progress *progress)
 {
     const struct hr_progress_subject *subject = &view->subject;
@@ -208,17 +195,17 @@ static void add_left(struct line *line, const struct hr_progress_view *view,
         rest = hr_remaining_after(subject->remaining, subject->run - 1, passed + left);
     }
     if (isfinite(left + rest))
-        add(line, LEFT, "%s in about %s", subject->remaining ? "all done" : "done",
-            hr_human_about(text, left + rest));
+        hr_parts_add(line, LEFT, "%s in about %s", subject->remaining ? "all done" : "done",
+                     hr_human_about(text, left + rest));
 }
 
 /* A line that stays. */
-static void say(struct hr_progress_view *view, struct line *line)
+static void say(struct hr_progress_view *view, struct hr_parts *line)
 {
-    char text[LINE_BYTES + 1];
+    char text[HR_PARTS_BYTES + 1];
     const size_t width = view->redraw ? width_of(view->out) : 0;
     hr_progress_view_end(view);
-    write_line(line, width, text);
+    hr_parts_write(line, "  ", width, text);
     strcat(text, "\n");
     hr_fold_print(view->out, text, width);
     fflush(view->out);
@@ -226,15 +213,15 @@ static void say(struct hr_progress_view *view, struct line *line)
 }
 
 /* The line that is drawn again, or one of a log. */
-static void show(struct hr_progress_view *view, struct line *line)
+static void show(struct hr_progress_view *view, struct hr_parts *line)
 {
     const size_t room = width_of(view->out) - 1; /* some terminals wrap a full line */
-    char text[LINE_BYTES];
+    char text[HR_PARTS_BYTES];
     if (!view->redraw) {
         say(view, line);
         return;
     }
-    write_line(line, room, text);
+    hr_parts_write(line, "  ", room, text);
     fprintf(view->out, "\r%.*s\x1b[K", (int)hr_style_cut(text, room), text);
     fflush(view->out);
     view->drawn = true;
@@ -270,15 +257,16 @@ static struct of_epochs of_epochs(double epochs, const char *between)
 void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress)
 {
     char rate[HR_HUMAN_MAX];
-    struct line line = {.n = 0};
+    struct hr_parts line = {.n = 0};
     update_rate(view, progress);
     if (!may_show(view))
         return;
     add_subject(&line, view);
-    add(&line, EPOCH, "epoch %.1f%s", progress->epoch, of_epochs(view->subject.epochs, "/").text);
+    hr_parts_add(&line, EPOCH, "epoch %.1f%s", progress->epoch,
+                 of_epochs(view->subject.epochs, "/").text);
     add_loss(&line, view);
     if (view->rate > 0)
-        add(&line, RATE, "%s", hr_human_rate(rate, view->rate, view->subject.tokens));
+        hr_parts_add(&line, RATE, "%s", hr_human_rate(rate, view->rate, view->subject.tokens));
     add_left(&line, view, progress);
     show(view, &line);
 }
@@ -286,28 +274,30 @@ void hr_progress_view_update(struct hr_progress_view *view, const struct hr_prog
 void hr_progress_view_tell(struct hr_progress_view *view, const char *what, double left_s)
 {
     char text[HR_HUMAN_MAX];
-    struct line line = {.n = 0};
+    struct hr_parts line = {.n = 0};
     if (!may_show(view))
         return;
-    add(&line, NEEDED, "%s", what);
+    hr_parts_add(&line, NEEDED, "%s", what);
     if (isfinite(left_s))
-        add(&line, LEFT, "done in about %s", hr_human_about(text, left_s));
+        hr_parts_add(&line, LEFT, "done in about %s", hr_human_about(text, left_s));
     show(view, &line);
 }
 
 void hr_progress_view_crowd(struct hr_progress_view *view, const struct hr_progress_crowd *crowd)
 {
     char text[HR_HUMAN_MAX];
-    struct line line = {.n = 0};
+    struct hr_parts line = {.n = 0};
     if (!may_show(view))
         return;
-    add(&line, NEEDED, "runs %zu to %zu of %zu at once", crowd->first, crowd->last, crowd->runs);
-    add(&line, EPOCH, "epoch %.1f to %.1f%s", crowd->least_epoch, crowd->most_epoch,
-        of_epochs(crowd->epochs, " of ").text);
+    hr_parts_add(&line, NEEDED, "runs %zu to %zu of %zu at once", crowd->first, crowd->last,
+                 crowd->runs);
+    hr_parts_add(&line, EPOCH, "epoch %.1f to %.1f%s", crowd->least_epoch, crowd->most_epoch,
+                 of_epochs(crowd->epochs, " of ").text);
     if (isfinite(crowd->samples_per_s))
-        add(&line, RATE, "%s", hr_human_rate(text, crowd->samples_per_s, view->subject.tokens));
+        hr_parts_add(&line, RATE, "%s",
+                     hr_human_rate(text, crowd->samples_per_s, view->subject.tokens));
     if (isfinite(crowd->left_s))
-        add(&line, LEFT, "all done in about %s", hr_human_about(text, crowd->left_s));
+        hr_parts_add(&line, LEFT, "all done in about %s", hr_human_about(text, crowd->left_s));
     show(view, &line);
 }
 
@@ -318,46 +308,49 @@ static const char *held_out(const struct hr_curve_point *point)
     return point->validated ? "validation" : "test";
 }
 
-static void add_accuracy(struct line *line, const struct hr_curve_point *point)
+static void add_accuracy(struct hr_parts *line, const struct hr_curve_point *point)
 {
     if (isfinite(hr_curve_accuracy(point))) /* mf has none */
-        add(line, NEEDED, "%s accuracy %.2f %%", held_out(point), 100 * hr_curve_accuracy(point));
+        hr_parts_add(line, NEEDED, "%s accuracy %.2f %%", held_out(point),
+                     100 * hr_curve_accuracy(point));
 }
 
 void hr_progress_view_point(struct hr_progress_view *view, const struct hr_curve_point *point)
 {
     const struct hr_progress_subject *subject = &view->subject;
     char a[HR_HUMAN_MAX], b[HR_HUMAN_MAX];
-    struct line line = {.n = 0};
+    struct hr_parts line = {.n = 0};
     view->last_loss = point->train_loss;
     if (view->quiet || !view->details)
         return;
     add_subject(&line, view);
-    add(&line, NEEDED, "epoch %.6g%s", point->epoch, of_epochs(subject->epochs, "/").text);
-    add(&line, NEEDED, "train loss %s", hr_human_loss(a, point->train_loss));
-    add(&line, LOSS, "%s loss %s", held_out(point), hr_human_loss(b, hr_curve_loss(point)));
+    hr_parts_add(&line, NEEDED, "epoch %.6g%s", point->epoch, of_epochs(subject->epochs, "/").text);
+    hr_parts_add(&line, NEEDED, "train loss %s", hr_human_loss(a, point->train_loss));
+    hr_parts_add(&line, LOSS, "%s loss %s", held_out(point),
+                 hr_human_loss(b, hr_curve_loss(point)));
     add_accuracy(&line, point);
     if (point->seconds > 0)
-        add(&line, RATE, "%s",
-            hr_human_rate(a, (double)point->samples / point->seconds, subject->tokens));
+        hr_parts_add(&line, RATE, "%s",
+                     hr_human_rate(a, (double)point->samples / point->seconds, subject->tokens));
     if (!view->redraw && !subject->label[0])
-        add(&line, NEEDED, "%s, seed %llu", subject->strategy, (unsigned long long)subject->seed);
+        hr_parts_add(&line, NEEDED, "%s, seed %llu", subject->strategy,
+                     (unsigned long long)subject->seed);
     say(view, &line);
 }
 
 void hr_progress_view_ran(struct hr_progress_view *view, const struct hr_run_result *result)
 {
     char text[HR_HUMAN_MAX];
-    struct line line = {.n = 0};
+    struct hr_parts line = {.n = 0};
     if (view->quiet || view->redraw || !result->ncurve)
         return;
     const struct hr_curve_point *last = &result->curve[result->ncurve - 1];
     add_subject(&line, view);
-    add(&line, NEEDED, "train loss %s", hr_human_loss(text, last->train_loss));
+    hr_parts_add(&line, NEEDED, "train loss %s", hr_human_loss(text, last->train_loss));
     add_accuracy(&line, last);
-    add(&line, NEEDED, "%s s", hr_human_seconds(text, result->seconds));
+    hr_parts_add(&line, NEEDED, "%s s", hr_human_seconds(text, result->seconds));
     if (result->interrupted)
-        add(&line, NEEDED, "interrupted");
+        hr_parts_add(&line, NEEDED, "interrupted");
     say(view, &line);
 }
 

@@ -34,6 +34,25 @@ double hr_remaining_expect(const struct hr_remaining *remaining, size_t i);
 /* Seconds of the runs behind run `now`, which will take about now_s; not a number: unknown. */
 double hr_remaining_after(const struct hr_remaining *remaining, size_t now, double now_s);
 
+/* --- a line of parts, as much of it as there is room for --- */
+
+enum { HR_PARTS_MOST = 8, HR_PARTS_PART = 128, HR_PARTS_BYTES = 512 };
+
+struct hr_parts {
+    struct {
+        char text[HR_PARTS_PART];
+        int expendable; /* where there is no room, the most expendable goes first; 0: never */
+    } part[HR_PARTS_MOST];
+    size_t n;
+};
+
+/* An empty part is none. */
+void hr_parts_add(struct hr_parts *line, int expendable, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Parts with two characters between them, in at most `room` columns; 0: any. Returns text. */
+const char *hr_parts_write(const struct hr_parts *line, const char between[3], size_t room,
+                           char text[HR_PARTS_BYTES]);
+
 /* --- progress --- */
 
 /* A run while it goes on: on a terminal one line that is drawn again in place;

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -16,6 +15,7 @@
 #include "manual/manual.h"
 #include "plan/layout.h"
 #include "report/human.h"
+#include "report/progress.h"
 #include "shm/process.h"
 #include "terminal/grid.h"
 
@@ -271,51 +271,27 @@ void hr_top_say_end(const struct hr_top *top, char *text, size_t size)
 
 enum { BAR = 20, NARROW = 72 };
 
-/* A line of parts, of which those that do not fit are left out. */
-struct parts {
-    char text[256];
-    size_t used, room;
-};
-
-static void add(struct parts *parts, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void add(struct parts *parts, const char *format, ...)
-{
-    char part[128];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(part, sizeof part, format, args);
-    va_end(args);
-    const char *before = parts->used ? ", " : "";
-    const size_t more = strlen(before) + strlen(part);
-    if (parts->used + more >= sizeof parts->text ||
-        (parts->room && parts->used + more > parts->room))
-        return;
-    snprintf(parts->text + parts->used, sizeof parts->text - parts->used, "%s%s", before, part);
-    parts->used += more;
-}
-
 static void print_progress(FILE *out, const struct hr_top *top, size_t columns_there)
 {
     const struct hr_course *course = &top->run.control->course;
     const uint64_t done = word(&course->samples), total = word(&course->total);
     const bool narrow = columns_there && columns_there < NARROW;
-    struct parts parts = {.room = columns_there};
-    char text[HR_HUMAN_MAX];
+    struct hr_parts line = {.n = 0};
+    char text[HR_HUMAN_MAX], shown[HR_PARTS_BYTES];
     if (!total)
         return;
     const double part = fmin((double)done / (double)total, 1);
     const int full = (int)(part * BAR);
     if (narrow)
-        add(&parts, "%.0f %%", 100 * part);
+        hr_parts_add(&line, 0, "%.0f %%", 100 * part);
     else
-        add(&parts, "[%.*s%.*s] %.0f %%", full, "####################", BAR - full,
-            "--------------------", 100 * part);
-    add(&parts, "epoch %.2f of %.10g", hr_course_load(&course->epoch),
-        hr_course_load(&course->epochs));
+        hr_parts_add(&line, 0, "[%.*s%.*s] %.0f %%", full, "####################", BAR - full,
+                     "--------------------", 100 * part);
+    hr_parts_add(&line, 1, "epoch %.2f of %.10g", hr_course_load(&course->epoch),
+                 hr_course_load(&course->epochs));
     if (isfinite(top->eta_s))
-        add(&parts, "about %s to go", hr_human_wait(text, top->eta_s));
-    fprintf(out, "%s\n", parts.text);
+        hr_parts_add(&line, 2, "about %s to go", hr_human_about(text, top->eta_s));
+    fprintf(out, "%s\n", hr_parts_write(&line, ", ", columns_there, shown));
 }
 
 static void print_measures(FILE *out, const struct hr_top *top, size_t columns_there)
@@ -324,18 +300,20 @@ static void print_measures(FILE *out, const struct hr_top *top, size_t columns_t
     const struct hr_course *course = &control->course;
     const double loss = hr_course_load(&course->train_loss),
                  accuracy = hr_course_load(&course->accuracy);
-    struct parts parts = {.room = columns_there};
-    char text[HR_HUMAN_MAX];
+    struct hr_parts line = {.n = 0};
+    char text[HR_HUMAN_MAX], shown[HR_PARTS_BYTES];
     if (isfinite(top->samples_per_s))
-        add(&parts, "%s", hr_human_rate(text, top->samples_per_s, control->about.tokens));
+        hr_parts_add(&line, 0, "%s",
+                     hr_human_rate(text, top->samples_per_s, control->about.tokens));
     if (isfinite(loss))
-        add(&parts, "loss %s", hr_human_loss(text, loss));
+        hr_parts_add(&line, 1, "loss %s", hr_human_loss(text, loss));
     if (isfinite(accuracy))
-        add(&parts, "accuracy %.2f %%", 100 * accuracy);
-    add(&parts, "memory %s", hr_bytes_text(hr_process_resident_bytes(top->run.pid)).text);
+        hr_parts_add(&line, 2, "accuracy %.2f %%", 100 * accuracy);
+    hr_parts_add(&line, 3, "memory %s",
+                 hr_bytes_text(hr_process_resident_bytes(top->run.pid)).text);
     if (control->about.segment_bytes)
-        add(&parts, "shared %s", hr_bytes_text(control->about.segment_bytes).text);
-    fprintf(out, "%s\n", parts.text);
+        hr_parts_add(&line, 4, "shared %s", hr_bytes_text(control->about.segment_bytes).text);
+    fprintf(out, "%s\n", hr_parts_write(&line, ", ", columns_there, shown));
 }
 
 /* "3 workers, 1 server, as threads" */
