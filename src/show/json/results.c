@@ -746,8 +746,7 @@ const struct hr_field hr_result_rows[] = {
                 "server, which crosses no link; uncompressed: what sent would be without "
                 "--compress"},
     {HR_FIELD(RUN, "bytes_per_update", bytes_per_update), .log = "bytes_per_update",
-     .unit = "bytes", .meaning = "sent by workers, of each update of the model; null without one",
-     .since = "0.1.0"},
+     .meaning = "bytes sent by workers, of each update of the model; null without one"},
     {HR_LIST(RUN, "curve", curve, ncurve, point_rows),
      .meaning =
          "a list: samples, seconds, epoch, train_loss, test_loss, test_accuracy, "

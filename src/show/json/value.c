@@ -206,11 +206,6 @@ void hr_fields_tell(FILE *out, const struct hr_field *rows, size_t n)
         before = row->meaning ? "" : ", ";
         if (!row->meaning)
             continue;
-        fprintf(out, " :: %s", row->meaning);
-        if (row->unit)
-            fprintf(out, " (%s)", row->unit);
-        if (row->since)
-            fprintf(out, "; since version %s", row->since);
-        fputc('\n', out);
+        fprintf(out, " :: %s\n", row->meaning);
     }
 }

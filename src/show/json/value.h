@@ -67,9 +67,7 @@ struct hr_field {
     const struct hr_field *rows; /* (nrows) of a struct inside */
     size_t nrows, count, size;   /* of a list: the offset of its length; bytes of an element */
     const char *log;             /* its key in a line of --log; NULL: it is not there */
-    const char *unit;            /* NULL: none, or the meaning says it */
     const char *meaning;         /* NULL: that of the next row, which tells of both */
-    const char *since;           /* the version that brought it; NULL: all have it */
 };
 
 #define HR_FIELD_KIND(member)                                                                      \
