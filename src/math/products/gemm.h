@@ -4,25 +4,31 @@
  * or OpenBLAS's sgemm on one thread, with `--kernels openblas` and where there are no fused
  * multiply-adds to build on (base/isa.h: plain).
  *
- * Measured on one of 2 processors of an AMD EPYC with AVX-512 (Zen 5), a virtual machine, beside
- * others' work, against OpenBLAS 0.3.21 as Cooperlake, interleaved, medians of 15 rounds
- * (tests/peers/gemm_shapes.c). Ours as a share of the register tile out of L1, and over OpenBLAS;
- * nn, nt, tn:
- *     64^3             0.94 0.84 0.93    0.95 1.30 0.95
- *     256^3            0.94 0.88 0.85    1.11 1.09 1.03
- *     1024^3           0.89 0.86 0.88    1.02 0.99 0.97
- *     2048^3           0.85 0.79 0.83    0.96 0.91 0.93
- *     4096^3           0.85 0.83 0.86    0.92 0.90 0.91
- *     64x1024x4096     0.85 0.77 0.85    1.34 1.29 1.31
- *     256x2048x2048    0.86 0.85 0.89    1.04 1.05 1.04
- * The same of a Zen 3 (AVX2, 512 KiB of second level), OpenBLAS as Zen, medians of 3 x 9 rounds:
- *     64^3             0.83 0.83 0.77    1.28 1.34 1.10
- *     256^3            0.93 0.93 0.91    1.09 1.09 1.09
- *     1024^3           0.74 0.82 0.71    0.94 1.02 0.93
- *     2048^3           0.83 0.88 0.72    0.86 0.99 0.81
- *     64x1024x4096     0.53 0.67 0.52    0.76 1.24 0.81
- *     256x2048x2048    0.83 0.88 0.83    0.96 1.12 0.94
- * Rows of b that are a power of two apart share sets of the caches, which nn and tn pay for there.
+ * Measured on one of 2 processors of an Intel Xeon with AMX (48 KiB and 2 MiB of own caches),
+ * a virtual machine, processor time beside others' work, OpenBLAS 0.3.21 as SkylakeX in the same
+ * program, medians of 15 rounds in turns (tests/peers/gemm_shapes.c). Ours as a share of the
+ * register tile out of L1 (209 GFLOP/s), and over OpenBLAS; nn, nt, tn:
+ *     64^3             0.95 0.81 0.94    0.90 1.48 0.88
+ *     256^3            0.96 0.96 0.93    1.21 1.18 1.09
+ *     1024^3           0.90 0.84 0.90    1.07 1.00 1.05
+ *     2048^3           0.84 0.79 0.83    0.95 0.91 0.96
+ *     64x1024x4096     0.77 0.82 0.79    1.36 1.35 1.37
+ *     256x2048x2048    0.91 0.86 0.93    1.11 1.02 1.11
+ *     384x1536x1024    0.92 0.88 0.93    1.06 1.00 1.06
+ *     1024x384x1536    0.88 0.84 0.90    1.03 1.03 1.14
+ *     1024x1536x384    0.91 0.88 0.93    1.04 0.99 1.07
+ * The same with HOGRING_ISA=v3 (AVX2; the tile: 132), OpenBLAS as Haswell; as Zen it is no faster:
+ *     64^3             0.83 0.77 0.70    1.09 1.17 0.95
+ *     256^3            0.90 0.94 0.91    1.06 1.09 1.05
+ *     1024^3           0.87 0.88 0.86    1.02 1.04 0.97
+ *     2048^3           0.85 0.83 0.81    1.01 1.00 0.96
+ *     64x1024x4096     0.75 0.79 0.78    1.03 1.12 1.03
+ *     256x2048x2048    0.86 0.86 0.85    1.01 1.06 0.99
+ *     384x1536x1024    0.86 0.87 0.87    0.99 1.04 1.00
+ *     1024x384x1536    0.84 0.85 0.84    1.02 1.03 1.00
+ *     1024x1536x384    0.85 0.86 0.81    1.05 1.06 1.00
+ * What the tile does not reach goes to lines of b and c that are far away, about as much to either.
+ * Processors with AVX2 alone have not been measured since c is fetched.
  * Layers of ten outputs fill ten lanes of 16: 0.60 to 0.88 of OpenBLAS, whose small kernels add
  * such sums in another order.
  *

@@ -19,7 +19,6 @@ enum {
     ROWS_IN_PLACE = 72, /* of a, up to which a b of so many floats is not worth packing: */
     MOST_B_IN_PLACE = 64 * 1024,
     MOST_ROW_IN_PLACE = 512,
-    PANELS_TO_TURN_A = 32,    /* rows of a are turned where so many panels follow */
     PANELS_TAKEN = 8,         /* of c, that a taker gets at a time: 192 KiB of a block */
     PANELS_IN_PLACE = 3,      /* a is read in place when no more panels follow ... */
     MOST_STEP_IN_PLACE = 256, /* ... and its k stand no farther apart */
@@ -184,29 +183,6 @@ static void pack_strided(struct walk *w, const float *a)
     w->a_step = 0; /* as many as a tile has rows */
 }
 
-/* Rows of a, turned round to what pack_strided leaves: a tile reads one run and no six, which pays
- * what it costs where many panels follow. */
-static void pack_turned(struct walk *w, const float *a)
-{
-    const size_t K = w->k.count;
-    for (size_t i = 0, tile_rows; i < w->rows.count; i += tile_rows) {
-        const size_t left = w->rows.count - i;
-        tile_rows = hr_blocks()->tile_rows(left);
-        const size_t rows = hr_min_size(left, tile_rows);
-        float *to = w->packed + i * K;
-        hr_turn(&(struct hr_turn){.rows = rows,
-                                  .columns = K,
-                                  .tile = a + i * w->p->a_row,
-                                  .stride = w->p->a_row,
-                                  .c = to,
-                                  .c_stride = tile_rows});
-        for (size_t k = 0; rows < tile_rows && k < K; k++)
-            memset(to + k * tile_rows + rows, 0, (tile_rows - rows) * sizeof *to);
-    }
-    w->a_row = 1;
-    w->a_step = 0;
-}
-
 /* A tile reads its rows whole, so in place none may be missing. Rows close together are as good in
  * place, others while few panels follow. */
 static bool stays_in_place(const struct walk *w)
@@ -226,9 +202,6 @@ static void take_a(struct walk *w)
         w->a = a;
         w->a_row = p->a_row;
         w->a_step = p->a_step;
-    } else if (p->a_step == 1 && w->npanels >= PANELS_TO_TURN_A &&
-               hr_blocks()->rows == HR_MICRO_ROWS) {
-        pack_turned(w, a);
     } else if (p->a_step == 1) {
         pack_rows(w, a);
     } else {

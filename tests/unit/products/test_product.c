@@ -165,7 +165,7 @@ static void caches_change_no_bit(void **state)
         hr_product_blocks_fit((size_t)8192 << drawn.v[0] % 5, (size_t)32768 << drawn.v[1] % 8);
         const struct hr_product_block_sizes sizes = hr_product_block_sizes(false);
         for (unsigned way = 0; way < 4; way++) {
-            check(70, 520, 700, way); /* enough panels that rows of a are turned round */
+            check(70, 520, 700, way);
             check(37, 515, 1100, way | 8);
             check(sizes.rows % 300 + 13, 66, sizes.k % 1000 + 9, way);
         }
