@@ -310,7 +310,7 @@ marks_losses() {
   hogring compare --model softmax --compute-time 1ms --workers 3 --epochs 4 --seeds 2 "$@" --details --json "$TMP/runs.json" --on-loss continue \
     --strategies "hogwild:inject=(kill:2@step=8),allreduce:on-loss=stop" >"$TMP/said" 2>/dev/null
   grep -q "^hogwild.*~  " "$TMP/said"
-  tr -s ' \n' ' ' <"$TMP/said" | grep -q " lost by hogwild[^:]*kill:2@step=8[^:]*, seed 2: worker 2 after 8 gradients, at "
+  tr -s ' \n' ' ' <"$TMP/said" | grep -q " lost by hogwild, seed 2: worker 2 after 8 gradients, at "
   grep -q "^Lost ranks: hogwild.* (2 of 2 seeds); not like for like" "$TMP/said"
   [ "$(json "$TMP/runs.json" '[[len(r["losses"]) for r in d["runs"]], [s["runs_with_losses"] for s in d["comparison"]["strategies"]], d["comparison"]["lost_alike"]]')" = "[[1, 0, 1, 0], [2, 0], False]" ]
 }
