@@ -141,14 +141,15 @@ static bool as_good(const struct hr_verdict *v, size_t g, size_t as)
 /* ", the best 96.51 % (a), the worst 95.10 % (b)" */
 static void say_range(FILE *out, const struct hr_verdict *v, const char *best_names)
 {
-    char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX];
+    char best[HR_HUMAN_MAX], least[HR_HUMAN_MAX], worsts[NAMES_MAX];
     const size_t last = extreme(v, false, true);
     score_text(v, v->best, best);
+    names_of(v, as_good, last, worsts);
     if (!hr_verdict_below(v, last, v->best))
         fprintf(out, ": their means are equal, %s", best);
     else
         fprintf(out, ": best mean %s (%s), worst %s (%s)", best, best_names,
-                score_text(v, last, least), v->groups.group[last].name);
+                score_text(v, last, least), worsts);
 }
 
 /* "; significantly worse: a (-1.20 points), b (-2.50 points)" */
