@@ -48,8 +48,6 @@ sys.exit(abs((off - on) / 23 - (0.005 * 16384 / 134912 - 64 * 8e-9)) > 1e-6)' "$
     train --strategy elastic-averaging --overlap on
   refused 2 "--overlap on: not with --pipeline 2 and --strategy ps-sync: a worker pushes when all of its stages are through" \
     train --strategy ps-sync --pipeline 2 --overlap on
-  refused 2 "--inject drop-push: not with --overlap on: a push is lost whole, and sent again" \
-    train --strategy ps-async --inject drop-push:p=0.1 --overlap on
   refused 2 "a gradient is compressed as a whole" train --strategy ps-sync --compress bf16 --overlap on
   refused 2 "--overlap on: not with --strategy allreduce and --clock virtual" \
     train --clock virtual --overlap on

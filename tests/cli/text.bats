@@ -57,7 +57,7 @@ digest() { hogring train "${tiny[@]}" --max-steps 3 --quiet "$@" | sed -n 's/^we
   hogring train "${on[@]}" --max-steps 3 --json "$TMP/r.json" --quiet >"$TMP/said"
   hogring replay "$TMP/t" >"$TMP/said" 2>&1
   hogring gate "$TMP/r.json" >"$TMP/said" 2>&1
-  hogring train "${on[@]}" --max-steps 3 --details 2>&1 >/dev/null | grep -q "k tokens/s  allreduce, seed 1$"
+  hogring train "${on[@]}" --max-steps 3 --details 2>&1 >/dev/null | grep -q " [0-9.]*[kM]* tokens/s  allreduce, seed 1$"
   hogring data info "$TMP/cats.txt" --context 8 --json "$TMP/info.json" >/dev/null
   [ "$(json "$TMP/info.json" '[(t["context"], t["vocabulary"], t["tokens"] > t["train_tokens"], t["guess_loss"] < 4) for t in [d["text"]]]')" = "[(8, 'bytes', True, True)]" ]
   hogring data info "$TMP/cats.txt" --context 8 | grep -q "^test .* tokens, [0-9]* samples: .* sat on a mat"
