@@ -18,10 +18,11 @@
  *   Cuts     the model is the mean of the replicas, T(n) times 1 / n. No replica changes; the
  *            snapshot has them all, so a resumed run equals one that never stopped.
  *   Stop     news from the first active worker travel one link a step, so a request to stop takes
- * effect after as many steps as the farthest worker is links away, or at the next cut; where those
- * that are left do not reach each other, at the next cut. Source   Lian et al., "Can Decentralized
- * Algorithms Outperform Centralized Algorithms?", NIPS 2017, arXiv 1705.09056. Weights: Xiao, Boyd,
- * "Fast linear iterations for distributed averaging", 2004.
+ *            effect after as many steps as the farthest worker is links away, or at the next cut;
+ *            where those that are left do not reach each other, at the next cut.
+ *   Source   Lian et al., "Can Decentralized Algorithms Outperform Centralized Algorithms?", NIPS
+ *            2017, arXiv 1705.09056. Weights: Xiao, Boyd, "Fast linear iterations for distributed
+ *            averaging", 2004.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
  *   Replay     a worker follows its log: a block is free to it when the block's count has reached
  *              the ticket that was recorded. What tickets do not decide it takes from the log.
  *   Lost       a worker that is: what it had in its hands comes out at the cut (lost_batches.h); a
- * block that it had is given back, with what its push has done to it.
+ *              block that it had is given back, with what its push has done to it.
  *
  *     [pushes line of worker 0 | of 1 | ... | pairs of weights | word of block 0 | ... | a node]
  *                                     first in shared->own; by ticket: words; several machines:

@@ -3,8 +3,9 @@
  *
  *   [ arrived | closed, open, bell | done | entry 0 | entry 1 | ... ]    a line each, shared memory
  *
- *   Story    every rank takes its entry (what it calls, where its buffer lies) and counts itself
- * in. The last to arrive has everybody's entry before it: it compares the calls, and then
+ *   Story    every rank fills its entry (what it calls, where its buffer lies) and counts itself
+ *            in. The last to arrive has everybody's entry before it: it compares the calls, and
+ *            then
  *              - does a barrier, or a sum so small that sharing costs more, alone, and closes;
  *              - else opens the barrier for work: whoever is running claims blocks, its own chunk's
  *                first, then the others'; whoever finishes the last block closes.

@@ -6,7 +6,7 @@
  *
  *     machine a                                   machine b
  *     rank: commit --> ring                       ring --> rank: peek, use, release
- *                       | bridge: take    commit: bridge ^     |
+ *                       | bridge: take      commit: bridge ^   |
  *     segment [......bytes......]           [......bytes......]  |  at the same offsets
  *                       +------------- wire -----------------+   |
  *     rank: drained <-- released when sent        <-- credits <--+

@@ -310,7 +310,7 @@ static bool is_wrong(const struct hr_diff_barrier *barrier)
     return hr_atom32_load_acquire(&barrier->wrong); /* partner: say_wrong */
 }
 
-/* Does that machine barrier, beside this one? */
+/* Does that machine take part, beside this one? */
 static bool has(const struct hr_diff_barrier *barrier, size_t machine)
 {
     return machine != barrier->options.hosts.self && !barrier->other[machine].gone;

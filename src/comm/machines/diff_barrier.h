@@ -6,7 +6,7 @@
  *              when all have: sends what was changed                   RUN ..., PACK, END
  *              when it has all of the others', and its own is sent:    lets its ranks go on
  *
- *   So a barrier is a barrier of all ranks behind which each machine's areas hold what any rank had
+ *   So it is a barrier of all ranks, behind which each machine's areas hold what any rank had
  *   stored before it: what is plain memory between barriers on one machine may be so on several.
  *   Where none of those who meet lives other ranks may, servers, that they wake: such a machine
  *   sends END, to machines where they live, when it has passed itself.
@@ -18,8 +18,8 @@
  *             machine 0  has, and so have all others: over    PASS
  *           So it is over for all or for none, before or behind whatever machine 0 says of a loss
  *           (drive/losses_multinode.h): then the one under way is void, for all, and a new term
- * begins, with barriers of its own. What of a void one has come stays: who lives says it all once
- *           more, and then all have what machine 0 has (hr_diff_barrier_spread).
+ *           begins, with barriers of its own. What of a void one has come stays: who lives says it
+ *           all once more, and then all have what machine 0 has (hr_diff_barrier_spread).
  *
  * Threads:  at by ranks; conduct, alone and close by the launcher. The bridge's pollers write what
  *           arrives.
@@ -28,7 +28,7 @@
  *           what has landed; passed (release) carries it to all ranks here.
  * Memory:   private: words of its ranks, which are threads; the twin, and two packets a machine.
  * Errors:   HR_E_TIMEOUT names who has not come; HR_E_ABORTED; HR_E_NOMEM; HR_E_FAILED: another
- *           machine meets elsewhere, or sends what is not shared.
+ *           machine is at another barrier, or sends what is not shared.
  * Source:   barriers that carry diffs: Keleher et al., "TreadMarks", USENIX 1994.
  * Test:     tests/unit/machines/test_diff_barrier.c, test_diff_barrier_led.c, test_twin.c
  */

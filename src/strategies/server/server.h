@@ -288,9 +288,9 @@ uint64_t hr_ssp_slowest_clock(const struct hr_shard *shard);
  *            at a cut, the cut is complete now.
  *   Batches  shard 0 knows what it handed out and whether the push of it was taken. What was not
  *            pushed is handed out again, or is lost (lost_batches.h), and counters that w had
- * changed for it are taken back. So the counters of a lost worker are exact. The staleness of its
- *            last push, if shard 0 has taken it, is counted at the next cut, or when it comes back:
- *            by then all shards have said what they know.
+ *            changed for it are taken back. So the counters of a lost worker are exact. The
+ *            staleness of its last push, if shard 0 has taken it, is counted at the next cut, or
+ *            when it comes back: by then all shards have said what they know.
  *   Partial  a push may have reached some shards and not others. Those that have it keep it. It is
  *            shard 0's word that counts: did it get there, the batch is trained on; did it not, the
  *            batch goes back, and the others will apply it twice. Either is counted as partial.

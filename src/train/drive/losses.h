@@ -14,8 +14,8 @@
  *              done without, nor a worker with a server in it: it is started again in any case
  *
  * A new term is what the launcher puts in order while all who live rest:
- *   always     active: the workers that live; under --reduce repro the largest power of two of them
- *   revoked   all go back to the last cut. Snapshot and counters become what they were there, and
+ *   always     workers that live are active; under --reduce repro the largest power of two of them
+ *   revoked    all go back to the last cut. Snapshot and counters become what they were there, and
  *              what ranks share is initialised from them, as it is when a run is resumed from a
  *              checkpoint. So recovery is a resume in memory
  *   else       owners have taken the loss as an input: nothing else changes

@@ -10,8 +10,8 @@
  *
  *   A loss that is an input (strategy->losses_are_inputs): shards take it in turn, like a message;
  *   the active workers change when all who live are at a cut. Else nothing happens any more until
- * all who are lost are known to be, and those who come back are there (hr_play_term_is_over): then
- * a new term begins from the last cut.
+ *   all who are lost are known to be, and those who come back are there (hr_play_term_is_over):
+ *   then a new term begins from the last cut.
  *
  * Drivers (drive_explore.c, drive_virtual.c, drive_replay.c) differ only in whose turn it is.
  * Effects happen in the driver's thread; gradients, which are pure, may be computed ahead by other
@@ -130,8 +130,8 @@ HR_CHECKED enum hr_status hr_play_cut(struct hr_play *play);
  *
  *   When    a multiple of --checkpoint-every batches has been handed out, or a save is asked for
  *           (strategy/batch_schedule.h), and the epoch's last batch has not: there a cut follows,
- *           which saves. Not while losses wait to be taken, nor in a
- *           revoke: then at the first event behind it. The checkpoint's step is the number of
+ *           which saves. Not while losses wait to be taken, nor where waits
+ *           are revoked: then at the first event behind it. The checkpoint's step is the number of
  *           batches that have been handed out, less that of a step in hand (backup-workers).
  *
  *   Told    a worker's step is told when it has its next batch: until all whose step may be in the

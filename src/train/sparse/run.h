@@ -8,7 +8,7 @@
  *            hot.h      a worker's copies of the most frequent
  *            sgd, dual, factors   one solver each           objective  what an epoch's end measures
  *            lock       one update at a time
- *            resolve     options; run  memory, result        state      checkpoints
+ *            resolve    options; run  memory, result        state      checkpoints
  *            tell       blocks, to who looks on
  *            evaluate   a checkpoint's weights on test rows generate   rows like RCV1's
  *            needs      what that memory is, beforehand

@@ -165,7 +165,7 @@ struct hr_virtual_worker {
     size_t sent;                           /* its own on their way */
     int64_t stall_ps, load_ps, compute_ps; /* its gradient takes all of them */
     bool repeats;                          /* at a deadline that is set: a push was lost */
-    bool absent;                           /* dead, lost, or without a own: its time is nobody's */
+    bool absent;                           /* dead, lost, or not active: its time is nobody's */
     bool overdue;  /* its death is noticed when its last message has arrived */
     uint32_t life; /* counts its deaths, its returns, and terms */
 };

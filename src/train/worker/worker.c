@@ -168,8 +168,7 @@ static enum hr_status start_worker(struct hr_train_worker *self, size_t rank, bo
     };
     stand_at(self, shared->active->index);
     hr_tell_begin(self);
-    if (!hr_train_worker_enter_group(
-            self)) /* of those who come back: they get one in the next term */
+    if (!hr_train_worker_enter_group(self)) /* one that comes back is active in the next term */
         self->worker.group_rank = 0;
     HR_TRY(join_group(self));
     const enum hr_status status = hr_worker_start(&self->worker);
