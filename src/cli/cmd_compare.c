@@ -18,7 +18,7 @@
 static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_dataset *dataset,
                                     const struct hr_compare_runs *runs,
                                     const struct hr_tuning *tuning, size_t good,
-                                    const struct hr_verdict_wish *wish)
+                                    const struct hr_verdict_request *request)
 {
     json_t *lists = hr_sweep_json(cli, HR_COMPARE);
     if (lists)
@@ -33,7 +33,7 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
                                                                         .failed = runs->failed,
                                                                         .nfailed = runs->nfailed,
                                                                         .tuning = tuned,
-                                                                        .wish = wish,
+                                                                        .request = request,
                                                                         .lists = lists});
     json_decref(lists);
     json_decref(tuned);
@@ -48,24 +48,25 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     static struct hr_fair_text text;
     char sure[HR_TUNING_SURE_MAX];
     const enum hr_status failed = hr_compare_sort_out(runs, &good);
-    struct hr_verdict_wish wish = hr_compare_wish(cli, runs, good, tuning->nentries > 0, &text);
-    wish.tuned = hr_tuning_chose_rates(tuning);
-    wish.more_s += tuning->took_s; /* it is searched again */
-    wish.sure = tuning->nentries ? hr_tuning_sure(tuning, sure) : "";
+    struct hr_verdict_request request =
+        hr_compare_request(cli, runs, good, tuning->nentries > 0, &text);
+    request.tuned = hr_tuning_chose_rates(tuning);
+    request.more_s += tuning->took_s; /* it is searched again */
+    request.sure = tuning->nentries ? hr_tuning_sure(tuning, sure) : "";
     if (!cli->quiet && !tuning->nentries) /* else each has the rate and momentum that suit it */
         hr_watch_advise(runs->results, good);
     if (tuning->nentries)
         hr_tuning_print(out, tuning, cli->details);
     if (good) {
-        const struct hr_table_style style = {wish.target, hr_output_width(), cli->details};
+        const struct hr_table_style style = {request.target, hr_output_width(), cli->details};
         hr_table_print(out, runs->results, good, &style);
         fputc('\n', out);
-        hr_verdict_print(out, runs->results, good, wish, cli->details, hr_output_width());
+        hr_verdict_print(out, runs->results, good, request, cli->details, hr_output_width());
         if (runs->folds && runs->per_seed > 1)
             fputs("Folds share what they are trained on: differences look surer than they are.\n",
                   out);
     }
-    HR_TRY(write_outcome(cli, dataset, runs, tuning, good, &wish));
+    HR_TRY(write_outcome(cli, dataset, runs, tuning, good, &request));
     hr_outcome_say(cli, out);
     if (failed)
         return hr_fail(failed, "not every run ended well: see above");

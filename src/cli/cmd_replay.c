@@ -217,13 +217,13 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
     HR_TRY(hr_outcome_check_task(cli, dataset));
     if (cli->what_if[0])
         return cli_what_if(cli, replay, dataset);
-    const struct hr_metrics_wish wish =
-        hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
-    HR_TRY(hr_metrics_check(&wish));
+    const struct hr_metrics_request request =
+        hr_watch_request(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
+    HR_TRY(hr_metrics_check(&request));
     struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, replay->data, NULL, hr_watch_telling(cli));
     watch.outputs = cli;
-    hr_watch_write(&watch, &wish, &observer);
+    hr_watch_write(&watch, &request, &observer);
     const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);
     hr_watch_end(&watch, NULL);
     if (status != HR_OK)

@@ -329,7 +329,7 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
                                          cli->details};
     if (!result->interrupted || result->ncurve) {
         hr_table_print(out, result, 1, &style);
-        hr_verdict_print(out, result, 1, (struct hr_verdict_wish){0}, cli->details, style.width);
+        hr_verdict_print(out, result, 1, (struct hr_verdict_request){0}, cli->details, style.width);
     }
     print_end(out, result, cli->details);
     forecast_check_print(out, check, result);
@@ -344,10 +344,10 @@ static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *da
                : hr_outcome_expect(cli, result, 1);
 }
 
-/* Whatever is refused, and the data. name: (HR_RUN_NAME) the wish points to it. */
+/* Whatever is refused, and the data. name: (HR_RUN_NAME) the request points to it. */
 static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines,
                                 struct hr_dataset *dataset, char *name,
-                                struct hr_metrics_wish *wish, struct hr_forecast_check *check)
+                                struct hr_metrics_request *request, struct hr_forecast_check *check)
 {
     HR_TRY(hr_cli_resume(cli));
     cli->train.wants_answers = hr_outcome_wants_answers(cli);
@@ -357,8 +357,8 @@ static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines
     HR_TRY(hr_timeline_check(cli));
     HR_TRY(check_export(cli));
     HR_TRY(foretell_check(cli));
-    *wish = hr_watch_wish(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
-    HR_TRY(hr_metrics_check(wish));
+    *request = hr_watch_request(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
+    HR_TRY(hr_metrics_check(request));
     HR_TRY(hr_cli_open_data(cli, machines, dataset));
     HR_TRY(hr_outcome_check_task(cli, dataset));
     return foretell(cli, dataset, check);
@@ -369,10 +369,10 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
 {
     struct hr_watch watch;
     struct hr_forecast_check check;
-    struct hr_metrics_wish wish;
+    struct hr_metrics_request request;
     char name[HR_RUN_NAME];
     HR_TRY(hr_cli_machines_ready(cli, machines,
-                                 get_ready(cli, machines, dataset, name, &wish, &check)));
+                                 get_ready(cli, machines, dataset, name, &request, &check)));
     struct hr_timeline_watch lines = {.cli = cli};
     struct hr_observer observer =
         hr_watch_begin(&watch, &cli->train, cli->data, NULL, hr_watch_telling(cli));
@@ -380,7 +380,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     watch.outputs = cli;
     watch.dataset = dataset;
     hr_watch_timeline(&watch, &lines, &observer);
-    hr_watch_write(&watch, &wish, &observer);
+    hr_watch_write(&watch, &request, &observer);
     enum hr_status status = hr_train_on(machines, &cli->train, dataset, &observer, result);
     if (status == HR_OK)
         status = hr_cli_machines_ran(machines);

@@ -47,8 +47,9 @@ static enum hr_status publish(const struct hr_policy_search *search)
     struct hr_run_result *runs = calloc((search->nfinalists + 1) * search->nseeds, sizeof *runs);
     if (!runs)
         return hr_fail(HR_E_NOMEM, "no memory for the document");
-    const struct hr_verdict_wish wish = {.tuned = hr_policy_tuned(search)};
-    const struct hr_endings endings = {.runs = runs, .n = gather_runs(search, runs), .wish = &wish};
+    const struct hr_verdict_request request = {.tuned = hr_policy_tuned(search)};
+    const struct hr_endings endings = {
+        .runs = runs, .n = gather_runs(search, runs), .request = &request};
     json_t *document = hr_json_runs(&cli->train, search->dataset, &endings);
     if (document && json_object_set_new(document, "search", hr_policy_json(search)) != 0) {
         json_decref(document);

@@ -12,7 +12,8 @@ static inline char *verdict(const struct hr_run_result *runs, size_t n, double t
     struct capture capture;
     capture_begin(&capture);
     hr_verdict_print(capture.out, runs, n,
-                     (struct hr_verdict_wish){.target = {hr_metric_of_run(runs), target}}, true, 0);
+                     (struct hr_verdict_request){.target = {hr_metric_of_run(runs), target}}, true,
+                     0);
     return capture_end(&capture);
 }
 

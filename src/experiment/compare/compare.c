@@ -180,14 +180,15 @@ static enum hr_status compare_in_turn(const struct hr_cli *cli, struct hr_datase
         struct hr_watch watch;
         const struct hr_train_options *options = &runs->options[i];
         const struct hr_progress_subject subject = compare_runs_subject(runs, i);
-        const struct hr_metrics_wish wish = hr_watch_wish(cli, options, dataset, runs->name[i]);
+        const struct hr_metrics_request request =
+            hr_watch_request(cli, options, dataset, runs->name[i]);
         struct hr_observer observer =
             hr_watch_begin(&watch, options, cli->data, &subject, hr_watch_telling(cli));
         const int64_t began = hr_clock_ns();
         watch.first = i < runs->per_seed;
         watch.share = &runs->share;
         hr_watch_timeline(&watch, &lines, &observer);
-        hr_watch_write(&watch, &wish, &observer);
+        hr_watch_write(&watch, &request, &observer);
         const enum hr_status status = hr_train(options, dataset, &observer, &runs->results[i]);
         runs->remaining.seconds[i] = status == HR_OK ? hr_seconds(hr_clock_ns() - began) : 0;
         hr_watch_end(&watch, status == HR_OK ? &runs->results[i] : NULL);
@@ -234,11 +235,11 @@ static enum hr_status check_folder(const struct hr_train_options *options)
 static enum hr_status check_outputs(const struct hr_cli *cli, const struct hr_compare_runs *runs)
 {
     for (size_t i = 0; i < runs->n; i++) {
-        const struct hr_metrics_wish wish =
-            hr_watch_wish(cli, &runs->options[i], NULL, runs->name[i]);
+        const struct hr_metrics_request request =
+            hr_watch_request(cli, &runs->options[i], NULL, runs->name[i]);
         if (!runs->spared[i])
             HR_TRY(check_folder(&runs->options[i]));
-        HR_TRY(hr_metrics_check(&wish));
+        HR_TRY(hr_metrics_check(&request));
     }
     return HR_OK;
 }
@@ -514,8 +515,9 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
     watch.first = crowd->first == 0;
     share.said = share.crowded = i > 0;
     watch.share = &share;
-    const struct hr_metrics_wish wish = hr_watch_wish(cli, &options, dataset, runs->name[i]);
-    hr_watch_write(&watch, &wish, &observer);
+    const struct hr_metrics_request request =
+        hr_watch_request(cli, &options, dataset, runs->name[i]);
+    hr_watch_write(&watch, &request, &observer);
     parcel.status = hr_train(&options, dataset, &observer, &parcel.result);
     const bool ended = parcel.status == HR_OK;
     parcel.unwritten =

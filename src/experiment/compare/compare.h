@@ -76,8 +76,9 @@ HR_CHECKED enum hr_status hr_compare_sort_out(struct hr_compare_runs *runs, size
 struct hr_fair_text {
     char at[160], fair[8192], more[8192];
 };
-struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr_compare_runs *runs,
-                                       size_t good, bool tuned, struct hr_fair_text *text);
+struct hr_verdict_request hr_compare_request(const struct hr_cli *cli,
+                                             const struct hr_compare_runs *runs, size_t good,
+                                             bool tuned, struct hr_fair_text *text);
 
 /* Frees results and runs; NULL is fine. */
 void hr_compare_free(struct hr_compare_runs *runs);

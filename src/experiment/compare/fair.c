@@ -155,8 +155,9 @@ static const char *length_of(const struct hr_train_options *o)
                                 : NULL;
 }
 
-struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr_compare_runs *runs,
-                                       size_t good, bool tuned, struct hr_fair_text *text)
+struct hr_verdict_request hr_compare_request(const struct hr_cli *cli,
+                                             const struct hr_compare_runs *runs, size_t good,
+                                             bool tuned, struct hr_fair_text *text)
 {
     write_at(runs, good, text->at, sizeof text->at);
     text->fair[0] = text->more[0] = '\0';
@@ -165,13 +166,13 @@ struct hr_verdict_wish hr_compare_wish(const struct hr_cli *cli, const struct hr
         write_command(cli, " --tune", text->fair, sizeof text->fair);
     if (more_seeds(cli)[0])
         write_command(cli, "", text->more, sizeof text->more);
-    return (struct hr_verdict_wish){.target = hr_target_asked(&cli->train),
-                                    .margin = cli->margin,
-                                    .at = tuned ? "the values chosen" : text->at,
-                                    .tuned = tuned,
-                                    .length = length_of(&cli->train),
-                                    .fair = text->fair,
-                                    .fair_s = seconds_of(cli, runs, good, true),
-                                    .more = text->more,
-                                    .more_s = seconds_of(cli, runs, good, false)};
+    return (struct hr_verdict_request){.target = hr_target_asked(&cli->train),
+                                       .margin = cli->margin,
+                                       .at = tuned ? "the values chosen" : text->at,
+                                       .tuned = tuned,
+                                       .length = length_of(&cli->train),
+                                       .fair = text->fair,
+                                       .fair_s = seconds_of(cli, runs, good, true),
+                                       .more = text->more,
+                                       .more_s = seconds_of(cli, runs, good, false)};
 }

@@ -50,7 +50,7 @@ struct hr_endings {
     size_t n;
     const struct hr_failed_run *failed; /* (nfailed) */
     size_t nfailed;
-    const struct hr_verdict_wish *wish; /* verdict/verdict.h; NULL: nothing but a target */
+    const struct hr_verdict_request *request; /* verdict/verdict.h; NULL: nothing but a target */
     json_t *lists;    /* options that were given several values, by name: arrays; NULL: none */
     json_t *given;    /* every option that was given, by name, as typed; NULL: not known */
     json_t *forecast; /* of train --forecast; NULL: none */

@@ -928,13 +928,14 @@ static const struct hr_field failed_rows[] = {
 json_t *hr_json_runs(const struct hr_train_options *options, const struct hr_dataset *dataset,
                      const struct hr_endings *endings)
 {
-    struct hr_verdict_wish wish = endings->wish ? *endings->wish : (struct hr_verdict_wish){0};
-    wish.target = hr_target_asked(options);
+    struct hr_verdict_request request =
+        endings->request ? *endings->request : (struct hr_verdict_request){0};
+    request.target = hr_target_asked(options);
     return json_pack("{so sO? so so so so sO? sO*}", "bits", hr_machine_bits_json(), "given",
                      endings->given, "config", hr_json_config(options, dataset, endings->lists),
                      "runs", run_array(endings->runs, endings->n, dataset), "failed",
                      hr_fields_list(HR_ROWS(failed_rows), endings->failed, endings->nfailed,
                                     sizeof *endings->failed, NULL),
-                     "comparison", hr_json_comparison(endings->runs, endings->n, wish), "forecast",
-                     endings->forecast, "tuning", endings->tuning);
+                     "comparison", hr_json_comparison(endings->runs, endings->n, request),
+                     "forecast", endings->forecast, "tuning", endings->tuning);
 }

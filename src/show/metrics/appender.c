@@ -27,16 +27,16 @@ enum taken { TAKEN, HELD, NO_LOCKS };
  * for reading is of somebody who may read the file, and no writer's: it is in nobody's way. */
 static enum taken take(int fd, enum what what)
 {
-    const struct flock wish = {
+    const struct flock request = {
         .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = what, .l_len = 1};
-    struct flock lock = wish;
+    struct flock lock = request;
     if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
         return TAKEN;
     if (errno == EINTR)
         return HELD;
     if (errno != EAGAIN && errno != EACCES)
         return NO_LOCKS;
-    lock = wish;
+    lock = request;
     return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK ? TAKEN : HELD;
 }
 

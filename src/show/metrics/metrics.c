@@ -216,9 +216,9 @@ static enum hr_status lacks_end(const char *path, const char *run, bool *lacks)
 /* --- lines of a log --- */
 
 /* With what is there. --resume auto does so where no checkpoint is yet. */
-static bool goes_on(const struct hr_metrics_wish *wish)
+static bool goes_on(const struct hr_metrics_request *request)
 {
-    return wish->options->resume[0] || wish->options->finished_ok;
+    return request->options->resume[0] || request->options->finished_ok;
 }
 
 /* A line of plain numbers, as it is put together. */
@@ -292,39 +292,40 @@ static enum hr_status make_head(struct hr_run_log *log, const char *run, char **
     return HR_OK;
 }
 
-static void put_start(struct hr_run_log *log, const struct hr_metrics_wish *wish,
+static void put_start(struct hr_run_log *log, const struct hr_metrics_request *request,
                       const struct hr_run_info *info, const struct hr_gone_back *gone)
 {
     put_object(log, "start", info->begins,
-               hr_json_object("life", HR_JSON(gone->lives + 1), "hogring", HR_JSON(HR_VERSION),
-                              "time", HR_JSON((uint64_t)time(NULL)), HR_OF(info, strategy),
-                              HR_OF(info, seed), HR_OF(info, model), HR_OF(info, workers),
-                              HR_OF(info, servers), HR_OF(info, global_batch), HR_OF(info, params),
-                              HR_OF(wish->options, clock), "resumed", json_boolean(info->resumed),
-                              "overtaken_lines", HR_JSON(gone->lines), "torn_bytes",
-                              HR_JSON(gone->torn), "log_every", HR_JSON(log->every), "config",
-                              hr_json_config(wish->options, wish->dataset, NULL), NULL));
+               hr_json_object(
+                   "life", HR_JSON(gone->lives + 1), "hogring", HR_JSON(HR_VERSION), "time",
+                   HR_JSON((uint64_t)time(NULL)), HR_OF(info, strategy), HR_OF(info, seed),
+                   HR_OF(info, model), HR_OF(info, workers), HR_OF(info, servers),
+                   HR_OF(info, global_batch), HR_OF(info, params), HR_OF(request->options, clock),
+                   "resumed", json_boolean(info->resumed), "overtaken_lines", HR_JSON(gone->lines),
+                   "torn_bytes", HR_JSON(gone->torn), "log_every", HR_JSON(log->every), "config",
+                   hr_json_config(request->options, request->dataset, NULL), NULL));
 }
 
-static enum hr_status log_open(struct hr_run_log *log, const struct hr_metrics_wish *wish,
+static enum hr_status log_open(struct hr_run_log *log, const struct hr_metrics_request *request,
                                const struct hr_run_info *info)
 {
     struct hr_gone_back gone = {0};
     char *name = NULL;
-    *log = (struct hr_run_log){
-        .every = wish->every ? wish->every : 1, .workers = info->workers, .newest = info->begins};
-    enum hr_status status = make_head(log, wish->run, &name);
+    *log = (struct hr_run_log){.every = request->every ? request->every : 1,
+                               .workers = info->workers,
+                               .newest = info->begins};
+    enum hr_status status = make_head(log, request->run, &name);
     const struct hr_go_back to = {name, info->begins, info->redone, info->nredone};
-    if (status == HR_OK && goes_on(wish))
-        status = hr_log_go_back(wish->log, &to, &gone);
+    if (status == HR_OK && goes_on(request))
+        status = hr_log_go_back(request->log, &to, &gone);
     free(name);
     HR_TRY(status);
     log->untold = calloc(log->workers, sizeof *log->untold);
     if (!log->untold)
         return hr_fail(HR_E_NOMEM, "no memory for a log of %zu workers", log->workers);
-    HR_TRY(hr_appender_open(&log->file, wish->log));
+    HR_TRY(hr_appender_open(&log->file, request->log));
     log->file.silent = true; /* what fails now is refused */
-    put_start(log, wish, info, &gone);
+    put_start(log, request, info, &gone);
     hr_appender_flush(&log->file);
     log->file.silent = false;
     return log->file.status == HR_OK ? HR_OK : hr_fail(log->file.status, "%s", log->file.message);
@@ -444,9 +445,9 @@ static enum hr_status log_finish(const char *path, const char *run,
 
 /* --- both --- */
 
-static enum hr_status folder_of(const struct hr_metrics_wish *wish, char path[HR_PATH_MAX])
+static enum hr_status folder_of(const struct hr_metrics_request *request, char path[HR_PATH_MAX])
 {
-    return hr_path(path, "%s/%s", wish->board, wish->run);
+    return hr_path(path, "%s/%s", request->board, request->run);
 }
 
 static bool holds_something(const char *path)
@@ -480,20 +481,20 @@ static enum hr_status check_log(const char *path)
                           path);
 }
 
-enum hr_status hr_metrics_check(const struct hr_metrics_wish *wish)
+enum hr_status hr_metrics_check(const struct hr_metrics_request *request)
 {
-    const bool may = wish->options->overwrite || goes_on(wish);
+    const bool may = request->options->overwrite || goes_on(request);
     char folder[HR_PATH_MAX];
     struct stat about;
-    if (wish->log[0] && !may && holds_something(wish->log))
-        return refuse("log", wish->log);
-    if (wish->log[0] && wish->options->overwrite && !goes_on(wish))
-        HR_TRY(check_log(wish->log));
-    if (!wish->board[0])
+    if (request->log[0] && !may && holds_something(request->log))
+        return refuse("log", request->log);
+    if (request->log[0] && request->options->overwrite && !goes_on(request))
+        HR_TRY(check_log(request->log));
+    if (!request->board[0])
         return HR_OK;
-    if (stat(wish->board, &about) == 0 && !S_ISDIR(about.st_mode))
-        return hr_fail(HR_E_IO, "--tensorboard: %s is no folder", wish->board);
-    HR_TRY(folder_of(wish, folder));
+    if (stat(request->board, &about) == 0 && !S_ISDIR(about.st_mode))
+        return hr_fail(HR_E_IO, "--tensorboard: %s is no folder", request->board);
+    HR_TRY(folder_of(request, folder));
     return !may && hr_board_is_there(folder) ? refuse("tensorboard", folder) : HR_OK;
 }
 
@@ -522,47 +523,47 @@ static enum hr_status replace_log(const char *path)
     return own_log(path); /* of the new file */
 }
 
-enum hr_status hr_metrics_forget(const struct hr_metrics_wish *wish)
+enum hr_status hr_metrics_forget(const struct hr_metrics_request *request)
 {
-    if (!wish->log[0])
+    if (!request->log[0])
         return HR_OK;
-    if (wish->options->overwrite && !goes_on(wish))
-        return replace_log(wish->log);
-    HR_TRY(own_log(wish->log));
-    return goes_on(wish) || !holds_something(wish->log) ? HR_OK : refuse("log", wish->log);
+    if (request->options->overwrite && !goes_on(request))
+        return replace_log(request->log);
+    HR_TRY(own_log(request->log));
+    return goes_on(request) || !holds_something(request->log) ? HR_OK : refuse("log", request->log);
 }
 
 static enum hr_status open_log(struct hr_metrics *metrics, const struct hr_run_info *info)
 {
-    const struct hr_metrics_wish *wish = &metrics->wish;
-    enum hr_status status = log_open(&metrics->log, wish, info);
-    if (status == HR_E_USAGE && wish->options->overwrite) {
+    const struct hr_metrics_request *request = &metrics->request;
+    enum hr_status status = log_open(&metrics->log, request, info);
+    if (status == HR_E_USAGE && request->options->overwrite) {
         (void)!log_close(&metrics->log);
-        status = replace_log(wish->log);
+        status = replace_log(request->log);
         if (status == HR_OK)
-            status = log_open(&metrics->log, wish, info);
+            status = log_open(&metrics->log, request, info);
     }
-    if (status == HR_OK && goes_on(wish)) /* it may be another file now */
-        status = own_log(wish->log);
+    if (status == HR_OK && goes_on(request)) /* it may be another file now */
+        status = own_log(request->log);
     return status == HR_OK ? HR_OK : hr_fail_within(status, "--log");
 }
 
 static enum hr_status open_board(struct hr_metrics *metrics, const struct hr_run_info *info)
 {
-    const struct hr_metrics_wish *wish = &metrics->wish;
+    const struct hr_metrics_request *request = &metrics->request;
     char folder[HR_PATH_MAX];
-    HR_TRY(folder_of(wish, folder));
-    if (!info->resumed && (wish->options->overwrite || goes_on(wish)))
+    HR_TRY(folder_of(request, folder));
+    if (!info->resumed && (request->options->overwrite || goes_on(request)))
         HR_TRY(hr_board_forget(folder));
-    return hr_board_open(&metrics->board, folder, wish->every, info);
+    return hr_board_open(&metrics->board, folder, request->every, info);
 }
 
 enum hr_status hr_metrics_begin(struct hr_metrics *metrics, const struct hr_run_info *info)
 {
     metrics->begun = true;
-    if (metrics->wish.log[0])
+    if (metrics->request.log[0])
         HR_TRY(open_log(metrics, info));
-    return metrics->wish.board[0] ? open_board(metrics, info) : HR_OK;
+    return metrics->request.board[0] ? open_board(metrics, info) : HR_OK;
 }
 
 void hr_metrics_step(struct hr_metrics *metrics, const struct hr_step_report *step)
@@ -619,10 +620,10 @@ void hr_metrics_flush(struct hr_metrics *metrics)
 enum hr_status hr_metrics_end(struct hr_metrics *metrics, const struct hr_run_result *result,
                               const char *message, int exit_code)
 {
-    const struct hr_metrics_wish *wish = &metrics->wish;
+    const struct hr_metrics_request *request = &metrics->request;
     if (!metrics->begun) /* it was resumed, and had nothing left to do */
-        return result && wish->log && wish->log[0] && goes_on(wish)
-                   ? log_finish(wish->log, wish->run, result, message, exit_code)
+        return result && request->log && request->log[0] && goes_on(request)
+                   ? log_finish(request->log, request->run, result, message, exit_code)
                    : HR_OK;
     if (metrics->log.file.open)
         log_end(&metrics->log, result, message, exit_code);

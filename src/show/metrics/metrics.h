@@ -1,7 +1,7 @@
 /* metrics.h - a run's history in files: JSON Lines, TensorBoard, or both.
  *
- *     hr_metrics_check(&wish)                    before anything: what could only fail later
- *     struct hr_metrics metrics = {.wish = ...};
+ *     hr_metrics_check(&request)                 before anything: what could only fail later
+ *     struct hr_metrics metrics = {.request = ...};
  *     hr_metrics_begin(&metrics, info)           an observer's `admits`; then what it is told:
  *     hr_metrics_step, _point, _saving, _writing, _saved, _lost
  *     hr_metrics_flush                           about ten times a second (`progress`)
@@ -233,7 +233,7 @@ struct hr_run_log {
 };
 
 /* What was asked for. All is borrowed. */
-struct hr_metrics_wish {
+struct hr_metrics_request {
     const char *log, *board; /* a file, shared by the runs of a comparison; a folder; "": none */
     const char *run;         /* the run's name, and its folder below `board` */
     uint64_t every;
@@ -242,24 +242,24 @@ struct hr_metrics_wish {
 };
 
 struct hr_metrics {
-    struct hr_metrics_wish wish;
+    struct hr_metrics_request request;
     bool begun;
     uint64_t saving; /* the step that was copied last */
     struct hr_run_log log;
     struct hr_board board;
 };
 
-static inline bool hr_metrics_are_wanted(const struct hr_metrics_wish *wish)
+static inline bool hr_metrics_are_wanted(const struct hr_metrics_request *request)
 {
-    return wish->log && (wish->log[0] || wish->board[0]);
+    return request->log && (request->log[0] || request->board[0]);
 }
 
 /* Is there anything that the run would write to, and may not: neither goes on with it (--resume)
  * nor replaces it (--overwrite)? HR_E_USAGE; HR_E_IO: it cannot be written. */
-HR_CHECKED enum hr_status hr_metrics_check(const struct hr_metrics_wish *wish);
+HR_CHECKED enum hr_status hr_metrics_check(const struct hr_metrics_request *request);
 /* The log is this command's from now on (HR_E_IO: another run writes it); --overwrite: that of
  * other runs goes, if it is one (HR_E_USAGE). Once, before the first run begins. */
-HR_CHECKED enum hr_status hr_metrics_forget(const struct hr_metrics_wish *wish);
+HR_CHECKED enum hr_status hr_metrics_forget(const struct hr_metrics_request *request);
 
 HR_CHECKED enum hr_status hr_metrics_begin(struct hr_metrics *metrics,
                                            const struct hr_run_info *info);

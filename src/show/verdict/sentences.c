@@ -212,8 +212,8 @@ static void say_best(FILE *out, const struct hr_verdict *v, bool details)
 static void say_scores(FILE *out, const struct hr_verdict *v, bool details)
 {
     say_best(out, v, details);
-    if (details && v->wish.sure && v->wish.sure[0])
-        fprintf(out, "  %s\n", v->wish.sure);
+    if (details && v->request.sure && v->request.sure[0])
+        fprintf(out, "  %s\n", v->request.sure);
     say_names(out, v, untested, v->best, "Not tested (a single seed, or interrupted): ");
     if (details)
         say_power(out, v, true);
@@ -237,7 +237,7 @@ static void say_untested(FILE *out, const struct hr_verdict *v, size_t width)
                 worsts);
     else
         fprintf(out, "all reached %s.", first);
-    hr_say_command(out, "To test it", v->wish.more, v->wish.more_s, width);
+    hr_say_command(out, "To test it", v->request.more, v->request.more_s, width);
     fputc('\n', out);
 }
 
@@ -304,11 +304,11 @@ static bool is_worse(const struct hr_verdict *v, size_t g, size_t than)
 static void say_margin(FILE *out, const struct hr_verdict *v)
 {
     const char *best = v->best < v->groups.n ? v->groups.group[v->best].name : "";
-    if (!(v->wish.margin > 0) || v->score_tests.tests == 0)
+    if (!(v->request.margin > 0) || v->score_tests.tests == 0)
         return;
     say_head(out, "Margin");
     fprintf(out, "%g%s, shown at %g %% (one-sided tests, corrected over all pairs)%s.\n",
-            v->wish.margin, hr_metric_kind(v->metric)->scale > 1 ? " points" : "",
+            v->request.margin, hr_metric_kind(v->metric)->scale > 1 ? " points" : "",
             100 * HR_VERDICT_LEVEL, v->at);
     say_names(out, v, equals, v->best, "Equal to %s within it: ", best);
     say_names(out, v, may_trail, v->best, "No worse than %s by it: ", best);
@@ -421,10 +421,11 @@ static void say_target(FILE *out, const struct hr_verdict *v)
     char text[HR_HUMAN_MAX], names[NAMES_MAX] = "";
     const struct hr_groups *groups = &v->groups;
     const size_t first = first_of(groups, HR_COST_SECONDS);
-    if (!(v->wish.target.value > 0))
+    if (!(v->request.target.value > 0))
         return;
     const size_t firsts = first < groups->n ? names_of(v, as_soon, first, names) : 0;
-    const struct hr_metric_text asked = hr_target_text(v->wish.target.metric, v->wish.target.value);
+    const struct hr_metric_text asked =
+        hr_target_text(v->request.target.metric, v->request.target.value);
     say_head(out, "Target");
     if (first == groups->n)
         fprintf(out, "no strategy reached %s with every seed%s.\n", asked.text, v->at);
@@ -675,12 +676,12 @@ static size_t count_tested(const struct hr_verdict *v)
 }
 
 char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
-                      const struct hr_verdict_wish *wish)
+                      const struct hr_verdict_request *request)
 {
     char *text = NULL;
     size_t bytes;
     struct hr_groups groups;
-    struct hr_verdict_wish without = wish ? *wish : (struct hr_verdict_wish){0};
+    struct hr_verdict_request without = request ? *request : (struct hr_verdict_request){0};
     without.fair = NULL;
     if (hr_groups_make(&groups, runs, n) != HR_OK)
         return NULL;
@@ -698,7 +699,7 @@ char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
 static void compare(FILE *out, const struct hr_verdict *v, bool details, size_t width)
 {
     const bool tested = count_tested(v) > 1;
-    hr_alike_print(out, &v->groups, &v->wish, width);
+    hr_alike_print(out, &v->groups, &v->request, width);
     if (!v->unlike && tested)
         say_scores(out, v, details);
     else if (!v->unlike)
@@ -717,12 +718,12 @@ static void compare(FILE *out, const struct hr_verdict *v, bool details, size_t 
 
 /* pairs: with their table, which is not of sentences. */
 static void print(FILE *out, const struct hr_run_result *runs, size_t n,
-                  struct hr_verdict_wish wish, bool details, bool pairs, size_t width)
+                  struct hr_verdict_request request, bool details, bool pairs, size_t width)
 {
     struct hr_verdict v;
     if (n == 0)
         return;
-    if (hr_verdict_make(&v, runs, n, wish) != HR_OK) {
+    if (hr_verdict_make(&v, runs, n, request) != HR_OK) {
         fprintf(out, "(no verdict: %s)\n", hr_error_message());
         return;
     }
@@ -738,9 +739,9 @@ static void print(FILE *out, const struct hr_run_result *runs, size_t n,
 }
 
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
-                      struct hr_verdict_wish wish, bool details, size_t width)
+                      struct hr_verdict_request request, bool details, size_t width)
 {
-    print(out, runs, n, wish, details, details, width);
+    print(out, runs, n, request, details, details, width);
 }
 
 /* --- for programs --- */
@@ -792,7 +793,7 @@ static json_t *pair(const struct hr_verdict *v, size_t a, size_t b)
 {
     const bool told = hr_verdict_worse_than(v, a, b) || hr_verdict_worse_than(v, b, a);
     const bool claims =
-        v->wish.tuned || hr_alike_pair(&v->groups.group[a], &v->groups.group[b]) != HR_UNLIKE;
+        v->request.tuned || hr_alike_pair(&v->groups.group[a], &v->groups.group[b]) != HR_UNLIKE;
     const struct hr_pair *tested = hr_family_pair(&v->score_tests, a, b);
     const double difference = tested->state == HR_PAIR_TESTED ? tested->test.difference
                                                               : v->score[a].mean - v->score[b].mean;
@@ -836,7 +837,7 @@ static json_t *effect(const struct hr_paired *test)
 static json_t *margin(const struct hr_verdict *v, size_t a, size_t b)
 {
     const struct hr_family *family = &v->score_tests;
-    if (!(v->wish.margin > 0))
+    if (!(v->request.margin > 0))
         return json_null();
     return hr_json_object("a_not_worse_p", HR_JSON(hr_family_pair(family, a, b)->not_worse_p),
                           "b_not_worse_p", HR_JSON(hr_family_pair(family, b, a)->not_worse_p),
@@ -904,8 +905,8 @@ static json_t *uneven_speed(const struct hr_verdict *v)
 }
 
 /* The verdict in words, without the blanks that lines begin with. */
-static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish,
-                         bool details)
+static json_t *sentences(const struct hr_run_result *runs, size_t n,
+                         struct hr_verdict_request request, bool details)
 {
     char *text = NULL;
     size_t bytes;
@@ -913,7 +914,7 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_v
     FILE *out = open_memstream(&text, &bytes);
     if (!out)
         return array;
-    print(out, runs, n, wish, details, false, 0);
+    print(out, runs, n, request, details, false, 0);
     if (fclose(out) == 0)
         for (char *rest, *line = strtok_r(text, "\n", &rest); line;
              line = strtok_r(NULL, "\n", &rest))
@@ -922,12 +923,13 @@ static json_t *sentences(const struct hr_run_result *runs, size_t n, struct hr_v
     return array;
 }
 
-json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish)
+json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n,
+                           struct hr_verdict_request request)
 {
     static const char *const compared_at[] = {"last", "best", "mixed"};
     static const char *const alike[] = {"yes", "as listed", "no"};
     struct hr_verdict v;
-    if (hr_verdict_make(&v, runs, n, wish) != HR_OK)
+    if (hr_verdict_make(&v, runs, n, request) != HR_OK)
         return NULL;
     json_t *object = json_null();
     if (v.groups.n > 1 || (n && (runs[0].event_order || runs[0].folds)))
@@ -935,16 +937,16 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr
             "test", HR_JSON("paired t over the seeds, two-sided, Holm over all pairs"), "level",
             HR_JSON(HR_VERDICT_LEVEL), "metric", HR_JSON(hr_metric_kind(v.metric)->name), "best",
             v.best < v.groups.n ? hr_json_text(v.groups.group[v.best].label) : json_null(),
-            "margin", wish.margin > 0 ? hr_json_number(hr_verdict_margin(&v)) : json_null(),
+            "margin", request.margin > 0 ? hr_json_number(hr_verdict_margin(&v)) : json_null(),
             "lost_alike", json_boolean(hr_groups_lost_alike(&v.groups)), "compared_at",
             HR_JSON(compared_at[hr_best_compared(&v.groups)]), "strategies",
             hr_json_list(v.groups.n, strategy, &v), "pairs", pairs(&v), "comparisons",
-            comparisons(&v), "power", power(&v), "sentences", sentences(runs, n, wish, true),
-            "conclusion", sentences(runs, n, wish, false), "like_for_like",
+            comparisons(&v), "power", power(&v), "sentences", sentences(runs, n, request, true),
+            "conclusion", sentences(runs, n, request, false), "like_for_like",
             HR_JSON(alike[hr_alikeness_of(&v.groups).kind]), "at",
-            hr_json_text_or_null(wish.at ? wish.at : ""), "fair",
-            hr_json_text_or_null(v.unlike && wish.fair ? wish.fair : ""), "tuned",
-            json_boolean(wish.tuned), "uneven_speed", uneven_speed(&v), NULL);
+            hr_json_text_or_null(request.at ? request.at : ""), "fair",
+            hr_json_text_or_null(v.unlike && request.fair ? request.fair : ""), "tuned",
+            json_boolean(request.tuned), "uneven_speed", uneven_speed(&v), NULL);
     hr_verdict_free(&v);
     return object;
 }

@@ -202,14 +202,15 @@ static struct hr_pair mirrored(const struct hr_pair *pair)
 }
 
 /* Pairs of groups that are the first of their kind. */
-static size_t test_pairs(struct hr_family *family, const struct hr_family_wish *wish,
+static size_t test_pairs(struct hr_family *family, const struct hr_family_request *request,
                          struct hr_comparison *list)
 {
     size_t n = 0;
-    for (size_t a = 0; a < wish->groups; a++)
-        for (size_t b = a + 1; b < wish->groups; b++) {
+    for (size_t a = 0; a < request->groups; a++)
+        for (size_t b = a + 1; b < request->groups; b++) {
             struct hr_pair *pair = at(family, a, b);
-            if (wish->twin[a] != a || wish->twin[b] != b || !wish->test(wish->arg, a, b, pair))
+            if (request->twin[a] != a || request->twin[b] != b ||
+                !request->test(request->arg, a, b, pair))
                 continue;
             pair->state = HR_PAIR_TESTED;
             *at(family, b, a) = mirrored(pair);
@@ -226,20 +227,20 @@ static void adjust(struct hr_family *family, struct hr_comparison *list, size_t 
 }
 
 /* In both directions, 2n tests of which n can be wrong. */
-static void adjust_margins(struct hr_family *family, const struct hr_family_wish *wish,
+static void adjust_margins(struct hr_family *family, const struct hr_family_request *request,
                            struct hr_comparison *list, size_t n)
 {
     size_t tests = 0;
-    for (size_t a = 0; a < wish->groups; a++)
-        for (size_t b = 0; b < wish->groups; b++) {
+    for (size_t a = 0; a < request->groups; a++)
+        for (size_t b = 0; b < request->groups; b++) {
             const struct hr_pair *pair = at(family, a, b);
             if (a == b || pair->state != HR_PAIR_TESTED)
                 continue;
             list[tests++] = (struct hr_comparison){
                 .a = a,
                 .b = b,
-                .p = wish->higher ? hr_paired_not_below(&pair->test, wish->margin)
-                                  : hr_paired_not_above(&pair->test, wish->margin)};
+                .p = request->higher ? hr_paired_not_below(&pair->test, request->margin)
+                                     : hr_paired_not_above(&pair->test, request->margin)};
         }
     hr_holm_adjust_of(list, tests, n);
     for (size_t i = 0; i < tests; i++)
@@ -274,9 +275,9 @@ static void copy_to_twins(struct hr_family *family, const size_t *twin)
                 *at(family, a, b) = *at(family, twin[a], twin[b]);
 }
 
-enum hr_status hr_family_make(struct hr_family *family, const struct hr_family_wish *wish)
+enum hr_status hr_family_make(struct hr_family *family, const struct hr_family_request *request)
 {
-    const size_t n = wish->groups;
+    const size_t n = request->groups;
     struct hr_comparison *list = calloc(n * n + 1, sizeof *list);
     *family = (struct hr_family){.groups = n, .pair = calloc(n * n + 1, sizeof *family->pair)};
     if (!list || !family->pair) {
@@ -286,12 +287,12 @@ enum hr_status hr_family_make(struct hr_family *family, const struct hr_family_w
     }
     for (size_t i = 0; i < n * n; i++)
         family->pair[i] = (struct hr_pair){.test = {.p = 1}, .p = 1, .not_worse_p = 1};
-    family->tests = test_pairs(family, wish, list);
+    family->tests = test_pairs(family, request, list);
     adjust(family, list, family->tests);
-    if (wish->margin > 0)
-        adjust_margins(family, wish, list, family->tests);
+    if (request->margin > 0)
+        adjust_margins(family, request, list, family->tests);
     measure_spread(family);
-    copy_to_twins(family, wish->twin);
+    copy_to_twins(family, request->twin);
     free(list);
     return HR_OK;
 }
@@ -408,7 +409,7 @@ static void measure(struct hr_verdict *v)
     v->best = v->groups.n;
     for (size_t g = 0; g < v->groups.n; g++)
         v->score[g] = hr_run_group_metric(&v->groups.group[g], v->metric);
-    v->unlike = !v->wish.tuned && hr_alikeness_of(&v->groups).kind == HR_UNLIKE;
+    v->unlike = !v->request.tuned && hr_alikeness_of(&v->groups).kind == HR_UNLIKE;
     for (size_t g = 0; g < v->groups.n; g++) {
         const size_t seeds = hr_run_group_seeds(&v->groups.group[g]);
         if (!hr_verdict_tested(v, g))
@@ -461,25 +462,25 @@ static enum hr_status test_all(struct hr_verdict *v)
 {
     size_t *alone = calloc(v->groups.n + 1, sizeof *alone);
     struct tested tested = {v, true, HR_COST_SAMPLES};
-    struct hr_family_wish wish = {.groups = v->groups.n,
-                                  .twin = v->twin,
-                                  .test = test_pair,
-                                  .arg = &tested,
-                                  .margin = hr_verdict_margin(v),
-                                  .higher = hr_metric_kind(v->metric)->higher};
+    struct hr_family_request request = {.groups = v->groups.n,
+                                        .twin = v->twin,
+                                        .test = test_pair,
+                                        .arg = &tested,
+                                        .margin = hr_verdict_margin(v),
+                                        .higher = hr_metric_kind(v->metric)->higher};
     if (!alone)
         return hr_fail(HR_E_NOMEM, "no memory to compare %zu strategies", v->groups.n);
     for (size_t g = 0; g < v->groups.n; g++)
         alone[g] = g;
-    enum hr_status status = hr_family_make(&v->score_tests, &wish);
+    enum hr_status status = hr_family_make(&v->score_tests, &request);
     tested.score = false;
-    wish.margin = 0;
-    if (status == HR_OK && v->wish.target.value > 0)
-        status = hr_family_make(&v->cost_tests[HR_COST_SAMPLES], &wish);
+    request.margin = 0;
+    if (status == HR_OK && v->request.target.value > 0)
+        status = hr_family_make(&v->cost_tests[HR_COST_SAMPLES], &request);
     tested.cost = HR_COST_SECONDS;
-    wish.twin = alone;
-    if (status == HR_OK && v->wish.target.value > 0)
-        status = hr_family_make(&v->cost_tests[HR_COST_SECONDS], &wish);
+    request.twin = alone;
+    if (status == HR_OK && v->request.target.value > 0)
+        status = hr_family_make(&v->cost_tests[HR_COST_SECONDS], &request);
     free(alone);
     return status;
 }
@@ -502,14 +503,14 @@ bool hr_verdict_worse(const struct hr_verdict *v, size_t g)
 
 double hr_verdict_margin(const struct hr_verdict *v)
 {
-    return v->wish.margin / hr_metric_kind(v->metric)->scale;
+    return v->request.margin / hr_metric_kind(v->metric)->scale;
 }
 
 bool hr_verdict_not_worse(const struct hr_verdict *v, size_t a, size_t b)
 {
     const struct hr_pair *pair = hr_family_pair(&v->score_tests, a, b);
     return pair->state == HR_PAIR_IDENTICAL ||
-           (v->wish.margin > 0 && pair->not_worse_p < HR_VERDICT_LEVEL);
+           (v->request.margin > 0 && pair->not_worse_p < HR_VERDICT_LEVEL);
 }
 
 const char *hr_verdict_word(const struct hr_verdict *v, const struct hr_family *family, size_t a,
@@ -547,11 +548,11 @@ static enum hr_status make(struct hr_verdict *v, const struct hr_run_result *run
 }
 
 enum hr_status hr_verdict_make(struct hr_verdict *v, const struct hr_run_result *runs, size_t n,
-                               struct hr_verdict_wish wish)
+                               struct hr_verdict_request request)
 {
-    *v = (struct hr_verdict){.wish = wish};
-    if (wish.at && wish.at[0])
-        snprintf(v->at, sizeof v->at, ", at %s", wish.at);
+    *v = (struct hr_verdict){.request = request};
+    if (request.at && request.at[0])
+        snprintf(v->at, sizeof v->at, ", at %s", request.at);
     const enum hr_status status = make(v, runs, n);
     if (status != HR_OK)
         hr_verdict_free(v);
@@ -714,22 +715,22 @@ static void say_dropped(FILE *out, const struct hr_groups *groups)
     }
 }
 
-void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_verdict_wish *wish,
-                    size_t width)
+void hr_alike_print(FILE *out, const struct hr_groups *groups,
+                    const struct hr_verdict_request *request, size_t width)
 {
     const struct hr_alikeness found = hr_alikeness_of(groups);
-    const char *at = wish->at ? wish->at : "";
-    if (found.kind != HR_ALIKE && !wish->tuned) {
+    const char *at = request->at ? request->at : "";
+    if (found.kind != HR_ALIKE && !request->tuned) {
         fprintf(out, "%s%s:%s ", hr_style(out, HR_BOLD),
                 found.kind == HR_UNLIKE ? "Not a fair comparison" : "The experiment",
                 hr_style(out, HR_PLAIN));
         say_sizes(out, groups, &found);
         if (found.kind == HR_UNLIKE_AS_ASKED)
-            fprintf(out, ", as %s", wish->length ? wish->length : "listed");
+            fprintf(out, ", as %s", request->length ? request->length : "listed");
         fprintf(out, "%s%s", at[0] ? ", at " : "", at);
         fputs(found.kind == HR_UNLIKE ? ": scores cannot be compared." : ".", out);
         if (found.kind == HR_UNLIKE)
-            hr_say_command(out, "For a fair comparison", wish->fair, wish->fair_s, width);
+            hr_say_command(out, "For a fair comparison", request->fair, request->fair_s, width);
         fputc('\n', out);
     }
     say_dropped(out, groups);

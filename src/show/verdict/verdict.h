@@ -6,7 +6,7 @@
  * is what a target took, in seconds and in samples (stats/times.h), each a family of its own.
  *
  *     struct hr_verdict verdict;
- *     HR_TRY(hr_verdict_make(&verdict, runs, n, wish));
+ *     HR_TRY(hr_verdict_make(&verdict, runs, n, request));
  *     ... hr_family_pair(&verdict.score_tests, a, b)->p ...
  *     hr_verdict_free(&verdict);
  *
@@ -93,7 +93,7 @@ struct hr_family {
     size_t least_pairs; /* of runs, in one of those tests */
 };
 
-struct hr_family_wish {
+struct hr_family_request {
     size_t groups;
     const size_t *twin; /* (groups) the first group that is identical to it: itself, if none is */
     hr_pair_fn test;    /* asked for a < b, both first of their kind */
@@ -103,7 +103,7 @@ struct hr_family_wish {
 };
 
 HR_CHECKED enum hr_status hr_family_make(struct hr_family *family,
-                                         const struct hr_family_wish *wish);
+                                         const struct hr_family_request *request);
 void hr_family_free(struct hr_family *family);
 
 /* a against b; a != b. */
@@ -146,7 +146,7 @@ bool hr_run_group_orders(const struct hr_run_group *group, enum hr_metric metric
 /* --- verdict --- */
 
 /* What was asked of the runs, and what claims hold at. */
-struct hr_verdict_wish {
+struct hr_verdict_request {
     struct hr_target target; /* that was to be reached */
     double margin;           /* --margin: points of accuracy, or the metric's own units; 0: none */
     const char *at;          /* "lr 0.05, momentum 0.9", "the values chosen"; NULL or "": unsaid */
@@ -177,8 +177,8 @@ struct hr_alikeness hr_alikeness_of(const struct hr_groups *groups);
  * scores cannot be compared. For a fair comparison (about 4 s): hogring compare --tune --seeds 5",
  * or what the user listed; nothing where all are alike. width: of a terminal, whose lines a command
  * is broken for, before an option; 0: any. */
-void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_verdict_wish *wish,
-                    size_t width);
+void hr_alike_print(FILE *out, const struct hr_groups *groups,
+                    const struct hr_verdict_request *request, size_t width);
 
 /* "For a fair comparison (about 4 s): COMMAND", where there is one: on a line of its own where it
  * does not fit behind the words; each of its lines but the last ends in a backslash, so that it can
@@ -186,7 +186,7 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups, const struct hr_v
 void hr_say_command(FILE *out, const char *what, const char *command, double seconds, size_t width);
 
 struct hr_verdict {
-    struct hr_verdict_wish wish;
+    struct hr_verdict_request request;
     char at[200]; /* "", or ", at lr 0.05, momentum 0.9": what each claim ends with */
     struct hr_groups groups;
     enum hr_metric metric;          /* that is compared: accuracy, else rmse, else loss */
@@ -202,7 +202,7 @@ struct hr_verdict {
 /* Of n runs, borrowed. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_verdict_make(struct hr_verdict *verdict,
                                           const struct hr_run_result *runs, size_t n,
-                                          struct hr_verdict_wish wish);
+                                          struct hr_verdict_request request);
 /* Harmless on a zeroed struct. */
 void hr_verdict_free(struct hr_verdict *verdict);
 
@@ -232,7 +232,7 @@ const char *hr_verdict_word(const struct hr_verdict *verdict, const struct hr_fa
 /* That runs are not like for like (hr_alike_print), without the command: for a picture. Owned by
  * the caller; NULL: there is nothing to say. */
 char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
-                      const struct hr_verdict_wish *wish);
+                      const struct hr_verdict_request *request);
 
 /* What the runs let one say. Briefly: are they like for like; who is significantly worse than the
  * best, or why that is not known and by which command it would be; who reached the target first;
@@ -240,10 +240,11 @@ char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
  * or diverged. Of a single row, how far its score can be relied on. details: also the tests'
  * power, orders of events, and every pair, a row of a table. width: of a terminal; 0: any. */
 void hr_verdict_print(FILE *out, const struct hr_run_result *runs, size_t n,
-                      struct hr_verdict_wish wish, bool details, size_t width);
+                      struct hr_verdict_request request, bool details, size_t width);
 
 /* "comparison" (src/show/manual/json.txt says what its members are); null for fewer than two
  * strategies, but with --orders. */
-json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish);
+json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n,
+                           struct hr_verdict_request request);
 
 #endif

@@ -265,7 +265,7 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
     if (endings->n)
         write_title(cli, dataset, &endings->runs[0], title, sizeof title);
     told.given = hr_sweep_given(cli);
-    char *note = hr_verdict_note(endings->runs, endings->n, endings->wish);
+    char *note = hr_verdict_note(endings->runs, endings->n, endings->request);
     json_t *rest = hr_json_runs(&cli->train, dataset, &told);
     if (rest)
         json_object_set_new(rest, "note", hr_json_text_or_null(note));

@@ -113,10 +113,10 @@ static enum hr_status on_admit(void *arg, const struct hr_run_info *info)
         hr_log(HR_LOG_WARNING, "%s", hr_error_message());
     if (watch->lines)
         HR_TRY(open_timeline(watch->lines));
-    if (!hr_metrics_are_wanted(&watch->metrics.wish))
+    if (!hr_metrics_are_wanted(&watch->metrics.request))
         return HR_OK;
     if (watch->outputs)
-        HR_TRY(hr_metrics_forget(&watch->metrics.wish));
+        HR_TRY(hr_metrics_forget(&watch->metrics.request));
     return hr_metrics_begin(&watch->metrics, info);
 }
 
@@ -232,30 +232,30 @@ const char *hr_watch_name(const struct hr_train_options *options, size_t twins,
     return name;
 }
 
-struct hr_metrics_wish hr_watch_wish(const struct hr_cli *cli,
-                                     const struct hr_train_options *options,
-                                     const struct hr_dataset *dataset, const char *run)
+struct hr_metrics_request hr_watch_request(const struct hr_cli *cli,
+                                           const struct hr_train_options *options,
+                                           const struct hr_dataset *dataset, const char *run)
 {
-    return (struct hr_metrics_wish){.log = cli->log,
-                                    .board = cli->tensorboard,
-                                    .run = run,
-                                    .every = cli->log_every,
-                                    .options = options,
-                                    .dataset = dataset};
+    return (struct hr_metrics_request){.log = cli->log,
+                                       .board = cli->tensorboard,
+                                       .run = run,
+                                       .every = cli->log_every,
+                                       .options = options,
+                                       .dataset = dataset};
 }
 
 enum hr_status hr_watch_forget(const struct hr_cli *cli, const struct hr_train_options *options)
 {
-    const struct hr_metrics_wish wish = hr_watch_wish(cli, options, NULL, "");
+    const struct hr_metrics_request request = hr_watch_request(cli, options, NULL, "");
     HR_TRY(hr_outcome_forget(cli));
-    return hr_metrics_forget(&wish);
+    return hr_metrics_forget(&request);
 }
 
-void hr_watch_write(struct hr_watch *watch, const struct hr_metrics_wish *wish,
+void hr_watch_write(struct hr_watch *watch, const struct hr_metrics_request *request,
                     struct hr_observer *observer)
 {
-    watch->metrics.wish = *wish;
-    if (!hr_metrics_are_wanted(wish))
+    watch->metrics.request = *request;
+    if (!hr_metrics_are_wanted(request))
         return;
     observer->stepped = on_step;
     observer->saving = on_saving;

@@ -75,14 +75,14 @@ const char *hr_watch_name(const struct hr_train_options *options, size_t twins,
                           char name[HR_RUN_NAME]);
 
 /* What the options ask to be written of a run of this name. */
-struct hr_metrics_wish hr_watch_wish(const struct hr_cli *cli,
-                                     const struct hr_train_options *options,
-                                     const struct hr_dataset *dataset, const char *run);
+struct hr_metrics_request hr_watch_request(const struct hr_cli *cli,
+                                           const struct hr_train_options *options,
+                                           const struct hr_dataset *dataset, const char *run);
 /* What earlier runs wrote to outputs goes; for several runs, before the first. */
 HR_CHECKED enum hr_status hr_watch_forget(const struct hr_cli *cli,
                                           const struct hr_train_options *options);
 /* Write it: the observer tells of more. */
-void hr_watch_write(struct hr_watch *watch, const struct hr_metrics_wish *wish,
+void hr_watch_write(struct hr_watch *watch, const struct hr_metrics_request *request,
                     struct hr_observer *observer);
 /* The run is over, with this status and its message, and (NULL: none) this result. Returns that
  * status; where it is HR_OK, whether all is written. */

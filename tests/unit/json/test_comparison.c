@@ -22,7 +22,7 @@ static void the_least_rmse_is_the_best(void **state)
         runs[i].test_fit = (struct hr_fit){.rmse = runs[i].test_accuracy, .mae = 0.5, .r2 = 0.75};
         runs[i].test_accuracy = NAN;
     }
-    json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_wish){0});
+    json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_request){0});
     assert_string_equal(json_string_value(json_object_get(comparison, "metric")), "rmse");
     assert_string_equal(json_string_value(json_object_get(comparison, "best")), "allreduce direct");
     const json_t *row = json_array_get(json_object_get(comparison, "strategies"), 0);
@@ -42,7 +42,7 @@ static void unequal_speeds_are_told(void **state)
     for (size_t i = 0; i < 6; i++)
         runs[i].tokens = 100;
     runs[5].samples_per_s = runs[3].samples_per_s / 2;
-    json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_wish){0});
+    json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_request){0});
     const json_t *row = json_array_get(json_object_get(comparison, "strategies"), 0);
     const json_t *uneven = json_object_get(comparison, "uneven_speed");
     CHECK_NEAR(number(row, "tokens_per_s", "mean"), 980000, 1e-9, 0);
@@ -58,7 +58,7 @@ static void strategies_have_means_and_their_distance_to_the_best(void **state)
     struct hr_run_result runs[6];
     fill(runs, "allreduce", 0.90, 0.01);
     fill(runs + 3, "hogwild", 0.952, 0.01);
-    json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_wish){0});
+    json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_request){0});
     assert_string_equal(json_string_value(json_object_get(comparison, "best")), "hogwild");
     assert_string_equal(json_string_value(json_object_get(comparison, "metric")), "accuracy");
     const json_t *rows = json_object_get(comparison, "strategies");
@@ -116,8 +116,8 @@ static void margins_targets_and_twins_are_told(void **state)
     struct hr_run_result runs[6];
     fill(runs, "allreduce", 0.90, 0.0001);
     fill(runs + 3, "hogwild", 0.901, 0.0001);
-    const struct hr_verdict_wish wish = {.margin = 0.5, .target = {HR_METRIC_ACCURACY, 0.8}};
-    json_t *comparison = hr_json_comparison(runs, 6, wish);
+    const struct hr_verdict_request request = {.margin = 0.5, .target = {HR_METRIC_ACCURACY, 0.8}};
+    json_t *comparison = hr_json_comparison(runs, 6, request);
     const json_t *tests = json_object_get(comparison, "comparisons"),
                  *test = json_array_get(tests, 0);
     assert_int_equal(json_array_size(tests), 3);
@@ -131,7 +131,7 @@ static void margins_targets_and_twins_are_told(void **state)
     json_decref(comparison);
     for (size_t i = 0; i < 6; i++)
         snprintf(runs[i].weights_digest, sizeof runs[i].weights_digest, "%zu", i % 3);
-    comparison = hr_json_comparison(runs, 6, (struct hr_verdict_wish){0});
+    comparison = hr_json_comparison(runs, 6, (struct hr_verdict_request){0});
     test = json_array_get(json_object_get(comparison, "comparisons"), 0);
     assert_string_equal(json_string_value(json_object_get(test, "verdict")), "identical");
     assert_true(json_is_null(json_object_get(test, "p")));
@@ -150,7 +150,7 @@ static void runs_that_lost_ranks_are_counted_and_compared(void **state)
         for (size_t i = 0; i < 6; i++)
             if (first == 1 || i == 4)
                 runs[i].losses = &lost, runs[i].nlosses = 1;
-        json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_wish){0});
+        json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_request){0});
         const json_t *rows = json_object_get(comparison, "strategies");
         const json_t *hogwild = json_array_get(rows, 1);
         assert_int_equal(json_is_true(json_object_get(comparison, "lost_alike")), first == 1);
@@ -170,7 +170,7 @@ static void it_says_which_weights_are_compared(void **state)
     for (size_t w = 0; w < 3; w++) {
         for (size_t i = 0; i < 3 * w; i++)
             runs[i].best.restored = true;
-        json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_wish){0});
+        json_t *comparison = hr_json_comparison(runs, 6, (struct hr_verdict_request){0});
         assert_string_equal(json_string_value(json_object_get(comparison, "compared_at")), want[w]);
         json_decref(comparison);
     }
@@ -180,7 +180,7 @@ static void one_seed_is_not_judged(void **state)
 {
     (void)state;
     struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9), sample_run("ssp", 1, 0.1)};
-    json_t *comparison = hr_json_comparison(runs, 2, (struct hr_verdict_wish){0});
+    json_t *comparison = hr_json_comparison(runs, 2, (struct hr_verdict_request){0});
     assert_true(json_is_null(json_object_get(comparison, "best")));
     const json_t *rows = json_object_get(comparison, "strategies");
     for (size_t i = 0; i < 2; i++) {
@@ -196,10 +196,10 @@ static void one_strategy_is_no_comparison(void **state)
     (void)state;
     struct hr_run_result runs[3];
     fill(runs, "ssp", 0.9, 0.01);
-    json_t *comparison = hr_json_comparison(runs, 3, (struct hr_verdict_wish){0});
+    json_t *comparison = hr_json_comparison(runs, 3, (struct hr_verdict_request){0});
     assert_true(json_is_null(comparison));
     json_decref(comparison);
-    comparison = hr_json_comparison(NULL, 0, (struct hr_verdict_wish){0});
+    comparison = hr_json_comparison(NULL, 0, (struct hr_verdict_request){0});
     assert_true(json_is_null(comparison));
     json_decref(comparison);
 }

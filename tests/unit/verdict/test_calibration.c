@@ -269,9 +269,9 @@ static struct claims judge(const struct kind *kind)
 {
     struct hr_verdict v;
     struct claims claims = {0};
-    const struct hr_verdict_wish wish = {
+    const struct hr_verdict_request request = {
         .target = {HR_METRIC_ACCURACY, kind->test_samples ? 0 : 0.9}};
-    assert_int_equal(hr_verdict_make(&v, runs, kind->seeds * STRATEGIES, wish), HR_OK);
+    assert_int_equal(hr_verdict_make(&v, runs, kind->seeds * STRATEGIES, request), HR_OK);
     assert_int_equal(v.groups.n, STRATEGIES);
     const struct hr_family *family =
         kind->test_samples ? &v.score_tests : &v.cost_tests[HR_COST_SECONDS];

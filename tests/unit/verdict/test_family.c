@@ -25,8 +25,8 @@ static void holm_counts_identical_groups_once(void **state)
     (void)state;
     static const size_t alone[] = {0, 1, 2, 3}, twins[] = {0, 0, 2, 3};
     struct hr_family four, three;
-    const struct hr_family_wish all = {.groups = 4, .twin = alone, .test = test};
-    const struct hr_family_wish fewer = {.groups = 4, .twin = twins, .test = test};
+    const struct hr_family_request all = {.groups = 4, .twin = alone, .test = test};
+    const struct hr_family_request fewer = {.groups = 4, .twin = twins, .test = test};
     assert_int_equal(hr_family_make(&four, &all), HR_OK);
     assert_int_equal(hr_family_make(&three, &fewer), HR_OK);
     assert_int_equal(four.tests, 6);
@@ -48,9 +48,9 @@ static void margins_are_corrected_for_as_many_tests_as_pairs(void **state)
     (void)state;
     static const size_t alone[] = {0, 1, 2, 3};
     struct hr_family family;
-    const struct hr_family_wish wish = {
+    const struct hr_family_request request = {
         .groups = 4, .twin = alone, .test = test, .margin = 2, .higher = true};
-    assert_int_equal(hr_family_make(&family, &wish), HR_OK);
+    assert_int_equal(hr_family_make(&family, &request), HR_OK);
     const struct hr_pair *best = hr_family_pair(&family, 2, 0);
     CHECK_NEAR(best->not_worse_p, 6 * hr_paired_not_below(&best->test, 2), 1e-12, 0);
     assert_true(hr_family_pair(&family, 0, 2)->not_worse_p > 0.5);
@@ -62,8 +62,8 @@ static void power_is_of_the_mean_spread_and_all_pairs(void **state)
     (void)state;
     static const size_t alone[] = {0, 1, 2, 3};
     struct hr_family family;
-    const struct hr_family_wish wish = {.groups = 2, .twin = alone, .test = test};
-    assert_int_equal(hr_family_make(&family, &wish), HR_OK);
+    const struct hr_family_request request = {.groups = 2, .twin = alone, .test = test};
+    assert_int_equal(hr_family_make(&family, &request), HR_OK);
     const struct hr_family_power power = hr_family_power(&family, 0);
     CHECK_NEAR(power.spread, 1, 1e-12, 0);
     CHECK_NEAR(power.difference, 1.6819969659555558, 1e-6, 0); /* test_student.c: of 5 pairs */
@@ -77,13 +77,13 @@ static void a_spread_counts_each_test_once(void **state)
     (void)state;
     static const size_t twins[] = {0, 1, 1, 1};
     struct hr_family one, four;
-    const struct hr_family_wish wish = {.groups = 2, .twin = twins, .test = test},
-                                more = {.groups = 4, .twin = twins, .test = test};
-    assert_int_equal(hr_family_make(&one, &wish), HR_OK);
+    const struct hr_family_request request = {.groups = 2, .twin = twins, .test = test},
+                                   more = {.groups = 4, .twin = twins, .test = test};
+    assert_int_equal(hr_family_make(&one, &request), HR_OK);
     assert_int_equal(hr_family_make(&four, &more), HR_OK);
     CHECK_NEAR(four.spread, one.spread, 1e-15, 0);
     static const size_t alone[] = {0, 1, 2, 2};
-    const struct hr_family_wish three = {.groups = 4, .twin = alone, .test = test};
+    const struct hr_family_request three = {.groups = 4, .twin = alone, .test = test};
     double squares = 0;
     hr_family_free(&four);
     assert_int_equal(hr_family_make(&four, &three), HR_OK);

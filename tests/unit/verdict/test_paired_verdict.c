@@ -65,7 +65,7 @@ static char *with_margin(struct hr_run_result *runs, size_t n, double margin)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_verdict_print(capture.out, runs, n, (struct hr_verdict_wish){.margin = margin}, true, 0);
+    hr_verdict_print(capture.out, runs, n, (struct hr_verdict_request){.margin = margin}, true, 0);
     return capture_end(&capture);
 }
 

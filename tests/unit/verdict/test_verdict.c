@@ -5,11 +5,11 @@
 #include "support/check.h"
 #include "support/verdicts.h"
 
-static char *briefly(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish)
+static char *briefly(const struct hr_run_result *runs, size_t n, struct hr_verdict_request request)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_verdict_print(capture.out, runs, n, wish, false, 0);
+    hr_verdict_print(capture.out, runs, n, request, false, 0);
     return capture_end(&capture);
 }
 
@@ -18,8 +18,8 @@ static void one_seed_claims_nothing_and_says_what_would_tell(void **state)
     (void)state;
     const struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9),
                                          sample_run("ssp", 1, 0.1)};
-    const struct hr_verdict_wish wish = {.more = "hogring compare --seeds 5", .more_s = 12};
-    char *text = briefly(runs, 2, wish);
+    const struct hr_verdict_request request = {.more = "hogring compare --seeds 5", .more_s = 12};
+    char *text = briefly(runs, 2, request);
     expect(text, "one seed cannot tell", true);
     expect(text, "best 90.00 % (allreduce), worst 10.00 % (ssp)", true);
     expect(text, "(about 12 s): hogring compare --seeds 5\n", true);
@@ -35,11 +35,11 @@ static void a_single_row_says_how_sure_its_score_is(void **state)
     fill(runs, "ssp", 0.9, 0.01);
     runs[0].test_samples = 100;
     runs[0].test_accuracy = 0.9;
-    char *text = briefly(runs, 1, (struct hr_verdict_wish){0});
+    char *text = briefly(runs, 1, (struct hr_verdict_request){0});
     expect(text, "Accuracy: 90.00 % of 100 test samples, 95 % interval 82.6 to 94.5 %", true);
     expect(text, "One run does not show", true);
     free(text);
-    text = briefly(runs, 3, (struct hr_verdict_wish){0});
+    text = briefly(runs, 3, (struct hr_verdict_request){0});
     expect(text, "over 3 seeds, 95 % interval", true);
     expect(text, "cannot tell", false);
     free(text);
@@ -53,7 +53,7 @@ static void briefly_the_best_and_who_is_worse_is_a_sentence(void **state)
     fill(runs, "allreduce", 0.90, 0.002);
     fill(runs + 3, "ssp", 0.899, 0.002);
     fill(runs + 6, "hogwild", 0.80, 0.002);
-    char *text = briefly(runs, 9, (struct hr_verdict_wish){0});
+    char *text = briefly(runs, 9, (struct hr_verdict_request){0});
     expect(text,
            "90.00 % over 3 seeds; significantly worse in points: hogwild (-10.00); not "
            "significantly different: ssp (-0.10).\nSpeed: ",
@@ -61,7 +61,7 @@ static void briefly_the_best_and_who_is_worse_is_a_sentence(void **state)
     expect(text, "Paired t", false);
     free(text);
     fill(runs + 6, "hogwild", 0.895, 0.01);
-    text = briefly(runs, 9, (struct hr_verdict_wish){0});
+    text = briefly(runs, 9, (struct hr_verdict_request){0});
     expect(text, "no significant difference over 3 seeds: best mean 90.00 %", true);
     expect(text, "3 seeds can detect ", true);
     free(text);
@@ -78,12 +78,12 @@ static void speeds_of_a_machine_that_wavers_are_not_comparable(void **state)
         runs[seed - 1] = sample_run(seed <= 6 ? "allreduce" : "ssp", seed, 0.9);
     for (size_t i = 0; i < 12; i++) /* the middle third counts for nothing */
         runs[i].samples_per_s = 9000 * even[i % 6 / 2];
-    char *text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    char *text = briefly(runs, 12, (struct hr_verdict_request){0});
     expect(text, "not comparable", false);
     free(text);
     for (size_t i = 6; i < 12; i++) /* 9000 and 6300: 1.43 times */
         runs[i].samples_per_s = 9000 * later[i % 6 / 2];
-    text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    text = briefly(runs, 12, (struct hr_verdict_request){0});
     expect(text, "Speeds are not comparable: ssp made 9.00k samples/s at first and 6.30k at last",
            true);
     free(text);
@@ -91,19 +91,19 @@ static void speeds_of_a_machine_that_wavers_are_not_comparable(void **state)
         const double rate = runs[i + 6].samples_per_s;
         runs[5 - i].samples_per_s = i ? rate : 2 * rate;
     }
-    text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    text = briefly(runs, 12, (struct hr_verdict_request){0});
     expect(text, "Speeds are not comparable: allreduce made ", true);
     free(text);
     for (size_t i = 0; i < 12; i++)
         runs[i].nlosses = 1, runs[i].losses = &lost;
-    text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    text = briefly(runs, 12, (struct hr_verdict_request){0});
     expect(text, "not comparable", false);
     free(text);
     for (size_t i = 0; i < 12; i++) {
         runs[i].nlosses = 0;
         snprintf(runs[i].clock, sizeof runs[i].clock, "virtual");
     }
-    text = briefly(runs, 12, (struct hr_verdict_wish){0});
+    text = briefly(runs, 12, (struct hr_verdict_request){0});
     expect(text, "not comparable", false);
     free(text);
 }
@@ -389,18 +389,18 @@ static void fill_made(struct hr_run_result *runs, const char *strategy, double b
     }
 }
 
-static char *told(const struct hr_run_result *runs, size_t n, struct hr_verdict_wish wish)
+static char *told(const struct hr_run_result *runs, size_t n, struct hr_verdict_request request)
 {
     struct capture capture;
     capture_begin(&capture);
-    hr_verdict_print(capture.out, runs, n, wish, true, 0);
+    hr_verdict_print(capture.out, runs, n, request, true, 0);
     return capture_end(&capture);
 }
 
-static const struct hr_verdict_wish untuned = {.target = {HR_METRIC_ACCURACY, 0.85},
-                                               .at = "lr 0.05, momentum 0.9",
-                                               .fair = "hogring compare --tune",
-                                               .fair_s = 4};
+static const struct hr_verdict_request untuned = {.target = {HR_METRIC_ACCURACY, 0.85},
+                                                  .at = "lr 0.05, momentum 0.9",
+                                                  .fair = "hogring compare --tune",
+                                                  .fair_s = 4};
 
 static void nothing_is_claimed_of_updates_that_strategies_make_unlike(void **state)
 {
@@ -424,7 +424,7 @@ static void nothing_is_claimed_of_updates_that_strategies_make_unlike(void **sta
     assert_int_equal(v.best, v.groups.n);
     assert_string_equal(hr_verdict_word(&v, &v.score_tests, 0, 1), "not like for like");
     hr_verdict_free(&v);
-    struct hr_verdict_wish tuned = untuned;
+    struct hr_verdict_request tuned = untuned;
     tuned.tuned = true, tuned.at = "the values chosen";
     text = told(runs, 6, tuned);
     expect(text, "Not a fair comparison", false);
