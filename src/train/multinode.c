@@ -323,7 +323,7 @@ enum hr_status hr_multinode_agree(struct hr_run *run, enum hr_status status)
     return HR_OK;
 }
 
-/* Letters between machines. */
+/* Messages between machines. */
 enum { MEETINGS = HR_CHANNEL_OF_A_TERM, REQUESTS, LOGS, LOSSES };
 
 enum { SAVE, STOP };

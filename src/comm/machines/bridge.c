@@ -135,14 +135,14 @@ void hr_bridge_end_term(struct hr_bridge *bridge, uint32_t term)
     bridge->term = term;
     bridge->stage = HR_TERM_ENDED;
     for (size_t m = 0; m < bridge->machines; m++)
-        bridge->machine[m].letter[true].receiving = false;
+        bridge->machine[m].direct[true].receiving = false;
     pthread_mutex_unlock(&bridge->lock);
 }
 
-/* Letters of no term may be: who reads them does not wait for us. */
-static bool has_old_letters(const struct hr_bridge *bridge, const struct hr_machine *machine)
+/* Direct messages of no term may be: who reads them does not wait for us. */
+static bool has_old_direct(const struct hr_bridge *bridge, const struct hr_machine *machine)
 {
-    const struct hr_letter *l = machine->first;
+    const struct hr_direct_message *l = machine->first;
     while (l && !machine->gone && (!l->term || l->term == bridge->term))
         l = l->next;
     return l != NULL;
@@ -158,7 +158,7 @@ bool hr_bridge_is_still(void *arg)
         still &= !s || !s->nparts || bridge->machine[s->machine].gone;
     }
     for (size_t m = 0; m < bridge->machines; m++)
-        still &= !has_old_letters(bridge, &bridge->machine[m]) &&
+        still &= !has_old_direct(bridge, &bridge->machine[m]) &&
                  (!bridge->machine[m].coming || bridge->machine[m].gone);
     pthread_mutex_unlock(&bridge->lock);
     return still;
@@ -429,7 +429,7 @@ enum {
 struct parsed {
     const struct hr_head_base *base;
     const struct hr_head_message *message;
-    const struct hr_head_letter *letter;
+    const struct hr_head_direct *direct;
     const void *note;
     struct hr_head_reader rest;
 };
@@ -443,10 +443,10 @@ static bool parse(const void *head, size_t bytes, struct parsed *parsed)
     switch ((enum hr_head_kind)parsed->base->kind) {
     case HR_HEAD_MESSAGE:
         return (parsed->message = hr_head_take(&parsed->rest, sizeof *parsed->message)) != NULL;
-    case HR_HEAD_LETTER:
-        parsed->letter = hr_head_take(&parsed->rest, sizeof *parsed->letter);
+    case HR_HEAD_DIRECT:
+        parsed->direct = hr_head_take(&parsed->rest, sizeof *parsed->direct);
         parsed->note =
-            parsed->letter ? hr_head_take(&parsed->rest, parsed->letter->note_bytes) : NULL;
+            parsed->direct ? hr_head_take(&parsed->rest, parsed->direct->note_bytes) : NULL;
         return parsed->note != NULL;
     case HR_HEAD_HEARTBEAT:
     case HR_HEAD_ABORT:
@@ -483,8 +483,8 @@ static bool place_in_term(struct hr_bridge *bridge, size_t from, const struct pa
         return false;
     if (parsed->message)
         return hr_landing_place(bridge, from, parsed->message, base->last, where);
-    if (parsed->letter)
-        return hr_letters_place(bridge, from, parsed->letter, parsed->note, where);
+    if (parsed->direct)
+        return hr_direct_place(bridge, from, parsed->direct, parsed->note, where);
     *where = machine->in;
     return body_bytes <= sizeof machine->in;
 }
@@ -512,8 +512,8 @@ static bool place(void *arg, size_t from, const void *head, size_t head_bytes, s
         machine->coming += placed;
         return placed;
     }
-    if (parsed.letter)
-        return hr_letters_place(bridge, from, parsed.letter, parsed.note, where);
+    if (parsed.direct)
+        return hr_direct_place(bridge, from, parsed.direct, parsed.note, where);
     const bool heartbeats = parsed.base->kind == HR_HEAD_HEARTBEAT;
     *where = heartbeats ? (void *)machine->in : &machine->failure;
     return body_bytes <= (heartbeats ? sizeof machine->in : sizeof machine->failure);
@@ -556,8 +556,8 @@ static void arrived(void *arg, size_t from, const void *head, size_t head_bytes)
     }
     if (parsed.message)
         hr_landing_arrived(bridge, from, parsed.message, parsed.base->last);
-    else if (parsed.letter)
-        hr_letters_arrived(bridge, from, parsed.letter, parsed.note, parsed.base->last);
+    else if (parsed.direct)
+        hr_direct_arrived(bridge, from, parsed.direct, parsed.note, parsed.base->last);
     else if (parsed.base->kind == HR_HEAD_HEARTBEAT)
         heartbeat_arrived(bridge, from, parsed.base->number);
     else if (parsed.base->kind == HR_HEAD_ABORT)
@@ -597,8 +597,8 @@ static void move_all(struct hr_bridge *bridge)
     hr_sending_go(bridge);
     bridge->moved |= hr_wire_poll(bridge->options.wire, &sink);
     hr_landing_go(bridge);
-    hr_letters_go(bridge);
-    if (bridge->stage == HR_TERM_READY && !hr_letters_are_due(bridge))
+    hr_direct_go(bridge);
+    if (bridge->stage == HR_TERM_READY && !hr_direct_is_due(bridge))
         bridge->stage = HR_TERM_RUNS;
     hr_credits_alone(bridge);
     tell_all(bridge);
@@ -700,7 +700,7 @@ void hr_bridge_close(struct hr_bridge *bridge)
         pthread_join(bridge->thread, NULL);
     for (size_t m = 0; m < bridge->machines; m++) {
         struct hr_machine *machine = &bridge->machine[m];
-        hr_letters_drop(bridge, m);
+        hr_direct_drop(bridge, m);
         for (size_t i = 0; i < machine->nlanded; i++)
             free(machine->landed[i].aside);
         free(machine->landed);

@@ -30,7 +30,7 @@
  *              the wire knows to be gone, is lost: the run is aborted with HR_E_LOST, naming
  *              its host and ranks. An abort, wherever it is, is told to all.
  *              A run that goes on without it is told instead (lost), and hears of it no more.
- *   Letters    Bytes for who listens on a channel of another machine: what is no ring.
+ *   Direct     messages: bytes for who listens on a channel of another machine, in no ring.
  *   Terms      A run that goes on without a machine begins a new term, with rings made anew. Heads
  *              say of which term they are: what is of an older one is dropped, what is of a newer
  *              one waits until this machine has begun it, too.
@@ -137,26 +137,26 @@ void hr_bridge_end_term(struct hr_bridge *bridge, uint32_t term);
  * then. (hr_ready_fn; arg is the bridge) */
 bool hr_bridge_is_still(void *bridge);
 /* Then, and all ranks here rest: rings and words are forgotten, with what is in them, ranks live
- * where hosts say, and letters of the new term come. */
+ * where hosts say, and direct messages of the new term come. */
 void hr_bridge_begin_term(struct hr_bridge *bridge, const struct hr_hosts *hosts);
 /* The new term's rings and words have been added, their memory made ready: ranks may go on. */
 void hr_bridge_run_term(struct hr_bridge *bridge);
 
-/* --- letters --- */
+/* --- direct messages --- */
 
 enum {
-    HR_CHANNEL_OF_A_TERM = 0, /* its letters are dropped when their term is over; others' are not */
+    HR_CHANNEL_OF_A_TERM = 0, /* its messages are dropped when the term is over; others' are not */
     HR_BRIDGE_CHANNELS = 8,
-    HR_LETTER_NOTE = 128 /* bytes, a multiple of 8 */
+    HR_DIRECT_NOTE = 128 /* bytes, a multiple of 8 */
 };
 
-/* Who listens: wire.h's sink, with the letter's note as the head; of a machine a letter at a time.
+/* Who listens: wire.h's sink, with the message's note as the head; of a machine one at a time.
  * What comes while nobody listens waits, with all that is behind it from that machine. */
 void hr_bridge_listen(struct hr_bridge *bridge, size_t channel, const struct hr_wire_sink *sink);
 
-/* Send a note (copied) and a body, in whole, to machine `to`'s listener. Letters to one machine are
- * sent in their order. *done counts up by one when the body is the caller's again (release), and
- * `bell` is rung; both may be NULL, and then the body never changes. HR_E_NOMEM. */
+/* Send a note (copied) and a body, in whole, to machine `to`'s listener. Messages to one machine
+ * are sent in their order. *done counts up by one when the body is the caller's again (release),
+ * and `bell` is rung; both may be NULL, and then the body never changes. HR_E_NOMEM. */
 HR_CHECKED enum hr_status hr_bridge_post(struct hr_bridge *bridge, size_t to, size_t channel,
                                          const void *note, size_t note_bytes, const void *body,
                                          size_t bytes, struct hr_atom32 *done,

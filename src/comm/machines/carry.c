@@ -1,4 +1,4 @@
-/* What goes between two machines: messages of rings, letters, and what rides on their heads, words
+/* What goes between two machines: messages of rings, direct ones, what rides on their heads, words
  * and credits. Everything here is touched by who has the lock. */
 #include <stdarg.h>
 #include <stdio.h>
@@ -523,7 +523,7 @@ static bool send_part(struct hr_bridge *bridge, struct hr_sending *s)
     const size_t left = s->now.bytes - s->sent, most = bridge->options.part_bytes,
                  bytes = left < most ? left : most;
     struct hr_head head;
-    struct hr_letter_part *part = &s->part[(s->first + s->nparts) % HR_SENDING_PARTS];
+    struct hr_body_part *part = &s->part[(s->first + s->nparts) % HR_SENDING_PARTS];
     if (!tracked_ahead(bridge, s->machine))
         return false;
     hr_head_begin(&head, HR_HEAD_MESSAGE, bridge->term)->last = bytes == left;
@@ -532,7 +532,7 @@ static bool send_part(struct hr_bridge *bridge, struct hr_sending *s)
                                           (uintptr_t)s->ring - (uintptr_t)bridge->options.segment,
                                           s->taken, s->now.offset, s->now.bytes, s->sent, *message},
                 sizeof(struct hr_head_message));
-    *part = (struct hr_letter_part){.last = bytes == left};
+    *part = (struct hr_body_part){.last = bytes == left};
     if (!hr_bridge_send(bridge, s->machine, &head, body_of(bridge, &s->now) + s->sent, bytes,
                         &part->done))
         return false;
@@ -584,7 +584,7 @@ void hr_sending_go(struct hr_bridge *bridge)
     }
 }
 
-/* === letters: bytes for who listens on a channel; to a machine one after the other === */
+/* === direct messages: bytes for who listens on a channel; to a machine one after the other === */
 
 void hr_bridge_listen(struct hr_bridge *bridge, size_t channel, const struct hr_wire_sink *sink)
 {
@@ -598,101 +598,101 @@ enum hr_status hr_bridge_post(struct hr_bridge *bridge, size_t to, size_t channe
                               size_t note_bytes, const void *body, size_t bytes,
                               struct hr_atom32 *done, struct hr_bell *bell)
 {
-    struct hr_letter *letter = calloc(1, sizeof *letter);
-    if (!letter)
-        return hr_fail(HR_E_NOMEM, "no memory for a letter to another machine");
-    HR_ASSERT(note_bytes <= HR_LETTER_NOTE && note_bytes % 8 == 0 && to != bridge->self);
-    letter->head = (struct hr_head_letter){(uint32_t)channel, (uint32_t)note_bytes, bytes, 0};
-    memcpy(letter->note, note, note_bytes);
-    letter->body = body;
-    letter->done = done;
-    letter->bell = bell;
+    struct hr_direct_message *message = calloc(1, sizeof *message);
+    if (!message)
+        return hr_fail(HR_E_NOMEM, "no memory for a message to another machine");
+    HR_ASSERT(note_bytes <= HR_DIRECT_NOTE && note_bytes % 8 == 0 && to != bridge->self);
+    message->head = (struct hr_head_direct){(uint32_t)channel, (uint32_t)note_bytes, bytes, 0};
+    memcpy(message->note, note, note_bytes);
+    message->body = body;
+    message->done = done;
+    message->bell = bell;
     pthread_mutex_lock(&bridge->lock);
-    letter->term = channel == HR_CHANNEL_OF_A_TERM ? bridge->term : 0;
-    letter->bare = !letter->term || bridge->stage != HR_TERM_RUNS;
+    message->term = channel == HR_CHANNEL_OF_A_TERM ? bridge->term : 0;
+    message->bare = !message->term || bridge->stage != HR_TERM_RUNS;
     struct hr_machine *machine = &bridge->machine[to];
     if (machine->first)
-        machine->last->next = letter;
+        machine->last->next = message;
     else
-        machine->first = letter;
-    machine->last = letter;
+        machine->first = message;
+    machine->last = message;
     pthread_mutex_unlock(&bridge->lock);
     return HR_OK;
 }
 
 /* --- sending --- */
 
-static bool send_letter_part(struct hr_bridge *bridge, size_t to, struct hr_letter *letter)
+static bool send_direct_part(struct hr_bridge *bridge, size_t to, struct hr_direct_message *message)
 {
-    const size_t left = letter->head.bytes - letter->head.part_at,
+    const size_t left = message->head.bytes - message->head.part_at,
                  most = bridge->options.part_bytes, bytes = left < most ? left : most;
     struct hr_head head;
-    struct hr_letter_part *part =
-        &letter->part[(letter->first + letter->nparts) % HR_SENDING_PARTS];
+    struct hr_body_part *part =
+        &message->part[(message->first + message->nparts) % HR_SENDING_PARTS];
     tracked_look(bridge);
-    if (letter->nparts == HR_SENDING_PARTS || (!letter->bare && !tracked_ahead(bridge, to)))
+    if (message->nparts == HR_SENDING_PARTS || (!message->bare && !tracked_ahead(bridge, to)))
         return false;
-    struct hr_head_base *base = hr_head_begin(&head, HR_HEAD_LETTER, letter->term);
+    struct hr_head_base *base = hr_head_begin(&head, HR_HEAD_DIRECT, message->term);
     base->last = bytes == left;
-    base->bare = letter->bare;
-    hr_head_add(&head, &letter->head, sizeof letter->head);
-    hr_head_add(&head, letter->note, letter->head.note_bytes);
+    base->bare = message->bare;
+    hr_head_add(&head, &message->head, sizeof message->head);
+    hr_head_add(&head, message->note, message->head.note_bytes);
     if (!hr_bridge_send(bridge, to, &head,
-                        (const void *)((uintptr_t)letter->body + letter->head.part_at), bytes,
+                        (const void *)((uintptr_t)message->body + message->head.part_at), bytes,
                         &part->done))
         return false;
-    letter->nparts++;
-    letter->head.part_at += bytes;
-    letter->all_sent = bytes == left;
+    message->nparts++;
+    message->head.part_at += bytes;
+    message->all_sent = bytes == left;
     bridge->moved = true;
     return true;
 }
 
-static bool retire_letter(struct hr_letter *letter)
+static bool retire_direct(struct hr_direct_message *message)
 {
-    for (; letter->nparts && letter->part[letter->first].done; letter->nparts--)
-        letter->first = (letter->first + 1) % HR_SENDING_PARTS;
-    return letter->all_sent && !letter->nparts;
+    for (; message->nparts && message->part[message->first].done; message->nparts--)
+        message->first = (message->first + 1) % HR_SENDING_PARTS;
+    return message->all_sent && !message->nparts;
 }
 
 static void drop_first(struct hr_machine *machine)
 {
-    struct hr_letter *letter = machine->first;
-    machine->first = letter->next;
-    if (letter->done)
-        hr_atom32_fetch_add_release(letter->done, 1); /* partner: who posted it */
-    if (letter->bell)
-        hr_bell_ring(letter->bell);
-    if (!letter->nparts) /* else the wire of a lost machine may still say that they are done */
-        free(letter);
+    struct hr_direct_message *message = machine->first;
+    machine->first = message->next;
+    if (message->done)
+        hr_atom32_fetch_add_release(message->done, 1); /* partner: who posted it */
+    if (message->bell)
+        hr_bell_ring(message->bell);
+    if (!message->nparts) /* else the wire of a lost machine may still say that they are done */
+        free(message);
 }
 
-void hr_letters_go(struct hr_bridge *bridge)
+void hr_direct_go(struct hr_bridge *bridge)
 {
     for (size_t m = 0; m < bridge->machines; m++) {
         struct hr_machine *machine = &bridge->machine[m];
-        for (struct hr_letter *l = machine->first; l && !machine->gone; l = l->next) {
-            retire_letter(l);
-            while (!l->all_sent && send_letter_part(bridge, m, l))
-                retire_letter(l);
+        for (struct hr_direct_message *l = machine->first; l && !machine->gone; l = l->next) {
+            retire_direct(l);
+            while (!l->all_sent && send_direct_part(bridge, m, l))
+                retire_direct(l);
             if (!l->all_sent)
                 break;
         }
-        while (machine->first && (retire_letter(machine->first) || machine->gone))
+        while (machine->first && (retire_direct(machine->first) || machine->gone))
             drop_first(machine);
     }
 }
 
-bool hr_letters_are_due(const struct hr_bridge *bridge)
+bool hr_direct_is_due(const struct hr_bridge *bridge)
 {
     for (size_t m = 0; m < bridge->machines; m++)
-        for (const struct hr_letter *l = bridge->machine[m].first; l; l = l->next)
+        for (const struct hr_direct_message *l = bridge->machine[m].first; l; l = l->next)
             if (l->term && l->bare && !l->all_sent)
                 return true;
     return false;
 }
 
-void hr_letters_drop(struct hr_bridge *bridge, size_t machine)
+void hr_direct_drop(struct hr_bridge *bridge, size_t machine)
 {
     while (bridge->machine[machine].first)
         drop_first(&bridge->machine[machine]);
@@ -700,13 +700,13 @@ void hr_letters_drop(struct hr_bridge *bridge, size_t machine)
 
 /* --- coming --- */
 
-bool hr_letters_place(struct hr_bridge *bridge, size_t from, const struct hr_head_letter *head,
-                      const void *note, void **where)
+bool hr_direct_place(struct hr_bridge *bridge, size_t from, const struct hr_head_direct *head,
+                     const void *note, void **where)
 {
     struct hr_machine *machine = &bridge->machine[from];
     const struct hr_wire_sink *sink =
         head->channel < HR_BRIDGE_CHANNELS ? &bridge->sink[head->channel] : NULL;
-    struct hr_letter_coming *coming = &machine->letter[head->channel == HR_CHANNEL_OF_A_TERM];
+    struct hr_direct_coming *coming = &machine->direct[head->channel == HR_CHANNEL_OF_A_TERM];
     void *at = NULL;
     if (!sink || !sink->place || (coming->receiving && !head->part_at))
         return false; /* one at a time */
@@ -720,12 +720,12 @@ bool hr_letters_place(struct hr_bridge *bridge, size_t from, const struct hr_hea
     return true;
 }
 
-void hr_letters_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_letter *head,
-                        const void *note, bool last)
+void hr_direct_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_direct *head,
+                       const void *note, bool last)
 {
     const struct hr_wire_sink *sink = &bridge->sink[head->channel];
     if (!last)
         return;
-    bridge->machine[from].letter[head->channel == HR_CHANNEL_OF_A_TERM].receiving = false;
+    bridge->machine[from].direct[head->channel == HR_CHANNEL_OF_A_TERM].receiving = false;
     sink->arrived(sink->arg, from, note, head->note_bytes);
 }

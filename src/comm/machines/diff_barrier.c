@@ -248,7 +248,7 @@ enum kind {
     PASS  /* from it */
 };
 
-/* Letters' notes. */
+/* Notes of direct messages. */
 struct note {
     uint32_t kind, round, stage, alone; /* alone: of launchers, behind all ranks */
     uint64_t offset, bytes;             /* of a RUN */

@@ -19,7 +19,7 @@
 
 enum hr_head_kind {
     HR_HEAD_MESSAGE = 1, /* struct hr_head_message */
-    HR_HEAD_LETTER,      /* struct hr_head_letter, note */
+    HR_HEAD_DIRECT,      /* struct hr_head_direct, note */
     HR_HEAD_HEARTBEAT,   /* body: lines */
     HR_HEAD_ABORT,       /* body: struct hr_failure */
     HR_HEAD_LEAVE,
@@ -42,7 +42,7 @@ struct hr_head_message {
     struct hr_message message;
 };
 
-struct hr_head_letter {
+struct hr_head_direct {
     uint32_t channel, note_bytes;
     uint64_t bytes, part_at;
 };
@@ -104,7 +104,7 @@ static inline const void *hr_head_take(struct hr_head_reader *reader, size_t byt
 enum { HR_SENDING_PARTS = 16, HR_SCAN_NS = 1000 * 1000 /* between looks at everything */ };
 
 /* Part of a body, or a whole one, that the wire has. */
-struct hr_letter_part {
+struct hr_body_part {
     bool done, last;
 };
 
@@ -124,7 +124,7 @@ struct hr_sending {
     bool begun;
     struct hr_cargo now;
     size_t sent;
-    struct hr_letter_part part[HR_SENDING_PARTS];
+    struct hr_body_part part[HR_SENDING_PARTS];
     size_t first, nparts;
 };
 
@@ -156,15 +156,15 @@ struct hr_landed {
     struct hr_message message;
 };
 
-struct hr_letter {
-    struct hr_letter *next;
+struct hr_direct_message {
+    struct hr_direct_message *next;
     uint32_t term; /* 0: of any */
     bool bare;     /* a machine that has not come as far can take it */
-    struct hr_head_letter head;
-    unsigned char note[HR_LETTER_NOTE];
+    struct hr_head_direct head;
+    unsigned char note[HR_DIRECT_NOTE];
     const unsigned char *body;
     size_t sent;
-    struct hr_letter_part part[HR_SENDING_PARTS];
+    struct hr_body_part part[HR_SENDING_PARTS];
     size_t first, nparts;
     bool all_sent;
     struct hr_atom32 *done;
@@ -185,8 +185,8 @@ struct hr_heartbeat_line {
     uint64_t step, age_ns, samples, gradients;
 };
 
-/* A letter that is coming. */
-struct hr_letter_coming {
+/* A direct message that is coming. */
+struct hr_direct_coming {
     bool receiving;
     unsigned char *where;
 };
@@ -198,14 +198,14 @@ struct hr_machine {
     uint64_t landings;       /* of what had waited, from 1 */
     struct hr_landing **due; /* (rings) */
     size_t ndue;
-    uint64_t knows[HR_TRACKED_REGIONS]; /* the versions it has */
-    struct hr_letter *first, *last;     /* to be sent */
-    struct hr_letter_coming letter[2];  /* of no term, of a term */
+    uint64_t knows[HR_TRACKED_REGIONS];     /* the versions it has */
+    struct hr_direct_message *first, *last; /* to be sent */
+    struct hr_direct_coming direct[2];      /* of no term, of a term */
     struct hr_heartbeat_line out[HR_MAX_RANKS], in[HR_MAX_RANKS];
     bool heartbeat_done, abort_told, leave_told; /* heartbeat_done: `out` may be written */
     struct hr_failure failure;                   /* of its abort */
     unsigned char *waste; /* owned, or NULL: for bodies of a term that is over */
-    size_t coming;        /* messages and letters of a term that have a place, and are not here */
+    size_t coming;        /* messages of a term that have a place, and are not here */
     int64_t silent_ns;
     bool left, gone;
     bool seen_told, seen; /* that it leaves, and that this one does */
@@ -215,7 +215,7 @@ enum hr_term_stage {
     HR_TERM_RUNS,
     HR_TERM_ENDED,  /* what is under way still is */
     HR_TERM_BEGINS, /* the rings of the one before are forgotten, and its own not added */
-    HR_TERM_READY   /* they are, and may be sent to; nothing overtakes letters of before */
+    HR_TERM_READY   /* they are, and may be sent to; nothing overtakes messages of before */
 };
 
 struct hr_bridge {
@@ -263,11 +263,11 @@ bool hr_bridge_send(struct hr_bridge *bridge, size_t to, struct hr_head *head, c
 /* Look at the rings to and from that rank again. */
 void hr_bridge_stir(struct hr_bridge *bridge, size_t rank);
 
-/* What can be moved: messages out; those that wait for their place; letters out; and credits that
- * cannot wait for something that they could ride on. */
+/* What can be moved: messages out; those that wait for their place; direct ones out; and credits
+ * that cannot wait for something that they could ride on. */
 void hr_sending_go(struct hr_bridge *bridge);
 void hr_landing_go(struct hr_bridge *bridge);
-void hr_letters_go(struct hr_bridge *bridge);
+void hr_direct_go(struct hr_bridge *bridge);
 void hr_credits_alone(struct hr_bridge *bridge);
 
 /* What comes. */
@@ -278,13 +278,13 @@ bool hr_landing_place(struct hr_bridge *bridge, size_t from, const struct hr_hea
                       bool last, void **where);
 void hr_landing_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_message *head,
                         bool last);
-bool hr_letters_place(struct hr_bridge *bridge, size_t from, const struct hr_head_letter *head,
-                      const void *note, void **where);
-void hr_letters_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_letter *head,
-                        const void *note, bool last);
+bool hr_direct_place(struct hr_bridge *bridge, size_t from, const struct hr_head_direct *head,
+                     const void *note, void **where);
+void hr_direct_arrived(struct hr_bridge *bridge, size_t from, const struct hr_head_direct *head,
+                       const void *note, bool last);
 
-/* Is a letter that was posted before this term ran still to be sent? */
-bool hr_letters_are_due(const struct hr_bridge *bridge);
-void hr_letters_drop(struct hr_bridge *bridge, size_t machine);
+/* Is a direct message that was posted before this term ran still to be sent? */
+bool hr_direct_is_due(const struct hr_bridge *bridge);
+void hr_direct_drop(struct hr_bridge *bridge, size_t machine);
 
 #endif

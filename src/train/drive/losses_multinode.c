@@ -11,7 +11,7 @@ static uint64_t bit(size_t n)
 }
 
 _Static_assert(HR_MAX_RANKS <= 64 && HR_WIRE_MACHINES <= 64, "sets are words");
-_Static_assert(sizeof(struct hr_loss_letter) <= HR_LETTER_NOTE, "a letter is a note");
+_Static_assert(sizeof(struct hr_loss_message) <= HR_DIRECT_NOTE, "a message is a note");
 
 static bool is_first(const struct hr_losses_multinode *it)
 {
@@ -20,18 +20,18 @@ static bool is_first(const struct hr_losses_multinode *it)
 
 /* --- who polls --- */
 
-static struct hr_loss_letter letter_of(const struct hr_losses_multinode *it, size_t machine)
+static struct hr_loss_message message_of(const struct hr_losses_multinode *it, size_t machine)
 {
-    struct hr_loss_letter letter = {.machines = bit(machine)};
-    memcpy(letter.how, it->how[machine], HR_LOSS_TEXT);
-    return letter;
+    struct hr_loss_message message = {.machines = bit(machine)};
+    memcpy(message.how, it->how[machine], HR_LOSS_TEXT);
+    return message;
 }
 
-static void put_in_inbox(struct hr_losses_multinode *it, const struct hr_loss_letter *letter)
+static void put_in_inbox(struct hr_losses_multinode *it, const struct hr_loss_message *message)
 {
     const uint32_t came = hr_atom32_load_relaxed(&it->came); /* our own */
-    it->inbox[came % (sizeof it->inbox / sizeof *it->inbox)] = *letter;
-    hr_atom32_store_release(&it->came, came + 1); /* partner: next_letter; and it revokes */
+    it->inbox[came % (sizeof it->inbox / sizeof *it->inbox)] = *message;
+    hr_atom32_store_release(&it->came, came + 1); /* partner: next_message; and it revokes */
     hr_bell_ring(&it->control->launcher_bell);
 }
 
@@ -62,10 +62,10 @@ void hr_losses_multinode_saw(void *arg, size_t machine, const char *how)
         return;
     }
     if (is_first(it) && !(it->told & bit(machine))) {
-        const struct hr_loss_letter letter = letter_of(it, machine);
+        const struct hr_loss_message message = message_of(it, machine);
         it->told |= bit(machine);
         it->placed++;
-        put_in_inbox(it, &letter);
+        put_in_inbox(it, &message);
     } else { /* partner: report */
         hr_atom64_store_release(&it->seen, hr_atom64_load_relaxed(&it->seen) | bit(machine));
         hr_bell_ring(&it->control->launcher_bell);
@@ -76,9 +76,9 @@ static bool place(void *arg, size_t from, const void *note, size_t note_bytes, s
                   void **where)
 {
     struct hr_losses_multinode *it = arg;
-    const uint32_t took = hr_atom32_load_acquire(&it->took); /* partner: next_letter */
+    const uint32_t took = hr_atom32_load_acquire(&it->took); /* partner: next_message */
     (void)from, (void)note, (void)where;
-    if (note_bytes != sizeof(struct hr_loss_letter) || body_bytes ||
+    if (note_bytes != sizeof(struct hr_loss_message) || body_bytes ||
         it->placed - took == HR_LOSS_INBOX)
         return false;
     it->placed++;
@@ -89,14 +89,14 @@ static bool place(void *arg, size_t from, const void *note, size_t note_bytes, s
 static void arrived(void *arg, size_t from, const void *note, size_t note_bytes)
 {
     struct hr_losses_multinode *it = arg;
-    struct hr_loss_letter letter;
-    memcpy(&letter, note, note_bytes);
-    if (is_first(it) && (it->told & (letter.machines | bit(from)))) {
+    struct hr_loss_message message;
+    memcpy(&message, note, note_bytes);
+    if (is_first(it) && (it->told & (message.machines | bit(from)))) {
         it->placed--;
         return;
     }
-    it->told |= letter.machines;
-    put_in_inbox(it, &letter);
+    it->told |= message.machines;
+    put_in_inbox(it, &message);
 }
 
 struct hr_wire_sink hr_losses_multinode_sink(struct hr_losses_multinode *it)
@@ -107,9 +107,10 @@ struct hr_wire_sink hr_losses_multinode_sink(struct hr_losses_multinode *it)
 /* --- reports --- */
 
 static enum hr_status post(struct hr_losses_multinode *it, size_t to,
-                           const struct hr_loss_letter *letter)
+                           const struct hr_loss_message *message)
 {
-    return hr_bridge_post(it->bridge, to, it->channel, letter, sizeof *letter, NULL, 0, NULL, NULL);
+    return hr_bridge_post(it->bridge, to, it->channel, message, sizeof *message, NULL, 0, NULL,
+                          NULL);
 }
 
 /* To machine 0: what this one has seen. */
@@ -119,9 +120,9 @@ static enum hr_status report(struct hr_losses_multinode *it)
     for (size_t m = 1; m < it->hosts->machines; m++) {
         if (!(seen & ~it->reported & bit(m)))
             continue;
-        const struct hr_loss_letter letter = letter_of(it, m);
+        const struct hr_loss_message message = message_of(it, m);
         it->reported |= bit(m);
-        HR_TRY(post(it, 0, &letter));
+        HR_TRY(post(it, 0, &message));
     }
     return HR_OK;
 }
@@ -150,9 +151,9 @@ static void move_servers(const struct hr_losses *losses)
     }
 }
 
-/* Ranks of that letter, which the new term may do without, or not. What befell a machine is said of
- * the first of its ranks. */
-static void lose_ranks(struct hr_losses *losses, const struct hr_loss_letter *letter)
+/* Ranks of that message, which the new term may do without, or not. What befell a machine is said
+ * of the first of its ranks. */
+static void lose_ranks(struct hr_losses *losses, const struct hr_loss_message *message)
 {
     struct hr_losses_multinode *it = losses->multinode;
     const struct hr_train_job *job = losses->leader->job;
@@ -165,13 +166,13 @@ static void lose_ranks(struct hr_losses *losses, const struct hr_loss_letter *le
             move_servers(losses);
         for (size_t r = begin; r < end; r++) {
             const size_t host = had.machine[r];
-            const bool with = letter->machines & bit(host);
+            const bool with = message->machines & bit(host);
             char text[HR_WIRE_HOST + 32];
-            if (!(letter->ranks & bit(r)) &&
+            if (!(message->ranks & bit(r)) &&
                 !(with && (turn || !hr_roster_is_gone(it->control, r))))
                 continue;
             snprintf(text, sizeof text, "with machine %s", it->wire->host[host]);
-            const char *how = with && said & bit(host) ? text : letter->how;
+            const char *how = with && said & bit(host) ? text : message->how;
             said |= with ? bit(host) : 0;
             if (!hr_losses_lost(losses, r, how))
                 return; /* the run has been aborted */
@@ -180,41 +181,41 @@ static void lose_ranks(struct hr_losses *losses, const struct hr_loss_letter *le
 }
 
 /* All who live know of these. */
-static void take(struct hr_losses *losses, const struct hr_loss_letter *letter)
+static void take(struct hr_losses *losses, const struct hr_loss_message *message)
 {
     struct hr_losses_multinode *it = losses->multinode;
     for (size_t m = 0; m < it->hosts->machines; m++)
-        if (letter->machines & bit(m)) {
+        if (message->machines & bit(m)) {
             hr_bridge_lose(it->bridge, m);
             hr_diff_barrier_drop(it->barrier, m);
         }
-    it->gone |= letter->machines;
-    if (letter->term) {
-        it->term = (uint32_t)letter->term;
+    it->gone |= message->machines;
+    if (message->term) {
+        it->term = (uint32_t)message->term;
         hr_bridge_end_term(it->bridge, it->term);
         hr_diff_barrier_end_term(it->barrier);
     }
-    lose_ranks(losses, letter);
+    lose_ranks(losses, message);
 }
 
 /* By machine 0: to who lives; then it is so here, too. */
-static enum hr_status order(struct hr_losses *losses, struct hr_loss_letter letter)
+static enum hr_status order(struct hr_losses *losses, struct hr_loss_message message)
 {
     struct hr_losses_multinode *it = losses->multinode;
-    letter.term = losses->halted ? 0 : it->term + 1;
+    message.term = losses->halted ? 0 : it->term + 1;
     for (size_t m = 1; m < it->hosts->machines; m++)
-        if (!((it->gone | letter.machines) & bit(m)))
-            HR_TRY(post(it, m, &letter));
-    take(losses, &letter);
+        if (!((it->gone | message.machines) & bit(m)))
+            HR_TRY(post(it, m, &message));
+    take(losses, &message);
     return HR_OK;
 }
 
-static bool next_letter(struct hr_losses_multinode *it, struct hr_loss_letter *letter)
+static bool next_message(struct hr_losses_multinode *it, struct hr_loss_message *message)
 {
     const uint32_t took = hr_atom32_load_relaxed(&it->took); /* our own */
     if (hr_atom32_load_acquire(&it->came) == took)           /* partner: arrived */
         return false;
-    *letter = it->inbox[took % (sizeof it->inbox / sizeof *it->inbox)];
+    *message = it->inbox[took % (sizeof it->inbox / sizeof *it->inbox)];
     hr_atom32_store_release(&it->took, took + 1); /* partner: place */
     return true;
 }
@@ -223,17 +224,17 @@ enum hr_status hr_losses_multinode_take(struct hr_losses *losses)
 {
     struct hr_losses_multinode *it = losses->multinode;
     const bool leads = is_first(it);
-    struct hr_loss_letter letter;
+    struct hr_loss_message message;
     if (!leads)
         HR_TRY(report(it));
-    while (next_letter(it, &letter)) {
-        if (!leads && letter.machines & bit(it->hosts->self))
+    while (next_message(it, &message)) {
+        if (!leads && message.machines & bit(it->hosts->self))
             return hr_fail(HR_E_LOST, "%s has lost this machine, and goes on without it: %s",
-                           it->wire->host[0], letter.how);
+                           it->wire->host[0], message.how);
         if (leads)
-            HR_TRY(order(losses, letter));
+            HR_TRY(order(losses, message));
         else
-            take(losses, &letter);
+            take(losses, &message);
     }
     return HR_OK;
 }
@@ -241,10 +242,10 @@ enum hr_status hr_losses_multinode_take(struct hr_losses *losses)
 bool hr_losses_multinode_lost(void *arg, size_t rank, const char *how)
 {
     struct hr_losses *losses = arg;
-    struct hr_loss_letter letter = {.ranks = bit(rank)};
-    keep_words(letter.how, how);
+    struct hr_loss_message message = {.ranks = bit(rank)};
+    keep_words(message.how, how);
     const enum hr_status status =
-        is_first(losses->multinode) ? order(losses, letter) : post(losses->multinode, 0, &letter);
+        is_first(losses->multinode) ? order(losses, message) : post(losses->multinode, 0, &message);
     if (status != HR_OK)
         hr_control_abort(losses->multinode->control, rank, status, hr_error_message());
     return status == HR_OK;

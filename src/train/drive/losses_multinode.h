@@ -32,7 +32,7 @@
 enum { HR_LOSS_TEXT = 104, HR_LOSS_INBOX = 2 * HR_WIRE_MACHINES };
 
 /* A report, or an order: machines, and ranks that were lost alone. */
-struct hr_loss_letter {
+struct hr_loss_message {
     uint64_t machines, ranks, term; /* term: of an order: the next; 0: the run is ending */
     char how[HR_LOSS_TEXT];
 };
@@ -44,16 +44,16 @@ struct hr_losses_multinode {
     struct hr_hosts *hosts;     /* shared->hosts: servers move */
     struct hr_control *control;
     int64_t timeout_ns;
-    size_t channel; /* of letters */
+    size_t channel; /* of messages */
     /* A term begins: make rings of the active workers anew, and carry them. */
     enum hr_status (*carry)(void *arg);
     void *arg;
     /* Writer: who polls. */
     uint64_t told;         /* machine 0: machines that it has been told of, or has seen lost */
     struct hr_atom64 seen; /* elsewhere: those that this one has seen lost; partner: report */
-    uint32_t placed;       /* letters that have a place in the inbox */
+    uint32_t placed;       /* messages that have a place in the inbox */
     struct hr_atom32 came; /* of them, each of which becomes an order, or is one; partner: take */
-    struct hr_loss_letter inbox[HR_LOSS_INBOX + HR_WIRE_MACHINES];
+    struct hr_loss_message inbox[HR_LOSS_INBOX + HR_WIRE_MACHINES];
     char how[HR_WIRE_MACHINES][HR_LOSS_TEXT]; /* published by seen */
     /* The launcher's. */
     struct hr_atom32 took;   /* of came; partner: place */

@@ -38,8 +38,8 @@ struct hr_trace_log *hr_record_log(const struct hr_drive *drive, size_t owner);
 /* --- on several machines: logs of owners that live elsewhere ---
  *
  *   machine 0   hr_record_listen   before the bridge starts
- *   others      hr_record_bring    when their ranks have ended, before the last barrier: letters to
- *                                  a machine come in their order, so behind it all logs have come
+ *   others      hr_record_bring    when their ranks have ended, before the last barrier: messages
+ *                                  come in their order, so behind it all logs have come
  *
  * Each log has its own order, and none of them is of two machines: so nothing is merged. What comes
  * is taken by who polls the bridge. Test: tests/unit/train/test_multinode_records.c */

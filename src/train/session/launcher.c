@@ -296,7 +296,7 @@ static enum hr_status look_for_stop(struct hr_launcher *launcher)
     const int asked = observer->should_stop ? observer->should_stop(observer->arg) : 0;
     if (asked >= 2)
         return hr_fail(HR_E_INTERRUPTED, "interrupted twice: left at once, without saving");
-    const bool elsewhere = /* partner: who takes letters */
+    const bool elsewhere = /* partner: who takes messages */
         launcher->elsewhere && hr_atom32_load_acquire(&launcher->elsewhere->stop);
     if (asked == 1 || elsewhere)
         hr_atom32_store_release(launcher->stop, HR_STOP_INTERRUPTED); /* partner: in the header */
@@ -444,7 +444,7 @@ static void mind_asks(struct hr_launcher *launcher)
 {
     const struct hr_observer *observer = launcher->observer;
     unsigned asks = observer->saves_asked ? observer->saves_asked(observer->arg) : 0;
-    if (launcher->elsewhere) /* partner: who takes letters */
+    if (launcher->elsewhere) /* partner: who takes messages */
         asks += hr_atom32_load_acquire(&launcher->elsewhere->saves);
     if (asks == launcher->asks_seen)
         return;

@@ -77,7 +77,7 @@ bool hr_writer_is_done(const struct hr_writer *writer);
 /* Wait until it is done; what `write` has returned, with its message. */
 HR_CHECKED enum hr_status hr_writer_finish(struct hr_writer *writer);
 
-/* What launchers of other machines were asked for. Writer: who takes their letters. */
+/* What launchers of other machines were asked for. Writer: who takes their messages. */
 struct hr_asked_elsewhere {
     struct hr_atom32 stop;  /* the run is to be stopped */
     struct hr_atom32 saves; /* how often a save was asked for */

@@ -1,4 +1,4 @@
-/* Rings, words and letters between machines, moved by hand: nothing is lost, torn or overtaken. */
+/* Rings, words and messages between machines, moved by hand: nothing is lost, torn or overtaken. */
 #include "machines/bridge.h"
 
 #include <stdlib.h>
@@ -226,7 +226,7 @@ static void words_come_before_what_they_caused(void **state)
     }
 }
 
-/* --- letters -----------------------------------------------------------------------------------
+/* --- direct messages ---------------------------------------------------------------------------
  */
 
 struct inbox {
@@ -259,11 +259,11 @@ static void arrived(void *arg, size_t from, const void *note, size_t note_bytes)
         assert_int_equal(inbox->body[i], byte_of(number, i));
 }
 
-static void letters_arrive_in_order_and_are_given_back(void **state)
+static void direct_messages_arrive_in_order_and_are_given_back(void **state)
 {
     (void)state;
-    enum { LETTERS = 60 };
-    static unsigned char body[LETTERS][BODY];
+    enum { MESSAGES = 60 };
+    static unsigned char body[MESSAGES][BODY];
     for (uint32_t trouble = 0; trouble <= 40; trouble += 40) {
         struct rig rig;
         struct inbox inbox = {0};
@@ -271,7 +271,7 @@ static void letters_arrive_in_order_and_are_given_back(void **state)
         struct hr_bell bell = {0};
         rig_open(&rig, trouble);
         hr_wire_probe(rig.wire[2], 1); /* before it saw that the other is there: says nothing */
-        for (uint64_t k = 0; k < LETTERS; k++) {
+        for (uint64_t k = 0; k < MESSAGES; k++) {
             const size_t bytes = k * 97 % BODY;
             for (size_t i = 0; i < bytes; i++)
                 body[k][i] = byte_of(k, i);
@@ -281,13 +281,13 @@ static void letters_arrive_in_order_and_are_given_back(void **state)
         for (int i = 0; i < 20; i++) /* nobody listens */
             poll_all(&rig);
         hr_bridge_listen(rig.bridge[1], 3, &(struct hr_wire_sink){&inbox, place, arrived});
-        for (uint64_t turn = 0; inbox.arrived < LETTERS; turn++) {
+        for (uint64_t turn = 0; inbox.arrived < MESSAGES; turn++) {
             assert_true(turn < 1000000);
             inbox.shut = turn % 4 < 2;
             poll_all(&rig);
         }
-        assert_int_equal(hr_atom32_load_acquire(&done), LETTERS);
-        assert_true(hr_bell_has_rung(&bell, LETTERS));
+        assert_int_equal(hr_atom32_load_acquire(&done), MESSAGES);
+        assert_true(hr_bell_has_rung(&bell, MESSAGES));
         assert_true(inbox.refused > 0);
         rig_close(&rig);
     }
@@ -367,7 +367,7 @@ int main(void)
         cmocka_unit_test(bytes_stay_until_their_message_is_released),
         cmocka_unit_test(sender_is_held_by_a_consumer_that_takes_nothing),
         cmocka_unit_test(words_come_before_what_they_caused),
-        cmocka_unit_test(letters_arrive_in_order_and_are_given_back),
+        cmocka_unit_test(direct_messages_arrive_in_order_and_are_given_back),
         cmocka_unit_test(idle_bridges_leave_the_processor_alone),
         cmocka_unit_test(who_has_left_may_say_more_to_others_than_the_bridge),
     };
