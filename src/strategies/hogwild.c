@@ -379,7 +379,7 @@ static bool may_draw(void *arg)
 static void begin_batch(struct hr_worker *worker, uint64_t index)
 {
     worker->index = index;
-    hr_ledger_draw(worker->shared, worker->rank, index);
+    hr_batch_states_draw(worker->shared, worker->rank, index);
     hr_note(worker, HR_NOTED_BATCH, index);
     const uint64_t skew = hr_observe(worker, HR_NOTED_SKEW, hr_pushes_skew(worker));
     if (skew > worker->stats->max_skew)
@@ -525,13 +525,13 @@ static void hogwild_begin_push(struct hr_worker *worker)
     own->seen = pushes; /* what it loads for its update it has for its next gradient */
     hr_stale_count(&worker->stats->stale, staleness);
     own->push = push_begin(worker, staleness);
-    hr_ledger_begin_push(worker->shared, worker->rank, worker->index);
+    hr_batch_states_begin_push(worker->shared, worker->rank, worker->index);
 }
 
 static void hogwild_end_push(struct hr_worker *worker)
 {
     own_of(worker)->pulls = own_of(worker)->ticket;
-    hr_ledger_end_push(worker->shared, worker->rank, worker->index);
+    hr_batch_states_end_push(worker->shared, worker->rank, worker->index);
     pushes_add(worker);
 }
 
@@ -586,7 +586,7 @@ static bool hogwild_pause(const struct hr_standing *at, struct hr_pause *to)
         else if (at->stands[w] == HR_STANDS_HAS || own->pass == HR_HOGWILD_PULLS)
             hr_pause_in_hand(at, w, at->worker[w]->index, to);
     }
-    hr_ledger_pause(at, to);
+    hr_batch_states_pause(at, to);
     return true;
 }
 

@@ -113,8 +113,8 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
         hr_carve(to, what, hr_lost_batches_bytes(shared->workers, hr_lost_batches_room(shared)));
     if (!shared->outlives)
         return;
-    if (hr_ledger_bytes(shared))
-        shared->ledger = hr_carve(to, what, hr_ledger_bytes(shared));
+    if (hr_batch_states_bytes(shared))
+        shared->batch_states = hr_carve(to, what, hr_batch_states_bytes(shared));
     run->drive.losses.resumptions = hr_carve(to, what, sizeof *run->drive.losses.resumptions);
     run->drive.losses.again_ns =
         hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.again_ns);

@@ -50,8 +50,8 @@ static void lay_out(struct script *script)
         shared->own = carve(script, shared->strategy->bytes(shared));
     if (hr_peers_bytes(shared))
         shared->peers = carve(script, hr_peers_bytes(shared));
-    if (hr_ledger_bytes(shared))
-        shared->ledger = carve(script, hr_ledger_bytes(shared));
+    if (hr_batch_states_bytes(shared))
+        shared->batch_states = carve(script, hr_batch_states_bytes(shared));
 }
 
 static void start_worker(struct script *script, size_t w)
@@ -322,7 +322,7 @@ void script_lose(struct script *script, size_t w)
     hr_fibre_drop(script->fibres, w);
     hr_worker_drop(&script->worker[w]);
     hr_stats_mend(&shared->stats[w]);
-    hr_ledger_lose(shared, w);
+    hr_batch_states_lose(shared, w);
     if (shared->strategy->lost)
         shared->strategy->lost(shared, w);
     hr_roster_lose(shared->control, w, !shared->strategy->losses_are_inputs);

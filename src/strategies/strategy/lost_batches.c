@@ -260,7 +260,7 @@ struct hands {
     uint64_t deaths; /* in this span, to which no batch is put down yet; the launcher's */
 };
 
-struct hr_ledger {
+struct hr_batch_states {
     alignas(HR_LINE) uint64_t begin; /* of the span */
     uint64_t workers, room;          /* indices of the longest span */
     struct hands of[];               /* (workers), and behind them (room) words */
@@ -279,93 +279,93 @@ static uint64_t room_of(const struct hr_shared_state *shared)
            first_of(shared);
 }
 
-size_t hr_ledger_bytes(const struct hr_shared_state *shared)
+size_t hr_batch_states_bytes(const struct hr_shared_state *shared)
 {
     if (!shared->outlives || !hr_strategy_shares_weights(shared->strategy) ||
         !hr_shared_takes_losses(shared))
         return 0;
-    return sizeof(struct hr_ledger) + shared->workers * sizeof(struct hands) +
+    return sizeof(struct hr_batch_states) + shared->workers * sizeof(struct hands) +
            room_of(shared) * sizeof(struct hr_atom32);
 }
 
 /* The words of the span, the first of which is about index `begin`. */
-static struct hr_atom32 *words(struct hr_ledger *ledger)
+static struct hr_atom32 *words(struct hr_batch_states *states)
 {
-    return (struct hr_atom32 *)(void *)&ledger->of[ledger->workers];
+    return (struct hr_atom32 *)(void *)&states->of[states->workers];
 }
 
-static struct hr_atom32 *word_of(struct hr_ledger *ledger, uint64_t index)
+static struct hr_atom32 *word_of(struct hr_batch_states *states, uint64_t index)
 {
-    HR_ASSERT(index - ledger->begin < ledger->room);
-    return words(ledger) + (index - ledger->begin);
+    HR_ASSERT(index - states->begin < states->room);
+    return words(states) + (index - states->begin);
 }
 
-void hr_ledger_init(const struct hr_shared_state *shared)
+void hr_batch_states_init(const struct hr_shared_state *shared)
 {
-    struct hr_ledger *ledger = shared->ledger;
-    if (!ledger)
+    struct hr_batch_states *states = shared->batch_states;
+    if (!states)
         return;
-    memset(ledger, 0, hr_ledger_bytes(shared));
-    ledger->begin = first_of(shared);
-    ledger->workers = shared->workers;
-    ledger->room = room_of(shared);
-    for (uint64_t index = ledger->begin; index < shared->schedule.first; index++)
-        hr_atom32_store_relaxed(word_of(ledger, index), PUSHED); /* no rank runs yet */
+    memset(states, 0, hr_batch_states_bytes(shared));
+    states->begin = first_of(shared);
+    states->workers = shared->workers;
+    states->room = room_of(shared);
+    for (uint64_t index = states->begin; index < shared->schedule.first; index++)
+        hr_atom32_store_relaxed(word_of(states, index), PUSHED); /* no rank runs yet */
     for (uint64_t i = 0; i < shared->begins_with.n; i++)
-        hr_atom32_store_relaxed(word_of(ledger, shared->begins_with.index[i]), 0);
+        hr_atom32_store_relaxed(word_of(states, shared->begins_with.index[i]), 0);
 }
 
-static bool is_in_span(const struct hr_ledger *ledger, uint64_t index)
+static bool is_in_span(const struct hr_batch_states *states, uint64_t index)
 {
-    return index - ledger->begin < ledger->room; /* an earlier one wraps round */
+    return index - states->begin < states->room; /* an earlier one wraps round */
 }
 
 /* --- the worker; partner of each store: the launcher, after its death or at rest --- */
 
-void hr_ledger_draw(const struct hr_shared_state *shared, size_t worker, uint64_t index)
+void hr_batch_states_draw(const struct hr_shared_state *shared, size_t worker, uint64_t index)
 {
-    if (shared->ledger)
-        hr_atom32_store_release(word_of(shared->ledger, index), (uint32_t)worker + 1);
+    if (shared->batch_states)
+        hr_atom32_store_release(word_of(shared->batch_states, index), (uint32_t)worker + 1);
 }
 
-void hr_ledger_begin_push(const struct hr_shared_state *shared, size_t worker, uint64_t index)
+void hr_batch_states_begin_push(const struct hr_shared_state *shared, size_t worker, uint64_t index)
 {
     /* It must stand before the first weight is stored: a release alone would not say so. */
-    if (shared->ledger)
-        hr_atom64_replace_acq_rel(&shared->ledger->of[worker].pushing, 0, index + 1);
+    if (shared->batch_states)
+        hr_atom64_replace_acq_rel(&shared->batch_states->of[worker].pushing, 0, index + 1);
 }
 
-void hr_ledger_end_push(const struct hr_shared_state *shared, size_t worker, uint64_t index)
+void hr_batch_states_end_push(const struct hr_shared_state *shared, size_t worker, uint64_t index)
 {
-    struct hr_ledger *ledger = shared->ledger;
-    if (!ledger)
+    struct hr_batch_states *states = shared->batch_states;
+    if (!states)
         return;
-    hr_atom32_store_release(word_of(ledger, index), PUSHED);
-    hr_atom64_store_release(&ledger->of[worker].pushing, 0);
+    hr_atom32_store_release(word_of(states, index), PUSHED);
+    hr_atom64_store_release(&states->of[worker].pushing, 0);
 }
 
 /* --- the launcher --- */
 
-static bool is_pushed(struct hr_ledger *ledger, uint64_t index)
+static bool is_pushed(struct hr_batch_states *states, uint64_t index)
 {
-    return hr_atom32_load_acquire(word_of(ledger, index)) == PUSHED; /* partner: end_push */
+    return hr_atom32_load_acquire(word_of(states, index)) == PUSHED; /* partner: end_push */
 }
 
-void hr_ledger_lose(const struct hr_shared_state *shared, size_t worker)
+void hr_batch_states_lose(const struct hr_shared_state *shared, size_t worker)
 {
-    struct hr_ledger *ledger = shared->ledger;
-    if (!ledger)
+    struct hr_batch_states *states = shared->batch_states;
+    if (!states)
         return;
-    struct hands *hands = &ledger->of[worker];
+    struct hands *hands = &states->of[worker];
     struct hr_worker_stats *stats = &shared->stats[worker];
     const uint64_t pushing = hr_atom64_load_acquire(&hands->pushing); /* partner: begin_push */
     hr_stats_mend(stats);
-    if (pushing && !is_pushed(ledger, pushing - 1)) {
+    if (pushing && !is_pushed(states, pushing - 1)) {
         hr_lost_work_of(shared->lost_batches, worker)->partial++;
-        hr_atom32_store_release(word_of(ledger, pushing - 1), PUSHED); /* partner: missing */
+        hr_atom32_store_release(word_of(states, pushing - 1), PUSHED); /* partner: missing */
     }
-    if (stats->last.any && is_in_span(ledger, stats->last.index) &&
-        !is_pushed(ledger, stats->last.index))
+    if (stats->last.any && is_in_span(states, stats->last.index) &&
+        !is_pushed(states, stats->last.index))
         hr_stats_take_back(stats);
     stats->updates = stats->steps;
     hr_stale_mend(&stats->stale);
@@ -376,23 +376,24 @@ void hr_ledger_lose(const struct hr_shared_state *shared, size_t worker)
 }
 
 /* Who lost a batch that nobody has written: somebody who died and has none. */
-static size_t somebody(const struct hr_ledger *ledger)
+static size_t somebody(const struct hr_batch_states *states)
 {
-    for (size_t w = 0; w < ledger->workers; w++)
-        if (ledger->of[w].deaths > 0)
+    for (size_t w = 0; w < states->workers; w++)
+        if (states->of[w].deaths > 0)
             return w;
     return 0;
 }
 
 /* A lost worker had this batch: it is handed out again, or lost. */
-static void settle(struct hr_ledger *ledger, const struct hr_shared_state *shared, uint64_t index)
+static void settle(struct hr_batch_states *states, const struct hr_shared_state *shared,
+                   uint64_t index)
 {
-    struct hr_atom32 *word = word_of(ledger, index);
+    struct hr_atom32 *word = word_of(states, index);
     const uint32_t drawn = hr_atom32_load_acquire(word); /* partner: draw */
-    const size_t worker = drawn ? drawn - 1 : somebody(ledger);
+    const size_t worker = drawn ? drawn - 1 : somebody(states);
     const uint64_t samples = hr_batch_schedule_batch(&shared->schedule, index).count;
     struct hr_lost_work *lost = hr_lost_work_of(shared->lost_batches, worker);
-    ledger->of[worker].deaths -= ledger->of[worker].deaths > 0;
+    states->of[worker].deaths -= states->of[worker].deaths > 0;
     if (shared->reissues) {
         hr_lost_batches_return(shared->lost_batches, index);
         lost->again_batches++;
@@ -405,51 +406,51 @@ static void settle(struct hr_ledger *ledger, const struct hr_shared_state *share
 }
 
 /* Settle those before `end` that somebody has written, or those that nobody has. */
-static void settle_all(struct hr_ledger *ledger, const struct hr_shared_state *shared, uint64_t end,
-                       bool written, size_t *settled)
+static void settle_all(struct hr_batch_states *states, const struct hr_shared_state *shared,
+                       uint64_t end, bool written, size_t *settled)
 {
-    for (uint64_t index = ledger->begin; index < end; index++) {
-        const uint32_t word = hr_atom32_load_acquire(word_of(ledger, index)); /* partner: draw */
+    for (uint64_t index = states->begin; index < end; index++) {
+        const uint32_t word = hr_atom32_load_acquire(word_of(states, index)); /* partner: draw */
         if (word == PUSHED || (word != 0) != written)
             continue;
         if (shared->reissues && *settled == shared->lost_batches->room)
             return; /* the rest will be missing when all come again */
-        settle(ledger, shared, index);
+        settle(states, shared, index);
         ++*settled;
     }
 }
 
 /* The next span begins. */
-static void turn_over(struct hr_ledger *ledger, uint64_t begin)
+static void turn_over(struct hr_batch_states *states, uint64_t begin)
 {
-    memset(words(ledger), 0, ledger->room * sizeof(struct hr_atom32));
-    for (size_t w = 0; w < ledger->workers; w++)
-        ledger->of[w].deaths = 0;
-    ledger->begin = begin;
+    memset(words(states), 0, states->room * sizeof(struct hr_atom32));
+    for (size_t w = 0; w < states->workers; w++)
+        states->of[w].deaths = 0;
+    states->begin = begin;
 }
 
-void hr_ledger_missing(const struct hr_shared_state *shared)
+void hr_batch_states_missing(const struct hr_shared_state *shared)
 {
-    struct hr_ledger *ledger = shared->ledger;
-    if (!ledger || hr_lost_batches_waiting(shared->lost_batches)) /* they would be returned twice */
+    struct hr_batch_states *states = shared->batch_states;
+    if (!states || hr_lost_batches_waiting(shared->lost_batches)) /* they would be returned twice */
         return;
     const struct hr_dispenser *dispenser = shared->dispenser;
     const uint64_t next = hr_atom64_load_acquire(&dispenser->next); /* partner: who has drawn */
     const uint64_t cut = hr_atom64_load_acquire(&dispenser->cut);   /* partner: the leader */
     const uint64_t end = next < cut ? next : cut;
     size_t settled = 0;
-    settle_all(ledger, shared, end, true, &settled);
-    settle_all(ledger, shared, end, false, &settled);
+    settle_all(states, shared, end, true, &settled);
+    settle_all(states, shared, end, false, &settled);
     if (!hr_lost_batches_waiting(shared->lost_batches))
-        turn_over(ledger, end);
+        turn_over(states, end);
 }
 
 /* Who lives may be pushing one, which is finished on the copy, or has one that is listed. */
-static bool is_taken_care_of(const struct hr_ledger *ledger, uint64_t index,
+static bool is_taken_care_of(const struct hr_batch_states *states, uint64_t index,
                              const struct hr_pause *to)
 {
-    for (size_t w = 0; w < ledger->workers; w++)
-        if (hr_atom64_load_relaxed(&ledger->of[w].pushing) == index + 1) /* one thread */
+    for (size_t w = 0; w < states->workers; w++)
+        if (hr_atom64_load_relaxed(&states->of[w].pushing) == index + 1) /* one thread */
             return true;
     for (size_t i = 0; i < to->hands; i++)
         if (to->hand[i].first == index)
@@ -458,15 +459,15 @@ static bool is_taken_care_of(const struct hr_ledger *ledger, uint64_t index,
 }
 
 /* Those that are lost for good stay so. */
-void hr_ledger_pause(const struct hr_standing *at, struct hr_pause *to)
+void hr_batch_states_pause(const struct hr_standing *at, struct hr_pause *to)
 {
     const struct hr_shared_state *shared = at->shared;
-    struct hr_ledger *ledger = shared->ledger;
+    struct hr_batch_states *states = shared->batch_states;
     const uint64_t next = hr_atom64_load_acquire(&shared->dispenser->next); /* one thread */
-    if (!ledger || !shared->reissues)
+    if (!states || !shared->reissues)
         return;
-    for (uint64_t i = ledger->begin; i < next; i++)
-        if (hr_atom32_load_acquire(word_of(ledger, i)) != PUSHED &&
-            !is_taken_care_of(ledger, i, to))
+    for (uint64_t i = states->begin; i < next; i++)
+        if (hr_atom32_load_acquire(word_of(states, i)) != PUSHED &&
+            !is_taken_care_of(states, i, to))
             hr_pause_add_hand(to, i, 1);
 }

@@ -26,7 +26,7 @@
 struct hr_strategy;
 struct hr_compression;
 struct hr_inject;
-struct hr_ledger;
+struct hr_batch_states;
 struct hr_pause;
 struct hr_trace_log;
 
@@ -184,9 +184,9 @@ struct hr_shared_state {
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_active *active;
     struct hr_lost_batches *lost_batches; /* of lost workers' batches */
-    struct hr_ledger
-        *ledger;   /* of all, where nobody hands them out: strategy/lost_batches.h; or NULL */
-    float *states; /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
+    struct hr_batch_states
+        *batch_states; /* of all, where nobody hands them out: strategy/lost_batches.h; or NULL */
+    float *states;     /* (workers)(states, ratios) of workers; NULL: each takes its own memory,
                                since nobody outlives it */
     struct hr_dispenser *dispenser;
     void *staleness; /* server/staleness.h */

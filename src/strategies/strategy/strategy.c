@@ -85,7 +85,7 @@ void hr_strategy_init(struct hr_shared_state *shared)
     if (shared->strategy->init)
         shared->strategy->init(shared);
     hr_peers_init(shared);
-    hr_ledger_init(shared);
+    hr_batch_states_init(shared);
 }
 
 bool hr_strategy_obeys(const struct hr_strategy *strategy, const char *option)

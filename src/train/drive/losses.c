@@ -387,7 +387,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     if (counts)
         close_account(losses, rank, now);
     if (worker)
-        hr_ledger_lose(shared, rank);
+        hr_batch_states_lose(shared, rank);
     if (worker && shared->strategy->lost)
         shared->strategy->lost(shared, rank);
     hr_atom32_store_release(&shared->control->rank[rank].stage, 0); /* it is dead: ours now */
@@ -470,7 +470,7 @@ bool hr_losses_are_taken(const struct hr_losses *losses)
 void hr_losses_account(const struct hr_losses *losses)
 {
     hr_server_missing(shared_of(losses));
-    hr_ledger_missing(shared_of(losses));
+    hr_batch_states_missing(shared_of(losses));
 }
 
 /* The last loss that revoked. (Any, if none did.) */

@@ -62,7 +62,7 @@ static void play_up_to(size_t w, enum death death)
     if (death > IS_PUSHING)
         script_give(&script, w, 1);
     if (death == IS_PUSHING || death == HAS_PUSHED)
-        hr_ledger_begin_push(shared, w, index);
+        hr_batch_states_begin_push(shared, w, index);
 }
 
 static bool has_trained(enum death death)
@@ -118,7 +118,7 @@ static size_t work(size_t w)
 
 static void miss(void)
 {
-    hr_ledger_missing(&script.shared);
+    hr_batch_states_missing(&script.shared);
 }
 
 /* Worker 1 dies, worker 0 does the rest. */
@@ -214,7 +214,7 @@ static void pass_a_cut(uint64_t index, uint64_t next)
     hr_atom64_store_release(&dispenser->cut, next);
 }
 
-static void a_span_begins_with_an_empty_ledger(void **state)
+static void a_span_begins_with_no_batch_drawn(void **state)
 {
     (void)state;
     open_world(false, 3, true);
@@ -373,7 +373,7 @@ int main(void)
         cmocka_unit_test(every_batch_is_trained_on_once_or_counted),
         cmocka_unit_test(batches_are_put_down_to_those_who_had_them),
         cmocka_unit_test(more_are_missing_than_can_wait),
-        cmocka_unit_test(a_span_begins_with_an_empty_ledger),
+        cmocka_unit_test(a_span_begins_with_no_batch_drawn),
         cmocka_unit_test(what_was_pushed_before_the_cut_stays),
         cmocka_unit_test(what_was_lost_is_trained_on_before_a_stop),
         cmocka_unit_test(nobody_is_ahead_of_the_dead),
