@@ -194,7 +194,7 @@ static void come(struct hr_averaging *it, struct hr_worker *worker)
     it->stored = it->meets_at == due_of(worker);
     if (it->stored)
         ask_to_rest(worker, it->meets_at);
-    hr_arrivals_come(worker, hr_arrival_key(it->meets_at), hr_clock_ns());
+    hr_stragglers_arrive(worker, hr_arrival_key(it->meets_at), hr_clock_ns());
     /* Partner: all_came, in the leader: it has all pushes. */
     hr_atom32_fetch_add_acq_rel(&node_of(worker)->came, 1);
     hr_bell_ring(&worker->shared->control->rank[leader_of(worker)].bell);

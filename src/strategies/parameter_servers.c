@@ -269,7 +269,7 @@ static void hand_on(struct hr_worker *worker, bool pushed)
     struct hr_aggregating *own = worker->own;
     struct line *line = line_of(worker->shared, worker->rank);
     line->reply = hr_server_collect(worker);
-    line->opened = worker->coming.opened;
+    line->opened = worker->arrival.opened;
     if (pushed && !hr_strategy_never_stale(worker->shared->strategy))
         hr_staleness_count(worker->shared, worker->rank);
     own->times.replied_ns = hr_clock_ns();
@@ -313,7 +313,7 @@ static bool next_of_node(struct hr_worker *worker, uint64_t *index)
     const size_t i = worker->rank - leader_of(worker);
     own->left = own->k;
     own->k = reply->kind == HR_NO_BATCH ? 0 : (size_t)reply->word[HR_REPLY_BATCHES];
-    worker->coming.opened = line->opened;
+    worker->arrival.opened = line->opened;
     *index = worker->index = reply->word[HR_REPLY_INDEX] + i;
     if (own->k && i >= own->k)
         sit_out(worker);

@@ -14,7 +14,7 @@
 #include "server/staleness.h"
 #include "session/result.h"
 #include "strategies/strategies.h"
-#include "strategy/arrivals.h"
+#include "strategy/stragglers.h"
 #include "strategy/compression.h"
 #include "train/pipeline_setup.h"
 #include "worker/gradient.h"
@@ -270,12 +270,12 @@ static enum hr_status account_waiting(struct hr_run *run)
 {
     const struct hr_shared_state *shared = &run->shared;
     struct hr_run_result *result = run->result;
-    const size_t n = shared->workers, rows = n <= HR_ARRIVALS_ROWS ? n : 1;
+    const size_t n = shared->workers, rows = n <= HR_STRAGGLER_ROWS ? n : 1;
     if (seconds_of_all(result) <= 0)
         return HR_OK;
     result->waited_for = calloc(n, sizeof *result->waited_for);
-    result->waited_s = n <= HR_ARRIVALS_ROWS ? calloc(n * n, sizeof(double)) : NULL;
-    if (!result->waited_for || (n <= HR_ARRIVALS_ROWS && !result->waited_s))
+    result->waited_s = n <= HR_STRAGGLER_ROWS ? calloc(n * n, sizeof(double)) : NULL;
+    if (!result->waited_for || (n <= HR_STRAGGLER_ROWS && !result->waited_s))
         return hr_fail(HR_E_NOMEM, "no memory for the waiting of %zu workers", n);
     result->nwaited = n;
     for (size_t w = 0; w < n; w++) {
@@ -283,7 +283,7 @@ static enum hr_status account_waiting(struct hr_run *run)
         result->waited_for[w].stage = slow_stage(&run->job, w);
     }
     for (size_t i = 0; i < rows * n; i++) {
-        const int64_t *ns = hr_arrivals_cost(shared, i / n, i % n);
+        const int64_t *ns = hr_stragglers_cost(shared, i / n, i % n);
         add_cost(&result->waited_for[i % n], ns);
         result->waited_for[i % n].cost_s += all_of(ns);
         result->waited_for_others_s += all_of(ns);

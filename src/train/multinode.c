@@ -405,7 +405,7 @@ static enum hr_status add_rings(struct hr_run *run)
     hr_bridge_track(bridge, 0, &shared->dispenser->stop_at, sizeof shared->dispenser->stop_at);
     for (size_t w = 0; w < shared->workers; w++)
         for (size_t i = 0; i < HR_ARRIVALS; i++)
-            hr_bridge_track(bridge, w, hr_arrivals_words(shared, w, i), HR_ARRIVAL_WORDS_BYTES);
+            hr_bridge_track(bridge, w, hr_stragglers_words(shared, w, i), HR_ARRIVAL_WORDS_BYTES);
     for (size_t r = 0; hr_feed_is_on(feed) && r < feed->nranks; r++)
         HR_TRY(hr_bridge_add_ring(bridge, hr_feed_ring(feed, r), r, 0, NULL, NULL));
     HR_TRY(hr_peers_each_ring(shared, add_ring, bridge));

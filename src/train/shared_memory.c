@@ -289,8 +289,8 @@ static enum hr_status lay_out(struct hr_run *run, struct hr_carver *to)
     run->job.wires.free_at = hr_carve(to, "rings", hr_wires_bytes(&run->job.wires));
     shared->stats = hr_carve(to, counts, shared->workers * sizeof *shared->stats);
     stats_alike(to, shared);
-    shared->arrivals = hr_carve(to, counts, hr_arrivals_bytes(shared->workers));
-    hr_carve_alike(to, hr_arrivals_lines_bytes(shared->workers), SIZE_MAX, words); /* the costs */
+    shared->stragglers = hr_carve(to, counts, hr_stragglers_bytes(shared->workers));
+    hr_carve_alike(to, hr_stragglers_lines_bytes(shared->workers), SIZE_MAX, words); /* the costs */
     shared->active = hr_carve(
         to, counts, sizeof *shared->active + shared->workers * sizeof *shared->active->rank);
     lay_out_staleness(shared, to);

@@ -45,7 +45,7 @@ static void lay_out(struct script *script)
     shared->snapshot.apart = carve(script, sizeof *shared->snapshot.apart);
     shared->snapshot.losses = &script->losses;
     shared->staleness = carve(script, hr_staleness_bytes(shared));
-    shared->arrivals = carve(script, hr_arrivals_bytes(shared->workers));
+    shared->stragglers = carve(script, hr_stragglers_bytes(shared->workers));
     if (shared->strategy->bytes)
         shared->own = carve(script, shared->strategy->bytes(shared));
     if (hr_peers_bytes(shared))

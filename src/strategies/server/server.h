@@ -106,7 +106,7 @@ enum {
     HR_REPLY_COUNT,
     HR_REPLY_GROUP_RANK =
         HR_REPLY_COUNT, /* backup-workers: the share, and in the upper half of how many */
-    HR_REPLY_OPENED = HR_REPLY_COUNT, /* where there is a gate: who opened it last (arrivals.h) */
+    HR_REPLY_OPENED = HR_REPLY_COUNT, /* where there is a gate: who opened it last (stragglers.h) */
     HR_REPLY_BATCHES                  /* from INDEX on; of machines that push as one, else 1 */
 };
 /* Words of a request. */

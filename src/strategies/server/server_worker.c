@@ -249,7 +249,7 @@ struct hr_message hr_server_collect(struct hr_worker *worker)
     struct hr_worker_stats *stats = worker->stats;
     struct hr_message first = {0};
     uint64_t *staleness = hr_staleness_at_shards(shared, worker->rank); /* of the push before */
-    worker->coming.opened = 0;
+    worker->arrival.opened = 0;
     worker->requests.ahead = 0;
     for (size_t s = 0; s < shared->servers; s++) {
         struct hr_ring *ring = hr_server_replies(shared, worker->rank, s);
@@ -262,8 +262,8 @@ struct hr_message hr_server_collect(struct hr_worker *worker)
         if (reply.word[HR_REPLY_SKEW] > stats->max_skew)
             stats->max_skew = reply.word[HR_REPLY_SKEW];
         if (is_gated(shared) &&
-            hr_arrivals_later(shared, reply.word[HR_REPLY_OPENED], worker->coming.opened))
-            worker->coming.opened = reply.word[HR_REPLY_OPENED];
+            hr_stragglers_later(shared, reply.word[HR_REPLY_OPENED], worker->arrival.opened))
+            worker->arrival.opened = reply.word[HR_REPLY_OPENED];
     }
     if (first.kind == HR_WEIGHTS)
         stats->bytes_received += shared->params * sizeof(float);

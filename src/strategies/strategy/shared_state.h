@@ -180,7 +180,7 @@ struct hr_shared_state {
     float **weights;               /* (workers)(params) what worker r computes its gradient from */
     float **grads;                 /* (workers)(params) where it leaves it; read by peers */
     struct hr_worker_stats *stats; /* (workers) */
-    void *arrivals;                /* strategy/arrivals.h */
+    void *stragglers;              /* strategy/stragglers.h */
     struct hr_spans **spans;       /* (ranks) private: of ranks that this process is; NULL: none */
     struct hr_active *active;
     struct hr_lost_batches *lost_batches; /* of lost workers' batches */

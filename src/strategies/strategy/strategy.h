@@ -19,7 +19,7 @@
 
 #include "products/taker.h"
 #include "shm/ring.h"
-#include "strategy/arrivals.h"
+#include "strategy/stragglers.h"
 #include "strategy/rows.h"
 #include "strategy/shared_state.h"
 #include "trace/trace.h"
@@ -133,7 +133,7 @@ struct hr_worker {
     double epoch_loss;      /* that of stats before it */
     struct hr_requests requests;
     struct hr_compressing *compressing;    /* owned; compression.h; NULL: nothing is compressed */
-    struct hr_coming coming;               /* to the next exchange: arrivals.h */
+    struct hr_arrival arrival;             /* to the next exchange: stragglers.h */
     const struct hr_gradient_hooks *hooks; /* of the last gradient; hr_rank_gradient sets them */
     struct hr_spans *spans;                /* of its time: observe/spans.h; NULL: nobody looks on */
     struct hr_replay_log replay;           /* what it notes of its own acts; hr_workers_log */

@@ -118,7 +118,7 @@ static enum hr_status begin_span(struct real_worker *self)
     const int64_t began = latest_of(self, &self->shared->stats->began_ns, &cut->span_began_ns);
     hr_spans_cut_ends(self->worker->spans, began);
     hr_account_open(&stats->account, began);
-    hr_arrivals_begin(self->worker, began);
+    hr_stragglers_begin(self->worker, began);
     self->trained_ns = cut->before_ns - began;
     hr_train_worker_leave_cut(&self->trainer);
     self->begun = true;
@@ -142,7 +142,7 @@ static enum hr_status end_span(struct real_worker *self)
     HR_TRY(barrier_of_all(self, HR_STAGE_ENDED));
     const int64_t ended = latest_of(self, &self->shared->stats->came_ns, &cut->span_ended_ns);
     hr_account_close(&self->worker->stats->account, ended);
-    hr_arrivals_leave(self->worker, ended);
+    hr_stragglers_leave(self->worker, ended);
     hr_spans_cut_begins(self->worker->spans, ended);
     return hr_tell_steps(&self->trainer, self->trained_ns + ended);
 }
@@ -190,7 +190,7 @@ static enum hr_status begins_to_ask(struct real_worker *self)
 static void has_accepted(struct real_worker *self)
 {
     struct hr_worker *worker = self->worker;
-    hr_arrivals_leave(worker, worker->stats->account.since_ns);
+    hr_stragglers_leave(worker, worker->stats->account.since_ns);
     if (self->shared->outlives)
         hr_losses_resumed(&self->drive->losses, &self->losses_seen, self->offered_ns);
     const int64_t idle = self->trainer.waiter.waited_ns - self->waited_ns -
@@ -219,7 +219,7 @@ static enum hr_status comes_to_cut(struct real_worker *self)
     hr_train_worker_pass(&self->trainer);
     HR_TRY(hr_say_for_whom(self->shared, worker->rank, hr_train_worker_drain(&self->trainer)));
     hr_turn_to(worker, HR_PHASE_CUT, HR_WAIT); /* for the last to come */
-    hr_arrivals_come_to_cut(worker, worker->stats->account.since_ns);
+    hr_stragglers_arrive_at_cut(worker, worker->stats->account.since_ns);
     return HR_OK;
 }
 
@@ -281,7 +281,7 @@ static enum hr_status gradient(struct hr_rank *rank)
     worker->took_ns = self->offered_ns - self->computes_ns;
     hr_account_turn(&worker->stats->account, HR_COMMUNICATE);
     hr_spans_offer(worker->spans);
-    hr_arrivals_offer(worker, self->task.index, self->offered_ns);
+    hr_stragglers_offer(worker, self->task.index, self->offered_ns);
     return HR_OK;
 }
 
@@ -385,7 +385,7 @@ static enum hr_status worker_loop(struct real_worker *self)
     while (!self->over) {
         enum hr_status status = advance(self);
         if (status == HR_E_REVOKED)
-            hr_arrivals_leave(self->worker, hr_clock_ns());
+            hr_stragglers_leave(self->worker, hr_clock_ns());
         if (status == HR_E_REVOKED && !self->rest.new_term)
             status = hr_rest_at(&self->rest, HR_STAGE_SPAN);
         if (status == HR_E_REVOKED)
@@ -465,7 +465,7 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
         join_span(&self);
         hr_account_open(&self.worker->stats->account, hr_clock_ns());
     }
-    hr_arrivals_begin(self.worker, hr_clock_ns());
+    hr_stragglers_begin(self.worker, hr_clock_ns());
     if (!job->pool)
         hr_train_worker_borrow(&self.trainer, &own);
     tell_spans(&self);

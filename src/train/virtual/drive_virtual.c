@@ -207,9 +207,9 @@ static void leave_exchange(struct hr_simulator *sim, size_t rank)
 {
     struct hr_worker *worker = &sim->play.worker[rank].worker;
     hr_simulator_settle(sim, rank);
-    hr_arrivals_leave(worker, hr_simulator_now(sim) / 1000);
+    hr_stragglers_leave(worker, hr_simulator_now(sim) / 1000);
     if (sim->play.state[rank] == HR_AT_CUT)
-        hr_arrivals_come_to_cut(worker, hr_simulator_now(sim) / 1000);
+        hr_stragglers_arrive_at_cut(worker, hr_simulator_now(sim) / 1000);
 }
 
 /* Let a worker act until it waits for something; also for its own shard to finish a message. */
@@ -260,8 +260,8 @@ static enum hr_status virtual_computed(struct hr_simulator *sim, size_t rank)
     bool idle;
     sim->play.worker[rank].worker.took_ns = took_ps(own) / 1000;
     own->account.since_ps = hr_simulator_now(sim);
-    hr_arrivals_offer(&sim->play.worker[rank].worker, sim->play.task[rank].index,
-                      hr_simulator_now(sim) / 1000);
+    hr_stragglers_offer(&sim->play.worker[rank].worker, sim->play.task[rank].index,
+                        hr_simulator_now(sim) / 1000);
     HR_TRY(hr_play_act(&sim->play, rank, &idle)); /* offer */
     return virtual_look(sim, rank);
 }
@@ -435,7 +435,7 @@ static enum hr_status come_back(struct hr_simulator *sim, size_t rank)
     clear_worker(sim, rank); /* a server may have answered the dead */
     HR_TRY(hr_play_come_back(play, rank));
     play->worker[rank].worker.spans = hr_simulator_spans(sim, rank);
-    hr_arrivals_begin(&play->worker[rank].worker, hr_simulator_now(sim) / 1000);
+    hr_stragglers_begin(&play->worker[rank].worker, hr_simulator_now(sim) / 1000);
     sim->worker[rank].absent = play->state[rank] == HR_RESTS;
     HR_ASSERT(sim->worker[rank].absent || !has_left_messages(sim, rank));
     return virtual_look(sim, rank);
@@ -518,7 +518,7 @@ static enum hr_status begin(struct hr_simulator *sim)
 {
     for (size_t r = 0; r < sim->play.shared->workers; r++) {
         sim->worker[r].account.since_ps = hr_simulator_now(sim);
-        hr_arrivals_begin(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
+        hr_stragglers_begin(&sim->play.worker[r].worker, hr_simulator_now(sim) / 1000);
     }
     HR_TRY(virtual_look_at_all(sim));
     return sim->status;

@@ -153,7 +153,7 @@ static void leave_worker(struct hr_simulator *sim, size_t rank)
 void hr_simulator_leave_exchange(struct hr_simulator *sim, size_t rank)
 {
     if (sim->play.played[rank].up) /* else it has no memory of its own any more */
-        hr_arrivals_leave(&sim->play.worker[rank].worker, hr_simulator_now(sim) / 1000);
+        hr_stragglers_leave(&sim->play.worker[rank].worker, hr_simulator_now(sim) / 1000);
 }
 
 static void leave_station(struct hr_virtual_station *station)

@@ -1,5 +1,5 @@
 /* Who is waited for: arrivals written by hand, and what they cost. */
-#include "strategy/arrivals.h"
+#include "strategy/stragglers.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static void open_scene(struct scene *scene)
     shared->strategy = &scene->strategy;
     shared->workers = WORKERS;
     shared->stats = zeroed(WORKERS * sizeof *shared->stats);
-    shared->arrivals = zeroed(hr_arrivals_bytes(WORKERS));
+    shared->stragglers = zeroed(hr_stragglers_bytes(WORKERS));
     shared->active = zeroed(sizeof *shared->active + WORKERS * sizeof(uint16_t));
     shared->control = zeroed(hr_control_bytes(WORKERS));
     shared->active->n = WORKERS;
@@ -47,14 +47,14 @@ static void open_scene(struct scene *scene)
         shared->active->rank[w] = (uint16_t)w;
         scene->worker[w] =
             (struct hr_worker){.shared = shared, .rank = w, .stats = &shared->stats[w]};
-        hr_arrivals_begin(&scene->worker[w], 0);
+        hr_stragglers_begin(&scene->worker[w], 0);
     }
 }
 
 static void close_scene(struct scene *scene)
 {
     free(scene->shared.stats);
-    free(scene->shared.arrivals);
+    free(scene->shared.stragglers);
     free(scene->shared.active);
     free(scene->shared.control);
 }
@@ -71,19 +71,19 @@ static void come(struct scene *scene, size_t w, uint64_t key, int64_t load, int6
     spent(scene, w)[HR_COMPUTE] += compute;
     const int64_t *s = spent(scene, w);
     scene->worker[w].hooks = &scene->hooks;
-    hr_arrivals_offer(&scene->worker[w], key - hr_arrival_key(0),
-                      s[HR_LOAD] + s[HR_COMPUTE] + s[HR_COMMUNICATE] + s[HR_WAIT]);
+    hr_stragglers_offer(&scene->worker[w], key - hr_arrival_key(0),
+                        s[HR_LOAD] + s[HR_COMPUTE] + s[HR_COMMUNICATE] + s[HR_WAIT]);
 }
 
 static void leave(struct scene *scene, size_t w, int64_t waited, int64_t now)
 {
     spent(scene, w)[HR_WAIT] += waited;
-    hr_arrivals_leave(&scene->worker[w], now);
+    hr_stragglers_leave(&scene->worker[w], now);
 }
 
 static int64_t cost(const struct scene *scene, size_t waiter, size_t last, enum hr_late late)
 {
-    return hr_arrivals_cost(&scene->shared, waiter, last)[late];
+    return hr_stragglers_cost(&scene->shared, waiter, last)[late];
 }
 
 static void the_last_pays_for_what_it_did_longer(void **state)
@@ -168,15 +168,15 @@ static void who_opens_a_gate_is_paid_for(void **state)
     scene.shared.servers = 1;
     come(&scene, 1, hr_arrival_key(7), 0, 300);
     come(&scene, 0, hr_arrival_key(9), 0, 100);
-    scene.worker[0].coming.opened = hr_opened_by(1, 7);
-    assert_true(hr_arrivals_later(&scene.shared, hr_opened_by(1, 7), 0));
-    assert_true(hr_arrivals_later(&scene.shared, hr_opened_by(1, 7), hr_opened_by(0, 9)));
-    assert_false(hr_arrivals_later(&scene.shared, hr_opened_by(0, 9), hr_opened_by(1, 7)));
+    scene.worker[0].arrival.opened = hr_opened_by(1, 7);
+    assert_true(hr_stragglers_later(&scene.shared, hr_opened_by(1, 7), 0));
+    assert_true(hr_stragglers_later(&scene.shared, hr_opened_by(1, 7), hr_opened_by(0, 9)));
+    assert_false(hr_stragglers_later(&scene.shared, hr_opened_by(0, 9), hr_opened_by(1, 7)));
     leave(&scene, 0, 220, 320);
     assert_int_equal(cost(&scene, 0, 1, HR_LATE_COMPUTE), 200);
     /* One that was lost, and never came. */
     come(&scene, 0, hr_arrival_key(10), 0, 100);
-    scene.worker[0].coming.opened = hr_opened_by(2, UINT64_MAX - 1);
+    scene.worker[0].arrival.opened = hr_opened_by(2, UINT64_MAX - 1);
     leave(&scene, 0, 55, 475);
     assert_int_equal(cost(&scene, 0, 2, HR_LATE_COMPUTE), 55);
     close_scene(&scene);

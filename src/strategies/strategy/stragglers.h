@@ -1,4 +1,4 @@
-/* arrivals.h - who was waited for: when each worker came to each exchange, and why the last was
+/* stragglers.h - who was waited for: when each worker came to each exchange, and why the last was
  * late.
  *
  *   Exchange  that workers can leave only together, or after one another: the sum of a step's
@@ -24,12 +24,12 @@
  * Threads: a line's writer is its worker; readers are the others, any time (a seqlock of two words:
  *          the first and the last are the same when what is between belongs to them). A row of
  *          costs has one writer, the worker that waited; where one thread plays more than
- *          HR_ARRIVALS_ROWS workers they have one row together.
+ *          HR_STRAGGLER_ROWS workers they have one row together.
  * Units:   nanoseconds of the run's clock.
- * Test:    tests/unit/strategy/test_arrivals.c
+ * Test:    tests/unit/strategy/test_stragglers.c
  */
-#ifndef HR_STRATEGY_ARRIVALS_H
-#define HR_STRATEGY_ARRIVALS_H
+#ifndef HR_STRATEGY_STRAGGLERS_H
+#define HR_STRATEGY_STRAGGLERS_H
 
 #include <stdbool.h>
 
@@ -51,8 +51,8 @@ enum hr_late {
 };
 
 enum {
-    HR_ARRIVALS = 8,       /* of a worker that are kept: 7 steps, a cut */
-    HR_ARRIVALS_ROWS = 64, /* workers up to which each has a row */
+    HR_ARRIVALS = 8,        /* of a worker that are kept: 7 steps, a cut */
+    HR_STRAGGLER_ROWS = 64, /* workers up to which each has a row */
 };
 
 /* The key of the exchange behind batch `index`. Those who push as one have batches behind one
@@ -67,7 +67,7 @@ typedef bool hr_awaits_fn(const struct hr_worker *worker, size_t peer);
 hr_awaits_fn hr_awaits_all;
 
 /* Private to a worker. */
-struct hr_coming {
+struct hr_arrival {
     hr_awaits_fn *awaits;       /* there */
     uint64_t key;               /* it has come there, and not left; 0: it is on its way */
     int64_t at_ns, free_ns;     /* when; since when it was free to come */
@@ -85,31 +85,31 @@ static inline uint64_t hr_opened_by(size_t worker, uint64_t index)
 }
 
 /* Has it come later than who opened before? */
-bool hr_arrivals_later(const struct hr_shared_state *shared, uint64_t opened, uint64_t before);
+bool hr_stragglers_later(const struct hr_shared_state *shared, uint64_t opened, uint64_t before);
 
 /* Memory of all workers, zeroed; lines stand before costs. */
-size_t hr_arrivals_bytes(size_t workers);
-size_t hr_arrivals_lines_bytes(size_t workers);
+size_t hr_stragglers_bytes(size_t workers);
+size_t hr_stragglers_lines_bytes(size_t workers);
 
 /* What other machines read of a worker: the words of its line i < HR_ARRIVALS. They may be copied
  * there at any time, in their order. */
 enum { HR_ARRIVAL_WORDS_BYTES = 88 };
-void *hr_arrivals_words(const struct hr_shared_state *shared, size_t worker, size_t i);
+void *hr_stragglers_words(const struct hr_shared_state *shared, size_t worker, size_t i);
 
 /* The span begins; what was before does not count. */
-void hr_arrivals_begin(struct hr_worker *worker, int64_t now_ns);
+void hr_stragglers_begin(struct hr_worker *worker, int64_t now_ns);
 /* It comes to an exchange. Before anything that lets others leave it. */
-void hr_arrivals_come(struct hr_worker *worker, uint64_t key, int64_t now_ns);
+void hr_stragglers_arrive(struct hr_worker *worker, uint64_t key, int64_t now_ns);
 /* It has computed the gradient of batch `index`, and comes to the exchange behind it, if it will
  * wait there (strategy.h, hooks). */
-void hr_arrivals_offer(struct hr_worker *worker, uint64_t index, int64_t now_ns);
+void hr_stragglers_offer(struct hr_worker *worker, uint64_t index, int64_t now_ns);
 /* The same as come, to the cut that ends the span. */
-void hr_arrivals_come_to_cut(struct hr_worker *worker, int64_t now_ns);
+void hr_stragglers_arrive_at_cut(struct hr_worker *worker, int64_t now_ns);
 /* It leaves the exchange that it has come to, if any; its account is booked. */
-void hr_arrivals_leave(struct hr_worker *worker, int64_t now_ns);
+void hr_stragglers_leave(struct hr_worker *worker, int64_t now_ns);
 
-/* What worker `last` cost worker `waiter` (workers up to HR_ARRIVALS_ROWS; else all workers
+/* What worker `last` cost worker `waiter` (workers up to HR_STRAGGLER_ROWS; else all workers
  * together), (HR_LATES). After the run, or from the worker's own. */
-const int64_t *hr_arrivals_cost(const struct hr_shared_state *shared, size_t waiter, size_t last);
+const int64_t *hr_stragglers_cost(const struct hr_shared_state *shared, size_t waiter, size_t last);
 
 #endif

@@ -1,4 +1,4 @@
-#include "strategy/arrivals.h"
+#include "strategy/stragglers.h"
 
 #include "base/size.h"
 #include "observe/spans.h"
@@ -34,7 +34,7 @@ static uint32_t cause_of(size_t worker, enum hr_late late)
 
 static size_t rows_of(size_t workers)
 {
-    return workers <= HR_ARRIVALS_ROWS ? workers : 1;
+    return workers <= HR_STRAGGLER_ROWS ? workers : 1;
 }
 
 /* A row begins on a line: it has one writer. */
@@ -43,26 +43,26 @@ static size_t row_bytes(size_t workers)
     return hr_round_up(workers * HR_LATES * sizeof(int64_t), HR_LINE);
 }
 
-size_t hr_arrivals_lines_bytes(size_t workers)
+size_t hr_stragglers_lines_bytes(size_t workers)
 {
     return workers * HR_ARRIVALS * sizeof(struct line);
 }
 
-size_t hr_arrivals_bytes(size_t workers)
+size_t hr_stragglers_bytes(size_t workers)
 {
-    return hr_arrivals_lines_bytes(workers) + rows_of(workers) * row_bytes(workers);
+    return hr_stragglers_lines_bytes(workers) + rows_of(workers) * row_bytes(workers);
 }
 
-void *hr_arrivals_words(const struct hr_shared_state *shared, size_t worker, size_t i)
+void *hr_stragglers_words(const struct hr_shared_state *shared, size_t worker, size_t i)
 {
-    return (struct line *)shared->arrivals + worker * HR_ARRIVALS + i;
+    return (struct line *)shared->stragglers + worker * HR_ARRIVALS + i;
 }
 
 static struct line *line_of(const struct hr_shared_state *shared, size_t worker, uint64_t key)
 {
     /* A cut has the last one: others may still look at the step before it. */
     const uint64_t place = key & AT_CUT ? HR_ARRIVALS - 1 : key % (HR_ARRIVALS - 1);
-    return (struct line *)shared->arrivals + worker * HR_ARRIVALS + place;
+    return (struct line *)shared->stragglers + worker * HR_ARRIVALS + place;
 }
 
 static int64_t *costs_of(const struct hr_shared_state *shared, size_t waiter, size_t last)
@@ -72,7 +72,7 @@ static int64_t *costs_of(const struct hr_shared_state *shared, size_t waiter, si
     return (int64_t *)(void *)(rows + row * row_bytes(shared->workers)) + last * HR_LATES;
 }
 
-const int64_t *hr_arrivals_cost(const struct hr_shared_state *shared, size_t waiter, size_t last)
+const int64_t *hr_stragglers_cost(const struct hr_shared_state *shared, size_t waiter, size_t last)
 {
     return costs_of(shared, waiter, last);
 }
@@ -80,15 +80,15 @@ const int64_t *hr_arrivals_cost(const struct hr_shared_state *shared, size_t wai
 /* --- lines */
 
 /* Partner of all: read_line, here, or of another machine behind its bridge. */
-static void write_line(struct line *line, const struct hr_coming *coming)
+static void write_line(struct line *line, const struct hr_arrival *own)
 {
-    hr_atom64_store_release(&line->begun, coming->key);
-    hr_atom64_store_release(&line->at_ns, (uint64_t)coming->at_ns);
-    hr_atom64_store_release(&line->free_ns, (uint64_t)coming->free_ns);
-    hr_atom64_store_release(&line->cause, coming->cause);
+    hr_atom64_store_release(&line->begun, own->key);
+    hr_atom64_store_release(&line->at_ns, (uint64_t)own->at_ns);
+    hr_atom64_store_release(&line->free_ns, (uint64_t)own->free_ns);
+    hr_atom64_store_release(&line->cause, own->cause);
     for (size_t i = 0; i < HR_LATES; i++)
-        hr_atom64_store_release(&line->since_ns[i], (uint64_t)coming->since_ns[i]);
-    hr_atom64_store_release(&line->key, coming->key);
+        hr_atom64_store_release(&line->since_ns[i], (uint64_t)own->since_ns[i]);
+    hr_atom64_store_release(&line->key, own->key);
 }
 
 static struct arrival read_line(const struct line *line, uint64_t key, int64_t now_ns)
@@ -105,7 +105,7 @@ static struct arrival read_line(const struct line *line, uint64_t key, int64_t n
     return found;
 }
 
-bool hr_arrivals_later(const struct hr_shared_state *shared, uint64_t opened, uint64_t before)
+bool hr_stragglers_later(const struct hr_shared_state *shared, uint64_t opened, uint64_t before)
 {
     const uint64_t mask = (UINT64_C(1) << 48) - 1, word[2] = {before, opened};
     int64_t at_ns[2];
@@ -134,32 +134,32 @@ static void take_stock(const struct hr_worker *worker, int64_t *did_ns)
 
 static void set_out(struct hr_worker *worker, int64_t free_ns, uint32_t cause)
 {
-    struct hr_coming *coming = &worker->coming;
-    coming->key = 0;
-    coming->free_ns = free_ns;
-    coming->cause = cause;
-    take_stock(worker, coming->did_ns);
+    struct hr_arrival *own = &worker->arrival;
+    own->key = 0;
+    own->free_ns = free_ns;
+    own->cause = cause;
+    take_stock(worker, own->did_ns);
 }
 
-void hr_arrivals_begin(struct hr_worker *worker, int64_t now_ns)
+void hr_stragglers_begin(struct hr_worker *worker, int64_t now_ns)
 {
     set_out(worker, now_ns, cause_of(worker->rank, HR_LATE_WAIT));
 }
 
-void hr_arrivals_come(struct hr_worker *worker, uint64_t key, int64_t now_ns)
+void hr_stragglers_arrive(struct hr_worker *worker, uint64_t key, int64_t now_ns)
 {
-    struct hr_coming *coming = &worker->coming;
+    struct hr_arrival *own = &worker->arrival;
     int64_t did_ns[HR_LATES];
     if (worker->shared->workers < 2)
         return;
     take_stock(worker, did_ns);
     for (size_t i = 0; i < HR_LATES; i++)
-        coming->since_ns[i] = did_ns[i] - coming->did_ns[i];
-    coming->key = key;
-    coming->awaits = hr_awaits_all;
-    coming->at_ns = now_ns;
-    coming->waited_ns = worker->stats->account.spent_ns[HR_WAIT];
-    write_line(line_of(worker->shared, worker->rank, key), coming);
+        own->since_ns[i] = did_ns[i] - own->did_ns[i];
+    own->key = key;
+    own->awaits = hr_awaits_all;
+    own->at_ns = now_ns;
+    own->waited_ns = worker->stats->account.spent_ns[HR_WAIT];
+    write_line(line_of(worker->shared, worker->rank, key), own);
 }
 
 bool hr_awaits_all(const struct hr_worker *worker, size_t peer)
@@ -168,23 +168,23 @@ bool hr_awaits_all(const struct hr_worker *worker, size_t peer)
     return true;
 }
 
-void hr_arrivals_offer(struct hr_worker *worker, uint64_t index, int64_t now_ns)
+void hr_stragglers_offer(struct hr_worker *worker, uint64_t index, int64_t now_ns)
 {
     const struct hr_shared_state *shared = worker->shared;
     const bool apart = shared->node_workers && !shared->strategy->synchronous;
     if (!worker->hooks->awaits)
         return;
-    hr_arrivals_come(worker,
-                     hr_arrival_key(apart ? index - worker->rank % shared->node_workers : index),
-                     now_ns);
-    worker->coming.awaits = worker->hooks->awaits;
+    hr_stragglers_arrive(
+        worker, hr_arrival_key(apart ? index - worker->rank % shared->node_workers : index),
+        now_ns);
+    worker->arrival.awaits = worker->hooks->awaits;
 }
 
-void hr_arrivals_come_to_cut(struct hr_worker *worker, int64_t now_ns)
+void hr_stragglers_arrive_at_cut(struct hr_worker *worker, int64_t now_ns)
 {
     /* Relaxed: nobody writes it in a span. */
     const uint64_t begins = hr_atom64_load_relaxed(&worker->shared->dispenser->begins);
-    hr_arrivals_come(worker, AT_CUT | begins, now_ns);
+    hr_stragglers_arrive(worker, AT_CUT | begins, now_ns);
 }
 
 /* --- a worker leaves */
@@ -193,9 +193,9 @@ void hr_arrivals_come_to_cut(struct hr_worker *worker, int64_t now_ns)
 static void use_opener(const struct hr_worker *worker, int64_t now_ns, int64_t *latest_ns,
                        size_t *last, struct arrival *arrival)
 {
-    const struct hr_coming *coming = &worker->coming;
-    const uint64_t key = coming->opened & ((UINT64_C(1) << 48) - 1);
-    const size_t opener = (coming->opened >> 48) - 1;
+    const struct hr_arrival *own = &worker->arrival;
+    const uint64_t key = own->opened & ((UINT64_C(1) << 48) - 1);
+    const size_t opener = (own->opened >> 48) - 1;
     const struct arrival its = read_line(line_of(worker->shared, opener, key), key, now_ns);
     if (opener == worker->rank || its.at_ns <= *latest_ns)
         return;
@@ -209,21 +209,21 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
                       struct arrival *arrival)
 {
     const struct hr_shared_state *shared = worker->shared;
-    const struct hr_coming *coming = &worker->coming;
-    const bool at_cut = coming->key & AT_CUT;
-    int64_t latest_ns = coming->at_ns;
+    const struct hr_arrival *own = &worker->arrival;
+    const bool at_cut = own->key & AT_CUT;
+    int64_t latest_ns = own->at_ns;
     const bool gated = shared->servers && !shared->node_workers;
     const bool revoked = hr_roster_is_revoked(shared->control); /* then all wait for who is gone */
     if (!at_cut && gated && !revoked) {
-        if (coming->opened)
+        if (own->opened)
             use_opener(worker, now_ns, &latest_ns, last, arrival);
-        return latest_ns > coming->at_ns;
+        return latest_ns > own->at_ns;
     }
     for (size_t s = 0; s < shared->active->n; s++) {
         const size_t w = shared->active->rank[s];
-        if (w == worker->rank || (!revoked && !coming->awaits(worker, w)))
+        if (w == worker->rank || (!revoked && !own->awaits(worker, w)))
             continue;
-        struct arrival its = read_line(line_of(shared, w, coming->key), coming->key, now_ns);
+        struct arrival its = read_line(line_of(shared, w, own->key), own->key, now_ns);
         its.at_ns += its.missing && hr_roster_is_gone(shared->control, w); /* it never comes */
         if (its.at_ns <= latest_ns)
             continue;
@@ -231,9 +231,9 @@ static bool find_last(const struct hr_worker *worker, int64_t now_ns, size_t *la
         *arrival = its;
         latest_ns = its.at_ns;
     }
-    if (!at_cut && shared->node_workers && coming->opened)
+    if (!at_cut && shared->node_workers && own->opened)
         use_opener(worker, now_ns, &latest_ns, last, arrival);
-    return latest_ns > coming->at_ns;
+    return latest_ns > own->at_ns;
 }
 
 static int64_t longer(int64_t its_ns, int64_t mine_ns)
@@ -245,18 +245,18 @@ static int64_t longer(int64_t its_ns, int64_t mine_ns)
 static uint32_t charge(struct hr_worker *worker, size_t last, const struct arrival *arrival,
                        int64_t lost_ns)
 {
-    const struct hr_coming *coming = &worker->coming;
+    const struct hr_arrival *own = &worker->arrival;
     int64_t part_ns[HR_LATES + 1], all_ns = 0, left_ns = lost_ns;
     uint32_t cause[HR_LATES + 1];
     size_t most = HR_LATE_COMPUTE;
     for (size_t i = 0; i < HR_LATES; i++) {
-        part_ns[i] = arrival->missing ? 0 : longer(arrival->since_ns[i], coming->since_ns[i]);
+        part_ns[i] = arrival->missing ? 0 : longer(arrival->since_ns[i], own->since_ns[i]);
         cause[i] = cause_of(last, (enum hr_late)i);
     }
     cause[HR_LATES] = arrival->cause;
     part_ns[HR_LATES] = arrival->missing || arrival->cause / HR_LATES == last
                             ? 0 /* it did not wait for anybody */
-                            : longer(arrival->free_ns, coming->free_ns);
+                            : longer(arrival->free_ns, own->free_ns);
     for (size_t i = 0; i <= HR_LATES; i++) {
         all_ns += part_ns[i];
         most = part_ns[i] > part_ns[most] ? i : most;
@@ -272,20 +272,20 @@ static uint32_t charge(struct hr_worker *worker, size_t last, const struct arriv
     return cause[most];
 }
 
-void hr_arrivals_leave(struct hr_worker *worker, int64_t now_ns)
+void hr_stragglers_leave(struct hr_worker *worker, int64_t now_ns)
 {
-    const struct hr_coming *coming = &worker->coming;
-    const int64_t waited_ns = worker->stats->account.spent_ns[HR_WAIT] - coming->waited_ns;
+    const struct hr_arrival *own = &worker->arrival;
+    const int64_t waited_ns = worker->stats->account.spent_ns[HR_WAIT] - own->waited_ns;
     struct arrival arrival = {0};
     size_t last = worker->rank;
-    if (!coming->key)
+    if (!own->key)
         return;
     if (waited_ns <= 0 || !find_last(worker, now_ns, &last, &arrival)) {
-        set_out(worker, coming->at_ns, cause_of(worker->rank, HR_LATE_COMPUTE));
+        set_out(worker, own->at_ns, cause_of(worker->rank, HR_LATE_COMPUTE));
         return;
     }
-    const int64_t late_ns = arrival.at_ns - coming->at_ns;
-    hr_spans_blame(worker->spans, last, coming->at_ns, arrival.at_ns);
+    const int64_t late_ns = arrival.at_ns - own->at_ns;
+    hr_spans_blame(worker->spans, last, own->at_ns, arrival.at_ns);
     const uint32_t cause =
         charge(worker, last, &arrival, late_ns < waited_ns ? late_ns : waited_ns);
     set_out(worker, arrival.at_ns, cause);
