@@ -6,7 +6,7 @@ interval, next to the targets. An idle machine gives the only figures worth quot
     make peers PEERS="--rows mlp,lenet"     chosen rows of it; the page keeps the others
     make peers PEERS=--quick                few rounds and sizes: to see that it works
     make peers PEERS=--all                  every part: half an hour more
-    make peers PEERS="--only NAME"          primitives, allreduce, training, pipelines, convolutions, sparse, virtual, layers, store
+    make peers PEERS="--only NAME"          avx2, primitives, allreduce, training, pipelines, convolutions, sparse, virtual, layers, store
 
 `make peers-venv` gets the newest peers from PyPI. Each part becomes a section of FIGURES.md here, unless it is --quick; build/peers.json
 has all figures. Exits 0 unless somebody's sum is wrong. What is not installed is skipped, and said so; Debian: libopenmpi-dev
@@ -242,9 +242,24 @@ def part_table(options, facts, report):
     return not lost and any("left out" not in found for found in report["table"]["rows"].values())
 
 
+def part_avx2(options, facts, report):
+    """The rows of training, where nobody may use more than AVX2."""
+    before = dict(os.environ)
+    os.environ.update(table.AVX2)
+    try:
+        report["avx2"] = table.run(options, {}, facts, tell, avx2=True)
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+    print(" ".join(f"{name}={value}" for name, value in table.AVX2.items()) + "; XLA (JAX, and TensorFlow's) is left out:\nits products use AVX-512 all the same.\n")
+    print(pages.table_text(report["avx2"], facts))
+    return any("left out" not in found for found in report["avx2"]["rows"].values())
+
+
 # Name, heading in FIGURES.md, and what measures it; False: there was nothing to measure with.
 PARTS = [
     ("table", "Beside the newest peers", part_table),
+    ("avx2", "Beside the newest peers, all kept to AVX2", part_avx2),
     ("primitives", "Primitives", part_primitives),
     ("allreduce", "All-reduce", part_allreduce),
     ("training", "Training", part_training),
@@ -262,7 +277,7 @@ def run_part(options, facts, report, name, heading, part):
         measured = part(options, facts, report) is not False
     if measured and not options.quick:
         command = ["tests/peers/compare.py", *sys.argv[1:], *(() if options.only else ("--only", name))]
-        figures.write(options.page, heading, facts, " ".join(command), printed.text, as_it_is=name == "table")
+        figures.write(options.page, heading, facts, " ".join(command), printed.text, as_it_is=name in ("table", "avx2"))
         if options.page == PAGE:
             figures.quote_in(os.path.join(ROOT, "README.md"), options.page)
 

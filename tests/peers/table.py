@@ -70,6 +70,21 @@ def rows():
     return found
 
 
+# What keeps everybody to AVX2, on processors that have more: as on most laptops.
+AVX2 = {"HOGRING_ISA": "v3", "ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
+
+
+def rows_of_avx2():
+    """Without XLA, whose products use AVX-512 all the same; and oneDNN has one limit, which leaves AMX out, too."""
+    def is_kept(kind, setting):
+        return setting.get("amx", True) and not (kind == "jax" or (kind == "tensorflow" and setting["compile"]))
+
+    found = rows()
+    for row in found:
+        row.peers = {kind: [setting for setting in settings if is_kept(kind, setting)] for kind, settings in row.peers.items()}
+    return found
+
+
 # all_reduce: (loop, bytes), and of which buffers of ours
 POINTS = {"shared": [Point("back-to-back", size) for size in (4, 256, 2 * K)] +
                     [Point("barrier", size) for size in (16 * K, 64 * K, M, 8 * M, 64 * M)],
@@ -226,9 +241,9 @@ def versions(allreduce):
     return {name: version for name, version in found.items() if version}
 
 
-def run(options, peers, facts, tell):
+def run(options, peers, facts, tell, avx2=False):
     """Measures the rows that were chosen, and keeps what earlier runs found of the others: {name: row}."""
-    store = os.path.join(options.programs, "table.quick.json" if options.quick else "table.json")
+    store = os.path.join(options.programs, f"table{'.avx2' if avx2 else ''}{'.quick' if options.quick else ''}.json")
     try:
         with open(store) as file:
             kept = json.load(file)
@@ -238,7 +253,7 @@ def run(options, peers, facts, tell):
         kept = {"cpu": facts["cpu"], "rows": {}}
     training = Training(options, tell)
     chosen = options.rows or NAMES
-    for row in rows():
+    for row in rows_of_avx2() if avx2 else rows():
         if row.name in chosen:
             found = {"when": time.strftime("%Y-%m-%d %H:%M"), **training.measure(row)}
             if "left out" not in found or "ours" not in kept["rows"].get(row.name, {}):
@@ -246,7 +261,7 @@ def run(options, peers, facts, tell):
             else:
                 tell(f"{row.name}: left out: {found['left out']}; the figures of {kept['rows'][row.name]['when']} stay")
     training.close()
-    if "allreduce" in chosen:
+    if "allreduce" in chosen and not avx2:
         kept["rows"]["allreduce"] = {"when": time.strftime("%Y-%m-%d %H:%M"), **measure_allreduce(options, peers, facts, options.scratch, tell)}
     kept["versions"], kept["notes"] = versions(kept["rows"].get("allreduce")), training.notes
     with open(store, "w") as file:
