@@ -172,7 +172,7 @@ static void jump(struct place *from, const struct place *to)
 }
 
 /* Whoever comes back comes from where this went. */
-static void jump_and_tell(struct place *from, struct place *to, bool from_ends)
+static void jump_and_notify(struct place *from, struct place *to, bool from_ends)
 {
 #ifdef WITH_TSAN
     from->tsan = __tsan_get_current_fiber();
@@ -195,7 +195,7 @@ static void leave(struct fibre *fibre)
 {
     fibre->runs = false;
     make_current(fibre->outer);
-    jump_and_tell(&fibre->self, &fibre->caller, !fibre->lives);
+    jump_and_notify(&fibre->self, &fibre->caller, !fibre->lives);
 }
 
 static void begin(void)
@@ -283,7 +283,7 @@ bool hr_fibre_run(struct hr_fibres *fibres, size_t i, enum hr_status *status)
     fibre->outer = current();
     fibre->runs = true;
     make_current(fibre);
-    jump_and_tell(&fibre->caller, &fibre->self, false);
+    jump_and_notify(&fibre->caller, &fibre->self, false);
     if (fibre->lives)
         return true;
     *status = fibre->status;

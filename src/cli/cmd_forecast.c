@@ -140,8 +140,8 @@ static enum hr_status make(const struct hr_cli *cli, const struct hr_dataset *da
     const bool simulates = hr_choices_of(&forecast->rows[0].options).clock == HR_CLOCK_VIRTUAL;
     struct hr_progress_view view;
     hr_progress_view_init(&view, hr_output_terminal(), &(struct hr_progress_subject){.label = ""},
-                          hr_watch_telling(cli));
-    hr_progress_view_tell(&view, simulates ? "simulating" : "timing short runs, 2 s", NAN);
+                          hr_watch_verbosity(cli));
+    hr_progress_view_report(&view, simulates ? "simulating" : "timing short runs, 2 s", NAN);
     const enum hr_status status =
         hr_forecast_make(&(struct hr_forecast_ask){.dataset = dataset,
                                                    .seconds = timing_s,

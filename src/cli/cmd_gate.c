@@ -303,7 +303,7 @@ static enum hr_status write_junit(const struct hr_gate_findings *findings, const
 }
 
 /* The summary is the last line. */
-static enum hr_status tell(const struct gate *gate, const struct hr_gate_findings *findings)
+static enum hr_status report(const struct gate *gate, const struct hr_gate_findings *findings)
 {
     FILE *out = hr_outcome_stream(gate->cli);
     const struct hr_gate_document *fresh = &gate->fresh;
@@ -357,7 +357,7 @@ static int run(struct hr_cli *cli)
     findings.more = gate.more;
     findings.slower = gate.slower;
     if (status == HR_OK)
-        status = tell(&gate, &findings);
+        status = report(&gate, &findings);
     const int code = status == HR_OK ? codes[hr_gate_verdict_of_all(&findings)] : 0;
     forget(&gate);
     return status == HR_OK ? code : hr_cli_failed(status);

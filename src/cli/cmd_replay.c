@@ -99,7 +99,7 @@ static enum hr_status run_all(struct hr_cli *cli, const struct hr_replay *replay
 {
     struct hr_watch watch;
     const struct hr_observer watching =
-        hr_watch_begin(&watch, &cli->train, replay->data, NULL, HR_TELL_NOTHING);
+        hr_watch_begin(&watch, &cli->train, replay->data, NULL, HR_VERBOSITY_NONE);
     const struct hr_observer observer = {.arg = watching.arg, .should_stop = watching.should_stop};
     enum hr_status status = replay_null(replay, dataset, &observer, &runs[RECORDED]);
     if (status == HR_OK)
@@ -173,8 +173,8 @@ static enum hr_status verdict(FILE *out, const struct hr_run_result *result)
                    result->trace, result->weights_digest, result->recorded_digest);
 }
 
-static enum hr_status tell(struct hr_cli *cli, const struct hr_dataset *dataset,
-                           const struct hr_run_result *result)
+static enum hr_status report(struct hr_cli *cli, const struct hr_dataset *dataset,
+                             const struct hr_run_result *result)
 {
     const struct hr_table_style style = {.width = hr_output_width(), .details = cli->details};
     if (!result->interrupted || result->ncurve)
@@ -221,14 +221,14 @@ static enum hr_status replay_it(struct hr_cli *cli, struct hr_replay *replay,
         hr_watch_request(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
     HR_TRY(hr_metrics_check(&request));
     struct hr_observer observer =
-        hr_watch_begin(&watch, &cli->train, replay->data, NULL, hr_watch_telling(cli));
+        hr_watch_begin(&watch, &cli->train, replay->data, NULL, hr_watch_verbosity(cli));
     watch.outputs = cli;
     hr_watch_write(&watch, &request, &observer);
     const enum hr_status status = hr_replay_run(replay, dataset, &observer, result);
     hr_watch_end(&watch, NULL);
     if (status != HR_OK)
         return hr_watch_close(&watch, NULL, hr_outcome_failed(cli, dataset, watch.started, status));
-    return hr_watch_close(&watch, result, tell(cli, dataset, result));
+    return hr_watch_close(&watch, result, report(cli, dataset, result));
 }
 
 static enum hr_status open_and_replay(struct hr_cli *cli)

@@ -81,7 +81,7 @@ static void forecast_check_end(struct hr_forecast_check *check,
 /* --- before --- */
 
 /* Refuse what no forecast stands for; nothing without --forecast. */
-static enum hr_status foretell_check(const struct hr_cli *cli)
+static enum hr_status check_forecast(const struct hr_cli *cli)
 {
     return cli->forecast ? hr_forecast_check(&cli->train) : HR_OK;
 }
@@ -320,9 +320,9 @@ static enum hr_status write_outcome(const struct hr_cli *cli, const struct hr_da
 }
 
 /* What is told of a run that has ended. */
-static enum hr_status tell(const struct hr_cli *cli, const struct hr_dataset *dataset,
-                           const struct hr_run_result *result,
-                           const struct hr_forecast_check *check)
+static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *dataset,
+                             const struct hr_run_result *result,
+                             const struct hr_forecast_check *check)
 {
     FILE *out = hr_outcome_stream(cli);
     const struct hr_table_style style = {hr_target_asked(&cli->train), hr_output_width(),
@@ -356,7 +356,7 @@ static enum hr_status get_ready(struct hr_cli *cli, struct hr_machines *machines
     HR_TRY(hr_pairs_check_of(&cli->train, cli));
     HR_TRY(hr_timeline_check(cli));
     HR_TRY(check_export(cli));
-    HR_TRY(foretell_check(cli));
+    HR_TRY(check_forecast(cli));
     *request = hr_watch_request(cli, &cli->train, dataset, hr_watch_name(&cli->train, 0, name));
     HR_TRY(hr_metrics_check(request));
     HR_TRY(hr_cli_open_data(cli, machines, dataset));
@@ -375,7 +375,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
                                  get_ready(cli, machines, dataset, name, &request, &check)));
     struct hr_timeline_watch lines = {.cli = cli};
     struct hr_observer observer =
-        hr_watch_begin(&watch, &cli->train, cli->data, NULL, hr_watch_telling(cli));
+        hr_watch_begin(&watch, &cli->train, cli->data, NULL, hr_watch_verbosity(cli));
     watch.hints = cli;
     watch.outputs = cli;
     watch.dataset = dataset;
@@ -389,7 +389,7 @@ static enum hr_status train(struct hr_cli *cli, struct hr_dataset *dataset,
     const bool ran = status == HR_OK;
     status = hr_timeline_end(&lines, status);
     status = status == HR_OK
-                 ? hr_watch_close(&watch, result, tell(cli, dataset, result, &check))
+                 ? hr_watch_close(&watch, result, report(cli, dataset, result, &check))
                  : hr_watch_close(&watch, NULL,
                                   train_failed(cli, dataset, result, watch.started, status));
     return ran ? hr_cli_machines_outcome(machines, status) : status;

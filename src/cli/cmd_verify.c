@@ -9,7 +9,7 @@
 #include "report/progress.h"
 #include "verify/verify.h"
 
-static void tell(void *view, const struct hr_verify *verify, const struct hr_verify_row *next)
+static void report(void *view, const struct hr_verify *verify, const struct hr_verify_row *next)
 {
     char what[120];
     uint64_t cases = 0;
@@ -17,15 +17,15 @@ static void tell(void *view, const struct hr_verify *verify, const struct hr_ver
         cases += verify->row[i].cases;
     snprintf(what, sizeof what, "%llu cases, %zu FAILED: %s", (unsigned long long)cases,
              hr_verify_count(verify, HR_CHECK_FAILED), next->check->name);
-    hr_progress_view_tell(view, what, fmax(verify->seconds - verify->took, 0));
+    hr_progress_view_report(view, what, fmax(verify->seconds - verify->took, 0));
 }
 
 static enum hr_status run_checks(struct hr_verify *verify)
 {
     struct hr_progress_view view;
     hr_progress_view_init(&view, hr_output_terminal(), &(struct hr_progress_subject){.label = ""},
-                          HR_TELL_BRIEFLY);
-    const enum hr_status status = hr_verify_run(verify, tell, &view);
+                          HR_VERBOSITY_BRIEF);
+    const enum hr_status status = hr_verify_run(verify, report, &view);
     hr_progress_view_end(&view);
     return status;
 }

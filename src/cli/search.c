@@ -12,9 +12,9 @@
 #include "verdict/verdict.h"
 #include "watch/watch.h"
 
-static void tell(void *arg, const char *what, double left_s)
+static void report(void *arg, const char *what, double left_s)
 {
-    hr_progress_view_tell(arg, what, left_s);
+    hr_progress_view_report(arg, what, left_s);
 }
 
 /* --- the document: runs of the finalists, and what led to them --- */
@@ -74,8 +74,8 @@ static enum hr_status run_search(struct hr_policy_search *search)
     HR_TRY(hr_policy_prepare(search));
     HR_TRY(hr_outcome_forget(search->cli));
     hr_progress_view_init(&view, hr_output_terminal(), &(struct hr_progress_subject){.label = ""},
-                          hr_watch_telling(search->cli));
-    search->tell = tell;
+                          hr_watch_verbosity(search->cli));
+    search->report = report;
     search->arg = &view;
     hr_signals_run_begins();
     const enum hr_status status = run_steps(search);

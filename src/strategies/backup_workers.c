@@ -130,7 +130,7 @@ static void take_pull(struct hr_shard *shard, size_t worker)
     hr_shard_reply(shard, worker, message);
 }
 
-static void tell_dropped(struct hr_shard *shard, size_t worker)
+static void publish_dropped(struct hr_shard *shard, size_t worker)
 {
     shard->shared->stats[worker].dropped = shard->worker[worker].dropped;
 }
@@ -144,7 +144,7 @@ static void skip_shares(struct hr_shard *shard)
         if (!client->shares || client->in || begun)
             continue;
         client->dropped.samples += share_of(shard, client);
-        tell_dropped(shard, w);
+        publish_dropped(shard, w);
     }
 }
 
@@ -178,7 +178,7 @@ static size_t needed(const struct hr_shard *shard)
 }
 
 /* Of its earlier life's updates nobody else tells. */
-static void tell_updates(struct hr_shard *shard, size_t worker)
+static void publish_updates(struct hr_shard *shard, size_t worker)
 {
     const struct hr_client *client = &shard->worker[worker];
     if (client->left || client->fresh)
@@ -193,7 +193,7 @@ static void finish_if_enough(struct hr_shard *shard, size_t worker)
         return;
     client->outcome = HR_PUSH_SUMMED_LAST;
     client->made++;
-    tell_updates(shard, worker);
+    publish_updates(shard, worker);
 }
 
 static void take_push(struct hr_shard *shard, size_t worker, const struct hr_message *push)
@@ -207,7 +207,7 @@ static void take_push(struct hr_shard *shard, size_t worker, const struct hr_mes
         client->outcome = HR_PUSH_DROPPED;
         client->dropped.gradients++;
         client->dropped.samples += client->samples;
-        tell_dropped(shard, worker);
+        publish_dropped(shard, worker);
         return;
     }
     client->outcome = HR_PUSH_SUMMED;

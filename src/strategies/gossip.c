@@ -162,7 +162,7 @@ static void send_replica(struct hr_worker *worker)
     const struct own *own = worker->own;
     const struct hr_payload payload = payload_of(shared, worker->rank, own->steps);
     if (own->copies)
-        hr_public_copies_tell(worker, own->copies, own->steps);
+        hr_public_copies_publish(worker, own->copies, own->steps);
     for (size_t j = 0; j < shared->workers; j++)
         if (is_linked(worker, j)) {
             worker->stats->bytes_sent += payload.bytes;

@@ -36,14 +36,14 @@
  *   Cost     P parameters: 4 P bytes each way between a node and all servers, for 4 k P without.
  *   Words in memory, a line a worker, each with one writer; n counts requests, which all workers of
  *            a node make together:
- *              given   the gradient that belongs to request n is in its memory, of `samples`
- *              summed  its stripe of all of them is in the leader's gradient
- *              told    the leader's alone: its weights are those of request n
+ *              given      the gradient that belongs to request n is in its memory, of `samples`
+ *              summed     its stripe of all of them is in the leader's gradient
+ *              published  the leader's alone: its weights are those of request n
  *   Safety   Stripe i is read of all, and written, by worker i alone. A worker overwrites its
  *            gradient when it has the weights of n, which the leader has when its push was taken,
  *            behind all stripes. The leader's weights are overwritten behind its push n, or (n
  *            begins a span) behind a cut: all have given n, or come to the cut, by then, and had
- *            copied those of n - 1 before. So `told` needs no answer.
+ *            copied those of n - 1 before. So `published` needs no answer.
  *   Rest     Cuts and ends are as ever: each worker tells the servers of them itself. In between
  *            the servers wait for no other worker than leaders (hr_server_pushes).
  *
@@ -78,10 +78,10 @@ struct line {
     alignas(HR_LINE) struct hr_atom64 given;
     uint64_t samples; /* published by given */
     struct hr_atom64 summed;
-    alignas(HR_LINE) struct hr_atom64 told; /* of leaders */
-    struct hr_aggregate_times times;        /* all published by told */
-    struct hr_message reply;                /* the first server's */
-    uint64_t opened;                        /* the worker's, who opened a gate */
+    alignas(HR_LINE) struct hr_atom64 published; /* of leaders */
+    struct hr_aggregate_times times;             /* all published by it */
+    struct hr_message reply;                     /* the first server's */
+    uint64_t opened;                             /* the worker's, who opened a gate */
 };
 
 static size_t before_lines(const struct hr_shared_state *shared)
@@ -255,7 +255,7 @@ static bool has_weights(void *arg)
     struct hr_worker *worker = arg;
     struct hr_aggregating *own = worker->own;
     if (!leads(worker)) /* partner: hand_on */
-        return hr_atom64_load_acquire(&line_of(worker->shared, leader_of(worker))->told) >=
+        return hr_atom64_load_acquire(&line_of(worker->shared, leader_of(worker))->published) >=
                own->asked;
     if (!own->times.sent_ns && is_sent(worker))
         own->times.sent_ns = hr_clock_ns();
@@ -276,7 +276,7 @@ static void hand_on(struct hr_worker *worker, bool pushed)
     if (!own->times.sent_ns) /* it was gone before anybody looked */
         own->times.sent_ns = own->times.replied_ns;
     line->times = own->times;
-    hr_atom64_store_release(&line->told, own->asked); /* partner: has_weights */
+    hr_atom64_store_release(&line->published, own->asked); /* partner: has_weights */
     wake_all(worker);
 }
 

@@ -170,8 +170,8 @@ static void learn(const struct hr_compression *c, const float *packet, float *de
     hr_vec()->add(h, decoded, c->count);
 }
 
-void hr_public_copies_tell(const struct hr_worker *worker, struct hr_public_copies *copies,
-                           uint64_t step)
+void hr_public_copies_publish(const struct hr_worker *worker, struct hr_public_copies *copies,
+                              uint64_t step)
 {
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_compression *c = hr_compression_of(shared);

@@ -58,8 +58,8 @@ struct hr_public_copies;
 HR_CHECKED enum hr_status hr_public_copies_start(struct hr_worker *worker, void *memory,
                                                  struct hr_public_copies **out);
 /* 1., and 2. of its own: x_i is updated. The gradient is lost. */
-void hr_public_copies_tell(const struct hr_worker *worker, struct hr_public_copies *copies,
-                           uint64_t step);
+void hr_public_copies_publish(const struct hr_worker *worker, struct hr_public_copies *copies,
+                              uint64_t step);
 /* 2. of the others on other machines, and 3.; weights (workers): this worker's row of W. All
  * neighbours' packets of this step are here, and may be overwritten afterwards. The gradient is
  * lost. */

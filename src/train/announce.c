@@ -124,7 +124,7 @@ static enum hr_status add_redone(const struct hr_run *run, struct hr_run_info *i
     return HR_OK;
 }
 
-static enum hr_status tell(const struct hr_run *run, struct hr_run_info *info)
+static enum hr_status announce(const struct hr_run *run, struct hr_run_info *info)
 {
     struct said said = {0};
     add_task(&run->job, info, &said);
@@ -245,5 +245,5 @@ enum hr_status hr_announce(const struct hr_run *run)
         .bounded = shared->staleness_bound != 0 && shared->staleness_bound != UINT64_MAX,
         .played = run->job.played,
     };
-    return tell(run, &info);
+    return announce(run, &info);
 }

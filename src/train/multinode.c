@@ -430,7 +430,7 @@ static enum hr_status begin_rings(void *arg)
     struct hr_shared_state *shared = &run->shared;
     struct hr_leaders *leaders = &shared->leaders;
     if (hr_feed_is_on(&shared->feed)) {
-        hr_launcher_tell(&run->launcher);
+        hr_launcher_report(&run->launcher);
         hr_feed_init(&shared->feed, shared->feed.memory);
     }
     if (leaders->options.nranks) {

@@ -99,7 +99,7 @@ static void begin_launcher(struct hr_run *run)
 /* One thread that plays all ranks reads what it writes. */
 static void make_room(void *launcher)
 {
-    hr_launcher_tell(launcher);
+    hr_launcher_report(launcher);
 }
 
 static enum hr_status begin_feed(struct hr_run *run)

@@ -119,7 +119,8 @@ static void lay_out_losses(struct hr_run *run, struct hr_carver *to)
     run->drive.losses.again_ns =
         hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.again_ns);
     run->drive.losses.comes = hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.comes);
-    run->drive.losses.told = hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.told);
+    run->drive.losses.reported =
+        hr_carve(to, what, run->job.nranks * sizeof *run->drive.losses.reported);
     if (hr_rows_worker_floats(shared))
         shared->states = hr_carve_arena(to, what, shared->workers * hr_rows_worker_floats(shared));
     shared->last_cut = hr_carve(to, what, sizeof *shared->last_cut);

@@ -259,8 +259,8 @@ static void see_rank(struct hr_stall *stall, size_t r, const struct hr_rank_view
     const int64_t now = stall->waits.now;
     const bool moved = has_moved(&before, view), woke = before.stopped && !view->stopped;
     if (before.step != view->step) {
-        said->told_before = said->told;
-        said->told = false;
+        said->reported_before = said->reported;
+        said->reported = false;
     }
     if (moved)
         seen->since = now;
@@ -269,7 +269,7 @@ static void see_rank(struct hr_stall *stall, size_t r, const struct hr_rank_view
     if (view->stopped && !before.stopped)
         seen->stopped_since = now;
     if (!view->stopped)
-        said->told_stop = false;
+        said->reported_stop = false;
     if (said->said && (moved || woke))
         said->goes_on = true;
     seen->view = *view;
@@ -295,10 +295,11 @@ static bool is_news(struct hr_stall *stall, size_t c)
     if (view->over)
         return false;
     const bool holds_up = hr_waits_longest(&stall->waits, c) >= stall->waits.rules.warn_ns;
-    const bool news = (stopped && !said->told_stop) ||
-                      (holds_up && !said->told && !said->told_before && !said->told_stop);
-    said->told = said->told || holds_up;
-    said->told_stop = said->told_stop || stopped || (news && view->stopped);
+    const bool news =
+        (stopped && !said->reported_stop) ||
+        (holds_up && !said->reported && !said->reported_before && !said->reported_stop);
+    said->reported = said->reported || holds_up;
+    said->reported_stop = said->reported_stop || stopped || (news && view->stopped);
     return news;
 }
 
@@ -393,7 +394,7 @@ static void publish(const struct hr_stall *stall, struct hr_control *control)
                                 seen->view.stopped ? (uint64_t)since : 0);
     }
     hr_atom64_store_relaxed(&control->looked, (uint64_t)stall->looked_ns); /* the same */
-    hr_control_tell_clock(control);
+    hr_control_publish_clock(control);
 }
 
 void hr_stall_look(struct hr_stall *stall, struct hr_control *control)

@@ -104,9 +104,9 @@ size_t hr_hold_up_describe(const struct hr_waits *waits, const struct hr_hold_up
 
 /* What was said of a rank. */
 struct hr_said_rank {
-    bool told, told_before; /* it was waited for too long in this step; in the one before */
-    bool told_stop;         /* and since it is stopped */
-    bool said, goes_on;     /* a line was about it; it has moved since */
+    bool reported, reported_before; /* it was waited for too long in this step; in the one before */
+    bool reported_stop;             /* and since it is stopped */
+    bool said, goes_on;             /* a line was about it; it has moved since */
     int64_t said_since;
 };
 

@@ -328,7 +328,7 @@ static void listen_for_silence(struct hr_bridge *bridge, int64_t passed)
 
 /* --- aborts, and the end --- */
 
-static void tell_abort(struct hr_bridge *bridge)
+static void send_abort(struct hr_bridge *bridge)
 {
     const struct hr_control *control = bridge->options.control;
     if (!hr_atom32_load_acquire(&control->abort)) /* partner: hr_control_abort */
@@ -341,10 +341,10 @@ static void tell_abort(struct hr_bridge *bridge)
     for (size_t m = 0; m < bridge->machines; m++) {
         struct hr_machine *machine = &bridge->machine[m];
         struct hr_head head;
-        if (machine->abort_told || !hr_bridge_speaks_to(bridge, m))
+        if (machine->abort_sent || !hr_bridge_speaks_to(bridge, m))
             continue;
         hr_head_begin(&head, HR_HEAD_ABORT, 0)->number = (uint32_t)step;
-        machine->abort_told =
+        machine->abort_sent =
             hr_bridge_send(bridge, m, &head, &bridge->failure, sizeof bridge->failure, NULL);
     }
 }
@@ -354,7 +354,7 @@ static void abort_arrived(struct hr_bridge *bridge, size_t from, uint32_t step)
     struct hr_machine *machine = &bridge->machine[from];
     const size_t rank = machine->failure.rank;
     machine->failure.message[sizeof machine->failure.message - 1] = '\0';
-    machine->abort_told = true; /* it knows */
+    machine->abort_sent = true; /* it knows */
     if (rank < bridge->options.control->nranks && !hr_hosts_here(&bridge->options.hosts, rank))
         hr_control_step(bridge->options.control, rank, step);
     hr_control_abort(bridge->options.control, machine->failure.rank, machine->failure.status,
@@ -369,38 +369,38 @@ static bool has_sent_all(const struct hr_bridge *bridge, size_t to)
     return !bridge->machine[to].first;
 }
 
-static void tell_leave(struct hr_bridge *bridge)
+static void send_leave(struct hr_bridge *bridge)
 {
     for (size_t m = 0; m < bridge->machines; m++) {
         struct hr_machine *machine = &bridge->machine[m];
         struct hr_head head;
-        if (machine->leave_told || !hr_bridge_speaks_to(bridge, m) || !has_sent_all(bridge, m))
+        if (machine->leave_sent || !hr_bridge_speaks_to(bridge, m) || !has_sent_all(bridge, m))
             continue;
         hr_head_begin(&head, HR_HEAD_LEAVE, 0);
-        machine->leave_told = hr_bridge_send(bridge, m, &head, NULL, 0, NULL);
+        machine->leave_sent = hr_bridge_send(bridge, m, &head, NULL, 0, NULL);
     }
 }
 
 /* Whoever leaves stays until that is known, because a wire that is closed may drop what it has. */
-static void tell_seen(struct hr_bridge *bridge)
+static void send_leave_seen(struct hr_bridge *bridge)
 {
     for (size_t m = 0; m < bridge->machines; m++) {
         struct hr_machine *machine = &bridge->machine[m];
         struct hr_head head;
-        if (machine->seen_told || !machine->left || !hr_bridge_speaks_to(bridge, m))
+        if (machine->leave_seen_sent || !machine->left || !hr_bridge_speaks_to(bridge, m))
             continue;
         hr_head_begin(&head, HR_HEAD_LEAVE_SEEN, 0);
-        machine->seen_told = hr_bridge_send(bridge, m, &head, NULL, 0, NULL);
+        machine->leave_seen_sent = hr_bridge_send(bridge, m, &head, NULL, 0, NULL);
     }
 }
 
-static void tell_all(struct hr_bridge *bridge)
+static void send_notices(struct hr_bridge *bridge)
 {
     const int64_t passed = bridge->now - bridge->scanned;
-    tell_abort(bridge);
+    send_abort(bridge);
     if (bridge->leaves)
-        tell_leave(bridge);
-    tell_seen(bridge);
+        send_leave(bridge);
+    send_leave_seen(bridge);
     if (passed < HR_SCAN_NS)
         return;
     listen_for_silence(bridge, passed);
@@ -601,7 +601,7 @@ static void move_all(struct hr_bridge *bridge)
     if (bridge->stage == HR_TERM_READY && !hr_direct_is_due(bridge))
         bridge->stage = HR_TERM_RUNS;
     hr_credits_alone(bridge);
-    tell_all(bridge);
+    send_notices(bridge);
 }
 
 void hr_bridge_poll(void *arg)
@@ -728,7 +728,8 @@ bool hr_bridge_is_over(void *arg)
     for (size_t m = 0; m < bridge->machines; m++) {
         const struct hr_machine *machine = &bridge->machine[m];
         if (hr_bridge_speaks_to(bridge, m))
-            over &= machine->left && machine->seen && machine->seen_told && machine->heartbeat_done;
+            over &= machine->left && machine->seen && machine->leave_seen_sent &&
+                    machine->heartbeat_done;
     }
     pthread_mutex_unlock(&bridge->lock);
     return over;

@@ -132,7 +132,7 @@ static void note_credits(struct hr_bridge *bridge, size_t rank)
 {
     for (struct hr_landing *l = bridge->landing_from[rank]; l; l = l->next) {
         struct hr_machine *machine = &bridge->machine[l->machine];
-        if (l->due || released(l) == l->told)
+        if (l->due || released(l) == l->credited)
             continue;
         machine->due[machine->ndue++] = l;
         l->due = true;
@@ -159,7 +159,7 @@ static void landing_packed(struct hr_bridge *bridge, size_t to, const struct hr_
     for (; n--; credit++) {
         struct hr_landing *l = machine->due[--machine->ndue];
         l->due = false;
-        l->told += (uint32_t)(credit->released - (uint32_t)l->told);
+        l->credited += (uint32_t)(credit->released - (uint32_t)l->credited);
     }
 }
 
@@ -216,7 +216,7 @@ void hr_credits_alone(struct hr_bridge *bridge)
         bool now = false;
         for (size_t i = 0; i < machine->ndue && !now && hr_bridge_speaks_to(bridge, m); i++) {
             const struct hr_landing *l = machine->due[i];
-            now = (released(l) - l->told) * 2 > l->ring->mask;
+            now = (released(l) - l->credited) * 2 > l->ring->mask;
         }
         if (now) {
             struct hr_head head;

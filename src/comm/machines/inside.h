@@ -136,7 +136,7 @@ struct hr_landing {
     uint16_t from, to;
     uint8_t machine;
     bool due;          /* among those whose credits are due */
-    uint64_t told;     /* releases that the sender knows of, or will */
+    uint64_t credited; /* releases that the sender knows of, or will */
     uint64_t expected; /* the number of the message that is placed next */
     size_t aside;      /* messages that wait for their place */
     /* Of the message that is coming. */
@@ -202,13 +202,13 @@ struct hr_machine {
     struct hr_direct_message *first, *last; /* to be sent */
     struct hr_direct_coming direct[2];      /* of no term, of a term */
     struct hr_heartbeat_line out[HR_MAX_RANKS], in[HR_MAX_RANKS];
-    bool heartbeat_done, abort_told, leave_told; /* heartbeat_done: `out` may be written */
+    bool heartbeat_done, abort_sent, leave_sent; /* heartbeat_done: `out` may be written */
     struct hr_failure failure;                   /* of its abort */
     unsigned char *waste; /* owned, or NULL: for bodies of a term that is over */
     size_t coming;        /* messages of a term that have a place, and are not here */
     int64_t silent_ns;
     bool left, gone;
-    bool seen_told, seen; /* that it leaves, and that this one does */
+    bool leave_seen_sent, seen; /* that it leaves, and that this one does */
 };
 
 enum hr_term_stage {

@@ -81,7 +81,7 @@ static struct head head_of(enum kind kind)
 }
 
 /* Later, where there is no room now. */
-static void tell(struct hr_machines *machines, size_t to)
+static void send_time(struct hr_machines *machines, size_t to)
 {
     struct head head = head_of(TELL);
     head.time = hr_clock_own_ns();
@@ -112,7 +112,7 @@ static void arrived(void *arg, size_t from, const void *bytes, size_t head_bytes
         machines->here[from] = head_bytes == SAID + machines->bytes;
         return;
     case ASK:
-        tell(machines, from);
+        send_time(machines, from);
         return;
     case TELL:
         note_time(machines, head.time);
@@ -130,7 +130,7 @@ static bool look(struct hr_machines *machines)
     const struct hr_wire_sink sink = {machines, place, arrived};
     for (size_t m = 0; m < machines->wire->machines; m++)
         if (machines->owes[m])
-            tell(machines, m);
+            send_time(machines, m);
     return hr_wire_poll(machines->wire, &sink);
 }
 

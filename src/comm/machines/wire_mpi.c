@@ -251,7 +251,7 @@ struct peer {
     struct incoming in[FRAMES];
     struct outgoing out[SLOTS];
     size_t oldest, placing, next; /* counters; % FRAMES, % SLOTS */
-    bool gone, told;              /* lost, and said so */
+    bool gone, reported;          /* lost, and said so */
     bool left;                    /* it has said farewell */
     char why[MPI_MAX_ERROR_STRING];
 };
@@ -491,9 +491,9 @@ static bool lost(struct hr_wire *wire, size_t *machine, char *text, size_t size)
     struct wire_mpi *w = mine(wire);
     for (size_t m = 0; m < wire->machines; m++) {
         struct peer *peer = w->peer[m];
-        if (m == wire->self || peer->told || !(peer->gone || peer->left))
+        if (m == wire->self || peer->reported || !(peer->gone || peer->left))
             continue;
-        peer->told = true;
+        peer->reported = true;
         *machine = m;
         snprintf(text, size, "%s", peer->gone ? peer->why : "its process has ended");
         return true;
@@ -524,7 +524,7 @@ static void close_wire(struct hr_wire *wire)
     w->open = false;
 }
 
-static bool tell_farewell(struct wire_mpi *w, size_t to)
+static bool send_farewell(struct wire_mpi *w, size_t to)
 {
     struct peer *peer = w->peer[to];
     const size_t slot = peer->next % SLOTS;
@@ -547,7 +547,7 @@ static bool tell_farewell(struct wire_mpi *w, size_t to)
 static bool take_farewell(int64_t until)
 {
     struct wire_mpi *w = &the_wire;
-    bool told[HR_WIRE_MACHINES] = {false}, all = !w->number;
+    bool sent[HR_WIRE_MACHINES] = {false}, all = !w->number;
     w->leaving = true;
     while (!all && !w->broken && hr_clock_own_ns() < until) {
         const bool moved = test(w);
@@ -555,9 +555,9 @@ static bool take_farewell(int64_t until)
         for (size_t m = 0; m < w->wire.machines; m++) {
             if (m == w->wire.self)
                 continue;
-            told[m] = told[m] || tell_farewell(w, m);
+            sent[m] = sent[m] || send_farewell(w, m);
             deliver(w, m, NULL);
-            all = all && told[m] && w->peer[m]->left && !is_moving(w);
+            all = all && sent[m] && w->peer[m]->left && !is_moving(w);
         }
         if (!moved)
             usleep(200);

@@ -78,8 +78,8 @@ enum hr_status hr_feed_put(const struct hr_feed *feed, size_t rank, struct hr_wa
     }
     memcpy(slot, record, sizeof *slot);
     hr_ring_commit_spsc(ring);
-    const uint64_t told = hr_ring_committed_spsc(ring);
-    if (told % half == 0 && !hr_ring_released_spsc(ring, told - half + 1))
+    const uint64_t put = hr_ring_committed_spsc(ring);
+    if (put % half == 0 && !hr_ring_released_spsc(ring, put - half + 1))
         hr_bell_ring(feed->launcher);
     return HR_OK;
 }

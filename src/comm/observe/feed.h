@@ -61,7 +61,7 @@ struct hr_step_record {
 struct hr_span_record {
     uint64_t step; /* the rank's own number, or index of a batch */
     uint32_t kind;
-    uint32_t what; /* whose meaning is the teller's and the reader's */
+    uint32_t what; /* whose meaning is the writer's and the reader's */
     int64_t begin_ns, end_ns;
     uint64_t peer; /* another rank; HR_NO_PEER: none */
     uint64_t note[3];

@@ -6,10 +6,10 @@
 static void put(struct hr_spans *spans, const struct hr_span_record *record)
 {
     if (hr_feed_put(spans->feed, spans->rank, spans->waiter, record) != HR_OK)
-        spans->tells = false;
+        spans->wanted = false;
 }
 
-static void tell(struct hr_spans *spans, const struct hr_span *span)
+static void put_span(struct hr_spans *spans, const struct hr_span *span)
 {
     const struct hr_span_record record = {
         .kind = HR_RECORD_SPAN,
@@ -29,8 +29,8 @@ static void flush(struct hr_spans *spans)
     const size_t n = spans->n;
     memcpy(span, spans->pending, n * sizeof *span);
     spans->n = 0;
-    for (size_t i = 0; i < n && spans->tells; i++)
-        tell(spans, &span[i]);
+    for (size_t i = 0; i < n && spans->wanted; i++)
+        put_span(spans, &span[i]);
 }
 
 static void on_spent(struct hr_account_watch *watch, enum hr_activity activity, int64_t begin_ns,
@@ -58,7 +58,7 @@ void hr_spans_open(struct hr_spans *spans, const struct hr_feed *feed, size_t ra
                                .waiter = waiter,
                                .now_ns = now_ns,
                                .clock = clock,
-                               .tells = feed->spans_from == 0};
+                               .wanted = feed->spans_from == 0};
 }
 
 void hr_spans_close(struct hr_spans *spans)
@@ -97,7 +97,7 @@ static bool fold(struct hr_spans *spans, const struct hr_span *more)
 void hr_spans_add(struct hr_spans *spans, enum hr_span_kind kind, enum hr_span_part part,
                   int64_t begin_ns, int64_t end_ns)
 {
-    if (!spans || !spans->tells || end_ns <= begin_ns)
+    if (!spans || !spans->wanted || end_ns <= begin_ns)
         return;
     if (spans->n && goes_on(&spans->pending[spans->n - 1], kind, part, begin_ns)) {
         spans->pending[spans->n - 1].end_ns = end_ns;
@@ -116,19 +116,19 @@ void hr_spans_step(struct hr_spans *spans, uint64_t index, int64_t now_ns)
     if (!spans)
         return;
     flush(spans);
-    const bool told = spans->tells;
+    const bool was_wanted = spans->wanted;
     spans->step = index;
     spans->gradient = true;
-    spans->tells = index >= spans->feed->spans_from && index < spans->feed->spans_to;
-    if (spans->tells || told) /* the one before ends here */
-        tell(spans, &(struct hr_span){HR_SPAN_STEP, HR_SPAN_WHOLE, now_ns,
-                                      spans->tells ? now_ns : 0, HR_NO_PEER});
+    spans->wanted = index >= spans->feed->spans_from && index < spans->feed->spans_to;
+    if (spans->wanted || was_wanted) /* the one before ends here */
+        put_span(spans, &(struct hr_span){HR_SPAN_STEP, HR_SPAN_WHOLE, now_ns,
+                                          spans->wanted ? now_ns : 0, HR_NO_PEER});
 }
 
 void hr_spans_step_ends(struct hr_spans *spans, int64_t now_ns)
 {
-    if (spans->tells)
-        tell(spans, &(struct hr_span){HR_SPAN_STEP, HR_SPAN_WHOLE, now_ns, 0, HR_NO_PEER});
+    if (spans->wanted)
+        put_span(spans, &(struct hr_span){HR_SPAN_STEP, HR_SPAN_WHOLE, now_ns, 0, HR_NO_PEER});
 }
 
 void hr_spans_offer(struct hr_spans *spans)
@@ -225,7 +225,7 @@ void hr_spans_stage(struct hr_spans *spans, enum hr_span_part part, uint64_t mic
                                           .end_ns = end_ns,
                                           .peer = HR_NO_PEER,
                                           .note = {micro}};
-    if (spans->tells)
+    if (spans->wanted)
         put(spans, &record);
 }
 
@@ -239,12 +239,12 @@ void hr_spans_message_at(struct hr_spans *spans, bool sent, size_t peer, uint64_
                                           .end_ns = at_ns,
                                           .peer = peer,
                                           .note = {number}};
-    if (spans && spans->tells && !spans->cut_ns) /* at a cut it is in no span */
+    if (spans && spans->wanted && !spans->cut_ns) /* at a cut it is in no span */
         put(spans, &record);
 }
 
 void hr_spans_message(struct hr_spans *spans, bool sent, size_t peer, uint64_t number)
 {
-    if (spans && spans->tells)
+    if (spans && spans->wanted)
         hr_spans_message_at(spans, sent, peer, number, spans->now_ns(spans->clock));
 }

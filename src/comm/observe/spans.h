@@ -45,7 +45,7 @@ struct hr_spans {
     int64_t (*now_ns)(const void *clock);
     const void *clock;
     uint64_t step;
-    bool tells;     /* the step is one of those that are wanted */
+    bool wanted;    /* the step is one of those that are wanted */
     bool gradient;  /* it computes one: else it updates */
     int64_t cut_ns; /* the last cut began; 0: none has */
     size_t n;

@@ -25,7 +25,7 @@ void hr_control_init(struct hr_control *control, size_t nranks)
     control->nranks = (uint32_t)nranks;
     control->launcher_pid = (uint64_t)getpid();
     hr_about_fill(&control->about);
-    hr_control_tell_clock(control);
+    hr_control_publish_clock(control);
     hr_course_store(&control->course.train_loss, NAN);
     hr_course_store(&control->course.loss, NAN);
     hr_course_store(&control->course.accuracy, NAN);

@@ -113,7 +113,7 @@ void hr_control_init(struct hr_control *control, size_t nranks);
 void hr_about_fill(struct hr_about *about);
 
 /* Say what the run's clock is, for who looks from outside. */
-static inline void hr_control_tell_clock(struct hr_control *control)
+static inline void hr_control_publish_clock(struct hr_control *control)
 {
     hr_atom64_store_relaxed(&control->clock_offset, (uint64_t)(hr_clock_ns() - hr_clock_own_ns()));
 }

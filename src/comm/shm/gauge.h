@@ -29,11 +29,11 @@ _Static_assert(sizeof(struct hr_gauge) == HR_LINE, "a gauge is one line");
 
 /* A run's course; doubles as their bits. */
 struct hr_course {
-    alignas(HR_LINE) struct hr_atom64 told_ns; /* 0: never; partner of all: hogring top */
-    struct hr_atom64 samples, total;           /* of this run, so far and in all */
-    struct hr_atom64 batches;                  /* index at which it ends */
-    struct hr_atom64 epoch, epochs, seconds;   /* doubles; seconds: of the run's clock */
-    struct hr_atom64 points;                   /* evaluations so far, and what the last one said */
+    alignas(HR_LINE) struct hr_atom64 updated_ns; /* 0: never; partner of all: hogring top */
+    struct hr_atom64 samples, total;              /* of this run, so far and in all */
+    struct hr_atom64 batches;                     /* index at which it ends */
+    struct hr_atom64 epoch, epochs, seconds;      /* doubles; seconds: of the run's clock */
+    struct hr_atom64 points; /* evaluations so far, and what the last one said */
     struct hr_atom64 train_loss, loss, accuracy; /* doubles; not a number: there is none */
 };
 

@@ -25,7 +25,7 @@ static void add_one(struct hr_atom32 *word)
     hr_atom32_store_release(word, hr_atom32_load_relaxed(word) + 1); /* the launcher's own */
 }
 
-static void tell_all(struct hr_control *control)
+static void ring_all(struct hr_control *control)
 {
     hr_abort_wake(&control->roster.revoke);
     for (size_t r = 0; r < control->nranks; r++)
@@ -37,7 +37,7 @@ static void changed(struct hr_control *control, bool revoke)
     add_one(&control->roster.view);
     if (revoke)
         add_one(&control->roster.revoke);
-    tell_all(control);
+    ring_all(control);
 }
 
 /* A rank that died at rest does not rest when it is back. Relaxed: it is dead, its word is ours. */
@@ -64,7 +64,7 @@ void hr_roster_welcome(struct hr_control *control, size_t rank)
 void hr_roster_end(struct hr_control *control)
 {
     hr_atom32_store_release(&control->roster.over, 1); /* partner: who would join */
-    tell_all(control);
+    ring_all(control);
 }
 
 bool hr_roster_rests(const struct hr_control *control, size_t rank)
@@ -84,5 +84,5 @@ void hr_roster_begin_term(struct hr_control *control, uint32_t called, bool begi
 void hr_roster_release(struct hr_control *control)
 {
     add_one(&control->roster.rounds);
-    tell_all(control);
+    ring_all(control);
 }

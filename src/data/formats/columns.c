@@ -155,8 +155,8 @@ enum hr_status hr_columns_take(const struct hr_columns *columns, size_t feature,
     return fail_field(column, r, f, what);
 }
 
-void hr_columns_tell(const struct hr_columns_met *met, size_t comments, const char *name,
-                     char note[HR_DATA_NOTE])
+void hr_columns_describe(const struct hr_columns_met *met, size_t comments, const char *name,
+                         char note[HR_DATA_NOTE])
 {
     char first[48] = "";
     if (met->first_dropped)

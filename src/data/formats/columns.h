@@ -82,8 +82,8 @@ HR_CHECKED enum hr_status hr_columns_take(const struct hr_columns *columns, size
                                           double *sample);
 
 /* Add what was met to a note on a file, "" or one line. */
-void hr_columns_tell(const struct hr_columns_met *met, size_t comments, const char *name,
-                     char note[HR_DATA_NOTE]);
+void hr_columns_describe(const struct hr_columns_met *met, size_t comments, const char *name,
+                         char note[HR_DATA_NOTE]);
 
 /* Give each feature its place in a sample, once all words are there. */
 HR_CHECKED enum hr_status hr_columns_finish(struct hr_columns *columns, const char *name);

@@ -799,7 +799,7 @@ enum hr_status hr_csv_parse(const char *name, const char *text, size_t bytes,
     memset(&samples.kept, 0, sizeof samples.kept);
     memcpy(out->label_column, layout.label_place, sizeof out->label_column);
     memcpy(out->note, layout.note, sizeof out->note);
-    hr_columns_tell(&met, first.comments, name, out->note);
+    hr_columns_describe(&met, first.comments, name, out->note);
 out:
     hr_values_free(&samples.kept.values);
     free(samples.kept.label_of.data);

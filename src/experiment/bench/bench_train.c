@@ -304,7 +304,7 @@ static void say_where(struct hr_progress_view *view, const struct train_bench *b
 {
     char what[60];
     snprintf(what, sizeof what, "measured %zu of %zu", done, bench->nrows * bench->rounds);
-    hr_progress_view_tell(view, what, NAN);
+    hr_progress_view_report(view, what, NAN);
 }
 
 static enum hr_status measure_all(struct train_bench *bench)
@@ -312,7 +312,7 @@ static enum hr_status measure_all(struct train_bench *bench)
     enum hr_status status = HR_OK;
     struct hr_progress_view view;
     hr_progress_view_init(&view, hr_output_terminal(), &(struct hr_progress_subject){.label = ""},
-                          hr_watch_telling(bench->cli));
+                          hr_watch_verbosity(bench->cli));
     for (size_t round = 0; round < bench->rounds; round++)
         for (size_t i = 0; i < bench->nrows && status == HR_OK; i++) {
             say_where(&view, bench, round * bench->nrows + i);

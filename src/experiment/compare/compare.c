@@ -183,7 +183,7 @@ static enum hr_status compare_in_turn(const struct hr_cli *cli, struct hr_datase
         const struct hr_metrics_request request =
             hr_watch_request(cli, options, dataset, runs->name[i]);
         struct hr_observer observer =
-            hr_watch_begin(&watch, options, cli->data, &subject, hr_watch_telling(cli));
+            hr_watch_begin(&watch, options, cli->data, &subject, hr_watch_verbosity(cli));
         const int64_t began = hr_clock_ns();
         watch.first = i < runs->per_seed;
         watch.share = &runs->share;
@@ -278,13 +278,13 @@ static const double basis_s = 1.0;
 
 /* Without memory for it nothing is shown. */
 static void crowd_open(struct hr_crowd *crowd, const struct hr_compare_runs *runs,
-                       enum hr_telling telling)
+                       enum hr_verbosity verbosity)
 {
     const struct hr_progress_subject subject = compare_runs_subject(runs, 0);
     *crowd = (struct hr_crowd){.bytes = runs->per_seed * sizeof *crowd->cell,
                                .seeds = {.n = runs->n / runs->per_seed, .per_seed = 1},
                                .runs = runs};
-    hr_progress_view_init(&crowd->view, hr_output_terminal(), &subject, telling);
+    hr_progress_view_init(&crowd->view, hr_output_terminal(), &subject, verbosity);
     void *memory =
         mmap(NULL, crowd->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     crowd->cell = memory == MAP_FAILED ? NULL : memory;
@@ -322,7 +322,7 @@ static void *crowd_cell(const struct hr_crowd *crowd, size_t k)
     return crowd->cell ? &crowd->cell[k] : NULL;
 }
 
-static void crowd_tell(void *arg, const struct hr_progress *progress)
+static void crowd_report(void *arg, const struct hr_progress *progress)
 {
     struct hr_course *cell = arg;
     if (!cell)
@@ -510,8 +510,8 @@ static _Noreturn void entrant_main(const struct hr_cli *cli, const struct hr_dat
         options.ranks_beside = runs->per_seed; /* more than enough to be crowded */
     const struct hr_progress_subject subject = compare_runs_subject(runs, i);
     struct hr_observer observer =
-        hr_watch_begin(&watch, &options, cli->data, &subject, hr_watch_telling(cli));
-    hr_watch_join(&watch, crowd_tell, crowd_cell(crowd, i - crowd->first));
+        hr_watch_begin(&watch, &options, cli->data, &subject, hr_watch_verbosity(cli));
+    hr_watch_join(&watch, crowd_report, crowd_cell(crowd, i - crowd->first));
     watch.first = crowd->first == 0;
     share.said = share.crowded = i > 0;
     watch.share = &share;
@@ -615,7 +615,7 @@ static enum hr_status compare_side_by_side(const struct hr_cli *cli, struct hr_d
     enum hr_status status = HR_OK;
     struct forwarded forwarded = {0};
     struct hr_crowd crowd;
-    crowd_open(&crowd, runs, hr_watch_telling(cli));
+    crowd_open(&crowd, runs, hr_watch_verbosity(cli));
     crowd.view.subject.tokens = dataset->tokens.context;
     hr_signals_run_begins();
     for (size_t first = 0; first < runs->n && !hr_signals_seen(NULL); first += runs->per_seed) {

@@ -275,7 +275,7 @@ static enum hr_status trials_train(void *arg, struct hr_search_trial *asked)
     struct spectator spectator = {.seen = {0}};
     struct hr_run_result result = {0};
     hr_progress_view_init(&spectator.view, hr_output_terminal(), &subject,
-                          hr_watch_telling(trials->cli));
+                          hr_watch_verbosity(trials->cli));
     const struct hr_observer observer = {.arg = &spectator,
                                          .started = on_start,
                                          .progress = on_progress,

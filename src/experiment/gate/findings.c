@@ -214,14 +214,14 @@ static void write_band(FILE *cells, const char *label, const struct hr_gate_metr
 {
     const struct hr_gate_band *band = &metric->band;
     const double unit = strcmp(metric->name, "accuracy") ? 1 : 100;
-    const double told = unit * hr_gate_band_told(band);
+    const double detectable = unit * hr_gate_band_detectable(band);
     fprintf(cells, "%s\t%s\t%.4g\t%.3g .. %.3g\t%.4g\t%s\t", hr_printable(label).text,
             unit > 1 ? "accuracy %" : metric->name, unit * band->mean, unit * band->interval.low,
             unit * band->interval.high, unit * band->now, band->outside ? "*" : "");
-    if (unit > 1 && told > unit) /* no accuracy changes as much */
+    if (unit > 1 && detectable > unit) /* no accuracy changes as much */
         fputs("none\n", cells);
     else
-        fprintf(cells, "%.2g\n", told);
+        fprintf(cells, "%.2g\n", detectable);
 }
 
 static void print_bands(FILE *out, const struct hr_gate_findings *findings)
@@ -331,8 +331,8 @@ static json_t *metrics(const struct hr_gate_strategy *strategy)
                              "mean", hr_json_number(band->mean), "sd", hr_json_number(band->sd),
                              "low", hr_json_number(band->interval.low), "high",
                              hr_json_number(band->interval.high), "now", hr_json_number(band->now),
-                             "seen_with_80_percent", hr_json_number(hr_gate_band_told(band)), "p",
-                             hr_json_number(band->p), "outside", json_boolean(band->outside)));
+                             "seen_with_80_percent", hr_json_number(hr_gate_band_detectable(band)),
+                             "p", hr_json_number(band->p), "outside", json_boolean(band->outside)));
     }
     return array;
 }

@@ -81,7 +81,7 @@ struct hr_gate_band hr_gate_band_of(double *seen, size_t n, double *fresh, size_
     return band;
 }
 
-double hr_gate_band_told(const struct hr_gate_band *band)
+double hr_gate_band_detectable(const struct hr_gate_band *band)
 {
     const double n = (double)band->n, k = (double)band->k, kept = (double)band->kept;
     /* That of pairs is in deviations of a mean of `kept`; this mean's is sd sqrt(1/n + 1/k). */

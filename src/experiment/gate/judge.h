@@ -67,7 +67,7 @@ struct hr_gate_band hr_gate_band_of(double *seen, size_t n, double *fresh, size_
 /* The change of the mean that is noticed with the chance HR_GATE_POWER, as far as the baseline's
  * spread is the true one and values are normal. Of values with long tails, on one side or on both,
  * it is noticed in 70 % or more: the ranks then are less sure than the band. */
-double hr_gate_band_told(const struct hr_gate_band *band);
+double hr_gate_band_detectable(const struct hr_gate_band *band);
 
 /* --- judgements --- */
 

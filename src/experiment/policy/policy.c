@@ -32,16 +32,16 @@ static void policy_begins(struct hr_policy_search *search, const char *format, .
     va_start(args, format);
     vsnprintf(search->what, sizeof search->what, format, args);
     va_end(args);
-    if (search->tell)
-        search->tell(search->arg, search->what, left_s(search, 0));
+    if (search->report)
+        search->report(search->arg, search->what, left_s(search, 0));
 }
 
 static void on_progress(void *arg, const struct hr_progress *progress)
 {
     struct hr_policy_search *search = arg;
     const double part = progress->total ? (double)progress->samples / (double)progress->total : 0;
-    if (search->tell)
-        search->tell(search->arg, search->what, left_s(search, part * search->share));
+    if (search->report)
+        search->report(search->arg, search->what, left_s(search, part * search->share));
 }
 
 static void on_point(void *arg, const struct hr_curve_point *point)

@@ -83,7 +83,7 @@ struct hr_policy_search {
     const struct hr_cli *cli;
     const struct hr_dataset *dataset;
     /* What happens next, and how long all of it will still take; NaN: not known. Or NULL. */
-    void (*tell)(void *arg, const char *what, double left_s);
+    void (*report)(void *arg, const char *what, double left_s);
     void *arg;
 
     enum hr_metric metric;

@@ -100,13 +100,13 @@ static struct hr_verify_row *next_row(struct hr_verify *verify, double left)
     return least;
 }
 
-enum hr_status hr_verify_run(struct hr_verify *verify, hr_verify_tell_fn tell, void *arg)
+enum hr_status hr_verify_run(struct hr_verify *verify, hr_verify_report_fn report, void *arg)
 {
     const int64_t began = hr_clock_ns();
     struct hr_verify_row *row;
     while ((row = next_row(verify, verify->seconds - verify->took))) {
-        if (tell)
-            tell(arg, verify, row);
+        if (report)
+            report(arg, verify, row);
         const int64_t before = hr_clock_ns();
         const struct hr_case_answer answer = hr_case_run(verify, row->check, row->cases);
         HR_TRY(hr_signals_check());

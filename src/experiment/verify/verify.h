@@ -134,11 +134,11 @@ HR_CHECKED enum hr_status hr_verify_begin(struct hr_verify *verify, const char *
 const struct hr_check *hr_verify_check_at(size_t i);
 
 /* Called before each case. */
-typedef void (*hr_verify_tell_fn)(void *arg, const struct hr_verify *verify,
-                                  const struct hr_verify_row *next);
+typedef void (*hr_verify_report_fn)(void *arg, const struct hr_verify *verify,
+                                    const struct hr_verify_row *next);
 
 /* HR_OK also when claims do not hold. HR_E_INTERRUPTED. */
-HR_CHECKED enum hr_status hr_verify_run(struct hr_verify *verify, hr_verify_tell_fn tell,
+HR_CHECKED enum hr_status hr_verify_run(struct hr_verify *verify, hr_verify_report_fn report,
                                         void *arg);
 /* Rows of that verdict. */
 size_t hr_verify_count(const struct hr_verify *verify, enum hr_verdict_of_check verdict);

@@ -434,7 +434,7 @@ enum hr_status hr_csv_samples_parse(const char *name, const char *text, size_t b
                                  .values = values.floats.data,
                                  .exact = values.exact.data,
                                  .file_rows = g.met.dropped ? g.file_rows.data : NULL};
-        hr_columns_tell(&g.met, g.r.comments, name, g.note);
+        hr_columns_describe(&g.met, g.r.comments, name, g.note);
         memcpy(out->note, g.note, sizeof out->note);
     } else {
         hr_values_free(&values);

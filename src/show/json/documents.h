@@ -33,8 +33,8 @@ struct hr_run_about {
 extern const struct hr_field hr_result_rows[], hr_loss_rows[], hr_worker_time_rows[];
 extern const size_t hr_result_nrows, hr_loss_nrows, hr_worker_time_nrows;
 
-/* What the rows of a table mean (hr_fields_tell): run, loss, time; end: of a log. */
-void hr_results_tell(FILE *out, const char *table);
+/* What the rows of a table mean (hr_fields_describe): run, loss, time; end: of a log. */
+void hr_results_describe(FILE *out, const char *table);
 
 /* --- runs */
 

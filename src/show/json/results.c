@@ -814,7 +814,7 @@ const struct hr_field hr_result_rows[] = {
 const size_t hr_result_nrows = sizeof hr_result_rows / sizeof *hr_result_rows;
 
 /* The last line of a log (metrics/metrics.c). */
-static void tell_end(FILE *out)
+static void describe_end(FILE *out)
 {
     const char *before = "";
     fputs(
@@ -829,7 +829,7 @@ static void tell_end(FILE *out)
     fputs(". A log without it is of a run that goes on, or was killed\n", out);
 }
 
-void hr_results_tell(FILE *out, const char *table)
+void hr_results_describe(FILE *out, const char *table)
 {
     static const struct {
         const char *name;
@@ -840,9 +840,9 @@ void hr_results_tell(FILE *out, const char *table)
                   {"time", HR_ROWS(time_rows)}};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         if (!strcmp(tables[i].name, table))
-            hr_fields_tell(out, tables[i].rows, tables[i].n);
+            hr_fields_describe(out, tables[i].rows, tables[i].n);
     if (!strcmp(table, "end"))
-        tell_end(out);
+        describe_end(out);
 }
 
 /* Documents of runs: what was asked for, each run (results.c), and what all of them say. */

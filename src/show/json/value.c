@@ -195,7 +195,7 @@ json_t *hr_fields_list(const struct hr_field *rows, size_t n, const void *first,
     return array;
 }
 
-void hr_fields_tell(FILE *out, const struct hr_field *rows, size_t n)
+void hr_fields_describe(FILE *out, const struct hr_field *rows, size_t n)
 {
     const char *before = "";
     for (size_t i = 0; i < n; i++) {

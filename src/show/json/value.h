@@ -99,6 +99,6 @@ json_t *hr_fields_list(const struct hr_field *rows, size_t n, const void *first,
 /* Those that have a key in the log, under it. */
 json_t *hr_fields_log(const struct hr_field *rows, size_t n, const void *base, const void *about);
 /* The rows as items of a page of the manual (manual/manual.h), one a meaning. */
-void hr_fields_tell(FILE *out, const struct hr_field *rows, size_t n);
+void hr_fields_describe(FILE *out, const struct hr_field *rows, size_t n);
 
 #endif

@@ -25,7 +25,7 @@ static char *with_rows(const char *page)
         const size_t length = strcspn(name, "\n");
         snprintf(table, sizeof table, "%.*s", (int)length, name);
         fwrite(at, 1, (size_t)(mark + 1 - at), out);
-        hr_results_tell(out, table);
+        hr_results_describe(out, table);
         at = name + length + 1;
     }
     if (out)

@@ -413,7 +413,7 @@ enum hr_status hr_step_order_add(struct hr_step_order *order, const struct hr_st
     return HR_OK;
 }
 
-static uint64_t told_by_all(const struct hr_step_order *order)
+static uint64_t reported_by_all(const struct hr_step_order *order)
 {
     uint64_t least = UINT64_MAX;
     for (size_t w = 0; w < order->workers; w++)
@@ -426,7 +426,7 @@ bool hr_step_order_next(struct hr_step_order *order, uint64_t complete, struct h
     if (order->first == order->end)
         return false;
     const uint64_t step = order->pending[order->first].step;
-    if (step > complete && step > told_by_all(order))
+    if (step > complete && step > reported_by_all(order))
         return false;
     *out = order->pending[order->first++];
     if (order->first == order->end)

@@ -320,8 +320,8 @@ static enum hr_status log_open(struct hr_run_log *log, const struct hr_metrics_r
         status = hr_log_go_back(request->log, &to, &gone);
     free(name);
     HR_TRY(status);
-    log->untold = calloc(log->workers, sizeof *log->untold);
-    if (!log->untold)
+    log->unreported = calloc(log->workers, sizeof *log->unreported);
+    if (!log->unreported)
         return hr_fail(HR_E_NOMEM, "no memory for a log of %zu workers", log->workers);
     HR_TRY(hr_appender_open(&log->file, request->log));
     log->file.silent = true; /* what fails now is refused */
@@ -336,11 +336,11 @@ static enum hr_status log_open(struct hr_run_log *log, const struct hr_metrics_r
 /* Since the worker's line before. */
 static const double *spend(struct hr_run_log *log, const struct hr_step_report *step)
 {
-    double *untold = log->untold[step->worker];
+    double *unreported = log->unreported[step->worker];
     const double spent[] = {step->load_s, step->compute_s, step->communicate_s, step->wait_s};
     for (size_t i = 0; i < 4; i++)
-        untold[i] += spent[i];
-    return untold;
+        unreported[i] += spent[i];
+    return unreported;
 }
 
 static void log_step(struct hr_run_log *log, const struct hr_step_report *step)
@@ -369,7 +369,7 @@ static void log_step(struct hr_run_log *log, const struct hr_step_report *step)
     add_number(&line, "wait_s", spent[3]);
     add(&line, "%s}\n", step->dropped ? ",\"dropped\":true" : "");
     hr_appender_put(&log->file, line.text, line.n);
-    memset(log->untold[step->worker], 0, sizeof *log->untold);
+    memset(log->unreported[step->worker], 0, sizeof *log->unreported);
 }
 
 static void log_point(struct hr_run_log *log, const struct hr_curve_point *point)
@@ -418,9 +418,9 @@ static enum hr_status log_close(struct hr_run_log *log)
 {
     const enum hr_status status = hr_appender_close(&log->file);
     free(log->head);
-    free(log->untold);
+    free(log->unreported);
     log->head = NULL;
-    log->untold = NULL;
+    log->unreported = NULL;
     return status;
 }
 

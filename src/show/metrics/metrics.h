@@ -228,7 +228,8 @@ struct hr_run_log {
     uint64_t every;  /* a line for each step that it divides, or block of rows with one */
     uint64_t newest; /* step */
     size_t workers;
-    double (*untold)[4]; /* (workers) owned: load, compute, communicate, wait since its last line */
+    double (
+        *unreported)[4]; /* (workers) owned: load, compute, communicate, wait since its last line */
     struct hr_stale_counts stale;
 };
 

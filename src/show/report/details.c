@@ -46,7 +46,7 @@ static void add_who(FILE *text, const struct hr_loss *loss)
     fprintf(text, " (%s)", loss->how);
 }
 
-static void tell(FILE *out, const char *whose, const struct hr_loss *loss)
+static void describe(FILE *out, const char *whose, const struct hr_loss *loss)
 {
     char *all = NULL;
     size_t bytes;
@@ -103,7 +103,7 @@ void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups, bool details
             name_run(groups, &groups->group[g], i, whose);
             for (size_t k = 0; k < groups->group[g].run[i]->nlosses; k++)
                 if (told++ < most)
-                    tell(out, whose, &groups->group[g].run[i]->losses[k]);
+                    describe(out, whose, &groups->group[g].run[i]->losses[k]);
         }
     if (told > most && most > 0)
         fprintf(out, "... and %zu more: %s\n", told - most,

@@ -89,13 +89,13 @@ static size_t width_of(FILE *out)
 }
 
 void hr_progress_view_init(struct hr_progress_view *view, FILE *out,
-                           const struct hr_progress_subject *subject, enum hr_telling telling)
+                           const struct hr_progress_subject *subject, enum hr_verbosity verbosity)
 {
     *view = (struct hr_progress_view){
         .out = out,
-        .redraw = telling != HR_TELL_NOTHING && hr_terminal_redraws(fileno(out)) && !in_ci(),
-        .quiet = telling == HR_TELL_NOTHING,
-        .details = telling == HR_TELL_ALL,
+        .redraw = verbosity != HR_VERBOSITY_NONE && hr_terminal_redraws(fileno(out)) && !in_ci(),
+        .quiet = verbosity == HR_VERBOSITY_NONE,
+        .details = verbosity == HR_VERBOSITY_FULL,
         .subject = *subject,
         .last_loss = NAN,
         .opened_ns = hr_clock_ns(),
@@ -271,7 +271,7 @@ void hr_progress_view_update(struct hr_progress_view *view, const struct hr_prog
     show(view, &line);
 }
 
-void hr_progress_view_tell(struct hr_progress_view *view, const char *what, double left_s)
+void hr_progress_view_report(struct hr_progress_view *view, const char *what, double left_s)
 {
     char text[HR_HUMAN_MAX];
     struct hr_parts line = {.n = 0};

@@ -65,7 +65,7 @@ const char *hr_parts_write(const struct hr_parts *line, const char between[3], s
  * details each evaluation is a line, on a terminal above the one that is drawn again. */
 
 /* How much is said while runs go on. */
-enum hr_telling { HR_TELL_NOTHING, HR_TELL_BRIEFLY, HR_TELL_ALL };
+enum hr_verbosity { HR_VERBOSITY_NONE, HR_VERBOSITY_BRIEF, HR_VERBOSITY_FULL };
 
 /* Whose progress it is. */
 struct hr_progress_subject {
@@ -97,7 +97,7 @@ struct hr_progress_view {
 
 /* Redraws only on a terminal whose TERM is set and not "dumb", and not where CI is set. */
 void hr_progress_view_init(struct hr_progress_view *view, FILE *out,
-                           const struct hr_progress_subject *subject, enum hr_telling telling);
+                           const struct hr_progress_subject *subject, enum hr_verbosity verbosity);
 void hr_progress_view_update(struct hr_progress_view *view, const struct hr_progress *progress);
 /* An evaluation; with details a line, "epoch 3/10  loss 0.4120  test loss 0.4310 ..." (its speed:
  * the mean of the run up to here). */
@@ -108,7 +108,7 @@ void hr_progress_view_ran(struct hr_progress_view *view, const struct hr_run_res
 void hr_progress_view_end(struct hr_progress_view *view);
 
 /* A search tells what it does, and how many seconds it will take (not a number: unknown). */
-void hr_progress_view_tell(struct hr_progress_view *view, const char *what, double left_s);
+void hr_progress_view_report(struct hr_progress_view *view, const char *what, double left_s);
 
 /* Several runs at once, seen from outside. */
 struct hr_progress_crowd {

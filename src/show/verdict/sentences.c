@@ -64,7 +64,7 @@ static size_t names_of(const struct hr_verdict *v, choose_fn choose, size_t than
 }
 
 /* Pairs of which the first is significantly higher than the second. */
-static size_t count_told(const struct hr_family *family)
+static size_t count_significant(const struct hr_family *family)
 {
     size_t n = 0;
     for (size_t a = 0; a < family->groups; a++)
@@ -194,7 +194,7 @@ static void say_best(FILE *out, const struct hr_verdict *v, bool details)
     const size_t bests = names_of(v, hr_verdict_shares_best, v->best, names);
     seeds_text(v, seeds);
     say_head(out, score_title(v));
-    if (!count_told(&v->score_tests)) {
+    if (!count_significant(&v->score_tests)) {
         fprintf(out, "no significant difference over %s%s", seeds, v->at);
         say_range(out, v, names);
         if (!details)

@@ -414,7 +414,7 @@ static json_t *rank_json(const void *of, size_t r)
 static json_t *course_json(const struct hr_top *top)
 {
     const struct hr_course *course = &top->run.control->course;
-    if (!word(&course->told_ns))
+    if (!word(&course->updated_ns))
         return json_null();
     return hr_json_object(
         "samples", HR_JSON(word(&course->samples)), "samples_total", HR_JSON(word(&course->total)),

@@ -76,15 +76,15 @@ static void print_banner(const struct hr_watch *watch, const struct hr_run_info 
 {
     struct hr_watch_share *share = watch->share;
     struct hr_run_info shared = *info;
-    if (watch->telling == HR_TELL_NOTHING)
+    if (watch->verbosity == HR_VERBOSITY_NONE)
         return;
     if (share && !share->one_model)
         shared.model = NULL;
-    if (share ? !share->said : watch->telling == HR_TELL_BRIEFLY)
+    if (share ? !share->said : watch->verbosity == HR_VERBOSITY_BRIEF)
         hr_banner_print_brief(stderr, &shared, data, share ? share->head : NULL);
     if (share)
         share->said = true;
-    if (watch->telling != HR_TELL_ALL || !watch->first)
+    if (watch->verbosity != HR_VERBOSITY_FULL || !watch->first)
         return;
     if (share)
         fprintf(stderr, "run %zu of %zu\n", watch->view.subject.run, watch->view.subject.runs);
@@ -95,7 +95,7 @@ static void print_banner(const struct hr_watch *watch, const struct hr_run_info 
 static void warn_before(const struct hr_watch *watch, const struct hr_run_info *info)
 {
     char advice[HR_ADVICE_MAX];
-    if (watch->telling == HR_TELL_NOTHING || (watch->share && watch->share->crowded) ||
+    if (watch->verbosity == HR_VERBOSITY_NONE || (watch->share && watch->share->crowded) ||
         !hr_advice_before(info, advice))
         return;
     hr_log(HR_LOG_WARNING, "%s", advice);
@@ -141,8 +141,8 @@ static void on_start(void *arg, const struct hr_run_info *info)
     }
     print_banner(watch, info, data);
     warn_before(watch, info);
-    if (((watch->telling != HR_TELL_NOTHING && watch->first) || watch->hints) && info->left_out &&
-        info->left_out[0])
+    if (((watch->verbosity != HR_VERBOSITY_NONE && watch->first) || watch->hints) &&
+        info->left_out && info->left_out[0])
         hr_log(HR_LOG_INFO, "%s: %s", info->strategy, info->left_out);
     if (watch->hints)
         hr_hints_print(watch->hints, watch->dataset);
@@ -152,8 +152,8 @@ static void on_progress(void *arg, const struct hr_progress *progress)
 {
     struct hr_watch *watch = arg;
     hr_metrics_flush(&watch->metrics);
-    if (watch->tell)
-        watch->tell(watch->tell_arg, progress);
+    if (watch->report)
+        watch->report(watch->report_arg, progress);
     else
         hr_progress_view_update(&watch->view, progress);
     if (watch->lines && watch->lines->timeline)
@@ -174,8 +174,9 @@ static void on_saved(void *arg, const char *path)
     const int64_t now = hr_clock_ns();
     hr_metrics_saved(&watch->metrics, path);
     hr_progress_view_end(&watch->view);
-    if (watch->telling == HR_TELL_NOTHING ||
-        (watch->telling == HR_TELL_BRIEFLY && watch->saved_ns && now - watch->saved_ns < say_ns))
+    if (watch->verbosity == HR_VERBOSITY_NONE ||
+        (watch->verbosity == HR_VERBOSITY_BRIEF && watch->saved_ns &&
+         now - watch->saved_ns < say_ns))
         return;
     watch->saved_ns = now;
     hr_log(HR_LOG_INFO, "saved %s", path);
@@ -275,24 +276,25 @@ enum hr_status hr_watch_close(struct hr_watch *watch, const struct hr_run_result
     return status == HR_OK ? written : hr_fail(status, "%s", message);
 }
 
-enum hr_telling hr_watch_telling(const struct hr_cli *cli)
+enum hr_verbosity hr_watch_verbosity(const struct hr_cli *cli)
 {
-    return cli->quiet ? HR_TELL_NOTHING : cli->details ? HR_TELL_ALL : HR_TELL_BRIEFLY;
+    return cli->quiet ? HR_VERBOSITY_NONE : cli->details ? HR_VERBOSITY_FULL : HR_VERBOSITY_BRIEF;
 }
 
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
                                   const char *data, const struct hr_progress_subject *subject,
-                                  enum hr_telling telling)
+                                  enum hr_verbosity verbosity)
 {
     hr_signals_run_begins();
-    *watch =
-        (struct hr_watch){.data = data, .telling = telling, .first = true, .clock = options->clock};
+    *watch = (struct hr_watch){
+        .data = data, .verbosity = verbosity, .first = true, .clock = options->clock};
     const struct hr_progress_subject alone = {.label = "",
                                               .strategy = options->strategy,
                                               .seed = options->seed,
                                               .epochs =
                                                   options->budget[0] ? 0 : (double)options->epochs};
-    hr_progress_view_init(&watch->view, hr_output_terminal(), subject ? subject : &alone, telling);
+    hr_progress_view_init(&watch->view, hr_output_terminal(), subject ? subject : &alone,
+                          verbosity);
     return (struct hr_observer){
         .arg = watch,
         .admits = on_admit,
@@ -306,10 +308,10 @@ struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_
 }
 
 void hr_watch_join(struct hr_watch *watch,
-                   void (*tell)(void *arg, const struct hr_progress *progress), void *arg)
+                   void (*report)(void *arg, const struct hr_progress *progress), void *arg)
 {
-    watch->tell = tell;
-    watch->tell_arg = arg;
+    watch->report = report;
+    watch->report_arg = arg;
     watch->view.quiet |= !watch->view.details || watch->view.redraw;
     watch->view.redraw = false;
 }
@@ -354,7 +356,7 @@ void hr_watch_end(struct hr_watch *watch, const struct hr_run_result *result)
     hr_progress_view_end(&watch->view);
     if (watch->lines && watch->lines->timeline)
         hr_timeline_run_ends(watch->lines->timeline);
-    if (watch->telling == HR_TELL_NOTHING || !result)
+    if (watch->verbosity == HR_VERBOSITY_NONE || !result)
         return;
     if (watch->view.subject.runs)
         hr_progress_view_ran(&watch->view, result);

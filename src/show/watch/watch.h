@@ -47,25 +47,25 @@ struct hr_watch {
     const char *clock;
     struct hr_progress_view view;
     struct hr_watch_share *share; /* of several runs; NULL: it is the only one */
-    void (*tell)(void *arg, const struct hr_progress *progress); /* NULL: it is alone */
-    void *tell_arg;
+    void (*report)(void *arg, const struct hr_progress *progress); /* NULL: it is alone */
+    void *report_arg;
     const char *data;
-    enum hr_telling telling;
+    enum hr_verbosity verbosity;
     bool first;                /* of the runs that differ by their seed alone */
     int64_t saved_ns;          /* when a checkpoint was told of; 0: never */
     struct hr_metrics metrics; /* --log, --tensorboard */
 };
 
 /* What the options ask for. */
-enum hr_telling hr_watch_telling(const struct hr_cli *cli);
+enum hr_verbosity hr_watch_verbosity(const struct hr_cli *cli);
 
 /* subject: of one of several runs; NULL: it is the only one. The observer borrows watch. */
 struct hr_observer hr_watch_begin(struct hr_watch *watch, const struct hr_train_options *options,
                                   const char *data, const struct hr_progress_subject *subject,
-                                  enum hr_telling telling);
+                                  enum hr_verbosity verbosity);
 /* It is one of several at once: its progress is told, and a terminal has no line of its own. */
 void hr_watch_join(struct hr_watch *watch,
-                   void (*tell)(void *arg, const struct hr_progress *progress), void *arg);
+                   void (*report)(void *arg, const struct hr_progress *progress), void *arg);
 /* --timeline: where it was asked for, the observer also tells of spans. lines is borrowed. */
 void hr_watch_timeline(struct hr_watch *watch, struct hr_timeline_watch *lines,
                        struct hr_observer *observer);

@@ -201,8 +201,8 @@ struct hr_range hr_server_share(const struct hr_shared_state *shared, size_t sha
 void hr_server_send(const struct hr_shared_state *shared, size_t rank, const struct hr_posted *what,
                     const struct hr_message *message);
 /* For who looks on: rank has just taken the oldest request, or reply, of worker and shard. */
-void hr_server_tell_taken(const struct hr_shared_state *shared, size_t rank, size_t worker,
-                          size_t shard, bool request);
+void hr_server_report_taken(const struct hr_shared_state *shared, size_t rank, size_t worker,
+                            size_t shard, bool request);
 /* A shard's reply; it says who and what version sends it, and how stale the worker's push was. */
 void hr_shard_reply(struct hr_shard *shard, size_t worker, struct hr_message message);
 

@@ -242,8 +242,8 @@ static uint64_t number_of(const struct hr_shared_state *shared, size_t worker, s
     return (uint64_t)((worker * shared->servers + shard) * 2 + request) << 40 | n;
 }
 
-void hr_server_tell_taken(const struct hr_shared_state *shared, size_t rank, size_t worker,
-                          size_t shard, bool request)
+void hr_server_report_taken(const struct hr_shared_state *shared, size_t rank, size_t worker,
+                            size_t shard, bool request)
 {
     if (!shared->spans)
         return;

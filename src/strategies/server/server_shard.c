@@ -152,7 +152,7 @@ bool hr_shard_sees_loss(const struct hr_shard *shard, size_t worker)
     if ((int32_t)(lost - shard->worker[worker].lost) <= 0)
         return false;
     if (shard->shared->repeats)
-        return shard->told == worker + 1;
+        return shard->notified == worker + 1;
     const struct hr_message *message =
         hr_ring_peek_spsc(hr_server_requests(shard->shared, worker, shard->number));
     return !message || !hr_server_carries_slice(message->kind);
@@ -715,8 +715,8 @@ static struct hr_message next_request(struct hr_shard *shard, size_t worker)
         return (struct hr_message){.kind = HR_GONE, .from = (uint32_t)worker};
     const struct hr_message message = *hr_ring_peek_spsc(ring);
     hr_ring_release_spsc(ring);
-    hr_server_tell_taken(shard->shared, hr_shard_rank(shard->shared, shard->number), worker,
-                         shard->number, true);
+    hr_server_report_taken(shard->shared, hr_shard_rank(shard->shared, shard->number), worker,
+                           shard->number, true);
     return message;
 }
 

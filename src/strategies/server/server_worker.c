@@ -255,7 +255,7 @@ struct hr_message hr_server_collect(struct hr_worker *worker)
         struct hr_ring *ring = hr_server_replies(shared, worker->rank, s);
         const struct hr_message reply = *hr_ring_peek_spsc(ring);
         hr_ring_release_spsc(ring);
-        hr_server_tell_taken(shared, worker->rank, worker->rank, s, false);
+        hr_server_report_taken(shared, worker->rank, worker->rank, s, false);
         if (s == 0)
             first = reply;
         staleness[s] = reply.word[HR_REPLY_STALENESS];

@@ -54,7 +54,7 @@ uint64_t hr_peers_came(const struct hr_shared_state *shared, size_t to, size_t f
 }
 
 /* Unlike those of servers and of stages: one a step, from the one to the other. */
-static void tell_message(const struct hr_worker *worker, size_t from, size_t to)
+static void report_message(const struct hr_worker *worker, size_t from, size_t to)
 {
     const struct hr_shared_state *shared = worker->shared;
     const bool sent = worker->rank == from;
@@ -88,7 +88,7 @@ void hr_peer_send(const struct hr_worker *worker, size_t to, struct hr_payload p
 {
     const struct hr_shared_state *shared = worker->shared;
     const struct hr_posted what = {.from = worker->rank, .to = to, .bytes = payload.bytes};
-    tell_message(worker, worker->rank, to);
+    report_message(worker, worker->rank, to);
     HR_ASSERT(!shared->posted ||
               !hr_shared_is_multinode(shared)); /* who plays all is one machine */
     if (shared->posted && shared->posted(shared->posted_arg, &what))
@@ -102,7 +102,7 @@ void hr_peer_took(const struct hr_worker *worker, size_t from, size_t bytes)
 {
     const struct hr_shared_state *shared = worker->shared;
     worker->stats->bytes_received += bytes;
-    tell_message(worker, from, worker->rank);
+    report_message(worker, from, worker->rank);
     if (are_together(shared, worker->rank, from))
         return;
     hr_ring_release_spsc(ring_of(shared, worker->rank, from));

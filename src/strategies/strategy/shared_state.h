@@ -77,7 +77,7 @@ struct hr_worker_stats {
     struct hr_lost lost;
     int64_t ticket_ns;              /* of communicating and waiting, what Hogwild's tickets cost */
     int64_t node_ns[HR_NODE_PARTS]; /* of its steps, where a machine's workers push as one */
-    int64_t told_ns[HR_ACTIVITIES]; /* of `account`, to who looks on: worker/gradient.h */
+    int64_t reported_ns[HR_ACTIVITIES]; /* of `account`, to who looks on: worker/gradient.h */
     alignas(HR_LINE) struct hr_dropped dropped; /* writer: the server */
 };
 
@@ -327,7 +327,7 @@ struct hr_shard {
     uint64_t before;             /* updates made to state before it */
     size_t ndone, ngone;
     bool loses;               /* losses are inputs: server/server.h */
-    size_t told;              /* shared->repeats: of whose loss, + 1; 0: of none */
+    size_t notified;          /* shared->repeats: of whose loss, + 1; 0: of none */
     bool joined;              /* some worker came back */
     uint64_t exported;        /* 1 + the version in the snapshot; 0: it was not exported yet */
     size_t nin;               /* backup-workers: gradients of the current step that are in */

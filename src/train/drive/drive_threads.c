@@ -51,7 +51,7 @@ struct real_worker {
     struct hr_spans spans;
 };
 
-static void tell_spans(struct real_worker *self)
+static void report_spans(struct real_worker *self)
 {
     const struct hr_drive *drive = self->drive;
     struct hr_worker *worker = self->worker;
@@ -144,7 +144,7 @@ static enum hr_status end_span(struct real_worker *self)
     hr_account_close(&self->worker->stats->account, ended);
     hr_stragglers_leave(self->worker, ended);
     hr_spans_cut_begins(self->worker->spans, ended);
-    return hr_tell_steps(&self->trainer, self->trained_ns + ended);
+    return hr_report_steps(&self->trainer, self->trained_ns + ended);
 }
 
 static enum hr_status wait_at(struct real_worker *self, struct hr_bell *bell, hr_ready_fn ready,
@@ -204,7 +204,7 @@ static enum hr_status begins_to_compute(struct real_worker *self)
 {
     struct hr_worker *worker = self->worker;
     has_accepted(self);
-    HR_TRY(hr_tell_steps(&self->trainer, self->trained_ns + hr_clock_ns()));
+    HR_TRY(hr_report_steps(&self->trainer, self->trained_ns + hr_clock_ns()));
     self->computes_ns = hr_clock_ns();
     hr_control_step(self->shared->control, worker->rank, self->task.index);
     hr_turn_to(worker, HR_PHASE_COMPUTE, HR_COMPUTE);
@@ -468,7 +468,7 @@ static enum hr_status worker_main(const struct hr_drive *drive, size_t rank)
     hr_stragglers_begin(self.worker, hr_clock_ns());
     if (!job->pool)
         hr_train_worker_borrow(&self.trainer, &own);
-    tell_spans(&self);
+    report_spans(&self);
     status = work(&self);
     stop_spans(&self);
     hr_control_phase(shared->control, rank, HR_PHASE_FINISHED);

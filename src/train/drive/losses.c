@@ -273,25 +273,25 @@ static struct hr_loss *last_with_a_fate(const struct hr_losses *losses, size_t w
 
 /* What was lost with a worker since its loss before is told of the last one. (Where batches are
  * handed out again at cuts, that is all since the last cut.) Who goes back to a cut loses less. */
-static void tell_fate(struct hr_losses *losses, size_t worker)
+static void report_lost_work(struct hr_losses *losses, size_t worker)
 {
     const struct hr_lost_work *lost = hr_lost_work_of(shared_of(losses)->lost_batches, worker);
-    struct hr_told *told = &losses->told[worker];
+    struct hr_reported_work *reported = &losses->reported[worker];
     struct hr_loss *last = last_with_a_fate(losses, worker);
     if (!last)
         return;
-    for (struct hr_loss *loss = last; told->lost > lost->lost_samples && loss >= losses->loss;
+    for (struct hr_loss *loss = last; reported->lost > lost->lost_samples && loss >= losses->loss;
          loss--) {
-        const uint64_t excess = told->lost - lost->lost_samples;
+        const uint64_t excess = reported->lost - lost->lost_samples;
         const bool its = !loss->server && loss->rank == worker;
         const uint64_t less = !its ? 0 : excess < loss->lost_samples ? excess : loss->lost_samples;
         loss->lost_samples -= less;
-        told->lost -= less;
+        reported->lost -= less;
     }
-    last->lost_samples += lost->lost_samples - told->lost;
-    last->again_samples += lost->again_samples - told->again;
-    last->partial += lost->partial - told->partial;
-    *told = (struct hr_told){lost->lost_samples, lost->again_samples, lost->partial};
+    last->lost_samples += lost->lost_samples - reported->lost;
+    last->again_samples += lost->again_samples - reported->again;
+    last->partial += lost->partial - reported->partial;
+    *reported = (struct hr_reported_work){lost->lost_samples, lost->again_samples, lost->partial};
 }
 
 /* How many gradients it had computed. */
@@ -380,7 +380,7 @@ bool hr_losses_lost(void *arg, size_t rank, const char *how)
     const bool restarts = is_started_again(losses, rank);
     const bool counts = worker && hr_losses_lead(losses);
     if (counts)
-        hr_stats_mend(&shared->stats[rank]), tell_fate(losses, rank);
+        hr_stats_mend(&shared->stats[rank]), report_lost_work(losses, rank);
     if (losses->why_not || !note(losses, rank, how, now))
         return end_run(losses, rank, how);
     hr_record_lost(losses->drive, rank);
@@ -535,7 +535,7 @@ void hr_losses_report(struct hr_losses *losses, struct hr_run_result *result)
     for (size_t i = 0; i < losses->n; i++)
         losses->loss[i].pause_s = pause_s_of(losses, i);
     for (size_t w = 0; w < shared->workers; w++)
-        tell_fate(losses, w);
+        report_lost_work(losses, w);
     result->losses = losses->loss;
     result->nlosses = losses->n;
     result->restarts = losses->restarts;

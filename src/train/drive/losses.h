@@ -54,7 +54,7 @@ struct hr_drive;
 struct hr_losses_multinode;
 
 /* Samples, and pushes that were applied in part (lost_batches.h). */
-struct hr_told {
+struct hr_reported_work {
     uint64_t lost, again, partial;
 };
 
@@ -79,11 +79,11 @@ struct hr_losses {
     size_t stage_of;     /* that worker */
     size_t restarts;     /* so far */
     /* (ranks) each, in the segment: */
-    int64_t *again_ns;    /* when one may be started again; 0: it need not */
-    bool *comes;          /* it is gone, and will be back */
-    struct hr_told *told; /* of a worker's lost work, to its losses so far */
-    uint64_t again;       /* samples that the last term computes once more, */
-    size_t revoked_by;    /* put down to this loss */
+    int64_t *again_ns;                 /* when one may be started again; 0: it need not */
+    bool *comes;                       /* it is gone, and will be back */
+    struct hr_reported_work *reported; /* of a worker's lost work, to its losses so far */
+    uint64_t again;                    /* samples that the last term computes once more, */
+    size_t revoked_by;                 /* put down to this loss */
     struct hr_losses_multinode
         *multinode; /* of a run on several machines (losses_multinode.h); or NULL */
     /* A term begins there, in place of what this file has for one machine; or NULL. */

@@ -61,9 +61,9 @@ void hr_losses_multinode_saw(void *arg, size_t machine, const char *how)
         hr_control_abort(it->control, HR_MAX_RANKS, HR_E_LOST, text);
         return;
     }
-    if (is_first(it) && !(it->told & bit(machine))) {
+    if (is_first(it) && !(it->known & bit(machine))) {
         const struct hr_loss_message message = message_of(it, machine);
-        it->told |= bit(machine);
+        it->known |= bit(machine);
         it->placed++;
         put_in_inbox(it, &message);
     } else { /* partner: report */
@@ -91,11 +91,11 @@ static void arrived(void *arg, size_t from, const void *note, size_t note_bytes)
     struct hr_losses_multinode *it = arg;
     struct hr_loss_message message;
     memcpy(&message, note, note_bytes);
-    if (is_first(it) && (it->told & (message.machines | bit(from)))) {
+    if (is_first(it) && (it->known & (message.machines | bit(from)))) {
         it->placed--;
         return;
     }
-    it->told |= message.machines;
+    it->known |= message.machines;
     put_in_inbox(it, &message);
 }
 

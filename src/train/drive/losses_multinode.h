@@ -49,7 +49,7 @@ struct hr_losses_multinode {
     enum hr_status (*carry)(void *arg);
     void *arg;
     /* Writer: who polls. */
-    uint64_t told;         /* machine 0: machines that it has been told of, or has seen lost */
+    uint64_t known;        /* machine 0: machines that it has been told of, or has seen lost */
     struct hr_atom64 seen; /* elsewhere: those that this one has seen lost; partner: report */
     uint32_t placed;       /* messages that have a place in the inbox */
     struct hr_atom32 came; /* of them, each of which becomes an order, or is one; partner: take */

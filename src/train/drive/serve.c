@@ -44,7 +44,7 @@ static bool server_has_input(void *arg)
 }
 
 /* For hogring top. */
-static void tell(struct hr_server *server)
+static void report(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
     const size_t rank = hr_shard_rank(shared, server->shard.number);
@@ -66,7 +66,7 @@ static void server_take(struct hr_server *server)
 {
     const struct hr_shared_state *shared = server->shard.shared;
     const int64_t began = server->spans.feed ? hr_clock_ns() : 0;
-    tell(server);
+    report(server);
     hr_shard_take_and_note(&server->shard,
                            hr_pick(&server->shard.picker, server->enabled, shared->workers));
     if (server->spans.feed)
@@ -411,7 +411,7 @@ static enum hr_status come_back(struct hr_server *server, bool *over)
     return *over ? HR_OK : server_rest(server);
 }
 
-static void tell_spans(struct hr_server *server, size_t rank)
+static void report_spans(struct hr_server *server, size_t rank)
 {
     const struct hr_drive *drive = server->drive;
     const struct hr_shared_state *shared = drive->job->shared;
@@ -436,7 +436,7 @@ static enum hr_status serve_shard(const struct hr_drive *drive, size_t rank)
             status = resting_lend(drive->resting, &server);
         } else {
             server.began_ns = hr_clock_coarse_ns();
-            tell_spans(&server, rank);
+            report_spans(&server, rank);
             status = hr_serve(&server);
         }
         hr_control_phase(control, rank, HR_PHASE_FINISHED);

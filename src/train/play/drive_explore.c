@@ -71,7 +71,7 @@ static size_t pick_event(struct explorer *explorer, size_t *n)
 
 /* --- what happens --- */
 
-static enum hr_status die_as_told(struct hr_play *play, size_t rank)
+static enum hr_status die_as_injected(struct hr_play *play, size_t rank)
 {
     hr_conditions_killed(play->drive->job, rank);
     return hr_play_die(play, rank);
@@ -82,7 +82,7 @@ static enum hr_status act(struct explorer *explorer, size_t rank)
     struct hr_play *play = &explorer->play;
     bool idle;
     if (play->state[rank] == HR_HAS && hr_play_is_killed(play, rank))
-        return die_as_told(play, rank);
+        return die_as_injected(play, rank);
     HR_TRY(hr_play_act(play, rank, &idle));
     explorer->idle = idle ? explorer->idle + 1 : 0;
     return HR_OK;
@@ -93,7 +93,7 @@ static enum hr_status take(struct explorer *explorer, size_t shard, size_t worke
     struct hr_play *play = &explorer->play;
     explorer->idle = 0;
     if (hr_play_is_killed(play, play->shared->workers + shard))
-        return die_as_told(play, play->shared->workers + shard);
+        return die_as_injected(play, play->shared->workers + shard);
     hr_play_take(play, shard, worker);
     return hr_control_failure(play->shared->control);
 }

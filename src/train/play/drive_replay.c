@@ -237,7 +237,7 @@ static bool may_be_lost(struct replay_losses *losses, const struct hr_membership
 
 /* When it was, and how, the trailer says; of the pause, too, this run has no clock. What it cost
  * will be counted anew; but not where it is skipped that it was counted. */
-static enum hr_status tell_loss(struct replay_losses *losses, uint64_t step)
+static enum hr_status report_loss(struct replay_losses *losses, uint64_t step)
 {
     struct hr_losses *all = &losses->play->drive->losses;
     const size_t number = all->n - 1;
@@ -267,7 +267,7 @@ static enum hr_status lose(struct replay_losses *losses, const struct hr_members
         HR_TRY(hr_play_die(play, event->rank));
     if (hr_play_notice(play, event->rank) != HR_OK)
         return loss_misfits(losses, "the run would not go on without it");
-    return tell_loss(losses, event->step);
+    return report_loss(losses, event->step);
 }
 
 /* What servers had taken, and here could not, is skipped. */
@@ -468,7 +468,7 @@ static bool may_take(struct replayer *replayer, size_t shard, const struct hr_tr
     const bool gone = play->shared->outlives && entry->kind == HR_GONE;
     if (!serves(replayer, shard))
         return false;
-    play->shard[shard].told = gone ? entry->rank + 1 : 0;
+    play->shard[shard].notified = gone ? entry->rank + 1 : 0;
     return gone ? hr_shard_sees_loss(&play->shard[shard], entry->rank)
                 : is_enabled(replayer, shard, entry->rank);
 }

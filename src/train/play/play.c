@@ -101,7 +101,7 @@ static enum hr_status has_accepted(const struct hr_rank *rank)
     look_for_resumption(play, rank->worker->rank);
     if (rank->task->kind == HR_TASK_CUT || play->drive->driver->simulated)
         return HR_OK; /* it is told when its time is known */
-    return hr_tell_steps(&play->worker[rank->worker->rank], hr_drive_trained_ns(play->drive));
+    return hr_report_steps(&play->worker[rank->worker->rank], hr_drive_trained_ns(play->drive));
 }
 
 static enum hr_status stand(struct hr_rank *rank)
@@ -524,13 +524,13 @@ static void go_on(struct hr_play *play)
 }
 
 /* All that they have done since the cut before is done. */
-static enum hr_status tell_steps(struct hr_play *play)
+static enum hr_status report_steps(struct hr_play *play)
 {
     const struct hr_cut *cut = play->drive->leader->cuts.cut;
     const int64_t trained = cut->before_ns + cut->span_ended_ns - cut->span_began_ns;
     for (size_t r = 0; r < play->shared->workers; r++)
         if (play->state[r] == HR_ARRIVED)
-            HR_TRY(hr_tell_steps(&play->worker[r], trained));
+            HR_TRY(hr_report_steps(&play->worker[r], trained));
     hr_launcher_release(play->drive->launcher);
     return HR_OK;
 }
@@ -541,7 +541,7 @@ enum hr_status hr_play_cut(struct hr_play *play)
     const size_t workers = play->shared->workers;
     HR_TRY(take_active(play));
     drive->leader->cuts.cut->span_ended_ns = drive->driver->now_ns(drive);
-    HR_TRY(tell_steps(play));
+    HR_TRY(report_steps(play));
     hr_leader_decide(drive->leader);
     hr_record_cut(drive, drive->leader->cuts.cut->halt);
     for (size_t r = 0; r < workers; r++)
@@ -662,29 +662,30 @@ static bool look(struct hr_play *play, struct standing *standing)
 /* --- what is told --- */
 
 /* It has handed its gradient in, and not heard what became of it. */
-static bool may_be_untold(enum hr_stand state)
+static bool may_be_unreported(enum hr_stand state)
 {
     return state == HR_WANTS || state == HR_ASKED || state == HR_AT_CUT || state == HR_ARRIVING;
 }
 
-static bool mark_untold(const struct hr_play *play)
+static bool mark_unreported(const struct hr_play *play)
 {
     bool any = false;
     for (size_t r = 0; r < play->shared->workers; r++) {
         struct hr_played *played = &play->played[r];
-        played->untold = may_be_untold(play->state[r]) && play->worker[r].telling.n > 0;
-        any = any || played->untold;
+        played->unreported = may_be_unreported(play->state[r]) && play->worker[r].reports.n > 0;
+        any = any || played->unreported;
     }
     return any;
 }
 
 /* Who has a batch again has told, and who was lost never will. */
-static bool all_have_told(const struct hr_play *play)
+static bool all_have_reported(const struct hr_play *play)
 {
     bool all = true;
     for (size_t r = 0; r < play->shared->workers; r++) {
-        play->played[r].untold = play->played[r].untold && may_be_untold(play->state[r]);
-        all = all && !play->played[r].untold;
+        play->played[r].unreported =
+            play->played[r].unreported && may_be_unreported(play->state[r]);
+        all = all && !play->played[r].unreported;
     }
     return all;
 }
@@ -712,7 +713,7 @@ static void save(struct hr_play *play)
     pause->is_saved = true;
     const struct hr_cut_words had =
         hr_cut_pause(&drive->leader->cuts, index, &trained, drive->driver->now_ns(drive));
-    drive->launcher->holds = mark_untold(play);
+    drive->launcher->holds = mark_unreported(play);
     hr_launcher_take(drive->launcher);
     drive->launcher->holds = false;
     hr_cut_end_pause(&drive->leader->cuts, &had);
@@ -736,7 +737,7 @@ static void save_if_possible(struct hr_play *play, struct standing *standing)
 enum hr_status hr_play_pause(struct hr_play *play)
 {
     struct standing standing;
-    if (play->drive->launcher->held && all_have_told(play))
+    if (play->drive->launcher->held && all_have_reported(play))
         hr_launcher_release(play->drive->launcher);
     if (!play->shared->pause || !is_due(play) || !all_know_of_losses(play))
         return HR_OK;

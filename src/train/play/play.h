@@ -46,8 +46,8 @@ struct hr_played {
     uint64_t step;                /* and the number of that */
     int64_t offered_ns;           /* when it handed in its last gradient */
     uint32_t losses_seen;
-    uint64_t taken; /* a server: inputs */
-    bool untold;    /* a step of its, which is perhaps in a save that is held, was not told then */
+    uint64_t taken;  /* a server: inputs */
+    bool unreported; /* a step of its, which is perhaps in a save that is held, was not told then */
 };
 
 struct hr_play {

@@ -129,8 +129,8 @@ static void take_span(const struct hr_launcher *launcher, size_t rank,
  * from the cut, so that the point is there. */
 static bool is_behind(const struct hr_launcher *launcher, const struct hr_step_record *record)
 {
-    return record->index >= launcher->told.ends &&
-           launcher->told.points < hr_atom64_load_acquire(&launcher->cuts->cut->ncurve);
+    return record->index >= launcher->reported.ends &&
+           launcher->reported.points < hr_atom64_load_acquire(&launcher->cuts->cut->ncurve);
 }
 
 static bool take(void *arg, size_t rank, const struct hr_message *message)
@@ -138,7 +138,7 @@ static bool take(void *arg, size_t rank, const struct hr_message *message)
     struct hr_launcher *launcher = arg;
     const void *record = message;
     if (message->kind == HR_RECORD_STEP && is_behind(launcher, record)) {
-        launcher->told.held = true;
+        launcher->reported.held = true;
         return false;
     }
     if (message->kind == HR_RECORD_STEP && launcher->observer->stepped)
@@ -155,64 +155,65 @@ static void note_point(const struct hr_launcher *launcher, const struct hr_curve
     hr_course_store(&course->train_loss, point->train_loss);
     hr_course_store(&course->loss, hr_curve_loss(point));
     hr_course_store(&course->accuracy, hr_curve_accuracy(point));
-    hr_atom64_store_relaxed(&course->points, launcher->told.points + 1);
+    hr_atom64_store_relaxed(&course->points, launcher->reported.points + 1);
 }
 
-static void tell_point(struct hr_launcher *launcher)
+static void report_point(struct hr_launcher *launcher)
 {
     const struct hr_observer *observer = launcher->observer;
-    const struct hr_curve_point *point = &launcher->cuts->curve[launcher->told.points];
+    const struct hr_curve_point *point = &launcher->cuts->curve[launcher->reported.points];
     note_point(launcher, point);
     if (observer->evaluated)
         observer->evaluated(observer->arg, point);
-    launcher->told.points++;
-    launcher->told.ends = hr_batch_schedule_next_end(launcher->cuts->schedule, launcher->told.ends);
+    launcher->reported.points++;
+    launcher->reported.ends =
+        hr_batch_schedule_next_end(launcher->cuts->schedule, launcher->reported.ends);
 }
 
 /* Before ranks run. The caller has set what is not said to be told. */
-static void begin_telling(struct hr_launcher *launcher)
+static void begin_reports(struct hr_launcher *launcher)
 {
     const struct hr_batch_schedule *schedule = launcher->cuts->schedule;
-    launcher->told.points = launcher->cuts->history.points;
-    launcher->told.ends = hr_batch_schedule_next_end(schedule, schedule->first);
+    launcher->reported.points = launcher->cuts->history.points;
+    launcher->reported.ends = hr_batch_schedule_next_end(schedule, schedule->first);
 }
 
-void hr_launcher_tell(struct hr_launcher *launcher)
+void hr_launcher_report(struct hr_launcher *launcher)
 {
     const struct hr_cut *cut = launcher->cuts->cut;
     for (;;) {
         const uint64_t points =
             hr_atom64_load_acquire(&cut->ncurve); /* partner: hr_cut_add_point */
-        launcher->told.held = false;
+        launcher->reported.held = false;
         if (launcher->feed && hr_feed_is_on(launcher->feed)) /* all that was before those points */
             hr_feed_drain(launcher->feed, take, launcher);
-        if (launcher->told.points < points)
-            tell_point(launcher);
-        else if (!launcher->told.held)
+        if (launcher->reported.points < points)
+            report_point(launcher);
+        else if (!launcher->reported.held)
             return;
     }
 }
 
 /* The state as it is at the current cut, or pause, is copied, and will be saved. */
-static void tell_saving(struct hr_launcher *launcher)
+static void report_saving(struct hr_launcher *launcher)
 {
     const struct hr_observer *observer = launcher->observer;
-    hr_launcher_tell(launcher);
+    hr_launcher_report(launcher);
     if (observer->saving)
         observer->saving(observer->arg, hr_cut_step(launcher->cuts));
 }
 
 /* All that is in it is told, and it is about to be written. */
-static void tell_writing(struct hr_launcher *launcher)
+static void report_writing(struct hr_launcher *launcher)
 {
-    hr_launcher_tell(launcher);
+    hr_launcher_report(launcher);
     if (launcher->observer->writing)
         launcher->observer->writing(launcher->observer->arg);
 }
 
 void hr_launcher_lost(struct hr_launcher *launcher, const struct hr_loss *loss)
 {
-    hr_launcher_tell(launcher);
+    hr_launcher_report(launcher);
     if (launcher->observer->lost)
         launcher->observer->lost(launcher->observer->arg, loss);
 }
@@ -226,7 +227,7 @@ static int64_t nanoseconds(double seconds)
 void hr_launcher_begin(struct hr_launcher *launcher)
 {
     launcher->began_ns = launcher->now_ns(launcher->clock);
-    begin_telling(launcher);
+    begin_reports(launcher);
     launcher->due_ns = launcher->began_ns + nanoseconds(launcher->save_seconds);
 }
 
@@ -236,7 +237,7 @@ static double seconds_so_far(const struct hr_launcher *launcher)
 }
 
 /* Its counters come at cuts; between them its machine tells ten times a second. */
-static uint64_t told_from_elsewhere(const struct hr_launcher *launcher, size_t w)
+static uint64_t reported_elsewhere(const struct hr_launcher *launcher, size_t w)
 {
     const struct hr_control *control = launcher->cuts->control;
     return hr_control_is_elsewhere(control, w)
@@ -251,14 +252,14 @@ static uint64_t samples_so_far(const struct hr_launcher *launcher)
     for (size_t w = 0; w < launcher->workers; w++) {
         const struct hr_atom64 *seen = (const void *)(first + w * launcher->seen_stride);
         const uint64_t counted = hr_atom64_load_relaxed(seen),
-                       told = told_from_elsewhere(launcher, w);
-        sum += counted > told ? counted : told;
+                       reported = reported_elsewhere(launcher, w);
+        sum += counted > reported ? counted : reported;
     }
     return sum;
 }
 
 /* For hogring top. */
-static void tell_course(const struct hr_launcher *launcher, const struct hr_progress *progress)
+static void report_course(const struct hr_launcher *launcher, const struct hr_progress *progress)
 {
     const struct hr_batch_schedule *schedule = launcher->cuts->schedule;
     struct hr_course *course = &launcher->cuts->control->course;
@@ -268,7 +269,7 @@ static void tell_course(const struct hr_launcher *launcher, const struct hr_prog
     hr_course_store(&course->epoch, progress->epoch);
     hr_course_store(&course->epochs, (double)schedule->end / (double)schedule->batches_per_epoch);
     hr_course_store(&course->seconds, progress->seconds);
-    hr_atom64_store_relaxed(&course->told_ns, (uint64_t)hr_clock_coarse_ns());
+    hr_atom64_store_relaxed(&course->updated_ns, (uint64_t)hr_clock_coarse_ns());
 }
 
 static void show_progress(const struct hr_launcher *launcher)
@@ -285,7 +286,7 @@ static void show_progress(const struct hr_launcher *launcher)
                                         (double)progress.samples *
                                             fmax(launcher->max_seconds / progress.seconds, 1));
     progress.epoch = (double)(before + progress.samples) / (double)schedule->samples;
-    tell_course(launcher, &progress);
+    report_course(launcher, &progress);
     if (launcher->observer->progress)
         launcher->observer->progress(launcher->observer->arg, &progress);
 }
@@ -340,7 +341,7 @@ bool hr_launcher_writes(const struct hr_launcher *launcher)
 static void start_writing(struct hr_launcher *launcher)
 {
     launcher->held = false;
-    tell_writing(launcher);
+    report_writing(launcher);
     hr_writer_start(&launcher->writer, hr_save_write, launcher->saver,
                     &launcher->cuts->control->launcher_bell);
 }
@@ -396,7 +397,7 @@ static void note_rest(struct hr_launcher *launcher)
 static void take_and_write(struct hr_launcher *launcher, uint64_t asked)
 {
     const int64_t began = hr_clock_ns();
-    tell_saving(launcher);
+    report_saving(launcher);
     const enum hr_status status = hr_save_take(launcher->saver);
     launcher->result->saves.copy_s += hr_seconds(hr_clock_ns() - began);
     note_rest(launcher);
@@ -494,7 +495,7 @@ enum hr_status hr_launcher_tick(void *arg)
     struct hr_launcher *launcher = arg;
     if (launcher->pass_on)
         return follow(launcher);
-    hr_launcher_tell(launcher);
+    hr_launcher_report(launcher);
     mind_saves(launcher);
     mind_asks(launcher);
     if (!launcher->alone)
@@ -523,7 +524,7 @@ void hr_launcher_stop(struct hr_launcher *launcher)
     resolve(launcher);
     free(launcher->saver->digests.list);
     launcher->saver->digests = (struct hr_step_digests){0};
-    hr_launcher_tell(launcher); /* what ranks have told before they failed */
+    hr_launcher_report(launcher); /* what ranks have told before they failed */
     free(launcher->rests.index);
     launcher->rests.index = NULL;
     launcher->rests.n = launcher->rests.room = 0;

@@ -112,7 +112,7 @@ struct hr_launcher {
         size_t points; /* of the curve; to begin with those of the runs before */
         uint64_t ends; /* of the epoch of the next point: steps from there on are behind */
         bool held;     /* such a step is there, and waits for the point */
-    } told;            /* so far, to the observer */
+    } reported;        /* so far, to the observer */
     uint64_t saves_seen;
     unsigned asks_seen; /* of observer->saves_asked, and elsewhere */
     bool stop_passed;   /* on, to the first */
@@ -140,7 +140,7 @@ int64_t hr_launcher_ps(const struct hr_launcher *launcher);
 HR_CHECKED enum hr_status hr_launcher_tick(void *launcher);
 
 /* Tell the observer what has come to be since the last call. */
-void hr_launcher_tell(struct hr_launcher *launcher);
+void hr_launcher_report(struct hr_launcher *launcher);
 /* A rank is lost, and the run goes on. */
 void hr_launcher_lost(struct hr_launcher *launcher, const struct hr_loss *loss);
 

@@ -218,8 +218,8 @@ static json_t *machine_of(const struct hr_checkpoint *checkpoint)
     return NULL;
 }
 
-static enum hr_status tell_difference(const char *path, bool promised, const char *name,
-                                      const json_t *there, const json_t *here)
+static enum hr_status report_difference(const char *path, bool promised, const char *name,
+                                        const json_t *there, const json_t *here)
 {
     const char *was = json_string_value(json_object_get(there, name));
     char text[400];
@@ -251,7 +251,7 @@ enum hr_status hr_kept_check(const struct hr_checkpoint *checkpoint, struct hr_k
     }
     const char *name = there ? hr_machine_bits_difference(there, here, run.bf16) : NULL;
     if (name)
-        status = tell_difference(checkpoint->path, run.promised, name, there, here);
+        status = report_difference(checkpoint->path, run.promised, name, there, here);
     else if (!there)
         hr_log(HR_LOG_WARNING,
                "--resume %s: does not say with which kernels it was trained: bits may change from "

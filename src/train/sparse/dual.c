@@ -98,7 +98,7 @@ enum hr_status hr_sparse_dual(struct hr_sparse_worker *worker, const uint32_t *o
         const struct hr_sparse_row row = hr_sparse_row_at(&p->train, order[i]);
         const float margin = hr_sparse_dot(run->weights, row);
         HR_TRY(hr_sparse_check(margin, "margin", order[i], "--cost"));
-        if (worker->tells)
+        if (worker->reports)
             worker->loss_sum += hr_sparse_row_loss(p, order[i], (double)margin);
         if (!(run->norms[order[i]] > 0)) /* an empty row: w.x is always 0 */
             continue;

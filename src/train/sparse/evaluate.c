@@ -207,7 +207,7 @@ static enum hr_status scale_target(struct hr_sparse_run *run,
                    checkpoint->path);
 }
 
-static enum hr_status tell_target(const struct hr_sparse_run *run, struct hr_evaluation *out)
+static enum hr_status add_target(const struct hr_sparse_run *run, struct hr_evaluation *out)
 {
     const struct hr_target_scale *scale = &run->scale;
     if (!scale->count)
@@ -246,7 +246,7 @@ static enum hr_status evaluate(struct hr_sparse_run *run, const struct hr_checkp
     out->targets = point.values;
     out->fit = point.fit;
     snprintf(out->model, sizeof out->model, "%s", model);
-    HR_TRY(tell_target(run, out));
+    HR_TRY(add_target(run, out));
     return write_outputs(run, out);
 }
 

@@ -68,7 +68,7 @@ static enum hr_status step(struct hr_sparse_worker *worker, size_t user, struct 
     const struct rating r = rating_at(worker->run, user, pair.column);
     const float e = error_of(&r, pair.value);
     HR_TRY(hr_sparse_check(e * e, "squared error", user, "--lr"));
-    if (worker->tells)
+    if (worker->reports)
         worker->loss_sum += (double)e * (double)e / 2;
     const struct pull pull = {worker->rate * e, worker->rate * p->decay[user],
                               worker->rate * p->decay[p->users + pair.column]};

@@ -159,10 +159,10 @@ struct hr_sparse_worker {
     bool reaches; /* weights are worth fetching ahead: they are shared, or large */
     double inner_eps;
     /* Where somebody looks on. */
-    bool tells;
-    double loss_sum;              /* of the block in hand */
-    struct hr_step_record untold; /* the block before; samples 0: none */
-    int64_t told_ns[HR_ACTIVITIES], span_began_ns;
+    bool reports;
+    double loss_sum;                  /* of the block in hand */
+    struct hr_step_record unreported; /* the block before; samples 0: none */
+    int64_t reported_ns[HR_ACTIVITIES], span_began_ns;
 };
 
 /* A rank, from start to end. */

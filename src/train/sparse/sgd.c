@@ -40,7 +40,7 @@ enum hr_status hr_sparse_sgd(struct hr_sparse_worker *worker, const uint32_t *or
         const struct hr_sparse_row shared = {row.pairs + mine.count, row.count - mine.count};
         const float margin = hr_sparse_dot(hot.mine, mine) + hr_sparse_dot(run->weights, shared);
         HR_TRY(hr_sparse_check(margin, "margin", order[i], "--lr"));
-        if (worker->tells)
+        if (worker->reports)
             worker->loss_sum += hr_sparse_row_loss(p, order[i], (double)margin);
         const struct hr_sparse_step step = {worker->rate * slope_of(p, order[i], margin),
                                             worker->rate, p->decay};

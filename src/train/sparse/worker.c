@@ -17,32 +17,32 @@
  */
 static void sparse_done_block(struct hr_sparse_worker *worker, size_t rows)
 {
-    if (!worker->tells)
+    if (!worker->reports)
         return;
     const uint64_t before = hr_atom64_fetch_add_relaxed(worker->run->trained, rows);
-    worker->untold = (struct hr_step_record){.kind = HR_RECORD_STEP,
-                                             .index = before + rows - 1,
-                                             .samples = (uint32_t)rows,
-                                             .loss_sum = worker->loss_sum,
-                                             .norm = NAN,
-                                             .staleness = HR_NOT_STALE};
+    worker->unreported = (struct hr_step_record){.kind = HR_RECORD_STEP,
+                                                 .index = before + rows - 1,
+                                                 .samples = (uint32_t)rows,
+                                                 .loss_sum = worker->loss_sum,
+                                                 .norm = NAN,
+                                                 .staleness = HR_NOT_STALE};
     worker->loss_sum = 0;
 }
 
 /* A block is done; and it is known how this worker spent its time until the next, or the
  * cut: the launcher is told. Each is nothing where nobody looks on. */
-static enum hr_status sparse_tell(struct hr_sparse_worker *worker)
+static enum hr_status sparse_report(struct hr_sparse_worker *worker)
 {
     const struct hr_sparse_run *run = worker->run;
     struct hr_account *account = &worker->tally->account;
-    struct hr_step_record *record = &worker->untold;
+    struct hr_step_record *record = &worker->unreported;
     if (!record->samples)
         return HR_OK;
     hr_account_look(account, hr_clock_ns());
     record->at_ns = run->cuts.cut->before_ns + account->since_ns - worker->span_began_ns;
     for (int a = 0; a < HR_ACTIVITIES; a++) {
-        hr_record_spend(record, (enum hr_activity)a, account->spent_ns[a] - worker->told_ns[a]);
-        worker->told_ns[a] = account->spent_ns[a];
+        hr_record_spend(record, (enum hr_activity)a, account->spent_ns[a] - worker->reported_ns[a]);
+        worker->reported_ns[a] = account->spent_ns[a];
     }
     HR_TRY(hr_feed_put(&run->feed, worker->rank, &worker->waiter, record));
     record->samples = 0;
@@ -52,7 +52,7 @@ static enum hr_status sparse_tell(struct hr_sparse_worker *worker)
 /* --- an epoch --- */
 
 /* For hogring top. */
-static void tell(const struct hr_sparse_worker *worker)
+static void report(const struct hr_sparse_worker *worker)
 {
     struct hr_gauge *gauge = &worker->run->control->rank[worker->rank].gauge;
     hr_gauge_work(gauge, worker->tally->rows, worker->tally->updates);
@@ -76,13 +76,13 @@ static enum hr_status train_shard(struct hr_sparse_worker *worker, size_t owner,
         if (at >= shard.end)
             return HR_OK;
         const size_t n = hr_min_size(HR_SPARSE_BLOCK, shard.end - at);
-        HR_TRY(sparse_tell(worker));
+        HR_TRY(sparse_report(worker));
         hr_sampler_fill(sampler, at, n, order);
         HR_TRY(run->steps(worker, order, n));
         worker->tally->rows += n;
         sparse_done_block(worker, n);
         hr_atom64_store_relaxed(&worker->tally->seen, worker->tally->rows); /* an estimate */
-        tell(worker);
+        report(worker);
     }
 }
 
@@ -129,7 +129,7 @@ static enum hr_status end_span(struct hr_sparse_worker *worker)
                      hr_account_latest(&run->tally->came_ns, run->options.workers, sizeof *tally));
     if (worker->rank == 0)
         run->cuts.cut->span_ended_ns = tally->account.since_ns;
-    return sparse_tell(worker);
+    return sparse_report(worker);
 }
 
 /* --- a cut: the leader decides, between barriers --- */
@@ -253,7 +253,7 @@ enum hr_status hr_sparse_worker_main(void *arg, size_t rank)
         .tally = &run->tally[rank],
         .hot = hr_min_size(run->hot_copies, run->problem.params),
         .reaches = is_worth_reaching(run),
-        .tells = hr_feed_is_on(&run->feed),
+        .reports = hr_feed_is_on(&run->feed),
     };
     const struct hr_place place = {.group = run->group,
                                    .segment = run->segment.base,

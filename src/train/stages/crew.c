@@ -87,28 +87,29 @@ static enum hr_status do_actions(struct hr_stage *stage, const struct hr_stage_c
 struct leading {
     struct hr_stage *lead;
     const struct hr_stage_context *context;
-    size_t untold; /* parts [untold, parts) are final, and the worker has heard of them */
-    int64_t telling_ns;
+    size_t unreported; /* parts [unreported, parts) are final, and the worker has heard of them */
+    int64_t report_ns;
 };
 
-static bool may_tell(const struct leading *it)
+static bool may_report(const struct leading *it)
 {
-    return it->context->final && it->untold && hr_stage_part_is_done(it->lead, it->untold - 1);
+    return it->context->final && it->unreported &&
+           hr_stage_part_is_done(it->lead, it->unreported - 1);
 }
 
-static bool may_act_or_tell(void *arg)
+static bool may_act_or_report(void *arg)
 {
     const struct leading *it = arg;
-    return may_tell(it) || (!hr_stage_is_done(it->lead) && hr_stage_may_act(it->lead));
+    return may_report(it) || (!hr_stage_is_done(it->lead) && hr_stage_may_act(it->lead));
 }
 
-static void tell(struct leading *it)
+static void report(struct leading *it)
 {
     const int64_t began = hr_clock_ns();
-    while (may_tell(it))
+    while (may_report(it))
         it->context->final(it->context->arg,
-                           hr_part_param_begin(it->lead->pipeline->part[--it->untold]));
-    it->telling_ns += hr_clock_ns() - began;
+                           hr_part_param_begin(it->lead->pipeline->part[--it->unreported]));
+    it->report_ns += hr_clock_ns() - began;
 }
 
 static enum hr_status lead_actions(struct leading *it)
@@ -117,9 +118,9 @@ static enum hr_status lead_actions(struct leading *it)
     lead->barrier = barrier;
     lead->context = it->context;
     hr_stage_begin(lead);
-    while (!hr_stage_is_done(lead) || (it->context->final && it->untold)) {
-        HR_TRY(hr_stage_wait(it->context, may_act_or_tell, it, "another stage of the pipeline"));
-        tell(it);
+    while (!hr_stage_is_done(lead) || (it->context->final && it->unreported)) {
+        HR_TRY(hr_stage_wait(it->context, may_act_or_report, it, "another stage of the pipeline"));
+        report(it);
         if (!hr_stage_is_done(lead) && hr_stage_may_act(lead))
             hr_stage_act(lead);
         HR_TRY(lead->status);
@@ -136,7 +137,7 @@ enum hr_status hr_stage_lead(struct hr_stage *lead, const struct hr_stage_contex
     hr_stage_publish(lead, task);
     HR_TRY(lead_actions(&it));
     HR_TRY(hr_stage_wait(context, hr_stage_all_are_done, lead, "the other stages of the pipeline"));
-    lead->place.account->span_ns += hr_clock_ns() - began - it.telling_ns;
+    lead->place.account->span_ns += hr_clock_ns() - began - it.report_ns;
     *result = hr_stage_result(lead);
     return HR_OK;
 }
@@ -174,8 +175,8 @@ static enum hr_status serve_step(struct server *server)
         return HR_OK;
     hr_control_phase(context->control, context->rank, HR_PHASE_COMPUTE);
     hr_control_step(context->control, context->rank, server->stage->at.step->index);
-    hr_stage_tell(server->stage, &context->control->rank[context->rank].gauge, server->stage->step,
-                  context->waiter->waited_ns);
+    hr_stage_report(server->stage, &context->control->rank[context->rank].gauge,
+                    server->stage->step, context->waiter->waited_ns);
     return do_actions(server->stage, context);
 }
 

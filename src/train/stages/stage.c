@@ -515,8 +515,8 @@ static uint64_t number_of(const struct hr_stage *stage, size_t before, bool forw
 }
 
 /* What travels between ranks: not where one has all parts. */
-static void tell_messages(const struct hr_stage *stage, const struct hr_stage_action *action,
-                          int64_t began_ns, int64_t ended_ns)
+static void report_messages(const struct hr_stage *stage, const struct hr_stage_action *action,
+                            int64_t began_ns, int64_t ended_ns)
 {
     const size_t ranks = stage->pipeline->ranks, parts = stage->pipeline->parts;
     const size_t part = action->chunk * ranks + stage->rank;
@@ -551,7 +551,7 @@ static void say_acted(const struct hr_stage *stage, const struct hr_stage_action
             hr_spans_step(spans, stage->at.step->index, began_ns);
         hr_spans_stage(spans, part, action->micro, began_ns, ended_ns);
     }
-    tell_messages(stage, action, began_ns, ended_ns);
+    report_messages(stage, action, began_ns, ended_ns);
     if (hr_stage_member_of(stage) && stage->next + 1 == stage->nactions)
         hr_spans_step_ends(spans, ended_ns);
 }

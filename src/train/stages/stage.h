@@ -123,8 +123,8 @@ struct hr_stage {
 };
 
 /* For who looks from outside: what a rank behind rank 0 has done so far. */
-static inline void hr_stage_tell(const struct hr_stage *stage, struct hr_gauge *gauge,
-                                 uint64_t steps, int64_t waited_ns)
+static inline void hr_stage_report(const struct hr_stage *stage, struct hr_gauge *gauge,
+                                   uint64_t steps, int64_t waited_ns)
 {
     hr_gauge_work(gauge, 0, steps);
     hr_atom64_store_relaxed(&gauge->spent_ns[HR_COMPUTE], (uint64_t)stage->place.account->busy_ns);

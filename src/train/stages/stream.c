@@ -225,8 +225,8 @@ static void begin_next(struct hr_stage *stage, const struct hr_stage_context *co
 {
     hr_control_step(context->control, context->rank,
                     stage->at.micro[slot_of(stage, stage->forwards)].index);
-    hr_stage_tell(stage, &context->control->rank[context->rank].gauge, stage->backwards,
-                  context->waiter->waited_ns);
+    hr_stage_report(stage, &context->control->rank[context->rank].gauge, stage->backwards,
+                    context->waiter->waited_ns);
     do_forward(stage);
 }
 

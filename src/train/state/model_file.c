@@ -209,7 +209,7 @@ static void compare_inputs(const struct hr_train_job *job, const struct hr_check
 }
 
 /* Nobody means to train a body under a head that is random and stays so. */
-static void tell_head(const struct hr_train_job *job, size_t tensor)
+static void log_head(const struct hr_train_job *job, size_t tensor)
 {
     const bool frozen = job->shared->optimizer.segments[tensor].role == HR_SEGMENT_FROZEN;
     hr_log(frozen ? HR_LOG_WARNING : HR_LOG_INFO, "--replace-head: %s is drawn from the seed%s",
@@ -224,7 +224,7 @@ static enum hr_status load_body(const struct hr_train_job *job,
     take(checkpoint, job->model, true, params, &misfits);
     for (size_t i = 0; i < hr_model_tensor_count(job->model); i++)
         if (is_of_head(job->model, hr_model_tensor(job->model, i)))
-            tell_head(job, i);
+            log_head(job, i);
     return judge(checkpoint, job->model, &misfits);
 }
 

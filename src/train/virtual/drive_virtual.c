@@ -124,7 +124,7 @@ static int64_t took_ps(const struct hr_virtual_worker *own)
 }
 
 /* It begins now, and is booked beforehand. */
-static void tell_gradient(struct hr_simulator *sim, size_t rank)
+static void report_gradient(struct hr_simulator *sim, size_t rank)
 {
     const struct hr_virtual_worker *own = &sim->worker[rank];
     struct hr_spans *spans = hr_simulator_spans(sim, rank);
@@ -176,7 +176,7 @@ static enum hr_status compute(struct hr_simulator *sim, size_t rank)
     HR_TRY(hr_simulator_push(sim, due, hr_simulator_event(sim, HR_EVENT_COMPUTED, rank, 0)));
     own->account.since_ps = due;
     sim->play.worker[rank].worker.stats->stalled_ns += own->stall_ps / 1000;
-    tell_gradient(sim, rank);
+    report_gradient(sim, rank);
     hr_virtual_spend(&own->account, HR_WAIT, own->stall_ps);
     hr_virtual_spend(&own->account, HR_LOAD, own->load_ps);
     hr_virtual_spend(&own->account, HR_COMPUTE, own->compute_ps);
@@ -230,7 +230,7 @@ static enum hr_status act(struct hr_simulator *sim, size_t rank)
         if (asked && !idle)
             leave_exchange(sim, rank);
         if (asked && *state == HR_HAS)
-            HR_TRY(hr_tell_steps(&play->worker[rank], hr_drive_trained_ns(play->drive)));
+            HR_TRY(hr_report_steps(&play->worker[rank], hr_drive_trained_ns(play->drive)));
     }
     return *state == HR_HAS ? compute(sim, rank) : HR_OK;
 }
@@ -381,7 +381,7 @@ static enum hr_status virtual_die_in_time(struct hr_simulator *sim, size_t rank)
 }
 
 /* Behind all that it has sent. */
-static enum hr_status tell_shards(struct hr_simulator *sim, size_t worker)
+static enum hr_status notify_shards(struct hr_simulator *sim, size_t worker)
 {
     for (size_t s = 0; s < sim->play.shared->servers; s++)
         HR_TRY(virtual_input(sim, s, worker));
@@ -406,7 +406,7 @@ static enum hr_status virtual_notice(struct hr_simulator *sim, size_t rank)
     if (again_ps > now)
         HR_TRY(hr_simulator_push(sim, again_ps, hr_simulator_event(sim, HR_EVENT_AGAIN, rank, 0)));
     if (worker && hr_server_takes_losses(play->shared) && !hr_losses_are_revoked(losses_of(sim)))
-        HR_TRY(tell_shards(sim, rank));
+        HR_TRY(notify_shards(sim, rank));
     return virtual_look_at_all(sim); /* some may have waited for it alone */
 }
 

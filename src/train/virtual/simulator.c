@@ -101,8 +101,8 @@ struct hr_spans *hr_simulator_spans(const struct hr_simulator *sim, size_t rank)
     return sim->spans ? &sim->spans[rank] : NULL;
 }
 
-static void tell(const struct hr_simulator *sim, size_t rank, enum hr_span_kind kind,
-                 int64_t begin_ps, int64_t end_ps)
+static void report(const struct hr_simulator *sim, size_t rank, enum hr_span_kind kind,
+                   int64_t begin_ps, int64_t end_ps)
 {
     hr_spans_add(hr_simulator_spans(sim, rank), kind, HR_SPAN_WHOLE, begin_ps / 1000,
                  end_ps / 1000);
@@ -118,8 +118,8 @@ void hr_simulator_settle(struct hr_simulator *sim, size_t rank)
     virtual_settle(account, now_ps);
     /* The two are counted, not followed: told as if what came, came last. */
     const int64_t waited_ps = now_ps - (account->spent_ps[HR_COMMUNICATE] - moved_ps);
-    tell(sim, rank, HR_SPAN_WAIT, since_ps, waited_ps);
-    tell(sim, rank, HR_SPAN_COMMUNICATE, waited_ps, now_ps);
+    report(sim, rank, HR_SPAN_WAIT, since_ps, waited_ps);
+    report(sim, rank, HR_SPAN_COMMUNICATE, waited_ps, now_ps);
 }
 
 /* Its gradient was booked beforehand: stall, then loading, then computing. Take back what was still

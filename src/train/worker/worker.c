@@ -146,7 +146,7 @@ enum hr_status hr_train_worker_restart(struct hr_train_worker *self)
     if (status != HR_OK)
         hr_member_fini(&self->worker.member);
     stand_at(self, self->job->shared->active->index);
-    hr_tell_begin(self);
+    hr_report_begin(self);
     return status;
 }
 
@@ -167,7 +167,7 @@ static enum hr_status start_worker(struct hr_train_worker *self, size_t rank, bo
         .back = joins,
     };
     stand_at(self, shared->active->index);
-    hr_tell_begin(self);
+    hr_report_begin(self);
     if (!hr_train_worker_enter_group(self)) /* one that comes back is active in the next term */
         self->worker.group_rank = 0;
     HR_TRY(join_group(self));
@@ -432,7 +432,7 @@ enum hr_status hr_train_worker_gradient(struct hr_train_worker *self, const stru
     rise_for_now(self);
     HR_TRY(check_finite(self, &share, result.loss_sum));
     HR_TRY(load_slowly(self, hits));
-    hr_tell_norm(self, samples);
+    hr_report_norm(self, samples);
     hr_count_gradient(self, task->index, samples, result.loss_sum);
     return HR_OK;
 }

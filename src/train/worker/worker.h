@@ -63,7 +63,7 @@ struct hr_train_worker {
     struct hr_versions versions; /* of its weights: staged.h */
     struct hr_streamed_stage stage;
     struct hr_prefetch *prefetch; /* owned; NULL: every batch is decoded in place */
-    struct hr_step_told telling;
+    struct hr_step_reports reports;
 };
 
 /* joins: it was lost, and comes back while the others go on; else all begin together, from the

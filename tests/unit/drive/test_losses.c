@@ -25,7 +25,7 @@ struct stage {
     struct hr_worker_stats stats[WORKERS];
     int64_t again_ns[WORKERS];
     bool comes[WORKERS];
-    struct hr_told told[WORKERS];
+    struct hr_reported_work reported[WORKERS];
 };
 
 static int64_t now_ns(const void *clock)
@@ -69,7 +69,7 @@ static struct stage *open_stage(void)
                                              .resumptions = &stage->resumptions,
                                              .again_ns = stage->again_ns,
                                              .comes = stage->comes,
-                                             .told = stage->told};
+                                             .reported = stage->reported};
     return stage;
 }
 

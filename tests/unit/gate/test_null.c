@@ -102,7 +102,7 @@ static void the_power_is_what_is_said(void **state)
     const struct hr_gate_band *band = &judgement.strategy[0].metric[0].band;
     /* What it says is of the spread that it has seen, and the world's is known here: of normal
      * values a trimmed mean's variance is 1.14 times the mean's. */
-    const double told = hr_gate_band_told(band) / band->sd * 0.005 * sqrt(1.14);
+    const double told = hr_gate_band_detectable(band) / band->sd * 0.005 * sqrt(1.14);
     hr_gate_judgement_free(&judgement);
     hr_gate_document_free(&there);
     hr_gate_document_free(&here);
@@ -147,7 +147,7 @@ static void long_tails_leave_most_of_the_power(void **state)
             const struct hr_gate_band band = hr_gate_band_of(seen, SEEDS, fresh, SEEDS, 0, level);
             squares += turn < n ? band.sd * band.sd / (double)n : 0;
             if (turn == n - 1)
-                told = hr_gate_band_told(&band) / band.sd * sqrt(squares);
+                told = hr_gate_band_detectable(&band) / band.sd * sqrt(squares);
             found += turn >= n && band.outside;
         }
         printf("10 seeds, %s: a change of %.2f is seen in %zu of %zu\n",

@@ -359,8 +359,8 @@ static void every_row_of_the_table_is_in_document_log_and_help(void **state)
     struct capture capture;
     size_t keys = 0, logged = 0;
     capture_begin(&capture);
-    hr_results_tell(capture.out, "run");
-    hr_results_tell(capture.out, "end");
+    hr_results_describe(capture.out, "run");
+    hr_results_describe(capture.out, "end");
     char *told = capture_end(&capture);
     log = hr_fields_log(hr_result_rows, hr_result_nrows, &run, NULL);
     for (size_t i = 0; i < hr_result_nrows; i++) {

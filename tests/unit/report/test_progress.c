@@ -47,10 +47,10 @@ static void pass(struct hr_progress_view *view)
     view->began_ns -= view->began_ns ? ns : 0;
 }
 
-static void watch_a_little(FILE *out, enum hr_telling telling, bool end)
+static void watch_a_little(FILE *out, enum hr_verbosity verbosity, bool end)
 {
     struct hr_progress_view view;
-    hr_progress_view_init(&view, out, &subject, telling);
+    hr_progress_view_init(&view, out, &subject, verbosity);
     hr_progress_view_update(&view, &early);
     hr_progress_view_update(&view, &sooner);
     hr_progress_view_point(&view, &point);
@@ -73,13 +73,13 @@ static void read_rest(int fd, char *text, size_t size)
     text[used] = '\0';
 }
 
-static void pipe_gets(enum hr_telling telling, char *text, size_t size)
+static void pipe_gets(enum hr_verbosity verbosity, char *text, size_t size)
 {
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     FILE *out = fdopen(ends[1], "w");
     setenv("TERM", "xterm", 1);
-    watch_a_little(out, telling, true);
+    watch_a_little(out, verbosity, true);
     fclose(out);
     read_rest(ends[0], text, size);
     close(ends[0]);
@@ -89,7 +89,7 @@ static void a_pipe_gets_a_line_a_minute(void **state)
 {
     (void)state;
     char text[1024];
-    pipe_gets(HR_TELL_BRIEFLY, text, sizeof text);
+    pipe_gets(HR_VERBOSITY_BRIEF, text, sizeof text);
     assert_string_equal(text,
                         "epoch 3.4/10  train loss 0.2500  105k samples/s  done in about 3 min\n");
 }
@@ -98,7 +98,7 @@ static void a_pipe_gets_a_line_an_evaluation_with_details(void **state)
 {
     (void)state;
     char text[1024];
-    pipe_gets(HR_TELL_ALL, text, sizeof text);
+    pipe_gets(HR_VERBOSITY_FULL, text, sizeof text);
     assert_string_equal(text,
                         "epoch 3/10  train loss 0.4123  test loss 0.5000  test accuracy 85.12 %  "
                         "90.0k samples/s  allreduce, seed 7\n"
@@ -120,7 +120,7 @@ static void quiet_means_nothing_at_all(void **state)
     (void)state;
     struct capture capture;
     capture_begin(&capture);
-    watch_a_little(capture.out, HR_TELL_NOTHING, true);
+    watch_a_little(capture.out, HR_VERBOSITY_NONE, true);
     char *text = capture_end(&capture);
     assert_string_equal(text, "");
     free(text);
@@ -153,7 +153,7 @@ static void terminal_shows(unsigned short columns, const char *term, bool end, c
 {
     struct terminal terminal = open_terminal(columns);
     setenv("TERM", term, 1);
-    watch_a_little(terminal.out, HR_TELL_ALL, end);
+    watch_a_little(terminal.out, HR_VERBOSITY_FULL, end);
     read_rest(terminal.master, text, size);
     fclose(terminal.out);
     close(terminal.master);
@@ -207,7 +207,7 @@ static void one_of_several_says_which_and_when_all_are_done(void **state)
                                               .remaining = &remaining};
     struct terminal terminal = open_terminal(120);
     setenv("TERM", "xterm", 1);
-    hr_progress_view_init(&view, terminal.out, &third, HR_TELL_BRIEFLY);
+    hr_progress_view_init(&view, terminal.out, &third, HR_VERBOSITY_BRIEF);
     hr_progress_view_update(&view, &early);
     hr_progress_view_point(&view, &point);
     hr_progress_view_ran(&view, &result);
@@ -218,7 +218,7 @@ static void one_of_several_says_which_and_when_all_are_done(void **state)
                         "\rrun 3 of 4  ssp seed 2  epoch 0.0/10  all done in about 4 min\x1b[K");
     struct capture capture;
     capture_begin(&capture);
-    hr_progress_view_init(&view, capture.out, &third, HR_TELL_BRIEFLY);
+    hr_progress_view_init(&view, capture.out, &third, HR_VERBOSITY_BRIEF);
     hr_progress_view_ran(&view, &result);
     char *line = capture_end(&capture);
     assert_string_equal(

@@ -50,7 +50,7 @@ static void a_course_begins_without_a_loss(void **state)
     hr_control_init(control, 1);
     hr_about_run(&control->about, "a-strategy-with-a-name-longer-than-there-is-room-for", 5);
     assert_true(isnan(hr_course_load(&control->course.loss)));
-    assert_int_equal(hr_atom64_load_relaxed(&control->course.told_ns), 0);
+    assert_int_equal(hr_atom64_load_relaxed(&control->course.updated_ns), 0);
     hr_course_store(&control->course.loss, 0.25);
     assert_true(hr_course_load(&control->course.loss) == 0.25);
     assert_int_equal(strlen(control->about.strategy), sizeof control->about.strategy - 1);
