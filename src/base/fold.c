@@ -15,6 +15,12 @@ size_t hr_terminal_columns(int fd)
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
+size_t hr_terminal_lines(int fd)
+{
+    struct winsize size = {0};
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_row : 0;
+}
+
 static bool put_blanks(size_t n, hr_put_fn put, void *arg)
 {
     static const char blanks[] = "                                ";

@@ -27,8 +27,9 @@ struct hr_fold {
     bool named;    /* and a name before what it is */
 };
 
-/* Columns of the terminal behind a descriptor; 0: it is none, or does not say. */
+/* Columns and lines of the terminal behind a descriptor; 0: it is none, or does not say. */
 size_t hr_terminal_columns(int fd);
+size_t hr_terminal_lines(int fd);
 
 /* Returns false when put does, and stops. */
 typedef bool (*hr_put_fn)(void *arg, const char *text, size_t n);

@@ -51,10 +51,12 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
     struct hr_verdict_request request =
         hr_compare_request(cli, runs, good, tuning->nentries > 0, &text);
     request.tuned = hr_tuning_chose_rates(tuning);
-    request.more_s += tuning->took_s; /* it is searched again */
+    request.more.seconds += tuning->took_s; /* it is searched again */
     request.sure = tuning->nentries ? hr_tuning_sure(tuning, sure) : "";
     if (!cli->quiet && !tuning->nentries) /* else each has the rate and momentum that suit it */
         hr_watch_advise(runs->results, good);
+    if (!cli->details)
+        hr_output_hold();
     if (tuning->nentries)
         hr_tuning_print(out, tuning, cli->details);
     if (good) {
@@ -63,8 +65,10 @@ static enum hr_status report(const struct hr_cli *cli, const struct hr_dataset *
         fputc('\n', out);
         hr_verdict_print(out, runs->results, good, request, cli->details, hr_output_width());
         if (runs->folds && runs->per_seed > 1)
-            fputs("Folds share what they are trained on: differences look surer than they are.\n",
-                  out);
+            fprintf(out,
+                    "%sFolds share what they are trained on: differences look surer than they "
+                    "are.\n",
+                    hr_yields(out, HR_NOTICE));
     }
     HR_TRY(write_outcome(cli, dataset, runs, tuning, good, &request));
     hr_outcome_say(cli, out);

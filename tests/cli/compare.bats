@@ -118,11 +118,15 @@ labels() {
   hogring compare "${quick[@]}" --strategies ssp,hogwild --optimizer adam --seeds 2 | grep -q "^Accuracy: .*, at lr 0.001"
 }
 
-@test "on a terminal the fair command is copied as it stands" {
-  COLUMNS=60 hogring compare "${quick[@]}" --strategies allreduce,ps-async --workers 2 --clock virtual --quiet >"$TMP/said"
+@test "on a terminal the fair command is copied as it stands; one of many lines is said by what it changes" {
+  run=(compare "${quick[@]}" --strategies allreduce,ps-async --workers 2 --clock virtual --quiet)
+  COLUMNS=40 hogring "${run[@]}" --concurrent --json "$TMP/out.json" | tr -s ' \n' ' ' >"$TMP/said"
+  grep -q ": the same command with --tune --seeds 5, without --json " "$TMP/said"
+  COLUMNS=80 hogring "${run[@]}" >"$TMP/said"
   sed -n '/^  hogring compare/,/--seeds 5$/p' "$TMP/said" >"$TMP/command"
   [ "$(tail -n 1 "$TMP/command" | grep -c -e "--seeds 5$")" = 1 ]
-  [ "$(wc -L <"$TMP/command")" -le 60 ]
+  [ "$(wc -l <"$TMP/command")" = 2 ]
+  [ "$(wc -L <"$TMP/command")" -le 80 ]
   hogring() { printf "%s\n" "$@"; }
   [ "$(. "$TMP/command" | tr "\n" " ")" = "compare ${quick[*]} --strategies allreduce,ps-async --workers 2 --clock virtual --quiet --tune --seeds 5 " ]
 }

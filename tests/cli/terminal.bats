@@ -50,27 +50,43 @@ colour=$'\x1b\\[(0|1|3[1-3])m'
   has "hogring: 4 runs \(2 settings, 2 seeds\), those of a seed at once" # who is first may have drawn a line
 }
 
-# screenful LINES ARGUMENTS...: on 80x24 no more is left in the end, from the table on, and it ends with where the rest is.
+# screenful ARGUMENTS...: on 80x24 no more than 20 lines are left in the end, from the table on, and the last says where the rest is.
 screenful() {
-  local most=$1
-  shift
   shown 80x24 -- "$@" --json "$TMP/out.json" --quiet
   plain "$TMP/screen" >"$TMP/plain"
-  [ "$(wc -l <"$TMP/plain")" -le "$most" ] || { cat "$TMP/plain"; return 1; }
-  grep -aEq "^more  *--details, --report page.html *$" "$TMP/plain" # --json is given
+  [ "$(tr -d '\r' <"$TMP/screen" | wc -l)" -le 20 ] || { cat "$TMP/plain"; return 1; }
+  tail -n 1 "$TMP/plain" | grep -aEq "^more  *--details( \(\+[0-9]+ lines?\))?, --report page.html *$" # --json is given
 }
+nine=(compare --model softmax --clock virtual --epochs 1 --strategies ssp --staleness 1,2,3 --workers 2,3,4)
 
 @test "a comparison of nine rows, and a run, end on one screen with what they let one say" {
   needs_terminal
-  nine=(compare --model softmax --clock virtual --epochs 1 --strategies ssp --staleness 1,2,3 --workers 2,3,4)
-  screenful 21 "${nine[@]}"
+  screenful "${nine[@]}"
   grep -aq "^Accuracy: one seed cannot tell" "$TMP/plain"
-  screenful 21 "${nine[@]}" --seeds 3
+  screenful "${nine[@]}" --seeds 3
   grep -aq "^Accuracy: .* over 3 seeds" "$TMP/plain"
-  screenful 21 compare --model softmax --clock virtual --epochs 1
+  screenful compare --model softmax --clock virtual --epochs 1
   grep -aq "^Not a fair comparison: " "$TMP/plain"
-  screenful 21 train --model softmax --epochs 1
+  screenful train --model softmax --epochs 1
   [ "$(json "$TMP/out.json" 'd["runs"][0]["strategy"]')" = allreduce ]
+}
+
+@test "what one screen has no room for stands in details, in JSON and in files" {
+  needs_terminal
+  # Long labels, and notices of many kinds: edges, divergence, a margin, a target that not all reach.
+  worst=("${nine[@]}" --optimizer sgd,adam --staleness 1 --workers 2,3 --batch-size 16,32 --inject slow:0x3
+    --tune lr=0.01:10:3 --seeds 3 --margin 1 --target-accuracy 0.85)
+  screenful "${worst[@]}"
+  [ "$(grep -ac "^ssp s=1 " "$TMP/plain")" = 8 ]
+  grep -aq "(+[1-9][0-9]* lines)" "$TMP/plain"
+  hogring "${worst[@]}" --quiet --json "$TMP/piped.json" >"$TMP/piped" 2>/dev/null
+  shown 80x24 -- "${worst[@]}" --quiet --details
+  plain "$TMP/screen" >"$TMP/plain"
+  for said in "^! the best lr is the" "^Speed: " "^Margin: " "^Target: " "^! .*: the training loss ended at"; do
+    grep -aq "$said" "$TMP/piped" || { echo "no $said"; cat "$TMP/piped"; return 1; }
+    grep -aq "$said" "$TMP/plain" || { echo "no $said in details"; return 1; }
+  done
+  [ "$(json "$TMP/out.json" 'd["comparison"]["conclusion"]')" = "$(json "$TMP/piped.json" 'd["comparison"]["conclusion"]')" ]
 }
 
 @test "the line that is drawn again is gone in the end, also when it is interrupted" {

@@ -130,6 +130,9 @@ struct filter {
     struct hr_fold fold;
     char page[8192]; /* what comes in one call leaves in one, where it can: others print, too */
     size_t used;
+    FILE *held; /* NULL: nothing waits */
+    char *text; /* of it */
+    size_t bytes;
 };
 
 static struct filter out = {.fd = STDOUT_FILENO}, err = {.fd = STDERR_FILENO};
@@ -182,6 +185,8 @@ static ssize_t write_printable(void *cookie, const char *text, size_t n)
 {
     struct filter *filter = cookie;
     char piece[4096];
+    if (filter->held)
+        return fwrite(text, 1, n, filter->held) == n ? (ssize_t)n : 0;
     for (size_t done = 0; done < n;) {
         const size_t bytes = hr_min_size(n - done, sizeof piece);
         memcpy(piece, text + done, bytes);
@@ -244,6 +249,135 @@ void hr_output_colour(const char *choice)
     hr_log_look(columns_of_log, err.colour);
 }
 
+/* --- a command's end, on one screen --- */
+
+static const char yield_marks[HR_YIELDS][2] = {"\x0e", "\x0f", "\x10"};
+
+enum { SCREEN = 24, BESIDE = 4, CUT = 2 }; /* lines; beside: the prompt, and what was asked */
+
+const char *hr_yields(const FILE *stream, enum hr_yield yield)
+{
+    return stream == stdout && out.held ? yield_marks[yield] : "";
+}
+
+void hr_output_hold(void)
+{
+    fflush(stdout);
+    if (!out.held && out.fold.width && isatty(out.fd))
+        out.held = open_memstream(&out.text, &out.bytes);
+}
+
+static bool count_lines(void *arg, const char *text, size_t n)
+{
+    size_t *lines = arg;
+    for (size_t i = 0; i < n; i++)
+        *lines += text[i] == '\n';
+    return true;
+}
+
+static const char dots[] = " ...\n";
+
+/* Of a terminal's lines, of a line and what ends it. */
+static size_t lines_of(const char *line, size_t n, const char *end)
+{
+    struct hr_fold fold = {.width = out.fold.width};
+    size_t lines = 0;
+    hr_fold(&fold, line, n, count_lines, &lines);
+    hr_fold(&fold, end, strlen(end), count_lines, &lines);
+    return lines;
+}
+
+/* Where it is to end, to take so many with dots behind it. */
+static size_t cut_of(const char *line, size_t n, size_t lines)
+{
+    while (n > 0 && lines_of(line, n, dots) > lines)
+        do
+            n--;
+        while (n > 0 && line[n] != ' ');
+    return n;
+}
+
+struct lines {
+    const char *text;
+    size_t n, room, used;
+    size_t left_out;
+    struct line {
+        size_t at, bytes, lines; /* lines 0: it is left out */
+    } * line;                    /* (n) owned */
+};
+
+static bool split(struct lines *all, const char *text, size_t bytes)
+{
+    size_t n = 0;
+    count_lines(&n, text, bytes);
+    all->line = calloc(n + 1, sizeof *all->line);
+    for (size_t at = 0; all->line && at < bytes; all->n++) {
+        const char *end = memchr(text + at, '\n', bytes - at);
+        const size_t length = end ? (size_t)(end - text) + 1 - at : bytes - at;
+        all->line[all->n] = (struct line){at, length, lines_of(text + at, length, end ? "" : "\n")};
+        all->used += all->line[all->n].lines;
+        at += length;
+    }
+    return all->line;
+}
+
+static void leave_out(struct lines *all, enum hr_yield yield)
+{
+    for (size_t i = all->n; i-- > 0 && all->used > all->room;)
+        if (all->text[all->line[i].at] == yield_marks[yield][0]) {
+            all->used -= all->line[i].lines;
+            all->line[i].lines = 0;
+            all->left_out++;
+        }
+}
+
+static void make_room(struct lines *all)
+{
+    leave_out(all, HR_REPEATED);
+    leave_out(all, HR_NOTICE);
+    for (size_t i = all->n; i-- > 0 && all->used > all->room;)
+        if (all->line[i].lines > CUT) {
+            all->used -= all->line[i].lines - CUT;
+            all->line[i].lines = CUT;
+            all->left_out++;
+        }
+    leave_out(all, HR_LEGEND);
+}
+
+static bool is_yield_mark(char c)
+{
+    return c >= yield_marks[0][0] && c < yield_marks[0][0] + HR_YIELDS;
+}
+
+size_t hr_output_release(size_t after)
+{
+    const size_t screen = hr_max_size(SCREEN, hr_terminal_lines(out.fd)) - BESIDE;
+    fflush(stdout);
+    if (!out.held)
+        return 0;
+    const bool kept = fclose(out.held) == 0;
+    struct lines all = {.text = out.text, .room = screen > after ? screen - after : 0};
+    out.held = NULL;
+    if (kept && split(&all, out.text, out.bytes))
+        make_room(&all);
+    else
+        fputs(out.text ? out.text : "", stdout);
+    for (size_t i = 0; i < all.n; i++) {
+        const struct line *line = &all.line[i];
+        const char *text = all.text + line->at;
+        const size_t mark = is_yield_mark(text[0]);
+        const bool cut = line->lines && lines_of(text, line->bytes, "") > line->lines;
+        const size_t bytes = cut ? cut_of(text, line->bytes, line->lines) : line->bytes;
+        if (line->lines)
+            fprintf(stdout, "%.*s%s", (int)(bytes - mark), text + mark, cut ? dots : "");
+    }
+    free(all.line);
+    free(out.text);
+    out.text = NULL;
+    fflush(stdout);
+    return all.left_out;
+}
+
 void hr_output_begin(void)
 {
     terminal = stderr;
@@ -258,6 +392,7 @@ FILE *hr_output_terminal(void)
 
 int hr_output_end(int code)
 {
+    hr_output_release(0);
     errno = 0;
     const bool lost = fflush(stdout) != 0 || ferror(stdout);
     const int cause = out.error ? out.error : errno;
@@ -276,6 +411,7 @@ int hr_cli_exit_code(enum hr_status status)
 
 int hr_cli_failed(enum hr_status status)
 {
+    hr_output_release(0);
     fprintf(stderr, "%shogring:%s %s\n", hr_style(stderr, HR_BAD), hr_style(stderr, HR_PLAIN),
             hr_error_message());
     return hr_cli_exit_code(status);

@@ -78,6 +78,23 @@ void hr_output_colour(const char *choice);
 /* Columns that stdout has; 0: any number. */
 size_t hr_output_width(void);
 
+/* --- a command's end, on one screen --- */
+
+/* From hold on, what is printed on stdout waits; hr_output_release prints it, in four lines less
+ * than the terminal has (20 at least), of which `after` are kept for what follows. Lines that may
+ * yield go where there is no room, of a kind the last first. Returns how many lines were left out,
+ * or cut.
+ *
+ * Where stdout is no terminal, or lines are not folded, nothing waits and nothing is left out. */
+void hr_output_hold(void);
+size_t hr_output_release(size_t after);
+
+/* What may yield, the first kind first: what a table above tells, too; what does not stand there;
+ * and, when sentences are cut after two lines and that is not enough, what a table's marks mean. */
+enum hr_yield { HR_REPEATED, HR_NOTICE, HR_LEGEND, HR_YIELDS };
+/* A mark to begin such a line with; "" where nothing waits. */
+const char *hr_yields(const FILE *stream, enum hr_yield yield);
+
 /* stderr as it was, for what moves the cursor. */
 FILE *hr_output_terminal(void);
 

@@ -74,7 +74,7 @@ HR_CHECKED enum hr_status hr_compare_sort_out(struct hr_compare_runs *runs, size
  * fairly, and over several seeds. `good` runs ended well; `tuned`: each entry has searched for its
  * values. text is where it stands. */
 struct hr_fair_text {
-    char at[160], fair[8192], more[8192];
+    char at[160], fair[8192], fair_change[512], more[8192], more_change[512];
 };
 struct hr_verdict_request hr_compare_request(const struct hr_cli *cli,
                                              const struct hr_compare_runs *runs, size_t good,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "base/text.h"
 #include "compare/compare.h"
 #include "compare/tune.h"
 #include "optim/optimizer.h"
@@ -118,6 +119,20 @@ static void write_command(const struct hr_cli *cli, const char *added, char *tex
     snprintf(text + used, size - used, "%s%s", added, more_seeds(cli));
 }
 
+/* The same by what it changes: "with --tune --seeds 5, without --concurrent". */
+static void write_change(const struct hr_cli *cli, const char *added, char *text, size_t size)
+{
+    const char *before = ", without ";
+    snprintf(text, size, "with%s%s", added, more_seeds(cli));
+    for (size_t i = 0, left_out; i < cli->nwords; i++) {
+        if ((left_out = words_left_out(cli, i)) == 0)
+            continue;
+        hr_append(text, size, "%s%.*s", before, (int)strcspn(cli->words[i], "="), cli->words[i]);
+        before = ", ";
+        i += left_out - 1;
+    }
+}
+
 /* Strategies whose weights are the same share a search. */
 static size_t count_searches(const struct hr_compare_runs *runs, size_t good)
 {
@@ -166,13 +181,14 @@ struct hr_verdict_request hr_compare_request(const struct hr_cli *cli,
         write_command(cli, " --tune", text->fair, sizeof text->fair);
     if (more_seeds(cli)[0])
         write_command(cli, "", text->more, sizeof text->more);
-    return (struct hr_verdict_request){.target = hr_target_asked(&cli->train),
-                                       .margin = cli->margin,
-                                       .at = tuned ? "the values chosen" : text->at,
-                                       .tuned = tuned,
-                                       .length = length_of(&cli->train),
-                                       .fair = text->fair,
-                                       .fair_s = seconds_of(cli, runs, good, true),
-                                       .more = text->more,
-                                       .more_s = seconds_of(cli, runs, good, false)};
+    write_change(cli, " --tune", text->fair_change, sizeof text->fair_change);
+    write_change(cli, "", text->more_change, sizeof text->more_change);
+    return (struct hr_verdict_request){
+        .target = hr_target_asked(&cli->train),
+        .margin = cli->margin,
+        .at = tuned ? "the values chosen" : text->at,
+        .tuned = tuned,
+        .length = length_of(&cli->train),
+        .fair = {text->fair, text->fair_change, seconds_of(cli, runs, good, true)},
+        .more = {text->more, text->more_change, seconds_of(cli, runs, good, false)}};
 }

@@ -7,12 +7,11 @@
 #include <string.h>
 
 #include "base/cpus.h"
-#include "base/fold.h"
 #include "report/groups.h"
 #include "report/human.h"
 #include "terminal/grid.h"
 
-enum { COLUMNS = 80, WHOSE = 240 };
+enum { WHOSE = 240 };
 
 /* --- lost ranks --- */
 
@@ -48,31 +47,23 @@ static void add_who(FILE *text, const struct hr_loss *loss)
 
 static void describe(FILE *out, const char *whose, const struct hr_loss *loss)
 {
-    char *all = NULL;
-    size_t bytes;
-    FILE *text = open_memstream(&all, &bytes);
-    if (!text)
-        return;
-    fprintf(text, "lost%s: ", whose);
-    add_who(text, loss);
+    fprintf(out, "%slost%s: ", hr_yields(out, HR_NOTICE), whose);
+    add_who(out, loss);
     if (loss->pause_s < 0) {
-        fprintf(text, "; no update came after it");
+        fprintf(out, "; no update came after it");
     } else {
-        fprintf(text, "; training went on after ");
-        add_seconds(text, loss->pause_s);
+        fprintf(out, "; training went on after ");
+        add_seconds(out, loss->pause_s);
     }
-    add_count(text, loss->again_samples, "sample handed out again", "samples handed out again");
-    add_count(text, loss->lost_samples, "sample lost", "samples lost");
-    add_count(text, loss->partial, "push reached the weights in part",
+    add_count(out, loss->again_samples, "sample handed out again", "samples handed out again");
+    add_count(out, loss->lost_samples, "sample lost", "samples lost");
+    add_count(out, loss->partial, "push reached the weights in part",
               "pushes reached the weights in part");
     if (loss->rolled_back)
-        fprintf(text, "; all went back to the last cut");
+        fprintf(out, "; all went back to the last cut");
     if (loss->back)
-        fprintf(text, "; it came back");
-    fputc('\n', text);
-    fclose(text);
-    hr_fold_print(out, all, COLUMNS);
-    free(all);
+        fprintf(out, "; it came back");
+    fputc('\n', out);
 }
 
 /* " by ssp s=3, seed 2": what is needed to tell it from the others. */
@@ -96,7 +87,7 @@ void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups, bool details
         lost += hr_run_group_lost(&groups->group[g]);
     if (lost == 0)
         return;
-    fprintf(out, "~ lost workers or servers, and went on%s\n",
+    fprintf(out, "%s~ lost workers or servers, and went on%s\n", hr_yields(out, HR_LEGEND),
             hr_groups_lost_alike(groups) ? "" : "; others lost fewer: not like for like");
     for (size_t g = 0; g < groups->n; g++)
         for (size_t i = 0; i < groups->group[g].n; i++) {
@@ -329,7 +320,7 @@ static void print_value(FILE *out, const struct hr_run_result *run)
 static void print_run(FILE *out, const struct hr_run_group *group, const struct hr_run_result *run)
 {
     const struct hr_best_evaluation *best = &run->best;
-    fputs(group->name, out);
+    fprintf(out, "%s%s", hr_yields(out, HR_NOTICE), group->name);
     if (group->n > 1)
         fprintf(out, ", seed %llu", (unsigned long long)run->seed);
     fprintf(out, ": %s epoch %.4g; ", best->stopped ? "stopped early, at" : "ended at",
@@ -369,7 +360,7 @@ void hr_best_epochs_print(FILE *out, const struct hr_groups *groups)
 {
     if (hr_best_compared(groups) == HR_COMPARED_LAST)
         return;
-    fputs("Compared are the weights of each run's best epoch", out);
+    fprintf(out, "%sCompared are the weights of each run's best epoch", hr_yields(out, HR_NOTICE));
     for (size_t g = 0; g < groups->n; g++)
         if (hr_best_compared(&(struct hr_groups){.n = 1, .group = groups->group + g}) ==
             HR_COMPARED_LAST)

@@ -67,7 +67,7 @@ void hr_table_print(FILE *out, const struct hr_run_result *runs, size_t n,
 /* Told of a table, and of the brief table of a single row; of more only their number. */
 enum { HR_LOST_RANKS_TOLD = 10, HR_LOST_RANKS_BRIEF = 2 };
 
-/* The mark's meaning, and a sentence a loss, in 80 columns; nothing where nothing was lost. */
+/* The mark's meaning, and a sentence a loss; nothing where nothing was lost. */
 void hr_lost_ranks_print(FILE *out, const struct hr_groups *groups, bool details);
 
 enum { HR_WAITED_FOR_MAX = 240 };

@@ -271,7 +271,7 @@ static const struct column columns[] = {
     {"test\nrmse", cell_score, hr_measure_rmse, BRIEF | WHOLE, VALUES, .score = ERROR},
     {"test\nmae", cell_score, hr_measure_mae, WHOLE, VALUES, .expendable = 5, .score = ERROR},
     {"test\nR2", cell_score, hr_measure_r2, WHOLE, VALUES, .expendable = 1, .score = AREA},
-    {"test\nloss", cell_loss, hr_measure_test_loss, BRIEF, 0, .expendable = 5, .score = LOSS},
+    {"test\nloss", cell_loss, hr_measure_test_loss, BRIEF, 0, .expendable = 7, .score = LOSS},
     {"test\nloss", cell_score, hr_measure_test_loss, WHOLE, 0, .expendable = 1, .score = LOSS},
     {"\nperplexity", cell_score, hr_measure_perplexity, BRIEF | WHOLE, TEXT, .expendable = 4,
      .score = ERROR},
@@ -290,7 +290,7 @@ static const struct column columns[] = {
     {"samples/s", cell_rate, hr_measure_shown_rate, WHOLE, SAMPLES, .expendable = 3},
     {"tokens/s", cell_rate, hr_measure_shown_rate, WHOLE, TEXT, .expendable = 3},
     {"updates", cell_updates, hr_measure_updates, BRIEF | WHOLE, 0, .expendable = 9},
-    {"lr", cell_mean, hr_measure_lr, BRIEF | WHOLE, 0, .expendable = 7, .format = "%.4g"},
+    {"lr", cell_mean, hr_measure_lr, BRIEF | WHOLE, 0, .expendable = 5, .format = "%.4g"},
     {"staleness\nmean/max", cell_staleness, hr_measure_stale_mean, BRIEF | WHOLE, 0,
      .expendable = 6, .format = "%.2f"},
     {"wait\n%", cell_time, NULL, BRIEF, 0, .expendable = 8},
@@ -373,7 +373,8 @@ static void print_past(FILE *out, const struct hr_run_group *group, const struct
     char seconds[HR_HUMAN_MAX];
     if (!run->resumed)
         return;
-    fprintf(out, "%s: resumed at step %llu; ", group->name, (unsigned long long)run->resumed_step);
+    fprintf(out, "%s%s: resumed at step %llu; ", hr_yields(out, HR_NOTICE), group->name,
+            (unsigned long long)run->resumed_step);
     if (run->past_seconds > 0)
         fprintf(out,
                 "seconds, speed, updates: whole training (this run: %s s, %llu); time, "
@@ -396,7 +397,7 @@ static bool print_advice(FILE *out, const struct hr_run_group *group, advice_fn 
         i++;
     if (i == group->n)
         return false;
-    fprintf(out, "! %s", advice);
+    fprintf(out, "%s! %s", hr_yields(out, HR_NOTICE), advice);
     if (group->n > 1)
         fprintf(out, " (seed %llu; %zu of %zu %s)", (unsigned long long)group->run[i]->seed, count,
                 group->n, hr_run_group_unit(group));
@@ -421,7 +422,7 @@ static void print_advices(FILE *out, const struct table *table, bool details)
 static void print_legend(FILE *out, const struct layout *layout, bool target)
 {
     const struct table *table = layout->table;
-    const char *before = "";
+    const char *before = hr_yields(out, HR_LEGEND), *const begun = before;
     for (size_t c = 0; c < NCOLUMNS; c++)
         if (layout->shown[c] && columns[c].meaning) {
             fprintf(out, "%s%s", before, columns[c].meaning);
@@ -440,8 +441,8 @@ static void print_legend(FILE *out, const struct layout *layout, bool target)
         snprintf(setup, sizeof setup, " %zuW%zuPS", run->workers, run->servers);
         if (!strstr(layout->rows[r]->label, setup))
             continue;
-        fprintf(out, "%s%s: %zu workers, %zu servers", before, setup + 1, run->workers,
-                run->servers);
+        fprintf(out, "%s%s: %zu workers, %zu server%s", before, setup + 1, run->workers,
+                run->servers, run->servers == 1 ? "" : "s");
         before = "; ";
         break;
     }
@@ -450,7 +451,7 @@ static void print_legend(FILE *out, const struct layout *layout, bool target)
         print_seeds(out, table->groups);
         before = "; ";
     }
-    if (before[0])
+    if (before != begun)
         fputc('\n', out);
 }
 
@@ -460,7 +461,7 @@ static void print_interrupted(FILE *out, const struct hr_groups *groups)
     for (size_t g = 0; g < groups->n; g++)
         interrupted |= groups->group[g].interrupted;
     if (interrupted)
-        fputs("* interrupted before its end\n", out);
+        fprintf(out, "%s* interrupted before its end\n", hr_yields(out, HR_LEGEND));
 }
 
 static void print_notes(FILE *out, const struct table *table, bool details)

@@ -8,6 +8,7 @@
 #include "base/size.h"
 #include "base/json.h"
 #include "report/human.h"
+#include "terminal/output.h"
 
 void hr_tuning_free(struct hr_tuning *tuning)
 {
@@ -61,8 +62,8 @@ static void print_edges(FILE *out, const struct hr_tuning *tuning)
                 if (entry->edge[a] != side || entry->same_as)
                     continue;
                 if (before[0] == ':')
-                    fprintf(out, "! the best %s is the %s tried", tuning->option[a],
-                            side > 0 ? "largest" : "smallest");
+                    fprintf(out, "%s! the best %s is the %s tried", hr_yields(out, HR_NOTICE),
+                            tuning->option[a], side > 0 ? "largest" : "smallest");
                 fprintf(out, "%s%s %.15g", before, entry->label,
                         entry->candidate[entry->chosen].value[a]);
                 before = ", ";
@@ -86,18 +87,21 @@ static uint64_t least_updates(const struct hr_tuned_entry *entry)
 static void print_failures(FILE *out, const struct hr_tuning *tuning)
 {
     const char *before = "! few updates in the shortest trials, so that choices are rough: ";
+    bool some = false;
     for (size_t e = 0; e < tuning->nentries; e++)
         if (tuning->entry[e].diverged && !tuning->entry[e].same_as)
-            fprintf(out, "! %s: every candidate diverged: try smaller values\n",
-                    tuning->entry[e].label);
+            fprintf(out, "%s! %s: every candidate diverged: try smaller values\n",
+                    hr_yields(out, HR_NOTICE), tuning->entry[e].label);
     for (size_t e = 0; e < tuning->nentries; e++) {
         const uint64_t least = least_updates(&tuning->entry[e]);
         if (!tuning->usual || tuning->entry[e].same_as || least >= HR_TUNED_UPDATES)
             continue;
-        fprintf(out, "%s%s %llu", before, tuning->entry[e].label, (unsigned long long)least);
+        fprintf(out, "%s%s%s %llu", some ? "" : hr_yields(out, HR_NOTICE), before,
+                tuning->entry[e].label, (unsigned long long)least);
         before = ", ";
+        some = true;
     }
-    if (before[0] == ',')
+    if (some)
         fputs("; more --epochs or a smaller --batch-size help\n", out);
 }
 
@@ -181,17 +185,40 @@ static void print_chosen(FILE *out, const struct hr_tuning *tuning)
     fputc('\n', out);
 }
 
+/* What the table does not show: its rows have rates, and what else tells them apart. */
+static void print_shared(FILE *out, const struct hr_tuning *tuning)
+{
+    const char *before = "chosen by --tune for all rows: ";
+    for (size_t a = 0; a < tuning->noptions; a++) {
+        const double first = tuning->entry[0].candidate[tuning->entry[0].chosen].value[a];
+        bool shared = isfinite(first) && strcmp(tuning->option[a], "lr") != 0;
+        for (size_t e = 1; shared && e < tuning->nentries; e++) {
+            const struct hr_tuned_entry *entry = &tuning->entry[e];
+            shared = !(fabs(entry->candidate[entry->chosen].value[a] - first) > 0);
+        }
+        if (!shared)
+            continue;
+        fprintf(out, "%s%s%s %.15g", before[0] == 'c' ? hr_yields(out, HR_NOTICE) : "", before,
+                tuning->option[a], first);
+        before = ", ";
+    }
+    fputs(before[0] == ',' ? "\n" : "", out);
+}
+
 /* What each candidate came to is in JSON, and on the page. */
 void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details)
 {
-    if (details)
+    if (details) {
         print_head(out, tuning);
-    print_chosen(out, tuning);
-    for (size_t e = 0; details && e < tuning->nentries; e++)
-        print_choice(out, tuning, &tuning->entry[e]);
-    for (size_t e = 0; details && e < tuning->nentries; e++)
-        fprintf(out, "%s%s%s", e ? "," : "the same without tuning:\n  --strategies '",
-                tuning->entry[e].setting, e + 1 == tuning->nentries ? "'\n" : "");
+        print_chosen(out, tuning);
+        for (size_t e = 0; e < tuning->nentries; e++)
+            print_choice(out, tuning, &tuning->entry[e]);
+        for (size_t e = 0; e < tuning->nentries; e++)
+            fprintf(out, "%s%s%s", e ? "," : "the same without tuning:\n  --strategies '",
+                    tuning->entry[e].setting, e + 1 == tuning->nentries ? "'\n" : "");
+    } else {
+        print_shared(out, tuning);
+    }
     print_failures(out, tuning);
     print_edges(out, tuning);
     if (details)

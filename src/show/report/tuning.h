@@ -84,8 +84,8 @@ const char *hr_tuning_sure(const struct hr_tuning *tuning, char text[HR_TUNING_S
 /* Has each entry a learning rate that the search chose? */
 bool hr_tuning_chose_rates(const struct hr_tuning *tuning);
 
-/* What was chosen, and choices at an edge; with details how sure each was, and how to have it
- * again. */
+/* Choices at an edge, and what all rows of the table have in common, since it shows only what they
+ * have not; with details all that was chosen, how sure it was, and how to have it again. */
 void hr_tuning_print(FILE *out, const struct hr_tuning *tuning, bool details);
 
 /* "tuning" of a document. */

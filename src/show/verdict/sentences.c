@@ -36,7 +36,7 @@ __attribute__((format(printf, 5, 6))) static void say_names(FILE *out, const str
     va_start(values, head);
     for (size_t g = 0; g < v->groups.n; g++)
         if (choose(v, g, than)) {
-            fputs(n ? ", " : "  ", out);
+            fprintf(out, "%s%s", n ? "" : hr_yields(out, HR_NOTICE), n ? ", " : "  ");
             if (n++ == 0)
                 vfprintf(out, head, values);
             fputs(v->groups.group[g].name, out);
@@ -237,7 +237,7 @@ static void say_untested(FILE *out, const struct hr_verdict *v, size_t width)
                 worsts);
     else
         fprintf(out, "all reached %s.", first);
-    hr_say_command(out, "To test it", v->request.more, v->request.more_s, width);
+    hr_say_command(out, "To test it", &v->request.more, width);
     fputc('\n', out);
 }
 
@@ -271,9 +271,10 @@ static void say_alone(FILE *out, const struct hr_verdict *v)
     fprintf(out, "; %s.\n",
             hr_human_rate(rate, hr_run_group_spread(group, hr_measure_rate).mean, run->tokens));
     if (group->n == 1)
-        fputs("One run does not show what another seed or strategy would give: hogring compare "
-              "--seeds 5.\n",
-              out);
+        fprintf(out,
+                "%sOne run does not show what another seed or strategy would give: hogring compare "
+                "--seeds 5.\n",
+                hr_yields(out, HR_REPEATED));
 }
 
 /* --- margins: who is no worse than the best by one, and who is equal --- */
@@ -306,6 +307,7 @@ static void say_margin(FILE *out, const struct hr_verdict *v)
     const char *best = v->best < v->groups.n ? v->groups.group[v->best].name : "";
     if (!(v->request.margin > 0) || v->score_tests.tests == 0)
         return;
+    fputs(hr_yields(out, HR_NOTICE), out);
     say_head(out, "Margin");
     fprintf(out, "%g%s, shown at %g %% (one-sided tests, corrected over all pairs)%s.\n",
             v->request.margin, hr_metric_kind(v->metric)->scale > 1 ? " points" : "",
@@ -567,6 +569,7 @@ static void say_speed(FILE *out, const struct hr_groups *groups, bool details)
     const size_t most = 5, last = groups->n - 1;
     const size_t first = details || groups->n <= most ? groups->n : 2; /* and the last */
     bool intervals = false;
+    fputs(hr_yields(out, HR_REPEATED), out);
     say_head(out, "Speed");
     for (size_t place = 0; place < groups->n; place++)
         for (size_t g = 0; g < groups->n; g++) {
@@ -628,9 +631,10 @@ static void say_uneven(FILE *out, const struct hr_groups *groups)
     if (!uneven.group)
         return;
     const size_t tokens = uneven.group->run[0]->tokens;
-    fprintf(out, "Speeds are not comparable: %s made %s at first and %s at last, doing the same.\n",
-            uneven.group->name, hr_human_rate(first, uneven.first, tokens),
-            hr_human_short(last, hr_rate_shown(uneven.last, tokens)));
+    fprintf(
+        out, "%sSpeeds are not comparable: %s made %s at first and %s at last, doing the same.\n",
+        hr_yields(out, HR_NOTICE), uneven.group->name, hr_human_rate(first, uneven.first, tokens),
+        hr_human_short(last, hr_rate_shown(uneven.last, tokens)));
 }
 
 /* "Diverged: hogwild (2 of 5 seeds)": rows of which some runs are of that kind. Are there any? */
@@ -642,6 +646,7 @@ static bool say_rows(FILE *out, const struct hr_groups *groups, const char *head
         const struct hr_run_group *group = &groups->group[g];
         if (count(group) == 0)
             continue;
+        fputs(before == head ? hr_yields(out, HR_NOTICE) : "", out);
         fprintf(out, "%s%s (%zu of %zu %s)", before, group->name, count(group), group->n,
                 hr_run_group_unit(group));
         before = ", ";
@@ -682,7 +687,7 @@ char *hr_verdict_note(const struct hr_run_result *runs, size_t n,
     size_t bytes;
     struct hr_groups groups;
     struct hr_verdict_request without = request ? *request : (struct hr_verdict_request){0};
-    without.fair = NULL;
+    without.fair.whole = NULL;
     if (hr_groups_make(&groups, runs, n) != HR_OK)
         return NULL;
     FILE *out = open_memstream(&text, &bytes);
@@ -945,7 +950,7 @@ json_t *hr_json_comparison(const struct hr_run_result *runs, size_t n,
             "conclusion", sentences(runs, n, request, false), "like_for_like",
             HR_JSON(alike[hr_alikeness_of(&v.groups).kind]), "at",
             hr_json_text_or_null(request.at ? request.at : ""), "fair",
-            hr_json_text_or_null(v.unlike && request.fair ? request.fair : ""), "tuned",
+            hr_json_text_or_null(v.unlike && request.fair.whole ? request.fair.whole : ""), "tuned",
             json_boolean(request.tuned), "uneven_speed", uneven_speed(&v), NULL);
     hr_verdict_free(&v);
     return object;

@@ -672,18 +672,24 @@ static void say_sizes(FILE *out, const struct hr_groups *groups, const struct hr
             whole_size(large), made_by(small).updates, whole_size(small));
 }
 
-void hr_say_command(FILE *out, const char *what, const char *command, double seconds, size_t width)
+void hr_say_command(FILE *out, const char *what, const struct hr_proposal *command, size_t width)
 {
     char time[HR_HUMAN_MAX];
-    if (!command || !command[0])
+    if (!command->whole || !command->whole[0])
         return;
-    const int used =
-        fprintf(out, "%s%s (about %s):", width ? "\n" : " ", what, hr_human_about(time, seconds));
+    const int used = fprintf(out, "%s%s (about %s):", width ? "\n" : " ", what,
+                             hr_human_about(time, command->seconds));
     size_t column = (size_t)used; /* with the blank, and without the newline */
-    const bool own_line = width && column + strlen(command) > width;
+    const size_t length = strlen(command->whole),
+                 rest = 12; /* of a line, of which a word had no room */
+    if (width && command->change && length + rest > 2 * width) {
+        fprintf(out, " the same command %s", command->change);
+        return;
+    }
+    const bool own_line = width && column + length > width;
     fputs(own_line ? "\n  " : " ", out);
     column = own_line ? 2 : column;
-    for (const char *word = command; *word;) {
+    for (const char *word = command->whole; *word;) {
         bool quoted = false, valued = false;
         size_t n = 0;
         const bool option = word[0] == '-'; /* its value stays with it */
@@ -710,8 +716,9 @@ static void say_dropped(FILE *out, const struct hr_groups *groups)
     for (size_t g = 0; g < groups->n && groups->n > 1; g++) {
         const double dropped = made_by(&groups->group[g]).dropped;
         if (dropped > 0)
-            fprintf(out, "%s drops its slowest gradients, as configured: %.3g %% of the samples.\n",
-                    groups->group[g].name, 100 * dropped);
+            fprintf(out,
+                    "%s%s drops its slowest gradients, as configured: %.3g %% of the samples.\n",
+                    hr_yields(out, HR_NOTICE), groups->group[g].name, 100 * dropped);
     }
 }
 
@@ -730,7 +737,7 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups,
         fprintf(out, "%s%s", at[0] ? ", at " : "", at);
         fputs(found.kind == HR_UNLIKE ? ": scores cannot be compared." : ".", out);
         if (found.kind == HR_UNLIKE)
-            hr_say_command(out, "For a fair comparison", request->fair, request->fair_s, width);
+            hr_say_command(out, "For a fair comparison", &request->fair, width);
         fputc('\n', out);
     }
     say_dropped(out, groups);

@@ -145,6 +145,13 @@ bool hr_run_group_orders(const struct hr_run_group *group, enum hr_metric metric
 
 /* --- verdict --- */
 
+/* A command to go on with. */
+struct hr_proposal {
+    const char *whole;  /* as it can be copied; NULL, "": there is none */
+    const char *change; /* of the one that was given: "with --tune --seeds 5" */
+    double seconds;     /* that it takes, about */
+};
+
 /* What was asked of the runs, and what claims hold at. */
 struct hr_verdict_request {
     struct hr_target target; /* that was to be reached */
@@ -153,10 +160,8 @@ struct hr_verdict_request {
     bool tuned;              /* each strategy has values of its own, chosen by a search */
     const char *sure;   /* of tuned ones: how sure the choices were, in sentences; NULL: unsaid */
     const char *length; /* the option by which runs end when they do, as "--budget"; NULL: none */
-    const char *fair;   /* the command that compares fairly; NULL: none */
-    double fair_s;      /* how long that takes, about */
-    const char *more;   /* the command with several seeds, where there is one; NULL: none */
-    double more_s;
+    struct hr_proposal fair; /* that compares fairly */
+    struct hr_proposal more; /* with several seeds */
 };
 
 /* Are groups compared like for like: do their updates, and samples an update, differ by at most
@@ -182,8 +187,9 @@ void hr_alike_print(FILE *out, const struct hr_groups *groups,
 
 /* "For a fair comparison (about 4 s): COMMAND", where there is one: on a line of its own where it
  * does not fit behind the words; each of its lines but the last ends in a backslash, so that it can
- * be copied as it stands. width 0: any. */
-void hr_say_command(FILE *out, const char *what, const char *command, double seconds, size_t width);
+ * be copied as it stands. One that takes more than two lines is said by what it changes: "the same
+ * command with --tune". width 0: any. */
+void hr_say_command(FILE *out, const char *what, const struct hr_proposal *command, size_t width);
 
 struct hr_verdict {
     struct hr_verdict_request request;

@@ -18,6 +18,7 @@
 #include "page/page.h"
 #include "plot/plot.h"
 #include "report/groups.h"
+#include "terminal/output.h"
 #include "verdict/verdict.h"
 
 /* --- outputs are no other outputs --- */
@@ -274,8 +275,8 @@ enum hr_status hr_outcome_write(const struct hr_cli *cli, const struct hr_datase
     return publish(cli, title, picture, rest);
 }
 
-/* What an earlier run wrote was removed (hr_outcome_forget). */
-void hr_outcome_say(const struct hr_cli *cli, FILE *out)
+/* What was written by what option; what an earlier run wrote was removed (hr_outcome_forget). */
+static size_t list_files(const struct hr_cli *cli, FILE *out)
 {
     const struct {
         const char *name, *path;
@@ -284,17 +285,32 @@ void hr_outcome_say(const struct hr_cli *cli, FILE *out)
                  {"json", hr_cli_speaks(cli) ? cli->json : ""},
                  {"log", cli->log},
                  {"tensorboard", cli->tensorboard},
-                 {"timeline", cli->timeline}},
-      more[] = {{"--details", ""},
-                {"--report page.html", cli->report},
-                {"--json results.json", cli->json}};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        if (files[i].path[0] && access(files[i].path, F_OK) == 0)
+                 {"timeline", cli->timeline}};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (!files[i].path[0] || access(files[i].path, F_OK) != 0)
+            continue;
+        n++;
+        if (out)
             fprintf(out, "%-15s %s\n", files[i].name, files[i].path);
+    }
+    return n;
+}
+
+void hr_outcome_say(const struct hr_cli *cli, FILE *out)
+{
+    const struct {
+        const char *name, *path;
+    } more[] = {
+        {"--details", ""}, {"--report page.html", cli->report}, {"--json results.json", cli->json}};
+    const size_t left_out = hr_output_release(list_files(cli, NULL) + !cli->details);
+    list_files(cli, out);
     const char *before = "more           "; /* of what was not given */
     for (size_t i = 0; !cli->details && i < sizeof more / sizeof *more; i++)
         if (!more[i].path[0]) {
             fprintf(out, "%s %s", before, more[i].name);
+            if (i == 0 && left_out)
+                fprintf(out, " (+%zu line%s)", left_out, left_out == 1 ? "" : "s");
             before = ",";
         }
     if (before[0] == ',')

@@ -131,7 +131,8 @@ HR_CHECKED enum hr_status hr_outcome_write(const struct hr_cli *cli,
                                            const struct hr_dataset *dataset,
                                            const struct hr_endings *endings);
 
-/* Which files were written: "report          run.html", a line each; and where the rest is. */
+/* All that waited for room on the screen (hr_output_hold); which files were written: "report
+ * run.html", a line each; and where the rest is. */
 void hr_outcome_say(const struct hr_cli *cli, FILE *out);
 
 /* HR_E_EXPECTATION when a run missed --expect-accuracy or --expect-digest. */

@@ -18,7 +18,8 @@ static void one_seed_claims_nothing_and_says_what_would_tell(void **state)
     (void)state;
     const struct hr_run_result runs[] = {sample_run("allreduce", 1, 0.9),
                                          sample_run("ssp", 1, 0.1)};
-    const struct hr_verdict_request request = {.more = "hogring compare --seeds 5", .more_s = 12};
+    const struct hr_verdict_request request = {
+        .more = {.whole = "hogring compare --seeds 5", .seconds = 12}};
     char *text = briefly(runs, 2, request);
     expect(text, "one seed cannot tell", true);
     expect(text, "best 90.00 % (allreduce), worst 10.00 % (ssp)", true);
@@ -397,10 +398,10 @@ static char *told(const struct hr_run_result *runs, size_t n, struct hr_verdict_
     return capture_end(&capture);
 }
 
-static const struct hr_verdict_request untuned = {.target = {HR_METRIC_ACCURACY, 0.85},
-                                                  .at = "lr 0.05, momentum 0.9",
-                                                  .fair = "hogring compare --tune",
-                                                  .fair_s = 4};
+static const struct hr_verdict_request untuned = {
+    .target = {HR_METRIC_ACCURACY, 0.85},
+    .at = "lr 0.05, momentum 0.9",
+    .fair = {.whole = "hogring compare --tune", .seconds = 4}};
 
 static void nothing_is_claimed_of_updates_that_strategies_make_unlike(void **state)
 {
