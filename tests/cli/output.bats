@@ -80,12 +80,12 @@ longest() { LC_ALL=C.UTF-8 wc -L <"$1"; }
     COLUMNS=$width hogring "${run[@]}" --json "$TMP/$width.json" >"$TMP/out" 2>"$TMP/err"
     [ "$(longest "$TMP/out")" -le $width ]
     grep -q "^  engine .*zero-copy in shared memory$" "$TMP/err"
-    grep -q "^hidden (terminal too narrow): " "$TMP/out"
+    grep -q "^no room for: " "$TMP/out"
   done
   hogring "${run[@]}" >"$TMP/whole" 2>/dev/null
   COLUMNS=60 hogring "${run[@]}" --wide >"$TMP/wide" 2>/dev/null
   for file in whole wide; do
-    ! grep -q "^hidden" "$TMP/$file" || return 1
+    ! grep -q "^no room for" "$TMP/$file" || return 1
     grep -q "samples/s  updates  .*load/compute/comm/wait$" "$TMP/$file"
   done
   COLUMNS=40 hogring "${run[@]}" --json - 2>/dev/null | python3 -c 'import json, sys; json.load(sys.stdin)'

@@ -191,10 +191,10 @@ void hr_grid_squeeze(struct hr_grid *table, size_t c, size_t width)
     column->fit.width = 0; /* it is measured again */
 }
 
-/* "hidden (terminal too narrow): lr, wait %; --wide shows all" */
+/* "no room for: lr, wait %; --wide shows all" */
 static void name_hidden(const struct hr_grid *table, FILE *out)
 {
-    const char *before = "hidden (terminal too narrow): ";
+    const char *before = "no room for: ";
     for (size_t c = 0; c < table->n; c++) {
         const struct hr_grid_column *column = &table->column[c];
         const int over = (int)strcspn(column->head, "\n");

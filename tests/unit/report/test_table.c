@@ -260,7 +260,7 @@ static void a_brief_table_is_of_one_screen(void **state)
     char *text = capture_end(&capture);
     size_t lines = 0;
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1, lines++)
-        assert_true(strcspn(line, "\n") <= 80 || !strncmp(line, "hidden", 6));
+        assert_true(strcspn(line, "\n") <= 80 || !strncmp(line, "no room", 7));
     assert_true(lines <= 13);
     assert_non_null(strstr(text, "allreduce direct lr 0.09  90.50 +- 0.71  0.250"));
     free(text);
@@ -322,7 +322,7 @@ static size_t lines_beyond(const char *text, size_t width)
 {
     size_t n = 0;
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-        n += strcspn(line, "\n") > width && strncmp(line, "hidden", 6) != 0 &&
+        n += strcspn(line, "\n") > width && strncmp(line, "no room", 7) != 0 &&
              strncmp(line, "max lead", 8) != 0 && strncmp(line, "effective", 9) != 0;
     return n;
 }
@@ -355,7 +355,7 @@ static void in_a_narrow_terminal_columns_go_by_their_weight(void **state)
     size_t before = 100;
     for (size_t width = 140; width >= 40; width--) {
         char *text = table_in(&run, 1, width);
-        char *left_out = strstr(text, "hidden (terminal too narrow): ");
+        char *left_out = strstr(text, "no room for: ");
         size_t named = 0;
         assert_int_equal(lines_beyond(text, width), 0);
         for (size_t i = 0; left_out && i < sizeof heads / sizeof *heads; i++)
@@ -369,7 +369,7 @@ static void in_a_narrow_terminal_columns_go_by_their_weight(void **state)
     }
     assert_true(before >= 5);
     char *text = table_in(&run, 1, 0);
-    assert_null(strstr(text, "hidden"));
+    assert_null(strstr(text, "no room for"));
     free(text);
 }
 

@@ -62,7 +62,7 @@ static void what_is_most_expendable_is_hidden_and_named(void **state)
     fprintf(table.cells, "aaaa\t0.25\t7\n");
     char *text = ended(&table, 10);
     assert_string_equal(text, "      test\nname  loss\naaaa  0.25\n"
-                              "hidden (terminal too narrow): wait %; --wide shows all\n");
+                              "no room for: wait %; --wide shows all\n");
     free(text);
 }
 
