@@ -29,10 +29,10 @@ const char *hr_bf16_order(void)
 
 const char *hr_bf16_name(void)
 {
-    static const char *const names[] = {"bf16, tiles plain", "bf16, tiles " HR_ISA_FUSED,
+    static const char *const names[] = {"bf16, tiles plain", ("bf16, tiles " HR_ISA_FUSED),
                                         "bf16, tiles v4"};
     static const char *const as_amx[] = {"bf16, tiles plain, in AMX's order",
-                                         "bf16, tiles " HR_ISA_FUSED ", in AMX's order",
+                                         ("bf16, tiles " HR_ISA_FUSED ", in AMX's order"),
                                          "bf16, tiles v4, in AMX's order"};
     if (hr_kernels_are_reference())
         return "bf16, reference";
